@@ -9,13 +9,11 @@
 #include <memory>
 #include <new>
 #include <set>
-#include <sstream>
 
 #include "common/base/error.hpp"
 #include "common/base/printable.hpp"
 #include "common/serve/channel.hpp"
 #include "common/serve/serve.hpp"
-#include "grader/class/submission_limits.hpp"
 #include "grader/submission/sandbox/child_process.hpp"
 
 namespace convlab::grader {
@@ -23,10 +21,6 @@ namespace convlab::grader {
 namespace {
 
 namespace fs = std::filesystem;
-
-// The first line of the sandbox's answer.
-constexpr const char* kRefused = "refused";
-constexpr const char* kFiles = "files";
 
 /// A checked name of an archive: it stays inside the folder and is printable.
 std::string safe_path(const char* name) {
@@ -53,24 +47,18 @@ std::string safe_path(const char* name) {
 /// Names a kind of entry that is neither a file nor a folder.
 const char* kind_of(archive_entry* entry) {
   if (::archive_entry_hardlink(entry) != nullptr) return "a hard link";
-  switch (::archive_entry_filetype(entry)) {
-    case AE_IFLNK:
-      return "a symbolic link";
-    case AE_IFCHR:
-    case AE_IFBLK:
-      return "a device";
-    case AE_IFIFO:
-      return "a pipe";
-    case AE_IFSOCK:
-      return "a socket";
-    default:
-      return nullptr;
-  }
+  static const std::map<unsigned, const char*> kinds = {{AE_IFLNK, "a symbolic link"},
+                                                        {AE_IFCHR, "a device"},
+                                                        {AE_IFBLK, "a device"},
+                                                        {AE_IFIFO, "a pipe"},
+                                                        {AE_IFSOCK, "a socket"}};
+  const auto found = kinds.find(::archive_entry_filetype(entry));
+  return found == kinds.end() ? nullptr : found->second;
 }
 
 class Archive {
  public:
-  explicit Archive(const fs::path& file) : archive_(::archive_read_new()) {
+  explicit Archive(const fs::path& file) : archive_(::archive_read_new(), ::archive_read_free) {
     archive* a = archive_.get();
     if (a == nullptr) throw EnvironmentError("There is not enough memory to read archives.");
     ::archive_read_support_format_tar(a);
@@ -117,10 +105,6 @@ class Archive {
   }
 
  private:
-  struct Free {
-    void operator()(archive* a) const { ::archive_read_free(a); }
-  };
-
   void require(int code) const {
     // A warning concerns times, owners or a name's encoding, which do not matter here.
     if (code == ARCHIVE_OK || code == ARCHIVE_WARN) return;
@@ -153,37 +137,9 @@ class Archive {
     }
   }
 
-  std::unique_ptr<archive, Free> archive_;
+  std::unique_ptr<archive, decltype(&::archive_read_free)> archive_;
   Allowance allowance_;
 };
-
-/// The answer of the sandbox is not trusted: a broken reader may have written it.
-std::vector<SubmittedFile> files_of(const std::string& answer) {
-  std::istringstream stream(answer);
-  std::string kind;
-  std::getline(stream, kind);
-  if (kind == kRefused) {
-    throw RefusedSubmission(printable_line(answer.substr(std::string(kRefused).size() + 1)));
-  }
-  std::vector<SubmittedFile> files;
-  const auto damaged = [] {
-    throw RefusedSubmission("It cannot be read as an archive; pack it again.");
-  };
-  if (kind != kFiles) damaged();
-  std::size_t name_size = 0;
-  std::size_t text_size = 0;
-  while (stream >> name_size >> text_size) {
-    if (stream.get() != '\n' || name_size > answer.size() || text_size > answer.size()) damaged();
-    std::string name(name_size, '\0');
-    std::string text(text_size, '\0');
-    stream.read(name.data(), static_cast<std::streamsize>(name_size));
-    stream.read(text.data(), static_cast<std::streamsize>(text_size));
-    if (!stream) damaged();
-    require_short(name, text_size);
-    files.push_back({safe_path(name.c_str()), std::move(text)});
-  }
-  return files;
-}
 
 const char* words_for(Ending::Kind kind) {
   switch (kind) {
@@ -201,10 +157,8 @@ const char* words_for(Ending::Kind kind) {
 }  // namespace
 
 void write_zip(const fs::path& file, const std::map<std::string, std::string>& texts) {
-  struct Free {
-    void operator()(archive* a) const { ::archive_write_free(a); }
-  };
-  const std::unique_ptr<archive, Free> zip(::archive_write_new());
+  const std::unique_ptr<archive, decltype(&::archive_write_free)> zip(::archive_write_new(),
+                                                                      ::archive_write_free);
   const auto require = [&](bool good) {
     if (good) return;
     const char* reason = ::archive_error_string(zip.get());
@@ -235,24 +189,24 @@ std::vector<SubmittedFile> read_archive(const fs::path& file) {
   return Archive(file).files();
 }
 
+// A message is a file's path, a zero byte and a piece of its text; with an empty path it is the
+// sentence of a refusal.
 void answer_in_sandbox(const fs::path& file) {
-  std::string answer;
   // Otherwise libarchive gives no names of other languages. No variable tells the sandbox a
   // language.
   std::setlocale(LC_CTYPE, "C.UTF-8");
-  try {
-    answer = std::string(kFiles) + "\n";
-    for (const SubmittedFile& each : read_archive(file)) {
-      answer += std::to_string(each.path.size()) + " " + std::to_string(each.text.size()) + "\n" +
-                each.path + each.text;
+  const auto send = [](const std::string& path, const std::string& text) {
+    const std::size_t most = kMaxMessage - path.size() - 1;
+    for (std::size_t at = 0; at == 0 || at < text.size(); at += most) {
+      if (!send_message(kServeDescriptor, path + '\0' + text.substr(at, most))) return;
     }
+  };
+  try {
+    for (const SubmittedFile& each : read_archive(file)) send(each.path, each.text);
   } catch (const RefusedSubmission& refused) {
-    answer = std::string(kRefused) + "\n" + refused.what();
+    send("", refused.what());
   } catch (const std::bad_alloc&) {
-    answer = std::string(kRefused) + "\nReading it takes too much memory.";
-  }
-  for (std::size_t at = 0; at < answer.size(); at += kMaxMessage) {
-    if (!send_message(kServeDescriptor, answer.substr(at, kMaxMessage))) return;
+    send("", "Reading it takes too much memory.");
   }
 }
 
@@ -268,11 +222,22 @@ std::vector<SubmittedFile> read_archive_in_sandbox(const fs::path& file) {
                                    .readable = {archive},
                                    .cpu_seconds = kProcessorSeconds,
                                    .data_bytes = kMemory}});
-  std::string answer;
+  std::vector<SubmittedFile> files;
+  std::size_t received = 0;
   auto part = process.receive(kPatience);
+  // The answer is not trusted: a broken reader may have written it.
   for (; std::holds_alternative<Message>(part); part = process.receive(kPatience)) {
-    answer += std::get<Message>(part).text;
-    if (answer.size() > kLongest) throw RefusedSubmission("Its sources are too long.");
+    const std::string& text = std::get<Message>(part).text;
+    const std::string path = text.c_str();  // up to the zero byte
+    received += text.size();
+    if (path.size() == text.size()) {
+      throw RefusedSubmission("It cannot be read as an archive; pack it again.");
+    }
+    if (path.empty()) throw RefusedSubmission(printable_line(text.substr(1)));
+    if (received > kLongest) throw RefusedSubmission("Its sources are too long.");
+    if (files.empty() || files.back().path != path) files.push_back({safe_path(path.c_str()), ""});
+    files.back().text.append(text, path.size() + 1);
+    require_short(path, files.back().text.size());
   }
   const Ending ending = std::get<Ending>(part);
   if (ending.kind == Ending::Kind::kNoStart ||
@@ -287,7 +252,7 @@ std::vector<SubmittedFile> read_archive_in_sandbox(const fs::path& file) {
                                  : std::string()) +
                             "; pack it again with grader submit.");
   }
-  return files_of(answer);
+  return files;
 }
 
 }  // namespace convlab::grader

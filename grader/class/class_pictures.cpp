@@ -8,7 +8,6 @@
 
 #include "common/timing/statistics.hpp"
 #include "common/timing/three_digits.hpp"
-#include "grader/class/note_pictures.hpp"
 #include "grader/class/term.hpp"
 #include "grader/report/plots/plotted_runs.hpp"
 #include "grader/report/score_table.hpp"
@@ -37,16 +36,11 @@ std::string stem_of(const std::string& what, const Timed& timed) {
 }
 
 // The best attempt of each student, fastest first.
-std::vector<SpeedRow> best_of_each(const std::vector<SpeedRow>& rows) {
-  std::map<std::string, SpeedRow> best;
-  for (const SpeedRow& row : rows) {
-    const auto [place, is_new] = best.try_emplace(row.student, row);
-    if (!is_new && row.yours_ms < place->second.yours_ms) place->second = row;
-  }
-  std::vector<SpeedRow> result;
-  for (const auto& [student, row] : best) result.push_back(row);
-  std::ranges::sort(result, {}, &SpeedRow::yours_ms);
-  return result;
+std::vector<SpeedRow> best_of_each(std::vector<SpeedRow> rows) {
+  std::ranges::stable_sort(rows, {}, &SpeedRow::yours_ms);
+  std::set<std::string> seen;
+  std::erase_if(rows, [&](const SpeedRow& row) { return !seen.insert(row.student).second; });
+  return rows;
 }
 
 double median(const std::vector<SpeedRow>& rows, double SpeedRow::*field) {
@@ -220,113 +214,48 @@ Figure over_the_days(const Timed& timed, const std::vector<SpeedRow>& rows) {
   return finished_days(std::move(figure));
 }
 
-Figure progress(const std::vector<SubmissionRow>& rows) {
-  Figure figure = day_figure("progress", "Progress over the term", caption_of(rows),
-                             {.title = "students whose submission passed", .log = false});
-  std::set<std::string> days;
-  // By milestone, the day when each student passed first.
-  std::map<std::string, std::map<std::string, std::string>> passed;
-  for (const SubmissionRow& row : rows) {
-    const std::string day = row.received.substr(0, kDate);
-    days.insert(day);
-    auto& students = passed[row.milestone];
-    if (!row.passed) continue;
-    const auto [place, is_new] = students.try_emplace(row.student, day);
-    if (!is_new) place->second = std::min(place->second, day);
-  }
-  for (const auto& [milestone, students] : passed) {
-    std::map<std::string, int> new_ones;
-    for (const auto& [student, day] : students) ++new_ones[day];
-    int sum = 0;
-    for (const std::string& day : days) {
-      add(figure, milestone, day_number(day), sum += new_ones[day]);
-    }
+// A line for each milestone and, where the table has a fourth column, what that says.
+Figure count_by_day(Figure figure, const Table& table) {
+  constexpr std::size_t kMost = 6;
+  for (const auto& row : table.rows) {
+    const std::string label = row[0] + (row.size() > 3 ? " " + row[3] : "");
+    const auto& series = figure.panels[0].series;
+    if (series.size() == kMost && series.back().label != label) break;
+    add(figure, label, day_number(row[1]), std::stod(row[2]));
   }
   return finished_days(std::move(figure));
 }
 
-Table overview(const std::vector<SubmissionRow>& rows, const std::vector<SubmissionRow>& counting) {
-  Table table{.heading = {"milestone", "students", "submissions", "passed", "median points",
-                          "most points", "refused", "stopped"}};
-  std::map<std::string, std::vector<SubmissionRow>> milestones;
-  for (const SubmissionRow& row : rows) milestones[row.milestone].push_back(row);
-  for (const auto& [milestone, all] : milestones) {
-    std::vector<double> points;
-    double most = 0.0;
+// Adds what the rules of the term make of it.
+Table overview(Table table, const std::vector<SubmissionRow>& counting) {
+  table.heading.insert(table.heading.end(), {"students", "passed", "median points", "most points"});
+  for (auto& row : table.rows) {
+    std::vector<double> points = {};
     int passed = 0;
-    for (const SubmissionRow& row : counting) {
-      if (row.milestone != milestone) continue;
-      points.push_back(row.earned);
-      most = std::max(most, row.earned);
-      passed += row.passed ? 1 : 0;
+    for (const SubmissionRow& each : counting) {
+      if (each.milestone != row[0]) continue;
+      points.push_back(each.earned);
+      if (each.passed) ++passed;
     }
-    // By name: clang 14 lets no lambda capture a structured binding.
-    const auto count = [&all = all](SubmissionState state) {
-      return std::to_string(std::count_if(
-          all.begin(), all.end(), [&](const SubmissionRow& row) { return row.state == state; }));
-    };
-    table.rows.push_back({milestone, std::to_string(points.size()), std::to_string(all.size()),
-                          std::to_string(passed), points_text(spread_of(points).median),
-                          points_text(most), count(SubmissionState::kRefused),
-                          count(SubmissionState::kStopped)});
+    const double most = points.empty() ? 0.0 : std::ranges::max(points);
+    row.insert(row.end(), {std::to_string(points.size()), std::to_string(passed),
+                           points_text(spread_of(points).median), points_text(most)});
   }
   return table;
 }
 
-Table all_submissions(const std::vector<SubmissionRow>& rows, bool with_names) {
-  Table table{
-      .heading = {"who", "milestone", "attempt", "received", "state", "points", "of", "finding"}};
-  for (const SubmissionRow& row : rows) {
-    table.rows.push_back({with_names ? row.student : row.alias, row.milestone,
-                          std::to_string(row.attempt), row.received, to_string(row.state),
-                          points_text(row.earned), points_text(row.counted),
-                          row.passed ? "passed" : row.finding});
-  }
+// With the first of two columns, names and aliases, or with the second.
+Table all_submissions(Table table, bool with_names) {
+  table.rows.push_back(std::move(table.heading));
+  for (auto& row : table.rows) row.erase(row.begin() + (with_names ? 1 : 0));
+  table.heading = std::move(table.rows.back());
+  table.rows.pop_back();
   return table;
-}
-
-/// A finding in a milestone.
-struct CommonFinding {
-  std::string milestone{};
-  std::string finding{};
-  std::map<std::string, int> attempts{};  ///< by student
-  int unsolved = 0;                       ///< students whose last attempt still has it
-  std::map<std::string, int> days{};      ///< attempts by day
-
-  [[nodiscard]] int cost() const {
-    int sum = 0;
-    for (const auto& [student, count] : attempts) sum += count;
-    return sum;
-  }
-};
-
-// Most attempts first.
-std::vector<CommonFinding> common_findings(const std::vector<SubmissionRow>& rows) {
-  std::map<std::pair<std::string, std::string>, CommonFinding> all;
-  std::map<std::pair<std::string, std::string>, std::string> last;  // by student and milestone
-  for (const SubmissionRow& row : rows) {
-    last[{row.student, row.milestone}] = row.finding;
-    if (row.finding.empty()) continue;
-    CommonFinding& each = all[{row.milestone, row.finding}];
-    each.milestone = row.milestone;
-    each.finding = row.finding;
-    ++each.attempts[row.student];
-    ++each.days[row.received.substr(0, kDate)];
-  }
-  for (const auto& [whose, finding] : last) {
-    const auto place = all.find({whose.second, finding});
-    if (place != all.end()) ++place->second.unsolved;
-  }
-  std::vector<CommonFinding> list;
-  for (auto& [key, each] : all) list.push_back(std::move(each));
-  std::ranges::stable_sort(list, std::greater(), &CommonFinding::cost);
-  return list;
 }
 
 // A row for each finding, with the students who had it and the attempts that it cost them. Rows
 // have a logarithmic axis, on which there is no 0.
-Figure findings_figure(const std::vector<SubmissionRow>& rows,
-                       const std::vector<CommonFinding>& findings) {
+Figure findings_figure(const std::vector<SubmissionRow>& rows, const Table& findings) {
   Figure figure{.name = "findings",
                 .title = "What the class gets wrong",
                 .caption = caption_of(rows),
@@ -335,61 +264,25 @@ Figure findings_figure(const std::vector<SubmissionRow>& rows,
                 .panels = std::vector<Panel>(1)};
   figure.x.include(1.0);
   constexpr std::size_t kMost = 24;
-  for (const CommonFinding& each : findings) {
+  for (const auto& each : findings.rows) {
     if (figure.rows.size() == kMost) break;
     const auto row = static_cast<double>(figure.rows.size());
-    const auto cost = static_cast<double>(each.cost());
-    const auto students = static_cast<double>(each.attempts.size());
-    figure.rows.push_back(each.milestone + " " + each.finding);
-    figure.x.include(1.05 * cost);
+    const double students = std::stod(each[2]);
+    const double cost = std::stod(each[3]);
+    figure.rows.push_back(each[1] + " " + each[0]);
+    figure.x.include(std::max(10.0, 1.05 * cost));  // a decade, for its tics
     Panel& panel = figure.panels[0];
     series_of(panel, "attempts").marks.push_back({row, cost, cost, cost});
     series_of(panel, "students").marks.push_back({row, students, students, students});
-    panel.bars.push_back({row, cost, students, cost, three_digits(cost / students) + " each"});
+    panel.bars.push_back({row, cost, students, cost, each[4] + " each"});
   }
   return figure;
-}
-
-// The attempts with the findings that cost most, from the first day of each to its last.
-Figure findings_by_day(const std::vector<SubmissionRow>& rows,
-                       std::vector<CommonFinding> findings) {
-  Figure figure =
-      day_figure("findings-by-day", "What the class gets wrong, day by day", caption_of(rows),
-                 {.title = "attempts with the finding", .log = false});
-  std::set<std::string> days;
-  for (const SubmissionRow& row : rows) days.insert(row.received.substr(0, kDate));
-  constexpr std::size_t kMost = 6;
-  if (findings.size() > kMost) findings.resize(kMost);
-  for (const CommonFinding& each : findings) {
-    for (auto day = days.find(each.days.begin()->first); day != days.end(); ++day) {
-      const auto found = each.days.find(*day);
-      add(figure, each.milestone + " " + each.finding, day_number(*day),
-          found == each.days.end() ? 0 : found->second);
-      if (*day == each.days.rbegin()->first) break;
-    }
-  }
-  return finished_days(std::move(figure));
-}
-
-Table findings_table(const std::vector<CommonFinding>& findings) {
-  Table table{.heading = {"milestone", "finding", "students", "attempts", "attempts each",
-                          "still have it", "most on"}};
-  for (const CommonFinding& each : findings) {
-    const auto most =
-        std::ranges::max_element(each.days, {}, [](const auto& day) { return day.second; });
-    table.rows.push_back(
-        {each.milestone, each.finding, std::to_string(each.attempts.size()),
-         std::to_string(each.cost()),
-         three_digits(static_cast<double>(each.cost()) / static_cast<double>(each.attempts.size())),
-         std::to_string(each.unsolved), most->first});
-  }
-  return table;
 }
 
 }  // namespace
 
 Table leaderboard(const std::vector<SpeedRow>& rows, bool with_names) {
-  Table table{.heading = {"who", "rank", "op time ms", "times the reference", "attempts"}};
+  Table table{.heading = {"who", "rank", "op time, ms", "times the reference", "attempts"}};
   std::map<std::string, int> attempts;
   for (const SpeedRow& row : rows) {
     attempts[row.student] = std::max(attempts[row.student], row.attempt);
@@ -424,28 +317,39 @@ Page leaderboard_page(const std::vector<SpeedRow>& speeds) {
 
 Page class_dashboard(const std::vector<SubmissionRow>& rows,
                      const std::vector<SubmissionRow>& counting,
-                     const std::vector<SpeedRow>& speeds, const ClassNotes& notes,
+                     const std::vector<SpeedRow>& speeds, const ClassTables& tables,
                      bool with_names) {
   Page page{.title = "The class",
             .subtitle = with_names ? "With names: for instructors only."
                                    : "Aliases stand for names; they were drawn at random."};
+  const std::string caption = caption_of(rows);
   page.sections.push_back(
-      {.title = "Overview", .blocks = {overview(rows, counting), Chart{progress(rows)}}});
-  if (const auto findings = common_findings(rows); !findings.empty()) {
+      {.title = "Overview",
+       .blocks = {overview(tables.overview, counting),
+                  Chart{count_by_day(
+                      day_figure("progress", "Progress over the term", caption,
+                                 {.title = "students whose submission passed", .log = false}),
+                      tables.passed_by_day)}}});
+  if (!tables.findings.rows.empty()) {
     page.sections.push_back(
         {.title = "What the class gets wrong",
-         .blocks = {Chart{findings_figure(rows, findings)}, LiveTable{findings_table(findings)},
-                    Chart{findings_by_day(rows, findings)}}});
+         .blocks = {Chart{findings_figure(rows, tables.findings)}, LiveTable{tables.findings},
+                    Chart{count_by_day(
+                        day_figure("findings-by-day", "What the class gets wrong, day by day",
+                                   caption, {.title = "attempts with the finding", .log = false}),
+                        tables.findings_by_day)}}});
   }
-  if (!notes.hints.empty()) {
+  if (!tables.hints_read.rows.empty()) {
     page.sections.push_back(
         {.title = "Which hint helped",
          .blocks = {Paragraph{"A hint helped if the next check no longer found what it was about."},
-                    LiveTable{hints_table(notes.hints)}}});
+                    LiveTable{tables.hints_read}}});
   }
-  if (!notes.predictions.empty()) {
-    page.sections.push_back({.title = "What the class predicted",
-                             .blocks = {LiveTable{predictions_table(notes.predictions, speeds)}}});
+  if (!tables.predictions.rows.empty()) {
+    page.sections.push_back(
+        {.title = "What the class predicted",
+         .blocks = {Paragraph{"Medians. Loads for each multiply-add; op times at 1000 images."},
+                    LiveTable{tables.predictions}}});
   }
   for (const auto& [timed, group] : by_stage(speeds)) {
     PageSection& section = page.sections.emplace_back(PageSection{
@@ -454,8 +358,8 @@ Page class_dashboard(const std::vector<SubmissionRow>& rows,
     if (auto attempts = by_attempt(timed, group)) section.blocks.push_back(Chart{*attempts});
     section.blocks.push_back(Chart{over_the_days(timed, group)});
   }
-  page.sections.push_back(
-      {.title = "All submissions", .blocks = {LiveTable{all_submissions(rows, with_names)}}});
+  page.sections.push_back({.title = "All submissions",
+                           .blocks = {LiveTable{all_submissions(tables.submissions, with_names)}}});
   return page;
 }
 

@@ -26,6 +26,7 @@ Page leaderboard_page(const std::vector<SpeedRow>& speeds);
 /// @param counting  the attempts that count, see counting() of term.hpp
 Page class_dashboard(const std::vector<SubmissionRow>& rows,
                      const std::vector<SubmissionRow>& counting,
-                     const std::vector<SpeedRow>& speeds, const ClassNotes& notes, bool with_names);
+                     const std::vector<SpeedRow>& speeds, const ClassTables& tables,
+                     bool with_names);
 
 }  // namespace convlab::grader

@@ -114,6 +114,7 @@ ClassDatabase::ClassDatabase(const fs::path& file, Access access) {
   }
   sqlite_ = std::make_unique<SqliteFile>(file, creates);
   migrate(access);
+  sqlite_->run_all("PRAGMA foreign_keys = ON");  // not before: migrations replace tables
 }
 
 void ClassDatabase::migrate(Access access) {
@@ -134,7 +135,6 @@ void ClassDatabase::migrate(Access access) {
                            ", this one knows " + std::to_string(newest) +
                            "); use that grader, or another --database.");
   }
-  sqlite_->run_all("PRAGMA foreign_keys = ON");
   if (version == newest && access == Access::kRead) return;
   if (access == Access::kRead) lock_ = lock_beside(file());
   // A reader sees the last complete state while a writer goes on.
@@ -179,13 +179,29 @@ std::int64_t ClassDatabase::add_student(const Student& student) {
 std::int64_t ClassDatabase::add_submission(std::int64_t student, const std::string& milestone,
                                            const std::string& digest,
                                            const FoundSubmission& found) {
+  const std::string place = printable_line(found.place.string());
+  // It could be read this time: nothing is left of a machine that was at fault before.
   sqlite_->run(
-      "INSERT OR IGNORE INTO submission (student, milestone, digest, place, received) "
-      "VALUES (?, ?, ?, ?, ?)",
-      student, milestone, digest, printable_line(found.place.string()), found.received);
+      "DELETE FROM submission WHERE student = ? AND place = ? AND digest <> ? AND state = "
+      "'machine' "
+      "AND digest LIKE 'unread %' AND id NOT IN (SELECT submission FROM earlier UNION "
+      "SELECT submission FROM revocation)",
+      student, place, digest);
+  // Known is what this place held before; in a new place, such as a second download, what was
+  // handed in at that time, or with nothing else between. Another time alone is no attempt.
+  const std::int64_t known = sqlite_->run(
+      "WITH mine AS (SELECT * FROM submission WHERE student = ?1 AND milestone = ?2), "
+      "here AS (SELECT * FROM mine WHERE place = ?4 ORDER BY id DESC LIMIT 1) "
+      "SELECT id FROM here WHERE digest = ?3 UNION ALL SELECT id FROM mine WHERE digest = ?3 "
+      "AND NOT EXISTS (SELECT 1 FROM here) AND (received = ?5 OR id IN ("
+      "(SELECT id FROM mine WHERE received <= ?5 ORDER BY received DESC, id DESC LIMIT 1), "
+      "(SELECT id FROM mine WHERE received > ?5 ORDER BY received, id LIMIT 1))) LIMIT 1",
+      student, milestone, digest, place, found.received);
+  if (known > 0) return known;
   return sqlite_->run(
-      "SELECT id FROM submission WHERE student = ? AND milestone = ? AND digest = ?", student,
-      milestone, digest);
+      "INSERT INTO submission (student, milestone, digest, place, received) "
+      "VALUES (?, ?, ?, ?, ?) RETURNING id",
+      student, milestone, digest, place, found.received);
 }
 
 void ClassDatabase::set_outcome(std::int64_t submission, const Outcome& outcome, double total,

@@ -88,22 +88,15 @@ struct Outcome {
   friend bool operator==(const Outcome&, const Outcome&) = default;
 };
 
-/// An outcome that a later one replaced.
-struct EarlierOutcome {
-  std::int64_t submission = 0;
-  std::string replaced{};  ///< when, UTC
-  std::string rules{};
-  std::string finding{};
-  double earned = 0.0;
-};
-
-/// A submission that counts for nothing, or that did until it was restored.
-struct Revocation {
-  std::int64_t submission = 0;
-  std::string reason{};
-  std::string evidence{};
-  std::string revoked{};   ///< when, UTC
-  std::string restored{};  ///< when, UTC; empty: it still counts for nothing
+/// What the database itself computes of submissions that are not revoked: its views of these names.
+struct ClassTables {
+  Table overview{};  ///< milestone, and how many submissions are in which state
+  Table submissions{.heading = {"name", "alias"}};  ///< and their states, points, findings
+  Table passed_by_day{};    ///< milestone, day, students who had passed by then
+  Table findings{};         ///< those with most attempts first
+  Table findings_by_day{};  ///< milestone, day, attempts, finding; in the order of `findings`
+  Table hints_read{};       ///< those that helped most first
+  Table predictions{};
 };
 
 /// Words of a human on submissions.
@@ -144,8 +137,8 @@ class ClassDatabase {
   /// @param rules  see rules_of()
   void set_outcome(std::int64_t submission, const Outcome& outcome, double total,
                    const std::string& rules = "");
-  /// Outcomes that were replaced, the oldest first.
-  [[nodiscard]] std::vector<EarlierOutcome> earlier_outcomes() const;
+  /// What became of a submission, in words: outcomes that were replaced, revocations.
+  [[nodiscard]] std::vector<std::string> history(std::int64_t submission) const;
 
   /// Says why a submission waits.
   void set_sentence(std::int64_t submission, const std::string& sentence);
@@ -161,8 +154,6 @@ class ClassDatabase {
   /// It counts again; reason and evidence stay in the table.
   /// @return whether it was revoked
   bool restore(std::int64_t submission);
-  /// All revocations, the oldest first.
-  [[nodiscard]] std::vector<Revocation> revocations() const;
 
   void add_comment(const Comment& comment);
   /// @return whether there was one of this number
@@ -174,8 +165,8 @@ class ClassDatabase {
   /// Adds what a student noted in a milestone to what earlier archives held.
   /// @param student  of add_student()
   void keep_notes(std::int64_t student, const std::string& milestone, const StudentNotes& notes);
-  /// All notes of the class.
-  [[nodiscard]] ClassNotes notes() const;
+  /// @param milestone  only of this one; empty: of all
+  [[nodiscard]] ClassTables tables(const std::string& milestone = "") const;
 
   /// One submission; its attempt is not counted.
   [[nodiscard]] std::optional<SubmissionRow> submission(std::int64_t id) const;

@@ -192,8 +192,7 @@ class ClassGrading {
         require_program(work.milestone);
         const std::int64_t id =
             database_.add_submission(student, work.milestone, digest_of(work), found);
-        database_.keep_notes(student, work.milestone,
-                             parse_notes(work.milestone, work.notebook, work.history));
+        database_.keep_notes(student, work.milestone, parse_notes(work.notebook, work.history));
         add(id, std::move(work));
       }
     } catch (const RefusedSubmission& refused) {

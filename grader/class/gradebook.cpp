@@ -13,12 +13,6 @@ namespace convlab::grader {
 
 namespace {
 
-std::set<std::string> milestones_of(const Gradebook& book) {
-  std::set<std::string> names;
-  for (const auto& [whose, entry] : book.entries) names.insert(whose.second);
-  return names;
-}
-
 double points_possible(const Gradebook& book, const std::string& milestone) {
   // A submission that was not checked has only the total points.
   double most = 0.0;
@@ -31,18 +25,42 @@ double points_possible(const Gradebook& book, const std::string& milestone) {
   return most > 0.0 ? most : total;
 }
 
-const Gradebook::Entry& find(const Gradebook& book, const Student& student,
-                             const std::string& milestone) {
-  static const Gradebook::Entry nothing;
-  const auto found = book.entries.find({student.name, milestone});
-  return found == book.entries.end() ? nothing : found->second;
-}
-
 // A student without a graded submission gets no number.
 std::string points_of(const Gradebook::Entry& entry) {
   const bool open =
       entry.row.state == SubmissionState::kWaiting || entry.row.state == SubmissionState::kMachine;
   return open ? "" : points_text(entry.row.earned);
+}
+
+// A line for each student: what names them, then the points of each milestone. Canvas reads the
+// possible points from a line of their own; Moodle takes feedback.
+std::string points_csv(const Gradebook& book,
+                       const std::vector<std::pair<const char*, std::string Student::*>>& columns,
+                       bool for_canvas) {
+  std::set<std::string> milestones;
+  for (const auto& [whose, entry] : book.entries) milestones.insert(whose.second);
+  std::vector<std::string> heading;
+  std::vector<std::string> possible(columns.size());
+  for (const auto& [name, field] : columns) heading.emplace_back(name);
+  possible.front() = "    Points Possible";
+  for (const std::string& milestone : milestones) {
+    heading.push_back(milestone);
+    if (!for_canvas) heading.push_back(milestone + " feedback");
+    possible.push_back(points_text(points_possible(book, milestone)));
+  }
+  std::string text = csv_line(heading) + (for_canvas ? csv_line(possible) : "");
+  for (const Student& student : book.students) {
+    std::vector<std::string> line;
+    for (const auto& [name, field] : columns) line.push_back(student.*field);
+    for (const std::string& milestone : milestones) {
+      const auto found = book.entries.find({student.name, milestone});
+      const auto entry = found == book.entries.end() ? Gradebook::Entry{} : found->second;
+      line.push_back(points_of(entry));
+      if (!for_canvas) line.push_back(entry.feedback);
+    }
+    text += csv_line(line);
+  }
+  return text;
 }
 
 // An attempt as a line of the list, with and without the rules of the term.
@@ -116,42 +134,21 @@ Gradebook gradebook_of(const std::vector<SettledAttempt>& attempts, const ClassD
 }
 
 std::string canvas_csv(const Gradebook& book) {
-  const auto milestones = milestones_of(book);
-  std::vector<std::string> heading = {"Student", "ID", "SIS User ID", "SIS Login ID", "Section"};
-  std::vector<std::string> possible = {"    Points Possible", "", "", "", ""};
-  for (const std::string& milestone : milestones) {
-    heading.push_back(milestone);
-    possible.push_back(points_text(points_possible(book, milestone)));
-  }
-  std::string text = csv_line(heading) + csv_line(possible);
-  for (const Student& student : book.students) {
-    std::vector<std::string> line = {student.name, student.canvas, student.number, student.login,
-                                     student.section};
-    for (const std::string& milestone : milestones) {
-      line.push_back(points_of(find(book, student, milestone)));
-    }
-    text += csv_line(line);
-  }
-  return text;
+  return points_csv(book,
+                    {{"Student", &Student::name},
+                     {"ID", &Student::canvas},
+                     {"SIS User ID", &Student::number},
+                     {"SIS Login ID", &Student::login},
+                     {"Section", &Student::section}},
+                    true);
 }
 
 std::string moodle_csv(const Gradebook& book) {
-  const auto milestones = milestones_of(book);
-  std::vector<std::string> heading = {"Full name", "ID number", "Email address"};
-  for (const std::string& milestone : milestones) {
-    heading.push_back(milestone);
-    heading.push_back(milestone + " feedback");
-  }
-  std::string text = csv_line(heading);
-  for (const Student& student : book.students) {
-    std::vector<std::string> line = {student.name, student.number, student.email};
-    for (const std::string& milestone : milestones) {
-      const Gradebook::Entry& entry = find(book, student, milestone);
-      line.insert(line.end(), {points_of(entry), entry.feedback});
-    }
-    text += csv_line(line);
-  }
-  return text;
+  return points_csv(book,
+                    {{"Full name", &Student::name},
+                     {"ID number", &Student::number},
+                     {"Email address", &Student::email}},
+                    false);
 }
 
 std::string list_csv(const std::vector<SettledAttempt>& attempts) {

@@ -4,11 +4,13 @@
 #include <unicode/normalizer2.h>
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <chrono>
 #include <functional>
 #include <map>
 #include <set>
+#include <sstream>
 
 #include "common/base/error.hpp"
 #include "common/base/printable.hpp"
@@ -90,36 +92,6 @@ std::string received_text(const fs::path& place) {
   return utc_text(std::chrono::system_clock::to_time_t(std::chrono::file_clock::to_sys(*written)));
 }
 
-// Takes what the text begins with away, if it begins with `part`, which is not empty.
-bool skip(std::string_view& text, std::string_view part) {
-  if (part.empty() || !text.starts_with(part)) return false;
-  text.remove_prefix(part.size());
-  return true;
-}
-
-// The name in Moodle's NAME_ID_assignsubmission_FILE; empty for others.
-std::string moodle_name(const std::string& file_name) {
-  const auto end = file_name.find("_assignsubmission_");
-  if (end == std::string::npos) return {};
-  auto at = end;
-  while (at > 0 && is_digit(file_name[at - 1])) --at;
-  return at > 1 && at < end && file_name[at - 1] == '_' ? file_name.substr(0, at - 1)
-                                                        : std::string();
-}
-
-// Whether a text is "m2", "m2_submission", "m2-submission (1)" or the like.
-bool is_milestone(std::string_view text) {
-  const auto skip_separator = [&] { return skip(text, "-") || skip(text, "_") || skip(text, " "); };
-  if (!skip(text, "m") || !skip(text, digits_at(text, 0))) return false;
-  const std::string_view number = text;
-  skip_separator();
-  if (!skip(text, "submission")) text = number;
-  if (text.empty()) return true;
-  skip_separator();
-  const bool bracket = skip(text, "(");
-  return skip(text, digits_at(text, 0)) && (!bracket || skip(text, ")")) && text.empty();
-}
-
 std::string first_word(const std::string& file_name) {
   return file_name.substr(0, file_name.find_first_of("_-. ("));
 }
@@ -196,14 +168,10 @@ void require_one_student_each(const std::vector<FoundSubmission>& found) {
   }
 }
 
-bool is_hidden(const fs::path& place) {
-  return place.filename().string().starts_with('.');
-}
-
 std::vector<fs::path> entries_of(const fs::path& folder) {
   std::vector<fs::path> entries;
   for (const auto& entry : fs::directory_iterator(folder)) {
-    if (!is_hidden(entry.path())) entries.push_back(entry.path());
+    if (!entry.path().filename().string().starts_with('.')) entries.push_back(entry.path());
   }
   std::ranges::sort(entries);
   return entries;
@@ -227,14 +195,15 @@ std::vector<fs::path> parts_of(const fs::path& entry) try {
 }  // namespace
 
 std::string canvas_id(const std::string& file_name) {
-  std::string_view rest = file_name;
-  if (!skip(rest, file_name.substr(0, file_name.find('_')))) return {};
-  skip(rest, "_LATE");
-  if (!skip(rest, "_")) return {};
-  const std::string own = digits_at(rest, 0);
-  const bool is_one =
-      skip(rest, own) && skip(rest, "_") && skip(rest, digits_at(rest, 0)) && skip(rest, "_");
-  return is_one ? own : std::string();
+  std::istringstream words(file_name);
+  std::array<std::string, 5> part;  // NAME, LATE, ID, ID, FILE
+  for (std::string& each : part) std::getline(words, each, '_');
+  const std::size_t id = part[1] == "LATE" ? 2 : 1;
+  const auto is_number = [&](std::size_t i) {
+    return !part.at(i).empty() && digits_at(part.at(i), 0) == part.at(i);
+  };
+  const bool is_one = !part[0].empty() && is_number(id) && is_number(id + 1);
+  return is_one && !part.at(id + 2).empty() ? part.at(id) : "";
 }
 
 std::vector<Student> read_roster(const fs::path& file) {
@@ -282,22 +251,28 @@ std::vector<Student> read_roster(const fs::path& file) {
 }
 
 std::string student_of(const std::string& file_name) {
-  std::string name = printable_line(file_name);
-  for (const std::string ending :
-       {".tar", ".tar.gz", ".tgz", ".tar.xz", ".tar.bz2", ".tar.zst", ".zip", ".cpp", ".cu"}) {
-    if (!name.ends_with(ending)) continue;
-    name.erase(name.size() - ending.size());
-    break;
+  constexpr auto kNone = std::string::npos;
+  const std::string name = without_ending(printable_line(file_name));
+  // Moodle's NAME_ID_assignsubmission_FILE.
+  if (const auto end = name.find("_assignsubmission_"); end != kNone && end > 0) {
+    const auto id = name.find_last_not_of("0123456789", end - 1);
+    if (id != kNone && id > 0 && id + 1 < end && name[id] == '_') return name.substr(0, id);
   }
-  if (const std::string moodle = moodle_name(name); !moodle.empty()) return moodle;
   if (!canvas_id(name).empty()) return name.substr(0, name.find('_'));
-  for (auto at = name.find('m'); at != std::string::npos; at = name.find('m', at + 1)) {
-    if (!is_milestone(std::string_view(name).substr(at))) continue;
-    const bool separated = at > 0 && std::string("-_ .").find(name[at - 1]) != std::string::npos;
-    const std::string shorter = name.substr(0, at - (separated ? 1 : 0));
-    return shorter.empty() ? name : shorter;
+  // From its end: the number of a copy, "submission", a milestone.
+  const auto before = [&](std::size_t end) {
+    return end == 0 ? kNone : name.find_last_not_of("-_ ()0123456789", end - 1);
+  };
+  auto last = before(name.size());
+  const std::string word = "submission";
+  if (last != kNone && name.substr(0, last + 1).ends_with(word)) {
+    last = before(last + 1 - word.size());
   }
-  return name;
+  const bool is_milestone = last != kNone && last > 0 && name[last] == 'm' &&
+                            last + 1 < name.size() && is_digit(name[last + 1]);
+  if (!is_milestone) return name;
+  const bool separated = std::string("-_ .").find(name[last - 1]) != kNone;
+  return last == 1 && separated ? name : name.substr(0, last - (separated ? 1 : 0));
 }
 
 std::vector<FoundSubmission> find_submissions(const fs::path& folder,

@@ -114,3 +114,135 @@ CREATE TABLE prediction (
 
 -- version 5: the glossary's word
 ALTER TABLE speed RENAME COLUMN floor_ms TO bound_ms;
+
+-- version 6: a student may hand in an earlier version again, so a digest is not unique; what pages
+-- show of submissions that are not revoked
+CREATE TABLE submission_6 (
+  id        INTEGER PRIMARY KEY,
+  student   INTEGER NOT NULL REFERENCES student(id),
+  milestone TEXT NOT NULL,
+  digest    TEXT NOT NULL,
+  place     TEXT NOT NULL,
+  received  TEXT NOT NULL,
+  state     TEXT NOT NULL DEFAULT 'waiting',
+  sentence  TEXT NOT NULL DEFAULT '',
+  finding   TEXT NOT NULL DEFAULT '',
+  passed    INTEGER NOT NULL DEFAULT 0,
+  earned    REAL NOT NULL DEFAULT 0,
+  counted   REAL NOT NULL DEFAULT 0,
+  total     REAL NOT NULL DEFAULT 0,
+  seconds   REAL NOT NULL DEFAULT 0,
+  rules     TEXT NOT NULL DEFAULT ''
+);
+INSERT INTO submission_6 SELECT * FROM submission;
+DROP TABLE submission;
+ALTER TABLE submission_6 RENAME TO submission;
+CREATE INDEX submission_order ON submission (student, milestone, received);
+CREATE INDEX submission_milestone ON submission (milestone, state, passed);
+
+CREATE VIEW history AS
+  SELECT submission, replaced AS time, 'until ' || replaced || ': ' ||
+    printf('%g', round(earned, 1)) || ' points, ' || coalesce(nullif(finding, ''), 'no finding')
+    AS words
+  FROM earlier
+  UNION ALL
+  SELECT submission, revoked, 'revoked ' || revoked || ': ' || reason ||
+    CASE evidence WHEN '' THEN '' ELSE ' Evidence: ' || evidence || '.' END ||
+    CASE restored WHEN '' THEN '' ELSE ' Counts again since ' || restored || '.' END
+  FROM revocation;
+
+CREATE VIEW standing AS
+  SELECT s.*, substr(received, 1, 10) AS day,
+    row_number() OVER (PARTITION BY student, milestone ORDER BY received DESC, id DESC) = 1
+    AS is_last
+  FROM (SELECT *, row_number() OVER (PARTITION BY student, milestone ORDER BY received, id)
+        AS attempt FROM submission) s
+  WHERE NOT EXISTS (SELECT 1 FROM revocation r WHERE r.submission = s.id AND r.restored = '');
+
+CREATE VIEW overview AS
+  SELECT milestone, count(*) AS submissions, sum(state = 'refused') AS refused,
+    sum(state = 'stopped') AS stopped
+  FROM standing GROUP BY milestone ORDER BY milestone;
+
+CREATE VIEW submissions AS
+  SELECT t.name, t.alias, milestone, attempt, received, state,
+    printf('%g', round(earned, 1)) AS points, printf('%g', round(counted, 1)) AS "of",
+    CASE passed WHEN 0 THEN finding ELSE 'passed' END AS finding
+  FROM standing s JOIN student t ON t.id = s.student
+  ORDER BY milestone, t.name, attempt;
+
+CREATE VIEW passed_by_day AS
+  WITH first AS (SELECT milestone, student, min(day) AS day FROM standing WHERE passed
+                 GROUP BY milestone, student)
+  SELECT m.milestone, d.day, count(f.student) AS students
+  FROM (SELECT DISTINCT milestone FROM standing) m
+    JOIN (SELECT DISTINCT day FROM standing) d
+    LEFT JOIN first f ON f.milestone = m.milestone AND f.day <= d.day
+  GROUP BY m.milestone, d.day ORDER BY m.milestone, d.day;
+
+CREATE VIEW findings AS
+  SELECT finding, milestone, count(DISTINCT student) AS students, count(*) AS attempts,
+    1.0 * count(*) / count(DISTINCT student) AS "attempts each", sum(is_last) AS "still have it",
+    (SELECT day FROM standing o WHERE o.milestone = s.milestone AND o.finding = s.finding
+     GROUP BY day ORDER BY count(*) DESC, day LIMIT 1) AS "most on"
+  FROM standing s WHERE finding <> ''
+  GROUP BY milestone, finding ORDER BY attempts DESC, milestone, finding;
+
+-- From the first day of each finding to its last.
+CREATE VIEW findings_by_day AS
+  WITH each AS (SELECT milestone, finding, min(day) AS first, max(day) AS last,
+                  count(*) AS attempts FROM standing WHERE finding <> ''
+                GROUP BY milestone, finding)
+  SELECT e.milestone, d.day, count(s.id) AS attempts, e.finding
+  FROM each e
+    JOIN (SELECT DISTINCT day FROM standing) d ON d.day BETWEEN e.first AND e.last
+    LEFT JOIN standing s ON s.milestone = e.milestone AND s.finding = e.finding AND s.day = d.day
+  GROUP BY e.milestone, e.finding, d.day
+  ORDER BY e.attempts DESC, e.milestone, e.finding, d.day;
+
+CREATE VIEW hints_read AS
+  SELECT list || ', hint ' || number AS hint, milestone, count(*) AS students,
+    sum(helped >= 0) AS "checked after it", sum(helped > 0) AS helped,
+    coalesce(CAST(round(100.0 * sum(helped > 0) / nullif(sum(helped >= 0), 0)) AS INTEGER) || ' %',
+             '-') AS share
+  FROM hint GROUP BY milestone, list, number
+  ORDER BY sum(helped > 0) DESC, milestone, list, number;
+
+-- Medians of what is known.
+CREATE VIEW predictions AS
+  WITH known AS (
+    SELECT milestone, stage, 'loads' AS what, loads AS value FROM prediction WHERE loads > 0
+    UNION ALL
+    SELECT milestone, stage, 'counted', counted_loads FROM prediction WHERE counted_loads > 0
+    UNION ALL
+    SELECT milestone, stage, 'expected', op_ms FROM prediction WHERE op_ms > 0
+    UNION ALL
+    SELECT p.milestone, p.stage, 'timed', v.yours_ms
+    FROM prediction p
+      JOIN standing s ON s.student = p.student AND s.milestone = p.milestone
+      JOIN speed v ON v.submission = s.id AND v.stage = p.stage AND v.batch = 1000),
+  ranked AS (
+    SELECT *, count(*) OVER (PARTITION BY milestone, stage, what) AS number,
+      row_number() OVER (PARTITION BY milestone, stage, what ORDER BY value) AS place
+    FROM known),
+  median AS (
+    SELECT milestone, stage, what, avg(value) AS value FROM ranked
+    WHERE place IN ((number + 1) / 2, (number + 2) / 2) GROUP BY milestone, stage, what),
+  limits AS (
+    SELECT milestone, stage, group_concat(limiter || ' ' || number, ', ') AS words
+    FROM (SELECT milestone, stage, limiter, count(*) AS number FROM prediction
+          GROUP BY milestone, stage, limiter ORDER BY number DESC, limiter)
+    GROUP BY milestone, stage)
+  SELECT p.stage, p.milestone, count(*) AS students,
+    coalesce(a.value, '-') AS "loads predicted", coalesce(b.value, '-') AS "loads counted",
+    coalesce(sum(loads > 0 AND loads BETWEEN counted_loads / 2 AND counted_loads * 2) || ' of ' ||
+             nullif(sum(loads > 0 AND counted_loads > 0), 0), '-') AS "within 2×",
+    coalesce(c.value, '-') AS "expected, ms",
+    coalesce(d.value, '-') AS "timed, ms", l.words AS "what limits it"
+  FROM prediction p
+    JOIN limits l ON l.milestone = p.milestone AND l.stage = p.stage
+    LEFT JOIN median a ON a.milestone = p.milestone AND a.stage = p.stage AND a.what = 'loads'
+    LEFT JOIN median b ON b.milestone = p.milestone AND b.stage = p.stage AND b.what = 'counted'
+    LEFT JOIN median c ON c.milestone = p.milestone AND c.stage = p.stage AND c.what = 'expected'
+    LEFT JOIN median d ON d.milestone = p.milestone AND d.stage = p.stage AND d.what = 'timed'
+  GROUP BY p.milestone, p.stage ORDER BY p.milestone, p.stage;

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "common/base/error.hpp"
+#include "common/timing/three_digits.hpp"
 
 namespace convlab::grader {
 
@@ -86,6 +87,24 @@ bool SqliteQuery::step() {
   if (code == SQLITE_ROW) return true;
   if (code != SQLITE_DONE) file_.fail(code);
   return false;
+}
+
+Table SqliteQuery::table() {
+  sqlite3_stmt* statement = statement_.get();
+  Table table;
+  for (int i = 0; i < ::sqlite3_column_count(statement); ++i) {
+    table.heading.emplace_back(::sqlite3_column_name(statement, i));
+  }
+  while (step()) {
+    std::vector<std::string>& row = table.rows.emplace_back(table.heading.size());
+    for (std::size_t i = 0; i < row.size(); ++i) {
+      const int column = static_cast<int>(i);
+      get(column, row[i]);
+      if (::sqlite3_column_type(statement, column) != SQLITE_FLOAT) continue;
+      row[i] = three_digits(::sqlite3_column_double(statement, column));
+    }
+  }
+  return table;
 }
 
 void SqliteQuery::get(int column, double& value) const {

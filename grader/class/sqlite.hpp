@@ -11,6 +11,8 @@
 #include <tuple>
 #include <vector>
 
+#include "grader/report/table.hpp"
+
 namespace convlab::grader {
 
 /// A connection to an SQLite file. It throws SQLite's errors as one sentence that names the file
@@ -68,6 +70,8 @@ class SqliteQuery {
   }
   /// @return whether there is a row. @throws EnvironmentError
   bool step();
+  /// All rows that are left, below the names of the columns, as texts; a REAL with three digits.
+  Table table();
   /// The columns of this row from the first one on, each as the type of its value.
   template <class... Values>
   void read(std::tuple<Values&...> values) const {

@@ -5,8 +5,6 @@
 
 #include "common/base/error.hpp"
 #include "common/base/printable.hpp"
-#include "grader/checks/result/check_history.hpp"
-#include "grader/course/notebook.hpp"
 
 namespace convlab::grader {
 
@@ -20,10 +18,11 @@ bool is_name(const std::string& text) {
          });
 }
 
-// By the first check after the hint that looked at its stage.
-int helped(const ShownHint& hint, const std::vector<HistoryEntry>& history) {
+}  // namespace
+
+int helped(const ShownHint& hint, const std::vector<HistoryEntry>& checks) {
   if (hint.finding.empty()) return -1;
-  for (const HistoryEntry& check : history) {
+  for (const HistoryEntry& check : checks) {
     const bool looked =
         hint.stage.empty() || std::ranges::find(check.stages, hint.stage) != check.stages.end();
     if (check.created <= hint.shown || !looked) continue;
@@ -35,45 +34,27 @@ int helped(const ShownHint& hint, const std::vector<HistoryEntry>& history) {
   return -1;
 }
 
-}  // namespace
-
-StudentNotes parse_notes(const std::string& milestone, const std::string& notebook,
-                         const std::string& history) {
-  StudentNotes notes;
-  if (notebook.empty()) return notes;
-  Notebook book;
+StudentNotes parse_notes(const std::string& notebook, const std::string& history) {
+  if (notebook.empty()) return {};
+  StudentNotes notes{.checks = parse_history(history)};
   try {
-    book = parse_notebook(notebook, "notebook.json");
+    notes.notebook = parse_notebook(notebook, "notebook.json");
   } catch (const EnvironmentError&) {
-    return notes;
+    return {};
   }
-  constexpr std::size_t kMost = 1000;
-  const auto checks = parse_history(history);
-  for (const ShownHint& hint : book.hints) {
+  constexpr int kMost = 1000;
+  int kept = 0;
+  std::erase_if(notes.notebook.hints, [&](const ShownHint& hint) {
     const bool good =
         hint.number > 0 && !hint.list.empty() && is_name(hint.list) && is_name(hint.finding);
-    if (!good || notes.hints.size() == kMost) continue;
-    notes.hints.push_back({.milestone = milestone,
-                           .list = hint.list,
-                           .number = hint.number,
-                           .finding = hint.finding,
-                           .helped = helped(hint, checks)});
-  }
-  for (const auto& [stage, slip] : book.predictions) {
+    return !good || kept++ >= kMost;
+  });
+  std::erase_if(notes.notebook.predictions, [&](const auto& each) {
+    const Prediction& slip = each.second;
     const bool known = std::ranges::find(kLimiters, slip.limiter) != kLimiters.end();
-    const bool finite = std::isfinite(slip.loads + slip.inputs + slip.op_ms);
-    if (!is_id(stage) || !known || !finite || notes.predictions.size() == kMost) continue;
-    const auto counted = book.explained.find(stage);
-    const Counted now = counted == book.explained.end() ? Counted{} : counted->second;
-    notes.predictions.push_back({.milestone = milestone,
-                                 .stage = stage,
-                                 .limiter = slip.limiter,
-                                 .loads = slip.loads,
-                                 .inputs = slip.inputs,
-                                 .op_ms = slip.op_ms,
-                                 .counted_loads = now.loads,
-                                 .counted_inputs = now.inputs});
-  }
+    return !is_id(each.first) || !known || kept++ >= 2 * kMost ||
+           !std::isfinite(slip.loads + slip.inputs + slip.op_ms);
+  });
   return notes;
 }
 

@@ -14,7 +14,6 @@
 #include "common/base/error.hpp"
 #include "common/base/printable.hpp"
 #include "grader/class/archive_files.hpp"
-#include "grader/class/submission_limits.hpp"
 
 namespace convlab::grader {
 
@@ -99,11 +98,15 @@ std::vector<SubmittedFile> files_of_folder(const fs::path& folder) {
   return found;
 }
 
-bool ends_with_any(const fs::path& file, const std::vector<std::string>& endings) {
-  const std::string name = file.filename().string();
-  return std::ranges::any_of(endings,
-                             [&](const std::string& ending) { return name.ends_with(ending); });
+// The ending of a name, one of these; empty if it has none.
+std::string ending_of(const std::string& name, const std::vector<std::string>& endings) {
+  const auto found = std::ranges::find_if(
+      endings, [&](const std::string& ending) { return name.ends_with(ending); });
+  return found == endings.end() ? "" : *found;
 }
+
+const std::vector<std::string> kArchives = {".tar",     ".tar.gz",  ".tgz", ".tar.xz",
+                                            ".tar.bz2", ".tar.zst", ".zip"};
 
 }  // namespace
 
@@ -157,12 +160,16 @@ std::string quoted_name(const std::string& name) {
 }
 
 bool has_archive_name(const fs::path& file) {
-  return ends_with_any(file,
-                       {".tar", ".tar.gz", ".tgz", ".tar.xz", ".tar.bz2", ".tar.zst", ".zip"});
+  return !ending_of(file.filename().string(), kArchives).empty();
 }
 
 bool has_source_name(const fs::path& file) {
-  return ends_with_any(file, {".cpp", ".cu"});
+  return !ending_of(file.filename().string(), {".cpp", ".cu"}).empty();
+}
+
+std::string without_ending(const std::string& name) {
+  const std::string ending = ending_of(name, kArchives) + ending_of(name, {".cpp", ".cu"});
+  return name.substr(0, name.size() - ending.size());
 }
 
 std::optional<fs::file_time_type> last_change(const fs::path& place) {
@@ -186,10 +193,6 @@ std::optional<fs::file_time_type> last_change(const fs::path& place) {
   return last;
 }
 
-std::vector<SubmittedFile> read_submitted_files(const fs::path& place) {
-  return read_submitted_files(place, read_archive_in_sandbox);
-}
-
 std::vector<SubmittedFile> read_submitted_files(const fs::path& place, ArchiveReader read) try {
   std::vector<SubmittedFile> files;
   const fs::file_status status = fs::symlink_status(place);
@@ -206,7 +209,7 @@ std::vector<SubmittedFile> read_submitted_files(const fs::path& place, ArchiveRe
     const std::string name = place.filename().string();
     files = {{name, text_of(place, name, allowance)}};
   } else {
-    files = read(place);
+    files = (read == nullptr ? read_archive_in_sandbox : read)(place);
   }
   if (std::ranges::none_of(files, is_source, &SubmittedFile::path)) {
     throw RefusedSubmission("It holds no source file (.cpp or .cu).");

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <filesystem>
 #include <optional>
 #include <stdexcept>
@@ -41,12 +42,10 @@ inline constexpr const char* kHistoryName = "history.jsonl";
 ///   entries or too many bytes, too long a path, or that is broken or empty; for a folder or file
 ///   without sources
 /// @throws EnvironmentError if the machine is at fault: no permission, no memory
-std::vector<SubmittedFile> read_submitted_files(const std::filesystem::path& place);
-
-/// The same with another reader of archives, for tests.
+/// @param read  another reader of archives, for tests
 using ArchiveReader = std::vector<SubmittedFile> (*)(const std::filesystem::path& archive);
 std::vector<SubmittedFile> read_submitted_files(const std::filesystem::path& place,
-                                                ArchiveReader read);
+                                                ArchiveReader read = nullptr);
 
 /// When it was last written: an archive or a file itself; a folder is as late as the newest of its
 /// sources, however old the others are. None if it is gone.
@@ -54,8 +53,46 @@ std::optional<std::filesystem::file_time_type> last_change(const std::filesystem
 
 /// Whether the name ends as an archive's: .tar, .tar.gz, .tgz, .tar.xz, .tar.bz2, .tar.zst, .zip.
 bool has_archive_name(const std::filesystem::path& file);
+/// A file's name without the ending of an archive or of a source.
+std::string without_ending(const std::string& name);
 
 /// Whether it is a source that a submission may be: .cpp or .cu.
 bool has_source_name(const std::filesystem::path& file);
+
+// For the readers of archives and folders.
+
+/// Counts the files and bytes of one submission, so that an archive made to fill a disk is not read
+/// to its end.
+/// @throws RefusedSubmission at a limit of submitted_files.hpp
+class Allowance {
+ public:
+  void entry();
+  void bytes(std::size_t count);
+
+ private:
+  std::size_t entries_ = 0;
+  std::size_t bytes_ = 0;
+};
+
+/// @throws RefusedSubmission if a source is longer than kMostSourceBytes
+void require_short(const std::string& path, std::size_t size);
+
+/// @throws RefusedSubmission if a path in it is longer than kLongestPath
+void require_short_name(const std::string& path);
+
+/// Whether it is a source that counts in a submission: .cpp, .cu, .cuh, .h, .hpp.
+bool is_source(const std::filesystem::path& file);
+
+/// Whether grader submit put it beside the sources: what the student noted, and the checks so far.
+/// No point depends on them, so they are left out where they are longer than kMostNoteBytes.
+bool is_note(const std::filesystem::path& file);
+inline constexpr std::size_t kMostNoteBytes = std::size_t{1} << 20;
+
+/// Whether a path, from the submission's folder on, is no work of the student's: what begins with a
+/// dot, the folder that macOS adds to archives, and build folders.
+bool is_left_out(const std::filesystem::path& path);
+
+/// The name between quotes, printable and not too long.
+std::string quoted_name(const std::string& name);
 
 }  // namespace convlab::grader

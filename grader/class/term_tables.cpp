@@ -8,12 +8,10 @@
 
 namespace convlab::grader {
 
-std::vector<EarlierOutcome> ClassDatabase::earlier_outcomes() const {
-  return sqlite_->rows<EarlierOutcome>(
-      "SELECT submission, replaced, rules, finding, earned FROM earlier ORDER BY id",
-      [](EarlierOutcome& r) {
-        return std::tie(r.submission, r.replaced, r.rules, r.finding, r.earned);
-      });
+std::vector<std::string> ClassDatabase::history(std::int64_t submission) const {
+  return sqlite_->rows<std::string>(
+      "SELECT words FROM history WHERE submission = ? ORDER BY time",
+      [](std::string& words) { return std::tie(words); }, submission);
 }
 
 void ClassDatabase::set_sentence(std::int64_t submission, const std::string& sentence) {
@@ -45,17 +43,10 @@ void ClassDatabase::revoke(std::int64_t submission, const std::string& reason,
 }
 
 bool ClassDatabase::restore(std::int64_t submission) {
-  sqlite_->run("UPDATE revocation SET restored = ? WHERE submission = ? AND restored = ''",
-               utc_now(), submission);
-  return sqlite_->run("SELECT changes()") > 0;
-}
-
-std::vector<Revocation> ClassDatabase::revocations() const {
-  return sqlite_->rows<Revocation>(
-      "SELECT submission, reason, evidence, revoked, restored FROM revocation ORDER BY id",
-      [](Revocation& r) {
-        return std::tie(r.submission, r.reason, r.evidence, r.revoked, r.restored);
-      });
+  return sqlite_->run(
+             "UPDATE revocation SET restored = ? WHERE submission = ? AND restored = '' RETURNING "
+             "1",
+             utc_now(), submission) > 0;
 }
 
 void ClassDatabase::add_comment(const Comment& comment) {
@@ -67,8 +58,7 @@ void ClassDatabase::add_comment(const Comment& comment) {
 }
 
 bool ClassDatabase::remove_comment(std::int64_t id) {
-  sqlite_->run("DELETE FROM comment WHERE id = ?", id);
-  return sqlite_->run("SELECT changes()") > 0;
+  return sqlite_->run("DELETE FROM comment WHERE id = ? RETURNING 1", id) > 0;
 }
 
 std::vector<Comment> ClassDatabase::comments(const SubmissionRow& row) const {
@@ -95,43 +85,38 @@ std::vector<Comment> ClassDatabase::comments(const SubmissionRow& row) const {
 
 void ClassDatabase::keep_notes(std::int64_t student, const std::string& milestone,
                                const StudentNotes& notes) {
-  if (notes.hints.empty() && notes.predictions.empty()) return;
+  const Notebook& notebook = notes.notebook;
+  if (notebook.hints.empty() && notebook.predictions.empty()) return;
   sqlite_->transaction([&] {
     // Archives come in any order: one that was packed before the next check does not know yet
     // whether a hint helped.
-    for (const HintRow& row : notes.hints) {
+    for (const ShownHint& hint : notebook.hints) {
       sqlite_->run(
           "INSERT INTO hint VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET "
           "helped = max(helped, excluded.helped)",
-          student, milestone, row.list, row.number, row.finding, row.helped);
+          student, milestone, hint.list, hint.number, hint.finding, helped(hint, notes.checks));
     }
-    for (const PredictionRow& row : notes.predictions) {
+    for (const auto& [stage, slip] : notebook.predictions) {
+      const auto counted = notebook.explained.find(stage);
+      const Counted now = counted == notebook.explained.end() ? Counted{} : counted->second;
       sqlite_->run(
           "INSERT INTO prediction VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET "
           "counted_loads = max(counted_loads, excluded.counted_loads), "
           "counted_inputs = max(counted_inputs, excluded.counted_inputs)",
-          student, milestone, row.stage, row.limiter, row.loads, row.inputs, row.op_ms,
-          row.counted_loads, row.counted_inputs);
+          student, milestone, stage, slip.limiter, slip.loads, slip.inputs, slip.op_ms, now.loads,
+          now.inputs);
     }
   });
 }
 
-ClassNotes ClassDatabase::notes() const {
-  return {.hints = sqlite_->rows<HintSum>(
-              "SELECT milestone, list || ', hint ' || number, count(*), sum(helped >= 0), "
-              "sum(helped > 0) AS good FROM hint GROUP BY milestone, list, number "
-              "ORDER BY good DESC, milestone, list, number",
-              [](HintSum& r) {
-                return std::tie(r.milestone, r.name, r.students, r.checked, r.helped);
-              }),
-          .predictions = sqlite_->rows<PredictionRow>(
-              "SELECT t.name, p.milestone, p.stage, p.limiter, p.loads, p.inputs, p.op_ms, "
-              "p.counted_loads, p.counted_inputs FROM prediction p JOIN student t ON "
-              "t.id = p.student ORDER BY p.milestone, p.stage",
-              [](PredictionRow& r) {
-                return std::tie(r.student, r.milestone, r.stage, r.limiter, r.loads, r.inputs,
-                                r.op_ms, r.counted_loads, r.counted_inputs);
-              })};
+ClassTables ClassDatabase::tables(const std::string& milestone) const {
+  const auto view = [&](const std::string& name) {
+    SqliteQuery query(*sqlite_, ("SELECT * FROM " + name + " WHERE ?1 IN ('', milestone)").c_str());
+    query.begin(milestone);
+    return query.table();
+  };
+  return {view("overview"),        view("submissions"), view("passed_by_day"), view("findings"),
+          view("findings_by_day"), view("hints_read"),  view("predictions")};
 }
 
 }  // namespace convlab::grader

@@ -10,7 +10,6 @@
 #include "common/base/printable.hpp"
 #include "common/base/run_process.hpp"
 #include "common/base/words.hpp"
-#include "grader/class/submission_limits.hpp"
 #include "grader/course/handout.hpp"
 #include "grader/submission/build_submission.hpp"
 

@@ -78,14 +78,14 @@ void read_rules(const std::string& text) {
 
 // Whoever hands it in writes it, and pages show it.
 void read_notes(const std::string& notebook, const std::string& history) {
-  const StudentNotes notes = parse_notes("m2", notebook, history);
-  for (const HintRow& hint : notes.hints) {
+  const Notebook notes = parse_notes(notebook, history).notebook;
+  for (const ShownHint& hint : notes.hints) {
     if (printable_line(hint.list + hint.finding) != hint.list + hint.finding || hint.number < 1) {
       throw std::logic_error("a hint with a name that is none");
     }
   }
-  for (const PredictionRow& row : notes.predictions) {
-    if (!is_id(row.stage)) throw std::logic_error("a prediction of no stage");
+  for (const auto& [stage, slip] : notes.predictions) {
+    if (!is_id(stage)) throw std::logic_error("a prediction of no stage");
   }
 }
 

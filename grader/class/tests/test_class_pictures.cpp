@@ -77,7 +77,7 @@ TEST_CASE("class pictures: each chart has what the class did, and no name") {
   };
   using Values = std::vector<double>;
   CHECK(figures[0].name == "progress");
-  CHECK(values(0, 0) == Values{1.0, 1.0});
+  CHECK(figures[0].panels[0].series.empty());  // its numbers come from the database
   CHECK(figures[1].name == "op-time-m2-baseline-1000");
   CHECK(values(1, 0) == Values{1.0, 4.0});
   CHECK(figures[1].panels[0].series[0].marks[0].at == 50.0);
@@ -107,7 +107,14 @@ TEST_CASE("class pictures: gnuplot draws every chart") {
   rows[1].finding = "\"; system(\"touch " + (folder.path() / "run").string() + "\") \"";
   auto speeds = some_speeds();
   speeds[2].stage = "end_1\n!touch " + (folder.path() / "run").string() + "\n%s{/=99 x}";
-  const auto files = draw(class_figures(rows, speeds), folder.path());
+  const ClassTables tables{
+      .passed_by_day = {.rows = {{"m2", "2026-10-01", "0"}, {"m2", "2026-10-02", "1"}}},
+      .findings = {.rows = {{rows[0].finding, "m2", "1", "1", "1.00", "0", "2026-10-01"},
+                            {rows[1].finding, "m2", "1", "1", "1.00", "1", "2026-10-02"}}},
+      .findings_by_day = {.rows = {{"m2", "2026-10-01", "1", rows[0].finding},
+                                   {"m2", "2026-10-02", "1", rows[1].finding}}}};
+  const auto files =
+      draw(figures_of(class_dashboard(rows, rows, speeds, tables, false)), folder.path());
   CHECK(std::ranges::any_of(files, [](const auto& file) { return file.stem() == "findings"; }));
   for (const auto& file : files) CHECK(std::filesystem::file_size(file) > 1000);
   CHECK_FALSE(std::filesystem::exists(folder.path() / "run"));
@@ -128,30 +135,67 @@ TEST_CASE("class pictures: the leaderboard is sorted by precision class and name
   CHECK(figure.panels.at(0).series.size() == 3);  // the class, the reference, the bound
 }
 
-TEST_CASE("class pictures: findings by the attempts that they cost") {
-  std::vector<SubmissionRow> rows;
-  const auto add = [&](const char* student, const char* day, const char* finding) {
-    rows.push_back({.student = student, .milestone = "m2", .received = day, .finding = finding});
+TEST_CASE("class pictures: findings by the attempts that they cost, and who passed when") {
+  const convlab::testing::TemporaryFolder folder;
+  ClassDatabase database(folder.path() / "class.db", ClassDatabase::Access::kGrade);
+  const auto add = [&](const char* student, const std::string& received, const char* finding) {
+    CheckResult check;
+    if (*finding != '\0') check.findings = {{.id = finding, .title = "t", .seen = "s"}};
+    check.result.verdict = *finding == '\0' ? Verdict::kPassed : Verdict::kFailed;
+    const auto id = database.add_submission(database.add_student({.name = student}), "m2", received,
+                                            {.place = received, .received = received});
+    database.set_outcome(id, {.state = SubmissionState::kGraded, .check = check}, 100.0);
+    return id;
   };
   add("alice", "2026-10-01T00:00:00Z", "E-outside");
   add("alice", "2026-10-02T00:00:00Z", "E-outside");
   add("alice", "2026-10-02T01:00:00Z", "");
   add("bob", "2026-10-02T00:00:00Z", "E-outside");
-  add("bob", "2026-10-04T00:00:00Z", "E-stride");
-  const Page page = class_dashboard(rows, rows, {}, {}, false);
-  const auto wrong =
-      std::ranges::find(page.sections, "What the class gets wrong", &PageSection::title);
-  const Table& table = std::get<LiveTable>(wrong->blocks.at(1)).table;
+  const auto last = add("bob", "2026-10-04T00:00:00Z", "E-stride");
+  const auto figures = [&] {
+    const auto rows = database.submissions();
+    return figures_of(class_dashboard(rows, rows, {}, database.tables(), false));
+  };
+  const Table table = database.tables().findings;
+  CHECK(table.heading == std::vector<std::string>{"finding", "milestone", "students", "attempts",
+                                                  "attempts each", "still have it", "most on"});
   REQUIRE(table.rows.size() == 2);
   CHECK(table.rows[0] ==
-        std::vector<std::string>{"m2", "E-outside", "2", "3", "1.50", "0", "2026-10-02"});
+        std::vector<std::string>{"E-outside", "m2", "2", "3", "1.50", "0", "2026-10-02"});
   CHECK(table.rows[1] ==
-        std::vector<std::string>{"m2", "E-stride", "1", "1", "1.00", "1", "2026-10-04"});
-  const auto figures = class_figures(rows, {});
-  const auto days = std::ranges::find(figures, "findings-by-day", &Figure::name);
-  REQUIRE(days != figures.end());
-  const auto& outside = days->panels.at(0).series.at(0);
-  CHECK(outside.label == "m2 E-outside");
-  CHECK(outside.marks.size() == 2);
-  CHECK(outside.marks.at(1).value == 2.0);
+        std::vector<std::string>{"E-stride", "m2", "1", "1", "1.00", "1", "2026-10-04"});
+  const auto values = [&](const std::string& name, std::size_t series) {
+    std::vector<double> all;
+    const auto charts = figures();
+    const auto found = std::ranges::find(charts, name, &Figure::name);
+    for (const Mark& mark : found->panels.at(0).series.at(series).marks) all.push_back(mark.value);
+    return all;
+  };
+  using Values = std::vector<double>;
+  CHECK(values("findings-by-day", 0) == Values{1, 2});
+  CHECK(values("findings-by-day", 1) == Values{1});
+  CHECK(figures().at(2).panels.at(0).series.at(0).label == "m2 E-outside");
+  CHECK(values("findings", 0) == Values{3, 1});
+  CHECK(values("findings", 1) == Values{2, 1});
+  CHECK(values("progress", 0) == Values{0, 1, 1});
+  const ClassTables tables = database.tables();
+  CHECK(tables.overview.rows == std::vector<std::vector<std::string>>{{"m2", "5", "0", "0"}});
+  REQUIRE(tables.submissions.rows.size() == 5);
+  CHECK(tables.submissions.heading.at(1) == "alias");
+  auto second = tables.submissions.rows[4];
+  second.erase(second.begin() + 1);
+  CHECK(second == std::vector<std::string>{"bob", "m2", "2", "2026-10-04T00:00:00Z", "graded", "0",
+                                           "100", "E-stride"});
+  const auto page_with = [&](bool names) {
+    return markdown_of(class_dashboard({}, {}, {}, database.tables(), names));
+  };
+  CHECK(page_with(true).find("bob") != std::string::npos);
+  CHECK(page_with(false).find("bob") == std::string::npos);
+  CHECK(page_with(false).find(tables.submissions.rows[4][1]) != std::string::npos);
+  // Of bob's attempts the one before the revoked one is his last.
+  database.revoke(last, "Copied.", "");
+  CHECK(database.tables().findings.rows ==
+        std::vector<std::vector<std::string>>{
+            {"E-outside", "m2", "2", "3", "1.50", "1", "2026-10-02"}});
+  CHECK(values("progress", 0) == Values{0, 1});
 }

@@ -153,7 +153,7 @@ TEST_CASE("class database: a page in the middle is damaged") {
     }
   }
   std::string bytes = read_text(small.file);
-  for (std::size_t at = 4096; at < bytes.size(); ++at) bytes[at] = static_cast<char>(at * 7);
+  for (std::size_t at = bytes.size() / 2; at < bytes.size(); ++at) bytes[at] = static_cast<char>(at * 7);
   write_atomically(small.file, bytes);
   const ClassDatabase database(small.file, Access::kRead);
   CHECK_THROWS_AS(database.submissions(), EnvironmentError);
@@ -281,4 +281,86 @@ TEST_CASE("class database: an extension for a login is one for its student") {
     "ends": "2027-05-14T00:00Z", "due": {"m1": "2027-02-01T00:00Z"},
     "extensions": [{"student": "doe", "milestone": "m1", "due": "2027-02-08T00:00Z"}]})");
   CHECK(term_in_force(database).extensions.count({"Doe, Jane", "m1"}) == 1);
+}
+
+TEST_CASE("class database: an earlier version that is handed in again is a new attempt") {
+  SmallClass small;
+  ClassDatabase database(small.file, Access::kGrade);
+  const auto student = database.add_student({.name = "doe"});
+  const auto add = [&](const char* place, const char* digest, const std::string& time) {
+    return database.add_submission(student, "m1", digest,
+                                   {.place = place, .received = "2027-02-01T" + time + ":00Z"});
+  };
+  const auto a = add("x.cpp", "A", "10:00");
+  CHECK(add("x.cpp", "A", "10:00") == a);
+  CHECK(add("x.cpp", "A", "18:00") == a);  // touched, or downloaded once more
+  const auto b = add("x.cpp", "B", "11:00");
+  CHECK(add("x.cpp", "B", "11:00") == b);
+  const auto again = add("x.cpp", "A", "12:00");
+  CHECK(again != a);
+  CHECK(add("x.cpp", "A", "12:00") == again);
+  CHECK(database.submissions().size() == 3);
+  CHECK(database.submissions().back().attempt == 3);
+  // Even within one second.
+  const auto b_again = add("x.cpp", "B", "12:00");
+  CHECK(b_again != b);
+  CHECK(add("x.cpp", "B", "12:00") == b_again);
+  // Files that lie beside each other, as a second download has them.
+  const auto other = database.add_student({.name = "roe"});
+  const auto of_roe = [&](const char* place, const char* digest, const char* time) {
+    return database.add_submission(other, "m1", digest, {.place = place, .received = time});
+  };
+  const auto first = of_roe("1/x-1.cpp", "A", "2027-02-01T10:00:00Z");
+  const auto second = of_roe("1/x-2.cpp", "B", "2027-02-01T11:00:00Z");
+  const auto third = of_roe("1/x-3.cpp", "A", "2027-02-01T12:00:00Z");
+  CHECK(third != first);
+  for (const char* folder : {"1", "2"}) {
+    CHECK(of_roe((std::string(folder) + "/x-1.cpp").c_str(), "A", "2027-02-01T10:00:00Z") == first);
+    CHECK(of_roe((std::string(folder) + "/x-2.cpp").c_str(), "B", "2027-02-01T11:00:00Z") ==
+          second);
+    CHECK(of_roe((std::string(folder) + "/x-3.cpp").c_str(), "A", "2027-02-01T12:00:00Z") == third);
+  }
+  CHECK(of_roe("3/x.cpp", "A", "2027-02-09T10:00:00Z") == third);
+}
+
+TEST_CASE("class database: what could not be read and then could leaves no fault behind") {
+  SmallClass small;
+  ClassDatabase database(small.file, Access::kGrade);
+  const auto student = database.add_student({.name = "doe"});
+  const FoundSubmission found{.place = "x.zip", .received = "2027-02-01T10:00:00Z"};
+  const auto fault = database.add_submission(student, "m1", "unread x.zip", found);
+  database.set_outcome(fault, {.state = SubmissionState::kMachine, .sentence = "No memory."}, 100);
+  CHECK(database.add_submission(student, "m1", "unread x.zip", found) == fault);
+  const auto id = database.add_submission(student, "m1", "d", found);
+  CHECK(database.add_submission(student, "m1", "d", found) == id);
+  REQUIRE(database.submissions().size() == 1);
+  CHECK(database.submissions().front().state == SubmissionState::kWaiting);
+}
+
+TEST_CASE("class database: one of an older grader keeps all that it holds") {
+  SmallClass small;
+  {
+    const SqliteFile old(small.file, true);
+    const std::string schema = read_text(CONVLAB_SOURCE_DIR "/grader/class/schema.sql");
+    old.run_all(schema.substr(0, schema.find("-- version 6")).c_str());
+    old.run_all(
+        "INSERT INTO student (id, name, alias) VALUES (3, 'doe', 'S-AAAA');"
+        "INSERT INTO submission (id, student, milestone, digest, place, received, earned, rules) "
+        "VALUES (7, 3, 'm1', 'A', 'x.cpp', '2027-02-01T10:00:00Z', 40, 'r');"
+        "INSERT INTO speed VALUES (7, 'baseline', 100, 2, 1, 0.5, 0.5, 'fp32');"
+        "INSERT INTO revocation (submission, reason, evidence, revoked) VALUES (7, 'R', '', 't');"
+        "PRAGMA application_id = 1129070914; PRAGMA user_version = 5");
+  }
+  ClassDatabase database(small.file, Access::kGrade);
+  const auto rows = database.submissions();
+  REQUIRE(rows.size() == 1);
+  CHECK(rows[0].id == 7);
+  CHECK(rows[0].earned == 40);
+  CHECK(rows[0].rules == "r");
+  CHECK(rows[0].revoked == "R");
+  CHECK(database.restore(7));
+  CHECK(database.speeds().at(0).bound_ms == 0.5);
+  // The new table is the one that the others refer to.
+  CHECK_THROWS_AS(database.revoke(99, "R", ""), EnvironmentError);
+  CHECK(database.add_submission(3, "m1", "B", {.place = "x.cpp", .received = "2027-02-02"}) == 8);
 }

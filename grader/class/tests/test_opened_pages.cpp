@@ -50,7 +50,7 @@ void look_at(const std::string& name, const Page& page, int charts) {
 struct SmallClass {
   std::vector<SubmissionRow> rows{};
   std::vector<SpeedRow> speeds{};
-  ClassNotes notes{};
+  ClassTables tables{};
 };
 
 SmallClass small_class() {
@@ -92,20 +92,42 @@ SmallClass small_class() {
                              .bound_ms = 0.5,
                              .speed = 4.0 / time});
     }
-    const std::string finding = findings[static_cast<std::size_t>(i) % 6];
-    made.notes.hints.push_back({.milestone = "m2",
-                                .name = finding + ", hint " + std::to_string(1 + i % 2),
-                                .students = i,
-                                .checked = i / 2,
-                                .helped = i / 3});
-    made.notes.predictions.push_back({.student = student,
-                                      .milestone = "m3",
-                                      .stage = i % 2 == 0 ? "tiled-shared-constant" : "baseline",
-                                      .limiter = i % 3 == 0 ? "memory" : "latency",
-                                      .loads = 0.5 + 0.1 * i,
-                                      .op_ms = 2.0 + i % 5,
-                                      .counted_loads = 2.0 + 0.01 * i});
   }
+  made.tables.hints_read.heading = {"hint",   "milestone", "students", "checked after it",
+                                    "helped", "share"};
+  made.tables.findings.heading = {"finding",       "milestone",     "students", "attempts",
+                                  "attempts each", "still have it", "most on"};
+  for (int i = 0; i < 6; ++i) {
+    const std::string& finding = findings[static_cast<std::size_t>(i)];
+    made.tables.hints_read.rows.push_back(
+        {finding + ", hint 1", "m2", std::to_string(60 - i), "40", "20", "50 %"});
+    made.tables.findings.rows.push_back({finding, i % 2 == 0 ? "m2" : "m3", "7",
+                                         std::to_string(24 - 2 * i), "2.10", "3", "2027-02-08"});
+    for (int day = 10; day < 28; ++day) {
+      const std::string date = "2027-02-" + std::to_string(day);
+      made.tables.findings_by_day.rows.push_back(
+          {i % 2 == 0 ? "m2" : "m3", date, std::to_string((day * (i + 1)) % 7), finding});
+      if (i >= 2) continue;
+      made.tables.passed_by_day.rows.push_back(
+          {i % 2 == 0 ? "m2" : "m3", date, std::to_string(day + i)});
+    }
+  }
+  made.tables.overview = {.heading = {"milestone", "submissions", "refused", "stopped"},
+                          .rows = {{"m2", "60", "0", "1"}, {"m3", "90", "2", "0"}}};
+  made.tables.submissions.heading = {"name",  "alias",  "milestone", "attempt", "received",
+                                     "state", "points", "of",        "finding"};
+  for (const SubmissionRow& row : made.rows) {
+    made.tables.submissions.rows.push_back({row.student, row.alias, row.milestone,
+                                            std::to_string(row.attempt), row.received, "graded",
+                                            "62.5", "100", row.passed ? "passed" : row.finding});
+  }
+  made.tables.predictions = {
+      .heading = {"stage", "milestone", "students", "loads predicted", "loads counted", "within 2×",
+                  "expected, ms", "timed, ms", "what limits it"},
+      .rows = {{"baseline", "m2", "30", "3.40", "2.30", "12 of 30", "4.00", "7.50",
+                "latency 20, memory 10, arithmetic 3, launches 1"},
+               {"tiled-shared-constant", "m3", "30", "0.520", "0.480", "30 of 30", "2.00", "3.10",
+                "memory 30"}}};
   // The hostile name also where a stage is named.
   for (SpeedRow& row : made.speeds) {
     if (row.student == kHostileName) row.stage = kHostileName;
@@ -118,7 +140,7 @@ SmallClass small_class() {
 TEST_CASE("opened pages: the dashboard of a class, with what it gets wrong") {
   const SmallClass made = small_class();
   const Page page =
-      class_dashboard(made.rows, counting(made.rows, {}), made.speeds, made.notes, true);
+      class_dashboard(made.rows, counting(made.rows, {}), made.speeds, made.tables, true);
   look_at("dashboard", page, 3 + 3 * 3);
 }
 

@@ -3,7 +3,6 @@
 #include "common/base/testing/temporary_folder.hpp"
 #include "grader/class/archive_files.hpp"
 #include "grader/class/class_pictures.hpp"
-#include "grader/class/note_pictures.hpp"
 #include "grader/class/tests/made_up_class.hpp"
 #include "grader/class/work_of.hpp"
 
@@ -35,18 +34,18 @@ constexpr const char* kHistory =
 }  // namespace
 
 TEST_CASE("student notes: a hint helped if the next check no longer found what it was about") {
-  const StudentNotes notes = parse_notes("m2", kNotebook, kHistory);
-  REQUIRE(notes.hints.size() == 3);
-  CHECK(notes.hints[0].helped == 0);
-  CHECK(notes.hints[1].helped == 1);
-  CHECK(notes.hints[2].helped == -1);
-  REQUIRE(notes.predictions.size() == 1);
-  CHECK(notes.predictions[0].stage == "baseline");
-  CHECK(notes.predictions[0].counted_loads == 2.5);
+  const StudentNotes notes = parse_notes(kNotebook, kHistory);
+  const auto& hints = notes.notebook.hints;
+  REQUIRE(hints.size() == 3);
+  CHECK(helped(hints[0], notes.checks) == 0);
+  CHECK(helped(hints[1], notes.checks) == 1);
+  CHECK(helped(hints[2], notes.checks) == -1);
+  REQUIRE(notes.notebook.predictions.size() == 1);
+  CHECK(notes.notebook.predictions.count("baseline") == 1);
   // Packed before the checks that followed.
-  CHECK(parse_notes("m2", kNotebook, "").hints.at(1).helped == -1);
+  CHECK(helped(hints[1], parse_notes(kNotebook, "").checks) == -1);
   for (const char* broken : {"", "{", "[]", "{\"hints\": 3}", "{\"predictions\": {\"a\": null}}"}) {
-    CHECK(parse_notes("m2", broken, kHistory).hints.empty());
+    CHECK(parse_notes(broken, kHistory).notebook.hints.empty());
   }
 }
 
@@ -82,25 +81,56 @@ TEST_CASE("student notes: the class keeps what each archive adds, in any order")
   ClassDatabase database(folder.path() / "class.db", ClassDatabase::Access::kGrade);
   const auto alice = database.add_student({.name = "alice"});
   const auto bob = database.add_student({.name = "bob"});
-  database.keep_notes(alice, "m2", parse_notes("m2", kNotebook, kHistory));
-  database.keep_notes(alice, "m2", parse_notes("m2", kNotebook, ""));  // an older one
-  database.keep_notes(bob, "m2", parse_notes("m2", kNotebook, ""));
-  const ClassNotes notes = database.notes();
-  const Table hints = hints_table(notes.hints);
+  database.keep_notes(alice, "m2", parse_notes(kNotebook, kHistory));
+  database.keep_notes(alice, "m2", parse_notes(kNotebook, ""));  // an older one
+  database.keep_notes(bob, "m2", parse_notes(kNotebook, ""));
+  CheckResult check;
+  check.result.milestone = "m2";
+  const SpeedMeasure speed{.reference = "baseline", .yours_ms = {{4.5}}, .reference_ms = {{9.0}}};
+  check.score =
+      Score{.items = {{.stage = "baseline", .item = "speed", .batch = 1000, .speed = speed}}};
+  const auto id = database.add_submission(bob, "m2", "d", {.received = "2027-02-01T10:00:00Z"});
+  database.set_outcome(id, {.state = SubmissionState::kGraded, .check = check}, 100.0);
+  const ClassTables tables = database.tables();
+  const Table& hints = tables.hints_read;
+  CHECK(hints.heading == std::vector<std::string>{"hint", "milestone", "students",
+                                                  "checked after it", "helped", "share"});
   REQUIRE(hints.rows.size() == 3);
   CHECK(hints.rows[0] ==
         std::vector<std::string>{"E-outside, hint 2", "m2", "2", "1", "1", "100 %"});
   CHECK(hints.rows[1] == std::vector<std::string>{"E-outside, hint 1", "m2", "2", "1", "0", "0 %"});
   CHECK(hints.rows[2] == std::vector<std::string>{"m2, hint 1", "m2", "2", "0", "0", "-"});
-  const Table predictions = predictions_table(
-      notes.predictions,
-      {{.student = "bob", .milestone = "m2", .stage = "baseline", .batch = 1000, .yours_ms = 4.5}});
+  const Table& predictions = tables.predictions;
+  CHECK(predictions.heading.back() == "what limits it");
   REQUIRE(predictions.rows.size() == 1);
-  CHECK(predictions.rows[0] == std::vector<std::string>{"baseline", "m2", "2", "memory 2", "2.00",
-                                                        "2.50", "2 of 2", "3.00", "4.50"});
+  CHECK(predictions.rows[0] == std::vector<std::string>{"baseline", "m2", "2", "2.00", "2.50",
+                                                        "2 of 2", "3.00", "4.50", "memory 2"});
   const std::string page =
-      markdown_of(class_dashboard({{.student = "alice"}}, {}, {}, notes, false));
+      markdown_of(class_dashboard({{.student = "alice"}}, {}, {}, tables, false));
   CHECK(page.find("## Which hint helped") != std::string::npos);
   CHECK(page.find("## What the class predicted") != std::string::npos);
   CHECK(page.find("alice") == std::string::npos);
+  CHECK(database.tables("m1").hints_read.rows.empty());
+  // A revoked time is none.
+  database.revoke(id, "Copied.", "");
+  CHECK(database.tables().predictions.rows.at(0).at(7) == "-");
+  // Of two the median lies between them; what most expect comes first.
+  database.keep_notes(
+      database.add_student({.name = "eve"}), "m2",
+      {.notebook = {
+           .predictions = {{"baseline", {.limiter = "latency", .loads = 9, .op_ms = 5}}}}});
+  database.keep_notes(alice, "m3", {.notebook = {.predictions = {{"a", {.limiter = "memory"}}}}});
+  const Table both = database.tables().predictions;
+  REQUIRE(both.rows.size() == 2);
+  CHECK(both.rows[0] == std::vector<std::string>{"baseline", "m2", "3", "2.00", "2.50", "2 of 2",
+                                                 "3.00", "-", "memory 2, latency 1"});
+  CHECK(both.rows[1] ==
+        std::vector<std::string>{"a", "m3", "1", "-", "-", "-", "-", "-", "memory 1"});
+  database.keep_notes(
+      database.add_student({.name = "mel"}), "m2",
+      {.notebook = {
+           .predictions = {{"baseline", {.limiter = "latency", .loads = 9, .op_ms = 5}}}}});
+  const Table even = database.tables("m2").predictions;
+  CHECK(even.rows.at(0).at(3) == "5.50");
+  CHECK(even.rows.at(0).back() == "latency 2, memory 2");
 }

@@ -174,11 +174,11 @@ TEST_CASE(
   check.score->items.front().earned = 40;
   database.set_outcome(alice, {.state = SubmissionState::kGraded, .check = check}, 100.0,
                        "rules 2");
-  const auto earlier = database.earlier_outcomes();
+  const auto earlier = database.history(alice);
   REQUIRE(earlier.size() == 1);
-  CHECK(earlier.front().submission == alice);
-  CHECK(earlier.front().earned == 20.0);
-  CHECK(earlier.front().rules == "rules 1");
+  CHECK(contains(earlier.front(), "until 20"));
+  CHECK(contains(earlier.front(), ": 20 points, E-outside"));
+  CHECK(database.history(again).empty());
   CHECK(database.submission(alice)->rules == "rules 2");
 
   database.revoke(alice, "Same file as another.", "similar.json");
@@ -187,6 +187,9 @@ TEST_CASE(
   CHECK(database.restore(alice));
   CHECK_FALSE(database.restore(alice));
   CHECK(database.submission(alice)->revoked.empty());
+  const auto history = database.history(alice);
+  REQUIRE(history.size() == 2);
+  CHECK(contains(history.back(), ": Same file as another. Evidence: similar.json. Counts again"));
 
   database.add_comment({.milestone = "m2",
                         .finding = "E-outside",

@@ -159,25 +159,12 @@ std::vector<SettledAttempt> settled_rows(const Options& options, const ClassData
 
 ExitCode show(const Options& options) {
   const ClassDatabase database = open_database(options);
-  const auto earlier = database.earlier_outcomes();
-  const auto revocations = database.revocations();
   for (const SettledAttempt& attempt : settled_rows(options, database)) {
     const SubmissionRow& row = attempt.row;
     std::cout << "\n" << row_text(row, display_width(row.student), true);
     std::cout << "  " << row.place << ", received " << row.received << "\n";
     if (attempt.late > 0 && row.earned > 0.0) std::cout << "  " << settled_points(attempt) << "\n";
-    for (const Revocation& each : revocations) {
-      if (each.submission != row.id) continue;
-      std::cout << paragraph(
-          "  ", "revoked " + each.revoked + ": " + each.reason +
-                    (each.evidence.empty() ? "" : " Evidence: " + each.evidence + ".") +
-                    (each.restored.empty() ? "" : " Counts again since " + each.restored + "."));
-    }
-    for (const EarlierOutcome& each : earlier) {
-      if (each.submission != row.id) continue;
-      std::cout << "  until " << each.replaced << ": " << points_text(each.earned) << " points, "
-                << (each.finding.empty() ? "no finding" : each.finding) << "\n";
-    }
+    for (const std::string& each : database.history(row.id)) std::cout << paragraph("  ", each);
     for (const Comment& each : database.comments(row)) {
       std::cout << paragraph("  ", (each.for_staff ? "note for staff, " : "comment ") +
                                        std::to_string(each.id) + ": " + each.text);
@@ -245,18 +232,14 @@ ExitCode plot(const Options& options) {
     throw UsageError("There is nothing to draw in " + display_path(options.file()) +
                      (options.milestone.empty() ? "" : " for " + options.milestone) + ".");
   }
-  const auto is_other = [&](const auto& row) {
-    return !options.milestone.empty() && row.milestone != options.milestone;
-  };
   auto speeds = database.speeds();
-  ClassNotes notes = database.notes();
-  std::erase_if(speeds, is_other);
-  std::erase_if(notes.hints, is_other);
-  std::erase_if(notes.predictions, is_other);
+  std::erase_if(speeds, [&](const SpeedRow& row) {
+    return !options.milestone.empty() && row.milestone != options.milestone;
+  });
   const fs::path folder =
       options.output.empty() ? build_folder() / "class" / "plots" : fs::path(options.output);
   const Page page = class_dashboard(rows, counting(database.submissions(), term_in_force(database)),
-                                    speeds, notes, options.names);
+                                    speeds, database.tables(options.milestone), options.names);
   write_atomically(folder / "dashboard.html",
                    html_of(page, course_folder() / "grader/report/pages"));
   std::cout << display_path(folder / "dashboard.html") << "\n";

@@ -4,6 +4,7 @@
 #include <ctime>
 #include <iostream>
 #include <map>
+#include <memory>
 
 #include "common/base/printable.hpp"
 #include "common/base/unknown_name.hpp"
@@ -39,8 +40,10 @@ struct Options : ClassOptions {
   bool for_staff = false;
 };
 
-// The attempt that a command names; without a number the last one.
-SubmissionRow attempt_of(const Options& options, const ClassDatabase& database) {
+// The attempt that a command names; without a number the last one. It only reads: for somebody who
+// is unknown nothing is locked or written.
+SubmissionRow attempt_of(const Options& options) {
+  const ClassDatabase database(options.file(), ClassDatabase::Access::kRead);
   const auto rows = database.submissions(options.name, options.milestone);
   for (auto row = rows.rbegin(); row != rows.rend(); ++row) {
     if (options.attempt == 0 || row->attempt == options.attempt) return *row;
@@ -107,66 +110,71 @@ void require_right_year(const std::vector<SubmissionRow>& rows, const Term& term
                    first + "); is it the file of another year?");
 }
 
-Term term_of_file(const Options& options, const std::string& text,
-                  const std::vector<Student>& students, const std::vector<SubmissionRow>& rows) {
-  Term term = parse_term(text, options.term_file, students);
+// How many points the term file moves.
+// @param database  of the class; null: there is none yet
+// @throws UsageError if the file is refused
+int moved_by(const Options& options, const std::string& text, const ClassDatabase* database) {
+  const auto rows = database == nullptr ? std::vector<SubmissionRow>() : database->submissions();
+  const Term before = database == nullptr ? Term() : term_in_force(*database);
+  const Term term = parse_term(text, options.term_file,
+                               database == nullptr ? std::vector<Student>() : database->students());
   for (const auto& [milestone, due] : term.due) find_milestone(milestone);
   require_right_year(rows, term, options.term_file);
-  return term;
-}
-
-ExitCode set_term(const Options& options) {
-  if (options.term_file.empty()) {
-    const ClassDatabase database(options.file(), ClassDatabase::Access::kRead);
-    if (database.term_text().empty())
-      throw UsageError("No term file is in force; name one: grader class term FILE");
-    print_term(term_in_force(database), database);
-    return ExitCode::kPassed;
-  }
-  const std::string text = read_text(options.term_file);
-  // A file that is refused makes no database.
-  if (!fs::exists(options.file())) term_of_file(options, text, {}, {});
-  ClassDatabase database(options.file(), ClassDatabase::Access::kGrade);
-  const auto rows = database.submissions();
-  const Term term = term_of_file(options, text, database.students(), rows);
-  const bool is_first = database.term_text().empty();
-  const Term before = term_in_force(database);
-  if (!is_first && before.name != term.name) {
+  if (!before.name.empty() && before.name != term.name) {
     throw UsageError("The database holds the term " + before.name + ", and " + options.term_file +
                      " is for " + term.name + "; name another --database for another term.");
   }
-  const auto now = points_under(rows, before);
-  const auto then = points_under(rows, term);
+  auto then = points_under(rows, term);
   std::string falls;
   int moved = 0;
-  for (const auto& [whose, points] : now) {
-    const auto found = then.find(whose);
-    const double next = found == then.end() ? 0.0 : found->second;
+  for (const auto& [whose, points] : points_under(rows, before)) {
+    const double next = then[whose];
     if (next != points) ++moved;
     if (next >= points) continue;
     falls += paragraph(
         "  ", whose + ": " + points_text(next) + " instead of " + points_text(points) + ".");
   }
   // The first term file may take points away: late work had no penalty before.
-  if (!falls.empty() && !is_first && !options.allow_lower) {
+  if (!falls.empty() && !before.name.empty() && !options.allow_lower) {
     std::cerr << falls;
     throw UsageError(
         "With these rules the points above would fall, so nothing was changed; --allow-lower "
         "changes the rules all the same.");
   }
+  return moved;
+}
+
+ExitCode set_term(const Options& options) {
+  const fs::path file = options.file();
+  if (options.term_file.empty()) {
+    const ClassDatabase database(file, ClassDatabase::Access::kRead);
+    if (database.term_text().empty())
+      throw UsageError("No term file is in force; name one: grader class term FILE");
+    print_term(term_in_force(database), database);
+    return ExitCode::kPassed;
+  }
+  const std::string text = read_text(options.term_file);
+  // For a file that is refused nothing is made, locked or written: the database is only read.
+  std::unique_ptr<ClassDatabase> old;
+  if (fs::exists(file) && !fs::is_empty(file)) {
+    old = std::make_unique<ClassDatabase>(file, ClassDatabase::Access::kRead);
+  }
+  const int moved = moved_by(options, text, old.get());
+  old.reset();
+  ClassDatabase database(file, ClassDatabase::Access::kGrade);
   database.set_term_text(text);
-  print_term(term, database);
+  print_term(term_in_force(database), database);
   std::cout << "In force; the points of " << moved << " students and milestones move.\n";
   return ExitCode::kPassed;
 }
 
 ExitCode revoke(const Options& options) {
-  ClassDatabase database(options.file(), ClassDatabase::Access::kChange);
-  const SubmissionRow row = attempt_of(options, database);
+  const SubmissionRow row = attempt_of(options);
   const std::string what =
       row.student + " " + row.milestone + " attempt " + std::to_string(row.attempt);
   if (options.undo) {
-    if (!database.restore(row.id)) throw UsageError(what + " is not revoked.");
+    if (row.revoked.empty()) throw UsageError(what + " is not revoked.");
+    ClassDatabase(options.file(), ClassDatabase::Access::kChange).restore(row.id);
     std::cout << what << " counts again; reason and evidence are kept.\n";
     return ExitCode::kPassed;
   }
@@ -182,7 +190,8 @@ ExitCode revoke(const Options& options) {
     write_atomically(kept, read_text(options.evidence));
     evidence = kept.string();
   }
-  database.revoke(row.id, printable_line(options.text), evidence);
+  ClassDatabase(options.file(), ClassDatabase::Access::kChange)
+      .revoke(row.id, printable_line(options.text), evidence);
   std::cout << paragraph("", what +
                                  " no longer counts, and no plot or rank shows it; a page of "
                                  "--leaderboard from the next class grade on. --undo lets it "
@@ -216,13 +225,13 @@ ExitCode comment(const Options& options) {
           (meant.empty() ? "; docs/diagnoses.md lists all." : ". Did you mean " + meant + "?"));
     }
   }
-  ClassDatabase database(options.file(), ClassDatabase::Access::kChange);
   Comment comment{.milestone = options.milestone,
                   .finding = options.finding,
                   .place = options.place,
                   .text = printable(options.text),
                   .for_staff = options.for_staff};
-  if (!options.name.empty()) comment.submission = attempt_of(options, database).id;
+  if (!options.name.empty()) comment.submission = attempt_of(options).id;
+  ClassDatabase database(options.file(), ClassDatabase::Access::kChange);
   database.add_comment(comment);
   int reached = 0;
   for (const SubmissionRow& row : database.submissions("", options.milestone)) {
