@@ -73,7 +73,7 @@ void fill_random(const ElementCase& test, std::uint64_t seed, const Arrays& arra
   if (!test.one_row) return;
   const std::int64_t taps = std::int64_t{test.shape.kernel} * test.shape.kernel;
   for (std::int64_t i = 0; i < test.shape.weights_size(); ++i) {
-    if (i % taps >= test.shape.kernel) arrays.weights[i] = 0.0F;
+    if (i % taps < taps - test.shape.kernel) arrays.weights[i] = 0.0F;
   }
 }
 

@@ -137,6 +137,7 @@ ExitCode run(const Options& options) {
            : puzzle->folder == "repairs" ? check_repair(milestone, *puzzle, options.cause, printer)
                                          : check_detective(milestone, options.cause, printer);
   }
+  if (is_students && !options.stage.empty()) require_stage(milestone, options.stage);
   GradeRequest request = request_of(milestone, options);
   std::cout << "Checking " << milestone.id << ", " << milestone.title << ": "
             << (!options.program.empty()           ? display_path(request.program)

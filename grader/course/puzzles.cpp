@@ -8,6 +8,7 @@
 #include <random>
 
 #include "common/base/error.hpp"
+#include "common/base/unknown_name.hpp"
 #include "common/base/whole_file.hpp"
 #include "common/device/gpu_probe.hpp"
 #include "grader/checks/behaviour_check.hpp"
@@ -20,6 +21,7 @@
 #include "grader/course/notebook.hpp"
 #include "grader/course/sources.hpp"
 #include "grader/scores/luck.hpp"
+#include "grader/scores/score_rules.hpp"
 #include "grader/submission/submission.hpp"
 
 namespace convlab::grader {
@@ -156,6 +158,27 @@ std::optional<Puzzle> find_puzzle(const CourseMilestone& milestone, const std::s
     if (found != puzzles.end()) return *found;
   }
   return std::nullopt;
+}
+
+std::vector<std::string> stage_names(const CourseMilestone& milestone) {
+  std::vector<std::string> names;
+  for (const ScoreRule& rule : load_score_rules(milestone.folder).items) {
+    if (names.empty() || names.back() != rule.stage) names.push_back(rule.stage);
+  }
+  for (const char* folder : {"puzzles", "repairs"}) {
+    for (const Puzzle& puzzle : puzzles_of(milestone, folder)) names.push_back(puzzle.stage);
+  }
+  if (!puzzles_of(milestone, "detective").empty()) names.emplace_back("detective");
+  return names;
+}
+
+void require_stage(const CourseMilestone& milestone, const std::string& stage) {
+  const std::vector<std::string> names = stage_names(milestone);
+  if (std::ranges::find(names, stage) != names.end()) return;
+  for (const auto& file : source_files(milestone)) {
+    if (read_text(file).find('"' + stage + '"') != std::string::npos) return;
+  }
+  throw UsageError(unknown_name("stage", stage, names, " in " + milestone.id));
 }
 
 bool is_repair(const CourseMilestone& milestone, const std::string& stage) {

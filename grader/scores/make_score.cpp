@@ -185,10 +185,8 @@ std::string not_asked(const ScoreRule& rule, const ScoreRules& rules, const Chec
   if (work.only_stage && *work.only_stage != rule.stage) return "another --stage was asked";
   if (rule.batch == 0) return {};
   if (work.network != rules.network) return "only network " + rules.network + " counts";
-  if (std::ranges::find(work.batches, rule.batch) == work.batches.end()) {
-    return "not in --batches";
-  }
-  return {};
+  const bool asked = std::ranges::find(work.batches, rule.batch) != work.batches.end();
+  return asked ? "" : "batch not checked";
 }
 
 }  // namespace
