@@ -347,7 +347,8 @@ CaseOutcome run_case(Submission& submission, const StageInfo& stage, const Eleme
         return outcome;
       }
     }
-    if (outcome.finding->id == "E-outside" && test.probe != ElementCase::Probe::kNone) {
+    const bool is_probed = test.probe != ElementCase::Probe::kNone && !test.one_row;
+    if (outcome.finding->id == "E-outside" && is_probed) {
       const auto fact = probe::measure_index(submission, stage);
       const bool is_open = outcome.finding->cause == finding("E-outside", "").cause;
       if (fact && (is_open || fact->id != "E-outside")) {

@@ -8,6 +8,7 @@
 #include <random>
 
 #include "common/base/error.hpp"
+#include "common/base/json_text.hpp"
 #include "common/base/unknown_name.hpp"
 #include "common/base/whole_file.hpp"
 #include "common/device/gpu_probe.hpp"
@@ -39,7 +40,7 @@ PuzzleCheck check_of(const CourseMilestone& milestone, const Puzzle& puzzle) {
   const auto file = milestone.folder / "cases.json";
   const std::string& stage = puzzle.stage;
   try {
-    const auto json = nlohmann::ordered_json::parse(read_text(file)).at(stage);
+    const auto json = parse_json(read_text(file)).at(stage);
     PuzzleCheck check{.leaks = json.value("leaks", false)};
     for (const auto& [name, sizes] : json.at("cases").items()) {
       const auto at = [&, &list = sizes](int i) { return list.at(i).template get<int>(); };
@@ -50,7 +51,7 @@ PuzzleCheck check_of(const CourseMilestone& milestone, const Puzzle& puzzle) {
       check.cases.push_back(test);
     }
     return check;
-  } catch (const nlohmann::json::exception& error) {
+  } catch (const Json::exception& error) {
     throw EnvironmentError(file.string() + " does not say how to check the puzzle '" + stage +
                            "': " + error.what());
   }
@@ -133,8 +134,7 @@ std::vector<Puzzle> puzzles_of(const CourseMilestone& milestone, const std::stri
   std::vector<Puzzle> puzzles;
   const auto place = milestone.folder / folder;
   if (!std::filesystem::is_directory(place)) return puzzles;
-  const auto cases =
-      nlohmann::ordered_json::parse(read_text(milestone.folder / "cases.json"), nullptr, false);
+  const auto cases = parse_json_or_null(read_text(milestone.folder / "cases.json"));
   for (const auto& entry : std::filesystem::directory_iterator(place)) {
     const auto& file = entry.path();
     if (file.extension() != ".cu" || number_of(file) == 0) continue;

@@ -108,7 +108,7 @@ TEST_CASE("score: nothing runs, nothing is earned, and the finding is the reason
   for (const int item : {0, 1}) CHECK(score.items[item].why == "E-no-program");
   // A deleted stage is not the same as a stage that was not requested.
   const CheckResult empty;
-  CHECK(make_score(kRules, work_of(empty), {}).items[0].why == "there is no such stage");
+  CHECK(make_score(kRules, work_of(empty), {}).items[0].why == "no such stage was checked");
 }
 
 TEST_CASE("score: emulated, speed has no points and the others make up the total") {
