@@ -10,6 +10,7 @@
 #include <system_error>
 
 #include "common/base/error.hpp"
+#include "common/base/json_text.hpp"
 #include "common/base/whole_file.hpp"
 #include "common/data/gzip.hpp"
 #include "common/data/idx.hpp"
@@ -101,9 +102,9 @@ fs::path find_file(const fs::path& folder, const std::string& name) {
                          "folder that has it.");
 }
 
-nlohmann::json read_manifest(const fs::path& file) {
+Json read_manifest(const fs::path& file) {
   const std::vector<std::uint8_t> bytes = read_bytes(file, kMaxManifestSize);
-  nlohmann::json manifest = nlohmann::json::parse(bytes, nullptr, /*allow_exceptions=*/false);
+  Json manifest = parse_json_or_null({bytes.begin(), bytes.end()});
   if (!manifest.is_object() || manifest["version"] != 1 || !manifest["files"].is_object()) {
     throw EnvironmentError(file.string() +
                            " is not a manifest of version 1: write the data set again, or remove "
@@ -112,11 +113,10 @@ nlohmann::json read_manifest(const fs::path& file) {
   return manifest;
 }
 
-Checksum manifest_checksum(const nlohmann::json& manifest, const std::string& name,
-                           const fs::path& file) {
-  const nlohmann::json& files = manifest["files"];
+Checksum manifest_checksum(const Json& manifest, const std::string& name, const fs::path& file) {
+  const Json& files = manifest["files"];
   if (files.contains(name) && files[name].is_object()) {
-    const nlohmann::json& entry = files[name];
+    const Json& entry = files[name];
     const bool complete = entry.contains("bytes") && entry["bytes"].is_number_unsigned() &&
                           entry.contains("crc32") && entry["crc32"].is_number_unsigned();
     if (complete) return {entry["bytes"].get<std::size_t>(), entry["crc32"].get<std::uint32_t>()};
@@ -227,10 +227,8 @@ void write_dataset(const fs::path& folder, Split split, const Dataset& dataset) 
   }
   // The other split may have been written before: its entries stay.
   const fs::path manifest_file = folder / kManifest;
-  nlohmann::json manifest =
-      fs::exists(manifest_file)
-          ? read_manifest(manifest_file)
-          : nlohmann::json{{"version", 1}, {"files", nlohmann::json::object()}};
+  Json manifest = fs::exists(manifest_file) ? read_manifest(manifest_file)
+                                            : Json{{"version", 1}, {"files", Json::object()}};
   const auto write = [&](const char* name, const IdxArray& array) {
     const std::vector<std::uint8_t> bytes = format_idx(array);
     const Checksum checksum = checksum_of(bytes);
@@ -240,7 +238,7 @@ void write_dataset(const fs::path& folder, Split split, const Dataset& dataset) 
   const FileNames names = file_names(split);
   write(names.images, {{dataset.count, dataset.height, dataset.width}, dataset.images});
   write(names.labels, {{dataset.count}, dataset.labels});
-  const std::string text = manifest.dump(2) + "\n";
+  const std::string text = json_text(manifest, 2) + "\n";
   write_atomically(manifest_file, text);
 }
 

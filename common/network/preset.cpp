@@ -8,13 +8,12 @@
 #include <system_error>
 
 #include "common/base/error.hpp"
+#include "common/base/json_text.hpp"
 #include "common/base/unknown_name.hpp"
 
 namespace convlab {
 
 namespace {
-
-using nlohmann::json;
 
 // Bounds that keep every product of sizes far from overflow and refuse nonsense early.
 constexpr int kMaxImageSize = 512;
@@ -28,33 +27,33 @@ struct PresetProblem {
 };
 
 // Refuses unknown keys: a misspelt "strde" must not silently mean stride 1.
-void check_keys(const json& object, const std::set<std::string>& known) {
+void check_keys(const Json& object, const std::set<std::string>& known) {
   for (const auto& item : object.items()) {
     if (!known.contains(item.key())) throw PresetProblem{"has an unknown key '" + item.key() + "'"};
   }
 }
 
-int read_int(const json& object, const char* key, int low, int high, int fallback = 0) {
+int read_int(const Json& object, const char* key, int low, int high, int fallback = 0) {
   if (!object.contains(key)) {
     if (fallback != 0) return fallback;
     throw PresetProblem{std::string("lacks '") + key + "'"};
   }
-  const json& value = object.at(key);
+  const Json& value = object.at(key);
   if (!value.is_number_integer() || value < low || value > high) {
     throw PresetProblem{std::string("needs a whole number from ") + std::to_string(low) + " to " +
-                        std::to_string(high) + " for '" + key + "', not " + value.dump()};
+                        std::to_string(high) + " for '" + key + "', not " + json_text(value)};
   }
   return value.get<int>();
 }
 
-std::string read_string(const json& object, const char* key) {
+std::string read_string(const Json& object, const char* key) {
   if (!object.contains(key) || !object.at(key).is_string()) {
     throw PresetProblem{std::string("needs a text for '") + key + "'"};
   }
   return object.at(key).get<std::string>();
 }
 
-Layer read_layer(const json& object) {
+Layer read_layer(const Json& object) {
   if (!object.is_object()) throw PresetProblem{"has a layer that is not an object"};
   const std::string type = read_string(object, "type");
   if (type == "conv") {
@@ -94,7 +93,7 @@ Layer read_layer(const json& object) {
                       "'; known are conv, activation, pool and dense"};
 }
 
-Preset read_preset(const json& object) {
+Preset read_preset(const Json& object) {
   if (!object.is_object()) throw PresetProblem{"is not a JSON object"};
   check_keys(object, {"name", "title", "image_size", "classes", "layers"});
   Preset preset;
@@ -106,7 +105,7 @@ Preset read_preset(const json& object) {
       object.at("layers").empty() || object.at("layers").size() > kMaxLayers) {
     throw PresetProblem{"needs 1 to " + std::to_string(kMaxLayers) + " 'layers'"};
   }
-  for (const json& layer : object.at("layers")) preset.layers.push_back(read_layer(layer));
+  for (const Json& layer : object.at("layers")) preset.layers.push_back(read_layer(layer));
   if (preset.feature_shapes().back().size() != preset.classes) {
     throw PresetProblem{"ends with " + std::to_string(preset.feature_shapes().back().size()) +
                         " values instead of one for each of " + std::to_string(preset.classes) +
@@ -215,8 +214,8 @@ Preset load_preset(const std::string& name) {
                            " cannot be opened; check the path.");
   }
   try {
-    return read_preset(json::parse(stream));
-  } catch (const json::exception& error) {
+    return read_preset(parse_json(std::string(std::istreambuf_iterator<char>(stream), {})));
+  } catch (const Json::exception& error) {
     throw EnvironmentError("The network preset " + file.string() +
                            " is not valid JSON: " + error.what());
   } catch (const PresetProblem& problem) {

@@ -7,6 +7,7 @@
 #include <type_traits>
 
 #include "common/base/error.hpp"
+#include "common/base/json_text.hpp"
 
 // One declaration per struct, for writing and for reading:
 //
@@ -18,9 +19,6 @@
 // to_string that returns "unknown" for a value that does not exist.
 
 namespace convlab {
-
-/// Keeps the order in which fields are written.
-using Json = nlohmann::ordered_json;
 
 /// Writes the fields of a struct to a JSON object, or reads them from one.
 class JsonFields {

@@ -112,7 +112,7 @@ void json_fields(JsonFields& fields, Result& result) {
 }
 
 std::string file_text(const Json& json) {
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return json_text(json, 2) + "\n";
 }
 
 namespace {
@@ -133,14 +133,8 @@ void make_printable(Json& json, bool has_lines = false) {
 }  // namespace
 
 Json parse_foreign(const std::string& text, bool has_lines) {
-  // With pointers, unlike all other calls: the linker keeps one copy of a template's functions
-  // for the whole program, and this one is optimised.
   constexpr int kDeepest = 64;
-  const auto refuse_depth = [](int depth, Json::parse_event_t /*event*/, const Json& /*value*/) {
-    if (depth > kDeepest) throw EnvironmentError("it is nested too deeply");
-    return true;
-  };
-  Json json = Json::parse(text.data(), text.data() + text.size(), refuse_depth);
+  Json json = parse_json(text, kDeepest);
   make_printable(json, has_lines);
   return json;
 }

@@ -22,7 +22,7 @@ void shorten(std::string& text) {
 
 template <class Message>
 std::string encoded(const Message& message) {
-  return Json(message).dump(-1, ' ', false, Json::error_handler_t::replace);
+  return json_text(Json(message));
 }
 
 template <class Message>

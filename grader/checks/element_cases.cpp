@@ -73,7 +73,7 @@ void fill_random(const ElementCase& test, std::uint64_t seed, const Arrays& arra
   if (!test.one_row) return;
   const std::int64_t taps = std::int64_t{test.shape.kernel} * test.shape.kernel;
   for (std::int64_t i = 0; i < test.shape.weights_size(); ++i) {
-    if (i % taps >= test.shape.kernel) arrays.weights[i] = 0.0F;
+    if (i % taps < taps - test.shape.kernel) arrays.weights[i] = 0.0F;
   }
 }
 
@@ -347,7 +347,8 @@ CaseOutcome run_case(Submission& submission, const StageInfo& stage, const Eleme
         return outcome;
       }
     }
-    if (outcome.finding->id == "E-outside" && test.probe != ElementCase::Probe::kNone) {
+    const bool is_probed = test.probe != ElementCase::Probe::kNone && !test.one_row;
+    if (outcome.finding->id == "E-outside" && is_probed) {
       const auto fact = probe::measure_index(submission, stage);
       const bool is_open = outcome.finding->cause == finding("E-outside", "").cause;
       if (fact && (is_open || fact->id != "E-outside")) {

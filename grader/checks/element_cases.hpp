@@ -17,7 +17,7 @@ struct ElementCase {
   ConvShape shape{};
   bool exact = false;    ///< whole numbers, compared without tolerance
   int largest = 8;       ///< of the whole numbers
-  bool one_row = false;  ///< only the first row of each filter is not 0: one dimension
+  bool one_row = false;  ///< only the last row of each filter is not 0: one dimension
   /// Where it is wrong, small shapes are tried to find out why: a file must be right at all shapes,
   /// at this one, or nobody reads the finding.
   enum class Probe { kAnyShape, kThisShape, kNone } probe = Probe::kAnyShape;

@@ -190,7 +190,7 @@ Term parse_term(const std::string& text, const std::string& name,
                 const std::vector<Student>& students, bool strict) {
   Term term;
   try {
-    term = TermReader(name, students, strict).read(Json::parse(text));
+    term = TermReader(name, students, strict).read(parse_json(text));
   } catch (const nlohmann::json::exception& error) {
     const std::string why = printable_line(error.what());  // behind the library's own number
     throw UsageError("The term file " + name + " cannot be read (" +

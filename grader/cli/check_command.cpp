@@ -12,6 +12,7 @@
 #include "grader/cli/check_puzzles.hpp"
 #include "grader/cli/check_request.hpp"
 #include "grader/cli/commands.hpp"
+#include "grader/course/build.hpp"
 #include "grader/course/notebook.hpp"
 #include "grader/course/progress.hpp"
 #include "grader/course/slurm_job.hpp"
@@ -92,6 +93,21 @@ void print_verdict(const CheckResult& check, const std::filesystem::path& file, 
       Colour::kQuiet);
 }
 
+// A milestone with one stage gives points to its name only. Empty if the name is there.
+std::string renamed_text(const ScoreRules& rules, const CheckResult& check) {
+  const std::string& wanted = rules.items.front().stage;
+  const auto is_wanted = [&](const std::string& stage) { return stage == wanted; };
+  if (!std::ranges::all_of(rules.items, is_wanted, &ScoreRule::stage) ||
+      check.result.runs.empty() ||
+      std::ranges::any_of(check.result.runs,
+                          [&](const RunResult& run) { return is_wanted(run.stage.id); })) {
+    return {};
+  }
+  return "Your stage is called " + check.result.runs.front().stage.id +
+         ", so it gives no points: let the last lines of the file say .id = \"" + wanted +
+         "\" again.";
+}
+
 // The lines of one stage; all lines if none was named.
 Score of_stage(Score score, const std::string& stage) {
   if (stage.empty()) return score;
@@ -123,11 +139,8 @@ ExitCode run(const Options& options) {
   if (options.program.empty()) require_solution(options.solution);
   CheckPrinter printer;
   const bool is_students = options.solution == "student" && options.program.empty();
-  if (is_students && !options.no_build && is_built_in_sandbox() &&
-      !std::filesystem::exists(
-          build_folder() / "custom_submission" /
-          (milestone.id == "m1" ? "custom-submission-cpu" : "custom-submission-emulated"))) {
-    std::cout << "The first check also builds the grader's own parts: about a minute." << std::endl;
+  if (is_students && !options.no_build && is_built_in_sandbox()) {
+    std::cout << first_parts_text(milestone.id == "m1") << std::flush;
   }
   if (is_students && options.stage == "detective" && !puzzles_of(milestone, "detective").empty()) {
     return check_detective(milestone, options.cause, printer);
@@ -137,6 +150,7 @@ ExitCode run(const Options& options) {
            : puzzle->folder == "repairs" ? check_repair(milestone, *puzzle, options.cause, printer)
                                          : check_detective(milestone, options.cause, printer);
   }
+  if (is_students && !options.stage.empty()) require_stage(milestone, options.stage);
   GradeRequest request = request_of(milestone, options);
   std::cout << "Checking " << milestone.id << ", " << milestone.title << ": "
             << (!options.program.empty()           ? display_path(request.program)
@@ -189,6 +203,9 @@ ExitCode run(const Options& options) {
     write_notebook(milestone, notebook);
   }
   print_verdict(check, file, request.only_case.has_value());
+  const std::string renamed =
+      is_students && request.score ? renamed_text(request.score->rules, check) : "";
+  if (!renamed.empty()) std::cout << paragraph("", renamed);
   return check.result.verdict == Verdict::kPassed ? ExitCode::kPassed : ExitCode::kFallsShort;
 }
 

@@ -9,6 +9,7 @@
 #include "common/program/arguments.hpp"
 #include "grader/checks/custom_submission.hpp"
 #include "grader/course/build.hpp"
+#include "grader/course/handout.hpp"
 #include "grader/course/sources.hpp"
 
 namespace convlab::grader::check_command {
@@ -55,6 +56,19 @@ SubmittedSources students_sources(const CourseMilestone& milestone, const std::s
     const auto place = file.parent_path();
     return one ? file != *one : place != milestone.folder && place != milestone.folder / "stages";
   });
+  // Of a choice of stages only those that were begun.
+  if (!one && std::filesystem::exists(milestone.folder / "stages")) {
+    const auto handed_out = handout_files(milestone);
+    std::erase_if(all.sources, [&](const std::filesystem::path& file) {
+      return std::ranges::any_of(handed_out, [&](const HandoutFile& each) {
+        return course_folder() / each.path == file && is_as_handed_out(each);
+      });
+    });
+    if (all.sources.empty()) {
+      throw Error(ExitCode::kFallsShort,
+                  "No stage of " + milestone.id + " is begun. Next: build/bin/grader next");
+    }
+  }
   if (all.sources.empty()) {
     throw UsageError("There is no file to check in " + display_path(milestone.folder) + ".");
   }

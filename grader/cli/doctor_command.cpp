@@ -197,7 +197,7 @@ ExitCode run(const Options& options) {
       cuda,
       gpu};
   bool well = true;
-  auto items = nlohmann::ordered_json::array();
+  auto items = Json::array();
   for (const auto& examine : examinations) {
     const Examined item = examine();
     well = well && (item.mend.empty() || !item.needed);

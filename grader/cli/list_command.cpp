@@ -68,10 +68,10 @@ void print(const std::vector<Chapter>& chapters) {
   }
 }
 
-nlohmann::ordered_json to_json(const std::vector<Chapter>& chapters) {
-  auto milestones = nlohmann::ordered_json::array();
+Json to_json(const std::vector<Chapter>& chapters) {
+  auto milestones = Json::array();
   for (const Chapter& chapter : chapters) {
-    auto stages = nlohmann::ordered_json::array();
+    auto stages = Json::array();
     for (const Progress& progress : chapter.stages) {
       stages.push_back({{"stage", progress.stage.id},
                         {"title", progress.stage.title},

@@ -149,7 +149,11 @@ int main(int argc, char** argv) {
   }
   app.preparse_callback([&](std::size_t) {
     // CLI11 would only say that a command is missing.
-    if (argc < 2 || *argv[1] == '-') return;
+    if (argc < 2) {
+      throw convlab::UsageError(
+          "A subcommand is missing; build/bin/grader next says what to do now.");
+    }
+    if (*argv[1] == '-') return;
     if (kIsMain && kViews.contains(argv[1])) become_views(argv);
     std::vector<std::string> names;
     for (const CLI::App* command : app.get_subcommands({})) {

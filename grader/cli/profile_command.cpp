@@ -4,6 +4,7 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
+#include "common/base/json_text.hpp"
 #include "common/base/printable.hpp"
 #include "common/base/whole_file.hpp"
 #include "grader/cli/commands.hpp"
@@ -34,11 +35,11 @@ struct Options : CountedOptions {
 };
 
 // The sums over one kernel's requests of each kind: {"global-load": {"requests": 16, …}, …}
-nlohmann::ordered_json requests_json(const KernelCounts& kernel) {
-  nlohmann::ordered_json json;
+Json requests_json(const KernelCounts& kernel) {
+  Json json;
   for (const AccessNote& note : kernel.accesses) {
-    nlohmann::ordered_json& sum = json[note.space + "-" + access_name(note)];
-    if (sum.is_null()) sum = nlohmann::ordered_json::object();
+    Json& sum = json[note.space + "-" + access_name(note)];
+    if (sum.is_null()) sum = Json::object();
     const auto add = [&](const std::string& name, std::int64_t value) {
       sum[name] = sum.value(name, std::int64_t{0}) + value;
     };
@@ -61,13 +62,12 @@ std::vector<Estimate> estimates_of(const std::vector<KernelWork>& work, Precisio
 
 void print_json(const StageCounts& counts, const SourceText& sources,
                 const std::vector<KernelWork>& work, const std::vector<Estimate>& estimates) {
-  nlohmann::ordered_json json = {{"stage", counts.stage.id},
-                                 {"precision", to_string(counts.stage.precision)},
-                                 {"shape", to_string(counts.shape)}};
+  Json json = {{"stage", counts.stage.id},
+               {"precision", to_string(counts.stage.precision)},
+               {"shape", to_string(counts.shape)}};
   for (const Counter& counter : counters()) {
     const double value = counter.value(counts);
-    json[std::string(counter.id)] =
-        std::isnan(value) ? nlohmann::ordered_json() : nlohmann::ordered_json(value);
+    json[std::string(counter.id)] = std::isnan(value) ? Json() : Json(value);
   }
   for (const KernelCounts& kernel : kernels_of(counts, sources)) {
     json["kernels"].push_back({{"kernel", kernel.launch.kernel},
@@ -81,7 +81,7 @@ void print_json(const StageCounts& counts, const SourceText& sources,
   json["estimated_batch"] = kEstimatedBatch;
   json["estimates"] = estimates;
   json["estimate_error"] = estimate_model().error;
-  std::cout << json.dump(2) << "\n";
+  std::cout << json_text(json, 2) << "\n";
 }
 
 ExitCode run(const Options& options) {

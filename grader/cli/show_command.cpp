@@ -95,8 +95,7 @@ ExitCode run(const Options& options) {
       page = build_folder() / "show" / (milestone.id + "-" + id + ".html");
     }
     if (options.json) {
-      constexpr auto kReplace = Json::error_handler_t::replace;
-      std::cout << steps_json(steps, sources).dump(-1, ' ', false, kReplace) << "\n";
+      std::cout << json_text(steps_json(steps, sources)) << "\n";
     } else {
       std::cout << coloured(id, Colour::kStrong) << "  "
                 << display_path(work.submitted.sources.front()) << "\n"

@@ -6,6 +6,7 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
+#include "common/base/json_text.hpp"
 #include "common/base/run_process.hpp"
 #include "common/base/whole_file.hpp"
 #include "grader/checks/result/check_history.hpp"
@@ -41,8 +42,8 @@ std::string system_name() {
 std::string environment_text() {
   utsname kernel{};
   ::uname(&kernel);
-  const nlohmann::ordered_json json = {{"system", system_name()}, {"kernel", kernel.release}};
-  return json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+  const Json json = {{"system", system_name()}, {"kernel", kernel.release}};
+  return json_text(json, 2) + "\n";
 }
 
 // As sha256sum writes it, so that sha256sum --check reads it.

@@ -120,6 +120,14 @@ void build_own_part(const std::string& target) {
   }
 }
 
+std::string first_parts_text(bool on_cpu) {
+  const auto part = build_folder() / "custom_submission" /
+                    (on_cpu ? "custom-submission-cpu" : "custom-submission-emulated");
+  return std::filesystem::exists(part)
+             ? ""
+             : "The first time this also builds the grader's own parts: about a minute.\n";
+}
+
 void build_custom_submission_parts(bool on_cpu) {
   build_own_part(std::string("convlab_custom_submission_parts") + (on_cpu ? "_cpu" : ""));
 }

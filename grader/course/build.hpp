@@ -21,6 +21,9 @@ std::optional<Finding> build_milestone(const CourseMilestone& milestone);
 /// Builds a part of the workbook itself. @throws EnvironmentError if that fails
 void build_own_part(const std::string& target);
 
+/// What to say before build_custom_submission_parts builds for long; empty if it did so before.
+std::string first_parts_text(bool on_cpu = false);
+
 /// The parts that are needed to compile a custom submission; compiles no custom submission.
 /// @param on_cpu  only those for a file that runs on the CPU
 void build_custom_submission_parts(bool on_cpu = false);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
+#include <iostream>
 #include <set>
 
 #include "common/base/printable.hpp"
@@ -78,6 +79,7 @@ TracedStage traced_stage(const CountedWork& work, ProgressLine& progress) {
   traced.layer = work.shape ? 0 : static_cast<int>(layer);
   traced.shape = layers[layer - 1];
   const fs::path& file = work.submitted.sources.front();
+  std::cerr << first_parts_text();
   progress.show("building " + file.filename().string() + " so that its accesses are seen");
   build_custom_submission_parts();
   const BuiltSubmission built = build_submission(

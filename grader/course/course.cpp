@@ -7,7 +7,7 @@
 #include "common/base/printable.hpp"
 #include "common/base/unknown_name.hpp"
 #include "common/network/preset.hpp"
-#include "grader/course/hints.hpp"
+#include "grader/course/puzzles.hpp"
 
 namespace convlab::grader {
 
@@ -54,11 +54,8 @@ CourseMilestone find_milestone(const std::string& id) {
     known.push_back(milestone.id);
   }
   for (const CourseMilestone& milestone : milestones()) {
-    std::vector<std::string> stages;
-    const Hints hints = read_hints(milestone.folder / "hints.json");
-    for (const auto& [stage, texts] : hints) stages.push_back(stage);
-    std::erase(stages, "general");
-    const std::string meant = name_meant(id, known).empty() ? name_meant(id, stages) : "";
+    const std::string meant =
+        name_meant(id, known).empty() ? name_meant(id, stage_names(milestone)) : "";
     if (meant.empty()) continue;
     throw UsageError("'" + id + "' is no milestone. Did you mean the stage of " + milestone.id +
                      ": " + milestone.id + " --stage " + meant + "?");

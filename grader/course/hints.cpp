@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "common/base/error.hpp"
+#include "common/base/json_text.hpp"
 #include "common/base/unknown_name.hpp"
 #include "common/base/whole_file.hpp"
 
@@ -10,12 +11,12 @@ namespace convlab::grader {
 
 Hints read_hints(const std::filesystem::path& file) {
   try {
-    auto hints = nlohmann::ordered_json::parse(read_text(file)).get<Hints>();
+    auto hints = parse_json(read_text(file)).get<Hints>();
     for (const auto& [name, list] : hints) {
       if (list.empty()) throw EnvironmentError(file.string() + " has no hints for " + name + ".");
     }
     return hints;
-  } catch (const nlohmann::json::exception& error) {
+  } catch (const Json::exception& error) {
     throw EnvironmentError(file.string() + " is no object of lists of texts: " + error.what());
   }
 }

@@ -75,7 +75,7 @@ Notebook parse_notebook(const std::string& text, const std::string& name) {
 }
 
 void write_notebook(const CourseMilestone& milestone, const Notebook& notebook) {
-  write_atomically(notebook_file(milestone), Json(notebook).dump(1) + "\n");
+  write_atomically(notebook_file(milestone), json_text(Json(notebook), 1) + "\n");
 }
 
 }  // namespace convlab::grader

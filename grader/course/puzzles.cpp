@@ -8,6 +8,8 @@
 #include <random>
 
 #include "common/base/error.hpp"
+#include "common/base/json_text.hpp"
+#include "common/base/unknown_name.hpp"
 #include "common/base/whole_file.hpp"
 #include "common/device/gpu_probe.hpp"
 #include "grader/checks/behaviour_check.hpp"
@@ -20,6 +22,7 @@
 #include "grader/course/notebook.hpp"
 #include "grader/course/sources.hpp"
 #include "grader/scores/luck.hpp"
+#include "grader/scores/score_rules.hpp"
 #include "grader/submission/submission.hpp"
 
 namespace convlab::grader {
@@ -37,7 +40,7 @@ PuzzleCheck check_of(const CourseMilestone& milestone, const Puzzle& puzzle) {
   const auto file = milestone.folder / "cases.json";
   const std::string& stage = puzzle.stage;
   try {
-    const auto json = nlohmann::ordered_json::parse(read_text(file)).at(stage);
+    const auto json = parse_json(read_text(file)).at(stage);
     PuzzleCheck check{.leaks = json.value("leaks", false)};
     for (const auto& [name, sizes] : json.at("cases").items()) {
       const auto at = [&, &list = sizes](int i) { return list.at(i).template get<int>(); };
@@ -48,7 +51,7 @@ PuzzleCheck check_of(const CourseMilestone& milestone, const Puzzle& puzzle) {
       check.cases.push_back(test);
     }
     return check;
-  } catch (const nlohmann::json::exception& error) {
+  } catch (const Json::exception& error) {
     throw EnvironmentError(file.string() + " does not say how to check the puzzle '" + stage +
                            "': " + error.what());
   }
@@ -131,8 +134,7 @@ std::vector<Puzzle> puzzles_of(const CourseMilestone& milestone, const std::stri
   std::vector<Puzzle> puzzles;
   const auto place = milestone.folder / folder;
   if (!std::filesystem::is_directory(place)) return puzzles;
-  const auto cases =
-      nlohmann::ordered_json::parse(read_text(milestone.folder / "cases.json"), nullptr, false);
+  const auto cases = parse_json_or_null(read_text(milestone.folder / "cases.json"));
   for (const auto& entry : std::filesystem::directory_iterator(place)) {
     const auto& file = entry.path();
     if (file.extension() != ".cu" || number_of(file) == 0) continue;
@@ -156,6 +158,27 @@ std::optional<Puzzle> find_puzzle(const CourseMilestone& milestone, const std::s
     if (found != puzzles.end()) return *found;
   }
   return std::nullopt;
+}
+
+std::vector<std::string> stage_names(const CourseMilestone& milestone) {
+  std::vector<std::string> names;
+  for (const ScoreRule& rule : load_score_rules(milestone.folder).items) {
+    if (names.empty() || names.back() != rule.stage) names.push_back(rule.stage);
+  }
+  for (const char* folder : {"puzzles", "repairs"}) {
+    for (const Puzzle& puzzle : puzzles_of(milestone, folder)) names.push_back(puzzle.stage);
+  }
+  if (!puzzles_of(milestone, "detective").empty()) names.emplace_back("detective");
+  return names;
+}
+
+void require_stage(const CourseMilestone& milestone, const std::string& stage) {
+  const std::vector<std::string> names = stage_names(milestone);
+  if (std::ranges::find(names, stage) != names.end()) return;
+  for (const auto& file : source_files(milestone)) {
+    if (read_text(file).find('"' + stage + '"') != std::string::npos) return;
+  }
+  throw UsageError(unknown_name("stage", stage, names, " in " + milestone.id));
 }
 
 bool is_repair(const CourseMilestone& milestone, const std::string& stage) {

@@ -44,6 +44,12 @@ std::vector<Puzzle> puzzles_of(const CourseMilestone& milestone,
 /// The puzzle, the broken kernel or the suspect with this name.
 std::optional<Puzzle> find_puzzle(const CourseMilestone& milestone, const std::string& stage);
 
+/// What --stage may name: stages, puzzles, broken kernels, "detective".
+std::vector<std::string> stage_names(const CourseMilestone& milestone);
+
+/// @throws UsageError if the name is none of them and stands in no file of the student's
+void require_stage(const CourseMilestone& milestone, const std::string& stage);
+
 /// Whether the name is that of a broken kernel.
 bool is_repair(const CourseMilestone& milestone, const std::string& stage);
 

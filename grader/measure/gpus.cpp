@@ -38,7 +38,7 @@ std::vector<Gpu> read_gpus() {
 
 Json measure_file(const std::string& name) {
   const auto course = network_folder().parent_path().parent_path();  // of ROOT/common/network
-  return Json::parse(read_text(course / "grader/measure" / name));
+  return parse_json(read_text(course / "grader/measure" / name));
 }
 
 const std::vector<Gpu>& published_gpus() {

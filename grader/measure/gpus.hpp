@@ -1,9 +1,10 @@
 #pragma once
 
 #include <cstdint>
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
+
+#include "common/base/json_text.hpp"
 
 namespace convlab::grader {
 
@@ -29,7 +30,7 @@ struct Gpu {
 };
 
 /// A JSON file of this folder.
-nlohmann::ordered_json measure_file(const std::string& name);
+Json measure_file(const std::string& name);
 
 /// All in gpus.json, those of one capability side by side.
 const std::vector<Gpu>& published_gpus();

@@ -57,11 +57,11 @@ SweepRecord continued_record(const std::filesystem::path& file, const SweepPlan&
                     .tried = {}};
   if (!std::filesystem::exists(file)) return fresh;
   try {
-    SweepRecord old = Json::parse(read_text(file)).get<SweepRecord>();
+    SweepRecord old = parse_json(read_text(file)).get<SweepRecord>();
     const bool same = old.stage == fresh.stage && old.program == fresh.program &&
                       old.network == fresh.network && old.gpu == fresh.gpu;
     return same ? old : fresh;
-  } catch (const nlohmann::json::exception& error) {
+  } catch (const Json::exception& error) {
     throw EnvironmentError(file.string() + " is no record of a sweep (" + error.what() +
                            "); delete it to begin anew.");
   }
@@ -105,7 +105,7 @@ bool run_sweep(const SweepPlan& plan, const std::filesystem::path& file, SweepRe
          text_of(point.point) + " at " + std::to_string(point.batch) + " images");
     if (!time(plan, point)) return false;
     record.tried.push_back(std::move(point));
-    write_atomically(file, Json(record).dump(1) + "\n");
+    write_atomically(file, json_text(Json(record), 1) + "\n");
   }
   return true;
 }

@@ -60,10 +60,10 @@ int round_up(int value, int unit) {
 std::vector<SweepSpace> read_sweep_spaces(const std::filesystem::path& file) {
   const std::string text = read_text(file);
   try {
-    const auto spaces = Json::parse(text).get<std::vector<SweepSpace>>();
+    const auto spaces = parse_json(text).get<std::vector<SweepSpace>>();
     for (const SweepSpace& space : spaces) require_usable(space, file.string());
     return spaces;
-  } catch (const nlohmann::json::exception& error) {
+  } catch (const Json::exception& error) {
     throw EnvironmentError(file.string() + " is no list of sweep spaces: " + error.what());
   }
 }

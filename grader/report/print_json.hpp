@@ -3,12 +3,14 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
+#include "common/base/json_text.hpp"
+
 namespace convlab::grader {
 
 /// Prints the JSON of a command with --json on standard output. Replaces bytes of file names that
 /// are not UTF-8.
-inline void print_json(const nlohmann::ordered_json& json) {
-  std::cout << json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) << "\n";
+inline void print_json(const Json& json) {
+  std::cout << json_text(json, 2) << "\n";
 }
 
 }  // namespace convlab::grader

@@ -185,10 +185,8 @@ std::string not_asked(const ScoreRule& rule, const ScoreRules& rules, const Chec
   if (work.only_stage && *work.only_stage != rule.stage) return "another --stage was asked";
   if (rule.batch == 0) return {};
   if (work.network != rules.network) return "only network " + rules.network + " counts";
-  if (std::ranges::find(work.batches, rule.batch) == work.batches.end()) {
-    return "not in --batches";
-  }
-  return {};
+  const bool asked = std::ranges::find(work.batches, rule.batch) != work.batches.end();
+  return asked ? "" : "batch not checked";
 }
 
 }  // namespace
@@ -217,7 +215,7 @@ Score make_score(const ScoreRules& rules, const CheckedWork& work,
                    .points = rule.points};
     const StageRecord stage = record_of(work.check, rule.stage);
     std::string id = finding_id(work.check, rule.stage);
-    if (id.empty() && stage.cases == 0) id = "there is no such stage";
+    if (id.empty() && stage.cases == 0) id = "no such stage was checked";
     const bool is_speed = rule.what == ScoreRule::What::kSpeed;
     std::string why = is_speed && work.emulated ? "" : not_asked(rule, rules, work);
     const bool is_measured = why.empty() && is_speed && can_measure(rule, rules, work, why);

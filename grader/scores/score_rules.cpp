@@ -6,6 +6,7 @@
 
 #include "common/base/enum_name.hpp"
 #include "common/base/error.hpp"
+#include "common/base/json_text.hpp"
 #include "common/base/whole_file.hpp"
 #include "common/program/arguments.hpp"
 #include "grader/measure/counters.hpp"
@@ -13,8 +14,6 @@
 namespace convlab::grader {
 
 namespace {
-
-using nlohmann::json;
 
 constexpr const char* kSchema = "convlab-scores-1";
 constexpr double kMostPoints = 1000.0;
@@ -28,7 +27,7 @@ struct RuleProblem {
 };
 
 // Refuses unknown keys: a misspelt "ponits" must not silently give none.
-void check_keys(const json& object, const std::set<std::string>& known) {
+void check_keys(const Json& object, const std::set<std::string>& known) {
   if (!object.is_object()) throw RuleProblem{"is not a JSON object"};
   for (const auto& item : object.items()) {
     if (known.contains(item.key())) continue;
@@ -38,7 +37,7 @@ void check_keys(const json& object, const std::set<std::string>& known) {
   }
 }
 
-std::string read_text_field(const json& object, const char* key) {
+std::string read_text_field(const Json& object, const char* key) {
   if (!object.contains(key) || !object.at(key).is_string() ||
       object.at(key).get<std::string>().empty()) {
     throw RuleProblem{std::string("needs a text for '") + key + "'"};
@@ -47,38 +46,38 @@ std::string read_text_field(const json& object, const char* key) {
 }
 
 std::string number_text(double value) {
-  return json(value).dump();
+  return json_text(value);
 }
 
-double read_number(const json& object, const char* key, double low, double high) {
+double read_number(const Json& object, const char* key, double low, double high) {
   const bool is_number = object.contains(key) && object.at(key).is_number();
   if (!is_number || !(object.at(key) >= low && object.at(key) <= high)) {
     throw RuleProblem{std::string("needs a number from ") + number_text(low) + " to " +
                       number_text(high) + " for '" + key + "'" +
-                      (object.contains(key) ? ", not " + object.at(key).dump() : "")};
+                      (object.contains(key) ? ", not " + json_text(object.at(key)) : "")};
   }
   return object.at(key).get<double>();
 }
 
-int read_int(const json& object, const char* key, int low, int high) {
+int read_int(const Json& object, const char* key, int low, int high) {
   if (object.contains(key) && !object.at(key).is_number_integer()) {
     throw RuleProblem{std::string("needs a whole number for '") + key + "', not " +
-                      object.at(key).dump()};
+                      json_text(object.at(key))};
   }
   return static_cast<int>(read_number(object, key, low, high));
 }
 
 // A list that has something in it. @param needed  completes "needs"
-const json& read_list(const json& object, const char* key, const char* needed) {
+const Json& read_list(const Json& object, const char* key, const char* needed) {
   if (!object.contains(key) || !object.at(key).is_array() || object.at(key).empty()) {
     throw RuleProblem{std::string("needs ") + needed};
   }
   return object.at(key);
 }
 
-std::vector<CurvePoint> read_curve(const json& object) {
+std::vector<CurvePoint> read_curve(const Json& object) {
   std::vector<CurvePoint> curve;
-  for (const json& point :
+  for (const Json& point :
        read_list(object, "curve", "a 'curve': a list of {\"speed\": …, \"share\": …}")) {
     check_keys(point, {"speed", "share"});
     const double speed = read_number(point, "speed", 0.0, kMostSpeed);
@@ -94,9 +93,9 @@ std::vector<CurvePoint> read_curve(const json& object) {
   return curve;
 }
 
-std::vector<CounterLimit> read_limits(const json& object) {
+std::vector<CounterLimit> read_limits(const Json& object) {
   std::vector<CounterLimit> limits;
-  for (const json& each :
+  for (const Json& each :
        read_list(object, "limits", "'limits': a list of {\"counter\": …, \"at_most\": …}")) {
     check_keys(each, {"counter", "at_most", "at_least"});
     CounterLimit limit{.counter = read_text_field(each, "counter")};
@@ -118,7 +117,7 @@ std::vector<CounterLimit> read_limits(const json& object) {
   return limits;
 }
 
-ScoreRule::What read_what(const json& object) {
+ScoreRule::What read_what(const Json& object) {
   const std::string text = read_text_field(object, "item");
   using enum ScoreRule::What;
   for (const ScoreRule::What what :
@@ -129,7 +128,7 @@ ScoreRule::What read_what(const json& object) {
                     "'; known are runs, prediction, puzzles, cases, network, speed and counters"};
 }
 
-ScoreRule read_rule(const json& object) {
+ScoreRule read_rule(const Json& object) {
   if (!object.is_object()) throw RuleProblem{"is not a JSON object"};
   ScoreRule rule;
   rule.stage = read_text_field(object, "stage");
@@ -157,11 +156,11 @@ ScoreRule read_rule(const json& object) {
 }
 
 // {"points": …, "stages": […]}; each stage must have items, and together more points than count.
-ScoreChoice read_choice(const json& object, const std::vector<ScoreRule>& items) {
+ScoreChoice read_choice(const Json& object, const std::vector<ScoreRule>& items) {
   check_keys(object, {"points", "stages"});
   ScoreChoice choice{.most = read_number(object, "points", 0.0, kMostPoints), .stages = {}};
   double sum = 0.0;
-  for (const json& stage : read_list(object, "stages", "a list of 'stages' in 'best_of'")) {
+  for (const Json& stage : read_list(object, "stages", "a list of 'stages' in 'best_of'")) {
     if (!stage.is_string()) throw RuleProblem{"has a stage in 'best_of' that is no text"};
     choice.stages.push_back(stage.get<std::string>());
     double points = 0.0;
@@ -180,7 +179,7 @@ ScoreChoice read_choice(const json& object, const std::vector<ScoreRule>& items)
   return choice;
 }
 
-ScoreRules read_rules(const json& object) {
+ScoreRules read_rules(const Json& object) {
   check_keys(object, {"schema", "network", "rounds", "tolerance", "items", "best_of"});
   if (const std::string schema = read_text_field(object, "schema"); schema != kSchema) {
     throw RuleProblem{"has the schema '" + schema + "'; this grader reads " + kSchema};
@@ -191,7 +190,7 @@ ScoreRules read_rules(const json& object) {
                    .items = {},
                    .choice = {}};
   std::set<std::tuple<std::string, ScoreRule::What, int>> seen;
-  for (const json& item : read_list(object, "items", "a list of 'items'")) {
+  for (const Json& item : read_list(object, "items", "a list of 'items'")) {
     const std::string place = "item " + std::to_string(rules.items.size() + 1) + " ";
     try {
       rules.items.push_back(read_rule(item));
@@ -222,11 +221,11 @@ bool keeps(const CounterLimit& limit, double value) {
 
 ScoreRules parse_score_rules(const std::string& text, const std::string& name) {
   try {
-    return read_rules(json::parse(text));
-  } catch (const json::parse_error& error) {
+    return read_rules(parse_json(text));
+  } catch (const Json::parse_error& error) {
     throw EnvironmentError(name + " is not JSON (it goes wrong at byte " +
                            std::to_string(error.byte) + "); docs/grading.md shows its form.");
-  } catch (const json::exception& error) {  // a number too large for a double
+  } catch (const Json::exception& error) {  // a number too large for a double
     throw EnvironmentError(name + " holds what cannot be read (" + error.what() +
                            "); docs/grading.md shows its form.");
   } catch (const RuleProblem& problem) {

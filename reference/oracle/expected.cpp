@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "common/base/error.hpp"
+#include "common/base/json_text.hpp"
 #include "common/base/whole_file.hpp"
 #include "common/data/resize.hpp"
 #include "reference/oracle/exact_network.hpp"
@@ -13,8 +14,6 @@
 namespace convlab::oracle {
 
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 constexpr const char* kSchema = "convlab-expected-1";
 constexpr int kDigitsPerLine = 100;  // predictions are a digit each
@@ -106,12 +105,12 @@ std::string to_json(const Expected& expected, const std::vector<std::uint8_t>& l
                      {"counts", counts},
                      {"undecided", expected.undecided},
                      {"predictions", lines}};
-  return json.dump(1) + "\n";
+  return json_text(json, 1) + "\n";
 }
 
 Expected read_expected(const std::filesystem::path& file) {
   try {
-    const Json json = Json::parse(read_text(file));
+    const Json json = parse_json(read_text(file));
     if (json.at("schema") != kSchema) throw EnvironmentError("its schema is another one");
     Expected expected{.network = json.at("network"),
                       .undecided = json.at("undecided").get<std::vector<int>>()};

@@ -46,10 +46,10 @@ std::string smallest_case(Finding finding, const std::vector<CaseResult>& cases)
 }  // namespace
 
 void append_history(const std::filesystem::path& file, const CheckResult& check) {
-  nlohmann::ordered_json line = {{"created", check.result.created},
-                                 {"milestone", check.result.milestone},
-                                 {"stages", checked_stages(check)},
-                                 {"findings", nlohmann::ordered_json::array()}};
+  Json line = {{"created", check.result.created},
+               {"milestone", check.result.milestone},
+               {"stages", checked_stages(check)},
+               {"findings", Json::array()}};
   for (const Finding& finding : check.findings) {
     line["findings"].push_back(
         {{"id", finding.id}, {"title", finding.title}, {"stage", finding.stage}});
@@ -57,8 +57,7 @@ void append_history(const std::filesystem::path& file, const CheckResult& check)
     if (!smallest.empty()) line["findings"].back()["smallest"] = smallest;
     if (!finding.alone.empty()) line["findings"].back()["alone"] = finding.alone;
   }
-  const std::string text =
-      line.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace) + "\n";
+  const std::string text = json_text(line) + "\n";
   // The first check of a student may be that of a puzzle or a repair, which has no result.
   std::error_code refused;  // open() tells the reason
   std::filesystem::create_directories(file.parent_path(), refused);
@@ -104,7 +103,7 @@ std::string history_of(const std::filesystem::path& file, const std::string& mil
   if (!std::filesystem::exists(file)) return text;
   std::istringstream lines(read_text(file));
   for (std::string line; std::getline(lines, line);) {
-    const auto json = Json::parse(line, nullptr, false);
+    const auto json = parse_json_or_null(line);
     if (json.is_object() && json.value("milestone", "") == milestone) text += line + "\n";
   }
   return text;

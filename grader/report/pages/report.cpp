@@ -229,7 +229,7 @@ PageSection chapter_section(const ReportSource& source) {
     if (!found.empty()) {
       section.blocks.push_back(Paragraph{"Checked: " + found});
     } else if (each.needs_data) {
-      section.blocks.push_back(Paragraph{"Checked: none of its numbers is in these results."});
+      section.blocks.push_back(Paragraph{"Checked: it names no number of these results."});
     }
   }
   return section;

@@ -203,7 +203,7 @@ std::string best_points(const SweepSpace& space, const std::vector<SweepTable>& 
                     {"score", table.scored[0].score},
                     {"unit", table.unit}});
   }
-  return best.dump(1) + "\n";
+  return json_text(best, 1) + "\n";
 }
 
 }  // namespace convlab::grader

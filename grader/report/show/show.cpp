@@ -177,8 +177,7 @@ std::string steps_page(const StageSteps& steps, const SourceText& sources, const
   json["sources"] = sources_json(steps.notes, sources);
   return html_head(title, read_text(parts / "viewer.css")) + "<header><h1>" + html_text(title) +
          "</h1>\n<p>" + html_text(where) + "</p></header>\n<main></main>\n" +
-         "<script type=\"application/json\" id=\"steps\">" +
-         json_in_html(json.dump(-1, ' ', false, Json::error_handler_t::replace)) +
+         "<script type=\"application/json\" id=\"steps\">" + json_in_html(json_text(json)) +
          "</script>\n<script>\n" + read_text(parts / "viewer.js") + "</script>\n</body>\n</html>\n";
 }
 

@@ -71,7 +71,7 @@ TEST_CASE("score: all items of a work that passed; what was not asked does not c
   CHECK(score.items[2].yours == "88/100");
   CHECK(score.items[2].reference == "88/100");
   CHECK(score.items[3].credit == Credit::kNotMeasured);
-  CHECK(score.items[3].why == "not in --batches");
+  CHECK(score.items[3].why == "batch not checked");
   CHECK(score.items[4].credit == Credit::kEarned);
   CHECK(score.items[4].yours == "1.00 ms");
   CHECK(score.items[4].why == "speed 1.00 (1.00 to 1.00)");
@@ -108,7 +108,7 @@ TEST_CASE("score: nothing runs, nothing is earned, and the finding is the reason
   for (const int item : {0, 1}) CHECK(score.items[item].why == "E-no-program");
   // A deleted stage is not the same as a stage that was not requested.
   const CheckResult empty;
-  CHECK(make_score(kRules, work_of(empty), {}).items[0].why == "there is no such stage");
+  CHECK(make_score(kRules, work_of(empty), {}).items[0].why == "no such stage was checked");
 }
 
 TEST_CASE("score: emulated, speed has no points and the others make up the total") {

@@ -34,6 +34,9 @@ __global__ void smooth(const float* input, const float* filter, float* output, i
 class Puzzle final : public convlab::DeviceConvolution {
   void launch(float* output, const float* input, const float* filter,
               const convlab::ConvShape& shape) override {
+    // The last row of each array: behind it nothing may be read.
+    input += (shape.height - 1) * shape.width;
+    filter += (shape.kernel - 1) * shape.kernel;
     const int outputs = shape.out_width();
     const int blocks = (outputs + kBlock - 1) / kBlock;
     smooth<<<blocks, kBlock>>>(input, filter, output, outputs);
