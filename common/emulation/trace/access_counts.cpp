@@ -24,6 +24,7 @@ namespace {
 
 constexpr std::uintptr_t kWord = 4;
 constexpr std::size_t kWidest = 16;  ///< of a load of a GPU
+constexpr const char* kHalf2 = "half2";
 
 /// A place, what is done there, and the kind of memory: a copy reads and writes at one place, and a
 /// pointer may be of one kind for some threads and of another for others.
@@ -79,6 +80,19 @@ struct NeedCount {
   std::int64_t pairs = 0;
 };
 
+/// Products that each thread makes which comes to one place.
+struct Product {
+  Place place = 0;
+  int numbers = 0;
+  const char* kind = nullptr;
+};
+
+/// Products of one block: how often warps came to the place, and threads.
+struct ProductCount {
+  std::int64_t warps = 0;
+  std::int64_t threads = 0;
+};
+
 /// The block that a worker runs.
 struct RunningBlock {
   std::string kernel{};
@@ -93,6 +107,7 @@ struct RunningBlock {
   std::unordered_map<std::uintptr_t, Word> words;
   std::vector<std::uint32_t> barriers;  ///< passed, by thread
   std::vector<CallSite> sites;          ///< of the block's barriers, in order
+  std::vector<ProductCount> products;   ///< by number
 };
 
 RunningBlock& running_block() {
@@ -106,7 +121,10 @@ struct Counter {
   CodeOrder code;
   /// By kernel, spot and bytes, over all blocks.
   std::map<std::tuple<std::string, Spot, std::size_t>, AccessNote> totals;
-  std::map<std::pair<const char*, std::uint64_t>, ProductNote> products;  ///< by call
+  std::map<std::pair<const char*, std::uint64_t>, ProductNote> products;  ///< on tensor cores
+  std::vector<Product> places_of_products{Product{}};  ///< by number; the first one is none
+  std::vector<std::int32_t> product_at;                ///< by place: its number; -1: not known yet
+  std::map<std::pair<std::string, std::size_t>, ProductCount> made;  ///< by kernel and number
   std::map<std::pair<const char*, std::uint64_t>, Barrier> met;
   std::map<Need, NeedCount> needs;
 };
@@ -144,37 +162,40 @@ AccessNote& total_of(Counter& all, const RunningBlock& block, const SpotInBlock&
   return note;
 }
 
-/// Accesses that follow each other in one block of the program, so that the compiler for a GPU
-/// joins neighbours: `p[i].x` and `p[i].y` are one request.
+/// Accesses that follow each other, so that the compiler for a GPU joins neighbours: `p[i].x` and
+/// `p[i].y` in one block of the program, `p[i]` in the turns of a loop that it unrolls.
 class OpenRequests {
  public:
   OpenRequests(Counter& all, const RunningBlock& block) : all_(all), block_(block) {}
 
   void add(const SpotInBlock& here, const Request& request) {
-    const bool joins = here.space == Space::kShared && !here.atomic;
-    if (joins && (here.spot & 1U) == 0) {
-      for (Open& open : open_) {
-        if (open.here->space == here.space && extends(open, here, request)) {
-          open.bytes += here.bytes;
-          return;
-        }
-      }
+    const bool joins = here.space == Space::kShared && !here.atomic && (here.spot & 1U) == 0;
+    if (!joins) {
+      if ((here.spot & 1U) != 0) close();
+      return count({&here, request, here.bytes});
     }
-    if ((here.spot & 1U) != 0) close();
-    open_.push_back({&here, request, here.bytes});
-    if (!joins) close();
+    for (std::size_t i = 0; i < open_.size(); ++i) {
+      Open& open = open_[i];
+      const bool is_same = open.here == &here;
+      if (open.in_turn != turn_ && !is_same) continue;
+      if (extends(open, here, request)) {
+        open.bytes += here.bytes;
+        open.in_turn = turn_;
+        return;
+      }
+      if (!is_same) continue;
+      count(open);
+      open = {&here, request, here.bytes, turn_};
+      return;
+    }
+    open_.push_back({&here, request, here.bytes, turn_});
   }
 
+  /// Another block of the program begins.
+  void turn() { ++turn_; }
+
   void close() {
-    for (Open& open : open_) {
-      for (std::size_t bytes = 0; open.bytes > 0; open.bytes -= bytes) {
-        bytes = std::bit_floor(open.bytes);
-        add_request(total_of(all_, block_, *open.here, bytes),
-                    parts_of(open.request, open.here->space, bytes, open.here->atomic),
-                    std::popcount(open.request.mask));
-        for (std::uintptr_t& address : open.request.address) address += bytes;
-      }
-    }
+    for (const Open& open : open_) count(open);
     open_.clear();
   }
 
@@ -183,7 +204,18 @@ class OpenRequests {
     const SpotInBlock* here;
     Request request;
     std::size_t bytes;
+    int in_turn = 0;  ///< the last one in which it grew
   };
+
+  void count(Open open) {
+    for (std::size_t bytes = 0; open.bytes > 0; open.bytes -= bytes) {
+      bytes = std::bit_floor(open.bytes);
+      add_request(total_of(all_, block_, *open.here, bytes),
+                  parts_of(open.request, open.here->space, bytes, open.here->atomic),
+                  std::popcount(open.request.mask));
+      for (std::uintptr_t& address : open.request.address) address += bytes;
+    }
+  }
 
   // Aligned as one load must be.
   static bool extends(const Open& open, const SpotInBlock& here, const Request& request) {
@@ -200,6 +232,7 @@ class OpenRequests {
   Counter& all_;
   const RunningBlock& block_;
   std::vector<Open> open_;
+  int turn_ = 0;
 };
 
 // Adds to the totals what the lanes of a warp did together.
@@ -213,7 +246,12 @@ void end_warp(Counter& all, RunningBlock& block, std::size_t warp) {
     const auto event = [&](std::size_t thread) { return block.events[thread][next[thread] - 1]; };
     const SpotInBlock& here = block.spots[event(threads.front()).what()];
     if (here.number == 0) {
-      open.close();
+      open.turn();
+      if (const std::int64_t number = event(threads.front()).offset; number > 0) {
+        ProductCount& count = at(block.products, static_cast<std::size_t>(number));
+        ++count.warps;
+        count.threads += static_cast<std::int64_t>(threads.size());
+      }
       return true;
     }
     Request request;
@@ -274,6 +312,26 @@ SpotInBlock& spot_at(Counter& all, RunningBlock& block, Spot spot, Space space, 
   return *(known = entry);
 }
 
+// The number of what threads multiply that come there; 0 for nothing.
+std::int32_t product_at(Counter& all, const void* caller, int halves) {
+  const Place place = place_of_access(caller);
+  if (place >= all.product_at.size()) all.product_at.resize(place + 1, -1);
+  if (all.product_at[place] >= 0) return all.product_at[place];
+  Product product{place, halves, halves == 1 ? "half" : kHalf2};
+  if (halves == 0) {
+    const FloatProducts floats = float_products_behind(caller);
+    // As a return address, which lies behind what it stands for.
+    const auto* const first = static_cast<const char*>(floats.first);
+    product = {first == nullptr ? 0 : place_of_access(first + 1), floats.count, "float"};
+  }
+  std::int32_t number = 0;
+  if (product.numbers > 0) {
+    number = static_cast<std::int32_t>(all.places_of_products.size());
+    all.places_of_products.push_back(product);
+  }
+  return all.product_at[place] = number;
+}
+
 // The barrier between two accesses, if it is the only one.
 void note_need(Counter& all, const RunningBlock& block, const Touch& before, bool before_writes,
                const Touch& behind, const std::string& variable) {
@@ -332,6 +390,16 @@ void add(std::vector<BarrierNote>& notes, const BarrierNote& note) {
   same->elements += note.elements;
 }
 
+void add(std::vector<ProductNote>& notes, const ProductNote& note) {
+  const auto key = [](const ProductNote& each) {
+    return std::tie(each.kernel, each.file, each.line, each.kind);
+  };
+  const auto same = std::ranges::find(notes, key(note), key);
+  if (same == notes.end()) return notes.push_back(note);
+  same->multiply_adds += note.multiply_adds;
+  same->warp_operations += note.warp_operations;
+}
+
 // A message to the grader has room for so many.
 constexpr std::size_t kMostNotes = 100;
 
@@ -350,6 +418,17 @@ AccessNotes take_counts() {
     add(notes.accesses, note);
   }
   for (const auto& [call, product] : all.products) notes.products.push_back(product);
+  for (const auto& [which, count] : all.made) {
+    const Product& product = all.places_of_products[which.second];
+    const ReportPlace& source = source_of(product.place);
+    const int at_once = product.kind == kHalf2 ? product.numbers : 1;
+    add(notes.products, {.kernel = which.first,
+                         .file = name_of(source.file),
+                         .line = static_cast<int>(source.line),
+                         .kind = product.kind,
+                         .multiply_adds = count.threads * product.numbers,
+                         .warp_operations = count.warps * product.numbers / at_once});
+  }
   for (const auto& [site, barrier] : all.met) {
     notes.barriers.push_back({.kernel = barrier.kernel,
                               .file = name_of(site.first),
@@ -384,6 +463,7 @@ AccessNotes take_counts() {
   notes.barriers.resize(std::min(notes.barriers.size(), kMostNotes));
   all.totals.clear();
   all.products.clear();
+  all.made.clear();
   all.met.clear();
   all.needs.clear();
   return notes;
@@ -402,6 +482,13 @@ void AccessCounter::begin_block() {
 void AccessCounter::end_block() {
   const auto& [all, block, lock] = Event{};
   end_all_warps(all, block);
+  for (std::size_t number = 1; number < block.products.size(); ++number) {
+    const ProductCount& made = block.products[number];
+    if (made.warps == 0) continue;
+    ProductCount& sum = all.made[{block.kernel, number}];
+    sum.warps += made.warps;
+    sum.threads += made.threads;
+  }
   for (const SpotInBlock& here : block.spots) {
     if (here.number == 0) continue;
     AccessNote& note = all.totals[{block.kernel, here.spot, here.bytes}];
@@ -416,7 +503,14 @@ void AccessCounter::come_to_block(const void* caller, const void* frame) {
   const auto& [all, block, lock] = Event{};
   const auto thread = static_cast<std::size_t>(thread_rank());
   block.positions[thread].move(caller, frame);
-  add_event(all, block, thread, block.positions[thread].event(0, 0));
+  add_event(all, block, thread, block.positions[thread].event(0, product_at(all, caller, 0)));
+}
+
+void AccessCounter::multiply_halves(int numbers, const void* caller, const void* frame) {
+  const auto& [all, block, lock] = Event{};
+  const auto thread = static_cast<std::size_t>(thread_rank());
+  block.positions[thread].move(caller, frame);
+  add_event(all, block, thread, block.positions[thread].event(0, product_at(all, caller, numbers)));
 }
 
 // A load or store of a GPU has at most 16 bytes; a larger object takes several.
@@ -512,6 +606,7 @@ void AccessCounter::multiply_in_warp(long long multiply_adds, const CallSite& si
     note.kernel = BlockRunner::current()->call().name;
     note.file = name_of(site.file);
     note.line = static_cast<int>(site.line);
+    note.kind = "tensor";
   }
   note.multiply_adds += multiply_adds;
 }

@@ -4,8 +4,8 @@
 // CONVLAB_EMU_TRACE=races       each access goes to the race detector
 //                   counts      each access is counted (access_counts.hpp)
 //                   steps:2,0,1:0:conv_forward   what one block does is recorded
-//                   (step_recorder.hpp) 1a2b,3c4d   at these places lanes of a warp wait for each
-//                   other before they
+//                               (step_recorder.hpp)
+//                   1a2b,3c4d   at these places lanes of a warp wait for each other before they
 //                               access memory, as on a GPU that runs them in step
 //                   off         nothing
 
@@ -21,6 +21,7 @@
 #include <vector>
 
 #include "common/emulation/include/convlab_emulation/collective.hpp"
+#include "common/emulation/include/convlab_emulation/narrow_format.hpp"
 #include "common/emulation/include/convlab_emulation/shared_variable.hpp"
 #include "common/emulation/runtime/device_memory.hpp"
 #include "common/emulation/runtime/observer.hpp"
@@ -87,8 +88,19 @@ using Range = std::pair<const void*, std::size_t>;
 // What the compiler announced on this thread; nothing came since. It may then call memcpy for it.
 thread_local std::array<Range, 2> announced;
 
+// cuda_fp16.h reads a mark where a kernel multiplies: how many numbers. 0: no mark.
+int marked_products(const void* address, bool writes) {
+  const auto distance =
+      reinterpret_cast<std::uintptr_t>(address) - reinterpret_cast<std::uintptr_t>(product_marks);
+  return !writes && distance < sizeof(product_marks) ? static_cast<int>(distance) : 0;
+}
+
 void on_access(const void* address, std::size_t bytes, bool writes, bool is_volatile,
                const void* caller, const void* frame) {
+  if (is_volatile && marked_products(address, writes) > 0) {
+    if (mode != Mode::kCounts || !in_kernel()) return;
+    return AccessCounter::multiply_halves(marked_products(address, writes), caller, frame);
+  }
   switch (mode) {
     case Mode::kOff:
       return;
