@@ -47,6 +47,8 @@ struct Parts {
   int conflicts = 0;
 };
 
+constexpr std::size_t kWidestLoad = 16;  ///< bytes of a load of a GPU
+
 /// As notes have it.
 const char* name_of(Space space);
 
@@ -70,8 +72,9 @@ class AccessCounter final : public Observer {
   /// An access of the running thread.
   void access(const void* address, std::size_t bytes, bool writes, const void* caller,
               const void* frame);
-  /// The running thread multiplies so many halves in one instruction.
-  static void multiply_halves(int numbers, const void* caller, const void* frame);
+  /// The running thread multiplies so many numbers in one instruction.
+  /// @param kind  as ProductNote has it
+  static void multiply(const char* kind, int numbers, const void* caller, const void* frame);
   /// The running thread has come to a block of the program.
   static void come_to_block(const void* caller, const void* frame);
 

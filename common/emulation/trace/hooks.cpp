@@ -11,6 +11,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <new>
@@ -95,11 +96,14 @@ int marked_products(const void* address, bool writes) {
   return !writes && distance < sizeof(product_marks) ? static_cast<int>(distance) : 0;
 }
 
+void on_product(const char* kind, int numbers, const void* caller, const void* frame) {
+  if (mode == Mode::kCounts && in_kernel()) AccessCounter::multiply(kind, numbers, caller, frame);
+}
+
 void on_access(const void* address, std::size_t bytes, bool writes, bool is_volatile,
                const void* caller, const void* frame) {
-  if (is_volatile && marked_products(address, writes) > 0) {
-    if (mode != Mode::kCounts || !in_kernel()) return;
-    return AccessCounter::multiply_halves(marked_products(address, writes), caller, frame);
+  if (const int halves = is_volatile ? marked_products(address, writes) : 0; halves > 0) {
+    return on_product(halves == 1 ? "half" : "half2", halves, caller, frame);
   }
   switch (mode) {
     case Mode::kOff:
@@ -213,6 +217,11 @@ void* convlab_traced_set(void* to, int byte, std::size_t bytes) {
   convlab::emulation::on_call(to, bytes, true, __builtin_return_address(0),
                               __builtin_frame_address(0));
   return std::memset(to, byte, bytes);
+}
+float convlab_traced_fmaf(float x, float y, float z) {
+  convlab::emulation::on_product("float", 1, __builtin_return_address(0),
+                                 __builtin_frame_address(0));
+  return std::fma(x, y, z);
 }
 void* convlab_traced_new(std::size_t bytes) {
   void* const memory = ::operator new(bytes);

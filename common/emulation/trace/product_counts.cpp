@@ -2,7 +2,7 @@
 //
 // Idea     The compiler has put a call in front of each block of the program, all to the same
 //          function. What lies between two of them in one function is run as a whole.
-// Not      Processors other than x86-64, and functions of a library (fmaf).
+// Not      Processors other than x86-64, and functions of a library; fmaf has a hook.
 // Source   Intel 64 and IA-32 Architectures Software Developer's Manual, volume 2: MULSS is F3 0F
 // 59,
 //          with a byte from 40 to 4F behind F3 for further registers; E8 calls by a distance.

@@ -50,7 +50,8 @@ std::string products_text(const KernelCounts& kernel) {
   std::string text;
   for (const auto& [kind, made] : kinds) {
     text += grouped(made.first) + " multiply-adds " + products_name(kind) +
-            ", most of them in line " + std::to_string(made.second->line) + ". ";
+            (made.second->multiply_adds < made.first ? ", most of them" : "") + " in line " +
+            std::to_string(made.second->line) + ". ";
   }
   return text;
 }

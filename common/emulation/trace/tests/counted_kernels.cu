@@ -11,9 +11,10 @@
 
 #include "common/emulation/trace/tests/counted_kernels.hpp"
 
-// As memcpy and malloc are called by a file that the grader traces.
+// As memcpy, malloc and fmaf are called by a file that the grader traces.
 extern "C" __device__ void* convlab_traced_copy(void* to, const void* from, std::size_t bytes);
 extern "C" __device__ void* convlab_traced_malloc(std::size_t bytes);
+extern "C" __device__ float convlab_traced_fmaf(float x, float y, float z);
 
 namespace {
 
@@ -151,6 +152,10 @@ __global__ void multiply_floats(const float* from) {
   kept = sum;
 }
 
+__global__ void multiply_by_function(const float* from) {
+  kept = convlab_traced_fmaf(from[threadIdx.x], from[0], 1.0f);
+}
+
 __global__ void multiply_halves(const half* from) {
   half sum = from[threadIdx.x];
   for (int i = 0; i < 3; ++i) sum = __hfma(from[threadIdx.x], sum, sum);
@@ -260,6 +265,9 @@ void run_copy_asynchronously(void* memory) {
 void run_multiply_floats(void* memory) {
   multiply_floats<<<1, 32>>>(static_cast<const float*>(memory));
 }
+void run_multiply_by_function(void* memory) {
+  multiply_by_function<<<1, 32>>>(static_cast<const float*>(memory));
+}
 void run_multiply_halves(void* memory) {
   multiply_halves<<<1, 32>>>(static_cast<const half*>(memory));
 }
@@ -322,6 +330,7 @@ std::vector<CountedKernel> counted_kernels() {
       // 16 rows of 32 bytes: four times eight rows of 16 bytes, each of them in its own sector.
       {"fragment", run_multiply, "global", false, 4, 32, 32, 0, "tensor", 4096},
       {"floats", run_multiply_floats, "shared", false, 0, 0, 0, 0, "float", 106, 4},
+      {"fmaf", run_multiply_by_function, "shared", false, 0, 0, 0, 0, "float", 32, 1},
       {"halves", run_multiply_halves, "shared", false, 0, 0, 0, 0, "half", 106, 4},
       {"halves are no floats", run_multiply_halves, "shared", false, 0, 0, 0, 0, "float", 0},
       {"pairs of halves", run_multiply_half_pairs, "shared", false, 0, 0, 0, 0, "half2", 212, 4},
