@@ -53,12 +53,15 @@ struct BarrierNote {
   friend bool operator==(const BarrierNote&, const BarrierNote&) = default;
 };
 
-/// Multiply-adds that one line of a kernel makes on tensor cores, those with padding included.
+/// Multiply-adds (or products alone) that one line of a kernel makes: on tensor cores those with
+/// padding included.
 struct ProductNote {
   std::string kernel{};
   std::string file{};
   int line = 0;
-  std::int64_t multiply_adds = 0;
+  std::string kind{};                ///< "tensor", "float", "half" or "half2", which makes two
+  std::int64_t multiply_adds = 0;    ///< of all threads
+  std::int64_t warp_operations = 0;  ///< that warps make for them; 0 on tensor cores
 
   friend bool operator==(const ProductNote&, const ProductNote&) = default;
 };

@@ -141,8 +141,8 @@ static void json_fields(JsonFields& fields, AccessNote& note) {
 }
 
 static void json_fields(JsonFields& fields, ProductNote& note) {
-  fields("kernel", note.kernel, "file", note.file, "line", note.line, "multiply_adds",
-         note.multiply_adds);
+  fields("kernel", note.kernel, "file", note.file, "line", note.line, "kind", note.kind,
+         "multiply_adds", note.multiply_adds, "warp_operations", note.warp_operations);
 }
 
 static void json_fields(JsonFields& fields, BarrierNote& note) {

@@ -60,6 +60,14 @@ std::vector<Estimate> estimates_of(const std::vector<KernelWork>& work, Precisio
   return estimates;
 }
 
+nlohmann::ordered_json products_json(const KernelCounts& kernel) {
+  nlohmann::ordered_json json = nlohmann::json::object();
+  for (const ProductNote& note : kernel.products) {
+    json[note.kind] = json.value(note.kind, std::int64_t{0}) + note.multiply_adds;
+  }
+  return json;
+}
+
 void print_json(const StageCounts& counts, const SourceText& sources,
                 const std::vector<KernelWork>& work, const std::vector<Estimate>& estimates) {
   Json json = {{"stage", counts.stage.id},
@@ -74,7 +82,7 @@ void print_json(const StageCounts& counts, const SourceText& sources,
                                {"launches", kernel.launches},
                                {"grid", kernel.launch.grid},
                                {"block", kernel.launch.block},
-                               {"tensor_multiply_adds", kernel.tensor_multiply_adds},
+                               {"multiply_adds", products_json(kernel)},
                                {"requests", requests_json(kernel)},
                                {"work", work[json["kernels"].size()]}});
   }

@@ -86,7 +86,7 @@ double active_lanes(const StageCounts& stage) {
 double tensor_share(const StageCounts& stage) {
   double made = 0.0;
   for (const ProductNote& note : stage.counted.products) {
-    made += static_cast<double>(note.multiply_adds);
+    if (note.kind == "tensor") made += static_cast<double>(note.multiply_adds);
   }
   return std::min(stage.tensor_part, ratio(made, products(stage)));
 }

@@ -19,11 +19,16 @@ KernelWork work_of_kernel(const KernelCounts& kernel) {
   const auto& block = kernel.launch.block;
   KernelWork work{
       .kernel = kernel.launch.kernel,
-      .tensor_multiply_adds = static_cast<double>(kernel.tensor_multiply_adds),
       .block_warps = std::ceil(double{1} * block[0] * block[1] * block[2] / kLanesOfWarp),
       .shared_bytes = static_cast<double>(shared_bytes_of(kernel)),
       .launches = static_cast<double>(kernel.launches)};
   work.warps = work.block_warps * static_cast<double>(kernel.launched_blocks);
+  for (const ProductNote& note : kernel.products) {
+    work.multiply_warps += static_cast<double>(note.warp_operations);
+    if (note.kind == "tensor") {
+      work.tensor_multiply_adds += static_cast<double>(note.multiply_adds);
+    }
+  }
   // By array and direction: what all accesses move, and the size of the array.
   std::map<std::pair<std::string, bool>, std::pair<double, double>> moved;
   for (const AccessNote& note : kernel.accesses) {
@@ -50,37 +55,13 @@ KernelWork work_of_kernel(const KernelCounts& kernel) {
   return work;
 }
 
-// Loads of threads, and how many lanes of a request make one.
-std::pair<double, double> loads_of(const KernelCounts& kernel) {
-  double lanes = 0.0;
-  double requests = 0.0;
-  for (const AccessNote& note : kernel.accesses) {
-    if (note.writes) continue;
-    lanes += static_cast<double>(note.lanes);
-    requests += static_cast<double>(note.requests);
-  }
-  return {lanes, requests > 0.0 ? lanes / requests : kLanesOfWarp};
-}
-
 }  // namespace
 
 std::vector<KernelWork> work_of(const StageCounts& counts, const SourceText& sources) {
   std::vector<KernelWork> all;
-  double on_tensor_cores = 0.0;
-  double most_loads = 0.0;
-  double lanes = kLanesOfWarp;
-  std::size_t multiplies = 0;
   for (const KernelCounts& kernel : kernels_of(counts, sources)) {
     all.push_back(work_of_kernel(kernel));
-    on_tensor_cores += all.back().tensor_multiply_adds;
-    const auto [loads, active] = loads_of(kernel);
-    if (loads <= most_loads) continue;
-    most_loads = loads;
-    lanes = active;
-    multiplies = all.size() - 1;
   }
-  const double rest = static_cast<double>(counts.shape.multiply_adds()) - on_tensor_cores;
-  if (!all.empty()) all[multiplies].multiply_warps = std::max(0.0, rest) / lanes;
   return all;
 }
 

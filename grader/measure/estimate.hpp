@@ -21,7 +21,7 @@ struct KernelWork {
   double shared_requests = 0.0;
   double shared_passes = 0.0;
   double constant_words = 0.0;
-  double multiply_warps = 0.0;  ///< FP32 multiply-adds, by all lanes of a warp together
+  double multiply_warps = 0.0;  ///< multiply-adds outside tensor cores, of warps
   double tensor_multiply_adds = 0.0;
   double barriers = 0.0;  ///< of warps
   double warps = 0.0;
@@ -33,8 +33,7 @@ struct KernelWork {
 
 void json_fields(JsonFields& fields, KernelWork& work);
 
-/// One for each kernel, in the order of their launches. Multiply-adds outside tensor cores are not
-/// counted: the kernel with the most loads makes those that the convolution needs.
+/// One for each kernel, in the order of their launches.
 std::vector<KernelWork> work_of(const StageCounts& counts, const SourceText& sources);
 
 /// The constants of the model and how far it was off: estimate.json, which

@@ -47,7 +47,7 @@ double part_on_tensor_cores(Submission& submission, const StageInfo& stage,
 void take_counts(Submission& submission, const Call& call, StageCounts& counts) {
   counts.launches = call.notes.launches;
   counts.counted = call.accesses;
-  if (counts.counted.products.empty()) return;
+  if (std::ranges::count(counts.counted.products, "tensor", &ProductNote::kind) == 0) return;
   counts.tensor_part = part_on_tensor_cores(submission, counts.stage, counts.shape);
 }
 
@@ -146,10 +146,11 @@ std::vector<KernelCounts> kernels_of(const StageCounts& counts, const SourceText
       if (note.kernel == launch.kernel) kernel.barriers.push_back(note);
     }
     for (const ProductNote& note : counts.counted.products) {
-      if (note.kernel == launch.kernel) kernel.tensor_multiply_adds += note.multiply_adds;
+      if (note.kernel == launch.kernel) kernel.products.push_back(note);
     }
     std::ranges::stable_sort(kernel.accesses, {}, &AccessNote::line);
     std::ranges::stable_sort(kernel.barriers, {}, &BarrierNote::line);
+    std::ranges::stable_sort(kernel.products, {}, &ProductNote::line);
     kernels.push_back(std::move(kernel));
   }
   return kernels;

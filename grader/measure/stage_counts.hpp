@@ -60,7 +60,7 @@ struct KernelCounts {
   std::vector<BarrierNote> barriers{};
   std::int64_t storing = 0;         ///< threads that store an element of the output
   std::int64_t outputs_of_one = 0;  ///< elements of the output that one of them stores
-  std::int64_t tensor_multiply_adds = 0;
+  std::vector<ProductNote> products{};
 };
 
 /// The kernels in the order of their launches; each of them once.

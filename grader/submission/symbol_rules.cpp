@@ -89,8 +89,8 @@ constexpr std::string_view kEmulationInterface[] = {
     "barrier_result", "begin_atomic", "block_barrier", "converged_lanes", "current_block_number",
     "current_dynamic_shared", "current_shared_begin", "current_shared_end", "end_atomic",
     "grid_barrier", "host_nanoseconds", "in_kernel", "lane_id", "load_fragments",
-    "multiply_fragments", "ptx", "sleep_until_woken", "store_fragments", "take_turn", "thread_rank",
-    "wake_sleepers", "warp_collective"};
+    "multiply_fragments", "product_marks", "ptx", "sleep_until_woken", "store_fragments",
+    "take_turn", "thread_rank", "wake_sleepers", "warp_collective"};
 
 template <class Words>
 bool contains(const Words& words, std::string_view name) {

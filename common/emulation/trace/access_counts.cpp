@@ -17,13 +17,13 @@
 #include "common/emulation/include/convlab_emulation/shared_variable.hpp"
 #include "common/emulation/runtime/device_memory.hpp"
 #include "common/emulation/runtime/report.hpp"
+#include "common/emulation/trace/barrier_needs.hpp"
+#include "common/emulation/trace/joined_requests.hpp"
 #include "common/emulation/trace/lane_pairing.hpp"
+#include "common/emulation/trace/note_sums.hpp"
 
 namespace convlab::emulation {
 namespace {
-
-constexpr std::uintptr_t kWord = 4;
-constexpr std::size_t kWidest = 16;  ///< of a load of a GPU
 
 /// A place, what is done there, and the kind of memory: a copy reads and writes at one place, and a
 /// pointer may be of one kind for some threads and of another for others.
@@ -39,32 +39,11 @@ struct SpotInBlock {
   Space space = Space::kOther;
   std::size_t bytes = 0;
   bool atomic = false;
+  bool writes = false;
+  bool joins = false;                  ///< JoinedRequests
   std::string variable{};              ///< of shared memory
   std::vector<std::uint32_t> times{};  ///< by thread
   std::vector<Request> fragments{};    ///< not full yet, by column
-};
-
-/// Who touched a word of shared memory last.
-struct Touch {
-  Place place = 0;
-  int thread = -1;
-  std::uint32_t barriers = 0;  ///< that the thread had passed
-};
-
-struct Word {
-  Touch write;
-  Touch read;
-  Touch other_read;  ///< the last one by another thread than `read`
-};
-
-/// Two accesses that one barrier keeps apart.
-struct Need {
-  CallSite barrier{};
-  Place before = 0;
-  bool before_writes = false;
-  Place behind = 0;
-  auto key() const { return std::tuple(barrier.position(), before, before_writes, behind); }
-  friend bool operator<(const Need& a, const Need& b) { return a.key() < b.key(); }
 };
 
 struct Barrier {
@@ -72,11 +51,17 @@ struct Barrier {
   std::int64_t times = 0;
 };
 
-/// The variable of each need, and how many pairs of accesses have it.
-struct NeedCount {
-  std::string variable{};
-  std::string kernel{};
-  std::int64_t pairs = 0;
+/// Products that each thread makes which comes to one place.
+struct Product {
+  Place place = 0;
+  int numbers = 0;
+  const char* kind = nullptr;
+};
+
+/// Products of one block: how often warps came to the place, and threads.
+struct ProductCount {
+  std::int64_t warps = 0;
+  std::int64_t threads = 0;
 };
 
 /// The block that a worker runs.
@@ -90,9 +75,8 @@ struct RunningBlock {
   std::size_t warp = 0;                        ///< that ran last
   std::uintptr_t atomic = 0;  ///< the address of the operation that has begun; 0: none
   bool atomic_counted = false;
-  std::unordered_map<std::uintptr_t, Word> words;
-  std::vector<std::uint32_t> barriers;  ///< passed, by thread
-  std::vector<CallSite> sites;          ///< of the block's barriers, in order
+  SharedTouches touches;
+  std::vector<ProductCount> products;  ///< by number
 };
 
 RunningBlock& running_block() {
@@ -106,9 +90,12 @@ struct Counter {
   CodeOrder code;
   /// By kernel, spot and bytes, over all blocks.
   std::map<std::tuple<std::string, Spot, std::size_t>, AccessNote> totals;
-  std::map<std::pair<const char*, std::uint64_t>, ProductNote> products;  ///< by call
+  std::map<std::pair<const char*, std::uint64_t>, ProductNote> products;  ///< on tensor cores
+  std::vector<Product> places_of_products{Product{}};  ///< by number; the first one is none
+  std::vector<std::int32_t> product_at;                ///< by place: its number; -1: not known yet
+  std::map<std::pair<std::string, std::size_t>, ProductCount> made;  ///< by kernel and number
   std::map<std::pair<const char*, std::uint64_t>, Barrier> met;
-  std::map<Need, NeedCount> needs;
+  BarrierNeeds needs;
 };
 
 /// Everything that is counted and the running block, for one event.
@@ -144,76 +131,27 @@ AccessNote& total_of(Counter& all, const RunningBlock& block, const SpotInBlock&
   return note;
 }
 
-/// Accesses that follow each other in one block of the program, so that the compiler for a GPU
-/// joins neighbours: `p[i].x` and `p[i].y` are one request.
-class OpenRequests {
- public:
-  OpenRequests(Counter& all, const RunningBlock& block) : all_(all), block_(block) {}
-
-  void add(const SpotInBlock& here, const Request& request) {
-    const bool joins = here.space == Space::kShared && !here.atomic;
-    if (joins && (here.spot & 1U) == 0) {
-      for (Open& open : open_) {
-        if (open.here->space == here.space && extends(open, here, request)) {
-          open.bytes += here.bytes;
-          return;
-        }
-      }
-    }
-    if ((here.spot & 1U) != 0) close();
-    open_.push_back({&here, request, here.bytes});
-    if (!joins) close();
-  }
-
-  void close() {
-    for (Open& open : open_) {
-      for (std::size_t bytes = 0; open.bytes > 0; open.bytes -= bytes) {
-        bytes = std::bit_floor(open.bytes);
-        add_request(total_of(all_, block_, *open.here, bytes),
-                    parts_of(open.request, open.here->space, bytes, open.here->atomic),
-                    std::popcount(open.request.mask));
-        for (std::uintptr_t& address : open.request.address) address += bytes;
-      }
-    }
-    open_.clear();
-  }
-
- private:
-  struct Open {
-    const SpotInBlock* here;
-    Request request;
-    std::size_t bytes;
-  };
-
-  // Aligned as one load must be.
-  static bool extends(const Open& open, const SpotInBlock& here, const Request& request) {
-    const std::size_t bytes = open.bytes + here.bytes;
-    if (open.request.mask != request.mask || bytes > kWidest) return false;
-    for (const int lane : LaneRange(request.mask)) {
-      const std::uintptr_t begin = open.request.address[static_cast<std::size_t>(lane)];
-      if (begin % std::bit_ceil(bytes) != 0) return false;
-      if (begin + open.bytes != request.address[static_cast<std::size_t>(lane)]) return false;
-    }
-    return true;
-  }
-
-  Counter& all_;
-  const RunningBlock& block_;
-  std::vector<Open> open_;
-};
-
 // Adds to the totals what the lanes of a warp did together.
 void end_warp(Counter& all, RunningBlock& block, std::size_t warp) {
   const std::size_t begin = warp * kWarpSize;
   const std::size_t end = std::min(begin + kWarpSize, block.events.size());
-  OpenRequests open(all, block);
+  const auto count = [&](const SpotInBlock& here, const Request& request, std::size_t bytes) {
+    add_request(total_of(all, block, here, bytes),
+                parts_of(request, here.space, bytes, here.atomic), std::popcount(request.mask));
+  };
+  JoinedRequests<SpotInBlock, decltype(count)> open(count);
   for (std::size_t thread = begin; thread < end; ++thread) all.code.learn(block.events[thread]);
   for (std::size_t thread = begin; thread < end; ++thread) all.code.apply(block.events[thread]);
   pair_lanes(block.events, begin, end, [&](const auto& threads, const auto& next) {
     const auto event = [&](std::size_t thread) { return block.events[thread][next[thread] - 1]; };
     const SpotInBlock& here = block.spots[event(threads.front()).what()];
     if (here.number == 0) {
-      open.close();
+      open.turn();
+      if (const std::int64_t number = event(threads.front()).offset; number > 0) {
+        ProductCount& made = at(block.products, static_cast<std::size_t>(number));
+        ++made.warps;
+        made.threads += static_cast<std::int64_t>(threads.size());
+      }
       return true;
     }
     Request request;
@@ -269,67 +207,29 @@ SpotInBlock& spot_at(Counter& all, RunningBlock& block, Spot spot, Space space, 
                     .space = space,
                     .bytes = bytes,
                     .atomic = atomic,
+                    .writes = note.writes,
+                    .joins = space == Space::kShared && !atomic && !note.writes,
                     .variable = note.memory.variable});
   }
   return *(known = entry);
 }
 
-// The barrier between two accesses, if it is the only one.
-void note_need(Counter& all, const RunningBlock& block, const Touch& before, bool before_writes,
-               const Touch& behind, const std::string& variable) {
-  if (before.thread < 0 || before.thread == behind.thread) return;
-  if (behind.barriers != before.barriers + 1 || before.barriers >= block.sites.size()) return;
-  NeedCount& need =
-      all.needs[{block.sites[before.barriers], before.place, before_writes, behind.place}];
-  if (need.pairs++ > 0) return;
-  need.variable = variable;
-  need.kernel = block.kernel;
-}
-
-void touch_shared(Counter& all, RunningBlock& block, const void* address, std::size_t bytes,
-                  bool writes, const Touch& now, const std::string& variable) {
-  const auto begin = reinterpret_cast<std::uintptr_t>(address);
-  for (auto at = begin / kWord; at <= (begin + bytes - 1) / kWord; ++at) {
-    Word& word = block.words[at];
-    note_need(all, block, word.write, true, now, variable);
-    if (writes) {
-      note_need(all, block, word.read, false, now, variable);
-      note_need(all, block, word.other_read, false, now, variable);
-      word.write = now;
-    } else {
-      if (word.read.thread != now.thread) word.other_read = word.read;
-      word.read = now;
-    }
+// The number of what threads multiply that come there; 0 for nothing.
+// @param known  null: what the machine code there says
+std::int32_t product_at(Counter& all, const void* caller, const Product* known) {
+  const Place place = place_of_access(caller);
+  if (place >= all.product_at.size()) all.product_at.resize(place + 1, -1);
+  if (all.product_at[place] >= 0) return all.product_at[place];
+  Product product;
+  if (known != nullptr) {
+    product = {place, known->numbers, known->kind};
+  } else if (const FloatProducts floats = float_products_behind(caller); floats.count > 0) {
+    // As a return address, which lies behind what it stands for.
+    product = {place_of_access(static_cast<const char*>(floats.first) + 1), floats.count, "float"};
   }
-}
-
-// An unrolled loop is one line at several places of the program.
-void add(std::vector<AccessNote>& notes, const AccessNote& note) {
-  const auto key = [](const AccessNote& each) {
-    return std::tie(each.kernel, each.file, each.line, each.space, each.writes, each.atomic,
-                    each.bytes, each.memory.variable, each.memory.argument);
-  };
-  const auto same = std::ranges::find(notes, key(note), key);
-  if (same == notes.end()) return notes.push_back(note);
-  same->requests += note.requests;
-  same->lanes += note.lanes;
-  same->parts += note.parts;
-  same->conflicts += note.conflicts;
-  same->least = std::min(same->least, note.least);
-  same->most = std::max(same->most, note.most);
-  same->threads = std::max(same->threads, note.threads);
-  same->most_by_one += note.most_by_one;
-}
-
-// Needs of one pair of lines, too.
-void add(std::vector<BarrierNote>& notes, const BarrierNote& note) {
-  const auto key = [](const BarrierNote& each) {
-    return std::tie(each.file, each.line, each.before, each.behind, each.before_writes,
-                    each.behind_writes);
-  };
-  const auto same = std::ranges::find(notes, key(note), key);
-  if (same == notes.end()) return notes.push_back(note);
-  same->elements += note.elements;
+  if (product.numbers == 0) return all.product_at[place] = 0;
+  all.places_of_products.push_back(product);
+  return all.product_at[place] = static_cast<std::int32_t>(all.places_of_products.size() - 1);
 }
 
 // A message to the grader has room for so many.
@@ -350,6 +250,17 @@ AccessNotes take_counts() {
     add(notes.accesses, note);
   }
   for (const auto& [call, product] : all.products) notes.products.push_back(product);
+  for (const auto& [which, count] : all.made) {
+    const Product& product = all.places_of_products[which.second];
+    const ReportPlace& source = source_of(product.place);
+    const int at_once = product.kind == std::string("half2") ? 2 : 1;
+    add(notes.products, {.kernel = which.first,
+                         .file = name_of(source.file),
+                         .line = static_cast<int>(source.line),
+                         .kind = product.kind,
+                         .multiply_adds = count.threads * product.numbers,
+                         .warp_operations = count.warps * product.numbers / at_once});
+  }
   for (const auto& [site, barrier] : all.met) {
     notes.barriers.push_back({.kernel = barrier.kernel,
                               .file = name_of(site.first),
@@ -384,6 +295,7 @@ AccessNotes take_counts() {
   notes.barriers.resize(std::min(notes.barriers.size(), kMostNotes));
   all.totals.clear();
   all.products.clear();
+  all.made.clear();
   all.met.clear();
   all.needs.clear();
   return notes;
@@ -396,12 +308,19 @@ void AccessCounter::begin_block() {
   const std::size_t threads = BlockRunner::current()->scheduler().threads().size();
   block.positions.resize(threads);
   block.events.resize(threads);
-  block.barriers.resize(threads);
+  block.touches.barriers.resize(threads);
 }
 
 void AccessCounter::end_block() {
   const auto& [all, block, lock] = Event{};
   end_all_warps(all, block);
+  for (std::size_t number = 1; number < block.products.size(); ++number) {
+    const ProductCount& made = block.products[number];
+    if (made.warps == 0) continue;
+    ProductCount& sum = all.made[{block.kernel, number}];
+    sum.warps += made.warps;
+    sum.threads += made.threads;
+  }
   for (const SpotInBlock& here : block.spots) {
     if (here.number == 0) continue;
     AccessNote& note = all.totals[{block.kernel, here.spot, here.bytes}];
@@ -412,18 +331,28 @@ void AccessCounter::end_block() {
   }
 }
 
-void AccessCounter::come_to_block(const void* caller, const void* frame) {
+// The running thread has come to a place, and what it multiplies there.
+static void arrive(const void* caller, const void* frame, const Product* known) {
   const auto& [all, block, lock] = Event{};
   const auto thread = static_cast<std::size_t>(thread_rank());
   block.positions[thread].move(caller, frame);
-  add_event(all, block, thread, block.positions[thread].event(0, 0));
+  add_event(all, block, thread, block.positions[thread].event(0, product_at(all, caller, known)));
+}
+
+void AccessCounter::come_to_block(const void* caller, const void* frame) {
+  arrive(caller, frame, nullptr);
+}
+
+void AccessCounter::multiply(const char* kind, int numbers, const void* caller, const void* frame) {
+  const Product product{0, numbers, kind};
+  arrive(caller, frame, &product);
 }
 
 // A load or store of a GPU has at most 16 bytes; a larger object takes several.
 void AccessCounter::access(const void* address, std::size_t bytes, bool writes, Place place) {
-  for (std::size_t done = 0; done < bytes; done += kWidest) {
-    access_once(static_cast<const char*>(address) + done, std::min(kWidest, bytes - done), writes,
-                place);
+  for (std::size_t done = 0; done < bytes; done += kWidestLoad) {
+    access_once(static_cast<const char*>(address) + done, std::min(kWidestLoad, bytes - done),
+                writes, place);
   }
 }
 
@@ -453,8 +382,8 @@ void AccessCounter::access_once(const void* address, std::size_t bytes, bool wri
             block.positions[thread].event(
                 here.number, static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(address))));
   if (space == Space::kShared) {
-    touch_shared(all, block, address, bytes, writes,
-                 {place, static_cast<int>(thread), block.barriers[thread]}, here.variable);
+    block.touches.touch(all.needs, block.kernel, here.variable, address, bytes, writes,
+                        {place, static_cast<int>(thread), block.touches.barriers[thread]});
   }
 }
 
@@ -499,8 +428,8 @@ void AccessCounter::access_by_warp(const void* address, std::size_t bytes, bool 
   }
   if (space == Space::kShared) {
     const int first = thread_rank() / kWarpSize * kWarpSize;
-    touch_shared(all, block, address, bytes, writes,
-                 {place, first, block.barriers[static_cast<std::size_t>(first)]}, here.variable);
+    block.touches.touch(all.needs, block.kernel, here.variable, address, bytes, writes,
+                        {place, first, block.touches.barriers[static_cast<std::size_t>(first)]});
   }
 }
 
@@ -512,6 +441,7 @@ void AccessCounter::multiply_in_warp(long long multiply_adds, const CallSite& si
     note.kernel = BlockRunner::current()->call().name;
     note.file = name_of(site.file);
     note.line = static_cast<int>(site.line);
+    note.kind = "tensor";
   }
   note.multiply_adds += multiply_adds;
 }
@@ -520,9 +450,9 @@ void AccessCounter::met_in_block(const char* /*call*/, const CallSite& site) {
   const auto& [all, block, lock] = Event{};
   end_all_warps(all, block);
   for (const EmulatedThread& thread : BlockRunner::current()->scheduler().threads()) {
-    if (thread.state != EmulatedThread::State::kExited) ++block.barriers[thread.rank];
+    if (thread.state != EmulatedThread::State::kExited) ++block.touches.barriers[thread.rank];
   }
-  block.sites.push_back(site);
+  block.touches.sites.push_back(site);
   Barrier& barrier = all.met[{site.file, site.position()}];
   barrier.kernel = block.kernel;
   ++barrier.times;

@@ -3,11 +3,14 @@
 // Counts what the warps of a kernel ask of each kind of memory, and what each barrier is for.
 //
 // Idea     Each lane leaves a list of where it came and what it touched; lane_pairing.hpp says
-// which
-//          of them made a request together. The lists begin anew where all lanes meet.
-// Joined   Loads of neighbouring words of shared memory in one block of the program, as a compiler
-//          for a GPU joins them. In global memory it does so only if the type of the pointer
-//          promises that they are aligned, which nobody sees here.
+//          which of them made a request together. The lists begin anew where all lanes meet.
+// Joined   Loads of neighbouring words of shared memory in one block of the program, or in turns of
+//          a loop that follow each other, as a compiler for a GPU joins them. In global memory it
+//          does so only if the type of the pointer promises that they are aligned, which nobody
+//          sees here.
+// Products Of floats those in the machine code of each block of the program (product_counts.cpp);
+// of
+//          halves those that cuda_fp16.h marks; on tensor cores those that it is told of.
 // Barrier  Each word of shared memory remembers who touched it last and how many barriers that
 //          thread had passed. If another thread touches it exactly one barrier later, and one of
 //          the two writes, that barrier keeps them apart. A fragment counts as an access of its
@@ -44,11 +47,23 @@ struct Parts {
   int conflicts = 0;
 };
 
+constexpr std::size_t kWidestLoad = 16;  ///< bytes of a load of a GPU
+
 /// As notes have it.
 const char* name_of(Space space);
 
 /// @param bytes  of each lane's access
 Parts parts_of(const Request& request, Space space, std::size_t bytes, bool atomic);
+
+// ---- products (product_counts.cpp) --------------------------------------------------------------
+
+struct FloatProducts {
+  int count = 0;
+  const void* first = nullptr;  ///< the instruction
+};
+/// In the machine code behind this return address up to where the next block of the
+/// program begins: there, too, the compiler calls what it has just called.
+FloatProducts float_products_behind(const void* caller);
 
 // ---- counting -----------------------------------------------------------------------------------
 
@@ -57,6 +72,9 @@ class AccessCounter final : public Observer {
   /// An access of the running thread.
   void access(const void* address, std::size_t bytes, bool writes, const void* caller,
               const void* frame);
+  /// The running thread multiplies so many numbers in one instruction.
+  /// @param kind  as ProductNote has it
+  static void multiply(const char* kind, int numbers, const void* caller, const void* frame);
   /// The running thread has come to a block of the program.
   static void come_to_block(const void* caller, const void* frame);
 

@@ -4,13 +4,14 @@
 // CONVLAB_EMU_TRACE=races       each access goes to the race detector
 //                   counts      each access is counted (access_counts.hpp)
 //                   steps:2,0,1:0:conv_forward   what one block does is recorded
-//                   (step_recorder.hpp) 1a2b,3c4d   at these places lanes of a warp wait for each
-//                   other before they
+//                               (step_recorder.hpp)
+//                   1a2b,3c4d   at these places lanes of a warp wait for each other before they
 //                               access memory, as on a GPU that runs them in step
 //                   off         nothing
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <new>
@@ -21,6 +22,7 @@
 #include <vector>
 
 #include "common/emulation/include/convlab_emulation/collective.hpp"
+#include "common/emulation/include/convlab_emulation/narrow_format.hpp"
 #include "common/emulation/include/convlab_emulation/shared_variable.hpp"
 #include "common/emulation/runtime/device_memory.hpp"
 #include "common/emulation/runtime/observer.hpp"
@@ -87,8 +89,22 @@ using Range = std::pair<const void*, std::size_t>;
 // What the compiler announced on this thread; nothing came since. It may then call memcpy for it.
 thread_local std::array<Range, 2> announced;
 
+// cuda_fp16.h reads a mark where a kernel multiplies: how many numbers. 0: no mark.
+int marked_products(const void* address, bool writes) {
+  const auto distance =
+      reinterpret_cast<std::uintptr_t>(address) - reinterpret_cast<std::uintptr_t>(product_marks);
+  return !writes && distance < sizeof(product_marks) ? static_cast<int>(distance) : 0;
+}
+
+void on_product(const char* kind, int numbers, const void* caller, const void* frame) {
+  if (mode == Mode::kCounts && in_kernel()) AccessCounter::multiply(kind, numbers, caller, frame);
+}
+
 void on_access(const void* address, std::size_t bytes, bool writes, bool is_volatile,
                const void* caller, const void* frame) {
+  if (const int halves = is_volatile ? marked_products(address, writes) : 0; halves > 0) {
+    return on_product(halves == 1 ? "half" : "half2", halves, caller, frame);
+  }
   switch (mode) {
     case Mode::kOff:
       return;
@@ -201,6 +217,11 @@ void* convlab_traced_set(void* to, int byte, std::size_t bytes) {
   convlab::emulation::on_call(to, bytes, true, __builtin_return_address(0),
                               __builtin_frame_address(0));
   return std::memset(to, byte, bytes);
+}
+float convlab_traced_fmaf(float x, float y, float z) {
+  convlab::emulation::on_product("float", 1, __builtin_return_address(0),
+                                 __builtin_frame_address(0));
+  return std::fma(x, y, z);
 }
 void* convlab_traced_new(std::size_t bytes) {
   void* const memory = ::operator new(bytes);

@@ -15,6 +15,7 @@ namespace {
 
 constexpr unsigned kPageBits = 12;
 constexpr std::uintptr_t kPageBytes = std::uintptr_t{1} << kPageBits;
+constexpr Place kMostPlaces = 0xffffff;
 
 }  // namespace
 
@@ -64,7 +65,7 @@ void RaceDetector::touch_by_thread(const Access& access) {
   const unsigned self = rank();
   ++time_;
   const Place place = access.place != 0 ? access.place : place_of_access(access.caller);
-  Touch now{block_->base + self, now_, place, 0};
+  Touch now{block_->base + self, now_, place & kMostPlaces, 0};
   if (access.writes) now.flags |= kWrites;
   if (worker_->in_atomic) {
     if (access.address >= worker_->atomic_begin && access.address < worker_->atomic_end) return;
@@ -90,8 +91,7 @@ void RaceDetector::access_by_warp(const void* address, std::size_t bytes, bool w
     note_place(place, lane, begin);
   }
   touch(begin, bytes,
-        {block_->base + first, now_, place,
-         static_cast<std::uint8_t>(kByWarp | (writes ? kWrites : 0))});
+        {block_->base + first, now_, place & kMostPlaces, kByWarp | (writes ? kWrites : 0U)});
 }
 
 void RaceDetector::begin_copy(void* to, const void* from, std::size_t bytes, const CallSite& site) {
@@ -118,7 +118,7 @@ void RaceDetector::begin_atomic(const void* address, std::size_t bytes, bool ord
   const Place at = place_of_access(place);
   note_place(at, self, begin);
   order_by_word(begin, true, orders);
-  touch(begin, bytes, {block_->base + self, now_, at, kWrites | kAtomic});
+  touch(begin, bytes, {block_->base + self, now_, at & kMostPlaces, kWrites | kAtomic});
   worker_->in_atomic = true;
   worker_->atomic_begin = begin;
   worker_->atomic_end = begin + bytes;
@@ -147,6 +147,7 @@ void RaceDetector::begin_object(const void* object, std::size_t bytes) {
 
 void RaceDetector::touch(std::uintptr_t address, std::size_t bytes, const Touch& now) {
   const std::uintptr_t end = address + bytes;
+  const bool in_shared = is_shared(reinterpret_cast<const void*>(address));
   for (std::uintptr_t at = address; at < end;) {
     Page& page = page_of(at);
     const std::uintptr_t page_end = (at | (kPageBytes - 1)) + 1;
@@ -155,19 +156,19 @@ void RaceDetector::touch(std::uintptr_t address, std::size_t bytes, const Touch&
       refine(page, page.shift - 1);
     const std::uintptr_t step = std::uintptr_t{1} << page.shift;
     for (; at < stop; at += step) {
-      touch_cell(page.cells[(at & (kPageBytes - 1)) >> page.shift], at, step, now);
+      touch_cell(page.cells[(at & (kPageBytes - 1)) >> page.shift], at, step, in_shared, now);
     }
   }
 }
 
-void RaceDetector::touch_cell(Cell& cell, std::uintptr_t address, std::size_t bytes,
+void RaceDetector::touch_cell(Cell& cell, std::uintptr_t address, std::size_t bytes, bool in_shared,
                               const Touch& now) {
   if ((now.flags & kObject) != 0) {
     cell = {.write = now};
     return;
   }
-  const bool is_stale = cell.write.unit != 0 && is_shared(reinterpret_cast<const void*>(address)) &&
-                        cell.write.unit - block_->base >= block_->threads;
+  const bool is_stale =
+      cell.write.unit != 0 && in_shared && cell.write.unit - block_->base >= block_->threads;
   if ((cell.write.flags & kObject) != 0 && !is_stale) return;
   if (is_stale) cell = {};
   // Of another thread, and not before the last barrier of the block: most are.
@@ -176,14 +177,13 @@ void RaceDetector::touch_cell(Cell& cell, std::uintptr_t address, std::size_t by
            (touch.unit != now.unit || ((touch.flags | now.flags) & kByWarp) != 0) &&
            (touch.unit - block_->base >= block_->threads || touch.stamp > block_->barrier);
   };
-  for (const Touch& write : {cell.write, cell.earlier}) {
-    if (is_other(write)) compare(write, now, address, cell, bytes);
+  for (const Touch* const write : {&cell.write, &cell.earlier}) {
+    if (is_other(*write)) compare(*write, now, address, cell, bytes);
   }
   if ((now.flags & kWrites) == 0) {
     add_read(cell, now);
     return;
   }
-  const bool in_shared = is_shared(reinterpret_cast<const void*>(address));
   std::array<Touch, 3> still{};  // the next write may race with these, too
   for (std::size_t i = 0; i < still.size(); ++i) {
     const Touch& read = cell.reads[i];

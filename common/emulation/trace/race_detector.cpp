@@ -19,8 +19,8 @@ void RaceDetector::enter_block() {
   block_ = worker.block.get();
 }
 
-unsigned RaceDetector::rank() const {
-  return static_cast<unsigned>(thread_rank());
+unsigned RaceDetector::rank() {
+  return static_cast<unsigned>(BlockRunner::current()->thread().rank);
 }
 
 void RaceDetector::begin_grid(const KernelCall& call) {

@@ -15,7 +15,7 @@
 //          element, and lanes know nothing of each other afterwards. An atomic operation of CUDA
 //          C++ alone.
 // Pardons  Two writes that store the same value; a read that a compare-and-swap verifies at once.
-// Cost     A lookup and some comparisons for each access; 16 bytes of memory for each byte used.
+// Cost     A lookup and some comparisons for each access; 15 bytes of memory for each byte used.
 // Source   Flanagan and Freund, FastTrack, PLDI 2009; PTX ISA, Memory Consistency Model.
 
 #include <algorithm>
@@ -124,19 +124,19 @@ class RaceDetector final : public Observer {
   std::optional<FaultRecord> take();
 
  private:
-  enum Flag : std::uint8_t {
+  enum Flag : std::uint32_t {
     kWrites = 1,
     kAtomic = 2,
     kVolatile = 4,
     kByWarp = 8,   ///< `unit` is the warp's first
     kObject = 16,  ///< of begin_object()
   };
-  /// Who touched a word.
+  /// Who touched a word. Five of them lie in one line of the processor's cache.
   struct Touch {
     Unit unit = 0;
     Stamp stamp = 0;
-    Place place = 0;
-    std::uint8_t flags = 0;
+    Place place : 24 = 0;
+    std::uint32_t flags : 8 = 0;
   };
   /// Of the reads since the last write the latest; the latest of its warp by another lane; the
   /// latest by another warp.
@@ -242,7 +242,8 @@ class RaceDetector final : public Observer {
 
   void touch_by_thread(const Access& access);
   void touch(std::uintptr_t address, std::size_t bytes, const Touch& now);
-  void touch_cell(Cell& cell, std::uintptr_t address, std::size_t bytes, const Touch& now);
+  void touch_cell(Cell& cell, std::uintptr_t address, std::size_t bytes, bool in_shared,
+                  const Touch& now);
   static void add_read(Cell& cell, const Touch& now);
   Page& page_of(std::uintptr_t address);
   static void refine(Page& page, unsigned shift);
@@ -265,7 +266,7 @@ class RaceDetector final : public Observer {
   void order_by_word(std::uintptr_t address, bool writes, bool orders);
   [[nodiscard]] Clock snapshot(unsigned rank);
   Thread& thread(unsigned rank);
-  [[nodiscard]] unsigned rank() const;
+  [[nodiscard]] static unsigned rank();
   [[nodiscard]] const BlockOf& block_of(Unit unit) const;
   [[nodiscard]] RaceSide side_of(const Touch& touch) const;
   [[nodiscard]] FaultRecord record_of(const Race& race) const;

@@ -108,13 +108,17 @@ TEST_CASE("estimate: work is that of the counted requests") {
   counts.counted.accesses = {load, load};
   counts.counted.accesses[1].memory.bytes = 10'000;
   counts.counted.accesses[1].memory.argument = 2;
-  counts.counted.products = {{.kernel = "conv", .multiply_adds = 40}};
+  counts.counted.products = {
+      {.kernel = "conv", .kind = "tensor", .multiply_adds = 40},
+      {.kernel = "conv", .kind = "float", .multiply_adds = 60, .warp_operations = 3},
+      {.kernel = "other", .kind = "float", .multiply_adds = 60, .warp_operations = 3}};
   const auto all = work_of(counts, SourceText{});
   REQUIRE(all.size() == 1);
   CHECK(all[0].dram_bytes == 400.0 + 80.0 * 32.0);  // no array more than once
   CHECK(all[0].global_passes == 2.0 * 20.0);        // four sectors each
   CHECK(all[0].warps == 4.0);
-  CHECK(all[0].multiply_warps == (100.0 - 40.0) / 20.0);
+  CHECK(all[0].multiply_warps == 3.0);
+  CHECK(all[0].tensor_multiply_adds == 40.0);
 }
 
 TEST_CASE("estimate: every published GPU has all numbers, and the model its constants") {

@@ -6,6 +6,7 @@
 #include "common/timing/statistics.hpp"
 #include "common/timing/three_digits.hpp"
 #include "grader/report/numbers.hpp"
+#include "grader/report/profile/profile.hpp"
 #include "grader/report/terminal.hpp"
 
 namespace convlab::grader {
@@ -20,50 +21,19 @@ std::string count_of(std::int64_t number, const std::string& what) {
   return grouped(number) + " " + what + (number == 1 ? "" : "s");
 }
 
-// "4 to 6", "4".
-std::string range_text(const AccessNote& note) {
-  const std::string least = std::to_string(note.least);
-  return note.least == note.most ? least : least + " to " + std::to_string(note.most);
-}
-
-std::string global_text(const AccessNote& note, const std::string& name) {
-  const double lanes = static_cast<double>(note.lanes) / static_cast<double>(note.requests);
+// What to think of it.
+std::string verdict(const AccessNote& note) {
   const double average = average_parts(note);
-  const double needed = needed_sectors(note);
-  std::string text = quoted(name) + ": one " + (note.writes ? "store" : "load") +
-                     " of a warp touches " + range_text(note) +
-                     (note.most == 1 ? " sector" : " sectors");
-  if (note.least != note.most) text += ", " + short_number(average) + " on average";
-  text += "; " + short_number(lanes) + " lanes with " + std::to_string(note.bytes) +
-          " bytes side by side need " + short_number(needed) + ". ";
+  if (note.space == "shared") {
+    return note.conflicts == 0 ? "No bank conflict." : "Lanes use one bank, at different words.";
+  }
+  if (note.most == 1) return "All lanes share it.";
+  if (note.space == "constant") return "They are read one after the other.";
   constexpr double kStillGood = 1.6;  // a row may begin inside a sector
-  if (note.most == 1 && lanes * note.bytes > 32.0) {
-    return text + "All lanes read the same address: one sector serves the warp.";
-  }
-  if (average <= kStillGood * needed) return text + "Coalesced.";
-  if (average >= 0.9 * lanes) {
-    return text + "Not coalesced: nearly every lane needs a sector of its own.";
-  }
-  return text + "Coalesced in part: " + short_number(average / needed) +
-         " times as many as needed.";
-}
-
-std::string access_text(const AccessNote& note, const std::string& name) {
-  if (note.space == "global") return global_text(note, name);
-  const std::string action = std::string(note.writes ? "store" : "load") + " of a warp";
-  const double average = average_parts(note);
-  if (note.space == "constant") {
-    return quoted(name) + " in constant memory: one " + action + " asks for " + range_text(note) +
-           (note.most == 1 ? " word: one read serves the warp."
-                           : " different words, which are read one after the other.");
-  }
-  return quoted(name) + " in shared memory: one " + action + " takes " + range_text(note) +
-         (note.most == 1
-              ? " pass: no bank conflict."
-              : " passes" +
-                    (note.least == note.most ? std::string()
-                                             : ", " + short_number(average) + " on average") +
-                    ": several lanes use one bank, at different words.");
+  if (average <= kStillGood * needed_sectors(note)) return "Coalesced.";
+  const double lanes = static_cast<double>(note.lanes) / static_cast<double>(note.requests);
+  return average >= 0.9 * lanes ? "Not coalesced: nearly every lane needs a sector of its own."
+                                : "Coalesced in part.";
 }
 
 std::string lines_text(const KernelCounts& kernel, const SourceText& sources) {
@@ -73,7 +43,9 @@ std::string lines_text(const KernelCounts& kernel, const SourceText& sources) {
     if (last == nullptr || last->line != note.line || last->file != note.file) {
       text += sources.quoted_line(note.file, note.line);
     }
-    text += paragraph("      ", access_text(note, array_name(note, sources)));
+    text +=
+        paragraph("      ", cost_text({.note = note, .array = quoted(array_name(note, sources))}) +
+                                ". " + verdict(note));
     last = &note;
   }
   return text;

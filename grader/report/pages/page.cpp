@@ -88,16 +88,17 @@ nlohmann::json json_of(const MapGrid& grid) {
 
 // The weight is a number of ours, so it may stand in a style.
 std::string html_of(const SourceListing& listing) {
-  std::string text = "<div class=\"table\" tabindex=\"0\"><table class=\"source\"><caption>" +
-                     html_text(listing.file) +
-                     "</caption><thead><tr><th>line</th><th>source</th><th>counted there</th></tr>"
-                     "</thead><tbody>\n";
+  std::string text =
+      "<div class=\"table\" tabindex=\"0\"><table class=\"source\"><caption>" +
+      html_text(listing.file) +
+      "</caption><thead><tr><th>line</th><th>source, and what was counted there</th></tr>"
+      "</thead><tbody>\n";
   for (std::size_t i = 0; i < listing.lines.size(); ++i) {
     const SourceListing::Line& line = listing.lines[i];
     const int percent = static_cast<int>(std::lround(100.0 * std::clamp(line.weight, 0.0, 1.0)));
     text += "<tr" + (percent > 0 ? " style=\"--weight:" + std::to_string(percent) + "%\"" : "") +
-            "><td>" + std::to_string(i + 1) + "</td><td><code>" + html_text(line.text) +
-            "</code></td><td>" + html_text(line.note) + "</td></tr>\n";
+            "><td>" + std::to_string(i + 1) + "</td><td><code>" + html_text(line.text) + "</code>" +
+            (line.note.empty() ? "" : "<p>" + html_text(line.note) + "</p>") + "</td></tr>\n";
   }
   return text + "</tbody></table></div>\n";
 }

@@ -242,6 +242,7 @@
     };
     filter.addEventListener("input", show);
     place.prepend(filter, count);
+    filter.hidden = count.hidden = rows.length < 8;
     show();
     Array.from(table.tHead.rows[0].cells).forEach((cell, column) => {
       const button = document.createElement("button");

@@ -36,12 +36,22 @@ std::string barriers_text(const KernelCounts& kernel) {
          " for each block.";
 }
 
-std::string products_text(const StageCounts& counts, const KernelCounts& kernel) {
+std::string products_name(const std::string& kind) {
+  return kind == "tensor" ? "on tensor cores" : "of " + kind + (kind == "half2" ? "" : "s");
+}
+
+std::string products_text(const KernelCounts& kernel) {
+  std::map<std::string, std::pair<std::int64_t, const ProductNote*>> kinds;
+  for (const ProductNote& note : kernel.products) {
+    auto& [sum, most] = kinds[note.kind];
+    sum += note.multiply_adds;
+    if (most == nullptr || note.multiply_adds > most->multiply_adds) most = &note;
+  }
   std::string text;
-  for (const ProductNote& note : counts.counted.products) {
-    if (note.kernel != kernel.launch.kernel) continue;
-    text += "Line " + std::to_string(note.line) + " makes " + grouped(note.multiply_adds) +
-            " multiply-adds on tensor cores. ";
+  for (const auto& [kind, made] : kinds) {
+    text += grouped(made.first) + " multiply-adds " + products_name(kind) +
+            (made.second->multiply_adds < made.first ? ", most of them" : "") + " in line " +
+            std::to_string(made.second->line) + ". ";
   }
   return text;
 }
@@ -142,7 +152,7 @@ Page profile_page(const StageCounts& counts, const SourceText& sources, const st
       }
     }
     section.blocks.emplace_back(
-        Paragraph{products_text(counts, kernel) + barriers_text(kernel) + " A block has " +
+        Paragraph{products_text(kernel) + barriers_text(kernel) + " A block has " +
                   grouped(kernel.threads / std::max<std::int64_t>(1, kernel.blocks)) +
                   " threads and uses " + grouped(shared_bytes_of(kernel)) +
                   " bytes of shared memory. Without a limit by registers a multiprocessor holds:"});
@@ -151,8 +161,8 @@ Page profile_page(const StageCounts& counts, const SourceText& sources, const st
   }
   for (const ProductNote& product : counts.counted.products) {
     SourceListing::Line& line = notes[product.file][product.line];
-    line.note += (line.note.empty() ? "" : "; ") + std::to_string(product.multiply_adds) +
-                 " multiply-adds on tensor cores";
+    line.note += (line.note.empty() ? "" : "; ") + grouped(product.multiply_adds) +
+                 " multiply-adds " + products_name(product.kind);
   }
   PageSection source{.title = "Source"};
   for (auto& [file, lines] : notes) {

@@ -227,7 +227,7 @@
     for (let lane = 0; lane < kWarp; ++lane) {
       const exists = state.warp * kWarp + lane < threads;
       strip.append(rect(lane * size, 0, size, size, lanes.has(lane) ? step.kind : exists ? "idle" : "ended"));
-      if (lane % 8 === 0 || lane === kWarp - 1) strip.append(svg("text", { x: lane * size, y: size + 11 }, String(lane)));
+      if (lane % 8 === 0 || lane === kWarp - 1) strip.append(svg("text", { x: lane === kWarp - 1 ? kWarp * size : lane * size, y: size + 11, "text-anchor": lane === kWarp - 1 ? "end" : "start" }, String(lane)));
     }
     return strip;
   }

@@ -4,10 +4,9 @@
     reference/results/calibration/calibrate.py GPU FOLDER [BUILD_FOLDER]
 
 FOLDER is the output of on_gpu.sh on that GPU; `-` counts anew and keeps what GPU.json says was
-measured. Writes GPU.json beside this file (for each kernel of
-the reference stages in both convolutions of fa23, one image, and each small kernel, what was
-counted and what was measured) and the tables of docs/profile.md. Needs no GPU, and five minutes on
-two cores.
+measured. Writes GPU.json beside this file (for each kernel of the reference stages in both
+convolutions of fa23, one image, and each small kernel, what was counted and what was measured) and
+the tables of docs/profile.md, of all GPUs. Needs no GPU, and five minutes on two cores.
 """
 import csv
 import json
@@ -46,6 +45,11 @@ COUNTERS = [
      ["l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum"]),
     ("shared store conflicts", "shared-store", "conflicts",
      [SHARED.format("bank_conflicts", "st")]),
+    # Instructions that multiply and add; those that only multiply are counted here, too.
+    ("multiply-adds of floats", "float", "multiply_adds",
+     ["smsp__sass_thread_inst_executed_op_ffma_pred_on.sum"]),
+    ("multiply-adds of halves", "half", "multiply_adds",
+     ["smsp__sass_thread_inst_executed_op_hfma_pred_on.sum"]),
 ]
 
 
@@ -74,10 +78,20 @@ def measured(stage):
     return launches
 
 
-def count_again(which, old, requests):
+def counted_of(kernel, kind, part):
+    if part != "multiply_adds":
+        return (kernel["requests"] or {}).get(kind, {}).get(part, 0)
+    made = kernel["multiply_adds"]
+    # An instruction multiplies two halves or one.
+    return made.get(kind, 0) + (made.get("half2", 0) // 2 if kind == "half" else 0)
+
+
+def count_again(which, old, kernel):
     entry = dict(which)
     for counter, kind, part, _ in COUNTERS:
-        counted = requests.get(kind, {}).get(part, 0)
+        counted = counted_of(kernel, kind, part)
+        if part == "multiply_adds" and counter not in old:
+            continue  # nobody measured it then
         at_gpu = old.get(counter, [0, 0])[1]
         if counted or at_gpu:
             entry[counter] = [counted, at_gpu]
@@ -95,7 +109,7 @@ def compare(stage, profiles):
                 which = {"stage": stage, "layer": layer, "kernel": name}
                 old = next((each for each in earlier if which.items() <= each.items()), None)
                 if old is not None:
-                    entries.append(count_again(which, old, kernel["requests"] or {}))
+                    entries.append(count_again(which, old, kernel))
                 continue
             size = tuple(kernel["grid"]), tuple(kernel["block"])
             # A kernel launched through a pointer has the pointer's name here, its own on a GPU.
@@ -109,7 +123,7 @@ def compare(stage, profiles):
                 continue
             entry = {"stage": stage, "layer": layer, "kernel": name}
             for counter, kind, part, metrics in COUNTERS:
-                counted = (kernel["requests"] or {}).get(kind, {}).get(part, 0)
+                counted = counted_of(kernel, kind, part)
                 at_gpu = sum(sum(row.get(metric, 0.0) for metric in metrics)
                              for row in rows[:kernel["launches"]])
                 if counted or at_gpu:
@@ -121,10 +135,9 @@ def compare(stage, profiles):
 entries = []
 stages = [("m2", "baseline"), ("m3", "tiled-shared"), ("m3", "constant-memory"),
           ("m3", "restrict-unroll"), ("m3", "tiled-constant")]
-listed = json.loads(subprocess.run([grader, "list", "--reference", "--json"], check=True,
-                                   stdout=subprocess.PIPE).stdout)
-stages += [("m4", stage["stage"]) for each in listed if each["milestone"] == "m4"
-           for stage in each["stages"] if stage["stage"] not in LEFT_OUT]
+listed = json.loads((root / "reference/results/counters/fa23.json").read_text())
+stages += [("m4", each["stage"]) for each in listed
+           if each["stage"] not in LEFT_OUT | {stage for _, stage in stages}]
 for milestone, stage in stages:
     layers = [profile(milestone, "--stage", stage, "--solution", "reference", "--layer", str(layer))
               for layer in (1, 2)]
@@ -140,16 +153,27 @@ def is_near(pair, share):
     return abs(pair[0] - pair[1]) <= share * pair[1]
 
 
-summary = ["| counter | kernels | within 1 % | within 10 % |", "|---|---:|---:|---:|"]
-details = ["| stage, convolution | counter | counted | measured |", "|---|---|---:|---:|"]
+GPUS = {"nvidia-h200": "H200", "nvidia-h100": "H100"}
+measured_on = {gpu: json.loads((here / f"{file}.json").read_text()) for file, gpu in GPUS.items()
+               if (here / f"{file}.json").exists()}
+summary = ["| counter | GPU | kernels | within 1 % | within 10 % |", "|---|---|---:|---:|---:|"]
+off = {}
 for counter, *_ in COUNTERS:
-    pairs = [(entry[counter], entry) for entry in entries if counter in entry]
-    if not pairs:
-        continue
-    near = [sum(is_near(pair, share) for pair, _ in pairs) for share in (0.01, 0.1)]
-    summary.append(f"| {counter} | {len(pairs)} | {near[0]} | {near[1]} |")
-    details += [f"| `{entry['stage']}`, {entry['layer']} | {counter} | {pair[0]} | {pair[1]} |"
-                for pair, entry in pairs if not is_near(pair, 0.1)]
+    for gpu, all_entries in measured_on.items():
+        pairs = [(entry[counter], entry) for entry in all_entries if counter in entry]
+        if not pairs:
+            continue
+        near = [sum(is_near(pair, share) for pair, _ in pairs) for share in (0.01, 0.1)]
+        summary.append(f"| {counter} | {gpu} | {len(pairs)} | {near[0]} | {near[1]} |")
+        for pair, entry in pairs:
+            if not is_near(pair, 0.1):
+                what = (f"`{entry['stage']}`, {entry['layer']}", entry["kernel"], counter, pair[0])
+                off.setdefault(what, {})[gpu] = pair[1]
+details = ["| stage, convolution | counter | counted | " + " | ".join(measured_on) + " |",
+           "|---|---|---:|" + "---:|" * len(measured_on)]
+for (which, _, counter, counted), values in off.items():
+    cells = " | ".join(str(values.get(gpu, "near")) for gpu in measured_on)
+    details.append(f"| {which} | {counter} | {counted} | {cells} |")
 page = root / "docs/profile.md"
 text = page.read_text()
 for mark, table in (("calibration", summary), ("off", details)):

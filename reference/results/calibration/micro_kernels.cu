@@ -74,6 +74,26 @@ __global__ void load_bytes(unsigned char* to, const unsigned char* from) {
 __global__ void load_halves(__half* to, const __half* from) {
   to[rank()] = from[rank()];
 }
+__global__ void load_2_halves(__half2* to, const __half2* from) {
+  to[rank()] = from[rank()];
+}
+__global__ void load_4_members(float* to, const float4* __restrict__ from) {
+  to[rank()] = from[rank()].x + from[rank()].y + from[rank()].z + from[rank()].w;
+}
+__global__ void load_4_neighbours(float* to, const float* __restrict__ from) {
+  const float* mine = from + 4 * rank();
+  to[rank()] = mine[0] + mine[1] + mine[2] + mine[3];
+}
+__global__ void load_members_apart(float4* to, const float4* from) {
+  to[rank()].x = from[rank()].x;
+  to[rank()].y = from[rank()].y;
+}
+__global__ void copy_bytes_aligned(float4* to, const float4* from) {
+  memcpy(to + rank(), from + rank(), sizeof(float4));
+}
+__global__ void copy_bytes_of_floats(float* to, const float* from) {
+  memcpy(to + 4 * rank(), from + 4 * rank(), sizeof(float4));
+}
 
 // ---- stores to global memory --------------------------------------------------------------------
 
@@ -204,8 +224,7 @@ __global__ void shared_half_a_warp(float* to, const float* from) {
   if (threadIdx.x % 32 < 16) to[rank()] = tile[2 * threadIdx.x];
 }
 
-// ---- constant memory, atomics, asynchronous copies, fragments
-// ------------------------------------
+// ---- constant memory, atomics, asynchronous copies, fragments -----------------------------------
 
 __global__ void constant_by_lane(float* to) {
   to[rank()] = table[threadIdx.x % 4];
@@ -239,6 +258,29 @@ __global__ void copy_16_bytes(float4* to, const float4* from) {
   __pipeline_wait_prior(0);
   __syncthreads();
   to[rank()] = tile[kThreads - 1 - threadIdx.x];
+}
+
+// ---- multiply-adds: 16 of each thread -----------------------------------------------------------
+
+__global__ void multiply_floats(float* to, const float* from) {
+  float sum = from[rank()];
+  for (int i = 0; i < 16; ++i) sum = from[rank()] * sum + from[0];
+  to[rank()] = sum;
+}
+__global__ void multiply_halves(__half* to, const __half* from) {
+  __half sum = from[rank()];
+  for (int i = 0; i < 16; ++i) sum = __hfma(from[rank()], sum, from[0]);
+  to[rank()] = sum;
+}
+__global__ void multiply_half_sums(__half* to, const __half* from) {
+  __half sum = from[rank()];
+  for (int i = 0; i < 16; ++i) sum = from[rank()] * sum + from[0];
+  to[rank()] = sum;
+}
+__global__ void multiply_half_pairs(__half2* to, const __half2* from) {
+  __half2 sum = from[rank()];
+  for (int i = 0; i < 16; ++i) sum = __hfma2(from[rank()], sum, from[0]);
+  to[rank()] = sum;
 }
 
 template <int kRow>
@@ -294,6 +336,13 @@ class GlobalKernels final : public convlab::DeviceConvolution {
     load_bytes<<<kBlocks, kThreads>>>(reinterpret_cast<unsigned char*>(output),
                                       reinterpret_cast<const unsigned char*>(input));
     load_halves<<<kBlocks, kThreads>>>(to_halves, halves);
+    const auto* pairs = reinterpret_cast<const __half2*>(input);
+    load_2_halves<<<kBlocks, kThreads>>>(reinterpret_cast<__half2*>(output), pairs);
+    load_4_members<<<kBlocks, kThreads>>>(output, four);
+    load_4_neighbours<<<kBlocks, kThreads>>>(output, input);
+    load_members_apart<<<kBlocks, kThreads>>>(to_four, four);
+    copy_bytes_aligned<<<kBlocks, kThreads>>>(to_four, four);
+    copy_bytes_of_floats<<<kBlocks, kThreads>>>(output, input);
     store_one_later<<<kBlocks, kThreads>>>(output);
     store_every_2nd<<<kBlocks, kThreads>>>(output);
     store_every_8th<<<kBlocks, kThreads>>>(output);
@@ -347,6 +396,11 @@ class OtherKernels final : public convlab::DeviceConvolution {
     atomic_shared<<<kBlocks, kThreads>>>(output);
     copy_4_bytes<<<kBlocks, kThreads>>>(output, input);
     copy_16_bytes<<<kBlocks, kThreads>>>(to_four, four);
+    multiply_floats<<<kBlocks, kThreads>>>(output, input);
+    multiply_halves<<<kBlocks, kThreads>>>(reinterpret_cast<__half*>(output), halves);
+    multiply_half_sums<<<kBlocks, kThreads>>>(reinterpret_cast<__half*>(output), halves);
+    multiply_half_pairs<<<kBlocks, kThreads>>>(reinterpret_cast<__half2*>(output),
+                                               reinterpret_cast<const __half2*>(input));
     fragments_global<<<kBlocks, kThreads>>>(output, halves);
     fragments_shared<<<kBlocks, kThreads>>>(output, halves);
     fragments_padded<<<kBlocks, kThreads>>>(output, halves);

@@ -4,11 +4,12 @@
 #     reference/results/calibration/on_gpu.sh OUTPUT_FOLDER STEP...
 #
 # Steps: build, racecheck (the seeded races, all reference stages), counters (Nsight Compute, one
-# image), limits (what limits each kernel with 1000 images; it needs the programs of `programs` or,
-# built elsewhere, in the folder BINARIES). Writes a file for each stage.
+# image), limits (what limits each kernel with 1000 images), opcodes (executed instructions by kind,
+# one image). The last two need the programs of `programs` or, built elsewhere, in the folder
+# BINARIES. Writes a file for each stage.
 set -uo pipefail
 if (($# < 2)); then
-  sed -n '2,9s/^# \{0,1\}//p' "$0"
+  sed -n '2,10s/^# \{0,1\}//p' "$0"
   exit 2
 fi
 mkdir -p "$1" || exit 3
@@ -100,7 +101,11 @@ counters() {
  smsp__sass_inst_executed_op_ldgsts_cache_bypass smsp__inst_executed smsp__thread_inst_executed
  smsp__sass_thread_inst_executed_op_ffma_pred_on smsp__sass_thread_inst_executed_op_hfma_pred_on
  smsp__sass_thread_inst_executed_op_fadd_pred_on smsp__sass_thread_inst_executed_op_fmul_pred_on
- smsp__inst_executed_pipe_lsu sm__inst_executed_pipe_tensor sm__inst_executed_pipe_tensor_op_hmma
+ smsp__inst_executed_pipe_lsu smsp__inst_executed_pipe_alu smsp__inst_executed_pipe_fma
+ smsp__inst_executed_pipe_fp16 smsp__inst_executed_pipe_uniform smsp__inst_executed_op_shared_atom
+ smsp__sass_thread_inst_executed_op_hadd_pred_on smsp__sass_thread_inst_executed_op_hmul_pred_on
+ sm__sass_thread_inst_executed_ops_fadd_fmul_ffma_pred_on sm__inst_executed_pipe_tensor
+ sm__inst_executed_pipe_tensor_op_hmma
  smsp__inst_executed_pipe_tensor smsp__inst_executed_op_branch idc__requests
  sm__sass_thread_inst_executed_ops_hadd_hmul_hfma_pred_on gpu__time_duration"
   local metrics
@@ -132,6 +137,10 @@ limits() {
   profile limits 1000 --metrics "$(suffixed sum "$sums")" --section SpeedOfLight \
     --section WarpStateStats --section Occupancy --section LaunchStats --section SchedulerStats \
     --section ComputeWorkloadAnalysis --section MemoryWorkloadAnalysis
+}
+
+opcodes() {
+  profile opcodes 1 --print-metric-instances values --metrics sass__inst_executed_per_opcode
 }
 
 for step in "$@"; do

@@ -14,6 +14,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 #include <type_traits>
 
@@ -74,12 +75,17 @@ template <class Format>
   if constexpr (std::is_same_v<Format, Bfloat16Format>) {
     return bit_cast<float>(static_cast<std::uint32_t>(bits) << 16);
   } else {
-    // Fraction and exponent moved into a float's places: 2^-112 of the value, exactly, also of a
-    // subnormal one. Only infinity and NaN, which come out finite, need their exponent set.
+    // Fraction and exponent moved into a float's places, and the exponent made a float's. A
+    // subnormal one is the fraction of 2^-14 + value. Without a product, which would be counted
+    // (trace/access_counts). Only infinity and NaN, which come out finite, need their exponent set.
     constexpr std::uint32_t kInfinity = 0x7c00U << 13;
+    constexpr std::uint32_t kSmallestNormal = 0x0400U << 13;
+    constexpr std::uint32_t kExponent = (127U - 15U) << 23;
     const std::uint32_t sign = static_cast<std::uint32_t>(bits & kSignBit) << 16;
     const std::uint32_t moved = static_cast<std::uint32_t>(bits & 0x7fff) << 13;
-    std::uint32_t magnitude = bit_cast<std::uint32_t>(bit_cast<float>(moved) * 0x1p112F);
+    const std::uint32_t subnormal =
+        bit_cast<std::uint32_t>(bit_cast<float>(moved + kExponent + kSmallestNormal) - 0x1p-14F);
+    std::uint32_t magnitude = moved < kSmallestNormal ? subnormal : moved + kExponent;
     magnitude |= moved >= kInfinity ? 0x7f80'0000U : 0U;
     return bit_cast<float>(moved > kInfinity ? kCanonicalFloatNan : sign | magnitude);
   }
@@ -222,6 +228,14 @@ template <class Format>
   const auto bits = bit_cast<std::uint64_t>(value);
   const std::uint64_t fraction = (bits & 0x000f'ffff'ffff'ffff) >> (52 - kKept) | 1U << (kKept - 1);
   return static_cast<std::uint16_t>((bits >> 48 & kSignBit) | kInfinityBits<Format> | fraction);
+}
+
+/// A kernel reads [n] where an instruction of a GPU would multiply n narrow numbers, by n others,
+/// so that an observer of its accesses can count them (trace/access_counts).
+extern volatile unsigned char product_marks[3];  // the reads of a constant are not observed
+template <int numbers>
+inline void mark_product() {
+  static_cast<void>(product_marks[numbers]);
 }
 
 /// a · b + c of narrow numbers with one rounding.

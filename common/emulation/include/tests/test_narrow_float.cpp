@@ -23,8 +23,9 @@ TEMPLATE_TEST_CASE("narrow float: sizes, alignment and trivial copies are the GP
   STATIC_REQUIRE(alignof(half2) == 4);
   STATIC_REQUIRE(sizeof(__nv_bfloat162) == 4);
   STATIC_REQUIRE(alignof(__nv_bfloat162) == 4);
-  STATIC_REQUIRE(std::is_trivially_copyable_v<half2>);
-  CHECK(std::bit_cast<std::uint32_t>(__halves2half2(1.0F, -2.0F)) == 0xc0003c00U);
+  STATIC_REQUIRE(!std::is_trivially_copyable_v<half2>);  // nor in CUDA 13
+  CHECK(std::bit_cast<std::uint32_t>(static_cast<__half2_raw>(__halves2half2(1.0F, -2.0F))) ==
+        0xc0003c00U);
 }
 
 TEST_CASE("narrow float: a fused multiply-add is not a product and a sum") {

@@ -11,9 +11,10 @@
 
 #include "common/emulation/trace/tests/counted_kernels.hpp"
 
-// As memcpy and malloc are called by a file that the grader traces.
+// As memcpy, malloc and fmaf are called by a file that the grader traces.
 extern "C" __device__ void* convlab_traced_copy(void* to, const void* from, std::size_t bytes);
 extern "C" __device__ void* convlab_traced_malloc(std::size_t bytes);
+extern "C" __device__ float convlab_traced_fmaf(float x, float y, float z);
 
 namespace {
 
@@ -142,6 +143,49 @@ __global__ void copy_asynchronously(const float* from) {
   __pipeline_wait_prior(0);
 }
 
+// Three products of 32 threads, then one more of ten, then two of none.
+__global__ void multiply_floats(const float* from) {
+  float sum = from[threadIdx.x];
+  for (int i = 0; i < 3; ++i) sum = sum * from[threadIdx.x] + 1.0f;
+  if (threadIdx.x < 10) sum *= from[0];
+  if (from[0] < -1.0f) sum = sum * sum * from[1];
+  kept = sum;
+}
+
+__global__ void multiply_by_function(const float* from) {
+  kept = convlab_traced_fmaf(from[threadIdx.x], from[0], 1.0f);
+}
+
+__global__ void multiply_halves(const half* from) {
+  half sum = from[threadIdx.x];
+  for (int i = 0; i < 3; ++i) sum = __hfma(from[threadIdx.x], sum, sum);
+  if (threadIdx.x < 10) sum = sum * from[0];
+  kept = __half2float(sum);
+}
+
+__global__ void multiply_half_pairs(const half2* from) {
+  half2 sum = from[threadIdx.x];
+  for (int i = 0; i < 3; ++i) sum = __hfma2(from[threadIdx.x], sum, sum);
+  if (threadIdx.x < 10) sum = __hmul2(sum, from[0]);
+  kept = __low2float(sum);
+}
+
+__global__ void copy_half_pairs(half2* to) {
+  to[threadIdx.x] = to[threadIdx.x + 32];
+}
+
+// The neighbours of a thread in the turns of a loop, and a store in between.
+__global__ void load_neighbours_in_turns(bool stores) {
+  extern __shared__ float tile[];
+  float sum = 0.0f;
+#pragma GCC unroll 0
+  for (int i = 0; i < 4; ++i) {
+    sum += tile[4 * threadIdx.x + i];
+    if (stores) tile[512 + threadIdx.x] = sum;
+  }
+  kept = sum;
+}
+
 __global__ void multiply(const half* from) {
   using namespace nvcuda;
   wmma::fragment<wmma::matrix_a, 16, 16, 16, half, wmma::row_major> a;
@@ -218,6 +262,25 @@ void run_add_atomically(void* memory) {
 void run_copy_asynchronously(void* memory) {
   copy_asynchronously<<<1, 32, kSharedBytes>>>(static_cast<const float*>(memory));
 }
+void run_multiply_floats(void* memory) {
+  multiply_floats<<<1, 32>>>(static_cast<const float*>(memory));
+}
+void run_multiply_by_function(void* memory) {
+  multiply_by_function<<<1, 32>>>(static_cast<const float*>(memory));
+}
+void run_multiply_halves(void* memory) {
+  multiply_halves<<<1, 32>>>(static_cast<const half*>(memory));
+}
+void run_multiply_half_pairs(void* memory) {
+  multiply_half_pairs<<<1, 32>>>(static_cast<const half2*>(memory));
+}
+void run_copy_half_pairs(void* memory) {
+  copy_half_pairs<<<1, 32>>>(static_cast<half2*>(memory));
+}
+template <bool kStores>
+void run_load_neighbours_in_turns(void*) {
+  load_neighbours_in_turns<<<1, 32, kSharedBytes>>>(kStores);
+}
 void run_multiply(void* memory) {
   multiply<<<1, 32>>>(static_cast<const half*>(memory));
 }
@@ -226,7 +289,8 @@ void run_multiply(void* memory) {
 
 namespace convlab::emulation {
 
-// Name, kernel, space, writes, requests, lanes, parts, conflicts, multiply-adds.
+// Name, kernel, space, writes, requests, lanes, parts, conflicts, kind of product, multiply-adds, operations of
+// warps.
 std::vector<CountedKernel> counted_kernels() {
   return {
       {"side by side", run_load<1, 0>, "global", false, 1, 32, 4, 0},
@@ -264,7 +328,16 @@ std::vector<CountedKernel> counted_kernels() {
       {"asynchronous copy, from", run_copy_asynchronously, "global", false, 1, 32, 4, 0},
       {"asynchronous copy, to", run_copy_asynchronously, "shared", true, 1, 32, 1, 0},
       // 16 rows of 32 bytes: four times eight rows of 16 bytes, each of them in its own sector.
-      {"fragment", run_multiply, "global", false, 4, 32, 32, 0, 4096},
+      {"fragment", run_multiply, "global", false, 4, 32, 32, 0, "tensor", 4096},
+      {"floats", run_multiply_floats, "shared", false, 0, 0, 0, 0, "float", 106, 4},
+      {"fmaf", run_multiply_by_function, "shared", false, 0, 0, 0, 0, "float", 32, 1},
+      {"halves", run_multiply_halves, "shared", false, 0, 0, 0, 0, "half", 106, 4},
+      {"halves are no floats", run_multiply_halves, "shared", false, 0, 0, 0, 0, "float", 0},
+      {"pairs of halves", run_multiply_half_pairs, "shared", false, 0, 0, 0, 0, "half2", 212, 4},
+      {"a pair is one load", run_copy_half_pairs, "global", false, 1, 32, 4, 0},
+      {"a pair is one store", run_copy_half_pairs, "global", true, 1, 32, 4, 0},
+      {"shared, neighbours in turns", run_load_neighbours_in_turns<false>, "shared", false, 1, 32, 4, 0},
+      {"shared, a store between", run_load_neighbours_in_turns<true>, "shared", false, 4, 128, 16, 12},
   };
 }
 

@@ -14,7 +14,9 @@ struct CountedKernel {
   long long lanes;
   long long parts;
   long long conflicts;
+  const char* kind = "";  ///< of products
   long long multiply_adds = 0;
+  long long warp_operations = 0;
 };
 
 std::vector<CountedKernel> counted_kernels();

@@ -36,9 +36,15 @@ TEST_CASE("requests, lanes, parts and conflicts are those that the guide promise
     CHECK(sum.lanes == kernel.lanes);
     CHECK(sum.parts == kernel.parts);
     CHECK(sum.conflicts == kernel.conflicts);
-    long long multiply_adds = 0;
-    for (const ProductNote& note : notes.products) multiply_adds += note.multiply_adds;
-    CHECK(multiply_adds == kernel.multiply_adds);
+    ProductNote made;
+    for (const ProductNote& note : notes.products) {
+      if (note.kind != kernel.kind) continue;
+      made.multiply_adds += note.multiply_adds;
+      made.warp_operations += note.warp_operations;
+      CHECK(note.line > 0);
+    }
+    CHECK(made.multiply_adds == kernel.multiply_adds);
+    CHECK(made.warp_operations == kernel.warp_operations);
   }
   CHECK(cudaFree(memory) == cudaSuccess);
 }

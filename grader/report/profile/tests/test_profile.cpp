@@ -42,7 +42,9 @@ StageCounts counts() {
                              note(4, "shared", {.variable = "tile", .bytes = 4096}, false, 10, 0),
                              note(4, "global", {.argument = 2, .bytes = 400}, true, 10, 190)};
   counts.counted.accesses.back().atomic = true;
-  counts.counted.products = {{.kernel = "conv", .file = "conv.cu", .line = 4, .multiply_adds = 25}};
+  counts.counted.products = {
+      {.kernel = "conv", .file = "conv.cu", .line = 4, .kind = "tensor", .multiply_adds = 25},
+      {.kernel = "conv", .file = "conv.cu", .line = 3, .kind = "half2", .multiply_adds = 8}};
   return counts;
 }
 
@@ -123,7 +125,8 @@ TEST_CASE("profile: the page shows the source with counts beside its lines, as t
   const Page page = profile_page(counts(), sources(folder.path()), "m3, tiled", "where");
   const std::string text = markdown_of(page);
   CHECK(text.find("32 passes each") != std::string::npos);
-  CHECK(text.find("25 multiply-adds on tensor cores") != std::string::npos);
+  CHECK(text.find("25 multiply-adds on tensor cores in line 4.") != std::string::npos);
+  CHECK(text.find("8 multiply-adds of half2 in line 3.") != std::string::npos);
   const auto& listing = std::get<SourceListing>(page.sections.back().blocks.front());
   REQUIRE(listing.lines.size() == 5);
   CHECK(listing.lines[2].weight > 0.9);
