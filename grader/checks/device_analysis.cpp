@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <numeric>
 #include <utility>
@@ -152,6 +153,30 @@ std::optional<Finding> find_early_return(const WrongOutput& wrong, const DeviceN
   return std::nullopt;
 }
 
+// With numbered memory only such a lane's value is a NaN of ones.
+std::optional<Finding> find_absent_lane(const Rerun& numbered, const SourceText& sources,
+                                        const std::string& seen) {
+  if (std::ranges::none_of(numbered.output, [](float each) {
+        return std::bit_cast<std::uint32_t>(each) == 0xffff'ffff;
+      })) {
+    return std::nullopt;
+  }
+  for (const DeviceLaunch& launch : numbered.notes.launches) {
+    if (launch.absent_line == 0) continue;
+    Finding found = finding(
+        "E-warp", seen + " The output is computed from the value of a lane that was not there:" +
+                      sources.quote(launch.file, launch.absent_line));
+    found.cause =
+        "A lane takes the value of another one that has returned, has left the loop or is in "
+        "another branch. That value is undefined. All 32 lanes must reach a shuffle.";
+    found.next =
+        "Let lanes without work go on with a value of 0, and move the shuffle out of the loop or "
+        "the if.";
+    return found;
+  }
+  return std::nullopt;
+}
+
 std::int64_t threads_of(const DeviceLaunch& launch) {
   std::int64_t threads = 1;
   for (const unsigned size : launch.grid) threads *= size;
@@ -289,6 +314,7 @@ std::optional<Finding> explain_on_device(Submission& submission, const StageInfo
   const bool right_with_zeros =
       !zeros.failed && zeros.report.passed(shape) && !plain.failed && !plain.report.passed(shape);
   if (auto found = find_early_return(wrong, call.notes, sources, where)) return found;
+  if (auto found = find_absent_lane(numbered, sources, seen)) return found;
   if (auto found = find_unwritten(wrong, numbered, right_with_zeros, sources, where)) return found;
   // Bytes of a number that are not copied leave no mark.
   if (wrong.report.not_finite > 0) {

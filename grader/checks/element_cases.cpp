@@ -254,12 +254,13 @@ Finding name_mistake(Submission& submission, const StageInfo& stage, WrongOutput
   return found;
 }
 
-void add_shapes(Submission& submission, const StageInfo& stage, const ElementCase& test,
-                Finding& finding) {
+// The smallest case that fails, if it is known.
+std::optional<ConvShape> add_shapes(Submission& submission, const StageInfo& stage,
+                                    const ElementCase& test, Finding& finding) {
   // These depend on more than the shape.
   static const std::set<std::string> others = {"E-race",           "E-replay",        "E-precision",
                                                "E-unsynchronised", "E-still-working", "E-memory"};
-  if (test.probe != ElementCase::Probe::kAnyShape || others.contains(finding.id)) return;
+  if (test.probe != ElementCase::Probe::kAnyShape || others.contains(finding.id)) return {};
   const auto smallest = probe::add_failing_shapes(submission, stage, test.shape, finding);
   static const std::set<std::string> open = {"E-wrong", "E-index", "E-blocks", "E-borders"};
   if (smallest && smallest->stride > 1 && open.contains(finding.id)) {
@@ -272,6 +273,24 @@ void add_shapes(Submission& submission, const StageInfo& stage, const ElementCas
         "in the load of a tile, or where a tile begins.";
     finding.next = grader::finding("E-stride", "").next;
   }
+  return smallest;
+}
+
+// The flat index of the first wrong output at this shape.
+std::optional<std::int64_t> first_wrong(Submission& submission, const StageInfo& stage,
+                                        const WrongOutput& wrong, const ConvShape& shape) {
+  auto first = wrong.report.first;
+  if (shape != wrong.shape) {
+    const Arrays arrays = submission.prepare(shape, Placement::kAtEnd);
+    fill_random({.shape = shape, .exact = true}, 1, arrays);
+    if (submission.run(stage.id).failure) return std::nullopt;
+    first = oracle::compare(shape, arrays.input, arrays.weights, arrays.output,
+                            oracle::Tolerance::exact())
+                .first;
+  }
+  if (!first) return std::nullopt;
+  const std::int64_t plane = std::int64_t{first->image} * shape.out_channels + first->map;
+  return (plane * shape.out_height() + first->row) * shape.out_width() + first->column;
 }
 
 std::string where_of(const ElementCase& test) {
@@ -390,21 +409,18 @@ CaseOutcome run_case(Submission& submission, const StageInfo& stage, const Eleme
     }
     outcome.finding = name_mistake(submission, stage, compared, call, where,
                                    test.probe == ElementCase::Probe::kAnyShape);
-    static const std::set<std::string> of_outputs = {"E-partly-written", "E-uninitialised",
-                                                     "E-unwritten-memory"};
-    if (of_outputs.contains(outcome.finding->id) && !outcome.finding->product &&
-        compared.report.first) {
-      const oracle::Mismatch& at = *compared.report.first;
-      const std::int64_t plane = std::int64_t{at.image} * test.shape.out_channels + at.map;
-      outcome.finding->product = WrongProduct{
-          .shape = test.shape,
-          .output =
-              (plane * test.shape.out_height() + at.row) * test.shape.out_width() + at.column};
-    }
     if (compared.report.unwritten > 0 && right_on_zeros(submission, stage, compared)) {
       outcome.finding = finding("E-uninitialised", outcome.finding->seen);
     }
-    add_shapes(submission, stage, test, *outcome.finding);
+    const auto smallest = add_shapes(submission, stage, test, *outcome.finding);
+    static const std::set<std::string> of_outputs = {"E-partly-written", "E-uninitialised",
+                                                     "E-unwritten-memory"};
+    if (!of_outputs.contains(outcome.finding->id) || outcome.finding->product) return outcome;
+    // A traced program is watched where there is least to see.
+    const ConvShape shape = smallest.value_or(test.shape);
+    if (const auto first = first_wrong(submission, stage, compared, shape)) {
+      outcome.finding->product = WrongProduct{.shape = shape, .output = *first};
+    }
   } else if (call.wrote_outside) {
     // A guard page names the line.
     const auto outside = find_before_begin(submission, stage, compared, where);
