@@ -143,11 +143,12 @@ std::optional<Finding> find_early_return(const WrongOutput& wrong, const DeviceN
     if (!returns.empty()) seen += "\nThey returned here:" + returns;
     Finding found =
         finding("E-barrier", seen + "\n" + of_all(wrong.report.wrong, wrong.shape) + " are wrong.");
-    found.cause =
-        "A thread without an output returns early, so its part of the tile is never loaded.";
+    found.cause = std::string(returns.empty() ? "A thread leaves a loop or the kernel earlier"
+                                              : "A thread without an output returns early") +
+                  ", so its part of the tile is never loaded.";
     found.next =
-        "Remove the return: every thread must load and wait. Put the condition around the store "
-        "only.";
+        "Let every thread load and wait, without a return or continue before. Put the condition "
+        "around the store only.";
     return found;
   }
   return std::nullopt;

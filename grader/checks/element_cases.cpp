@@ -77,6 +77,12 @@ void fill_random(const ElementCase& test, std::uint64_t seed, const Arrays& arra
   }
 }
 
+static bool is_right(const WrongOutput& wrong) {
+  return oracle::compare(wrong.shape, wrong.arrays.input, wrong.arrays.weights, wrong.arrays.output,
+                         wrong.tolerance)
+      .passed(wrong.shape);
+}
+
 std::optional<Finding> find_late_output(Submission& submission, const WrongOutput& wrong,
                                         const float* weights, const std::string& where) {
   if (wrong.report.unwritten == 0) return std::nullopt;
@@ -103,15 +109,12 @@ std::optional<Finding> find_shared_by_threads(Submission& submission, const Stag
     return std::nullopt;
   }
   submission.set_environment({"OMP_NUM_THREADS=1"});
-  bool is_right = true;
-  for (int call = 0; call < 2 && is_right; ++call) {
-    is_right = !submission.run(stage.id).failure &&
-               oracle::compare(wrong.shape, wrong.arrays.input, wrong.arrays.weights,
-                               wrong.arrays.output, wrong.tolerance)
-                   .passed(wrong.shape);
+  bool always = true;
+  for (int call = 0; call < 2 && always; ++call) {
+    always = !submission.run(stage.id).failure && is_right(wrong);
   }
   submission.set_environment({});
-  if (!is_right) return std::nullopt;
+  if (!always) return std::nullopt;
   Finding found = finding("E-race", "In " + where + ": " + describe(wrong.shape, wrong.report) +
                                         " Measured: with one thread of OpenMP it is right.");
   for (const auto& [file, line] : pragmas) found.seen += submission.sources().quote(file, line);
@@ -129,10 +132,7 @@ namespace {
 
 // Random content would look like an output that was added to; zeros show the difference.
 bool right_on_zeros(Submission& submission, const StageInfo& stage, const WrongOutput& wrong) {
-  if (submission.run(stage.id, 0).failure) return false;
-  return oracle::compare(wrong.shape, wrong.arrays.input, wrong.arrays.weights, wrong.arrays.output,
-                         wrong.tolerance)
-      .passed(wrong.shape);
+  return !submission.run(stage.id, 0).failure && is_right(wrong);
 }
 
 // Right in a new process, so leftovers of an earlier call are the cause.
@@ -140,11 +140,7 @@ std::optional<Finding> find_kept_state(Submission& submission, const StageInfo& 
                                        const WrongOutput& wrong, const std::string& where) {
   const ConvShape& shape = wrong.shape;
   submission.restart();
-  const bool right = !submission.run(stage.id).failure &&
-                     oracle::compare(shape, wrong.arrays.input, wrong.arrays.weights,
-                                     wrong.arrays.output, wrong.tolerance)
-                         .passed(shape);
-  if (!right) return std::nullopt;
+  if (submission.run(stage.id).failure || !is_right(wrong)) return std::nullopt;
   return finding("E-replay",
                  "In " + where + ": " + describe(shape, wrong.report) +
                      " The same convolution is right as the first call of a new process.");
