@@ -27,6 +27,7 @@ struct DeviceLaunch {
   std::array<unsigned, 3> block{};
   int early = 0;         ///< threads of one block that had ended when the others met in a barrier
   int barrier_line = 0;  ///< of that barrier
+  int absent_line = 0;   ///< of a shuffle that took the value of a lane which was not there
 
   friend bool operator==(const DeviceLaunch&, const DeviceLaunch&) = default;
 };

@@ -87,6 +87,7 @@ struct RaceSide {
   bool atomic = false;
   bool by_warp = false;         ///< by the warp that begins with `thread`: a fragment
   unsigned long long code = 0;  ///< of the CPU: the instruction, from the program's beginning
+  std::string call{};           ///< "cudaMemsetAsync": no thread, but a copy or a fill
 
   friend bool operator==(const RaceSide&, const RaceSide&) = default;
 };

@@ -5,6 +5,7 @@ namespace convlab {
 namespace {
 
 std::string who(const RaceSide& side, const std::string& of) {
+  if (!side.call.empty()) return "the call of " + side.call;
   return (side.by_warp ? "the warp of thread " : "thread ") + index_text(side.thread) + " of " + of;
 }
 
@@ -23,6 +24,12 @@ std::string does(const RaceSide& side, const std::string& what = "it") {
 }
 
 std::string quoted(const RaceSide& side, const SourceText& sources) {
+  if (!side.call.empty()) {
+    std::string lines;
+    for (const auto& place : sources.lines_with({side.call}))
+      lines += sources.quote(place.file, place.line);
+    return lines;
+  }
   const std::string text = sources.quote(side.file, side.line);
   return text.empty() ? " " + side.file + ":" + std::to_string(side.line) : text;
 }
@@ -90,11 +97,11 @@ void explain_order(const RaceFacts& race, FaultMessage& message) {
       break;
     case RaceScope::kStreams:
       message.cause =
-          "The two kernels run in different streams, and neither an event nor the host makes one "
-          "wait for the other.";
+          "The two run in different streams, and neither an event nor the host makes one wait for "
+          "the other.";
       message.next =
-          "Launch both in one stream, or record an event behind the first and let the second "
-          "stream wait for it (cudaStreamWaitEvent).";
+          "Put both into one stream, or record an event behind the first and let the second stream "
+          "wait for it (cudaStreamWaitEvent). Or give each stream memory of its own.";
       break;
   }
 }
@@ -139,13 +146,21 @@ FaultMessage race_message(const FaultRecord& fault, const SourceText& sources) {
   if (fault.memory.bytes <= kNumber && !fault.memory.variable.empty()) {
     element = "`" + fault.memory.variable + "`";
   }
+  const bool has_call = !race.first.call.empty() || !race.second.call.empty();
   const bool other_block = race.scope == RaceScope::kGrid || race.scope == RaceScope::kStreams;
   const std::string second =
       other_block
-          ? who(race.second)
+          ? who(race.second) + (race.scope == RaceScope::kStreams && race.second.call.empty()
+                                    ? " of another launch"
+                                    : "")
           : who(race.second, race.scope == RaceScope::kWarp ? "the same warp" : "the same block");
-  message.seen = "kernel " + fault.kernel + ": two threads use " + element + ". ";
-  const bool one_line = is_one_line(race);
+  const bool has_thread = race.first.call.empty() || race.second.call.empty();
+  message.seen = (has_thread ? "kernel " + fault.kernel + ": " : std::string()) +
+                 (!has_thread ? "two copies or fills"
+                  : has_call  ? "a thread and a copy or a fill"
+                              : "two threads") +
+                 " use " + element + ". ";
+  const bool one_line = !has_call && is_one_line(race);
   if (one_line && race.first.writes && race.second.writes) {
     message.seen += beginning(who(race.first)) + " and " + second + " both " +
                     (race.updates ? "change" : "write") +
@@ -156,8 +171,10 @@ FaultMessage race_message(const FaultRecord& fault, const SourceText& sources) {
                     does(race.second) + " here:" + quoted(race.second, sources);
   }
   const bool both_write = race.first.writes && race.second.writes;
-  if (race.updates || (both_write && one_line)) {
-    explain_one_element(race, !fault.memory.variable.empty(), message);
+  if (race.scope != RaceScope::kStreams && (race.updates || (both_write && one_line))) {
+    const std::string& name = fault.memory.variable;
+    explain_one_element(race, !name.empty() && !sources.lines_with({"__shared__", name}).empty(),
+                        message);
   } else {
     explain_order(race, message);
   }

@@ -93,7 +93,7 @@ static void json_fields(JsonFields& fields, FaultWait& wait) {
 static void json_fields(JsonFields& fields, RaceSide& side) {
   fields.optional("file", side.file, "line", side.line, "block", side.block, "thread", side.thread,
                   "writes", side.writes, "atomic", side.atomic, "by_warp", side.by_warp, "code",
-                  side.code);
+                  side.code, "call", side.call);
 }
 
 static void json_fields(JsonFields& fields, RaceFacts& race) {
@@ -119,7 +119,8 @@ static void json_fields(JsonFields& fields, DeviceTransfer& transfer) {
 static void json_fields(JsonFields& fields, DeviceLaunch& launch) {
   fields("kernel", launch.kernel, "file", launch.file, "line", launch.line, "grid", launch.grid,
          "block", launch.block)
-      .optional("early", launch.early, "barrier_line", launch.barrier_line);
+      .optional("early", launch.early, "barrier_line", launch.barrier_line, "absent_line",
+                launch.absent_line);
 }
 
 static void json_fields(JsonFields& fields, PoisonedOutput& output) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <numeric>
 #include <utility>
@@ -142,11 +143,36 @@ std::optional<Finding> find_early_return(const WrongOutput& wrong, const DeviceN
     if (!returns.empty()) seen += "\nThey returned here:" + returns;
     Finding found =
         finding("E-barrier", seen + "\n" + of_all(wrong.report.wrong, wrong.shape) + " are wrong.");
-    found.cause =
-        "A thread without an output returns early, so its part of the tile is never loaded.";
+    found.cause = std::string(returns.empty() ? "A thread leaves a loop or the kernel earlier"
+                                              : "A thread without an output returns early") +
+                  ", so its part of the tile is never loaded.";
     found.next =
-        "Remove the return: every thread must load and wait. Put the condition around the store "
-        "only.";
+        "Let every thread load and wait, without a return or continue before. Put the condition "
+        "around the store only.";
+    return found;
+  }
+  return std::nullopt;
+}
+
+// With numbered memory only such a lane's value is a NaN of ones.
+std::optional<Finding> find_absent_lane(const Rerun& numbered, const SourceText& sources,
+                                        const std::string& seen) {
+  if (std::ranges::none_of(numbered.output, [](float each) {
+        return std::bit_cast<std::uint32_t>(each) == 0xffff'ffff;
+      })) {
+    return std::nullopt;
+  }
+  for (const DeviceLaunch& launch : numbered.notes.launches) {
+    if (launch.absent_line == 0) continue;
+    Finding found = finding(
+        "E-warp", seen + " The output is computed from the value of a lane that was not there:" +
+                      sources.quote(launch.file, launch.absent_line));
+    found.cause =
+        "A lane takes the value of another one that has returned, has left the loop or is in "
+        "another branch. That value is undefined. All 32 lanes must reach a shuffle.";
+    found.next =
+        "Let lanes without work go on with a value of 0, and move the shuffle out of the loop or "
+        "the if.";
     return found;
   }
   return std::nullopt;
@@ -289,6 +315,7 @@ std::optional<Finding> explain_on_device(Submission& submission, const StageInfo
   const bool right_with_zeros =
       !zeros.failed && zeros.report.passed(shape) && !plain.failed && !plain.report.passed(shape);
   if (auto found = find_early_return(wrong, call.notes, sources, where)) return found;
+  if (auto found = find_absent_lane(numbered, sources, seen)) return found;
   if (auto found = find_unwritten(wrong, numbered, right_with_zeros, sources, where)) return found;
   // Bytes of a number that are not copied leave no mark.
   if (wrong.report.not_finite > 0) {

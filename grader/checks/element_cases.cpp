@@ -77,6 +77,12 @@ void fill_random(const ElementCase& test, std::uint64_t seed, const Arrays& arra
   }
 }
 
+static bool is_right(const WrongOutput& wrong) {
+  return oracle::compare(wrong.shape, wrong.arrays.input, wrong.arrays.weights, wrong.arrays.output,
+                         wrong.tolerance)
+      .passed(wrong.shape);
+}
+
 std::optional<Finding> find_late_output(Submission& submission, const WrongOutput& wrong,
                                         const float* weights, const std::string& where) {
   if (wrong.report.unwritten == 0) return std::nullopt;
@@ -103,15 +109,12 @@ std::optional<Finding> find_shared_by_threads(Submission& submission, const Stag
     return std::nullopt;
   }
   submission.set_environment({"OMP_NUM_THREADS=1"});
-  bool is_right = true;
-  for (int call = 0; call < 2 && is_right; ++call) {
-    is_right = !submission.run(stage.id).failure &&
-               oracle::compare(wrong.shape, wrong.arrays.input, wrong.arrays.weights,
-                               wrong.arrays.output, wrong.tolerance)
-                   .passed(wrong.shape);
+  bool always = true;
+  for (int call = 0; call < 2 && always; ++call) {
+    always = !submission.run(stage.id).failure && is_right(wrong);
   }
   submission.set_environment({});
-  if (!is_right) return std::nullopt;
+  if (!always) return std::nullopt;
   Finding found = finding("E-race", "In " + where + ": " + describe(wrong.shape, wrong.report) +
                                         " Measured: with one thread of OpenMP it is right.");
   for (const auto& [file, line] : pragmas) found.seen += submission.sources().quote(file, line);
@@ -129,10 +132,7 @@ namespace {
 
 // Random content would look like an output that was added to; zeros show the difference.
 bool right_on_zeros(Submission& submission, const StageInfo& stage, const WrongOutput& wrong) {
-  if (submission.run(stage.id, 0).failure) return false;
-  return oracle::compare(wrong.shape, wrong.arrays.input, wrong.arrays.weights, wrong.arrays.output,
-                         wrong.tolerance)
-      .passed(wrong.shape);
+  return !submission.run(stage.id, 0).failure && is_right(wrong);
 }
 
 // Right in a new process, so leftovers of an earlier call are the cause.
@@ -140,11 +140,7 @@ std::optional<Finding> find_kept_state(Submission& submission, const StageInfo& 
                                        const WrongOutput& wrong, const std::string& where) {
   const ConvShape& shape = wrong.shape;
   submission.restart();
-  const bool right = !submission.run(stage.id).failure &&
-                     oracle::compare(shape, wrong.arrays.input, wrong.arrays.weights,
-                                     wrong.arrays.output, wrong.tolerance)
-                         .passed(shape);
-  if (!right) return std::nullopt;
+  if (submission.run(stage.id).failure || !is_right(wrong)) return std::nullopt;
   return finding("E-replay",
                  "In " + where + ": " + describe(shape, wrong.report) +
                      " The same convolution is right as the first call of a new process.");
@@ -254,12 +250,13 @@ Finding name_mistake(Submission& submission, const StageInfo& stage, WrongOutput
   return found;
 }
 
-void add_shapes(Submission& submission, const StageInfo& stage, const ElementCase& test,
-                Finding& finding) {
+// The smallest case that fails, if it is known.
+std::optional<ConvShape> add_shapes(Submission& submission, const StageInfo& stage,
+                                    const ElementCase& test, Finding& finding) {
   // These depend on more than the shape.
   static const std::set<std::string> others = {"E-race",           "E-replay",        "E-precision",
                                                "E-unsynchronised", "E-still-working", "E-memory"};
-  if (test.probe != ElementCase::Probe::kAnyShape || others.contains(finding.id)) return;
+  if (test.probe != ElementCase::Probe::kAnyShape || others.contains(finding.id)) return {};
   const auto smallest = probe::add_failing_shapes(submission, stage, test.shape, finding);
   static const std::set<std::string> open = {"E-wrong", "E-index", "E-blocks", "E-borders"};
   if (smallest && smallest->stride > 1 && open.contains(finding.id)) {
@@ -272,6 +269,24 @@ void add_shapes(Submission& submission, const StageInfo& stage, const ElementCas
         "in the load of a tile, or where a tile begins.";
     finding.next = grader::finding("E-stride", "").next;
   }
+  return smallest;
+}
+
+// The flat index of the first wrong output at this shape.
+std::optional<std::int64_t> first_wrong(Submission& submission, const StageInfo& stage,
+                                        const WrongOutput& wrong, const ConvShape& shape) {
+  auto first = wrong.report.first;
+  if (shape != wrong.shape) {
+    const Arrays arrays = submission.prepare(shape, Placement::kAtEnd);
+    fill_random({.shape = shape, .exact = true}, 1, arrays);
+    if (submission.run(stage.id).failure) return std::nullopt;
+    first = oracle::compare(shape, arrays.input, arrays.weights, arrays.output,
+                            oracle::Tolerance::exact())
+                .first;
+  }
+  if (!first) return std::nullopt;
+  const std::int64_t plane = std::int64_t{first->image} * shape.out_channels + first->map;
+  return (plane * shape.out_height() + first->row) * shape.out_width() + first->column;
 }
 
 std::string where_of(const ElementCase& test) {
@@ -391,21 +406,18 @@ CaseOutcome run_case(Submission& submission, const StageInfo& stage, const Eleme
     }
     outcome.finding = name_mistake(submission, stage, compared, call, where,
                                    test.probe == ElementCase::Probe::kAnyShape);
-    static const std::set<std::string> of_outputs = {"E-partly-written", "E-uninitialised",
-                                                     "E-unwritten-memory"};
-    if (of_outputs.contains(outcome.finding->id) && !outcome.finding->product &&
-        compared.report.first) {
-      const oracle::Mismatch& at = *compared.report.first;
-      const std::int64_t plane = std::int64_t{at.image} * test.shape.out_channels + at.map;
-      outcome.finding->product = WrongProduct{
-          .shape = test.shape,
-          .output =
-              (plane * test.shape.out_height() + at.row) * test.shape.out_width() + at.column};
-    }
     if (compared.report.unwritten > 0 && right_on_zeros(submission, stage, compared)) {
       outcome.finding = finding("E-uninitialised", outcome.finding->seen);
     }
-    add_shapes(submission, stage, test, *outcome.finding);
+    const auto smallest = add_shapes(submission, stage, test, *outcome.finding);
+    static const std::set<std::string> of_outputs = {"E-partly-written", "E-uninitialised",
+                                                     "E-unwritten-memory"};
+    if (!of_outputs.contains(outcome.finding->id) || outcome.finding->product) return outcome;
+    // A traced program is watched where there is least to see.
+    const ConvShape shape = smallest.value_or(test.shape);
+    if (const auto first = first_wrong(submission, stage, compared, shape)) {
+      outcome.finding->product = WrongProduct{.shape = shape, .output = *first};
+    }
   } else if (call.wrote_outside) {
     // A guard page names the line.
     const auto outside = find_before_begin(submission, stage, compared, where);

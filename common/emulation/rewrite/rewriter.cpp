@@ -217,12 +217,16 @@ bool has_wide_accesses(const Source& source) {
       "double4",    "__int128", "__int128_t",  "alignas",     "__align__",  "cuDoubleComplex",
       "__float128", "aligned",  "__aligned__", "__uint128_t", "wmma",       "asm",
       "__asm__",    "__asm"};
+  // Only through a pointer are they wide.
+  static const Words pairs = {"float2", "int2", "uint2", "half2", "__half2", "__nv_bfloat162"};
   for (std::size_t i = 0; i < source.size(); ++i) {
     std::string_view name = source[i].text;
     if (source[i].kind != Token::Kind::kIdentifier) continue;
     if (name.find("memcpy_async") != name.npos) return true;
     if (name.starts_with("make_")) name.remove_prefix(5);
     if (types.contains(name)) return true;
+    const bool is_pointer = i + 1 < source.size() && source[i + 1].text == "*";
+    if (is_pointer && pairs.contains(name)) return true;
   }
   return false;
 }

@@ -83,15 +83,25 @@ void note_configuration(const KernelCall& call) {
                                           .block = {call.block.x, call.block.y, call.block.z}});
 }
 
-void note_early_end(const KernelCall& call, int ended, const CallSite& barrier) {
+template <class Note>
+static void note_launches(const KernelCall& call, const Note& note) {
   const std::lock_guard lock(record_mutex);
   for (DeviceLaunch& launch : only<DeviceNotes>().launches) {
-    if (launch.early > 0 || launch.kernel != call.name ||
-        launch.line != static_cast<int>(call.site.line))
-      continue;
+    if (launch.kernel == call.name && launch.line == static_cast<int>(call.site.line)) note(launch);
+  }
+}
+
+void note_early_end(const KernelCall& call, int ended, const CallSite& barrier) {
+  note_launches(call, [&](DeviceLaunch& launch) {
+    if (launch.early > 0) return;
     launch.early = ended;
     launch.barrier_line = static_cast<int>(barrier.line);
-  }
+  });
+}
+
+void note_absent_value(const KernelCall& call, const CallSite& shuffle) {
+  note_launches(call,
+                [&](DeviceLaunch& launch) { launch.absent_line = static_cast<int>(shuffle.line); });
 }
 
 std::vector<MemoryRange> allocated_memory() {

@@ -100,7 +100,7 @@ cudaError_t set_memory(const char* function, const Fill& fill, cudaStream_t hand
     const cudaError_t problem = fill.is_empty() ? cudaSuccess : check(fill, "cudaMemset");
     if (problem == cudaSuccess && !fill.is_empty())
       streams().submit(
-          stream, [fill] { fill.run("cudaMemset"); }, cudaGraphNodeTypeMemset);
+          stream, [fill, function] { fill.run(function); }, cudaGraphNodeTypeMemset);
     return problem;
   });
 }
@@ -388,7 +388,8 @@ cudaError_t copy_to_symbol(const void* symbol, std::size_t symbol_bytes, const v
   auto* const to = static_cast<std::byte*>(const_cast<void*>(symbol)) + offset;
   Copy copy = line(to, from, bytes);
   copy.to_symbol = true;
-  return copy_memory(copy, kind, asynchronous, stream, "cudaMemcpyToSymbol");
+  return copy_memory(copy, kind, asynchronous, stream,
+                     asynchronous ? "cudaMemcpyToSymbolAsync" : "cudaMemcpyToSymbol");
 }
 
 cudaError_t copy_from_symbol(void* to, const void* symbol, std::size_t symbol_bytes,

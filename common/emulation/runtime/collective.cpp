@@ -295,6 +295,7 @@ void note_kernel(const char* message, CallSite site) {
 }
 
 void note_absent_lane(int lane, int source, std::uint32_t mask, CallSite site) {
+  note_absent_value(BlockRunner::of_kernel().call(), site);
   std::array<char, 128> text;
   std::snprintf(
       text.data(), text.size(),

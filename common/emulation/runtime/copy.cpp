@@ -7,6 +7,7 @@
 #include "common/emulation/runtime/api_state.hpp"
 #include "common/emulation/runtime/device_memory.hpp"
 #include "common/emulation/runtime/handles.hpp"
+#include "common/emulation/runtime/observer.hpp"
 #include "common/emulation/runtime/pages.hpp"
 #include "common/emulation/runtime/poison.hpp"
 #include "common/emulation/runtime/report.hpp"
@@ -152,6 +153,7 @@ std::string outside(const void* address, std::size_t bytes) {
 void Copy::run(const char* function) const {
   if (is_too_late(problem(*this), function)) return;
   const DeviceAccess access({to, from});
+  if (observer != nullptr) observer->begin_transfer(function, from, from_span(), to, to_span());
   const Crossing crossing = withheld_crossing(*this);
   for (std::size_t row = 0; row < height; ++row) {
     std::byte* const target = to + row * to_pitch;
@@ -167,6 +169,7 @@ void Copy::run(const char* function) const {
 void Fill::run(const char* function) const {
   if (is_too_late(outside(to, span()), function)) return;
   const DeviceAccess access({to});
+  if (observer != nullptr) observer->begin_transfer(function, nullptr, 0, to, span());
   for (std::size_t row = 0; row < height; ++row) {
     std::byte* const begin = to + row * pitch;
     if (element_bytes == 1) {

@@ -17,6 +17,9 @@ class Observer {
  public:
   /// From the thread of the host that launches; the others from the worker that runs the block.
   virtual void begin_grid(const KernelCall& /*call*/) {}
+  /// A copy or a fill in a stream reads and writes these bytes; either may be none.
+  virtual void begin_transfer(const char* /*function*/, const void* /*from*/, std::size_t /*read*/,
+                              const void* /*to*/, std::size_t /*written*/) {}
   virtual void begin_block() = 0;
   virtual void end_block() = 0;
   /// All live threads of the block have met.

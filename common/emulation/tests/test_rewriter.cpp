@@ -358,7 +358,8 @@ TEST_CASE("a source that accesses 16 bytes at once is known") {
   CHECK(wide("struct alignas(16) S { float x; };"));
   CHECK(wide("struct __attribute__((aligned(16))) S { float x; };"));
   CHECK(wide("using namespace nvcuda::wmma;"));
-  CHECK_FALSE(wide("float2* p; // float4\nconst char* s = \"int4\"; __half2 h; float3 v;"));
+  CHECK(wide("auto both = *reinterpret_cast<const float2*>(row);"));
+  CHECK_FALSE(wide("float2 p; // float4\nconst char* s = \"int4\"; __half2 h; float3 v;"));
 }
 
 TEST_CASE(

@@ -101,11 +101,10 @@ Space space_of(const void* address) {
   return is_kernel_heap(address) ? Space::kGlobal : Space::kOther;
 }
 
-FaultMemory memory_at(const void* address) {
-  const BlockRunner& block = *BlockRunner::current();
+FaultMemory memory_at(const void* address, const char* kernel) {
   std::optional<ReportMemory> memory;
   if (is_shared(address)) {
-    memory = block.shared_memory().find(address);
+    memory = BlockRunner::current()->shared_memory().find(address);
   } else if (DeviceMemory::contains(address)) {
     memory = device_memory().nearest(address);
   } else if (const Symbol* const variable = variable_at(address)) {
@@ -113,14 +112,14 @@ FaultMemory memory_at(const void* address) {
                           .offset = static_cast<const std::byte*>(address) - variable->address,
                           .variable = variable->name};
   }
-  return memory ? fault_memory(*memory, block.call().name) : FaultMemory{};
+  if (kernel == nullptr) kernel = BlockRunner::current()->call().name;
+  return memory ? fault_memory(*memory, kernel) : FaultMemory{};
 }
 
 bool is_traced_memory(std::uintptr_t address) {
   const void* const pointer = reinterpret_cast<const void*>(address);
   if (is_shared(pointer) || DeviceMemory::contains(pointer)) return true;
-  const Symbol* const variable = variable_at(pointer);
-  return variable != nullptr && variable->kind != SymbolKind::kConstant;
+  return variable_at(pointer) != nullptr;
 }
 
 }  // namespace convlab::emulation

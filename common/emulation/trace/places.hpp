@@ -39,10 +39,11 @@ enum class Space : std::uint8_t { kOther, kGlobal, kShared, kConstant };
 Space space_of(const void* address);
 
 /// What lies at an address that is not kOther, for the running kernel.
-FaultMemory memory_at(const void* address);
+/// @param kernel  whose argument it is; null: of the running kernel
+FaultMemory memory_at(const void* address, const char* kernel = nullptr);
 
 /// Whether threads can meet at this address: in shared memory of the running block, in memory of
-/// the device or in a `__device__` variable; not in constant memory, which no kernel writes.
+/// the device or in a `__device__` or `__constant__` variable.
 bool is_traced_memory(std::uintptr_t address);
 
 /// The host and the device know of each other's numbers only what the runtime copies. On a GPU,

@@ -286,7 +286,7 @@ bool RaceDetector::compare(const Touch& before, const Touch& now, std::uintptr_t
       race.between_site = warp.site;
     }
   }
-  constexpr int kPlain = kAtomic | kByWarp;
+  constexpr int kPlain = kAtomic | kByWarp | kTransfer;
   const bool may_be_verified = (before.flags & kAtomic) != 0 && now.flags == 0;
   if (!may_be_verified &&
       (!both_write || race.updates || ((before.flags | now.flags) & kPlain) != 0)) {

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <tuple>
 
 #include "common/emulation/include/convlab_emulation/builtins.hpp"
 #include "common/emulation/runtime/block_runner.hpp"
@@ -47,22 +48,42 @@ void RaceDetector::begin_grid(const KernelCall& call) {
   }
 }
 
+// A kernel of one thread; what its host memory holds is the host's matter.
+void RaceDetector::begin_transfer(const char* function, const void* from, std::size_t read,
+                                  const void* to, std::size_t written) {
+  if (streams().running_work() == nullptr) return;
+  KernelCall call;
+  call.name = function;
+  begin_grid(call);
+  grids_.back().is_transfer = true;
+  make_block(1, {});
+  for (const auto& [pointer, bytes, flags] : {std::tuple(from, read, 0), {to, written, kWrites}}) {
+    const auto begin = reinterpret_cast<std::uintptr_t>(pointer);
+    if (bytes == 0 || !is_traced_memory(begin)) continue;
+    touch(begin, bytes, {block_->base, now_, 0, static_cast<std::uint8_t>(flags | kTransfer)});
+  }
+  worker_->block.reset();
+  block_ = nullptr;
+}
+
 void RaceDetector::begin_block() {
   const Entry entry(*this);
+  make_block(blockDim.x * blockDim.y * blockDim.z, blockIdx);
+}
+
+void RaceDetector::make_block(unsigned threads, const uint3& index) {
   enter_block();
   next_unit_ = (next_unit_ + kWarpSize - 1) / kWarpSize * kWarpSize;
   *worker_ = {};
   worker_->block = std::make_unique<Block>();
   block_ = worker_->block.get();
   block_->base = next_unit_;
-  block_->threads = blockDim.x * blockDim.y * blockDim.z;
+  block_->threads = threads;
   block_->warps.resize((block_->threads + kWarpSize - 1) / kWarpSize);
   block_->phase.assign(block_->threads, time_);
   block_->warp_phase.assign(block_->threads, time_);
   next_unit_ += block_->threads;
-  blocks_.push_back({block_->base,
-                     {blockIdx.x, blockIdx.y, blockIdx.z},
-                     static_cast<std::uint32_t>(grids_.size() - 1)});
+  blocks_.push_back({block_->base, index, static_cast<std::uint32_t>(grids_.size() - 1)});
 }
 
 void RaceDetector::end_block() {

@@ -98,6 +98,8 @@ class RaceDetector final : public Observer {
   void access(const Access& access);
 
   void begin_grid(const KernelCall& call) override;
+  void begin_transfer(const char* function, const void* from, std::size_t read, const void* to,
+                      std::size_t written) override;
   void begin_block() override;
   void end_block() override;
   void met_in_block(const char* call, const CallSite& site) override;
@@ -130,6 +132,7 @@ class RaceDetector final : public Observer {
     kVolatile = 4,
     kByWarp = 8,   ///< `unit` is the warp's first
     kObject = 16,  ///< of begin_object()
+    kTransfer = 32,
   };
   /// Who touched a word. Five of them lie in one line of the processor's cache.
   struct Touch {
@@ -192,6 +195,7 @@ class RaceDetector final : public Observer {
     std::map<int, int> before{};  ///< how much of each stream's work is done before it
     int stream = 0;
     int number = 0;  ///< among the work of its stream
+    bool is_transfer = false;
   };
   /// In which order a thread comes to the two lines.
   enum class ProgramOrder : std::uint8_t { kFirstBefore, kSecondBefore, kByLine };
@@ -226,6 +230,7 @@ class RaceDetector final : public Observer {
   };
   /// The calling thread's worker, and the block that it runs, are the ones that run.
   void enter_block();
+  void make_block(unsigned threads, const uint3& index);
   /// What begins each function that a kernel calls.
   class Entry {
    public:
@@ -268,6 +273,10 @@ class RaceDetector final : public Observer {
   Thread& thread(unsigned rank);
   [[nodiscard]] static unsigned rank();
   [[nodiscard]] const BlockOf& block_of(Unit unit) const;
+  /// The later one that is no copy or fill, if there is one.
+  static const Touch& by_thread(const Race& race) {
+    return (race.second.flags & kTransfer) != 0 ? race.first : race.second;
+  }
   [[nodiscard]] RaceSide side_of(const Touch& touch) const;
   [[nodiscard]] FaultRecord record_of(const Race& race) const;
 

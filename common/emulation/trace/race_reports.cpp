@@ -29,12 +29,17 @@ void RaceDetector::tell(const Race& race) {
   if (races_.size() == kMostRaces || !known_races_.try_emplace(key, races_.size()).second) return;
   races_.push_back(race);
   races_.back().number = races_.size();
-  races_.back().memory = memory_at(reinterpret_cast<const void*>(race.address));
+  races_.back().memory = memory_at(reinterpret_cast<const void*>(race.address),
+                                   grids_[block_of(by_thread(race).unit).grid].name);
 }
 
 RaceSide RaceDetector::side_of(const Touch& touch) const {
   const BlockOf& block = block_of(touch.unit);
-  const dim3& size = grids_[block.grid].block;
+  const Grid& grid = grids_[block.grid];
+  if (grid.is_transfer) {
+    return {.writes = (touch.flags & kWrites) != 0, .call = grid.name};
+  }
+  const dim3& size = grid.block;
   const Unit rank = touch.unit - block.base;
   const ReportPlace& place = source_of(touch.place);
   return {.file = name_of(place.file),
@@ -47,7 +52,7 @@ RaceSide RaceDetector::side_of(const Touch& touch) const {
 }
 
 FaultRecord RaceDetector::record_of(const Race& race) const {
-  const Grid& grid = grids_[block_of(race.second.unit).grid];
+  const Grid& grid = grids_[block_of(by_thread(race).unit).grid];
   FaultRecord record{.kind = FaultKind::kRace,
                      .text = "two threads use one element, and nothing orders them",
                      .kernel = grid.name,
@@ -101,7 +106,9 @@ std::vector<FaultRecord> RaceDetector::all() {
     const bool both_write = (race.first.flags & race.second.flags & kWrites) != 0;
     const bool one_place = both_write && race.first.place == race.second.place;
     const bool in_warp = race.scope == RaceScope::kWarp;
-    return std::tuple(in_warp && !both_write, !race.updates, !one_place, in_warp, race.number);
+    const bool no_thread = (race.first.flags & race.second.flags & kTransfer) != 0;
+    return std::tuple(no_thread, in_warp && !both_write, !race.updates, !one_place, in_warp,
+                      race.number);
   };
   std::ranges::sort(races_, {}, worth);
   std::set<std::pair<int, int>> told;

@@ -14,13 +14,13 @@ struct CompilerWords {
   const char* says;
   const char* cause;
   const char* next;
+  const char* or_says = nullptr;  ///< as another compiler puts it
 };
 
 constexpr CompilerWords kWords[] = {
     {"for array subscript", "The arrays are flat: one pair of brackets with one index.",
-     "Compute the index, as in the table of the chapter of m1: ((b·C + c)·H + row)·W + column."},
-    {"subscripted value is not", "The arrays are flat: one pair of brackets with one index.",
-     "Compute the index, as in the table of the chapter of m1: ((b·C + c)·H + row)·W + column."},
+     "Compute the index, as in the table of the chapter of m1: ((b·C + c)·H + row)·W + column.",
+     "subscripted value is not"},
     {"ConvShape::)() const", "out_height and out_width are functions of the shape.",
      "Call them with parentheses: shape.out_height()."},
     {"non-static member function 'virtual", "Your kernel has the name of a function of its class.",
@@ -40,17 +40,13 @@ constexpr CompilerWords kWords[] = {
      "Count the parentheses in that line. cudaMalloc( … ) needs its own pair inside the macro's "
      "pair."},
     {"at end of input", "An opening { has no closing }.",
-     "Count the braces. An editor shows which { belongs to the } under the cursor."},
-    {"expected '}'", "An opening { has no closing }.",
-     "Count the braces. An editor shows which { belongs to the } under the cursor."},
+     "Count the braces. An editor shows which { belongs to the } under the cursor.",
+     "expected '}'"},
     {"was not declared in this scope",
      "The name is misspelt, or was declared inside a block that has ended. A variable of a for "
      "loop exists until the loop ends, and a ; right after for (…) ends the loop.",
-     "Compare the spelling with the line that declares the name, then the braces between."},
-    {"undeclared identifier",
-     "The name is misspelt, or was declared inside a block that has ended. A variable of a for "
-     "loop exists until the loop ends, and a ; right after for (…) ends the loop.",
-     "Compare the spelling with the line that declares the name, then the braces between."},
+     "Compare the spelling with the line that declares the name, then the braces between.",
+     "undeclared identifier"},
     {"expected ';'", "A semicolon is missing, often at the end of the line before.",
      "End each statement with ; and check again."},
     {"assignment of read-only", "Input and weights are const: they can only be read.",
@@ -91,7 +87,8 @@ Finding compiler_finding(const std::string& error, const SourceText& sources) {
         sources.quote(file.substr(file.rfind('/') + 1), line_number(digits_at(error, colon + 1)));
   }
   for (const CompilerWords& words : kWords) {
-    if (error.find(words.says) == std::string::npos) continue;
+    const auto has = [&](const char* part) { return error.find(part) != std::string::npos; };
+    if (!has(words.says) && (words.or_says == nullptr || !has(words.or_says))) continue;
     found.cause = words.cause;
     found.next = words.next;
     break;

@@ -22,7 +22,7 @@ std::vector<Feature> features_of(const ConvShape& s, const std::vector<Label>& l
     all.push_back(std::move(from_begin));
     if (*end == 0) return;
     all.push_back(std::move(from_end));
-    for (const int tile : {4, 8, 16, 32}) {
+    for (const int tile : {16, 8, 32, 4}) {  // the usual one first
       if (size % tile == 0) continue;
       Feature last{.name = name + " in the last, incomplete " + number(tile),
                    .is_flag = true,

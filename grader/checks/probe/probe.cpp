@@ -130,6 +130,7 @@ std::optional<Fact> measure_mistake(Submission& submission, const StageInfo& sta
     if (auto fact = find_in_large(program, failing, few_bits)) return fact;
     // It may need a larger filter or more channels than the shapes of the probe have.
     StageProgram again(submission, stage, kFaults);
+    if (nan_is_unwritten) again.mark_nan();
     auto wide = smallest_failing(again, failing, few_bits);
     if (!wide) return std::nullopt;
     wide->height += 2 * wide->stride, wide->width += 3 * wide->stride;

@@ -231,6 +231,16 @@ std::optional<ShapeStudy> study_shapes(Program& program, const ConvShape& failin
       }
     }
   }
+  // Multiples of 4, 8 and 16 that are none of twice as much: rules tell a tile of 8 from one of 16.
+  for (const Size size : kSizes) {
+    if (size == &ConvShape::kernel || size == &ConvShape::stride) continue;
+    const bool is_side = size == &ConvShape::height || size == &ConvShape::width;
+    for (const int to : {12, 24, 48}) {
+      ConvShape next = study.smallest;
+      next.*size = is_side ? (to - 1) * next.stride + next.kernel : to;
+      if (is_possible(next) && !program.is_over()) tried.fails(next);
+    }
+  }
   for (const int tile : {8, 16, 32}) {
     ConvShape next = study.smallest;
     next.height = (tile - 1) * next.stride + next.kernel;

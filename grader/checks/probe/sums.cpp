@@ -131,7 +131,13 @@ std::optional<Fact> find_function(const std::vector<DenseRun>& runs) {
       const Numbers& array = input ? run.input : run.weights;
       const std::int64_t count =
           std::min(array.size(), static_cast<std::int64_t>(run.answer.output.size()));
-      return std::equal(array.begin(), array.begin() + count, run.answer.output.begin());
+      // One product with a weight of 1 is the pixel.
+      bool is_wrong = false;
+      for (std::int64_t i = 0; i < count && !is_wrong; ++i) {
+        is_wrong = run.is_wrong(static_cast<std::size_t>(i));
+      }
+      return is_wrong &&
+             std::equal(array.begin(), array.begin() + count, run.answer.output.begin());
     });
     if (!copied) continue;
     const std::string array = input ? "input" : "weights";

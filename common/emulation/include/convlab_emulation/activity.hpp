@@ -78,5 +78,7 @@ void note_allocation(std::int64_t bytes);
 void note_configuration(const KernelCall& call);
 /// When threads of a block meet in a barrier and others have ended: `ended` of them.
 void note_early_end(const KernelCall& call, int ended, const CallSite& barrier);
+/// A shuffle takes the value of a lane that has ended or is elsewhere.
+void note_absent_value(const KernelCall& call, const CallSite& shuffle);
 
 }  // namespace convlab::emulation

@@ -77,9 +77,10 @@ class DeviceSymbol {
   DeviceSymbol& operator=(const DeviceSymbol&) = delete;
 };
 
-/// Tells the runtime that a source accesses 16 bytes at once (float4, tensor cores). Only then must
-/// allocations be aligned to 16 bytes; otherwise they end nearer to the page that cannot be read.
-/// The rewrite calls it in such a source. @return true
+/// Tells the runtime that a source accesses 16 bytes at once (float4, tensor cores), or pairs
+/// through a pointer (float2*, half2*). Only then must allocations be aligned to 16 bytes;
+/// otherwise they end nearer to the page that cannot be read. The rewrite calls it in such a
+/// source. @return true
 bool note_wide_accesses();
 
 }  // namespace convlab::emulation

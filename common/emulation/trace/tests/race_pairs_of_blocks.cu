@@ -156,7 +156,8 @@ __global__ void histograms_of_blocks(float* data) {
   }
 }
 
-// ---- grid.sync() ---------------------------------------------------------------------------------
+// ---- grid.sync()
+// ---------------------------------------------------------------------------------
 
 template <bool kRight>
 __global__ void next_block(float* data) {
@@ -238,6 +239,25 @@ void host_waits(void* memory) {
 }
 
 template <bool kRight>
+void cleared_in_another_stream(void* memory) {
+  auto* const data = static_cast<float*>(memory);
+  cudaStream_t a;
+  cudaStream_t b;
+  cudaEvent_t cleared;
+  cudaStreamCreate(&a);
+  cudaStreamCreate(&b);
+  cudaEventCreate(&cleared);
+  cudaMemsetAsync(data, 0, kThreads * sizeof(float), a);
+  cudaEventRecord(cleared, a);
+  UNLESS_WRONG(cudaStreamWaitEvent(b, cleared))
+  twice<<<1, kThreads, 0, b>>>(data);
+  cudaDeviceSynchronize();
+  cudaEventDestroy(cleared);
+  cudaStreamDestroy(a);
+  cudaStreamDestroy(b);
+}
+
+template <bool kRight>
 void stream_beside_the_default(void* memory) {
   auto* const data = static_cast<float*>(memory);
   cudaStream_t side;
@@ -267,6 +287,7 @@ std::vector<Pair> convlab::emulation::race_pairs_of_blocks() {
       HOST(recorded_too_early, kStreams),
       HOST(two_streams, kStreams),
       HOST(host_waits, kStreams),
+      HOST(cleared_in_another_stream, kStreams),
       HOST(stream_beside_the_default, kStreams),
   };
 }
