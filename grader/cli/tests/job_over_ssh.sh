@@ -5,7 +5,7 @@
 #     grader/cli/tests/job_over_ssh.sh BUILD
 #
 # Says "skipped: …" where sshd, Slurm or munge is missing, or this is not root. Without a GPU the
-# check is emulated: minutes.
+# check is emulated, which took 70 s on 2 busy cores.
 set -euo pipefail
 
 build=$(realpath "${1:?the build folder}")
@@ -24,8 +24,9 @@ source "$tree/grader/class/tests/one_node_slurm.sh"
 # children see a copy where the build knows its sources, so the student's file changes no other.
 laptop=$base/laptop
 mkdir -p "$laptop" "$base/copy/${build#"$tree"/}" "$base/home" "$base/ssh"
-git -C "$tree" archive HEAD | tar -x -C "$laptop"
-cp -r "$laptop/." "$base/copy"
+# With their times: nothing is built again.
+(cd "$tree" && git ls-files -z | tar -c --null --files-from=-) | tar -x -C "$base/copy"
+cp -r "$base/copy/." "$laptop"
 ln -s "${build##*/}/bin" "$base/copy/build/bin"
 mkdir "$base/home/convlab"
 mount --bind "$build" /mnt
