@@ -152,11 +152,7 @@ CREATE VIEW history AS
   FROM revocation;
 
 CREATE VIEW standing AS
-  SELECT s.*, substr(received, 1, 10) AS day,
-    row_number() OVER (PARTITION BY student, milestone ORDER BY received DESC, id DESC) = 1
-    AS is_last
-  FROM (SELECT *, row_number() OVER (PARTITION BY student, milestone ORDER BY received, id)
-        AS attempt FROM submission) s
+  SELECT *, substr(received, 1, 10) AS day FROM submission s
   WHERE NOT EXISTS (SELECT 1 FROM revocation r WHERE r.submission = s.id AND r.restored = '');
 
 CREATE VIEW overview AS
@@ -165,40 +161,61 @@ CREATE VIEW overview AS
   FROM standing GROUP BY milestone ORDER BY milestone;
 
 CREATE VIEW submissions AS
-  SELECT t.name, t.alias, milestone, attempt, received, state,
-    printf('%g', round(earned, 1)) AS points, printf('%g', round(counted, 1)) AS "of",
-    CASE passed WHEN 0 THEN finding ELSE 'passed' END AS finding
-  FROM standing s JOIN student t ON t.id = s.student
-  ORDER BY milestone, t.name, attempt;
+  SELECT t.name, t.alias, s.milestone, a.attempt, s.received, s.state,
+    printf('%g', round(s.earned, 1)) AS points, printf('%g', round(s.counted, 1)) AS "of",
+    CASE s.passed WHEN 0 THEN s.finding ELSE 'passed' END AS finding
+  FROM (SELECT id, row_number() OVER (PARTITION BY student, milestone ORDER BY received, id)
+        AS attempt FROM submission) a
+    JOIN standing s ON s.id = a.id
+    JOIN student t ON t.id = s.student
+  ORDER BY s.milestone, t.name, a.attempt;
 
 CREATE VIEW passed_by_day AS
   WITH first AS (SELECT milestone, student, min(day) AS day FROM standing WHERE passed
-                 GROUP BY milestone, student)
-  SELECT m.milestone, d.day, count(f.student) AS students
+                 GROUP BY milestone, student),
+  new AS (SELECT milestone, day, count(*) AS students FROM first GROUP BY milestone, day)
+  SELECT m.milestone, d.day, coalesce(sum(n.students), 0) AS students
   FROM (SELECT DISTINCT milestone FROM standing) m
     JOIN (SELECT DISTINCT day FROM standing) d
-    LEFT JOIN first f ON f.milestone = m.milestone AND f.day <= d.day
+    LEFT JOIN new n ON n.milestone = m.milestone AND n.day <= d.day
   GROUP BY m.milestone, d.day ORDER BY m.milestone, d.day;
 
+CREATE VIEW found_by_day AS
+  SELECT milestone, finding, day, count(*) AS attempts FROM standing WHERE finding <> ''
+  GROUP BY milestone, finding, day;
+
 CREATE VIEW findings AS
-  SELECT finding, milestone, count(DISTINCT student) AS students, count(*) AS attempts,
-    1.0 * count(*) / count(DISTINCT student) AS "attempts each", sum(is_last) AS "still have it",
-    (SELECT day FROM standing o WHERE o.milestone = s.milestone AND o.finding = s.finding
-     GROUP BY day ORDER BY count(*) DESC, day LIMIT 1) AS "most on"
-  FROM standing s WHERE finding <> ''
-  GROUP BY milestone, finding ORDER BY attempts DESC, milestone, finding;
+  WITH had AS (
+    SELECT milestone, finding, count(DISTINCT student) AS students, count(*) AS attempts
+    FROM standing WHERE finding <> '' GROUP BY milestone, finding),
+  still AS (
+    SELECT milestone, finding, count(*) AS students
+    FROM (SELECT milestone, finding, row_number() OVER (
+            PARTITION BY student, milestone ORDER BY received DESC, id DESC) AS place
+          FROM standing)
+    WHERE place = 1 GROUP BY milestone, finding),
+  worst AS (
+    SELECT *, row_number() OVER (
+      PARTITION BY milestone, finding ORDER BY attempts DESC, day) AS place
+    FROM found_by_day)
+  SELECT h.finding, h.milestone, h.students, h.attempts,
+    1.0 * h.attempts / h.students AS "attempts each",
+    coalesce(s.students, 0) AS "still have it", w.day AS "most on"
+  FROM had h
+    JOIN worst w ON w.milestone = h.milestone AND w.finding = h.finding AND w.place = 1
+    LEFT JOIN still s ON s.milestone = h.milestone AND s.finding = h.finding
+  ORDER BY h.attempts DESC, h.milestone, h.finding;
 
 -- From the first day of each finding to its last.
 CREATE VIEW findings_by_day AS
-  WITH each AS (SELECT milestone, finding, min(day) AS first, max(day) AS last,
-                  count(*) AS attempts FROM standing WHERE finding <> ''
-                GROUP BY milestone, finding)
-  SELECT e.milestone, d.day, count(s.id) AS attempts, e.finding
-  FROM each e
-    JOIN (SELECT DISTINCT day FROM standing) d ON d.day BETWEEN e.first AND e.last
-    LEFT JOIN standing s ON s.milestone = e.milestone AND s.finding = e.finding AND s.day = d.day
-  GROUP BY e.milestone, e.finding, d.day
-  ORDER BY e.attempts DESC, e.milestone, e.finding, d.day;
+  WITH had AS (SELECT milestone, finding, min(day) AS first, max(day) AS last,
+                 sum(attempts) AS attempts FROM found_by_day GROUP BY milestone, finding)
+  SELECT h.milestone, d.day, coalesce(f.attempts, 0) AS attempts, h.finding
+  FROM had h
+    JOIN (SELECT DISTINCT day FROM standing) d ON d.day BETWEEN h.first AND h.last
+    LEFT JOIN found_by_day f
+      ON f.milestone = h.milestone AND f.finding = h.finding AND f.day = d.day
+  ORDER BY h.attempts DESC, h.milestone, h.finding, d.day;
 
 CREATE VIEW hints_read AS
   SELECT list || ', hint ' || number AS hint, milestone, count(*) AS students,

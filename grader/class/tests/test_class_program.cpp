@@ -311,8 +311,8 @@ TEST_CASE("grader class grade: Ctrl-C keeps what is graded and says how to go on
            {"sh", "-c",
             "'" CONVLAB_BINARY_DIR "/grader' class grade '" + made_up.submissions().string() +
                 "' --database '" + made_up.database().string() + "' --grader '" +
-                made_up.grader().string() + "' >'" + seen + "' & child=$!; until grep -sq passed '" +
-                seen +
+                made_up.grader().string() + "' >'" + seen +
+                "' & child=$!; until grep -sq passed '" + seen +
                 "'; do sleep 0.05; done; kill -TERM $child; wait $child; echo ended $?; cat '" +
                 seen + "'"},
        .environment = {"PASSED=" + made_up.passed()},

@@ -153,7 +153,8 @@ TEST_CASE("class database: a page in the middle is damaged") {
     }
   }
   std::string bytes = read_text(small.file);
-  for (std::size_t at = bytes.size() / 2; at < bytes.size(); ++at) bytes[at] = static_cast<char>(at * 7);
+  for (std::size_t at = bytes.size() / 2; at < bytes.size(); ++at)
+    bytes[at] = static_cast<char>(at * 7);
   write_atomically(small.file, bytes);
   const ClassDatabase database(small.file, Access::kRead);
   CHECK_THROWS_AS(database.submissions(), EnvironmentError);

@@ -32,7 +32,7 @@ run() {
 }
 # begin COMMAND…: in the background, until it says WORDS (in the variable of this name).
 begin() {
-  : >"$base/output" >"$base/errors"
+  touch "$base/output" "$base/errors" # said looks into them at once
   "$@" >"$base/output" 2>"$base/errors" </dev/null &
   waiting=$!
   pids=("$waiting")
