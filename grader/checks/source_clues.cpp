@@ -64,8 +64,8 @@ void quote_suspects(const SourceText& sources, Finding& finding) {
     for (const std::string& word : each.words) {
       for (const auto& [file, line] : sources.lines_with({word}, each.without)) {
         // Of all exercises, the one that the finding names.
-        const bool is_other =
-            finding.id == "E-not-implemented" && finding.seen.find("/" + file) == std::string::npos;
+        const bool is_other = finding.id == "E-not-implemented" &&
+                              finding.seen.find(file + " still") == std::string::npos;
         if (is_other) continue;
         // What begins its line stands outside of functions.
         const bool is_inside = sources.lines(file)[static_cast<std::size_t>(line) - 1][0] == ' ';

@@ -32,7 +32,8 @@ std::string counts_text(const MilestoneWay& way) {
     for (const Step& step : way.steps) {
       if (step.kind != kind) continue;
       all.insert(step.name);
-      if (step.done) done.insert(step.name);
+      // Puzzles that are no longer asked for are not solved.
+      if (step.done && kind != Step::Kind::kPuzzle) done.insert(step.name);
     }
     if (kind == Step::Kind::kPuzzle) {
       // The way leads only to those before its stages.

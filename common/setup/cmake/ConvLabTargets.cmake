@@ -10,15 +10,18 @@ macro(convlab_add_folders)
   endforeach()
 endmacro()
 
-# convlab_compile_together(TARGET)
+# convlab_compile_together(TARGET [FILES])
 #
-# Compiles up to eight files of TARGET as one: most of the time that a file takes to compile is the
+# Compiles up to eight files of TARGET as one, or as many as FILES says: most of the time that a file takes to compile is the
 # headers of the standard library, CLI11 and nlohmann-json. So names in the anonymous namespaces of a
 # target must differ. Files with options of their own are compiled alone, and so are all files where
 # CONVLAB_UNITY is off.
 function(convlab_compile_together target)
   if(CONVLAB_UNITY)
     set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE 8)
+    if(ARGC GREATER 1)
+      set_target_properties(${target} PROPERTIES UNITY_BUILD_BATCH_SIZE ${ARGV1})
+    endif()
   endif()
 endfunction()
 

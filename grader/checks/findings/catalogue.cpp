@@ -74,9 +74,11 @@ const std::vector<Diagnosis>& catalogue() {
        "Let every thread of the block reach every barrier. Put conditions around loads and stores "
        "only, not around the barrier."},
       {"E-warp", "not all threads of a warp make a call that needs all",
-       "Shuffles and matrix fragments work for 32 threads at once. The block has fewer threads, or "
-       "the call is inside an if that only some threads take.",
-       "Launch whole warps (a multiple of 32 threads), and move the call out of the if."},
+       "Shuffles and matrix fragments work for 32 threads at once. The block has fewer threads, "
+       "the mask leaves out lanes that make the call, or the call is inside an if that only some "
+       "threads take.",
+       "Launch whole warps (a multiple of 32 threads), name all lanes in the mask (0xffffffff), "
+       "and move the call out of the if."},
       {"E-misaligned", "a vector access at a misaligned address",
        "A float4 must lie at a multiple of 16 bytes, a float2 or half2 at a multiple of its size. "
        "Rows of odd width break this rule.",
