@@ -21,9 +21,11 @@
 #include <utility>
 #include <vector>
 
+#include "common/emulation/include/convlab_emulation/builtins.hpp"
 #include "common/emulation/include/convlab_emulation/collective.hpp"
 #include "common/emulation/include/convlab_emulation/narrow_format.hpp"
 #include "common/emulation/include/convlab_emulation/shared_variable.hpp"
+#include "common/emulation/runtime/block_runner.hpp"
 #include "common/emulation/runtime/device_memory.hpp"
 #include "common/emulation/runtime/observer.hpp"
 #include "common/emulation/trace/access_counts.hpp"
@@ -76,12 +78,19 @@ void wait_for_lanes(const void* caller) {
   static_cast<void>(converged_lanes(site));
 }
 
-// Most accesses of a kernel; no other thread has anything to do with them.
-bool is_local_variable(const void* address, const void* frame) {
+// As in_kernel(), which is a call, for every access of a program.
+bool runs_kernel() {
+  const BlockRunner* const current = BlockRunner::current();
+  return current != nullptr && current->inside_kernel();
+}
+
+// Most accesses of a kernel, beside those to its arrays; no other thread has anything to do with
+// them.
+bool is_local_variable(const void* address, bool writes, const void* frame) {
   constexpr std::uintptr_t kNear = 16 << 10;
-  return reinterpret_cast<std::uintptr_t>(address) - reinterpret_cast<std::uintptr_t>(frame) <
-             kNear &&
-         !is_shared(address) && !DeviceMemory::contains(address);
+  const auto at = reinterpret_cast<std::uintptr_t>(address);
+  return at - reinterpret_cast<std::uintptr_t>(frame) < kNear ||
+         (!writes && at - reinterpret_cast<std::uintptr_t>(&threadIdx) < sizeof(threadIdx));
 }
 
 using Range = std::pair<const void*, std::size_t>;
@@ -109,9 +118,9 @@ void on_access(const void* address, std::size_t bytes, bool writes, bool is_vola
     case Mode::kOff:
       return;
     case Mode::kRaces:
-      if (!in_kernel()) return refuse_crossing(address, writes, caller);
+      if (!runs_kernel()) return refuse_crossing(address, writes, caller);
       if (!is_shared(address) && !DeviceMemory::contains(address)) {
-        if (is_local_variable(address, frame)) return;
+        if (is_local_variable(address, writes, frame)) return;
         refuse_crossing(address, writes, caller);
         if (!is_traced_memory(reinterpret_cast<std::uintptr_t>(address))) return;
       }

@@ -21,4 +21,7 @@ struct CountedKernel {
 
 std::vector<CountedKernel> counted_kernels();
 
+/// A kernel may read the marks of products (narrow_format.hpp), and write none.
+void run_write_mark();
+
 }  // namespace convlab::emulation

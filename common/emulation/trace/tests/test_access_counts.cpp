@@ -2,6 +2,8 @@
 
 #include "common/base/testing/catch.hpp"
 #include "common/emulation/include/convlab_emulation/activity.hpp"
+#include "common/emulation/include/convlab_emulation/narrow_format.hpp"
+#include "common/emulation/runtime/api_state.hpp"
 #include "common/emulation/trace/access_counts.hpp"
 #include "common/emulation/trace/tests/counted_kernels.hpp"
 
@@ -47,4 +49,12 @@ TEST_CASE("requests, lanes, parts and conflicts are those that the guide promise
     CHECK(made.warp_operations == kernel.warp_operations);
   }
   CHECK(cudaFree(memory) == cudaSuccess);
+}
+
+TEST_CASE("a mark of products is memory of the host for a kernel that writes to it") {
+  count_requests();
+  run_write_mark();
+  CHECK(cudaDeviceSynchronize() == cudaErrorIllegalAddress);
+  CHECK(product_marks[2] == 0);
+  renew_device();
 }
