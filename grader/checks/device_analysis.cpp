@@ -244,8 +244,8 @@ std::optional<Finding> find_unwritten(const WrongOutput& wrong, const Rerun& num
             ? "What should fill this memory, a copy or a kernel, skips a part of it, or did not "
               "run before."
             : "The loop that loads shared memory does not reach this element, or no barrier lies "
-              "between the load and this read. For a fragment: its leading dimension is not the "
-              "distance between two rows of its array.";
+              "between the load and this read, or an asynchronous copy was not awaited. For a "
+              "fragment: its leading dimension is not the distance between two rows of its array.";
     return found;
   }
   const bool all = marked == shape.output_size();

@@ -22,6 +22,7 @@ std::string text_of(const RaceSide& side) {
   const char* const does = side.atomic   ? "changes it atomically"
                            : side.writes ? "writes it"
                                          : "reads it";
+  if (!side.call.empty()) return "\n  " + side.call + " " + does;
   return std::string("\n  ") + (side.by_warp ? "the warp of thread " : "thread ") +
          index_text(side.thread) + " of block " + index_text(side.block) + " " + does + " at " +
          side.file + ":" + std::to_string(side.line);
@@ -39,7 +40,7 @@ std::string advice(const RaceFacts& race) {
     case RaceScope::kGrid:
       return "nothing orders the blocks of a kernel: split it in two, or use atomic operations";
     case RaceScope::kStreams:
-      return "the kernels run in different streams: an event must make one wait for the other";
+      return "the two run in different streams: an event must make one wait for the other";
     case RaceScope::kTeam:  // of the host, which is not traced here
       break;
   }

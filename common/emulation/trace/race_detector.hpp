@@ -10,7 +10,8 @@
 // Orders   __syncthreads and its kin; __syncwarp and sync of tiles (of the lanes in the mask);
 //          cuda::barrier, cuda::pipeline; libcu++'s atomics unless relaxed; a fence, then an atomic
 //          or volatile write, then an atomic or volatile read of the same word; kernels of one
-//          stream, events, waits of the host.
+//          stream, events, waits of the host. A copy or a fill in a stream is a kernel of one
+//          thread.
 // Not      Shuffles and votes. The products, loads and stores of fragments: any lane may touch any
 //          element, and lanes know nothing of each other afterwards. An atomic operation of CUDA
 //          C++ alone.
