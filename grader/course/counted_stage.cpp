@@ -22,7 +22,6 @@ namespace fs = std::filesystem;
 
 SubmittedSources sources_of_stage(const CourseMilestone& milestone, const std::string& solution,
                                   const std::string& stage) {
-  const std::string extension = milestone.id == "m1" ? ".cpp" : ".cu";
   const bool is_reference = solution == "reference";
   const fs::path folder =
       is_reference ? course_folder() / "reference" / "solutions" / milestone.folder.filename()
@@ -30,15 +29,7 @@ SubmittedSources sources_of_stage(const CourseMilestone& milestone, const std::s
   if (const auto file = file_of_stage(folder, stage)) {
     return is_reference ? reference_file(*file) : with_headers(*file, folder, folder);
   }
-  std::vector<std::string> known;
-  for (const auto& entry :
-       fs::directory_iterator(fs::exists(folder / "stages") ? folder / "stages" : folder)) {
-    std::string id = entry.path().stem().string();
-    std::ranges::replace(id, '_', '-');
-    if (entry.path().extension() == extension) known.push_back(id);
-  }
-  std::ranges::sort(known);
-  throw UsageError(unknown_name("stage", stage, known, " in " + milestone.id));
+  throw UsageError(unknown_name("stage", stage, stage_names(milestone), " in " + milestone.id));
 }
 
 CountedWork counted_work(const CourseMilestone& milestone, const CountedOptions& options) {
