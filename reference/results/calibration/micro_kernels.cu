@@ -263,23 +263,31 @@ __global__ void copy_16_bytes(float4* to, const float4* from) {
 // ---- multiply-adds: 16 of each thread -----------------------------------------------------------
 
 __global__ void multiply_floats(float* to, const float* from) {
-  float sum = from[rank()];
-  for (int i = 0; i < 16; ++i) sum = from[rank()] * sum + from[0];
+  const float factor = from[rank()];
+  const float addend = from[0];
+  float sum = factor;
+  for (int i = 0; i < 16; ++i) sum = factor * sum + addend;
   to[rank()] = sum;
 }
 __global__ void multiply_halves(__half* to, const __half* from) {
-  __half sum = from[rank()];
-  for (int i = 0; i < 16; ++i) sum = __hfma(from[rank()], sum, from[0]);
+  const __half factor = from[rank()];
+  const __half addend = from[0];
+  __half sum = factor;
+  for (int i = 0; i < 16; ++i) sum = __hfma(factor, sum, addend);
   to[rank()] = sum;
 }
 __global__ void multiply_half_sums(__half* to, const __half* from) {
-  __half sum = from[rank()];
-  for (int i = 0; i < 16; ++i) sum = from[rank()] * sum + from[0];
+  const __half factor = from[rank()];
+  const __half addend = from[0];
+  __half sum = factor;
+  for (int i = 0; i < 16; ++i) sum = factor * sum + addend;
   to[rank()] = sum;
 }
 __global__ void multiply_half_pairs(__half2* to, const __half2* from) {
-  __half2 sum = from[rank()];
-  for (int i = 0; i < 16; ++i) sum = __hfma2(from[rank()], sum, from[0]);
+  const __half2 factor = from[rank()];
+  const __half2 addend = from[0];
+  __half2 sum = factor;
+  for (int i = 0; i < 16; ++i) sum = __hfma2(factor, sum, addend);
   to[rank()] = sum;
 }
 
