@@ -40,8 +40,8 @@ Finding explain(const BuildProblem& problem, const SubmittedSources& submitted) 
       if (problem.message.find("must be configured") != std::string::npos) {
         const std::string kernel = called_kernel(found.seen, SourceText(submitted.sources));
         found = finding("E-device-pointer", found.seen);
-        found.cause =
-            "The line calls " + kernel + " without <<<grid, block>>>, as a function of the host.";
+        found.cause = "In this line " + kernel +
+                      " is called without <<<grid, block>>>, as a function of the host.";
         found.next = "Launch it with <<<grid, block>>> before the parentheses.";
       }
       if (problem.message.find("cannot be emulated") != std::string::npos) {

@@ -265,7 +265,14 @@ class StageChecker {
   // and threads. An emulated device also sees faults that the GPU does not show.
   std::optional<Finding> rehearsed(const StageInfo& stage, const CasePlan& plan, std::uint64_t seed,
                                    const std::optional<Finding>& found) {
-    if (found && !may_be_luck(*found) && !is_explained(*found)) return found;
+    static const std::set<std::string> of_calls = {"E-launch", "E-cuda-call", "E-device-pointer",
+                                                   "E-null"};
+    static const std::set<std::string> limits = {"E-unsupported", "E-timeout", "E-slow",
+                                                 "E-memory"};
+    const auto is_certain = [](const Finding& each) {
+      return !may_be_luck(each) && !is_explained(each);
+    };
+    if (found && is_certain(*found) && !of_calls.contains(found->id)) return found;
     observer_.announce(stage.id + ": the same on an emulated device");
     CasePlan again = plan;
     if (found) again.repeated = plan.cases;
@@ -277,7 +284,9 @@ class StageChecker {
       emulated->seen += "\nnvcc accepts this; on the GPU it ended with " + found->id + ".";
       return emulated;
     }
-    if (emulated && !may_be_luck(*emulated) && !is_explained(*emulated)) emulated.reset();
+    if (emulated && (limits.contains(emulated->id) || (!found && is_certain(*emulated)))) {
+      emulated.reset();
+    }
     const auto race = observe(stage, plan, seed).race;
     if (race && race->is_between_warps) {
       emulated = cause_of(emulated.value_or(race->finding), *race);
@@ -289,16 +298,15 @@ class StageChecker {
     const auto luck = find_luck(request_.build_emulated, stage, plan, seed, *emulated, race);
     if (found) {
       if (luck) return luck->finding;
-      // A wrong output has another cause than these and than what the emulation cannot do.
-      static const std::set<std::string> others = {"E-leak", "E-slices", "E-unsupported"};
-      if (others.contains(emulated->id)) return found;
+      // A wrong output has another cause than these.
+      if (emulated->id == "E-leak" || emulated->id == "E-slices") return found;
       if (emulated->id != found->id) {
         emulated->seen += "\nSeen on the emulated device; the GPU reported " + found->id + ".";
       }
       return emulated;
     }
-    const bool is_certain = holds_everywhere(*emulated) || emulated->id == "E-warp-sync";
-    if (!luck && !is_certain) return std::nullopt;  // a limit of the emulation
+    const bool counts = holds_everywhere(*emulated) || emulated->id == "E-warp-sync";
+    if (!luck && !counts) return std::nullopt;  // a limit of the emulation
     const Finding& told = luck ? luck->finding : *emulated;
     if (rules_of(request_) == Rules::kWorkbook) return told;
     warn(stage, told);

@@ -233,10 +233,10 @@ bool is_explained(const Finding& finding) {
 
 bool holds_everywhere(const Finding& finding) {
   static const std::set<std::string> certain = {
-      "E-outside",       "E-misaligned",     "E-uninitialised", "E-unwritten-memory",
-      "E-never-written", "E-partly-written", "E-race",          "E-barrier",
-      "E-replay",        "E-unsynchronised", "E-side-stream",   "E-leak",
-      "E-slices"};
+      "E-outside",       "E-misaligned",     "E-uninitialised",  "E-unwritten-memory",
+      "E-never-written", "E-partly-written", "E-race",           "E-barrier",
+      "E-replay",        "E-warp",           "E-unsynchronised", "E-side-stream",
+      "E-leak",          "E-slices"};
   return certain.contains(finding.id);
 }
 
