@@ -94,8 +94,8 @@ std::optional<Figure> RowFigure::finish() {
   for (Panel& panel : figure_.panels) {
     for (const Rule& rule : panel.rules) figure_.x.include(rule.value);
     // Drawn last, and last in the key.
-    std::ranges::stable_partition(panel.series,
-                                  [](const Series& series) { return series.label != "sum"; });
+    std::stable_partition(panel.series.begin(), panel.series.end(),
+                          [](const Series& series) { return series.label != "sum"; });
   }
   return std::move(figure_);
 }

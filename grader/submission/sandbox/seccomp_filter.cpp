@@ -14,6 +14,7 @@
 #include <cstddef>
 #include <iterator>
 
+#include "common/base/descriptor.hpp"
 #include "common/serve/serve.hpp"
 #include "grader/submission/sandbox/system_calls.hpp"
 
