@@ -103,8 +103,9 @@ CONVLAB_OBSERVED(observe_copy,
 CONVLAB_OBSERVED(observe_copied, (void* to, std::size_t bytes, const CallSite& site),
                  end_copy(to, bytes, site))
 CONVLAB_OBSERVED(observe_warp,
-                 (const void* address, std::size_t bytes, bool writes, const CallSite& site),
-                 access_by_warp(address, bytes, writes, site))
+                 (const void* address, std::size_t bytes, std::size_t part, bool writes,
+                  const CallSite& site),
+                 access_by_warp(address, bytes, part, writes, site))
 #undef CONVLAB_OBSERVED
 bool observe_products(long long multiply_adds, const CallSite& site) {
   if (observer != nullptr && in_kernel()) observer->multiply_in_warp(multiply_adds, site);

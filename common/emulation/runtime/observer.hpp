@@ -30,7 +30,8 @@ class Observer {
 
   // What the running thread does.
   /// An access that some lane of its warp makes; the layout of fragments leaves open which one.
-  virtual void access_by_warp(const void* address, std::size_t bytes, bool writes,
+  /// @param part  bytes of it that belong to one request, with as many of seven other rows
+  virtual void access_by_warp(const void* address, std::size_t bytes, std::size_t part, bool writes,
                               const CallSite& site) = 0;
   /// Its warp makes so many multiply-adds on tensor cores.
   virtual void multiply_in_warp(long long /*multiply_adds*/, const CallSite& /*site*/) {}

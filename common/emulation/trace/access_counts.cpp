@@ -404,22 +404,21 @@ void AccessCounter::begin_copy(void* to, const void* from, std::size_t bytes,
   access(to, bytes, true, place);
 }
 
-void AccessCounter::access_by_warp(const void* address, std::size_t bytes, bool writes,
-                                   const CallSite& site) {
-  constexpr std::size_t kPiece = 16;
+void AccessCounter::access_by_warp(const void* address, std::size_t bytes, std::size_t part,
+                                   bool writes, const CallSite& site) {
   constexpr int kRows = 8;
   const Space space = space_of(address);
   if (space == Space::kOther) return;
   const auto& [all, block, lock] = Event{};
   const Place place = place_of_call(site);
   SpotInBlock& here =
-      spot_at(all, block, spot_of(place, space, writes), space, address, kPiece, false);
-  for (std::size_t piece = 0; piece * kPiece < bytes; ++piece) {
+      spot_at(all, block, spot_of(place, space, writes), space, address, part, false);
+  for (std::size_t piece = 0; piece * part < bytes; ++piece) {
     // The rows of a column of pieces fill one request after the other.
     Request& column = at(here.fragments, piece);
     const int row = std::popcount(column.mask);
     column.address[static_cast<std::size_t>(row)] =
-        reinterpret_cast<std::uintptr_t>(address) + piece * kPiece;
+        reinterpret_cast<std::uintptr_t>(address) + piece * part;
     column.mask |= 1U << row;
     if (row + 1 < kRows) continue;
     add_request(total_of(all, block, here, here.bytes),

@@ -78,8 +78,8 @@ void RaceDetector::touch_by_thread(const Access& access) {
   touch(access.address, access.bytes, now);
 }
 
-void RaceDetector::access_by_warp(const void* address, std::size_t bytes, bool writes,
-                                  const CallSite& site) {
+void RaceDetector::access_by_warp(const void* address, std::size_t bytes, std::size_t /*part*/,
+                                  bool writes, const CallSite& site) {
   const auto begin = reinterpret_cast<std::uintptr_t>(address);
   const Entry entry(*this);
   if (block_ == nullptr || !is_traced_memory(begin)) return;

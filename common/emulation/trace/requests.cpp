@@ -58,13 +58,20 @@ Parts passes(const Request& request, std::size_t bytes) {
   return parts;
 }
 
-// Lanes that change the same address wait for each other.
-int turns(const Request& request) {
+// Lanes that change the same address wait for each other; each turn takes the sector again, as an
+// H100 measures. @return the most turns of an address, and the sectors of all turns
+Parts turns(const Request& request) {
   std::map<std::uintptr_t, int> lanes;
-  int most = 0;
+  std::map<std::uintptr_t, int> sectors;
+  Parts most;
   for (const int lane : LaneRange(request.mask)) {
-    most = std::max(most, ++lanes[request.address[static_cast<std::size_t>(lane)]]);
+    const std::uintptr_t address = request.address[static_cast<std::size_t>(lane)];
+    const int turn = ++lanes[address];
+    most.conflicts = std::max(most.conflicts, turn - 1);
+    int& of_sector = sectors[address / kSector];
+    of_sector = std::max(of_sector, turn);
   }
+  for (const auto& [sector, count] : sectors) most.all += count;
   return most;
 }
 
@@ -89,7 +96,11 @@ Parts parts_of(const Request& request, Space space, std::size_t bytes, bool atom
     }
     parts.all = distinct(different);
   }
-  if (atomic) parts.conflicts = turns(request) - 1;
+  if (atomic) {
+    const Parts each_turn = turns(request);
+    parts.conflicts = each_turn.conflicts;
+    if (space == Space::kGlobal) parts.all = each_turn.all;
+  }
   return parts;
 }
 

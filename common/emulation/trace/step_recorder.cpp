@@ -223,8 +223,8 @@ void StepRecorder::begin_copy(void* to, const void* from, std::size_t bytes, con
   add_access(thread, to, bytes, StepKind::kWrite, place);
 }
 
-void StepRecorder::access_by_warp(const void* address, std::size_t bytes, bool writes,
-                                  const CallSite& site) {
+void StepRecorder::access_by_warp(const void* address, std::size_t bytes, std::size_t /*part*/,
+                                  bool writes, const CallSite& site) {
   const std::lock_guard lock(mutex_);
   if (!is_here()) return;
   const auto warp = static_cast<std::size_t>(thread_rank()) / kWarpSize;

@@ -206,6 +206,7 @@ void observe_copy(void* to, const void* from, std::size_t bytes, const CallSite&
 void observe_copied(void* to, std::size_t bytes, const CallSite& site);
 
 /// An access that some lane of the thread's warp makes; the layout of fragments leaves open which.
-void observe_warp(const void* address, std::size_t bytes, bool writes, const CallSite& site);
+void observe_warp(const void* address, std::size_t bytes, std::size_t part, bool writes,
+                  const CallSite& site);
 
 }  // namespace convlab::emulation

@@ -23,7 +23,7 @@ struct KernelFailure {
   std::string message;
 };
 
-void observe_warp(const void*, std::size_t, bool, const CallSite&) {}
+void observe_warp(const void*, std::size_t, std::size_t, bool, const CallSite&) {}
 bool observe_products(long long, const CallSite&) {
   return true;
 }

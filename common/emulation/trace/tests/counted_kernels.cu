@@ -201,6 +201,13 @@ __global__ void multiply(const half* from) {
   wmma::mma_sync(sum, a, b, sum);
 }
 
+__global__ void store_fragment(float* to) {
+  using namespace nvcuda;
+  wmma::fragment<wmma::accumulator, 16, 16, 16, float> sum;
+  wmma::fill_fragment(sum, 1.0f);
+  wmma::store_matrix_sync(to, sum, 16, wmma::mem_row_major);
+}
+
 constexpr std::size_t kSharedBytes = 32 * 33 * sizeof(float);
 
 template <int kStride, int kOffset>
@@ -285,6 +292,9 @@ template <bool kStores>
 void run_load_neighbours_in_turns(void*) {
   load_neighbours_in_turns<<<1, 32, kSharedBytes>>>(kStores);
 }
+void run_store_fragment(void* memory) {
+  store_fragment<<<1, 32>>>(static_cast<float*>(memory));
+}
 void run_multiply(void* memory) {
   multiply<<<1, 32>>>(static_cast<const half*>(memory));
 }
@@ -332,11 +342,13 @@ std::vector<CountedKernel> counted_kernels() {
       {"a kernel's heap", run_load_from_heap, "global", false, 2, 64, 8, 0},
       {"atomic, begun only", run_begin_atomically, "global", false, 3, 96, 12, 0},
       {"atomic, own addresses", run_add_atomically<1>, "global", true, 1, 32, 4, 0},
-      {"atomic, one address", run_add_atomically<0>, "global", true, 1, 32, 1, 31},
+      {"atomic, one address", run_add_atomically<0>, "global", true, 1, 32, 32, 31},
       {"asynchronous copy, from", run_copy_asynchronously, "global", false, 1, 32, 4, 0},
       {"asynchronous copy, to", run_copy_asynchronously, "shared", true, 1, 32, 1, 0},
       // 16 rows of 32 bytes: four times eight rows of 16 bytes, each of them in its own sector.
       {"fragment", run_multiply, "global", false, 4, 32, 32, 0, "tensor", 4096},
+      // 16 rows of 64 bytes: four times eight rows of 32 bytes.
+      {"fragment, stored", run_store_fragment, "global", true, 4, 32, 32, 0},
       {"floats", run_multiply_floats, "shared", false, 0, 0, 0, 0, "float", 106, 4},
       {"fmaf", run_multiply_by_function, "shared", false, 0, 0, 0, 0, "float", 32, 1},
       {"halves", run_multiply_halves, "shared", false, 0, 0, 0, 0, "half", 106, 4},

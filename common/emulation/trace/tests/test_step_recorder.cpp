@@ -176,7 +176,7 @@ TEST_CASE("steps: conflicts, atomic operations and what is left out") {
   const StepNotes atomic = recorded("0,0,0:0:one", [](float* to, float*) { add_to_one(to); });
   REQUIRE(atomic.steps.size() == 1);
   CHECK(atomic.steps[0].kind == StepKind::kAtomic);
-  CHECK(atomic.steps[0].requests == std::vector<int>{0, 1, 31});
+  CHECK(atomic.steps[0].requests == std::vector<int>{0, 32, 31});
 }
 
 TEST_CASE("steps: a shuffle is a meeting") {
