@@ -1,6 +1,7 @@
 #include <CLI/CLI.hpp>
 #include <cmath>
 #include <filesystem>
+#include <future>
 #include <iostream>
 #include <nlohmann/json.hpp>
 
@@ -17,6 +18,7 @@
 #include "grader/report/profile/estimate_text.hpp"
 #include "grader/report/profile/profile.hpp"
 #include "grader/report/terminal.hpp"
+#include "grader/submission/kernel_registers.hpp"
 
 namespace convlab::grader::profile_command {
 
@@ -98,10 +100,20 @@ ExitCode run(const Options& options) {
   const CountedWork wanted = counted_work(milestone, options);
   if (!options.output.empty()) require_writable(options.output);
   if (!options.gpu.empty()) find_gpu(options.gpu);  // refused before anything is built
-  const CountedStage stage = counted_stage(wanted);
+  // nvcc takes longer than counting.
+  auto registers = std::async(std::launch::async, [&] {
+    return options.registers == 0 ? kernel_registers(wanted.submitted)
+                                  : std::map<std::string, int>{};
+  });
+  CountedStage stage = counted_stage(wanted);
+  std::vector<std::string> launched;
+  for (const DeviceLaunch& launch : stage.counts.launches) launched.push_back(launch.kernel);
+  stage.counts.registers = registers_of(registers.get(), launched);
   const bool is_counted = !stage.counts.launches.empty();
   std::vector<KernelWork> work = work_of(stage.counts, stage.sources);
-  for (KernelWork& kernel : work) kernel.registers = options.registers;
+  for (KernelWork& kernel : work) {
+    if (options.registers > 0) kernel.registers = options.registers;
+  }
   const auto estimates = estimates_of(work, stage.counts.stage.precision, options.gpu);
   if (is_counted && options.json) {
     print_json(stage.counts, stage.sources, work, estimates);
@@ -135,9 +147,10 @@ void add(CLI::App& app, ExitCode& exit_code) {
   command.add_option("--gpu", options.gpu,
                      "Estimate the op time on this GPU alone, such as T4 (default: on all known)");
   command
-      .add_option("--registers", options.registers,
-                  "Of a thread, as nvcc -Xptxas -v says (it needs no GPU): tells whether too few "
-                  "warps run")
+      .add_option(
+          "--registers", options.registers,
+          "Of a thread, on a machine without nvcc: as nvcc -Xptxas -v says elsewhere. Tells "
+          "whether too few warps run")
       ->check(CLI::Range(1, 255));
   command.add_option("--output", options.output, "Also write a page (HTML) with your source");
   command.add_flag("--json", options.json, "Print the counters as JSON instead of text");

@@ -135,7 +135,8 @@ std::vector<Occupancy> occupancy_of(const KernelCounts& kernel) {
       continue;
     }
     capability = gpu.capability;
-    const auto resident = resident_blocks(gpu.multiprocessor, warps, shared_bytes_of(kernel));
+    const auto resident =
+        resident_blocks(gpu.multiprocessor, warps, shared_bytes_of(kernel), kernel.registers);
     Occupancy occupancy{
         .gpus = gpu.name + ending,
         .blocks = resident.blocks,

@@ -21,7 +21,8 @@ KernelWork work_of_kernel(const KernelCounts& kernel) {
       .kernel = kernel.launch.kernel,
       .block_warps = std::ceil(double{1} * block[0] * block[1] * block[2] / kLanesOfWarp),
       .shared_bytes = static_cast<double>(shared_bytes_of(kernel)),
-      .launches = static_cast<double>(kernel.launches)};
+      .launches = static_cast<double>(kernel.launches),
+      .registers = kernel.registers};
   work.warps = work.block_warps * static_cast<double>(kernel.launched_blocks);
   for (const ProductNote& note : kernel.products) {
     work.multiply_warps += static_cast<double>(note.warp_operations);

@@ -135,6 +135,8 @@ std::vector<KernelCounts> kernels_of(const StageCounts& counts, const SourceText
                         .blocks = product(launch.grid),
                         .launched_blocks = product(launch.grid),
                         .threads = product(launch.grid) * product(launch.block)};
+    const auto registers = counts.registers.find(launch.kernel);
+    if (registers != counts.registers.end()) kernel.registers = registers->second;
     for (const AccessNote& note : counts.counted.accesses) {
       if (note.kernel != launch.kernel) continue;
       kernel.accesses.push_back(note);

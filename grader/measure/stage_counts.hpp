@@ -1,5 +1,6 @@
 #pragma once
 
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -21,6 +22,7 @@ struct StageCounts {
   AccessNotes counted{};
   /// Of the output the part that tensor cores make; the others of their products are for nothing.
   double tensor_part = 1.0;
+  std::map<std::string, int> registers{};  ///< of a thread, by kernel; none if unknown
 };
 
 /// A run of a stage with whole numbers, in a program that was built to be traced
@@ -56,6 +58,7 @@ struct KernelCounts {
   std::int64_t blocks = 0;           ///< of its first launch
   std::int64_t launched_blocks = 0;  ///< of all launches, whose requests and barriers are counted
   std::int64_t threads = 0;
+  int registers = 0;  ///< of a thread; 0: unknown
   std::vector<AccessNote> accesses{};
   std::vector<BarrierNote> barriers{};
   std::int64_t storing = 0;         ///< threads that store an element of the output

@@ -10,6 +10,7 @@
 #include "common/base/testing/temporary_folder.hpp"
 #include "common/base/whole_file.hpp"
 #include "common/network/preset.hpp"
+#include "grader/submission/kernel_registers.hpp"
 #include "grader/submission/machine_faults.hpp"
 #include "grader/submission/symbol_rules.hpp"
 
@@ -24,6 +25,29 @@ void write_program(const std::filesystem::path& file) {
 }
 
 }  // namespace
+
+TEST_CASE("submission: the registers of kernels") {
+  const auto registers = convlab::grader::registers_printed(
+      "ptxas info    : 0 bytes gmem\n"
+      "ptxas info    : Compiling entry function "
+      "'_ZN36_GLOBAL__N__89b8bf71_4_t_cu_13089c721fILi3EEEvPf' for 'sm_90'\n"
+      "ptxas info    : Function properties for "
+      "_ZN36_GLOBAL__N__89b8bf71_4_t_cu_13089c721fILi3EEEvPf\n"
+      "    0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads\n"
+      "ptxas info    : Used 38 registers, used 0 barriers\n"
+      "ptxas info    : Compiling entry function "
+      "'_ZN36_GLOBAL__N__89b8bf71_4_t_cu_13089c721fILi4EEEvPf' for 'sm_90'\n"
+      "ptxas info    : Used 8 registers, used 0 barriers\n"
+      "ptxas info    : Compiling entry function '_Z1gP6__half' for 'sm_90'\n"
+      "ptxas info    : Used 10 registers, used 0 barriers\n"
+      "ptxas info    : Compiling entry function 'plain' for 'sm_90'\n"
+      "ptxas info    : Used 12 registers\n");
+  CHECK(registers == std::map<std::string, int>{{"f", 38}, {"g", 10}, {"plain", 12}});
+  CHECK(convlab::grader::registers_of(registers, {"tiles::f<Wide>", "kernel"}) ==
+        std::map<std::string, int>{{"tiles::f<Wide>", 38}, {"kernel", 12}});
+  CHECK(convlab::grader::registers_of({}, {"f"}).at("f") == 0);
+  CHECK(convlab::grader::registers_printed("error: no kernel; Used 7 registers").empty());
+}
 
 TEST_CASE("symbols: what the sandbox allows may be used") {
   for (const char* name :

@@ -1,0 +1,130 @@
+#include "grader/submission/kernel_registers.hpp"
+
+#include <cxxabi.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <memory>
+#include <sstream>
+#include <vector>
+
+#include "common/base/whole_file.hpp"
+#include "common/network/preset.hpp"
+#include "grader/submission/sandbox/child_process.hpp"
+#include "grader/submission/sandbox/scratch_folder.hpp"
+
+namespace convlab::grader {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+fs::path nvcc() {
+  const char* chosen = std::getenv("CUDACXX");
+  for (const fs::path& place : {fs::path(chosen == nullptr ? "" : chosen),
+                                fs::path("/usr/local/cuda/bin/nvcc"), fs::path("/usr/bin/nvcc")}) {
+    std::error_code missing;
+    if (fs::exists(place, missing)) return place;
+  }
+  return {};
+}
+
+// "convlab::multiply<3>(float*)" is "multiply".
+std::string plain_name(std::string name) {
+  constexpr std::string_view kNameless = "(anonymous namespace)::";
+  for (auto at = name.find(kNameless); at != std::string::npos; at = name.find(kNameless)) {
+    name.erase(at, kNameless.size());
+  }
+  name = name.substr(0, name.find_first_of("<("));
+  const auto before = name.find_last_of(": ");
+  return before == std::string::npos ? name : name.substr(before + 1);
+}
+
+std::string demangled(const std::string& symbol) {
+  int failed = 0;
+  const std::unique_ptr<char, decltype(&std::free)> text(
+      abi::__cxa_demangle(symbol.c_str(), nullptr, nullptr, &failed), &std::free);
+  return failed == 0 ? text.get() : symbol;
+}
+
+}  // namespace
+
+std::map<std::string, int> registers_printed(const std::string& printed) {
+  std::map<std::string, int> registers;
+  std::istringstream lines(printed);
+  std::string kernel;
+  for (std::string line; std::getline(lines, line);) {
+    constexpr std::string_view kEntry = "Compiling entry function '";
+    constexpr std::string_view kUsed = "Used ";
+    if (const auto at = line.find(kEntry); at != std::string::npos) {
+      const std::string rest = line.substr(at + kEntry.size());
+      kernel = plain_name(demangled(rest.substr(0, rest.find('\''))));
+    } else if (const auto used = line.find(kUsed); used != std::string::npos && !kernel.empty()) {
+      int& most = registers[kernel];
+      most = std::max(most, std::atoi(line.c_str() + used + kUsed.size()));
+    }
+  }
+  return registers;
+}
+
+std::map<std::string, int> kernel_registers(const SubmittedSources& submitted) {
+  const fs::path compiler = nvcc();
+  if (compiler.empty()) return {};
+  const fs::path course = network_folder().parent_path().parent_path();
+  const ScratchFolder scratch;
+  const std::vector<std::string> words = {"-std=c++20",
+                                          "-w",
+                                          "--expt-relaxed-constexpr",
+                                          "--extended-lambda",
+                                          "-arch=sm_90",
+                                          "-cubin",
+                                          "-Xptxas=-v",
+                                          "-I",
+                                          scratch.path(),
+                                          "-I",
+                                          course,
+                                          "-I",
+                                          course / "common/custom_submission/course_interface"};
+  const auto copy = [&](const fs::path& file) {
+    const fs::path copied = scratch.path() / file.lexically_relative(submitted.folder);
+    fs::create_directories(copied.parent_path());
+    write_atomically(copied, read_text(file));
+    return copied;
+  };
+  for (const fs::path& header : submitted.headers) copy(header);
+  std::map<std::string, int> registers;
+  for (const fs::path& source : submitted.sources) {
+    if (source.extension() != ".cu") continue;
+    std::vector<std::string> of_source = words;
+    of_source.insert(of_source.end(), {"-o", scratch.path() / "kernels.cubin", copy(source)});
+    ChildProcess process(compiler, of_source,
+                         {.policy = {.kind = SandboxKind::kCompiler,
+                                     .readable = {course / "common"},
+                                     .secret = course,
+                                     .cpu_seconds = 150,
+                                     .data_bytes = std::uint64_t{8} << 30},
+                          .folder = scratch.path(),
+                          .kept_output = std::size_t{1} << 20});
+    process.wait(std::chrono::minutes(2));
+    registers.merge(registers_printed(process.output_head()));
+  }
+  return registers;
+}
+
+std::map<std::string, int> registers_of(const std::map<std::string, int>& known,
+                                        const std::vector<std::string>& launched) {
+  std::map<std::string, int> others = known;
+  for (const std::string& name : launched) others.erase(plain_name(name));
+  int most = 0;
+  for (const auto& [name, registers] : others) most = std::max(most, registers);
+  std::map<std::string, int> of_launched;
+  for (const std::string& name : launched) {
+    const auto found = known.find(plain_name(name));
+    of_launched[name] = found != known.end() ? found->second : most;
+  }
+  return of_launched;
+}
+
+}  // namespace convlab::grader
