@@ -24,35 +24,3 @@ TEST_CASE("synthetic: shape of Fashion-MNIST, classes in equal numbers, same for
   CHECK(std::equal(prefix.images.begin(), prefix.images.end(), a.images.begin()));
   CHECK_THROWS_AS(synthetic_dataset(0, 3), convlab::UsageError);
 }
-
-TEST_CASE("synthetic: the nearest class mean tells most images apart") {
-  constexpr int kPixels = 28 * 28;
-  const Dataset train = synthetic_dataset(1000, 1);
-  std::vector<std::array<double, kPixels>> means(10);
-  for (int i = 0; i < train.count; ++i) {
-    for (int p = 0; p < kPixels; ++p) {
-      means[train.labels[static_cast<std::size_t>(i)]][static_cast<std::size_t>(p)] +=
-          train.images[static_cast<std::size_t>(i * kPixels + p)] / 100.0;
-    }
-  }
-  const Dataset test = synthetic_dataset(500, 2);
-  int correct = 0;
-  for (int i = 0; i < test.count; ++i) {
-    int best = -1;
-    double best_distance = 0;
-    for (int c = 0; c < 10; ++c) {
-      double distance = 0;
-      for (int p = 0; p < kPixels; ++p) {
-        const double difference = test.images[static_cast<std::size_t>(i * kPixels + p)] -
-                                  means[static_cast<std::size_t>(c)][static_cast<std::size_t>(p)];
-        distance += difference * difference;
-      }
-      if (best < 0 || distance < best_distance) {
-        best = c;
-        best_distance = distance;
-      }
-    }
-    if (best == test.labels[static_cast<std::size_t>(i)]) ++correct;
-  }
-  CHECK(correct >= 400);
-}
