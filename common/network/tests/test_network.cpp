@@ -1,12 +1,12 @@
 #include <cmath>
 #include <limits>
+#include <random>
 
 #include "common/base/error.hpp"
 #include "common/base/isa.hpp"
 #include "common/base/testing/catch.hpp"
 #include "common/network/layer_kernels.hpp"
 #include "common/network/network.hpp"
-#include "reference/oracle/tests/fixtures.hpp"
 
 using namespace convlab;
 
@@ -38,13 +38,30 @@ std::vector<Kernels> all_kernels() {
   return all;
 }
 
+std::vector<float> random_floats(std::int64_t size, unsigned seed) {
+  std::mt19937 generator(seed);
+  std::uniform_real_distribution<float> distribution(-1.0f, 1.0f);
+  std::vector<float> values(static_cast<std::size_t>(size));
+  for (float& value : values) value = distribution(generator);
+  return values;
+}
+
+// Stands for a convolution: what an image gives depends on nothing but the image and the weights.
+void each_by_itself(int, const ConvShape& s, const float* x, const float* w, float* y) {
+  for (std::int64_t i = 0; i < s.output_size(); ++i) {
+    const std::int64_t image = i / s.output_image_size();
+    const std::int64_t own = i % s.output_image_size();
+    y[i] = x[image * s.input_image_size() + own % s.input_image_size()] * w[own % s.weights_size()];
+  }
+}
+
 Weights random_weights(const Preset& preset) {
   Weights weights = empty_weights(preset);
   unsigned seed = 1;
   for (Parameter& parameter : weights.parameters) {
     std::int64_t size = 1;
     for (int dim : parameter.dims) size *= dim;
-    parameter.values = oracle::random_floats(size, seed++);
+    parameter.values = random_floats(size, seed++);
     for (float& value : parameter.values) value *= 0.2f;
   }
   return weights;
@@ -56,11 +73,11 @@ TEST_CASE("network: an image's logits do not depend on its batch") {
   const Preset preset = load_preset("sp19");
   const Network network(preset, random_weights(preset));
   const auto pixels = static_cast<std::size_t>(preset.image_size * preset.image_size);
-  const std::vector<float> images = oracle::random_floats(67 * pixels, 5);
-  const std::vector<float> together = network.forward(images, 67, oracle::naive_convolution);
+  const std::vector<float> images = random_floats(67 * pixels, 5);
+  const std::vector<float> together = network.forward(images, 67, each_by_itself);
   const std::vector<float> alone(images.begin() + static_cast<std::ptrdiff_t>(64 * pixels),
                                  images.begin() + static_cast<std::ptrdiff_t>(65 * pixels));
-  const std::vector<float> single = network.forward(alone, 1, oracle::naive_convolution);
+  const std::vector<float> single = network.forward(alone, 1, each_by_itself);
   for (std::size_t c = 0; c < 10; ++c) {
     CHECK(single[c] == Approx(together[640 + c]).epsilon(1e-4).margin(1e-5));
   }
@@ -69,8 +86,7 @@ TEST_CASE("network: an image's logits do not depend on its batch") {
 TEST_CASE("network: the number of pixels must fit the batch") {
   const Preset preset = load_preset("fa23");
   const Network network(preset, random_weights(preset));
-  CHECK_THROWS_AS(network.forward(std::vector<float>(86 * 86), 2, oracle::naive_convolution),
-                  ShapeError);
+  CHECK_THROWS_AS(network.forward(std::vector<float>(86 * 86), 2, each_by_itself), ShapeError);
 }
 
 TEST_CASE("network: tanh is exact to a few units in the last place on every instruction set") {
@@ -105,9 +121,9 @@ TEST_CASE("network: dense layers of any size on every instruction set") {
       for (int units : {1, 5, 10, 32}) {
         for (int inputs : {1, 15, 17, 1023, 1024, 2500}) {
           const auto size = [](int a, int b) { return static_cast<std::size_t>(a * b); };
-          const std::vector<float> x = oracle::random_floats(size(images, inputs), 1);
-          const std::vector<float> w = oracle::random_floats(size(units, inputs), 2);
-          const std::vector<float> bias = oracle::random_floats(size(units, 1), 3);
+          const std::vector<float> x = random_floats(size(images, inputs), 1);
+          const std::vector<float> w = random_floats(size(units, inputs), 2);
+          const std::vector<float> bias = random_floats(size(units, 1), 3);
           std::vector<float> y(size(images, units), std::numeric_limits<float>::quiet_NaN());
           kernels.dense(x.data(), w.data(), bias.data(), y.data(), images, units, inputs);
           bool right = true;
