@@ -1,5 +1,3 @@
-#include <zlib.h>
-
 #include <array>
 #include <cstdlib>
 
@@ -8,9 +6,8 @@
 #include "common/base/testing/message_of.hpp"
 #include "common/base/testing/temporary_folder.hpp"
 #include "common/base/whole_file.hpp"
-#include "common/data/dataset.hpp"
 #include "common/data/gzip.hpp"
-#include "common/data/idx.hpp"
+#include "common/data/tests/made_up_data.hpp"
 
 using Catch::Matchers::ContainsSubstring;
 using convlab::Dataset;
@@ -46,23 +43,6 @@ class DataVariable {
  private:
   std::optional<std::string> old_;
 };
-
-// Writes a file and states it in the manifest, as write_dataset would, but unchecked.
-void write_array(const fs::path& folder, const std::string& name, const convlab::IdxArray& array) {
-  convlab::write_atomically(folder / name, convlab::format_idx(array));
-}
-
-void write_manifest(const fs::path& folder) {
-  std::string entries;
-  for (const char* name : {kTestImages, kTestLabels}) {
-    const auto bytes = convlab::read_bytes(folder / name, 1 << 20);
-    entries += (entries.empty() ? "" : ",") + ("\"" + std::string(name)) +
-               "\": {\"bytes\": " + std::to_string(bytes.size()) +
-               ", \"crc32\": " + std::to_string(crc32_z(0, bytes.data(), bytes.size())) + "}";
-  }
-  convlab::write_atomically(folder / "manifest.json",
-                            R"({"version": 1, "files": {)" + entries + "}}");
-}
 
 }  // namespace
 
@@ -157,9 +137,8 @@ TEST_CASE("dataset: a manifest that states nothing is refused") {
 TEST_CASE("dataset: arrays that are sound but no data set") {
   const TemporaryFolder folder;
   const auto message = [&folder](const convlab::IdxArray& images, const convlab::IdxArray& labels) {
-    write_array(folder.path(), kTestImages, images);
-    write_array(folder.path(), kTestLabels, labels);
-    write_manifest(folder.path());
+    convlab::write_array(folder.path(), kTestImages, images);
+    convlab::write_array(folder.path(), kTestLabels, labels);
     return message_of([&] { load_dataset(Split::kTest, folder.path()); });
   };
   using Bytes = std::vector<std::uint8_t>;
@@ -174,16 +153,4 @@ TEST_CASE("dataset: arrays that are sound but no data set") {
              ContainsSubstring("and labels 1, not 3 and 2"));
   CHECK_THAT(message({{1, 1, 513}, Bytes(513)}, {{1}, Bytes(1)}),
              ContainsSubstring("1×513 pixels"));
-}
-
-TEST_CASE("dataset: an inconsistent one is not written") {
-  const TemporaryFolder folder;
-  Dataset dataset = convlab::synthetic_dataset(5, 1);
-  dataset.labels.pop_back();
-  CHECK_THROWS_AS(convlab::write_dataset(folder.path(), Split::kTest, dataset), EnvironmentError);
-  CHECK(fs::is_empty(folder.path()));
-  convlab::write_atomically(folder.path() / "file", "");
-  CHECK_THROWS_AS(convlab::write_dataset(folder.path() / "file", Split::kTest,
-                                         convlab::synthetic_dataset(5, 1)),
-                  EnvironmentError);
 }

@@ -16,7 +16,7 @@
 #include "common/base/testing/temporary_folder.hpp"
 #include "common/base/whole_file.hpp"
 #include "common/data/gzip.hpp"
-#include "common/data/idx.hpp"
+#include "common/data/tests/made_up_data.hpp"
 #include "common/network/weights.hpp"
 #include "grader/checks/result/check_result.hpp"
 #include "grader/class/archive_files.hpp"

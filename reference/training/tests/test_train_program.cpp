@@ -10,7 +10,7 @@
 #include "common/base/testing/catch.hpp"
 #include "common/base/testing/temporary_folder.hpp"
 #include "common/base/whole_file.hpp"
-#include "common/data/dataset.hpp"
+#include "common/data/tests/made_up_data.hpp"
 #include "common/network/network.hpp"
 #include "reference/training/trainer.hpp"
 
