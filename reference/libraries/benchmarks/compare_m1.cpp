@@ -23,7 +23,7 @@
 #include "common/network/preset.hpp"
 #include "common/stage/stage.hpp"
 #include "common/timing/statistics.hpp"
-#include "reference/libraries/timed_layer.hpp"
+#include "reference/libraries/benchmarks/timed_layer.hpp"
 
 namespace {
 

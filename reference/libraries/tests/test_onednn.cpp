@@ -1,6 +1,6 @@
 #include "common/base/testing/catch.hpp"
 #include "common/stage/stage.hpp"
-#include "reference/libraries/timed_layer.hpp"
+#include "reference/libraries/benchmarks/timed_layer.hpp"
 #include "reference/oracle/comparison.hpp"
 
 using namespace convlab;
