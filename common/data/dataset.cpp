@@ -217,29 +217,4 @@ Dataset load_dataset(Split split, const std::optional<fs::path>& folder) {
   return dataset;
 }
 
-void write_dataset(const fs::path& folder, Split split, const Dataset& dataset) {
-  check_dataset(dataset, folder.string());
-  std::error_code error;
-  fs::create_directories(folder, error);
-  if (error) {
-    throw EnvironmentError("Cannot make the folder " + folder.string() + ": " + error.message() +
-                           ".");
-  }
-  // The other split may have been written before: its entries stay.
-  const fs::path manifest_file = folder / kManifest;
-  Json manifest = fs::exists(manifest_file) ? read_manifest(manifest_file)
-                                            : Json{{"version", 1}, {"files", Json::object()}};
-  const auto write = [&](const char* name, const IdxArray& array) {
-    const std::vector<std::uint8_t> bytes = format_idx(array);
-    const Checksum checksum = checksum_of(bytes);
-    write_atomically(folder / name, bytes);
-    manifest["files"][name] = {{"bytes", checksum.size}, {"crc32", checksum.crc32}};
-  };
-  const FileNames names = file_names(split);
-  write(names.images, {{dataset.count, dataset.height, dataset.width}, dataset.images});
-  write(names.labels, {{dataset.count}, dataset.labels});
-  const std::string text = json_text(manifest, 2) + "\n";
-  write_atomically(manifest_file, text);
-}
-
 }  // namespace convlab

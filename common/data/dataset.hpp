@@ -31,10 +31,4 @@ Dataset load_dataset(Split split, const std::optional<std::filesystem::path>& fo
 /// The folders in which load_dataset may find a data set, whether they exist or not.
 std::vector<std::filesystem::path> dataset_folders();
 
-/// A small data set with the shape of Fashion-MNIST, the same for a seed on every machine.
-Dataset synthetic_dataset(int count, std::uint32_t seed);
-
-/// Writes the data set as IDX files with a manifest.json, so that load_dataset takes the folder.
-void write_dataset(const std::filesystem::path& folder, Split split, const Dataset& dataset);
-
 }  // namespace convlab

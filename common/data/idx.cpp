@@ -72,16 +72,4 @@ IdxArray parse_idx(const std::vector<std::uint8_t>& bytes, const std::string& na
   return array;
 }
 
-std::vector<std::uint8_t> format_idx(const IdxArray& array) {
-  std::vector<std::uint8_t> bytes = {0, 0, kUnsignedByte,
-                                     static_cast<std::uint8_t>(array.dims.size())};
-  for (int dim : array.dims) {
-    for (int shift : {24, 16, 8, 0}) {
-      bytes.push_back(static_cast<std::uint8_t>((static_cast<std::uint32_t>(dim) >> shift) & 0xff));
-    }
-  }
-  bytes.insert(bytes.end(), array.values.begin(), array.values.end());
-  return bytes;
-}
-
 }  // namespace convlab

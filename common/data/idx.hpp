@@ -27,7 +27,4 @@ inline constexpr std::size_t kMaxIdxSize = std::size_t{256} << 20;
 ///         positive dimensions
 IdxArray parse_idx(const std::vector<std::uint8_t>& bytes, const std::string& name);
 
-/// The bytes that parse_idx reads back.
-std::vector<std::uint8_t> format_idx(const IdxArray& array);
-
 }  // namespace convlab

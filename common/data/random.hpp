@@ -32,9 +32,6 @@ class Random {
   /// [0, 1), a multiple of 2⁻²⁴: exact in a float.
   float uniform() { return static_cast<float>(next() >> 40) * 0x1p-24F; }
 
-  /// The state with which a new generator continues from here (see the constructor).
-  [[nodiscard]] std::uint64_t state() const { return state_; }
-
  private:
   std::uint64_t state_;
 };

@@ -284,10 +284,6 @@ void write_weights(const std::filesystem::path& file, const Weights& weights) {
   write_atomically(file, serialise(weights));
 }
 
-Weights as_stored(const Weights& weights) {
-  return parse_weights(serialise(weights), "in memory");
-}
-
 void check_weights(const Preset& preset, const Weights& weights) {
   const Weights wanted = empty_weights(preset);
   for (std::size_t i = 0; i < wanted.parameters.size(); ++i) {

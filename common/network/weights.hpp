@@ -47,9 +47,6 @@ Weights parse_weights(const std::vector<std::uint8_t>& bytes, const std::string&
 /// kInt8PerRow values are quantised to the nearest step.
 void write_weights(const std::filesystem::path& file, const Weights& weights);
 
-/// The values after a round trip through the disk.
-Weights as_stored(const Weights& weights);
-
 /// @throws EnvironmentError naming the first parameter that does not fit the preset.
 void check_weights(const Preset& preset, const Weights& weights);
 

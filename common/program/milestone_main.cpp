@@ -40,6 +40,7 @@
 #include "common/stage/run_stage.hpp"
 #include "common/stage/stage.hpp"
 #include "common/timing/statistics.hpp"
+#include "common/timing/three_digits.hpp"
 
 namespace convlab {
 
@@ -299,11 +300,7 @@ RunResult run(const Milestone& milestone, const Stage& stage, DeviceSession* dev
 // "0.308 + 0.232"
 std::string sum_text(const std::vector<double>& summands) {
   std::string text;
-  for (const double summand : summands) {
-    std::array<char, 32> number{};
-    std::snprintf(number.data(), number.size(), "%.3g", summand);
-    text += (text.empty() ? "" : " + ") + std::string(number.data());
-  }
+  for (const double summand : summands) text += (text.empty() ? "" : " + ") + three_digits(summand);
   return text;
 }
 
@@ -342,8 +339,7 @@ void describe_gpu(DeviceSession& device, Result& result) {
               info.driver.c_str(), info.runtime.c_str());
   std::printf("Not in these times: %g ms to start the GPU", measured.start_up_ms);
   if (first_ms > 0.0) std::printf("; the first call of a stage took %g ms", first_ms);
-  std::printf(".\n");
-  std::printf("An empty kernel takes %g ms by the same clock.\n", measured.empty_launch_ms);
+  std::printf(".\nAn empty kernel takes %g ms by the same clock.\n", measured.empty_launch_ms);
   for (const ReferenceLine& line : result.references) {
     std::printf("The %s is %s ms.\n", line.label.c_str(), sum_text(line.op_ms).c_str());
   }

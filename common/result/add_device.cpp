@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "common/device/device_limits.hpp"
+#include "common/device/physical_bound.hpp"
 
 namespace convlab {
 

@@ -8,7 +8,6 @@
 #include <utility>
 
 #include "common/base/run_process.hpp"
-#include "common/device/device_limits.hpp"
 #include "common/device/physical_bound.hpp"
 #include "grader/checks/network_check.hpp"
 #include "grader/measure/speed.hpp"

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "common/base/stopwatch.hpp"
-#include "common/device/device_limits.hpp"
 #include "common/device/physical_bound.hpp"
 #include "common/timing/three_digits.hpp"
 #include "grader/checks/element_cases.hpp"

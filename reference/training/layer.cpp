@@ -1,20 +1,17 @@
 // Layers forward and backward, as plain loops.
 //
-// Idea     A row of outputs is a sum of shifted rows of inputs, so the innermost loop runs along a
-// row
-//          and the compiler makes vectors of it. Both gradients of a convolution are convolutions,
-//          too:
+// Idea     A row of outputs is a sum of shifted rows of inputs, so the innermost loop runs along
+//          a row and the compiler makes vectors of it. Both gradients of a convolution are
+//          convolutions, too:
 //
 //              forward           y[m]        = Σ_c  x[c] correlated with w[m, c]
 //              input gradient    dx[c]       = Σ_m  dy[m], with K − 1 zeros around, correlated with
 //                                              w[m, c] turned by 180°
 //              weight gradient   dw[m, c]    = Σ_images  x[c] correlated with dy[m]
 //
-//          A stride s is computed at all places, of which one in s² is kept; backward, dy gets
-//          zeros in between. None of the networks here has a stride.
+//          With a stride, dy gets zeros in between. None of the networks here has one.
 // Threads  Each output element is summed by one thread, in a fixed order, so that the result does
-// not
-//          depend on the number of threads.
+//          not depend on the number of threads.
 // Run      build/bin/bench_training
 
 #include "reference/training/layer.hpp"
@@ -43,27 +40,27 @@ void with_side(int side, const Action& action) {
   action(side);
 }
 
-/// One image at stride 1.
+/// One image.
 /// @param input    channels × height × width
 /// @param weights  maps × channels × side × side
-/// @param output   maps × (height − side + 1) × (width − side + 1), every element is written
-template <class Side>
-void correlate(Side side, const float* input, int channels, int height, int width,
+/// @param output   maps × out_height × out_width, every element is written
+template <class Side, class Stride>
+void correlate(Side side, Stride stride, const float* input, int channels, int height, int width,
                const float* weights, int maps, float* output) {
-  const int out_height = height - side + 1;
-  const int out_width = width - side + 1;
+  const int out_height = (height - side) / stride + 1;
+  const int out_width = (width - side) / stride + 1;
   std::fill_n(output, std::int64_t{maps} * out_height * out_width, 0.0F);
   for (int m = 0; m < maps; ++m) {
     for (int h = 0; h < out_height; ++h, output += out_width) {
       for (int c = 0; c < channels; ++c) {
         for (int p = 0; p < side; ++p) {
-          const float* row = input + (std::int64_t{c} * height + h + p) * width;
+          const float* row = input + (std::int64_t{c} * height + h * stride + p) * width;
           const float* taps = weights + ((std::int64_t{m} * channels + c) * side + p) * side;
           float* const out = output;
 #pragma omp simd
           for (int w = 0; w < out_width; ++w) {
             float sum = out[w];
-            for (int q = 0; q < side; ++q) sum += taps[q] * row[w + q];
+            for (int q = 0; q < side; ++q) sum += taps[q] * row[w * stride + q];
             out[w] = sum;
           }
         }
@@ -175,31 +172,16 @@ void backward_pool(const PoolLayer& pool, const float* input, const FeatureShape
 
 void convolve(const ConvShape& shape, const float* input, const float* weights, float* output) {
   validate(shape);
-  const int height = shape.height - shape.kernel + 1;
-  const int width = shape.width - shape.kernel + 1;
-  const std::int64_t plane = std::int64_t{height} * width;
-#pragma omp parallel
-  {
-    std::vector<float> all;  // the places that a stride leaves out, too
-    if (shape.stride > 1) all.resize(static_cast<std::size_t>(shape.out_channels * plane));
-#pragma omp for
+  const auto all_images = [&](auto side, auto stride) {
+#pragma omp parallel for
     for (int image = 0; image < shape.batch; ++image) {
-      float* const out = output + image * shape.output_image_size();
-      with_side(shape.kernel, [&](auto side) {
-        correlate(side, input + image * shape.input_image_size(), shape.in_channels, shape.height,
-                  shape.width, weights, shape.out_channels, shape.stride > 1 ? all.data() : out);
-      });
-      if (shape.stride == 1) continue;
-      float* to = out;
-      for (int m = 0; m < shape.out_channels; ++m) {
-        for (int h = 0; h < height; h += shape.stride) {
-          for (int w = 0; w < width; w += shape.stride) {
-            *to++ = all[static_cast<std::size_t>(m * plane + std::int64_t{h} * width + w)];
-          }
-        }
-      }
+      correlate(side, stride, input + image * shape.input_image_size(), shape.in_channels,
+                shape.height, shape.width, weights, shape.out_channels,
+                output + image * shape.output_image_size());
     }
-  }
+  };
+  if (shape.stride > 1) return all_images(shape.kernel, shape.stride);
+  with_side(shape.kernel, [&](auto side) { all_images(side, std::integral_constant<int, 1>{}); });
 }
 
 TrainableLayer::TrainableLayer(const Layer& layer, const FeatureShape& in)

@@ -7,9 +7,19 @@
 #include "common/network/preset.hpp"
 #include "common/network/weights.hpp"
 #include "reference/training/layer.hpp"
-#include "reference/training/loss.hpp"
 
 namespace convlab::training {
+
+struct Loss {
+  double sum = 0;   ///< over the images, of −log of the true class's probability
+  int correct = 0;  ///< images whose largest logit is the true class
+};
+
+/// Softmax and cross-entropy.
+/// @param logits    images × classes
+/// @param d_logits  receives the gradient of the mean loss of these images
+Loss cross_entropy(const float* logits, const std::uint8_t* labels, int images, int classes,
+                   float* d_logits);
 
 /// A network that learns: its layers, their parameters, and the memory between the layers.
 class Model {

@@ -13,7 +13,6 @@
 #include "common/base/error.hpp"
 #include "common/base/run_program.hpp"
 #include "common/base/whole_file.hpp"
-#include "reference/training/evaluate.hpp"
 #include "reference/training/trainer.hpp"
 
 namespace {
@@ -34,13 +33,6 @@ struct Options {
   bool force = false;
 };
 
-training::Method method_from(const std::string& name) {
-  for (training::Method method : {training::Method::kAdam, training::Method::kMomentum}) {
-    if (name == to_string(method)) return method;
-  }
-  throw UsageError("There is no optimizer '" + name + "'; the optimizers are: adam, momentum.");
-}
-
 void describe(CLI::App& app, Options& options) {
   app.footer(
       "Examples:\n"
@@ -57,15 +49,9 @@ void describe(CLI::App& app, Options& options) {
       ->capture_default_str();
   app.add_option("--decay", settings.decay, "Weight decay: keeps weights that do not help small")
       ->capture_default_str();
-  app.add_option_function<std::string>(
-         "--optimizer",
-         [&settings](const std::string& name) { settings.method = method_from(name); },
-         "adam or momentum")
-      ->default_str(to_string(settings.method));
   add_seed(app, settings.seed, "Same seed, same weights")->capture_default_str();
   app.add_option("--limit", settings.limit, "Only the first so many images (0: all)")
       ->capture_default_str();
-  app.add_flag("--augment", settings.augment, "Mirror and shift the training images at random");
   app.add_option("--data", options.data, "Folder of the data set");
   app.add_option("--output", options.output,
                  "Weight file to write (default: the preset's in common/network/weights)");
@@ -76,7 +62,7 @@ void describe(CLI::App& app, Options& options) {
   app.add_option("--json", options.json, "Write settings, epochs and accuracy to this file");
 }
 
-/// Shows a bar on a terminal, otherwise a line per epoch. Collects the data of the JSON file.
+/// A line per epoch, which grows with it on a terminal. Collects the data of the JSON file.
 class Reporter {
  public:
   bool operator()(const training::Progress& progress) {
@@ -91,12 +77,8 @@ class Reporter {
                          {"seconds", seconds}});
       epoch_start_ = now;
     } else if (terminal_ && now - last_shown_ > std::chrono::milliseconds(100)) {
-      constexpr int kBarWidth = 30;
-      const int done = kBarWidth * progress.images / progress.epoch_images;
-      std::fprintf(stderr, "\r[%s%s] %s\x1b[K",
-                   std::string(static_cast<std::size_t>(done), '#').c_str(),
-                   std::string(static_cast<std::size_t>(kBarWidth - done), ' ').c_str(),
-                   text(progress).c_str());
+      std::fprintf(stderr, "\r%s, %d of %d images\x1b[K", text(progress).c_str(), progress.images,
+                   progress.epoch_images);
       last_shown_ = now;
     }
     if (interrupted != 0 && terminal_) std::fputc('\n', stderr);

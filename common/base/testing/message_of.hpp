@@ -1,17 +1,16 @@
 #pragma once
 
+#include <exception>
 #include <string>
-
-#include "common/base/error.hpp"
 
 namespace convlab::testing {
 
-/// What the Error thrown by `action` says; empty if it throws none.
+/// What the exception thrown by `action` says; empty if it throws none.
 template <typename Action>
 std::string message_of(Action&& action) {
   try {
     action();
-  } catch (const Error& error) {
+  } catch (const std::exception& error) {
     return error.what();
   }
   return "";

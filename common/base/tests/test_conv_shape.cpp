@@ -26,14 +26,9 @@ TEST_CASE("conv shape: a stride drops the rest that does not fill a step") {
 TEST_CASE("conv shape: impossible sizes are refused in one sentence") {
   CHECK_THROWS_AS(convlab::validate({.batch = 0}), ShapeError);
   CHECK_THROWS_AS(convlab::validate({.stride = -1}), ShapeError);
-  CHECK_THROWS_AS(convlab::validate({.height = 4, .width = 8, .kernel = 5}), ShapeError);
   CHECK_THROWS_AS(
       convlab::validate({.batch = 1 << 30, .in_channels = 1 << 10, .height = 9, .width = 9}),
       ShapeError);
-  try {
-    convlab::validate({.height = 4, .width = 8, .kernel = 5});
-  } catch (const ShapeError& error) {
-    CHECK(std::string(error.what()) ==
-          "A kernel of 5 does not fit into 4×8 pixels (B=1 M=1 C=1 H=4 W=8 K=5 S=1).");
-  }
+  CHECK_THROWS_WITH(convlab::validate({.height = 4, .width = 8, .kernel = 5}),
+                    "A kernel of 5 does not fit into 4×8 pixels (B=1 M=1 C=1 H=4 W=8 K=5 S=1).");
 }

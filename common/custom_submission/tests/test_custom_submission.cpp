@@ -16,7 +16,7 @@
 #include "common/base/testing/temporary_folder.hpp"
 #include "common/base/whole_file.hpp"
 #include "common/custom_submission/build_custom_submission.hpp"
-#include "common/data/dataset.hpp"
+#include "common/data/tests/made_up_data.hpp"
 #include "common/result/result.hpp"
 
 using namespace convlab;

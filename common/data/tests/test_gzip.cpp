@@ -1,5 +1,3 @@
-#include <zlib.h>
-
 #include "common/base/error.hpp"
 #include "common/base/testing/catch.hpp"
 #include "common/base/testing/message_of.hpp"
@@ -9,24 +7,11 @@
 using Catch::Matchers::ContainsSubstring;
 using convlab::EnvironmentError;
 using convlab::gunzip;
+using convlab::gzip;
 using convlab::testing::message_of;
 using Bytes = std::vector<std::uint8_t>;
 
 namespace {
-
-Bytes gzip(Bytes bytes) {
-  z_stream stream{};
-  REQUIRE(deflateInit2(&stream, 9, Z_DEFLATED, 15 + 16, 8, Z_DEFAULT_STRATEGY) == Z_OK);
-  Bytes output(deflateBound(&stream, bytes.size()));
-  stream.next_in = bytes.data();
-  stream.avail_in = static_cast<uInt>(bytes.size());
-  stream.next_out = output.data();
-  stream.avail_out = static_cast<uInt>(output.size());
-  REQUIRE(deflate(&stream, Z_FINISH) == Z_STREAM_END);
-  output.resize(stream.total_out);
-  deflateEnd(&stream);
-  return output;
-}
 
 Bytes random_bytes(std::size_t size) {
   convlab::Random random(size);

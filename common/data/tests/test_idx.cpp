@@ -1,7 +1,7 @@
 #include "common/base/error.hpp"
 #include "common/base/testing/catch.hpp"
 #include "common/base/testing/message_of.hpp"
-#include "common/data/idx.hpp"
+#include "common/data/tests/made_up_data.hpp"
 
 using Catch::Matchers::ContainsSubstring;
 using convlab::EnvironmentError;

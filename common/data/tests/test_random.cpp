@@ -24,10 +24,3 @@ TEST_CASE("random: ranges are filled evenly and never left") {
     REQUIRE(value < 1.0F);
   }
 }
-
-TEST_CASE("random: goes on from its state") {
-  Random random(9);
-  random.next();
-  Random copy(random.state());
-  CHECK(copy.next() == random.next());
-}

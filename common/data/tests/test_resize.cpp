@@ -7,6 +7,7 @@
 #include "common/base/error.hpp"
 #include "common/base/testing/catch.hpp"
 #include "common/data/resize.hpp"
+#include "common/data/tests/made_up_data.hpp"
 
 using convlab::Dataset;
 using convlab::resize_images;

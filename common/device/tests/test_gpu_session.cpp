@@ -1,7 +1,7 @@
 // The limits and the clock of a real GPU.
 #include "common/base/testing/catch.hpp"
 #include "common/device/cuda_session.hpp"
-#include "common/device/device_limits.hpp"
+#include "common/device/physical_bound.hpp"
 
 using namespace convlab;
 

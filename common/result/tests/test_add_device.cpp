@@ -1,5 +1,5 @@
 #include "common/base/testing/catch.hpp"
-#include "common/device/device_limits.hpp"
+#include "common/device/physical_bound.hpp"
 #include "common/result/add_device.hpp"
 
 using namespace convlab;

@@ -1,11 +1,7 @@
-#include <filesystem>
-#include <fstream>
-
-#include "common/base/error.hpp"
 #include "common/base/testing/catch.hpp"
+#include "common/base/testing/message_of.hpp"
 #include "common/result/result.hpp"
 
-using convlab::EnvironmentError;
 using convlab::Result;
 
 namespace {
@@ -42,13 +38,8 @@ Result example() {
   return result;
 }
 
-std::string message_of(const std::string& text) {
-  try {
-    convlab::parse_result(text, "some.json");
-  } catch (const EnvironmentError& error) {
-    return error.what();
-  }
-  return "";
+std::string complaint_about(const std::string& text) {
+  return convlab::testing::message_of([&] { convlab::parse_result(text, "some.json"); });
 }
 
 }  // namespace
@@ -59,20 +50,20 @@ TEST_CASE("result: what is written is read back, to the last bit") {
 }
 
 TEST_CASE("result: a file that is no result is named, with the reason") {
-  CHECK(message_of("{ \"schema\": ") ==
+  CHECK(complaint_about("{ \"schema\": ") ==
         "some.json is not JSON (it goes wrong at byte 13); run the command that wrote it again.");
-  CHECK(message_of(R"({"schema": "convlab-result-9"})") ==
+  CHECK(complaint_about(R"({"schema": "convlab-result-9"})") ==
         "some.json is not a result of the form convlab-result-1: its schema is "
         "'convlab-result-9'.");
-  CHECK(message_of(std::string(1'000'000, '[') + std::string(1'000'000, ']')) ==
+  CHECK(complaint_about(std::string(1'000'000, '[') + std::string(1'000'000, ']')) ==
         "some.json is not a result of the form convlab-result-1: it is nested too deeply.");
-  CHECK(message_of(R"({"schema": "convlab-result-1"})") ==
+  CHECK(complaint_about(R"({"schema": "convlab-result-1"})") ==
         "some.json is not a result of the form convlab-result-1: key 'program' not found.");
 
   std::string wrong_verdict = convlab::to_json(example());
   const std::string word = "\"failed\"";
   wrong_verdict.replace(wrong_verdict.rfind(word), word.size(), "\"perfect\"");
-  CHECK(message_of(wrong_verdict).find("'perfect' is not a known value") != std::string::npos);
+  CHECK(complaint_about(wrong_verdict).find("'perfect' is not a known value") != std::string::npos);
 }
 
 TEST_CASE("result: a name that is no id is refused before anybody prints it") {
@@ -80,19 +71,19 @@ TEST_CASE("result: a name that is no id is refused before anybody prints it") {
   for (const std::string name : {"end_of_data", "Baseline", "a b", "../x", ""}) {
     CAPTURE(name);
     result.runs.front().stage.id = name;
-    CHECK(message_of(convlab::to_json(result)).find("1 to 40 of a-z") != std::string::npos);
+    CHECK(complaint_about(convlab::to_json(result)).find("1 to 40 of a-z") != std::string::npos);
   }
   result = example();
   result.machine.cpu = "some CPU\nPASSED";
   CHECK(convlab::parse_result(convlab::to_json(result), "some.json").machine.cpu ==
         "some CPU PASSED");
   result.runs.front().network = "fa23 $(x)";
-  CHECK(message_of(convlab::to_json(result)).find("names the network") != std::string::npos);
+  CHECK(complaint_about(convlab::to_json(result)).find("names the network") != std::string::npos);
 }
 
 TEST_CASE("result: every truncation of a file is refused") {
   const std::string text = convlab::to_json(example());
   for (std::size_t length = 0; length + 2 < text.size(); length += 7) {
-    CHECK_FALSE(message_of(text.substr(0, length)).empty());
+    CHECK_FALSE(complaint_about(text.substr(0, length)).empty());
   }
 }

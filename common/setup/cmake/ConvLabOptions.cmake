@@ -3,7 +3,6 @@
 option(CONVLAB_WERROR "Treat compiler warnings as errors" OFF)
 option(CONVLAB_TESTS "Build the tests (needs Catch2)" ON)
 option(CONVLAB_BENCHMARKS "Build the benchmarks where Google Benchmark is found" ON)
-option(CONVLAB_FUZZERS "Build the libFuzzer targets (needs clang)" OFF)
 option(CONVLAB_NATIVE "Compile the CPU stages for exactly this machine's processor" ON)
 option(CONVLAB_UNITY "Compile several files of a library as one, for a fast first build" ON)
 set(CONVLAB_SANITIZE "" CACHE STRING "Sanitizers to build with, for example address,undefined")
@@ -71,15 +70,6 @@ add_library(convlab_unsanitized INTERFACE)
 if(CONVLAB_SANITIZE)
   target_compile_options(convlab_unsanitized INTERFACE -fno-sanitize=all)
   target_link_options(convlab_unsanitized INTERFACE -fno-sanitize=all)
-endif()
-
-if(CONVLAB_FUZZERS)
-  if(NOT CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
-    message(FATAL_ERROR "CONVLAB_FUZZERS needs clang: configure with -DCMAKE_CXX_COMPILER=clang++")
-  endif()
-  # Coverage counters in every library; the fuzzer's own main only in convlab_add_fuzzer.
-  target_compile_options(convlab_options INTERFACE -fsanitize=fuzzer-no-link)
-  target_link_options(convlab_options INTERFACE -fsanitize=fuzzer-no-link)
 endif()
 
 # convlab_native: linked by CPU stages only, so that a student's loop uses the whole machine.

@@ -151,19 +151,6 @@ function(convlab_add_benchmark name)
   target_link_libraries(${name} PRIVATE convlab_options benchmark::benchmark ${arg_LINK})
 endfunction()
 
-# convlab_add_fuzzer(NAME SOURCES… [LINK LIBRARIES…])
-#
-# A libFuzzer executable build/bin/NAME, if CONVLAB_FUZZERS is on. Its source says how to run it.
-function(convlab_add_fuzzer name)
-  if(NOT CONVLAB_FUZZERS)
-    return()
-  endif()
-  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "LINK")
-  add_executable(${name} ${arg_UNPARSED_ARGUMENTS})
-  target_link_libraries(${name} PRIVATE convlab_options ${arg_LINK})
-  target_link_options(${name} PRIVATE -fsanitize=fuzzer)
-endfunction()
-
 # convlab_add_isa_kernels(TARGET SOURCE)
 #
 # Compiles SOURCE once per instruction set and adds the objects to TARGET: with

@@ -1,10 +1,13 @@
-// Damaged archives and JSON files for all that reads them.
+// Damaged archives, JSON files, weights and images for all that reads them.
 //
 //     build/ci/tests/fuzz_files                  a hundred, as a test
 //     build/ci/tests/fuzz_files --seconds 600    for ten minutes
 //
 // A reader may refuse a file with its own exception, and with no other; what it reads holds no
 // control characters.
+#include <zlib.h>
+
+#include <cmath>
 #include <stdexcept>
 
 #include "common/base/error.hpp"
@@ -12,6 +15,9 @@
 #include "common/base/testing/mutation_fuzz.hpp"
 #include "common/base/testing/temporary_folder.hpp"
 #include "common/base/whole_file.hpp"
+#include "common/data/gzip.hpp"
+#include "common/data/tests/made_up_data.hpp"
+#include "common/network/weights.hpp"
 #include "grader/checks/result/check_result.hpp"
 #include "grader/class/archive_files.hpp"
 #include "grader/class/student_notes.hpp"
@@ -104,6 +110,35 @@ void read_archive(const std::filesystem::path& file, const std::string& bytes) {
   }
 }
 
+// Weights with a right checksum, so that the reader goes on behind it.
+void read_weights(std::string bytes) {
+  const auto crc = static_cast<std::uint32_t>(
+      ::crc32_z(0, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size()));
+  for (int shift = 0; shift < 32; shift += 8) bytes += static_cast<char>(crc >> shift);
+  try {
+    for (const Parameter& each : parse_weights({bytes.begin(), bytes.end()}, "a file").parameters) {
+      std::size_t size = 1;
+      for (const int dim : each.dims) size *= static_cast<std::size_t>(dim);
+      if (each.values.size() != size) throw std::logic_error("weights of another size");
+      for (const float value : each.values) {
+        if (!std::isfinite(value)) throw std::logic_error("a weight that is no number");
+      }
+    }
+  } catch (const EnvironmentError&) {
+  }
+}
+
+void read_images(const std::string& text) {
+  constexpr std::size_t kMost = std::size_t{1} << 20;  // small, so that a bomb is refused quickly
+  try {
+    const auto bytes = gunzip({text.begin(), text.end()}, kMost, "a file");
+    if (format_idx(parse_idx(bytes, "a file")) != bytes) {
+      throw std::logic_error("images change when they are written");
+    }
+  } catch (const EnvironmentError&) {
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -119,9 +154,19 @@ int main(int argc, char** argv) {
           "loads": 2.0, "reason": ""}}, "explained": {"baseline": {"loads": 2.5}}})"};
   const std::vector<std::string> histories = {
       R"({"created":"2027-02-01T10:10:00Z","milestone":"m2","stages":["baseline"],"findings":[]})"};
+  write_weights(folder.path() / "w", {{{"conv1.weights", Encoding::kFloat32, {1, 2}, {1, -2}},
+                                       {"dense1.weights", Encoding::kInt8PerRow, {1, 1}, {3}}}});
+  const std::string sealed = read_text(folder.path() / "w");
+  const std::vector<std::string> weights = {sealed.substr(0, sealed.size() - 4)};
+  const auto idx = format_idx({{2, 2, 2}, std::vector<std::uint8_t>(8, 7)});
+  const auto packed = gzip(idx);
+  const std::vector<std::string> images = {{idx.begin(), idx.end()},
+                                           {packed.begin(), packed.end()}};
   return convlab::testing::fuzz_main(argc, argv, "fuzz_files", [&](Mutator& mutator) {
     read_result(mutator.mutated(results));
     read_rules(mutator.mutated(rules));
+    read_weights(mutator.mutated(weights));
+    read_images(mutator.mutated(images));
     read_notes(mutator.mutated(notebooks), mutator.mutated(histories));
     const char* name = mutator.below(2) == 0 ? "b.tar.gz" : "b.zip";
     read_archive(folder.path() / name, mutator.mutated(archives));

@@ -3,7 +3,6 @@
 #include "common/base/testing/catch.hpp"
 #include "common/base/testing/temporary_folder.hpp"
 #include "grader/class/class_pictures.hpp"
-#include "grader/report/plots/gnuplot.hpp"
 
 using namespace convlab;
 using namespace convlab::grader;
@@ -97,27 +96,6 @@ TEST_CASE("class pictures: each chart has what the class did, and no name") {
   CHECK(page.find("S-AAAA") != std::string::npos);
   CHECK(markdown_of(class_dashboard(some_rows(), some_rows(), some_speeds(), {}, true))
             .find("alice") != std::string::npos);
-}
-
-TEST_CASE("class pictures: gnuplot draws every chart") {
-  const convlab::testing::TemporaryFolder folder;
-  // With findings, and with names that would be commands.
-  auto rows = some_rows();
-  rows[0].finding = "E-stride";
-  rows[1].finding = "\"; system(\"touch " + (folder.path() / "run").string() + "\") \"";
-  auto speeds = some_speeds();
-  speeds[2].stage = "end_1\n!touch " + (folder.path() / "run").string() + "\n%s{/=99 x}";
-  const ClassTables tables{
-      .passed_by_day = {.rows = {{"m2", "2026-10-01", "0"}, {"m2", "2026-10-02", "1"}}},
-      .findings = {.rows = {{rows[0].finding, "m2", "1", "1", "1.00", "0", "2026-10-01"},
-                            {rows[1].finding, "m2", "1", "1", "1.00", "1", "2026-10-02"}}},
-      .findings_by_day = {.rows = {{"m2", "2026-10-01", "1", rows[0].finding},
-                                   {"m2", "2026-10-02", "1", rows[1].finding}}}};
-  const auto files =
-      draw(figures_of(class_dashboard(rows, rows, speeds, tables, false)), folder.path());
-  CHECK(std::ranges::any_of(files, [](const auto& file) { return file.stem() == "findings"; }));
-  for (const auto& file : files) CHECK(std::filesystem::file_size(file) > 1000);
-  CHECK_FALSE(std::filesystem::exists(folder.path() / "run"));
 }
 
 TEST_CASE("class pictures: the leaderboard is sorted by precision class and names nobody") {

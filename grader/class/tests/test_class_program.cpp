@@ -420,12 +420,3 @@ TEST_CASE("gradescope: its folders in, a results.json of documented fields out")
   CHECK(nothing["score"] == 0.0);
   CHECK_FALSE(nothing["output"].get<std::string>().empty());
 }
-
-TEST_CASE("gradescope: a field that is not documented is noticed") {
-  CHECK(grader::testing::undocumented({{"score", 1}, {"tests", nlohmann::json::array()}}).empty());
-  CHECK(contains(grader::testing::undocumented({{"score", "1"}}), "score"));
-  CHECK(contains(grader::testing::undocumented({{"score", 1}, {"points", 1}}), "points"));
-  CHECK(contains(grader::testing::undocumented({{"tests", {{{"status", "good"}}}}}), "status"));
-  CHECK(contains(grader::testing::undocumented({{"score", 1}, {"leaderboard", {{{"name", "x"}}}}}),
-                 "no one"));
-}

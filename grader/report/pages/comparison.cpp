@@ -8,7 +8,7 @@
 #include <tuple>
 
 #include "common/base/error.hpp"
-#include "common/device/device_limits.hpp"
+#include "common/device/physical_bound.hpp"
 #include "common/timing/statistics.hpp"
 #include "common/timing/three_digits.hpp"
 #include "grader/measure/speed.hpp"

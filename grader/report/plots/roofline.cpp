@@ -1,6 +1,5 @@
 #include <algorithm>
 
-#include "common/device/device_limits.hpp"
 #include "common/device/physical_bound.hpp"
 #include "common/timing/statistics.hpp"
 #include "common/timing/three_digits.hpp"

@@ -14,20 +14,21 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
-#include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "common/base/error.hpp"
 #include "common/base/run_program.hpp"
 #include "common/network/preset.hpp"
+#include "common/stage/stage.hpp"
 #include "common/timing/statistics.hpp"
-#include "reference/libraries/cpu_contender.hpp"
+#include "reference/libraries/benchmarks/timed_layer.hpp"
 
 namespace {
 
-using convlab::Contender;
 using convlab::Spread;
+using convlab::Stage;
 
 enum class Clock {
   kWall,
@@ -42,7 +43,7 @@ double milliseconds(Clock clock) {
 
 struct Run {
   std::string name;
-  std::vector<std::function<void()>> convolve;   // one per layer
+  std::vector<std::unique_ptr<convlab::Convolution>> layers;
   std::vector<std::vector<double>> layer_times;  // [layer][round], milliseconds
   std::vector<double> sums;                      // [round]
 };
@@ -56,14 +57,14 @@ Spread ratio(const Run& run, const Run& other) {
 
 void take_turns(std::vector<Run>& runs, int rounds, Clock clock) {
   for (Run& run : runs) {
-    for (const auto& convolve : run.convolve) convolve();  // the first time is cold
+    for (const auto& layer : run.layers) layer->convolve();  // the first time is cold
   }
   for (int round = 0; round < rounds; ++round) {
     for (Run& run : runs) {
       double sum = 0.0;
-      for (std::size_t i = 0; i < run.convolve.size(); ++i) {
+      for (std::size_t i = 0; i < run.layers.size(); ++i) {
         const double start = milliseconds(clock);
-        run.convolve[i]();
+        run.layers[i]->convolve();
         const double time = milliseconds(clock) - start;
         run.layer_times[i].push_back(time);
         sum += time;
@@ -106,10 +107,14 @@ void compare(const std::string& network, int batch, int rounds,
              const std::vector<std::string>& names, Clock clock) {
   const auto layers = convlab::timed_layers(network, batch);
   std::vector<Run> runs;
-  for (const Contender& contender : convlab::cpu_contenders()) {
-    if (std::find(names.begin(), names.end(), contender.name) == names.end()) continue;
-    Run run{.name = contender.name, .convolve = {}, .layer_times = {}, .sums = {}};
-    for (const auto& layer : layers) run.convolve.push_back(contender.prepare(*layer));
+  for (const Stage& stage : convlab::registered_stages()) {
+    if (std::find(names.begin(), names.end(), stage.id) == names.end()) continue;
+    Run run{.name = stage.id, .layers = {}, .layer_times = {}, .sums = {}};
+    for (const auto& layer : layers) {
+      run.layers.push_back(stage.make());
+      run.layers.back()->prolog(layer->shape, layer->input.data(), layer->weights.data(),
+                                layer->output.data());
+    }
     run.layer_times.resize(layers.size());
     runs.push_back(std::move(run));
   }
@@ -124,10 +129,10 @@ void compare(const std::string& network, int batch, int rounds,
 int main(int argc, char** argv) {
   std::vector<std::string> known;
   std::vector<std::string> names;
-  for (const Contender& contender : convlab::cpu_contenders()) {
-    known.push_back(contender.name);
+  for (const Stage& stage : convlab::registered_stages()) {
+    known.push_back(stage.id);
     // These two take seconds per round.
-    if (contender.name != "baseline" && contender.name != "openmp") names.push_back(known.back());
+    if (stage.id != "baseline" && stage.id != "openmp") names.push_back(stage.id);
   }
   std::string network = convlab::kDefaultPreset;
   int batch = 1000;

@@ -30,7 +30,7 @@
 #include "common/result/result.hpp"
 #include "common/stage/stage.hpp"
 #include "common/timing/statistics.hpp"
-#include "reference/libraries/timed_layer.hpp"
+#include "reference/libraries/benchmarks/timed_layer.hpp"
 #include "reference/oracle/comparison.hpp"
 
 namespace {

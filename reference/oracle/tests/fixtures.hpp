@@ -12,45 +12,21 @@ namespace convlab::oracle {
 /// Shapes that exercise every edge of the blocking: K from 1 to 7, non-square images, strides,
 /// sizes one off a vector or a block of maps, an output of one pixel.
 inline std::vector<ConvShape> test_shapes() {
-  return {
-      {},
-      {.batch = 1, .out_channels = 3, .in_channels = 3, .height = 24, .width = 24, .kernel = 3},
-      {.batch = 2, .out_channels = 4, .in_channels = 1, .height = 14, .width = 14, .kernel = 7},
-      {.batch = 3, .out_channels = 5, .in_channels = 2, .height = 9, .width = 21, .kernel = 5},
-      {.batch = 2, .out_channels = 7, .in_channels = 4, .height = 21, .width = 9, .kernel = 1},
-      {.batch = 1, .out_channels = 1, .in_channels = 2, .height = 6, .width = 6, .kernel = 6},
-      {.batch = 2, .out_channels = 9, .in_channels = 3, .height = 19, .width = 18, .kernel = 4},
-      {.batch = 2,
-       .out_channels = 3,
-       .in_channels = 3,
-       .height = 30,
-       .width = 31,
-       .kernel = 3,
-       .stride = 2},
-      {.batch = 3,
-       .out_channels = 3,
-       .in_channels = 3,
-       .height = 19,
-       .width = 19,
-       .kernel = 3,
-       .stride = 3},
-      {.batch = 4,
-       .out_channels = 3,
-       .in_channels = 3,
-       .height = 23,
-       .width = 39,
-       .kernel = 3,
-       .stride = 4},
-      {.batch = 1,
-       .out_channels = 2,
-       .in_channels = 1,
-       .height = 12,
-       .width = 11,
-       .kernel = 2,
-       .stride = 5},
-  };
+  // batch, out_channels, in_channels, height, width, kernel, stride
+  return {{},
+          {1, 3, 3, 24, 24, 3, 1},
+          {2, 4, 1, 14, 14, 7, 1},
+          {3, 5, 2, 9, 21, 5, 1},
+          {2, 7, 4, 21, 9, 1, 1},
+          {1, 1, 2, 6, 6, 6, 1},
+          {2, 9, 3, 19, 18, 4, 1},
+          {2, 3, 3, 30, 31, 3, 2},
+          {3, 3, 3, 19, 19, 3, 3},
+          {4, 3, 3, 23, 39, 3, 4},
+          {1, 2, 1, 12, 11, 2, 5}};
 }
 
+/// From -1 to 1.
 inline std::vector<float> random_floats(std::int64_t count, std::uint32_t seed) {
   std::mt19937 engine(seed);
   std::vector<float> values(static_cast<std::size_t>(count));
@@ -100,12 +76,18 @@ void naive_loops(const ConvShape& s, const std::vector<float>& input,
   }
 }
 
+/// The convolution as a network calls it.
+inline void naive_convolution(int /*index*/, const ConvShape& shape, const float* input,
+                              const float* weights, float* output) {
+  naive_loops<float>(shape, {input, input + shape.input_size()},
+                     {weights, weights + shape.weights_size()},
+                     [&](std::int64_t i, float sum, float) { output[i] = sum; });
+}
+
 inline std::vector<float> naive_floats(const ConvShape& shape, const std::vector<float>& input,
                                        const std::vector<float>& weights) {
   std::vector<float> output(static_cast<std::size_t>(shape.output_size()));
-  naive_loops<float>(shape, input, weights, [&](std::int64_t i, float sum, float) {
-    output[static_cast<std::size_t>(i)] = sum;
-  });
+  naive_convolution(0, shape, input.data(), weights.data(), output.data());
   return output;
 }
 

@@ -4,7 +4,7 @@
 #include "common/base/testing/catch.hpp"
 #include "common/base/testing/run_command.hpp"
 #include "common/base/testing/temporary_folder.hpp"
-#include "common/data/dataset.hpp"
+#include "common/data/tests/made_up_data.hpp"
 #include "common/result/result.hpp"
 
 using namespace convlab;

@@ -3,7 +3,6 @@
 
 #include <benchmark/benchmark.h>
 
-#include "common/data/dataset.hpp"
 #include "common/data/resize.hpp"
 #include "reference/training/model.hpp"
 
@@ -30,7 +29,9 @@ double multiply_adds(const convlab::Preset& preset) {
 
 void bm_step(benchmark::State& state, const std::string& name) {
   const convlab::Preset preset = convlab::load_preset(name);
-  const convlab::Dataset data = convlab::synthetic_dataset(kBatch, 1);
+  convlab::Dataset data{.count = kBatch, .height = 28, .width = 28, .images = {}, .labels = {}};
+  for (int i = 0; i < kBatch * 28 * 28; ++i) data.images.push_back(static_cast<std::uint8_t>(i));
+  for (int i = 0; i < kBatch; ++i) data.labels.push_back(static_cast<std::uint8_t>(i % 10));
   const std::vector<float> images = convlab::resize_images(data, kBatch, preset.image_size);
   convlab::training::Model model(preset, 1);
   for (auto _ : state) {

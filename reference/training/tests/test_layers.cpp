@@ -9,8 +9,9 @@
 
 #include "common/base/testing/catch.hpp"
 #include "common/data/random.hpp"
+#include "reference/oracle/comparison.hpp"
 #include "reference/training/layer.hpp"
-#include "reference/training/loss.hpp"
+#include "reference/training/model.hpp"
 
 using namespace convlab;
 using training::Tensor;
@@ -173,30 +174,8 @@ TEST_CASE("shifted convolution: equals the definition exactly on whole numbers")
     for (float& value : weights) value = static_cast<float>(random.between(-9, 9));
     std::vector<float> output(static_cast<std::size_t>(shape.output_size()), 0.5F);
     training::convolve(shape, input.data(), weights.data(), output.data());
-    std::vector<float> expected;
-    const auto& s = shape;
-    for (int b = 0; b < s.batch; ++b) {
-      for (int m = 0; m < s.out_channels; ++m) {
-        for (int h = 0; h < s.out_height(); ++h) {
-          for (int w = 0; w < s.out_width(); ++w) {
-            float sum = 0;
-            for (int c = 0; c < s.in_channels; ++c) {
-              for (int p = 0; p < s.kernel; ++p) {
-                for (int q = 0; q < s.kernel; ++q) {
-                  const int y = h * s.stride + p;
-                  const int x = w * s.stride + q;
-                  sum += input[static_cast<std::size_t>(
-                             ((b * s.in_channels + c) * s.height + y) * s.width + x)] *
-                         weights[static_cast<std::size_t>(
-                             ((m * s.in_channels + c) * s.kernel + p) * s.kernel + q)];
-                }
-              }
-            }
-            expected.push_back(sum);
-          }
-        }
-      }
-    }
-    CHECK(output == expected);
+    const auto report = oracle::compare(shape, input.data(), weights.data(), output.data(),
+                                        oracle::Tolerance::exact());
+    CHECK(report.passed(shape));
   }
 }

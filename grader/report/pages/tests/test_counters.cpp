@@ -1,5 +1,6 @@
 #include "common/base/error.hpp"
 #include "common/base/testing/catch.hpp"
+#include "common/base/testing/message_of.hpp"
 #include "common/base/testing/temporary_folder.hpp"
 #include "common/base/whole_file.hpp"
 #include "grader/report/pages/counters.hpp"
@@ -38,12 +39,7 @@ TEST_CASE("counters: means over the kernels by how long each ran") {
 
 TEST_CASE("counters: what is no profile is told with what to type") {
   const auto complaint = [](const std::string& text) {
-    try {
-      parse_counters(text, "x.csv");
-    } catch (const UsageError& error) {
-      return std::string(error.what());
-    }
-    return std::string("none");
+    return convlab::testing::message_of([&] { parse_counters(text, "x.csv"); });
   };
   CHECK(complaint("").find("x.csv holds no table of Nsight Compute; write it with: ncu") == 0);
   CHECK(complaint("\"ID\",\"Metric Name\"\n").find("no column 'Metric Unit'") != std::string::npos);

@@ -1,4 +1,3 @@
-#include <cmath>
 #include <cstdint>
 #include <functional>
 #include <limits>
@@ -11,6 +10,7 @@
 #include "common/base/conv_shape.hpp"
 #include "common/base/testing/catch.hpp"
 #include "common/stage/stage.hpp"
+#include "reference/oracle/comparison.hpp"
 #include "reference/solutions/m1_cpu_baseline/fewer_products.hpp"
 
 using convlab::Convolution;
@@ -18,44 +18,6 @@ using convlab::ConvShape;
 using convlab::Stage;
 
 namespace {
-
-// Plain double-precision loops, and with them Σ|a·b|, from which the error bound follows.
-struct Truth {
-  std::vector<double> value;
-  std::vector<double> magnitude;
-};
-
-Truth truth(const ConvShape& shape, const std::vector<float>& input,
-            const std::vector<float>& weights) {
-  Truth result;
-  const int channels = shape.in_channels;
-  const int kernel = shape.kernel;
-  for (int b = 0; b < shape.batch; ++b) {
-    for (int m = 0; m < shape.out_channels; ++m) {
-      for (int h = 0; h < shape.out_height(); ++h) {
-        for (int w = 0; w < shape.out_width(); ++w) {
-          double sum = 0;
-          double magnitude = 0;
-          for (int c = 0; c < channels; ++c) {
-            for (int p = 0; p < kernel; ++p) {
-              for (int q = 0; q < kernel; ++q) {
-                const int row = (b * channels + c) * shape.height + h * shape.stride + p;
-                const double product =
-                    double{input[row * shape.width + w * shape.stride + q]} *
-                    double{weights[((m * channels + c) * kernel + p) * kernel + q]};
-                sum += product;
-                magnitude += std::abs(product);
-              }
-            }
-          }
-          result.value.push_back(sum);
-          result.magnitude.push_back(magnitude);
-        }
-      }
-    }
-  }
-  return result;
-}
 
 // From -0.5 to 0.5, or from 0 to 1.
 enum class Values { kSigned, kPositive };
@@ -79,7 +41,6 @@ std::string first_fault(const std::string& name, const RunConvolution& run, cons
                         Values kind) {
   const std::vector<float> input = random_values(shape.input_size(), 1, kind);
   const std::vector<float> weights = random_values(shape.weights_size(), 2, kind);
-  const Truth expected = truth(shape, input, weights);
 
   constexpr std::size_t kFence = 64;
   constexpr float kFenceValue = 12345.0f;
@@ -95,15 +56,14 @@ std::string first_fault(const std::string& name, const RunConvolution& run, cons
     if (fenced[i] != kFenceValue) return where + "wrote before the output";
     if (output[count + i] != kFenceValue) return where + "wrote behind the output";
   }
-  for (std::size_t i = 0; i < count; ++i) {
-    const double bound = 32 * std::ldexp(1.0, -24) * expected.magnitude[i];
-    // Written so that NaN, which marks an unwritten element, counts as wrong too.
-    if (!(std::abs(output[i] - expected.value[i]) <= bound)) {
-      return where + "element " + std::to_string(i) + " is " + std::to_string(output[i]) +
-             ", expected " + std::to_string(expected.value[i]);
-    }
-  }
-  return "";
+  const auto report =
+      convlab::oracle::compare(shape, input.data(), weights.data(), output,
+                               convlab::oracle::Tolerance::of(convlab::Precision::kFp32, shape));
+  if (report.passed(shape)) return "";
+  const convlab::oracle::Mismatch& first = *report.first;
+  return where + "image " + std::to_string(first.image) + ", map " + std::to_string(first.map) +
+         ", row " + std::to_string(first.row) + ", column " + std::to_string(first.column) +
+         " is " + std::to_string(first.got) + ", expected " + std::to_string(first.expected);
 }
 
 std::string first_fault(const Stage& stage, const ConvShape& shape, Values kind) {

@@ -1,4 +1,4 @@
-#include "reference/libraries/timed_layer.hpp"
+#include "reference/libraries/benchmarks/timed_layer.hpp"
 
 #include <random>
 #include <utility>

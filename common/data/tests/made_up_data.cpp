@@ -1,14 +1,13 @@
-// A data set made of shapes, for tests that need no file.
-//
-// Ten classes, one figure each, drawn 28×28 with a random shift of up to two pixels, a random
-// brightness and dark noise. Integer arithmetic and our own random generator give the same bytes
-// for a seed on every machine.
+#include "common/data/tests/made_up_data.hpp"
+
+#include <zlib.h>
 
 #include <algorithm>
 #include <cstdlib>
+#include <nlohmann/json.hpp>
 
-#include "common/base/error.hpp"
-#include "common/data/dataset.hpp"
+#include "common/base/json_text.hpp"
+#include "common/base/whole_file.hpp"
 #include "common/data/random.hpp"
 
 namespace convlab {
@@ -49,10 +48,6 @@ bool covers(int label, int y, int x) {
 }  // namespace
 
 Dataset synthetic_dataset(int count, std::uint32_t seed) {
-  if (count < 1) {
-    throw UsageError("A synthetic data set needs at least 1 image, not " + std::to_string(count) +
-                     ".");
-  }
   Dataset dataset{.count = count, .height = kSize, .width = kSize, .images = {}, .labels = {}};
   dataset.images.reserve(static_cast<std::size_t>(count) * kSize * kSize);
   Random random(seed);
@@ -71,6 +66,34 @@ Dataset synthetic_dataset(int count, std::uint32_t seed) {
     dataset.labels.push_back(static_cast<std::uint8_t>(label));
   }
   return dataset;
+}
+
+std::vector<std::uint8_t> format_idx(const IdxArray& array) {
+  std::vector<std::uint8_t> bytes = {0, 0, 8, static_cast<std::uint8_t>(array.dims.size())};
+  for (const int dim : array.dims) {
+    for (const int shift : {24, 16, 8, 0}) bytes.push_back(static_cast<std::uint8_t>(dim >> shift));
+  }
+  bytes.insert(bytes.end(), array.values.begin(), array.values.end());
+  return bytes;
+}
+
+void write_array(const std::filesystem::path& folder, const std::string& name,
+                 const IdxArray& array) {
+  const std::vector<std::uint8_t> bytes = format_idx(array);
+  write_atomically(folder / name, bytes);
+  const std::filesystem::path file = folder / "manifest.json";
+  Json manifest = {{"version", 1}, {"files", Json::object()}};
+  if (std::filesystem::exists(file)) manifest = parse_json(read_text(file));
+  manifest["files"][name] = {{"bytes", bytes.size()},
+                             {"crc32", crc32_z(0, bytes.data(), bytes.size())}};
+  write_atomically(file, json_text(manifest, 2));
+}
+
+void write_dataset(const std::filesystem::path& folder, Split split, const Dataset& dataset) {
+  const std::string split_name = split == Split::kTest ? "t10k" : "train";
+  write_array(folder, split_name + "-images-idx3-ubyte",
+              {{dataset.count, dataset.height, dataset.width}, dataset.images});
+  write_array(folder, split_name + "-labels-idx1-ubyte", {{dataset.count}, dataset.labels});
 }
 
 }  // namespace convlab
