@@ -341,6 +341,7 @@ CONVLAB_PRODUCT(8, 8, 4, double, double, double)
 // mma.sync of inline PTX
 CONVLAB_PRODUCT(16, 8, 16, __half, float, float)
 CONVLAB_PRODUCT(16, 8, 16, __half, __half, __half)
+CONVLAB_PRODUCT(16, 8, 16, __nv_bfloat16, float, float)
 CONVLAB_PRODUCT(16, 8, 8, __half, float, float)
 CONVLAB_PRODUCT(16, 8, 8, Tf32, float, float)
 #undef CONVLAB_SHAPE_OF_16

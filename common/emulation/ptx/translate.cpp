@@ -63,13 +63,15 @@ const Slot kImmediate{Kind::kImmediate, kWord, 1};
 const std::map<std::string_view, Instruction>& fixed_instructions() {
   static const std::map<std::string_view, Instruction> instructions = {
       {"mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32",
-       {"mma_m16n8k16_float", {write(4), read(4), read(2), read(4)}}},
+       {"mma<0>", {write(4), read(4), read(2), read(4)}}},
       {"mma.sync.aligned.m16n8k16.row.col.f16.f16.f16.f16",
-       {"mma_m16n8k16_half", {write(2), read(4), read(2), read(2)}}},
+       {"mma<1>", {write(2), read(4), read(2), read(2)}}},
       {"mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32",
-       {"mma_m16n8k8_float", {write(4), read(2), read(1), read(4)}}},
+       {"mma<2>", {write(4), read(2), read(1), read(4)}}},
       {"mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32",
-       {"mma_m16n8k8_tf32", {write(4), read(4), read(2), read(4)}}},
+       {"mma<3>", {write(4), read(4), read(2), read(4)}}},
+      {"mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32",
+       {"mma<4>", {write(4), read(4), read(2), read(4)}}},
       {"cp.async.commit_group", {"copy_commit", {}}},
       {"cp.async.wait_group", {"copy_wait", {kImmediate}}},
       {"cp.async.wait_all", {"copy_wait_all", {}}},
@@ -80,6 +82,9 @@ const std::map<std::string_view, Instruction>& fixed_instructions() {
       {"cvta.to.global.u64", {"to_global", {write(1, kLong), read(1, kLong)}}},
       {"bar.sync", {"block_barrier_zero", {kImmediate}}},
       {"barrier.sync", {"block_barrier_zero", {kImmediate}}},
+      {"membar.cta", {"fence", {}}},
+      {"membar.gl", {"fence", {}}},
+      {"membar.sys", {"fence", {}}},
       {"prefetch.global.L1", {"prefetch", {kAddress}}},
       {"prefetch.global.L2", {"prefetch", {kAddress}}},
       {"prefetch.L1", {"prefetch", {kAddress}}},
@@ -115,12 +120,15 @@ void take_hints(Words& words, std::initializer_list<std::string_view> beginnings
 }
 
 std::optional<Instruction> load_matrix(Words words) {
-  for (const std::string_view word : {"ldmatrix", "sync", "aligned", "m8n8"}) {
+  for (const std::string_view word : {"ldmatrix", "sync", "aligned"}) {
     if (!take(words, word)) return std::nullopt;
   }
+  // The PTX ISA has the shape first; nvcc takes other orders, too, and many programs have one.
+  const bool shape_first = take(words, "m8n8");
   const int count = take(words, "x1") ? 1 : take(words, "x2") ? 2 : take(words, "x4") ? 4 : 0;
   const bool transposed = take(words, "trans");
-  if (count == 0 || !(take(words, "shared") || take(words, "shared::cta")) || !take(words, "b16") ||
+  if (count == 0 || !(shape_first || take(words, "m8n8")) ||
+      !(take(words, "shared") || take(words, "shared::cta")) || !take(words, "b16") ||
       !words.empty()) {
     return std::nullopt;
   }
@@ -140,11 +148,12 @@ std::optional<Instruction> begin_copy(Words words) {
       around_l1 ? "copy_around_l1" : "copy", {kAddress, kAddress, kImmediate, kImmediate}, 1};
 }
 
-/// Loads and stores of global memory, with the hints that these have.
-std::optional<Instruction> access_global(Words words) {
+/// Loads and stores, with the hints that these have.
+std::optional<Instruction> access_memory(Words words) {
   const bool load = take(words, "ld");
   if (!load && !take(words, "st")) return std::nullopt;
-  if (!take(words, "global")) return std::nullopt;
+  const bool shared = take(words, "shared") || take(words, "shared::cta");
+  if (!shared && !take(words, "global")) return std::nullopt;
   if (load) {
     take_hints(words, {"nc", "ca", "cg", "cs", "lu", "cv", "L1::", "L2::"});
   } else {
@@ -158,8 +167,9 @@ std::optional<Instruction> access_global(Words words) {
   if (kTypes.find(words[0][0]) == std::string_view::npos || bytes == 0 || count * bytes > 16) {
     return std::nullopt;
   }
-  if (load) return Instruction{"load_global", {write(count, bytes), kAddress}};
-  return Instruction{"store_global", {kAddress, read(count, bytes)}};
+  const std::string space = shared ? "<true>" : "<false>";
+  if (load) return Instruction{"load" + space, {write(count, bytes), kAddress}};
+  return Instruction{"store" + space, {kAddress, read(count, bytes)}};
 }
 
 /// mov between registers, also from a special one.
@@ -168,6 +178,80 @@ std::optional<Instruction> move(Words words) {
   const int bytes = words[0].ends_with("32") ? kWord : words[0].ends_with("64") ? kLong : 0;
   if (bytes == 0) return std::nullopt;
   return Instruction{"move", {write(1, bytes), read(1, bytes)}};
+}
+
+/// Arithmetic in registers, as expressions of C++ of the operands a, b, c, d.
+/// Source: PTX ISA, "Integer Arithmetic", "Floating-Point Instructions", "Logic and Shift".
+std::optional<Instruction> compute(Words words) {
+  struct Operation {
+    int operands;
+    std::string_view whole;      ///< for whole numbers, of 32 bits where there is a :: in it
+    std::string_view real = {};  ///< for float
+  };
+  static const std::map<std::string_view, Operation> operations = {
+      {"add", {2, "a + b", "a + b"}},
+      {"sub", {2, "a - b", "a - b"}},
+      {"mul", {2, {}, "a * b"}},
+      {"mul.lo", {2, "a * b"}},
+      {"mul.hi", {2, "::convlab::emulation::ptx::high_product(a, b)"}},
+      {"mad.lo", {3, "a * b + c"}},
+      {"fma", {3, {}, "::fmaf(a, b, c)"}},
+      {"div", {2, "a / b", "a / b"}},
+      {"rem", {2, "a % b"}},
+      {"neg", {1, "0 - a", "-a"}},
+      {"abs", {1, "a < 0 ? 0 - a : a", "::fabsf(a)"}},
+      {"min", {2, "b < a ? b : a", "::fminf(a, b)"}},
+      {"max", {2, "a < b ? b : a", "::fmaxf(a, b)"}},
+      {"and", {2, "a & b"}},
+      {"or", {2, "a | b"}},
+      {"xor", {2, "a ^ b"}},
+      {"not", {1, "~a"}},
+      {"shl", {2, "::convlab::emulation::ptx::shifted_left(a, b)"}},
+      {"shr", {2, "::convlab::emulation::ptx::shifted_right(a, b)"}},
+      {"popc", {1, "::__popc(a)"}},
+      {"clz", {1, "::__clz(a)"}},
+      {"brev", {1, "::__brev(a)"}},
+      {"prmt", {3, "::__byte_perm(a, b, c)"}},
+      {"bfe", {3, "::convlab::emulation::ptx::bit_field(a, b, c)"}},
+      {"bfi", {4, "::convlab::emulation::ptx::with_bit_field(a, b, c, d)"}},
+      {"lop3", {4, "::convlab::emulation::ptx::logic(a, b, c, d)"}},
+      {"rcp", {1, {}, "1 / a"}},
+      {"sqrt", {1, {}, "::sqrtf(a)"}},
+      {"rsqrt", {1, {}, "::rsqrtf(a)"}},
+      {"ex2", {1, {}, "::exp2f(a)"}},
+      {"lg2", {1, {}, "::log2f(a)"}},
+      {"sin", {1, {}, "::sinf(a)"}},
+      {"cos", {1, {}, "::cosf(a)"}},
+      {"tanh", {1, {}, "::tanhf(a)"}},
+  };
+  static const std::map<std::string_view, std::pair<const char*, int>> types = {
+      {"u32", {"unsigned", 4}},
+      {"b32", {"unsigned", 4}},
+      {"s32", {"int", 4}},
+      {"f32", {"float", 4}},
+      {"u64", {"unsigned long long", 8}},
+      {"b64", {"unsigned long long", 8}}};
+  std::string name(words[0]);
+  words.erase(words.begin());
+  if (!words.empty() && (words[0] == "lo" || words[0] == "hi"))
+    name.append(".").append(words[0]), words.erase(words.begin());
+  take_hints(words, {"rn", "approx", "full", "ftz"});
+  const auto operation = operations.find(name);
+  if (operation == operations.end() || words.size() != 1) return std::nullopt;
+  const auto type = types.find(words[0]);
+  if (type == types.end()) return std::nullopt;
+  const auto& [count, whole, real] = operation->second;
+  const auto [text, bytes] = type->second;
+  const std::string_view expression = words[0] == "f32" ? real : whole;
+  if (expression.empty() || (bytes == kLong && expression.starts_with("::"))) return std::nullopt;
+  std::string parameters;
+  for (char letter = 'a'; letter < 'a' + count; ++letter)
+    parameters += joined({letter == 'a' ? "" : ", ", text, " ", std::string_view(&letter, 1)});
+  Instruction result{
+      joined({"compute([](", parameters, ") -> ", text, " { return ", expression, "; })"}),
+      {write(1, bytes)}};
+  result.slots.resize(1 + static_cast<std::size_t>(count), read(1, bytes));
+  return result;
 }
 
 /// What a special register, such as "laneid" of %laneid, holds, as an expression of C++.
@@ -211,7 +295,7 @@ std::optional<Instruction> find_instruction(std::string_view name) {
     return known->second;
   }
   const Words words = words_of(name);
-  for (const auto find : {load_matrix, begin_copy, access_global, move}) {
+  for (const auto find : {load_matrix, begin_copy, access_memory, move, compute}) {
     if (auto instruction = find(words)) return instruction;
   }
   return std::nullopt;
@@ -263,6 +347,8 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
 }
 
 bool is_number(std::string_view text) {
+  if (text.starts_with("0x"))
+    return text.size() > 2 && text.find_first_not_of("0123456789abcdefABCDEF", 2) == text.npos;
   return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
 }
 

@@ -51,11 +51,6 @@ class AssemblyRewriter {
     const std::size_t close = source_.partner(open);
     ptx::AsmStatement statement;
     if (!take_apart(open + 1, close, statement)) return refuse("this statement");
-    // What spans lines of a macro would lose their backslashes.
-    const bool in_macro = source_[keyword_].directive != 0;
-    if (in_macro && source_[keyword_].line != source_[close].line) {
-      return refuse("a statement over several lines of a macro");
-    }
     ptx::Translation translation = ptx::translate(statement);
     if (!translation.refusal.empty()) return refuse(translation.refusal);
     editor_.insert(source_[keyword_].offset, std::move(translation.code));
@@ -66,6 +61,7 @@ class AssemblyRewriter {
  private:
   /// "…" "…" : outputs : inputs : clobbers
   bool take_apart(std::size_t i, std::size_t end, ptx::AsmStatement& statement) const {
+    const std::size_t begin = i;
     for (; i < end && !source_.is(i, ":") && !source_.is(i, "::"); ++i) {
       const auto value = string_value(source_[i]);
       if (!value) return false;
@@ -86,7 +82,7 @@ class AssemblyRewriter {
         i = close + 1;
       }
     }
-    return !statement.code.empty();
+    return i > begin;
   }
 
   void refuse(const std::string& what) const {

@@ -177,7 +177,13 @@ void RaceDetector::touch_cell(Cell& cell, std::uintptr_t address, std::size_t by
            (touch.unit != now.unit || ((touch.flags | now.flags) & kByWarp) != 0) &&
            (touch.unit - block_->base >= block_->threads || touch.stamp > block_->barrier);
   };
+  // A thread that changed a word atomically after other blocks did may then clear it: the last
+  // block of a grid does so with its ticket.
+  const bool saw_earlier = cell.write.unit == now.unit && (now.flags & kWrites) != 0 &&
+                           (cell.write.flags & cell.earlier.flags & kAtomic) != 0 &&
+                           cell.earlier.unit - block_->base >= block_->threads;
   for (const Touch* const write : {&cell.write, &cell.earlier}) {
+    if (write == &cell.earlier && saw_earlier) continue;
     if (is_other(*write)) compare(*write, now, address, cell, bytes);
   }
   if ((now.flags & kWrites) == 0) {

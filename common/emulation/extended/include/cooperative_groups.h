@@ -386,6 +386,12 @@ auto group_size(const Group& group) {
   return group.size();
 }
 
+/// One thread of the group calls the function.
+template <typename Group, typename Function, typename... Arguments>
+void invoke_one(const Group& group, Function&& function, Arguments&&... arguments) {
+  if (group.thread_rank() == 0) function(std::forward<Arguments>(arguments)...);
+}
+
 }  // namespace cooperative_groups
 
 // NOLINTEND(readability-identifier-naming)
