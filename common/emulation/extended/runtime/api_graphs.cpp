@@ -284,10 +284,7 @@ cudaError_t cudaGraphClone(cudaGraph_t* copy, cudaGraph_t graph) {
   return cudaSuccess;
 }
 
-cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
-  note_call(__func__);
-  return removed(graph);
-}
+CONVLAB_API(cudaGraphDestroy, (cudaGraph_t graph), removed(graph))
 
 // ---- running ------------------------------------------------------------------------------------
 
@@ -299,11 +296,9 @@ cudaError_t cudaGraphInstantiate(cudaGraphExec_t* executable, cudaGraph_t graph,
   return cudaSuccess;
 }
 
-cudaError_t cudaGraphInstantiateWithFlags(cudaGraphExec_t* executable, cudaGraph_t graph,
-                                          unsigned long long flags) {
-  note_call(__func__);
-  return cudaGraphInstantiate(executable, graph, flags);
-}
+CONVLAB_API(cudaGraphInstantiateWithFlags,
+            (cudaGraphExec_t * executable, cudaGraph_t graph, unsigned long long flags),
+            cudaGraphInstantiate(executable, graph, flags))
 
 cudaError_t cudaGraphInstantiate(cudaGraphExec_t* executable, cudaGraph_t graph,
                                  cudaGraphNode_t* error_node, char* log, std::size_t log_bytes) {
@@ -367,10 +362,7 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t executable, cudaStream_t handle) {
   });
 }
 
-cudaError_t cudaGraphExecDestroy(cudaGraphExec_t executable) {
-  note_call(__func__);
-  return removed(executable);
-}
+CONVLAB_API(cudaGraphExecDestroy, (cudaGraphExec_t executable), removed(executable))
 
 // ---- capture ------------------------------------------------------------------------------------
 
