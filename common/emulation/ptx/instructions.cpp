@@ -19,6 +19,9 @@ using Words = std::vector<std::string_view>;
 
 constexpr int kWord = 4;
 constexpr int kLong = 8;
+constexpr const char* kSameWord = "compute([](unsigned a) { return a; })";
+constexpr const char* kSameLong = "compute([](unsigned long long a) { return a; })";
+constexpr const char* kLowWord = "compute([](unsigned long long a) { return unsigned(a); })";
 
 Slot write(int count, int bytes = kWord) {
   return {Kind::kWrite, bytes, count};
@@ -47,9 +50,9 @@ const std::map<std::string_view, Instruction>& fixed_instructions() {
       {"cp.async.wait_all", {"copy_wait_all", {}}},
       {"cvt.rn.f16x2.f32", {"convert_to_half2", {write(1), read(1), read(1)}}},
       {"cvt.rna.tf32.f32", {"convert_to_tf32", {write(1), read(1)}}},
-      {"cvt.u32.u64", {"shorten", {write(1), read(1, kLong)}}},
+      {"cvt.u32.u64", {kLowWord, {write(1), read(1, kLong)}}},
       {"cvta.to.shared.u64", {"to_shared", {write(1, kLong), read(1, kLong)}}},
-      {"cvta.to.global.u64", {"to_global", {write(1, kLong), read(1, kLong)}}},
+      {"cvta.to.global.u64", {kSameLong, {write(1, kLong), read(1, kLong)}}},
       {"bar.sync", {"block_barrier_zero", {kImmediate}}},
       {"barrier.sync", {"block_barrier_zero", {kImmediate}}},
       {"membar.cta", {"fence", {}}},
@@ -84,24 +87,21 @@ bool take(Words& words, std::string_view word) {
 void take_hints(Words& words, std::initializer_list<std::string_view> beginnings) {
   while (!words.empty() && std::ranges::any_of(beginnings, [&](std::string_view beginning) {
     return words.front().substr(0, beginning.size()) == beginning;
-  })) {
+  }))
     words.erase(words.begin());
-  }
 }
 
 std::optional<Instruction> load_matrix(Words words) {
-  for (const std::string_view word : {"ldmatrix", "sync", "aligned"}) {
+  for (const std::string_view word : {"ldmatrix", "sync", "aligned"})
     if (!take(words, word)) return std::nullopt;
-  }
   // The PTX ISA has the shape first; nvcc takes other orders, too, and many programs have one.
   const bool shape_first = take(words, "m8n8");
   const int count = take(words, "x1") ? 1 : take(words, "x2") ? 2 : take(words, "x4") ? 4 : 0;
   const bool transposed = take(words, "trans");
   if (count == 0 || !(shape_first || take(words, "m8n8")) ||
       !(take(words, "shared") || take(words, "shared::cta")) || !take(words, "b16") ||
-      !words.empty()) {
+      !words.empty())
     return std::nullopt;
-  }
   return Instruction{transposed ? "load_matrices<true>" : "load_matrices<false>",
                      {write(count), kAddress}};
 }
@@ -124,19 +124,17 @@ std::optional<Instruction> access_memory(Words words) {
   if (!load && !take(words, "st")) return std::nullopt;
   const bool shared = take(words, "shared") || take(words, "shared::cta");
   if (!shared && !take(words, "global")) return std::nullopt;
-  if (load) {
+  if (load)
     take_hints(words, {"nc", "ca", "cg", "cs", "lu", "cv", "L1::", "L2::"});
-  } else {
+  else
     take_hints(words, {"wb", "cg", "cs", "wt", "L1::", "L2::"});
-  }
   const int count = take(words, "v2") ? 2 : take(words, "v4") ? 4 : 1;
   if (words.size() != 1 || words[0].size() != 3) return std::nullopt;
   static constexpr std::string_view kTypes = "bfus";
   const std::string_view bits = words[0].substr(1);
   const int bytes = bits == "32" ? kWord : bits == "64" ? kLong : 0;
-  if (kTypes.find(words[0][0]) == std::string_view::npos || bytes == 0 || count * bytes > 16) {
+  if (kTypes.find(words[0][0]) == std::string_view::npos || bytes == 0 || count * bytes > 16)
     return std::nullopt;
-  }
   const std::string space = shared ? "<true>" : "<false>";
   if (load) return Instruction{"load" + space, {write(count, bytes), kAddress}};
   return Instruction{"store" + space, {kAddress, read(count, bytes)}};
@@ -147,7 +145,7 @@ std::optional<Instruction> move(Words words) {
   if (!take(words, "mov") || words.size() != 1) return std::nullopt;
   const int bytes = words[0].ends_with("32") ? kWord : words[0].ends_with("64") ? kLong : 0;
   if (bytes == 0) return std::nullopt;
-  return Instruction{"move", {write(1, bytes), read(1, bytes)}};
+  return Instruction{bytes == kWord ? kSameWord : kSameLong, {write(1, bytes), read(1, bytes)}};
 }
 
 /// Arithmetic in registers, as expressions of C++ of the operands a, b, c, d.
@@ -163,7 +161,7 @@ std::optional<Instruction> compute(Words words) {
       {"sub", {2, "a - b", "a - b"}},
       {"mul", {2, {}, "a * b"}},
       {"mul.lo", {2, "a * b"}},
-      {"mul.hi", {2, "::convlab::emulation::ptx::high_product(a, b)"}},
+      {"mul.hi", {2, "::convlab::emulation::Int128{a} * b >> 32"}},
       {"mad.lo", {3, "a * b + c"}},
       {"fma", {3, {}, "::fmaf(a, b, c)"}},
       {"div", {2, "a / b", "a / b"}},
@@ -260,13 +258,11 @@ std::optional<std::string_view> find_special_register(std::string_view name) {
 }
 
 std::optional<Instruction> find_instruction(std::string_view name) {
-  if (const auto known = fixed_instructions().find(name); known != fixed_instructions().end()) {
+  if (const auto known = fixed_instructions().find(name); known != fixed_instructions().end())
     return known->second;
-  }
   const Words words = words_of(name);
-  for (const auto find : {load_matrix, begin_copy, access_memory, move, compute}) {
+  for (const auto find : {load_matrix, begin_copy, access_memory, move, compute})
     if (auto instruction = find(words)) return instruction;
-  }
   return std::nullopt;
 }
 

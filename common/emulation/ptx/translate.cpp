@@ -88,12 +88,10 @@ class Translator {
     std::string text = without_comments(statement_.code);
     // Braces around the whole only keep its registers to itself.
     std::string_view rest = trimmed(text);
-    if (!rest.empty() && rest.front() == '{' && rest.back() == '}') {
+    if (!rest.empty() && rest.front() == '{' && rest.back() == '}')
       rest = rest.substr(1, rest.size() - 2);
-    }
-    for (const std::string_view part : split(rest, ';')) {
+    for (const std::string_view part : split(rest, ';'))
       if (!part.empty()) code += joined({" ", instruction(part), ";"});
-    }
     return code + " } while (false)";
   }
 
@@ -105,12 +103,10 @@ class Translator {
   static void check_constraint(const Operand& operand) {
     std::string_view letter = operand.constraint;
     while (!letter.empty() &&
-           (letter.front() == '=' || letter.front() == '+' || letter.front() == '&')) {
+           (letter.front() == '=' || letter.front() == '+' || letter.front() == '&'))
       letter.remove_prefix(1);
-    }
-    if (letter != "r" && letter != "f" && letter != "l" && letter != "d" && letter != "n") {
+    if (letter != "r" && letter != "f" && letter != "l" && letter != "d" && letter != "n")
       throw Refusal{joined({"an operand with the constraint \"", operand.constraint, "\""})};
-    }
   }
 
   std::string instruction(std::string_view text) {
@@ -127,13 +123,11 @@ class Translator {
     if (!rest.empty()) given = split(rest, ',');
     const std::size_t most = known->slots.size();
     if (given.size() > most ||
-        given.size() + static_cast<std::size_t>(known->optional_slots) < most) {
+        given.size() + static_cast<std::size_t>(known->optional_slots) < most)
       throw Refusal{joined({"'", name, "' with ", std::to_string(given.size()), " operands"})};
-    }
     std::string arguments;
-    for (std::size_t i = 0; i < given.size(); ++i) {
+    for (std::size_t i = 0; i < given.size(); ++i)
       arguments += joined({i > 0 ? ", " : "", argument(given[i], known->slots[i])});
-    }
     return joined({kFunctions, known->function, "(", arguments, ")"});
   }
 
@@ -142,9 +136,8 @@ class Translator {
     const std::size_t space = std::min(rest.find_first_of(" \t"), rest.size());
     const std::string_view type = rest.substr(0, space);
     const bool is_long = type == ".u64" || type == ".b64" || type == ".s64";
-    if (!is_long && type != ".u32" && type != ".b32" && type != ".s32") {
+    if (!is_long && type != ".u32" && type != ".b32" && type != ".s32")
       throw Refusal{joined({"'.reg ", rest, "'"})};
-    }
     std::string code = is_long ? "unsigned long long" : "unsigned";
     std::string separator = " ";
     for (const std::string_view name : split(rest.substr(space), ',')) {
@@ -196,16 +189,14 @@ class Translator {
   void check_written(std::string_view text) const {
     const auto operand = operand_of(text);
     if (operand &&
-        statement_.operands[*operand].constraint.find_first_of("=+") == std::string::npos) {
+        statement_.operands[*operand].constraint.find_first_of("=+") == std::string::npos)
       throw Refusal{joined({"a result in ", text, ", which is an input"})};
-    }
   }
 
   /// [%1], [%1 + 16], [register]
   std::string address(std::string_view text) {
-    if (text.size() < 2 || text.front() != '[' || text.back() != ']') {
+    if (text.size() < 2 || text.front() != '[' || text.back() != ']')
       throw Refusal{joined({"the address '", text, "'"})};
-    }
     text = text.substr(1, text.size() - 2);
     const std::size_t plus = text.find('+');
     const std::string_view offset =
@@ -216,13 +207,11 @@ class Translator {
   }
 
   [[nodiscard]] std::optional<std::size_t> operand_of(std::string_view text) const {
-    if (text.size() < 2 || text[0] != '%' || !is_number(text.substr(1)) || text.size() > 4) {
+    if (text.size() < 2 || text[0] != '%' || !is_number(text.substr(1)) || text.size() > 4)
       return std::nullopt;
-    }
     const std::size_t operand = std::stoul(std::string(text.substr(1)));
-    if (operand >= statement_.operands.size()) {
+    if (operand >= statement_.operands.size())
       throw Refusal{joined({text, ", for which there is no operand"})};
-    }
     return operand;
   }
 

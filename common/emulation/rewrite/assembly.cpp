@@ -12,9 +12,8 @@ namespace {
 
 /// What a string literal without prefix says; nothing for another token.
 std::optional<std::string> string_value(const Token& token) {
-  if (token.kind != Token::Kind::kString || token.text.size() < 2 || token.text.front() != '"') {
+  if (token.kind != Token::Kind::kString || token.text.size() < 2 || token.text.front() != '"')
     return std::nullopt;
-  }
   std::string value;
   const std::string_view inside = token.text.substr(1, token.text.size() - 2);
   for (std::size_t i = 0; i < inside.size(); ++i) {
@@ -22,19 +21,9 @@ std::optional<std::string> string_value(const Token& token) {
       value += inside[i];
       continue;
     }
-    ++i;
-    switch (inside[i]) {
-      case 'n':
-        value += '\n';
-        break;
-      case 't':
-        value += '\t';
-        break;
-      case '\n':
-        break;  // the literal goes on in the next line
-      default:
-        value += inside[i];
-    }
+    const char escaped = inside[++i];
+    // The end of a line joins it with the next one.
+    if (escaped != '\n') value += escaped == 'n' ? '\n' : escaped == 't' ? '\t' : escaped;
   }
   return value;
 }

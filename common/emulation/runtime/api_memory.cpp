@@ -211,17 +211,14 @@ cudaError_t cudaMemPrefetchAsync(const void* pointer, std::size_t bytes, int /*d
 CONVLAB_API(cudaMemAdvise,
             (const void* pointer, std::size_t bytes, cudaMemoryAdvise /*advice*/, int device),
             cudaMemPrefetchAsync(pointer, bytes, device, nullptr))
-
-cudaError_t cudaMemPrefetchAsync(const void* pointer, std::size_t bytes, cudaMemLocation location,
-                                 unsigned int /*flags*/, cudaStream_t stream) {
-  return cudaMemPrefetchAsync(pointer, bytes, location.id, stream);
-}
-
-cudaError_t cudaMemAdvise(const void* pointer, std::size_t bytes, cudaMemoryAdvise advice,
-                          cudaMemLocation location) {
-  return cudaMemAdvise(pointer, bytes, advice, location.id);
-}
-
+CONVLAB_API(cudaMemPrefetchAsync,
+            (const void* pointer, std::size_t bytes, cudaMemLocation location,
+             unsigned int /*flags*/, cudaStream_t stream),
+            cudaMemPrefetchAsync(pointer, bytes, location.id, stream))
+CONVLAB_API(cudaMemAdvise,
+            (const void* pointer, std::size_t bytes, cudaMemoryAdvise advice,
+             cudaMemLocation location),
+            cudaMemAdvise(pointer, bytes, advice, location.id))
 CONVLAB_API(cudaStreamAttachMemAsync,
             (cudaStream_t stream, void* pointer, std::size_t bytes, unsigned int /*flags*/),
             cudaMemPrefetchAsync(pointer, bytes, 0, stream))
@@ -248,10 +245,8 @@ cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t* pool, int device) {
   return cudaSuccess;
 }
 
-cudaError_t cudaDeviceGetMemPool(cudaMemPool_t* pool, int device) {
-  return cudaDeviceGetDefaultMemPool(pool, device);
-}
-
+CONVLAB_API(cudaDeviceGetMemPool, (cudaMemPool_t * pool, int device),
+            cudaDeviceGetDefaultMemPool(pool, device))
 CONVLAB_API(cudaMemPoolSetAttribute,
             (cudaMemPool_t pool, cudaMemPoolAttr /*attribute*/, void* value),
             record_error(pool == nullptr || value == nullptr ? cudaErrorInvalidValue : cudaSuccess))

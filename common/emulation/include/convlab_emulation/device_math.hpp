@@ -163,9 +163,8 @@ CONVLAB_FUNCTION(double, normcdfinv, (double x), -1.41421356237309504880 * erfci
 inline double sinpi(double x) {
   const double turn = std::remainder(x, 2.0);  // -1 to 1, exact
   if (turn == std::trunc(turn)) return std::copysign(0.0, x);
-  if (std::fabs(turn) > 0.5) {
+  if (std::fabs(turn) > 0.5)
     return std::sin((std::copysign(1.0, turn) - turn) * 3.14159265358979323846);
-  }
   return std::sin(turn * 3.14159265358979323846);
 }
 /// cos(π x), exact where x is a multiple of one half.

@@ -242,9 +242,8 @@ template <class Format>
 template <class Integer>
 [[nodiscard]] inline Integer convert_to_integer(double value, Rounding rounding) noexcept {
   using Limits = std::numeric_limits<Integer>;
-  if (std::isnan(value)) {
+  if (std::isnan(value))
     return sizeof(Integer) == 8 ? static_cast<Integer>(std::uint64_t{1} << 63) : Integer{0};
-  }
   double whole = 0.0;
   switch (rounding) {
     case Rounding::kNearestEven:

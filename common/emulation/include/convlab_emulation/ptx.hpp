@@ -113,15 +113,6 @@ void convert_to_half2(const Results<1>& result, const Words<1>& high, const Word
 /// The nearest TF32 number, ties away from zero.
 void convert_to_tf32(const Results<1>& result, const Words<1>& value);
 
-inline void shorten(const Results<1>& result, const std::array<std::uint64_t, 1>& value) {
-  result[0] = static_cast<std::uint32_t>(value[0]);
-}
-
-template <std::size_t kBytes>
-void move(const std::array<Register<kBytes>, 1>& result, const std::array<Bits<kBytes>, 1>& value) {
-  result[0] = value[0];
-}
-
 // Special registers. Blocks go to the multiprocessors in turns.
 std::uint32_t multiprocessor();
 std::uint32_t multiprocessors();
@@ -134,10 +125,6 @@ void to_shared(const std::array<Register<kBytes>, 1>& result,
                const std::array<std::uint64_t, 1>& pointer) {
   result[0] = static_cast<Bits<kBytes>>(
       shared_offset(reinterpret_cast<const void*>(static_cast<std::uintptr_t>(pointer[0]))));
-}
-inline void to_global(const std::array<Register<8>, 1>& result,
-                      const std::array<std::uint64_t, 1>& pointer) {
-  result[0] = pointer[0];
 }
 
 /// Fails the kernel where `bytes` do not fit the address, as a GPU does.
@@ -179,12 +166,6 @@ auto compute(Function function) {
   return compute_as(function, +function);
 }
 
-inline std::uint32_t high_product(std::uint32_t a, std::uint32_t b) {
-  return static_cast<std::uint32_t>(std::uint64_t{a} * b >> 32U);
-}
-inline int high_product(int a, int b) {
-  return static_cast<int>(static_cast<long long>(a) * b >> 32);
-}
 inline std::uint32_t shifted_left(std::uint32_t a, std::uint32_t by) {
   return by > 31 ? 0 : a << by;
 }

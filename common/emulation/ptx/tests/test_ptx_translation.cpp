@@ -57,7 +57,8 @@ TEST_CASE("ptx: registers in braces, addresses with offsets, numbers") {
   CHECK(calls({"{ .reg .u64 a; cvta.to.shared.u64 a, %1; cvt.u32.u64 %0, a; }",
                {{"=r", "d"}, {"l", "p"}}}) ==
         "unsigned long long convlab_register_a = 0; to_shared(list(write<8>(convlab_register_a)), "
-        "list(read<8>(convlab_1))); shorten(list(write<4>(convlab_0)), "
+        "list(read<8>(convlab_1))); compute([](unsigned long long a) { return unsigned(a); "
+        "})(list(write<4>(convlab_0)), "
         "list(read<8>(convlab_register_a)));");
 }
 
