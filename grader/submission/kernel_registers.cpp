@@ -23,10 +23,9 @@ namespace fs = std::filesystem;
 
 fs::path nvcc() {
   const char* chosen = std::getenv("CUDACXX");
-  for (const fs::path& place : {fs::path(chosen == nullptr ? "" : chosen),
-                                fs::path("/usr/local/cuda/bin/nvcc"), fs::path("/usr/bin/nvcc")}) {
-    std::error_code missing;
-    if (fs::exists(place, missing)) return place;
+  if (chosen != nullptr) return fs::exists(chosen) ? fs::path(chosen) : fs::path();
+  for (const char* place : {"/usr/local/cuda/bin/nvcc", "/usr/bin/nvcc"}) {
+    if (fs::exists(place)) return place;
   }
   return {};
 }

@@ -111,9 +111,8 @@ void scatter(const typename Kind::Element* tile, const ElementsOf& elements_of) 
     typename Kind::Element* elements = elements_of(lane);
     const std::uint16_t* indices = Table::of_lane(lane);
     for (int i = 0; i < Table::kDistinct; ++i) elements[i] = tile[indices[i]];
-    for (int i = Table::kDistinct; i < kElementsPerLane; ++i) {
+    for (int i = Table::kDistinct; i < kElementsPerLane; ++i)
       elements[i] = elements[i - Table::kDistinct];
-    }
   }
 }
 
@@ -156,9 +155,8 @@ using Wide = std::conditional_t<std::is_same_v<T, double>, double,
 template <class T>
 void widen(const FragmentElement<T>* from, Wide<T>* to, int count) {
   if constexpr (std::is_same_v<T, Tf32>) {
-    for (int i = 0; i < count; ++i) {
+    for (int i = 0; i < count; ++i)
       to[i] = std::bit_cast<float>(std::bit_cast<std::uint32_t>(from[i]) & 0xffff'e000U);
-    }
   } else if constexpr (std::is_same_v<T, __half>) {
     // By bits: a loop over the class is not turned into vector instructions.
     std::uint16_t bits[kWarpSize * 16];
@@ -204,9 +202,8 @@ template <int kM, int kN, int kK, class T>
 void accumulate(const T* a, const T* b, T* c) {
   // At most 16 columns at once: more accumulators than that do not fit into the registers.
   constexpr int kParts = kN / VectorOf<T>::kWidth;
-  for (int m = 0; m < kM; m += 2) {
+  for (int m = 0; m < kM; m += 2)
     accumulate_rows<kN, kK>(a + m * kK, b, c + m * kN, std::make_integer_sequence<int, kParts>{});
-  }
 }
 
 /// Sums of bytes: exact in 64 bits, then clamped or wrapped as asked.
@@ -344,6 +341,7 @@ CONVLAB_PRODUCT(8, 8, 4, double, double, double)
 // mma.sync of inline PTX
 CONVLAB_PRODUCT(16, 8, 16, __half, float, float)
 CONVLAB_PRODUCT(16, 8, 16, __half, __half, __half)
+CONVLAB_PRODUCT(16, 8, 16, __nv_bfloat16, float, float)
 CONVLAB_PRODUCT(16, 8, 8, __half, float, float)
 CONVLAB_PRODUCT(16, 8, 8, Tf32, float, float)
 #undef CONVLAB_SHAPE_OF_16

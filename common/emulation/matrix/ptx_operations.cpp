@@ -1,5 +1,6 @@
 // Inline PTX: the instructions of a whole warp, asynchronous copies and conversions.
 
+#include <cuda_bf16.h>
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
 
@@ -21,40 +22,30 @@ struct Elements {
   Element x[kCount];
 
   Elements() = default;
-  explicit Elements(const Words<kWords>& words) {
-    std::memcpy(static_cast<void*>(x), words.data(), sizeof x);
+  explicit Elements(const std::uint32_t* words) {
+    std::memcpy(static_cast<void*>(x), words, sizeof x);
   }
 };
 
 /// A is 16 × kK, B kK × 8, C and D 16 × 8.
-template <int kK, class T, class Sum, std::size_t kWordsA, std::size_t kWordsB, std::size_t kWordsC>
-void multiply(const Results<kWordsC>& d, const Words<kWordsA>& a, const Words<kWordsB>& b,
-              const Words<kWordsC>& c, const char* name, CallSite site) {
+template <int kK, class T, class Sum>
+void multiply(const Register<4>* d, const std::uint32_t* a, const std::uint32_t* b,
+              const std::uint32_t* c, CallSite site) {
   using Element = FragmentElement<T>;
+  constexpr std::size_t kWordsA = 16 * kK * sizeof(Element) / 128;
+  constexpr std::size_t kWordsB = kWordsA / 2;
+  constexpr std::size_t kWordsC = sizeof(Sum);
   const Elements<Element, kWordsA> given_a(a);
   const Elements<Element, kWordsB> given_b(b);
   const Elements<Sum, kWordsC> given_c(c);
   Elements<Sum, kWordsC> result;
   const FragmentProduct product{site, given_a.x, given_b.x, given_c.x, result.x, false};
-  warp_collective({&multiply_fragments<16, 8, kK, T, Sum, Sum>, name}, kFullMask, &product, nullptr,
-                  site);
+  warp_collective({&multiply_fragments<16, 8, kK, T, Sum, Sum>,
+                   kK == 16 ? "mma.sync.m16n8k16" : "mma.sync.m16n8k8"},
+                  kFullMask, &product, nullptr, site);
   std::uint32_t words[kWordsC];
   std::memcpy(words, result.x, sizeof words);
   for (std::size_t i = 0; i < kWordsC; ++i) d[i] = words[i];
-}
-
-/// Where `bytes` at an address of shared memory lie.
-unsigned char* in_shared(const char* name, std::uint64_t address, std::size_t bytes,
-                         CallSite site) {
-  const std::uint64_t size = current_shared_end - current_shared_begin;
-  if (address > size || bytes > size - address) {
-    fail_kernel(KernelFault::kInvalidAddressSpace, site,
-                "%s: 0x%llx is no address in the block's %llu bytes of shared memory; instructions "
-                "with .shared take what __cvta_generic_to_shared(pointer) returns",
-                name, static_cast<unsigned long long>(address),
-                static_cast<unsigned long long>(size));
-  }
-  return reinterpret_cast<unsigned char*>(current_shared_begin + address);
 }
 
 constexpr int kMatrixSize = 8;
@@ -90,24 +81,25 @@ void load_matrices_of(WarpExchange& exchange) {
 
 }  // namespace
 
-void mma_m16n8k16_float(const Results<4>& d, const Words<4>& a, const Words<2>& b,
-                        const Words<4>& c, CallSite site) {
-  multiply<16, __half, float>(d, a, b, c, "mma.sync.m16n8k16", site);
+unsigned char* in_shared(const char* name, std::uint64_t address, std::size_t bytes,
+                         CallSite site) {
+  const std::uint64_t size = current_shared_end - current_shared_begin;
+  if (address > size || bytes > size - address) {
+    fail_kernel(KernelFault::kInvalidAddressSpace, site,
+                "%s: 0x%llx is no address in the block's %llu bytes of shared memory; instructions "
+                "with .shared take what __cvta_generic_to_shared(pointer) returns",
+                name, static_cast<unsigned long long>(address),
+                static_cast<unsigned long long>(size));
+  }
+  return reinterpret_cast<unsigned char*>(current_shared_begin + address);
 }
 
-void mma_m16n8k16_half(const Results<2>& d, const Words<4>& a, const Words<2>& b, const Words<2>& c,
-                       CallSite site) {
-  multiply<16, __half, __half>(d, a, b, c, "mma.sync.m16n8k16", site);
-}
-
-void mma_m16n8k8_float(const Results<4>& d, const Words<2>& a, const Words<1>& b, const Words<4>& c,
-                       CallSite site) {
-  multiply<8, __half, float>(d, a, b, c, "mma.sync.m16n8k8", site);
-}
-
-void mma_m16n8k8_tf32(const Results<4>& d, const Words<4>& a, const Words<2>& b, const Words<4>& c,
-                      CallSite site) {
-  multiply<8, Tf32, float>(d, a, b, c, "mma.sync.m16n8k8", site);
+void mma_of_kind(int kind, const Register<4>* d, const std::uint32_t* a, const std::uint32_t* b,
+                 const std::uint32_t* c, CallSite site) {
+  static constexpr decltype(&multiply<16, __half, float>) kProducts[] = {
+      &multiply<16, __half, float>, &multiply<16, __half, __half>, &multiply<8, __half, float>,
+      &multiply<8, Tf32, float>, &multiply<16, __nv_bfloat16, float>};
+  kProducts[kind](d, a, b, c, site);
 }
 
 void load_matrices_all(int count, bool transposed, const MatrixRows& rows) {

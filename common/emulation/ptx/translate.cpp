@@ -12,210 +12,14 @@
 
 #include <algorithm>
 #include <cctype>
-#include <map>
 #include <optional>
 #include <set>
 #include <utility>
 
+#include "common/emulation/ptx/instructions.hpp"
+
 namespace convlab::ptx {
 namespace {
-
-// ---- instructions -------------------------------------------------------------------------------
-// Their names are words joined by dots, of which some only advise the hardware (cache hints): what
-// is left once these are gone is looked up.
-
-/// What an instruction takes at one place.
-struct Slot {
-  enum class Kind {
-    kWrite,      ///< a register, or {…} of several, that receives the result
-    kRead,       ///< a register, or {…} of several; a number if there is only one
-    kAddress,    ///< [register + offset]
-    kImmediate,  ///< a number, literal or an operand
-  };
-  Kind kind;
-  int bytes;  ///< of a register
-  int count;  ///< of registers; 1: no braces
-};
-
-/// A known instruction: the function of ptx.hpp that does its work, and its operands.
-struct Instruction {
-  std::string function;
-  std::vector<Slot> slots;
-  int optional_slots = 0;  ///< of these, how many may be left out at the end
-};
-
-using Kind = Slot::Kind;
-using Words = std::vector<std::string_view>;
-
-constexpr int kWord = 4;
-constexpr int kLong = 8;
-
-Slot write(int count, int bytes = kWord) {
-  return {Kind::kWrite, bytes, count};
-}
-Slot read(int count, int bytes = kWord) {
-  return {Kind::kRead, bytes, count};
-}
-const Slot kAddress{Kind::kAddress, kLong, 1};
-const Slot kImmediate{Kind::kImmediate, kWord, 1};
-
-/// Instructions with one name only.
-const std::map<std::string_view, Instruction>& fixed_instructions() {
-  static const std::map<std::string_view, Instruction> instructions = {
-      {"mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32",
-       {"mma_m16n8k16_float", {write(4), read(4), read(2), read(4)}}},
-      {"mma.sync.aligned.m16n8k16.row.col.f16.f16.f16.f16",
-       {"mma_m16n8k16_half", {write(2), read(4), read(2), read(2)}}},
-      {"mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32",
-       {"mma_m16n8k8_float", {write(4), read(2), read(1), read(4)}}},
-      {"mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32",
-       {"mma_m16n8k8_tf32", {write(4), read(4), read(2), read(4)}}},
-      {"cp.async.commit_group", {"copy_commit", {}}},
-      {"cp.async.wait_group", {"copy_wait", {kImmediate}}},
-      {"cp.async.wait_all", {"copy_wait_all", {}}},
-      {"cvt.rn.f16x2.f32", {"convert_to_half2", {write(1), read(1), read(1)}}},
-      {"cvt.rna.tf32.f32", {"convert_to_tf32", {write(1), read(1)}}},
-      {"cvt.u32.u64", {"shorten", {write(1), read(1, kLong)}}},
-      {"cvta.to.shared.u64", {"to_shared", {write(1, kLong), read(1, kLong)}}},
-      {"cvta.to.global.u64", {"to_global", {write(1, kLong), read(1, kLong)}}},
-      {"bar.sync", {"block_barrier_zero", {kImmediate}}},
-      {"barrier.sync", {"block_barrier_zero", {kImmediate}}},
-      {"prefetch.global.L1", {"prefetch", {kAddress}}},
-      {"prefetch.global.L2", {"prefetch", {kAddress}}},
-      {"prefetch.L1", {"prefetch", {kAddress}}},
-      {"prefetch.L2", {"prefetch", {kAddress}}},
-  };
-  return instructions;
-}
-
-Words words_of(std::string_view name) {
-  Words words;
-  while (!name.empty()) {
-    const std::size_t dot = name.find('.');
-    words.push_back(name.substr(0, dot));
-    name.remove_prefix(dot == std::string_view::npos ? name.size() : dot + 1);
-  }
-  return words;
-}
-
-/// Takes a word out if it stands at the front. @return whether it did
-bool take(Words& words, std::string_view word) {
-  if (words.empty() || words.front() != word) return false;
-  words.erase(words.begin());
-  return true;
-}
-
-/// Takes words out as long as they begin with one of these.
-void take_hints(Words& words, std::initializer_list<std::string_view> beginnings) {
-  while (!words.empty() && std::ranges::any_of(beginnings, [&](std::string_view beginning) {
-    return words.front().substr(0, beginning.size()) == beginning;
-  })) {
-    words.erase(words.begin());
-  }
-}
-
-std::optional<Instruction> load_matrix(Words words) {
-  for (const std::string_view word : {"ldmatrix", "sync", "aligned", "m8n8"}) {
-    if (!take(words, word)) return std::nullopt;
-  }
-  const int count = take(words, "x1") ? 1 : take(words, "x2") ? 2 : take(words, "x4") ? 4 : 0;
-  const bool transposed = take(words, "trans");
-  if (count == 0 || !(take(words, "shared") || take(words, "shared::cta")) || !take(words, "b16") ||
-      !words.empty()) {
-    return std::nullopt;
-  }
-  return Instruction{transposed ? "load_matrices<true>" : "load_matrices<false>",
-                     {write(count), kAddress}};
-}
-
-std::optional<Instruction> begin_copy(Words words) {
-  if (!take(words, "cp") || !take(words, "async")) return std::nullopt;
-  const bool around_l1 = take(words, "cg");
-  if (!around_l1 && !take(words, "ca")) return std::nullopt;
-  if (!take(words, "shared") && !take(words, "shared::cta")) return std::nullopt;
-  if (!take(words, "global")) return std::nullopt;
-  take_hints(words, {"L2::"});
-  if (!words.empty()) return std::nullopt;
-  return Instruction{
-      around_l1 ? "copy_around_l1" : "copy", {kAddress, kAddress, kImmediate, kImmediate}, 1};
-}
-
-/// Loads and stores of global memory, with the hints that these have.
-std::optional<Instruction> access_global(Words words) {
-  const bool load = take(words, "ld");
-  if (!load && !take(words, "st")) return std::nullopt;
-  if (!take(words, "global")) return std::nullopt;
-  if (load) {
-    take_hints(words, {"nc", "ca", "cg", "cs", "lu", "cv", "L1::", "L2::"});
-  } else {
-    take_hints(words, {"wb", "cg", "cs", "wt", "L1::", "L2::"});
-  }
-  const int count = take(words, "v2") ? 2 : take(words, "v4") ? 4 : 1;
-  if (words.size() != 1 || words[0].size() != 3) return std::nullopt;
-  static constexpr std::string_view kTypes = "bfus";
-  const std::string_view bits = words[0].substr(1);
-  const int bytes = bits == "32" ? kWord : bits == "64" ? kLong : 0;
-  if (kTypes.find(words[0][0]) == std::string_view::npos || bytes == 0 || count * bytes > 16) {
-    return std::nullopt;
-  }
-  if (load) return Instruction{"load_global", {write(count, bytes), kAddress}};
-  return Instruction{"store_global", {kAddress, read(count, bytes)}};
-}
-
-/// mov between registers, also from a special one.
-std::optional<Instruction> move(Words words) {
-  if (!take(words, "mov") || words.size() != 1) return std::nullopt;
-  const int bytes = words[0].ends_with("32") ? kWord : words[0].ends_with("64") ? kLong : 0;
-  if (bytes == 0) return std::nullopt;
-  return Instruction{"move", {write(1, bytes), read(1, bytes)}};
-}
-
-/// What a special register, such as "laneid" of %laneid, holds, as an expression of C++.
-/// Source: PTX ISA, "Special Registers".
-std::optional<std::string_view> find_special_register(std::string_view name) {
-  static const std::map<std::string_view, std::string_view> registers = {
-      {"tid.x", "threadIdx.x"},
-      {"tid.y", "threadIdx.y"},
-      {"tid.z", "threadIdx.z"},
-      {"ntid.x", "blockDim.x"},
-      {"ntid.y", "blockDim.y"},
-      {"ntid.z", "blockDim.z"},
-      {"ctaid.x", "blockIdx.x"},
-      {"ctaid.y", "blockIdx.y"},
-      {"ctaid.z", "blockIdx.z"},
-      {"nctaid.x", "gridDim.x"},
-      {"nctaid.y", "gridDim.y"},
-      {"nctaid.z", "gridDim.z"},
-      {"laneid", "static_cast<unsigned>(::convlab::emulation::lane_id())"},
-      {"warpid", "static_cast<unsigned>(::convlab::emulation::thread_rank() / 32)"},
-      {"nwarpid", "64U"},
-      {"smid", "::convlab::emulation::ptx::multiprocessor()"},
-      {"nsmid", "::convlab::emulation::ptx::multiprocessors()"},
-      {"lanemask_eq", "(1U << ::convlab::emulation::lane_id())"},
-      {"lanemask_lt", "((1U << ::convlab::emulation::lane_id()) - 1U)"},
-      {"lanemask_le", "((2U << ::convlab::emulation::lane_id()) - 1U)"},
-      {"lanemask_gt", "~((2U << ::convlab::emulation::lane_id()) - 1U)"},
-      {"lanemask_ge", "~((1U << ::convlab::emulation::lane_id()) - 1U)"},
-      {"clock", "static_cast<unsigned>(clock64())"},
-      {"clock64", "static_cast<unsigned long long>(clock64())"},
-      {"globaltimer", "static_cast<unsigned long long>(clock64())"},
-      {"globaltimer_lo", "static_cast<unsigned>(clock64())"},
-  };
-  const auto known = registers.find(name);
-  return known == registers.end() ? std::nullopt : std::optional(known->second);
-}
-
-/// @param name  with all its modifiers: "ldmatrix.sync.aligned.m8n8.x4.shared.b16"
-std::optional<Instruction> find_instruction(std::string_view name) {
-  if (const auto known = fixed_instructions().find(name); known != fixed_instructions().end()) {
-    return known->second;
-  }
-  const Words words = words_of(name);
-  for (const auto find : {load_matrix, begin_copy, access_global, move}) {
-    if (auto instruction = find(words)) return instruction;
-  }
-  return std::nullopt;
-}
 
 // ---- statements ---------------------------------------------------------------------------------
 
@@ -263,6 +67,8 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
 }
 
 bool is_number(std::string_view text) {
+  if (text.starts_with("0x"))
+    return text.size() > 2 && text.find_first_not_of("0123456789abcdefABCDEF", 2) == text.npos;
   return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
@@ -282,12 +88,10 @@ class Translator {
     std::string text = without_comments(statement_.code);
     // Braces around the whole only keep its registers to itself.
     std::string_view rest = trimmed(text);
-    if (!rest.empty() && rest.front() == '{' && rest.back() == '}') {
+    if (!rest.empty() && rest.front() == '{' && rest.back() == '}')
       rest = rest.substr(1, rest.size() - 2);
-    }
-    for (const std::string_view part : split(rest, ';')) {
+    for (const std::string_view part : split(rest, ';'))
       if (!part.empty()) code += joined({" ", instruction(part), ";"});
-    }
     return code + " } while (false)";
   }
 
@@ -299,12 +103,10 @@ class Translator {
   static void check_constraint(const Operand& operand) {
     std::string_view letter = operand.constraint;
     while (!letter.empty() &&
-           (letter.front() == '=' || letter.front() == '+' || letter.front() == '&')) {
+           (letter.front() == '=' || letter.front() == '+' || letter.front() == '&'))
       letter.remove_prefix(1);
-    }
-    if (letter != "r" && letter != "f" && letter != "l" && letter != "d" && letter != "n") {
+    if (letter != "r" && letter != "f" && letter != "l" && letter != "d" && letter != "n")
       throw Refusal{joined({"an operand with the constraint \"", operand.constraint, "\""})};
-    }
   }
 
   std::string instruction(std::string_view text) {
@@ -321,13 +123,11 @@ class Translator {
     if (!rest.empty()) given = split(rest, ',');
     const std::size_t most = known->slots.size();
     if (given.size() > most ||
-        given.size() + static_cast<std::size_t>(known->optional_slots) < most) {
+        given.size() + static_cast<std::size_t>(known->optional_slots) < most)
       throw Refusal{joined({"'", name, "' with ", std::to_string(given.size()), " operands"})};
-    }
     std::string arguments;
-    for (std::size_t i = 0; i < given.size(); ++i) {
+    for (std::size_t i = 0; i < given.size(); ++i)
       arguments += joined({i > 0 ? ", " : "", argument(given[i], known->slots[i])});
-    }
     return joined({kFunctions, known->function, "(", arguments, ")"});
   }
 
@@ -336,9 +136,8 @@ class Translator {
     const std::size_t space = std::min(rest.find_first_of(" \t"), rest.size());
     const std::string_view type = rest.substr(0, space);
     const bool is_long = type == ".u64" || type == ".b64" || type == ".s64";
-    if (!is_long && type != ".u32" && type != ".b32" && type != ".s32") {
+    if (!is_long && type != ".u32" && type != ".b32" && type != ".s32")
       throw Refusal{joined({"'.reg ", rest, "'"})};
-    }
     std::string code = is_long ? "unsigned long long" : "unsigned";
     std::string separator = " ";
     for (const std::string_view name : split(rest.substr(space), ',')) {
@@ -390,16 +189,14 @@ class Translator {
   void check_written(std::string_view text) const {
     const auto operand = operand_of(text);
     if (operand &&
-        statement_.operands[*operand].constraint.find_first_of("=+") == std::string::npos) {
+        statement_.operands[*operand].constraint.find_first_of("=+") == std::string::npos)
       throw Refusal{joined({"a result in ", text, ", which is an input"})};
-    }
   }
 
   /// [%1], [%1 + 16], [register]
   std::string address(std::string_view text) {
-    if (text.size() < 2 || text.front() != '[' || text.back() != ']') {
+    if (text.size() < 2 || text.front() != '[' || text.back() != ']')
       throw Refusal{joined({"the address '", text, "'"})};
-    }
     text = text.substr(1, text.size() - 2);
     const std::size_t plus = text.find('+');
     const std::string_view offset =
@@ -410,13 +207,11 @@ class Translator {
   }
 
   [[nodiscard]] std::optional<std::size_t> operand_of(std::string_view text) const {
-    if (text.size() < 2 || text[0] != '%' || !is_number(text.substr(1)) || text.size() > 4) {
+    if (text.size() < 2 || text[0] != '%' || !is_number(text.substr(1)) || text.size() > 4)
       return std::nullopt;
-    }
     const std::size_t operand = std::stoul(std::string(text.substr(1)));
-    if (operand >= statement_.operands.size()) {
+    if (operand >= statement_.operands.size())
       throw Refusal{joined({text, ", for which there is no operand"})};
-    }
     return operand;
   }
 

@@ -12,9 +12,8 @@ namespace {
 
 /// What a string literal without prefix says; nothing for another token.
 std::optional<std::string> string_value(const Token& token) {
-  if (token.kind != Token::Kind::kString || token.text.size() < 2 || token.text.front() != '"') {
+  if (token.kind != Token::Kind::kString || token.text.size() < 2 || token.text.front() != '"')
     return std::nullopt;
-  }
   std::string value;
   const std::string_view inside = token.text.substr(1, token.text.size() - 2);
   for (std::size_t i = 0; i < inside.size(); ++i) {
@@ -22,19 +21,9 @@ std::optional<std::string> string_value(const Token& token) {
       value += inside[i];
       continue;
     }
-    ++i;
-    switch (inside[i]) {
-      case 'n':
-        value += '\n';
-        break;
-      case 't':
-        value += '\t';
-        break;
-      case '\n':
-        break;  // the literal goes on in the next line
-      default:
-        value += inside[i];
-    }
+    const char escaped = inside[++i];
+    // The end of a line joins it with the next one.
+    if (escaped != '\n') value += escaped == 'n' ? '\n' : escaped == 't' ? '\t' : escaped;
   }
   return value;
 }
@@ -51,11 +40,6 @@ class AssemblyRewriter {
     const std::size_t close = source_.partner(open);
     ptx::AsmStatement statement;
     if (!take_apart(open + 1, close, statement)) return refuse("this statement");
-    // What spans lines of a macro would lose their backslashes.
-    const bool in_macro = source_[keyword_].directive != 0;
-    if (in_macro && source_[keyword_].line != source_[close].line) {
-      return refuse("a statement over several lines of a macro");
-    }
     ptx::Translation translation = ptx::translate(statement);
     if (!translation.refusal.empty()) return refuse(translation.refusal);
     editor_.insert(source_[keyword_].offset, std::move(translation.code));
@@ -66,6 +50,7 @@ class AssemblyRewriter {
  private:
   /// "…" "…" : outputs : inputs : clobbers
   bool take_apart(std::size_t i, std::size_t end, ptx::AsmStatement& statement) const {
+    const std::size_t begin = i;
     for (; i < end && !source_.is(i, ":") && !source_.is(i, "::"); ++i) {
       const auto value = string_value(source_[i]);
       if (!value) return false;
@@ -86,7 +71,7 @@ class AssemblyRewriter {
         i = close + 1;
       }
     }
-    return !statement.code.empty();
+    return i > begin;
   }
 
   void refuse(const std::string& what) const {

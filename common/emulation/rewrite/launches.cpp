@@ -272,12 +272,11 @@ class LaunchRewriter {
   /// The named namespaces around token i, as NamedFunction::space has them.
   [[nodiscard]] std::string space_of(std::size_t i) const {
     std::string space;
-    while (i-- > 0) {
+    while (i-- > 0)
       if (source_.is(i, "}") && source_.partner(i) < i)
         i = source_.partner(i);
       else if (source_.is(i, "{"))
         space.insert(0, source_.name_of_namespace(i));
-    }
     return space;
   }
 

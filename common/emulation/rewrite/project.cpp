@@ -141,12 +141,11 @@ class Project {
   /// @return whether the copy changed
   bool write(const Unit& unit, bool is_main) {
     std::vector<Include> includes;
-    for (const Unit::Inclusion& inclusion : unit.inclusions) {
+    for (const Unit::Inclusion& inclusion : unit.inclusions)
       if (inclusion.unit->needs_copy)
         includes.push_back({inclusion.name, fs::absolute(inclusion.unit->copy).string()});
       else if (inclusion.beside)
         includes.push_back({inclusion.name, inclusion.unit->path.string()});
-    }
     const Rewritten rewritten = rewrite(unit.text, unit.source, names_, includes);
     tell(unit, rewritten.diagnostics);
     // As nvcc does, a source sees the runtime before its first line.

@@ -118,26 +118,35 @@ class FileRewriter {
   }
 
   void refuse_unsupported(std::size_t i) {
-    static const Words textures = {"cudaTextureObject_t",
-                                   "cudaSurfaceObject_t",
-                                   "tex1D",
-                                   "tex2D",
-                                   "tex3D",
-                                   "tex1Dfetch",
-                                   "tex2DLod",
-                                   "surf2Dread",
-                                   "surf2Dwrite"};
+    struct Unsupported {
+      Words names;
+      const char* sentence;
+    };
+    static const Unsupported all[] = {
+        {{"cudaTextureObject_t", "cudaSurfaceObject_t", "tex1D", "tex2D", "tex3D", "tex1Dfetch",
+          "tex2DLod", "surf2Dread", "surf2Dwrite"},
+         "textures and surfaces cannot be emulated: read from global memory"},
+        {{"cuInit", "cuDeviceGet", "cuCtxCreate", "cuModuleLoad", "cuModuleGetFunction",
+          "cuLaunchKernel", "cuMemAlloc", "cuMemCreate", "CUdeviceptr", "CUcontext", "CUmodule",
+          "CUfunction"},
+         "CUDA's driver API cannot be emulated: take the runtime API (cudaMalloc, cudaMemcpy, "
+         "kernel<<<blocks, threads>>>)"},
+        {{"cudaMalloc3D", "cudaMemset3D", "cudaMemcpy3D", "cudaMemcpy3DAsync", "cudaMallocArray",
+          "cudaMalloc3DArray", "cudaMemcpyToArray", "cudaMemcpy2DToArray"},
+         "boxes and arrays of textures cannot be emulated: take cudaMalloc or cudaMallocPitch, and "
+         "cudaMemcpy2D for each layer"},
+        {{"__cluster_dims__", "cluster_group", "this_cluster"},
+         "clusters of blocks cannot be emulated: let blocks meet in global memory, or in a "
+         "cooperative launch"}};
     const std::string_view name = source_[i].text;
-    static const Words drivers = {
-        "cuInit",         "cuDeviceGet", "cuCtxCreate", "cuModuleLoad", "cuModuleGetFunction",
-        "cuLaunchKernel", "cuMemAlloc",  "cuMemCreate", "CUdeviceptr",  "CUcontext",
-        "CUmodule",       "CUfunction"};
-    if (textures.contains(name) || (name == "texture" && source_.is(i + 1, "<")))
-      editor_.complain(i, "textures and surfaces cannot be emulated: read from global memory");
-    if (drivers.contains(name))
-      editor_.complain(i,
-                       "CUDA's driver API cannot be emulated: take the runtime API (cudaMalloc, "
-                       "cudaMemcpy, kernel<<<blocks, threads>>>)");
+    if (names_.functions.contains(name)) return;
+    for (const auto& [names, sentence] : all)
+      if (names.contains(name)) editor_.complain(i, sentence);
+    if (name == "texture" && source_.is(i + 1, "<")) editor_.complain(i, all[0].sentence);
+    if (name.starts_with("__v") && (name.ends_with('2') || name.ends_with('4')))
+      editor_.complain(i, std::string(name) +
+                              " cannot be emulated, nor can its kin that compute "
+                              "with parts of a word: take the parts one by one");
   }
 
   void replace_includes(const std::vector<Include>& includes) {
@@ -158,13 +167,15 @@ class FileRewriter {
   /// library. An #include that #if skips stays skipped.
   void refuse_libraries() {
     static const Words folders = {"cub", "cute", "cutlass", "thrust"};
-    static const Words prefixes = {"cublas", "cudnn", "cufft",  "curand", "cusolver", "cusparse",
-                                   "nccl",   "npp",   "nvjpeg", "nvml",   "nvrtc",    "cuComplex"};
+    static const Words prefixes = {"cublas",   "cudnn",     "cufft",  "curand", "cusolver",
+                                   "cusparse", "nccl",      "npp",    "nvjpeg", "nvml",
+                                   "nvrtc",    "cuComplex", "cuda_fp"};
     const auto way_out = [](std::string_view name) {
       if (name.starts_with("curand"))
         return "draw the numbers on the host with std::mt19937 and copy them";
       if (name == "thrust" || name == "cub")
         return "use std::sort and its like on the host, or write a kernel";
+      if (name.starts_with("cuda_fp")) return "compute in half precision, or in single";
       return name == "cuComplex" ? "write a struct of two floats" : "write a kernel in its place";
     };
     for (std::size_t i = 0; i + 4 < source_.size(); ++i) {
@@ -175,14 +186,14 @@ class FileRewriter {
                              return first.starts_with(prefix);
                            });
       // These have a stand-in, because many files include them and call nothing.
-      const bool stands_in = first == "cublas_v2" || first == "cudnn";
+      const bool stands_in = first == "cublas_v2" || first == "cudnn" || first == "cuda_fp16";
       if (!library || (stands_in && source_.is(i + 4, "."))) continue;
+      const bool type = first == "cuComplex" || first.starts_with("cuda_fp");
       std::size_t close = i + 4;
       while (close < source_.size() && !source_.is(close, ">")) ++close;
       if (close < source_.size() && source_[close].directive == source_[i].directive)
-        editor_.insert(source_[close].offset,
-                       std::string(first == "cuComplex" ? " is" : " needs a GPU and is") +
-                           " not emulated: " + way_out(first));
+        editor_.insert(source_[close].offset, std::string(type ? " is" : " needs a GPU and is") +
+                                                  " not emulated: " + way_out(first));
     }
   }
 
@@ -240,8 +251,10 @@ std::vector<std::string> included_names(const Source& source) {
 
 void Editor::blank(std::size_t begin, std::size_t end) {
   std::string blank(text_.substr(begin, end - begin));
-  std::replace_if(
-      blank.begin(), blank.end(), [](char c) { return c != '\n' && c != '\t'; }, ' ');
+  for (std::size_t i = 0; i < blank.size(); ++i) {
+    const bool joins_lines = blank[i] == '\\' && i + 1 < blank.size() && blank[i + 1] == '\n';
+    if (blank[i] != '\n' && blank[i] != '\t' && !joins_lines) blank[i] = ' ';
+  }
   replace_range(begin, end - begin, std::move(blank));
 }
 

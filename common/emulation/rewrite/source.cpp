@@ -78,14 +78,13 @@ class Lexer {
       std::size_t end = position_;
       while (is_letter(at(end)) || is_digit(at(end))) ++end;
       const std::string_view word = source_.substr(position_, end - position_);
-      if (at(end) == '"' && word.ends_with('R') && word.size() <= 3) {
+      if (at(end) == '"' && word.ends_with('R') && word.size() <= 3)
         read_raw_string(end);
-      } else if ((at(end) == '"' || at(end) == '\'') &&
-                 (word == "L" || word == "u" || word == "U" || word == "u8")) {
+      else if ((at(end) == '"' || at(end) == '\'') &&
+               (word == "L" || word == "u" || word == "U" || word == "u8"))
         read_quoted(end);
-      } else {
+      else
         add(Token::Kind::kIdentifier, end);
-      }
     } else if (is_digit(c) || (c == '.' && is_digit(at(position_ + 1)))) {
       read_number();
     } else if (c == '"' || c == '\'') {

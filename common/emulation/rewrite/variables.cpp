@@ -176,16 +176,14 @@ class VariableRewriter {
   [[nodiscard]] std::size_t declaration_begin(std::size_t i) const {
     static const Words specifiers = {"extern", "static", "volatile",
                                      "const",  "inline", "constexpr"};
-    while (i > 0) {
-      if (specifiers.contains(source_[i - 1].text)) {
+    while (i > 0)
+      if (specifiers.contains(source_[i - 1].text))
         --i;
-      } else if (source_.is(i - 1, ")") && source_.partner(i - 1) < source_.size() &&
-                 source_.partner(i - 1) > 0 && is_alignment(source_.partner(i - 1) - 1)) {
+      else if (source_.is(i - 1, ")") && source_.partner(i - 1) < source_.size() &&
+               source_.partner(i - 1) > 0 && is_alignment(source_.partner(i - 1) - 1))
         i = source_.partner(i - 1) - 1;
-      } else {
+      else
         break;
-      }
-    }
     return begins_with_type(i).value_or(i);
   }
 

@@ -53,8 +53,9 @@ void print_races() {
   for (std::size_t i = 0; i < std::min(races.size(), kMost); ++i) {
     const FaultMemory& where = races[i].memory;
     const RaceFacts& race = *races[i].race;
-    const std::string memory =
-        where.variable.empty() ? "global memory" : "the shared variable " + where.variable;
+    const std::string memory = where.variable.empty()        ? "global memory"
+                               : where.variable == "dynamic" ? "dynamic shared memory"
+                                                             : "the variable " + where.variable;
     std::fprintf(stderr,
                  "emulated device: race in kernel %s: two threads use byte %lld of %s%s%s\n  %s\n",
                  races[i].kernel.c_str(), where.offset, memory.c_str(), text_of(race.first).c_str(),

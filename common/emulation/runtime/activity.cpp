@@ -61,9 +61,8 @@ DeviceNotes take_notes(const float* output, std::int64_t count) {
     const std::lock_guard lock(record_mutex);
     taken = std::exchange(only<DeviceNotes>(), {});
   }
-  for (const Allocation& allocation : device_memory().live()) {
+  for (const Allocation& allocation : device_memory().live())
     taken.live_bytes += static_cast<std::int64_t>(allocation.bytes);
-  }
   if (settings().numbered_poison) taken.poisoned = find_poison(output, count);
   return taken;
 }
@@ -86,9 +85,8 @@ void note_configuration(const KernelCall& call) {
 template <class Note>
 static void note_launches(const KernelCall& call, const Note& note) {
   const std::lock_guard lock(record_mutex);
-  for (DeviceLaunch& launch : only<DeviceNotes>().launches) {
+  for (DeviceLaunch& launch : only<DeviceNotes>().launches)
     if (launch.kernel == call.name && launch.line == static_cast<int>(call.site.line)) note(launch);
-  }
 }
 
 void note_early_end(const KernelCall& call, int ended, const CallSite& barrier) {
@@ -106,9 +104,8 @@ void note_absent_value(const KernelCall& call, const CallSite& shuffle) {
 
 std::vector<MemoryRange> allocated_memory() {
   std::vector<MemoryRange> ranges;
-  for (const Allocation& allocation : device_memory().live()) {
+  for (const Allocation& allocation : device_memory().live())
     ranges.push_back({allocation.begin, static_cast<std::int64_t>(allocation.bytes)});
-  }
   return ranges;
 }
 

@@ -43,10 +43,9 @@ bool is_limit(cudaLimit limit) {
   return limit < kLimits;
 }
 
-/// Notes the call and writes its answer to where the caller wants it.
+/// Writes an answer to where the caller wants it.
 template <typename T>
-cudaError_t answer(const char* function, T* wanted, std::type_identity_t<T> value) {
-  note_call(function);
+cudaError_t answer(T* wanted, std::type_identity_t<T> value) {
   if (wanted == nullptr) return record_error(cudaErrorInvalidValue);
   *wanted = value;
   return cudaSuccess;
@@ -63,22 +62,16 @@ cudaError_t check_device(int device) {
 
 }  // namespace
 
-cudaError_t cudaGetDeviceCount(int* count) {
-  return answer(__func__, count, 1);
-}
-
-cudaError_t cudaGetDevice(int* device) {
-  return answer(__func__, device, 0);
-}
+CONVLAB_API(cudaGetDeviceCount, (int* count), answer(count, 1))
+CONVLAB_API(cudaGetDevice, (int* device), answer(device, 0))
 
 cudaError_t cudaSetDevice(int device) {
   note_call(__func__);
   if (context_is_gone()) return sticky_error();
   return check_device(device);
 }
-cudaError_t cudaGetDeviceFlags(unsigned int* flags) {
-  return answer(__func__, flags, cudaDeviceScheduleAuto | cudaDeviceMapHost);
-}
+CONVLAB_API(cudaGetDeviceFlags, (unsigned int* flags),
+            answer(flags, cudaDeviceScheduleAuto | cudaDeviceMapHost))
 cudaError_t cudaChooseDevice(int* device, const cudaDeviceProp* properties) {
   if (properties == nullptr) return record_error(cudaErrorInvalidValue);
   return cudaGetDevice(device);
@@ -164,10 +157,7 @@ cudaError_t cudaDeviceSynchronize() {
   return after_synchronization();
 }
 
-cudaError_t cudaThreadSynchronize() {
-  note_call(__func__);
-  return cudaDeviceSynchronize();
-}
+CONVLAB_API(cudaThreadSynchronize, (), cudaDeviceSynchronize())
 
 cudaError_t cudaDeviceReset() {
   note_call(__func__);
@@ -190,12 +180,10 @@ cudaError_t cudaDeviceGetLimit(std::size_t* value, cudaLimit limit) {
   return cudaSuccess;
 }
 
-cudaError_t cudaDeviceGetCacheConfig(cudaFuncCache* config) {
-  return answer(__func__, config, cudaFuncCachePreferNone);
-}
-cudaError_t cudaDeviceGetSharedMemConfig(cudaSharedMemConfig* config) {
-  return answer(__func__, config, cudaSharedMemBankSizeFourByte);
-}
+CONVLAB_API(cudaDeviceGetCacheConfig, (cudaFuncCache * config),
+            answer(config, cudaFuncCachePreferNone))
+CONVLAB_API(cudaDeviceGetSharedMemConfig, (cudaSharedMemConfig * config),
+            answer(config, cudaSharedMemBankSizeFourByte))
 cudaError_t cudaDeviceGetP2PAttribute(int* value, cudaDeviceP2PAttr /*attribute*/, int /*device*/,
                                       int /*peer*/) {
   note_call(__func__);
@@ -203,21 +191,15 @@ cudaError_t cudaDeviceGetP2PAttribute(int* value, cudaDeviceP2PAttr /*attribute*
   return record_error(value == nullptr ? cudaErrorInvalidValue : cudaErrorInvalidDevice);
 }
 
-#define CONVLAB_REFUSED(name, parameters)                                                      \
-  cudaError_t name parameters {                                                                \
-    note_call(#name);                                                                          \
-    return refuse(cudaErrorNotSupported, #name                                                 \
-                  ": the memory of the emulated device belongs to this process; it cannot be " \
-                  "shared with another one (threads of one process can share it)");            \
-  }
+#define CONVLAB_REFUSED(name, parameters)                                                         \
+  CONVLAB_API(name, parameters,                                                                   \
+              refuse(cudaErrorNotSupported, #name                                                 \
+                     ": the memory of the emulated device belongs to this process; it cannot be " \
+                     "shared with another one (threads of one process can share it)"))
 CONVLAB_OF_OTHER_PROCESS(CONVLAB_REFUSED)
 #undef CONVLAB_REFUSED
 
-#define CONVLAB_ACCEPTED(name, parameters) \
-  cudaError_t name parameters {            \
-    note_call(#name);                      \
-    return cudaSuccess;                    \
-  }
+#define CONVLAB_ACCEPTED(name, parameters) CONVLAB_API(name, parameters, cudaSuccess)
 CONVLAB_WITHOUT_EFFECT(CONVLAB_ACCEPTED)
 #undef CONVLAB_ACCEPTED
 
@@ -233,18 +215,10 @@ cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned int /*flags*/) {
   // There is no other device that could be its peer.
   return record_error(peer == 0 ? cudaErrorPeerAccessUnsupported : cudaErrorInvalidDevice);
 }
-cudaError_t cudaDeviceDisablePeerAccess(int peer) {
-  note_call(__func__);
-  return record_error(peer == 0 ? cudaErrorPeerAccessNotEnabled : cudaErrorInvalidDevice);
-}
-cudaError_t cudaDriverGetVersion(int* version) {
-  note_call(__func__);
-  return cudaRuntimeGetVersion(version);
-}
-
-cudaError_t cudaRuntimeGetVersion(int* version) {
-  return answer(__func__, version, kVersion);
-}
+CONVLAB_API(cudaDeviceDisablePeerAccess, (int peer),
+            record_error(peer == 0 ? cudaErrorPeerAccessNotEnabled : cudaErrorInvalidDevice))
+CONVLAB_API(cudaDriverGetVersion, (int* version), cudaRuntimeGetVersion(version))
+CONVLAB_API(cudaRuntimeGetVersion, (int* version), answer(version, kVersion))
 
 // ---- occupancy ----------------------------------------------------------------------------------
 // The number of registers is unknown: only threads, blocks and shared memory limit the result.

@@ -114,20 +114,12 @@ Fill equal_rows(void* to, std::size_t pitch, int value, std::size_t width, std::
 
 // ---- allocation ---------------------------------------------------------------------------------
 
-cudaError_t cudaMalloc(void** pointer, std::size_t bytes) {
-  note_call(__func__);
-  return allocate(pointer, bytes, MemoryKind::kDevice);
-}
-
-cudaError_t cudaMallocManaged(void** pointer, std::size_t bytes, unsigned int /*flags*/) {
-  note_call(__func__);
-  return allocate(pointer, bytes, MemoryKind::kManaged);
-}
-
-cudaError_t cudaMallocHost(void** pointer, std::size_t bytes, unsigned int /*flags*/) {
-  note_call(__func__);
-  return allocate(pointer, bytes, MemoryKind::kPinned);
-}
+CONVLAB_API(cudaMalloc, (void** pointer, std::size_t bytes),
+            allocate(pointer, bytes, MemoryKind::kDevice))
+CONVLAB_API(cudaMallocManaged, (void** pointer, std::size_t bytes, unsigned int /*flags*/),
+            allocate(pointer, bytes, MemoryKind::kManaged))
+CONVLAB_API(cudaMallocHost, (void** pointer, std::size_t bytes, unsigned int /*flags*/),
+            allocate(pointer, bytes, MemoryKind::kPinned))
 
 cudaError_t cudaHostAlloc(void** pointer, std::size_t bytes, unsigned int flags) {
   note_call(__func__);
@@ -216,27 +208,20 @@ cudaError_t cudaMemPrefetchAsync(const void* pointer, std::size_t bytes, int /*d
                                                                  : cudaErrorInvalidValue);
 }
 
-cudaError_t cudaMemAdvise(const void* pointer, std::size_t bytes, cudaMemoryAdvise /*advice*/,
-                          int device) {
-  note_call(__func__);
-  return cudaMemPrefetchAsync(pointer, bytes, device, nullptr);
-}
-
-cudaError_t cudaMemPrefetchAsync(const void* pointer, std::size_t bytes, cudaMemLocation location,
-                                 unsigned int /*flags*/, cudaStream_t stream) {
-  return cudaMemPrefetchAsync(pointer, bytes, location.id, stream);
-}
-
-cudaError_t cudaMemAdvise(const void* pointer, std::size_t bytes, cudaMemoryAdvise advice,
-                          cudaMemLocation location) {
-  return cudaMemAdvise(pointer, bytes, advice, location.id);
-}
-
-cudaError_t cudaStreamAttachMemAsync(cudaStream_t stream, void* pointer, std::size_t bytes,
-                                     unsigned int /*flags*/) {
-  note_call(__func__);
-  return cudaMemPrefetchAsync(pointer, bytes, 0, stream);
-}
+CONVLAB_API(cudaMemAdvise,
+            (const void* pointer, std::size_t bytes, cudaMemoryAdvise /*advice*/, int device),
+            cudaMemPrefetchAsync(pointer, bytes, device, nullptr))
+CONVLAB_API(cudaMemPrefetchAsync,
+            (const void* pointer, std::size_t bytes, cudaMemLocation location,
+             unsigned int /*flags*/, cudaStream_t stream),
+            cudaMemPrefetchAsync(pointer, bytes, location.id, stream))
+CONVLAB_API(cudaMemAdvise,
+            (const void* pointer, std::size_t bytes, cudaMemoryAdvise advice,
+             cudaMemLocation location),
+            cudaMemAdvise(pointer, bytes, advice, location.id))
+CONVLAB_API(cudaStreamAttachMemAsync,
+            (cudaStream_t stream, void* pointer, std::size_t bytes, unsigned int /*flags*/),
+            cudaMemPrefetchAsync(pointer, bytes, 0, stream))
 
 cudaError_t cudaHostGetFlags(unsigned int* flags, void* pointer) {
   note_call(__func__);
@@ -260,20 +245,13 @@ cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t* pool, int device) {
   return cudaSuccess;
 }
 
-cudaError_t cudaDeviceGetMemPool(cudaMemPool_t* pool, int device) {
-  return cudaDeviceGetDefaultMemPool(pool, device);
-}
-
-cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t pool, cudaMemPoolAttr /*attribute*/,
-                                    void* value) {
-  note_call(__func__);
-  return record_error(pool == nullptr || value == nullptr ? cudaErrorInvalidValue : cudaSuccess);
-}
-
-cudaError_t cudaMemPoolTrimTo(cudaMemPool_t pool, std::size_t /*bytes_to_keep*/) {
-  note_call(__func__);
-  return record_error(pool == nullptr ? cudaErrorInvalidValue : cudaSuccess);
-}
+CONVLAB_API(cudaDeviceGetMemPool, (cudaMemPool_t * pool, int device),
+            cudaDeviceGetDefaultMemPool(pool, device))
+CONVLAB_API(cudaMemPoolSetAttribute,
+            (cudaMemPool_t pool, cudaMemPoolAttr /*attribute*/, void* value),
+            record_error(pool == nullptr || value == nullptr ? cudaErrorInvalidValue : cudaSuccess))
+CONVLAB_API(cudaMemPoolTrimTo, (cudaMemPool_t pool, std::size_t /*bytes_to_keep*/),
+            record_error(pool == nullptr ? cudaErrorInvalidValue : cudaSuccess))
 
 cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const void* pointer) {
   note_call(__func__);
@@ -296,31 +274,22 @@ cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const vo
 
 // ---- copies -------------------------------------------------------------------------------------
 
-cudaError_t cudaMemcpy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind) {
-  note_call(__func__);
-  return copy_memory(line(to, from, bytes), kind, false, nullptr, "cudaMemcpy");
-}
-
-cudaError_t cudaMemcpyAsync(void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind,
-                            cudaStream_t stream) {
-  note_call(__func__);
-  return copy_memory(line(to, from, bytes), kind, true, stream, "cudaMemcpyAsync");
-}
-
-cudaError_t cudaMemcpy2DAsync(void* to, std::size_t to_pitch, const void* from,
-                              std::size_t from_pitch, std::size_t width_bytes, std::size_t height,
-                              cudaMemcpyKind kind, cudaStream_t stream) {
-  note_call(__func__);
-  return copy_memory(rows(to, to_pitch, from, from_pitch, width_bytes, height), kind, true, stream,
-                     "cudaMemcpy2DAsync");
-}
-
-cudaError_t cudaMemcpy2D(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch,
-                         std::size_t width_bytes, std::size_t height, cudaMemcpyKind kind) {
-  note_call(__func__);
-  return copy_memory(rows(to, to_pitch, from, from_pitch, width_bytes, height), kind, false,
-                     nullptr, "cudaMemcpy2D");
-}
+CONVLAB_API(cudaMemcpy, (void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind),
+            copy_memory(line(to, from, bytes), kind, false, nullptr, "cudaMemcpy"))
+CONVLAB_API(cudaMemcpyAsync,
+            (void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind,
+             cudaStream_t stream),
+            copy_memory(line(to, from, bytes), kind, true, stream, "cudaMemcpyAsync"))
+CONVLAB_API(cudaMemcpy2DAsync,
+            (void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch,
+             std::size_t width_bytes, std::size_t height, cudaMemcpyKind kind, cudaStream_t stream),
+            copy_memory(rows(to, to_pitch, from, from_pitch, width_bytes, height), kind, true,
+                        stream, "cudaMemcpy2DAsync"))
+CONVLAB_API(cudaMemcpy2D,
+            (void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch,
+             std::size_t width_bytes, std::size_t height, cudaMemcpyKind kind),
+            copy_memory(rows(to, to_pitch, from, from_pitch, width_bytes, height), kind, false,
+                        nullptr, "cudaMemcpy2D"))
 
 cudaError_t cudaMemset(void* to, int value, std::size_t bytes) {
   return set_memory(__func__, equal_rows(to, bytes, value, bytes, 1), nullptr);

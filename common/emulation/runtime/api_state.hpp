@@ -20,6 +20,13 @@ cudaError_t record_error(cudaError_t error);
 /// Notes a call of the API that needs the context. @return sticky_error()
 [[nodiscard]] cudaError_t begin_call(const char* function);
 
+/// A function of the API that is one expression.
+#define CONVLAB_API(name, parameters, expression) \
+  cudaError_t name parameters {                   \
+    note_call(#name);                             \
+    return expression;                            \
+  }
+
 /// A kernel failed. The host hears of it at its next synchronisation; no other work is done.
 void raise_device_fault(const KernelFailure& failure);
 [[nodiscard]] bool device_is_lost();

@@ -20,10 +20,8 @@ cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned int flags) 
   return cudaSuccess;
 }
 
-cudaError_t cudaStreamCreate(cudaStream_t* stream) {
-  note_call(__func__);
-  return cudaStreamCreateWithFlags(stream, cudaStreamDefault);
-}
+CONVLAB_API(cudaStreamCreate, (cudaStream_t * stream),
+            cudaStreamCreateWithFlags(stream, cudaStreamDefault))
 
 // What GPUs answer. Priorities say what to begin first, which has no effect on a result.
 constexpr int kLeastPriority = 0;
@@ -126,10 +124,8 @@ cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned int flags) {
   return cudaSuccess;
 }
 
-cudaError_t cudaEventCreate(cudaEvent_t* event, unsigned int flags) {
-  note_call(__func__);
-  return cudaEventCreateWithFlags(event, flags);
-}
+CONVLAB_API(cudaEventCreate, (cudaEvent_t * event, unsigned int flags),
+            cudaEventCreateWithFlags(event, flags))
 
 cudaError_t cudaEventDestroy(cudaEvent_t event) {
   note_call(__func__);
@@ -146,11 +142,9 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t handle) {
   });
 }
 
-cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream,
-                                     unsigned int /*flags*/) {
-  note_call(__func__);
-  return cudaEventRecord(event, stream);
-}
+CONVLAB_API(cudaEventRecordWithFlags,
+            (cudaEvent_t event, cudaStream_t stream, unsigned int /*flags*/),
+            cudaEventRecord(event, stream))
 
 cudaError_t cudaEventSynchronize(cudaEvent_t event) {
   if (const cudaError_t lost = begin_call(__func__)) return lost;

@@ -66,10 +66,8 @@ std::optional<ReportMemory> source_of(const PoisonedWord& word,
   for (const Allocation& each : live) {
     std::uint32_t bits = 0;
     const auto end = word.offset + static_cast<std::int64_t>(sizeof bits);
-    if (each.number % kPoisonObjects != word.object ||
-        end > static_cast<std::int64_t>(each.bytes)) {
+    if (each.number % kPoisonObjects != word.object || end > static_cast<std::int64_t>(each.bytes))
       continue;
-    }
     const DeviceAccess access({each.begin});
     std::memcpy(&bits, each.begin + word.offset, sizeof bits);
     PoisonedWord there;

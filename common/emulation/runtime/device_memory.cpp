@@ -397,9 +397,8 @@ DeviceAccess::DeviceAccess(std::initializer_list<const void*> addresses)
     : start_(DeviceMemory::Clock::now()) {
   DeviceMemory& memory = device_memory();
   const std::lock_guard lock(memory.mutex_);
-  for (const void* address : addresses) {
+  for (const void* address : addresses)
     if (Allocation* const found = last_before(memory.live_, address)) open(memory, *found);
-  }
   memory.pay(start_);
 }
 

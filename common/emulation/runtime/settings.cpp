@@ -23,9 +23,8 @@ std::vector<std::string>& chosen() {
 
 std::optional<std::string> variable(const char* name) {
   const std::string beginning = std::string(name) + "=";
-  for (const std::string& each : chosen()) {
+  for (const std::string& each : chosen())
     if (each.starts_with(beginning)) return each.substr(beginning.size());
-  }
   const char* text = std::getenv(name);
   if (text == nullptr || *text == '\0') return std::nullopt;
   return text;

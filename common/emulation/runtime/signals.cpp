@@ -173,13 +173,12 @@ void hand_on(int signal, siginfo_t* info, void* context) {
   struct sigaction next = former;
   if ((former.sa_flags & static_cast<int>(SA_RESETHAND)) != 0) next = {};
   sigaction(signal, &next, nullptr);
-  if ((former.sa_flags & SA_SIGINFO) != 0 && former.sa_sigaction != nullptr) {
+  if ((former.sa_flags & SA_SIGINFO) != 0 && former.sa_sigaction != nullptr)
     former.sa_sigaction(signal, info, context);
-  } else if (former.sa_handler != SIG_DFL && former.sa_handler != SIG_IGN) {
+  else if (former.sa_handler != SIG_DFL && former.sa_handler != SIG_IGN)
     former.sa_handler(signal);
-  } else if (info->si_code <= 0) {
+  else if (info->si_code <= 0)
     raise(signal);
-  }
   // After the return the instruction faults again, and the former handler takes over.
 }
 

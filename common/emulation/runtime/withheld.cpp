@@ -84,9 +84,8 @@ class TokenTable {
     Open(TokenTable& table, std::size_t more) : table_(table), lock_(table.mutex_) {
       const std::size_t most = std::min<std::size_t>(table.count_ + 2 * more + kSlack, kCount);
       bytes_ = round_up(most * kTokenBytes, kPage);
-      if (mprotect(table.words_, bytes_, PROT_READ | PROT_WRITE) != 0) {
+      if (mprotect(table.words_, bytes_, PROT_READ | PROT_WRITE) != 0)
         throw EnvironmentError("The machine has no memory left for withheld numbers.");
-      }
     }
     Open(const Open&) = delete;
     Open& operator=(const Open&) = delete;
@@ -226,9 +225,8 @@ OtherThreads look_at_others() {
       std::string state;
       if (key == "State:" && status >> state && state != "S" && state != "Z") others.sleep = false;
       std::int64_t switches = 0;
-      if (key.ends_with("voluntary_ctxt_switches:") && status >> switches) {
+      if (key.ends_with("voluntary_ctxt_switches:") && status >> switches)
         others.wakings += switches;
-      }
     }
   }
   return others;
@@ -256,9 +254,8 @@ HostSleeps::HostSleeps() {
   const std::lock_guard workers(only<Workers>().mutex);
   struct stat threads {};
   // "." and the directory above count, too; and this thread.
-  if (::stat(kThreads, &threads) != 0 || threads.st_nlink <= 3 + only<Workers>().numbers.size()) {
+  if (::stat(kThreads, &threads) != 0 || threads.st_nlink <= 3 + only<Workers>().numbers.size())
     return;
-  }
   // Of the processor, so that a busy machine refuses nobody.
   constexpr std::clock_t kPatience = 2 * CLOCKS_PER_SEC;
   const std::clock_t start = std::clock();
@@ -372,11 +369,9 @@ TrueWords::TrueWords(const KernelCall& call) {
     const bool shared = symbol.kind == SymbolKind::kManaged;
     add(symbol.address, symbol.bytes, shared ? Kind::kShared : Kind::kSymbol);
   }
-  for (const Allocation& allocation : device_memory().live()) {
-    if (allocation.kind != MemoryKind::kDevice) {
+  for (const Allocation& allocation : device_memory().live())
+    if (allocation.kind != MemoryKind::kDevice)
       add(allocation.begin, allocation.bytes, Kind::kShared);
-    }
-  }
   for (const auto& [begin, bytes] : pinned_ranges()) add(begin, bytes, Kind::kShared);
   const TokenTable::Open open(token_table(), 0);
   for (const Piece& piece : pieces_) {
@@ -421,9 +416,8 @@ TrueWords::~TrueWords() {
       begin = end;
     }
     // Also what a kernel left as it was: which words it wrote would tell numbers.
-    for (std::size_t i = 0; !is_told && i < now.size(); ++i) {
+    for (std::size_t i = 0; !is_told && i < now.size(); ++i)
       if (!plain[i]) piece.host[i] = open.token(now[i]);
-    }
     std::memcpy(piece.begin, piece.host.data(), piece.host.size() * kTokenBytes);
     if (piece.read_only) set_writable(piece.begin, piece.host.size() * kTokenBytes, false);
   }

@@ -219,6 +219,14 @@ TEST_CASE("inline PTX: conversions and hinted loads and stores") {
   CHECK(to.values() == floats);
 }
 
+TEST_CASE("inline PTX: arithmetic, shared memory and empty statements") {
+  DeviceArray<unsigned> out(11);
+  compute<<<1, 1>>>(out.data(), 0xabcdU, -70);
+  CHECK(out.values() == std::vector<unsigned>{0xbcU, 0xabfdU, 0xabcdU ^ 5U ^ 6U, 0xfffffff7U,
+                                              0x80000000U, 0U, 9U, 0xffffffffU, 6U, 7U,
+                                              0xffffffbcU});
+}
+
 TEST_CASE("inline PTX: a generic address is none of shared memory") {
   unsigned* data = nullptr;
   REQUIRE(cudaMalloc(&data, 512) == cudaSuccess);

@@ -19,6 +19,11 @@ TEST_CASE("what cannot be emulated is refused with its line") {
   CHECK(contains(only_complaint("\n\ntexture<float, 1> t;"), "3: textures and surfaces"));
   CHECK(contains(only_complaint("float f() { return tex2D<float>(t, x, y); }"), "1: textures"));
   CHECK(contains(only_complaint("int main() { cuInit(0); }"), "1: CUDA's driver API"));
+  CHECK(contains(only_complaint("int main() { cudaMalloc3D(&p, e); }"), "1: boxes and arrays"));
+  CHECK(contains(only_complaint("__global__ void __cluster_dims__(2) k() {}"), "1: clusters"));
+  CHECK(contains(only_complaint("__device__ int f(int a) { return __vadd4(a, a); }"),
+                 "1: __vadd4 cannot be emulated"));
+  CHECK(rewritten("void tex2D(int);\nvoid f() { tex2D(3); }").diagnostics.empty());
   CHECK(contains(only_complaint("void f() {\n  k<<<1, 2;\n}"), "2: the launch has no >>>"));
   CHECK(
       contains(only_complaint("__global__ void k() { __shared__ int x = 3; }"), "1: a __shared__"));

@@ -223,8 +223,18 @@ TEST_CASE("unknown inline PTX becomes an error of the compiler in its own line")
   CHECK(contains(rewritten("__device__ void f() { asm(CODE : \"=r\"(a)); }").text,
                  "static_assert(false, \"inline PTX: this statement cannot"));
   CHECK(contains(rewritten("#define F(a) asm(\"bar.sync 0;\")\n").text, "block_barrier_zero(0)"));
-  CHECK(contains(rewritten("#define F(a) asm( \\\n \"bar.sync 0;\")\n").text,
-                 "static_assert(false, \"inline PTX: a statement over several lines of a macro"));
+  const std::string lines = rewritten("#define F(a) asm( \\\n \"bar.sync 0;\" \\\n )\n").text;
+  CHECK(contains(lines, "block_barrier_zero(0)"));
+  CHECK(std::ranges::count(lines, '\\') == 2);
+  CHECK_FALSE(contains(rewritten("__device__ void f() { asm volatile(\"\" ::: \"memory\"); }").text,
+                       "static_assert"));
+}
+
+TEST_CASE("a kernel whose __global__ hides in a macro is one") {
+  CHECK(contains(rewritten("#define KERNEL __global__ void\ntemplate <class T> KERNEL k(T* p) {}\n"
+                           "void f(float* p) { k<<<1, 1>>>(p); }")
+                     .text,
+                 "::launch([=]"));
 }
 
 TEST_CASE("shared variables of all shapes are declared") {

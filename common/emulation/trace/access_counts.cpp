@@ -167,9 +167,8 @@ void end_warp(Counter& all, RunningBlock& block, std::size_t warp) {
 }
 
 void end_all_warps(Counter& all, RunningBlock& block) {
-  for (std::size_t warp = 0; warp * kWarpSize < block.events.size(); ++warp) {
+  for (std::size_t warp = 0; warp * kWarpSize < block.events.size(); ++warp)
     end_warp(all, block, warp);
-  }
 }
 
 bool has_ended(std::size_t warp) {
@@ -448,9 +447,8 @@ void AccessCounter::multiply_in_warp(long long multiply_adds, const CallSite& si
 void AccessCounter::met_in_block(const char* /*call*/, const CallSite& site) {
   const auto& [all, block, lock] = Event{};
   end_all_warps(all, block);
-  for (const EmulatedThread& thread : BlockRunner::current()->scheduler().threads()) {
+  for (const EmulatedThread& thread : BlockRunner::current()->scheduler().threads())
     if (thread.state != EmulatedThread::State::kExited) ++block.touches.barriers[thread.rank];
-  }
   block.touches.sites.push_back(site);
   Barrier& barrier = all.met[{site.file, site.position()}];
   barrier.kernel = block.kernel;

@@ -42,9 +42,8 @@ struct KernelHeap : MemoryPieces {};
 void refuse_write_to_host(const void* address, const void* caller) {
   if (is_shared(address) || DeviceMemory::contains(address) || is_own_stack(address) ||
       find_symbol(address) || only<WorkerMemory>().contains(address) || is_kernel_heap(address) ||
-      is_pinned(address)) {
+      is_pinned(address))
     return;
-  }
   fail_at(caller, EmulationFault::kOutsideAccess, KernelFault::kIllegalAddress, address, "");
 }
 
@@ -56,9 +55,8 @@ void refuse_access_by_host(const void* address, const void* caller) {
     return;
   }
   EmulationReport report = device_memory().describe_host_access(address);
-  if (!DeviceMemory::contains(address)) {
+  if (!DeviceMemory::contains(address))
     report.what = "the host used memory of a kernel's threads: a stack, shared memory or a heap";
-  }
   fail_on_host(std::move(report), caller);
 }
 
@@ -74,19 +72,17 @@ bool is_kernel_heap(const void* address) {
 }
 
 void refuse_crossing(const void* address, bool writes, const void* caller) {
-  if (!in_kernel()) {
+  if (!in_kernel())
     refuse_access_by_host(address, caller);
-  } else if (writes) {
+  else if (writes)
     refuse_write_to_host(address, caller);
-  }
 }
 
 bool mutes_call(const char* function, void* const* arguments, const void* caller) {
   if (!in_kernel()) {
     constexpr int kInRegisters = 6;
-    for (int i = 0; i < kInRegisters; ++i) {
+    for (int i = 0; i < kInRegisters; ++i)
       if (!DeviceMemory::contains(arguments[i])) refuse_access_by_host(arguments[i], caller);
-    }
     return false;
   }
   const std::string_view name(function);

@@ -54,9 +54,8 @@ void read_mode() {
   } else if (value == "counts") {
     count_requests();
   } else if (constexpr std::string_view kSteps = "steps:"; value.starts_with(kSteps)) {
-    if (auto wanted = parse_wanted_steps(value.substr(kSteps.size()))) {
+    if (auto wanted = parse_wanted_steps(value.substr(kSteps.size())))
       record_steps(std::move(*wanted));
-    }
   } else {
     mode = Mode::kMeetings;
     std::istringstream words(value);
@@ -111,9 +110,8 @@ void on_product(const char* kind, int numbers, const void* caller, const void* f
 
 void on_access(const void* address, std::size_t bytes, bool writes, bool is_volatile,
                const void* caller, const void* frame) {
-  if (const int halves = is_volatile ? marked_products(address, writes) : 0; halves > 0) {
+  if (const int halves = is_volatile ? marked_products(address, writes) : 0; halves > 0)
     return on_product(halves == 1 ? "half" : "half2", halves, caller, frame);
-  }
   switch (mode) {
     case Mode::kOff:
       return;
@@ -142,18 +140,16 @@ void on_access(const void* address, std::size_t bytes, bool writes, bool is_vola
 
 void on_atomic(const volatile void* address, bool writes, const void* caller) {
   const bool observes = mode == Mode::kRaces || mode == Mode::kCounts;
-  if (address != nullptr && observes) {
+  if (address != nullptr && observes)
     refuse_crossing(const_cast<const void*>(address), writes, caller);
-  }
 }
 
 [[gnu::noinline]] void on_block(const void* caller, const void* frame) {
   if (!in_kernel()) return;
-  if (mode == Mode::kCounts) {
+  if (mode == Mode::kCounts)
     AccessCounter::come_to_block(caller, frame);
-  } else {
+  else
     step_recorder().come_to_block(caller, frame);
-  }
 }
 
 void on_range(const void* address, std::size_t bytes, bool writes, const void* caller,

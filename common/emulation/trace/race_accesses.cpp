@@ -87,9 +87,8 @@ void RaceDetector::access_by_warp(const void* address, std::size_t bytes, std::s
   ++time_;
   const unsigned first = rank() / kWarpSize * kWarpSize;
   const Place place = place_of_call(site);
-  for (unsigned lane = first; lane < std::min(first + kWarpSize, block_->threads); ++lane) {
+  for (unsigned lane = first; lane < std::min(first + kWarpSize, block_->threads); ++lane)
     note_place(place, lane, begin);
-  }
   touch(begin, bytes,
         {block_->base + first, now_, place & kMostPlaces, kByWarp | (writes ? kWrites : 0U)});
 }
@@ -140,9 +139,8 @@ void RaceDetector::verify(const void* address) {
 void RaceDetector::begin_object(const void* object, std::size_t bytes) {
   const Entry entry(*this);
   const auto begin = reinterpret_cast<std::uintptr_t>(object);
-  if (block_ != nullptr && is_traced_memory(begin)) {
+  if (block_ != nullptr && is_traced_memory(begin))
     touch(begin, bytes, {block_->base, now_, 0, kObject});
-  }
 }
 
 void RaceDetector::touch(std::uintptr_t address, std::size_t bytes, const Touch& now) {
@@ -155,9 +153,8 @@ void RaceDetector::touch(std::uintptr_t address, std::size_t bytes, const Touch&
     while (((at | stop) & ((std::uintptr_t{1} << page.shift) - 1)) != 0)
       refine(page, page.shift - 1);
     const std::uintptr_t step = std::uintptr_t{1} << page.shift;
-    for (; at < stop; at += step) {
+    for (; at < stop; at += step)
       touch_cell(page.cells[(at & (kPageBytes - 1)) >> page.shift], at, step, in_shared, now);
-    }
   }
 }
 
@@ -177,7 +174,13 @@ void RaceDetector::touch_cell(Cell& cell, std::uintptr_t address, std::size_t by
            (touch.unit != now.unit || ((touch.flags | now.flags) & kByWarp) != 0) &&
            (touch.unit - block_->base >= block_->threads || touch.stamp > block_->barrier);
   };
+  // A thread that changed a word atomically after other blocks did may then clear it: the last
+  // block of a grid does so with its ticket.
+  const bool saw_earlier = cell.write.unit == now.unit && (now.flags & kWrites) != 0 &&
+                           (cell.write.flags & cell.earlier.flags & kAtomic) != 0 &&
+                           cell.earlier.unit - block_->base >= block_->threads;
   for (const Touch* const write : {&cell.write, &cell.earlier}) {
+    if (write == &cell.earlier && saw_earlier) continue;
     if (is_other(*write)) compare(*write, now, address, cell, bytes);
   }
   if ((now.flags & kWrites) == 0) {
@@ -193,15 +196,14 @@ void RaceDetector::touch_cell(Cell& cell, std::uintptr_t address, std::size_t by
   const auto is_near = [&](const Touch& touch) {
     return touch.unit / kWarpSize == now.unit / kWarpSize;
   };
-  if ((now.flags & kAtomic) == 0) {
+  if ((now.flags & kAtomic) == 0)
     cell.earlier = {};
-  } else if ((cell.write.flags & kAtomic) == 0) {
+  else if ((cell.write.flags & kAtomic) == 0)
     cell.earlier = cell.write;
-  } else if (cell.write.unit != now.unit &&
-             (cell.earlier.unit == 0 || !is_near(cell.write) ||
-              (is_near(cell.earlier) && (cell.earlier.flags & kAtomic) != 0))) {
+  else if (cell.write.unit != now.unit &&
+           (cell.earlier.unit == 0 || !is_near(cell.write) ||
+            (is_near(cell.earlier) && (cell.earlier.flags & kAtomic) != 0)))
     cell.earlier = cell.write;
-  }
   cell.write = now;
   cell.reads = still;
 }
@@ -226,9 +228,8 @@ void RaceDetector::add_read(Cell& cell, const Touch& now) {
 RaceDetector::ProgramOrder RaceDetector::program_order(const Touch& before,
                                                        const Touch& now) const {
   const Unit base = block_->base;
-  if (before.unit - base >= block_->threads) {
+  if (before.unit - base >= block_->threads)
     return before.stamp >= grids_.back().begin ? ProgramOrder::kByLine : ProgramOrder::kFirstBefore;
-  }
   const unsigned p = before.unit - base;
   const unsigned q = now.unit - base;
   const bool same_warp = p / kWarpSize == q / kWarpSize;
@@ -263,9 +264,8 @@ bool RaceDetector::compare(const Touch& before, const Touch& now, std::uintptr_t
   // A flag: only lanes of one warp may not count on it.
   constexpr int kStrong = kAtomic | kVolatile;
   if (!same_warp && (before.flags & kStrong) != 0 && (now.flags & kStrong) != 0 &&
-      !(same_block && is_one_of_many(before, address, bytes))) {
+      !(same_block && is_one_of_many(before, address, bytes)))
     return true;
-  }
   Race race{.first = before, .second = now, .address = address};
   race.scope = same_warp                             ? RaceScope::kWarp
                : same_block                          ? RaceScope::kBlock

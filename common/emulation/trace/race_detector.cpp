@@ -141,9 +141,8 @@ void RaceDetector::met_in_warp(unsigned first_rank, const WarpOperation& operati
   Warp& warp = block.warps[first_rank / kWarpSize];
   warp.call = operation.name;
   warp.site = site;
-  for (const int lane : LaneRange(lanes)) {
+  for (const int lane : LaneRange(lanes))
     block.warp_phase[first_rank + static_cast<unsigned>(lane)] = time_;
-  }
   if (lanes == BlockRunner::current()->warps().live_lanes(first_rank)) {
     warp.all = now_++;
     warp.known.reset();
@@ -161,13 +160,11 @@ void RaceDetector::met_in_warp(unsigned first_rank, const WarpOperation& operati
   }
   if (block.extra.empty()) return;
   Clock all;
-  for (const int lane : LaneRange(lanes)) {
+  for (const int lane : LaneRange(lanes))
     all.join(block.extra[first_rank + static_cast<unsigned>(lane)].known);
-  }
   if (all.empty()) return;
-  for (const int lane : LaneRange(lanes)) {
+  for (const int lane : LaneRange(lanes))
     block.extra[first_rank + static_cast<unsigned>(lane)].known = all;
-  }
 }
 
 Clock RaceDetector::snapshot(unsigned rank) {
@@ -181,9 +178,8 @@ Clock RaceDetector::snapshot(unsigned rank) {
   if (warp.all > block.barrier) result.add(first, first + kWarpSize, warp.all);
   if (warp.known) {
     const auto& known = (*warp.known)[rank % kWarpSize];
-    for (Unit lane = 0; lane < kWarpSize; ++lane) {
+    for (Unit lane = 0; lane < kWarpSize; ++lane)
       if (known[lane] > 0) result.add(first + lane, first + lane + 1, known[lane]);
-    }
   }
   result.add(self, self + 1, now_++);
   return result;
@@ -254,9 +250,8 @@ bool RaceDetector::known_to(unsigned rank, const Touch& before) const {
     if (other / kWarpSize == rank / kWarpSize) {
       const Warp& warp = block.warps[rank / kWarpSize];
       if (before.stamp <= warp.all) return true;
-      if (warp.known && before.stamp <= (*warp.known)[rank % kWarpSize][other % kWarpSize]) {
+      if (warp.known && before.stamp <= (*warp.known)[rank % kWarpSize][other % kWarpSize])
         return true;
-      }
     }
   } else if (before_grid(before.stamp) ||
              (before.stamp >= grids_.back().begin && before.stamp <= grids_.back().synced) ||
@@ -274,9 +269,8 @@ bool RaceDetector::is_known(const Touch& before, const Touch& now) const {
   };
   const Unit before_lanes = (before.flags & kByWarp) != 0 ? kWarpSize : 1;
   const Unit now_lanes = (now.flags & kByWarp) != 0 ? kWarpSize : 1;
-  if (before_lanes == 1 && now_lanes == 1) {
+  if (before_lanes == 1 && now_lanes == 1)
     return before.unit == now.unit || known_to(now.unit - block_->base, before);
-  }
   for (Unit b = 0; b < before_lanes; ++b) {
     const Touch one = unit_of(before, b);
     for (Unit n = 0; n < now_lanes; ++n) {

@@ -36,9 +36,7 @@ void RaceDetector::tell(const Race& race) {
 RaceSide RaceDetector::side_of(const Touch& touch) const {
   const BlockOf& block = block_of(touch.unit);
   const Grid& grid = grids_[block.grid];
-  if (grid.is_transfer) {
-    return {.writes = (touch.flags & kWrites) != 0, .call = grid.name};
-  }
+  if (grid.is_transfer) return {.writes = (touch.flags & kWrites) != 0, .call = grid.name};
   const dim3& size = grid.block;
   const Unit rank = touch.unit - block.base;
   const ReportPlace& place = source_of(touch.place);
@@ -66,9 +64,8 @@ FaultRecord RaceDetector::record_of(const Race& race) const {
                   .second = side_of(race.second),
                   .updates = race.updates};
   if (race.order == ProgramOrder::kSecondBefore ||
-      (race.order == ProgramOrder::kByLine && facts.second.line < facts.first.line)) {
+      (race.order == ProgramOrder::kByLine && facts.second.line < facts.first.line))
     std::swap(facts.first, facts.second);
-  }
   if (race.between != nullptr) {
     facts.between = race.between;
     facts.between_line = static_cast<int>(race.between_site.line);

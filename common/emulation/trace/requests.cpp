@@ -90,9 +90,8 @@ Parts parts_of(const Request& request, Space space, std::size_t bytes, bool atom
     std::vector<std::uintptr_t> different;
     for (const int lane : LaneRange(request.mask)) {
       const std::uintptr_t address = request.address[static_cast<std::size_t>(lane)];
-      for (auto part = address / unit; part <= (address + bytes - 1) / unit; ++part) {
+      for (auto part = address / unit; part <= (address + bytes - 1) / unit; ++part)
         different.push_back(part);
-      }
     }
     parts.all = distinct(different);
   }

@@ -67,9 +67,8 @@ void StepRecorder::begin_grid(const KernelCall& call) {
   if (state_ == State::kInGrid) state_ = State::kWaiting;
   const uint3& block = wanted_.block;
   if (state_ != State::kWaiting || wanted_.kernel != call.name || block.x >= call.grid.x ||
-      block.y >= call.grid.y || block.z >= call.grid.z) {
+      block.y >= call.grid.y || block.z >= call.grid.z)
     return;
-  }
   state_ = State::kInGrid;
   notes_ = {.kernel = call.name,
             .file = name_of(call.site.file),
@@ -142,9 +141,8 @@ std::vector<PairedStep> StepRecorder::paired_steps(std::size_t most) {
     const std::uint16_t what = event(threads.front()).what();
     if (what == 0) return true;
     PairedStep& step = steps.emplace_back(PairedStep{.token = tokens_[what]});
-    for (const std::size_t thread : threads) {
+    for (const std::size_t thread : threads)
       step.parts.push_back({static_cast<int>(thread), event(thread).offset});
-    }
     return steps.size() < most;
   });
   return steps;
@@ -249,9 +247,8 @@ void StepRecorder::multiply_in_warp(long long /*multiply_adds*/, const CallSite&
   const Place place = place_of_call(site);
   const auto first = static_cast<unsigned>(thread_rank()) / kWarpSize * kWarpSize;
   fragments_[first / kWarpSize] = {};
-  for (const int lane : LaneRange(BlockRunner::current()->warps().live_lanes(first))) {
+  for (const int lane : LaneRange(BlockRunner::current()->warps().live_lanes(first)))
     add(first + static_cast<unsigned>(lane), {place, StepKind::kProducts}, 0);
-  }
 }
 
 void StepRecorder::met_in_warp(unsigned first_rank, const WarpOperation& operation,
@@ -263,9 +260,8 @@ void StepRecorder::met_in_warp(unsigned first_rank, const WarpOperation& operati
   name_call(place, operation.name);
   // The lane that comes last takes another way through the operation.
   LanePosition furthest;
-  for (const int lane : LaneRange(lanes)) {
+  for (const int lane : LaneRange(lanes))
     furthest = std::max(furthest, positions_[first_rank + static_cast<unsigned>(lane)]);
-  }
   for (const int lane : LaneRange(lanes)) {
     const auto rank = first_rank + static_cast<unsigned>(lane);
     positions_[rank].come_to(furthest);

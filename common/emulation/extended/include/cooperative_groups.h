@@ -49,11 +49,10 @@ class thread_group {
     return is_block_ ? detail::block_rank() : lanes_.rank();
   }
   void sync(CONVLAB_CALL_SITE) const {
-    if (is_block_) {
+    if (is_block_)
       convlab::emulation::block_barrier("thread_group::sync", false, site);
-    } else {
+    else
       lanes_.barrier("thread_group::sync", site);
-    }
   }
 
   /// The lanes, for a group that is not the block.
@@ -344,9 +343,8 @@ thread_block_tile<kSize, thread_block_tile<kParentSize, Grandparent>> tiled_part
 inline coalesced_group tiled_partition(const coalesced_group& parent, unsigned size) {
   const unsigned first = parent.thread_rank() / size * size;
   std::uint32_t mask = 0;
-  for (unsigned rank = first; rank < first + size && rank < parent.size(); ++rank) {
+  for (unsigned rank = first; rank < first + size && rank < parent.size(); ++rank)
     mask |= 1U << parent.lanes().lane_of(rank);
-  }
   return coalesced_group(detail::LaneGroup(mask));
 }
 /// @param size  a power of two up to 32
@@ -384,6 +382,12 @@ auto thread_rank(const Group& group) {
 template <class Group>
 auto group_size(const Group& group) {
   return group.size();
+}
+
+/// One thread of the group calls the function.
+template <typename Group, typename Function, typename... Arguments>
+void invoke_one(const Group& group, Function&& function, Arguments&&... arguments) {
+  if (group.thread_rank() == 0) function(std::forward<Arguments>(arguments)...);
 }
 
 }  // namespace cooperative_groups

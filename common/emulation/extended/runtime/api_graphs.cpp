@@ -183,9 +183,8 @@ cudaError_t change_node(const char* function, cudaGraphExec_t executable, cudaGr
 }
 
 /// Returns a list as CUDA does: on entry `count` is the room in `nodes`, afterwards the length.
-cudaError_t list_nodes(const char* function, cudaGraph_t graph, cudaGraphNode_t* nodes,
-                       std::size_t* count, bool only_roots) {
-  note_call(function);
+cudaError_t list_nodes(cudaGraph_t graph, cudaGraphNode_t* nodes, std::size_t* count,
+                       bool only_roots) {
   if (!is_live(graph) || count == nullptr) return record_error(cudaErrorInvalidValue);
   std::vector<cudaGraphNode_t> found;
   for (const auto& node : graph->nodes)
@@ -263,12 +262,10 @@ cudaError_t cudaGraphAddMemFreeNode(CONVLAB_NEW_NODE, void* pointer) {
                   });
 }
 
-cudaError_t cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t* nodes, std::size_t* count) {
-  return list_nodes(__func__, graph, nodes, count, false);
-}
-cudaError_t cudaGraphGetRootNodes(cudaGraph_t graph, cudaGraphNode_t* nodes, std::size_t* count) {
-  return list_nodes(__func__, graph, nodes, count, true);
-}
+CONVLAB_API(cudaGraphGetNodes, (cudaGraph_t graph, cudaGraphNode_t* nodes, std::size_t* count),
+            list_nodes(graph, nodes, count, false))
+CONVLAB_API(cudaGraphGetRootNodes, (cudaGraph_t graph, cudaGraphNode_t* nodes, std::size_t* count),
+            list_nodes(graph, nodes, count, true))
 
 cudaError_t cudaGraphNodeGetType(cudaGraphNode_t node, cudaGraphNodeType* type) {
   note_call(__func__);
@@ -284,10 +281,7 @@ cudaError_t cudaGraphClone(cudaGraph_t* copy, cudaGraph_t graph) {
   return cudaSuccess;
 }
 
-cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
-  note_call(__func__);
-  return removed(graph);
-}
+CONVLAB_API(cudaGraphDestroy, (cudaGraph_t graph), removed(graph))
 
 // ---- running ------------------------------------------------------------------------------------
 
@@ -299,11 +293,9 @@ cudaError_t cudaGraphInstantiate(cudaGraphExec_t* executable, cudaGraph_t graph,
   return cudaSuccess;
 }
 
-cudaError_t cudaGraphInstantiateWithFlags(cudaGraphExec_t* executable, cudaGraph_t graph,
-                                          unsigned long long flags) {
-  note_call(__func__);
-  return cudaGraphInstantiate(executable, graph, flags);
-}
+CONVLAB_API(cudaGraphInstantiateWithFlags,
+            (cudaGraphExec_t * executable, cudaGraph_t graph, unsigned long long flags),
+            cudaGraphInstantiate(executable, graph, flags))
 
 cudaError_t cudaGraphInstantiate(cudaGraphExec_t* executable, cudaGraph_t graph,
                                  cudaGraphNode_t* error_node, char* log, std::size_t log_bytes) {
@@ -334,12 +326,11 @@ cudaError_t cudaGraphExecUpdate(cudaGraphExec_t executable, cudaGraph_t graph,
   auto outcome = cudaGraphExecUpdateSuccess;
   if (graph->nodes.size() != executable->nodes.size())
     outcome = cudaGraphExecUpdateErrorTopologyChanged;
-  for (std::size_t i = 0; outcome == cudaGraphExecUpdateSuccess && i < graph->nodes.size(); ++i) {
+  for (std::size_t i = 0; outcome == cudaGraphExecUpdateSuccess && i < graph->nodes.size(); ++i)
     if (graph->nodes[i]->before != executable->nodes[i]->before)
       outcome = cudaGraphExecUpdateErrorTopologyChanged;
     else if (graph->nodes[i]->type != executable->nodes[i]->type)
       outcome = cudaGraphExecUpdateErrorNodeTypeChanged;
-  }
   if (result != nullptr) *result = {outcome, nullptr, nullptr};
   if (outcome != cudaGraphExecUpdateSuccess) return record_error(cudaErrorGraphExecUpdateFailure);
   for (std::size_t i = 0; i < graph->nodes.size(); ++i)
@@ -367,10 +358,7 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t executable, cudaStream_t handle) {
   });
 }
 
-cudaError_t cudaGraphExecDestroy(cudaGraphExec_t executable) {
-  note_call(__func__);
-  return removed(executable);
-}
+CONVLAB_API(cudaGraphExecDestroy, (cudaGraphExec_t executable), removed(executable))
 
 // ---- capture ------------------------------------------------------------------------------------
 

@@ -35,11 +35,10 @@ inline double __hiloint2double(int high, int low) {
   CONVLAB_FUNCTION(                                      \
       to, name##suffix, (from x),                        \
       convlab::emulation::convert_to_integer<to>(x, convlab::emulation::Rounding::mode))
-#define CONVLAB_FROM_INTEGER(from, to, format, name, suffix, mode)                     \
-  CONVLAB_FUNCTION(to, name##suffix, (from x),                                         \
-                   convlab::emulation::bit_cast<to>(                                   \
-                       convlab::emulation::encode_integer<convlab::emulation::format>( \
-                           x, convlab::emulation::Rounding::mode)))
+#define CONVLAB_CONVERT(from, to, exact, name, suffix, mode) \
+  CONVLAB_FUNCTION(                                          \
+      to, name##suffix, (from x),                            \
+      (convlab::emulation::convert<to, exact>(x, convlab::emulation::Rounding::mode)))
 #define CONVLAB_IN_ALL_MODES(define, ...)                                      \
   define(__VA_ARGS__, _rn, kNearestEven) define(__VA_ARGS__, _rz, kTowardZero) \
       define(__VA_ARGS__, _ru, kUp) define(__VA_ARGS__, _rd, kDown)
@@ -51,29 +50,21 @@ CONVLAB_IN_ALL_MODES(CONVLAB_TO_INTEGER, double, int, __double2int)
 CONVLAB_IN_ALL_MODES(CONVLAB_TO_INTEGER, double, unsigned int, __double2uint)
 CONVLAB_IN_ALL_MODES(CONVLAB_TO_INTEGER, double, long long, __double2ll)
 CONVLAB_IN_ALL_MODES(CONVLAB_TO_INTEGER, double, unsigned long long, __double2ull)
-CONVLAB_IN_ALL_MODES(CONVLAB_FROM_INTEGER, int, float, FloatFormat, __int2float)
-CONVLAB_IN_ALL_MODES(CONVLAB_FROM_INTEGER, unsigned int, float, FloatFormat, __uint2float)
-CONVLAB_IN_ALL_MODES(CONVLAB_FROM_INTEGER, long long, float, FloatFormat, __ll2float)
-CONVLAB_IN_ALL_MODES(CONVLAB_FROM_INTEGER, unsigned long long, float, FloatFormat, __ull2float)
-CONVLAB_IN_ALL_MODES(CONVLAB_FROM_INTEGER, long long, double, DoubleFormat, __ll2double)
-CONVLAB_IN_ALL_MODES(CONVLAB_FROM_INTEGER, unsigned long long, double, DoubleFormat, __ull2double)
+CONVLAB_IN_ALL_MODES(CONVLAB_CONVERT, int, float, convlab::emulation::Int128, __int2float)
+CONVLAB_IN_ALL_MODES(CONVLAB_CONVERT, unsigned int, float, convlab::emulation::Int128, __uint2float)
+CONVLAB_IN_ALL_MODES(CONVLAB_CONVERT, long long, float, convlab::emulation::Int128, __ll2float)
+CONVLAB_IN_ALL_MODES(CONVLAB_CONVERT, unsigned long long, float, convlab::emulation::Int128,
+                     __ull2float)
+CONVLAB_IN_ALL_MODES(CONVLAB_CONVERT, long long, double, convlab::emulation::Int128, __ll2double)
+CONVLAB_IN_ALL_MODES(CONVLAB_CONVERT, unsigned long long, double, convlab::emulation::Int128,
+                     __ull2double)
+CONVLAB_IN_ALL_MODES(CONVLAB_CONVERT, double, float, double, __double2float)
 #undef CONVLAB_IN_ALL_MODES
-#undef CONVLAB_FROM_INTEGER
+#undef CONVLAB_CONVERT
 #undef CONVLAB_TO_INTEGER
 
 CONVLAB_FUNCTION(double, __int2double_rn, (int x), x)
 CONVLAB_FUNCTION(double, __uint2double_rn, (unsigned int x), x)
-
-CONVLAB_FUNCTION(float, __double2float_rn, (double x), x)
-#define CONVLAB_TO_FLOAT(suffix, mode)                                              \
-  CONVLAB_FUNCTION(float, __double2float##suffix, (double x),                       \
-                   convlab::emulation::bit_cast<float>(                             \
-                       convlab::emulation::encode<convlab::emulation::FloatFormat>( \
-                           x, convlab::emulation::Rounding::mode)))
-CONVLAB_TO_FLOAT(_rz, kTowardZero)
-CONVLAB_TO_FLOAT(_ru, kUp)
-CONVLAB_TO_FLOAT(_rd, kDown)
-#undef CONVLAB_TO_FLOAT
 
 // NOLINTEND(bugprone-macro-parentheses)
 // NOLINTEND(readability-identifier-naming,bugprone-reserved-identifier)

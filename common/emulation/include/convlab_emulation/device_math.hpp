@@ -145,13 +145,26 @@ CONVLAB_FUNCTION(double, rnorm4d, (double a, double b, double c, double d),
                  1.0 / norm4d(a, b, c, d))
 /// The normal distribution's cumulative probability.
 CONVLAB_FUNCTION(double, normcdf, (double x), 0.5 * std::erfc(-x * 0.70710678118654752440))
+/// Where a function that falls, such as erfc, takes the value.
+inline double falls_to(double value, double (*function)(double)) {
+  if (!(value >= function(30.0) && value <= function(-30.0))) return std::nan("");
+  if (value == function(30.0)) return HUGE_VAL;
+  if (value == function(-30.0)) return -HUGE_VAL;
+  double low = -30.0;
+  double high = 30.0;
+  for (double x = 0.0; x != low && x != high; x = low + (high - low) / 2.0)
+    (function(x) > value ? low : high) = x;
+  return low;
+}
+CONVLAB_FUNCTION(double, erfcinv, (double x), falls_to(x, [](double y) { return std::erfc(y); }))
+CONVLAB_FUNCTION(double, erfinv, (double x), falls_to(-x, [](double y) { return -std::erf(y); }))
+CONVLAB_FUNCTION(double, normcdfinv, (double x), -1.41421356237309504880 * erfcinv(2.0 * x))
 /// sin(π x), exact where x is a multiple of one half.
 inline double sinpi(double x) {
   const double turn = std::remainder(x, 2.0);  // -1 to 1, exact
   if (turn == std::trunc(turn)) return std::copysign(0.0, x);
-  if (std::fabs(turn) > 0.5) {
+  if (std::fabs(turn) > 0.5)
     return std::sin((std::copysign(1.0, turn) - turn) * 3.14159265358979323846);
-  }
   return std::sin(turn * 3.14159265358979323846);
 }
 /// cos(π x), exact where x is a multiple of one half.
@@ -170,6 +183,9 @@ CONVLAB_FUNCTION(float, rnorm3df, (float a, float b, float c), rnorm3d(a, b, c))
 CONVLAB_FUNCTION(float, norm4df, (float a, float b, float c, float d), norm4d(a, b, c, d))
 CONVLAB_FUNCTION(float, rnorm4df, (float a, float b, float c, float d), rnorm4d(a, b, c, d))
 CONVLAB_FUNCTION(float, normcdff, (float x), normcdf(x))
+CONVLAB_FUNCTION(float, erfcinvf, (float x), erfcinv(x))
+CONVLAB_FUNCTION(float, erfinvf, (float x), erfinv(x))
+CONVLAB_FUNCTION(float, normcdfinvf, (float x), normcdfinv(x))
 CONVLAB_FUNCTION(float, sinpif, (float x), sinpi(x))
 CONVLAB_FUNCTION(float, cospif, (float x), cospi(x))
 

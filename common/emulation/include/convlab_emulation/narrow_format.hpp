@@ -38,20 +38,6 @@ struct Bfloat16Format {
   static constexpr int kMaxExponent = 127;
 };
 
-/// IEEE 754 binary32 and binary64, for the roundings that the processor's conversions do not have.
-struct FloatFormat {
-  using Bits = std::uint32_t;
-  static constexpr int kFractionBits = 23;
-  static constexpr int kMinExponent = -126;
-  static constexpr int kMaxExponent = 127;
-};
-struct DoubleFormat {
-  using Bits = std::uint64_t;
-  static constexpr int kFractionBits = 52;
-  static constexpr int kMinExponent = -1022;
-  static constexpr int kMaxExponent = 1023;
-};
-
 enum class Rounding { kNearestEven, kTowardZero, kUp, kDown };
 
 inline constexpr std::uint16_t kSignBit = 0x8000;
@@ -89,80 +75,6 @@ template <class Format>
     magnitude |= moved >= kInfinity ? 0x7f80'0000U : 0U;
     return bit_cast<float>(moved > kInfinity ? kCanonicalFloatNan : sign | magnitude);
   }
-}
-
-/// magnitude · 2^exponent rounded to a format, in any rounding mode, with one rounding.
-template <class Format>
-[[nodiscard]] constexpr typename Format::Bits pack(bool negative, std::uint64_t magnitude,
-                                                   int exponent, Rounding rounding) noexcept {
-  using Bits = typename Format::Bits;
-  const std::uint64_t sign = std::uint64_t{negative} << (8 * sizeof(Bits) - 1);
-  if (magnitude == 0) return static_cast<Bits>(sign);
-  const int leading = 63 - countl_zero(magnitude) + exponent;
-  const int binade = leading > Format::kMinExponent ? leading : Format::kMinExponent;
-  const int dropped = binade - Format::kFractionBits - exponent;  // low bits to round away
-
-  std::uint64_t kept = 0;
-  std::uint64_t rest = 0;  // what is dropped, in units of 2^-64 of the last place; odd if inexact
-  if (dropped <= 0) {
-    kept = magnitude << (-dropped & 63);  // no more than the fraction is wide
-  } else if (dropped < 64) {
-    kept = magnitude >> dropped;
-    rest = magnitude << (64 - dropped);
-  } else {
-    rest = dropped == 64 ? magnitude : 1;
-  }
-  constexpr std::uint64_t kTie = std::uint64_t{1} << 63;
-  bool away = false;
-  switch (rounding) {
-    case Rounding::kNearestEven:
-      away = rest > kTie || (rest == kTie && (kept & 1) != 0);
-      break;
-    case Rounding::kTowardZero:
-      break;
-    case Rounding::kUp:
-      away = rest != 0 && !negative;
-      break;
-    case Rounding::kDown:
-      away = rest != 0 && negative;
-      break;
-  }
-  // The hidden bit of a normal number, and a carry out of the fraction, both count up the exponent.
-  const std::uint64_t bits =
-      (static_cast<std::uint64_t>(binade - Format::kMinExponent) << Format::kFractionBits) + kept +
-      (away ? 1 : 0);
-  if (bits < kInfinityBits<Format>) return static_cast<Bits>(sign | bits);
-  const bool to_infinity = rounding == Rounding::kNearestEven ||
-                           (rounding == Rounding::kUp && !negative) ||
-                           (rounding == Rounding::kDown && negative);
-  return static_cast<Bits>(sign | (kInfinityBits<Format> - (to_infinity ? 0U : 1U)));
-}
-
-/// A float or double in any rounding mode.
-template <class Format>
-[[nodiscard]] constexpr typename Format::Bits encode(double value, Rounding rounding) noexcept {
-  using Bits = typename Format::Bits;
-  const auto bits = bit_cast<std::uint64_t>(value);
-  const bool negative = (bits >> 63) != 0;
-  const int exponent = static_cast<int>(bits >> 52 & 0x7ff);
-  const std::uint64_t fraction = bits & 0x000f'ffff'ffff'ffff;
-  if (exponent == 0x7ff) {
-    if (fraction != 0) return static_cast<Bits>(static_cast<Bits>(~Bits{0}) >> 1);  // canonical
-    const std::uint64_t sign = std::uint64_t{negative} << (8 * sizeof(Bits) - 1);
-    return static_cast<Bits>(sign | kInfinityBits<Format>);
-  }
-  if (exponent == 0) return pack<Format>(negative, fraction, -1074, rounding);
-  return pack<Format>(negative, fraction | std::uint64_t{1} << 52, exponent - 1075, rounding);
-}
-
-/// An integer in any rounding mode; exact for 64-bit values, unlike a detour through double.
-template <class Format, class Integer>
-[[nodiscard]] constexpr typename Format::Bits encode_integer(Integer value,
-                                                             Rounding rounding) noexcept {
-  static_assert(std::is_integral_v<Integer>);
-  const bool negative = value < 0;
-  const auto wide = static_cast<std::uint64_t>(value);
-  return pack<Format>(negative, negative ? 0 - wide : wide, 0, rounding);
 }
 
 /// A double to the nearest narrow number, ties to even.
@@ -217,6 +129,51 @@ template <class Format>
     result = nan ? kCanonicalNan : result;
     return static_cast<std::uint16_t>(result);
   }
+}
+
+/// Whether a mode takes the neighbour of the nearest number: toward zero, up or down.
+template <class Exact>
+[[nodiscard]] constexpr bool is_beyond(Exact nearest, Exact exact, Rounding rounding) noexcept {
+  return rounding == Rounding::kUp ? nearest < exact
+         : rounding == Rounding::kDown
+             ? nearest > exact
+             : rounding == Rounding::kTowardZero && (exact < 0 ? nearest < exact : nearest > exact);
+}
+
+/// A float or double in any rounding mode.
+template <class Format>
+[[nodiscard]] inline std::uint16_t encode(double value, Rounding rounding) noexcept {
+  const std::uint16_t bits = encode<Format>(value);
+  if (!is_beyond<double>(decode<Format>(bits), value, rounding)) return bits;
+  // Patterns grow away from zero.
+  const bool negative = (bits & kSignBit) != 0;
+  const bool outward = rounding == (negative ? Rounding::kDown : Rounding::kUp);
+  return static_cast<std::uint16_t>(outward ? bits + 1 : bits - 1);
+}
+
+/// An integer in any rounding mode.
+template <class Format, class Integer>
+[[nodiscard]] inline std::uint16_t encode_integer(Integer value, Rounding rounding) noexcept {
+  const bool negative = value < 0;
+  auto wide = static_cast<std::uint64_t>(value);
+  if (negative) wide = 0 - wide;
+  // What a double has no room for only decides on which side of a tie the number lies.
+  if (wide >> 53 != 0) wide = (wide & ~0x7ffULL) | ((wide & 0x7ffU) != 0 ? 0x800U : 0U);
+  const auto exact = static_cast<double>(wide);
+  return encode<Format>(negative ? -exact : exact, rounding);
+}
+
+/// A float or double from a wider number, or from an integer, in any rounding mode.
+/// @tparam Exact  a type that has the values of both
+template <class To, class Exact, class From>
+[[nodiscard]] inline To convert(From value, Rounding rounding) noexcept {
+  if (value != value) return static_cast<To>(bit_cast<float>(kCanonicalFloatNan));
+  const auto nearest = static_cast<To>(value);
+  if (!is_beyond<Exact>(static_cast<Exact>(nearest), value, rounding)) return nearest;
+  constexpr To kInfinity = std::numeric_limits<To>::infinity();
+  return std::nextafter(nearest, rounding == Rounding::kTowardZero ? To{0}
+                                 : rounding == Rounding::kUp       ? kInfinity
+                                                                   : -kInfinity);
 }
 
 /// A double to the nearest narrow number, as the conversion instruction does it: a NaN keeps its
@@ -285,9 +242,8 @@ template <class Format>
 template <class Integer>
 [[nodiscard]] inline Integer convert_to_integer(double value, Rounding rounding) noexcept {
   using Limits = std::numeric_limits<Integer>;
-  if (std::isnan(value)) {
+  if (std::isnan(value))
     return sizeof(Integer) == 8 ? static_cast<Integer>(std::uint64_t{1} << 63) : Integer{0};
-  }
   double whole = 0.0;
   switch (rounding) {
     case Rounding::kNearestEven:

@@ -13,6 +13,7 @@
 #include <type_traits>
 
 #include "common/emulation/include/convlab_emulation/collective.hpp"
+#include "common/emulation/include/convlab_emulation/device_functions.hpp"
 
 namespace convlab::emulation::ptx {
 
@@ -71,14 +72,14 @@ using Words = std::array<std::uint32_t, kCount>;
 
 // Products of the tensor cores. Lanes hold the elements that the PTX ISA says ("Matrix fragments
 // for mma.m16n8k16"); sums are those of multiply_fragments in matrix_operations.hpp.
-void mma_m16n8k16_float(const Results<4>& d, const Words<4>& a, const Words<2>& b,
-                        const Words<4>& c, CONVLAB_CALL_SITE);
-void mma_m16n8k16_half(const Results<2>& d, const Words<4>& a, const Words<2>& b, const Words<2>& c,
-                       CONVLAB_CALL_SITE);
-void mma_m16n8k8_float(const Results<4>& d, const Words<2>& a, const Words<1>& b, const Words<4>& c,
-                       CONVLAB_CALL_SITE);
-void mma_m16n8k8_tf32(const Results<4>& d, const Words<4>& a, const Words<2>& b, const Words<4>& c,
-                      CONVLAB_CALL_SITE);
+/// @param kind  which of those that translate.cpp lists, in its order
+void mma_of_kind(int kind, const Register<4>* d, const std::uint32_t* a, const std::uint32_t* b,
+                 const std::uint32_t* c, CallSite site);
+template <int kKind, std::size_t kA, std::size_t kB, std::size_t kC>
+void mma(const Results<kC>& d, const Words<kA>& a, const Words<kB>& b, const Words<kC>& c,
+         CONVLAB_CALL_SITE) {
+  mma_of_kind(kKind, d.data(), a.data(), b.data(), c.data(), site);
+}
 
 /// What a lane posts for ldmatrix.
 struct MatrixRows {
@@ -112,15 +113,6 @@ void convert_to_half2(const Results<1>& result, const Words<1>& high, const Word
 /// The nearest TF32 number, ties away from zero.
 void convert_to_tf32(const Results<1>& result, const Words<1>& value);
 
-inline void shorten(const Results<1>& result, const std::array<std::uint64_t, 1>& value) {
-  result[0] = static_cast<std::uint32_t>(value[0]);
-}
-
-template <std::size_t kBytes>
-void move(const std::array<Register<kBytes>, 1>& result, const std::array<Bits<kBytes>, 1>& value) {
-  result[0] = value[0];
-}
-
 // Special registers. Blocks go to the multiprocessors in turns.
 std::uint32_t multiprocessor();
 std::uint32_t multiprocessors();
@@ -134,26 +126,82 @@ void to_shared(const std::array<Register<kBytes>, 1>& result,
   result[0] = static_cast<Bits<kBytes>>(
       shared_offset(reinterpret_cast<const void*>(static_cast<std::uintptr_t>(pointer[0]))));
 }
-inline void to_global(const std::array<Register<8>, 1>& result,
-                      const std::array<std::uint64_t, 1>& pointer) {
-  result[0] = pointer[0];
-}
 
 /// Fails the kernel where `bytes` do not fit the address, as a GPU does.
 void check_alignment(const char* name, std::uint64_t address, std::size_t bytes, CallSite site);
 
-template <std::size_t kBytes, std::size_t kCount>
-void load_global(const std::array<Register<kBytes>, kCount>& results, Address from,
-                 CONVLAB_CALL_SITE) {
-  check_alignment("ld.global", from.value, kBytes * kCount, site);
-  const auto* values = reinterpret_cast<const Bits<kBytes>*>(from.value);
+/// Where `bytes` at an address of shared memory lie. Fails the kernel if they are not in it.
+unsigned char* in_shared(const char* name, std::uint64_t address, std::size_t bytes, CallSite site);
+
+template <bool kShared, std::size_t kBytes, std::size_t kCount>
+void load(const std::array<Register<kBytes>, kCount>& results, Address from, CONVLAB_CALL_SITE) {
+  check_alignment("ld", from.value, kBytes * kCount, site);
+  const void* at = reinterpret_cast<const void*>(from.value);
+  if (kShared) at = in_shared("ld.shared", from.value, kBytes * kCount, site);
+  const auto* values = static_cast<const Bits<kBytes>*>(at);
   for (std::size_t i = 0; i < kCount; ++i) results[i] = values[i];
 }
-template <class T, std::size_t kCount>
-void store_global(Address to, const std::array<T, kCount>& values, CONVLAB_CALL_SITE) {
-  check_alignment("st.global", to.value, sizeof(T) * kCount, site);
-  auto* elements = reinterpret_cast<T*>(to.value);
-  for (std::size_t i = 0; i < kCount; ++i) elements[i] = values[i];
+template <bool kShared, class T, std::size_t kCount>
+void store(Address to, const std::array<T, kCount>& values, CONVLAB_CALL_SITE) {
+  check_alignment("st", to.value, sizeof(T) * kCount, site);
+  void* at = reinterpret_cast<void*>(to.value);
+  if (kShared) at = in_shared("st.shared", to.value, sizeof(T) * kCount, site);
+  for (std::size_t i = 0; i < kCount; ++i) static_cast<T*>(at)[i] = values[i];
+}
+
+/// Arithmetic on registers by a function of numbers.
+template <class Result, class... Operands, class Function>
+auto compute_as(Function function, Result (*)(Operands...)) {
+  return [function](const std::array<Register<sizeof(Result)>, 1>& result,
+                    const std::array<Bits<sizeof(Operands)>, 1>&... operands) {
+    const auto number = [](auto bits, auto value) {
+      std::memcpy(&value, &bits, sizeof value);
+      return value;
+    };
+    result[0] = number(function(number(operands[0], Operands{})...), Bits<sizeof(Result)>{});
+  };
+}
+template <class Function>
+auto compute(Function function) {
+  return compute_as(function, +function);
+}
+
+inline std::uint32_t shifted_left(std::uint32_t a, std::uint32_t by) {
+  return by > 31 ? 0 : a << by;
+}
+template <class T>
+T shifted_right(T a, std::uint32_t by) {
+  return by > 31 ? (a < 0 ? static_cast<T>(-1) : 0) : a >> by;
+}
+inline std::uint32_t bits_from(std::uint32_t begin, std::uint32_t count) {
+  return shifted_left(~shifted_left(~0U, count & 255U), begin & 255U);
+}
+inline std::uint32_t bit_field(std::uint32_t a, std::uint32_t begin, std::uint32_t count) {
+  return shifted_right(a & bits_from(begin, count), begin & 255U);
+}
+inline int bit_field(int a, int begin, int count) {
+  const std::uint32_t field =
+      bit_field(static_cast<std::uint32_t>(a), static_cast<std::uint32_t>(begin),
+                static_cast<std::uint32_t>(count));
+  const std::uint32_t sign = count > 0 && count < 32 ? 1U << (count - 1) : 0;
+  return static_cast<int>((field ^ sign) - sign);
+}
+inline std::uint32_t with_bit_field(std::uint32_t from, std::uint32_t into, std::uint32_t begin,
+                                    std::uint32_t count) {
+  const std::uint32_t mask = bits_from(begin, count);
+  return (into & ~mask) | (shifted_left(from, begin & 255U) & mask);
+}
+/// lop3: bit by bit, what the table says of the three.
+inline std::uint32_t logic(std::uint32_t a, std::uint32_t b, std::uint32_t c, std::uint32_t table) {
+  std::uint32_t result = 0;
+  for (unsigned i = 0; i < 8; ++i)
+    if ((table >> i & 1U) != 0)
+      result |= ((i & 4U) != 0 ? a : ~a) & ((i & 2U) != 0 ? b : ~b) & ((i & 1U) != 0 ? c : ~c);
+  return result;
+}
+
+inline void fence() {
+  __threadfence();
 }
 
 /// A prefetch changes no value.

@@ -277,8 +277,12 @@ struct cudaFuncAttributes {
   int maxDynamicSharedSizeBytes, preferredShmemCarveout;
 };
 
+struct cudaUUID_t {
+  char bytes[16];
+};
 struct cudaDeviceProp {
   char name[256];
+  cudaUUID_t uuid;
   int major, minor;
   // Memory
   std::size_t totalGlobalMem, totalConstMem, memPitch, textureAlignment;

@@ -57,7 +57,8 @@ TEST_CASE("ptx: registers in braces, addresses with offsets, numbers") {
   CHECK(calls({"{ .reg .u64 a; cvta.to.shared.u64 a, %1; cvt.u32.u64 %0, a; }",
                {{"=r", "d"}, {"l", "p"}}}) ==
         "unsigned long long convlab_register_a = 0; to_shared(list(write<8>(convlab_register_a)), "
-        "list(read<8>(convlab_1))); shorten(list(write<4>(convlab_0)), "
+        "list(read<8>(convlab_1))); compute([](unsigned long long a) { return unsigned(a); "
+        "})(list(write<4>(convlab_0)), "
         "list(read<8>(convlab_register_a)));");
 }
 
@@ -66,16 +67,29 @@ TEST_CASE("ptx: cache hints are advice") {
        {"ld.global.f32", "ld.global.nc.f32", "ld.global.nc.L1::no_allocate.f32", "ld.global.cg.b32",
         "ld.global.cs.L2::128B.u32", "ld.global.L1::evict_last.s32"}) {
     CHECK(calls({name + " %0, [%1];", {{"=f", "a"}, {"l", "p"}}}) ==
-          "load_global(list(write<4>(convlab_0)), address(convlab_1, 0));");
+          "load<false>(list(write<4>(convlab_0)), address(convlab_1, 0));");
   }
   CHECK(calls({"ld.global.v2.f64 {%0,%1}, [%2];", {{"=d", "a"}, {"=d", "b"}, {"l", "p"}}}) ==
-        "load_global(list(write<8>(convlab_0), write<8>(convlab_1)), address(convlab_2, 0));");
+        "load<false>(list(write<8>(convlab_0), write<8>(convlab_1)), address(convlab_2, 0));");
   CHECK(refusal({"ld.global.nc.v4.f32 %0, [%1];", {{"=f", "a"}, {"l", "p"}}}) ==
         "1 registers in the place of 4");
   for (const std::string name : {"st.global.cs.f32", "st.global.wt.b32"}) {
     CHECK(calls({name + " [%1], %0;", {{"f", "a"}, {"l", "p"}}}) ==
-          "store_global(address(convlab_1, 0), list(read<4>(convlab_0)));");
+          "store<false>(address(convlab_1, 0), list(read<4>(convlab_0)));");
   }
+}
+
+TEST_CASE("ptx: arithmetic becomes an expression") {
+  CHECK(calls({"mad.lo.s32 %0, %1, %2, 0x10;", {{"=r", "a"}, {"r", "b"}, {"r", "c"}}}) ==
+        "compute([](int a, int b, int c) -> int { return a * b + c; })(list(write<4>(convlab_0)), "
+        "list(read<4>(convlab_1)), list(read<4>(convlab_2)), list(read<4>(0x10)));");
+  CHECK(calls({"ex2.approx.ftz.f32 %0, %1;", {{"=f", "a"}, {"f", "b"}}}) ==
+        "compute([](float a) -> float { return ::exp2f(a); })(list(write<4>(convlab_0)), "
+        "list(read<4>(convlab_1)));");
+  CHECK(calls({"ld.shared.u32 %0, [%1];", {{"=r", "a"}, {"r", "s"}}}) ==
+        "load<true>(list(write<4>(convlab_0)), address(convlab_1, 0));");
+  for (const std::string name : {"add.cc.u32", "fma.rz.f32", "shl.b64", "mul.wide.u32", "lop3.f32"})
+    CHECK(refusal({name + " %0, %0, %0;", {{"+r", "a"}}}) == "'" + name + "'");
 }
 
 TEST_CASE("ptx: all products and matrix loads") {
@@ -83,6 +97,8 @@ TEST_CASE("ptx: all products and matrix loads") {
                                  "mma.sync.aligned.m16n8k16.row.col.f16.f16.f16.f16",
                                  "mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32",
                                  "mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32",
+                                 "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32",
+                                 "ldmatrix.sync.aligned.x2.trans.m8n8.shared.b16",
                                  "ldmatrix.sync.aligned.m8n8.x1.shared.b16",
                                  "ldmatrix.sync.aligned.m8n8.x4.trans.shared::cta.b16"}) {
     CHECK(refusal({name + " ;", {}}) == "'" + name + "' with 0 operands");

@@ -191,6 +191,19 @@ TEST_CASE("convlab-run: what does not compile says so once, with the line") {
   CHECK(contains(result.out, "program.cu:2"));
 }
 
+TEST_CASE("convlab-run: a call of a library says that it needs a GPU; C++20 hides no message") {
+  const auto result = Program(
+                          "#include <cublas_v2.h>\nint main() {\n  cublasHandle_t h;\n"
+                          "  cublasCreate(&h);\n}\n")
+                          .run();
+  CHECK(result.exit_code == 1);
+  CHECK(contains(result.out, "program.cu:4"));
+  CHECK(contains(result.out, "this library needs a GPU and is not emulated"));
+  CHECK(Program("#include <span>\nint main() { return std::span<int>{}.size(); }\n")
+            .run()
+            .out.empty());
+}
+
 TEST_CASE("convlab-run: a wrong command line gets one sentence") {
   CHECK(run_command(kRun + "2>&1").out ==
         "convlab-run: No source was named. Example: build/bin/convlab-run vector_add.cu\n");

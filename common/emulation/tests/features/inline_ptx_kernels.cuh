@@ -149,4 +149,23 @@ static __global__ void copy_with_hints(const float* from, float* to) {
   asm volatile("st.global.wt.b32 [%0], %1;" ::"l"(target + 7), "r"(bits) : "memory");
 }
 
+static __global__ void compute(unsigned* out, unsigned a, int b) {
+  asm("bfe.u32 %0, %1, 4, 8;" : "=r"(out[0]) : "r"(a));
+  asm("bfi.b32 %0, %1, %2, 4, 4;" : "=r"(out[1]) : "r"(0xfU), "r"(a));
+  asm("lop3.b32 %0, %1, 5, 6, 0x96;" : "=r"(out[2]) : "r"(a));
+  asm("{ .reg .s32 t; shr.s32 t, %1, 3; mov.b32 %0, t; }" : "=r"(out[3]) : "r"(b));
+  asm("shl.b32 %0, %1, 31;" : "=r"(out[4]) : "r"(a));
+  asm("shl.b32 %0, %1, 32;" : "=r"(out[5]) : "r"(a));
+  float nine;
+  asm("fma.rn.f32 %0, %1, %1, %2;" : "=f"(nine) : "f"(2.0F), "f"(5.0F));
+  out[6] = static_cast<unsigned>(nine);
+  asm("mul.hi.s32 %0, %1, 2;" : "=r"(out[7]) : "r"(b));
+  asm("bfe.s32 %0, %1, 4, 8;" : "=r"(out[10]) : "r"(a));
+  __shared__ unsigned words[2];
+  const auto at = static_cast<unsigned>(__cvta_generic_to_shared(words));
+  asm volatile("st.shared.v2.u32 [%0], {%1, %2};" ::"r"(at), "r"(6U), "r"(7U) : "memory");
+  asm volatile("" ::: "memory");
+  asm volatile("ld.shared.v2.u32 {%0, %1}, [%2];" : "=r"(out[8]), "=r"(out[9]) : "r"(at));
+}
+
 }  // namespace convlab::features

@@ -52,6 +52,14 @@ __global__ void last_block(float* data, unsigned* ticket) {
   if (is_last && threadIdx.x < gridDim.x) data[8 + threadIdx.x] = data[threadIdx.x];  // second
 }
 
+/// The last block may clear its ticket for the next launch: it comes after all others.
+template <bool kRight>
+__global__ void ticket_cleared(float* /*data*/, unsigned* ticket) {
+  if (threadIdx.x != 0) return;
+  const bool is_last = atomicInc(ticket, gridDim.x) == gridDim.x - 1;  // first
+  if (kRight ? is_last : blockIdx.x == 1) *ticket = 0;                 // second
+}
+
 template <bool kRight>
 __global__ void all_fence_then_ticket(float* data, unsigned* ticket) {
   __shared__ bool is_last;
@@ -274,6 +282,7 @@ std::vector<Pair> convlab::emulation::race_pairs_of_blocks() {
   return {
       KERNEL(neighbour_block, float, kBlocks, kThreads, kGrid),
       KERNEL(sum_by_compare_and_swap, float, kBlocks, kThreads, kGrid),
+      WITH_FLAG(ticket_cleared),
       WITH_FLAG(last_block),
       WITH_FLAG(all_fence_then_ticket),
       WITH_FLAG(flag_between_blocks).only_forward(),

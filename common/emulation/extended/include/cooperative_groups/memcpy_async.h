@@ -21,11 +21,10 @@ void memcpy_async(const Group& group, T* to, const T* from, std::size_t bytes, C
   const auto share = convlab::emulation::share_of(bytes, group.thread_rank(), group.size());
   auto* destination = reinterpret_cast<unsigned char*>(to) + share.begin;
   const auto* source = reinterpret_cast<const unsigned char*>(from) + share.begin;
-  if (convlab::emulation::is_shared(to)) {
+  if (convlab::emulation::is_shared(to))
     convlab::emulation::async_copies().add(destination, source, share.bytes, 0, site);
-  } else {
+  else
     std::memcpy(destination, source, share.bytes);
-  }
   convlab::emulation::async_copies().commit();
 }
 

@@ -29,9 +29,8 @@ void reduce_all(WarpExchange& exchange) {
     operation = in.operation;
   }
   for (std::size_t stride = kWarpSize / 2; stride > 0; stride /= 2) {
-    for (std::size_t i = 0; i < stride && i + stride < count; ++i) {
+    for (std::size_t i = 0; i < stride && i + stride < count; ++i)
       values[i] = (*operation)(values[i], values[i + stride]);
-    }
     count = count < stride ? count : stride;
   }
   for (const int lane : exchange.lanes()) exchange.output<T>(lane) = values[0];
