@@ -232,7 +232,7 @@ void require_source(const fs::path& file) {
   }
   if (const auto at = text.find('\0'); at != std::string::npos) {
     throw UsageError(name + " is no text (byte " + std::to_string(at) +
-                     " is 0); give the source file, not what a compiler made of it.");
+                     " is 0); give the source file, saved as UTF-8.");
   }
 }
 
