@@ -31,16 +31,13 @@ std::string script() {
 // Only the first errors help; and a binary file must not disturb the terminal.
 std::string beginning_of(const std::string& text) {
   constexpr int kLines = 40;
-  constexpr std::size_t kWidth = 300;
+  constexpr int kWidth = 300;
   std::istringstream lines(text);
   std::string result;
   int count = 0;
   for (std::string line; std::getline(lines, line);) {
     if (++count > kLines) return result + "… and more\n";
-    for (char& c : line) {
-      if ((static_cast<unsigned char>(c) < ' ' && c != '\t') || c == '\x7f') c = '?';
-    }
-    result += line.substr(0, kWidth) + "\n";
+    result += cut_to_columns(printable_line(line), kWidth).front() + "\n";
   }
   return result;
 }
@@ -232,7 +229,7 @@ void require_source(const fs::path& file) {
   }
   if (const auto at = text.find('\0'); at != std::string::npos) {
     throw UsageError(name + " is no text (byte " + std::to_string(at) +
-                     " is 0); give the source file, not what a compiler made of it.");
+                     " is 0); give the source file, saved as UTF-8.");
   }
 }
 

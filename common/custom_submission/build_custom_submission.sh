@@ -37,6 +37,7 @@ traced=
 standard=
 precompiled=
 guarded=
+preprocess=
 # Words come from a file into "$@", so no shell interprets them.
 run_recorded() {
   list=$1
@@ -106,6 +107,7 @@ run_recorded() {
     set -- "$@" -include "$folder/poisoned.h"
   fi
   if [ -n "$more" ]; then set -- "$@" "$more"; fi
+  if [ -n "$preprocess" ]; then set -- "$@" -E; fi
   for library in ${libraries:-}; do
     path=$(cat "$commands/$library.library")
     set -- "$@" "$path" "-Wl,-rpath,$(dirname "$path")"
@@ -168,6 +170,54 @@ list_symbols() {
   if grep -q '^syscall U' "$folder/symbols" || has_system_call; then
     echo "system-call-instruction U" >>"$folder/symbols"
   fi
+  # Neither the compiler nor a disassembler sees what such data do when they run.
+  if [ "$device" = emulated ] && readelf --sections --symbols --wide "$object" | awk '
+    /^ *\[ *[0-9]+\]/ { sub(/^ *\[ */, ""); sub(/\]/, ""); code[$1] = $(NF - 3) ~ /X/; next }
+    $4 == "OBJECT" && code[$7] { found = 1 }
+    END { exit !found }'; then
+    echo "error: it keeps data among its code (a section of its own), which cannot be emulated" >&2
+    exit 1
+  fi
+}
+# Nobody observes what assembler for the host, or an intrinsic of its processor, moves to and fro. What
+# the preprocessor leaves of a file that may have some is looked at, and that is compiled. Allowed are
+# no instruction at all, as a barrier for the compiler, and the name of a function.
+may_have_assembler() {
+  [ "$device" = emulated ] &&
+    grep -Erq 'asm|##|%:%:|_ia32_|intrin|experimental|[A-Za-z_]\\[[:space:]]*$' "$source" "$folder/files"
+}
+refuse_assembler() {
+  awk '
+    BEGIN {
+      begins = "(^|[^A-Za-z0-9_])(__)?asm(__)?([ \\t]+(__)?(volatile|goto|inline)(__)?)*[ \\t]*"
+      begins = begins "($|\\([ \\t]*($|\\(|[A-Za-z0-9]*\"))"
+    }
+    function judge() {
+      if (!match(held, /^[ \t]*((__)?volatile(__)?)?[ \t]*\([ \t]*("[A-Za-z0-9_]*"[ \t]*)+[:)]/)) return 0
+      name = substr(held, RSTART, RLENGTH)
+      gsub(/(__)?volatile(__)?|[^A-Za-z0-9_]/, "", name)
+      return name !~ /^((mov|lod|sto|cmp|sca|in|out|sy)s|xlat|i?ret|leave|pop|push)(call|enter|exit|ret|[a-z]?)$/
+    }
+    /__builtin_ia32_/ && !/__builtin_ia32_(pause|rdtsc)/ { found = 1; exit }
+    {
+      line = (held == "" ? "" : held " ") $0
+      is_held = held != ""
+      held = ""
+      while (is_held || match(line, begins)) {
+        if (!is_held) {
+          line = substr(line, RSTART)
+          sub(/^[^A-Za-z0-9_]?(__)?asm(__)?/, "", line)
+        }
+        is_held = 0
+        held = line
+        if (line !~ /[:;]/) next
+        if (!judge()) { found = 1; exit }
+        held = ""
+      }
+    }
+    END { exit !(found || (held != "" && !judge())) }' "$1" || return 0
+  echo "error: assembler or intrinsics of the host's processor cannot be emulated: leave them out, or put them between #if !CONVLAB_EMULATED and #endif" >&2
+  return 1
 }
 # The bytes of the instruction may stand anywhere, so who has them is looked at closely.
 has_system_call() {
@@ -175,6 +225,12 @@ has_system_call() {
     x86_64) LC_ALL=C grep -q "$(printf '\017\005')" "$object" || return 1 ;;
   esac
   objdump --disassemble "$object" | grep -Eq '[[:space:]](syscall|sysenter|int +.0x80|svc)([[:space:]]|$)'
+}
+
+# The loader, what it runs first, and functions that the loader chooses.
+first_code() {
+  readelf --program-headers --dynamic --relocs --wide "$1" |
+    sed -n '/interpreter:/p; /PREINIT_ARRAYSZ/p; s/.*IRELATIV.*/chosen/p'
 }
 
 # What comes behind the device: of a file to compile the file and the folder come first.
@@ -212,9 +268,9 @@ case $step in
       standard=gnu++17
       [ "$device" != gpu ] || standard=c++17
     fi
-    words=$folder/words
+    words=$folder/words written=$source
     # What fails is compiled again without the header: its messages are then those of any compiler.
-    if [ -z "$capability" ] && [ -f "$stages.gch" ] &&
+    if [ -z "$capability" ] && [ -f "$stages.gch" ] && ! may_have_assembler &&
       grep -q '^ *# *include *"common/stage/' "$file"; then
       precompiled=$stages
       if run_recorded "$commands/$device.compile" >"$words" 2>&1; then
@@ -225,7 +281,16 @@ case $step in
       precompiled=
     fi
     # Headers of older editions brought names of std along. Who counts on them gets them.
-    compile() { run_recorded "$commands/$device.compile" "$@"; }
+    compile() {
+      source=$written object=$folder/source.o
+      if may_have_assembler; then
+        object=$folder/preprocessed.ii preprocess=yes
+        run_recorded "$commands/$device.compile" "$@" || return
+        preprocess= source=$object object=$folder/source.o
+        refuse_assembler "$source" || return
+      fi
+      run_recorded "$commands/$device.compile" "$@"
+    }
     again() { compile "$@" >"$words.again" 2>&1; }
     with_names() {
       grep -Eq 'declared|is undefined|not a member|no member|no type named|not name a type' "$words" &&
@@ -293,6 +358,12 @@ case $step in
     # Nobody has looked at code that the program writes itself.
     if readelf --program-headers --wide "$program" | grep -q ' RWE '; then
       echo "error: a part of the program may be written and executed" >&2
+      exit 1
+    fi
+    # The emulated device forbids its system calls before any other code runs.
+    if [ "$device" = emulated ] &&
+      [ "$(first_code "$program")" != "$(first_code "$commands/custom-submission-emulated")" ]; then
+      echo "error: its own code would run before the program starts (ifunc, target_clones, .preinit_array, .interp), which cannot be emulated" >&2
       exit 1
     fi
     ;;

@@ -226,29 +226,17 @@ CONVLAB_BARRIER(GOMP_barrier)
 CONVLAB_BARRIER(GOMP_loop_end)
 CONVLAB_BARRIER(GOMP_sections_end)
 
-void convlab_GOMP_critical_start() {
-  GOMP_critical_start();
-  ++self().guards;
-}
-void convlab_GOMP_critical_end() {
-  --self().guards;
-  GOMP_critical_end();
-}
-void convlab_GOMP_critical_name_start(void** name) {
-  GOMP_critical_name_start(name);
-  ++self().guards;
-}
-void convlab_GOMP_critical_name_end(void** name) {
-  --self().guards;
-  GOMP_critical_name_end(name);
-}
-void convlab_GOMP_atomic_start() {
-  GOMP_atomic_start();
-  ++self().guards;
-}
-void convlab_GOMP_atomic_end() {
-  --self().guards;
-  GOMP_atomic_end();
-}
+#define CONVLAB_GUARDED(part, parameter, argument) \
+  void convlab_##part##_start(parameter) {         \
+    part##_start(argument);                        \
+    ++self().guards;                               \
+  }                                                \
+  void convlab_##part##_end(parameter) {           \
+    --self().guards;                               \
+    part##_end(argument);                          \
+  }
+CONVLAB_GUARDED(GOMP_critical, , )
+CONVLAB_GUARDED(GOMP_critical_name, void** name, name)
+CONVLAB_GUARDED(GOMP_atomic, , )
 }
 // NOLINTEND(readability-identifier-naming)

@@ -37,34 +37,36 @@ void explain_checked_call(const FaultRecord& fault, const SourceText& sources,
 }
 
 void explain_copy(const FaultRecord& fault, const SourceText& sources, FaultMessage& message) {
-  const auto says = [&](const char* part) { return fault.text.find(part) != std::string::npos; };
-  if (says("only cudaMemcpyToSymbol")) {
-    message.cause =
-        "The host cannot use a __constant__ array as a pointer. It is copied by its name.";
-    message.next =
-        "Write cudaMemcpyToSymbol(name, from, bytes). If `from` is device memory, add two "
-        "arguments: 0 and cudaMemcpyDeviceToDevice.";
-  } else if (says("freed")) {
-    message.cause = "This memory was already freed with cudaFree.";
-    message.next =
-        "Free each pointer once, in epilog, after the last copy: convolve may run several times "
-        "between prolog and epilog.";
-  } else if (says("cudaFree of a pointer")) {
-    message.cause =
-        "cudaFree takes a pointer that cudaMalloc has set, but this one points to host memory.";
-    message.next = "Free the device's array. Do not free the host's arrays.";
-  } else if (sources.line(fault.file, fault.line).find("cudaMemcpy(&") != std::string::npos) {
-    message.cause =
-        "With & the copy gets the address of the pointer variable, which lies in host memory.";
-    message.next = "Pass the pointer without &; only cudaMalloc needs its address.";
-  } else if (says("do not fit into") || says("touches")) {
-    message.cause = "The array on the device is smaller than what is copied.";
-    message.next =
-        "Compare the number of bytes that were allocated or declared with the size of the copy, "
-        "for the largest shape too.";
-  } else if (says("and so is the")) {
-    message.cause = "Both pointers point to host memory: cudaMalloc has set neither of them.";
-    message.next = "Allocate the array of the device with cudaMalloc, not with new or malloc.";
+  const bool of_pointer =
+      sources.line(fault.file, fault.line).find("cudaMemcpy(&") != std::string::npos;
+  constexpr const char* kSmaller = "The array on the device is smaller than what is copied.";
+  constexpr const char* kCompare =
+      "Compare the number of bytes that were allocated or declared with the size of the copy, for "
+      "the largest shape too.";
+  // A text of the fault, its cause and what to do; nullptr: the line says it.
+  const char* const rows[][3] = {
+      {"only cudaMemcpyToSymbol",
+       "The host cannot use a __constant__ array as a pointer. It is copied by its name.",
+       "Write cudaMemcpyToSymbol(name, from, bytes). If `from` is device memory, add two "
+       "arguments: 0 and cudaMemcpyDeviceToDevice."},
+      {"freed", "This memory was already freed with cudaFree.",
+       "Free each pointer once, in epilog, after the last copy: convolve may run several times "
+       "between prolog and epilog."},
+      {"cudaFree of a pointer",
+       "cudaFree takes a pointer that cudaMalloc has set, but this one points to host memory.",
+       "Free the device's array. Do not free the host's arrays."},
+      {nullptr,
+       "With & the copy gets the address of the pointer variable, which lies in host memory.",
+       "Pass the pointer without &; only cudaMalloc needs its address."},
+      {"do not fit into", kSmaller, kCompare},
+      {"touches", kSmaller, kCompare},
+      {"and so is the", "Both pointers point to host memory: cudaMalloc has set neither of them.",
+       "Allocate the array of the device with cudaMalloc, not with new or malloc."}};
+  for (const auto& [said, cause, next] : rows) {
+    if (said == nullptr ? !of_pointer : fault.text.find(said) == std::string::npos) continue;
+    message.cause = cause;
+    message.next = next;
+    return;
   }
 }
 

@@ -129,14 +129,9 @@ bool axes_exchanged(const FaultRecord& fault, const ConvShape& s, const std::str
       continue;
     }
     // Dimension i has as many blocks as maps and was taken for the image (or the reverse).
-    if (array != "weights" && g[i] == maps && g[k] == images && outer == fault.block[i] &&
-        outer >= e.count_outer) {
-      return true;
-    }
-    if (array == "weights" && g[i] == images && g[k] == maps && outer == fault.block[i] &&
-        outer >= e.count_outer) {
-      return true;
-    }
+    const bool taken =
+        array == "weights" ? g[i] == images && g[k] == maps : g[i] == maps && g[k] == images;
+    if (taken && outer == fault.block[i] && outer >= e.count_outer) return true;
   }
   return false;
 }

@@ -42,9 +42,6 @@ std::string launch_text(const std::array<unsigned, 3>& grid, const std::array<un
 
 // Parts of message_of().
 
-/// "(3, 1, 0)".
-std::string index_text(const std::array<unsigned, 3>& index);
-
 /// The words for a race: both lines, both threads, what lies between, the mend.
 /// @param fault  of FaultKind::kRace
 FaultMessage race_message(const FaultRecord& fault, const SourceText& sources);

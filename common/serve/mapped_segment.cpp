@@ -18,16 +18,6 @@ int protection_of(MappedSegment::Access access) {
 
 }  // namespace
 
-MappedSegment::~MappedSegment() {
-  unmap();
-}
-
-void MappedSegment::unmap() {
-  if (data_ != nullptr) ::munmap(data_ - kGuardBytes, mapped_size_ + 2 * kGuardBytes);
-  data_ = nullptr;
-  size_ = mapped_size_ = 0;
-}
-
 void MappedSegment::map(int descriptor, Access access) {
   struct stat status {};
   if (::fstat(descriptor, &status) != 0 || status.st_size <= 0) {
@@ -46,18 +36,21 @@ void MappedSegment::allow(Access access) {
 }
 
 void MappedSegment::map_pages(std::size_t size, int protection, int flags, int descriptor) {
-  unmap();
+  reserved_ = {};
+  data_ = nullptr;
+  size_ = mapped_size_ = 0;
   const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
   const std::size_t mapped_size = (size + page - 1) / page * page;
-  void* reserved = ::mmap(nullptr, mapped_size + 2 * kGuardBytes, PROT_NONE,
-                          MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  const std::size_t whole = mapped_size + 2 * kGuardBytes;
+  void* reserved =
+      ::mmap(nullptr, whole, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (reserved == MAP_FAILED) {
     throw EnvironmentError("No address space for " + std::to_string(size) + " bytes.");
   }
-  std::byte* begin = static_cast<std::byte*>(reserved) + kGuardBytes;
+  reserved_ = {static_cast<std::byte*>(reserved), [whole](auto* at) { ::munmap(at, whole); }};
+  std::byte* begin = reserved_.get() + kGuardBytes;
   void* mapped = ::mmap(begin, mapped_size, protection, flags | MAP_FIXED, descriptor, 0);
   if (mapped == MAP_FAILED) {
-    ::munmap(reserved, mapped_size + 2 * kGuardBytes);
     throw EnvironmentError("No memory to map " + std::to_string(size) + " bytes.");
   }
   data_ = begin;

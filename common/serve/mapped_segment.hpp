@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 
 namespace convlab {
 
@@ -10,11 +11,6 @@ namespace convlab {
 class MappedSegment {
  public:
   static constexpr std::size_t kGuardBytes = std::size_t{1} << 20;
-
-  MappedSegment() = default;
-  MappedSegment(const MappedSegment&) = delete;
-  MappedSegment& operator=(const MappedSegment&) = delete;
-  ~MappedSegment();
 
   enum class Access { kRead, kWrite };
 
@@ -29,7 +25,7 @@ class MappedSegment {
   void allow(Access access);
 
   [[nodiscard]] std::byte* data() const { return data_; }
-  [[nodiscard]] std::size_t size() const { return size_; }
+  [[nodiscard]] std::size_t size() const { return size_; }  ///< 0: nothing is mapped
 
   [[nodiscard]] bool contains(std::uintptr_t address) const;
 
@@ -37,9 +33,9 @@ class MappedSegment {
   [[nodiscard]] bool is_near(std::uintptr_t address) const;
 
  private:
-  void unmap();
   void map_pages(std::size_t size, int protection, int flags, int descriptor);
 
+  std::shared_ptr<std::byte> reserved_;  ///< with the guard pages
   std::byte* data_ = nullptr;
   std::size_t size_ = 0;
   std::size_t mapped_size_ = 0;

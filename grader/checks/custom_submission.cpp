@@ -64,7 +64,9 @@ Finding explain(const BuildProblem& problem, const SubmittedSources& submitted) 
   if (problem.symbol->kind == SymbolProblem::Kind::kLibrary) {
     return finding("E-library", file + " calls " + problem.symbol->name + ".");
   }
-  return finding("E-forbidden-call", file + " calls " + problem.symbol->name + ".");
+  const bool replaces = problem.symbol->kind == SymbolProblem::Kind::kReplaced;
+  return finding("E-forbidden-call",
+                 file + (replaces ? " defines " : " calls ") + problem.symbol->name + ".");
 }
 
 namespace {

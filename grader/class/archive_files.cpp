@@ -29,7 +29,7 @@ std::string safe_path(const char* name) {
   require_short_name(path);
   if (printable_line(path) != path) {
     throw RefusedSubmission("The name " + quoted_name(path) +
-                            " in it holds control characters or is no UTF-8.");
+                            " in it holds control characters or is no UTF-8; use plain letters.");
   }
   const fs::path normal = fs::path(path).lexically_normal();
   if (normal.is_absolute() || path.find('\\') != std::string::npos) {
@@ -88,15 +88,15 @@ class Archive {
         data(path, false);
         continue;
       }
-      if (const char* kind = kind_of(entry)) {
+      if (::archive_entry_filetype(entry) == AE_IFDIR) continue;
+      const bool counts = is_source(path) || is_note(path);
+      if (const char* kind = kind_of(entry); kind != nullptr && counts) {
         throw RefusedSubmission(quoted_name(path) + " in it is " + kind +
                                 "; hand in plain files only.");
       }
-      if (::archive_entry_filetype(entry) == AE_IFDIR) continue;
       if (!names.insert(path).second) {
         throw RefusedSubmission("It holds two files of the name " + quoted_name(path) + ".");
       }
-      const bool counts = is_source(path) || is_note(path);
       std::string text = data(path, counts);
       if (counts) found.push_back({path, std::move(text)});
     }
@@ -110,7 +110,8 @@ class Archive {
     if (code == ARCHIVE_OK || code == ARCHIVE_WARN) return;
     const char* reason = ::archive_error_string(archive_.get());
     throw RefusedSubmission("It cannot be read as an archive: " +
-                            printable_line(reason == nullptr ? "it is damaged" : reason) + ".");
+                            printable_line(reason == nullptr ? "it is damaged" : reason) +
+                            ". Hand in a .cpp or .cu file, or a .zip or .tar.gz of them.");
   }
 
   // Other files are read, too, because only then their bytes are counted.

@@ -212,7 +212,7 @@ std::vector<SubmittedFile> read_submitted_files(const fs::path& place, ArchiveRe
     files = (read == nullptr ? read_archive_in_sandbox : read)(place);
   }
   if (std::ranges::none_of(files, is_source, &SubmittedFile::path)) {
-    throw RefusedSubmission("It holds no source file (.cpp or .cu).");
+    throw RefusedSubmission("It holds no source file; their names end in .cpp or .cu.");
   }
   std::ranges::sort(files, {}, &SubmittedFile::path);
   for (const SubmittedFile& file : files) {

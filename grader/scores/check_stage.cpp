@@ -129,7 +129,7 @@ class StageChecker {
   }
 
   [[nodiscard]] std::optional<Finding> time_is_up() const {
-    if (std::chrono::steady_clock::now() < context_.deadline) return std::nullopt;
+    if (std::chrono::steady_clock::now() < context_.request.deadline) return std::nullopt;
     return finding("E-timeout", "The whole check took more than " +
                                     std::to_string(kMostTime.count()) + " hours.");
   }

@@ -14,9 +14,6 @@
 
 namespace convlab::grader {
 
-/// For a whole check: far longer than honest work takes. Emulated, all stages of m4 take minutes.
-inline constexpr std::chrono::hours kMostTime{3};
-
 /// Checks of several stages share the machine, except while one of them takes times: it has the
 /// machine for itself. Whoever wants to take times comes before those who want to share.
 class Machine {
@@ -38,7 +35,6 @@ struct CheckContext {
   const GradeObserver& observer;
   Submission& submission;
   CheckResult& check;  ///< gets cases, runs, findings and warnings
-  std::chrono::steady_clock::time_point deadline;
   Machine& machine;
 };
 

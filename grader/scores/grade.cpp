@@ -230,8 +230,8 @@ class Grading {
       submission.set_sources(submission_.sources());
       submission.set_device(submission_.device());
       results[i].result.verdict = Verdict::kPassed;
-      check_stage({request_, observer, submission, results[i], context_.deadline, machine_},
-                  stages[i], batches, seed, network);
+      check_stage({request_, observer, submission, results[i], machine_}, stages[i], batches, seed,
+                  network);
       const std::lock_guard lock(telling);
       ended[i] = true;
       for (; next < ended.size() && ended[next]; ++next) reports[next].tell();
@@ -379,9 +379,7 @@ class Grading {
   CheckResult check_;
   std::map<std::string, std::size_t> cases_of_;  ///< planned, by stage
   Machine machine_;
-  CheckContext context_{
-      request_, observer_, submission_, check_, std::chrono::steady_clock::now() + kMostTime,
-      machine_};
+  CheckContext context_{request_, observer_, submission_, check_, machine_};
 };
 
 }  // namespace

@@ -50,7 +50,8 @@ struct GradeRequest {
   std::string network = kDefaultPreset;
   std::optional<ConvShape> only_case{};  ///< check this convolution and nothing else
   std::optional<std::uint64_t> seed{};   ///< of the element-wise cases; none: another one each time
-  std::optional<std::chrono::milliseconds> time_limit{};
+  std::optional<std::chrono::milliseconds> time_limit{};  ///< of one convolution
+  std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::now() + kMostTime;
   std::optional<ScoreRequest> score{};
   FileInterface form = FileInterface::kStages;  ///< of a custom submission
   RulesRequest rules{};

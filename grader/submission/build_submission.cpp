@@ -26,6 +26,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using Kind = BuildProblem::Kind;
+using Clock = std::chrono::steady_clock;
 
 // Apart from what the grader makes of them, so that no name of a submission meets one of its own.
 constexpr const char* kFiles = "files";
@@ -92,8 +93,9 @@ void add_room(const fs::path& folder, std::vector<fs::path>& readable) {
 /// Runs steps of build_custom_submission.sh in a sandbox.
 class Compiler {
  public:
-  Compiler(const CustomSubmissionTarget& target, fs::path folder)
-      : target_(target), folder_(std::move(folder)) {}
+  Compiler(const CustomSubmissionTarget& target, fs::path folder,
+           Clock::time_point deadline = Clock::time_point::max())
+      : target_(target), folder_(std::move(folder)), deadline_(deadline) {}
 
   /// Empty if it succeeded.
   std::optional<BuildProblem> compile(const fs::path& file) const {
@@ -131,8 +133,9 @@ class Compiler {
     const auto tools = tool_folders(target_.build, to_string(target_.device));
     options.policy.readable.insert(options.policy.readable.end(), tools.begin(), tools.end());
     ChildProcess process(words.front(), {words.begin() + 1, words.end()}, options);
-    constexpr std::chrono::seconds kPatience(300);
-    const Ending ending = process.wait(kPatience);
+    const auto left = std::chrono::duration_cast<std::chrono::seconds>(deadline_ - Clock::now());
+    const auto patience = std::clamp(left, std::chrono::seconds(1), std::chrono::seconds(300));
+    const Ending ending = process.wait(patience);
     std::ofstream(folder_ / "compiler.log", std::ios::app) << process.output_head();
     if (ending.kind == Ending::Kind::kExited && ending.code == 0) return std::nullopt;
     if (ending.kind == Ending::Kind::kExited || ending.kind == Ending::Kind::kFlood) {
@@ -141,12 +144,13 @@ class Compiler {
     return BuildProblem{
         .kind = Kind::kTakesTooLong,
         .message = ending.kind == Ending::Kind::kTimeout
-                       ? "it was stopped after " + std::to_string(kPatience.count()) + " seconds"
+                       ? "it was stopped after " + std::to_string(patience.count()) + " seconds"
                        : "it used up its memory or its processor time"};
   }
 
   CustomSubmissionTarget target_;
   fs::path folder_;
+  Clock::time_point deadline_;
   fs::path course_ = network_folder().parent_path().parent_path();
 };
 
@@ -271,7 +275,7 @@ struct Compiled {
 /// What all files of a submission may take together.
 struct Allowed {
   std::atomic<std::uintmax_t> bytes = 0;  ///< of objects and symbols, so far
-  std::chrono::steady_clock::time_point deadline{};
+  Clock::time_point deadline{};
 };
 
 // Counts what was compiled into a folder; a problem if it is too much.
@@ -291,7 +295,7 @@ Compiled compile(const Text& source, const std::vector<Text>& headers,
   const fs::path kept = compiled.folder / "all-texts";
   keep_folder(compiled.folder);
   const bool is_kept = fs::exists(kept) && read_text(kept) == all;
-  if (!is_kept && std::chrono::steady_clock::now() > allowed.deadline) {
+  if (!is_kept && Clock::now() > allowed.deadline) {
     compiled.problem = BuildProblem{.kind = Kind::kTakesTooLong,
                                     .message =
                                         "its turn did not come in the time that all files "
@@ -300,7 +304,7 @@ Compiled compile(const Text& source, const std::vector<Text>& headers,
     fill_folder(compiled.folder, [&](const fs::path& scratch) {
       write_all(scratch / kFiles, headers);
       write_all(scratch / kFiles, {source});
-      const Compiler compiler(target, scratch);
+      const Compiler compiler(target, scratch, allowed.deadline);
       compiled.problem = compiler.compile(scratch / kFiles / source.name);
       if (!compiled.problem) compiled.problem = too_large(scratch, allowed.bytes);
       if (!compiled.problem) {
@@ -335,9 +339,9 @@ Compiled compile(const Text& source, const std::vector<Text>& headers,
 // As many at a time as there are processors.
 std::vector<Compiled> compile_all(const Texts& sources, const std::vector<Text>& headers,
                                   const CustomSubmissionTarget& target,
-                                  std::chrono::seconds patience) {
+                                  Clock::time_point deadline) {
   std::vector<Compiled> compiled(sources.texts.size());
-  Allowed allowed{.deadline = std::chrono::steady_clock::now() + patience};
+  Allowed allowed{.deadline = std::min(deadline, Clock::now() + std::chrono::minutes(30))};
   in_threads(compiled.size(), std::thread::hardware_concurrency(), [&](std::size_t i) {
     compiled[i] = compile(sources.texts[i], headers, target, allowed);
   });
@@ -346,11 +350,11 @@ std::vector<Compiled> compile_all(const Texts& sources, const std::vector<Text>&
 
 std::optional<BuildProblem> link(const std::vector<Compiled>& compiled,
                                  const CustomSubmissionTarget& target, const fs::path& folder,
-                                 FileInterface form) {
+                                 FileInterface form, Clock::time_point deadline) {
   for (std::size_t i = 0; i < compiled.size(); ++i) {
     fs::copy_file(compiled[i].folder / "source.o", folder / ("source-" + std::to_string(i) + ".o"));
   }
-  auto problem = Compiler(target, folder).link(form != FileInterface::kStages);
+  auto problem = Compiler(target, folder, deadline).link(form != FileInterface::kStages);
   remove_all_but(folder, {"program", "compiler.log"});
   if (problem && problem->kind == Kind::kDoesNotCompile) {
     require_working_machine(target, folder);
@@ -394,8 +398,7 @@ std::string lines_of_warnings(const std::string& printed) {
 }
 
 BuiltSubmission build_submission(const SubmittedSources& submitted,
-                                 const CustomSubmissionTarget& target,
-                                 std::chrono::seconds patience) {
+                                 const CustomSubmissionTarget& target) {
   if (!fs::exists(target.build / "custom_submission" /
                   (std::string(to_string(target.device)) + ".link"))) {
     throw EnvironmentError("This build has not recorded how it compiles for " +
@@ -410,7 +413,8 @@ BuiltSubmission build_submission(const SubmittedSources& submitted,
     built.problem = BuildProblem{.kind = Kind::kRefused, .message = each->refused};
     return built;
   }
-  const std::vector<Compiled> compiled = compile_all(sources, headers.texts, target, patience);
+  const std::vector<Compiled> compiled =
+      compile_all(sources, headers.texts, target, submitted.deadline);
   std::string printed;
   for (const Compiled& each : compiled) printed += log_of(each.folder);
   built.warnings = lines_of_warnings(printed);
@@ -435,7 +439,7 @@ BuiltSubmission build_submission(const SubmittedSources& submitted,
   }
   if (fs::exists(built.program) && fs::exists(kept) && read_text(kept) == all) return built;
   fill_folder(built.folder, [&](const fs::path& scratch) {
-    built.problem = link(compiled, target, scratch, built.form);
+    built.problem = link(compiled, target, scratch, built.form, submitted.deadline);
     if (built.problem) return;
     write_atomically(scratch / "all-texts", all);
     write_atomically(scratch / kDeviceFile, std::string(to_string(target.device)) + "\n");

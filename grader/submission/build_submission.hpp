@@ -16,11 +16,16 @@ namespace convlab::grader {
 inline constexpr std::size_t kMostBuiltBytes = std::size_t{4} << 20;
 inline constexpr std::size_t kMostBuiltFiles = 100;
 
+/// For a whole check, with all that is compiled for it: far longer than honest work takes.
+inline constexpr std::chrono::hours kMostTime{3};
+
 /// The files of a submission: sources, each compiled alone, and headers that they may include.
 struct SubmittedSources {
   std::filesystem::path folder{};                ///< contains all of them; no link leads out of it
   std::vector<std::filesystem::path> sources{};  ///< .cpp, .cu
   std::vector<std::filesystem::path> headers{};  ///< .h, .hpp, .cuh
+  /// Then nothing of them is compiled any more, for whatever program.
+  std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::now() + kMostTime;
 };
 
 /// One file alone.
@@ -51,11 +56,11 @@ std::string lines_of_warnings(const std::string& printed);
 /// compiles each source in isolation, checks its symbols and makes its functions local, so that
 /// they cannot replace the grader's or those of another source. Does not compile the same text
 /// twice. Refuses links that lead out of the folder and sources of more than a few megabytes.
-/// @param patience  for all sources together; those whose turn comes later are not compiled
+/// One program of theirs takes at most half an hour; sources whose turn comes later are not
+/// compiled.
 /// @throws UsageError if there is no such file
 /// @throws EnvironmentError if the build folder cannot be written, or lacks the commands
 BuiltSubmission build_submission(const SubmittedSources& submitted,
-                                 const CustomSubmissionTarget& target,
-                                 std::chrono::seconds patience = std::chrono::minutes(30));
+                                 const CustomSubmissionTarget& target);
 
 }  // namespace convlab::grader

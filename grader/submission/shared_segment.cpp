@@ -7,7 +7,6 @@
 #include <cerrno>
 #include <cstring>
 #include <string>
-#include <utility>
 
 #include "common/base/buffer.hpp"
 #include "common/base/error.hpp"
@@ -39,27 +38,12 @@ SharedSegment::SharedSegment(std::size_t size, Access access) {
   }
   void* mapped = ::mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor_.get(), 0);
   if (mapped == MAP_FAILED) fail(size_);
-  data_ = static_cast<std::byte*>(mapped);
+  const auto unmap = [size = size_](std::byte* memory) { ::munmap(memory, size); };
+  data_ = {static_cast<std::byte*>(mapped), unmap};
   int seals = F_SEAL_SHRINK | F_SEAL_GROW;
   // The mapping above stays writable; later mappings cannot write (Linux 5.1).
   if (access == Access::kReadOnly) seals |= F_SEAL_FUTURE_WRITE;
   if (::fcntl(descriptor_.get(), F_ADD_SEALS, seals | F_SEAL_SEAL) != 0) fail(size_);
-}
-
-SharedSegment::SharedSegment(SharedSegment&& other) noexcept
-    : descriptor_(std::move(other.descriptor_)),
-      data_(std::exchange(other.data_, nullptr)),
-      size_(std::exchange(other.size_, 0)) {}
-
-SharedSegment& SharedSegment::operator=(SharedSegment&& other) noexcept {
-  std::swap(descriptor_, other.descriptor_);
-  std::swap(data_, other.data_);
-  std::swap(size_, other.size_);
-  return *this;
-}
-
-SharedSegment::~SharedSegment() {
-  if (data_ != nullptr) ::munmap(data_, size_);
 }
 
 }  // namespace convlab::grader

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 
 #include "common/serve/channel.hpp"
 
@@ -17,19 +18,14 @@ class SharedSegment {
   /// `size` bytes, rounded up to whole pages.
   /// @throws EnvironmentError if there is not that much memory
   SharedSegment(std::size_t size, Access access);
-  SharedSegment(SharedSegment&& other) noexcept;
-  SharedSegment& operator=(SharedSegment&& other) noexcept;
-  SharedSegment(const SharedSegment&) = delete;
-  SharedSegment& operator=(const SharedSegment&) = delete;
-  ~SharedSegment();
 
-  [[nodiscard]] std::byte* data() const { return data_; }
+  [[nodiscard]] std::byte* data() const { return data_.get(); }
   [[nodiscard]] std::size_t size() const { return size_; }
   [[nodiscard]] int descriptor() const { return descriptor_.get(); }
 
  private:
   Descriptor descriptor_;
-  std::byte* data_ = nullptr;
+  std::shared_ptr<std::byte> data_;
   std::size_t size_ = 0;
 };
 

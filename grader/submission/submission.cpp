@@ -288,10 +288,6 @@ Call Submission::run_phases(const std::string& stage, const std::function<void()
   });
 }
 
-Withheld Submission::withheld() const {
-  return device_.device == Device::kEmulated ? withheld_ : Withheld::kNothing;
-}
-
 Call Submission::call(ServeRequest request, int pauses, const OnPause& on_pause) {
   request.token = fresh_token();
   request.shape = shape_;
@@ -444,26 +440,6 @@ std::optional<Failure> Submission::ask(const ServeRequest& request, milliseconds
   return failure;
 }
 
-void Submission::thaw() {
-  if (process_) process_->thaw();
-}
-
-std::chrono::nanoseconds Submission::computing_time() const {
-  return process_ ? process_->computing_time() : std::chrono::nanoseconds(-1);
-}
-
-std::chrono::nanoseconds Submission::waiting_time() const {
-  return process_ ? process_->waiting_time() : std::chrono::nanoseconds(0);
-}
-
-bool Submission::is_busy() const {
-  return process_ && process_->is_busy();
-}
-
-bool Submission::stands_still() const {
-  return !process_ || process_->stands_still();
-}
-
 void Submission::set_environment(std::vector<std::string> variables) {
   environment_ = std::move(variables);
   restart();
@@ -474,10 +450,6 @@ void Submission::replace_program(std::filesystem::path program,
   program_ = std::move(program);
   lasting_environment_ = std::move(variables);
   restart();
-}
-
-ProcessUsage Submission::usage() const {
-  return process_ ? process_->usage() : ProcessUsage{};
 }
 
 std::pair<Ending, std::string> run_sandboxed(const std::filesystem::path& program,

@@ -131,7 +131,9 @@ class Submission {
   /// How often an emulated device runs convolve in each of the runs from now on.
   void set_convolve_calls(int calls) { convolve_calls_ = calls; }
   /// kNothing on other devices.
-  [[nodiscard]] Withheld withheld() const;
+  [[nodiscard]] Withheld withheld() const {
+    return device_.device == Device::kEmulated ? withheld_ : Withheld::kNothing;
+  }
 
   /// Whether the network's input may change between prolog and convolve; not if prolog converts it.
   void set_exchanges(bool exchanges) { exchanges_ = exchanges; }
@@ -143,22 +145,22 @@ class Submission {
 
   /// After a call the process stays stopped, so that it cannot change the output during the
   /// comparison. This lets it continue until the next call.
-  void thaw();
-
-  /// Processor time of all threads of its sandbox so far; negative if unknown.
-  [[nodiscard]] std::chrono::nanoseconds computing_time() const;
+  void thaw() {
+    if (process_) process_->thaw();
+  }
 
   /// Of one convolution of the arrays that were prepared.
   [[nodiscard]] std::chrono::milliseconds time_limit() const;
 
-  /// How long its threads have waited for a processor so far; it grows only on a busy machine.
-  [[nodiscard]] std::chrono::nanoseconds waiting_time() const;
-
-  /// Whether one of its threads computes, or waits for a processor.
-  [[nodiscard]] bool is_busy() const;
-
-  /// Whether nothing in its sandbox has computed since the last call.
-  [[nodiscard]] bool stands_still() const;
+  /// As in ChildProcess; if it does not run, it stands still.
+  [[nodiscard]] std::chrono::nanoseconds computing_time() const {
+    return process_ ? process_->computing_time() : std::chrono::nanoseconds(-1);
+  }
+  [[nodiscard]] std::chrono::nanoseconds waiting_time() const {
+    return process_ ? process_->waiting_time() : std::chrono::nanoseconds(0);
+  }
+  [[nodiscard]] bool is_busy() const { return process_ && process_->is_busy(); }
+  [[nodiscard]] bool stands_still() const { return !process_ || process_->stands_still(); }
 
   /// The program's source files; findings quote their lines and names.
   void set_sources(SourceText sources) { sources_ = std::move(sources); }
@@ -190,7 +192,7 @@ class Submission {
   void restart() { process_.reset(); }
 
   /// The resources that the program has used since it started.
-  [[nodiscard]] ProcessUsage usage() const;
+  [[nodiscard]] ProcessUsage usage() const { return process_ ? process_->usage() : ProcessUsage{}; }
 
  private:
   struct Region {

@@ -40,8 +40,8 @@ constexpr std::string_view kRefused[] = {
     // The machine.
     "mount", "umount", "umount2", "chroot", "pivot_root", "unshare", "setns", "reboot",
     "sethostname", "settimeofday", "clock_settime", "adjtime", "adjtimex", "bpf", "perf_event_open",
-    "keyctl", "userfaultfd", "sigaction", "signal", "mprotect", "pkey_mprotect", "pkey_alloc",
-    "pkey_set", "mremap",
+    "keyctl", "userfaultfd", "sigaction", "signal", "sigset", "sigignore", "ssignal", "sysv_signal",
+    "__sysv_signal", "bsd_signal", "mprotect", "pkey_mprotect", "pkey_alloc", "pkey_set", "mremap",
     // Around these rules.
     "dlopen", "dlmopen", "dlsym", "dlvsym", "dladdr", "dladdr1", "dlinfo", "dl_iterate_phdr",
     "environ", "__environ", "_environ", "setenv", "putenv", "unsetenv", "clearenv", "main",
@@ -52,6 +52,11 @@ constexpr std::string_view kRefused[] = {
 // In addition to the list above, so that no older version of a name is missed.
 constexpr std::string_view kRefusedBeginnings[] = {"__libc_dlsym", "__libc_dlopen", "_dl_",
                                                    "io_uring_"};
+
+// What the compiler calls so that accesses are observed, and what build_custom_submission.sh puts
+// in the place of library functions. Who defines them himself hides.
+constexpr std::string_view kHooks[] = {"__tsan_", "__sanitizer_", "__ubsan_", "__asan_",
+                                       "convlab_"};
 
 constexpr std::string_view kLibraries[] = {
     "cublas",    "cudnn", "cufft",    "cusparse", "cutensor", "nvrtc",   "cusolver",
@@ -124,6 +129,12 @@ bool is_other_than(const Scopes& scopes, const Names& allowed, std::string_view 
 }
 
 bool is_of_the_workbook(std::string_view name) {
+  // Variables inside functions; those of headers are defined where they are used.
+  constexpr std::string_view kInside[] = {"_ZZN", "_ZGVZN", "_ZTHN", "_ZTWN"};
+  if (begins_with_one(kInside, name)) {
+    const std::string_view scope = name.substr(name.find('N'));
+    return scope.starts_with("N7convlab") || scope.starts_with("NK7convlab");
+  }
   if (begins_with_one(kEmulation, name)) {
     return is_other_than(kEmulation, kEmulationInterface, name);
   }
@@ -133,6 +144,16 @@ bool is_of_the_workbook(std::string_view name) {
 bool is_refused(std::string_view name) {
   return is_of_the_workbook(name) || contains(kRefused, name) ||
          begins_with_one(kRefusedBeginnings, name);
+}
+
+// Whether a file replaces what the grader relies on: a hook, or a function of the emulated device,
+// none of which is inline. Classes, and the functions of PTX, are.
+bool replaces_the_workbook(std::string_view name) {
+  if (begins_with_one(kHooks, name)) return true;
+  if (!begins_with_one(kEmulation, name)) return false;
+  const std::string_view own = counted_name(name.substr(name.find("emulation") + 9));
+  return contains(kEmulationInterface, own) && own != "ptx" &&
+         std::islower(static_cast<unsigned char>(own.front())) != 0;
 }
 
 // A mangled name may refer back to its parts, twice to each: forty more characters can make the
@@ -173,7 +194,10 @@ std::optional<SymbolProblem> find_symbol_problem(const std::string& symbols,
     if (!(fields >> name >> type)) continue;
     name.erase(std::min(name.find('@'), name.size()));  // "dlsym@GLIBC_2.2.5" is dlsym
     // What the file defines is its own: the linker makes it local before any other code sees it.
-    if (type != 'U' && type != 'w' && type != 'v') continue;
+    if (type != 'U' && type != 'w' && type != 'v') {
+      if (!replaces_the_workbook(name)) continue;
+      return SymbolProblem{SymbolKind::kReplaced, readable(name)};
+    }
     if (name == kInstruction) {
       return SymbolProblem{SymbolKind::kForbidden, "the system by an instruction of its own"};
     }

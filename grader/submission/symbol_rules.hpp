@@ -6,18 +6,20 @@
 
 namespace convlab::grader {
 
-/// A forbidden function that an object file uses.
+/// A forbidden function that an object file uses or defines.
 struct SymbolProblem {
   enum class Kind {
     kLibrary,    ///< it calls a library that does the exercise
     kForbidden,  ///< it calls a function that its sandbox refuses
+    kReplaced,   ///< it defines a function by which the grader observes it
   };
   Kind kind = Kind::kForbidden;
   std::string name{};  ///< without mangling
 };
 
-/// Checks the undefined symbols of an object file, as `nm --extern-only --format=posix` lists them;
-/// its own names are free, because build_custom_submission.sh makes them local before it links.
+/// Checks the symbols of an object file, as `nm --extern-only --format=posix` lists them. Its own
+/// names are free, because build_custom_submission.sh makes them local before it links, but for
+/// those by which its accesses are observed.
 /// It refuses libraries that do the exercise, calls that the sandbox refuses anyway, functions that
 /// get around these rules, and the workbook's side of the channel to the grader. The sandbox stops
 /// system calls that use no function.

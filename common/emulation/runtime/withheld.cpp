@@ -1,5 +1,6 @@
 #include "common/emulation/runtime/withheld.hpp"
 
+#include <string.h>  // explicit_bzero
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -419,6 +420,8 @@ TrueWords::~TrueWords() {
     for (std::size_t i = 0; !is_told && i < now.size(); ++i)
       if (!plain[i]) piece.host[i] = open.token(now[i]);
     std::memcpy(piece.begin, piece.host.data(), piece.host.size() * kTokenBytes);
+    // Freed memory keeps its content, and a stage may allocate it.
+    ::explicit_bzero(now.data(), now.size() * kTokenBytes);
     if (piece.read_only) set_writable(piece.begin, piece.host.size() * kTokenBytes, false);
   }
 }

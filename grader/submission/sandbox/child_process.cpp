@@ -460,19 +460,13 @@ ProcessUsage ChildProcess::usage() const {
   std::getline(stat, line);
   // Field 2 is the program's name in parentheses and may contain anything; 14 and 15 are the times.
   std::istringstream fields(line.substr(std::min(line.size(), line.rfind(')') + 1)));
-  std::string skipped;
-  for (int field = 3; field < 14; ++field) fields >> skipped;
+  for (int field = 3; field < 14; ++field) fields >> line;
   const auto ticks = static_cast<double>(::sysconf(_SC_CLK_TCK));
   if (double user = 0, system = 0; fields >> user >> system) {
     usage.user_s = user / ticks;
     usage.system_s = system / ticks;
   }
-  std::ifstream status(place + "/status");
-  while (std::getline(status, line)) {
-    if (line.rfind("VmHWM:", 0) != 0) continue;
-    constexpr double kKibPerMib = 1024.0;
-    usage.peak_memory_mib = std::strtod(line.c_str() + std::strlen("VmHWM:"), nullptr) / kKibPerMib;
-  }
+  usage.peak_memory_mib = static_cast<double>(status_bytes(place, {"VmHWM:"})) / (1 << 20);
   return usage;
 }
 

@@ -12,9 +12,9 @@
 #include <vector>
 
 #include "common/base/process_usage.hpp"
+#include "common/base/scratch_folder.hpp"
 #include "common/serve/channel.hpp"
 #include "grader/submission/sandbox/sandbox.hpp"
-#include "grader/submission/sandbox/scratch_folder.hpp"
 
 namespace convlab::grader {
 

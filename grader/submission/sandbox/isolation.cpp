@@ -13,13 +13,14 @@ namespace {
 
 struct Part {
   const char* name;
+  const char* setting;  ///< leaves it out
   int Isolation::*error;
 };
 
 constexpr std::array<Part, 3> kParts = {{
-    {"namespaces", &Isolation::namespaces},
-    {"system calls", &Isolation::system_calls},
-    {"no capabilities", &Isolation::capabilities},
+    {"namespaces", "namespaces", &Isolation::namespaces},
+    {"system calls", "calls", &Isolation::system_calls},
+    {"no capabilities", "capabilities", &Isolation::capabilities},
 }};
 
 }  // namespace
@@ -38,14 +39,11 @@ std::string refused_part(const Isolation& isolation) {
   for (const Part& part : kParts) {
     const int error = isolation.*part.error;
     if (error == 0 || error == ECANCELED) continue;
-    const std::string setting = std::strncmp(part.name, "no ", 3) == 0   ? part.name + 3
-                                : part.error == &Isolation::system_calls ? "calls"
-                                                                         : part.name;
     return "This machine does not isolate programs (" + std::string(part.name) + ": " +
            std::strerror(error) +
            "), so nothing was started: allow it (docs/setup.md#isolation), or set "
            "CONVLAB_ISOLATION_WITHOUT=" +
-           setting + " for files that you trust.";
+           part.setting + " for files that you trust.";
   }
   return {};
 }

@@ -3,12 +3,10 @@
 #include <sys/stat.h>
 
 #include <algorithm>
-#include <array>
 #include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <set>
-#include <string_view>
 
 namespace convlab::grader {
 
@@ -43,25 +41,6 @@ char state_of(const fs::path& thread) {
   std::getline(stat, line);
   const auto end = line.rfind(") ");
   return end == std::string::npos || end + 2 >= line.size() ? 'X' : line[end + 2];
-}
-
-constexpr std::int64_t kKibibyte = 1024;
-
-// Of /proc/PID/status; RssShmem holds shared memory, with and without a name.
-std::int64_t mapped_bytes(const std::string& place) {
-  constexpr std::array<std::string_view, 4> kCounted = {
-      "RssAnon:", "RssShmem:", "VmSwap:", "VmPTE:"};
-  std::ifstream status(place + "/status");
-  std::int64_t bytes = 0;
-  std::string name;
-  while (status >> name) {
-    std::int64_t kibibytes = 0;
-    for (const std::string_view counted : kCounted) {
-      if (name == counted && status >> kibibytes) bytes += kibibytes * kKibibyte;
-    }
-    std::getline(status, name);
-  }
-  return bytes;
 }
 
 // Memory files that are both open and mapped count twice: no convolution needs both.
@@ -132,12 +111,26 @@ std::chrono::nanoseconds waiting_time(const std::vector<pid_t>& processes) {
   return sum;
 }
 
+std::int64_t status_bytes(const std::string& place, std::initializer_list<const char*> counted) {
+  constexpr std::int64_t kKibibyte = 1024;
+  std::ifstream status(place + "/status");
+  std::int64_t bytes = 0;
+  for (std::string name; status >> name; std::getline(status, name)) {
+    std::int64_t kibibytes = 0;
+    const bool counts = std::ranges::find(counted, name) != counted.end();
+    if (counts && status >> kibibytes) bytes += kibibytes * kKibibyte;
+  }
+  return bytes;
+}
+
 std::int64_t box_memory(pid_t first) {
   std::set<ino_t> files;
   std::int64_t bytes = 0;
   for (const pid_t process : sandbox_processes(first)) {
     const std::string place = living_thread(process);
-    bytes += mapped_bytes(place) + open_memory_files(place, files);
+    // RssShmem holds shared memory, with and without a name.
+    bytes += status_bytes(place, {"RssAnon:", "RssShmem:", "VmSwap:", "VmPTE:"}) +
+             open_memory_files(place, files);
   }
   return bytes;
 }

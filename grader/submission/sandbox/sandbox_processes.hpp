@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <initializer_list>
 #include <string>
 #include <vector>
 
@@ -33,6 +34,9 @@ std::chrono::nanoseconds processor_time(const std::vector<pid_t>& processes);
 /// How long their living threads have waited for a processor so far: on a busy machine even a
 /// thread that computes all the time gets little processor time. 0 if the kernel does not count it.
 std::chrono::nanoseconds waiting_time(const std::vector<pid_t>& processes);
+
+/// The sum of some lines of /proc/PID/status, such as "VmHWM:". @param place  "/proc/PID"
+std::int64_t status_bytes(const std::string& place, std::initializer_list<const char*> counted);
 
 /// Memory of a process and its descendants in bytes, of every kind that the system charges to a
 /// process: private, shared without a name, swapped out, page tables, and memory files that are

@@ -30,6 +30,10 @@ constexpr unsigned kArchitecture = AUDIT_ARCH_AARCH64;
 constexpr unsigned kArchitecture = 0;  // no filter
 #endif
 
+// What is known when a filter is installed.
+constexpr unsigned kPidMark = 0xfeed'0001;
+constexpr unsigned kProgramMark = 0xfeed'0002;
+
 constexpr unsigned kAllow = SECCOMP_RET_ALLOW;
 constexpr unsigned kTrap = SECCOMP_RET_TRAP;
 
@@ -96,21 +100,20 @@ void SeccompFilter::rule(unsigned call, unsigned action,
                 (of.test == kUpperHalf ? sizeof(__u32) : 0));
   };
   std::vector<sock_filter> body;
-  std::vector<std::size_t> pids;
-  std::vector<std::size_t> descriptors;
   std::vector<std::pair<std::size_t, bool>> exits;  // failing tests, and on which side they fail
   for (const Condition& condition : conditions) {
     body.push_back(argument(condition));
     const bool masked = condition.test == kEqual && condition.mask != ~0U;
     if (masked) body.push_back(BPF_STMT(BPF_ALU | BPF_AND | BPF_K, condition.mask));
-    if (condition.test == kOwnPid) pids.push_back(body.size());
-    if (condition.test == kProgram) descriptors.push_back(body.size());
+    const unsigned value = condition.test == kOwnPid    ? kPidMark
+                           : condition.test == kProgram ? kProgramMark
+                                                        : condition.value;
     const bool is_bit_test = condition.test == kAnyBit || condition.test == kNoBit;
     exits.emplace_back(body.size(), condition.test == kNoBit);
     if (condition.test == kUpperHalf) {
       body.push_back(jump(BPF_JSET, ~0U, 0, 0));
     } else {
-      body.push_back(jump(is_bit_test ? BPF_JSET : BPF_JEQ, condition.value, 0, 0));
+      body.push_back(jump(is_bit_test ? BPF_JSET : BPF_JEQ, value, 0, 0));
     }
   }
   body.push_back(result(action));
@@ -120,10 +123,6 @@ void SeccompFilter::rule(unsigned call, unsigned action,
     (on_true ? body[place].jt : body[place].jf) = rest;
   }
   program_.push_back(jump(BPF_JEQ, call, 0, static_cast<unsigned char>(body.size())));
-  for (const std::size_t place : pids) own_pid_.push_back(program_.size() + place);
-  for (const std::size_t place : descriptors) {
-    program_descriptor_.push_back(program_.size() + place);
-  }
   program_.insert(program_.end(), body.begin(), body.end());
   if (!conditions.size()) return;  // the accumulator still holds the call
   program_.push_back(load(offsetof(seccomp_data, nr)));
@@ -296,10 +295,9 @@ void SeccompFilter::restrict_requests(SandboxKind kind) {
 
 int SeccompFilter::install(int program_descriptor) {
   if (kArchitecture == 0) return ENOSYS;
-  const auto self = static_cast<unsigned>(::getpid());
-  for (const std::size_t place : own_pid_) program_[place].k = self;
-  for (const std::size_t place : program_descriptor_) {
-    program_[place].k = static_cast<unsigned>(program_descriptor);
+  for (sock_filter& each : program_) {
+    if (each.k == kPidMark) each.k = static_cast<unsigned>(::getpid());
+    if (each.k == kProgramMark) each.k = static_cast<unsigned>(program_descriptor);
   }
   const sock_fprog filter{static_cast<unsigned short>(program_.size()), program_.data()};
   return ::syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &filter) == 0 ? 0 : errno;

@@ -48,8 +48,6 @@ class SeccompFilter {
   void restrict_requests(SandboxKind kind);
 
   std::vector<sock_filter> program_;
-  std::vector<std::size_t> own_pid_;             ///< instructions that compare with it
-  std::vector<std::size_t> program_descriptor_;  ///< the same
 };
 
 /// "ptrace", for a call that ends in SIGSYS; its number otherwise.

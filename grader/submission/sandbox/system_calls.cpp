@@ -8,65 +8,33 @@ namespace convlab::grader {
 
 namespace {
 
+constexpr NamedCall named(unsigned number, const char* name) {
+  return {number, name};
+}
+
+#define CALL(name) named(SYS_##name, #name)
 constexpr NamedCall kForbidden[] = {
-    {SYS_ptrace, "ptrace"},
-    {SYS_process_vm_readv, "process_vm_readv"},
-    {SYS_process_vm_writev, "process_vm_writev"},
-    {SYS_mount, "mount"},
-    {SYS_umount2, "umount2"},
-    {SYS_pivot_root, "pivot_root"},
-    {SYS_chroot, "chroot"},
-    {SYS_bpf, "bpf"},
-    {SYS_perf_event_open, "perf_event_open"},
-    {SYS_keyctl, "keyctl"},
-    {SYS_add_key, "add_key"},
-    {SYS_request_key, "request_key"},
-    {SYS_userfaultfd, "userfaultfd"},
-    {SYS_unshare, "unshare"},
-    {SYS_setns, "setns"},
-    {SYS_init_module, "init_module"},
-    {SYS_finit_module, "finit_module"},
-    {SYS_delete_module, "delete_module"},
-    {SYS_kexec_load, "kexec_load"},
-    {SYS_reboot, "reboot"},
-    {SYS_swapon, "swapon"},
-    {SYS_swapoff, "swapoff"},
-    {SYS_acct, "acct"},
-    {SYS_quotactl, "quotactl"},
-    {SYS_settimeofday, "settimeofday"},
-    {SYS_clock_settime, "clock_settime"},
-    {SYS_sethostname, "sethostname"},
-    {SYS_open_by_handle_at, "open_by_handle_at"},
-    {SYS_syslog, "syslog"},
-    {424, "pidfd_send_signal"},
-    {438, "pidfd_getfd"},
+    CALL(ptrace), CALL(process_vm_readv), CALL(process_vm_writev), CALL(mount), CALL(umount2),
+    CALL(pivot_root), CALL(chroot), CALL(bpf), CALL(perf_event_open), CALL(keyctl), CALL(add_key),
+    CALL(request_key), CALL(userfaultfd), CALL(unshare), CALL(setns), CALL(init_module),
+    CALL(finit_module), CALL(delete_module), CALL(kexec_load), CALL(reboot), CALL(swapon),
+    CALL(swapoff), CALL(acct), CALL(quotactl), CALL(settimeofday), CALL(clock_settime),
+    CALL(sethostname), CALL(open_by_handle_at), CALL(syslog), named(424, "pidfd_send_signal"),
+    named(438, "pidfd_getfd"),
     // New ways to mount.
-    {428, "open_tree"},
-    {429, "move_mount"},
-    {430, "fsopen"},
-    {431, "fsconfig"},
-    {432, "fsmount"},
-    {433, "fspick"},
-    {442, "mount_setattr"},
-};
+    named(428, "open_tree"), named(429, "move_mount"), named(430, "fsopen"), named(431, "fsconfig"),
+    named(432, "fsmount"), named(433, "fspick"), named(442, "mount_setattr")};
 
 // These are allowed only with some arguments.
 constexpr NamedCall kRestricted[] = {
-    {SYS_clone, "clone"},
-    {SYS_socket, "socket"},
-    {SYS_ioctl, "ioctl"},
-    {SYS_kill, "kill"},
-    {SYS_tkill, "tkill"},
-    {SYS_tgkill, "tgkill"},
-    {SYS_rt_sigqueueinfo, "rt_sigqueueinfo"},
-    {SYS_rt_tgsigqueueinfo, "rt_tgsigqueueinfo"},
-    {SYS_execve, "execve"},
-    {SYS_execveat, "execveat"},
+    CALL(clone),   CALL(socket), CALL(ioctl),           CALL(kill),
+    CALL(tkill),   CALL(tgkill), CALL(rt_sigqueueinfo), CALL(rt_tgsigqueueinfo),
+    CALL(execve),
 #if defined(SYS_fork)
-    {SYS_fork, "fork"},
-    {SYS_vfork, "vfork"},
+    CALL(fork),    CALL(vfork),
 #endif
-};
+    CALL(execveat)};
+#undef CALL
 
 // The most frequent first: each call is compared with one after the other.
 constexpr unsigned kOfConvolution[] = {

@@ -1,12 +1,10 @@
 #include "grader/submission/sandbox/visible_files.hpp"
 
-#include <elf.h>
+#include <link.h>
 
 #include <algorithm>
 #include <array>
 #include <cstdlib>
-#include <cstring>
-#include <fstream>
 #include <sstream>
 
 #include "common/data/dataset.hpp"
@@ -17,24 +15,23 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The loader of a dynamic program; executing the program executes the loader.
-fs::path loader_of(const fs::path& program) {
-  std::ifstream stream(program, std::ios::binary);
-  Elf64_Ehdr header{};
-  if (!stream.read(reinterpret_cast<char*>(&header), sizeof header)) return {};
-  if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0) return {};
-  for (int i = 0; i < header.e_phnum; ++i) {
-    Elf64_Phdr segment{};
-    stream.seekg(static_cast<std::streamoff>(header.e_phoff + i * sizeof segment));
-    if (!stream.read(reinterpret_cast<char*>(&segment), sizeof segment)) return {};
-    if (segment.p_type != PT_INTERP) continue;
-    constexpr std::size_t kLongest = 4096;
-    std::string name(std::min<std::size_t>(segment.p_filesz, kLongest), '\0');
-    stream.seekg(static_cast<std::streamoff>(segment.p_offset));
-    stream.read(name.data(), static_cast<std::streamsize>(name.size()));
-    return name.c_str();  // without the zero at its end
-  }
-  return {};
+// The loader and the libraries that the grader itself has loaded, and parts of the C library that
+// only some programs use. A submission for the CPU is linked with these.
+std::vector<fs::path> own_libraries() {
+  std::vector<fs::path> libraries;
+  const auto add = [](dl_phdr_info* info, std::size_t /*size*/, void* list) {
+    auto& found = *static_cast<std::vector<fs::path>*>(list);
+    const fs::path name = info->dlpi_name;
+    if (!name.is_absolute()) return 0;
+    found.push_back(name);
+    if (name.filename() != "libc.so.6") return 0;
+    for (const char* part : {"libdl.so.2", "libmvec.so.1", "libpthread.so.0", "librt.so.1"}) {
+      found.push_back(name.parent_path() / part);
+    }
+    return 0;
+  };
+  ::dl_iterate_phdr(add, &libraries);
+  return libraries;
 }
 
 bool is_inside(const fs::path& path, const fs::path& folder) {
@@ -53,7 +50,7 @@ class VisibleFiles {
       if (!missing) secrets_.push_back(folder);
     }
     if (!policy.secret.empty()) secrets_.push_back(policy.secret);
-    add_system(policy.kind == SandboxKind::kCompiler);
+    add_system(policy.kind);
     add_machine(policy.kind);
     add_devices(policy.kind);
   }
@@ -88,7 +85,8 @@ class VisibleFiles {
     }
   }
 
-  void add_system(bool compiles) {
+  void add_system(SandboxKind kind) {
+    for (const fs::path& library : own_libraries()) add(library);
     // Programs and what they interpret lie in /usr/bin and /usr/share: for a compiler only.
     constexpr std::array kLibraries = {"/lib",       "/lib32",       "/lib64",     "/libx32",
                                        "/usr/lib",   "/usr/lib32",   "/usr/lib64", "/usr/libx32",
@@ -99,8 +97,12 @@ class VisibleFiles {
     constexpr std::array kSettings = {
         "/etc/ld.so.cache",  "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/ld.so.preload",
         "/etc/alternatives", "/etc/localtime",  "/run/opengl-driver"};
-    for (const char* path : kLibraries) add_but_secrets(path);
-    if (compiles) {
+    if (kind == SandboxKind::kCpu) {  // other libraries might do the exercise
+      add("/usr/lib/locale");
+    } else {
+      for (const char* path : kLibraries) add_but_secrets(path);
+    }
+    if (kind == SandboxKind::kCompiler) {
       for (const char* path : kTools) add_but_secrets(path);
     }
     for (const char* path : kSettings) add(path);
@@ -138,15 +140,15 @@ class VisibleFiles {
 std::vector<fs::path> visible_files(const SandboxPolicy& policy, const fs::path& program) {
   VisibleFiles files(policy);
   std::error_code unknown;
-  for (const fs::path& file : {program, fs::canonical(program, unknown),
-                               fs::path(program.string() + "-emulated"), loader_of(program)}) {
+  for (const fs::path& file :
+       {program, fs::canonical(program, unknown), fs::path(program.string() + "-emulated")}) {
     if (!file.empty()) files.add(file);
   }
   // The emulation runs this to find the line of a stray access.
   if (policy.kind == SandboxKind::kEmulated || policy.kind == SandboxKind::kGpu)
     files.add("/usr/bin/addr2line");
   for (const fs::path& path : policy.readable) files.add(path);
-  files.add_listed("LD_LIBRARY_PATH");
+  if (policy.kind != SandboxKind::kCpu) files.add_listed("LD_LIBRARY_PATH");
   files.add_listed("CONVLAB_ISOLATION_READABLE");
   return std::move(files).paths();
 }

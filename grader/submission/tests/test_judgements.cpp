@@ -80,6 +80,23 @@ TEST_CASE("symbols: what the sandbox refuses, and what reaches around these rule
   CHECK_FALSE(grader::find_symbol_problem("clock_gettime T 0\nsend B 8\nmain T 0\ntimes C 8\n"));
 }
 
+TEST_CASE("symbols: what observes a file, and variables inside the workbook, are the workbook's") {
+  for (const char* name :
+       {"__tsan_read4 T 0", "__sanitizer_cov_trace_pc t 0", "convlab_traced_copy W 0",
+        "_ZN7convlab9emulation13observe_fenceEv T 0"}) {
+    CAPTURE(name);
+    const auto problem = grader::find_symbol_problem(std::string(name) + " 8\n");
+    REQUIRE(problem);
+    CHECK(problem->kind == Kind::kReplaced);
+  }
+  CHECK(grader::find_symbol_problem("_ZZN7convlab6detail11noted_faultEvE8instance U\n"));
+  for (const char* name : {"_ZN7convlab9emulation3ptx4coldEv W", "_ZZN7convlab4ownedEvE3one u",
+                           "_ZN7convlab9emulation11BoundCopies3addEv W", "_ZZN4mineE1x U"}) {
+    CAPTURE(name);
+    CHECK_FALSE(grader::find_symbol_problem(std::string(name) + " 0 8\n"));
+  }
+}
+
 TEST_CASE("symbols: a name is shown without what a terminal would obey") {
   CHECK(grader::find_symbol_problem("_dl_\x1b[32mPASSED U\n")->name == "_dl_�[32mPASSED");
 }
