@@ -108,6 +108,10 @@ double value_of(std::string_view counter, const StageCounts& counts) {
   return std::isnan(value) ? 0.0 : value;
 }
 
+std::string answer_of(const Puzzle& kernel, std::size_t cause) {
+  return kernel.stage + "-" + static_cast<char>('a' + cause);
+}
+
 /// The kernels of a case as they were handed out.
 struct Case {
   std::vector<Puzzle> kernels{};
@@ -116,10 +120,7 @@ struct Case {
   std::size_t cause = 0;
   double most_of_others = 0.0;  ///< bytes moved over the least
 
-  [[nodiscard]] std::string answer() const { return answer(slow, cause); }
-  [[nodiscard]] std::string answer(std::size_t kernel, std::size_t letter) const {
-    return kernels[kernel].stage + "-" + static_cast<char>('a' + letter);
-  }
+  [[nodiscard]] std::string answer() const { return answer_of(kernels[slow], cause); }
 };
 
 // How many times as bad the slow kernel is as the worst of the others.
@@ -179,15 +180,15 @@ Table table_of(const Case& all) {
   return table;
 }
 
-// The answer "ben-c" as the student gave it.
-std::string valid_answer(const std::string& given, const Case& all) {
-  for (std::size_t kernel = 0; kernel < all.kernels.size(); ++kernel) {
-    for (std::size_t letter = 0; letter < kCauses.size(); ++letter) {
-      if (given == all.answer(kernel, letter)) return given;
+// @throws UsageError unless the answer is like "ben-c"
+void require_answer(const std::string& given, const std::vector<Puzzle>& kernels) {
+  for (const Puzzle& kernel : kernels) {
+    for (std::size_t cause = 0; cause < kCauses.size(); ++cause) {
+      if (given == answer_of(kernel, cause)) return;
     }
   }
   throw UsageError("An answer names the slow kernel and the letter of the cause, such as " +
-                   all.answer(0, 0) + ", not '" + given + "'.");
+                   answer_of(kernels.front(), 0) + ", not '" + given + "'.");
 }
 
 void print_question(const Case& all, const std::string& again) {
@@ -198,10 +199,10 @@ void print_question(const Case& all, const std::string& again) {
     std::cout << paragraph(std::string("    ") + static_cast<char>('a' + i) + ")  ",
                            kCauses[i].text);
   }
-  std::cout << paragraph("    next   ",
-                         "Decide from the numbers, before you open the files: " + again +
-                             " --cause NAME-LETTER, for example " + all.answer(0, 0) +
-                             ". docs/profile.md explains the counters.");
+  std::cout << paragraph(
+      "    next   ", "Decide from the numbers, before you open the files: " + again +
+                         " --cause NAME-LETTER, for example " + answer_of(all.kernels.front(), 0) +
+                         ". docs/profile.md explains the counters.");
 }
 
 void print_solution(const Case& all, const std::string& named) {
@@ -351,11 +352,12 @@ ExitCode check_detective(const CourseMilestone& milestone, const std::string& an
   std::cout << "Checking " << milestone.id
             << ", the detective's case: three kernels for the same product" << std::endl;
   const std::string again = "build/bin/grader check " + milestone.id + " --stage detective";
+  if (!answer.empty()) require_answer(answer, puzzles_of(milestone, "detective"));
   const Case all = examined(milestone);
   Notebook notebook = read_notebook(milestone);
   std::string& named = notebook.repairs["detective"].named;
   if (!answer.empty() && named.empty()) {
-    named = valid_answer(answer, all);
+    named = answer;
     notebook.repairs["detective"].found = all.answer();
     write_notebook(milestone, notebook);
   }

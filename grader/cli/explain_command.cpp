@@ -5,7 +5,6 @@
 #include <chrono>
 #include <iostream>
 
-#include "common/base/unknown_name.hpp"
 #include "common/network/preset.hpp"
 #include "common/result/result.hpp"
 #include "common/timing/three_digits.hpp"
@@ -15,6 +14,7 @@
 #include "grader/course/course.hpp"
 #include "grader/course/notebook.hpp"
 #include "grader/course/progress.hpp"
+#include "grader/course/puzzles.hpp"
 #include "grader/course/sources.hpp"
 #include "grader/report/check_report.hpp"
 #include "grader/report/explain/quiz.hpp"
@@ -49,7 +49,7 @@ Progress passed_stage(const Options& options, const Chapter& chapter) {
     }
   }
   if (found.empty() && !options.stage.empty()) {
-    throw UsageError(unknown_name("stage", options.stage, known, " in " + id));
+    throw UsageError(unknown_stage(chapter.milestone, options.stage, known));
   }
   if (found.size() > 1) {
     throw UsageError("Several stages of " + id +

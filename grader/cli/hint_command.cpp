@@ -114,6 +114,7 @@ bool hint_for_finding(const CourseMilestone& milestone, Notebook& notebook, cons
 
 ExitCode run(const Options& options) {
   const CourseMilestone milestone = find_milestone(options.milestone);
+  if (!options.stage.empty()) require_stage(milestone, options.stage);
   const Hints all = read_hints(milestone.folder / "hints.json");
   Notebook notebook = read_notebook(milestone);
   const LastFinding last = last_finding(milestone.id, options.stage);

@@ -12,6 +12,7 @@
 #include "grader/checks/result/check_history.hpp"
 #include "grader/cli/commands.hpp"
 #include "grader/course/notebook.hpp"
+#include "grader/course/puzzles.hpp"
 #include "grader/course/way.hpp"
 #include "grader/report/terminal.hpp"
 #include "grader/scores/score_rules.hpp"
@@ -81,7 +82,7 @@ std::string stage_of(const CourseMilestone& milestone, const std::string& stage)
         milestone.id +
         " has many stages; add --stage and a name (build/bin/grader list shows them).");
   }
-  throw UsageError(unknown_name("stage", stage, known, " in " + milestone.id));
+  throw UsageError(unknown_stage(milestone, stage, known));
 }
 
 void print(const Prediction& slip) {
@@ -217,6 +218,11 @@ ExitCode run(const Options& options) {
   }
   const auto asked = std::ranges::find(all, options.question, &ChapterQuestion::number);
   if (asked == all.end()) {
+    const auto stages = stage_names(milestone);
+    if (std::ranges::find(stages, options.question) != stages.end()) {
+      throw UsageError("You predicted nothing for " + options.question +
+                       ", so there is no difference to explain.");
+    }
     std::vector<std::string> known;
     for (const ChapterQuestion& each : all) known.push_back(each.number);
     throw UsageError(unknown_name("question", options.question, known, " in " + milestone.id));

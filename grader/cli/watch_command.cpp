@@ -102,8 +102,12 @@ std::string stage_to_watch(const std::string& milestone) {
 }
 
 ExitCode run(const Options& asked) {
-  if (!asked.milestone.empty()) find_milestone(asked.milestone);  // throws if there is none
-  parse_batches(asked.batches);  // saving a file cannot correct these
+  // Saving a file cannot correct these.
+  if (!asked.milestone.empty()) {
+    const CourseMilestone milestone = find_milestone(asked.milestone);
+    if (!asked.stage.empty()) require_stage(milestone, asked.stage);
+  }
+  parse_batches(asked.batches);
   stop_on_signals();
   std::string last;
   for (int checks = 0; stop_asked == 0;) {

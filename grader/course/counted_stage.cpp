@@ -29,7 +29,7 @@ SubmittedSources sources_of_stage(const CourseMilestone& milestone, const std::s
   if (const auto file = file_of_stage(folder, stage)) {
     return is_reference ? reference_file(*file) : with_headers(*file, folder, folder);
   }
-  throw UsageError(unknown_name("stage", stage, stage_names(milestone), " in " + milestone.id));
+  throw UsageError(unknown_stage(milestone, stage, stage_names(milestone)));
 }
 
 CountedWork counted_work(const CourseMilestone& milestone, const CountedOptions& options) {
@@ -44,6 +44,7 @@ CountedWork counted_work(const CourseMilestone& milestone, const CountedOptions&
     return work;
   }
   require_solution(options.solution);
+  if (!options.stage.empty()) require_stage(milestone, options.stage);
   const auto puzzle =
       options.solution == "student" ? find_puzzle(milestone, options.stage) : std::nullopt;
   if (puzzle) {

@@ -178,7 +178,18 @@ void require_stage(const CourseMilestone& milestone, const std::string& stage) {
   for (const auto& file : source_files(milestone)) {
     if (read_text(file).find('"' + stage + '"') != std::string::npos) return;
   }
-  throw UsageError(unknown_name("stage", stage, names, " in " + milestone.id));
+  throw UsageError(unknown_stage(milestone, stage, names));
+}
+
+std::string unknown_stage(const CourseMilestone& milestone, const std::string& stage,
+                          const std::vector<std::string>& known) {
+  for (const CourseMilestone& other : milestones()) {
+    const auto names = stage_names(other);
+    if (other.id == milestone.id || std::ranges::find(names, stage) == names.end()) continue;
+    return stage + " is not in " + milestone.id + ": it is in " + other.id + ", so name " +
+           other.id + " --stage " + stage + ".";
+  }
+  return unknown_name("stage", stage, known, " in " + milestone.id);
 }
 
 bool is_repair(const CourseMilestone& milestone, const std::string& stage) {

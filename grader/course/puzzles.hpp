@@ -50,6 +50,10 @@ std::vector<std::string> stage_names(const CourseMilestone& milestone);
 /// @throws UsageError if the name is none of them and stands in no file of the student's
 void require_stage(const CourseMilestone& milestone, const std::string& stage);
 
+/// What to say of a name that is not in `known`: the milestone that has it, or a name like it.
+std::string unknown_stage(const CourseMilestone& milestone, const std::string& stage,
+                          const std::vector<std::string>& known);
+
 /// Whether the name is that of a broken kernel.
 bool is_repair(const CourseMilestone& milestone, const std::string& stage);
 

@@ -7,6 +7,7 @@
 
 #include "common/base/run_process.hpp"
 #include "common/base/whole_file.hpp"
+#include "common/device/gpu_probe.hpp"
 #include "common/stage/stage.hpp"
 #include "grader/course/handout.hpp"
 #include "grader/course/notebook.hpp"
@@ -68,9 +69,17 @@ std::set<std::string> ancestors_of(const std::set<std::string>& passed) {
   return known;
 }
 
+// Whether its library cannot be emulated: its file says so.
+bool needs_gpu(const CourseMilestone& milestone, const std::string& stage) {
+  const auto file = file_of_stage(milestone.folder, stage);
+  return file && read_text(*file).find("StageLeftOut") != std::string::npos;
+}
+
 // The stages of the student's choice to go on with, the best first: one that was begun, then those
 // whose baseline is done. None if those that passed give as many points as count.
-std::vector<std::string> proposed(const Stages& stages, const std::set<std::string>& done) {
+std::vector<std::string> proposed(const CourseMilestone& milestone, const Stages& stages,
+                                  const std::set<std::string>& done) {
+  const bool has_gpu = answering_gpu().has_value();
   std::vector<std::string> begun;
   std::vector<std::string> ready;
   if (!stages.choice) return {};
@@ -82,7 +91,7 @@ std::vector<std::string> proposed(const Stages& stages, const std::set<std::stri
       points += stages.points.at(stage);
     } else if (stages.begun(stage)) {
       begun.push_back(stage);
-    } else if (!waits && !done.contains(stage)) {
+    } else if (!waits && !done.contains(stage) && (has_gpu || !needs_gpu(milestone, stage))) {
       ready.push_back(stage);
     }
   }
@@ -191,7 +200,7 @@ MilestoneWay way_of(const CourseMilestone& milestone, const Stages& stages,
   }
   const auto predictions = read_notebook(milestone).predictions;
   std::vector<std::string> order = stages.required;
-  const std::vector<std::string> next = proposed(stages, done);
+  const std::vector<std::string> next = proposed(milestone, stages, done);
   if (!next.empty()) order.push_back(next.front());
   for (const std::string& stage : order) {
     add_puzzles(milestone, stages, stage, done.contains(stage), way.steps);
@@ -202,8 +211,8 @@ MilestoneWay way_of(const CourseMilestone& milestone, const Stages& stages,
                            .name = stage,
                            .done = done.contains(stage) || predictions.contains(stage),
                            .what = "a prediction for " + stage +
-                                   ", before you write it: what limits it, how many loads, how "
-                                   "fast. A reasoned one gives a point, right or wrong.",
+                                   ", before you write it: what limits it, how many loads it "
+                                   "makes. A reasoned one gives a point, right or wrong.",
                            .command = kGrader + "predict " + words});
     }
     Step step = stage_step(milestone, stages, stage);
