@@ -147,9 +147,6 @@ ExitCode run(const Options& options) {
         "--cause is of a broken kernel or of the detective's case; name it by --stage.");
   }
   if (is_case) return check_detective(milestone, options.cause, printer);
-  if (is_students && !options.no_build && is_built_in_sandbox()) {
-    std::cout << first_parts_text(milestone.id == "m1") << std::flush;
-  }
   if (puzzle) {
     return puzzle->folder == "repairs" ? check_repair(milestone, *puzzle, options.cause, printer)
                                        : check_puzzle(milestone, *puzzle, printer);

@@ -78,8 +78,7 @@ void print_waiting(const CourseMilestone& milestone, const PuzzleWalk& walk) {
                     ? finding_text(*walk.finding)
                     : paragraph("    next   ", "Open " + display_path(puzzle.file) + " (" +
                                                    puzzle.title + "), solve it, and check again."))
-            << paragraph("    stuck  ",
-                         "build/bin/grader hint " + milestone.id + " --stage " + puzzle.stage);
+            << paragraph("    stuck  ", grader_command("hint", milestone.id, puzzle.stage));
 }
 
 /// What may make a kernel slow, and the counter that shows it.
@@ -289,7 +288,7 @@ ExitCode check_repair(const CourseMilestone& milestone, const Puzzle& repair,
   Repair note = examined_repair(milestone, repair, announce);
   printer.clear();
   const std::vector<Diagnosis> causes = causes_of(repair);
-  const std::string again = "build/bin/grader check " + milestone.id + " --stage " + repair.stage;
+  const std::string again = grader_command("check", milestone.id, repair.stage);
   if (!letter.empty() && note.named.empty()) {
     const std::size_t choice = static_cast<std::size_t>(letter.front() - 'a');
     if (letter.size() != 1 || choice >= causes.size()) {
@@ -320,8 +319,7 @@ ExitCode check_repair(const CourseMilestone& milestone, const Puzzle& repair,
     std::cout << paragraph("  ", "You named " + title(note.named) + ".")
               << finding_text(*found.finding)
               << paragraph("    mend   ", display_path(repair.file) + ", then " + again)
-              << paragraph("    stuck  ",
-                           "build/bin/grader hint " + milestone.id + " --stage " + repair.stage);
+              << paragraph("    stuck  ", grader_command("hint", milestone.id, repair.stage));
     return ExitCode::kFallsShort;
   }
   note_mended(milestone, repair.stage);
@@ -351,7 +349,7 @@ ExitCode check_detective(const CourseMilestone& milestone, const std::string& an
                          CheckPrinter& printer) {
   std::cout << "Checking " << milestone.id
             << ", the detective's case: three kernels for the same product" << std::endl;
-  const std::string again = "build/bin/grader check " + milestone.id + " --stage detective";
+  const std::string again = grader_command("check", milestone.id, "detective");
   if (!answer.empty()) require_answer(answer, puzzles_of(milestone, "detective"));
   const Case all = examined(milestone);
   Notebook notebook = read_notebook(milestone);
@@ -370,7 +368,6 @@ ExitCode check_detective(const CourseMilestone& milestone, const std::string& an
   const auto announce = [&](const Puzzle&) { printer.observer().announce("checking it"); };
   const PuzzleWalk found = walk_puzzles(milestone, {slow}, {}, announce, true);
   printer.clear();
-  const std::string profile = "build/bin/grader profile " + milestone.id + " --stage " + slow.stage;
   if (found.finding) {
     std::cout << finding_text(*found.finding);
   } else if (const double moves = value_of(kMoved, counts_of(milestone, slow));
@@ -380,14 +377,14 @@ ExitCode check_detective(const CourseMilestone& milestone, const std::string& an
   } else {
     note_mended(milestone, "detective");
     std::cout << coloured("SOLVED", Colour::kGood) << "  " << slow.stage << " now moves "
-              << three_digits(moves) << " times the least bytes.\n";
+              << three_digits(moves) << " times the least bytes. Next: build/bin/grader next\n";
     return ExitCode::kPassed;
   }
-  std::cout << paragraph("    mend   ", "Change " + display_path(slow.file) +
-                                            " until it moves no more than the others: at most " +
-                                            three_digits(all.most_of_others) +
-                                            " times the least bytes. Its lines: " + profile +
-                                            "; then " + again);
+  std::cout << paragraph(
+      "    mend   ", "Change " + display_path(slow.file) +
+                         " until it moves no more than the others: at most " +
+                         three_digits(all.most_of_others) + " times the least bytes. Its lines: " +
+                         grader_command("profile", milestone.id, slow.stage) + "; then " + again);
   return ExitCode::kFallsShort;
 }
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <iostream>
 #include <sstream>
 
 #include "common/base/error.hpp"
@@ -124,10 +123,7 @@ GradeRequest request_of(const CourseMilestone& milestone, const Options& options
   if (options.program.empty() && is_source_file(options.solution)) {
     const bool on_cpu = runs_on_cpu(milestone);
     const SubmittedSources sources = sources_of(options.solution, on_cpu);
-    if (const std::string wait = first_parts_text(on_cpu); !wait.empty()) {
-      std::cout << wait << std::flush;
-      build_custom_submission_parts(on_cpu);
-    }
+    if (!has_custom_submission_parts(on_cpu)) build_custom_submission_parts(on_cpu);
     CustomSubmission file =
         build_custom_submissions(sources, on_cpu, build_folder(), options.libraries);
     request.form = file.form;

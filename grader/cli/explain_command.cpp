@@ -60,8 +60,7 @@ Progress passed_stage(const Options& options, const Chapter& chapter) {
   throw Error(ExitCode::kFallsShort,
               "explain shows what a file that has passed does, and " + stage.stage.id +
                   (stage.changed ? " has changed since its check" : " has not passed") +
-                  ". Next: build/bin/grader check " + id +
-                  (known.size() > 1 ? " --stage " + stage.stage.id : ""));
+                  ". Next: " + grader_command("check", id, known.size() > 1 ? stage.stage.id : ""));
 }
 
 void print_question(const Question& question, std::size_t number, std::size_t of) {
@@ -193,9 +192,8 @@ ExitCode run(const Options& options) {
     write_notebook(milestone, notebook);
   }
   if (is_students && has_reference()) {
-    std::cout << "\n"
-              << paragraph("To compare: ",
-                           "build/bin/grader explain " + milestone.id + " --solution reference");
+    std::cout << "\nTo compare: " << grader_command("explain", milestone.id)
+              << " --solution reference\n";
   }
   return ExitCode::kPassed;
 }

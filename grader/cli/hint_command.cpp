@@ -91,22 +91,14 @@ bool hint_for_finding(const CourseMilestone& milestone, Notebook& notebook, cons
           (last.times == 1 ? "" : ", in " + std::to_string(last.times) + " checks"));
   if (next < hints.size()) std::cout << paragraph("  ", hints[next]);
   if (!smallest.empty()) {
-    const std::string words =
-        options.milestone + (options.stage.empty() ? "" : " --stage " + options.stage);
     const bool on_cpu = options.milestone == "m1";
     std::cout << lines_text("  ", smallest)
               << paragraph("  ", std::string("Compute one of its elements by hand, and let ") +
                                      (on_cpu ? "your function" : "the thread that stores it") +
                                      " print each product.");
-    if (!last.finding.alone.empty()) {
-      std::cout << paragraph("  ",
-                             "Alone: build/bin/grader check " + words + " " + last.finding.alone);
-    }
     if (!on_cpu) {
-      std::cout << paragraph("  ",
-                             "To see a block of your kernel step by step: build/bin/grader "
-                             "show " +
-                                 words);
+      std::cout << paragraph("  ", "To see a block of your kernel step by step: " +
+                                       grader_command("show", options.milestone, options.stage));
     }
   }
   return true;
@@ -124,8 +116,8 @@ ExitCode run(const Options& options) {
   if (is_repair(milestone, options.stage)) {
     std::cout << paragraph("", "The hints for " + options.stage +
                                    " are about what its last check found after you named the "
-                                   "cause. Next: build/bin/grader check " +
-                                   milestone.id + " --stage " + options.stage);
+                                   "cause. Next: " +
+                                   grader_command("check", milestone.id, options.stage));
     return ExitCode::kPassed;
   }
   const auto stage = options.stage.empty() ? std::nullopt : std::optional(options.stage);

@@ -316,6 +316,9 @@ TEST_CASE(
   INFO(chosen.output);
   CHECK(contains(chosen.output, "  You named \""));
 
+  // Of the causes offered only one is true.
+  CHECK_FALSE(contains(run_program("grader", "check m4 --stage once-more").output,
+                       ")  the result is computed from memory"));
   // The choice is among causes, not among what a check may see of them.
   const ProgramRun other = run_program("grader", "check m4 --stage the-last-one");
   INFO(other.output);
