@@ -25,11 +25,13 @@ namespace convlab::grader::check_command {
 
 namespace {
 
+// Also those as handed out, if `checks_all`.
 PuzzleWalk walk(const CourseMilestone& milestone, const std::vector<Puzzle>& puzzles,
-                const SolvedFiles& known, CheckPrinter& printer) {
-  PuzzleWalk found = walk_puzzles(milestone, puzzles, known, [&](const Puzzle& puzzle) {
-    printer.observer().announce("the puzzle " + puzzle.stage);
-  });
+                const SolvedFiles& known, CheckPrinter& printer, bool checks_all = false) {
+  const auto announce = [&](const Puzzle& puzzle) {
+    printer.observer().announce("building and checking " + puzzle.stage);
+  };
+  PuzzleWalk found = walk_puzzles(milestone, puzzles, known, announce, checks_all);
   printer.clear();
   return found;
 }
@@ -284,8 +286,8 @@ ExitCode check_repair(const CourseMilestone& milestone, const Puzzle& repair,
                       const std::string& letter, CheckPrinter& printer) {
   std::cout << "Checking " << milestone.id << ", repair " << repair.stage << ": " << repair.title
             << std::endl;
-  const auto announce = [&](const Puzzle&) { printer.observer().announce("building it"); };
-  Repair note = examined_repair(milestone, repair, announce);
+  Repair note = examined_repair(milestone, repair,
+                                [&](const Puzzle&) { printer.observer().announce("building it"); });
   printer.clear();
   const std::vector<Diagnosis> causes = causes_of(repair);
   const std::string again = grader_command("check", milestone.id, repair.stage);
@@ -308,8 +310,7 @@ ExitCode check_repair(const CourseMilestone& milestone, const Puzzle& repair,
         "    next   ", "Read " + display_path(repair.file) + ", then " + again + " --cause LETTER");
     return ExitCode::kFallsShort;
   }
-  const PuzzleWalk found = walk_puzzles(milestone, {repair}, {}, announce, true);
-  printer.clear();
+  const PuzzleWalk found = walk(milestone, {repair}, {}, printer, true);
   note_checks(milestone, found, {});
   const auto title = [&](const std::string& id) {
     const auto cause = std::ranges::find(causes, id, &Diagnosis::id);
@@ -365,9 +366,7 @@ ExitCode check_detective(const CourseMilestone& milestone, const std::string& an
   }
   print_solution(all, named);
   const Puzzle& slow = all.kernels[all.slow];
-  const auto announce = [&](const Puzzle&) { printer.observer().announce("checking it"); };
-  const PuzzleWalk found = walk_puzzles(milestone, {slow}, {}, announce, true);
-  printer.clear();
+  const PuzzleWalk found = walk(milestone, {slow}, {}, printer, true);
   if (found.finding) {
     std::cout << finding_text(*found.finding);
   } else if (const double moves = value_of(kMoved, counts_of(milestone, slow));

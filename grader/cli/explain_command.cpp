@@ -191,10 +191,6 @@ ExitCode run(const Options& options) {
     note_number(notebook, counted.inputs, "loads of each input of " + id, utc_now());
     write_notebook(milestone, notebook);
   }
-  if (is_students && has_reference()) {
-    std::cout << "\nTo compare: " << grader_command("explain", milestone.id)
-              << " --solution reference\n";
-  }
   return ExitCode::kPassed;
 }
 

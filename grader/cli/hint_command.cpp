@@ -1,7 +1,6 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <iostream>
-#include <optional>
 
 #include "common/result/result.hpp"
 #include "grader/checks/result/check_history.hpp"
@@ -120,9 +119,9 @@ ExitCode run(const Options& options) {
                                    grader_command("check", milestone.id, options.stage));
     return ExitCode::kPassed;
   }
-  const auto stage = options.stage.empty() ? std::nullopt : std::optional(options.stage);
-  const std::string list = stage ? milestone.id + "/" + *stage : milestone.id;
-  const std::vector<std::string>& hints = hints_of(all, milestone.id, stage);
+  const bool is_general = options.stage.empty();
+  const std::string list = milestone.id + (is_general ? "" : "/" + options.stage);
+  const std::vector<std::string>& hints = hints_of(all, milestone.id, options.stage);
   const int size = static_cast<int>(hints.size());
   const int read = std::min(last_read(notebook, list, options.stage), size);
   const int shown = options.again ? read : std::min(read + 1, size);
@@ -137,7 +136,7 @@ ExitCode run(const Options& options) {
   if (!options.again && read == size) {
     std::cout << "That was the last hint. Read the chapter again, or ask your instructor.\n";
   }
-  if (!stage && shown == size && all.size() > 1) {
+  if (is_general && shown == size && all.size() > 1) {
     std::cout << "Each stage has hints of its own: build/bin/grader hint " << milestone.id
               << " --stage NAME\n";
   }

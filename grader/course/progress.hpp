@@ -40,8 +40,7 @@ struct Chapter {
 /// counts, whether all stages or only this one was checked.
 Chapter chapter_of(const CourseMilestone& milestone);
 
-/// "Up to batch 100 only; a whole check goes to 1000.", or empty if the check was whole. A stage
-/// that passed with few images is not done: an index may overflow at more.
+/// "Up to batch 100 only; a whole check goes to 1000.", or empty if the check was whole.
 std::string untried_text(const CheckResult& check);
 
 /// To throw where a check must come first.
