@@ -119,8 +119,8 @@ ExitCode run(const Options& asked_for) {
   if (slip.limiter.empty()) {
     slip.limiter = asked("What will limit it? " + limits, "--limit", is_limit);
   }
-  // Nothing counts the loads of a processor.
-  if (milestone.id != "m1") {
+  // Nothing counts the loads of a processor, so nobody is asked for them.
+  if (milestone.id != "m1" || options.loads >= 0.0) {
     slip.loads = asked_number(options.loads,
                               "How many loads, from global and shared memory together, does it "
                               "make for each multiply-add of the last convolution?",

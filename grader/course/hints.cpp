@@ -25,7 +25,7 @@ const std::vector<std::string>& hints_of(const Hints& hints, const std::string& 
                                          const std::string& stage) {
   const auto found = hints.find(stage.empty() ? "general" : stage);
   if (found != hints.end()) return found->second;
-  throw UsageError(stage + " has no hints of its own; for all of " + milestone + ": " +
+  throw UsageError(stage + " has no hints of its own; ask without --stage: " +
                    grader_command("hint", milestone));
 }
 
