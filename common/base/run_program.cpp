@@ -15,6 +15,10 @@ namespace {
 // CLI11 says "Could not convert: --epochs = x", but not what to type instead.
 std::string sentence(const CLI::ParseError& error) {
   std::string text = error.what();
+  // A range without an upper end has 309 digits there.
+  if (const auto end = text.find(" not in range 0.000000 to 17976931"); end != text.npos) {
+    return text.substr(0, end) + " is too small.";
+  }
   const std::string could_not = "Could not convert: ";
   const std::string equals = " = ";
   const auto value = text.find(equals);

@@ -41,7 +41,7 @@ constexpr Rung kLadder[] = {
     {"multi-gpu", 167, "per-layer"},
     {"direct-fp32", 172, "fused-gemm"},
     {"roofline", 174, "tensor-cores-fp16", Precision::kFp16, {7, 5}},
-    {"fp32-split", 176, "roofline", Precision::kTf32, {7, 5}},
+    {"fp32-split", 176, "roofline", Precision::kFp32, {7, 5}},
     {"small-batch", 178, "roofline", Precision::kFp16, {7, 5}},
     {"cublas", 190, "im2col-gemm"},
     {"cudnn", 191, "cublas"},

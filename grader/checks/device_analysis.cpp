@@ -27,8 +27,9 @@ std::string of_all(std::int64_t count, const ConvShape& shape) {
 std::string launch_of(const DeviceNotes& notes, const SourceText& sources) {
   if (notes.launches.empty()) return {};
   const DeviceLaunch& launch = notes.launches.back();
-  return "\nLaunched with " + launch_text(launch.grid, launch.block) + ":" +
-         sources.quote(launch.file, launch.line);
+  const std::string line = sources.quote(launch.file, launch.line);
+  return "\nLaunched with " + launch_text(launch.grid, launch.block) + (line.empty() ? "." : ":") +
+         line;
 }
 
 bool was_copied(const DeviceNotes& notes, const std::string& direction) {
@@ -255,6 +256,7 @@ std::optional<Finding> find_unwritten(const WrongOutput& wrong, const Rerun& num
                   place_of(shape, *wrong.report.first) + "." + launch_of(numbered.notes, sources));
   if (numbered.notes.launches.empty()) {
     found.cause = "No kernel was launched.";
+    found.next = "Launch one for every shape: does an `if` before the launch leave this one out?";
     return found;
   }
   if (const std::string tiles = rounded_tiles(numbered.notes.launches.back(), shape);

@@ -139,18 +139,18 @@ ExitCode run(const Options& options) {
   if (options.program.empty()) require_solution(options.solution);
   CheckPrinter printer;
   const bool is_students = options.solution == "student" && options.program.empty();
-  if (is_students && !options.no_build && is_built_in_sandbox()) {
-    std::cout << first_parts_text(milestone.id == "m1") << std::flush;
-  }
-  if (is_students && options.stage == "detective" && !puzzles_of(milestone, "detective").empty()) {
-    return check_detective(milestone, options.cause, printer);
-  }
-  if (const auto puzzle = is_students ? find_puzzle(milestone, options.stage) : std::nullopt) {
-    return puzzle->folder == "puzzles"   ? check_puzzle(milestone, *puzzle, printer)
-           : puzzle->folder == "repairs" ? check_repair(milestone, *puzzle, options.cause, printer)
-                                         : check_detective(milestone, options.cause, printer);
-  }
   if (is_students && !options.stage.empty()) require_stage(milestone, options.stage);
+  const auto puzzle = is_students ? find_puzzle(milestone, options.stage) : std::nullopt;
+  const bool is_case = is_students && (puzzle ? puzzle->folder : options.stage) == "detective";
+  if (!options.cause.empty() && !is_case && (!puzzle || puzzle->folder != "repairs")) {
+    throw UsageError(
+        "--cause is of a broken kernel or of the detective's case; name it by --stage.");
+  }
+  if (is_case) return check_detective(milestone, options.cause, printer);
+  if (puzzle) {
+    return puzzle->folder == "repairs" ? check_repair(milestone, *puzzle, options.cause, printer)
+                                       : check_puzzle(milestone, *puzzle, printer);
+  }
   GradeRequest request = request_of(milestone, options);
   std::cout << "Checking " << milestone.id << ", " << milestone.title << ": "
             << (!options.program.empty()           ? display_path(request.program)
@@ -271,7 +271,7 @@ void add(CLI::App& app, ExitCode& exit_code) {
       "  build/bin/grader check m1 --case 2,3,1,9,8,3\n"
       "  build/bin/grader check m2 --solution submissions/new-forward.cu\n"
       "  build/bin/grader check m2 --solution mine.cu --rules workbook\n"
-      "  build/bin/grader check m1 --solution reference --stage openmp --network fa18");
+      "  build/bin/grader check m1 --network fa18");
 }
 
 }  // namespace convlab::grader::check_command

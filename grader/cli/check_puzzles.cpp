@@ -25,11 +25,13 @@ namespace convlab::grader::check_command {
 
 namespace {
 
+// Also those as handed out, if `checks_all`.
 PuzzleWalk walk(const CourseMilestone& milestone, const std::vector<Puzzle>& puzzles,
-                const SolvedFiles& known, CheckPrinter& printer) {
-  PuzzleWalk found = walk_puzzles(milestone, puzzles, known, [&](const Puzzle& puzzle) {
-    printer.observer().announce("the puzzle " + puzzle.stage);
-  });
+                const SolvedFiles& known, CheckPrinter& printer, bool checks_all = false) {
+  const auto announce = [&](const Puzzle& puzzle) {
+    printer.observer().announce("building and checking " + puzzle.stage);
+  };
+  PuzzleWalk found = walk_puzzles(milestone, puzzles, known, announce, checks_all);
   printer.clear();
   return found;
 }
@@ -78,8 +80,7 @@ void print_waiting(const CourseMilestone& milestone, const PuzzleWalk& walk) {
                     ? finding_text(*walk.finding)
                     : paragraph("    next   ", "Open " + display_path(puzzle.file) + " (" +
                                                    puzzle.title + "), solve it, and check again."))
-            << paragraph("    stuck  ",
-                         "build/bin/grader hint " + milestone.id + " --stage " + puzzle.stage);
+            << paragraph("    stuck  ", grader_command("hint", milestone.id, puzzle.stage));
 }
 
 /// What may make a kernel slow, and the counter that shows it.
@@ -108,6 +109,10 @@ double value_of(std::string_view counter, const StageCounts& counts) {
   return std::isnan(value) ? 0.0 : value;
 }
 
+std::string answer_of(const Puzzle& kernel, std::size_t cause) {
+  return kernel.stage + "-" + static_cast<char>('a' + cause);
+}
+
 /// The kernels of a case as they were handed out.
 struct Case {
   std::vector<Puzzle> kernels{};
@@ -116,10 +121,7 @@ struct Case {
   std::size_t cause = 0;
   double most_of_others = 0.0;  ///< bytes moved over the least
 
-  [[nodiscard]] std::string answer() const { return answer(slow, cause); }
-  [[nodiscard]] std::string answer(std::size_t kernel, std::size_t letter) const {
-    return kernels[kernel].stage + "-" + static_cast<char>('a' + letter);
-  }
+  [[nodiscard]] std::string answer() const { return answer_of(kernels[slow], cause); }
 };
 
 // How many times as bad the slow kernel is as the worst of the others.
@@ -179,15 +181,15 @@ Table table_of(const Case& all) {
   return table;
 }
 
-// The answer "ben-c" as the student gave it.
-std::string valid_answer(const std::string& given, const Case& all) {
-  for (std::size_t kernel = 0; kernel < all.kernels.size(); ++kernel) {
-    for (std::size_t letter = 0; letter < kCauses.size(); ++letter) {
-      if (given == all.answer(kernel, letter)) return given;
+// @throws UsageError unless the answer is like "ben-c"
+void require_answer(const std::string& given, const std::vector<Puzzle>& kernels) {
+  for (const Puzzle& kernel : kernels) {
+    for (std::size_t cause = 0; cause < kCauses.size(); ++cause) {
+      if (given == answer_of(kernel, cause)) return;
     }
   }
   throw UsageError("An answer names the slow kernel and the letter of the cause, such as " +
-                   all.answer(0, 0) + ", not '" + given + "'.");
+                   answer_of(kernels.front(), 0) + ", not '" + given + "'.");
 }
 
 void print_question(const Case& all, const std::string& again) {
@@ -198,10 +200,10 @@ void print_question(const Case& all, const std::string& again) {
     std::cout << paragraph(std::string("    ") + static_cast<char>('a' + i) + ")  ",
                            kCauses[i].text);
   }
-  std::cout << paragraph("    next   ",
-                         "Decide from the numbers, before you open the files: " + again +
-                             " --cause NAME-LETTER, for example " + all.answer(0, 0) +
-                             ". docs/profile.md explains the counters.");
+  std::cout << paragraph(
+      "    next   ", "Decide from the numbers, before you open the files: " + again +
+                         " --cause NAME-LETTER, for example " + answer_of(all.kernels.front(), 0) +
+                         ". docs/profile.md explains the counters.");
 }
 
 void print_solution(const Case& all, const std::string& named) {
@@ -284,11 +286,11 @@ ExitCode check_repair(const CourseMilestone& milestone, const Puzzle& repair,
                       const std::string& letter, CheckPrinter& printer) {
   std::cout << "Checking " << milestone.id << ", repair " << repair.stage << ": " << repair.title
             << std::endl;
-  const auto announce = [&](const Puzzle&) { printer.observer().announce("building it"); };
-  Repair note = examined_repair(milestone, repair, announce);
+  Repair note = examined_repair(milestone, repair,
+                                [&](const Puzzle&) { printer.observer().announce("building it"); });
   printer.clear();
   const std::vector<Diagnosis> causes = causes_of(repair);
-  const std::string again = "build/bin/grader check " + milestone.id + " --stage " + repair.stage;
+  const std::string again = grader_command("check", milestone.id, repair.stage);
   if (!letter.empty() && note.named.empty()) {
     const std::size_t choice = static_cast<std::size_t>(letter.front() - 'a');
     if (letter.size() != 1 || choice >= causes.size()) {
@@ -308,8 +310,7 @@ ExitCode check_repair(const CourseMilestone& milestone, const Puzzle& repair,
         "    next   ", "Read " + display_path(repair.file) + ", then " + again + " --cause LETTER");
     return ExitCode::kFallsShort;
   }
-  const PuzzleWalk found = walk_puzzles(milestone, {repair}, {}, announce, true);
-  printer.clear();
+  const PuzzleWalk found = walk(milestone, {repair}, {}, printer, true);
   note_checks(milestone, found, {});
   const auto title = [&](const std::string& id) {
     const auto cause = std::ranges::find(causes, id, &Diagnosis::id);
@@ -319,8 +320,7 @@ ExitCode check_repair(const CourseMilestone& milestone, const Puzzle& repair,
     std::cout << paragraph("  ", "You named " + title(note.named) + ".")
               << finding_text(*found.finding)
               << paragraph("    mend   ", display_path(repair.file) + ", then " + again)
-              << paragraph("    stuck  ",
-                           "build/bin/grader hint " + milestone.id + " --stage " + repair.stage);
+              << paragraph("    stuck  ", grader_command("hint", milestone.id, repair.stage));
     return ExitCode::kFallsShort;
   }
   note_mended(milestone, repair.stage);
@@ -350,12 +350,13 @@ ExitCode check_detective(const CourseMilestone& milestone, const std::string& an
                          CheckPrinter& printer) {
   std::cout << "Checking " << milestone.id
             << ", the detective's case: three kernels for the same product" << std::endl;
-  const std::string again = "build/bin/grader check " + milestone.id + " --stage detective";
+  const std::string again = grader_command("check", milestone.id, "detective");
+  if (!answer.empty()) require_answer(answer, puzzles_of(milestone, "detective"));
   const Case all = examined(milestone);
   Notebook notebook = read_notebook(milestone);
   std::string& named = notebook.repairs["detective"].named;
   if (!answer.empty() && named.empty()) {
-    named = valid_answer(answer, all);
+    named = answer;
     notebook.repairs["detective"].found = all.answer();
     write_notebook(milestone, notebook);
   }
@@ -365,10 +366,7 @@ ExitCode check_detective(const CourseMilestone& milestone, const std::string& an
   }
   print_solution(all, named);
   const Puzzle& slow = all.kernels[all.slow];
-  const auto announce = [&](const Puzzle&) { printer.observer().announce("checking it"); };
-  const PuzzleWalk found = walk_puzzles(milestone, {slow}, {}, announce, true);
-  printer.clear();
-  const std::string profile = "build/bin/grader profile " + milestone.id + " --stage " + slow.stage;
+  const PuzzleWalk found = walk(milestone, {slow}, {}, printer, true);
   if (found.finding) {
     std::cout << finding_text(*found.finding);
   } else if (const double moves = value_of(kMoved, counts_of(milestone, slow));
@@ -378,14 +376,14 @@ ExitCode check_detective(const CourseMilestone& milestone, const std::string& an
   } else {
     note_mended(milestone, "detective");
     std::cout << coloured("SOLVED", Colour::kGood) << "  " << slow.stage << " now moves "
-              << three_digits(moves) << " times the least bytes.\n";
+              << three_digits(moves) << " times the least bytes. Next: build/bin/grader next\n";
     return ExitCode::kPassed;
   }
-  std::cout << paragraph("    mend   ", "Change " + display_path(slow.file) +
-                                            " until it moves no more than the others: at most " +
-                                            three_digits(all.most_of_others) +
-                                            " times the least bytes. Its lines: " + profile +
-                                            "; then " + again);
+  std::cout << paragraph(
+      "    mend   ", "Change " + display_path(slow.file) +
+                         " until it moves no more than the others: at most " +
+                         three_digits(all.most_of_others) + " times the least bytes. Its lines: " +
+                         grader_command("profile", milestone.id, slow.stage) + "; then " + again);
   return ExitCode::kFallsShort;
 }
 

@@ -121,9 +121,11 @@ GradeRequest request_of(const CourseMilestone& milestone, const Options& options
                        .solution = printable_line(options.solution),
                        .network = options.network};
   if (options.program.empty() && is_source_file(options.solution)) {
+    const bool on_cpu = runs_on_cpu(milestone);
+    const SubmittedSources sources = sources_of(options.solution, on_cpu);
+    if (!has_custom_submission_parts(on_cpu)) build_custom_submission_parts(on_cpu);
     CustomSubmission file =
-        build_custom_submissions(sources_of(options.solution, runs_on_cpu(milestone)),
-                                 runs_on_cpu(milestone), build_folder(), options.libraries);
+        build_custom_submissions(sources, on_cpu, build_folder(), options.libraries);
     request.form = file.form;
     use(std::move(file), request);
   } else {

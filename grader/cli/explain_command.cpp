@@ -5,7 +5,6 @@
 #include <chrono>
 #include <iostream>
 
-#include "common/base/unknown_name.hpp"
 #include "common/network/preset.hpp"
 #include "common/result/result.hpp"
 #include "common/timing/three_digits.hpp"
@@ -15,6 +14,7 @@
 #include "grader/course/course.hpp"
 #include "grader/course/notebook.hpp"
 #include "grader/course/progress.hpp"
+#include "grader/course/puzzles.hpp"
 #include "grader/course/sources.hpp"
 #include "grader/report/check_report.hpp"
 #include "grader/report/explain/quiz.hpp"
@@ -49,7 +49,7 @@ Progress passed_stage(const Options& options, const Chapter& chapter) {
     }
   }
   if (found.empty() && !options.stage.empty()) {
-    throw UsageError(unknown_name("stage", options.stage, known, " in " + id));
+    throw UsageError(unknown_stage(chapter.milestone, options.stage, known));
   }
   if (found.size() > 1) {
     throw UsageError("Several stages of " + id +
@@ -60,8 +60,7 @@ Progress passed_stage(const Options& options, const Chapter& chapter) {
   throw Error(ExitCode::kFallsShort,
               "explain shows what a file that has passed does, and " + stage.stage.id +
                   (stage.changed ? " has changed since its check" : " has not passed") +
-                  ". Next: build/bin/grader check " + id +
-                  (known.size() > 1 ? " --stage " + stage.stage.id : ""));
+                  ". Next: " + grader_command("check", id, known.size() > 1 ? stage.stage.id : ""));
 }
 
 void print_question(const Question& question, std::size_t number, std::size_t of) {
@@ -191,11 +190,6 @@ ExitCode run(const Options& options) {
     note_number(notebook, counted.loads, "loads for each multiply-add of " + id, utc_now());
     note_number(notebook, counted.inputs, "loads of each input of " + id, utc_now());
     write_notebook(milestone, notebook);
-  }
-  if (is_students && has_reference()) {
-    std::cout << "\n"
-              << paragraph("To compare: ",
-                           "build/bin/grader explain " + milestone.id + " --solution reference");
   }
   return ExitCode::kPassed;
 }

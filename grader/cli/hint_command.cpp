@@ -1,7 +1,6 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <iostream>
-#include <optional>
 
 #include "common/result/result.hpp"
 #include "grader/checks/result/check_history.hpp"
@@ -91,22 +90,14 @@ bool hint_for_finding(const CourseMilestone& milestone, Notebook& notebook, cons
           (last.times == 1 ? "" : ", in " + std::to_string(last.times) + " checks"));
   if (next < hints.size()) std::cout << paragraph("  ", hints[next]);
   if (!smallest.empty()) {
-    const std::string words =
-        options.milestone + (options.stage.empty() ? "" : " --stage " + options.stage);
     const bool on_cpu = options.milestone == "m1";
     std::cout << lines_text("  ", smallest)
               << paragraph("  ", std::string("Compute one of its elements by hand, and let ") +
                                      (on_cpu ? "your function" : "the thread that stores it") +
                                      " print each product.");
-    if (!last.finding.alone.empty()) {
-      std::cout << paragraph("  ",
-                             "Alone: build/bin/grader check " + words + " " + last.finding.alone);
-    }
     if (!on_cpu) {
-      std::cout << paragraph("  ",
-                             "To see a block of your kernel step by step: build/bin/grader "
-                             "show " +
-                                 words);
+      std::cout << paragraph("  ", "To see a block of your kernel step by step: " +
+                                       grader_command("show", options.milestone, options.stage));
     }
   }
   return true;
@@ -114,6 +105,7 @@ bool hint_for_finding(const CourseMilestone& milestone, Notebook& notebook, cons
 
 ExitCode run(const Options& options) {
   const CourseMilestone milestone = find_milestone(options.milestone);
+  if (!options.stage.empty()) require_stage(milestone, options.stage);
   const Hints all = read_hints(milestone.folder / "hints.json");
   Notebook notebook = read_notebook(milestone);
   const LastFinding last = last_finding(milestone.id, options.stage);
@@ -123,13 +115,13 @@ ExitCode run(const Options& options) {
   if (is_repair(milestone, options.stage)) {
     std::cout << paragraph("", "The hints for " + options.stage +
                                    " are about what its last check found after you named the "
-                                   "cause. Next: build/bin/grader check " +
-                                   milestone.id + " --stage " + options.stage);
+                                   "cause. Next: " +
+                                   grader_command("check", milestone.id, options.stage));
     return ExitCode::kPassed;
   }
-  const auto stage = options.stage.empty() ? std::nullopt : std::optional(options.stage);
-  const std::string list = stage ? milestone.id + "/" + *stage : milestone.id;
-  const std::vector<std::string>& hints = hints_of(all, milestone.id, stage);
+  const bool is_general = options.stage.empty();
+  const std::string list = milestone.id + (is_general ? "" : "/" + options.stage);
+  const std::vector<std::string>& hints = hints_of(all, milestone.id, options.stage);
   const int size = static_cast<int>(hints.size());
   const int read = std::min(last_read(notebook, list, options.stage), size);
   const int shown = options.again ? read : std::min(read + 1, size);
@@ -144,7 +136,7 @@ ExitCode run(const Options& options) {
   if (!options.again && read == size) {
     std::cout << "That was the last hint. Read the chapter again, or ask your instructor.\n";
   }
-  if (!stage && shown == size && all.size() > 1) {
+  if (is_general && shown == size && all.size() > 1) {
     std::cout << "Each stage has hints of its own: build/bin/grader hint " << milestone.id
               << " --stage NAME\n";
   }

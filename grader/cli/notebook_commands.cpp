@@ -12,6 +12,7 @@
 #include "grader/checks/result/check_history.hpp"
 #include "grader/cli/commands.hpp"
 #include "grader/course/notebook.hpp"
+#include "grader/course/puzzles.hpp"
 #include "grader/course/way.hpp"
 #include "grader/report/terminal.hpp"
 #include "grader/scores/score_rules.hpp"
@@ -70,23 +71,18 @@ std::string first_measured(const CourseMilestone& milestone, const std::string& 
 
 // The stage that was named; without a name the only one.
 std::string stage_of(const CourseMilestone& milestone, const std::string& stage) {
-  std::vector<std::string> known;
-  for (const ScoreRule& rule : load_score_rules(milestone.folder).items) {
-    if (rule.stage == stage) return stage;
-    if (known.empty() || known.back() != rule.stage) known.push_back(rule.stage);
-  }
-  if (stage.empty() && known.size() == 1) return known.front();
-  if (stage.empty()) {
-    throw UsageError(
-        milestone.id +
-        " has many stages; add --stage and a name (build/bin/grader list shows them).");
-  }
-  throw UsageError(unknown_name("stage", stage, known, " in " + milestone.id));
+  const std::vector<std::string> known = scored_stages(milestone);
+  if (std::ranges::find(known, stage) != known.end()) return stage;
+  if (!stage.empty()) throw UsageError(unknown_stage(milestone, stage, known));
+  if (known.size() > 1) throw name_a_stage(milestone);
+  return known.front();
 }
 
 void print(const Prediction& slip) {
-  std::cout << "  limit      " << slip.limiter << "\n"
-            << "  loads      " << three_digits(slip.loads) << " for each multiply-add\n";
+  std::cout << "  limit      " << slip.limiter << "\n";
+  if (slip.loads > 0.0) {
+    std::cout << "  loads      " << three_digits(slip.loads) << " for each multiply-add\n";
+  }
   if (slip.inputs > 0.0) {
     std::cout << "  inputs     each loaded " << three_digits(slip.inputs) << " times\n";
   }
@@ -123,10 +119,13 @@ ExitCode run(const Options& asked_for) {
   if (slip.limiter.empty()) {
     slip.limiter = asked("What will limit it? " + limits, "--limit", is_limit);
   }
-  slip.loads = asked_number(options.loads,
-                            "How many loads, from global and shared memory together, does it make "
-                            "for each multiply-add of the last convolution?",
-                            "--loads");
+  // Nothing counts the loads of a processor, so nobody is asked for them.
+  if (milestone.id != "m1" || options.loads >= 0.0) {
+    slip.loads = asked_number(options.loads,
+                              "How many loads, from global and shared memory together, does it "
+                              "make for each multiply-add of the last convolution?",
+                              "--loads");
+  }
   if (milestone.id == "m1" || answering_gpu()) {
     slip.op_ms = asked_number(options.op_ms,
                               "What will the op time of all convolutions be at 1000 images, in "
@@ -151,10 +150,9 @@ ExitCode run(const Options& asked_for) {
   notebook.predictions[options.stage] = slip;
   write_notebook(milestone, notebook);
   print(slip);
-  std::cout << paragraph("", "Kept. build/bin/grader report " + milestone.id +
-                                 " shows it beside what you measure. Next: build/bin/grader "
-                                 "watch " +
-                                 milestone.id + " --stage " + options.stage);
+  std::cout << paragraph("", "Kept. " + grader_command("report", milestone.id) +
+                                 " shows it beside what you measure. Next: " +
+                                 grader_command("watch", milestone.id, asked_for.stage));
   return ExitCode::kPassed;
 }
 
@@ -217,6 +215,11 @@ ExitCode run(const Options& options) {
   }
   const auto asked = std::ranges::find(all, options.question, &ChapterQuestion::number);
   if (asked == all.end()) {
+    const auto stages = stage_names(milestone);
+    if (std::ranges::find(stages, options.question) != stages.end()) {
+      throw UsageError("You predicted nothing for " + options.question +
+                       ", so there is no difference to explain.");
+    }
     std::vector<std::string> known;
     for (const ChapterQuestion& each : all) known.push_back(each.number);
     throw UsageError(unknown_name("question", options.question, known, " in " + milestone.id));

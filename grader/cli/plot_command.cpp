@@ -97,7 +97,7 @@ void add(CLI::App& app, ExitCode& exit_code) {
       "  op-by-batch-NETWORK  op time against batch, if there are several\n"
       "  roofline-NETWORK     stages under the limits of the GPU, if known\n\n"
       "Examples:\n"
-      "  build/bin/m1 1000 --all --solution reference --json build/m1.json\n"
+      "  build/bin/m1 1000 --json build/m1.json\n"
       "  build/bin/grader plot build/m1.json\n"
       "  build/bin/grader plot reference/results/*.json --batches 10000\n"
       "  build/bin/grader plot reference/results/*.json --stages m2/baseline,roofline");

@@ -13,6 +13,7 @@
 #include "grader/cli/commands.hpp"
 #include "grader/course/course.hpp"
 #include "grader/course/notebook.hpp"
+#include "grader/course/progress.hpp"
 #include "grader/course/puzzles.hpp"
 #include "grader/course/way.hpp"
 #include "grader/report/pages/report.hpp"
@@ -49,11 +50,7 @@ std::vector<fs::path> default_results(const Options& options) {
       found.insert(entry.path());
     }
   }
-  if (found.empty()) {
-    throw Error(ExitCode::kFallsShort, "Nothing of " + options.milestone +
-                                           " was checked yet. Next: build/bin/grader check " +
-                                           options.milestone);
-  }
+  if (found.empty()) throw nothing_checked(options.milestone);
   return {found.begin(), found.end()};
 }
 
@@ -133,15 +130,22 @@ void add_notes(const CourseMilestone& milestone, ReportSource& source) {
     using Value = typename std::remove_cvref_t<decltype(notes)>::mapped_type;
     return found == notes.end() ? Value{} : found->second;
   };
-  const auto number = [](double value) { return value > 0.0 ? three_digits(value) : "-"; };
+  const auto number = [](double value) {
+    return value > 0.0 ? three_digits(value) : "not measured";
+  };
   for (const auto& [stage, slip] : notebook.predictions) {
     const Counted counted = noted(notebook.explained, stage);
     const MeasuredTime time = measured_time(source, stage);
     Table table{.heading = {"", "predicted", "measured"}};
-    table.rows = {{"limit", slip.limiter, time.limits},
-                  {"loads for each multiply-add", number(slip.loads), number(counted.loads)},
-                  {"loads of each input", number(slip.inputs), number(counted.inputs)},
-                  {"op time at 1000 images, ms", number(slip.op_ms), number(time.op_ms)}};
+    const auto compare = [&](const char* what, double predicted, double measured) {
+      if (predicted > 0.0) {
+        table.rows.push_back({what, three_digits(predicted), number(measured)});
+      }
+    };
+    table.rows = {{"limit", slip.limiter, time.limits.empty() ? number(0.0) : time.limits}};
+    compare("loads for each multiply-add", slip.loads, counted.loads);
+    compare("loads of each input", slip.inputs, counted.inputs);
+    compare("op time at 1000 images, ms", slip.op_ms, time.op_ms);
     source.predictions.push_back({.stage = stage,
                                   .reason = slip.reason,
                                   .table = table,

@@ -114,8 +114,7 @@ ExitCode run(const Options& options) {
   if (steps.finding) return ExitCode::kFallsShort;
   if (steps.wrong.empty() && steps.unwritten.empty()) return ExitCode::kPassed;
   if (!options.json) {
-    std::cout << "Next: build/bin/grader check " << milestone.id
-              << (options.stage.empty() ? "" : " --stage " + options.stage)
+    std::cout << "Next: " << grader_command("check", milestone.id, options.stage)
               << (options.solution == "student" ? "" : " --solution " + options.solution)
               << " says why.\n";
   }

@@ -110,7 +110,7 @@ ExitCode run(const Options& options) {
   }
   std::cout << display_path(archive) << "\n"
             << paragraph("Next: ", (passed ? "hand this file in."
-                                           : "build/bin/grader check " + milestone.id +
+                                           : grader_command("check", milestone.id) +
                                                  " says what is wrong. Mend it, check, submit "
                                                  "again; or hand this file in as it is.") +
                                        " Your instructor's grader checks it again; tar -tzf lists "

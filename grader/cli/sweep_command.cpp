@@ -158,7 +158,7 @@ void add(CLI::App& app, ExitCode& exit_code) {
       "command continues, unless the program was rebuilt.\n\n"
       "Examples:\n"
       "  build/bin/grader sweep sweep-tuned\n"
-      "  build/bin/grader sweep sweep-tuned --solution reference --batches 10000\n"
+      "  build/bin/grader sweep sweep-tuned --batches 10000\n"
       "  build/bin/grader sweep sweep-tuned --device emulated");
 }
 

@@ -83,9 +83,9 @@ void check_once(const CourseMilestone& milestone, const Options& options) {
   if (!options.stage.empty()) words.insert(words.end(), {"--stage", options.stage});
   const bool has_batches = !find_puzzle(milestone, options.stage);
   if (!check(milestone, words) || options.batches.empty() || !has_batches) return;
-  const std::string stage = options.stage.empty() ? "" : " --stage " + options.stage;
   std::cout << "Everything passes at batch " << options.batches
-            << ". The whole check: build/bin/grader check " << milestone.id << stage << "\n";
+            << ". The whole check: " << grader_command("check", milestone.id, options.stage)
+            << "\n";
 }
 
 // The stage of a milestone to work on: of the first step that no check has passed with these
@@ -102,8 +102,12 @@ std::string stage_to_watch(const std::string& milestone) {
 }
 
 ExitCode run(const Options& asked) {
-  if (!asked.milestone.empty()) find_milestone(asked.milestone);  // throws if there is none
-  parse_batches(asked.batches);  // saving a file cannot correct these
+  // Saving a file cannot correct these.
+  if (!asked.milestone.empty()) {
+    const CourseMilestone milestone = find_milestone(asked.milestone);
+    if (!asked.stage.empty()) require_stage(milestone, asked.stage);
+  }
+  parse_batches(asked.batches);
   stop_on_signals();
   std::string last;
   for (int checks = 0; stop_asked == 0;) {

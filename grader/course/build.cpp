@@ -2,10 +2,12 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <iostream>
 #include <sstream>
 #include <vector>
 
@@ -80,11 +82,13 @@ std::string first_error(const std::string& output) {
 
 namespace {
 
-std::optional<Finding> build_target(const std::string& target) {
+// @param is_long  shows in a terminal what is compiled, with how much is left
+std::optional<Finding> build_target(const std::string& target, bool is_long = false) {
   const Descriptor lock = lock_build_folder();
+  const bool is_shown = is_long && ::isatty(STDOUT_FILENO) == 1;
   const FinishedProcess run =
       run_process({.words = {"cmake", "--build", build_folder().string(), "--target", target},
-                   .output = Command::Output::kTogether,
+                   .output = is_shown ? Command::Output::kShown : Command::Output::kTogether,
                    .time_limit = kBuildLimit});
   if (run.end == FinishedProcess::End::kTimeLimit) {
     return finding("E-build",
@@ -113,23 +117,26 @@ std::optional<Finding> build_milestone(const CourseMilestone& milestone) {
   return build_target(target_of(milestone));
 }
 
-void build_own_part(const std::string& target) {
-  if (const auto failed = build_target(target)) {
+void build_own_part(const std::string& target, bool is_long) {
+  if (const auto failed = build_target(target, is_long)) {
     throw EnvironmentError("The workbook itself does not build: " + failed->seen +
                            " Build it: cmake --build --preset lab");
   }
 }
 
-std::string first_parts_text(bool on_cpu) {
-  const auto part = build_folder() / "custom_submission" /
-                    (on_cpu ? "custom-submission-cpu" : "custom-submission-emulated");
-  return std::filesystem::exists(part)
-             ? ""
-             : "The first time this also builds the grader's own parts: about a minute.\n";
+bool has_custom_submission_parts(bool on_cpu) {
+  return std::filesystem::exists(build_folder() / "custom_submission" /
+                                 (on_cpu ? "custom-submission-cpu" : "custom-submission-emulated"));
 }
 
 void build_custom_submission_parts(bool on_cpu) {
-  build_own_part(std::string("convlab_custom_submission_parts") + (on_cpu ? "_cpu" : ""));
+  const bool is_first = !has_custom_submission_parts(on_cpu);
+  if (is_first) {
+    std::cerr << (::isatty(STDERR_FILENO) == 1 ? "\r\033[K" : "")  // in place of what is announced
+              << "The first time this also builds the grader's own parts: about a minute."
+              << std::endl;
+  }
+  build_own_part(std::string("convlab_custom_submission_parts") + (on_cpu ? "_cpu" : ""), is_first);
 }
 
 }  // namespace convlab::grader

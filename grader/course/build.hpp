@@ -19,12 +19,14 @@ inline constexpr std::chrono::minutes kBuildLimit{20};
 std::optional<Finding> build_milestone(const CourseMilestone& milestone);
 
 /// Builds a part of the workbook itself. @throws EnvironmentError if that fails
-void build_own_part(const std::string& target);
+/// @param is_long  shows in a terminal what is compiled, with how much is left
+void build_own_part(const std::string& target, bool is_long = false);
 
-/// What to say before build_custom_submission_parts builds for long; empty if it did so before.
-std::string first_parts_text(bool on_cpu = false);
+/// Whether build_custom_submission_parts has ended in this build folder before.
+bool has_custom_submission_parts(bool on_cpu);
 
-/// The parts that are needed to compile a custom submission; compiles no custom submission.
+/// The parts that are needed to compile a custom submission; compiles no custom submission. The
+/// first time, which takes long, it says so.
 /// @param on_cpu  only those for a file that runs on the CPU
 void build_custom_submission_parts(bool on_cpu = false);
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <chrono>
 #include <filesystem>
-#include <iostream>
 #include <set>
 
 #include "common/base/printable.hpp"
@@ -29,7 +28,7 @@ SubmittedSources sources_of_stage(const CourseMilestone& milestone, const std::s
   if (const auto file = file_of_stage(folder, stage)) {
     return is_reference ? reference_file(*file) : with_headers(*file, folder, folder);
   }
-  throw UsageError(unknown_name("stage", stage, stage_names(milestone), " in " + milestone.id));
+  throw UsageError(unknown_stage(milestone, stage, stage_names(milestone)));
 }
 
 CountedWork counted_work(const CourseMilestone& milestone, const CountedOptions& options) {
@@ -44,14 +43,14 @@ CountedWork counted_work(const CourseMilestone& milestone, const CountedOptions&
     return work;
   }
   require_solution(options.solution);
+  if (!options.stage.empty()) require_stage(milestone, options.stage);
   const auto puzzle =
       options.solution == "student" ? find_puzzle(milestone, options.stage) : std::nullopt;
   if (puzzle) {
     work.submitted = only(puzzle->file);
     work.shape = first_shape(milestone, *puzzle);
   } else if (options.stage.empty() && milestone.id == "m4") {
-    throw UsageError(
-        "m4 has many stages; add --stage and a name (build/bin/grader list shows them).");
+    throw name_a_stage(milestone);
   } else {
     work.submitted = sources_of_stage(milestone, options.solution, options.stage);
   }
@@ -70,7 +69,6 @@ TracedStage traced_stage(const CountedWork& work, ProgressLine& progress) {
   traced.layer = work.shape ? 0 : static_cast<int>(layer);
   traced.shape = layers[layer - 1];
   const fs::path& file = work.submitted.sources.front();
-  std::cerr << first_parts_text();
   progress.show("building " + file.filename().string() + " so that its accesses are seen");
   build_custom_submission_parts();
   const BuiltSubmission built = build_submission(

@@ -78,6 +78,11 @@ void require_solution(const std::string& solution) {
       "own files.");
 }
 
+std::string grader_command(const std::string& verb, const std::string& milestone,
+                           const std::string& stage) {
+  return "build/bin/grader " + verb + " " + milestone + (stage.empty() ? "" : " --stage " + stage);
+}
+
 std::filesystem::path results_folder() {
   return build_folder() / "results";
 }

@@ -34,6 +34,10 @@ bool has_reference();
 /// @throws UsageError in a hand-out if `solution` is "reference"
 void require_solution(const std::string& solution);
 
+/// "build/bin/grader check m4 --stage half"; without a stage "build/bin/grader check m4".
+std::string grader_command(const std::string& verb, const std::string& milestone,
+                           const std::string& stage = {});
+
 /// The default folder for results of checks.
 std::filesystem::path results_folder();
 

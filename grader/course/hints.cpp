@@ -4,8 +4,8 @@
 
 #include "common/base/error.hpp"
 #include "common/base/json_text.hpp"
-#include "common/base/unknown_name.hpp"
 #include "common/base/whole_file.hpp"
+#include "grader/course/course.hpp"
 
 namespace convlab::grader {
 
@@ -22,19 +22,11 @@ Hints read_hints(const std::filesystem::path& file) {
 }
 
 const std::vector<std::string>& hints_of(const Hints& hints, const std::string& milestone,
-                                         const std::optional<std::string>& stage) {
-  const auto found = hints.find(stage.value_or("general"));
+                                         const std::string& stage) {
+  const auto found = hints.find(stage.empty() ? "general" : stage);
   if (found != hints.end()) return found->second;
-  std::vector<std::string> known;
-  for (const auto& [name, list] : hints) {
-    if (name != "general") known.push_back(name);
-  }
-  if (known.empty()) {
-    throw UsageError("The hints of " + milestone +
-                     " are for all its stages; ask without --stage: build/bin/grader hint " +
-                     milestone);
-  }
-  throw UsageError(unknown_name("stage", *stage, known, " with hints in " + milestone));
+  throw UsageError(stage + " has no hints of its own; ask without --stage: " +
+                   grader_command("hint", milestone));
 }
 
 }  // namespace convlab::grader

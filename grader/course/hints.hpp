@@ -2,7 +2,6 @@
 
 #include <filesystem>
 #include <map>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,9 +17,9 @@ Hints read_hints(const std::filesystem::path& file);
 
 /// The requested list.
 /// @param milestone  for messages, "m4"
-/// @param stage      none: the general one
-/// @throws UsageError that names the stages with hints if this one has none
+/// @param stage      empty: the general one
+/// @throws UsageError if the stage has none
 const std::vector<std::string>& hints_of(const Hints& hints, const std::string& milestone,
-                                         const std::optional<std::string>& stage);
+                                         const std::string& stage);
 
 }  // namespace convlab::grader

@@ -175,14 +175,19 @@ std::string untried_text(const CheckResult& check) {
          std::to_string(whole) + ".";
 }
 
+Error nothing_checked(const std::string& milestone) {
+  return {ExitCode::kFallsShort, "Nothing of " + milestone + " was checked yet. Next: " +
+                                     grader_command("check", milestone)};
+}
+
 CheckResult combined_result(const Chapter& chapter) {
   const std::string& id = chapter.milestone.id;
   std::optional<CheckResult> all;
   for (const Progress& progress : chapter.stages) {
     const std::string& stage = progress.stage.id;
     if (progress.state == State::kHandedOut) continue;
-    const std::string next = " Next: build/bin/grader check " + id +
-                             (chapter.stages.size() > 1 ? " --stage " + stage : "");
+    const std::string next =
+        " Next: " + grader_command("check", id, chapter.stages.size() > 1 ? stage : "");
     if (progress.state == State::kUnchecked) {
       throw Error(ExitCode::kFallsShort, "Stage " + stage + " was not checked yet." + next);
     }
@@ -199,19 +204,18 @@ CheckResult combined_result(const Chapter& chapter) {
       all->result.runs.clear();
       all->result.verdict = Verdict::kPassed;
     }
-    const auto is_own = [&](const std::string& of) { return of == stage || of.empty(); };
-    for (const CaseResult& each : check.cases) {
-      if (each.stage == stage) all->cases.push_back(each);
-    }
-    for (const RunResult& each : check.result.runs) {
-      if (each.stage.id == stage) all->result.runs.push_back(each);
-    }
-    for (const Finding& each : check.findings) {
-      if (is_own(each.stage)) all->findings.push_back(each);
-    }
-    for (const Finding& each : check.warnings) {
-      if (is_own(each.stage)) all->warnings.push_back(each);
-    }
+    const auto add_own = [&](const auto& from, auto& to) {
+      std::ranges::copy_if(from, std::back_inserter(to), [&](const auto& each) {
+        if constexpr (requires { each.stage.id; })
+          return each.stage.id == stage;
+        else
+          return each.stage == stage || each.stage.empty();
+      });
+    };
+    add_own(check.cases, all->cases);
+    add_own(check.result.runs, all->result.runs);
+    add_own(check.findings, all->findings);
+    add_own(check.warnings, all->warnings);
     if (progress.state != State::kPassed) all->result.verdict = Verdict::kFailed;
     all->result.created = std::max(all->result.created, check.result.created);
     if (!all->score || !check.score) continue;
@@ -223,10 +227,7 @@ CheckResult combined_result(const Chapter& chapter) {
       }
     }
   }
-  if (!all) {
-    throw Error(ExitCode::kFallsShort,
-                "Nothing of " + id + " was checked yet. Next: build/bin/grader check " + id);
-  }
+  if (!all) throw nothing_checked(id);
   return *all;
 }
 

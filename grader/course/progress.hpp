@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "common/base/error.hpp"
 #include "common/stage/stage.hpp"
 #include "grader/checks/result/check_result.hpp"
 #include "grader/course/course.hpp"
@@ -39,9 +40,11 @@ struct Chapter {
 /// counts, whether all stages or only this one was checked.
 Chapter chapter_of(const CourseMilestone& milestone);
 
-/// "Up to batch 100 only; a whole check goes to 1000.", or empty if the check was whole. A stage
-/// that passed with few images is not done: an index may overflow at more.
+/// "Up to batch 100 only; a whole check goes to 1000.", or empty if the check was whole.
 std::string untried_text(const CheckResult& check);
+
+/// To throw where a check must come first.
+Error nothing_checked(const std::string& milestone);
 
 /// The last checks of all stages as one result, as if all had been checked together, without stages
 /// whose file is as handed out.

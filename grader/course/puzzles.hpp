@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "common/base/conv_shape.hpp"
+#include "common/base/error.hpp"
 #include "grader/checks/result/finding.hpp"
 #include "grader/course/course.hpp"
 
@@ -44,11 +45,21 @@ std::vector<Puzzle> puzzles_of(const CourseMilestone& milestone,
 /// The puzzle, the broken kernel or the suspect with this name.
 std::optional<Puzzle> find_puzzle(const CourseMilestone& milestone, const std::string& stage);
 
+/// The stages that give points, in their order.
+std::vector<std::string> scored_stages(const CourseMilestone& milestone);
+
+/// To throw where --stage is missing.
+UsageError name_a_stage(const CourseMilestone& milestone);
+
 /// What --stage may name: stages, puzzles, broken kernels, "detective".
 std::vector<std::string> stage_names(const CourseMilestone& milestone);
 
 /// @throws UsageError if the name is none of them and stands in no file of the student's
 void require_stage(const CourseMilestone& milestone, const std::string& stage);
+
+/// What to say of a name that is not in `known`: the milestone that has it, or a name like it.
+std::string unknown_stage(const CourseMilestone& milestone, const std::string& stage,
+                          const std::vector<std::string>& known);
 
 /// Whether the name is that of a broken kernel.
 bool is_repair(const CourseMilestone& milestone, const std::string& stage);

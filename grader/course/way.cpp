@@ -7,6 +7,7 @@
 
 #include "common/base/run_process.hpp"
 #include "common/base/whole_file.hpp"
+#include "common/device/gpu_probe.hpp"
 #include "common/stage/stage.hpp"
 #include "grader/course/handout.hpp"
 #include "grader/course/notebook.hpp"
@@ -18,8 +19,6 @@
 namespace convlab::grader {
 
 namespace {
-
-const std::string kGrader = "build/bin/grader ";
 
 /// The stages of a milestone by its points, and how far the student is with each.
 struct Stages {
@@ -68,9 +67,17 @@ std::set<std::string> ancestors_of(const std::set<std::string>& passed) {
   return known;
 }
 
+// Whether its library cannot be emulated: its file says so.
+bool needs_gpu(const CourseMilestone& milestone, const std::string& stage) {
+  const auto file = file_of_stage(milestone.folder, stage);
+  return file && read_text(*file).find("StageLeftOut") != std::string::npos;
+}
+
 // The stages of the student's choice to go on with, the best first: one that was begun, then those
 // whose baseline is done. None if those that passed give as many points as count.
-std::vector<std::string> proposed(const Stages& stages, const std::set<std::string>& done) {
+std::vector<std::string> proposed(const CourseMilestone& milestone, const Stages& stages,
+                                  const std::set<std::string>& done) {
+  const bool has_gpu = answering_gpu().has_value();
   std::vector<std::string> begun;
   std::vector<std::string> ready;
   if (!stages.choice) return {};
@@ -82,7 +89,7 @@ std::vector<std::string> proposed(const Stages& stages, const std::set<std::stri
       points += stages.points.at(stage);
     } else if (stages.begun(stage)) {
       begun.push_back(stage);
-    } else if (!waits && !done.contains(stage)) {
+    } else if (!waits && !done.contains(stage) && (has_gpu || !needs_gpu(milestone, stage))) {
       ready.push_back(stage);
     }
   }
@@ -98,7 +105,7 @@ std::string file_of(const CourseMilestone& milestone, const std::string& stage) 
 Step stage_step(const CourseMilestone& milestone, const Stages& stages, const std::string& stage) {
   const Progress& progress = stages.progress.at(stage);
   const std::string file = file_of(milestone, stage);
-  const std::string words = milestone.id + (stages.progress.size() > 1 ? " --stage " + stage : "");
+  const std::string named = stages.progress.size() > 1 ? stage : "";
   Step step{.milestone = milestone.id,
             .kind = Step::Kind::kStage,
             .name = stage,
@@ -106,7 +113,7 @@ Step stage_step(const CourseMilestone& milestone, const Stages& stages, const st
             .fresh = progress.state == State::kHandedOut,
             .what = stages.progress.size() > 1 ? "the stage " + stage + ". "
                                                : "the exercise of " + milestone.id + ". ",
-            .command = kGrader + "watch " + words};
+            .command = grader_command("watch", milestone.id, named)};
   if (progress.state == State::kHandedOut) {
     step.what += "Read " + display_path(milestone.folder / "README.md") + ", fill in " + file +
                  "; watch checks it whenever you save.";
@@ -114,11 +121,11 @@ Step stage_step(const CourseMilestone& milestone, const Stages& stages, const st
     step.what += file + " was not checked as it is now.";
   } else if (progress.state == State::kFailed) {
     step.what += "The last check of " + file + " found " + progress.finding + ".";
-    step.else_ = "stuck: " + kGrader + "hint " + words;
+    step.else_ = "stuck: " + grader_command("hint", milestone.id, named);
   } else {
     step.tried = true;
     step.what += "It passes with few images. Now the whole check, with 1000 or more.";
-    step.command = kGrader + "check " + words;
+    step.command = grader_command("check", milestone.id, named);
   }
   return step;
 }
@@ -140,7 +147,7 @@ void add_puzzles(const CourseMilestone& milestone, const Stages& stages, const s
                      .what = "the puzzle " + puzzle.stage + ": " + puzzle.title +
                              (puzzle.title.ends_with('?') ? " A" : ". A") + " few lines in " +
                              display_path(puzzle.file) + ".",
-                     .command = kGrader + "watch " + milestone.id + " --stage " + puzzle.stage,
+                     .command = grader_command("watch", milestone.id, puzzle.stage),
                      .else_ = "You know this? Begin with " + file_of(milestone, stage) +
                               "; then the puzzles before it are no longer asked for."});
   }
@@ -155,7 +162,7 @@ void add_practice(const CourseMilestone& milestone, std::vector<Step>& steps) {
                      .name = name,
                      .done = note != notebook.repairs.end() && note->second.mended,
                      .what = what,
-                     .command = kGrader + "check " + milestone.id + " --stage " + name});
+                     .command = grader_command("check", milestone.id, name)});
   };
   for (const Puzzle& repair : puzzles_of(milestone, "repairs")) {
     add(repair.stage, "find the mistake of a broken kernel, " + repair.stage + ", and mend it.");
@@ -168,13 +175,14 @@ void add_practice(const CourseMilestone& milestone, std::vector<Step>& steps) {
 void add_questions(const CourseMilestone& milestone, bool skipped, std::vector<Step>& steps) {
   const Notebook notebook = read_notebook(milestone);
   for (const ChapterQuestion& each : chapter_questions(read_text(milestone.folder / "README.md"))) {
-    steps.push_back({.milestone = milestone.id,
-                     .kind = Step::Kind::kQuestion,
-                     .name = each.number,
-                     .done = skipped || notebook.answers.contains(each.number),
-                     .what = "question " + each.number + " of the chapter of " + milestone.id +
-                             ". " + each.text,
-                     .command = kGrader + "answer " + milestone.id + " " + each.number + " \"…\""});
+    steps.push_back(
+        {.milestone = milestone.id,
+         .kind = Step::Kind::kQuestion,
+         .name = each.number,
+         .done = skipped || notebook.answers.contains(each.number),
+         .what =
+             "question " + each.number + " of the chapter of " + milestone.id + ". " + each.text,
+         .command = grader_command("answer", milestone.id) + " " + each.number + " \"…\""});
   }
 }
 
@@ -191,20 +199,19 @@ MilestoneWay way_of(const CourseMilestone& milestone, const Stages& stages,
   }
   const auto predictions = read_notebook(milestone).predictions;
   std::vector<std::string> order = stages.required;
-  const std::vector<std::string> next = proposed(stages, done);
+  const std::vector<std::string> next = proposed(milestone, stages, done);
   if (!next.empty()) order.push_back(next.front());
   for (const std::string& stage : order) {
     add_puzzles(milestone, stages, stage, done.contains(stage), way.steps);
     if (stages.predicted.contains(stage)) {
-      const std::string words = milestone.id + " --stage " + stage;
       way.steps.push_back({.milestone = milestone.id,
                            .kind = Step::Kind::kPrediction,
                            .name = stage,
                            .done = done.contains(stage) || predictions.contains(stage),
                            .what = "a prediction for " + stage +
-                                   ", before you write it: what limits it, how many loads, how "
-                                   "fast. A reasoned one gives a point, right or wrong.",
-                           .command = kGrader + "predict " + words});
+                                   ", before you write it: what limits it, how many loads it "
+                                   "makes. A reasoned one gives a point, right or wrong.",
+                           .command = grader_command("predict", milestone.id, stage)});
     }
     Step step = stage_step(milestone, stages, stage);
     step.done = done.contains(stage);
@@ -233,7 +240,7 @@ MilestoneWay way_of(const CourseMilestone& milestone, const Stages& stages,
                      ? "a look at what your function computes and how fast, with a short quiz."
                      : "a look at what your kernel does: what each line loads, which threads have "
                        "nothing to do, and a short quiz.",
-         .command = kGrader + "explain " + milestone.id + (many ? " --stage " + passed : "")});
+         .command = grader_command("explain", milestone.id, many ? passed : "")});
   }
   add_practice(milestone, way.steps);
   add_questions(milestone, passed.empty() && std::ranges::all_of(way.steps, &Step::done),

@@ -151,7 +151,14 @@ class Grading {
     // (target_for).
     if (!request_.device) refuse_silent_emulation(submission_.device());
     if (stages.empty()) {
-      passes(context_, {}, finding("E-no-stage", "The program lists no stage."));
+      Finding found = finding("E-no-stage", "The program lists no stage.");
+      if (!SourceText(request_.sources).lines_with({"StageLeftOut"}).empty() &&
+          submission_.device().device == Device::kEmulated) {
+        found.title = "this stage needs a GPU";
+        found.cause = "It calls a library of the GPU, which is not emulated.";
+        found.next = "Check it on a machine with a GPU, or take another stage.";
+      }
+      passes(context_, {}, found);
       return {};
     }
     if (const auto bad = std::ranges::find_if_not(stages, is_id, &StageInfo::id);

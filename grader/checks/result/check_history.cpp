@@ -27,8 +27,7 @@ std::set<std::string> checked_stages(const CheckResult& check) {
 
 // The smallest case and its picture. If the finding names no case, the smallest of those that
 // failed; if none failed, nothing.
-std::string smallest_case(Finding finding, const std::vector<CaseResult>& cases) {
-  finding.alone.clear();  // a field of its own
+std::string smallest_case(const Finding& finding, const std::vector<CaseResult>& cases) {
   const std::string sentence = smallest_case_text(finding);
   if (!sentence.empty()) return sentence + "\n" + finding.picture;
   const CaseResult* least = nullptr;
@@ -55,7 +54,6 @@ void append_history(const std::filesystem::path& file, const CheckResult& check)
         {{"id", finding.id}, {"title", finding.title}, {"stage", finding.stage}});
     const std::string smallest = smallest_case(finding, check.cases);
     if (!smallest.empty()) line["findings"].back()["smallest"] = smallest;
-    if (!finding.alone.empty()) line["findings"].back()["alone"] = finding.alone;
   }
   const std::string text = json_text(line) + "\n";
   // The first check of a student may be that of a puzzle or a repair, which has no result.
@@ -87,7 +85,6 @@ std::vector<HistoryEntry> parse_history(const std::string& text) {
         entry.findings.push_back({.id = each.at("id"),
                                   .title = each.at("title"),
                                   .seen = each.value("smallest", ""),
-                                  .alone = each.value("alone", ""),
                                   .stage = each.at("stage")});
       }
       history.push_back(std::move(entry));

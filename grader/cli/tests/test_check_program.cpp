@@ -9,6 +9,7 @@
 #include "common/base/testing/contains.hpp"
 #include "common/base/testing/temporary_folder.hpp"
 #include "common/base/whole_file.hpp"
+#include "common/device/gpu_probe.hpp"
 #include "grader/checks/result/check_result.hpp"
 #include "grader/cli/tests/program.hpp"
 
@@ -262,12 +263,20 @@ TEST_CASE("grader check: what cannot be asked is answered in one sentence") {
       {"check fused_gemm", 2, "Did you mean the stage of m4: m4 --stage fused-gemm?"},
       {"check m1 --no-build --stage x", 2,
        "grader: There is no stage 'x' in m1; the stages are: baseline."},
+      {"check m4 --stage halo", 2, "halo is not in m4: it is in m3, so name m3 --stage halo."},
+      {"watch m4 --stage halo", 2, "name m3 --stage halo"},
+      {"show m2 --stage fused-gemm", 2, "name m4 --stage fused-gemm"},
+      {"predict m4 --stage halo", 2, "name m3 --stage halo"},
+      {"hint m4 --stage halo", 2, "name m3 --stage halo"},
+      {"check m4 --stage half --cause a", 2, "--cause is of a broken kernel"},
+      {"check m4 --stage detective --cause zoe-a", 2, "such as ann-a, not 'zoe-a'"},
+      {"answer m4 half-a-tile \"It is 2.\"", 2, "You predicted nothing for half-a-tile"},
       {"check m1 --network x", 2, "fa23"},
       {"check m1 --batches 0", 2, "from 1 to 10000"},
       {"check m1 --batches=-3", 2, "from 1 to 10000"},
       {"check m1 --batches 100,ten", 2, "from 1 to 10000"},
       {"check m1 --batches 100,", 2, "from 1 to 10000"},
-      {"check m1 --time-limit -1", 2, "--time-limit"},
+      {"check m1 --time-limit -1", 2, "--time-limit: Value -1 is too small."},
       {"watch m1 --batches 100,ten", 2, "from 1 to 10000"},
       {"check m1 --batches 10001", 2, "from 1 to 10000"},
       {"check m1 --batches ,", 2, "from 1 to 10000"},
@@ -284,6 +293,16 @@ TEST_CASE("grader check: what cannot be asked is answered in one sentence") {
   CHECK_FALSE(contains(run.output, "terminate"));
 }
 
+TEST_CASE("grader check: a stage that calls a library of the GPU is not blamed where none is") {
+  if (answering_gpu()) return;
+  const TestFolder folder;
+  const ProgramRun run = run_program("grader", "check m4 --stage cudnn --batches 1 --json " +
+                                                   (folder.path() / "result.json").string());
+  INFO(run.output);
+  CHECK(run.exit_code == 1);
+  CHECK(contains(run.output, "E-no-stage  this stage needs a GPU"));
+}
+
 TEST_CASE(
     "grader check: a broken kernel, and the slow one of three, are named before they are mended") {
   const auto folder = std::filesystem::path(CONVLAB_BINARY_DIR).parent_path() / "notebook";
@@ -297,6 +316,9 @@ TEST_CASE(
   INFO(chosen.output);
   CHECK(contains(chosen.output, "  You named \""));
 
+  // Of the causes offered only one is true.
+  CHECK_FALSE(contains(run_program("grader", "check m4 --stage once-more").output,
+                       ")  the result is computed from memory"));
   // The choice is among causes, not among what a check may see of them.
   const ProgramRun other = run_program("grader", "check m4 --stage the-last-one");
   INFO(other.output);

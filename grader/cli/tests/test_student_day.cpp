@@ -422,7 +422,7 @@ TEST_CASE("grader hint: a stage has a list of its own, remembered apart; others 
   CHECK(contains(last, "build/bin/grader hint m4 --stage NAME"));
   const CommandResult unknown = hint("m4 --stage fast");
   CHECK(unknown.exit_code == 2);
-  CHECK(contains(unknown.out, "no stage 'fast' with hints in m4; the stages are: "));
+  CHECK(contains(unknown.out, "no stage 'fast' in m4; the stages are: "));
   CHECK(contains(unknown.out, "register-tiled"));
   const CommandResult none = hint("m1 --stage baseline");
   CHECK(none.exit_code == 2);
@@ -443,6 +443,7 @@ TEST_CASE("grader hint: first about the finding, one more for each check that fo
   const std::string third = hint();
   INFO(third);
   CHECK(contains(third, ", in 3 checks\n  The smallest case that fails: B=1"));
+  CHECK(contains(third, "--case\n  1,1,1,1,1,1,1 runs it alone"));
   CHECK(contains(third, "expected"));
   CHECK(contains(third, " # "));
   CHECK(contains(third, "let your function print each"));

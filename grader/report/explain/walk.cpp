@@ -54,18 +54,13 @@ std::string lines_text(const KernelCounts& kernel, const SourceText& sources) {
 std::string need_text(const BarrierNote& note, const SourceText& sources) {
   const std::string before = std::to_string(note.before);
   const std::string behind = std::to_string(note.behind);
-  const std::string name = quoted(array_name(note, sources));
-  const std::string times = " (" + count_of(note.elements, "time") + ").";
-  if (note.before_writes && !note.behind_writes) {
-    return "Line " + before + " writes " + name + ", and after the barrier line " + behind +
-           " of another thread reads it" + times;
-  }
-  if (!note.before_writes) {
-    return "Line " + before + " reads " + name + ", and after the barrier line " + behind +
-           " of another thread overwrites it" + times;
-  }
-  return "Line " + before + " writes " + name + ", and after the barrier line " + behind +
-         " of another thread writes the same element" + times;
+  return "Line " + before + (note.before_writes ? " writes " : " reads ") +
+         quoted(array_name(note, sources)) + ", and after the barrier line " + behind +
+         " of another thread " +
+         (!note.behind_writes  ? "reads it"
+          : note.before_writes ? "writes the same element"
+                               : "overwrites it") +
+         " (" + count_of(note.elements, "time") + ").";
 }
 
 // A block may take its strips in a loop, and with one image have only one.
@@ -100,6 +95,7 @@ std::string thread_text(const KernelCounts& kernel, const SourceText& sources) {
   }
   std::string list;
   for (const auto& [name, count] : loads) {
+    if (count == 0) continue;  // no thread was followed there
     list += (list.empty() ? "" : ", ") + grouped(count) + " of " + quoted(name);
   }
   std::string text;

@@ -156,7 +156,7 @@ PageSection profile_section(const ReportSource& source) {
   PageSection section{.title = "Kernels and API calls"};
   if (source.profiles.empty()) {
     section.blocks.push_back(
-        Paragraph{"No profile was taken. To have the tables here: grader report " +
+        Paragraph{"No profile was taken. To have the tables here: build/bin/grader report " +
                   source.milestone + " --profile"});
   }
   for (const auto& [stage, text] : source.profiles) {

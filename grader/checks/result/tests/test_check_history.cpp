@@ -65,7 +65,7 @@ TEST_CASE("history: of what was seen it keeps the smallest case and its picture"
   const auto history = read_history(file);
   REQUIRE(history.size() == 1);
   REQUIRE(history[0].findings.size() == 2);
-  CHECK(history[0].findings[0].seen == "The smallest case that fails: B=1.\n" + drawn);
-  CHECK(history[0].findings[0].alone == "--case 1");
+  CHECK(history[0].findings[0].seen ==
+        "The smallest case that fails: B=1; --case 1 runs it alone.\n" + drawn);
   CHECK(history[0].findings[1].seen.starts_with("The smallest case that is wrong: 'small' (B=1 "));
 }

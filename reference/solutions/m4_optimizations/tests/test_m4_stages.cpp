@@ -73,6 +73,13 @@ TEST_CASE("m4 stages: every element is right, for signed and for positive data")
   }
 }
 
+TEST_CASE("m4 stages: a student's stage must be as exact as the reference's") {
+  for (const Stage& stage : registered_stages()) {
+    CAPTURE(stage.id);
+    CHECK(ladder_stage(stage.id.c_str(), "").precision == stage.precision);
+  }
+}
+
 TEST_CASE("m4 stages of single precision keep it where inputs are small beside the largest") {
   for (const Stage& stage : registered_stages()) {
     if (stage.precision != Precision::kFp32) continue;
