@@ -70,13 +70,16 @@ void explain_copy(const FaultRecord& fault, const SourceText& sources, FaultMess
 
 // No line of the file touched the array itself: a function of the library did, for a copy.
 void explain_long_copy(const FaultRecord& fault, const SourceText& sources, FaultMessage& message) {
-  const auto copies = sources.lines_with({"cudaMemcpy", fault.array});
+  const std::string direction =
+      fault.array == "output" ? "cudaMemcpyDeviceToHost" : "cudaMemcpyHostToDevice";
+  auto copies = sources.lines_with({"cudaMemcpy", fault.array});
+  if (copies.empty()) copies = sources.lines_with({"cudaMemcpyAsync", direction});
   if (copies.empty()) return;
   for (const auto& place : copies) message.seen += sources.quote(place.file, place.line);
   message.cause = "A copy takes more bytes than the host's array has.";
   message.next =
       "Compute the size in that line: elements times sizeof(float). sizeof of a pointer is always "
-      "8.";
+      "8. Of several parts of a batch the last one may be shorter.";
 }
 
 }  // namespace convlab

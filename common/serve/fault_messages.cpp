@@ -143,7 +143,9 @@ bool axes_exchanged(const FaultRecord& fault, const ConvShape& s, const std::str
 
 // Whether the line lies in the part of a kernel that fills shared memory, before its first barrier.
 bool loads_tile(const FaultRecord& fault, const SourceText& sources) {
-  if (fault.writes || sources.lines_of_kernel(fault.kernel, {"__shared__"}).empty()) return false;
+  if (fault.writes || fault.block_size[1] < 2 ||
+      sources.lines_of_kernel(fault.kernel, {"__shared__"}).empty())
+    return false;
   const auto barriers = sources.lines_of_kernel(fault.kernel, {"__syncthreads"});
   return !barriers.empty() && barriers.front().file == fault.file && fault.line > 0 &&
          fault.line < barriers.front().line;
@@ -219,7 +221,8 @@ void explain_outside(const FaultRecord& fault, const std::optional<ConvShape>& s
       }
       message.id = "E-bytes";
       message.cause = "The allocation has " + std::to_string(size) + " bytes; the " + what +
-                      " has " + std::to_string(size) + " elements of 4 bytes.";
+                      (what == std::string("weights") ? " have " : " has ") + std::to_string(size) +
+                      " elements of 4 bytes.";
       if (!memory.allocated_at.empty())
         message.seen += "\nAllocated at:" + sources.quote(memory.allocated_at);
       return;
@@ -376,6 +379,15 @@ FaultMessage message_of(const FaultRecord& fault, const std::optional<ConvShape>
             "the memory.";
         message.next =
             "Start as many threads as there are processors; let each compute many images.";
+      }
+      if (fault.text == kNotJoined) {
+        message.cause =
+            "The C++ library ends a program whose std::thread object is destroyed while its thread "
+            "may still run.";
+        message.next = "Call join() for each thread before the vector that holds it ends.";
+        for (const auto& place : sources.lines_with({"thread"}, {"include"})) {
+          message.seen += sources.quote(place.file, place.line);
+        }
       }
       break;
     case FaultKind::kOutOfMemory:

@@ -205,7 +205,7 @@ Finding cause_of(const Finding& found, const Race& race) {
   // One number that threads share may decide which of them come to the barrier.
   const bool decides = found.id == "E-barrier" && race.is_one_number;
   if (kept.contains(found.id) && !decides) return found;
-  if (race.stores_twice && !guessed.contains(found.id)) return found;
+  if (race.stores_twice && !race.is_one_number && !guessed.contains(found.id)) return found;
   Finding told = race.finding;
   if (found.id != "E-race") {
     std::string saw = found.seen.substr(0, found.seen.find('\n'));

@@ -212,6 +212,16 @@ std::string name_of(const std::vector<std::int64_t>& values, const std::vector<C
         least = cost;
         best = name;
       });
+  // By chance long names fit few numbers.
+  for (const int times : {2, 4, 8, 16, 32}) {
+    if (is_number(right)) break;
+    const bool fits = std::ranges::all_of(values, [&, i = std::size_t{0}](auto value) mutable {
+      return value_of(right, shapes[i++]).value_or(0) * times == value;
+    });
+    if (fits && least > 3) best = std::to_string(times) + "·" + right, least = 3;
+  }
+  const int most = shapes.size() > 2 ? 10 : 8;
+  if (least > most) best.clear();
   constexpr int kSimple = 4;
   const std::int64_t first = values.front();
   if (same && least >= 0 && (std::abs(first) <= 1 || (shapes.size() > 1 && least > kSimple))) {

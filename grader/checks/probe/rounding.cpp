@@ -180,6 +180,15 @@ Rounding measure_rounding(Program& program, const ConvShape& shape, bool may_be_
     }
     if (!both && !is_promised) return {measured, which + " rounded before the multiplication."};
   }
+  // Between two numbers of the type, nearer to the larger one.
+  const double step = std::ldexp(1.0, -std::min(input, weights));
+  const bool cuts_input = input < kEnough && sum(1 + 0.75 * step, 1) == 1;
+  if (cuts_input || (weights < kEnough && sum(1, 1 + 0.75 * step) == 1)) {
+    return {"Measured: 1 + 0.75 · 2^-" + number(std::min(input, weights)) + " becomes 1.",
+            std::string(cuts_input ? "The input is" : "The weights are") +
+                " cut off, not rounded to the nearest number of the type. For TF32 call "
+                "wmma::__float_to_tf32 for each element of both fragments."};
+  }
   if (rounds_products) {
     return {"Measured: (1 + 2^-6)·(1 + 2^-6) loses its last bit.",
             "Each product is rounded before it is added."};
