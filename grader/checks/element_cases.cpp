@@ -257,7 +257,10 @@ Finding name_mistake(Submission& submission, const StageInfo& stage, WrongOutput
   const std::string seen = "In " + where + ": " + describe(wrong.shape, wrong.report);
   if (auto found = find_shared_by_threads(submission, stage, wrong, where)) return *found;
   if (auto found = measured(find_chance(submission, stage, wrong, seen))) return *found;
-  if (wrong.report.not_finite > 0 && measured(right_on_zeros(submission, stage, wrong))) {
+  const bool adds =
+      wrong.report.not_finite > 0 && measured(right_on_zeros(submission, stage, wrong));
+  // Old content of which a part has changed tells nothing of what is written.
+  if (adds && wrong.report.not_finite > wrong.report.unwritten) {
     return finding("E-uninitialised", seen);
   }
   if (const auto state = measured(find_kept_state(submission, stage, wrong, where))) {
@@ -294,6 +297,7 @@ Finding name_mistake(Submission& submission, const StageInfo& stage, WrongOutput
   if (auto found = find_before_begin(submission, stage, wrong, where)) return *found;
   const auto fact = measured(probe::measure_mistake(submission, stage, wrong.shape, any_shape));
   Finding found = fact ? named(*fact, seen) : diagnose(wrong, where);
+  if (adds) return finding("E-uninitialised", found.seen);
   if (found.id == "E-not-copied-back") {
     for (const auto& place : submission.sources().lines_with({"cudaMemcpyDeviceToHost"})) {
       found.seen += submission.sources().quote(place.file, place.line);
