@@ -134,12 +134,14 @@ void explain_call_between(const RaceFacts& race, FaultMessage& message) {
   }
 }
 
-FaultMessage team_message(const RaceFacts& race, const SourceText& sources) {
+FaultMessage team_message(const RaceFacts& race, bool is_element, const SourceText& sources) {
   FaultMessage message{.id = "E-race"};
   const auto thread = [](const RaceSide& side) {
     return "hread " + std::to_string(side.thread[0]) + " of the parallel region";
   };
-  message.seen = "T" + thread(race.first) + does(race.first, "a variable that all threads share") +
+  message.seen = "T" + thread(race.first) +
+                 does(race.first,
+                      is_element ? "an element of an array" : "a variable that all threads share") +
                  " here:" + quoted(race.first, sources) + "\nT" + thread(race.second) +
                  does(race.second, "it") + " here:" + quoted(race.second, sources);
   message.cause =
@@ -148,6 +150,15 @@ FaultMessage team_message(const RaceFacts& race, const SourceText& sources) {
   message.next =
       "Declare it inside the loop, so that each thread has its own; for one sum of all threads "
       "write reduction(+ : name).";
+  if (is_element) {
+    message.cause =
+        "Nothing orders these two accesses of one element: the array is declared before the "
+        "parallel region though each thread needs its own, or the threads share out a loop that "
+        "adds to the same outputs, or they do not wait for each other (nowait).";
+    message.next =
+        "Ask which thread may use this element. An array of one thread is declared inside the "
+        "region; of the loops over images, maps, rows and columns, share out one.";
+  }
   return message;
 }
 
@@ -155,7 +166,9 @@ FaultMessage team_message(const RaceFacts& race, const SourceText& sources) {
 
 FaultMessage race_message(const FaultRecord& fault, const SourceText& sources) {
   const RaceFacts& race = *fault.race;
-  if (race.scope == RaceScope::kTeam) return team_message(race, sources);
+  if (race.scope == RaceScope::kTeam) {
+    return team_message(race, fault.memory.bytes > 0, sources);
+  }
   FaultMessage message;
   message.id = "E-race";
   std::string element = place_text(fault.memory, fault.kernel, sources);

@@ -192,6 +192,7 @@ std::optional<Finding> find_openmp_race(const std::filesystem::path& traced,
     const ElementCase test{"several threads", shape, true};
     fill_random(test, seed, submission.prepare(test.shape, Placement::kAligned));
     const Call call = submission.run(stage.id);
+    if (call.failure && call.failure->kind == Failure::Kind::kTimeout) break;
     if (!call.race) continue;
     return finding(message_of(*call.race, test.shape, sources), "In case '" + test.name + "': ");
   }
