@@ -230,7 +230,7 @@ std::optional<FaultRecord> take_race() {
     record.emplace();
     record->kind = FaultKind::kRace;
     record->text = "two threads of a parallel loop use one variable";
-    if (all.is_element) record->memory.bytes = kWord;
+    if (all.is_element) record->array = "an array";
     record->race = all.race;
   }
   for (Words& part : all.parts) part.words.clear();

@@ -229,6 +229,17 @@ void explain_outside(const FaultRecord& fault, const std::optional<ConvShape>& s
     }
   }
   const std::string meant = array_of_name(parameter);
+  if (shape && is_allocation && array.empty() && !meant.empty()) {
+    const Extents e = extents_of(*shape, meant);
+    if (memory.bytes < e.count_outer * e.count_inner * e.rows * e.columns * kFloat) {
+      message.cause = "The allocation of `" + parameter + "` is smaller than the whole " + meant +
+                      ": a factor of its size is missing, or the kernel goes beyond the part that "
+                      "it holds.";
+      message.next = "Compare its cudaMalloc with the number of elements of the " + meant +
+                     ", or of the part that this launch gets.";
+      return;
+    }
+  }
   if (is_allocation && !array.empty() && !meant.empty() && meant != array) {
     message.cause =
         "`" + parameter + "` has as many elements as the " + array +
@@ -318,17 +329,6 @@ void explain_barrier(const FaultRecord& fault, const SourceText& sources, FaultM
   message.seen += launch_lines(fault, sources);
 }
 
-// kernel<<<block, grid>>>
-bool has_sizes_exchanged(const FaultRecord& fault, const SourceText& sources) {
-  const std::string text = sources.line(fault.file, fault.launch_line);
-  const auto open = text.find("<<<");
-  const auto comma = text.find(',', open == std::string::npos ? 0 : open);
-  const auto close = text.find(">>>");
-  if (open == std::string::npos || comma == std::string::npos || comma > close) return false;
-  return text.substr(open, comma - open).find("block") != std::string::npos &&
-         text.substr(comma, close - comma).find("grid") != std::string::npos;
-}
-
 }  // namespace
 
 std::string index_text(const std::array<unsigned, 3>& index) {
@@ -373,22 +373,7 @@ FaultMessage message_of(const FaultRecord& fault, const std::optional<ConvShape>
     case FaultKind::kException:
       message = {fault.call.empty() ? "E-exception" : "E-cuda-call", text_and_places};
       explain_checked_call(fault, sources, message);
-      if (fault.text == kNoThread) {
-        message.cause =
-            "Too many threads run at the same time: 1024, or as many as stacks fit into "
-            "the memory.";
-        message.next =
-            "Start as many threads as there are processors; let each compute many images.";
-      }
-      if (fault.text == kNotJoined) {
-        message.cause =
-            "The C++ library ends a program whose std::thread object is destroyed while its thread "
-            "may still run.";
-        message.next = "Call join() for each thread before the vector that holds it ends.";
-        for (const auto& place : sources.lines_with({"thread"}, {"include"})) {
-          message.seen += sources.quote(place.file, place.line);
-        }
-      }
+      explain_threads(fault, sources, message);
       break;
     case FaultKind::kOutOfMemory:
       message = {"E-memory", fault.text + "." + place_lines(fault, sources)};

@@ -167,7 +167,7 @@ FaultMessage team_message(const RaceFacts& race, bool is_element, const SourceTe
 FaultMessage race_message(const FaultRecord& fault, const SourceText& sources) {
   const RaceFacts& race = *fault.race;
   if (race.scope == RaceScope::kTeam) {
-    return team_message(race, fault.memory.bytes > 0, sources);
+    return team_message(race, !fault.array.empty(), sources);
   }
   FaultMessage message;
   message.id = "E-race";
