@@ -151,10 +151,15 @@ FaultMessage team_message(const RaceFacts& race, bool is_element, const SourceTe
       "Declare it inside the loop, so that each thread has its own; for one sum of all threads "
       "write reduction(+ : name).";
   if (is_element) {
+    message.seen += "\nThe regions:";
+    for (const auto& place : sources.lines_with({"#pragma", "omp"})) {
+      message.seen += sources.quote(place.file, place.line);
+    }
     message.cause =
-        "Nothing orders these two accesses of one element: the array is declared before the "
-        "parallel region though each thread needs its own, or the threads share out a loop that "
-        "adds to the same outputs, or they do not wait for each other (nowait).";
+        "Nothing orders these two accesses of one element. Whatever is declared before the "
+        "parallel region is shared, and without `for` each thread runs the whole loop. Or the "
+        "threads share out a loop that adds to the same outputs, or they do not wait for each "
+        "other (nowait).";
     message.next =
         "Ask which thread may use this element. An array of one thread is declared inside the "
         "region; of the loops over images, maps, rows and columns, share out one.";
