@@ -336,23 +336,11 @@ Finding finding(const FaultMessage& message, const std::string& prefix) {
 }
 
 Finding with_warnings(Finding found, const std::string& warnings) {
-  static const std::set<std::string> wrong_numbers = {"E-wrong",
-                                                      "E-nan",
-                                                      "E-images",
-                                                      "E-maps",
-                                                      "E-blocks",
-                                                      "E-borders",
-                                                      "E-sum-kept",
-                                                      "E-terms",
-                                                      "E-precision",
-                                                      "E-shapes",
-                                                      "E-replay",
-                                                      "E-race",
-                                                      "E-unwritten-memory",
-                                                      "E-last-channel",
-                                                      "E-accuracy"};
+  static const std::string wrong_numbers =
+      " E-wrong E-nan E-images E-maps E-blocks E-borders E-sum-kept E-terms E-precision "
+      "E-shapes E-replay E-race E-unwritten-memory E-last-channel E-accuracy ";
   const bool uninitialised = warnings.find("uninitialized") != std::string::npos;
-  if (uninitialised && wrong_numbers.count(found.id) == 1) {
+  if (uninitialised && wrong_numbers.find(" " + found.id + " ") != std::string::npos) {
     found = finding("E-uninitialised", found.seen);
     found.title = "a variable has no start value";
     found.cause = "The compiler names a variable that is used before it has a value.";
