@@ -86,7 +86,9 @@ std::optional<Finding> check_hidden_shapes(Submission& submission, const StageIn
     // What does not concern numbers keeps its name, and what a new process or one thread avoids.
     const bool is_sometimes = found->id == "E-replay" || found->id == "E-race";
     if (outcome.result.error.compared == 0 || is_sometimes) return found;
-    return finding("E-shapes", found->seen);
+    Finding told = finding("E-shapes", found->seen);
+    if (found->id != "E-wrong") told.cause = found->cause + " " + told.cause;
+    return told;
   }
   std::vector<ElementCase> known = plan.repeated;
   std::shuffle(known.begin(), known.end(), engine);
