@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string_view>
 #include <utility>
 
 namespace convlab::grader::probe {
@@ -152,6 +153,9 @@ std::vector<Product> products(const std::vector<ConvShape>& shapes) {
       for (std::size_t letter = last[i]; letter < letters().size(); ++letter) {
         const Letter& times = letters()[letter];
         Product next = all[i];
+        // Nobody multiplies a number of images, maps or channels by itself.
+        const bool is_count = std::string_view("BMCS").find(times.name) != std::string_view::npos;
+        next.cost += is_count && i > 0 && letter == last[i] ? 3 : 0;
         if (next.cost + times.cost > kMostCost) continue;
         next.name += (next.name.empty() ? "" : "·") + std::string(times.name);
         next.cost += times.cost;
