@@ -235,8 +235,7 @@ void explain_outside(const FaultRecord& fault, const std::optional<ConvShape>& s
       message.cause = "The allocation of `" + parameter + "` is smaller than the whole " + meant +
                       ": a factor of its size is missing, or the kernel goes beyond the part that "
                       "it holds.";
-      message.next = "Compare its cudaMalloc with the number of elements of the " + meant +
-                     ", or of the part that this launch gets.";
+      message.next = "Compare its cudaMalloc with the elements that this launch reads or stores.";
       return;
     }
   }
@@ -416,12 +415,11 @@ FaultMessage message_of(const FaultRecord& fault, const std::optional<ConvShape>
       explain_barrier(fault, sources, message);
       break;
     case FaultKind::kKernelTime:
-      message = {"E-timeout", fault.kernel.empty()
-                                  ? "it was still computing when the time was up, here:" +
-                                        place_lines(fault, sources)
-                                  : text_and_places};
-      if (fault.kernel.empty() && fault.line == 0)
-        message.seen = "it was still computing when the time was up.";
+      message = {"E-timeout", text_and_places};
+      if (fault.kernel.empty()) {
+        message.seen = "it was still computing when the time was up" +
+                       (fault.line == 0 ? "." : ", here:" + place_lines(fault, sources));
+      }
       message.cause =
           "A loop never ends: its counter is not increased, or its condition never becomes false.";
       message.next = "Look at the condition and the step of the loops around that line.";
