@@ -149,6 +149,8 @@ inline NotedFault& noted_fault() {
 
 /// The text of an exception: std::async or std::thread got no thread.
 inline constexpr const char* kNoThread = "it could not start another thread";
+inline constexpr const char* kNotJoined =
+    "a std::thread ended its life before join() or detach() was called";
 
 /// Returns the race that an emulated device has found since the last call. Null in programs that
 /// were not compiled for it.

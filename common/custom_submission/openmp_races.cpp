@@ -4,18 +4,22 @@
 // Idea     Only its begin, its end and its barriers order the threads of a parallel region. Between
 //          two barriers no thread may write what another one uses, unless both are in a critical or
 //          an atomic part. Which of them came first does not matter.
-// Looks at variables that threads share by name: those of the function that began the region, and
-//          static ones. Memory of the heap may go from thread to thread, so it is left out.
+// Looks at all memory but the threads' own stacks. What the file frees is forgotten: it may go to
+//          another thread.
 // Gives up where something else may order threads: atomic operations with an order, regions in
 //          regions. The script puts this between a file and libgomp only if the file calls no
 //          other functions of threads.
 
+#include <malloc.h>
 #include <pthread.h>
 
+#include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <mutex>
+#include <new>
 #include <optional>
 #include <unordered_map>
 
@@ -82,10 +86,17 @@ Self& self() {
   return instance;
 }
 
-struct Detector {
+/// By address: few threads wait for each other.
+struct Words {
   std::mutex mutex;
   std::unordered_map<std::uintptr_t, Word> words;
+};
+
+struct Detector {
+  std::array<Words, 64> parts;
+  std::mutex mutex;  ///< of the race
   std::optional<RaceFacts> race;
+  bool is_element = false;  ///< of an array, not a variable with a name
   std::atomic<bool> gave_up = false;
   std::atomic<std::uint64_t> teams = 0;
 };
@@ -95,10 +106,44 @@ Detector& detector() {
   return *instance;
 }
 
-bool is_shared_variable(std::uintptr_t address, const Team& team) {
+Words& part_of(std::uintptr_t word) {
+  constexpr std::uintptr_t kLine = 64;
+  auto& parts = detector().parts;
+  return parts[word / kLine % parts.size()];
+}
+
+/// The stack of this thread.
+struct Stack {
+  Stack() {
+    pthread_attr_t attributes;
+    if (::pthread_getattr_np(::pthread_self(), &attributes) != 0) return;
+    void* lowest = nullptr;
+    std::size_t size = 0;
+    ::pthread_attr_getstack(&attributes, &lowest, &size);
+    ::pthread_attr_destroy(&attributes);
+    begin = reinterpret_cast<std::uintptr_t>(lowest);
+    end = begin + size;
+  }
+  std::uintptr_t begin = 0;
+  std::uintptr_t end = 0;
+};
+
+const Stack& stack() {
+  thread_local const Stack instance;
+  return instance;
+}
+
+bool has_name(std::uintptr_t address, const Team& team) {
   if (address >= team.frame_begin && address < team.frame_end) return true;
   return address >= reinterpret_cast<std::uintptr_t>(&__data_start) &&
          address < reinterpret_cast<std::uintptr_t>(&_end);
+}
+
+// A thread's own variables lie below the frame of who began the region.
+bool may_be_shared(std::uintptr_t address, const Team& team) {
+  const Stack& own = stack();
+  const bool is_own = address >= own.begin && address < own.end;
+  return !is_own || (address >= team.frame_begin && address < team.frame_end);
 }
 
 bool races(const Touch& before, const Touch& now) {
@@ -106,9 +151,12 @@ bool races(const Touch& before, const Touch& now) {
          !(before.guarded && now.guarded);
 }
 
-void tell(const Touch& before, bool before_writes, const Touch& now, bool now_writes) {
+void tell(const Touch& before, bool before_writes, const Touch& now, bool now_writes,
+          bool is_element) {
   Detector& all = detector();
+  const std::lock_guard lock(all.mutex);
   if (all.race) return;
+  all.is_element = is_element;
   const auto side = [](const Touch& touch, bool writes) {
     return RaceSide{.thread = {touch.thread, 0, 0},
                     .writes = writes,
@@ -122,21 +170,23 @@ void tell(const Touch& before, bool before_writes, const Touch& now, bool now_wr
 void on_access(const void* pointer, std::size_t bytes, bool writes, const void* caller) {
   const Self& own = self();
   const auto address = reinterpret_cast<std::uintptr_t>(pointer);
-  if (own.team.number == 0 || !is_shared_variable(address, own.team)) return;
+  if (own.team.number == 0 || !may_be_shared(address, own.team)) return;
   const Touch now{own.team.number, own.phase, own.thread, own.guards > 0,
                   reinterpret_cast<std::uintptr_t>(caller) - 1};
-  Detector& all = detector();
-  const std::lock_guard lock(all.mutex);
-  for (auto at = address / kWord; at <= (address + bytes - 1) / kWord; ++at) {
-    Word& word = all.words[at];
-    if (races(word.write, now)) tell(word.write, true, now, writes);
+  const bool is_element = !has_name(address, own.team);
+  // Of less than a word each byte may belong to another thread.
+  for (auto at = address; at < address + bytes; at += kWord) {
+    Words& part = part_of(at);
+    const std::lock_guard lock(part.mutex);
+    Word& word = part.words[at];
+    if (races(word.write, now)) tell(word.write, true, now, writes, is_element);
     if (!writes) {
       if (word.read.thread != now.thread) word.other_read = word.read;
       word.read = now;
       continue;
     }
     for (const Touch& read : {word.read, word.other_read})
-      if (races(read, now)) tell(read, false, now, true);
+      if (races(read, now)) tell(read, false, now, true, is_element);
     word.write = now;
   }
 }
@@ -157,14 +207,15 @@ struct Region {
   }
 };
 
-std::uintptr_t end_of_stack() {
-  pthread_attr_t attributes;
-  if (::pthread_getattr_np(::pthread_self(), &attributes) != 0) return 0;
-  void* lowest = nullptr;
-  std::size_t size = 0;
-  ::pthread_attr_getstack(&attributes, &lowest, &size);
-  ::pthread_attr_destroy(&attributes);
-  return reinterpret_cast<std::uintptr_t>(lowest) + size;
+void forget(void* memory) {
+  if (self().team.number == 0 || memory == nullptr) return;
+  const auto begin = reinterpret_cast<std::uintptr_t>(memory);
+  const auto end = begin + ::malloc_usable_size(memory);
+  for (auto at = begin; at < end; ++at) {
+    Words& part = part_of(at);
+    const std::lock_guard lock(part.mutex);
+    part.words.erase(at);
+  }
 }
 
 void give_up() {
@@ -179,9 +230,10 @@ std::optional<FaultRecord> take_race() {
     record.emplace();
     record->kind = FaultKind::kRace;
     record->text = "two threads of a parallel loop use one variable";
+    if (all.is_element) record->array = "an array";
     record->race = all.race;
   }
-  all.words.clear();
+  for (Words& part : all.parts) part.words.clear();
   all.race.reset();
   return record;
 }
@@ -213,7 +265,7 @@ extern "C" {
       .data = data,
       .team = {.number = ++detector().teams,
                .frame_begin = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)),
-               .frame_end = end_of_stack()}};
+               .frame_end = stack().end}};
   GOMP_parallel(&Region::run, &region, threads, flags);
 }
 
@@ -238,5 +290,21 @@ CONVLAB_BARRIER(GOMP_sections_end)
 CONVLAB_GUARDED(GOMP_critical, , )
 CONVLAB_GUARDED(GOMP_critical_name, void** name, name)
 CONVLAB_GUARDED(GOMP_atomic, , )
+void convlab_free(void* memory) {
+  forget(memory);
+  std::free(memory);
+}
+void convlab_delete(void* memory) {
+  forget(memory);
+  ::operator delete(memory);
+}
+void convlab_delete_array(void* memory) {
+  forget(memory);
+  ::operator delete[](memory);
+}
+void convlab_delete_sized(void* memory, std::size_t bytes) {
+  forget(memory);
+  ::operator delete(memory, bytes);
+}
 }
 // NOLINTEND(readability-identifier-naming)

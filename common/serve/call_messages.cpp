@@ -70,15 +70,44 @@ void explain_copy(const FaultRecord& fault, const SourceText& sources, FaultMess
   }
 }
 
+bool has_sizes_exchanged(const FaultRecord& fault, const SourceText& sources) {
+  const std::string text = sources.line(fault.file, fault.launch_line);
+  const auto open = text.find("<<<");
+  const auto comma = text.find(',', open == std::string::npos ? 0 : open);
+  const auto close = text.find(">>>");
+  if (open == std::string::npos || comma == std::string::npos || comma > close) return false;
+  return text.substr(open, comma - open).find("block") != std::string::npos &&
+         text.substr(comma, close - comma).find("grid") != std::string::npos;
+}
+
+void explain_threads(const FaultRecord& fault, const SourceText& sources, FaultMessage& message) {
+  if (fault.text == kNoThread) {
+    message.cause =
+        "Too many threads run at the same time: 1024, or as many as stacks fit into the memory.";
+    message.next = "Start as many threads as there are processors; let each compute many images.";
+  } else if (fault.text == kNotJoined) {
+    message.cause =
+        "The C++ library ends a program whose std::thread object is destroyed while its thread may "
+        "still run.";
+    message.next = "Call join() for each thread before the vector that holds it ends.";
+    for (const auto& place : sources.lines_with({"thread"}, {"include"})) {
+      message.seen += sources.quote(place.file, place.line);
+    }
+  }
+}
+
 // No line of the file touched the array itself: a function of the library did, for a copy.
 void explain_long_copy(const FaultRecord& fault, const SourceText& sources, FaultMessage& message) {
-  const auto copies = sources.lines_with({"cudaMemcpy", fault.array});
+  const std::string direction =
+      fault.array == "output" ? "cudaMemcpyDeviceToHost" : "cudaMemcpyHostToDevice";
+  auto copies = sources.lines_with({"cudaMemcpy", fault.array});
+  if (copies.empty()) copies = sources.lines_with({"cudaMemcpyAsync", direction});
   if (copies.empty()) return;
   for (const auto& place : copies) message.seen += sources.quote(place.file, place.line);
   message.cause = "A copy takes more bytes than the host's array has.";
   message.next =
       "Compute the size in that line: elements times sizeof(float). sizeof of a pointer is always "
-      "8.";
+      "8. Of several parts of a batch the last one may be shorter.";
 }
 
 }  // namespace convlab

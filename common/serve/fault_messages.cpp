@@ -138,7 +138,9 @@ bool axes_exchanged(const FaultRecord& fault, const ConvShape& s, const std::str
 
 // Whether the line lies in the part of a kernel that fills shared memory, before its first barrier.
 bool loads_tile(const FaultRecord& fault, const SourceText& sources) {
-  if (fault.writes || sources.lines_of_kernel(fault.kernel, {"__shared__"}).empty()) return false;
+  if (fault.writes || fault.block_size[1] < 2 ||
+      sources.lines_of_kernel(fault.kernel, {"__shared__"}).empty())
+    return false;
   const auto barriers = sources.lines_of_kernel(fault.kernel, {"__syncthreads"});
   return !barriers.empty() && barriers.front().file == fault.file && fault.line > 0 &&
          fault.line < barriers.front().line;
@@ -214,13 +216,24 @@ void explain_outside(const FaultRecord& fault, const std::optional<ConvShape>& s
       }
       message.id = "E-bytes";
       message.cause = "The allocation has " + std::to_string(size) + " bytes; the " + what +
-                      " has " + std::to_string(size) + " elements of 4 bytes.";
+                      (what == std::string("weights") ? " have " : " has ") + std::to_string(size) +
+                      " elements of 4 bytes.";
       if (!memory.allocated_at.empty())
         message.seen += "\nAllocated at:" + sources.quote(memory.allocated_at);
       return;
     }
   }
   const std::string meant = array_of_name(parameter);
+  if (shape && is_allocation && array.empty() && !meant.empty()) {
+    const Extents e = extents_of(*shape, meant);
+    if (memory.bytes < e.count_outer * e.count_inner * e.rows * e.columns * kFloat) {
+      message.cause = "The allocation of `" + parameter + "` is smaller than the whole " + meant +
+                      ": a factor of its size is missing, or the kernel goes beyond the part that "
+                      "it holds.";
+      message.next = "Compare its cudaMalloc with the elements that this launch reads or stores.";
+      return;
+    }
+  }
   if (is_allocation && !array.empty() && !meant.empty() && meant != array) {
     message.cause =
         "`" + parameter + "` has as many elements as the " + array +
@@ -310,17 +323,6 @@ void explain_barrier(const FaultRecord& fault, const SourceText& sources, FaultM
   message.seen += launch_lines(fault, sources);
 }
 
-// kernel<<<block, grid>>>
-bool has_sizes_exchanged(const FaultRecord& fault, const SourceText& sources) {
-  const std::string text = sources.line(fault.file, fault.launch_line);
-  const auto open = text.find("<<<");
-  const auto comma = text.find(',', open == std::string::npos ? 0 : open);
-  const auto close = text.find(">>>");
-  if (open == std::string::npos || comma == std::string::npos || comma > close) return false;
-  return text.substr(open, comma - open).find("block") != std::string::npos &&
-         text.substr(comma, close - comma).find("grid") != std::string::npos;
-}
-
 }  // namespace
 
 std::string index_text(const std::array<unsigned, 3>& index) {
@@ -365,13 +367,7 @@ FaultMessage message_of(const FaultRecord& fault, const std::optional<ConvShape>
     case FaultKind::kException:
       message = {fault.call.empty() ? "E-exception" : "E-cuda-call", text_and_places};
       explain_checked_call(fault, sources, message);
-      if (fault.text == kNoThread) {
-        message.cause =
-            "Too many threads run at the same time: 1024, or as many as stacks fit into "
-            "the memory.";
-        message.next =
-            "Start as many threads as there are processors; let each compute many images.";
-      }
+      explain_threads(fault, sources, message);
       break;
     case FaultKind::kOutOfMemory:
       message = {"E-memory", fault.text + "." + place_lines(fault, sources)};
@@ -414,12 +410,11 @@ FaultMessage message_of(const FaultRecord& fault, const std::optional<ConvShape>
       explain_barrier(fault, sources, message);
       break;
     case FaultKind::kKernelTime:
-      message = {"E-timeout", fault.kernel.empty()
-                                  ? "it was still computing when the time was up, here:" +
-                                        place_lines(fault, sources)
-                                  : text_and_places};
-      if (fault.kernel.empty() && fault.line == 0)
-        message.seen = "it was still computing when the time was up.";
+      message = {"E-timeout", text_and_places};
+      if (fault.kernel.empty()) {
+        message.seen = "it was still computing when the time was up" +
+                       (fault.line == 0 ? "." : ", here:" + place_lines(fault, sources));
+      }
       message.cause =
           "A loop never ends: its counter is not increased, or its condition never becomes false.";
       message.next = "Look at the condition and the step of the loops around that line.";

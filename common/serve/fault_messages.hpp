@@ -54,6 +54,12 @@ void explain_checked_call(const FaultRecord& fault, const SourceText& sources,
 /// Says which of the usual mistakes made a copy or a free fail, where the fault's text tells.
 void explain_copy(const FaultRecord& fault, const SourceText& sources, FaultMessage& message);
 
+/// For an exception of threads that the file starts itself.
+void explain_threads(const FaultRecord& fault, const SourceText& sources, FaultMessage& message);
+
+/// Whether the launch says kernel<<<block, grid>>>.
+bool has_sizes_exchanged(const FaultRecord& fault, const SourceText& sources);
+
 /// Names the copies that may take more bytes than the host's array has.
 /// @param fault  of FaultKind::kOutside, without a line
 void explain_long_copy(const FaultRecord& fault, const SourceText& sources, FaultMessage& message);

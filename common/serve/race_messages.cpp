@@ -38,7 +38,8 @@ bool is_one_line(const RaceFacts& race) {
   return race.first.line == race.second.line && race.first.file == race.second.file;
 }
 
-void explain_one_element(const RaceFacts& race, bool is_shared, FaultMessage& message) {
+void explain_one_element(const RaceFacts& race, bool is_shared, const std::string& line,
+                         FaultMessage& message) {
   if (race.updates) {
     message.cause =
         "Both threads read the element, change it and store it. If both have read before one "
@@ -47,6 +48,14 @@ void explain_one_element(const RaceFacts& race, bool is_shared, FaultMessage& me
                    std::string(is_shared ? ": a sum that belongs to one thread is declared without "
                                            "__shared__."
                                          : ".");
+    if (line.find("+=") == std::string::npos && race.scope != RaceScope::kGrid) {
+      message.next =
+          std::string(
+              "If a later pass of a loop uses what other threads have made in "
+              "the pass before: put ") +
+          (race.scope == RaceScope::kWarp ? "__syncwarp() or " : "") +
+          "__syncthreads() at the beginning of each pass. If both add to one sum: " + "atomicAdd.";
+    }
     return;
   }
   message.cause =
@@ -77,6 +86,14 @@ void explain_order(const RaceFacts& race, FaultMessage& message) {
                             "first has written.";
       message.next =
           "Put __syncthreads() between the two lines, where all threads of the block reach it.";
+      if (race.first.writes && race.second.writes) {
+        message.cause =
+            "Both lines store in this element, and no barrier lies between. If it should belong to "
+            "two arrays, these overlap.";
+        message.next =
+            "Does one array begin before the other ends? Compare the beginning of each, in "
+            "elements. If both lines mean one array, put __syncthreads() between them.";
+      }
       if (reads_first && race.second.line <= race.first.line) {
         message.next =
             "Put __syncthreads() behind the last line that reads the array, before the loop fills "
@@ -117,12 +134,14 @@ void explain_call_between(const RaceFacts& race, FaultMessage& message) {
   }
 }
 
-FaultMessage team_message(const RaceFacts& race, const SourceText& sources) {
+FaultMessage team_message(const RaceFacts& race, bool is_element, const SourceText& sources) {
   FaultMessage message{.id = "E-race"};
   const auto thread = [](const RaceSide& side) {
     return "hread " + std::to_string(side.thread[0]) + " of the parallel region";
   };
-  message.seen = "T" + thread(race.first) + does(race.first, "a variable that all threads share") +
+  message.seen = "T" + thread(race.first) +
+                 does(race.first,
+                      is_element ? "an element of an array" : "a variable that all threads share") +
                  " here:" + quoted(race.first, sources) + "\nT" + thread(race.second) +
                  does(race.second, "it") + " here:" + quoted(race.second, sources);
   message.cause =
@@ -131,6 +150,20 @@ FaultMessage team_message(const RaceFacts& race, const SourceText& sources) {
   message.next =
       "Declare it inside the loop, so that each thread has its own; for one sum of all threads "
       "write reduction(+ : name).";
+  if (is_element) {
+    message.seen += "\nThe regions:";
+    for (const auto& place : sources.lines_with({"#pragma", "omp"})) {
+      message.seen += sources.quote(place.file, place.line);
+    }
+    message.cause =
+        "Nothing orders these two accesses of one element. Whatever is declared before the "
+        "parallel region is shared, and without `for` each thread runs the whole loop. Or the "
+        "threads share out a loop that adds to the same outputs, or they do not wait for each "
+        "other (nowait).";
+    message.next =
+        "Ask which thread may use this element. An array of one thread is declared inside the "
+        "region; of the loops over images, maps, rows and columns, share out one.";
+  }
   return message;
 }
 
@@ -138,7 +171,9 @@ FaultMessage team_message(const RaceFacts& race, const SourceText& sources) {
 
 FaultMessage race_message(const FaultRecord& fault, const SourceText& sources) {
   const RaceFacts& race = *fault.race;
-  if (race.scope == RaceScope::kTeam) return team_message(race, sources);
+  if (race.scope == RaceScope::kTeam) {
+    return team_message(race, !fault.array.empty(), sources);
+  }
   FaultMessage message;
   message.id = "E-race";
   std::string element = place_text(fault.memory, fault.kernel, sources);
@@ -174,7 +209,7 @@ FaultMessage race_message(const FaultRecord& fault, const SourceText& sources) {
   if (race.scope != RaceScope::kStreams && (race.updates || (both_write && one_line))) {
     const std::string& name = fault.memory.variable;
     explain_one_element(race, !name.empty() && !sources.lines_with({"__shared__", name}).empty(),
-                        message);
+                        sources.line(race.second.file, race.second.line), message);
   } else {
     explain_order(race, message);
   }

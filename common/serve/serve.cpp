@@ -188,6 +188,23 @@ void on_crash(int signal, siginfo_t* info, void* context) {
   std::raise(signal);
 }
 
+// Where the C++ library gives up: an exception that nobody catches in its thread, or a std::thread
+// that still runs when its object ends.
+[[noreturn]] void tell_why_terminated() {
+  FaultRecord fault{FaultKind::kException, kNotJoined};
+  try {
+    if (std::current_exception()) throw;
+  } catch (const std::exception& exception) {
+    fault.text = std::string(exception.what()) + " (not caught in its thread)";
+  } catch (...) {
+    fault.text = "an exception that is not caught in its thread";
+  }
+  ServeReply reply{
+      .token = session().token, .status = ServeStatus::kException, .fault = std::move(fault)};
+  send_message(session().channel, encode(reply));
+  std::abort();
+}
+
 // If a stage ends the program because CUDA reported an error, that error is the cause, not exit().
 void tell_why_at_exit() {
   auto fault = take_noted_fault();
@@ -207,6 +224,7 @@ void install_crash_handler() {
     session().stack_end = reinterpret_cast<std::uintptr_t>(lowest);
     ::pthread_attr_destroy(&attributes);
   }
+  std::set_terminate(tell_why_terminated);
   // A separate stack, because a stack overflow is one of the crashes to report.
   constexpr std::size_t kHandlerStack = std::size_t{64} << 10;
   static std::array<std::byte, kHandlerStack> handler_stack;

@@ -13,8 +13,8 @@
 #include "grader/checks/findings/catalogue.hpp"
 #include "grader/checks/findings/diagnosis.hpp"
 #include "grader/checks/fresh_numbers.hpp"
+#include "grader/checks/narrow_index.hpp"
 #include "grader/checks/probe/probe.hpp"
-#include "grader/checks/source_clues.hpp"
 #include "reference/oracle/comparison.hpp"
 
 namespace convlab::grader {
@@ -74,17 +74,29 @@ std::optional<Finding> check_hidden_shapes(Submission& submission, const StageIn
   std::mt19937_64 engine(seed);
   const int shapes = plan.rules == Rules::kWorkbook ? 6 : 0;
   for (int i = 0; i < shapes; ++i) {
-    const ElementCase hidden{"hidden " + std::to_string(i + 1), drawn_shape(engine), i % 2 == 0};
+    ElementCase hidden{"hidden " + std::to_string(i + 1), drawn_shape(engine), i % 2 == 0};
+    if (i == 0) {  // as many weights as any of them may have
+      ConvShape& shape = hidden.shape;
+      shape.out_channels = 20, shape.in_channels = 6, shape.kernel = 7;
+      shape.height = std::max(shape.height, 7), shape.width = std::max(shape.width, 7);
+    }
     const CaseOutcome outcome = run_case(submission, stage, hidden, engine());
     const auto& found = outcome.finding;
     if (!found) continue;
     // What does not concern numbers keeps its name, and what a new process or one thread avoids.
     const bool is_sometimes = found->id == "E-replay" || found->id == "E-race";
     if (outcome.result.error.compared == 0 || is_sometimes) return found;
-    return finding("E-shapes", found->seen);
+    Finding told = finding("E-shapes", found->seen);
+    if (found->id != "E-wrong") told.cause = found->cause + " " + told.cause;
+    return told;
   }
   std::vector<ElementCase> known = plan.repeated;
   std::shuffle(known.begin(), known.end(), engine);
+  if (plan.rules == Rules::kWorkbook) {
+    // What a file keeps of its first call is now that of the largest filter, not of the smallest.
+    submission.restart();
+    known.insert(known.begin(), {"kernel 7 first", {1, 2, 1, 9, 8, 7, 1}, true});
+  }
   return repeated(first_finding(submission, stage, known, engine()));
 }
 
@@ -428,24 +440,6 @@ std::optional<Finding> check_order(Submission& submission, const StageInfo& stag
   return found;
 }
 
-std::optional<Finding> check_large_index(Submission& submission, const StageInfo& stage,
-                                         const CasePlan& plan, std::uint64_t seed) {
-  if (plan.rules != Rules::kWorkbook) return std::nullopt;
-  const std::string lines = float_index(submission.sources());
-  if (lines.empty()) return std::nullopt;
-  const ElementCase test{"17 million outputs", {17, 1, 1, 1024, 1024, 1, 1}, true};
-  const CaseOutcome outcome = run_case(submission, stage, test, seed);
-  if (!outcome.finding || outcome.finding->id == "E-memory") return std::nullopt;
-  Finding found =
-      finding("E-images", "In case '" + test.name + "' (" + to_string(test.shape) +
-                              "): right up to element 16 777 216, wrong from there on." + lines);
-  found.cause =
-      "The index is a float, which holds each integer only up to 16 777 216. A larger index is "
-      "rounded to that of another element.";
-  found.next = "Compute the index in std::size_t.";
-  return found;
-}
-
 std::optional<Finding> check_slices(Submission& submission, const StageInfo& stage,
                                     const CasePlan& plan, std::uint64_t seed) {
   const bool any_shape = plan.rules == Rules::kWorkbook;
@@ -479,7 +473,7 @@ std::optional<Finding> check_behaviour(Submission& submission, const StageInfo& 
                                        const JudgePhases& judge_phases) {
   announce("random shapes");
   if (auto found = check_hidden_shapes(submission, stage, plan, seed)) return found;
-  if (auto found = check_large_index(submission, stage, plan, seed)) return found;
+  if (auto found = check_narrow_index(submission, stage, plan, seed)) return found;
   announce("which phase computes");
   if (auto found = check_phases(submission, stage, plan.phases, seed)) {
     if (auto counts = judge_phases(*found)) return counts;

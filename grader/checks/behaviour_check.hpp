@@ -40,11 +40,6 @@ std::optional<Finding> check_memory_of_inputs(Submission& submission, const Stag
 std::optional<Finding> check_stillness(Submission& submission, const StageInfo& stage,
                                        const CasePlan& plan, std::uint64_t seed);
 
-/// For a file with a float in an index: an output of more than 2^24 elements. A float holds every
-/// whole number only up to 2^24.
-std::optional<Finding> check_large_index(Submission& submission, const StageInfo& stage,
-                                         const CasePlan& plan, std::uint64_t seed);
-
 /// On an emulated device: the output after a second convolve must be that after the first.
 std::optional<Finding> check_second_convolve(Submission& submission, const StageInfo& stage,
                                              const CasePlan& plan, std::uint64_t seed);

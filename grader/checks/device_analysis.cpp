@@ -79,8 +79,10 @@ std::optional<Finding> find_short_copy(const std::vector<CopiedArray>& arrays,
                                         : "E-copy",
                           seen + sizes + "; the copies from " + direction + " bring " +
                               (copies.empty() ? "nothing" : brought + " bytes") + ".");
-  for (const auto& place : sources.lines_with({"cudaMemcpy"})) {
-    found.seen += sources.quote(place.file, place.line);
+  for (const char* call : {"cudaMemcpy", "cudaMemcpyAsync", "cudaMemcpy2D"}) {
+    for (const auto& place : sources.lines_with({call})) {
+      found.seen += sources.quote(place.file, place.line);
+    }
   }
   if (in_elements) return found;
   const bool either = known.empty() && arrays.front().elements == arrays.back().elements;
@@ -259,8 +261,9 @@ std::optional<Finding> find_unwritten(const WrongOutput& wrong, const Rerun& num
     found.next = "Launch one for every shape: does an `if` before the launch leave this one out?";
     return found;
   }
+  // Several launches may share out the blocks.
   if (const std::string tiles = rounded_tiles(numbered.notes.launches.back(), shape);
-      !all && !tiles.empty()) {
+      !all && !tiles.empty() && numbered.notes.launches.size() == 1) {
     found = finding("E-rounded-down", found.seen + tiles);
     // Where the number was most likely rounded.
     for (const auto& place : sources.lines_with({"ceil"})) {
@@ -339,7 +342,8 @@ std::optional<Finding> explain_on_device(Submission& submission, const StageInfo
     return found;
   }
   const bool depends_on_memory =
-      !numbered.failed && !plain.failed && differ(plain.output, numbered.output);
+      !numbered.failed && !plain.failed && !zeros.failed &&
+      (differ(plain.output, numbered.output) || differ(plain.output, zeros.output));
   if (!depends_on_memory && !right_with_zeros) return std::nullopt;
   Finding found = finding("E-unwritten-memory", seen);
   found.seen += right_with_zeros ? "\nMeasured: all are right if new memory holds zeros."

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <random>
 #include <set>
+#include <span>
 #include <thread>
 
 #include "grader/checks/device_analysis.hpp"
@@ -108,12 +109,15 @@ std::optional<Finding> find_shared_by_threads(Submission& submission, const Stag
   if (submission.device().device != Device::kCpu || pragmas.empty() || wrong.report.unwritten > 0) {
     return std::nullopt;
   }
+  const std::span output(wrong.arrays.output, static_cast<std::size_t>(wrong.shape.output_size()));
+  const std::vector<float> kept(output.begin(), output.end());
   submission.set_environment({"OMP_NUM_THREADS=1"});
   bool always = true;
   for (int call = 0; call < 2 && always; ++call) {
     always = !submission.run(stage.id).failure && is_right(wrong);
   }
   submission.set_environment({});
+  std::ranges::copy(kept, output.begin());
   if (!always) return std::nullopt;
   Finding found = finding("E-race", "In " + where + ": " + describe(wrong.shape, wrong.report) +
                                         " Measured: with one thread of OpenMP it is right.");
@@ -144,6 +148,33 @@ std::optional<Finding> find_kept_state(Submission& submission, const StageInfo& 
   return finding("E-replay",
                  "In " + where + ": " + describe(shape, wrong.report) +
                      " The same convolution is right as the first call of a new process.");
+}
+
+// Of a file that starts threads of its own: whether some calls are right and others wrong.
+std::optional<Finding> find_chance(Submission& submission, const StageInfo& stage,
+                                   const WrongOutput& wrong, const std::string& seen) {
+  const auto threads = submission.sources().lines_with({"thread"}, {"include"});
+  if (submission.device().device != Device::kCpu || threads.empty()) return std::nullopt;
+  constexpr int kCalls = 60;
+  int wrong_calls = 0;
+  for (int call = 0; call < kCalls; ++call) {
+    // Nothing is left over from other numbers.
+    if (call == 0 || call == kCalls / 2) submission.restart();
+    if (submission.run(stage.id).failure || !is_right(wrong)) ++wrong_calls;
+  }
+  if (wrong_calls == 0 || wrong_calls == kCalls) return std::nullopt;
+  Finding found = finding("E-race", seen + " Measured: of " + std::to_string(kCalls) +
+                                        " calls with the same numbers, some are wrong and others "
+                                        "right.");
+  for (const auto& place : threads)
+    found.seen += submission.sources().quote(place.file, place.line);
+  found.cause =
+      "The result changes though nothing else does: a thread uses a variable or an element while "
+      "another one changes it.";
+  found.next =
+      "List what each thread reads, and what other threads or the loop that starts them change. A "
+      "lambda with [&] reads the variables of that loop later: capture them by value.";
+  return found;
 }
 
 /// The numbers of a wrong output while the submission computes other shapes.
@@ -199,6 +230,21 @@ Finding named(const probe::Fact& fact, const std::string& seen) {
   return found;
 }
 
+// A name that follows from sizes may fit by chance: another shape must agree.
+void confirm_sizes(Submission& submission, const StageInfo& stage, Finding& found) {
+  const bool of_bytes = found.id == "E-bytes";
+  if (!of_bytes && found.id != "E-rounded-down") return;
+  const ElementCase other{.name = "other sizes",
+                          .shape = {2, 3, 5, 50, 51, 2, 1},
+                          .exact = true,
+                          .probe = ElementCase::Probe::kNone};
+  const auto again = run_case(submission, stage, other, 1).finding;
+  if (!again || again->id == found.id) return;
+  const Finding general = of_bytes ? *again : finding("E-partly-written", "");
+  found.id = general.id, found.title = general.title;
+  found.cause = general.cause, found.next = general.next;
+}
+
 // First the device's records, which may know a line, then what the probe measures, then the pattern
 // of the wrong numbers.
 Finding name_mistake(Submission& submission, const StageInfo& stage, WrongOutput& wrong,
@@ -208,12 +254,20 @@ Finding name_mistake(Submission& submission, const StageInfo& stage, WrongOutput
     kept.restore(submission, wrong);
     return result;
   };
-  if (auto found = measured(find_shared_by_threads(submission, stage, wrong, where))) {
-    return *found;
+  const std::string seen = "In " + where + ": " + describe(wrong.shape, wrong.report);
+  if (auto found = find_shared_by_threads(submission, stage, wrong, where)) return *found;
+  if (auto found = measured(find_chance(submission, stage, wrong, seen))) return *found;
+  const bool adds =
+      wrong.report.not_finite > 0 && measured(right_on_zeros(submission, stage, wrong));
+  // Old content of which a part has changed tells nothing of what is written.
+  if (adds && wrong.report.not_finite > wrong.report.unwritten) {
+    return finding("E-uninitialised", seen);
   }
   if (const auto state = measured(find_kept_state(submission, stage, wrong, where))) {
-    const auto fact = probe::kept_state(submission, stage, wrong.shape, any_shape);
-    return fact ? named(*fact, state->seen) : *state;
+    if (const auto fact = probe::kept_state(submission, stage, wrong.shape, any_shape)) {
+      return named(*fact, state->seen);
+    }
+    return *state;
   }
   const float* output = wrong.arrays.output;
   const bool is_infinite = std::any_of(output, output + wrong.shape.output_size(),
@@ -229,6 +283,8 @@ Finding name_mistake(Submission& submission, const StageInfo& stage, WrongOutput
     }
   }
   if (auto found = measured(explain_on_device(submission, stage, wrong, call, where))) {
+    if (any_shape) confirm_sizes(submission, stage, *found);
+    kept.restore(submission, wrong);
     if (found->id != "E-partly-written") return *found;
     const auto fact =
         measured(probe::measure_mistake(submission, stage, wrong.shape, any_shape, true));
@@ -240,8 +296,8 @@ Finding name_mistake(Submission& submission, const StageInfo& stage, WrongOutput
   }
   if (auto found = find_before_begin(submission, stage, wrong, where)) return *found;
   const auto fact = measured(probe::measure_mistake(submission, stage, wrong.shape, any_shape));
-  Finding found = fact ? named(*fact, "In " + where + ": " + describe(wrong.shape, wrong.report))
-                       : diagnose(wrong, where);
+  Finding found = fact ? named(*fact, seen) : diagnose(wrong, where);
+  if (adds) return finding("E-uninitialised", found.seen);
   if (found.id == "E-not-copied-back") {
     for (const auto& place : submission.sources().lines_with({"cudaMemcpyDeviceToHost"})) {
       found.seen += submission.sources().quote(place.file, place.line);
@@ -344,12 +400,20 @@ CaseOutcome run_case(Submission& submission, const StageInfo& stage, const Eleme
   const std::string where = where_of(test);
 
   if ((outcome.finding = slow_in_part(submission, stage, test, seed))) return outcome;
-  const Arrays arrays = submission.prepare(test.shape, Placement::kAtEnd);
-  fill_random(test, seed, arrays);
+  Arrays arrays;
+  const auto refill = [&] {
+    arrays = submission.prepare(test.shape, Placement::kAtEnd);
+    fill_random(test, seed, arrays);
+  };
+  refill();
   const Call& call = outcome.call = submission.run(stage.id);
   if (call.failure) {
     outcome.finding = explain(*call.failure, where);
     const bool is_late = is_about_time(*outcome.finding);
+    if (test.probe == ElementCase::Probe::kAnyShape) {
+      confirm_sizes(submission, stage, *outcome.finding);
+      refill();
+    }
     if (test.probe != ElementCase::Probe::kNone && call.failure->fault && !is_late) {
       submission.restart();
       const bool fails_again = submission.run(stage.id).failure.has_value();
@@ -406,9 +470,6 @@ CaseOutcome run_case(Submission& submission, const StageInfo& stage, const Eleme
     }
     outcome.finding = name_mistake(submission, stage, compared, call, where,
                                    test.probe == ElementCase::Probe::kAnyShape);
-    if (compared.report.unwritten > 0 && right_on_zeros(submission, stage, compared)) {
-      outcome.finding = finding("E-uninitialised", outcome.finding->seen);
-    }
     const auto smallest = add_shapes(submission, stage, test, *outcome.finding);
     static const std::set<std::string> of_outputs = {"E-partly-written", "E-uninitialised",
                                                      "E-unwritten-memory"};

@@ -5,9 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
-#include <future>
 #include <mutex>
-#include <set>
 #include <shared_mutex>
 #include <string>
 #include <utility>
@@ -22,6 +20,7 @@
 #include "grader/checks/source_clues.hpp"
 #include "grader/measure/stage_steps.hpp"
 #include "grader/measure/time_layer.hpp"
+#include "grader/scores/second_opinion.hpp"
 
 namespace convlab::grader {
 
@@ -81,10 +80,11 @@ class StageChecker {
       found = is_emulated() ? without_luck(stage, plan, batches, seed, network, found)
                             : rehearsed(stage, plan, seed, found);
     }
-    if (found && may_be_luck(*found)) {
-      if (auto race = openmp_race(stage, seed)) found = race;
+    // Threads that share the variable of a loop may never end it.
+    if (found && (may_be_luck(*found) || is_about_time(*found))) {
+      if (auto race = others_.openmp_race(stage, seed)) found = race;
     }
-    if (found && found->product && traced_.valid()) add_lines(stage, *found);
+    if (found) others_.add_lines(stage, *found);
     if (!found && refused_) {
       for (RunResult& run : check_.result.runs) {
         if (run.stage.id == stage.id) run.verdict = Verdict::kFailed;
@@ -178,7 +178,7 @@ class StageChecker {
     if (is_known || plan.rules == Rules::kWorkbook) {
       watched.repeated.push_back({"many products", shape, true});
     }
-    const auto [race, wrong] = observe(stage, watched, seed);
+    const auto [race, wrong] = others_.observe(stage, watched, seed);
     if (!found && !race) {
       if (wrong) take_back(stage);
       return wrong;
@@ -225,108 +225,12 @@ class StageChecker {
     }
   }
 
-  std::optional<Finding> openmp_race(const StageInfo& stage, std::uint64_t seed) {
-    if (!request_.build_traced ||
-        submission_.sources().lines_with({"#pragma", "omp", "parallel"}).empty()) {
-      return std::nullopt;
-    }
-    observer_.announce(stage.id + ": what orders its threads");
-    return find_openmp_race(request_.build_traced(), submission_.sources(), stage, seed);
-  }
-
-  Observed observe(const StageInfo& stage, const CasePlan& plan, std::uint64_t seed) {
-    observer_.announce(stage.id + ": what orders its threads");
-    if (!request_.build_emulated || request_.build_emulated(false).program.empty()) return {};
-    begin_tracing();
-    return observe_accesses(traced_.get(), SourceText(request_.sources), stage, plan, seed);
-  }
-
-  // Compiles the file so that it can be traced, beside the checks that run meanwhile.
-  void begin_tracing() {
-    if (traced_.valid() || !request_.build_emulated) return;
-    traced_ =
-        std::async(std::launch::async, [build = request_.build_emulated] { return build(true); });
-  }
-
-  // The lines that make what was measured, from a program whose accesses are observed.
-  void add_lines(const StageInfo& stage, Finding& found) {
-    const EmulatedProgram& traced = traced_.get();
-    if (traced.program.empty()) return;
-    observer_.announce(stage.id + ": which lines make this");
-    Submission submission(traced.program);
-    submission.set_sources(SourceText(request_.sources));
-    std::vector<StageInfo> stages;
-    if (!submission.list_stages(stages)) {
-      found.seen += lines_of_product(submission, stage, *found.product);
-    }
-  }
-
-  // On a GPU: what fails there is checked again on an emulated device, whose finding knows lines
-  // and threads. An emulated device also sees faults that the GPU does not show.
   std::optional<Finding> rehearsed(const StageInfo& stage, const CasePlan& plan, std::uint64_t seed,
                                    const std::optional<Finding>& found) {
-    static const std::set<std::string> of_calls = {"E-launch", "E-cuda-call", "E-device-pointer",
-                                                   "E-null"};
-    static const std::set<std::string> limits = {"E-unsupported", "E-timeout", "E-slow",
-                                                 "E-memory"};
-    const auto is_certain = [](const Finding& each) {
-      return !may_be_luck(each) && !is_explained(each);
-    };
-    if (found && is_certain(*found) && !of_calls.contains(found->id)) return found;
-    observer_.announce(stage.id + ": the same on an emulated device");
-    CasePlan again = plan;
-    if (found) again.repeated = plan.cases;
-    auto emulated =
-        rehearse(request_.build_emulated, SourceText(request_.sources), stage, again, seed);
-    if (emulated && emulated->id == "E-build") {
-      if (!found || (found->id != "E-outside" && found->id != "E-exception")) return found;
-      emulated->title = "it should not compile";
-      emulated->seen += "\nnvcc accepts this; on the GPU it ended with " + found->id + ".";
-      return emulated;
-    }
-    if (emulated && (limits.contains(emulated->id) || (!found && is_certain(*emulated)))) {
-      emulated.reset();
-    }
-    const auto race = observe(stage, plan, seed).race;
-    if (race && race->is_between_warps) {
-      emulated = cause_of(emulated.value_or(race->finding), *race);
-    } else if (race && !emulated) {
-      emulated = race->finding;
-    }
-    if (!emulated && !found) emulated = guarded(stage, plan, seed);
-    if (!emulated) return found;
-    const auto luck = find_luck(request_.build_emulated, stage, plan, seed, *emulated, race);
-    if (found) {
-      if (luck) return luck->finding;
-      // A wrong output has another cause than these.
-      if (emulated->id == "E-leak" || emulated->id == "E-slices") return found;
-      if (emulated->id != found->id) {
-        emulated->seen += "\nSeen on the emulated device; the GPU reported " + found->id + ".";
-      }
-      return emulated;
-    }
-    const bool counts = holds_everywhere(*emulated) || emulated->id == "E-warp-sync";
-    if (!luck && !counts) return std::nullopt;  // a limit of the emulation
-    const Finding& told = luck ? luck->finding : *emulated;
-    if (rules_of(request_) == Rules::kWorkbook) return told;
-    warn(stage, told);
+    Opinion opinion = others_.rehearsed(stage, plan, seed, found);
+    if (!opinion.is_warning) return opinion.finding;
+    warn(stage, *opinion.finding);
     return std::nullopt;
-  }
-
-  // On a GPU: accesses beyond an allocation, which usually hit another allocation unnoticed.
-  std::optional<Finding> guarded(const StageInfo& stage, const CasePlan& plan, std::uint64_t seed) {
-    observer_.announce(stage.id + ": with nothing behind its arrays");
-    submission_.set_gpu_memory("guarded");
-    std::optional<Finding> found;
-    for (const ElementCase& test : plan.repeated) {
-      const CaseOutcome outcome = run_case(submission_, stage, test, ++seed);
-      if (!outcome.finding) continue;
-      if (outcome.finding->id == "E-outside") found = outcome.finding;
-      break;
-    }
-    submission_.set_gpu_memory("usual");
-    submission_.restart();
-    return found;
   }
 
   void warn(const StageInfo& stage, const Finding& finding) {
@@ -370,7 +274,7 @@ class StageChecker {
       const CaseOutcome outcome = run_case(submission_, stage, test, seed + done);
       check_.cases.push_back(outcome.result);
       if (outcome.finding) return outcome.finding;
-      if (is_emulated()) begin_tracing();
+      if (is_emulated()) others_.begin_tracing();
     }
     observer_.cases_passed(stage, done);
     return std::nullopt;
@@ -410,7 +314,7 @@ class StageChecker {
       if (found->id == "E-no-kernel") take_back(stage);
       return found;
     }
-    if (auto race = openmp_race(stage, seed)) return race;
+    if (auto race = others_.openmp_race(stage, seed)) return race;
     if (auto leak = check_leaks(submission_, stage, plan.repeated.front().shape, seed)) {
       // The course never checked this.
       if (plan.rules == Rules::kWorkbook) return leak;
@@ -457,7 +361,7 @@ class StageChecker {
   Submission& submission_;
   CheckResult& check_;
   std::shared_lock<Machine> sharing_{context_.machine};
-  std::shared_future<EmulatedProgram> traced_{};
+  SecondOpinion others_{context_};
   std::optional<Finding> refused_{};  ///< a warning that the instructor does not leave at that
 };
 

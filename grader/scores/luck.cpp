@@ -192,6 +192,7 @@ std::optional<Finding> find_openmp_race(const std::filesystem::path& traced,
     const ElementCase test{"several threads", shape, true};
     fill_random(test, seed, submission.prepare(test.shape, Placement::kAligned));
     const Call call = submission.run(stage.id);
+    if (call.failure && call.failure->kind == Failure::Kind::kTimeout) break;
     if (!call.race) continue;
     return finding(message_of(*call.race, test.shape, sources), "In case '" + test.name + "': ");
   }
@@ -205,7 +206,7 @@ Finding cause_of(const Finding& found, const Race& race) {
   // One number that threads share may decide which of them come to the barrier.
   const bool decides = found.id == "E-barrier" && race.is_one_number;
   if (kept.contains(found.id) && !decides) return found;
-  if (race.stores_twice && !guessed.contains(found.id)) return found;
+  if (race.stores_twice && !race.is_one_number && !guessed.contains(found.id)) return found;
   Finding told = race.finding;
   if (found.id != "E-race") {
     std::string saw = found.seen.substr(0, found.seen.find('\n'));

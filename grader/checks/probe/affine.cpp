@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string_view>
 #include <utility>
 
 namespace convlab::grader::probe {
@@ -152,6 +153,9 @@ std::vector<Product> products(const std::vector<ConvShape>& shapes) {
       for (std::size_t letter = last[i]; letter < letters().size(); ++letter) {
         const Letter& times = letters()[letter];
         Product next = all[i];
+        // Nobody multiplies a number of images, maps or channels by itself.
+        const bool is_count = std::string_view("BMCS").find(times.name) != std::string_view::npos;
+        next.cost += is_count && i > 0 && letter == last[i] ? 3 : 0;
         if (next.cost + times.cost > kMostCost) continue;
         next.name += (next.name.empty() ? "" : "·") + std::string(times.name);
         next.cost += times.cost;
@@ -212,6 +216,16 @@ std::string name_of(const std::vector<std::int64_t>& values, const std::vector<C
         least = cost;
         best = name;
       });
+  // By chance long names fit few numbers.
+  for (const int times : {2, 4, 8, 16, 32}) {
+    if (is_number(right)) break;
+    const bool fits = std::ranges::all_of(values, [&, i = std::size_t{0}](auto value) mutable {
+      return value_of(right, shapes[i++]).value_or(0) * times == value;
+    });
+    if (fits && least > 3) best = std::to_string(times) + "·" + right, least = 3;
+  }
+  const int most = shapes.size() > 2 ? 10 : 8;
+  if (least > most) best.clear();
   constexpr int kSimple = 4;
   const std::int64_t first = values.front();
   if (same && least >= 0 && (std::abs(first) <= 1 || (shapes.size() > 1 && least > kSimple))) {

@@ -47,6 +47,13 @@ std::optional<Fact> show_products(const Terms& terms, const DenseRun& dense,
             " should multiply " + weight_text(s, weight) + " by " + pixel_text(s, pixel) +
             "; it multiplies that weight by " +
             (instead.empty() ? "nothing" : joined(instead, " and by ")) + ".";
+        constexpr std::int64_t kShort = 1 << 16;
+        if (!instead.empty() && (meets[weight].front() - pixel) % kShort == 0) {
+          fact.cause =
+              "The right index and the one that is used differ by a multiple of 65 536: a short, "
+              "or another type of 16 bits, holds the index or a part of it.";
+          fact.next = "Declare every index as int or std::size_t.";
+        }
         fact.picture = window_picture(own, at);
         fact.product = watched(
             s, {at,

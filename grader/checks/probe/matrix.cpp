@@ -121,6 +121,27 @@ std::optional<Fact> find_matrix_mistake(Program& program, bool few_bits) {
       }
     }
   }
+  // Neighbouring groups of rows exchanged, as by two registers of a fragment.
+  enum class Side { kInner, kMaps, kColumns };
+  for (const auto& [side, what] : {std::pair{Side::kInner, "taps of one factor"},
+                                   {Side::kMaps, "maps of the result"},
+                                   {Side::kColumns, "columns of the result"}}) {
+    for (int group = 1; group < kSize; group *= 2) {
+      const Matrix& from = side == Side::kInner ? input : product(weights, input);
+      Matrix exchanged(from.size());
+      for (int row = 0; row < kSize; ++row) {
+        for (int column = 0; column < kSize; ++column) {
+          exchanged[at(row, column)] = side == Side::kColumns ? from[at(row, column ^ group)]
+                                                              : from[at(row ^ group, column)];
+        }
+      }
+      if ((side == Side::kInner ? product(weights, exchanged) : exchanged) != got) continue;
+      return fact_of("E-index",
+                     "neighbouring groups of " + number(group) + " " + what + " are exchanged",
+                     "Compare the order of the registers of each fragment with the table of the "
+                     "instruction: which of them hold the first rows, which the second half?");
+    }
+  }
   return std::nullopt;
 }
 

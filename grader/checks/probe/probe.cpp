@@ -77,7 +77,7 @@ constexpr int kFaultsOfShapes = 40;
 // The last two have more products than two slices of a warp. B, M, C, H, W, K, S
 const std::vector<ConvShape>& probe_shapes() {
   static const std::vector<ConvShape> shapes = {{4, 2, 3, 8, 6, 2, 2},   {3, 5, 2, 7, 9, 3, 1},
-                                                {2, 6, 4, 10, 13, 2, 3}, {1, 2, 1, 20, 37, 3, 1},
+                                                {2, 6, 4, 10, 13, 2, 3}, {1, 2, 1, 20, 52, 3, 1},
                                                 {1, 3, 2, 27, 28, 2, 1}, {2, 18, 3, 5, 4, 3, 1},
                                                 {1, 2, 9, 5, 4, 3, 1},   {2, 1, 21, 3, 5, 2, 1}};
   return shapes;

@@ -38,10 +38,10 @@ std::optional<Fact> find_counts(const std::vector<LabelledTerms>& all) {
       if (!is_right_product(terms.shape, each)) return std::nullopt;
     }
   }
-  const auto rule_for = [&](const auto& is_marked, bool& any) {
+  const auto rule_of = [&](const auto& is_marked, bool& any, std::size_t count) {
     std::vector<std::vector<Feature>> features;
     std::vector<std::vector<bool>> marked;
-    for (std::size_t i = 0; i < all.size(); ++i) {
+    for (std::size_t i = 0; i < count; ++i) {
       const LabelledTerms& terms = all[i];
       std::vector<Label> kept;
       std::vector<bool> marks;
@@ -52,9 +52,23 @@ std::optional<Fact> find_counts(const std::vector<LabelledTerms>& all) {
         any = any || marks.back();
       }
       features.push_back(features_of(terms.shape, kept, true));
+      if (count < all.size()) {
+        std::erase_if(features.back(), [](const Feature& each) {
+          return !each.name.starts_with("the number of the tap");
+        });
+      }
       marked.push_back(std::move(marks));
     }
     return any ? common_rule(features, marked) : std::string();
+  };
+  // If it has another number at each shape, that of the first one. A rule of c, p and q would be
+  // the same at all.
+  const auto rule_for = [&](const auto& is_marked, bool& any) {
+    std::string rule = rule_of(is_marked, any, all.size());
+    if (!any || !rule.empty() || all.size() == 1) return rule;
+    bool some = false;
+    rule = rule_of(is_marked, some, 1);
+    return rule.empty() ? rule : rule + " (at " + to_string(shapes.front()) + ")";
   };
   bool misses = false;
   bool scales = false;

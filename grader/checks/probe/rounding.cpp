@@ -180,6 +180,15 @@ Rounding measure_rounding(Program& program, const ConvShape& shape, bool may_be_
     }
     if (!both && !is_promised) return {measured, which + " rounded before the multiplication."};
   }
+  // Between two numbers of TF32, nearer to the larger one.
+  constexpr double kNearer = 1 + 0x1.8p-11;
+  const bool cuts_input = input == kBitsOfHalf && sum(kNearer, 1) == 1;
+  if (may_be_half && (cuts_input || (weights == kBitsOfHalf && sum(1, kNearer) == 1))) {
+    return {"Measured: 1 + 0.75 · 2^-10 becomes 1, not 1 + 2^-10.",
+            std::string(cuts_input ? "The input is" : "The weights are") +
+                " cut off, not rounded to the nearest number of TF32. Call wmma::__float_to_tf32 "
+                "for each element of both fragments."};
+  }
   if (rounds_products) {
     return {"Measured: (1 + 2^-6)·(1 + 2^-6) loses its last bit.",
             "Each product is rounded before it is added."};

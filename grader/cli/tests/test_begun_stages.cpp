@@ -39,10 +39,17 @@ TEST_CASE("grader check: of a choice of stages only those that were begun are co
   INFO(run.out);
   CHECK(run.exit_code == 1);
   CHECK(contains(run.out, "No stage of m4 is begun. Next: build/bin/grader next"));
-  // Then this one alone gets a finding.
+  // Then it goes on to compile, which this build cannot.
   const fs::path half = course.course() / m4 / "stages" / "half.cu";
-  write_atomically(half, read_text(half) + "int begun = ;\n");
+  const std::string untouched = read_text(half);
+  write_atomically(half, untouched + "int begun = ;\n");
   run = course.grader("check m4 --batches 1");
   INFO(run.out);
   CHECK_FALSE(contains(run.out, "is begun"));
+  CHECK(run.exit_code == 3);
+  CHECK(contains(run.out, "has not recorded how it compiles"));
+  write_atomically(half, untouched);
+  run = course.grader("check m4 --batches 1");
+  INFO(run.out);
+  CHECK(contains(run.out, "No stage of m4 is begun"));
 }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "common/base/testing/catch.hpp"
+#include "grader/checks/probe/affine.hpp"
 #include "grader/checks/probe/facts.hpp"
 #include "grader/checks/probe/shapes.hpp"
 #include "grader/checks/probe/terms.hpp"
@@ -163,6 +164,13 @@ TEST_CASE("probe: missing and doubled products") {
   fact = fact_of(twice);
   CHECK(fact.id == "E-terms");
   CHECK(says(fact, "c = 1 count 2 times"));
+  // The last of three slices: another number of taps at each shape.
+  Loops slices;
+  slices.factor = [](const ConvShape& s, const Label& at) {
+    const int tap = (at.c * s.kernel + at.p) * s.kernel + at.q;
+    return tap < (s.taps() + 2) / 3 * 2 ? 1.0F : 0.0F;
+  };
+  CHECK(says(fact_of(slices), "the number of the tap ≥ 8 (at B=4 M=2"));
 }
 
 TEST_CASE("probe: a part of the outputs") {
@@ -310,6 +318,29 @@ TEST_CASE("probe: tiles of a product whose rows and columns are exchanged") {
   REQUIRE(fact);
   CHECK(fact->id == "E-tile-transposed");
   CHECK(fact->cause == "Rows and columns are exchanged in each 16 × 16 part of the weights.");
+}
+
+TEST_CASE("probe: two registers of a fragment are exchanged") {
+  constexpr int kGroup = 8;
+  Tiles tiles;
+  tiles.second = [](const ConvShape& s, const Label& at) {
+    const int tap = ((at.c * s.kernel + at.p) * s.kernel + at.q) ^ kGroup;
+    if (tap >= s.taps()) return std::int64_t{-1};  // the margin
+    Label other = at;
+    other.c = tap / s.kernel / s.kernel;
+    other.p = tap / s.kernel % s.kernel, other.q = tap % s.kernel;
+    return input_index(s, other);
+  };
+  const auto fact = find_fact(tiles, kShapes, false);
+  REQUIRE(fact);
+  CHECK(fact->cause == "Neighbouring groups of 8 taps of one factor are exchanged.");
+}
+
+TEST_CASE("probe: a multiple of the right factor is named so, and a name needs enough numbers") {
+  const std::vector<ConvShape> two = {{3, 5, 2, 7, 9, 3, 1}, {2, 6, 4, 10, 13, 2, 3}};
+  CHECK(name_of({72, 64}, two, "C·K·K") == "4·C·K·K");
+  CHECK(name_of({14, 40}, two, "0") == "C·H");
+  CHECK(name_of({-1 + 5 * 2, -1 + 3 * 3}, two, "C·K·K").empty());
 }
 
 TEST_CASE("probe: an array that no output depends on") {

@@ -86,6 +86,17 @@ TEST_CASE("probe: which number is rounded, and to which type") {
   CHECK(cause_of(fixed) == "The input was rounded to a multiple of 2^-7.");
 }
 
+TEST_CASE("probe: numbers that are cut to TF32 where a stage may round to it") {
+  Rounds cut;
+  cut.weight = [](float value) {
+    return std::bit_cast<float>(std::bit_cast<std::uint32_t>(value) & 0xffff'e000U);
+  };
+  CHECK(measure_rounding(cut, kShape, true).cause.starts_with("The weights are cut off"));
+  Rounds rounded;
+  rounded.weight = [](float value) { return with_bits(value, 11); };
+  CHECK_FALSE(measure_rounding(rounded, kShape, true).is_named);
+}
+
 TEST_CASE("probe: a wrong factor is no rounding, and noise has no type") {
   Rounds scaled;
   scaled.stored = [](float value) { return 2.0F * value; };

@@ -1,0 +1,94 @@
+#include "grader/checks/narrow_index.hpp"
+
+#include <string>
+#include <vector>
+
+#include "grader/checks/findings/catalogue.hpp"
+#include "grader/checks/source_clues.hpp"
+
+namespace convlab::grader {
+
+namespace {
+
+/// Shapes at which a type no longer holds an index.
+struct Limit {
+  std::string lines;  ///< of the file, with that type; where there are none, nothing is run
+  std::vector<ElementCase> cases;
+  ElementCase below{};  ///< just below the limit; it must be right
+  const char* id;
+  const char* cause;
+  const char* next;
+};
+
+// Where something else is wrong, too, the cases before have told it.
+std::optional<Finding> wrong_numbers(Submission& submission, const StageInfo& stage,
+                                     ElementCase test, std::uint64_t seed) {
+  test.exact = true;
+  test.largest = 1;
+  test.probe = ElementCase::Probe::kNone;
+  const CaseOutcome outcome = run_case(submission, stage, test, seed);
+  const bool is_outside = outcome.finding && outcome.finding->id == "E-outside";
+  return is_outside || outcome.result.error.wrong > 0 ? outcome.finding : std::nullopt;
+}
+
+std::string lines_with_half(const SourceText& sources) {
+  std::string lines;
+  for (const char* word : {"_Float16", "__int2half_rn", "__half", "half"}) {
+    for (const auto& place : sources.lines_with({word}, {"include"})) {
+      constexpr std::size_t kEnough = 300;
+      if (lines.size() < kEnough) lines += sources.quote(place.file, place.line);
+    }
+    if (!lines.empty()) break;
+  }
+  return lines;
+}
+
+}  // namespace
+
+std::optional<Finding> check_narrow_index(Submission& submission, const StageInfo& stage,
+                                          const CasePlan& plan, std::uint64_t seed) {
+  if (plan.rules != Rules::kWorkbook) return std::nullopt;
+  const std::string lines = float_index(submission.sources());
+  const std::string halves = lines_with_half(submission.sources());
+  const ElementCase small{"one number", {1, 1, 1, 1, 1, 1, 1}};
+  for (const Limit& limit :
+       {Limit{lines,
+              {{"17 million outputs", {17, 1, 1, 1024, 1024, 1, 1}}},
+              small,
+              "E-images",
+              "The index is a float, which holds each integer only up to 16 777 216. A larger "
+              "index is rounded to that of another element.",
+              "Compute the index in std::size_t."},
+        // The stride as a factor, as a divisor, or as one over it.
+        Limit{lines,
+              {{"2100 columns", {1, 1, 1, 3, 2100, 1, 3}},
+               {"2100 columns", {1, 1, 1, 3, 2100, 1, 7}},
+               {"2100 rows", {1, 1, 1, 2100, 3, 1, 3}},
+               {"2100 rows", {1, 1, 1, 2100, 3, 1, 7}}},
+              small,
+              "E-index",
+              "It looks as if the index is computed in float: a quotient or a product that should "
+              "be 7 may be 6.9999995, and the cast to an integer makes it 6.",
+              "Compute the index with integers only: h * stride + p, w * stride + q."},
+        Limit{halves,
+              {{"2107 taps", {1, 1, 43, 8, 9, 7, 1}}},
+              {"2009 taps", {1, 1, 41, 8, 9, 7, 1}},
+              "E-index",
+              "An index is kept in a half, which holds each integer only up to 2048. A larger odd "
+              "index is rounded to that of another element.",
+              "Keep every index in int or std::size_t; only the numbers may be halves."}}) {
+    if (limit.lines.empty()) continue;
+    for (const ElementCase& test : limit.cases) {
+      const auto wrong = wrong_numbers(submission, stage, test, seed);
+      if (!wrong) continue;
+      if (wrong_numbers(submission, stage, limit.below, seed)) continue;
+      Finding found = finding(limit.id, wrong->seen + limit.lines);
+      found.cause = limit.cause;
+      found.next = limit.next;
+      return found;
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace convlab::grader

@@ -1,0 +1,130 @@
+#include "grader/scores/second_opinion.hpp"
+
+#include <set>
+#include <utility>
+
+#include "grader/checks/element_cases.hpp"
+
+namespace convlab::grader {
+
+namespace {
+
+bool is_certain(const Finding& finding) {
+  return !may_be_luck(finding) && !is_explained(finding);
+}
+
+// On a GPU: accesses beyond an allocation, which usually hit another allocation unnoticed.
+std::optional<Finding> find_outside(Submission& submission, const StageInfo& stage,
+                                    const CasePlan& plan, std::uint64_t seed) {
+  submission.set_gpu_memory("guarded");
+  std::optional<Finding> found;
+  for (const ElementCase& test : plan.repeated) {
+    const CaseOutcome outcome = run_case(submission, stage, test, ++seed);
+    if (!outcome.finding) continue;
+    if (outcome.finding->id == "E-outside") found = outcome.finding;
+    break;
+  }
+  submission.set_gpu_memory("usual");
+  submission.restart();
+  return found;
+}
+
+}  // namespace
+
+bool asks_emulated(const std::optional<Finding>& found) {
+  static const std::set<std::string> of_calls = {"E-launch", "E-cuda-call", "E-device-pointer",
+                                                 "E-null"};
+  return !found || !is_certain(*found) || of_calls.contains(found->id);
+}
+
+std::optional<Finding> rehearsal_of(const std::optional<Finding>& found,
+                                    std::optional<Finding> emulated,
+                                    const std::optional<Race>& race) {
+  static const std::set<std::string> limits = {"E-unsupported", "E-timeout", "E-slow", "E-memory"};
+  if (emulated && emulated->id == "E-build") {
+    if (!found || (found->id != "E-outside" && found->id != "E-exception")) return std::nullopt;
+    emulated->title = "it should not compile";
+    emulated->seen += "\nnvcc accepts this; on the GPU it ended with " + found->id + ".";
+    return emulated;
+  }
+  if (emulated && (limits.contains(emulated->id) || (!found && is_certain(*emulated)))) {
+    emulated.reset();
+  }
+  if (race && race->is_between_warps) return cause_of(emulated.value_or(race->finding), *race);
+  return race && !emulated ? race->finding : emulated;
+}
+
+Opinion judge(const std::optional<Finding>& found, Finding emulated,
+              const std::optional<Luck>& luck, Rules rules) {
+  if (found) {
+    if (luck) return {luck->finding};
+    // A wrong output has another cause than these.
+    if (emulated.id == "E-leak" || emulated.id == "E-slices") return {found};
+    if (emulated.id != found->id && emulated.id != "E-build") {
+      emulated.seen += "\nSeen on the emulated device; the GPU reported " + found->id + ".";
+    }
+    return {std::move(emulated)};
+  }
+  const bool counts = holds_everywhere(emulated) || emulated.id == "E-warp-sync";
+  if (!luck && !counts) return {};  // a limit of the emulation
+  return {luck ? luck->finding : std::move(emulated), rules != Rules::kWorkbook};
+}
+
+void SecondOpinion::begin_tracing() {
+  const BuildEmulated& build = context_.request.build_emulated;
+  if (traced_.valid() || !build) return;
+  traced_ = std::async(std::launch::async, [build] { return build(true); });
+}
+
+Observed SecondOpinion::observe(const StageInfo& stage, const CasePlan& plan, std::uint64_t seed) {
+  context_.observer.announce(stage.id + ": what orders its threads");
+  const BuildEmulated& build = context_.request.build_emulated;
+  if (!build || build(false).program.empty()) return {};
+  begin_tracing();
+  return observe_accesses(traced_.get(), SourceText(context_.request.sources), stage, plan, seed);
+}
+
+std::optional<Finding> SecondOpinion::openmp_race(const StageInfo& stage, std::uint64_t seed) {
+  const SourceText& sources = context_.submission.sources();
+  if (!context_.request.build_traced ||
+      sources.lines_with({"#pragma", "omp", "parallel"}).empty()) {
+    return std::nullopt;
+  }
+  context_.observer.announce(stage.id + ": what orders its threads");
+  return find_openmp_race(context_.request.build_traced(), sources, stage, seed);
+}
+
+void SecondOpinion::add_lines(const StageInfo& stage, Finding& found) {
+  if (!found.product || !traced_.valid()) return;
+  const EmulatedProgram& traced = traced_.get();
+  if (traced.program.empty()) return;
+  context_.observer.announce(stage.id + ": which lines make this");
+  Submission submission(traced.program);
+  submission.set_sources(SourceText(context_.request.sources));
+  std::vector<StageInfo> stages;
+  if (!submission.list_stages(stages)) {
+    found.seen += lines_of_product(submission, stage, *found.product);
+  }
+}
+
+Opinion SecondOpinion::rehearsed(const StageInfo& stage, const CasePlan& plan, std::uint64_t seed,
+                                 const std::optional<Finding>& found) {
+  if (!asks_emulated(found)) return {found};
+  const GradeRequest& request = context_.request;
+  context_.observer.announce(stage.id + ": the same on an emulated device");
+  CasePlan again = plan;
+  if (found) again.repeated = plan.cases;
+  const auto race = observe(stage, plan, seed).race;
+  auto emulated = rehearsal_of(
+      found, rehearse(request.build_emulated, SourceText(request.sources), stage, again, seed),
+      race);
+  if (!emulated && !found) {
+    context_.observer.announce(stage.id + ": with nothing behind its arrays");
+    emulated = find_outside(context_.submission, stage, plan, seed);
+  }
+  if (!emulated) return {found};
+  const auto luck = find_luck(request.build_emulated, stage, plan, seed, *emulated, race);
+  return judge(found, *emulated, luck, rules_of(request));
+}
+
+}  // namespace convlab::grader
