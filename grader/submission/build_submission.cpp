@@ -99,14 +99,10 @@ class Compiler {
 
   /// Empty if it succeeded.
   std::optional<BuildProblem> compile(const fs::path& file) const {
-    // The headers that milestones may include, and the tools; not the programs of a solution, and
-    // no weights of a network.
-    std::vector<fs::path> readable = {target_.build / "bin" / "convlab-rewrite",
-                                      target_.build / "custom_submission"};
-    for (const char* room :
-         {"base", "custom_submission", "device", "emulation", "stage", "timing"}) {
-      add_room(course_ / "common" / room, readable);
-    }
+    // The tools, too; not the programs of a solution.
+    std::vector<fs::path> readable = headers_for_submissions();
+    readable.push_back(target_.build / "bin" / "convlab-rewrite");
+    readable.push_back(target_.build / "custom_submission");
     return step(compile_command(target_, file, folder_), readable);
   }
 
@@ -445,6 +441,14 @@ BuiltSubmission build_submission(const SubmittedSources& submitted,
     write_atomically(scratch / kDeviceFile, std::string(to_string(target.device)) + "\n");
   });
   return built;
+}
+
+std::vector<fs::path> headers_for_submissions() {
+  std::vector<fs::path> readable;
+  for (const char* room : {"base", "custom_submission", "device", "emulation", "stage", "timing"}) {
+    add_room(network_folder().parent_path() / room, readable);
+  }
+  return readable;
 }
 
 }  // namespace convlab::grader

@@ -63,4 +63,8 @@ std::string lines_of_warnings(const std::string& printed);
 BuiltSubmission build_submission(const SubmittedSources& submitted,
                                  const CustomSubmissionTarget& target);
 
+/// The files of the workbook that a compiler of a submission may read: headers that milestones may
+/// include, no weights of a network.
+std::vector<std::filesystem::path> headers_for_submissions();
+
 }  // namespace convlab::grader

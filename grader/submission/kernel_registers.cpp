@@ -10,10 +10,10 @@
 #include <sstream>
 #include <vector>
 
+#include "common/base/scratch_folder.hpp"
 #include "common/base/whole_file.hpp"
 #include "common/network/preset.hpp"
 #include "grader/submission/sandbox/child_process.hpp"
-#include "grader/submission/sandbox/scratch_folder.hpp"
 
 namespace convlab::grader {
 
@@ -100,7 +100,7 @@ std::map<std::string, int> kernel_registers(const SubmittedSources& submitted) {
     of_source.insert(of_source.end(), {"-o", scratch.path() / "kernels.cubin", copy(source)});
     ChildProcess process(compiler, of_source,
                          {.policy = {.kind = SandboxKind::kCompiler,
-                                     .readable = {course / "common"},
+                                     .readable = headers_for_submissions(),
                                      .secret = course,
                                      .cpu_seconds = 150,
                                      .data_bytes = std::uint64_t{8} << 30},
