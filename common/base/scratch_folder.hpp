@@ -18,7 +18,8 @@ class ScratchFolder {
     std::string name = (std::filesystem::temp_directory_path(failed) / "convlab-XXXXXX").string();
     if (failed || ::mkdtemp(name.data()) == nullptr) {
       throw EnvironmentError("Cannot make the temporary folder " + name + ": " +
-                             (failed ? failed.message() : std::strerror(errno)) + ".");
+                             (failed ? failed.message() : std::strerror(errno)) +
+                             "; free some space there, or set TMPDIR to another folder.");
     }
     path_ = name;
   }

@@ -9,6 +9,8 @@
 #     build_custom_submission.sh precompile BUILD DEVICE [traced]
 #         makes BUILD/custom_submission/stages-DEVICE.hpp.gch: the headers that every stage includes, for gcc,
 #         which reads them so in a third of the time; traced: for files that are compiled so
+#     build_custom_submission.sh functions BUILD emulated
+#         makes BUILD/custom_submission/functions: those of the host's libraries, which no kernel calls
 #     build_custom_submission.sh link BUILD DEVICE FOLDER [adapter] [LIBRARY…]
 #         makes FOLDER/program of FOLDER/source*.o, each made by compile; adapter: one of them
 #         implements the course interface ('' if not); LIBRARY: of the GPU, such as cublas
@@ -19,6 +21,7 @@
 # symbols. The linked object keeps none of its own symbols but the entry points of the course's
 # interface, so no function of the file can replace one of the workbook.
 set -eu
+export LC_ALL=C  # sorted lists are compared, and messages read
 step=$1 build=$2 device=$3
 commands=$build/custom_submission
 # For tests that compile many files: -O1.
@@ -136,16 +139,20 @@ functions_of() {
     nm --dynamic --defined-only "$("$compiler" -print-file-name="$library")"
   done | sed -n 's/^[0-9a-f]* [TWi] \([^@]*\).*/\1/p' | sort -u
 }
+list_functions() {
+  compiler=$(head -n 1 "$commands/emulated.link")
+  list=$commands/functions
+  functions_of libm.so.6 | grep -Evx '(modf|frexp|sincos|remquo|lgamma_r)[fl]?|lgamma[fl]_r' \
+    >"$list.mathematics"
+  functions_of libc.so.6 libm.so.6 libstdc++.so.6 | comm -23 - "$list.mathematics" >"$list.new"
+  mv "$list.new" "$list"
+}
 guard_library_calls() {
   [ "$(uname -m)" = x86_64 ] || return 0
   compiler=$(head -n 1 "$commands/emulated.link")
-  functions_of libm.so.6 | grep -Evx '(modf|frexp|sincos|remquo|lgamma_r)[fl]?|lgamma[fl]_r' \
-    >"$folder/mathematics"
-  functions_of libc.so.6 libm.so.6 libstdc++.so.6 |
-    comm -23 - "$folder/mathematics" >"$folder/library"
   harmless='__assert_fail|__stack_chk_fail|abort|memcmp|strn?cmp|strlen|__mem.*_chk|__cxa_.*|'
   harmless=$harmless'_Unwind_.*|__gxx_personality_v0|_ZSt[0-9]+__throw_.*|_ZSt9terminatev'
-  echo "$undefined" | cut -d ' ' -f 1 | sort -u | comm -12 - "$folder/library" |
+  echo "$undefined" | cut -d ' ' -f 1 | sort -u | comm -12 - "$commands/functions" |
     grep -Evx "$harmless|$(cut -d ' ' -f 1 "$1" | paste -s -d '|')" >"$folder/guarded" || return 0
   while read -r name; do
     # A pointer to a member function with an odd address would stand for a virtual one.
@@ -248,6 +255,7 @@ stages=$commands/stages-$device${traced:+-traced}
 stages=$stages.hpp
 
 case $step in
+  functions) list_functions ;;
   precompile)
     file=$stages source=$stages object=$stages.gch
     run_recorded "$commands/$device.compile" "-Wp,-MD,$stages.d,-MT,$stages.gch"
@@ -286,7 +294,7 @@ case $step in
       if may_have_assembler; then
         object=$folder/preprocessed.ii preprocess=yes
         run_recorded "$commands/$device.compile" "$@" || return
-        preprocess= source=$object object=$folder/source.o
+        preprocess='' source=$object object=$folder/source.o
         refuse_assembler "$source" || return
       fi
       run_recorded "$commands/$device.compile" "$@"

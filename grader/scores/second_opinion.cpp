@@ -76,12 +76,22 @@ void SecondOpinion::begin_tracing() {
   traced_ = std::async(std::launch::async, [build] { return build(true); });
 }
 
-Observed SecondOpinion::observe(const StageInfo& stage, const CasePlan& plan, std::uint64_t seed) {
+Observed SecondOpinion::observe(const StageInfo& stage, const CasePlan& plan,
+                                const std::optional<Finding>& found, std::uint64_t seed) {
   context_.observer.announce(stage.id + ": what orders its threads");
   const BuildEmulated& build = context_.request.build_emulated;
   if (!build || build(false).program.empty()) return {};
   begin_tracing();
-  return observe_accesses(traced_.get(), SourceText(context_.request.sources), stage, plan, seed);
+  CasePlan watched = plan;
+  // A race may need more products than the usual cases have, and outputs for several warps.
+  const bool is_known = found && found->product;
+  ConvShape shape = is_known ? found->product->shape : ConvShape{1, 2, 6, 5, 4, 5, 1};
+  shape.height += 8 * shape.stride, shape.width += 16 * shape.stride;
+  if (is_known || plan.rules == Rules::kWorkbook) {
+    watched.repeated.push_back({"many products", shape, true});
+  }
+  return observe_accesses(traced_.get(), SourceText(context_.request.sources), stage, watched,
+                          seed);
 }
 
 std::optional<Finding> SecondOpinion::openmp_race(const StageInfo& stage, std::uint64_t seed) {
@@ -114,10 +124,10 @@ Opinion SecondOpinion::rehearsed(const StageInfo& stage, const CasePlan& plan, s
   context_.observer.announce(stage.id + ": the same on an emulated device");
   CasePlan again = plan;
   if (found) again.repeated = plan.cases;
-  const auto race = observe(stage, plan, seed).race;
-  auto emulated = rehearsal_of(
-      found, rehearse(request.build_emulated, SourceText(request.sources), stage, again, seed),
-      race);
+  const auto failed =
+      rehearse(request.build_emulated, SourceText(request.sources), stage, again, seed);
+  const auto race = observe(stage, plan, failed, seed).race;
+  auto emulated = rehearsal_of(found, failed, race);
   if (!emulated && !found) {
     context_.observer.announce(stage.id + ": with nothing behind its arrays");
     emulated = find_outside(context_.submission, stage, plan, seed);

@@ -38,7 +38,10 @@ class SecondOpinion {
   /// Compiles the file so that it can be traced, beside the checks that run meanwhile.
   void begin_tracing();
 
-  Observed observe(const StageInfo& stage, const CasePlan& plan, std::uint64_t seed);
+  /// What orders the threads, in the plan's cases and in one with more products.
+  /// @param found  what is known already
+  Observed observe(const StageInfo& stage, const CasePlan& plan,
+                   const std::optional<Finding>& found, std::uint64_t seed);
 
   std::optional<Finding> openmp_race(const StageInfo& stage, std::uint64_t seed);
 

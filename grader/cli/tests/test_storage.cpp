@@ -138,8 +138,8 @@ TEST_CASE("storage: without space for the submission's folder nothing is judged"
                                      "TMPDIR=$PWD/../temporary ./grader check m1 --batches 1");
   INFO(run.out);
   CHECK(run.exit_code == 3);
-  CHECK(contains(run.out, "grader: Cannot make a folder for the submission in "));
-  CHECK(contains(run.out, ": No space left on device."));
+  CHECK(contains(run.out, "grader: Cannot make the temporary folder "));
+  CHECK(contains(run.out, ": No space left on device; free some "));
   CHECK_FALSE(std::filesystem::exists(course.build() / "results"));
 }
 
