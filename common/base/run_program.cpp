@@ -15,9 +15,11 @@ namespace {
 // CLI11 says "Could not convert: --epochs = x", but not what to type instead.
 std::string sentence(const CLI::ParseError& error) {
   std::string text = error.what();
-  // A range without an upper end has 309 digits there.
-  if (const auto end = text.find(" not in range 0.000000 to 17976931"); end != text.npos) {
-    return text.substr(0, end) + " is too small.";
+  // A range without an upper end has 309 digits there, or in newer versions an exponent.
+  const auto range = text.find(" not in range ");
+  const auto has = [&](const char* end) { return text.find(end, range) != std::string::npos; };
+  if (range != std::string::npos && (has("17976931") || has("e+308"))) {
+    return text.substr(0, range) + " is too small.";
   }
   const std::string could_not = "Could not convert: ";
   const std::string equals = " = ";
