@@ -246,8 +246,7 @@ const std::vector<Diagnosis>& catalogue() {
        "Compute every call from its own input."},
       {"E-shapes", "right only for published sizes",
        "A size is written into the code, or the code chooses its answer by the size, or a part of "
-       "it "
-       "runs at such sizes only.",
+       "it runs at such sizes only.",
        "Take every size from the shape: any batch, any height and width, any kernel and stride."},
       {"E-race", "the result depends on the order of threads",
        "A barrier is missing between writing and reading shared memory, or two threads write the "
