@@ -199,6 +199,7 @@ std::optional<Instruction> compute(Words words) {
       {"f32", {"float", 4}},
       {"u64", {"unsigned long long", 8}},
       {"b64", {"unsigned long long", 8}}};
+  if (words.empty()) return std::nullopt;
   std::string name(words[0]);
   words.erase(words.begin());
   if (!words.empty() && (words[0] == "lo" || words[0] == "hi"))
