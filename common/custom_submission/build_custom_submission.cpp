@@ -138,9 +138,9 @@ fs::path folder_for(const CustomSubmissionTarget& target, const fs::path& file,
     all += std::to_string(fs::last_write_time(program, missing).time_since_epoch().count()) + " ";
   }
   // The script and its lists, in whatever order.
-  std::int64_t sum = 0;
+  std::uint64_t sum = 0;
   for (const auto& entry : fs::directory_iterator(fs::path(script()).parent_path())) {
-    sum += entry.last_write_time(missing).time_since_epoch().count();
+    sum += static_cast<std::uint64_t>(entry.last_write_time(missing).time_since_epoch().count());
   }
   all += std::to_string(sum);
   for (const std::string& library : target.libraries) all += " " + library;

@@ -383,6 +383,7 @@ TrueWords::TrueWords(const KernelCall& call) {
 }
 
 void TrueWords::add(const void* begin, std::size_t bytes, Kind kind) {
+  if (bytes < kTokenBytes) return;
   auto* const byte = static_cast<std::byte*>(const_cast<void*>(begin));
   Piece piece{byte, kind, token_table().is_array(byte, bytes),
               std::vector<std::uint32_t>(bytes / kTokenBytes)};

@@ -3,6 +3,7 @@
 #include <fstream>
 #include <string>
 
+#include "common/base/address_sanitizer.hpp"
 #include "common/base/testing/catch.hpp"
 #include "common/base/testing/contains.hpp"
 #include "common/base/testing/run_command.hpp"
@@ -88,6 +89,64 @@ int main() {
   CHECK(program.run().out == "end\n");
 }
 
+TEST_CASE("convlab-run: a destructor that calls the API in a kernel ends it with a report") {
+  const Program program(R"(struct Array {
+  int* p = nullptr;
+  ~Array() { cudaFree(p); }
+};
+__global__ void use(Array a) {}
+int main() {
+  Array a;
+  use<<<1, 1>>>(a);
+  return cudaDeviceSynchronize() != cudaSuccess;
+})");
+  const auto result = program.run();
+  CHECK(result.exit_code == 1);
+  CHECK(contains(result.out, "cudaFree is called in a kernel, and only the host may call it"));
+}
+
+TEST_CASE("convlab-run: assert counts, and the same report is printed three times") {
+  const Program program(R"(#include <cassert>
+int main() {
+  for (int i = 0; i < 9; ++i) cudaSetDevice(3);
+  assert(false);
+})");
+  const auto result = program.run();
+  CHECK(result.exit_code != 0);
+  CHECK(contains(result.out, "printed no more"));
+  CHECK(contains(result.out, "Assertion"));
+}
+
+TEST_CASE("convlab-run: what does not compile says so once, with the line") {
+  const Program program("int main() {\n  return wrong;\n}\n");
+  const auto result = program.run();
+  CHECK(result.exit_code == 1);
+  CHECK(contains(result.out, "program.cu:2"));
+}
+
+TEST_CASE("convlab-run: a call of a library says that it needs a GPU; C++20 hides no message") {
+  const auto result = Program(
+                          "#include <cublas_v2.h>\nint main() {\n  cublasHandle_t h;\n"
+                          "  cublasCreate(&h);\n}\n")
+                          .run();
+  CHECK(result.exit_code == 1);
+  CHECK(contains(result.out, "program.cu:4"));
+  CHECK(contains(result.out, "this library needs a GPU and is not emulated"));
+  CHECK(Program("#include <span>\nint main() { return std::span<int>{}.size(); }\n")
+            .run()
+            .out.empty());
+}
+
+TEST_CASE("convlab-run: a wrong command line gets one sentence") {
+  CHECK(run_command(kRun + "2>&1").out ==
+        "convlab-run: No source was named. Example: build/bin/convlab-run vector_add.cu\n");
+  CHECK(run_command(kRun + "none.cu 2>&1").out == "convlab-run: There is no file none.cu.\n");
+  CHECK(run_command(kRun + "--strange 2>&1").exit_code == 2);
+  CHECK(run_command(kRun + "--help").exit_code == 0);
+}
+
+#if !CONVLAB_ADDRESS_SANITIZER
+
 TEST_CASE("convlab-run: lanes that count on volatile are told, in shared and in global memory") {
   const auto sum = [](const std::string& memory) {
     return Program(R"(__global__ void sum(volatile int* g) {
@@ -132,34 +191,6 @@ int main() {
   CHECK(contains(report, "make the index different for every thread"));
 }
 
-TEST_CASE("convlab-run: a destructor that calls the API in a kernel ends it with a report") {
-  const Program program(R"(struct Array {
-  int* p = nullptr;
-  ~Array() { cudaFree(p); }
-};
-__global__ void use(Array a) {}
-int main() {
-  Array a;
-  use<<<1, 1>>>(a);
-  return cudaDeviceSynchronize() != cudaSuccess;
-})");
-  const auto result = program.run();
-  CHECK(result.exit_code == 1);
-  CHECK(contains(result.out, "cudaFree is called in a kernel, and only the host may call it"));
-}
-
-TEST_CASE("convlab-run: assert counts, and the same report is printed three times") {
-  const Program program(R"(#include <cassert>
-int main() {
-  for (int i = 0; i < 9; ++i) cudaSetDevice(3);
-  assert(false);
-})");
-  const auto result = program.run();
-  CHECK(result.exit_code != 0);
-  CHECK(contains(result.out, "printed no more"));
-  CHECK(contains(result.out, "Assertion"));
-}
-
 TEST_CASE("convlab-run --races: names both lines, and is silent about a right program") {
   const auto sum = [](const std::string& barrier) {
     return Program(R"(__global__ void sum(float* p) {
@@ -184,30 +215,4 @@ int main() {
   CHECK(contains(report, "__syncthreads() belongs between the two lines"));
 }
 
-TEST_CASE("convlab-run: what does not compile says so once, with the line") {
-  const Program program("int main() {\n  return wrong;\n}\n");
-  const auto result = program.run();
-  CHECK(result.exit_code == 1);
-  CHECK(contains(result.out, "program.cu:2"));
-}
-
-TEST_CASE("convlab-run: a call of a library says that it needs a GPU; C++20 hides no message") {
-  const auto result = Program(
-                          "#include <cublas_v2.h>\nint main() {\n  cublasHandle_t h;\n"
-                          "  cublasCreate(&h);\n}\n")
-                          .run();
-  CHECK(result.exit_code == 1);
-  CHECK(contains(result.out, "program.cu:4"));
-  CHECK(contains(result.out, "this library needs a GPU and is not emulated"));
-  CHECK(Program("#include <span>\nint main() { return std::span<int>{}.size(); }\n")
-            .run()
-            .out.empty());
-}
-
-TEST_CASE("convlab-run: a wrong command line gets one sentence") {
-  CHECK(run_command(kRun + "2>&1").out ==
-        "convlab-run: No source was named. Example: build/bin/convlab-run vector_add.cu\n");
-  CHECK(run_command(kRun + "none.cu 2>&1").out == "convlab-run: There is no file none.cu.\n");
-  CHECK(run_command(kRun + "--strange 2>&1").exit_code == 2);
-  CHECK(run_command(kRun + "--help").exit_code == 0);
-}
+#endif

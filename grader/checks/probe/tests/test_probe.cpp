@@ -41,7 +41,8 @@ struct Loops : Program {
       for (at.c = 0; at.c < s.in_channels; ++at.c) {
         for (at.p = 0; at.p < s.kernel; ++at.p) {
           for (at.q = 0; at.q < s.kernel; ++at.q) {
-            sum += factor(s, at) * in[input(s, at)] * filter[weight(s, at)];
+            const std::int64_t i = input(s, at);
+            sum += i < s.input_size() ? factor(s, at) * in[i] * filter[weight(s, at)] : 0.0F;
           }
         }
       }
