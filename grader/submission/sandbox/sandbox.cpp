@@ -145,13 +145,13 @@ void Sandbox::set_limits() {
   limit(RLIMIT_CPU, policy_.cpu_seconds);
   limit(RLIMIT_STACK, kStack);
   limit(RLIMIT_MSGQUEUE, 0);
-  std::uint64_t data_bytes = policy_.data_bytes;
 #if !CONVLAB_ADDRESS_SANITIZER
   // Too large allocations end in std::bad_alloc. Not with a device: drivers, the emulation and
   // AddressSanitizer reserve terabytes that they never use.
+  std::uint64_t data_bytes = policy_.data_bytes;
   if (data_bytes == 0 && policy_.kind == SandboxKind::kCpu) data_bytes = memory_bytes_;
-#endif
   if (data_bytes > 0) limit(RLIMIT_DATA, data_bytes);
+#endif
   // Without a namespace this limit would count all processes of the user.
   if (isolation_.namespaces == 0) limit(RLIMIT_NPROC, kProcesses);
 }
