@@ -49,6 +49,12 @@ void explain_copy(const FaultRecord& fault, const SourceText& sources, FaultMess
        "The host cannot use a __constant__ array as a pointer. It is copied by its name.",
        "Write cudaMemcpyToSymbol(name, from, bytes). If `from` is device memory, add two "
        "arguments: 0 and cudaMemcpyDeviceToDevice."},
+      {"captured",
+       "Between cudaStreamBeginCapture and cudaStreamEndCapture work is written down for the "
+       "graph, "
+       "not done. Nothing can wait for it, and no memory can be allocated or freed.",
+       "Give a kernel, copy or fill the captured stream as its last argument. Move everything else "
+       "before the capture or behind it."},
       {"freed", "This memory was already freed with cudaFree.",
        "Free each pointer once, in epilog, after the last copy: convolve may run several times "
        "between prolog and epilog."},
@@ -66,6 +72,7 @@ void explain_copy(const FaultRecord& fault, const SourceText& sources, FaultMess
     if (said == nullptr ? !of_pointer : fault.text.find(said) == std::string::npos) continue;
     message.cause = cause;
     message.next = next;
+    if (said != nullptr && std::string(said) == "captured") message.id = "E-cuda-call";
     return;
   }
 }

@@ -152,7 +152,7 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int dev
 
 cudaError_t cudaDeviceSynchronize() {
   if (const cudaError_t lost = begin_call(__func__)) return lost;
-  if (streams().capturing()) return record_error(cudaErrorStreamCaptureUnsupported);
+  if (const cudaError_t refused = streams().allow_wait()) return record_error(refused);
   streams().finish_all();
   return after_synchronization();
 }

@@ -20,8 +20,12 @@ namespace {
 
 constexpr std::size_t kPitchAlignment = 512;
 
-cudaError_t allocate(void** pointer, std::size_t bytes, MemoryKind kind) {
+cudaError_t allocate(void** pointer, std::size_t bytes, MemoryKind kind,
+                     const CUstream_st* stream = nullptr) {
   if (sticky_error() != cudaSuccess) return sticky_error();
+  const bool is_captured = stream != nullptr && stream->capture;
+  const cudaError_t refused = is_captured ? cudaSuccess : streams().allow_unsafe();
+  if (refused != cudaSuccess) return record_error(refused);
   if (pointer == nullptr) return record_error(cudaErrorInvalidValue);
   *pointer = nullptr;
   if (bytes == 0) return cudaSuccess;
@@ -68,6 +72,7 @@ cudaError_t copy_memory(Copy copy, cudaMemcpyKind kind, bool asynchronous, cudaS
   if (sticky_error() != cudaSuccess) return sticky_error();
   CUstream_st* const stream = streams().resolve(handle);
   if (stream == nullptr) return record_error(cudaErrorInvalidResourceHandle);
+  if (const cudaError_t refused = streams().allow_work(*stream)) return record_error(refused);
   if (copy.is_empty()) return cudaSuccess;
   const cudaError_t problem = check(copy, kind, function);
   if (problem != cudaSuccess) return problem;
@@ -75,7 +80,6 @@ cudaError_t copy_memory(Copy copy, cudaMemcpyKind kind, bool asynchronous, cudaS
   const Side to = copy.to_side();
   note_copy(from == Side::kDevice, to == Side::kDevice,
             static_cast<std::int64_t>(copy.width * copy.height));
-  if (!asynchronous && streams().capturing()) return record_error(cudaErrorStreamCaptureImplicit);
   if (stream->capture == nullptr && asynchronous && settings().lazy_streams &&
       from == Side::kHost) {
     const auto staged =
@@ -129,10 +133,10 @@ cudaError_t cudaHostAlloc(void** pointer, std::size_t bytes, unsigned int flags)
   return cudaMallocHost(pointer, bytes, flags);
 }
 
-cudaError_t cudaMallocAsync(void** pointer, std::size_t bytes, cudaStream_t stream) {
-  note_call(__func__);
-  if (streams().resolve(stream) == nullptr) return record_error(cudaErrorInvalidResourceHandle);
-  return allocate(pointer, bytes, MemoryKind::kDevice);
+cudaError_t cudaMallocAsync(void** pointer, std::size_t bytes, cudaStream_t handle) {
+  return with_stream(__func__, handle, [&](const CUstream_st& stream) {
+    return allocate(pointer, bytes, MemoryKind::kDevice, &stream);
+  });
 }
 
 cudaError_t cudaMallocPitch(void** pointer, std::size_t* pitch, std::size_t width_bytes,
@@ -147,6 +151,7 @@ cudaError_t cudaMallocPitch(void** pointer, std::size_t* pitch, std::size_t widt
 
 cudaError_t cudaFree(void* pointer) {
   if (const cudaError_t lost = begin_call(__func__)) return lost;
+  if (const cudaError_t refused = streams().allow_unsafe()) return record_error(refused);
   if (pointer == nullptr) return cudaSuccess;
   // Freeing waits for the whole device.
   streams().finish_all();
@@ -167,6 +172,7 @@ cudaError_t cudaFreeAsync(void* pointer, cudaStream_t handle) {
 
 cudaError_t cudaFreeHost(void* pointer) {
   if (const cudaError_t lost = begin_call(__func__)) return lost;
+  if (const cudaError_t refused = streams().allow_unsafe()) return record_error(refused);
   streams().finish_all();
   return release(pointer, MemoryKind::kPinned, "cudaFreeHost");
 }
@@ -174,6 +180,7 @@ cudaError_t cudaFreeHost(void* pointer) {
 cudaError_t cudaHostRegister(void* pointer, std::size_t bytes, unsigned int /*flags*/) {
   if (const cudaError_t lost = begin_call(__func__)) return lost;
   if (pointer == nullptr || bytes == 0) return record_error(cudaErrorInvalidValue);
+  if (const cudaError_t refused = streams().allow_unsafe()) return record_error(refused);
   const bool added = pin_memory(pointer, bytes);
   return record_error(added ? cudaSuccess : cudaErrorHostMemoryAlreadyRegistered);
 }

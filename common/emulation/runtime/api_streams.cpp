@@ -50,7 +50,7 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream) {
 
 cudaError_t cudaStreamSynchronize(cudaStream_t handle) {
   return with_stream(__func__, handle, [](CUstream_st& stream) {
-    if (stream.capture) return cudaErrorStreamCaptureUnsupported;
+    if (const cudaError_t refused = streams().allow_wait(stream)) return refused;
     streams().finish(stream);
     return after_synchronization();
   });
@@ -81,6 +81,7 @@ cudaError_t cudaStreamSetAttribute(cudaStream_t handle, cudaStreamAttrID /*attri
 
 cudaError_t cudaStreamQuery(cudaStream_t handle) {
   return with_stream(__func__, handle, [](CUstream_st& stream) {
+    if (const cudaError_t refused = streams().allow_wait(stream)) return refused;
     if (!streams().poll(stream.last)) return cudaErrorNotReady;
     return after_synchronization();
   });
@@ -89,8 +90,7 @@ cudaError_t cudaStreamQuery(cudaStream_t handle) {
 cudaError_t cudaStreamWaitEvent(cudaStream_t handle, cudaEvent_t event, unsigned int /*flags*/) {
   return with_stream(__func__, handle, [&](CUstream_st& stream) {
     if (!is_live(event)) return cudaErrorInvalidResourceHandle;
-    streams().wait_event(stream, *event);
-    return cudaSuccess;
+    return streams().wait_event(stream, *event);
   });
 }
 
@@ -107,6 +107,7 @@ cudaError_t cudaStreamAddCallback(cudaStream_t handle, cudaStreamCallback_t call
                                   unsigned int /*flags*/) {
   return with_stream(__func__, handle, [&](CUstream_st& stream) {
     if (callback == nullptr) return cudaErrorInvalidValue;
+    if (stream.capture) return streams().allow_wait(stream);
     streams().submit(
         stream, [=] { callback(handle, sticky_error(), data); }, cudaGraphNodeTypeHost);
     return cudaSuccess;
@@ -149,6 +150,7 @@ CONVLAB_API(cudaEventRecordWithFlags,
 cudaError_t cudaEventSynchronize(cudaEvent_t event) {
   if (const cudaError_t lost = begin_call(__func__)) return lost;
   if (!is_live(event)) return record_error(cudaErrorInvalidResourceHandle);
+  if (const cudaError_t refused = streams().allow_wait(*event)) return record_error(refused);
   streams().finish(*event);
   return after_synchronization();
 }
@@ -156,6 +158,7 @@ cudaError_t cudaEventSynchronize(cudaEvent_t event) {
 cudaError_t cudaEventQuery(cudaEvent_t event) {
   if (const cudaError_t lost = begin_call(__func__)) return lost;
   if (!is_live(event)) return record_error(cudaErrorInvalidResourceHandle);
+  if (const cudaError_t refused = streams().allow_wait(*event)) return record_error(refused);
   if (!streams().poll(event->record)) return cudaErrorNotReady;
   return after_synchronization();
 }

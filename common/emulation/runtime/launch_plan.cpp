@@ -183,6 +183,7 @@ cudaError_t submit(cudaStream_t handle, Plan plan) {
   if (sticky_error() != cudaSuccess) return sticky_error();
   CUstream_st* const stream = streams().resolve(handle);
   if (stream == nullptr) return record_error(cudaErrorInvalidResourceHandle);
+  if (const cudaError_t refused = streams().allow_work(*stream)) return record_error(refused);
   Action action;
   const cudaError_t problem = plan(action);
   if (problem == cudaSuccess) streams().submit(*stream, std::move(action));

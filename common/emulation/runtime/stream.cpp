@@ -147,24 +147,54 @@ void StreamScheduler::submit(CUstream_st& stream, Action action, cudaGraphNodeTy
     return;
   }
   stream.capture->add(type, std::move(action));
+  ++stream.captured;
 }
 
 void StreamScheduler::record(CUstream_st& stream, CUevent_st& event) {
   const std::lock_guard lock(mutex_);
   event.capture = stream.capture;
+  event.captured_in = stream.number;
+  event.captured = stream.captured;
   if (stream.capture) return;
   const auto time = std::make_shared<std::chrono::steady_clock::time_point>();
   event.time = time;
   event.record = append(stream, [time] { *time = std::chrono::steady_clock::now(); });
 }
 
-void StreamScheduler::wait_event(CUstream_st& stream, const CUevent_st& event) {
+template <typename Chosen>
+cudaError_t StreamScheduler::break_captures(Chosen chosen, cudaError_t error, const char* what) {
+  bool any = false;
+  bool is_first = false;
+  {
+    const std::lock_guard lock(mutex_);
+    for (const auto& stream : streams_) {
+      if (!stream->capture || !chosen(*stream)) continue;
+      any = true;
+      is_first = is_first || !stream->capture->broken;
+      stream->capture->broken = true;
+    }
+  }
+  if (!any) return cudaSuccess;
+  return is_first ? refuse(error, what) : error;
+}
+
+cudaError_t StreamScheduler::wait_event(CUstream_st& stream, const CUevent_st& event) {
   const std::lock_guard lock(mutex_);
-  // Waiting for a captured event draws the stream into that capture.
-  if (event.capture)
+  if (event.capture) {
+    // Waiting for a captured event draws the stream into that capture.
+    if (!stream.capture) stream.captured = stream.joined = 0;
     stream.capture = event.capture;
-  else if (event.record)
+    for (const auto& other : streams_)
+      if (other->number == event.captured_in)
+        other->joined = std::max(other->joined, event.captured);
+  } else if (event.record && stream.capture) {
+    return break_captures([&](const CUstream_st& each) { return each.capture == stream.capture; },
+                          cudaErrorStreamCaptureIsolation,
+                          "a captured stream waits for an event of a stream that is not captured");
+  } else if (event.record) {
     stream.waits.push_back(event.record);
+  }
+  return cudaSuccess;
 }
 
 void StreamScheduler::finish(CUstream_st& stream) {
@@ -224,10 +254,45 @@ bool StreamScheduler::pending() const {
       streams_, [](const auto& stream) { return stream->last != nullptr && !stream->last->done; });
 }
 
-bool StreamScheduler::capturing() const {
+bool StreamScheduler::meets_capture(const CUstream_st& stream) const {
   const std::lock_guard lock(mutex_);
-  return std::ranges::any_of(streams_,
-                             [](const auto& stream) { return stream->capture != nullptr; });
+  return &stream == streams_[0].get() && std::ranges::any_of(streams_, [](const auto& each) {
+    return each->capture && each->blocking;
+  });
+}
+
+cudaError_t StreamScheduler::allow_work(CUstream_st& stream) {
+  if (stream.capture)
+    return stream.capture->broken ? cudaErrorStreamCaptureInvalidated : cudaSuccess;
+  if (!meets_capture(stream)) return cudaSuccess;
+  return break_captures([](const CUstream_st& each) { return each.blocking; },
+                        cudaErrorStreamCaptureImplicit,
+                        "work in the default stream while another stream is captured");
+}
+
+cudaError_t StreamScheduler::allow_wait(CUstream_st& stream) {
+  if (!stream.capture) return allow_unsafe();
+  return break_captures([&](const CUstream_st& each) { return each.capture == stream.capture; },
+                        cudaErrorStreamCaptureUnsupported, "a wait for a stream that is captured");
+}
+
+cudaError_t StreamScheduler::allow_wait(const CUevent_st& event) {
+  if (!event.capture) return allow_unsafe();
+  const cudaError_t error =
+      break_captures([&](const CUstream_st& each) { return each.capture == event.capture; },
+                     cudaErrorCapturedEvent, "a wait for an event that is captured");
+  return error == cudaSuccess ? cudaErrorCapturedEvent : error;
+}
+
+cudaError_t StreamScheduler::allow_wait() {
+  return break_captures([](const CUstream_st&) { return true; }, cudaErrorStreamCaptureUnsupported,
+                        "a wait for the device while a stream is captured");
+}
+
+cudaError_t StreamScheduler::allow_unsafe() {
+  return break_captures([](const CUstream_st& each) { return !each.capture->relaxed; },
+                        cudaErrorStreamCaptureUnsupported,
+                        "an allocation, a release or a wait while a stream is captured");
 }
 
 cudaError_t StreamScheduler::begin_capture(CUstream_st& stream, std::shared_ptr<Capture> capture) {
@@ -236,6 +301,7 @@ cudaError_t StreamScheduler::begin_capture(CUstream_st& stream, std::shared_ptr<
   if (stream.capture) return cudaErrorIllegalState;
   stream.capture = std::move(capture);
   stream.capture_origin = true;
+  stream.captured = stream.joined = 0;
   return cudaSuccess;
 }
 
@@ -244,10 +310,15 @@ cudaError_t StreamScheduler::end_capture(CUstream_st& stream, std::shared_ptr<Ca
   if (!stream.capture) return cudaErrorIllegalState;
   if (!stream.capture_origin) return cudaErrorStreamCaptureUnmatched;
   capture = stream.capture;
-  for (const auto& other : streams_)
-    if (other->capture == capture) other->capture = nullptr;
+  bool unjoined = false;
+  for (const auto& other : streams_) {
+    if (other->capture != capture) continue;
+    unjoined = unjoined || (other.get() != &stream && other->captured > other->joined);
+    other->capture = nullptr;
+  }
   stream.capture_origin = false;
-  return cudaSuccess;
+  if (capture->broken) return cudaErrorStreamCaptureInvalidated;
+  return unjoined ? cudaErrorStreamCaptureUnjoined : cudaSuccess;
 }
 
 }  // namespace convlab::emulation

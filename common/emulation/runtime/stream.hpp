@@ -27,6 +27,9 @@ class Capture {
   Capture& operator=(const Capture&) = delete;
   virtual ~Capture() = default;
   virtual void add(cudaGraphNodeType type, Action action) = 0;
+
+  bool relaxed = false;  ///< does not mind unsafe calls
+  bool broken = false;   ///< by a call that is not allowed meanwhile
 };
 
 /// What an observer may know of the order of work: its stream, its number in it, and for each
@@ -57,6 +60,8 @@ struct CUstream_st {
       waits;  ///< the stream's next work waits for these
   std::shared_ptr<convlab::emulation::Capture> capture;
   bool capture_origin = false;
+  int captured = 0;  ///< pieces of work in this capture
+  int joined = 0;    ///< of them, those for which another stream waits
   int priority = 0;
 };
 struct CUevent_st {
@@ -64,6 +69,8 @@ struct CUevent_st {
   std::shared_ptr<convlab::emulation::Operation> record;
   std::shared_ptr<std::chrono::steady_clock::time_point> time;  ///< set when the record is done
   std::shared_ptr<convlab::emulation::Capture> capture;         ///< during which it was recorded
+  int captured_in = 0;                                          ///< the number of the stream
+  int captured = 0;  ///< CUstream_st::captured at that time
 };
 
 namespace convlab::emulation {
@@ -83,7 +90,7 @@ class StreamScheduler {
   /// Puts work into a stream, or into the capture that the stream belongs to.
   void submit(CUstream_st& stream, Action action, cudaGraphNodeType type = cudaGraphNodeTypeKernel);
   void record(CUstream_st& stream, CUevent_st& event);
-  void wait_event(CUstream_st& stream, const CUevent_st& event);
+  cudaError_t wait_event(CUstream_st& stream, const CUevent_st& event);
 
   /// Does the pending work of the stream, before the event, or of the whole device.
   void finish(CUstream_st& stream);
@@ -98,12 +105,25 @@ class StreamScheduler {
   /// Whether some stream still has work.
   [[nodiscard]] bool pending() const;
 
-  [[nodiscard]] bool capturing() const;
+  /// Whether this is the legacy default stream, and a stream is captured that keeps order with it.
+  [[nodiscard]] bool meets_capture(const CUstream_st& stream) const;
+  /// Whether a stream capture allows the call; an error breaks the capture, as on an H200.
+  cudaError_t allow_work(CUstream_st& stream);
+  /// Of waiting for the stream, for the event, or for the whole device.
+  cudaError_t allow_wait(CUstream_st& stream);
+  cudaError_t allow_wait(const CUevent_st& event);
+  cudaError_t allow_wait();
+  /// Of memory that is allocated, freed or pinned.
+  cudaError_t allow_unsafe();
   cudaError_t begin_capture(CUstream_st& stream, std::shared_ptr<Capture> capture);
   /// @param capture  set to what begin_capture was given
   cudaError_t end_capture(CUstream_st& stream, std::shared_ptr<Capture>& capture);
 
  private:
+  /// Breaks the captures of the streams that `chosen` is true for.
+  /// @return cudaSuccess if there are none; otherwise `error`, and the first time a report
+  template <typename Chosen>
+  cudaError_t break_captures(Chosen chosen, cudaError_t error, const char* what);
   /// With lazy streams: tells a host that waits for its work without a call of the runtime.
   void watch_host();
   std::shared_ptr<Operation> append(CUstream_st& stream, Action action);
@@ -126,11 +146,20 @@ inline StreamScheduler& streams() {
 /// Begins a call of the API, and calls body(stream) if the device works and the stream exists;
 /// otherwise records the error.
 template <typename Body>
-cudaError_t with_stream(const char* function, cudaStream_t handle, Body body) {
+cudaError_t with_any_stream(const char* function, cudaStream_t handle, Body body) {
   if (const cudaError_t lost = begin_call(function)) return lost;
   CUstream_st* const stream = streams().resolve(handle);
   if (stream == nullptr) return record_error(cudaErrorInvalidResourceHandle);
   return record_error(body(*stream));
+}
+
+/// The same, unless a capture forbids work in the stream.
+template <typename Body>
+cudaError_t with_stream(const char* function, cudaStream_t handle, Body body) {
+  return with_any_stream(function, handle, [&](CUstream_st& stream) {
+    const cudaError_t refused = streams().allow_work(stream);
+    return refused == cudaSuccess ? body(stream) : refused;
+  });
 }
 
 /// Makes the action that launch_untyped submits.

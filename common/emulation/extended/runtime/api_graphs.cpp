@@ -362,28 +362,34 @@ CONVLAB_API(cudaGraphExecDestroy, (cudaGraphExec_t executable), removed(executab
 
 // ---- capture ------------------------------------------------------------------------------------
 
-cudaError_t cudaStreamBeginCapture(cudaStream_t handle, cudaStreamCaptureMode /*mode*/) {
-  return with_stream(__func__, handle, [](CUstream_st& stream) {
-    return streams().begin_capture(stream, std::make_shared<GraphCapture>());
+cudaError_t cudaStreamBeginCapture(cudaStream_t handle, cudaStreamCaptureMode mode) {
+  return with_stream(__func__, handle, [mode](CUstream_st& stream) {
+    const auto capture = std::make_shared<GraphCapture>();
+    capture->relaxed = mode == cudaStreamCaptureModeRelaxed;
+    return streams().begin_capture(stream, capture);
   });
 }
 
 cudaError_t cudaStreamEndCapture(cudaStream_t handle, cudaGraph_t* graph) {
-  return with_stream(__func__, handle, [&](CUstream_st& stream) {
+  return with_any_stream(__func__, handle, [&](CUstream_st& stream) {
     if (graph == nullptr) return cudaErrorInvalidValue;
     std::shared_ptr<Capture> ended;
     const cudaError_t error = streams().end_capture(stream, ended);
     *graph = nullptr;
-    if (auto* const capture = dynamic_cast<GraphCapture*>(ended.get()))
+    auto* const capture = dynamic_cast<GraphCapture*>(ended.get());
+    if (capture != nullptr && error == cudaSuccess)
       *graph = handles<CUgraph_st>().add(capture->take_graph());
     return error;
   });
 }
 
 cudaError_t cudaStreamIsCapturing(cudaStream_t handle, cudaStreamCaptureStatus* status) {
-  return with_stream(__func__, handle, [&](CUstream_st& stream) {
+  return with_any_stream(__func__, handle, [&](CUstream_st& stream) {
     if (status == nullptr) return cudaErrorInvalidValue;
-    *status = stream.capture ? cudaStreamCaptureStatusActive : cudaStreamCaptureStatusNone;
+    if (streams().meets_capture(stream)) return cudaErrorStreamCaptureImplicit;
+    *status = !stream.capture          ? cudaStreamCaptureStatusNone
+              : stream.capture->broken ? cudaStreamCaptureStatusInvalidated
+                                       : cudaStreamCaptureStatusActive;
     return cudaSuccess;
   });
 }

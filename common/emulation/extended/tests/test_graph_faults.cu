@@ -1,5 +1,7 @@
 // Faults with graphs, untyped kernels and copies of boxes, each beside a right twin.
 
+#include <algorithm>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -11,8 +13,12 @@ namespace {
 using convlab::emulation::device_integers;
 using convlab::emulation::Reports;
 
-__global__ void set(int* data, int index, int value) { data[index] = value; }
-__global__ void __launch_bounds__(32) bounded(int* data) { data[threadIdx.x] = 1; }
+__global__ void set(int* data, int index, int value) {
+  data[index] = value;
+}
+__global__ void __launch_bounds__(32) bounded(int* data) {
+  data[threadIdx.x] = 1;
+}
 
 int first(const int* data) {
   int value = 0;
@@ -90,7 +96,9 @@ TEST_CASE("graph faults: a kernel node runs like a launch and fails like one") {
     CHECK(reports.has("launched at "));
     CHECK(reports.has("test_graph_faults.cu:" + std::to_string(kAddNodeLine)));
   }
-  SECTION("a block too large") { CHECK(launch_by_graph(data, 0, 1025) == cudaErrorInvalidValue); }
+  SECTION("a block too large") {
+    CHECK(launch_by_graph(data, 0, 1025) == cudaErrorInvalidValue);
+  }
   SECTION("a pointer of the host") {
     int host = 0;
     CHECK(launch_by_graph(&host, 0) == cudaErrorIllegalAddress);
@@ -198,4 +206,144 @@ TEST_CASE("graph faults: what cudaLaunchKernelEx cannot give") {
   attribute.val.cooperative = 1;
   CHECK(cudaLaunchKernelEx(&config, bounded, data) == cudaSuccess);
   CHECK(cudaDeviceSynchronize() == cudaSuccess);
+}
+
+TEST_CASE("while a stream is captured, the calls that CUDA forbids are its errors") {
+  const Reports reports;
+  int* data = device_integers(8);
+  int host[8];
+  cudaStream_t other = nullptr;
+  cudaEvent_t event = nullptr;
+  cudaEvent_t other_event = nullptr;
+  REQUIRE(cudaStreamCreateWithFlags(&other, cudaStreamNonBlocking) == cudaSuccess);
+  REQUIRE(cudaEventCreate(&event) == cudaSuccess);
+  REQUIRE(cudaEventCreate(&other_event) == cudaSuccess);
+  REQUIRE(cudaEventRecord(other_event, other) == cudaSuccess);
+  const auto status = [](cudaStream_t stream) {
+    cudaStreamCaptureStatus is = cudaStreamCaptureStatusNone;
+    const cudaError_t error = cudaStreamIsCapturing(stream, &is);
+    return error == cudaSuccess ? static_cast<int>(is) : -static_cast<int>(error);
+  };
+  // Measured on an H200 (driver and toolkit 13.0), in this order: a blocking stream captured
+  // globally and relaxed, one that does not block globally and relaxed.
+  struct Row {
+    const char* name;
+    std::function<cudaError_t(cudaStream_t)> call;
+    int errors[4];
+    bool breaks = true;
+  };
+  const std::vector<Row> rows = {
+      {"legacy launch",
+       [&](cudaStream_t) {
+         set<<<1, 1>>>(data, 0, 1);
+         return cudaGetLastError();
+       },
+       {906, 906, 0, 0}},
+      {"copy",
+       [&](cudaStream_t) { return cudaMemcpy(host, data, 4, cudaMemcpyDeviceToHost); },
+       {906, 906, 0, 0}},
+      {"memset", [&](cudaStream_t) { return cudaMemset(data, 0, 4); }, {906, 906, 0, 0}},
+      {"legacy record", [&](cudaStream_t) { return cudaEventRecord(event); }, {906, 906, 0, 0}},
+      {"malloc",
+       [&](cudaStream_t) { return cudaMalloc(reinterpret_cast<void**>(&data), 32); },
+       {900, 0, 900, 0}},
+      {"free", [&](cudaStream_t) { return cudaFree(nullptr); }, {900, 0, 900, 0}},
+      {"pinned",
+       [&](cudaStream_t) {
+         void* pinned = nullptr;
+         return cudaMallocHost(&pinned, 32);
+       },
+       {900, 0, 900, 0}},
+      {"wait for the device",
+       [&](cudaStream_t) { return cudaDeviceSynchronize(); },
+       {900, 900, 900, 900}},
+      {"wait for it",
+       [&](cudaStream_t stream) { return cudaStreamSynchronize(stream); },
+       {900, 900, 900, 900}},
+      {"ask it",
+       [&](cudaStream_t stream) { return cudaStreamQuery(stream); },
+       {900, 900, 900, 900}},
+      {"wait for the legacy stream",
+       [&](cudaStream_t) { return cudaStreamSynchronize(nullptr); },
+       {906, 906, 900, 0}},
+      {"wait for another",
+       [&](cudaStream_t) { return cudaStreamSynchronize(other); },
+       {900, 0, 900, 0}},
+      {"ask an event", [&](cudaStream_t) { return cudaEventQuery(other_event); }, {900, 0, 900, 0}},
+      {"ask its event",
+       [&](cudaStream_t stream) {
+         REQUIRE(cudaEventRecord(event, stream) == cudaSuccess);
+         return cudaEventQuery(event);
+       },
+       {907, 907, 907, 907}},
+      {"join what is not captured",
+       [&](cudaStream_t stream) { return cudaStreamWaitEvent(stream, other_event, 0); },
+       {905, 905, 905, 905}},
+      {"launch elsewhere",
+       [&](cudaStream_t) {
+         set<<<1, 1, 0, other>>>(data, 0, 1);
+         return cudaGetLastError();
+       },
+       {0, 0, 0, 0}},
+      {"begin again",
+       [&](cudaStream_t stream) {
+         return cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal);
+       },
+       {401, 401, 401, 401},
+       false},
+      {"ask the legacy stream",
+       [&](cudaStream_t) { return static_cast<cudaError_t>(-std::min(status(nullptr), 0)); },
+       {906, 906, 0, 0},
+       false},
+  };
+  for (const Row& row : rows) {
+    for (int i = 0; i < 4; ++i) {
+      CAPTURE(row.name, i);
+      const bool relaxed = i % 2 == 1;
+      cudaStream_t stream = nullptr;
+      cudaGraph_t graph = nullptr;
+      REQUIRE(cudaStreamCreateWithFlags(
+                  &stream, i < 2 ? cudaStreamDefault : cudaStreamNonBlocking) == cudaSuccess);
+      REQUIRE(cudaStreamBeginCapture(stream, relaxed ? cudaStreamCaptureModeRelaxed
+                                                     : cudaStreamCaptureModeGlobal) == cudaSuccess);
+      CHECK(static_cast<int>(row.call(stream)) == row.errors[i]);
+      cudaGetLastError();
+      const bool broken = row.breaks && row.errors[i] != 0;
+      CHECK(status(stream) ==
+            (broken ? cudaStreamCaptureStatusInvalidated : cudaStreamCaptureStatusActive));
+      set<<<1, 1, 0, stream>>>(data, 0, 1);
+      CHECK(cudaGetLastError() == (broken ? cudaErrorStreamCaptureInvalidated : cudaSuccess));
+      CHECK(cudaStreamEndCapture(stream, &graph) ==
+            (broken ? cudaErrorStreamCaptureInvalidated : cudaSuccess));
+      CHECK((graph == nullptr) == broken);
+      cudaGetLastError();
+      if (graph != nullptr) cudaGraphDestroy(graph);
+      REQUIRE(cudaStreamDestroy(stream) == cudaSuccess);
+    }
+  }
+}
+
+TEST_CASE("work of a stream that no captured stream waits for is unjoined") {
+  for (const bool joins : {false, true}) {
+    CAPTURE(joins);
+    int* data = device_integers(1);
+    cudaStream_t streams[2];
+    cudaEvent_t event = nullptr;
+    cudaGraph_t graph = nullptr;
+    for (cudaStream_t& stream : streams) REQUIRE(cudaStreamCreate(&stream) == cudaSuccess);
+    REQUIRE(cudaEventCreate(&event) == cudaSuccess);
+    REQUIRE(cudaStreamBeginCapture(streams[0], cudaStreamCaptureModeGlobal) == cudaSuccess);
+    REQUIRE(cudaEventRecord(event, streams[0]) == cudaSuccess);
+    REQUIRE(cudaStreamWaitEvent(streams[1], event, 0) == cudaSuccess);
+    set<<<1, 1, 0, streams[1]>>>(data, 0, 1);
+    REQUIRE(cudaEventRecord(event, streams[1]) == cudaSuccess);
+    if (joins) REQUIRE(cudaStreamWaitEvent(streams[0], event, 0) == cudaSuccess);
+    CHECK(cudaStreamEndCapture(streams[0], &graph) ==
+          (joins ? cudaSuccess : cudaErrorStreamCaptureUnjoined));
+    CHECK((graph != nullptr) == joins);
+    cudaGraphDestroy(graph);
+    cudaEventDestroy(event);
+    for (cudaStream_t stream : streams) cudaStreamDestroy(stream);
+    cudaFree(data);
+  }
 }
