@@ -108,9 +108,9 @@ class atomic_operations {
   }
 
  public:
-#define CONVLAB_FETCH(name, expression)                                      \
-  T name(T value, memory_order order = memory_order_seq_cst) const {         \
-    return change(order, [=](T old) { return static_cast<T>(expression); }); \
+#define CONVLAB_FETCH(name, expression)                                                       \
+  T name(T value, memory_order order = memory_order_seq_cst) const {                          \
+    return change(order, [=]([[maybe_unused]] T old) { return static_cast<T>(expression); }); \
   }
   CONVLAB_FETCH(fetch_and, old& value)
   CONVLAB_FETCH(fetch_or, old | value)
