@@ -302,9 +302,9 @@ void convlab_delete_array(void* memory) {
   forget(memory);
   ::operator delete[](memory);
 }
-void convlab_delete_sized(void* memory, std::size_t bytes) {
+void convlab_delete_sized(void* memory, std::size_t /*bytes*/) {
   forget(memory);
-  ::operator delete(memory, bytes);
+  ::operator delete(memory);  // clang 14 declares no other
 }
 }
 // NOLINTEND(readability-identifier-naming)
