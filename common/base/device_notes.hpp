@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "common/base/enum_name.hpp"
+#include "common/base/equality.hpp"
 #include "common/base/fault_record.hpp"
 
 namespace convlab {
@@ -19,7 +20,7 @@ struct DeviceTransfer {
   std::string what{};  ///< "allocation", "host to device", "device to host", …
   std::int64_t bytes = 0;
 
-  friend bool operator==(const DeviceTransfer&, const DeviceTransfer&) = default;
+  CONVLAB_EQUALITY(DeviceTransfer);
 };
 
 /// A launch of a kernel.
@@ -33,7 +34,7 @@ struct DeviceLaunch {
   int barrier_line = 0;  ///< of that barrier
   int absent_line = 0;   ///< of a shuffle that took the value of a lane which was not there
 
-  friend bool operator==(const DeviceLaunch&, const DeviceLaunch&) = default;
+  CONVLAB_EQUALITY(DeviceLaunch);
 };
 
 /// Output elements that were never written, or were computed from unwritten memory.
@@ -43,7 +44,7 @@ struct PoisonedOutput {
   std::string kernel{};  ///< the last one that got `memory`
   FaultMemory memory{};  ///< what the first element of the larger group was computed from
 
-  friend bool operator==(const PoisonedOutput&, const PoisonedOutput&) = default;
+  CONVLAB_EQUALITY(PoisonedOutput);
 };
 
 /// The requests of a program to its device in one run of a stage; only an emulated device knows.
@@ -53,7 +54,7 @@ struct DeviceNotes {
   std::int64_t live_bytes = 0;              ///< allocated now
   std::optional<PoisonedOutput> poisoned{};
 
-  friend bool operator==(const DeviceNotes&, const DeviceNotes&) = default;
+  CONVLAB_EQUALITY(DeviceNotes);
 };
 
 // ---- accesses
@@ -84,7 +85,7 @@ struct AccessNote {
   std::int64_t threads = 0;      ///< that made at least one access
   std::int64_t most_by_one = 0;  ///< accesses of one thread
 
-  friend bool operator==(const AccessNote&, const AccessNote&) = default;
+  CONVLAB_EQUALITY(AccessNote);
 };
 
 /// Why a barrier is needed: one thread accessed elements of shared memory before it and another one
@@ -101,7 +102,7 @@ struct BarrierNote {
   bool behind_writes = false;
   std::int64_t elements = 0;  ///< pairs of accesses
 
-  friend bool operator==(const BarrierNote&, const BarrierNote&) = default;
+  CONVLAB_EQUALITY(BarrierNote);
 };
 
 /// Multiply-adds (or products alone) that one line of a kernel makes: on tensor cores those with
@@ -114,7 +115,7 @@ struct ProductNote {
   std::int64_t multiply_adds = 0;    ///< of all threads
   std::int64_t warp_operations = 0;  ///< that warps make for them; 0 on tensor cores
 
-  friend bool operator==(const ProductNote&, const ProductNote&) = default;
+  CONVLAB_EQUALITY(ProductNote);
 };
 
 /// The counts of one run of a stage.
@@ -124,7 +125,7 @@ struct AccessNotes {
   std::vector<ProductNote> products{};
   std::int64_t left_out = 0;  ///< accesses and products for which a message has no room
 
-  friend bool operator==(const AccessNotes&, const AccessNotes&) = default;
+  CONVLAB_EQUALITY(AccessNotes);
 };
 
 /// Returns the accesses that the program has counted since the last call
@@ -159,7 +160,7 @@ struct StepArray {
   FaultMemory memory{};  ///< which one; without an offset
   int begin = 0;         ///< of its address, modulo 128: sectors and banks follow from it
 
-  friend bool operator==(const StepArray&, const StepArray&) = default;
+  CONVLAB_EQUALITY(StepArray);
 };
 
 /// A place in the source.
@@ -168,7 +169,7 @@ struct StepPlace {
   int line = 0;        ///< 0: unknown
   std::string call{};  ///< of a barrier or a meeting: "__syncthreads"
 
-  friend bool operator==(const StepPlace&, const StepPlace&) = default;
+  CONVLAB_EQUALITY(StepPlace);
 };
 
 /// What threads of a block do together at one place.
@@ -183,7 +184,7 @@ struct BlockStep {
   /// Three numbers for each warp that accesses memory: its number, AccessNote::parts and conflicts.
   std::vector<int> requests{};
 
-  friend bool operator==(const BlockStep&, const BlockStep&) = default;
+  CONVLAB_EQUALITY(BlockStep);
 };
 
 /// What one block of a kernel did, step by step. Threads that do the same at the same place of the
@@ -201,7 +202,7 @@ struct StepNotes {
   bool is_cut = false;     ///< more steps follow
   bool is_over = false;    ///< the block came to its end
 
-  friend bool operator==(const StepNotes&, const StepNotes&) = default;
+  CONVLAB_EQUALITY(StepNotes);
 };
 
 /// Returns what the program has recorded since the last call
