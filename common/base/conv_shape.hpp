@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <string>
 
+#include "common/base/equality.hpp"
+
 namespace convlab {
 
 /// Every size of one forward convolution without padding. Rows are contiguous:
@@ -44,12 +46,7 @@ struct ConvShape {
   /// Multiply-adds of the whole convolution.
   [[nodiscard]] constexpr std::int64_t multiply_adds() const { return output_size() * taps(); }
 
-  // By hand, because CUDA 11 compiles C++17.
-  friend constexpr bool operator==(const ConvShape& a, const ConvShape& b) {
-    return a.batch == b.batch && a.out_channels == b.out_channels &&
-           a.in_channels == b.in_channels && a.height == b.height && a.width == b.width &&
-           a.kernel == b.kernel && a.stride == b.stride;
-  }
+  CONVLAB_EQUALITY(ConvShape);
 };
 
 /// @throws ShapeError unless all sizes are positive, the kernel fits into the image, and every

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "common/base/enum_name.hpp"
+#include "common/base/equality.hpp"
 
 namespace convlab {
 
@@ -56,7 +57,7 @@ struct FaultMemory {
   long long row_bytes = 0;  ///< of an array of several dimensions: the step of its first index
   std::string allocated_at{};  ///< "conv_forward.cu:52"
 
-  friend bool operator==(const FaultMemory&, const FaultMemory&) = default;
+  CONVLAB_EQUALITY(FaultMemory);
 };
 
 /// Threads of a block that wait at one place.
@@ -65,7 +66,7 @@ struct FaultWait {
   std::string call{};  ///< "__syncthreads"; empty for threads that have ended
   int line = 0;
 
-  friend bool operator==(const FaultWait&, const FaultWait&) = default;
+  CONVLAB_EQUALITY(FaultWait);
 };
 
 /// How far apart the threads of a race are: what would order them depends on it. kTeam: of an
@@ -89,7 +90,7 @@ struct RaceSide {
   unsigned long long code = 0;  ///< of the CPU: the instruction, from the program's beginning
   std::string call{};           ///< "cudaMemsetAsync": no thread, but a copy or a fill
 
-  friend bool operator==(const RaceSide&, const RaceSide&) = default;
+  CONVLAB_EQUALITY(RaceSide);
 };
 
 /// Two accesses to one element, at least one of them a write, that nothing orders; in the order in
@@ -105,7 +106,7 @@ struct RaceFacts {
   /// that mends nothing.
   std::string meeting_places{};
 
-  friend bool operator==(const RaceFacts&, const RaceFacts&) = default;
+  CONVLAB_EQUALITY(RaceFacts);
 };
 
 /// Why a stage gave no output. Fields that do not apply to a kind are empty.

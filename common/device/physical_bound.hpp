@@ -3,6 +3,7 @@
 #include <cstdint>
 
 #include "common/base/conv_shape.hpp"
+#include "common/base/equality.hpp"
 #include "common/base/precision.hpp"
 #include "common/device/device_info.hpp"
 
@@ -19,13 +20,7 @@ struct DeviceLimits {
 
   [[nodiscard]] double operations_per_second(Precision precision) const;
 
-  // By hand, because CUDA 11 compiles C++17.
-  friend bool operator==(const DeviceLimits& a, const DeviceLimits& b) {
-    return a.bytes_per_second == b.bytes_per_second &&
-           a.cache_bytes_per_second == b.cache_bytes_per_second && a.cache_bytes == b.cache_bytes &&
-           a.fp32_per_second == b.fp32_per_second && a.tf32_per_second == b.tf32_per_second &&
-           a.fp16_per_second == b.fp16_per_second;
-  }
+  CONVLAB_EQUALITY(DeviceLimits);
 };
 
 /// The limits that a GPU's properties promise: memory clock × bus width, multiprocessors × units ×

@@ -5,22 +5,83 @@
 // (common/custom_submission/recorded_calls). A call by another way is not recorded: then the input
 // may not be found, and the grader counts the prolog as well.
 
+//
+// Guarded, memory from cudaMalloc ends at most 15 bytes before unmapped memory: a kernel that reads
+// or writes beyond it fails. Each allocation takes at least one page of the GPU, which is 2 MiB.
+
+#include <cuda.h>
 #include <cuda_runtime.h>
+#include <dlfcn.h>
 
 #include <atomic>
 #include <map>
 #include <mutex>
+#include <optional>
+#include <type_traits>
 
-#include "common/device/guarded_memory.cuh"
 #include "common/device/recorded_allocations.hpp"
 
 namespace convlab {
 
 namespace {
 
+// CUDA's virtual memory, functions of the driver. Found at run time, because a program that links
+// the driver does not start without one.
+struct Driver {
+  decltype(&cuMemGetAllocationGranularity) granularity = nullptr;
+  decltype(&cuMemAddressReserve) reserve = nullptr;
+  decltype(&cuMemAddressFree) unreserve = nullptr;
+  decltype(&cuMemCreate) create = nullptr;
+  decltype(&cuMemRelease) release = nullptr;
+  decltype(&cuMemMap) map = nullptr;
+  decltype(&cuMemUnmap) unmap = nullptr;
+  decltype(&cuMemSetAccess) set_access = nullptr;
+
+  Driver() {
+    void* const library = dlopen("libcuda.so.1", RTLD_NOW);
+    if (library == nullptr) return;
+    const auto find = [library](auto& function, const char* name) {
+      function = reinterpret_cast<std::decay_t<decltype(function)>>(dlsym(library, name));
+      return function != nullptr;
+    };
+    is_complete = find(granularity, "cuMemGetAllocationGranularity") &&
+                  find(reserve, "cuMemAddressReserve") && find(unreserve, "cuMemAddressFree") &&
+                  find(create, "cuMemCreate") && find(release, "cuMemRelease") &&
+                  find(map, "cuMemMap") && find(unmap, "cuMemUnmap") &&
+                  find(set_access, "cuMemSetAccess");
+  }
+
+  bool is_complete = false;
+};
+
+const Driver& driver() {
+  static const Driver instance;
+  return instance;
+}
+
+/// Pages that end where the memory of one allocation ends.
+struct Mapping {
+  CUdeviceptr reserved = 0;
+  CUdeviceptr mapped = 0;
+  std::size_t reserved_bytes = 0;
+  std::size_t mapped_bytes = 0;
+  CUmemGenericAllocationHandle handle = 0;
+
+  void undo() const {
+    if (mapped != 0) driver().unmap(mapped, mapped_bytes);
+    if (handle != 0) driver().release(handle);
+    if (reserved != 0) driver().unreserve(reserved, reserved_bytes);
+  }
+};
+
+struct Allocation {
+  MemoryRange range{};
+  std::optional<Mapping> guarded{};
+};
+
 struct Record {
   std::mutex mutex;
-  std::map<void*, MemoryRange> ranges;
+  std::map<void*, Allocation> allocations;
 };
 
 Record& record() {
@@ -31,6 +92,42 @@ Record& record() {
 std::atomic<AllocationMode>& mode() {
   static std::atomic<AllocationMode> chosen = AllocationMode::kUsual;
   return chosen;
+}
+
+std::size_t round_up(std::size_t bytes, std::size_t step) {
+  return (bytes + step - 1) / step * step;
+}
+
+// An unmapped page, the memory, another unmapped page.
+bool map_pages(Mapping& mapping, std::size_t bytes, int device) {
+  CUmemAllocationProp properties{};
+  properties.type = CU_MEM_ALLOCATION_TYPE_PINNED;
+  properties.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
+  properties.location.id = device;
+  std::size_t page = 0;
+  if (driver().granularity(&page, &properties, CU_MEM_ALLOC_GRANULARITY_MINIMUM) != CUDA_SUCCESS ||
+      page == 0) {
+    return false;
+  }
+  mapping.mapped_bytes = round_up(bytes, page);
+  mapping.reserved_bytes = mapping.mapped_bytes + 2 * page;
+  if (driver().reserve(&mapping.reserved, mapping.reserved_bytes, 0, 0, 0) != CUDA_SUCCESS) {
+    mapping.reserved = 0;
+    return false;
+  }
+  if (driver().create(&mapping.handle, mapping.mapped_bytes, &properties, 0) != CUDA_SUCCESS) {
+    mapping.handle = 0;
+    return false;
+  }
+  if (driver().map(mapping.reserved + page, mapping.mapped_bytes, 0, mapping.handle, 0) !=
+      CUDA_SUCCESS) {
+    return false;
+  }
+  mapping.mapped = mapping.reserved + page;
+  CUmemAccessDesc access{};
+  access.location = properties.location;
+  access.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+  return driver().set_access(mapping.mapped, mapping.mapped_bytes, &access, 1) == CUDA_SUCCESS;
 }
 
 // On a separate stream: the file's streams need not wait for the default one.
@@ -51,18 +148,40 @@ int current_device() {
   return device;
 }
 
-cudaError_t note(cudaError_t error, void* const* memory, std::size_t bytes, int device) {
+cudaError_t note(cudaError_t error, void* const* memory, std::size_t bytes, int device,
+                 std::optional<Mapping> guarded = std::nullopt) {
   if (error != cudaSuccess || memory == nullptr || *memory == nullptr) return error;
   if (device != kHost && mode() != AllocationMode::kUsual) poison(*memory, bytes);
   const std::lock_guard<std::mutex> lock(record().mutex);
-  record().ranges[*memory] = {static_cast<std::byte*>(*memory), static_cast<std::int64_t>(bytes),
-                              device == 0};
+  record().allocations[*memory] = {
+      {static_cast<std::byte*>(*memory), static_cast<std::int64_t>(bytes), device == 0}, guarded};
   return error;
 }
 
-void forget(void* memory) {
+// Nothing if the driver has no such memory, or none is left.
+std::optional<Mapping> allocate_guarded(void** memory, std::size_t bytes) {
+  if (mode() != AllocationMode::kGuarded || memory == nullptr || bytes == 0 ||
+      !driver().is_complete) {
+    return std::nullopt;
+  }
+  Mapping mapping;
+  if (!map_pages(mapping, bytes, current_device())) {
+    mapping.undo();
+    return std::nullopt;
+  }
+  constexpr std::size_t kAlignment = 16;  // of the widest load that a thread can do
+  *memory =
+      reinterpret_cast<void*>(mapping.mapped + mapping.mapped_bytes - round_up(bytes, kAlignment));
+  return mapping;
+}
+
+std::optional<Mapping> forget(void* memory) {
   const std::lock_guard<std::mutex> lock(record().mutex);
-  record().ranges.erase(memory);
+  const auto found = record().allocations.find(memory);
+  if (found == record().allocations.end()) return std::nullopt;
+  const std::optional<Mapping> guarded = found->second.guarded;
+  record().allocations.erase(found);
+  return guarded;
 }
 
 }  // namespace
@@ -74,7 +193,7 @@ void choose_allocation_mode(AllocationMode chosen) {
 std::vector<MemoryRange> recorded_allocations() {
   const std::lock_guard<std::mutex> lock(record().mutex);
   std::vector<MemoryRange> ranges;
-  for (const auto& entry : record().ranges) ranges.push_back(entry.second);
+  for (const auto& entry : record().allocations) ranges.push_back(entry.second.range);
   return ranges;
 }
 
@@ -84,11 +203,9 @@ std::vector<MemoryRange> recorded_allocations() {
 extern "C" {
 
 cudaError_t convlab_recorded_cudaMalloc(void** memory, std::size_t bytes) {
-  const bool guards = convlab::mode() == convlab::AllocationMode::kGuarded;
-  void* const guarded = guards && memory != nullptr ? convlab::allocate_guarded(bytes) : nullptr;
-  if (guarded != nullptr) *memory = guarded;
-  const cudaError_t error = guarded != nullptr ? cudaSuccess : cudaMalloc(memory, bytes);
-  return convlab::note(error, memory, bytes, convlab::current_device());
+  const auto guarded = convlab::allocate_guarded(memory, bytes);
+  return convlab::note(guarded ? cudaSuccess : cudaMalloc(memory, bytes), memory, bytes,
+                       convlab::current_device(), guarded);
 }
 
 cudaError_t convlab_recorded_cudaMallocAsync(void** memory, std::size_t bytes,
@@ -124,9 +241,11 @@ cudaError_t convlab_recorded_cudaHostAlloc(void** memory, std::size_t bytes, uns
 }
 
 cudaError_t convlab_recorded_cudaFree(void* memory) {
-  convlab::forget(memory);
-  if (convlab::is_guarded(memory)) return convlab::free_guarded(memory);
-  return cudaFree(memory);
+  const auto guarded = convlab::forget(memory);
+  if (!guarded) return cudaFree(memory);
+  const cudaError_t error = cudaDeviceSynchronize();  // as cudaFree does
+  guarded->undo();
+  return error;
 }
 
 cudaError_t convlab_recorded_cudaFreeAsync(void* memory, cudaStream_t stream) {

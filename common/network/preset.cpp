@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <system_error>
@@ -10,6 +9,7 @@
 #include "common/base/error.hpp"
 #include "common/base/json_text.hpp"
 #include "common/base/unknown_name.hpp"
+#include "common/base/whole_file.hpp"
 
 namespace convlab {
 
@@ -208,13 +208,9 @@ Preset load_preset(const std::string& name) {
     }
     file = network_folder() / "presets" / (name + ".json");
   }
-  std::ifstream stream(file);
-  if (!stream) {
-    throw EnvironmentError("The network preset " + file.string() +
-                           " cannot be opened; check the path.");
-  }
+  const std::string text = read_text(file);
   try {
-    return read_preset(parse_json(std::string(std::istreambuf_iterator<char>(stream), {})));
+    return read_preset(parse_json(text));
   } catch (const Json::exception& error) {
     throw EnvironmentError("The network preset " + file.string() +
                            " is not valid JSON: " + error.what());

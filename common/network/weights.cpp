@@ -6,9 +6,6 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
-#include <fstream>
-#include <iterator>
-#include <system_error>
 
 #include "common/base/error.hpp"
 #include "common/base/whole_file.hpp"
@@ -24,7 +21,7 @@ constexpr std::uint32_t kMaxParameters = 256;
 constexpr std::uint32_t kMaxNameBytes = 64;
 constexpr std::uint32_t kMaxDims = 4;
 constexpr std::uint64_t kMaxValues = std::uint64_t{1} << 27;
-constexpr std::uintmax_t kMaxFileBytes = std::uintmax_t{1} << 30;
+constexpr std::size_t kMaxFileBytes = std::size_t{1} << 30;
 
 std::uint32_t crc_of(const std::uint8_t* bytes, std::size_t size) {
   return static_cast<std::uint32_t>(crc32_z(0, bytes, size));
@@ -260,24 +257,7 @@ Weights parse_weights(const std::vector<std::uint8_t>& bytes, const std::string&
 }
 
 Weights read_weights(const std::filesystem::path& file) {
-  std::error_code error;
-  const std::uintmax_t size = std::filesystem::file_size(file, error);
-  if (error) {
-    throw EnvironmentError("The weight file " + file.string() +
-                           " cannot be read: " + error.message() +
-                           "; restore it (git checkout common/network/weights) or train it.");
-  }
-  if (size > kMaxFileBytes) {
-    throw EnvironmentError("The weight file " + file.string() + " has " + std::to_string(size) +
-                           " bytes, more than any weight file of ours.");
-  }
-  std::ifstream stream(file, std::ios::binary);
-  std::vector<std::uint8_t> bytes(size);
-  if (!stream.read(reinterpret_cast<char*>(bytes.data()), static_cast<std::streamsize>(size))) {
-    throw EnvironmentError("The weight file " + file.string() +
-                           " cannot be read; check its permissions.");
-  }
-  return parse_weights(bytes, file.string());
+  return parse_weights(read_bytes(file, kMaxFileBytes), file.string());
 }
 
 void write_weights(const std::filesystem::path& file, const Weights& weights) {

@@ -8,11 +8,33 @@
 
 namespace convlab {
 
+namespace {
+
+// Between its commas.
+std::vector<std::string> parts_of(const std::string& text) {
+  std::vector<std::string> parts(1);
+  for (const char c : text) {
+    if (c == ',')
+      parts.emplace_back();
+    else
+      parts.back() += c;
+  }
+  return parts;
+}
+
+// -1 for what is no whole number.
+int number_of(const std::string& text) {
+  int number = -1;
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, number);
+  return error == std::errc() && stop == end ? number : -1;
+}
+
+}  // namespace
+
 int parse_batch(const std::string& text) {
-  int batch = 0;
-  const char* end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, batch);
-  if (error != std::errc() || stop != end || batch < 1 || batch > kMaxBatch) {
+  const int batch = number_of(text);
+  if (batch < 1 || batch > kMaxBatch) {
     throw UsageError("The batch is a whole number from 1 to " + std::to_string(kMaxBatch) +
                      ", not '" + text + "'.");
   }
@@ -21,24 +43,15 @@ int parse_batch(const std::string& text) {
 
 std::vector<int> parse_batches(const std::string& text) {
   std::vector<int> batches;
-  for (std::size_t begin = 0; begin <= text.size();) {
-    const std::size_t end = std::min(text.find(',', begin), text.size());
-    batches.push_back(parse_batch(text.substr(begin, end - begin)));
-    begin = end + 1;
-  }
+  for (const std::string& part : parts_of(text)) batches.push_back(parse_batch(part));
   return batches;
 }
 
 std::vector<int> parse_numbers(const std::string& text) {
   std::vector<int> numbers;
-  for (std::size_t begin = 0; begin <= text.size();) {
-    const std::size_t end = std::min(text.find(',', begin), text.size());
-    int number = -1;
-    const char* behind = text.data() + end;
-    const auto [stop, error] = std::from_chars(text.data() + begin, behind, number);
-    if (error != std::errc() || stop != behind || number < 0) return {};
-    numbers.push_back(number);
-    begin = end + 1;
+  for (const std::string& part : parts_of(text)) {
+    numbers.push_back(number_of(part));
+    if (numbers.back() < 0) return {};
   }
   return numbers;
 }

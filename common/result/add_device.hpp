@@ -1,6 +1,6 @@
 #pragma once
 
-#include "common/device/measured_device.hpp"
+#include "common/device/device_session.hpp"
 #include "common/result/result.hpp"
 
 namespace convlab {

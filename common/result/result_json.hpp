@@ -4,7 +4,7 @@
 #include <string>
 
 #include "common/base/conv_shape.hpp"
-#include "common/device/measured_device.hpp"
+#include "common/device/device_session.hpp"
 #include "common/result/json_fields.hpp"
 #include "common/result/result.hpp"
 #include "common/timing/op_sample.hpp"

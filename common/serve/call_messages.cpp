@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <string>
 
-#include "common/base/words.hpp"
+#include "common/base/text.hpp"
 #include "common/serve/fault_messages.hpp"
 
 namespace convlab {

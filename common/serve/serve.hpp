@@ -6,10 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "common/base/access_notes.hpp"
+#include "common/base/device_notes.hpp"
 #include "common/base/error.hpp"
-#include "common/base/step_notes.hpp"
-#include "common/device/measured_device.hpp"
+#include "common/device/device_session.hpp"
 #include "common/result/result.hpp"
 #include "common/stage/run_stage.hpp"
 

@@ -4,17 +4,11 @@
 #include <charconv>
 #include <fstream>
 
-#include "common/base/words.hpp"
+#include "common/base/text.hpp"
 
 namespace convlab {
 
 namespace {
-
-std::string trimmed(const std::string& text) {
-  const auto begin = text.find_first_not_of(" \t\r");
-  if (begin == std::string::npos) return {};
-  return text.substr(begin, text.find_last_not_of(" \t\r") - begin + 1);
-}
 
 // Without the template arguments and the namespace that a launch may name.
 std::string plain_name(const std::string& kernel) {

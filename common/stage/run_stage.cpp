@@ -24,13 +24,14 @@ double time_phase(DeviceSession* device, const char* name, const std::function<v
   return watch.milliseconds();
 }
 
-OpSample time_convolve(DeviceSession* device, Convolution& convolution) {
-  if (device != nullptr) return device->time([&] { convolution.convolve(); });
-  OpSample sample;
+// On an emulated device nothing is measured.
+OpSample time_op(DeviceSession* device, const std::function<void()>& op) {
+  if (device != nullptr && device->info().device == Device::kGpu) return device->time(op);
   const Stopwatch watch;
-  convolution.convolve();
-  sample.host_ms = watch.milliseconds();
-  return sample;
+  op();
+  if (device == nullptr) return {.host_ms = watch.milliseconds()};
+  device->fence("convolve");
+  return {};
 }
 
 /// The work of a phase on the device; -1 kernels if unknown.
@@ -132,19 +133,6 @@ int reach_of_device_memory(const Stage& stage, const ConvShape& shape, const flo
     if (changed) reach = std::max(reach, reached);
   }
   return reach;
-}
-
-// On an emulated device nothing is measured.
-OpSample time_op(DeviceSession* device, const std::function<void()>& op) {
-  if (device == nullptr || device->info().device == Device::kGpu) {
-    if (device != nullptr) return device->time(op);
-    const Stopwatch watch;
-    op();
-    return {.host_ms = watch.milliseconds()};
-  }
-  op();
-  device->fence("convolve");
-  return {};
 }
 
 }  // namespace
@@ -260,13 +248,13 @@ PhaseTimes run_stage(const Stage& stage, const ConvShape& shape, const float* in
   const std::unique_ptr<Convolution> convolution = stage.make();
   const double prolog_ms =
       time_phase(device, "prolog", [&] { convolution->prolog(shape, input, weights, output); });
+  const auto convolve = [&] { convolution->convolve(); };
   if (device != nullptr && device->info().device == Device::kEmulated) {
     const std::vector<MemoryContent> unwritten =
         plan.emulated_calls > 1 ? device->memory() : std::vector<MemoryContent>();
-    time_phase(device, "convolve", [&] { convolution->convolve(); });
-    for (int i = 1; i < plan.emulated_calls; ++i) {
-      make_unwritten(unwritten, *device);
-      time_phase(device, "convolve", [&] { convolution->convolve(); });
+    for (int i = 0; i < std::max(1, plan.emulated_calls); ++i) {
+      if (i > 0) make_unwritten(unwritten, *device);
+      time_phase(device, "convolve", convolve);
     }
     time_phase(device, "epilog", [&] { convolution->epilog(); });
     return {};
@@ -274,12 +262,12 @@ PhaseTimes run_stage(const Stage& stage, const ConvShape& shape, const float* in
 
   PhaseTimes times;
   for (int i = 0; i < plan.warm_ups; ++i) {
-    const double warm_up_ms = time_convolve(device, *convolution).score_ms();
+    const double warm_up_ms = time_op(device, convolve).score_ms();
     if (i == 0) times.first_op_ms = warm_up_ms;
   }
   std::vector<double> scores;
   for (int i = 0; i < plan.samples; ++i) {
-    times.samples.push_back(time_convolve(device, *convolution));
+    times.samples.push_back(time_op(device, convolve));
     scores.push_back(times.samples.back().score_ms());
   }
   mark_slowed(times.samples);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "common/base/equality.hpp"
+
 namespace convlab {
 
 /// One timed call of a convolution, fenced on both sides.
@@ -16,11 +18,7 @@ struct OpSample {
   /// The time that counts: work that hides from one clock shows on the other.
   [[nodiscard]] double score_ms() const { return std::max(host_ms, event_ms); }
 
-  // By hand, because CUDA 11 compiles C++17.
-  friend bool operator==(const OpSample& a, const OpSample& b) {
-    return a.host_ms == b.host_ms && a.event_ms == b.event_ms && a.tail_ms == b.tail_ms &&
-           a.clock_mhz == b.clock_mhz && a.slowed == b.slowed;
-  }
+  CONVLAB_EQUALITY(OpSample);
 };
 
 /// Marks the samples with a clock more than 3 % below the highest of the series. The device was hot

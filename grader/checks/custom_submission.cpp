@@ -9,7 +9,7 @@
 
 #include "common/base/error.hpp"
 #include "common/base/printable.hpp"
-#include "common/base/words.hpp"
+#include "common/base/text.hpp"
 #include "common/device/gpu_probe.hpp"
 #include "common/network/preset.hpp"
 #include "grader/checks/findings/catalogue.hpp"

@@ -4,7 +4,7 @@
 #include <array>
 #include <vector>
 
-#include "common/base/words.hpp"
+#include "common/base/text.hpp"
 
 namespace convlab::grader {
 

@@ -14,8 +14,8 @@
 
 #include "common/base/error.hpp"
 #include "common/base/printable.hpp"
+#include "common/base/text.hpp"
 #include "common/base/whole_file.hpp"
-#include "common/base/words.hpp"
 #include "grader/class/submitted_files.hpp"
 #include "grader/class/term.hpp"
 #include "grader/report/table.hpp"

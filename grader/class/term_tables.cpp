@@ -2,7 +2,7 @@
 // what students noted.
 #include <algorithm>
 
-#include "common/base/words.hpp"
+#include "common/base/text.hpp"
 #include "common/result/result.hpp"
 #include "grader/class/database.hpp"
 

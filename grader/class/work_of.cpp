@@ -9,7 +9,7 @@
 #include "common/base/error.hpp"
 #include "common/base/printable.hpp"
 #include "common/base/run_process.hpp"
-#include "common/base/words.hpp"
+#include "common/base/text.hpp"
 #include "grader/course/handout.hpp"
 #include "grader/submission/build_submission.hpp"
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "common/base/access_notes.hpp"
+#include "common/base/device_notes.hpp"
 #include "common/stage/stage.hpp"
 #include "grader/checks/result/finding.hpp"
 #include "grader/submission/submission.hpp"

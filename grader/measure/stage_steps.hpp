@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "common/base/step_notes.hpp"
+#include "common/base/device_notes.hpp"
 #include "grader/measure/stage_counts.hpp"
 
 namespace convlab::grader {

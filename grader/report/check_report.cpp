@@ -6,7 +6,7 @@
 #include <cstdio>
 #include <sstream>
 
-#include "common/base/lines.hpp"
+#include "common/base/text.hpp"
 #include "common/timing/statistics.hpp"
 #include "common/timing/three_digits.hpp"
 #include "grader/report/terminal.hpp"

@@ -3,7 +3,7 @@
 // Idea     Every output needs two sums over the same taps: Σ a·b and Σ |a|·|b|. A block of
 //          kMapBlock maps × kVectors vectors of outputs keeps all its sums in registers; a tap
 //          loads the inputs once, and each weight is one broadcast for all outputs of its row.
-// Cost     AVX-512: per tap 16 fused multiply-adds for 12 loads, so the multipliers are the limit.
+// Cost     AVX-512: per tap 24 fused multiply-adds for 14 loads, so the multipliers are the limit.
 // Includes none of the standard library: see convlab_add_isa_kernels.
 
 #include "reference/oracle/kernels.hpp"
@@ -14,7 +14,7 @@ namespace {
 
 #if defined(__AVX512F__)
 constexpr int kLanes = 8;
-constexpr int kVectors = 2;
+constexpr int kVectors = 3;
 #elif defined(__AVX2__)
 constexpr int kLanes = 4;
 constexpr int kVectors = 1;
@@ -80,6 +80,14 @@ inline void convolve_block(const RowTask& task, int column) {
   }
 }
 
+// The rest of a row, in blocks as wide as fit.
+template <int vectors>
+void convolve_from(const RowTask& task, int column) {
+  for (; column + vectors * kLanes <= task.width; column += vectors * kLanes)
+    convolve_block<vectors>(task, column);
+  if constexpr (vectors > 1) convolve_from<vectors - 1>(task, column);
+}
+
 // One wrong value in any lane makes the whole row wrong.
 inline bool any(Longs mask) {
   long long joined = 0;
@@ -90,11 +98,7 @@ inline bool any(Longs mask) {
 }  // namespace
 
 void convolve_row(const RowTask& task) {
-  int column = 0;
-  for (; column + kVectors * kLanes <= task.width; column += kVectors * kLanes) {
-    convolve_block<kVectors>(task, column);
-  }
-  for (; column < task.width; column += kLanes) convolve_block<1>(task, column);
+  convolve_from<kVectors>(task, 0);
 }
 
 bool check_row(const double* values, const double* magnitudes, const float* outputs, int count,

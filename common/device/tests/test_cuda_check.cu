@@ -12,7 +12,6 @@
 #include "common/device/cuda_check.cuh"
 #include "common/device/cuda_event.cuh"
 #include "common/device/cuda_session.hpp"
-#include "common/device/cuda_stream.cuh"
 #include "common/device/device_buffer.cuh"
 #include "common/device/device_error.hpp"
 
@@ -87,14 +86,16 @@ TEST_CASE("device buffer: there and back, on a stream, between events") {
   std::vector<float> host(kSize, 3.0f);
   DeviceBuffer<float> buffer(kSize);
   buffer.copy_from_host(host.data());
-  const CudaStream stream;
+  cudaStream_t stream = nullptr;
+  CONVLAB_CUDA_CHECK(cudaStreamCreate(&stream));
   CudaEvent start;
   CudaEvent stop;
-  start.record(stream.get());
-  fill<<<(kSize + 127) / 128, 128, 0, stream.get()>>>(buffer.data(), kSize - 1, 5.0f);
+  start.record(stream);
+  fill<<<(kSize + 127) / 128, 128, 0, stream>>>(buffer.data(), kSize - 1, 5.0f);
   CONVLAB_CUDA_CHECK_LAUNCH((kSize + 127) / 128, 128, 0);
-  stop.record(stream.get());
-  stream.synchronize();
+  stop.record(stream);
+  CONVLAB_CUDA_CHECK(cudaStreamSynchronize(stream));
+  CONVLAB_CUDA_CHECK(cudaStreamDestroy(stream));
   CHECK(stop.milliseconds_since(start) >= 0.0);
   DeviceBuffer<float> moved = std::move(buffer);
   CHECK(buffer.data() == nullptr);

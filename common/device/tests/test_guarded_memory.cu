@@ -2,7 +2,6 @@
 #include <cuda_runtime.h>
 
 #include "common/base/testing/catch.hpp"
-#include "common/device/guarded_memory.cuh"
 #include "common/device/recorded_allocations.hpp"
 
 extern "C" cudaError_t convlab_recorded_cudaMalloc(void** memory, std::size_t bytes);
@@ -39,13 +38,11 @@ struct Memory {
 TEST_CASE("guarded memory: what was asked for can be read, and holds NaN") {
   for (const AllocationMode mode : {AllocationMode::kPoisoned, AllocationMode::kGuarded}) {
     const Memory memory(mode);
-    CHECK(is_guarded(memory.data) == (mode == AllocationMode::kGuarded));
     CHECK(memory.read(kCount - 1) == cudaSuccess);
     float value = 0.0f;
     REQUIRE(cudaMemcpy(&value, memory.result, sizeof value, cudaMemcpyDeviceToHost) == cudaSuccess);
     CHECK(value != value);
     CHECK(convlab_recorded_cudaFree(memory.data) == cudaSuccess);
-    CHECK_FALSE(is_guarded(memory.data));
   }
 }
 

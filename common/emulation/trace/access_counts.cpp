@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "common/base/access_notes.hpp"
+#include "common/base/device_notes.hpp"
 #include "common/emulation/include/convlab_emulation/collective.hpp"
 #include "common/emulation/include/convlab_emulation/shared_variable.hpp"
 #include "common/emulation/runtime/device_memory.hpp"

@@ -25,7 +25,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "common/base/access_notes.hpp"
+#include "common/base/device_notes.hpp"
 #include "common/emulation/include/convlab_emulation/collective.hpp"
 #include "common/emulation/runtime/observer.hpp"
 #include "common/emulation/trace/places.hpp"

@@ -6,7 +6,7 @@
 #include <tuple>
 #include <vector>
 
-#include "common/base/access_notes.hpp"
+#include "common/base/device_notes.hpp"
 
 namespace convlab::emulation {
 

@@ -18,7 +18,7 @@
 #include <string>
 #include <vector>
 
-#include "common/base/step_notes.hpp"
+#include "common/base/device_notes.hpp"
 #include "common/emulation/include/convlab_emulation/vector_types.hpp"
 #include "common/emulation/runtime/observer.hpp"
 #include "common/emulation/trace/lane_pairing.hpp"

@@ -133,6 +133,7 @@ target_compile_options(
             # An inner loop that straddles two cache lines costs a naive kernel 8 %.
             -falign-loops=32
             -gdwarf-4
+            ${convlab_lines_only}
             # A null pointer must fail when it is used; clang must not drop the access.
             -fno-delete-null-pointer-checks
             # A local array larger than the guard pages must not step over them.

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "common/base/words.hpp"
+#include "common/base/text.hpp"
 #include "grader/checks/findings/catalogue.hpp"
 
 namespace convlab::grader {

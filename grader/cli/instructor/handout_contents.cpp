@@ -9,7 +9,7 @@
 #include <set>
 #include <unordered_map>
 
-#include "common/base/lines.hpp"
+#include "common/base/text.hpp"
 #include "common/base/whole_file.hpp"
 #include "grader/class/similar.hpp"
 #include "grader/course/handout.hpp"

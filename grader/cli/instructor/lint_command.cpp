@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "common/base/lines.hpp"
+#include "common/base/text.hpp"
 #include "common/base/whole_file.hpp"
 #include "grader/checks/findings/catalogue.hpp"
 #include "grader/cli/check_puzzles.hpp"

