@@ -80,7 +80,6 @@ SpeedOutcome measure_speed(Submission& submission, const SpeedRequest& request,
                            const GradedNetwork& network, const Announce& announce) {
   SpeedOutcome outcome{.stage = request.stage.id, .batch = request.batch};
   SpeedMeasure measure{.reference = request.reference};
-  if (submission.device().device == Device::kGpu) wait_for_quiet_gpu(announce);
   bool settled = false;
   while (!settled && measure.rounds < request.rounds) {
     ++measure.rounds;
