@@ -38,7 +38,7 @@ CountedWork counted_work(const CourseMilestone& milestone, const CountedOptions&
         "work and times.");
   }
   CountedWork work{.stage = options.stage, .network = options.network, .layer = options.layer};
-  if (options.solution != "student" && options.solution != "reference") {
+  if (is_source_file(options.solution)) {
     work.submitted = sources_of(options.solution, false);
     return work;
   }

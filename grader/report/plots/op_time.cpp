@@ -10,23 +10,6 @@ namespace convlab::grader {
 
 namespace {
 
-// The run that runs[index] is compared with: the nearest suitable one before it, or null.
-const PlottedRun* baseline_of(const std::vector<PlottedRun>& runs, std::size_t index) {
-  const PlottedRun& run = runs[index];
-  const std::string& named = run.run->stage.baseline;
-  for (std::size_t i = index; i-- > 0;) {
-    const PlottedRun& earlier = runs[i];
-    if (earlier.run->batch != run.run->batch || earlier.result->solution != run.result->solution) {
-      continue;
-    }
-    if (named.empty() ||
-        (earlier.run->stage.id == named && earlier.run->device == run.run->device)) {
-      return &earlier;
-    }
-  }
-  return nullptr;
-}
-
 PlottedPoint ratio(const PlottedPoint& baseline, const PlottedPoint& own) {
   return {baseline.median / own.median, baseline.low / own.high, baseline.high / own.low};
 }
@@ -36,6 +19,25 @@ void add_panels(RowFigure& figure, const std::vector<PlottedRun>& runs) {
   std::set<int> batches;
   for (const PlottedRun& item : runs) batches.insert(item.run->batch);
   for (const int batch : batches) figure.panel(runs.front().run->network, batch);
+}
+
+// Libraries' times and the machine's limits, shortest first. Of two with the same label the one in
+// the later file counts.
+std::vector<Rule> known_times(const std::vector<Result>& results, const std::string& network,
+                              int batch) {
+  std::map<std::string, Rule> latest;
+  for (const Result& result : results) {
+    for (const ReferenceLine& line : result.references) {
+      const double sum = std::accumulate(line.op_ms.begin(), line.op_ms.end(), 0.0);
+      if (line.network != network || line.batch != batch || !(sum > 0.0)) continue;
+      latest[line.label] = {line.label + " " + three_digits(sum), sum,
+                            line.kind == "bound" ? kBoundColour : kLibraryColour};
+    }
+  }
+  std::vector<Rule> times;
+  for (const auto& [label, time] : latest) times.push_back(time);
+  std::ranges::sort(times, {}, &Rule::value);
+  return times;
 }
 
 }  // namespace
@@ -100,22 +102,6 @@ std::optional<Figure> RowFigure::finish() {
   return std::move(figure_);
 }
 
-std::vector<KnownTime> known_times(const std::vector<Result>& results, const std::string& network,
-                                   int batch) {
-  std::map<std::string, KnownTime> latest;
-  for (const Result& result : results) {
-    for (const ReferenceLine& line : result.references) {
-      const double sum = std::accumulate(line.op_ms.begin(), line.op_ms.end(), 0.0);
-      if (line.network != network || line.batch != batch || !(sum > 0.0)) continue;
-      latest[line.label] = {line.label, sum, line.kind == "bound" ? kBoundColour : kLibraryColour};
-    }
-  }
-  std::vector<KnownTime> times;
-  for (const auto& [label, time] : latest) times.push_back(time);
-  std::ranges::sort(times, {}, &KnownTime::milliseconds);
-  return times;
-}
-
 std::optional<Figure> op_times(const std::vector<Result>& results, const std::string& network) {
   const std::vector<PlottedRun> runs = plotted_runs(results, network);
   if (runs.empty()) return std::nullopt;
@@ -131,11 +117,7 @@ std::optional<Figure> op_times(const std::vector<Result>& results, const std::st
     const PlottedTimes times = times_of(*item.run);
     figure.add(panel, short_name(item, runs), stage.title.empty() ? stage.id : stage.title, times,
                three_digits(times.sum.median));
-    if (!panel.rules.empty()) continue;
-    for (const KnownTime& time : known_times(results, network, item.run->batch)) {
-      panel.rules.push_back(
-          {time.label + " " + three_digits(time.milliseconds), time.milliseconds, time.colour});
-    }
+    if (panel.rules.empty()) panel.rules = known_times(results, network, item.run->batch);
   }
   return figure.finish();
 }
@@ -146,7 +128,7 @@ std::optional<Figure> speed_ups(const std::vector<Result>& results, const std::s
   std::vector<const PlottedRun*> baselines;
   for (std::size_t i = 0; i < runs.size(); ++i) {
     const PlottedRun* baseline = baseline_of(runs, i);
-    if (baseline == nullptr || baseline->run->layers.size() != runs[i].run->layers.size()) continue;
+    if (baseline == nullptr) continue;
     compared.push_back(runs[i]);
     baselines.push_back(baseline);
   }
@@ -173,14 +155,12 @@ std::optional<Figure> speed_ups(const std::vector<Result>& results, const std::s
   return figure.finish();
 }
 
-std::vector<Figure> all_figures(const std::vector<Result>& results,
-                                const std::vector<Result>& rows) {
+std::vector<Figure> figures_of(const std::vector<Result>& results, const std::vector<Result>& rows,
+                               const std::string& network) {
   std::vector<Figure> figures;
-  for (const std::string& network : networks_of(rows)) {
-    for (auto& figure : {op_times(rows, network), speed_ups(rows, network),
-                         op_by_batch(results, network), roofline(results, network)}) {
-      if (figure) figures.push_back(*figure);
-    }
+  for (auto& figure :
+       {op_times(rows, network), speed_ups(rows, network), roofline(results, network)}) {
+    if (figure) figures.push_back(*figure);
   }
   return figures;
 }

@@ -14,16 +14,37 @@ namespace convlab::grader {
 
 namespace {
 
-void sort_best_first(std::vector<ScoredPoint>& points) {
-  std::ranges::stable_sort(points, {}, &ScoredPoint::score);
-}
+// The points of a convolution that are out already, by the reason, with an empty table for the
+// others.
+struct Begun {
+  SweepTable table{};
+  std::map<std::string, int> reasons{};
 
-std::vector<std::string> counted_reasons(const std::map<std::string, int>& reasons) {
-  std::vector<std::string> lines;
-  for (const auto& [reason, count] : reasons) {
-    lines.push_back(std::to_string(count) + (count == 1 ? " point: " : " points: ") + reason);
+  SweepTable finish() {
+    std::ranges::stable_sort(table.scored, {}, &ScoredPoint::score);
+    for (const auto& [reason, count] : reasons) {
+      table.left_out.push_back(std::to_string(count) + (count == 1 ? " point: " : " points: ") +
+                               reason);
+    }
+    return std::move(table);
   }
-  return lines;
+};
+
+// @param batch  0: counted, the same at every batch
+Begun begin_table(const SweepPlan& plan, std::size_t layer, int batch) {
+  const std::string number = std::to_string(layer + 1);
+  const bool counted = batch == 0;
+  Begun begun{{.title = "convolution " + number +
+                        (counted ? ", counted" : " at " + grouped(batch) + " images"),
+               .file_stem = "sweep-" + plan.space.stage + "-" + number + "-" +
+                            (counted ? "counted" : std::to_string(batch)),
+               .unit = counted ? "loads for each multiply-add" : "op time, ms"}};
+  for (const SweepPoint& point : points_of(plan.space)) {
+    if (const auto reason = reason_against(plan.space, point, plan.shapes[layer])) {
+      ++begun.reasons[*reason];
+    }
+  }
+  return begun;
 }
 
 // The values of all parameters from the third on: "128".
@@ -88,30 +109,18 @@ std::vector<SweepTable> timed_tables(const SweepPlan& plan, const SweepRecord& r
   std::vector<SweepTable> tables;
   for (const int batch : plan.batches) {
     for (std::size_t i = 0; i < plan.shapes.size(); ++i) {
-      const std::string convolution = std::to_string(i + 1);
-      SweepTable table{.title = "convolution " + convolution + " at " + grouped(batch) + " images",
-                       .file_stem = "sweep-" + plan.space.stage + "-" + convolution + "-" +
-                                    std::to_string(batch),
-                       .unit = "op time, ms",
-                       .scored = {},
-                       .left_out = {}};
-      std::map<std::string, int> reasons;
-      for (const SweepPoint& point : points_of(plan.space)) {
-        if (const auto reason = reason_against(plan.space, point, plan.shapes[i]))
-          ++reasons[*reason];
-      }
+      Begun begun = begin_table(plan, i, batch);
       for (const TriedPoint& tried : record.tried) {
-        if (tried.batch != batch || reason_against(plan.space, tried.point, plan.shapes[i]))
+        if (tried.batch != batch || reason_against(plan.space, tried.point, plan.shapes[i])) {
           continue;
+        }
         if (!tried.failure.empty()) {
-          ++reasons["failed: " + tried.failure];
+          ++begun.reasons["failed: " + tried.failure];
         } else if (i < tried.op_ms.size()) {
-          table.scored.push_back({tried.point, spread_of(tried.op_ms[i]).median});
+          begun.table.scored.push_back({tried.point, spread_of(tried.op_ms[i]).median});
         }
       }
-      sort_best_first(table.scored);
-      table.left_out = counted_reasons(reasons);
-      tables.push_back(std::move(table));
+      tables.push_back(begun.finish());
     }
   }
   return tables;
@@ -120,25 +129,14 @@ std::vector<SweepTable> timed_tables(const SweepPlan& plan, const SweepRecord& r
 std::vector<SweepTable> counted_tables(const SweepPlan& plan) {
   std::vector<SweepTable> tables;
   for (std::size_t i = 0; i < plan.shapes.size(); ++i) {
-    SweepTable table{
-        .title = "convolution " + std::to_string(i + 1) + ", counted",
-        .file_stem = "sweep-" + plan.space.stage + "-" + std::to_string(i + 1) + "-counted",
-        .unit = "loads for each multiply-add",
-        .scored = {},
-        .left_out = {}};
-    std::map<std::string, int> reasons;
+    Begun begun = begin_table(plan, i, 0);
     for (const SweepPoint& point : points_of(plan.space)) {
-      const auto reason = reason_against(plan.space, point, plan.shapes[i]);
       const auto loads = counted_loads(plan.space, point, plan.shapes[i]);
-      if (reason) {
-        ++reasons[*reason];
-      } else if (loads) {
-        table.scored.push_back({point, *loads});
+      if (loads && !reason_against(plan.space, point, plan.shapes[i])) {
+        begun.table.scored.push_back({point, *loads});
       }
     }
-    sort_best_first(table.scored);
-    table.left_out = counted_reasons(reasons);
-    tables.push_back(std::move(table));
+    tables.push_back(begun.finish());
   }
   return tables;
 }
@@ -191,19 +189,6 @@ std::string table_text(const SweepSpace& space, const SweepTable& table) {
   }
   for (const std::string& line : table.left_out) text += paragraph("Left out, ", line);
   return text;
-}
-
-std::string best_points(const SweepSpace& space, const std::vector<SweepTable>& tables) {
-  Json best = Json::array();
-  for (const SweepTable& table : tables) {
-    if (table.scored.empty()) continue;
-    best.push_back({{"stage", space.stage},
-                    {"of", table.title},
-                    {"point", text_of(table.scored[0].point)},
-                    {"score", table.scored[0].score},
-                    {"unit", table.unit}});
-  }
-  return json_text(best, 1) + "\n";
 }
 
 }  // namespace convlab::grader
