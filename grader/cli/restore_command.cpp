@@ -6,7 +6,6 @@
 #include "common/base/scratch_folder.hpp"
 #include "common/base/whole_file.hpp"
 #include "grader/checks/result/check_history.hpp"
-#include "grader/cli/archive.hpp"
 #include "grader/cli/commands.hpp"
 #include "grader/course/handout.hpp"
 #include "grader/course/notebook.hpp"

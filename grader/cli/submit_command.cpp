@@ -11,7 +11,6 @@
 #include "common/base/scratch_folder.hpp"
 #include "common/base/whole_file.hpp"
 #include "grader/checks/result/check_history.hpp"
-#include "grader/cli/archive.hpp"
 #include "grader/cli/commands.hpp"
 #include "grader/course/course.hpp"
 #include "grader/course/handout.hpp"

@@ -10,7 +10,6 @@
 #include "common/base/scratch_folder.hpp"
 #include "common/base/whole_file.hpp"
 #include "common/network/preset.hpp"
-#include "grader/cli/archive.hpp"
 #include "grader/cli/commands.hpp"
 #include "grader/cli/instructor/handout_contents.hpp"
 #include "grader/course/course.hpp"

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "common/timing/three_digits.hpp"
+#include "grader/report/numbers.hpp"
 #include "grader/report/plots/result_figures.hpp"
 
 namespace convlab::grader {
@@ -23,8 +24,8 @@ void add_panels(RowFigure& figure, const std::vector<PlottedRun>& runs) {
 
 // Libraries' times and the machine's limits, shortest first. Of two with the same label the one in
 // the later file counts.
-std::vector<Rule> known_times(const std::vector<Result>& results, const std::string& network,
-                              int batch) {
+std::vector<Rule> rules_at(const std::vector<Result>& results, const std::string& network,
+                           int batch) {
   std::map<std::string, Rule> latest;
   for (const Result& result : results) {
     for (const ReferenceLine& line : result.references) {
@@ -117,7 +118,7 @@ std::optional<Figure> op_times(const std::vector<Result>& results, const std::st
     const PlottedTimes times = times_of(*item.run);
     figure.add(panel, short_name(item, runs), stage.title.empty() ? stage.id : stage.title, times,
                three_digits(times.sum.median));
-    if (panel.rules.empty()) panel.rules = known_times(results, network, item.run->batch);
+    if (panel.rules.empty()) panel.rules = rules_at(results, network, item.run->batch);
   }
   return figure.finish();
 }

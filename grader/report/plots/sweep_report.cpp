@@ -8,6 +8,7 @@
 #include "common/result/result_json.hpp"
 #include "common/timing/statistics.hpp"
 #include "common/timing/three_digits.hpp"
+#include "grader/report/numbers.hpp"
 #include "grader/report/terminal.hpp"
 
 namespace convlab::grader {
@@ -146,14 +147,15 @@ Figure heat_map(const SweepSpace& space, const SweepTable& table, const std::str
   const bool has_columns = space.parameters.size() > 1;
   Figure figure{.name = table.file_stem,
                 .form = Figure::Form::kCells,
-                .title = "Sweep of " + space.stage + ", " + table.title + ": " + table.unit,
-                .caption = caption,
+                .title = "Sweep of " + space.stage + ", " + table.title,
+                .caption = table.unit,
                 .x = {.title = has_columns ? space.parameters[1].name : table.unit},
                 .y = {.title = rows.name},
                 .panels = std::vector<Panel>(1)};
   for (std::size_t i = 2; i < space.parameters.size(); ++i) {
-    figure.title += (i == 2 ? ", best " : ", ") + space.parameters[i].name + " in brackets";
+    figure.caption += (i == 2 ? ", in brackets the best " : ", ") + space.parameters[i].name;
   }
+  if (!caption.empty()) figure.caption += " · " + caption;
   std::vector<std::optional<int>> columns(1);
   if (has_columns) {
     columns.assign(space.parameters[1].values.begin(), space.parameters[1].values.end());
@@ -179,7 +181,7 @@ Figure heat_map(const SweepSpace& space, const SweepTable& table, const std::str
 
 std::string table_text(const SweepSpace& space, const SweepTable& table) {
   const Figure map = heat_map(space, table);
-  std::string text = map.title + "\n" + plain_table(table_of(map));
+  std::string text = paragraph("", map.title + ": " + map.caption) + plain_table(table_of(map));
   const auto point = [&](std::size_t place) {
     const ScoredPoint& scored = table.scored[place];
     return text_of(scored.point) + " with " + three_digits(scored.score);
