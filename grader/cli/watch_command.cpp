@@ -123,7 +123,8 @@ ExitCode run(const Options& asked) {
       if (first->kind == Step::Kind::kPrediction) std::cout << lead_text(*first);
       std::cout << lead_text(*step);
       options.milestone = step->milestone;
-      options.stage = step->name;
+      // The only stage of a milestone needs no name.
+      options.stage = step->command.find("--stage") == std::string::npos ? "" : step->name;
       if (step->tried) options.batches.clear();
       is_fresh = step->fresh;
     } else if (asked.stage.empty()) {

@@ -45,7 +45,9 @@ double processor_seconds() {
     if (process == 0 || !std::getline(file, line)) continue;
     std::istringstream fields(line.substr(line.rfind(')') + 1));
     std::vector<std::string> words(std::istream_iterator<std::string>(fields), {});
-    running[process] = {std::stoi(words.at(1)), std::stod(words.at(11)) + std::stod(words.at(12))};
+    double all = 0.0;  // in user and system code, of the process and of its ended children
+    for (std::size_t i = 11; i < 15; ++i) all += std::stod(words.at(i));
+    running[process] = {std::stoi(words.at(1)), all};
   }
   double ticks = 0.0;
   for (const auto& [process, own] : running) {

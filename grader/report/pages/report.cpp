@@ -35,6 +35,13 @@ PageSection machine_section(const ReportSource& source) {
                           machine.driver, machine.cuda, machine.compiler, machine.commit,
                           result.created.substr(0, kDate)});
   }
+  // Without a GPU there is neither a driver nor CUDA.
+  for (std::size_t i = table.heading.size(); i-- > 0;) {
+    if (std::ranges::any_of(table.rows, [&](const auto& row) { return !row[i].empty(); })) continue;
+    const auto place = static_cast<std::ptrdiff_t>(i);
+    table.heading.erase(table.heading.begin() + place);
+    for (auto& row : table.rows) row.erase(row.begin() + place);
+  }
   section.blocks.push_back(table);
   section.blocks.push_back(
       OpenQuestion{"What else ran on this machine while you measured, and how do you know?"});

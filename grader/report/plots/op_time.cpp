@@ -15,13 +15,6 @@ PlottedPoint ratio(const PlottedPoint& baseline, const PlottedPoint& own) {
   return {baseline.median / own.median, baseline.low / own.high, baseline.high / own.low};
 }
 
-// Panels stand in the order of their batches, whatever run comes first.
-void add_panels(RowFigure& figure, const std::vector<PlottedRun>& runs) {
-  std::set<int> batches;
-  for (const PlottedRun& item : runs) batches.insert(item.run->batch);
-  for (const int batch : batches) figure.panel(runs.front().run->network, batch);
-}
-
 // Libraries' times and the machine's limits, shortest first. Of two with the same label the one in
 // the later file counts.
 std::vector<Rule> rules_at(const std::vector<Result>& results, const std::string& network,
@@ -41,18 +34,32 @@ std::vector<Rule> rules_at(const std::vector<Result>& results, const std::string
   return times;
 }
 
-}  // namespace
-
-Panel& RowFigure::panel(const std::string& network, int batch) {
-  const std::pair key(network, batch);
-  const auto found = std::ranges::find(panels_, key);
-  const auto place = static_cast<std::size_t>(found - panels_.begin());
-  if (found == panels_.end()) {
-    panels_.push_back(key);
-    figure_.panels.push_back({.title = "batch " + grouped(batch)});
+/// Rows of a figure with a panel for each batch.
+class RowFigure {
+ public:
+  RowFigure(Figure figure, const std::vector<PlottedRun>& runs) : figure_(std::move(figure)) {
+    for (const PlottedRun& item : runs) batches_.insert(item.run->batch);
+    for (const int batch : batches_) {
+      figure_.panels.push_back({.title = "batch " + grouped(batch)});
+    }
   }
-  return figure_.panels[place];
-}
+
+  Panel& panel(int batch) {
+    const auto place = std::distance(batches_.begin(), batches_.find(batch));
+    return figure_.panels[static_cast<std::size_t>(place)];
+  }
+
+  /// Adds the times or ratios of one row: of each convolution, and of their sum.
+  /// @param name   tells rows apart; two rows may have the same title
+  void add(Panel& panel, const std::string& name, const std::string& title,
+           const PlottedTimes& times, const std::string& text);
+  Figure finish();
+
+ private:
+  Figure figure_;
+  std::set<int> batches_{};
+  std::vector<std::string> names_{};
+};
 
 void RowFigure::add(Panel& panel, const std::string& name, const std::string& title,
                     const PlottedTimes& times, const std::string& text) {
@@ -91,8 +98,7 @@ void RowFigure::add(Panel& panel, const std::string& name, const std::string& ti
   panel.bars.push_back(std::move(bar));
 }
 
-std::optional<Figure> RowFigure::finish() {
-  if (figure_.rows.empty()) return std::nullopt;
+Figure RowFigure::finish() {
   if (figure_.origin > 0.0) figure_.x.include(figure_.origin);
   for (Panel& panel : figure_.panels) {
     for (const Rule& rule : panel.rules) figure_.x.include(rule.value);
@@ -103,6 +109,8 @@ std::optional<Figure> RowFigure::finish() {
   return std::move(figure_);
 }
 
+}  // namespace
+
 std::optional<Figure> op_times(const std::vector<Result>& results, const std::string& network) {
   const std::vector<PlottedRun> runs = plotted_runs(results, network);
   if (runs.empty()) return std::nullopt;
@@ -110,10 +118,10 @@ std::optional<Figure> op_times(const std::vector<Result>& results, const std::st
                     .title = "Op time, stage by stage",
                     .caption = caption_of(runs, network),
                     .x = {.title = "op time, milliseconds (log scale)"},
-                    .y = {.title = "stage"}});
-  add_panels(figure, runs);
+                    .y = {.title = "stage"}},
+                   runs);
   for (const PlottedRun& item : runs) {
-    Panel& panel = figure.panel(network, item.run->batch);
+    Panel& panel = figure.panel(item.run->batch);
     const StageInfo& stage = item.run->stage;
     const PlottedTimes times = times_of(*item.run);
     figure.add(panel, short_name(item, runs), stage.title.empty() ? stage.id : stage.title, times,
@@ -139,8 +147,8 @@ std::optional<Figure> speed_ups(const std::vector<Result>& results, const std::s
                     .caption = caption_of(runs, network),
                     .x = {.title = "times as fast as the second of the two stages (log scale)"},
                     .y = {.title = "step"},
-                    .origin = 1.0});
-  add_panels(figure, compared);
+                    .origin = 1.0},
+                   compared);
   for (std::size_t i = 0; i < compared.size(); ++i) {
     const PlottedTimes before = times_of(*baselines[i]->run);
     const PlottedTimes own = times_of(*compared[i].run);
@@ -150,7 +158,7 @@ std::optional<Figure> speed_ups(const std::vector<Result>& results, const std::s
     }
     const std::string name =
         short_name(compared[i], runs) + " over " + short_name(*baselines[i], runs);
-    figure.add(figure.panel(network, compared[i].run->batch), name, name, ratios,
+    figure.add(figure.panel(compared[i].run->batch), name, name, ratios,
                three_digits(ratios.sum.median));
   }
   return figure.finish();

@@ -9,29 +9,6 @@
 
 namespace convlab::grader {
 
-/// Rows of a figure, which a panel's runs fill.
-class RowFigure {
- public:
-  explicit RowFigure(Figure figure) : figure_(std::move(figure)) {}
-
-  /// The panel of a network and batch; a new one at the end if there is none.
-  Panel& panel(const std::string& network, int batch);
-
-  /// Adds the times or ratios of one row: of each convolution, and of their sum.
-  /// @param name   tells rows apart; two rows may have the same title
-  /// @param panel  of this figure
-  void add(Panel& panel, const std::string& name, const std::string& title,
-           const PlottedTimes& times, const std::string& text);
-
-  /// @return nothing if it has no row
-  std::optional<Figure> finish();
-
- private:
-  Figure figure_;
-  std::vector<std::string> names_{};
-  std::vector<std::pair<std::string, int>> panels_{};
-};
-
 /// Op times, stage by stage: a panel per batch, with bounds and libraries.
 /// @return nothing if there is no time to draw
 std::optional<Figure> op_times(const std::vector<Result>& results, const std::string& network);
