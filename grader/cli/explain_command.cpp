@@ -166,8 +166,9 @@ ExitCode run(const CountedOptions& options) {
     if (std::filesystem::exists(check)) progress.check = read_check_result(check);
   }
   Counted counted;
-  const int width = static_cast<int>(progress.stage.id.size()) + 2;
-  std::cout << hanging(coloured(progress.stage.id, Colour::kStrong) + "  ", width,
+  const std::string& id = progress.stage.id;  // empty: of a file with one stage
+  std::cout << hanging(id.empty() ? "" : coloured(id, Colour::kStrong) + "  ",
+                       static_cast<int>(id.empty() ? 0 : id.size() + 2),
                        progress.stage.title + ", " + display_path(submitted.sources.front()));
   if (milestone.id == "m1") {
     const auto layers = load_preset(options.network).conv_shapes(1);
@@ -182,7 +183,6 @@ ExitCode run(const CountedOptions& options) {
   // Predictions are of the last convolution.
   if (is_students && options.layer == 0) {
     Notebook notebook = read_notebook(milestone);
-    const std::string& id = progress.stage.id;
     notebook.explained[id] = counted;
     note_number(notebook, counted.loads, "loads for each multiply-add of " + id, utc_now());
     note_number(notebook, counted.inputs, "loads of each input of " + id, utc_now());
