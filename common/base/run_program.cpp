@@ -19,7 +19,10 @@ std::string sentence(const CLI::ParseError& error) {
   const auto range = text.find(" not in range ");
   const auto has = [&](const char* end) { return text.find(end, range) != std::string::npos; };
   if (range != std::string::npos && (has("17976931") || has("e+308"))) {
-    return text.substr(0, range) + " is too small.";
+    const std::string before = text.substr(0, range);
+    const auto value = before.rfind(' ') + 1;
+    const bool is_number = CLI::Number(before.substr(value)).empty();
+    return before + (is_number ? " is too small." : " is no number; write it as 3.5.");
   }
   const std::string could_not = "Could not convert: ";
   const std::string equals = " = ";

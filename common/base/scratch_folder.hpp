@@ -10,13 +10,20 @@
 
 namespace convlab {
 
-/// An empty folder in the system's folder for temporary files, removed at the end.
+/// An empty folder, removed at the end.
 class ScratchFolder {
  public:
-  ScratchFolder() {
+  /// @param parent  empty: the system's folder for temporary files. A file can be renamed only
+  ///                within its file system
+  explicit ScratchFolder(const std::filesystem::path& parent = {}) {
     std::error_code failed;
-    std::string name = (std::filesystem::temp_directory_path(failed) / "convlab-XXXXXX").string();
+    const auto place = parent.empty() ? std::filesystem::temp_directory_path(failed) : parent;
+    std::string name = (place / "convlab-XXXXXX").string();
     if (failed || ::mkdtemp(name.data()) == nullptr) {
+      if (!parent.empty()) {
+        throw EnvironmentError("Nothing can be written to " + parent.string() +
+                               "; check its permissions and the disk.");
+      }
       throw EnvironmentError("Cannot make the temporary folder " + name + ": " +
                              (failed ? failed.message() : std::strerror(errno)) +
                              "; free some space there, or set TMPDIR to another folder.");

@@ -52,7 +52,7 @@ Finding explain(const BuildProblem& problem, const SubmittedSources& submitted) 
     case BuildProblem::Kind::kTakesTooLong:
       return finding("E-build", file + ": the compiler did not finish: " + problem.message + ".");
     case BuildProblem::Kind::kRefused:
-      return finding("E-build", printable_line(problem.message) + ".");
+      return compiler_finding(printable_line(problem.message) + ".", {});
     case BuildProblem::Kind::kNoConvolution:
       return finding("E-timed-phase-empty",
                      file +

@@ -14,20 +14,11 @@
 
 namespace convlab::grader::check_command {
 
-bool is_source_file(const std::string& solution) {
-  return solution != "student" && solution != "reference";
-}
-
 bool is_built_in_sandbox() {
   return std::filesystem::exists(build_folder() / "custom_submission");
 }
 
 namespace {
-
-std::filesystem::path program_to_check(const Options& options) {
-  if (!options.program.empty()) return std::filesystem::absolute(options.program);
-  return program_of(options.milestone, options.solution);
-}
 
 bool runs_on_cpu(const CourseMilestone& milestone) {
   return milestone.id == "m1";
@@ -47,8 +38,12 @@ void use(CustomSubmission file, GradeRequest& request) {
 // file in the folder or in stages/, without puzzles. For a single stage only its file: compiling
 // all of m4 takes far longer than checking a stage.
 SubmittedSources students_sources(const CourseMilestone& milestone, const std::string& stage) {
-  SubmittedSources all = sources_of(milestone.folder, runs_on_cpu(milestone));
   const bool has_one = milestone.id == "m1" || milestone.id == "m2";
+  if (source_files(milestone).empty()) {
+    throw UsageError("There is no file to check in " + display_path(milestone.folder) +
+                     "; build/bin/grader reset " + milestone.id + " puts it back as handed out.");
+  }
+  SubmittedSources all = sources_of(milestone.folder, runs_on_cpu(milestone));
   auto one = has_one || !stage.empty() ? file_of_stage(milestone.folder, stage) : std::nullopt;
   // A copy of the exercise may have any name.
   if (one && !has_one && one->stem() == "conv_forward") one.reset();
@@ -129,7 +124,8 @@ GradeRequest request_of(const CourseMilestone& milestone, const Options& options
     request.form = file.form;
     use(std::move(file), request);
   } else {
-    request.program = program_to_check(options);
+    request.program = options.program.empty() ? program_of(options.milestone, options.solution)
+                                              : std::filesystem::absolute(options.program);
   }
   request.rules = parse_rules(options.rules);
   request.precision = precision_of(options, request.form);

@@ -34,9 +34,6 @@ struct Options {
   std::string launcher = "local";
 };
 
-/// Whether --solution names a file or a folder, not a program of the workbook.
-bool is_source_file(const std::string& solution);
-
 /// Whether the student's work is built in isolation. Not in tests, where a course has no builder
 /// for custom submissions.
 bool is_built_in_sandbox();

@@ -53,9 +53,9 @@ inline void add_launcher(CLI::App& command, std::string& launcher) {
       ->capture_default_str();
 }
 
-/// Options that profile and show have in common.
+/// Options that explain, profile and show have in common.
 inline void add_counted_options(CLI::App& command, CountedOptions& options) {
-  command.add_option("MILESTONE", options.milestone, "m2, m3 or m4")->required();
+  command.add_option("MILESTONE", options.milestone, "m1, m2, …")->required();
   command.add_option("--stage", options.stage, "The stage, if there are several; or a puzzle");
   command
       .add_option("--solution", options.solution,

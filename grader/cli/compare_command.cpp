@@ -6,7 +6,6 @@
 #include "grader/cli/commands.hpp"
 #include "grader/course/course.hpp"
 #include "grader/report/pages/comparison.hpp"
-#include "grader/report/plots/gnuplot.hpp"
 #include "grader/report/plots/plotted_runs.hpp"
 #include "grader/report/terminal.hpp"
 
@@ -18,10 +17,8 @@ struct Options {
   std::vector<std::string> files;
   std::string stage;
   bool by_file = false;
-  std::vector<std::string> counters;
   std::string format = "text";
   std::string output;
-  std::string plot;
 };
 
 std::string text_of(const Comparison& comparison, const std::string& format) {
@@ -45,9 +42,8 @@ ExitCode run(const Options& options) {
   if (options.by_file && results.size() < 2) {
     throw UsageError("--by-file compares results with the first one; name two or more.");
   }
-  ComparedWith with{.stage = options.stage, .by_file = options.by_file};
-  for (const std::string& each : options.counters) with.counters.push_back(read_counters(each));
-  const auto comparisons = compare(results, names, with);
+  const auto comparisons =
+      compare(results, names, {.stage = options.stage, .by_file = options.by_file});
   if (comparisons.empty()) {
     std::cout << "There is nothing to compare: these results hold no op time of a stage that "
                  "passed.\n";
@@ -65,14 +61,6 @@ ExitCode run(const Options& options) {
     write_atomically(options.output, text);
     std::cout << options.output << "\n";
   }
-  if (options.plot.empty()) return ExitCode::kPassed;
-  const std::optional<Figure> figure = figure_of(comparisons);
-  if (!figure) {
-    std::cout << "No stage of these results has a stage to be compared with, so there is no "
-                 "plot.\n";
-    return ExitCode::kFallsShort;
-  }
-  for (const auto& file : draw({*figure}, options.plot)) std::cout << display_path(file) << "\n";
   return ExitCode::kPassed;
 }
 
@@ -87,24 +75,17 @@ void add(CLI::App& app, ExitCode& exit_code) {
       .add_flag("--by-file", options.by_file,
                 "The same stage in the first file: two versions, or two machines")
       ->excludes(stage);
-  command.add_option("--ncu", options.counters,
-                     "STAGE@BATCH=FILE: shares of SM, memory and L1, and the occupancy, from the "
-                     "CSV of Nsight Compute (its page details)");
   command.add_option("--format", options.format, "text, markdown, csv, latex")
       ->check(CLI::IsMember({"text", "markdown", "csv", "latex"}))
       ->capture_default_str();
   command.add_option("--output", options.output, "File (default: standard output)");
-  command.add_option("--plot", options.plot, "Folder: draws the ratios as SVG, PDF and PNG");
   command.footer(
       "Verdict: faster or slower if the whole 95 % interval of the ratio lies on one\n"
-      "side of 1, else undecided (docs/results.md).\n"
-      "A profile for --ncu:\n"
-      "  ncu --set full --csv --page details build/bin/m4 10000 --stage half > half.csv\n\n"
+      "side of 1, else undecided (docs/results.md).\n\n"
       "Examples:\n"
       "  build/bin/grader compare build/results/m4-student.json\n"
       "  build/bin/grader compare before.json after.json --by-file\n"
-      "  build/bin/grader compare build/results/m4-*.json --format latex\n"
-      "  build/bin/grader compare build/m4.json --ncu half@10000=half.csv");
+      "  build/bin/grader compare build/results/m4-*.json --format latex");
 }
 
 }  // namespace convlab::grader::compare_command

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "common/base/buffer.hpp"
+#include "common/base/json_text.hpp"
 #include "common/base/run_process.hpp"
 #include "common/data/dataset.hpp"
 #include "common/device/gpu_probe.hpp"
@@ -19,7 +20,6 @@
 #include "common/result/machine.hpp"
 #include "grader/cli/commands.hpp"
 #include "grader/course/course.hpp"
-#include "grader/report/print_json.hpp"
 #include "grader/report/terminal.hpp"
 #include "grader/submission/machine_faults.hpp"
 #include "grader/submission/sandbox/isolation.hpp"
@@ -206,7 +206,7 @@ ExitCode run(const Options& options) {
     if (!options.json) print(item);
   }
   if (options.json) {
-    print_json({{"well", well}, {"items", items}});
+    std::cout << json_text({{"well", well}, {"items", items}}, 2) << "\n";
     return well ? ExitCode::kPassed : ExitCode::kEnvironment;
   }
   std::cout << (well ? "Nothing that is needed is missing.\n" : "Fix what is marked FAIL.\n");

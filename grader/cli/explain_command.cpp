@@ -8,6 +8,7 @@
 #include "common/network/preset.hpp"
 #include "common/result/result.hpp"
 #include "common/timing/three_digits.hpp"
+#include "grader/checks/custom_submission.hpp"
 #include "grader/cli/commands.hpp"
 #include "grader/course/build.hpp"
 #include "grader/course/counted_stage.hpp"
@@ -25,17 +26,9 @@ namespace convlab::grader::explain_command {
 
 namespace {
 
-struct Options {
-  std::string milestone;
-  std::string stage;
-  std::string network = kDefaultPreset;
-  std::string solution = "student";
-  int layer = 0;
-};
-
 // The stage to explain: the named one, or the only one that has passed.
 // @throws Error that says what to do first
-Progress passed_stage(const Options& options, const Chapter& chapter) {
+Progress passed_stage(const CountedOptions& options, const Chapter& chapter) {
   const std::string& id = chapter.milestone.id;
   const auto passed = [](const Progress& each) {
     return each.state == State::kPassed && !each.changed;
@@ -122,7 +115,7 @@ void print_next(const CourseMilestone& milestone, const std::string& text) {
   std::cout << "\n" << coloured(title, Colour::kStrong) << "\n" << paragraph("  ", text);
 }
 
-ExitCode explain_device_stage(const CourseMilestone& milestone, const Options& options,
+ExitCode explain_device_stage(const CourseMilestone& milestone, const CountedOptions& options,
                               const std::string& id, const SubmittedSources& submitted,
                               Counted& counted) {
   const CountedStage stage = counted_stage(
@@ -154,23 +147,28 @@ ExitCode explain_device_stage(const CourseMilestone& milestone, const Options& o
   return ExitCode::kPassed;
 }
 
-ExitCode run(const Options& options) {
+ExitCode run(const CountedOptions& options) {
   const CourseMilestone milestone = find_milestone(options.milestone);
   require_solution(options.solution);
   const bool is_students = options.solution == "student";
   Progress progress{.stage = {.id = options.stage}};
   if (is_students) progress = passed_stage(options, chapter_of(milestone));
+  const bool is_file = is_source_file(options.solution);
   const SubmittedSources submitted =
-      sources_of_stage(milestone, options.solution, progress.stage.id);
-  if (!is_students) {
+      is_file ? sources_of(options.solution, milestone.id == "m1")
+              : sources_of_stage(milestone, options.solution, progress.stage.id);
+  if (is_file) {
+    progress.stage.title = "a file with the course's interface";
+  } else if (!is_students) {
     StageInfo& stage = progress.stage;
     stage.title = title_of(submitted.sources.front(), stage.id);
     const auto check = results_folder() / (milestone.id + "-reference.json");
     if (std::filesystem::exists(check)) progress.check = read_check_result(check);
   }
   Counted counted;
-  const int width = static_cast<int>(progress.stage.id.size()) + 2;
-  std::cout << hanging(coloured(progress.stage.id, Colour::kStrong) + "  ", width,
+  const std::string& id = progress.stage.id;  // empty: of a file with one stage
+  std::cout << hanging(id.empty() ? "" : coloured(id, Colour::kStrong) + "  ",
+                       static_cast<int>(id.empty() ? 0 : id.size() + 2),
                        progress.stage.title + ", " + display_path(submitted.sources.front()));
   if (milestone.id == "m1") {
     const auto layers = load_preset(options.network).conv_shapes(1);
@@ -185,7 +183,6 @@ ExitCode run(const Options& options) {
   // Predictions are of the last convolution.
   if (is_students && options.layer == 0) {
     Notebook notebook = read_notebook(milestone);
-    const std::string& id = progress.stage.id;
     notebook.explained[id] = counted;
     note_number(notebook, counted.loads, "loads for each multiply-add of " + id, utc_now());
     note_number(notebook, counted.inputs, "loads of each input of " + id, utc_now());
@@ -198,16 +195,8 @@ ExitCode run(const Options& options) {
 
 void add(CLI::App& app, ExitCode& exit_code) {
   auto [command, options] = add_view(app, exit_code, "explain", run);
-  command.add_option("MILESTONE", options.milestone, "m1, m2, …")->required();
-  command.add_option("--stage", options.stage, "The stage, if several have passed");
-  command
-      .add_option("--layer", options.layer,
-                  "The convolution of the network to count in (default: the last)")
-      ->check(CLI::Range(1, 64));
-  command.add_option("--network", options.network, "Network preset")->capture_default_str();
-  command.add_option("--solution", options.solution, "student, or reference if there is one")
-      ->check(CLI::IsMember({"student", "reference"}))
-      ->capture_default_str();
+  add_counted_options(command, options);
+  command.get_option("--stage")->description("The stage, if several have passed");
   command.footer(
       "Builds the file once more so that the emulated device counts its loads and\n"
       "stores. No GPU is needed, and no time is measured.\n\n"

@@ -3,10 +3,10 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "common/base/json_text.hpp"
 #include "grader/cli/commands.hpp"
 #include "grader/course/course.hpp"
 #include "grader/course/progress.hpp"
-#include "grader/report/print_json.hpp"
 #include "grader/report/terminal.hpp"
 
 namespace convlab::grader::list_command {
@@ -94,7 +94,7 @@ ExitCode run(const Options& options) {
     chapters.push_back(chapter_of(milestone));
   }
   if (options.json) {
-    print_json(to_json(chapters));
+    std::cout << json_text(to_json(chapters), 2) << "\n";
   } else {
     print(chapters);
   }

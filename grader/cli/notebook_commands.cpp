@@ -191,7 +191,7 @@ namespace {
 struct Options {
   std::string milestone;
   std::string question;
-  std::string text;
+  std::vector<std::string> words;
 };
 
 void print(const ChapterQuestion& question, const Notebook& notebook) {
@@ -224,11 +224,18 @@ ExitCode run(const Options& options) {
     for (const ChapterQuestion& each : all) known.push_back(each.number);
     throw UsageError(unknown_name("question", options.question, known, " in " + milestone.id));
   }
-  if (options.text.empty()) {
+  std::string text;  // also without quotation marks
+  for (const std::string& word : options.words) text += (text.empty() ? "" : " ") + word;
+  if (text.find_first_not_of(" \t\n") == std::string::npos) {
     print(*asked, notebook);
     return ExitCode::kPassed;
   }
-  notebook.answers[asked->number] = options.text;
+  constexpr std::size_t kLongest = 5000;
+  if (text.size() > kLongest) {
+    throw UsageError("An answer has at most " + std::to_string(kLongest) + " letters; this has " +
+                     std::to_string(text.size()) + ". The rest belongs into the report.");
+  }
+  notebook.answers[asked->number] = text;
   write_notebook(milestone, notebook);
   const bool is_chapters = asked->needs != "measured";
   std::cout << paragraph("", "Kept: build/bin/grader report " + milestone.id + " shows it" +
@@ -247,7 +254,7 @@ void add(CLI::App& app, ExitCode& exit_code) {
   command.add_option("MILESTONE", options.milestone, "m1, m2, …")->required();
   command.add_option("QUESTION", options.question,
                      "Its number (default: show all), or a stage that you predicted");
-  command.add_option("TEXT", options.text, "Your answer (default: show the question)");
+  command.add_option("TEXT", options.words, "Your answer (default: show the question)");
   command.footer(
       "Examples:\n  build/bin/grader answer m2\n"
       "  build/bin/grader answer m2 4 \"14.1 ms are 2.6 TFLOP/s, 4 % of the peak.\"");

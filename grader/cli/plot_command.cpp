@@ -67,7 +67,10 @@ ExitCode run(const Options& options) {
   }
   const auto folder =
       options.output.empty() ? build_folder() / "plots" : std::filesystem::path(options.output);
-  const std::vector<Figure> figures = all_figures(results, rows);
+  std::vector<Figure> figures;
+  for (const std::string& network : networks_of(rows)) {
+    std::ranges::move(figures_of(results, rows, network), std::back_inserter(figures));
+  }
   if (figures.empty()) {
     std::cout
         << "There is nothing to plot: these results hold no op time of a stage that passed.\n";
@@ -92,10 +95,9 @@ void add(CLI::App& app, ExitCode& exit_code) {
       ->allow_extra_args(false);
   command.footer(
       "For each network in the results, each as SVG, PDF and PNG:\n"
-      "  op-time-NETWORK      op times, stage by stage\n"
-      "  speed-up-NETWORK     every stage against its baseline\n"
-      "  op-by-batch-NETWORK  op time against batch, if there are several\n"
-      "  roofline-NETWORK     stages under the limits of the GPU, if known\n\n"
+      "  op-time-NETWORK   op times, stage by stage\n"
+      "  speed-up-NETWORK  every stage against its baseline\n"
+      "  roofline-NETWORK  stages under the limits of the GPU, if known\n\n"
       "Examples:\n"
       "  build/bin/m1 1000 --json build/m1.json\n"
       "  build/bin/grader plot build/m1.json\n"

@@ -102,7 +102,7 @@ ExitCode run(const Options& options) {
   if (!options.gpu.empty()) find_gpu(options.gpu);  // refused before anything is built
   // nvcc takes longer than counting.
   auto registers = std::async(std::launch::async, [&] {
-    return options.registers == 0 ? kernel_registers(wanted.submitted)
+    return options.registers == 0 ? kernel_registers(wanted.submitted, build_folder() / "registers")
                                   : std::map<std::string, int>{};
   });
   CountedStage stage = counted_stage(wanted);

@@ -200,11 +200,9 @@ ExitCode run(const Options& options) {
     source.images = image_maps(program_of(milestone.id, options.solution), options.stage,
                                kDefaultPreset, options.image);
   }
-  if (!options.no_plots && !networks_of(source.results).empty()) {
-    draw(all_figures(source.results, source.results), folder / "plots");
-    source.pictures = "plots";
-  }
+  if (!options.no_plots) source.pictures = "plots";
   const Page page = make_report(source);
+  if (!options.no_plots) draw(figures_of(page), folder / "plots");
   write_atomically(folder / "report.md", markdown_of(page));
   write_atomically(folder / "report.html", html_of(page, course_folder() / "grader/report/pages"));
   std::cout

@@ -57,7 +57,8 @@ ExitCode run(const Options& options) {
   for (const HandoutFile& each : changed) {
     const auto file = course_folder() / each.path;
     if (!std::filesystem::exists(file)) continue;
-    std::cout << "Yours is now\n  " << display_path(keep_backup(file)) << "\n";
+    const auto backup = keep_backup(file);
+    std::cout << "Yours is now\n  " << display_path(backup) << "\n";
   }
   for (std::size_t i = 0; i < changed.size(); ++i) {
     write_atomically(course_folder() / changed[i].path, texts[i]);

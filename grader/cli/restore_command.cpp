@@ -3,9 +3,9 @@
 #include <iostream>
 
 #include "common/base/run_process.hpp"
+#include "common/base/scratch_folder.hpp"
 #include "common/base/whole_file.hpp"
 #include "grader/checks/result/check_history.hpp"
-#include "grader/cli/archive.hpp"
 #include "grader/cli/commands.hpp"
 #include "grader/course/handout.hpp"
 #include "grader/course/notebook.hpp"
@@ -55,7 +55,8 @@ void restore_sources(const fs::path& folder, const CourseMilestone& milestone) {
     if (there && read_text(place) == text) continue;
     const auto known = std::ranges::find(handed_out, path, &HandoutFile::path);
     if (there && (known == handed_out.end() || !is_as_handed_out(*known))) {
-      std::cout << "Yours is now\n  " << display_path(keep_backup(place)) << "\n";
+      const auto backup = keep_backup(place);
+      std::cout << "Yours is now\n  " << display_path(backup) << "\n";
     }
     write_atomically(place, text);
     std::cout << "  " << path << "\n";
@@ -63,7 +64,7 @@ void restore_sources(const fs::path& folder, const CourseMilestone& milestone) {
 }
 
 ExitCode run(const Options& options) {
-  const FolderBeside scratch(build_folder());
+  const ScratchFolder scratch(build_folder());
   const fs::path folder = unpacked(options.archive, scratch.path());
   const std::string name = folder.filename().string();
   const CourseMilestone milestone = find_milestone(name.substr(0, name.find('-')));

@@ -8,9 +8,9 @@
 
 #include "common/base/json_text.hpp"
 #include "common/base/run_process.hpp"
+#include "common/base/scratch_folder.hpp"
 #include "common/base/whole_file.hpp"
 #include "grader/checks/result/check_history.hpp"
-#include "grader/cli/archive.hpp"
 #include "grader/cli/commands.hpp"
 #include "grader/course/course.hpp"
 #include "grader/course/handout.hpp"
@@ -65,7 +65,7 @@ ExitCode run(const Options& options) {
   CheckResult check = combined_result(chapter_of(milestone));
   check.sources = sources;
 
-  const FolderBeside scratch(build_folder());
+  const ScratchFolder scratch(build_folder());
   const std::string name = milestone.id + "-submission";
   const auto folder = scratch.path() / name;
   for (const SourceFile& source : sources) {

@@ -58,11 +58,9 @@ void print_tables(const SweepPlan& plan, const std::vector<SweepTable>& tables,
                   const std::string& caption, const Options& options,
                   const std::filesystem::path& folder) {
   for (const SweepTable& table : tables) std::cout << "\n" << table_text(plan.space, table);
-  const auto best = folder / (plan.space.stage + ".best.json");
-  write_atomically(best, best_points(plan.space, tables));
   write_atomically(folder / (plan.space.stage + ".tables.json"),
                    to_json(SweepTables{plan.space, caption, tables}));
-  std::cout << "\nThe best points: " << display_path(best) << "\n";
+  std::cout << "\n";
   if (options.no_plots) return;
   std::vector<Figure> maps;
   for (const SweepTable& table : tables) {
@@ -149,7 +147,7 @@ void add(CLI::App& app, ExitCode& exit_code) {
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
   command.add_option("--output", options.output,
-                     "Folder of record, best points and heat maps (default: build/sweeps)");
+                     "Folder of record and heat maps (default: build/sweeps)");
   add_launcher(command, options.launcher);
   command.add_flag("--again", options.again, "Forget what an earlier sweep measured");
   command.add_flag("--no-plots", options.no_plots, "Draw no heat maps");

@@ -110,6 +110,7 @@ ExitCode run(const Options& asked) {
   parse_batches(asked.batches);
   stop_on_signals();
   std::string last;
+  Snapshot checked;
   for (int checks = 0; stop_asked == 0;) {
     Options options = asked;
     bool is_fresh = false;
@@ -122,15 +123,17 @@ ExitCode run(const Options& asked) {
       if (first->kind == Step::Kind::kPrediction) std::cout << lead_text(*first);
       std::cout << lead_text(*step);
       options.milestone = step->milestone;
-      options.stage = step->name;
+      // The only stage of a milestone needs no name.
+      options.stage = step->command.find("--stage") == std::string::npos ? "" : step->name;
       if (step->tried) options.batches.clear();
       is_fresh = step->fresh;
     } else if (asked.stage.empty()) {
       options.stage = stage_to_watch(asked.milestone);
     }
     const CourseMilestone milestone = find_milestone(options.milestone);
-    const Snapshot checked = snapshot(milestone);
     const std::string work = options.milestone + " " + options.stage + " " + options.batches;
+    // Not after a check: a file may have been saved meanwhile.
+    if (is_fresh || work != last) checked = snapshot(milestone);
     if (!is_fresh && work != last) {
       check_once(milestone, options);
       if (stop_asked != 0 || ++checks == asked.checks) break;

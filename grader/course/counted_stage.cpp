@@ -28,7 +28,12 @@ SubmittedSources sources_of_stage(const CourseMilestone& milestone, const std::s
   if (const auto file = file_of_stage(folder, stage)) {
     return is_reference ? reference_file(*file) : with_headers(*file, folder, folder);
   }
-  throw UsageError(unknown_stage(milestone, stage, stage_names(milestone)));
+  const std::vector<std::string> names = stage_names(milestone);
+  if (std::ranges::find(names, stage) == names.end()) {
+    throw UsageError(unknown_stage(milestone, stage, names));
+  }
+  throw UsageError("No file in " + display_path(folder) + " has the name of " + stage +
+                   "; name yours: --solution FILE.");
 }
 
 CountedWork counted_work(const CourseMilestone& milestone, const CountedOptions& options) {
@@ -38,7 +43,7 @@ CountedWork counted_work(const CourseMilestone& milestone, const CountedOptions&
         "work and times.");
   }
   CountedWork work{.stage = options.stage, .network = options.network, .layer = options.layer};
-  if (options.solution != "student" && options.solution != "reference") {
+  if (is_source_file(options.solution)) {
     work.submitted = sources_of(options.solution, false);
     return work;
   }

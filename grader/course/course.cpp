@@ -67,12 +67,15 @@ std::filesystem::path program_of(const std::string& milestone, const std::string
   return build_folder() / "bin" / (milestone + (solution == "reference" ? "-reference" : ""));
 }
 
-bool has_reference() {
-  return std::filesystem::is_directory(course_folder() / "reference" / "solutions");
+bool is_source_file(const std::string& solution) {
+  return solution != "student" && solution != "reference";
 }
 
 void require_solution(const std::string& solution) {
-  if (solution != "reference" || has_reference()) return;
+  if (solution != "reference" ||
+      std::filesystem::is_directory(course_folder() / "reference" / "solutions")) {
+    return;
+  }
   throw UsageError(
       "This tree is a hand-out: it has no reference solutions. Leave out --solution to take your "
       "own files.");

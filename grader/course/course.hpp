@@ -28,8 +28,8 @@ CourseMilestone find_milestone(const std::string& id);
 /// The executable of a solution, "student" or "reference", whether it exists or not.
 std::filesystem::path program_of(const std::string& milestone, const std::string& solution);
 
-/// Whether this tree has the reference solutions; a hand-out leaves them out.
-bool has_reference();
+/// Whether --solution names a file or a folder, not a program of the workbook.
+bool is_source_file(const std::string& solution);
 
 /// @throws UsageError in a hand-out if `solution` is "reference"
 void require_solution(const std::string& solution);

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
@@ -32,5 +34,9 @@ std::optional<std::string> pristine_text(const HandoutFile& file);
 /// Copies a file to "conv_forward.cpp.backup-2026-11-21-031507" beside it, with another number
 /// behind it where that is taken. @throws EnvironmentError if it cannot be written
 std::filesystem::path keep_backup(const std::filesystem::path& file);
+
+/// A .tar.gz of PARENT/NAME. The same files give the same bytes: sorted names, no dates, no owners,
+/// ordinary permissions. @throws EnvironmentError with tar's reason
+std::vector<std::uint8_t> packed(const std::filesystem::path& parent, const std::string& name);
 
 }  // namespace convlab::grader

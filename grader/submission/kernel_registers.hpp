@@ -1,5 +1,6 @@
 #pragma once
 
+#include <filesystem>
 #include <map>
 #include <string>
 #include <vector>
@@ -13,8 +14,10 @@ namespace convlab::grader {
 /// compute capability 9.0 and says so.
 /// Source of nvcc: the variable CUDACXX, as for CMake, or the places of the CUDA Toolkit's
 /// packages.
+/// @param kept  folder that keeps what nvcc said of these files, for the next time
 /// @return none without nvcc, or if it does not take the files
-std::map<std::string, int> kernel_registers(const SubmittedSources& submitted);
+std::map<std::string, int> kernel_registers(const SubmittedSources& submitted,
+                                            const std::filesystem::path& kept);
 
 /// From what `nvcc -Xptxas -v` prints.
 std::map<std::string, int> registers_printed(const std::string& printed);

@@ -39,6 +39,14 @@ constexpr CompilerWords kWords[] = {
     {"unterminated argument list", "A closing ) is missing where that macro is used.",
      "Count the parentheses in that line. cudaMalloc( … ) needs its own pair inside the macro's "
      "pair."},
+    {"is no text",
+     "It holds bytes that no source has, for example because an editor saved it as UTF-16.",
+     "Save it again as UTF-8. If it is lost, build/bin/grader reset MILESTONE puts the exercise "
+     "back."},
+    {"is no file", "A link or a folder stands in the place of the file.",
+     "Put the file there; build/bin/grader reset MILESTONE puts the exercise back."},
+    {"conflict marker", "git could not join two versions of this place, and left both.",
+     "Between <<<<<<< and >>>>>>> keep the lines that you want, and delete the markers."},
     {"at end of input", "An opening { has no closing }.",
      "Count the braces. An editor shows which { belongs to the } under the cursor.",
      "expected '}'"},

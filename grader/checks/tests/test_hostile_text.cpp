@@ -55,6 +55,7 @@ TEST_CASE("a compiler's message names its line, also in a hostile megabyte") {
   const TemporaryFolder folder;
   const SourceText sources = source_of(folder, "int a\nCHECK(f(\n");
   CHECK(contains(compiler_finding("x/a.cu:1:5: error: b", sources).seen, "a.cu:1 | int a"));
+  CHECK(contains(compiler_finding("a.cu is no text.", {}).next, "Save it again as UTF-8"));
   CHECK(contains(
       compiler_finding("unterminated argument list invoking macro \"CHECK\"", sources).seen,
       "a.cu:2 | CHECK"));

@@ -9,6 +9,7 @@
 #include <sstream>
 #include <thread>
 
+#include "common/base/json_text.hpp"
 #include "common/base/whole_file.hpp"
 #include "grader/class/archive_files.hpp"
 #include "grader/class/class_pictures.hpp"
@@ -20,7 +21,6 @@
 #include "grader/course/stop_signals.hpp"
 #include "grader/report/check_report.hpp"
 #include "grader/report/plots/gnuplot.hpp"
-#include "grader/report/print_json.hpp"
 #include "grader/report/score_table.hpp"
 #include "grader/report/terminal.hpp"
 
@@ -280,7 +280,7 @@ ExitCode similar(const Options& options) {
   }
   const auto pairs = similar_pairs(sources, common_sources(), options.least);
   if (options.json) {
-    print_json({{"pairs", nlohmann::json(pairs)}});
+    std::cout << json_text({{"pairs", nlohmann::json(pairs)}}, 2) << "\n";
     return ExitCode::kPassed;
   }
   constexpr double kPercent = 100.0;

@@ -7,9 +7,9 @@
 #include <sstream>
 
 #include "common/base/run_process.hpp"
+#include "common/base/scratch_folder.hpp"
 #include "common/base/whole_file.hpp"
 #include "common/network/preset.hpp"
-#include "grader/cli/archive.hpp"
 #include "grader/cli/commands.hpp"
 #include "grader/cli/instructor/handout_contents.hpp"
 #include "grader/course/course.hpp"
@@ -195,7 +195,7 @@ ExitCode run(const Options& options) {
   }
   fs::create_directories(parent);
   // Under another name until it is complete and checked.
-  const FolderBeside scratch(parent);
+  const ScratchFolder scratch(parent);
   const fs::path half = scratch.path() / name;
   int count = 0;
   for (const std::string& file : files) {

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "common/base/json_text.hpp"
 #include "common/base/text.hpp"
 #include "common/base/whole_file.hpp"
 #include "grader/checks/findings/catalogue.hpp"
@@ -15,7 +16,6 @@
 #include "grader/course/hints.hpp"
 #include "grader/course/puzzles.hpp"
 #include "grader/course/sources.hpp"
-#include "grader/report/print_json.hpp"
 #include "grader/report/terminal.hpp"
 #include "grader/scores/grade.hpp"
 #include "grader/scores/score_rules.hpp"
@@ -391,7 +391,7 @@ ExitCode run(const Options& options) {
     items.insert(items.end(), report.items().begin(), report.items().end());
   }
   if (options.json) {
-    print_json({{"whole", good}, {"items", items}});
+    std::cout << json_text({{"whole", good}, {"items", items}}, 2) << "\n";
     return good ? ExitCode::kPassed : ExitCode::kFallsShort;
   }
   std::cout << (good ? "The course is complete.\n" : "Fix what is marked WRONG.\n");

@@ -263,7 +263,7 @@ TEST_CASE("grader check: what cannot be asked is answered in one sentence") {
       {"hint m4 --stage halo", 2, "name m3 --stage halo"},
       {"check m4 --stage half --cause a", 2, "--cause is of a broken kernel"},
       {"check m4 --stage detective --cause zoe-a", 2, "such as ann-a, not 'zoe-a'"},
-      {"answer m4 half-a-tile \"It is 2.\"", 2, "You predicted nothing for half-a-tile"},
+      {"answer m4 five-taps \"It is 2.\"", 2, "You predicted nothing for five-taps"},
       {"check m1 --network x", 2, "fa23"},
       {"check m1 --batches 0", 2, "from 1 to 10000"},
       {"check m1 --batches=-3", 2, "from 1 to 10000"},
@@ -313,7 +313,7 @@ TEST_CASE(
   CHECK_FALSE(contains(run_program("grader", "check m4 --stage once-more").output,
                        ")  the result is computed from memory"));
   // The choice is among causes, not among what a check may see of them.
-  const ProgramRun other = run_program("grader", "check m4 --stage the-last-one");
+  const ProgramRun other = run_program("grader", "check m4 --stage weighted-sum");
   INFO(other.output);
   CHECK(contains(other.output, ")  only the last channel is summed up"));
   CHECK_FALSE(contains(other.output, ")  the output is wrong"));

@@ -88,7 +88,7 @@ TEST_CASE("grader plot: draws, whatever a result is called, refuses what is no r
     return;
   }
   CHECK(run.exit_code == 0);
-  for (const char* stem : {"op-time-fa23", "speed-up-fa23", "op-by-batch-fa23", "op-time-fa18"}) {
+  for (const char* stem : {"op-time-fa23", "speed-up-fa23", "op-time-fa18"}) {
     for (const char* extension : {".svg", ".pdf", ".png"}) {
       const auto plot = plots / (std::string(stem) + extension);
       INFO(plot);

@@ -172,7 +172,7 @@ std::string next_text(const std::string& milestone, const StageCounts& facts,
 std::string walk_text(const CheckResult& check, const std::string& stage,
                       const std::vector<ConvShape>& layers) {
   std::string text =
-      paragraph("", "A stage on the CPU has no kernel. These numbers come from its last check.");
+      paragraph("", "A stage on the CPU has no kernel. The times are those of its last check.");
   for (std::size_t i = 0; i < layers.size(); ++i) {
     const ConvShape& layer = layers[i];
     text += "\n" + coloured("convolution " + std::to_string(i + 1), Colour::kStrong) + "  " +

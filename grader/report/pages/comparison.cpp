@@ -68,51 +68,42 @@ ComparedSpeed compare_runs(const RunResult& other, const RunResult& own, const s
   return speed;
 }
 
-/// Which run each one is compared with.
-class Others {
- public:
-  Others(const std::vector<NamedRun>& runs, const ComparedWith& with) : runs_(runs), with_(with) {
-    // There may be many thousands of these.
-    for (const NamedRun& each : runs) {
-      if (with.by_file && each.file == 0) first_file_.emplace(key_of(each), &each);
+using Key = std::tuple<int, std::string, std::string, std::size_t>;
+
+Key key_of(const NamedRun& named) {
+  const RunResult& run = *named.item.run;
+  return {run.batch, named.item.result->milestone, run.stage.id, run.layers.size()};
+}
+
+// For each run the one that it is compared with, or null.
+std::vector<const NamedRun*> others_of(const std::vector<NamedRun>& runs,
+                                       const ComparedWith& with) {
+  std::vector<PlottedRun> items;
+  std::map<Key, const NamedRun*> first_file;  // there may be many thousands of these
+  for (const NamedRun& each : runs) {
+    items.push_back(each.item);
+    if (each.file == 0) first_file.emplace(key_of(each), &each);
+  }
+  std::vector<const NamedRun*> others(runs.size());
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    const auto is_wanted = [&](const NamedRun& each) {
+      const RunResult& run = *runs[i].item.run;
+      const RunResult& other = *each.item.run;
+      return &each != &runs[i] && other.stage.id == with.stage && other.batch == run.batch &&
+             other.layers.size() == run.layers.size();
+    };
+    if (with.by_file) {
+      const auto found = first_file.find(key_of(runs[i]));
+      if (runs[i].file > 0 && found != first_file.end()) others[i] = found->second;
+    } else if (!with.stage.empty()) {
+      const auto found = std::ranges::find_if(runs, is_wanted);
+      if (found != runs.end()) others[i] = &*found;
+    } else if (const PlottedRun* found = baseline_of(items, i)) {
+      others[i] = &runs[static_cast<std::size_t>(found - items.data())];
     }
   }
-
-  [[nodiscard]] const NamedRun* of(std::size_t index) const {
-    const NamedRun& own = runs_[index];
-    if (with_.by_file) {
-      const auto found = first_file_.find(key_of(own));
-      return found == first_file_.end() || own.file == 0 ? nullptr : found->second;
-    }
-    const RunResult& a = *own.item.run;
-    const NamedRun* found = nullptr;
-    for (std::size_t i = 0; i < runs_.size(); ++i) {
-      const NamedRun& other = runs_[i];
-      const RunResult& b = *other.item.run;
-      if (i == index || a.batch != b.batch || a.layers.size() != b.layers.size()) continue;
-      if (!with_.stage.empty()) {
-        if (b.stage.id == with_.stage) return &other;
-      } else if (i < index && own.item.result->solution == other.item.result->solution &&
-                 (a.stage.baseline.empty() ||
-                  (b.stage.id == a.stage.baseline && b.device == a.device))) {
-        found = &other;  // the nearest one before it
-      }
-    }
-    return found;
-  }
-
- private:
-  using Key = std::tuple<int, std::string, std::string, std::size_t>;
-
-  static Key key_of(const NamedRun& named) {
-    const RunResult& run = *named.item.run;
-    return {run.batch, named.item.result->milestone, run.stage.id, run.layers.size()};
-  }
-
-  const std::vector<NamedRun>& runs_;
-  const ComparedWith& with_;
-  std::map<Key, const NamedRun*> first_file_;
-};
+  return others;
+}
 
 ComparedStage stage_of(const NamedRun& named) {
   const RunResult& run = *named.item.run;
@@ -168,7 +159,7 @@ std::vector<Comparison> compare(const std::vector<Result>& results,
   std::set<std::string> known;
   for (const std::string& network : networks_of(results)) {
     const auto runs = named_runs(results, names, network, with.by_file);
-    const Others others(runs, with);
+    const auto others = others_of(runs, with);
     std::map<int, std::vector<std::size_t>> batches;
     for (std::size_t i = 0; i < runs.size(); ++i) batches[runs[i].item.run->batch].push_back(i);
     for (const auto& [batch, members] : batches) {
@@ -176,35 +167,21 @@ std::vector<Comparison> compare(const std::vector<Result>& results,
       std::vector<PlottedRun> drawn;
       for (const std::size_t i : members) {
         const RunResult& run = *runs[i].item.run;
-        known.insert({run.stage.id, run.stage.id + "@" + std::to_string(batch)});
+        known.insert(run.stage.id);
         drawn.push_back(runs[i].item);
         comparison.stages.push_back(stage_of(runs[i]));
         ComparedStage& stage = comparison.stages.back();
-        if (const NamedRun* other = others.of(i)) {
+        if (const NamedRun* other = others[i]) {
           stage.speed = compare_runs(*other->item.run, run, other->name);
-        }
-        for (const StageCounters& each : with.counters) {
-          if (each.stage == run.stage.id && each.batch == batch) stage.counters = each.counters;
         }
       }
       comparison.caption = caption_of(drawn, network, "");
       comparisons.push_back(std::move(comparison));
     }
   }
-  const auto require = [&](const std::string& wanted) {
-    if (wanted.empty() || known.count(wanted) != 0) return;
-    std::string list;
-    for (const std::string& name : known) {
-      if ((name.find('@') == std::string::npos) != (wanted.find('@') == std::string::npos))
-        continue;
-      list += (list.empty() ? "" : ", ") + name;
-    }
-    throw UsageError("These results hold no stage '" + wanted + "' with times; they hold: " + list +
-                     ".");
-  };
-  require(with.stage);
-  for (const StageCounters& each : with.counters) {
-    require(each.stage + "@" + std::to_string(each.batch));
+  if (!with.stage.empty() && !known.contains(with.stage)) {
+    throw UsageError("These results hold no stage '" + with.stage +
+                     "' with times; they hold: " + joined(known) + ".");
   }
   return comparisons;
 }
@@ -223,13 +200,11 @@ Table table_of(const Comparison& comparison) {
 Table table_of(const std::vector<Comparison>& comparisons) {
   std::size_t layers = 0;
   bool percents = false;
-  bool counters = false;
   bool speeds = false;
   for (const Comparison& comparison : comparisons) {
     for (const ComparedStage& stage : comparison.stages) {
       layers = std::max(layers, stage.op_ms.size());
       percents = percents || stage.compute_percent || stage.memory_percent;
-      counters = counters || stage.counters;
       speeds = speeds || stage.speed;
     }
   }
@@ -242,7 +217,6 @@ Table table_of(const std::vector<Comparison>& comparisons) {
   }
   add_columns({"op time ms", "layer time ms"});
   if (percents) add_columns({"compute %", "memory %"});
-  if (counters) add_columns({"SM % (ncu)", "memory % (ncu)", "L1 % (ncu)", "occupancy % (ncu)"});
   if (speeds) add_columns({"ratio", "95 %", "verdict", "against"});
   for (const Comparison& comparison : comparisons) {
     for (const ComparedStage& stage : comparison.stages) {
@@ -256,11 +230,6 @@ Table table_of(const std::vector<Comparison>& comparisons) {
         row.insert(row.end(),
                    {percent_text(stage.compute_percent), percent_text(stage.memory_percent)});
       }
-      if (counters) {
-        const Counters counted = stage.counters.value_or(Counters{});
-        row.insert(row.end(), {percent_text(counted.compute), percent_text(counted.memory),
-                               percent_text(counted.l1), percent_text(counted.occupancy)});
-      }
       if (stage.speed) {
         const ComparedSpeed& speed = *stage.speed;
         row.insert(row.end(),
@@ -273,28 +242,6 @@ Table table_of(const std::vector<Comparison>& comparisons) {
     }
   }
   return table;
-}
-
-std::optional<Figure> figure_of(const std::vector<Comparison>& comparisons) {
-  if (comparisons.empty()) return std::nullopt;
-  RowFigure figure({.name = "compare",
-                    .title = "How many times as fast",
-                    .caption = comparisons.back().caption,
-                    .x = {.title = "times as fast as the second of the two stages (log scale; "
-                                   "bars: 95 %)"},
-                    .y = {.title = "comparison"},
-                    .origin = 1.0});
-  for (const Comparison& comparison : comparisons) {
-    for (const ComparedStage& stage : comparison.stages) {
-      if (!stage.speed) continue;
-      const ComparedSpeed& speed = *stage.speed;
-      const std::string name = stage.name + " over " + speed.against;
-      figure.add(figure.panel(comparison.network, comparison.batch), name, name,
-                 {.layers = {}, .sum = {speed.ratio, speed.low, speed.high}},
-                 ratio_text(speed.ratio));
-    }
-  }
-  return figure.finish();
 }
 
 }  // namespace convlab::grader

@@ -5,8 +5,6 @@
 #include <vector>
 
 #include "common/result/result.hpp"
-#include "grader/report/pages/counters.hpp"
-#include "grader/report/plots/figure.hpp"
 #include "grader/report/table.hpp"
 
 namespace convlab::grader {
@@ -31,7 +29,6 @@ struct ComparedStage {
   double layer_ms = 0.0;                    ///< sum over the convolutions, with copies
   std::optional<double> compute_percent{};  ///< of the machine's arithmetic peak in that precision
   std::optional<double> memory_percent{};   ///< of its bandwidth, by the compulsory traffic
-  std::optional<Counters> counters{};
   std::optional<ComparedSpeed> speed{};
 };
 
@@ -47,13 +44,12 @@ struct Comparison {
 struct ComparedWith {
   std::string stage{};   ///< every stage with this one; empty: with its step on the ladder
   bool by_file = false;  ///< the same stage in the first result, instead of another stage
-  std::vector<StageCounters> counters{};  ///< shown beside their stages
 };
 
 /// Compares stages: by default each with the one before it on the ladder (its `baseline`).
 /// @param names  of the results, for rows where several results hold the same stage
 /// @return one for each network and batch that has times; emulated and failed runs have none
-/// @throws UsageError if `with.stage` or counters name an unknown stage; lists the known ones
+/// @throws UsageError if `with.stage` is unknown; lists the known ones
 std::vector<Comparison> compare(const std::vector<Result>& results,
                                 const std::vector<std::string>& names, const ComparedWith& with);
 
@@ -63,8 +59,5 @@ Table table_of(const Comparison& comparison);
 
 /// All of them in one table, with network and batch as the first columns.
 Table table_of(const std::vector<Comparison>& comparisons);
-
-/// The ratios as a plot; nothing if there is none.
-std::optional<Figure> figure_of(const std::vector<Comparison>& comparisons);
 
 }  // namespace convlab::grader

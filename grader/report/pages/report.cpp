@@ -35,6 +35,13 @@ PageSection machine_section(const ReportSource& source) {
                           machine.driver, machine.cuda, machine.compiler, machine.commit,
                           result.created.substr(0, kDate)});
   }
+  // Without a GPU there is neither a driver nor CUDA.
+  for (std::size_t i = table.heading.size(); i-- > 0;) {
+    if (std::ranges::any_of(table.rows, [&](const auto& row) { return !row[i].empty(); })) continue;
+    const auto place = static_cast<std::ptrdiff_t>(i);
+    table.heading.erase(table.heading.begin() + place);
+    for (auto& row : table.rows) row.erase(row.begin() + place);
+  }
   section.blocks.push_back(table);
   section.blocks.push_back(
       OpenQuestion{"What else ran on this machine while you measured, and how do you know?"});
@@ -120,16 +127,15 @@ PageSection correctness_section(const ReportSource& source) {
   return section;
 }
 
+Chart chart_of(const Figure& figure, const ReportSource& source) {
+  return {figure, source.pictures.empty() ? "" : source.pictures + "/" + figure.name + ".png"};
+}
+
 PageSection times_section(const ReportSource& source, const std::string& network,
                           const std::vector<Comparison>& comparisons) {
   PageSection section{.title = "Times, network " + network};
-  for (const auto& figure :
-       {op_times(source.results, network), speed_ups(source.results, network),
-        op_by_batch(source.results, network), roofline(source.results, network)}) {
-    if (!figure) continue;
-    const bool drawn = !source.pictures.empty();
-    section.blocks.push_back(
-        Chart{*figure, drawn ? source.pictures + "/" + figure->name + ".png" : ""});
+  for (const Figure& figure : figures_of(source.results, source.results, network)) {
+    section.blocks.push_back(chart_of(figure, source));
   }
   for (const Comparison& comparison : comparisons) {
     section.blocks.push_back(
@@ -173,7 +179,8 @@ PageSection sweeps_section(const ReportSource& source) {
   for (const SweepTables& sweep : source.sweeps) {
     section.blocks.push_back(Paragraph{"Sweep of " + sweep.space.stage + ": " + sweep.caption});
     for (const SweepTable& table : sweep.tables) {
-      if (!table.scored.empty()) section.blocks.push_back(Chart{heat_map(sweep.space, table)});
+      if (!table.scored.empty())
+        section.blocks.push_back(chart_of(heat_map(sweep.space, table), source));
       for (const std::string& line : table.left_out) {
         section.blocks.push_back(Paragraph{"Left out, " + line + "."});
       }

@@ -177,10 +177,4 @@ Table table_of(const Figure& figure) {
   return table;
 }
 
-std::string grouped(int number) {
-  std::string text = std::to_string(number);
-  if (text.size() > 4) text.insert(text.size() - 3, 1, ' ');
-  return text;
-}
-
 }  // namespace convlab::grader

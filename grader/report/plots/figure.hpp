@@ -116,7 +116,4 @@ std::vector<Figure> slides_of(const Figure& figure);
 /// The numbers, for readers who cannot see it.
 Table table_of(const Figure& figure);
 
-/// "10 000".
-std::string grouped(int number);
-
 }  // namespace convlab::grader

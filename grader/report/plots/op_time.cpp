@@ -4,52 +4,62 @@
 #include <set>
 
 #include "common/timing/three_digits.hpp"
+#include "grader/report/numbers.hpp"
 #include "grader/report/plots/result_figures.hpp"
 
 namespace convlab::grader {
 
 namespace {
 
-// The run that runs[index] is compared with: the nearest suitable one before it, or null.
-const PlottedRun* baseline_of(const std::vector<PlottedRun>& runs, std::size_t index) {
-  const PlottedRun& run = runs[index];
-  const std::string& named = run.run->stage.baseline;
-  for (std::size_t i = index; i-- > 0;) {
-    const PlottedRun& earlier = runs[i];
-    if (earlier.run->batch != run.run->batch || earlier.result->solution != run.result->solution) {
-      continue;
-    }
-    if (named.empty() ||
-        (earlier.run->stage.id == named && earlier.run->device == run.run->device)) {
-      return &earlier;
-    }
-  }
-  return nullptr;
-}
-
 PlottedPoint ratio(const PlottedPoint& baseline, const PlottedPoint& own) {
   return {baseline.median / own.median, baseline.low / own.high, baseline.high / own.low};
 }
 
-// Panels stand in the order of their batches, whatever run comes first.
-void add_panels(RowFigure& figure, const std::vector<PlottedRun>& runs) {
-  std::set<int> batches;
-  for (const PlottedRun& item : runs) batches.insert(item.run->batch);
-  for (const int batch : batches) figure.panel(runs.front().run->network, batch);
-}
-
-}  // namespace
-
-Panel& RowFigure::panel(const std::string& network, int batch) {
-  const std::pair key(network, batch);
-  const auto found = std::ranges::find(panels_, key);
-  const auto place = static_cast<std::size_t>(found - panels_.begin());
-  if (found == panels_.end()) {
-    panels_.push_back(key);
-    figure_.panels.push_back({.title = "batch " + grouped(batch)});
+// Libraries' times and the machine's limits, shortest first. Of two with the same label the one in
+// the later file counts.
+std::vector<Rule> rules_at(const std::vector<Result>& results, const std::string& network,
+                           int batch) {
+  std::map<std::string, Rule> latest;
+  for (const Result& result : results) {
+    for (const ReferenceLine& line : result.references) {
+      const double sum = std::accumulate(line.op_ms.begin(), line.op_ms.end(), 0.0);
+      if (line.network != network || line.batch != batch || !(sum > 0.0)) continue;
+      latest[line.label] = {line.label + " " + three_digits(sum), sum,
+                            line.kind == "bound" ? kBoundColour : kLibraryColour};
+    }
   }
-  return figure_.panels[place];
+  std::vector<Rule> times;
+  for (const auto& [label, time] : latest) times.push_back(time);
+  std::ranges::sort(times, {}, &Rule::value);
+  return times;
 }
+
+/// Rows of a figure with a panel for each batch.
+class RowFigure {
+ public:
+  RowFigure(Figure figure, const std::vector<PlottedRun>& runs) : figure_(std::move(figure)) {
+    for (const PlottedRun& item : runs) batches_.insert(item.run->batch);
+    for (const int batch : batches_) {
+      figure_.panels.push_back({.title = "batch " + grouped(batch)});
+    }
+  }
+
+  Panel& panel(int batch) {
+    const auto place = std::distance(batches_.begin(), batches_.find(batch));
+    return figure_.panels[static_cast<std::size_t>(place)];
+  }
+
+  /// Adds the times or ratios of one row: of each convolution, and of their sum.
+  /// @param name   tells rows apart; two rows may have the same title
+  void add(Panel& panel, const std::string& name, const std::string& title,
+           const PlottedTimes& times, const std::string& text);
+  Figure finish();
+
+ private:
+  Figure figure_;
+  std::set<int> batches_{};
+  std::vector<std::string> names_{};
+};
 
 void RowFigure::add(Panel& panel, const std::string& name, const std::string& title,
                     const PlottedTimes& times, const std::string& text) {
@@ -88,8 +98,7 @@ void RowFigure::add(Panel& panel, const std::string& name, const std::string& ti
   panel.bars.push_back(std::move(bar));
 }
 
-std::optional<Figure> RowFigure::finish() {
-  if (figure_.rows.empty()) return std::nullopt;
+Figure RowFigure::finish() {
   if (figure_.origin > 0.0) figure_.x.include(figure_.origin);
   for (Panel& panel : figure_.panels) {
     for (const Rule& rule : panel.rules) figure_.x.include(rule.value);
@@ -100,21 +109,7 @@ std::optional<Figure> RowFigure::finish() {
   return std::move(figure_);
 }
 
-std::vector<KnownTime> known_times(const std::vector<Result>& results, const std::string& network,
-                                   int batch) {
-  std::map<std::string, KnownTime> latest;
-  for (const Result& result : results) {
-    for (const ReferenceLine& line : result.references) {
-      const double sum = std::accumulate(line.op_ms.begin(), line.op_ms.end(), 0.0);
-      if (line.network != network || line.batch != batch || !(sum > 0.0)) continue;
-      latest[line.label] = {line.label, sum, line.kind == "bound" ? kBoundColour : kLibraryColour};
-    }
-  }
-  std::vector<KnownTime> times;
-  for (const auto& [label, time] : latest) times.push_back(time);
-  std::ranges::sort(times, {}, &KnownTime::milliseconds);
-  return times;
-}
+}  // namespace
 
 std::optional<Figure> op_times(const std::vector<Result>& results, const std::string& network) {
   const std::vector<PlottedRun> runs = plotted_runs(results, network);
@@ -123,19 +118,15 @@ std::optional<Figure> op_times(const std::vector<Result>& results, const std::st
                     .title = "Op time, stage by stage",
                     .caption = caption_of(runs, network),
                     .x = {.title = "op time, milliseconds (log scale)"},
-                    .y = {.title = "stage"}});
-  add_panels(figure, runs);
+                    .y = {.title = "stage"}},
+                   runs);
   for (const PlottedRun& item : runs) {
-    Panel& panel = figure.panel(network, item.run->batch);
+    Panel& panel = figure.panel(item.run->batch);
     const StageInfo& stage = item.run->stage;
     const PlottedTimes times = times_of(*item.run);
     figure.add(panel, short_name(item, runs), stage.title.empty() ? stage.id : stage.title, times,
                three_digits(times.sum.median));
-    if (!panel.rules.empty()) continue;
-    for (const KnownTime& time : known_times(results, network, item.run->batch)) {
-      panel.rules.push_back(
-          {time.label + " " + three_digits(time.milliseconds), time.milliseconds, time.colour});
-    }
+    if (panel.rules.empty()) panel.rules = rules_at(results, network, item.run->batch);
   }
   return figure.finish();
 }
@@ -146,7 +137,7 @@ std::optional<Figure> speed_ups(const std::vector<Result>& results, const std::s
   std::vector<const PlottedRun*> baselines;
   for (std::size_t i = 0; i < runs.size(); ++i) {
     const PlottedRun* baseline = baseline_of(runs, i);
-    if (baseline == nullptr || baseline->run->layers.size() != runs[i].run->layers.size()) continue;
+    if (baseline == nullptr) continue;
     compared.push_back(runs[i]);
     baselines.push_back(baseline);
   }
@@ -156,8 +147,8 @@ std::optional<Figure> speed_ups(const std::vector<Result>& results, const std::s
                     .caption = caption_of(runs, network),
                     .x = {.title = "times as fast as the second of the two stages (log scale)"},
                     .y = {.title = "step"},
-                    .origin = 1.0});
-  add_panels(figure, compared);
+                    .origin = 1.0},
+                   compared);
   for (std::size_t i = 0; i < compared.size(); ++i) {
     const PlottedTimes before = times_of(*baselines[i]->run);
     const PlottedTimes own = times_of(*compared[i].run);
@@ -167,20 +158,18 @@ std::optional<Figure> speed_ups(const std::vector<Result>& results, const std::s
     }
     const std::string name =
         short_name(compared[i], runs) + " over " + short_name(*baselines[i], runs);
-    figure.add(figure.panel(network, compared[i].run->batch), name, name, ratios,
+    figure.add(figure.panel(compared[i].run->batch), name, name, ratios,
                three_digits(ratios.sum.median));
   }
   return figure.finish();
 }
 
-std::vector<Figure> all_figures(const std::vector<Result>& results,
-                                const std::vector<Result>& rows) {
+std::vector<Figure> figures_of(const std::vector<Result>& results, const std::vector<Result>& rows,
+                               const std::string& network) {
   std::vector<Figure> figures;
-  for (const std::string& network : networks_of(rows)) {
-    for (auto& figure : {op_times(rows, network), speed_ups(rows, network),
-                         op_by_batch(results, network), roofline(results, network)}) {
-      if (figure) figures.push_back(*figure);
-    }
+  for (auto& figure :
+       {op_times(rows, network), speed_ups(rows, network), roofline(results, network)}) {
+    if (figure) figures.push_back(*figure);
   }
   return figures;
 }

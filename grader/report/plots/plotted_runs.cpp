@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 #include <thread>
 #include <tuple>
 
@@ -21,12 +20,6 @@ bool is_plotted(const RunResult& run) {
            return !layer.op_ms.empty() &&
                   std::ranges::all_of(layer.op_ms, [](double ms) { return ms > 0.0; });
          });
-}
-
-std::string joined(const std::set<std::string>& parts) {
-  std::string text;
-  for (const std::string& part : parts) text += (text.empty() ? "" : ", ") + part;
-  return text;
 }
 
 std::string machine_text(const MachineInfo& machine) {
@@ -93,6 +86,26 @@ PlottedTimes times_of(const RunResult& run) {
     times.sum.high += spread.upper_quartile;
   }
   return times;
+}
+
+const PlottedRun* baseline_of(const std::vector<PlottedRun>& runs, std::size_t index) {
+  const PlottedRun& own = runs[index];
+  const std::string& named = own.run->stage.baseline;
+  for (std::size_t i = index; i-- > 0;) {
+    const PlottedRun& earlier = runs[i];
+    const bool is_like = earlier.run->batch == own.run->batch &&
+                         earlier.run->layers.size() == own.run->layers.size() &&
+                         earlier.result->solution == own.result->solution;
+    const bool is_named = earlier.run->stage.id == named && earlier.run->device == own.run->device;
+    if (is_like && (named.empty() || is_named)) return &earlier;
+  }
+  return nullptr;
+}
+
+std::string joined(const std::set<std::string>& parts) {
+  std::string text;
+  for (const std::string& part : parts) text += (text.empty() ? "" : ", ") + part;
+  return text;
 }
 
 std::string short_name(const PlottedRun& run, const std::vector<PlottedRun>& runs) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <filesystem>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -43,6 +44,13 @@ std::vector<PlottedRun> plotted_runs(std::span<const Result> results, const std:
 std::vector<std::string> networks_of(const std::vector<Result>& results);
 
 PlottedTimes times_of(const RunResult& run);
+
+/// The run that runs[index] is compared with: of those before it the nearest of the same batch and
+/// solution, of the stage that it names as its baseline, if it names one. Null if there is none.
+const PlottedRun* baseline_of(const std::vector<PlottedRun>& runs, std::size_t index);
+
+/// "a, b".
+std::string joined(const std::set<std::string>& parts);
 
 /// "m3 tiled-shared": names a stage where its title would be too long. The solution follows if
 /// `runs` holds several of the stage.

@@ -9,29 +9,6 @@
 
 namespace convlab::grader {
 
-/// Rows of a figure, which a panel's runs fill.
-class RowFigure {
- public:
-  explicit RowFigure(Figure figure) : figure_(std::move(figure)) {}
-
-  /// The panel of a network and batch; a new one at the end if there is none.
-  Panel& panel(const std::string& network, int batch);
-
-  /// Adds the times or ratios of one row: of each convolution, and of their sum.
-  /// @param name   tells rows apart; two rows may have the same title
-  /// @param panel  of this figure
-  void add(Panel& panel, const std::string& name, const std::string& title,
-           const PlottedTimes& times, const std::string& text);
-
-  /// @return nothing if it has no row
-  std::optional<Figure> finish();
-
- private:
-  Figure figure_;
-  std::vector<std::string> names_{};
-  std::vector<std::pair<std::string, int>> panels_{};
-};
-
 /// Op times, stage by stage: a panel per batch, with bounds and libraries.
 /// @return nothing if there is no time to draw
 std::optional<Figure> op_times(const std::vector<Result>& results, const std::string& network);
@@ -43,24 +20,6 @@ std::optional<Figure> op_times(const std::vector<Result>& results, const std::st
 /// @return nothing if no stage is left
 std::optional<Figure> speed_ups(const std::vector<Result>& results, const std::string& network);
 
-/// A library's time, or a limit of the machine.
-struct KnownTime {
-  std::string label{};
-  double milliseconds = 0.0;
-  int colour = kLibraryColour;
-};
-
-/// Those of a network and batch, shortest time first. Of two with the same label the one in the
-/// later file counts.
-std::vector<KnownTime> known_times(const std::vector<Result>& results, const std::string& network,
-                                   int batch);
-
-/// Op time against batch, both on log scales: a line per stage, the sum of its convolutions.
-/// A slope of one means twice the work in twice the time. If a line is flatter at its left end,
-/// small batches do not keep the stage busy.
-/// @return nothing unless a stage has times at two batches
-std::optional<Figure> op_by_batch(const std::vector<Result>& results, const std::string& network);
-
 /// Attainable speed over arithmetic intensity, with the stages of one network at its largest batch
 /// on a GPU. The intensity is that of the convolution itself, each input and output moved once. So
 /// all stages of a layer stand above each other, and the distance from a stage to the roof is what
@@ -68,9 +27,9 @@ std::optional<Figure> op_by_batch(const std::vector<Result>& results, const std:
 /// @return nothing if no run has times, or the limits of its machine are unknown
 std::optional<Figure> roofline(const std::vector<Result>& results, const std::string& network);
 
-/// The figures of `grader plot`, network by network; each if the results have the data.
+/// The figures of a network; each if the results have the data.
 /// @param rows  the results of op times and speed-ups, which may be fewer
-std::vector<Figure> all_figures(const std::vector<Result>& results,
-                                const std::vector<Result>& rows);
+std::vector<Figure> figures_of(const std::vector<Result>& results, const std::vector<Result>& rows,
+                               const std::string& network);
 
 }  // namespace convlab::grader

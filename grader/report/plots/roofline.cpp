@@ -3,6 +3,7 @@
 #include "common/device/physical_bound.hpp"
 #include "common/timing/statistics.hpp"
 #include "common/timing/three_digits.hpp"
+#include "grader/report/numbers.hpp"
 #include "grader/report/plots/result_figures.hpp"
 
 namespace convlab::grader {
@@ -94,12 +95,14 @@ std::optional<Figure> roofline(const std::vector<Result>& results, const std::st
   const double left = std::max(figure.x.low, figure.y.low / slope);
   const std::string memory = "memory " + three_digits(slope) + " TB/s";
   line(memory, kInk, Series::Line::kThick, left, left * slope, roof / slope, roof);
-  // Below the line, which rises to the right.
-  const double begin = figure.x.at(figure.x.share(left) + 0.02);
+  // Above the line, which rises to the right; below it are the labels of the points.
+  constexpr double kWidth = 0.18;
+  const double begin = figure.x.at(figure.x.share(left) + 0.01);
+  const double height = figure.y.share(figure.x.at(figure.x.share(left) + kWidth) * slope) + 0.03;
   figure.labels.push_back({.x = begin,
-                           .y = begin * slope,
+                           .y = figure.y.at(height),
                            .column = begin,
-                           .text_y = figure.y.at(figure.y.share(begin * slope) - 0.04),
+                           .text_y = figure.y.at(height),
                            .colour = kInk,
                            .text = memory});
   std::vector<Label> names;

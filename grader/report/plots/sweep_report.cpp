@@ -8,22 +8,44 @@
 #include "common/result/result_json.hpp"
 #include "common/timing/statistics.hpp"
 #include "common/timing/three_digits.hpp"
+#include "grader/report/numbers.hpp"
 #include "grader/report/terminal.hpp"
 
 namespace convlab::grader {
 
 namespace {
 
-void sort_best_first(std::vector<ScoredPoint>& points) {
-  std::ranges::stable_sort(points, {}, &ScoredPoint::score);
-}
+// The points of a convolution that are out already, by the reason, with an empty table for the
+// others.
+struct Begun {
+  SweepTable table{};
+  std::map<std::string, int> reasons{};
 
-std::vector<std::string> counted_reasons(const std::map<std::string, int>& reasons) {
-  std::vector<std::string> lines;
-  for (const auto& [reason, count] : reasons) {
-    lines.push_back(std::to_string(count) + (count == 1 ? " point: " : " points: ") + reason);
+  SweepTable finish() {
+    std::ranges::stable_sort(table.scored, {}, &ScoredPoint::score);
+    for (const auto& [reason, count] : reasons) {
+      table.left_out.push_back(std::to_string(count) + (count == 1 ? " point: " : " points: ") +
+                               reason);
+    }
+    return std::move(table);
   }
-  return lines;
+};
+
+// @param batch  0: counted, the same at every batch
+Begun begin_table(const SweepPlan& plan, std::size_t layer, int batch) {
+  const std::string number = std::to_string(layer + 1);
+  const bool counted = batch == 0;
+  Begun begun{{.title = "convolution " + number +
+                        (counted ? ", counted" : " at " + grouped(batch) + " images"),
+               .file_stem = "sweep-" + plan.space.stage + "-" + number + "-" +
+                            (counted ? "counted" : std::to_string(batch)),
+               .unit = counted ? "loads for each multiply-add" : "op time, ms"}};
+  for (const SweepPoint& point : points_of(plan.space)) {
+    if (const auto reason = reason_against(plan.space, point, plan.shapes[layer])) {
+      ++begun.reasons[*reason];
+    }
+  }
+  return begun;
 }
 
 // The values of all parameters from the third on: "128".
@@ -88,30 +110,18 @@ std::vector<SweepTable> timed_tables(const SweepPlan& plan, const SweepRecord& r
   std::vector<SweepTable> tables;
   for (const int batch : plan.batches) {
     for (std::size_t i = 0; i < plan.shapes.size(); ++i) {
-      const std::string convolution = std::to_string(i + 1);
-      SweepTable table{.title = "convolution " + convolution + " at " + grouped(batch) + " images",
-                       .file_stem = "sweep-" + plan.space.stage + "-" + convolution + "-" +
-                                    std::to_string(batch),
-                       .unit = "op time, ms",
-                       .scored = {},
-                       .left_out = {}};
-      std::map<std::string, int> reasons;
-      for (const SweepPoint& point : points_of(plan.space)) {
-        if (const auto reason = reason_against(plan.space, point, plan.shapes[i]))
-          ++reasons[*reason];
-      }
+      Begun begun = begin_table(plan, i, batch);
       for (const TriedPoint& tried : record.tried) {
-        if (tried.batch != batch || reason_against(plan.space, tried.point, plan.shapes[i]))
+        if (tried.batch != batch || reason_against(plan.space, tried.point, plan.shapes[i])) {
           continue;
+        }
         if (!tried.failure.empty()) {
-          ++reasons["failed: " + tried.failure];
+          ++begun.reasons["failed: " + tried.failure];
         } else if (i < tried.op_ms.size()) {
-          table.scored.push_back({tried.point, spread_of(tried.op_ms[i]).median});
+          begun.table.scored.push_back({tried.point, spread_of(tried.op_ms[i]).median});
         }
       }
-      sort_best_first(table.scored);
-      table.left_out = counted_reasons(reasons);
-      tables.push_back(std::move(table));
+      tables.push_back(begun.finish());
     }
   }
   return tables;
@@ -120,25 +130,14 @@ std::vector<SweepTable> timed_tables(const SweepPlan& plan, const SweepRecord& r
 std::vector<SweepTable> counted_tables(const SweepPlan& plan) {
   std::vector<SweepTable> tables;
   for (std::size_t i = 0; i < plan.shapes.size(); ++i) {
-    SweepTable table{
-        .title = "convolution " + std::to_string(i + 1) + ", counted",
-        .file_stem = "sweep-" + plan.space.stage + "-" + std::to_string(i + 1) + "-counted",
-        .unit = "loads for each multiply-add",
-        .scored = {},
-        .left_out = {}};
-    std::map<std::string, int> reasons;
+    Begun begun = begin_table(plan, i, 0);
     for (const SweepPoint& point : points_of(plan.space)) {
-      const auto reason = reason_against(plan.space, point, plan.shapes[i]);
       const auto loads = counted_loads(plan.space, point, plan.shapes[i]);
-      if (reason) {
-        ++reasons[*reason];
-      } else if (loads) {
-        table.scored.push_back({point, *loads});
+      if (loads && !reason_against(plan.space, point, plan.shapes[i])) {
+        begun.table.scored.push_back({point, *loads});
       }
     }
-    sort_best_first(table.scored);
-    table.left_out = counted_reasons(reasons);
-    tables.push_back(std::move(table));
+    tables.push_back(begun.finish());
   }
   return tables;
 }
@@ -148,14 +147,15 @@ Figure heat_map(const SweepSpace& space, const SweepTable& table, const std::str
   const bool has_columns = space.parameters.size() > 1;
   Figure figure{.name = table.file_stem,
                 .form = Figure::Form::kCells,
-                .title = "Sweep of " + space.stage + ", " + table.title + ": " + table.unit,
-                .caption = caption,
+                .title = "Sweep of " + space.stage + ", " + table.title,
+                .caption = table.unit,
                 .x = {.title = has_columns ? space.parameters[1].name : table.unit},
                 .y = {.title = rows.name},
                 .panels = std::vector<Panel>(1)};
   for (std::size_t i = 2; i < space.parameters.size(); ++i) {
-    figure.title += (i == 2 ? ", best " : ", ") + space.parameters[i].name + " in brackets";
+    figure.caption += (i == 2 ? ", in brackets the best " : ", ") + space.parameters[i].name;
   }
+  if (!caption.empty()) figure.caption += " · " + caption;
   std::vector<std::optional<int>> columns(1);
   if (has_columns) {
     columns.assign(space.parameters[1].values.begin(), space.parameters[1].values.end());
@@ -181,7 +181,7 @@ Figure heat_map(const SweepSpace& space, const SweepTable& table, const std::str
 
 std::string table_text(const SweepSpace& space, const SweepTable& table) {
   const Figure map = heat_map(space, table);
-  std::string text = map.title + "\n" + plain_table(table_of(map));
+  std::string text = paragraph("", map.title + ": " + map.caption) + plain_table(table_of(map));
   const auto point = [&](std::size_t place) {
     const ScoredPoint& scored = table.scored[place];
     return text_of(scored.point) + " with " + three_digits(scored.score);
@@ -191,19 +191,6 @@ std::string table_text(const SweepSpace& space, const SweepTable& table) {
   }
   for (const std::string& line : table.left_out) text += paragraph("Left out, ", line);
   return text;
-}
-
-std::string best_points(const SweepSpace& space, const std::vector<SweepTable>& tables) {
-  Json best = Json::array();
-  for (const SweepTable& table : tables) {
-    if (table.scored.empty()) continue;
-    best.push_back({{"stage", space.stage},
-                    {"of", table.title},
-                    {"point", text_of(table.scored[0].point)},
-                    {"score", table.scored[0].score},
-                    {"unit", table.unit}});
-  }
-  return json_text(best, 1) + "\n";
 }
 
 }  // namespace convlab::grader

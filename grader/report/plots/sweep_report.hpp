@@ -49,7 +49,4 @@ Figure heat_map(const SweepSpace& space, const SweepTable& table, const std::str
 /// The same as a table for the terminal; below it the best point and what was left out.
 std::string table_text(const SweepSpace& space, const SweepTable& table);
 
-/// What to write into the stage: the best point of each convolution and batch, as JSON.
-std::string best_points(const SweepSpace& space, const std::vector<SweepTable>& tables);
-
 }  // namespace convlab::grader

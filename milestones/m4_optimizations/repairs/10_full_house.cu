@@ -1,6 +1,6 @@
-// Repair 10 of 10: memory for a while
+// Repair 10 of 10: a copy through a second array
 //
-// output[i] = weights[0] · input[i], through a second array on the device. Every number is right.
+// output[i] = weights[0] · input[i], through a second array on the device.
 //
 // As it is, the check shows what goes wrong and asks for the cause. Name it, then mend it:
 //   build/bin/grader check m4 --stage full-house
@@ -37,7 +37,7 @@ class Repair final : public convlab::DeviceConvolution {
 };
 
 const convlab::ConvolutionStage<Repair> stage({.id = "full-house",
-                                               .title = "Memory for a while",
+                                               .title = "A copy through a second array",
                                                .order = 10});
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Repair 1 of 10: threads without an output
+// Repair 1 of 10: a filter of five taps
 //
 // A filter of 5 taps on a row of numbers: output[i] = Σ over t of weights[t] · input[i + t]. A
 // block brings its inputs to shared memory first. 1000 outputs are no multiple of 64.
@@ -42,7 +42,7 @@ class Repair final : public convlab::DeviceConvolution {
 };
 
 const convlab::ConvolutionStage<Repair> stage({.id = "left-alone",
-                                               .title = "Threads without an output",
+                                               .title = "A filter of five taps",
                                                .order = 1});
 
 }  // namespace

@@ -1,6 +1,6 @@
-// Repair 4 of 10: where a sum begins
+// Repair 4 of 10: the same filter, called again
 //
-// The same filter. It gives the right numbers in the first call, if the output's memory is zero.
+// A program may call it many times, with the same arrays.
 //
 // As it is, the check shows what goes wrong and asks for the cause. Name it, then mend it:
 //   build/bin/grader check m4 --stage once-more
@@ -33,7 +33,7 @@ class Repair final : public convlab::DeviceConvolution {
 };
 
 const convlab::ConvolutionStage<Repair> stage({.id = "once-more",
-                                               .title = "Where a sum begins",
+                                               .title = "The same filter, called again",
                                                .order = 4});
 
 }  // namespace

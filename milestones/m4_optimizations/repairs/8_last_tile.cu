@@ -1,6 +1,6 @@
-// Repair 8 of 10: columns that do not fill a tile
+// Repair 8 of 10: the product with 50 columns
 //
-// The product of matrices again, with 50 columns: three tiles and a part of a fourth.
+// The product of matrices again. A tile is 16 wide.
 //
 // As it is, the check shows what goes wrong and asks for the cause. Name it, then mend it:
 //   build/bin/grader check m4 --stage last-tile
@@ -41,7 +41,7 @@ class Repair final : public convlab::DeviceConvolution {
 };
 
 const convlab::ConvolutionStage<Repair> stage({.id = "last-tile",
-                                               .title = "Columns that do not fill a tile",
+                                               .title = "The product with 50 columns",
                                                .order = 8});
 
 }  // namespace

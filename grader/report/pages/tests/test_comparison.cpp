@@ -37,9 +37,6 @@ TEST_CASE("comparison: each stage with the one before it, with interval and verd
                                                   "against"});
   CHECK(table.rows[1][3] == "4.00");
   CHECK(table.rows[1][5] == "2.00");
-  const auto ladder = figure_of(comparisons);
-  REQUIRE(ladder);
-  CHECK(ladder->rows.size() == 3);
 }
 
 TEST_CASE("comparison: against one stage, and the same stage in two files") {
@@ -67,26 +64,13 @@ TEST_CASE("comparison: one sample decides nothing; results without times compare
   CHECK(compare({plotted_result({})}, {"x"}, {}).empty());
 }
 
-TEST_CASE("comparison: counters stand beside their stage and batch, and nowhere else") {
-  const Result result =
-      plotted_result({plotted_run("a", 1, 100, kFour, kFour), plotted_run("b", 2, 100, kTwo, kTwo),
-                      plotted_run("b", 2, 1000, kTwo, kTwo)});
-  const StageCounters counters{.stage = "b", .batch = 100, .counters = {.l1 = 41.3}};
-  const auto comparisons = compare({result}, {"x"}, {.counters = {counters}});
-  REQUIRE(comparisons.size() == 2);
-  const Table table = table_of(comparisons[0]);
-  CHECK(table.heading[7] == "L1 % (ncu)");
-  CHECK(table.rows[0][7].empty());
-  CHECK(table.rows[1][7] == "41");
-  CHECK(table.rows[1][8].empty());  // no occupancy in that profile
-  CHECK(table_of(comparisons[1]).heading[5] != "SM % (ncu)");
-  const Table both = table_of(comparisons);
-  REQUIRE(both.rows.size() == 3);
-  CHECK(both.heading[9] == "L1 % (ncu)");
-  CHECK(both.rows[2][1] == "1000");
-  CHECK(both.rows[2][9].empty());
-  CHECK_THROWS_AS(compare({result}, {"x"}, {.counters = {{.stage = "a", .batch = 1000}}}),
-                  UsageError);
+TEST_CASE("comparison: one table of all batches begins with network and batch") {
+  const Result result = plotted_result(
+      {plotted_run("a", 1, 100, kFour, kFour), plotted_run("a", 1, 1000, kTwo, kTwo)});
+  const Table both = table_of(compare({result}, {"x"}, {}));
+  REQUIRE(both.rows.size() == 2);
+  CHECK(both.heading[1] == "batch");
+  CHECK(both.rows[1][1] == "1000");
 }
 
 TEST_CASE("comparison: by file, each batch names the machines of its own results") {

@@ -7,12 +7,6 @@
 
 using namespace convlab::grader;
 
-TEST_CASE("gnuplot: numbers and names fit their places") {
-  CHECK(grouped(100) == "100");
-  CHECK(grouped(1000) == "1000");
-  CHECK(grouped(10'000) == "10 000");
-}
-
 TEST_CASE("gnuplot: labels keep their distance and their order, and stay in the picture") {
   const std::vector<double> heights = spread_labels({0.5, 0.49, 0.48, 0.1}, 0.1);
   for (std::size_t i = 0; i + 1 < heights.size(); ++i) {

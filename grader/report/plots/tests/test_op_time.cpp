@@ -34,7 +34,7 @@ TEST_CASE("ladder: a panel per batch, stages in the order of the ladder, medians
   REQUIRE(ladder);
   REQUIRE(ladder->panels.size() == 2);
   CHECK(ladder->panels[0].title == "batch 100");
-  CHECK(ladder->panels[1].title == "batch 1000");
+  CHECK(ladder->panels[1].title == "batch 1 000");
   CHECK(ladder->rows == std::vector<std::string>{"Stage a", "Stage b"});
   CHECK(ladder->panels[0].bars.size() == 1);
   CHECK(ladder->panels[1].bars.size() == 2);
@@ -159,7 +159,7 @@ TEST_CASE("ladder: panels share their rows, also where a stage has no time at on
   CHECK(text.find("\n0\t2\t") == std::string::npos);
   CHECK(text.find("\n1\t2\t2\t2\t2\t2\n") != std::string::npos);
   const grader::Table table = table_of(*ladder);
-  CHECK(table.heading.back() == "batch 1000 sum");
+  CHECK(table.heading.back() == "batch 1 000 sum");
   CHECK(table.rows.at(1) == std::vector<std::string>{"Stage b", "", "", "", "1", "1", "2"});
 }
 

@@ -1,9 +1,9 @@
-// Repair 3 of 10: how many blocks
+// Repair 2 of 10: the same filter, in another way
 //
-// The same filter without shared memory; the kernel is right.
+// output[i] = Σ over t of weights[t] · input[i + t], 1000 outputs.
 //
 // As it is, the check shows what goes wrong and asks for the cause. Name it, then mend it:
-//   build/bin/grader check m4 --stage rounded
+//   build/bin/grader check m4 --stage five-taps
 #include <cuda_runtime.h>
 
 #include "common/stage/device_convolution.cuh"
@@ -14,10 +14,15 @@ constexpr int kTaps = 5;
 constexpr int kThreads = 64;
 
 __global__ void filter(float* output, const float* input, const float* weights, int outputs) {
-  const int i = blockIdx.x * kThreads + threadIdx.x;
+  __shared__ float near[kThreads + kTaps - 1];
+  const int first = blockIdx.x * kThreads;
+  const int inputs = outputs + kTaps - 1;
+  const int i = first + threadIdx.x;
+  near[threadIdx.x] = i < inputs ? input[i] : 0.0f;
+  __syncthreads();
   if (i >= outputs) return;
   float result = 0.0f;
-  for (int t = 0; t < kTaps; ++t) result += weights[t] * input[i + t];
+  for (int t = 0; t < kTaps; ++t) result += weights[t] * near[threadIdx.x + t];
   output[i] = result;
 }
 
@@ -28,14 +33,14 @@ class Repair final : public convlab::DeviceConvolution {
     input += (shape.height - 1) * shape.width;
     weights += (shape.kernel - 1) * shape.kernel;
     const int outputs = shape.out_width();
-    const int blocks = outputs / kThreads;
+    const int blocks = (outputs + kThreads - 1) / kThreads;
     filter<<<blocks, kThreads>>>(output, input, weights, outputs);
     CONVLAB_CUDA_CHECK_LAUNCH(blocks, kThreads, 0);
   }
 };
 
-const convlab::ConvolutionStage<Repair> stage({.id = "rounded",
-                                               .title = "How many blocks",
-                                               .order = 3});
+const convlab::ConvolutionStage<Repair> stage({.id = "five-taps",
+                                               .title = "The same filter, in another way",
+                                               .order = 2});
 
 }  // namespace

@@ -1,9 +1,9 @@
-// Repair 7 of 10: a sum over channels
+// Repair 7 of 10: a weighted sum of channels
 //
 // output[w] = Σ over c of input[c][w] · weights[c]: a thread for each w.
 //
 // As it is, the check shows what goes wrong and asks for the cause. Name it, then mend it:
-//   build/bin/grader check m4 --stage the-last-one
+//   build/bin/grader check m4 --stage weighted-sum
 #include <cuda_runtime.h>
 
 #include "common/stage/device_convolution.cuh"
@@ -32,8 +32,8 @@ class Repair final : public convlab::DeviceConvolution {
   }
 };
 
-const convlab::ConvolutionStage<Repair> stage({.id = "the-last-one",
-                                               .title = "A sum over channels",
+const convlab::ConvolutionStage<Repair> stage({.id = "weighted-sum",
+                                               .title = "A weighted sum of channels",
                                                .order = 7});
 
 }  // namespace

@@ -1,9 +1,9 @@
-// Repair 6 of 10: rows of a tile
+// Repair 6 of 10: the same product, with padded tiles
 //
 // The same product. The tiles have one number more in each row, against bank conflicts.
 //
 // As it is, the check shows what goes wrong and asks for the cause. Name it, then mend it:
-//   build/bin/grader check m4 --stage two-widths
+//   build/bin/grader check m4 --stage same-product
 #include <cuda_runtime.h>
 
 #include "common/stage/device_convolution.cuh"
@@ -44,8 +44,8 @@ class Repair final : public convlab::DeviceConvolution {
   }
 };
 
-const convlab::ConvolutionStage<Repair> stage({.id = "two-widths",
-                                               .title = "Rows of a tile",
+const convlab::ConvolutionStage<Repair> stage({.id = "same-product",
+                                               .title = "The same product, with padded tiles",
                                                .order = 6});
 
 }  // namespace
