@@ -51,7 +51,8 @@ class SqliteFile {
   [[nodiscard]] std::vector<Row> rows(const char* sql, Fields fields,
                                       const Values&... values) const {
     std::vector<Row> rows;
-    for_each<Row>(sql, [&](const Row& row) { rows.push_back(row); }, fields, values...);
+    for_each<Row>(
+        sql, [&](const Row& row) { rows.push_back(row); }, fields, values...);
     return rows;
   }
   /// The same below the names of the columns, as texts; a REAL with three digits.
@@ -109,7 +110,7 @@ class SqliteFile {
   static void get(sqlite3_stmt* statement, int column, double& value);
   static void get(sqlite3_stmt* statement, int column, std::string& value);  // "" for NULL
   template <class Enum>
-    requires std::is_enum_v<Enum>
+  requires std::is_enum_v<Enum>
   static void get(sqlite3_stmt* statement, int column, Enum& value) {
     std::string name;
     get(statement, column, name);

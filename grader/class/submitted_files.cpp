@@ -105,8 +105,8 @@ std::string ending_of(const std::string& name, const std::vector<std::string>& e
   return found == endings.end() ? "" : *found;
 }
 
-const std::vector<std::string> kArchives = {".tar",     ".tar.gz",  ".tgz", ".tar.xz",
-                                            ".tar.bz2", ".tar.zst", ".zip"};
+const std::vector<std::string> kArchives = {".tar",     ".tar.gz", ".tgz", ".tar.xz", ".tar.bz2",
+                                            ".tar.zst", ".zip",    ".7z",  ".rar"};
 
 }  // namespace
 

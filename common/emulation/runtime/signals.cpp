@@ -26,6 +26,7 @@
 #include "common/base/address_sanitizer.hpp"
 #include "common/base/error.hpp"
 #include "common/emulation/runtime/device_memory.hpp"
+#include "common/emulation/runtime/pages.hpp"
 #include "common/emulation/runtime/report.hpp"
 
 // Defined by the linker: the beginning of the program and the end of its code.
@@ -245,8 +246,16 @@ struct sigaction action_for(void (*handler)(int, siginfo_t*, void*)) {
 
 // ---- system calls -------------------------------------------------------------------------------
 
-constexpr unsigned kLower = offsetof(seccomp_data, instruction_pointer);
-constexpr unsigned kUpper = kLower + sizeof(std::uint32_t);
+constexpr unsigned kPlace = offsetof(seccomp_data, instruction_pointer);
+constexpr std::size_t kUpper = sizeof(std::uint32_t);
+
+sock_filter load(std::size_t offset) {
+  return BPF_STMT(BPF_LD | BPF_W | BPF_ABS, static_cast<unsigned>(offset));
+}
+
+sock_filter load_argument(std::size_t number, std::size_t half = 0) {
+  return load(offsetof(seccomp_data, args) + number * sizeof(std::uint64_t) + half);
+}
 
 sock_filter jump(unsigned test, std::uint64_t value, unsigned char if_true,
                  unsigned char if_false) {
@@ -256,7 +265,7 @@ sock_filter jump(unsigned test, std::uint64_t value, unsigned char if_true,
 
 /// In a sandbox: ends the program if its own code makes a system call, which might talk to the
 /// grader in the workbook's place. Functions of the C library may, and a grader allows them by
-/// name.
+/// name; those that reach the channel or withheld memory may only with the key of keyed_call().
 void refuse_own_system_calls(int /*count*/, char** /*arguments*/, char** /*environment*/) {
   if (CONVLAB_ADDRESS_SANITIZER) return;  // its own code lies in the program
   // A sandbox has set this; elsewhere the author may do what he likes.
@@ -264,14 +273,29 @@ void refuse_own_system_calls(int /*count*/, char** /*arguments*/, char** /*envir
   const auto begin = reinterpret_cast<std::uintptr_t>(&__executable_start);
   const auto end = reinterpret_cast<std::uintptr_t>(&etext);
   if (begin >> 32U != end >> 32U) return;  // one start in a thousand
+  const auto& key = draw_call_key();
   std::array filter = {
-      sock_filter BPF_STMT(BPF_LD | BPF_W | BPF_ABS, kUpper),
-      jump(BPF_JEQ, begin >> 32U, 0, 4),
-      sock_filter BPF_STMT(BPF_LD | BPF_W | BPF_ABS, kLower),
-      jump(BPF_JGE, begin, 0, 2),
-      jump(BPF_JGE, end, 1, 0),
-      sock_filter BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_TRAP),
+      load(kPlace + kUpper),
+      jump(BPF_JEQ, begin >> 32U, 0, 3),
+      load(kPlace),
+      jump(BPF_JGE, begin, 0, 1),
+      jump(BPF_JGE, end, 0, 15),
+      load(offsetof(seccomp_data, nr)),
+      jump(BPF_JEQ, SYS_sendmsg, 6, 0),
+      jump(BPF_JEQ, SYS_recvmsg, 5, 0),
+      jump(BPF_JEQ, SYS_mprotect, 1, 0),
+      jump(BPF_JEQ, SYS_mremap, 0, 9),
+      load_argument(0, kUpper),
+      jump(BPF_JGE, kWithheldBegin >> 32U, 0, 7),
+      jump(BPF_JGE, kWithheldEnd >> 32U, 6, 0),
+      load_argument(3),
+      jump(BPF_JEQ, key[0], 0, 5),
+      load_argument(4),
+      jump(BPF_JEQ, key[1], 0, 3),
+      load_argument(5),
+      jump(BPF_JEQ, key[2], 0, 1),
       sock_filter BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+      sock_filter BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_TRAP),
   };
   const sock_fprog program{static_cast<unsigned short>(filter.size()), filter.data()};
   // Also in threads that started before: code that chooses a function (ifunc) runs earlier.

@@ -185,16 +185,15 @@ void SeccompFilter::restrict_sockets(SandboxKind kind) {
   for (const unsigned call : {SYS_socket, SYS_socketpair}) rule(call, fail(EACCES));
 }
 
-// The workbook's part of the program talks to the grader by sendmsg, recvmsg and send, which a file
-// may not call by name (symbol_rules.cpp). No other call may read or write there: the channel has a
-// number that no file gets by chance, and of the calls whose first argument it is only those pass
-// that take something else than a descriptor.
+// The workbook's part of the program talks to the grader by sendmsg and recvmsg, which a file may
+// not call by name (symbol_rules.cpp) or, on a device, at all (keyed_call.hpp). No other call may
+// read or write there: the channel has a number that no file gets by chance, and of the calls whose
+// first argument it is only those pass that take something else than a descriptor.
 void SeccompFilter::restrict_channel() {
   using enum Condition::Test;
   constexpr auto kChannel = static_cast<unsigned>(kServeDescriptor);
   constexpr unsigned kPassing[] = {SYS_sendmsg,
                                    SYS_recvmsg,
-                                   SYS_sendto,
                                    SYS_exit,
                                    SYS_exit_group,
                                    SYS_kill,

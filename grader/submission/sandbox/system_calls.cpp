@@ -27,9 +27,10 @@ constexpr NamedCall kForbidden[] = {
 
 // These are allowed only with some arguments.
 constexpr NamedCall kRestricted[] = {
-    CALL(clone),   CALL(socket), CALL(ioctl),           CALL(kill),
-    CALL(tkill),   CALL(tgkill), CALL(rt_sigqueueinfo), CALL(rt_tgsigqueueinfo),
-    CALL(execve),
+    CALL(clone),   CALL(socket),  CALL(ioctl),           CALL(kill),
+    CALL(tkill),   CALL(tgkill),  CALL(rt_sigqueueinfo), CALL(rt_tgsigqueueinfo),
+    CALL(execve),  CALL(sendmsg), CALL(recvmsg),         CALL(mprotect),
+    CALL(mremap),
 #if defined(SYS_fork)
     CALL(fork),    CALL(vfork),
 #endif
