@@ -1,5 +1,6 @@
 #include "common/serve/channel.hpp"
 
+#include <poll.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -55,8 +56,11 @@ std::optional<Message> receive_message(int socket) {
   header.msg_controllen = control.bytes.size();
   ssize_t received = 0;
   do {
-    received = keyed_call(SYS_recvmsg, socket, &header, MSG_CMSG_CLOEXEC);
-  } while (received < 0 && errno == EINTR);
+    // Of a thread that waits in a call, /proc tells the arguments: the key.
+    pollfd arrival{socket, POLLIN, 0};
+    ::poll(&arrival, 1, -1);
+    received = keyed_call(SYS_recvmsg, socket, &header, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
+  } while (received < 0 && (errno == EINTR || errno == EAGAIN));
 
   Message message;
   for (cmsghdr* item = CMSG_FIRSTHDR(&header); received >= 0 && item != nullptr;

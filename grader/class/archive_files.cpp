@@ -146,19 +146,6 @@ class Archive {
   Allowance allowance_;
 };
 
-const char* words_for(Ending::Kind kind) {
-  switch (kind) {
-    case Ending::Kind::kTimeout:
-      return "took too long";
-    case Ending::Kind::kMemory:
-      return "took too much memory";
-    case Ending::Kind::kFlood:
-      return "printed without end";
-    default:
-      return "ended the reader";
-  }
-}
-
 }  // namespace
 
 void write_zip(const fs::path& file, const std::map<std::string, std::string>& texts) {
@@ -251,11 +238,9 @@ std::vector<SubmittedFile> read_archive_in_sandbox(const fs::path& file) {
                            printable_line(process.output_tail()));
   }
   if (ending.kind != Ending::Kind::kExited) {
-    throw RefusedSubmission(std::string("Reading it as an archive ") + words_for(ending.kind) +
-                            (ending.kind == Ending::Kind::kSignal
-                                 ? " by signal " + std::to_string(ending.code)
-                                 : std::string()) +
-                            "; pack it again with grader submit.");
+    throw RefusedSubmission(
+        "Reading it as an archive takes too long or too much memory, or ends the reader; pack it "
+        "again with grader submit.");
   }
   return files;
 }

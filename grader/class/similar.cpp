@@ -46,13 +46,12 @@ std::vector<Token> words_of(std::string_view text) {
       const auto at = text.find(mark, from);
       return at == std::string_view::npos ? text.size() : at + mark.size();
     };
-    static constexpr std::string_view kDigraphs[][2] = {
+    static const std::map<std::string_view, const char*> digraphs = {
         {"<:", "["}, {":>", "]"}, {"<%", "{"}, {"%>", "}"}, {"%:", "#"}};
-    const auto* const digraph =
-        std::ranges::find(kDigraphs, text.substr(i, 2), [](const auto& each) { return each[0]; });
+    const auto digraph = digraphs.find(text.substr(i, 2));
     std::size_t end = i + 1;
-    if (digraph != std::end(kDigraphs)) {
-      tokens.push_back({std::string((*digraph)[1]), line});
+    if (digraph != digraphs.end()) {
+      tokens.push_back({digraph->second, line});
       end = i + 2;
     } else if (text.substr(i, 2) == "//") {
       end = std::min(text.size(), text.find('\n', i));

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "grader/checks/element_cases.hpp"
+#include "grader/measure/stage_steps.hpp"
 
 namespace convlab::grader {
 

@@ -3,7 +3,6 @@
 #include <linux/audit.h>
 #include <linux/seccomp.h>
 #include <sched.h>
-#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -77,7 +76,6 @@ SeccompFilter::SeccompFilter(SandboxKind kind) {
   if (kind == SandboxKind::kCpu || kind == SandboxKind::kEmulated) restrict_code();
   if (kind == SandboxKind::kEmulated) restrict_offsets();
   restrict_memory(kind);
-  restrict_requests(kind);
   using enum Condition::Test;
   rule(SYS_prlimit64, kAllow, {{0, kEqual, 0}});
   rule(SYS_prlimit64, kAllow, {{0, kOwnPid}});
@@ -263,16 +261,6 @@ void SeccompFilter::restrict_memory(SandboxKind kind) {
   for (const unsigned advice : {kPopulateRead, kPopulateWrite}) {
     rule(SYS_madvise, fail(EINVAL), {{2, kEqual, advice}});
   }
-}
-
-// There is no terminal in the sandbox.
-void SeccompFilter::restrict_requests(SandboxKind kind) {
-  using enum Condition::Test;
-  if (kind != SandboxKind::kCpu) return;
-  for (const unsigned request : {FIONREAD, FIONBIO}) {
-    rule(SYS_ioctl, kAllow, {{1, kEqual, request}});
-  }
-  rule(SYS_ioctl, fail(ENOTTY));
 }
 
 int SeccompFilter::install(int program_descriptor) {
