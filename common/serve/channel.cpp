@@ -1,11 +1,15 @@
 #include "common/serve/channel.hpp"
 
+#include <poll.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
 #include <cstring>
+
+#include "common/base/keyed_call.hpp"
 
 namespace convlab {
 
@@ -19,9 +23,8 @@ struct alignas(cmsghdr) ControlBuffer {
 
 }  // namespace
 
-bool send_message(int socket, const std::string& text, const std::vector<int>& descriptors) {
-  std::string bytes = text;
-  iovec part{bytes.data(), bytes.size()};
+bool send_message(int socket, std::string_view text, const std::vector<int>& descriptors) {
+  iovec part{const_cast<char*>(text.data()), text.size()};
   msghdr header{};
   header.msg_iov = &part;
   header.msg_iovlen = 1;
@@ -37,9 +40,9 @@ bool send_message(int socket, const std::string& text, const std::vector<int>& d
   }
   ssize_t sent = 0;
   do {
-    sent = ::sendmsg(socket, &header, MSG_NOSIGNAL);
+    sent = keyed_call(SYS_sendmsg, socket, &header, MSG_NOSIGNAL);
   } while (sent < 0 && errno == EINTR);
-  return sent == static_cast<ssize_t>(bytes.size());
+  return sent == static_cast<ssize_t>(text.size());
 }
 
 std::optional<Message> receive_message(int socket) {
@@ -53,8 +56,11 @@ std::optional<Message> receive_message(int socket) {
   header.msg_controllen = control.bytes.size();
   ssize_t received = 0;
   do {
-    received = ::recvmsg(socket, &header, MSG_CMSG_CLOEXEC);
-  } while (received < 0 && errno == EINTR);
+    // Of a thread that waits in a call, /proc tells the arguments: the key.
+    pollfd arrival{socket, POLLIN, 0};
+    ::poll(&arrival, 1, -1);
+    received = keyed_call(SYS_recvmsg, socket, &header, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
+  } while (received < 0 && (errno == EINTR || errno == EAGAIN));
 
   Message message;
   for (cmsghdr* item = CMSG_FIRSTHDR(&header); received >= 0 && item != nullptr;

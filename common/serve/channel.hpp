@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "common/base/descriptor.hpp"
@@ -17,9 +18,9 @@ struct Message {
 /// The longest text of a message, in bytes. A longer one is refused.
 inline constexpr std::size_t kMaxMessage = 65536;
 
-/// Sends one whole message over a SOCK_SEQPACKET socket.
+/// Sends one whole message over a SOCK_SEQPACKET socket. Allocates nothing.
 /// @return false if the other side is gone
-bool send_message(int socket, const std::string& text, const std::vector<int>& descriptors = {});
+bool send_message(int socket, std::string_view text, const std::vector<int>& descriptors = {});
 
 /// Receives one whole message; waits for it.
 /// @return nothing if the other side is gone, or sent something longer than kMaxMessage

@@ -1,7 +1,6 @@
 #include "common/serve/serve.hpp"
 
 #include <pthread.h>
-#include <sys/socket.h>
 #include <sys/time.h>
 #include <ucontext.h>
 #include <unistd.h>
@@ -182,7 +181,7 @@ void on_crash(int signal, siginfo_t* info, void* context) {
                  encode(ServeReply{
                      .token = session().token, .status = ServeStatus::kCrash, .fault = fault}));
   } else {
-    ::send(session().channel, text.data(), static_cast<std::size_t>(length), MSG_NOSIGNAL);
+    send_message(session().channel, {text.data(), static_cast<std::size_t>(length)});
   }
   std::signal(signal, SIG_DFL);
   std::raise(signal);

@@ -52,7 +52,7 @@ constexpr std::int64_t kNumbersOfMessage = kMaxMessage / sizeof(float);
 
 bool send_bytes(int socket, std::string_view bytes) {
   for (; !bytes.empty(); bytes.remove_prefix(std::min(bytes.size(), kMaxMessage))) {
-    if (!send_message(socket, std::string(bytes.substr(0, kMaxMessage)))) return false;
+    if (!send_message(socket, bytes.substr(0, kMaxMessage))) return false;
   }
   return true;
 }

@@ -45,12 +45,10 @@ constexpr const char* kSubmissionColumns =
     "s.place, s.received, s.state, s.sentence, s.finding, s.passed, s.earned, s.counted, s.total, "
     "s.seconds, s.rules, (SELECT reason FROM revocation r WHERE r.submission = s.id AND "
     "r.restored = '') FROM ";
-
-SubmissionState state_of(const std::string& name) {
-  auto state = SubmissionState::kWaiting;
-  convlab::from_json(Json(name), state);
-  return state;
-}
+constexpr auto kSubmissionFields = [](SubmissionRow& r) {
+  return std::tie(r.id, r.student, r.alias, r.milestone, r.place, r.received, r.state, r.sentence,
+                  r.finding, r.passed, r.earned, r.counted, r.total, r.seconds, r.rules, r.revoked);
+};
 
 // The precision class in which an item's stage was measured.
 std::string precision_of(const CheckResult& check, const ScoreItem& item) {
@@ -59,15 +57,6 @@ std::string precision_of(const CheckResult& check, const ScoreItem& item) {
       return to_string(run.stage.precision);
   }
   return {};
-}
-
-// A row of kSubmissionColumns.
-void read(const SqliteQuery& query, SubmissionRow& row) {
-  std::string state;
-  query.read(std::tie(row.id, row.student, row.alias, row.milestone, row.place, row.received, state,
-                      row.sentence, row.finding, row.passed, row.earned, row.counted, row.total,
-                      row.seconds, row.rules, row.revoked));
-  row.state = state_of(state);
 }
 
 [[noreturn]] void fail_without(const fs::path& file) {
@@ -245,12 +234,8 @@ void ClassDatabase::set_outcome(std::int64_t submission, const Outcome& outcome,
 std::optional<SubmissionRow> ClassDatabase::submission(std::int64_t id) const {
   const std::string sql = std::string(kSubmissionColumns) +
                           "submission s JOIN student t ON t.id = s.student WHERE s.id = ?";
-  SqliteQuery query(*sqlite_, sql.c_str());
-  query.begin(id);
-  if (!query.step()) return std::nullopt;
-  SubmissionRow row;
-  read(query, row);
-  return row;
+  const auto rows = sqlite_->rows<SubmissionRow>(sql.c_str(), kSubmissionFields, id);
+  return rows.empty() ? std::nullopt : std::optional(rows.front());
 }
 
 std::vector<SubmissionRow> ClassDatabase::submissions(const std::string& student,
@@ -269,21 +254,19 @@ void ClassDatabase::for_each_submission(
                           "WHERE s.milestone = ?1 AND (?2 = '' OR t.name = ?2 COLLATE NOCASE"
                           " OR t.alias = ?2 OR t.login = ?2 OR t.number = ?2) "
                           "ORDER BY t.name, s.received, s.id";
-  SqliteQuery query(*sqlite_, sql.c_str());
   for (const std::string& each : sqlite_->rows<std::string>(
            "SELECT DISTINCT milestone FROM submission WHERE ?1 = '' OR milestone = ?1 "
            "ORDER BY milestone",
            [](std::string& name) { return std::tie(name); }, milestone)) {
-    query.begin(each, student);
-    SubmissionRow row;
     std::string before;
-    while (query.step()) {
-      read(query, row);
+    int attempt = 0;
+    const auto count = [&](SubmissionRow& row) {
       // The attempts of a student are consecutive rows.
-      row.attempt = row.student == before ? row.attempt + 1 : 1;
+      row.attempt = attempt = row.student == before ? attempt + 1 : 1;
       before = row.student;
       see(row);
-    }
+    };
+    sqlite_->for_each<SubmissionRow>(sql.c_str(), count, kSubmissionFields, each, student);
   }
 }
 

@@ -253,12 +253,12 @@ std::vector<Student> read_roster(const fs::path& file) {
 std::string student_of(const std::string& file_name) {
   constexpr auto kNone = std::string::npos;
   const std::string name = without_ending(printable_line(file_name));
+  if (!canvas_id(name).empty()) return name.substr(0, name.find('_'));
   // Moodle's NAME_ID_assignsubmission_FILE.
   if (const auto end = name.find("_assignsubmission_"); end != kNone && end > 0) {
     const auto id = name.find_last_not_of("0123456789", end - 1);
     if (id != kNone && id > 0 && id + 1 < end && name[id] == '_') return name.substr(0, id);
   }
-  if (!canvas_id(name).empty()) return name.substr(0, name.find('_'));
   // From its end: the number of a copy, "submission", a milestone.
   const auto before = [&](std::size_t end) {
     return end == 0 ? kNone : name.find_last_not_of("-_ ()0123456789", end - 1);

@@ -20,8 +20,9 @@ struct Token {
   int line = 0;
 };
 
+// Of a name or a number; letters of other languages, too.
 bool is_name(char c) {
-  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
+  return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || (c & 0x80) != 0;
 }
 
 // Words with a fixed meaning; any other name could be renamed.
@@ -45,13 +46,22 @@ std::vector<Token> words_of(std::string_view text) {
       const auto at = text.find(mark, from);
       return at == std::string_view::npos ? text.size() : at + mark.size();
     };
+    static const std::map<std::string_view, const char*> digraphs = {
+        {"<:", "["}, {":>", "]"}, {"<%", "{"}, {"%>", "}"}, {"%:", "#"}};
+    const auto digraph = digraphs.find(text.substr(i, 2));
     std::size_t end = i + 1;
-    if (text.substr(i, 2) == "//") {
+    if (digraph != digraphs.end()) {
+      tokens.push_back({digraph->second, line});
+      end = i + 2;
+    } else if (text.substr(i, 2) == "//") {
       end = std::min(text.size(), text.find('\n', i));
     } else if (text.substr(i, 2) == "/*") {
       end = end_of("*/", i + 2);
     } else if (text.substr(i, 2) == "\\\n" || text.substr(i, 3) == "\\\r\n") {
       end = text.find('\n', i) + 1;  // the line goes on
+    } else if (c == '"' && i > 0 && text[i - 1] == 'R') {
+      const std::string_view mark = text.substr(i + 1, text.find('(', i) - i - 1);
+      end = end_of(")" + std::string(mark) + "\"", i);
     } else if (c == '"' || c == '\'') {
       while (end < text.size() && text[end] != c && text[end] != '\n') {
         end += text[end] == '\\' ? 2 : 1;
@@ -59,7 +69,12 @@ std::vector<Token> words_of(std::string_view text) {
       end = std::min(text.size(), end + 1);
       tokens.push_back({"\"", line});
     } else if (is_name(c)) {
-      while (end < text.size() && is_name(text[end])) ++end;
+      const auto goes_on = [&] {  // 1'000, too
+        const bool separates =
+            text[end] == '\'' && std::isdigit(static_cast<unsigned char>(c)) != 0;
+        return is_name(text[end]) || (separates && is_name(text.substr(end, 2).back()));
+      };
+      while (end < text.size() && goes_on()) ++end;
       tokens.push_back({std::string(text.substr(i, end - i)), line});
     } else if (c == '\n' || std::isspace(static_cast<unsigned char>(c)) == 0) {
       tokens.push_back({std::string(1, c), line});
@@ -75,23 +90,23 @@ std::vector<Token> words_of(std::string_view text) {
 /// texts, too: of a student's headers.
 class Macros {
  public:
-  // Keeps the definitions and leaves all lines of the preprocessor out.
-  std::vector<Token> expanded(const std::vector<Token>& words) {
+  // Leaves all lines of the preprocessor out. @param defines  keeps the definitions
+  std::vector<Token> expanded(const std::vector<Token>& words, bool defines) {
     budget_ = kMostTokens;
     std::vector<Token> code;
     std::vector<Token> result;
     for (std::size_t i = 0; i < words.size(); ++i) {
       const bool begins = i == 0 || words[i - 1].text == "\n";
       std::size_t end = i;
-      const bool is_percent = words[i].text == "%" && i + 1 < words.size() &&
-                              words[i + 1].text == ":";  // another way to write #
-      if (begins && (words[i].text == "#" || is_percent)) {
+      if (begins && words[i].text == "#") {
         while (end < words.size() && words[end].text != "\n") ++end;
         // A name may become another macro further down.
         append(code, 0, result);
         code.clear();
-        define({words.begin() + static_cast<std::ptrdiff_t>(i + (is_percent ? 1 : 0)),
-                words.begin() + static_cast<std::ptrdiff_t>(end)});
+        if (defines) {
+          define({words.begin() + static_cast<std::ptrdiff_t>(i),
+                  words.begin() + static_cast<std::ptrdiff_t>(end)});
+        }
         i = end;
       } else if (words[i].text != "\n") {
         code.push_back(words[i]);
@@ -171,9 +186,12 @@ class Macros {
   std::size_t budget_ = 0;
 };
 
-// Names, numbers and texts become equal tokens.
-std::vector<Token> tokens_of(std::string_view text, Macros& macros) {
-  std::vector<Token> tokens = macros.expanded(words_of(text));
+// Names, numbers and texts become equal tokens. What a file may have more or less of without a
+// change goes: empty statements, brackets around one statement.
+std::vector<Token> without_choices(std::vector<Token> tokens) {
+  std::erase_if(tokens, [](const Token& token) {
+    return token.text == ";" || token.text == "{" || token.text == "}";
+  });
   for (Token& token : tokens) {
     const char c = token.text.front();
     if (std::isdigit(static_cast<unsigned char>(c)) != 0) {
@@ -202,14 +220,12 @@ std::uint64_t hash_of(const std::vector<Token>& tokens, std::size_t begin) {
   return hash;
 }
 
-std::vector<Fingerprint> fingerprints_of(const std::string& text, Macros& macros) {
-  const std::vector<Token> tokens = tokens_of(text, macros);
+void add_fingerprints(const std::vector<Token>& tokens, std::vector<Fingerprint>& kept) {
   std::vector<Fingerprint> all;
   for (std::size_t i = 0; i + kTokens <= tokens.size(); ++i) {
     all.push_back({hash_of(tokens, i), tokens[i].line, tokens[i + kTokens - 1].line});
   }
   // Of each window the smallest, the last one of equals; each place once.
-  std::vector<Fingerprint> kept;
   std::size_t last = all.size();
   for (std::size_t i = 0; i < all.size(); ++i) {
     const std::size_t end = std::min(all.size(), i + kWindow);
@@ -220,6 +236,14 @@ std::vector<Fingerprint> fingerprints_of(const std::string& text, Macros& macros
     if (best != last) kept.push_back(all[last = best]);
     if (end == all.size()) break;
   }
+}
+
+// With macros and without: one hides code, another that is never used hides it from who expands it.
+std::vector<Fingerprint> fingerprints_of(const std::string& text, Macros& macros) {
+  const std::vector<Token> words = words_of(text);
+  std::vector<Fingerprint> kept;
+  add_fingerprints(without_choices(macros.expanded(words, true)), kept);
+  add_fingerprints(without_choices(Macros().expanded(words, false)), kept);
   return kept;
 }
 

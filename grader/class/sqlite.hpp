@@ -11,6 +11,7 @@
 #include <tuple>
 #include <vector>
 
+#include "common/result/json_fields.hpp"
 #include "grader/report/table.hpp"
 
 namespace convlab::grader {
@@ -21,115 +22,103 @@ namespace convlab::grader {
 class SqliteFile {
  public:
   /// @param create  whether to create a missing file
-  /// @throws EnvironmentError if it cannot be opened
+  /// @throws EnvironmentError if it cannot be opened, as all functions do for any error
   SqliteFile(std::filesystem::path file, bool create);
 
-  /// Runs statements without values, one after the other. @throws EnvironmentError
+  /// Runs statements without values, one after the other.
   void run_all(const char* sql) const;
 
   /// Runs one statement. @return the number in its first row; 0 without a row
-  /// @throws EnvironmentError
   template <class... Values>
-  std::int64_t run(const char* sql, const Values&... values) const;
+  std::int64_t run(const char* sql, const Values&... values) const {
+    const Statement statement = begin(sql, values...);
+    return step(statement) ? ::sqlite3_column_int64(statement.get(), 0) : 0;
+  }
 
-  /// The rows of a query.
+  /// Shows the rows of a query one after the other.
   /// @param fields  of a row, in the order of the columns: [](Row& r) { return std::tie(r.name); }
-  /// @throws EnvironmentError
+  template <class Row, class See, class Fields, class... Values>
+  void for_each(const char* sql, See see, Fields fields, const Values&... values) const {
+    const Statement statement = begin(sql, values...);
+    for (Row row; step(statement);) {
+      int column = 0;
+      std::apply([&](auto&... value) { (get(statement.get(), column++, value), ...); },
+                 fields(row));
+      see(row);
+    }
+  }
   template <class Row, class Fields, class... Values>
   [[nodiscard]] std::vector<Row> rows(const char* sql, Fields fields,
-                                      const Values&... values) const;
+                                      const Values&... values) const {
+    std::vector<Row> rows;
+    for_each<Row>(
+        sql, [&](const Row& row) { rows.push_back(row); }, fields, values...);
+    return rows;
+  }
+  /// The same below the names of the columns, as texts; a REAL with three digits.
+  template <class... Values>
+  [[nodiscard]] Table table(const char* sql, const Values&... values) const {
+    return table(begin(sql, values...));
+  }
 
   /// All of what `work` runs, or nothing if it throws.
   template <class Work>
-  void transaction(Work work) const;
+  void transaction(Work work) const {
+    run("BEGIN IMMEDIATE");
+    try {
+      work();
+      run("COMMIT");
+    } catch (...) {
+      ::sqlite3_exec(connection_.get(), "ROLLBACK", nullptr, nullptr, nullptr);
+      throw;
+    }
+  }
 
-  [[noreturn]] void fail(int code) const;
-
-  [[nodiscard]] sqlite3* handle() const { return connection_.get(); }
   [[nodiscard]] const std::filesystem::path& file() const { return file_; }
 
  private:
-  struct Close {
-    void operator()(sqlite3* connection) const { ::sqlite3_close_v2(connection); }
+  template <auto release>
+  struct Release {
+    void operator()(auto* each) const { release(each); }
   };
-  std::filesystem::path file_;
-  std::unique_ptr<sqlite3, Close> connection_;
-};
+  using Statement = std::unique_ptr<sqlite3_stmt, Release<::sqlite3_finalize>>;
 
-/// A statement that runs several times, or whose rows are read one after the other.
-class SqliteQuery {
- public:
-  SqliteQuery(const SqliteFile& file, const char* sql);
-
-  /// Begins (again) with these values.
   template <class... Values>
-  void begin(const Values&... values) {
-    ::sqlite3_reset(statement_.get());
+  Statement begin(const char* sql, const Values&... values) const {
+    sqlite3_stmt* prepared = nullptr;
+    check(::sqlite3_prepare_v2(connection_.get(), sql, -1, &prepared, nullptr));
+    Statement statement(prepared);
     [[maybe_unused]] int place = 0;
-    (bind(++place, values), ...);
+    (check(bind(prepared, ++place, values)), ...);
+    return statement;
   }
-  /// @return whether there is a row. @throws EnvironmentError
-  bool step();
-  /// All rows that are left, below the names of the columns, as texts; a REAL with three digits.
-  Table table();
-  /// The columns of this row from the first one on, each as the type of its value.
-  template <class... Values>
-  void read(std::tuple<Values&...> values) const {
-    int column = 0;
-    std::apply([&](auto&... value) { (get(column++, value), ...); }, values);
-  }
-
- private:
-  struct Finalize {
-    void operator()(sqlite3_stmt* statement) const { ::sqlite3_finalize(statement); }
-  };
-  void bind(int place, std::integral auto value) {
-    check(::sqlite3_bind_int64(statement_.get(), place, static_cast<std::int64_t>(value)));
-  }
-  void bind(int place, double value);
-  void bind(int place, std::string_view text);
-  void bind(int place, const std::vector<std::uint8_t>& bytes);
+  [[nodiscard]] bool step(const Statement& statement) const;
+  [[nodiscard]] Table table(const Statement& statement) const;
   void check(int code) const;
 
-  void get(int column, std::integral auto& value) const {
+  static int bind(sqlite3_stmt* statement, int place, std::integral auto value) {
+    return ::sqlite3_bind_int64(statement, place, static_cast<std::int64_t>(value));
+  }
+  static int bind(sqlite3_stmt* statement, int place, double value);
+  static int bind(sqlite3_stmt* statement, int place, std::string_view text);
+  static int bind(sqlite3_stmt* statement, int place, const std::vector<std::uint8_t>& bytes);
+
+  static void get(sqlite3_stmt* statement, int column, std::integral auto& value) {
     using Value = std::remove_reference_t<decltype(value)>;
-    value = static_cast<Value>(::sqlite3_column_int64(statement_.get(), column));
+    value = static_cast<Value>(::sqlite3_column_int64(statement, column));
   }
-  void get(int column, double& value) const;
-  void get(int column, std::string& value) const;  // bytes, too; empty for NULL
+  static void get(sqlite3_stmt* statement, int column, double& value);
+  static void get(sqlite3_stmt* statement, int column, std::string& value);  // "" for NULL
+  template <class Enum>
+  requires std::is_enum_v<Enum>
+  static void get(sqlite3_stmt* statement, int column, Enum& value) {
+    std::string name;
+    get(statement, column, name);
+    from_json(Json(name), value);
+  }
 
-  const SqliteFile& file_;
-  std::unique_ptr<sqlite3_stmt, Finalize> statement_;
+  std::filesystem::path file_;
+  std::unique_ptr<sqlite3, Release<::sqlite3_close_v2>> connection_;
 };
-
-template <class... Values>
-std::int64_t SqliteFile::run(const char* sql, const Values&... values) const {
-  SqliteQuery query(*this, sql);
-  query.begin(values...);
-  std::int64_t number = 0;
-  if (query.step()) query.read(std::tie(number));
-  return number;
-}
-
-template <class Row, class Fields, class... Values>
-std::vector<Row> SqliteFile::rows(const char* sql, Fields fields, const Values&... values) const {
-  SqliteQuery query(*this, sql);
-  query.begin(values...);
-  std::vector<Row> rows;
-  while (query.step()) query.read(fields(rows.emplace_back()));
-  return rows;
-}
-
-template <class Work>
-void SqliteFile::transaction(Work work) const {
-  run("BEGIN IMMEDIATE");
-  try {
-    work();
-    run("COMMIT");
-  } catch (...) {
-    ::sqlite3_exec(handle(), "ROLLBACK", nullptr, nullptr, nullptr);
-    throw;
-  }
-}
 
 }  // namespace convlab::grader

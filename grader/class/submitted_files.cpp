@@ -1,7 +1,5 @@
 #include "grader/class/submitted_files.hpp"
 
-#include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -10,9 +8,9 @@
 #include <functional>
 #include <system_error>
 
-#include "common/base/descriptor.hpp"
 #include "common/base/error.hpp"
 #include "common/base/printable.hpp"
+#include "common/base/whole_file.hpp"
 #include "grader/class/archive_files.hpp"
 
 namespace convlab::grader {
@@ -34,33 +32,16 @@ constexpr std::array kSources = {".cpp", ".cu", ".cuh", ".h", ".hpp"};
   throw RefusedSubmission(name + " in it cannot be read: " + reason.message() + ".");
 }
 
-// Opened without following a link, so that a tree cannot show a file of the instructor's.
+// Follows no link, so that a tree cannot show a file of the instructor's.
 std::string text_of(const fs::path& file, const std::string& path, Allowance& allowance) {
-  struct stat status {};
-  // A socket cannot even be opened.
-  if (::lstat(file.c_str(), &status) == 0 && !S_ISREG(status.st_mode)) {
+  if (!fs::is_regular_file(fs::symlink_status(file))) {
     throw RefusedSubmission(quoted_name(path) + " is no plain file.");
   }
-  const Descriptor descriptor(::open(file.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK));
-  if (!descriptor.is_open() || ::fstat(descriptor.get(), &status) != 0) {
-    cannot_read(file, {errno, std::generic_category()});
-  }
-  if (!S_ISREG(status.st_mode)) {
-    throw RefusedSubmission(quoted_name(path) + " is no plain file.");
-  }
-  require_short(path, static_cast<std::size_t>(status.st_size));
-  allowance.bytes(static_cast<std::size_t>(status.st_size));
-  std::string text(static_cast<std::size_t>(status.st_size), '\0');
-  std::size_t done = 0;
-  while (done < text.size()) {
-    const ssize_t count = ::read(descriptor.get(), text.data() + done, text.size() - done);
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) cannot_read(file, {errno, std::generic_category()});
-    if (count == 0) break;
-    done += static_cast<std::size_t>(count);
-  }
-  text.resize(done);
-  return text;
+  const std::uintmax_t size = fs::file_size(file);
+  require_short(path, size);
+  allowance.bytes(size);
+  if (::access(file.c_str(), R_OK) != 0) cannot_read(file, {errno, std::generic_category()});
+  return read_text(file);
 }
 
 using SeeFile = std::function<void(const fs::path& file, const std::string& path)>;
@@ -105,8 +86,8 @@ std::string ending_of(const std::string& name, const std::vector<std::string>& e
   return found == endings.end() ? "" : *found;
 }
 
-const std::vector<std::string> kArchives = {".tar",     ".tar.gz",  ".tgz", ".tar.xz",
-                                            ".tar.bz2", ".tar.zst", ".zip"};
+const std::vector<std::string> kArchives = {".tar",     ".tar.gz", ".tgz", ".tar.xz", ".tar.bz2",
+                                            ".tar.zst", ".zip",    ".7z",  ".rar"};
 
 }  // namespace
 

@@ -1,16 +1,20 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <chrono>
 #include <iostream>
+#include <optional>
 
 #include "common/base/run_process.hpp"
 #include "common/base/scratch_folder.hpp"
 #include "common/base/whole_file.hpp"
+#include "common/data/gzip.hpp"
 #include "grader/checks/result/check_history.hpp"
 #include "grader/cli/commands.hpp"
 #include "grader/course/handout.hpp"
 #include "grader/course/notebook.hpp"
 #include "grader/course/sources.hpp"
 #include "grader/report/terminal.hpp"
+#include "grader/submission/sandbox/child_process.hpp"
 
 namespace convlab::grader::restore_command {
 
@@ -22,22 +26,34 @@ struct Options {
   std::string archive;
 };
 
-FinishedProcess run_in(const fs::path& folder, const std::vector<std::string>& words) {
-  return run_process({.words = words, .folder = folder});
+// Somebody else may have packed it, so a sandbox reads it. @return what it printed, if it failed
+std::optional<std::string> failure(const fs::path& folder, const std::vector<std::string>& words) {
+  ChildProcess process(
+      "/usr/bin/env", words,
+      {.policy = {.kind = SandboxKind::kCompiler, .cpu_seconds = 20}, .folder = folder});
+  const Ending ending = process.wait(std::chrono::seconds(30));
+  if (ending.kind == Ending::Kind::kExited && ending.code == 0) return std::nullopt;
+  return process.output_tail();
 }
 
 // The folder m2-submission in what was unpacked.
 // @throws UsageError if this is no archive of grader submit, or a file in it was changed
 fs::path unpacked(const fs::path& archive, const fs::path& to) {
-  const FinishedProcess tar =
-      run_in(to, {"tar", "--extract", "--gzip", "--file=" + fs::absolute(archive).string()});
+  constexpr std::size_t kMost = std::size_t{64} << 20;
+  write_atomically(to / "tar", gunzip(read_bytes(archive, kMost), kMost, display_path(archive)));
+  const auto tar = failure(to, {"tar", "--extract", "--no-same-owner", "--file=tar"});
   std::string why;  // what tar says is no help
+  for (const auto& entry : fs::recursive_directory_iterator(to)) {
+    if (entry.is_symlink() || !(entry.is_regular_file() || entry.is_directory())) {
+      throw UsageError(display_path(archive) +
+                       " holds a link or a device; only files belong in it.");
+    }
+  }
   for (const auto& entry : fs::directory_iterator(to)) {
-    if (!tar.succeeded() || !entry.path().filename().string().ends_with("-submission")) continue;
-    const FinishedProcess sums =
-        run_in(entry.path(), {"sha256sum", "--check", "--quiet", "MANIFEST.sha256"});
-    if (sums.succeeded()) return entry.path();
-    why = trimmed_end(sums.output + sums.errors);
+    if (tar || !entry.path().filename().string().ends_with("-submission")) continue;
+    const auto sums = failure(entry.path(), {"sha256sum", "--check", "--quiet", "MANIFEST.sha256"});
+    if (!sums) return entry.path();
+    why = trimmed_end(*sums);
   }
   throw UsageError(display_path(archive) + " is no whole archive of grader submit" +
                    (why.empty() ? "." : ": " + why));

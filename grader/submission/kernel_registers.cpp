@@ -1,12 +1,9 @@
 #include "grader/submission/kernel_registers.hpp"
 
-#include <cxxabi.h>
-
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
-#include <memory>
 #include <sstream>
 #include <vector>
 
@@ -41,13 +38,6 @@ std::string plain_name(std::string name) {
   return before == std::string::npos ? name : name.substr(before + 1);
 }
 
-std::string demangled(const std::string& symbol) {
-  int failed = 0;
-  const std::unique_ptr<char, decltype(&std::free)> text(
-      abi::__cxa_demangle(symbol.c_str(), nullptr, nullptr, &failed), &std::free);
-  return failed == 0 ? text.get() : symbol;
-}
-
 }  // namespace
 
 std::map<std::string, int> registers_printed(const std::string& printed) {
@@ -59,7 +49,7 @@ std::map<std::string, int> registers_printed(const std::string& printed) {
     constexpr std::string_view kUsed = "Used ";
     if (const auto at = line.find(kEntry); at != std::string::npos) {
       const std::string rest = line.substr(at + kEntry.size());
-      kernel = plain_name(demangled(rest.substr(0, rest.find('\''))));
+      kernel = plain_name(readable_symbol(rest.substr(0, rest.find('\''))));
     } else if (const auto used = line.find(kUsed); used != std::string::npos && !kernel.empty()) {
       int& most = registers[kernel];
       most = std::max(most, std::atoi(line.c_str() + used + kUsed.size()));

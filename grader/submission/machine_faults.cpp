@@ -24,12 +24,15 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// errno of an attempt to write; quotas and limits of a container show only here.
-int error_of_writing(const fs::path& file) {
+}  // namespace
+
+// Quotas and limits of a container show only in an attempt to write.
+std::string fault_of_storage(const fs::path& folder) {
+  const fs::path file = folder / ".convlab-space";
   // Room for a convolution's object file and all files made from it.
   const std::vector<char> block(std::size_t{16} << 20, '\x5a');
   const Descriptor descriptor(::open(file.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
-  if (!descriptor.is_open()) return errno;
+  if (!descriptor.is_open()) return std::strerror(errno);
   const ssize_t written = ::write(descriptor.get(), block.data(), block.size());
   int error = written < 0 ? errno : 0;
   if (error == 0 && static_cast<std::size_t>(written) < block.size()) {
@@ -40,8 +43,10 @@ int error_of_writing(const fs::path& file) {
   }
   if (error == 0 && ::fsync(descriptor.get()) != 0) error = errno;
   ::unlink(file.c_str());
-  return error;
+  return error == 0 ? "" : std::strerror(error);
 }
+
+namespace {
 
 bool can_be_executed(const std::string& program) {
   if (program.find('/') != std::string::npos) return ::access(program.c_str(), X_OK) == 0;
@@ -70,11 +75,6 @@ double thread_seconds() {
 }
 
 }  // namespace
-
-std::string fault_of_storage(const fs::path& folder) {
-  const int error = error_of_writing(folder / ".convlab-space");
-  return error == 0 ? "" : std::strerror(error);
-}
 
 std::string missing_tool(const fs::path& build, const std::string& device) {
   std::vector<std::string> tools = compilers(build, device);

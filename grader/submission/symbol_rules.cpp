@@ -170,7 +170,9 @@ bool grows(const std::string& name) {
   return references > kMostReferences || name.size() > kLongest;
 }
 
-std::string readable(const std::string& name) {
+}  // namespace
+
+std::string readable_symbol(const std::string& name) {
   if (grows(name)) {
     constexpr std::size_t kShown = 80;
     return printable_line(name.substr(0, kShown)) + "…";
@@ -180,8 +182,6 @@ std::string readable(const std::string& name) {
       abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status), &std::free);
   return printable_line(status == 0 ? text.get() : name);
 }
-
-}  // namespace
 
 std::optional<SymbolProblem> find_symbol_problem(const std::string& symbols,
                                                  const std::vector<std::string>& allowed) {
@@ -196,15 +196,15 @@ std::optional<SymbolProblem> find_symbol_problem(const std::string& symbols,
     // What the file defines is its own: the linker makes it local before any other code sees it.
     if (type != 'U' && type != 'w' && type != 'v') {
       if (!replaces_the_workbook(name)) continue;
-      return SymbolProblem{SymbolKind::kReplaced, readable(name)};
+      return SymbolProblem{SymbolKind::kReplaced, readable_symbol(name)};
     }
     if (name == kInstruction) {
       return SymbolProblem{SymbolKind::kForbidden, "the system by an instruction of its own"};
     }
     if (begins_with_one(kLibraries, name) && !begins_with_one(allowed, name)) {
-      return SymbolProblem{SymbolKind::kLibrary, readable(name)};
+      return SymbolProblem{SymbolKind::kLibrary, readable_symbol(name)};
     }
-    if (is_refused(name)) return SymbolProblem{SymbolKind::kForbidden, readable(name)};
+    if (is_refused(name)) return SymbolProblem{SymbolKind::kForbidden, readable_symbol(name)};
   }
   return std::nullopt;
 }

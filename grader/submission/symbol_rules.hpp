@@ -27,6 +27,9 @@ struct SymbolProblem {
 std::optional<SymbolProblem> find_symbol_problem(const std::string& symbols,
                                                  const std::vector<std::string>& allowed = {});
 
+/// A mangled name as its author wrote it, on one line; shortened if that would be endless.
+std::string readable_symbol(const std::string& name);
+
 /// Whether an object file calls one of these libraries.
 bool calls_library(const std::string& symbols, const std::vector<std::string>& libraries);
 

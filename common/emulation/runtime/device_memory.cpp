@@ -125,8 +125,7 @@ DeviceMemory::DeviceMemory() : total_(device_model().memory_bytes), credit_(kMos
       limited ? std::bit_floor(std::size_t{limit.rlim_cur} / 2) : kMostReserved;
   for (range_bytes_ = std::min(most, kMostReserved); range_bytes_ >= kLeastReserved;
        range_bytes_ /= 2) {
-    void* range =
-        mmap(nullptr, range_bytes_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void* range = reserve(kWithheldBegin, range_bytes_);
     if (range == MAP_FAILED) continue;
     range_ = static_cast<std::byte*>(range);
     gap_ = range_bytes_ >= kManyAddresses ? kWideGap : kPage;
@@ -188,7 +187,7 @@ std::byte* DeviceMemory::allocate(std::size_t bytes, MemoryKind kind) {
   allocation.page_bytes = round_up(rounded, kPage) + 2 * forgiven_bytes();
   allocation.pages = find_gap(allocation.page_bytes);
   if (allocation.pages == nullptr ||
-      mprotect(allocation.pages, allocation.page_bytes, PROT_READ | PROT_WRITE) != 0)
+      !protect(allocation.pages, allocation.page_bytes, PROT_READ | PROT_WRITE))
     return nullptr;
   madvise(allocation.pages, allocation.page_bytes, MADV_HUGEPAGE);
   forget_freed(allocation.pages, allocation.pages + allocation.page_bytes);
@@ -366,7 +365,7 @@ std::size_t DeviceMemory::unused() const {
 
 void DeviceMemory::open(Allocation& allocation) {
   if (!allocation.is_open &&
-      mprotect(allocation.pages, allocation.page_bytes, PROT_READ | PROT_WRITE) != 0) {
+      !protect(allocation.pages, allocation.page_bytes, PROT_READ | PROT_WRITE)) {
     const TellUncaughtErrors tell;
     throw EnvironmentError("The machine has no room for the pages of " +
                            std::to_string(live_.size()) + " pieces of device memory.");
@@ -375,7 +374,7 @@ void DeviceMemory::open(Allocation& allocation) {
 }
 
 void DeviceMemory::close(Allocation& allocation) {
-  if (mprotect(allocation.pages, allocation.page_bytes, PROT_NONE) == 0) allocation.is_open = false;
+  if (protect(allocation.pages, allocation.page_bytes, PROT_NONE)) allocation.is_open = false;
 }
 
 void DeviceAccess::open(DeviceMemory& memory, Allocation& allocation) {

@@ -1,12 +1,17 @@
 #pragma once
 
+#include <sys/mman.h>
+#include <sys/syscall.h>
+
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <iterator>
 #include <map>
 #include <mutex>
 
 #include "common/base/address_sanitizer.hpp"
+#include "common/base/keyed_call.hpp"
 
 #if CONVLAB_ADDRESS_SANITIZER
 #include <sanitizer/asan_interface.h>
@@ -32,6 +37,23 @@ constexpr std::size_t kPage = 4096;
 
 constexpr std::size_t round_up(std::size_t value, std::size_t unit) {
   return (value + unit - 1) / unit * unit;
+}
+
+/// Where memory lies that the host must not read: device memory, and what tokens stand for. A
+/// filter of system calls knows it by the upper half of an address.
+constexpr std::uintptr_t kWithheldBegin = std::uintptr_t{0x2000} << 32U;
+constexpr std::uintptr_t kWithheldEnd = std::uintptr_t{0x2200} << 32U;
+
+/// Addresses without access, from `place` on if these are free. @return or MAP_FAILED
+inline void* reserve(std::uintptr_t place, std::size_t bytes) {
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): nothing lies there yet
+  return mmap(reinterpret_cast<void*>(place), bytes, PROT_NONE,
+              MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+}
+/// Whether the pages of withheld memory now have this protection.
+inline bool protect(void* begin, std::size_t bytes, int protection) {
+  return keyed_call(SYS_mprotect, reinterpret_cast<std::intptr_t>(begin),
+                    reinterpret_cast<const void*>(bytes), protection) == 0;
 }
 
 /// Pieces of memory that do not overlap.

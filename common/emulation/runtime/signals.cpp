@@ -26,11 +26,8 @@
 #include "common/base/address_sanitizer.hpp"
 #include "common/base/error.hpp"
 #include "common/emulation/runtime/device_memory.hpp"
+#include "common/emulation/runtime/pages.hpp"
 #include "common/emulation/runtime/report.hpp"
-
-// Defined by the linker: the beginning of the program and the end of its code.
-extern "C" const char __executable_start;  // NOLINT: its name
-extern "C" const char etext;               // NOLINT: its name
 
 namespace convlab::emulation {
 namespace {
@@ -245,8 +242,13 @@ struct sigaction action_for(void (*handler)(int, siginfo_t*, void*)) {
 
 // ---- system calls -------------------------------------------------------------------------------
 
-constexpr unsigned kLower = offsetof(seccomp_data, instruction_pointer);
-constexpr unsigned kUpper = kLower + sizeof(std::uint32_t);
+sock_filter load(std::size_t offset) {
+  return BPF_STMT(BPF_LD | BPF_W | BPF_ABS, static_cast<unsigned>(offset));
+}
+
+sock_filter load_argument(std::size_t number, std::size_t half = 0) {
+  return load(offsetof(seccomp_data, args) + number * sizeof(std::uint64_t) + half);
+}
 
 sock_filter jump(unsigned test, std::uint64_t value, unsigned char if_true,
                  unsigned char if_false) {
@@ -254,24 +256,30 @@ sock_filter jump(unsigned test, std::uint64_t value, unsigned char if_true,
                   static_cast<std::uint32_t>(value), if_true, if_false);
 }
 
-/// In a sandbox: ends the program if its own code makes a system call, which might talk to the
-/// grader in the workbook's place. Functions of the C library may, and a grader allows them by
-/// name.
-void refuse_own_system_calls(int /*count*/, char** /*arguments*/, char** /*environment*/) {
-  if (CONVLAB_ADDRESS_SANITIZER) return;  // its own code lies in the program
+/// In a sandbox: ends the program if a call reaches the channel or withheld memory without the key
+/// of keyed_call(). Its own code might talk to the grader in the workbook's place.
+void refuse_calls_without_key(int /*count*/, char** /*arguments*/, char** /*environment*/) {
+  if (CONVLAB_ADDRESS_SANITIZER) return;  // it protects memory, too
   // A sandbox has set this; elsewhere the author may do what he likes.
   if (prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) != 1) return;
-  const auto begin = reinterpret_cast<std::uintptr_t>(&__executable_start);
-  const auto end = reinterpret_cast<std::uintptr_t>(&etext);
-  if (begin >> 32U != end >> 32U) return;  // one start in a thousand
+  const auto& key = draw_call_key();
   std::array filter = {
-      sock_filter BPF_STMT(BPF_LD | BPF_W | BPF_ABS, kUpper),
-      jump(BPF_JEQ, begin >> 32U, 0, 4),
-      sock_filter BPF_STMT(BPF_LD | BPF_W | BPF_ABS, kLower),
-      jump(BPF_JGE, begin, 0, 2),
-      jump(BPF_JGE, end, 1, 0),
-      sock_filter BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_TRAP),
+      load(offsetof(seccomp_data, nr)),
+      jump(BPF_JEQ, SYS_sendmsg, 6, 0),
+      jump(BPF_JEQ, SYS_recvmsg, 5, 0),
+      jump(BPF_JEQ, SYS_mprotect, 1, 0),
+      jump(BPF_JEQ, SYS_mremap, 0, 9),
+      load_argument(0, sizeof(std::uint32_t)),  // the upper half
+      jump(BPF_JGE, kWithheldBegin >> 32U, 0, 7),
+      jump(BPF_JGE, kWithheldEnd >> 32U, 6, 0),
+      load_argument(3),
+      jump(BPF_JEQ, key[0], 0, 5),
+      load_argument(4),
+      jump(BPF_JEQ, key[1], 0, 3),
+      load_argument(5),
+      jump(BPF_JEQ, key[2], 0, 1),
       sock_filter BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+      sock_filter BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_TRAP),
   };
   const sock_fprog program{static_cast<unsigned short>(filter.size()), filter.data()};
   // Also in threads that started before: code that chooses a function (ifunc) runs earlier.
@@ -282,7 +290,7 @@ void refuse_own_system_calls(int /*count*/, char** /*arguments*/, char** /*envir
 
 // Before the constructors of all static objects, and any other code of the program.
 [[gnu::section(".preinit_array"),
-  gnu::used]] void (*const run_first)(int, char**, char**) = refuse_own_system_calls;
+  gnu::used]] void (*const run_first)(int, char**, char**) = refuse_calls_without_key;
 
 }  // namespace
 

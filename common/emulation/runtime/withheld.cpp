@@ -70,8 +70,7 @@ bool is_pointer(std::uint32_t low, std::uint32_t high) {
 class TokenTable {
  public:
   TokenTable() {
-    void* const pages =
-        mmap(nullptr, kBytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    void* const pages = reserve(kWithheldEnd - kBytes, kBytes);
     if (pages == MAP_FAILED) {
       throw EnvironmentError(
           "The machine has no addresses left for withheld numbers (ulimit -v?).");
@@ -85,12 +84,12 @@ class TokenTable {
     Open(TokenTable& table, std::size_t more) : table_(table), lock_(table.mutex_) {
       const std::size_t most = std::min<std::size_t>(table.count_ + 2 * more + kSlack, kCount);
       bytes_ = round_up(most * kTokenBytes, kPage);
-      if (mprotect(table.words_, bytes_, PROT_READ | PROT_WRITE) != 0)
+      if (!protect(table.words_, bytes_, PROT_READ | PROT_WRITE))
         throw EnvironmentError("The machine has no memory left for withheld numbers.");
     }
     Open(const Open&) = delete;
     Open& operator=(const Open&) = delete;
-    ~Open() { mprotect(table_.words_, bytes_, PROT_NONE); }
+    ~Open() { protect(table_.words_, bytes_, PROT_NONE); }
 
     /// A new token, also of what is no number: whether a word is one would tell a bit of another.
     std::uint32_t token(std::uint32_t word) {

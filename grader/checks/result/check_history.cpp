@@ -108,11 +108,13 @@ std::string history_of(const std::filesystem::path& file, const std::string& mil
 
 void keep_history(const std::filesystem::path& file, const std::string& milestone,
                   const std::string& lines) {
-  const std::string known = history_of(file, milestone);
+  std::set<std::string> known;
+  std::istringstream own(history_of(file, milestone));
+  for (std::string line; std::getline(own, line);) known.insert(line);
   std::string text = std::filesystem::exists(file) ? read_text(file) : "";
   std::istringstream added(lines);
   for (std::string line; std::getline(added, line);) {
-    if (known.find(line) == std::string::npos) text += line + "\n";
+    if (!known.contains(line)) text += line + "\n";
   }
   write_atomically(file, text);
 }

@@ -116,3 +116,24 @@ TEST_CASE("similar: other names of the same macros hide nothing") {
   REQUIRE(pairs.size() == 1);
   CHECK(pairs[0].share > 0.99);
 }
+
+TEST_CASE("similar: other spellings, numbers, and macros that nothing uses hide nothing") {
+  const std::string code = kSource.substr(kSource.find("namespace {"));
+  const auto with = [&](const char* pattern, const char* text) {
+    return std::regex_replace(code, std::regex(pattern), text);
+  };
+  std::string digraphs = code;
+  for (const auto& [sign, pair] :
+       {std::pair{"\\[", "<:"}, {"\\]", ":>"}, {"\\{", "<%"}, {"\\}", "%>"}})
+    digraphs = std::regex_replace(digraphs, std::regex(sign), pair);
+  const std::string unused = "#define for\n#define int\n#define input a b c\n#define sum -> x\n";
+  for (const std::string& copy :
+       {with("\\b(sum|input|output|weights)\\b", "ä$1ö"), with("\\b0\\b", "0'0"), with(";", ";;"),
+        digraphs, "const char* text = R\"(\")\"; " + with("//[^\n]*\n|\n", " "),
+        "#if 0\n" + unused + "#endif\n" + code, unused + code}) {
+    CAPTURE(copy);
+    const auto pairs = similar_pairs({{"alice", "a.cpp", code}, {"bob", "b.cpp", copy}}, {}, 0.5);
+    REQUIRE(pairs.size() == 1);
+    CHECK(pairs[0].share > 0.8);
+  }
+}

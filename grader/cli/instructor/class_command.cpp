@@ -266,16 +266,17 @@ ExitCode similar(const Options& options) {
   std::vector<OwnedSource> sources;
   for (const FoundSubmission& found : find_submissions(options.folder, roster)) {
     try {
-      for (const MilestoneWork& work :
-           work_of(read_submitted_files(found.place), options.milestone)) {
+      for (const MilestoneWork& work : work_of(read_submitted_files(found.place), options.milestone,
+                                               found.place.filename().string())) {
         for (const auto* files : {&work.headers, &work.files, &work.puzzles}) {
           for (const SubmittedFile& file : *files) {
             sources.push_back({found.student.name, file.path, file.text});
           }
         }
       }
-    } catch (const RefusedSubmission& refused) {
-      if (!options.json) std::cout << found.student.name << " left out: " << refused.what() << "\n";
+    } catch (const std::runtime_error& refused) {  // or the machine was at fault
+      (options.json ? std::cerr : std::cout)
+          << found.student.name << " left out: " << refused.what() << "\n";
     }
   }
   const auto pairs = similar_pairs(sources, common_sources(), options.least);

@@ -350,6 +350,12 @@ TEST_CASE("grader next: leads from the exercise to its explanation and the quest
   const std::string bad = " && gzip -dc " + archive + " | sed 's/my work/no work/' | gzip >bad.tgz";
   CHECK(contains(clone.shell("true" + bad + "; ./grader restore bad.tgz").out,
                  "no whole archive of grader submit: milestones/"));
+  // One without an end, or of somebody else's files.
+  const std::string link =
+      " && mkdir m1-submission && ln -s /dev/zero m1-submission/result.json && "
+      "tar -czf link.tgz m1-submission";
+  CHECK(contains(clone.shell("true" + link + "; ./grader restore link.tgz").out,
+                 "holds a link or a device"));
 
   for (int question = 2; question <= 7; ++question) {
     CHECK(course.grader("answer m1 " + std::to_string(question) + " mine").exit_code == 0);

@@ -106,7 +106,6 @@ void tell(const Notice& notice) {
 
 [[noreturn]] void run_warden(const Launch& launch, Sandbox& sandbox) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  ::prctl(PR_SET_CHILD_SUBREAPER, 1);
   // Descriptors move out of the way of those that they become.
   constexpr int kAbove = kNoticeDescriptor + 1;
   rlimit files{};
@@ -236,8 +235,7 @@ void ChildProcess::read_notices() {
 
 const Isolation& ChildProcess::isolation() {
   read_notices();
-  if (!isolation_) return isolation_.emplace();
-  return *isolation_;
+  return isolation_ ? *isolation_ : isolation_.emplace();
 }
 
 // The program's own process; its number as the grader sees it, not as in its namespace.

@@ -17,10 +17,9 @@ struct Part {
   int Isolation::*error;
 };
 
-constexpr std::array<Part, 3> kParts = {{
+constexpr std::array<Part, 2> kParts = {{
     {"namespaces", "namespaces", &Isolation::namespaces},
     {"system calls", "calls", &Isolation::system_calls},
-    {"no capabilities", "capabilities", &Isolation::capabilities},
 }};
 
 }  // namespace
@@ -32,7 +31,7 @@ std::string describe(const Isolation& isolation) {
     (isolation.*part.error == 0 ? granted : left_out) += std::string(part.name) + ", ";
   }
   if (!left_out.empty()) left_out = "; left out: " + left_out.substr(0, left_out.size() - 2);
-  return "isolation: " + granted + "limits" + left_out;
+  return "isolation: " + granted + "no capabilities, limits" + left_out;
 }
 
 std::string refused_part(const Isolation& isolation) {

@@ -9,12 +9,11 @@ namespace convlab::grader {
 /// if CONVLAB_ISOLATION_WITHOUT has left it out. A plain struct, because it travels through a pipe.
 struct Isolation {
   int namespaces = 0;  ///< users, processes, network and mounts of its own, with a root of its own
-  int system_calls = 0;  ///< seccomp: only the calls that a convolution needs
-  int capabilities = 0;  ///< none, not even for root
+  int system_calls = 0;  ///< seccomp, and no capabilities
 
   [[nodiscard]] bool is_refused() const {
     const auto refuses = [](int error) { return error != 0 && error != ECANCELED; };
-    return refuses(namespaces) || refuses(system_calls) || refuses(capabilities);
+    return refuses(namespaces) || refuses(system_calls);
   }
 };
 

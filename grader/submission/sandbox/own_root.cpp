@@ -77,10 +77,6 @@ int mount_memory(const char* target, const char* options) {
   return error_of(::mount("tmpfs", target, "tmpfs", kQuiet, options) == 0);
 }
 
-bool is_inside(const std::string& path, const std::string& folder) {
-  return path == folder || path.rfind(folder + "/", 0) == 0;
-}
-
 }  // namespace
 
 OwnRoot::OwnRoot(const SandboxPolicy& policy, const fs::path& program, std::string folder)

@@ -95,12 +95,8 @@ Sandbox::Sandbox(const SandboxPolicy& policy, const std::filesystem::path& progr
       memory_bytes_(static_cast<std::uint64_t>(memory_bytes)),
       user_map_(map_of(::geteuid())),
       group_map_(map_of(::getegid())) {
-  const auto leave_out = [](int& part, const char* name) {
-    if (is_left_out(name)) part = ECANCELED;
-  };
-  leave_out(isolation_.namespaces, "namespaces");
-  leave_out(isolation_.system_calls, "calls");
-  leave_out(isolation_.capabilities, "capabilities");
+  if (is_left_out("namespaces")) isolation_.namespaces = ECANCELED;
+  if (is_left_out("calls")) isolation_.system_calls = ECANCELED;
 }
 
 pid_t Sandbox::start_warden() {
@@ -163,10 +159,9 @@ pid_t Sandbox::start_program() {
 void Sandbox::enter_program() {
   set_limits();
   ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-  if (isolation_.capabilities == 0) isolation_.capabilities = drop_capabilities();
-  if (isolation_.system_calls == 0) {
-    isolation_.system_calls = filter_.install(program_descriptor_);
-  }
+  const int kept = drop_capabilities();
+  if (isolation_.system_calls != 0) return;
+  isolation_.system_calls = kept != 0 ? kept : filter_.install(program_descriptor_);
 }
 
 int Sandbox::execute(const char* program, char* const* arguments, char* const* environment) const {

@@ -1,10 +1,8 @@
 #include "grader/submission/sandbox/seccomp_filter.hpp"
 
-#include <fcntl.h>
 #include <linux/audit.h>
 #include <linux/seccomp.h>
 #include <sched.h>
-#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -78,7 +76,6 @@ SeccompFilter::SeccompFilter(SandboxKind kind) {
   if (kind == SandboxKind::kCpu || kind == SandboxKind::kEmulated) restrict_code();
   if (kind == SandboxKind::kEmulated) restrict_offsets();
   restrict_memory(kind);
-  restrict_requests(kind);
   using enum Condition::Test;
   rule(SYS_prlimit64, kAllow, {{0, kEqual, 0}});
   rule(SYS_prlimit64, kAllow, {{0, kOwnPid}});
@@ -152,7 +149,7 @@ void SeccompFilter::restrict_processes(SandboxKind kind) {
   rule(SYS_execve, kTrap);
 }
 
-// Also without own process numbers. A compiler's programs have many process numbers, so none of
+// A compiler's programs have many process numbers, so none of
 // them may send signals; they do not need to.
 void SeccompFilter::restrict_signals(SandboxKind kind) {
   using enum Condition::Test;
@@ -162,19 +159,8 @@ void SeccompFilter::restrict_signals(SandboxKind kind) {
     rule(call, kAllow, {{0, kOwnPid}});
     rule(call, refuse);
   }
-  // A descriptor may send signals as well, to the process that is set as its owner.
-  constexpr unsigned kSetSignal = 10;      // F_SETSIG
-  constexpr unsigned kSetOwnerLarge = 15;  // F_SETOWN_EX
-  constexpr unsigned kSetLease = 1024;     // F_SETLEASE
-  constexpr unsigned kNotify = 1026;       // F_NOTIFY
-  for (const unsigned command :
-       {static_cast<unsigned>(F_SETOWN), kSetSignal, kSetOwnerLarge, kSetLease, kNotify}) {
-    rule(SYS_fcntl, fail(EPERM), {{1, kEqual, command}});
-  }
-  if (kind == SandboxKind::kCompiler) return;
-  for (const unsigned option : {PR_SET_PDEATHSIG, PR_SET_DUMPABLE}) {
-    rule(SYS_prctl, fail(EPERM), {{0, kEqual, option}});
-  }
+  // Otherwise the grader could not read what the kernel tells of the process.
+  if (kind != SandboxKind::kCompiler) rule(SYS_prctl, fail(EPERM), {{0, kEqual, PR_SET_DUMPABLE}});
 }
 
 // NVIDIA's driver does not start without its own local socket (cuInit gives error 304). It also
@@ -197,16 +183,15 @@ void SeccompFilter::restrict_sockets(SandboxKind kind) {
   for (const unsigned call : {SYS_socket, SYS_socketpair}) rule(call, fail(EACCES));
 }
 
-// The workbook's part of the program talks to the grader by sendmsg, recvmsg and send, which a file
-// may not call by name (symbol_rules.cpp). No other call may read or write there: the channel has a
-// number that no file gets by chance, and of the calls whose first argument it is only those pass
-// that take something else than a descriptor.
+// The workbook's part of the program talks to the grader by sendmsg and recvmsg, which a file may
+// not call by name (symbol_rules.cpp) or, on a device, at all (keyed_call.hpp). No other call may
+// read or write there: the channel has a number that no file gets by chance, and of the calls whose
+// first argument it is only those pass that take something else than a descriptor.
 void SeccompFilter::restrict_channel() {
   using enum Condition::Test;
   constexpr auto kChannel = static_cast<unsigned>(kServeDescriptor);
   constexpr unsigned kPassing[] = {SYS_sendmsg,
                                    SYS_recvmsg,
-                                   SYS_sendto,
                                    SYS_exit,
                                    SYS_exit_group,
                                    SYS_kill,
@@ -276,21 +261,6 @@ void SeccompFilter::restrict_memory(SandboxKind kind) {
   for (const unsigned advice : {kPopulateRead, kPopulateWrite}) {
     rule(SYS_madvise, fail(EINVAL), {{2, kEqual, advice}});
   }
-}
-
-// There is no terminal in the sandbox; so some questions, and who gets the signals of a descriptor.
-void SeccompFilter::restrict_requests(SandboxKind kind) {
-  using enum Condition::Test;
-  constexpr unsigned kSetOwner = 0x8901;         // FIOSETOWN
-  constexpr unsigned kSetProcessGroup = 0x8902;  // SIOCSPGRP
-  for (const unsigned request : {kSetOwner, kSetProcessGroup}) {
-    rule(SYS_ioctl, fail(EPERM), {{1, kEqual, request}});
-  }
-  if (kind != SandboxKind::kCpu) return;
-  for (const unsigned request : {FIONREAD, FIONBIO}) {
-    rule(SYS_ioctl, kAllow, {{1, kEqual, request}});
-  }
-  rule(SYS_ioctl, fail(ENOTTY));
 }
 
 int SeccompFilter::install(int program_descriptor) {

@@ -45,7 +45,6 @@ class SeccompFilter {
   void restrict_code();
   void restrict_offsets();
   void restrict_memory(SandboxKind kind);
-  void restrict_requests(SandboxKind kind);
 
   std::vector<sock_filter> program_;
 };

@@ -34,11 +34,6 @@ std::vector<fs::path> own_libraries() {
   return libraries;
 }
 
-bool is_inside(const fs::path& path, const fs::path& folder) {
-  const auto [end, rest] = std::mismatch(folder.begin(), folder.end(), path.begin(), path.end());
-  return end == folder.end();
-}
-
 /// The list, while it grows.
 class VisibleFiles {
  public:
@@ -136,6 +131,11 @@ class VisibleFiles {
 };
 
 }  // namespace
+
+bool is_inside(const fs::path& path, const fs::path& folder) {
+  const auto [end, rest] = std::mismatch(folder.begin(), folder.end(), path.begin(), path.end());
+  return end == folder.end();
+}
 
 std::vector<fs::path> visible_files(const SandboxPolicy& policy, const fs::path& program) {
   VisibleFiles files(policy);

@@ -19,4 +19,7 @@ namespace convlab::grader {
 std::vector<std::filesystem::path> visible_files(const SandboxPolicy& policy,
                                                  const std::filesystem::path& program);
 
+/// Whether a path is a folder or lies below it.
+bool is_inside(const std::filesystem::path& path, const std::filesystem::path& folder);
+
 }  // namespace convlab::grader
