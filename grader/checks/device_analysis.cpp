@@ -11,6 +11,7 @@
 #include "grader/checks/element_cases.hpp"
 #include "grader/checks/findings/catalogue.hpp"
 #include "grader/checks/findings/diagnosis.hpp"
+#include "grader/checks/source_clues.hpp"
 
 namespace convlab::grader {
 
@@ -27,7 +28,7 @@ std::string of_all(std::int64_t count, const ConvShape& shape) {
 std::string launch_of(const DeviceNotes& notes, const SourceText& sources) {
   if (notes.launches.empty()) return {};
   const DeviceLaunch& launch = notes.launches.back();
-  const std::string line = sources.quote(launch.file, launch.line);
+  const std::string line = launch_lines(sources, launch.file, launch.line);
   return "\nLaunched with " + launch_text(launch.grid, launch.block) + (line.empty() ? "." : ":") +
          line;
 }
@@ -188,26 +189,6 @@ std::int64_t threads_of(const DeviceLaunch& launch) {
   return threads;
 }
 
-// The number of blocks is that of the whole tiles, where the incomplete ones need blocks, too.
-// Empty if it is not.
-std::string rounded_tiles(const DeviceLaunch& launch, const ConvShape& shape) {
-  const std::int64_t high = launch.block[1];
-  const std::int64_t wide = launch.block[0];
-  const auto [rows, columns] = std::pair{shape.out_height(), shape.out_width()};
-  const std::array<std::int64_t, 2> down = {rows / high, columns / wide};
-  const std::array<std::int64_t, 2> up = {(rows + high - 1) / high, (columns + wide - 1) / wide};
-  const std::int64_t blocks = std::int64_t{launch.grid[0]} * launch.grid[1] * launch.grid[2];
-  const std::int64_t others = std::int64_t{shape.batch} * shape.out_channels;
-  for (const auto& [y, x] : {std::pair{down[0], down[1]}, {down[0], up[1]}, {up[0], down[1]}}) {
-    if (y * x == up[0] * up[1] || blocks != y * x * others) continue;
-    return "\nFor each map and image the grid has " + std::to_string(y) + " · " +
-           std::to_string(x) + " blocks of " + std::to_string(high) + " × " + std::to_string(wide) +
-           " threads; " + std::to_string(rows) + " × " + std::to_string(columns) +
-           " outputs need " + std::to_string(up[0]) + " · " + std::to_string(up[1]) + ".";
-  }
-  return {};
-}
-
 // What the marks of new memory in the output say: which memory nobody has written.
 std::optional<Finding> find_unwritten(const WrongOutput& wrong, const Rerun& numbered,
                                       bool right_with_zeros, const SourceText& sources,
@@ -261,26 +242,17 @@ std::optional<Finding> find_unwritten(const WrongOutput& wrong, const Rerun& num
     found.next = "Launch one for every shape: does an `if` before the launch leave this one out?";
     return found;
   }
-  // Several launches may share out the blocks.
-  if (const std::string tiles = rounded_tiles(numbered.notes.launches.back(), shape);
-      !all && !tiles.empty() && numbered.notes.launches.size() == 1) {
-    found = finding("E-rounded-down", found.seen + tiles);
-    // Where the number was most likely rounded.
-    for (const auto& place : sources.lines_with({"ceil"})) {
-      found.seen += sources.quote(place.file, place.line);
-    }
-    return found;
-  }
   const std::int64_t threads = threads_of(numbered.notes.launches.back());
   const std::string counts = std::to_string(threads) + " threads ran for " +
                              std::to_string(shape.output_size()) + " outputs";
-  found.cause = counts + (all                             ? ", and none of them stored anything in "
-                                                            "the output: the store is missing, or "
-                                                            "its condition never holds."
-                          : threads < shape.output_size() ? ". If each stores one, the grid is too "
-                                                            "small."
-                                                          : ". The grid's dimensions, the guard, "
-                                                            "or the index of the store is wrong.");
+  found.cause = counts + (all ? ", and none of them stored anything in "
+                                "the output: the store is missing, or "
+                                "its condition never holds."
+                          : threads < shape.output_size()
+                              ? ". If each stores one, the grid is too small: a division of "
+                                "integers rounds down, even inside ceil()."
+                              : ". The grid's dimensions, the guard, "
+                                "or the index of the store is wrong.");
   if (!all) {
     found.next =
         "Write down the index of output[…] for the first thread of the first two blocks, in each "
@@ -331,8 +303,9 @@ std::optional<Finding> explain_on_device(Submission& submission, const StageInfo
   }
   // Local variables without a value are filled with a mark when a file is compiled for emulation.
   constexpr float kMark = 1e37F;
-  if (std::any_of(wrong.arrays.output, wrong.arrays.output + shape.output_size(),
-                  [](float value) { return std::isfinite(value) && std::abs(value) > kMark; })) {
+  if (std::ranges::any_of(plain.output, [](float value) {
+        return std::isfinite(value) && std::abs(value) > kMark;
+      })) {
     Finding found = finding("E-uninitialised", seen);
     found.title = "a variable has no start value";
     found.cause = "A local variable is used before it has a value.";

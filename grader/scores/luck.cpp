@@ -9,7 +9,6 @@
 #include "grader/checks/behaviour_check.hpp"
 #include "grader/checks/device_analysis.hpp"
 #include "grader/checks/findings/catalogue.hpp"
-#include "grader/checks/findings/course_findings.hpp"
 #include "reference/oracle/comparison.hpp"
 
 namespace convlab::grader {

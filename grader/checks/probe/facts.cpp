@@ -215,7 +215,8 @@ std::optional<Fact> find_terms(Program& program, const std::vector<DenseRun>& ru
 }
 
 // Exactly the outputs with this are wrong: "m = M - 1"; empty if there is no such rule.
-std::string wrong_outputs(const std::vector<DenseRun>& runs) {
+// @param tiles  only rules of incomplete tiles
+std::string wrong_outputs(const std::vector<DenseRun>& runs, bool tiles = false) {
   std::vector<std::vector<Feature>> features;
   std::vector<std::vector<bool>> marked;
   bool some_right = false;
@@ -228,6 +229,7 @@ std::string wrong_outputs(const std::vector<DenseRun>& runs) {
       some_right = some_right || !run.is_wrong(i);
     }
     features.push_back(features_of(run.shape, labels, false));
+    if (tiles) std::erase_if(features.back(), [](const Feature& each) { return !each.is_flag; });
   }
   const std::string rule = some_right ? common_rule(features, marked) : "";
   return rule;
@@ -282,19 +284,22 @@ std::optional<Fact> find_unwritten(const std::vector<DenseRun>& all) {
     some.push_back(run);
     if (!run.is_right()) shapes.push_back(run.shape);
   }
-  const std::string outputs = any ? wrong_outputs(some) : "";
+  std::string outputs = any ? wrong_outputs(some) : "";
   if (outputs.empty()) return std::nullopt;
-  const bool is_rest = outputs.find("incomplete") != std::string::npos ||
-                       outputs.find("last whole") != std::string::npos;
+  // At one shape a single row or column is as likely the end of a loop.
+  const bool may_be_rest = shapes.size() > 1 || outputs.find("≥") != std::string::npos;
+  const std::string rest = may_be_rest ? wrong_outputs(some, true) : "";
+  const bool is_rest = !rest.empty();
+  if (is_rest) outputs = rest;
   return Fact{.id = is_rest ? "E-rounded-down" : "E-partly-written",
               .measured = "Measured at " + shapes_text(shapes) + ": exactly the outputs with " +
                           outputs + " are never written. All others are right.",
               .cause = "The outputs with " + outputs +
                        " are left out: the loop, the grid, the guard or the store does not reach "
                        "them.",
-              .next =
-                  "Follow the variable of this rule from its first value to its last, and to "
-                  "the line that stores."};
+              .next = is_rest ? ""
+                              : "Follow the variable of this rule from its first value to its "
+                                "last, and to the line that stores."};
 }
 
 std::optional<Fact> find_in_large(Program& program, const ConvShape& shape, bool few_bits) {
@@ -334,6 +339,8 @@ std::optional<Fact> find_fact(Program& program, const std::vector<ConvShape>& sh
   if (must) {
     DenseRun run = run_dense(program, *must, few_bits);
     if (run.answer.kind != Answer::Kind::kNumbers || run.is_right()) return std::nullopt;
+    all.push_back(run);
+    if (auto fact = find_unwritten(all)) return fact;
     std::vector<DenseRun> with_it = wrong;
     with_it.push_back(run);
     for (const auto find : {find_moved_sums, find_function, find_carried_sum}) {
