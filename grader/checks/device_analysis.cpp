@@ -213,7 +213,10 @@ std::optional<Finding> find_unwritten(const WrongOutput& wrong, const Rerun& num
     return found;
   }
   if (poisoned.computed > 0 || !of_output) {
-    seen += " were computed from memory that was never written: " +
+    // The output may lie there, too.
+    const bool is_shared = memory.variable.empty() && name.empty() && array.empty();
+    seen += std::string(is_shared ? " hold or" : "") +
+            " were computed from memory that was never written: " +
             place_text(memory, poisoned.kernel, sources) + ".";
     const bool is_input = array == "input" || array == "weights";
     if (auto copy = is_input ? find_short_copy(inputs_of(shape), "host to device", array,

@@ -175,6 +175,7 @@ Finding named(const probe::Fact& fact, const std::string& seen) {
   Finding found = finding(fact.id, seen + "\n" + fact.measured);
   found.picture = fact.picture;
   found.product = fact.product;
+  found.is_proved = fact.predicts != nullptr;
   if (found.id == "E-not-copied-back") found.title = "another array is copied back to the host";
   if (!fact.cause.empty())
     found.cause = fact.cause + (open.contains(fact.id) ? "" : " " + found.cause);
@@ -245,7 +246,20 @@ Finding name_mistake(Submission& submission, const StageInfo& stage, WrongOutput
   if (auto found = find_before_begin(submission, stage, refill, where)) return *found;
   const auto fact = measured(probe::measure_mistake(submission, stage, wrong.shape, any_shape));
   Finding found = fact ? named(*fact, seen) : general;
-  if (adds) return finding("E-uninitialised", found.seen);
+  if (adds) {
+    // NaN plus a number is that NaN, so what is added to looks as if nothing were written.
+    WrongOutput sums = wrong;
+    sums.report.unwritten = 0;
+    const auto& measured_text = fact ? fact->measured : std::string();
+    const auto rule = measured_text.find(" are never written");
+    return finding(
+        "E-uninitialised",
+        "In " + where + ": " + describe(wrong.shape, sums.report) +
+            "\nMeasured: all are right if the output holds zeros before the call." +
+            (rule == std::string::npos ? ""
+                                       : "\n" + measured_text.substr(0, rule) +
+                                             " are added to what the output held before."));
+  }
   if (found.id == "E-not-copied-back") {
     for (const auto& place : submission.sources().lines_with({"cudaMemcpyDeviceToHost"})) {
       found.seen += submission.sources().quote(place.file, place.line);

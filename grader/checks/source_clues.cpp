@@ -57,15 +57,16 @@ std::string launch_lines(const SourceText& sources, const std::string& file, int
       const bool is_member = i > 0 && text[i - 1] == '.';
       i += name.size();
       if (name.empty() || is_member || text.substr(i, 1) == ".") continue;
+      int last = 0;
       for (const auto& [where, number] : sources.lines_with({name})) {
         const std::string own = sources.line(where, number);
         const auto after = after_spaces(own, find_word(own, name) + name.size());
         const std::string sign = own.substr(std::min(after, own.size()), 2);
         const bool is_set =
             !sign.empty() && sign != "==" && std::string("=({").find(sign[0]) != std::string::npos;
-        const bool is_near = where == file && number < line && number + kNear > line;
-        if (is_set && is_near && lines.insert(number).second) texts.push_back(own.substr(after));
+        if (is_set && where == file && number < line && number + kNear > line) last = number;
       }
+      if (last > 0 && lines.insert(last).second) texts.push_back(sources.line(file, last));
     }
   }
   std::string quoted;

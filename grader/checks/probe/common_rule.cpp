@@ -42,6 +42,8 @@ std::vector<Feature> features_of(const ConvShape& s, const std::vector<Label>& l
   add("m", s.out_channels, "M", 1, [](const Label& at) { return at.m; });
   add("h", s.out_height(), "H_out", 1, [](const Label& at) { return at.h; });
   add("w", s.out_width(), "W_out", 1, [](const Label& at) { return at.w; });
+  add("the number of the output", static_cast<int>(s.output_size()), "", 3,
+      [&s](const Label& at) { return static_cast<int>(output_index(s, at)); });
   const int tap_cost = 1;
   if (taps) {
     add("c", s.in_channels, "C", tap_cost, [](const Label& at) { return at.c; });

@@ -1,6 +1,7 @@
 #include "grader/checks/probe/facts.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <iterator>
 #include <map>
 #include <set>
@@ -181,7 +182,8 @@ std::optional<Fact> find_terms(Program& program, const std::vector<DenseRun>& ru
     const bool holds_for_most = std::ranges::all_of(each.terms, [](const LabelledTerms& terms) {
       return 2 * terms.terms.size() >= terms.factors.size();
     });
-    return !is_whole && !(each.index.has_names && holds_for_most);
+    const bool is_of_all = each.terms.size() == runs.size();
+    return !is_whole && !(each.index.has_names && holds_for_most && is_of_all);
   });
   if (!candidates.empty()) {
     return fact_of(*std::min_element(
@@ -349,7 +351,13 @@ std::optional<Fact> find_fact(Program& program, const std::vector<ConvShape>& sh
     auto fact = find_terms(program, wrong, few_bits, "", false);
     return fact && fact->predicts && fact->predicts(run) ? fact : std::nullopt;
   }
-  for (const auto find : {find_moved_sums, find_function, find_carried_sum}) {
+  std::vector<DenseRun> every;
+  std::ranges::copy_if(all, std::back_inserter(every), std::not_fn(&DenseRun::is_right));
+  if (auto fact = find_moved_sums(every)) {
+    fact->product = first_wrong(every.front());
+    return fact;
+  }
+  for (const auto find : {find_function, find_carried_sum}) {
     if (auto fact = find(wrong)) {
       if (!fact->product) fact->product = first_wrong(wrong.front());
       return fact;
