@@ -85,6 +85,11 @@ void explain_order(const RaceFacts& race, bool holds_several, FaultMessage& mess
                             "element before the first has read it."
                           : "No barrier lies between: the second thread may come before the "
                             "first has written.";
+      if (is_one_line(race)) {
+        message.cause +=
+            " Or the line reads another element than you mean: in one step of a reduction no "
+            "thread reads what another one writes.";
+      }
       message.next =
           "Put __syncthreads() between the two lines, where all threads of the block reach it.";
       if (reads_first && race.second.line <= race.first.line) {

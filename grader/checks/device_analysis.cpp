@@ -182,6 +182,13 @@ std::optional<Finding> find_absent_lane(const Rerun& numbered, const SourceText&
   return std::nullopt;
 }
 
+Finding without_launch(const std::string& seen) {
+  Finding found = finding("E-never-written", seen);
+  found.cause = "No kernel was launched.";
+  found.next = "Launch one for every shape: does an `if` or a loop before it leave this one out?";
+  return found;
+}
+
 std::int64_t threads_of(const DeviceLaunch& launch) {
   std::int64_t threads = 1;
   for (const unsigned size : launch.grid) threads *= size;
@@ -240,11 +247,7 @@ std::optional<Finding> find_unwritten(const WrongOutput& wrong, const Rerun& num
       finding(all ? "E-never-written" : "E-partly-written",
               seen + " were never written by any thread. The first wrong one: " +
                   place_of(shape, *wrong.report.first) + "." + launch_of(numbered.notes, sources));
-  if (numbered.notes.launches.empty()) {
-    found.cause = "No kernel was launched.";
-    found.next = "Launch one for every shape: does an `if` before the launch leave this one out?";
-    return found;
-  }
+  if (numbered.notes.launches.empty()) return without_launch(found.seen);
   const std::int64_t threads = threads_of(numbered.notes.launches.back());
   const std::string counts = std::to_string(threads) + " threads ran for " +
                              std::to_string(shape.output_size()) + " outputs";
@@ -274,7 +277,7 @@ std::optional<Finding> explain_on_device(Submission& submission, const StageInfo
   const ConvShape& shape = wrong.shape;
   const std::string seen = "In " + where + ": " + describe(shape, wrong.report);
   if (wrong.report.unwritten == shape.output_size() && !was_copied(call.notes, "device to host")) {
-    return finding("E-not-copied-back", seen);
+    return call.notes.launches.empty() ? without_launch(seen) : finding("E-not-copied-back", seen);
   }
   if (wrong.report.not_finite > 0) {
     if (auto found = find_short_copy({{"output", shape.output_size()}}, "device to host", "",

@@ -211,6 +211,12 @@ std::string name_of(const std::vector<std::int64_t>& values, const std::vector<C
   for_each_expression(
       shapes, [&](const std::string& name, const std::vector<std::int64_t>& these, int cost) {
         if (these != values) return;
+        // Only rows of an unrolled matrix are as long as the number of images, and no filter has a
+        // stride.
+        const auto has = [&](const char* letters) {
+          return name.find_first_of(letters) != std::string::npos;
+        };
+        if (!has("HW") && (has("B") || (has("S") && has("K")))) cost += 6;
         if (name == right) cost = -1;
         if (cost >= least) return;
         least = cost;
