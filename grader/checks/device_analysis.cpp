@@ -1,10 +1,8 @@
 #include "grader/checks/device_analysis.hpp"
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <cmath>
-#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -297,7 +295,11 @@ std::optional<Finding> explain_on_device(Submission& submission, const StageInfo
   submission.set_environment({});
   const bool right_with_zeros =
       !zeros.failed && zeros.report.passed(shape) && !plain.failed && !plain.report.passed(shape);
-  if (auto found = find_early_return(wrong, call.notes, sources, where)) return found;
+  // A thread that returns early does harm only where its part of shared memory is missing.
+  const auto& marks = numbered.notes.poisoned;
+  if (marks && !marks->memory.variable.empty()) {
+    if (auto found = find_early_return(wrong, call.notes, sources, where)) return found;
+  }
   if (auto found = find_absent_lane(numbered, sources, seen)) return found;
   if (auto found = find_unwritten(wrong, numbered, right_with_zeros, sources, where)) return found;
   // Bytes of a number that are not copied leave no mark.

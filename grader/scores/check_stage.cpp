@@ -200,10 +200,10 @@ class StageChecker {
       warn(stage, race->finding);
       return found;
     }
-    if (race && (race->is_between_warps || race->stores_twice)) return cause_of(*found, *race);
+    if (race && race->is_between_warps) return cause_of(*found, *race);
     observer_.announce(stage.id + ": whether a GPU would show this");
     const auto luck = find_luck(request_.build_emulated, stage, plan, seed, *found, race);
-    if (!luck) return found;
+    if (!luck) return race && race->stores_twice ? cause_of(*found, *race) : found;
     if (by_workbook) return luck->finding;
     const CheckResult before = check_;
     std::erase_if(check_.cases, [&](const CaseResult& test) { return test.stage == stage.id; });

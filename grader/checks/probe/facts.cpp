@@ -288,9 +288,8 @@ std::optional<Fact> find_unwritten(const std::vector<DenseRun>& all) {
   }
   std::string outputs = any ? wrong_outputs(some) : "";
   if (outputs.empty()) return std::nullopt;
-  // At one shape a single row or column is as likely the end of a loop.
-  const bool may_be_rest = shapes.size() > 1 || outputs.find("≥") != std::string::npos;
-  const std::string rest = may_be_rest ? wrong_outputs(some, true) : "";
+  // At one shape the tile may be any other number that fits.
+  const std::string rest = shapes.size() > 1 ? wrong_outputs(some, true) : "";
   const bool is_rest = !rest.empty();
   if (is_rest) outputs = rest;
   return Fact{.id = is_rest ? "E-rounded-down" : "E-partly-written",
@@ -315,7 +314,17 @@ std::optional<Fact> find_in_large(Program& program, const ConvShape& shape, bool
   // A single sum is a function of anything.
   constexpr std::size_t kEnough = 20;
   if (runs.front().right.size() < kEnough) return std::nullopt;
-  for (const auto find : {find_unwritten, find_function, find_carried_sum}) {
+  if (auto fact = find_unwritten(runs)) {
+    // Is it still the last, incomplete tile where there are two more of 16?
+    ConvShape larger = shape;
+    (fact->cause.starts_with("The outputs with h") ? larger.height : larger.width) +=
+        32 * shape.stride;
+    const std::vector<DenseRun> both = {runs.front(), run_dense(program, larger, few_bits)};
+    const bool has_numbers = both.back().answer.kind == Answer::Kind::kNumbers;
+    const auto rest = has_numbers && !both.back().is_right() ? find_unwritten(both) : std::nullopt;
+    return rest && rest->id == "E-rounded-down" ? rest : fact;
+  }
+  for (const auto find : {find_function, find_carried_sum}) {
     if (auto fact = find(runs)) return fact;
   }
   const std::string outputs = wrong_outputs(runs);
