@@ -317,8 +317,12 @@ std::optional<Fact> find_in_large(Program& program, const ConvShape& shape, bool
   if (auto fact = find_unwritten(runs)) {
     // Is it still the last, incomplete tile where there are two more of 16?
     ConvShape larger = shape;
-    (fact->cause.starts_with("The outputs with h") ? larger.height : larger.width) +=
-        32 * shape.stride;
+    const auto is_of = [&](const char* name) {
+      return fact->cause.starts_with(std::string("The outputs with ") + name);
+    };
+    (is_of("h")   ? larger.height
+     : is_of("m") ? larger.out_channels
+                  : larger.width) += is_of("m") ? 32 : 32 * shape.stride;
     const std::vector<DenseRun> both = {runs.front(), run_dense(program, larger, few_bits)};
     const bool has_numbers = both.back().answer.kind == Answer::Kind::kNumbers;
     const auto rest = has_numbers && !both.back().is_right() ? find_unwritten(both) : std::nullopt;
