@@ -68,7 +68,8 @@ void explain_one_element(const RaceFacts& race, bool is_shared, const std::strin
             "store.";
 }
 
-void explain_order(const RaceFacts& race, FaultMessage& message) {
+// @param holds_several  the kernel got several parts of the allocation as its arguments
+void explain_order(const RaceFacts& race, bool holds_several, FaultMessage& message) {
   const bool reads_first = !race.first.writes;
   switch (race.scope) {
     case RaceScope::kWarp:
@@ -84,16 +85,13 @@ void explain_order(const RaceFacts& race, FaultMessage& message) {
                             "element before the first has read it."
                           : "No barrier lies between: the second thread may come before the "
                             "first has written.";
+      if (is_one_line(race)) {
+        message.cause +=
+            " Or the line reads another element than you mean: in one step of a reduction no "
+            "thread reads what another one writes.";
+      }
       message.next =
           "Put __syncthreads() between the two lines, where all threads of the block reach it.";
-      if (race.first.writes && race.second.writes) {
-        message.cause =
-            "Both lines store in this element, and no barrier lies between. If it should belong to "
-            "two arrays, these overlap.";
-        message.next =
-            "Does one array begin before the other ends? Compare the beginning of each, in "
-            "elements. If both lines mean one array, put __syncthreads() between them.";
-      }
       if (reads_first && race.second.line <= race.first.line) {
         message.next =
             "Put __syncthreads() behind the last line that reads the array, before the loop fills "
@@ -111,7 +109,7 @@ void explain_order(const RaceFacts& race, FaultMessage& message) {
                 "operation that says it is there.";
       break;
     case RaceScope::kTeam:
-      break;
+      return;
     case RaceScope::kStreams:
       message.cause =
           "The two run in different streams, and neither an event nor the host makes one wait for "
@@ -119,7 +117,21 @@ void explain_order(const RaceFacts& race, FaultMessage& message) {
       message.next =
           "Put both into one stream, or record an event behind the first and let the second stream "
           "wait for it (cudaStreamWaitEvent). Or give each stream memory of its own.";
-      break;
+      return;
+  }
+  if (race.scope != RaceScope::kGrid && race.first.writes && race.second.writes) {
+    message.id = "E-race";
+    message.cause =
+        "Both lines store in this element, and no barrier lies between. If it should belong to two "
+        "arrays, these overlap.";
+    message.next =
+        "Does one array begin before the other ends? Compare the beginning of each, in elements. "
+        "If both lines mean one array, put __syncthreads() between them.";
+  } else if (race.scope == RaceScope::kGrid && holds_several) {
+    message.cause +=
+        " Several arrays lie in this allocation: if the two lines mean different ones, an index "
+        "runs out of its own array.";
+    message.next = "Which array does each line mean, and where does that one end?";
   }
 }
 
@@ -211,7 +223,7 @@ FaultMessage race_message(const FaultRecord& fault, const SourceText& sources) {
     explain_one_element(race, !name.empty() && !sources.lines_with({"__shared__", name}).empty(),
                         sources.line(race.second.file, race.second.line), message);
   } else {
-    explain_order(race, message);
+    explain_order(race, fault.memory.variable.empty() && fault.memory.argument == 0, message);
   }
   explain_call_between(race, message);
   return message;

@@ -1,16 +1,15 @@
 #include "grader/checks/device_analysis.hpp"
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <cmath>
-#include <numeric>
 #include <utility>
 #include <vector>
 
 #include "grader/checks/element_cases.hpp"
 #include "grader/checks/findings/catalogue.hpp"
 #include "grader/checks/findings/diagnosis.hpp"
+#include "grader/checks/source_clues.hpp"
 
 namespace convlab::grader {
 
@@ -27,7 +26,7 @@ std::string of_all(std::int64_t count, const ConvShape& shape) {
 std::string launch_of(const DeviceNotes& notes, const SourceText& sources) {
   if (notes.launches.empty()) return {};
   const DeviceLaunch& launch = notes.launches.back();
-  const std::string line = sources.quote(launch.file, launch.line);
+  const std::string line = launch_lines(sources, launch.file, launch.line);
   return "\nLaunched with " + launch_text(launch.grid, launch.block) + (line.empty() ? "." : ":") +
          line;
 }
@@ -181,31 +180,18 @@ std::optional<Finding> find_absent_lane(const Rerun& numbered, const SourceText&
   return std::nullopt;
 }
 
+Finding without_launch(const std::string& seen) {
+  Finding found = finding("E-never-written", seen);
+  found.cause = "No kernel was launched.";
+  found.next = "Launch one for every shape: does an `if` or a loop before it leave this one out?";
+  return found;
+}
+
 std::int64_t threads_of(const DeviceLaunch& launch) {
   std::int64_t threads = 1;
   for (const unsigned size : launch.grid) threads *= size;
   for (const unsigned size : launch.block) threads *= size;
   return threads;
-}
-
-// The number of blocks is that of the whole tiles, where the incomplete ones need blocks, too.
-// Empty if it is not.
-std::string rounded_tiles(const DeviceLaunch& launch, const ConvShape& shape) {
-  const std::int64_t high = launch.block[1];
-  const std::int64_t wide = launch.block[0];
-  const auto [rows, columns] = std::pair{shape.out_height(), shape.out_width()};
-  const std::array<std::int64_t, 2> down = {rows / high, columns / wide};
-  const std::array<std::int64_t, 2> up = {(rows + high - 1) / high, (columns + wide - 1) / wide};
-  const std::int64_t blocks = std::int64_t{launch.grid[0]} * launch.grid[1] * launch.grid[2];
-  const std::int64_t others = std::int64_t{shape.batch} * shape.out_channels;
-  for (const auto& [y, x] : {std::pair{down[0], down[1]}, {down[0], up[1]}, {up[0], down[1]}}) {
-    if (y * x == up[0] * up[1] || blocks != y * x * others) continue;
-    return "\nFor each map and image the grid has " + std::to_string(y) + " · " +
-           std::to_string(x) + " blocks of " + std::to_string(high) + " × " + std::to_string(wide) +
-           " threads; " + std::to_string(rows) + " × " + std::to_string(columns) +
-           " outputs need " + std::to_string(up[0]) + " · " + std::to_string(up[1]) + ".";
-  }
-  return {};
 }
 
 // What the marks of new memory in the output say: which memory nobody has written.
@@ -232,7 +218,10 @@ std::optional<Finding> find_unwritten(const WrongOutput& wrong, const Rerun& num
     return found;
   }
   if (poisoned.computed > 0 || !of_output) {
-    seen += " were computed from memory that was never written: " +
+    // The output may lie there, too.
+    const bool is_shared = memory.variable.empty() && name.empty() && array.empty();
+    seen += std::string(is_shared ? " hold or" : "") +
+            " were computed from memory that was never written: " +
             place_text(memory, poisoned.kernel, sources) + ".";
     const bool is_input = array == "input" || array == "weights";
     if (auto copy = is_input ? find_short_copy(inputs_of(shape), "host to device", array,
@@ -256,31 +245,18 @@ std::optional<Finding> find_unwritten(const WrongOutput& wrong, const Rerun& num
       finding(all ? "E-never-written" : "E-partly-written",
               seen + " were never written by any thread. The first wrong one: " +
                   place_of(shape, *wrong.report.first) + "." + launch_of(numbered.notes, sources));
-  if (numbered.notes.launches.empty()) {
-    found.cause = "No kernel was launched.";
-    found.next = "Launch one for every shape: does an `if` before the launch leave this one out?";
-    return found;
-  }
-  // Several launches may share out the blocks.
-  if (const std::string tiles = rounded_tiles(numbered.notes.launches.back(), shape);
-      !all && !tiles.empty() && numbered.notes.launches.size() == 1) {
-    found = finding("E-rounded-down", found.seen + tiles);
-    // Where the number was most likely rounded.
-    for (const auto& place : sources.lines_with({"ceil"})) {
-      found.seen += sources.quote(place.file, place.line);
-    }
-    return found;
-  }
+  if (numbered.notes.launches.empty()) return without_launch(found.seen);
   const std::int64_t threads = threads_of(numbered.notes.launches.back());
   const std::string counts = std::to_string(threads) + " threads ran for " +
                              std::to_string(shape.output_size()) + " outputs";
-  found.cause = counts + (all                             ? ", and none of them stored anything in "
-                                                            "the output: the store is missing, or "
-                                                            "its condition never holds."
-                          : threads < shape.output_size() ? ". If each stores one, the grid is too "
-                                                            "small."
-                                                          : ". The grid's dimensions, the guard, "
-                                                            "or the index of the store is wrong.");
+  found.cause = counts + (all ? ", and none of them stored anything in "
+                                "the output: the store is missing, or "
+                                "its condition never holds."
+                          : threads < shape.output_size()
+                              ? ". If each stores one, the grid is too small: a division of "
+                                "integers rounds down, even inside ceil()."
+                              : ". The grid's dimensions, the guard, "
+                                "or the index of the store is wrong.");
   if (!all) {
     found.next =
         "Write down the index of output[…] for the first thread of the first two blocks, in each "
@@ -299,7 +275,7 @@ std::optional<Finding> explain_on_device(Submission& submission, const StageInfo
   const ConvShape& shape = wrong.shape;
   const std::string seen = "In " + where + ": " + describe(shape, wrong.report);
   if (wrong.report.unwritten == shape.output_size() && !was_copied(call.notes, "device to host")) {
-    return finding("E-not-copied-back", seen);
+    return call.notes.launches.empty() ? without_launch(seen) : finding("E-not-copied-back", seen);
   }
   if (wrong.report.not_finite > 0) {
     if (auto found = find_short_copy({{"output", shape.output_size()}}, "device to host", "",
@@ -319,7 +295,11 @@ std::optional<Finding> explain_on_device(Submission& submission, const StageInfo
   submission.set_environment({});
   const bool right_with_zeros =
       !zeros.failed && zeros.report.passed(shape) && !plain.failed && !plain.report.passed(shape);
-  if (auto found = find_early_return(wrong, call.notes, sources, where)) return found;
+  // A thread that returns early does harm only where its part of shared memory is missing.
+  const auto& marks = numbered.notes.poisoned;
+  if (marks && !marks->memory.variable.empty()) {
+    if (auto found = find_early_return(wrong, call.notes, sources, where)) return found;
+  }
   if (auto found = find_absent_lane(numbered, sources, seen)) return found;
   if (auto found = find_unwritten(wrong, numbered, right_with_zeros, sources, where)) return found;
   // Bytes of a number that are not copied leave no mark.
@@ -331,8 +311,9 @@ std::optional<Finding> explain_on_device(Submission& submission, const StageInfo
   }
   // Local variables without a value are filled with a mark when a file is compiled for emulation.
   constexpr float kMark = 1e37F;
-  if (std::any_of(wrong.arrays.output, wrong.arrays.output + shape.output_size(),
-                  [](float value) { return std::isfinite(value) && std::abs(value) > kMark; })) {
+  if (std::ranges::any_of(plain.output, [](float value) {
+        return std::isfinite(value) && std::abs(value) > kMark;
+      })) {
     Finding found = finding("E-uninitialised", seen);
     found.title = "a variable has no start value";
     found.cause = "A local variable is used before it has a value.";

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <functional>
 #include <random>
 #include <set>
 #include <span>
@@ -103,35 +104,6 @@ std::optional<Finding> find_late_output(Submission& submission, const WrongOutpu
                                         "had returned.");
 }
 
-std::optional<Finding> find_shared_by_threads(Submission& submission, const StageInfo& stage,
-                                              const WrongOutput& wrong, const std::string& where) {
-  const auto pragmas = submission.sources().lines_with({"#pragma", "omp"});
-  if (submission.device().device != Device::kCpu || pragmas.empty() || wrong.report.unwritten > 0) {
-    return std::nullopt;
-  }
-  const std::span output(wrong.arrays.output, static_cast<std::size_t>(wrong.shape.output_size()));
-  const std::vector<float> kept(output.begin(), output.end());
-  submission.set_environment({"OMP_NUM_THREADS=1"});
-  bool always = true;
-  for (int call = 0; call < 2 && always; ++call) {
-    always = !submission.run(stage.id).failure && is_right(wrong);
-  }
-  submission.set_environment({});
-  std::ranges::copy(kept, output.begin());
-  if (!always) return std::nullopt;
-  Finding found = finding("E-race", "In " + where + ": " + describe(wrong.shape, wrong.report) +
-                                        " Measured: with one thread of OpenMP it is right.");
-  for (const auto& [file, line] : pragmas) found.seen += submission.sources().quote(file, line);
-  found.cause =
-      "Several threads change the same variable or the same elements of an array. Whatever is "
-      "declared before the parallel region is shared, and without `for` each thread runs the whole "
-      "loop.";
-  found.next =
-      "List what the region changes. Declare it inside, so that each thread has its own; only "
-      "elements of the output may be shared, each stored by one thread.";
-  return found;
-}
-
 namespace {
 
 // Random content would look like an output that was added to; zeros show the difference.
@@ -177,37 +149,17 @@ std::optional<Finding> find_chance(Submission& submission, const StageInfo& stag
   return found;
 }
 
-/// The numbers of a wrong output while the submission computes other shapes.
-class KeptArrays {
- public:
-  explicit KeptArrays(const WrongOutput& wrong)
-      : input_(wrong.arrays.input, wrong.arrays.input + wrong.shape.input_size()),
-        weights_(wrong.arrays.weights, wrong.arrays.weights + wrong.shape.weights_size()),
-        output_(wrong.arrays.output, wrong.arrays.output + wrong.shape.output_size()) {}
-
-  void restore(Submission& submission, WrongOutput& wrong,
-               Placement placement = Placement::kAtEnd) const {
-    wrong.arrays = submission.prepare(wrong.shape, placement);
-    std::copy(input_.begin(), input_.end(), wrong.arrays.input);
-    std::copy(weights_.begin(), weights_.end(), wrong.arrays.weights);
-    std::copy(output_.begin(), output_.end(), wrong.arrays.output);
-  }
-
- private:
-  std::vector<float> input_;
-  std::vector<float> weights_;
-  std::vector<float> output_;
-};
+/// Gives the submission the numbers of the case once more: meanwhile it computes other shapes.
+using Refill = std::function<void(Placement)>;
 
 // Reads and writes before the beginning of an array hit mapped memory, unless the array follows a
 // guard page.
 std::optional<Finding> find_before_begin(Submission& submission, const StageInfo& stage,
-                                         WrongOutput& wrong, const std::string& where) {
+                                         const Refill& refill, const std::string& where) {
   if (submission.device().device != Device::kCpu) return std::nullopt;
-  const KeptArrays kept(wrong);
-  kept.restore(submission, wrong, Placement::kAtBegin);
+  refill(Placement::kAtBegin);
   const Call call = submission.run(stage.id);
-  kept.restore(submission, wrong);
+  refill(Placement::kAtEnd);
   if (!call.failure) return std::nullopt;
   Finding found = explain(*call.failure, where);
   return found.id == "E-outside" ? std::optional(found) : std::nullopt;
@@ -223,6 +175,7 @@ Finding named(const probe::Fact& fact, const std::string& seen) {
   Finding found = finding(fact.id, seen + "\n" + fact.measured);
   found.picture = fact.picture;
   found.product = fact.product;
+  found.is_proved = fact.predicts != nullptr;
   if (found.id == "E-not-copied-back") found.title = "another array is copied back to the host";
   if (!fact.cause.empty())
     found.cause = fact.cause + (open.contains(fact.id) ? "" : " " + found.cause);
@@ -230,32 +183,32 @@ Finding named(const probe::Fact& fact, const std::string& seen) {
   return found;
 }
 
-// A name that follows from sizes may fit by chance: another shape must agree.
-void confirm_sizes(Submission& submission, const StageInfo& stage, Finding& found) {
-  const bool of_bytes = found.id == "E-bytes";
-  if (!of_bytes && found.id != "E-rounded-down") return;
+// A number of bytes may fit by chance: another shape must agree.
+void confirm_bytes(Submission& submission, const StageInfo& stage, Finding& found) {
+  if (found.id != "E-bytes") return;
   const ElementCase other{.name = "other sizes",
                           .shape = {2, 3, 5, 50, 51, 2, 1},
                           .exact = true,
                           .probe = ElementCase::Probe::kNone};
   const auto again = run_case(submission, stage, other, 1).finding;
   if (!again || again->id == found.id) return;
-  const Finding general = of_bytes ? *again : finding("E-partly-written", "");
-  found.id = general.id, found.title = general.title;
-  found.cause = general.cause, found.next = general.next;
+  found.id = again->id, found.title = again->title;
+  found.cause = again->cause, found.next = again->next;
 }
 
 // First the device's records, which may know a line, then what the probe measures, then the pattern
 // of the wrong numbers.
 Finding name_mistake(Submission& submission, const StageInfo& stage, WrongOutput& wrong,
-                     const Call& call, const std::string& where, bool any_shape) {
-  const KeptArrays kept(wrong);
+                     const Refill& refill, const Call& call, const std::string& where,
+                     bool any_shape) {
   const auto measured = [&](auto result) {
-    kept.restore(submission, wrong);
+    refill(Placement::kAtEnd);
     return result;
   };
+  const std::span output(wrong.arrays.output, static_cast<std::size_t>(wrong.shape.output_size()));
+  const bool is_infinite = std::ranges::any_of(output, [](float each) { return std::isinf(each); });
+  const Finding general = diagnose(wrong, where);
   const std::string seen = "In " + where + ": " + describe(wrong.shape, wrong.report);
-  if (auto found = find_shared_by_threads(submission, stage, wrong, where)) return *found;
   if (auto found = measured(find_chance(submission, stage, wrong, seen))) return *found;
   const bool adds =
       wrong.report.not_finite > 0 && measured(right_on_zeros(submission, stage, wrong));
@@ -269,9 +222,6 @@ Finding name_mistake(Submission& submission, const StageInfo& stage, WrongOutput
     }
     return *state;
   }
-  const float* output = wrong.arrays.output;
-  const bool is_infinite = std::any_of(output, output + wrong.shape.output_size(),
-                                       [](float each) { return std::isinf(each); });
   // Whole numbers come out exactly whatever is rounded, and were right in the cases before. All
   // other errors are a matter of rounding if they are small.
   const bool is_nearly = is_nearly_right(wrong);
@@ -283,8 +233,7 @@ Finding name_mistake(Submission& submission, const StageInfo& stage, WrongOutput
     }
   }
   if (auto found = measured(explain_on_device(submission, stage, wrong, call, where))) {
-    if (any_shape) confirm_sizes(submission, stage, *found);
-    kept.restore(submission, wrong);
+    if (any_shape) confirm_bytes(submission, stage, *found);
     if (found->id != "E-partly-written") return *found;
     const auto fact =
         measured(probe::measure_mistake(submission, stage, wrong.shape, any_shape, true));
@@ -294,10 +243,23 @@ Finding name_mistake(Submission& submission, const StageInfo& stage, WrongOutput
     if (fact->id == found->id) both.cause = fact->cause + " " + found->cause;
     return both;
   }
-  if (auto found = find_before_begin(submission, stage, wrong, where)) return *found;
+  if (auto found = find_before_begin(submission, stage, refill, where)) return *found;
   const auto fact = measured(probe::measure_mistake(submission, stage, wrong.shape, any_shape));
-  Finding found = fact ? named(*fact, seen) : diagnose(wrong, where);
-  if (adds) return finding("E-uninitialised", found.seen);
+  Finding found = fact ? named(*fact, seen) : general;
+  if (adds) {
+    // NaN plus a number is that NaN, so what is added to looks as if nothing were written.
+    WrongOutput sums = wrong;
+    sums.report.unwritten = 0;
+    const auto& measured_text = fact ? fact->measured : std::string();
+    const auto rule = measured_text.find(" are never written");
+    return finding(
+        "E-uninitialised",
+        "In " + where + ": " + describe(wrong.shape, sums.report) +
+            "\nMeasured: all are right if the output holds zeros before the call." +
+            (rule == std::string::npos ? ""
+                                       : "\n" + measured_text.substr(0, rule) +
+                                             " are added to what the output held before."));
+  }
   if (found.id == "E-not-copied-back") {
     for (const auto& place : submission.sources().lines_with({"cudaMemcpyDeviceToHost"})) {
       found.seen += submission.sources().quote(place.file, place.line);
@@ -401,18 +363,18 @@ CaseOutcome run_case(Submission& submission, const StageInfo& stage, const Eleme
 
   if ((outcome.finding = slow_in_part(submission, stage, test, seed))) return outcome;
   Arrays arrays;
-  const auto refill = [&] {
-    arrays = submission.prepare(test.shape, Placement::kAtEnd);
+  const Refill refill = [&](Placement placement) {
+    arrays = submission.prepare(test.shape, placement);
     fill_random(test, seed, arrays);
   };
-  refill();
+  refill(Placement::kAtEnd);
   const Call& call = outcome.call = submission.run(stage.id);
   if (call.failure) {
     outcome.finding = explain(*call.failure, where);
     const bool is_late = is_about_time(*outcome.finding);
     if (test.probe == ElementCase::Probe::kAnyShape) {
-      confirm_sizes(submission, stage, *outcome.finding);
-      refill();
+      confirm_bytes(submission, stage, *outcome.finding);
+      refill(Placement::kAtEnd);
     }
     if (test.probe != ElementCase::Probe::kNone && call.failure->fault && !is_late) {
       submission.restart();
@@ -468,7 +430,7 @@ CaseOutcome run_case(Submission& submission, const StageInfo& stage, const Eleme
       outcome.finding = found ? *found : diagnose(compared, where);
       return outcome;
     }
-    outcome.finding = name_mistake(submission, stage, compared, call, where,
+    outcome.finding = name_mistake(submission, stage, compared, refill, call, where,
                                    test.probe == ElementCase::Probe::kAnyShape);
     const auto smallest = add_shapes(submission, stage, test, *outcome.finding);
     static const std::set<std::string> of_outputs = {"E-partly-written", "E-uninitialised",
@@ -481,7 +443,7 @@ CaseOutcome run_case(Submission& submission, const StageInfo& stage, const Eleme
     }
   } else if (call.wrote_outside) {
     // A guard page names the line.
-    const auto outside = find_before_begin(submission, stage, compared, where);
+    const auto outside = find_before_begin(submission, stage, refill, where);
     outcome.finding = finding("E-writes-outside", outside ? outside->seen : "In " + where + ".");
   } else {
     outcome.result.verdict = Verdict::kPassed;

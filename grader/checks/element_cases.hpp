@@ -47,9 +47,4 @@ CaseOutcome run_case(Submission& submission, const StageInfo& stage, const Eleme
 std::optional<Finding> find_late_output(Submission& submission, const WrongOutput& wrong,
                                         const float* weights, const std::string& where);
 
-/// For a wrong output of a program with OpenMP on the CPU: a finding if it is right twice with one
-/// thread. Outputs with unwritten elements are not meant: there the work was shared out wrongly.
-std::optional<Finding> find_shared_by_threads(Submission& submission, const StageInfo& stage,
-                                              const WrongOutput& wrong, const std::string& where);
-
 }  // namespace convlab::grader

@@ -84,7 +84,6 @@ std::optional<Finding> check_layer(Submission& submission, const StageInfo& stag
                               .worst_ratio = report.worst_ratio,
                               .bound = report.bound};
   if (!report.passed(shape)) {
-    if (auto found = find_shared_by_threads(submission, stage, compared, layer.where)) return found;
     // Where a sum is 0, any error is infinitely many times too large.
     const auto rounding =
         report.not_finite == 0 ? probe::rounding_of(submission, stage, shape, false) : std::nullopt;

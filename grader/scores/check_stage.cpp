@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <map>
 #include <mutex>
 #include <shared_mutex>
 #include <string>
@@ -14,9 +15,9 @@
 #include "grader/checks/behaviour_check.hpp"
 #include "grader/checks/device_analysis.hpp"
 #include "grader/checks/element_cases.hpp"
-#include "grader/checks/find_precision.hpp"
 #include "grader/checks/findings/catalogue.hpp"
 #include "grader/checks/network_check.hpp"
+#include "grader/checks/probe/probe.hpp"
 #include "grader/checks/source_clues.hpp"
 #include "grader/measure/stage_steps.hpp"
 #include "grader/measure/time_layer.hpp"
@@ -46,6 +47,20 @@ std::string patience_text(double seconds) {
   return "; up to " + std::to_string(number) + (in_minutes ? " minutes" : " s") + " for this batch";
 }
 
+// The next class to try for a stage that is not exact enough for this one; none after the last.
+std::optional<Precision> next_looser(Precision precision) {
+  static const std::map<Precision, Precision> looser = {
+      {Precision::kFp32, Precision::kTf32},
+      {Precision::kTf32, Precision::kTf32Truncated},
+      {Precision::kTf32Truncated, Precision::kBf16},
+      {Precision::kBf16, Precision::kBf16Truncated},
+      {Precision::kBf16Truncated, Precision::kFp16Sums},
+      {Precision::kFp16, Precision::kFp16Products},
+      {Precision::kFp16Products, Precision::kFp16Sums}};
+  const auto next = looser.find(precision);
+  return next == looser.end() ? std::nullopt : std::optional(next->second);
+}
+
 class StageChecker {
  public:
   explicit StageChecker(const CheckContext& context)
@@ -73,15 +88,15 @@ class StageChecker {
     if (request_.precision && request_.precision->declared) {
       stage.precision = *request_.precision->declared;
     } else if (finds) {
-      find_precision(stage, plan, seed);
+      find_precision(stage, plan);
     }
     std::optional<Finding> found = check_in_class(stage, plan, batches, seed, network);
     if (request_.build_emulated) {
       found = is_emulated() ? without_luck(stage, plan, batches, seed, network, found)
                             : rehearsed(stage, plan, seed, found);
     }
-    // Threads that share the variable of a loop may never end it.
-    if (found && (may_be_luck(*found) || is_about_time(*found))) {
+    // Whatever it looks like: threads that share the variable of a loop may never end it.
+    if (found) {
       if (auto race = others_.openmp_race(stage, seed)) found = race;
     }
     if (found) others_.add_lines(stage, *found);
@@ -135,14 +150,14 @@ class StageChecker {
   }
 
   // The class that the stage's roundings show.
-  void find_precision(StageInfo& stage, const CasePlan& plan, std::uint64_t seed) {
+  void find_precision(StageInfo& stage, const CasePlan& plan) {
     observer_.announce(stage.id + ": how exactly it computes");
     std::vector<ConvShape> shapes = {plan.phases};
     if (plan.rules == Rules::kCourse) {
       shapes.clear();
       for (const ElementCase& test : plan.repeated) shapes.push_back(test.shape);
     }
-    stage.precision = precision_shown(submission_, stage, shapes, seed);
+    stage.precision = probe::precision_shown(submission_, stage, shapes);
   }
 
   // Checks in the stage's class; if the class must be found, in the tightest that the stage keeps.
@@ -188,7 +203,7 @@ class StageChecker {
     if (race && race->is_between_warps) return cause_of(*found, *race);
     observer_.announce(stage.id + ": whether a GPU would show this");
     const auto luck = find_luck(request_.build_emulated, stage, plan, seed, *found, race);
-    if (!luck) return found;
+    if (!luck) return race && race->stores_twice ? cause_of(*found, *race) : found;
     if (by_workbook) return luck->finding;
     const CheckResult before = check_;
     std::erase_if(check_.cases, [&](const CaseResult& test) { return test.stage == stage.id; });
@@ -196,7 +211,7 @@ class StageChecker {
                   [&](const RunResult& run) { return run.stage.id == stage.id; });
     const std::filesystem::path usual = submission_.program();
     submission_.replace_program(luck->program, luck->environment);
-    if (request_.precision && !request_.precision->declared) find_precision(stage, plan, seed);
+    if (request_.precision && !request_.precision->declared) find_precision(stage, plan);
     const std::optional<Finding> still = check_in_class(stage, plan, batches, seed, network);
     if (still) {
       check_ = before;

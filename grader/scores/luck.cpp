@@ -9,7 +9,6 @@
 #include "grader/checks/behaviour_check.hpp"
 #include "grader/checks/device_analysis.hpp"
 #include "grader/checks/findings/catalogue.hpp"
-#include "grader/checks/findings/course_findings.hpp"
 #include "reference/oracle/comparison.hpp"
 
 namespace convlab::grader {
@@ -131,6 +130,7 @@ Observed observe_accesses(const EmulatedProgram& traced, const SourceText& sourc
     found = Race{.finding = finding(message, "In case '" + test.name + "': "),
                  .is_between_warps = is_worse,
                  .stores_twice = race.first.writes && race.second.writes && !race.updates,
+                 .is_in_device_memory = call.race->memory.variable.empty(),
                  .is_one_number = !call.race->memory.variable.empty() &&
                                   call.race->memory.bytes <= std::int64_t{sizeof(float)},
                  .program = traced.program};
@@ -206,6 +206,8 @@ Finding cause_of(const Finding& found, const Race& race) {
   // One number that threads share may decide which of them come to the barrier.
   const bool decides = found.id == "E-barrier" && race.is_one_number;
   if (kept.contains(found.id) && !decides) return found;
+  // A wrong index that gives exactly these numbers may also hit what other threads write.
+  if (found.is_proved && race.is_in_device_memory) return found;
   if (race.stores_twice && !race.is_one_number && !guessed.contains(found.id)) return found;
   Finding told = race.finding;
   if (found.id != "E-race") {

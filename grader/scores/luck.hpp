@@ -18,9 +18,10 @@ struct Race {
   Finding finding{};
   bool is_between_warps = false;  ///< not only lanes of a warp that do not wait for each other
   bool stores_twice = false;      ///< two threads store in one element: perhaps its index is wrong
-  bool is_one_number = false;     ///< of a variable that is no array
-  std::filesystem::path program{};  ///< that found it
-  std::string meeting_places{};     ///< where lanes must meet so that they run as on most GPUs
+  bool is_in_device_memory = false;  ///< not in shared memory
+  bool is_one_number = false;        ///< of a variable that is no array
+  std::filesystem::path program{};   ///< that found it
+  std::string meeting_places{};      ///< where lanes must meet so that they run as on most GPUs
 };
 
 /// What the repeated cases show where every access to memory is observed (common/emulation/trace).

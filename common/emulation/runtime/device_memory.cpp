@@ -241,14 +241,16 @@ std::vector<Allocation> DeviceMemory::live() const {
   return all;
 }
 
-void DeviceMemory::note_argument(const void* address, const char* kernel, int position) {
+void DeviceMemory::note_argument(const void* address, const char* kernel, int position,
+                                 std::uint64_t launch) {
   const std::lock_guard lock(mutex_);
   const auto* byte = static_cast<const std::byte*>(address);
   for (auto* allocations : {&live_, &freed_}) {
     Allocation* const found = last_before(*allocations, byte);
     if (found == nullptr || byte >= found->begin + found->bytes) continue;
+    // The name of one of several arguments would be false for what belongs to another.
+    found->argument = std::exchange(found->launch, launch) == launch ? 0 : position;
     found->kernel = kernel;
-    found->argument = position;
     return;
   }
 }

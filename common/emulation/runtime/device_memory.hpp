@@ -30,8 +30,9 @@ struct Allocation {
   bool is_open = true;
   std::array<void*, 8> made_by = {};  ///< return addresses of the call that made it
   int made_by_count = 0;
-  int argument = 0;         ///< its position among the arguments of `kernel`, from 1
-  const char* kernel = "";  ///< the last kernel that got it
+  std::uint64_t launch = 0;  ///< that got it last
+  int argument = 0;          ///< its position among the arguments of `kernel`, from 1
+  const char* kernel = "";   ///< the last kernel that got it
 };
 
 /// Memory that is allocated from now on is aligned to at least so many bytes, at most 256.
@@ -55,7 +56,8 @@ class DeviceMemory {
   void release_all();
 
   /// Remembers as which argument a kernel gets the allocation that contains the address.
-  void note_argument(const void* address, const char* kernel, int position);
+  /// @param launch  a number of its own: two arguments of it may be parts of one allocation
+  void note_argument(const void* address, const char* kernel, int position, std::uint64_t launch);
   /// The call that made the allocation with this number, live or freed.
   [[nodiscard]] ReportPlace made_at(std::uint64_t number) const;
   /// The latest allocation whose number ends in these bits (poison.hpp).

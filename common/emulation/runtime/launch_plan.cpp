@@ -1,6 +1,7 @@
 // Turns a launch into work for a stream.
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <exception>
 #include <map>
@@ -147,9 +148,11 @@ cudaError_t plan_kernel(KernelCall call, std::shared_ptr<void> owner,
     return refuse(cudaErrorInvalidKernelImage,
                   "the __constant__ variables of a file have " + std::to_string(constant_bytes()) +
                       " bytes; a GPU has " + std::to_string(device_model().constant_bytes));
+  static std::atomic<std::uint64_t> launches = 0;
+  const std::uint64_t launch = ++launches;
   for (int i = 0; i < pointer_count; ++i) {
     const void* const address = const_cast<const void*>(pointers[i].value);
-    device_memory().note_argument(address, call.name, pointers[i].position);
+    device_memory().note_argument(address, call.name, pointers[i].position, launch);
     const std::string why = why_no_kernel_may_use(address);
     if (why.empty()) continue;
     // A GPU would fault when the kernel uses the pointer; here it is certain that it is wrong.

@@ -8,13 +8,13 @@
 #include <stdexcept>
 
 #include "common/base/printable.hpp"
-#include "grader/checks/findings/course_findings.hpp"
+#include "grader/checks/findings/cuda_errors.hpp"
 #include "grader/submission/sandbox/seccomp_filter.hpp"
 
 namespace convlab::grader {
 
 const std::vector<Diagnosis>& catalogue() {
-  static const std::vector<Diagnosis> diagnoses = with_course_diagnoses({
+  static const std::vector<Diagnosis> diagnoses = {
       // No output.
       {"E-not-implemented", "the exercise still has its not_implemented line",
        "Every exercise begins with this call. It ends the program, so nothing after it runs.",
@@ -302,6 +302,24 @@ const std::vector<Diagnosis>& catalogue() {
        "An index or a loop's bound is wrong. The grader recognises no specific mistake.",
        "Compute the first wrong element by hand: write down which pixels and weights your loops "
        "multiply. Compare them with the formula of the chapter."},
+      {"E-empty-grid", "a kernel is launched with no blocks",
+       "The number of blocks is a size divided by the tile. Integer division rounds down: an image "
+       "smaller than the tile gives 0 blocks.",
+       "Round up: (size + tile - 1) / tile."},
+      {"E-rounded-down", "the last, incomplete tile is left out",
+       "A number of tiles or of vectors is rounded down. ceil(W_out / TILE) does not help: the "
+       "integer division has rounded down before ceil is called.",
+       "Round up with integers: (W_out + TILE - 1) / TILE. Let threads beyond the border do "
+       "nothing."},
+      {"E-cuda-call", "a CUDA call fails",
+       "The call does not accept one of its arguments: a pointer to the wrong memory, a wrong "
+       "size, or a name that is no device symbol.",
+       "Compare each argument of this call with the CUDA documentation."},
+      {"E-warp-sync", "lanes of a warp read what other lanes wrote, without a barrier",
+       "The lanes of a warp need not run in step. On today's GPUs they often do, so the result is "
+       "right by luck. CUDA promises nothing without __syncwarp().",
+       "Put __syncwarp() (or __syncthreads()) between the line that writes and the line that "
+       "reads."},
       // The network.
       {"E-accuracy", "the network's accuracy is not the expected one",
        "Every convolution was right, so the weights or the data changed during the run.",
@@ -309,7 +327,7 @@ const std::vector<Diagnosis>& catalogue() {
       {"E-clock", "the measured time contradicts the clock of the grader",
        "The convolution takes far longer than it reports: work is hidden, or a clock was replaced.",
        "Do the work inside the convolution, and leave the clock functions alone."},
-  });
+  };
   return diagnoses;
 }
 

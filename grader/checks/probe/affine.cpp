@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <string_view>
 #include <utility>
 
@@ -94,44 +95,43 @@ std::optional<Affine> fit(const std::vector<Point>& points) {
 namespace {
 
 struct Letter {
-  const char* name;
-  std::int64_t (*of)(const ConvShape& s);
+  std::string name;
+  std::function<std::int64_t(const ConvShape&)> of;
   int cost;
 };
 
 // The sizes of a shape, and what students make of them.
 const std::vector<Letter>& letters() {
-  static const std::vector<Letter> all = {
-      {"B", [](const ConvShape& s) -> std::int64_t { return s.batch; }, 2},
-      {"M", [](const ConvShape& s) -> std::int64_t { return s.out_channels; }, 2},
-      {"C", [](const ConvShape& s) -> std::int64_t { return s.in_channels; }, 2},
-      {"H_out", [](const ConvShape& s) -> std::int64_t { return s.out_height(); }, 2},
-      {"W_out", [](const ConvShape& s) -> std::int64_t { return s.out_width(); }, 2},
-      {"S", [](const ConvShape& s) -> std::int64_t { return s.stride; }, 2},
-      {"H", [](const ConvShape& s) -> std::int64_t { return s.height; }, 2},
-      {"W", [](const ConvShape& s) -> std::int64_t { return s.width; }, 2},
-      {"K", [](const ConvShape& s) -> std::int64_t { return s.kernel; }, 2},
-      {"(W + 1)", [](const ConvShape& s) -> std::int64_t { return s.width + 1; }, 5},
-      {"(W - 1)", [](const ConvShape& s) -> std::int64_t { return s.width - 1; }, 5},
-      {"(H - 1)", [](const ConvShape& s) -> std::int64_t { return s.height - 1; }, 5},
-      {"(H + 1)", [](const ConvShape& s) -> std::int64_t { return s.height + 1; }, 5},
-      {"(K - 1)", [](const ConvShape& s) -> std::int64_t { return s.kernel - 1; }, 5},
-      {"(K + 1)", [](const ConvShape& s) -> std::int64_t { return s.kernel + 1; }, 5},
-      {"(M - 1)", [](const ConvShape& s) -> std::int64_t { return s.out_channels - 1; }, 5},
-      {"(B - 1)", [](const ConvShape& s) -> std::int64_t { return s.batch - 1; }, 5},
-      {"(C - 1)", [](const ConvShape& s) -> std::int64_t { return s.in_channels - 1; }, 5},
-      {"(H_out - 1)", [](const ConvShape& s) -> std::int64_t { return s.out_height() - 1; }, 5},
-      {"(W_out - 1)", [](const ConvShape& s) -> std::int64_t { return s.out_width() - 1; }, 5},
-      {"(H_out + 1)", [](const ConvShape& s) -> std::int64_t { return s.out_height() + 1; }, 5},
-      {"(W_out + 1)", [](const ConvShape& s) -> std::int64_t { return s.out_width() + 1; }, 5},
-      {"(H - K + 1)", [](const ConvShape& s) -> std::int64_t { return s.height - s.kernel + 1; },
-       6},
-      {"(W - K + 1)", [](const ConvShape& s) -> std::int64_t { return s.width - s.kernel + 1; }, 6},
-      {"(W - K)", [](const ConvShape& s) -> std::int64_t { return s.width - s.kernel; }, 8},
-      {"(H - K)", [](const ConvShape& s) -> std::int64_t { return s.height - s.kernel; }, 8},
-      {"(H + K)", [](const ConvShape& s) -> std::int64_t { return s.height + s.kernel; }, 6},
-      {"(W + K)", [](const ConvShape& s) -> std::int64_t { return s.width + s.kernel; }, 6},
-  };
+  static const std::vector<Letter> all = [] {
+    std::vector<Letter> made = {
+        {"B", &ConvShape::batch, 2},         {"M", &ConvShape::out_channels, 2},
+        {"C", &ConvShape::in_channels, 2},   {"H_out", &ConvShape::out_height, 2},
+        {"W_out", &ConvShape::out_width, 2}, {"S", &ConvShape::stride, 2},
+        {"H", &ConvShape::height, 2},        {"W", &ConvShape::width, 2},
+        {"K", &ConvShape::kernel, 2}};
+    for (const Letter& size : std::vector(made)) {
+      if (size.name == "S") continue;
+      const auto near = [&](const char* more, int by) {
+        made.push_back({"(" + size.name + more,
+                        [of = size.of, by](const ConvShape& s) { return of(s) + by; }, 5});
+      };
+      near(" - 1)", -1);
+      if (std::string_view("BMC").find(size.name) == std::string_view::npos) near(" + 1)", 1);
+    }
+    for (const auto& [side, of] : {std::pair{"H", &ConvShape::height}, {"W", &ConvShape::width}}) {
+      const auto with_kernel = [&](const char* more, int times, int by, int cost) {
+        made.push_back({std::string("(") + side + more,
+                        [of, times, by](const ConvShape& s) -> std::int64_t {
+                          return s.*of + times * s.kernel + by;
+                        },
+                        cost});
+      };
+      with_kernel(" - K + 1)", -1, 1, 6);
+      with_kernel(" - K)", -1, 0, 8);
+      with_kernel(" + K)", 1, 0, 6);
+    }
+    return made;
+  }();
   return all;
 }
 
@@ -211,6 +211,12 @@ std::string name_of(const std::vector<std::int64_t>& values, const std::vector<C
   for_each_expression(
       shapes, [&](const std::string& name, const std::vector<std::int64_t>& these, int cost) {
         if (these != values) return;
+        // Only rows of an unrolled matrix are as long as the number of images, and no filter has a
+        // stride.
+        const auto has = [&](const char* letters) {
+          return name.find_first_of(letters) != std::string::npos;
+        };
+        if (!has("HW") && (has("B") || (has("S") && has("K")))) cost += 6;
         if (name == right) cost = -1;
         if (cost >= least) return;
         least = cost;

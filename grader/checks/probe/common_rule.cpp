@@ -42,11 +42,16 @@ std::vector<Feature> features_of(const ConvShape& s, const std::vector<Label>& l
   add("m", s.out_channels, "M", 1, [](const Label& at) { return at.m; });
   add("h", s.out_height(), "H_out", 1, [](const Label& at) { return at.h; });
   add("w", s.out_width(), "W_out", 1, [](const Label& at) { return at.w; });
+  add("the number of the output", static_cast<int>(s.output_size()), "", 3,
+      [&s](const Label& at) { return static_cast<int>(output_index(s, at)); });
   const int tap_cost = 1;
   if (taps) {
     add("c", s.in_channels, "C", tap_cost, [](const Label& at) { return at.c; });
     add("p", s.kernel, "K", tap_cost, [](const Label& at) { return at.p; });
     add("q", s.kernel, "K", tap_cost, [](const Label& at) { return at.q; });
+    for (const int tile : {2, 4, 8, 16, 32}) {
+      add("c % " + number(tile), 0, "", 3, [tile](const Label& at) { return at.c % tile; });
+    }
     const auto flat = [&s](const Label& at) { return (at.c * s.kernel + at.p) * s.kernel + at.q; };
     add("the number of the tap", s.taps(), "C·K·K", 3, flat);
     add("the row of the pixel", s.height, "H", 3,
@@ -104,7 +109,7 @@ std::string common_rule(const std::vector<std::vector<Feature>>& features,
   for (std::size_t i = 0; rules && i < features.size(); ++i) {
     if (has(i, true) && has(i, false)) continue;
     std::erase_if(*rules, [&](const Rule& rule) {
-      return holds_somewhere(rule, features[i]) != has(i, true);
+      return times_it_holds(rule, features[i]) != (has(i, true) ? marked[i].size() : 0);
     });
   }
   return !rules || rules->empty() ? "" : rules->front().text;

@@ -1,6 +1,7 @@
 #include "grader/checks/probe/facts.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <iterator>
 #include <map>
 #include <set>
@@ -181,7 +182,8 @@ std::optional<Fact> find_terms(Program& program, const std::vector<DenseRun>& ru
     const bool holds_for_most = std::ranges::all_of(each.terms, [](const LabelledTerms& terms) {
       return 2 * terms.terms.size() >= terms.factors.size();
     });
-    return !is_whole && !(each.index.has_names && holds_for_most);
+    const bool is_of_all = each.terms.size() == runs.size();
+    return !is_whole && !(each.index.has_names && holds_for_most && is_of_all);
   });
   if (!candidates.empty()) {
     return fact_of(*std::min_element(
@@ -215,7 +217,8 @@ std::optional<Fact> find_terms(Program& program, const std::vector<DenseRun>& ru
 }
 
 // Exactly the outputs with this are wrong: "m = M - 1"; empty if there is no such rule.
-std::string wrong_outputs(const std::vector<DenseRun>& runs) {
+// @param tiles  only rules of incomplete tiles
+std::string wrong_outputs(const std::vector<DenseRun>& runs, bool tiles = false) {
   std::vector<std::vector<Feature>> features;
   std::vector<std::vector<bool>> marked;
   bool some_right = false;
@@ -228,6 +231,7 @@ std::string wrong_outputs(const std::vector<DenseRun>& runs) {
       some_right = some_right || !run.is_wrong(i);
     }
     features.push_back(features_of(run.shape, labels, false));
+    if (tiles) std::erase_if(features.back(), [](const Feature& each) { return !each.is_flag; });
   }
   const std::string rule = some_right ? common_rule(features, marked) : "";
   return rule;
@@ -282,19 +286,21 @@ std::optional<Fact> find_unwritten(const std::vector<DenseRun>& all) {
     some.push_back(run);
     if (!run.is_right()) shapes.push_back(run.shape);
   }
-  const std::string outputs = any ? wrong_outputs(some) : "";
+  std::string outputs = any ? wrong_outputs(some) : "";
   if (outputs.empty()) return std::nullopt;
-  const bool is_rest = outputs.find("incomplete") != std::string::npos ||
-                       outputs.find("last whole") != std::string::npos;
+  // At one shape the tile may be any other number that fits.
+  const std::string rest = shapes.size() > 1 ? wrong_outputs(some, true) : "";
+  const bool is_rest = !rest.empty();
+  if (is_rest) outputs = rest;
   return Fact{.id = is_rest ? "E-rounded-down" : "E-partly-written",
               .measured = "Measured at " + shapes_text(shapes) + ": exactly the outputs with " +
                           outputs + " are never written. All others are right.",
               .cause = "The outputs with " + outputs +
                        " are left out: the loop, the grid, the guard or the store does not reach "
                        "them.",
-              .next =
-                  "Follow the variable of this rule from its first value to its last, and to "
-                  "the line that stores."};
+              .next = is_rest ? ""
+                              : "Follow the variable of this rule from its first value to its "
+                                "last, and to the line that stores."};
 }
 
 std::optional<Fact> find_in_large(Program& program, const ConvShape& shape, bool few_bits) {
@@ -308,7 +314,21 @@ std::optional<Fact> find_in_large(Program& program, const ConvShape& shape, bool
   // A single sum is a function of anything.
   constexpr std::size_t kEnough = 20;
   if (runs.front().right.size() < kEnough) return std::nullopt;
-  for (const auto find : {find_unwritten, find_function, find_carried_sum}) {
+  if (auto fact = find_unwritten(runs)) {
+    // Is it still the last, incomplete tile where there are two more of 16?
+    ConvShape larger = shape;
+    const auto is_of = [&](const char* name) {
+      return fact->cause.starts_with(std::string("The outputs with ") + name);
+    };
+    (is_of("h")   ? larger.height
+     : is_of("m") ? larger.out_channels
+                  : larger.width) += is_of("m") ? 32 : 32 * shape.stride;
+    const std::vector<DenseRun> both = {runs.front(), run_dense(program, larger, few_bits)};
+    const bool has_numbers = both.back().answer.kind == Answer::Kind::kNumbers;
+    const auto rest = has_numbers && !both.back().is_right() ? find_unwritten(both) : std::nullopt;
+    return rest && rest->id == "E-rounded-down" ? rest : fact;
+  }
+  for (const auto find : {find_function, find_carried_sum}) {
     if (auto fact = find(runs)) return fact;
   }
   const std::string outputs = wrong_outputs(runs);
@@ -334,6 +354,8 @@ std::optional<Fact> find_fact(Program& program, const std::vector<ConvShape>& sh
   if (must) {
     DenseRun run = run_dense(program, *must, few_bits);
     if (run.answer.kind != Answer::Kind::kNumbers || run.is_right()) return std::nullopt;
+    all.push_back(run);
+    if (auto fact = find_unwritten(all)) return fact;
     std::vector<DenseRun> with_it = wrong;
     with_it.push_back(run);
     for (const auto find : {find_moved_sums, find_function, find_carried_sum}) {
@@ -342,7 +364,13 @@ std::optional<Fact> find_fact(Program& program, const std::vector<ConvShape>& sh
     auto fact = find_terms(program, wrong, few_bits, "", false);
     return fact && fact->predicts && fact->predicts(run) ? fact : std::nullopt;
   }
-  for (const auto find : {find_moved_sums, find_function, find_carried_sum}) {
+  std::vector<DenseRun> every;
+  std::ranges::copy_if(all, std::back_inserter(every), std::not_fn(&DenseRun::is_right));
+  if (auto fact = find_moved_sums(every)) {
+    fact->product = first_wrong(every.front());
+    return fact;
+  }
+  for (const auto find : {find_function, find_carried_sum}) {
     if (auto fact = find(wrong)) {
       if (!fact->product) fact->product = first_wrong(wrong.front());
       return fact;

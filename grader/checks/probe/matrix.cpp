@@ -150,21 +150,24 @@ std::optional<Fact> find_unused_array(Program& program, const DenseRun& run, boo
   const auto is_finite = [](float each) { return std::isfinite(each); };
   if (!std::ranges::all_of(run.answer.output, is_finite)) return std::nullopt;
   const DenseRun other = run_dense(program, run.shape, few_bits, 4);
+  std::vector<std::string> unused;
   for (const bool input : {true, false}) {
     const Answer mixed = program.run(run.shape, input ? other.input : run.input,
                                      input ? run.weights : other.weights);
-    if (mixed.kind != Answer::Kind::kNumbers || mixed.output != run.answer.output) continue;
-    const std::string array = input ? "input" : "weights";
-    return Fact{.id = "E-terms",
-                .measured = "Measured at " + to_string(run.shape) + ": other numbers in the " +
-                            array + " change no output." + neighbourhood(run),
-                .product = WrongProduct{.shape = run.shape, .pixel = 0, .weight = 0, .factor = 0.0},
-                .cause = "The output does not depend on the " + array + ".",
-                .next = "Follow the " + array +
-                        " from the argument to the line that multiplies: "
-                        "which copy, load or argument names another array?"};
+    if (mixed.kind == Answer::Kind::kNumbers && mixed.output == run.answer.output) {
+      unused.push_back(input ? "the input" : "the weights");
+    }
   }
-  return std::nullopt;
+  if (unused.empty()) return std::nullopt;
+  const std::string arrays = joined(unused, " or ");
+  return Fact{.id = "E-terms",
+              .measured = "Measured at " + to_string(run.shape) + ": other numbers in " + arrays +
+                          " change no output." + neighbourhood(run),
+              .product = WrongProduct{.shape = run.shape, .pixel = 0, .weight = 0, .factor = 0.0},
+              .cause = "The output does not depend on " + arrays + ".",
+              .next = "Follow " + arrays +
+                      " from the argument to the line that multiplies: which copy, load or "
+                      "argument names another array, and what overwrites it on the way?"};
 }
 
 }  // namespace convlab::grader::probe

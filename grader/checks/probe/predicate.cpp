@@ -125,7 +125,7 @@ std::vector<Rule> find_rules(const std::vector<Feature>& features, const std::ve
   return rules;
 }
 
-bool holds_somewhere(const Rule& rule, const std::vector<Feature>& features) {
+std::size_t times_it_holds(const Rule& rule, const std::vector<Feature>& features) {
   const std::size_t count = features.empty() ? 0 : features.front().values.size();
   const auto holds = [&](const Rule::Part& part, std::size_t i) {
     const auto feature = std::ranges::find_if(features, [&](const Feature& each) {
@@ -138,14 +138,13 @@ bool holds_somewhere(const Rule& rule, const std::vector<Feature>& features) {
            : part.relation == "≠" ? value != part.value
                                   : value == part.value;
   };
+  std::size_t times = 0;
   for (std::size_t i = 0; i < count; ++i) {
     const auto of_sample = [&](const Rule::Part& part) { return holds(part, i); };
-    if (rule.all ? std::ranges::all_of(rule.parts, of_sample)
-                 : std::ranges::any_of(rule.parts, of_sample)) {
-      return true;
-    }
+    times += (rule.all ? std::ranges::all_of(rule.parts, of_sample)
+                       : std::ranges::any_of(rule.parts, of_sample));
   }
-  return false;
+  return times;
 }
 
 }  // namespace convlab::grader::probe

@@ -113,6 +113,26 @@ std::optional<Rounding> rounding_of(Submission& submission, const StageInfo& sta
   return measure_rounding(program, shape, stage.precision != Precision::kFp32);
 }
 
+Precision precision_shown(Submission& submission, const StageInfo& stage,
+                          const std::vector<ConvShape>& shapes) {
+  // Also of a file whose host code converts the numbers.
+  const Withheld before = submission.withheld();
+  submission.set_withheld(Withheld::kNothing);
+  Precision loosest = Precision::kFp32;
+  for (ConvShape shape : shapes) {
+    StageProgram program(submission, stage, kFaults);
+    // One image is quick. But some files divide the batch by the number of their streams.
+    const int images = std::exchange(shape.batch, 1);
+    auto shown = precision_of(program, shape);
+    shape.batch = std::min(images, 10);
+    if (!shown) shown = precision_of(program, shape);
+    const auto bound = [&](Precision each) { return oracle::error_bound(each, shape.taps()); };
+    if (shown && bound(*shown) > bound(loosest)) loosest = *shown;
+  }
+  submission.set_withheld(before);
+  return loosest;
+}
+
 Finding with_rounding(Finding found, const Rounding& rounding) {
   found.seen += "\n" + rounding.measured;
   found.cause = rounding.cause;
@@ -140,8 +160,9 @@ std::optional<Fact> measure_mistake(Submission& submission, const StageInfo& sta
     return fact;
   }
   const auto found = promised(failing);
-  if (!found) return std::nullopt;
-  const ConvShape must = *found;
+  ConvShape must = found.value_or(failing);
+  must.batch = std::min(must.batch, 3);
+  if (!found) return find_in_large(program, must, few_bits);
   ConvShape wide = must;
   wide.batch = 2, wide.height = wide.kernel + 4, wide.width = wide.kernel + 6;
   ConvShape high = must;

@@ -26,6 +26,10 @@ std::optional<Rounding> rounding_of(Submission& submission, const StageInfo& sta
                                     const ConvShape& failing, bool any_shape,
                                     bool is_infinite = false);
 
+/// The loosest class that a stage's roundings show at these shapes.
+Precision precision_shown(Submission& submission, const StageInfo& stage,
+                          const std::vector<ConvShape>& shapes);
+
 /// The finding with what was measured, and its cause.
 Finding with_rounding(Finding found, const Rounding& rounding);
 

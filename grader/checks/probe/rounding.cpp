@@ -70,6 +70,7 @@ int bits(const Kept& kept) {
   return last(kBitsOfFloat, [&](int k) { return kept(std::ldexp(1.0, -k)); });
 }
 
+constexpr int kSmallest = 30;  // beyond a half, whose smallest number is 2^-24
 constexpr int kBitsOfHalf = 10;
 constexpr int kBitsOfBfloat = 7;
 
@@ -100,38 +101,83 @@ std::optional<Rounding> find_overflow(Program& program, const ConvShape& shape) 
                   cause + (scale == 0 ? "." : "")};
 }
 
+namespace {
+
+bool near(double value, double wanted, double by) {
+  return std::abs(value - wanted) < by / 2;
+}
+
+int bits_of_input(Sums& sum, double scale) {
+  return bits([&](double e) { return near(sum(scale * (1 + e), 1) / scale, 1 + e, e); });
+}
+
+/// What is left of a number: bits behind the first one.
+struct Kept {
+  int input;
+  int weights;
+  int result;
+  int sums;
+  int smallest = 0;  ///< 2^-smallest is not 0
+  bool rounds_products = false;
+  bool cuts_input = false;  ///< to the next smaller number, not to the nearest
+  bool cuts_weights = false;
+};
+
+Kept what_is_kept(Sums& sum) {
+  Kept kept{
+      .input = bits_of_input(sum, 1),
+      .weights = bits([&](double e) { return near(sum(1, 1 + e), 1 + e, e); }),
+      // Powers of two are exact in every type, so only their sum loses anything, or what is made of
+      // it.
+      .result = bits([&](double e) { return near(sum(1, 1, e), 1 + e, e); }),
+      // The same without its first bit in the result: what is lost now was lost before the store.
+      .sums = bits([&](double e) { return near(sum(1, 32, 32 * e, -32) / e, 32, 32); }),
+      .smallest = last(kSmallest,
+                       [&](int k) { return sum(std::ldexp(1.0, -k), 1) == std::ldexp(1.0, -k); })};
+  constexpr double kSmall = 0x1p-6;  // its square does not fit into the bits of a half
+  kept.rounds_products =
+      !near(sum(1 + kSmall, 1 + kSmall, -1), (1 + kSmall) * kSmall, kSmall * kSmall);
+  // Between two numbers of the type, nearer to the larger one.
+  kept.cuts_input = sum(1 + std::ldexp(0.75, -kept.input), 1) == 1;
+  kept.cuts_weights = sum(1, 1 + std::ldexp(0.75, -kept.weights)) == 1;
+  return kept;
+}
+
+}  // namespace
+
+std::optional<Precision> precision_of(Program& program, const ConvShape& shape) {
+  Sums sum(program, shape);
+  if (shape.taps() < 3 || sum(1, 1) != 1) return std::nullopt;
+  const Kept kept = what_is_kept(sum);
+  if (kept.result == kBitsOfHalf || kept.sums == kBitsOfHalf) return Precision::kFp16Sums;
+  const int factors = std::min(kept.input, kept.weights);
+  constexpr int kEnough = 18;  // other methods, such as Winograd's, have errors of their own
+  if (kept.rounds_products && factors >= kBitsOfHalf) return Precision::kFp16Products;
+  if (factors >= kEnough || factors < kBitsOfBfloat) return Precision::kFp32;
+  const bool cuts = factors == kept.input ? kept.cuts_input : kept.cuts_weights;
+  if (factors < kBitsOfHalf) return cuts ? Precision::kBf16Truncated : Precision::kBf16;
+  const bool is_half = kept.smallest < kSmallest;
+  return cuts ? (is_half ? Precision::kFp16Sums : Precision::kTf32Truncated)
+              : (is_half ? Precision::kFp16 : Precision::kTf32);
+}
+
 Rounding measure_rounding(Program& program, const ConvShape& shape, bool may_be_half) {
   Sums sum(program, shape);
-  const auto near = [](double value, double wanted, double by) {
-    return std::abs(value - wanted) < by / 2;
-  };
-  const auto of_input = [&](double scale) {
-    return bits([&](double e) { return near(sum(scale * (1 + e), 1) / scale, 1 + e, e); });
-  };
-  const int input = of_input(1);
-  const auto weights = bits([&](double e) { return near(sum(1, 1 + e), 1 + e, e); });
-  // Powers of two are exact in every type, so only their sum loses anything, or what is made of it.
-  const auto result = bits([&](double e) { return near(sum(1, 1, e), 1 + e, e); });
-  // The same without its first bit in the result: what is lost now was lost before the store.
-  const auto sums = bits([&](double e) { return near(sum(1, 32, 32 * e, -32) / e, 32, 32); });
-  constexpr double kSmall = 0x1p-6;  // its square does not fit into the bits of a half
-  const bool rounds_products =
-      !near(sum(1 + kSmall, 1 + kSmall, -1), (1 + kSmall) * kSmall, kSmall * kSmall);
+  const auto [input, weights, result, sums, smallest, rounds_products, cuts_input, cuts_weights] =
+      what_is_kept(sum);
   constexpr double kTooLarge = 0x1p17;
   const bool input_overflows = !std::isfinite(sum(kTooLarge, 1 / kTooLarge));
   const bool weights_overflow = !std::isfinite(sum(1 / kTooLarge, kTooLarge));
   const bool sum_overflows = !std::isfinite(sum(0x1p10, 0x1p7));
-  const int smallest =
-      last(30, [&](int k) { return sum(std::ldexp(1.0, -k), 1) == std::ldexp(1.0, -k); });
 
   constexpr int kEnough = 20;  // of a float, with some slack; the test of sums goes no further
-  const auto kept = [](const std::string& what, int k) {
+  const auto bits_text = [](const std::string& what, int k) {
     return "Measured: " + what + " keeps 1 + 2^-" + number(k) + ", but 1 + 2^-" + number(k + 1) +
            " becomes 1 (a float keeps 1 + 2^-" + number(kBitsOfFloat) + ")";
   };
   const auto range = [&](bool overflows) {
     return (overflows ? std::string("; 2^17 becomes infinite") : "") +
-           (smallest < 30 ? "; 2^-" + number(smallest + 1) + " is not kept" : "") + ".";
+           (smallest < kSmallest ? "; 2^-" + number(smallest + 1) + " is not kept" : "") + ".";
   };
   if (sums < kEnough && !type_of(sums, sum_overflows).empty()) {
     return {"Measured: in a sum 2^" + number(sums + 1) + " + 1 - 2^" + number(sums + 1) +
@@ -147,15 +193,15 @@ Rounding measure_rounding(Program& program, const ConvShape& shape, bool may_be_
                     : "The sum is an int: each product loses what is behind the point."};
   }
   if (result < kEnough && !stored.empty()) {
-    return {kept("the output", result) + range(sum_overflows),
+    return {bits_text("the output", result) + range(sum_overflows),
             "The stored value was rounded to " + stored + ", or a partial sum that is kept."};
   }
   const bool both = input < kEnough && weights < kEnough;
   constexpr double kLarge = 0x1p8;
-  const int large = input < kBitsOfHalf ? of_input(kLarge) : 0;
+  const int large = input < kBitsOfHalf ? bits_of_input(sum, kLarge) : 0;
   if (!both && large > input) {
     const bool is_fixed = large >= input + 8;
-    return {kept("the input", input) + "; near " + real(kLarge) + " it keeps more" +
+    return {bits_text("the input", input) + "; near " + real(kLarge) + " it keeps more" +
                 range(input_overflows),
             is_fixed ? "The input was rounded to a multiple of 2^-" + number(input) + "."
                      : "The input was rounded to half, so small that bits are lost: below 2^-14 a "
@@ -168,10 +214,10 @@ Rounding measure_rounding(Program& program, const ConvShape& shape, bool may_be_
     const std::string which = same              ? "Input and weights were"
                               : input < weights ? "The input was"
                                                 : "The weights were";
-    const std::string measured = kept(same              ? "each factor"
-                                      : input < weights ? "the input"
-                                                        : "the array of the weights",
-                                      std::min(input, weights)) +
+    const std::string measured = bits_text(same              ? "each factor"
+                                           : input < weights ? "the input"
+                                                             : "the array of the weights",
+                                           std::min(input, weights)) +
                                  range(overflows);
     const bool is_promised = may_be_half && std::min(input, weights) >= kBitsOfHalf;
     if (!own.empty() && !is_promised) {
@@ -180,12 +226,10 @@ Rounding measure_rounding(Program& program, const ConvShape& shape, bool may_be_
     }
     if (!both && !is_promised) return {measured, which + " rounded before the multiplication."};
   }
-  // Between two numbers of TF32, nearer to the larger one.
-  constexpr double kNearer = 1 + 0x1.8p-11;
-  const bool cuts_input = input == kBitsOfHalf && sum(kNearer, 1) == 1;
-  if (may_be_half && (cuts_input || (weights == kBitsOfHalf && sum(1, kNearer) == 1))) {
+  const bool cuts_tf32 = input == kBitsOfHalf && cuts_input;
+  if (may_be_half && (cuts_tf32 || (weights == kBitsOfHalf && cuts_weights))) {
     return {"Measured: 1 + 0.75 · 2^-10 becomes 1, not 1 + 2^-10.",
-            std::string(cuts_input ? "The input is" : "The weights are") +
+            std::string(cuts_tf32 ? "The input is" : "The weights are") +
                 " cut off, not rounded to the nearest number of TF32. Call wmma::__float_to_tf32 "
                 "for each element of both fragments."};
   }
@@ -194,7 +238,7 @@ Rounding measure_rounding(Program& program, const ConvShape& shape, bool may_be_
             "Each product is rounded before it is added."};
   }
   return {result < kEnough
-              ? kept("the output", result) + "."
+              ? bits_text("the output", result) + "."
               : "Measured: no single number, product or sum of two numbers loses bits.",
           "The method has errors that a plain sum does not have: differences of large numbers, a "
           "transform, or fast-math.",

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "common/base/precision.hpp"
 #include "grader/checks/probe/program.hpp"
 
 namespace convlab::grader::probe {
@@ -22,6 +23,9 @@ struct Rounding {
 /// @param shape        with three taps at least
 /// @param may_be_half  its class allows input and weights of 11 bits
 Rounding measure_rounding(Program& program, const ConvShape& shape, bool may_be_half);
+
+/// The class that its roundings show; nothing if it computes something else.
+std::optional<Precision> precision_of(Program& program, const ConvShape& shape);
 
 /// Of a program whose output is infinite: whether small numbers come out right and large ones as
 /// infinity.

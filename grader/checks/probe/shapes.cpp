@@ -275,7 +275,7 @@ std::optional<ShapeStudy> study_shapes(Program& program, const ConvShape& failin
       if (!is_possible(shape) || tried.knows(shape)) continue;
       if (rules.size() == 2 && disputed < kFresh / 2 && draws < 25 * kFresh) {
         const auto own = features_of({shape});
-        if (holds_somewhere(rules[0], own) == holds_somewhere(rules[1], own)) continue;
+        if (times_it_holds(rules[0], own) == times_it_holds(rules[1], own)) continue;
         ++disputed;
       }
       tried.fails(shape);
@@ -285,7 +285,7 @@ std::optional<ShapeStudy> study_shapes(Program& program, const ConvShape& failin
     int holds = 0;
     int refuted = 0;
     for (std::size_t i = before; i < tried.shapes().size(); ++i) {
-      const bool predicted = holds_somewhere(rules.front(), features_of({tried.shapes()[i]}));
+      const bool predicted = times_it_holds(rules.front(), features_of({tried.shapes()[i]})) > 0;
       refuted += predicted != tried.failed()[i] ? 1 : 0;
       holds += predicted ? 1 : 0;
     }

@@ -4,6 +4,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <utility>
 
 #include "grader/checks/probe/fact_texts.hpp"
 #include "grader/checks/probe/finders.hpp"
@@ -13,33 +14,53 @@
 
 namespace convlab::grader::probe {
 
+namespace {
+
+// Which right sums the places of the output hold; nothing if one holds another number, or all are
+// in their own place.
+std::optional<std::vector<Point>> places_of_sums(const DenseRun& run) {
+  std::map<double, std::size_t> places;
+  for (std::size_t i = 0; i < run.right.size(); ++i) {
+    if (!places.emplace(run.right[i], i).second) places[run.right[i]] = run.right.size();
+  }
+  std::set<std::size_t> used;
+  bool moved = false;
+  std::vector<Point> points;
+  for (std::size_t i = 0; i < run.right.size(); ++i) {
+    if (run.is_unwritten(i)) continue;
+    const auto from = places.find(static_cast<double>(run.answer.output[i]));
+    if (from == places.end()) return std::nullopt;
+    if (from->second == run.right.size()) continue;  // two sums are equal
+    if (!used.insert(from->second).second) return std::nullopt;
+    moved = moved || from->second != i;
+    points.push_back(
+        {variables_of(output_label(run.shape, static_cast<std::int64_t>(from->second))),
+         static_cast<std::int64_t>(i)});
+  }
+  return moved ? std::optional(points) : std::nullopt;
+}
+
+}  // namespace
+
 std::optional<Fact> find_moved_sums(const std::vector<DenseRun>& runs) {
   std::vector<ConvShape> shapes;
   std::vector<std::vector<Point>> points;
   for (const DenseRun& run : runs) {
-    std::map<double, std::size_t> places;
-    for (std::size_t i = 0; i < run.right.size(); ++i) {
-      if (!places.emplace(run.right[i], i).second) places[run.right[i]] = run.right.size();
-    }
-    std::set<std::size_t> used;
-    bool moved = false;
-    points.emplace_back();
-    for (std::size_t i = 0; i < run.right.size(); ++i) {
-      if (run.is_unwritten(i)) continue;
-      const auto from = places.find(static_cast<double>(run.answer.output[i]));
-      if (from == places.end()) return std::nullopt;
-      if (from->second == run.right.size()) continue;  // two sums are equal
-      if (!used.insert(from->second).second) return std::nullopt;
-      moved = moved || from->second != i;
-      points.back().push_back(
-          {variables_of(output_label(run.shape, static_cast<std::int64_t>(from->second))),
-           static_cast<std::int64_t>(i)});
-    }
-    if (!moved) return std::nullopt;
+    auto own = places_of_sums(run);
+    if (!own) continue;
     shapes.push_back(run.shape);
+    points.push_back(std::move(*own));
   }
+  // Outputs that do not exist, of a wrong size of the output, may lie over others.
+  const bool is_part = shapes.size() < runs.size();
+  if (shapes.empty() || (is_part && shapes.size() < 2)) return std::nullopt;
   const auto named = named_index(output_form(), shapes, points);
-  if (named) return index_fact(output_form(), *named, shapes);
+  if (named) {
+    Fact fact = index_fact(output_form(), *named, shapes);
+    if (is_part) fact.id = "E-index";
+    return fact;
+  }
+  if (is_part) return std::nullopt;
   Fact fact{.id = "E-output-order"};
   fact.measured = "Measured at " + shapes_text(shapes) +
                   ": every stored number is a right sum, but of another output." +

@@ -7,6 +7,7 @@
 
 #include "common/base/testing/catch.hpp"
 #include "grader/checks/probe/affine.hpp"
+#include "grader/checks/probe/common_rule.hpp"
 #include "grader/checks/probe/facts.hpp"
 #include "grader/checks/probe/shapes.hpp"
 #include "grader/checks/probe/terms.hpp"
@@ -341,7 +342,18 @@ TEST_CASE("probe: a multiple of the right factor is named so, and a name needs e
   const std::vector<ConvShape> two = {{3, 5, 2, 7, 9, 3, 1}, {2, 6, 4, 10, 13, 2, 3}};
   CHECK(name_of({72, 64}, two, "C·K·K") == "4·C·K·K");
   CHECK(name_of({14, 40}, two, "0") == "C·H");
+  // By chance B·K and S·K·K.
+  CHECK(name_of({8, 9}, {{4, 2, 3, 8, 6, 2, 2}, {3, 5, 2, 7, 9, 3, 1}}, "0").empty());
   CHECK(name_of({-1 + 5 * 2, -1 + 3 * 3}, two, "C·K·K").empty());
+}
+
+TEST_CASE("probe: a rule of several shapes holds for each sample where all are marked") {
+  const auto rule = [](std::int64_t only) {
+    return common_rule({{{.name = "x", .values = {0, 1, 2}}}, {{.name = "x", .values = {only}}}},
+                       {{false, true, false}, {true}});
+  };
+  CHECK(rule(1) == "x = 1");
+  CHECK(rule(0).empty());
 }
 
 TEST_CASE("probe: an array that no output depends on") {
