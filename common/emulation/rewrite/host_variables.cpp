@@ -41,7 +41,8 @@ class HostVariableFinder {
         "__device__", "__constant__", "__shared__", "__managed__", "__global__",   "constexpr",
         "consteval",  "typedef",      "using",      "template",    "operator",     "friend",
         "struct",     "class",        "enum",       "union",       "namespace",    "=",
-        "(",          "extern",       "concept",    "auto",        "thread_local", "return"};
+        "(",          "extern",       "concept",    "auto",        "thread_local", "return",
+        "texture"};
     if (begin >= name || (begin > 0 && source_[begin - 1].directive != 0)) return false;
     for (std::size_t i = begin; i < name; ++i) {
       if (others.contains(source_[i].text)) return false;

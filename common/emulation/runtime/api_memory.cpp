@@ -160,7 +160,12 @@ cudaError_t cudaFreeAsync(void* pointer, cudaStream_t handle) {
     const auto free = [pointer] { return release(pointer, MemoryKind::kDevice, "cudaFreeAsync"); };
     const auto allocation = device_memory().find(pointer);
     if (pointer != nullptr && (!allocation || allocation->begin != pointer)) return free();
-    streams().submit(stream, free);
+    // A graph may be launched again: its memory stays.
+    if (stream.capture)
+      streams().submit(
+          stream, [] {}, cudaGraphNodeTypeMemFree);
+    else
+      streams().submit(stream, free);
     return cudaSuccess;
   });
 }

@@ -11,8 +11,12 @@ namespace {
 using convlab::emulation::device_integers;
 using convlab::emulation::Reports;
 
-__global__ void set(int* data, int index, int value) { data[index] = value; }
-__global__ void __launch_bounds__(32) bounded(int* data) { data[threadIdx.x] = 1; }
+__global__ void set(int* data, int index, int value) {
+  data[index] = value;
+}
+__global__ void __launch_bounds__(32) bounded(int* data) {
+  data[threadIdx.x] = 1;
+}
 
 int first(const int* data) {
   int value = 0;
@@ -45,6 +49,29 @@ cudaError_t launch_by_graph(int* data, int index, unsigned threads = 1) {
 }
 
 }  // namespace
+
+TEST_CASE(
+    "memory that a captured stream allocates and frees is there in each launch of the graph") {
+  cudaStream_t stream = nullptr;
+  cudaGraph_t graph = nullptr;
+  cudaGraphExec_t executable = nullptr;
+  int* data = nullptr;
+  int result = 0;
+  REQUIRE(cudaStreamCreate(&stream) == cudaSuccess);
+  REQUIRE(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal) == cudaSuccess);
+  REQUIRE(cudaMallocAsync(&data, sizeof(int), stream) == cudaSuccess);
+  set<<<1, 1, 0, stream>>>(data, 0, 7);
+  cudaMemcpyAsync(&result, data, sizeof result, cudaMemcpyDeviceToHost, stream);
+  REQUIRE(cudaFreeAsync(data, stream) == cudaSuccess);
+  REQUIRE(cudaStreamEndCapture(stream, &graph) == cudaSuccess);
+  REQUIRE(cudaGraphInstantiate(&executable, graph, 0) == cudaSuccess);
+  for (int i = 0; i < 2; ++i) {
+    result = 0;
+    REQUIRE(cudaGraphLaunch(executable, stream) == cudaSuccess);
+    REQUIRE(cudaStreamSynchronize(stream) == cudaSuccess);
+    CHECK(result == 7);
+  }
+}
 
 TEST_CASE("a captured kernel counts when its graph runs, as often as it does") {
   const auto kernels = [] {
@@ -90,7 +117,9 @@ TEST_CASE("graph faults: a kernel node runs like a launch and fails like one") {
     CHECK(reports.has("launched at "));
     CHECK(reports.has("test_graph_faults.cu:" + std::to_string(kAddNodeLine)));
   }
-  SECTION("a block too large") { CHECK(launch_by_graph(data, 0, 1025) == cudaErrorInvalidValue); }
+  SECTION("a block too large") {
+    CHECK(launch_by_graph(data, 0, 1025) == cudaErrorInvalidValue);
+  }
   SECTION("a pointer of the host") {
     int host = 0;
     CHECK(launch_by_graph(&host, 0) == cudaErrorIllegalAddress);

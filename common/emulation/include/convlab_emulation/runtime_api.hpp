@@ -44,6 +44,7 @@ cudaError_t cudaRuntimeGetVersion(int* version);
   X(cudaDeviceSetCacheConfig, (cudaFuncCache))           \
   X(cudaDeviceSetSharedMemConfig, (cudaSharedMemConfig)) \
   X(cudaCtxResetPersistingL2Cache, ())                   \
+  X(cudaDeviceGraphMemTrim, (int))                       \
   X(cudaProfilerStart, ())                               \
   X(cudaProfilerStop, ())
 CONVLAB_WITHOUT_EFFECT(CONVLAB_DECLARED)

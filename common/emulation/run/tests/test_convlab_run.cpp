@@ -132,6 +132,15 @@ int main() {
   CHECK(contains(report, "make the index different for every thread"));
 }
 
+TEST_CASE("convlab-run: a function of CUDA that is not emulated is called that") {
+  const Program program(
+      "int main() { return cudaMemPoolDestroy(nullptr) + cudaMemPoolDestroy(0); }");
+  const std::string report = program.run().out;
+  const auto sentence = report.find("cudaMemPoolDestroy is not emulated");
+  REQUIRE(sentence != std::string::npos);
+  CHECK(report.find("is not emulated", sentence + 30) == std::string::npos);
+}
+
 TEST_CASE("convlab-run: a destructor that calls the API in a kernel ends it with a report") {
   const Program program(R"(struct Array {
   int* p = nullptr;
