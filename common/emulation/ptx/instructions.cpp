@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <map>
-#include <utility>
 
 #include "common/emulation/ptx/translate.hpp"
 

@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <cstdio>
 #include <type_traits>
-#include <utility>
 
 #include "common/emulation/include/convlab_emulation/activity.hpp"
 #include "common/emulation/include/convlab_emulation/device_functions.hpp"
@@ -25,13 +24,6 @@ long long convlab::emulation::host_nanoseconds() {
 using namespace convlab::emulation;
 
 namespace {
-
-constexpr int kWarp = 32;
-constexpr int kVersion = CUDART_VERSION;
-constexpr int kClockKilohertz = 1410000;  // of the model, an A100
-constexpr int kMemoryClockKilohertz = 1215000;
-constexpr int kMemoryBusBits = 5120;
-constexpr int kL2Bytes = 40 << 20;
 
 int as_int(std::size_t value) {
   return static_cast<int>(std::min<std::size_t>(value, INT32_MAX));
@@ -53,8 +45,7 @@ cudaError_t answer(T* wanted, std::type_identity_t<T> value) {
 
 cudaError_t check_device(int device) {
   if (device == 0) return cudaSuccess;
-  send_report({.fault = EmulationFault::kCall,
-               .is_note = true,
+  send_report({.is_note = true,
                .what = "device " + std::to_string(device) +
                        ": the emulated device has number 0, and there is no other one"});
   return record_error(cudaErrorInvalidDevice);
@@ -88,58 +79,14 @@ cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
   note_call(__func__);
   if (const cudaError_t problem = check_device(device); problem != cudaSuccess) return problem;
   if (properties == nullptr) return record_error(cudaErrorInvalidValue);
-  const DeviceModel& model = device_model();
-  cudaDeviceProp& p = *properties;
-  p = {};
-  std::snprintf(p.name, sizeof p.name, "Emulated device (compute capability %d.%d)", model.major,
-                model.minor);
-  p.totalGlobalMem = model.memory_bytes;
-  p.sharedMemPerBlock = model.shared_per_block;
-  p.regsPerBlock = model.registers_per_block;
-  p.warpSize = kWarp;
-  p.memPitch = INT32_MAX;
-  p.maxThreadsPerBlock = model.max_threads_per_block;
-  p.maxThreadsDim[0] = as_int(model.max_block_x);
-  p.maxThreadsDim[1] = as_int(model.max_block_y);
-  p.maxThreadsDim[2] = as_int(model.max_block_z);
-  p.maxGridSize[0] = as_int(model.max_grid_x);
-  p.maxGridSize[1] = as_int(model.max_grid_y);
-  p.maxGridSize[2] = as_int(model.max_grid_z);
-  p.clockRate = kClockKilohertz;
-  p.totalConstMem = model.constant_bytes;
-  p.major = model.major;
-  p.minor = model.minor;
-  p.textureAlignment = 512;
-  p.deviceOverlap = 1;
-  p.multiProcessorCount = model.multiprocessors;
-  p.canMapHostMemory = 1;
-  p.concurrentKernels = 1;
-  p.asyncEngineCount = 3;
-  p.unifiedAddressing = 1;
-  p.memoryClockRate = kMemoryClockKilohertz;
-  p.memoryBusWidth = kMemoryBusBits;
-  p.l2CacheSize = kL2Bytes;
-  p.maxThreadsPerMultiProcessor = model.max_threads_per_multiprocessor;
-  p.streamPrioritiesSupported = 1;
-  p.globalL1CacheSupported = 1;
-  p.localL1CacheSupported = 1;
-  p.sharedMemPerMultiprocessor = model.shared_per_multiprocessor;
-  p.regsPerMultiprocessor = model.registers_per_block;
-  p.managedMemory = 1;
-  p.concurrentManagedAccess = 1;
-  p.sharedMemPerBlockOptin = model.shared_per_block_optin;
-  p.maxBlocksPerMultiProcessor = model.max_blocks_per_multiprocessor;
-  p.reservedSharedMemPerBlock = model.shared_reserved;
-  p.memoryPoolsSupported = 1;
-  p.cooperativeLaunch = 1;
+  *properties = device_model();
   return cudaSuccess;
 }
 
 cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int device) {
   note_call(__func__);
-  cudaDeviceProp p;
-  if (const cudaError_t problem = cudaGetDeviceProperties(&p, device); problem != cudaSuccess)
-    return problem;
+  if (const cudaError_t problem = check_device(device); problem != cudaSuccess) return problem;
+  const cudaDeviceProp& p = device_model();
   if (value == nullptr) return record_error(cudaErrorInvalidValue);
   if (attribute == 0 || attribute >= cudaDevAttrMax) return record_error(cudaErrorInvalidValue);
   *value = 0;
@@ -218,7 +165,7 @@ cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned int /*flags*/) {
 CONVLAB_API(cudaDeviceDisablePeerAccess, (int peer),
             record_error(peer == 0 ? cudaErrorPeerAccessNotEnabled : cudaErrorInvalidDevice))
 CONVLAB_API(cudaDriverGetVersion, (int* version), cudaRuntimeGetVersion(version))
-CONVLAB_API(cudaRuntimeGetVersion, (int* version), answer(version, kVersion))
+CONVLAB_API(cudaRuntimeGetVersion, (int* version), answer(version, CUDART_VERSION))
 
 // ---- occupancy ----------------------------------------------------------------------------------
 // The number of registers is unknown: only threads, blocks and shared memory limit the result.
@@ -228,16 +175,15 @@ namespace convlab::emulation {
 cudaError_t blocks_per_multiprocessor(int* blocks, int block_size, std::size_t dynamic_shared) {
   if (sticky_error() != cudaSuccess) return sticky_error();
   if (blocks == nullptr || block_size <= 0) return record_error(cudaErrorInvalidValue);
-  const DeviceModel& model = device_model();
-  if (block_size > model.max_threads_per_block || dynamic_shared > model.shared_per_block_optin) {
+  const cudaDeviceProp& model = device_model();
+  if (block_size > model.maxThreadsPerBlock || dynamic_shared > model.sharedMemPerBlockOptin) {
     *blocks = 0;
     return cudaSuccess;
   }
-  const int threads = (block_size + kWarp - 1) / kWarp * kWarp;
-  const std::size_t shared = dynamic_shared + model.shared_reserved;
-  *blocks =
-      std::min(model.max_threads_per_multiprocessor / threads, model.max_blocks_per_multiprocessor);
-  if (shared != 0) *blocks = std::min(*blocks, as_int(model.shared_per_multiprocessor / shared));
+  const int threads = (block_size + model.warpSize - 1) / model.warpSize * model.warpSize;
+  const std::size_t shared = dynamic_shared + model.reservedSharedMemPerBlock;
+  *blocks = std::min(model.maxThreadsPerMultiProcessor / threads, model.maxBlocksPerMultiProcessor);
+  if (shared != 0) *blocks = std::min(*blocks, as_int(model.sharedMemPerMultiprocessor / shared));
   return cudaSuccess;
 }
 
@@ -246,19 +192,19 @@ cudaError_t best_block_size(int* least_grid_size, int* block_size,
                             int block_size_limit) {
   if (least_grid_size == nullptr || block_size == nullptr)
     return record_error(cudaErrorInvalidValue);
-  const DeviceModel& model = device_model();
-  int limit = model.max_threads_per_block;
+  const cudaDeviceProp& model = device_model();
+  int limit = model.maxThreadsPerBlock;
   if (block_size_limit > 0) limit = std::min(limit, block_size_limit);
   int best_threads = 0;
   *block_size = 0;
   *least_grid_size = 0;
-  for (int size = limit / kWarp * kWarp; size > 0; size -= kWarp) {
+  for (int size = limit / model.warpSize * model.warpSize; size > 0; size -= model.warpSize) {
     int blocks = 0;
     blocks_per_multiprocessor(&blocks, size, shared_for_block(state, size));
     if (blocks * size <= best_threads) continue;
     best_threads = blocks * size;
     *block_size = size;
-    *least_grid_size = blocks * model.multiprocessors;
+    *least_grid_size = blocks * model.multiProcessorCount;
   }
   return cudaSuccess;
 }

@@ -26,12 +26,11 @@ cudaError_t allocate(void** pointer, std::size_t bytes, MemoryKind kind) {
   *pointer = nullptr;
   if (bytes == 0) return cudaSuccess;
   *pointer = device_memory().allocate(bytes, kind);
-  const std::size_t most = device_model().memory_bytes;
+  const std::size_t most = device_model().totalGlobalMem;
   const bool machine_is_full = bytes <= device_memory().free();
   if (*pointer == nullptr && kind == MemoryKind::kDevice && (bytes > most || machine_is_full))
     send_report(
-        {.fault = EmulationFault::kCall,
-         .is_note = true,
+        {.is_note = true,
          .what = "an allocation of " + std::to_string(bytes) + " bytes: " +
                  (machine_is_full
                       ? "this machine has not so much memory left; give the program smaller sizes"
@@ -333,10 +332,10 @@ cudaError_t cudaMemcpyPeerAsync(void* to, int to_device, const void* from, int f
 namespace convlab::emulation {
 namespace {
 
-cudaError_t check_symbol(const void* symbol, std::size_t symbol_bytes, std::size_t bytes,
+cudaError_t check_symbol(const volatile void* symbol, std::size_t symbol_bytes, std::size_t bytes,
                          std::size_t offset, const char* function) {
   if (sticky_error() != cudaSuccess) return sticky_error();
-  if (!is_static_storage(symbol))
+  if (!is_static_storage(const_cast<const void*>(symbol)))
     return refuse(
         cudaErrorInvalidSymbol,
         std::string(function) + ": the argument is no __device__ or __constant__ variable");
@@ -350,46 +349,31 @@ cudaError_t check_symbol(const void* symbol, std::size_t symbol_bytes, std::size
 
 }  // namespace
 
-cudaError_t copy_to_symbol(const void* symbol, std::size_t symbol_bytes, const void* from,
-                           std::size_t bytes, std::size_t offset, cudaMemcpyKind kind,
-                           bool asynchronous, cudaStream_t stream) {
+cudaError_t copy_symbol(const SymbolCopy& given, const void* other, std::size_t bytes,
+                        std::size_t offset, cudaMemcpyKind kind, cudaStream_t stream) {
   const cudaError_t problem =
-      check_symbol(symbol, symbol_bytes, bytes, offset, "cudaMemcpyToSymbol");
+      check_symbol(given.symbol, given.symbol_bytes, bytes, offset, given.function);
   if (problem != cudaSuccess) return problem;
-  if (kind != cudaMemcpyHostToDevice && kind != cudaMemcpyDeviceToDevice &&
-      kind != cudaMemcpyDefault)
+  if (kind != (given.to_symbol ? cudaMemcpyHostToDevice : cudaMemcpyDeviceToHost) &&
+      kind != cudaMemcpyDeviceToDevice && kind != cudaMemcpyDefault)
     return record_error(cudaErrorInvalidMemcpyDirection);
-  auto* const to = static_cast<std::byte*>(const_cast<void*>(symbol)) + offset;
-  Copy copy = line(to, from, bytes);
-  copy.to_symbol = true;
-  return copy_memory(copy, kind, asynchronous, stream,
-                     asynchronous ? "cudaMemcpyToSymbolAsync" : "cudaMemcpyToSymbol");
+  auto* const part = static_cast<std::byte*>(const_cast<void*>(given.symbol)) + offset;
+  Copy copy =
+      given.to_symbol ? line(part, other, bytes) : line(const_cast<void*>(other), part, bytes);
+  (given.to_symbol ? copy.to_symbol : copy.from_symbol) = true;
+  return copy_memory(copy, kind, given.asynchronous, stream, given.function);
 }
 
-cudaError_t copy_from_symbol(void* to, const void* symbol, std::size_t symbol_bytes,
-                             std::size_t bytes, std::size_t offset, cudaMemcpyKind kind,
-                             bool asynchronous, cudaStream_t stream) {
-  const cudaError_t problem =
-      check_symbol(symbol, symbol_bytes, bytes, offset, "cudaMemcpyFromSymbol");
-  if (problem != cudaSuccess) return problem;
-  if (kind != cudaMemcpyDeviceToHost && kind != cudaMemcpyDeviceToDevice &&
-      kind != cudaMemcpyDefault)
-    return record_error(cudaErrorInvalidMemcpyDirection);
-  Copy copy = line(to, static_cast<const std::byte*>(symbol) + offset, bytes);
-  copy.from_symbol = true;
-  return copy_memory(copy, kind, asynchronous, stream, "cudaMemcpyFromSymbol");
-}
-
-cudaError_t symbol_address(void** address, const void* symbol) {
+cudaError_t symbol_address(void** address, const volatile void* symbol) {
   if (address == nullptr) return record_error(cudaErrorInvalidValue);
   const cudaError_t problem = check_symbol(symbol, 0, 0, 0, "cudaGetSymbolAddress");
   if (problem != cudaSuccess) return problem;
-  note_symbol_address(symbol);
   *address = const_cast<void*>(symbol);
+  note_symbol_address(*address);
   return cudaSuccess;
 }
 
-cudaError_t symbol_size(std::size_t* bytes, const void* symbol, std::size_t symbol_bytes) {
+cudaError_t symbol_size(std::size_t* bytes, const volatile void* symbol, std::size_t symbol_bytes) {
   if (bytes == nullptr) return record_error(cudaErrorInvalidValue);
   const cudaError_t problem = check_symbol(symbol, symbol_bytes, 0, 0, "cudaGetSymbolSize");
   if (problem == cudaSuccess) *bytes = symbol_bytes;

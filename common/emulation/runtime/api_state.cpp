@@ -6,7 +6,6 @@
 #include <array>
 #include <atomic>
 #include <iterator>
-#include <mutex>
 #include <utility>
 
 #include "common/emulation/include/convlab_emulation/activity.hpp"
@@ -26,7 +25,7 @@ std::atomic<bool> forked = false;
 void tell_of_fork() {
   static std::atomic<bool> told = false;
   if (!told.exchange(true))
-    send_report({.fault = EmulationFault::kFork,
+    send_report({.fault = FaultKind::kException,
                  .what = "this process was made by fork() after its parent had used the device: as "
                          "on a GPU, every call fails here; fork before the first call, or start a "
                          "program of its own"});
@@ -99,10 +98,10 @@ void renew_device() {
   last_error = cudaSuccess;
 }
 
-cudaError_t refuse(cudaError_t error, const std::string& what, EmulationFault fault) {
+cudaError_t refuse(cudaError_t error, const std::string& what) {
   std::array<void*, 16> frames;
   const int count = backtrace(frames.data(), static_cast<int>(frames.size()));
-  send_report({.fault = error == cudaErrorNotSupported ? EmulationFault::kUnsupported : fault,
+  send_report({.fault = error == cudaErrorNotSupported ? FaultKind::kUnsupported : FaultKind::kCopy,
                .what = what,
                .at = source_place(frames.data(), count)});
   return record_error(error);

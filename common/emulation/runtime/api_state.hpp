@@ -52,7 +52,6 @@ void renew_device();
 
 /// Tells a person about misuse of the API, next to the error code that CUDA has for it.
 /// @param what  one or more lines
-cudaError_t refuse(cudaError_t error, const std::string& what,
-                   EmulationFault fault = EmulationFault::kCall);
+cudaError_t refuse(cudaError_t error, const std::string& what);
 
 }  // namespace convlab::emulation

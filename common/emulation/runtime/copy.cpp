@@ -53,8 +53,7 @@ bool is_too_late(const std::string& problem, const char* function) {
   if (problem.empty()) return false;
   raise_device_fault(
       {KernelFault::kIllegalAddress,
-       {.fault = EmulationFault::kCall,
-        .what = std::string(function) + ", when its turn came, touches " + problem}});
+       {.what = std::string(function) + ", when its turn came, touches " + problem}});
   return true;
 }
 

@@ -234,7 +234,7 @@ OtherThreads look_at_others() {
 }
 
 void refuse_thread() {
-  EmulationReport report{.fault = EmulationFault::kDevicePointerOnHost};
+  EmulationReport report{.fault = FaultKind::kDevicePointer};
   report.what =
       "a thread of the host ran while a kernel or a copy used device memory, where nobody sees "
       "what it reads";

@@ -6,7 +6,6 @@
 #include <deque>
 #include <map>
 #include <mutex>
-#include <optional>
 #include <tuple>
 #include <unordered_map>
 #include <utility>

@@ -25,7 +25,7 @@ namespace {
 struct KernelHeap : MemoryPieces {};
 
 /// Ends the kernel because of an access or a call of the program.
-[[noreturn]] void fail_at(const void* caller, EmulationFault kind, KernelFault error,
+[[noreturn]] void fail_at(const void* caller, FaultKind kind, KernelFault error,
                           const void* address, const char* message) {
   BlockRunner& runner = BlockRunner::of_kernel();
   Fault& fault = runner.new_fault();
@@ -44,7 +44,7 @@ void refuse_write_to_host(const void* address, const void* caller) {
       find_symbol(address) || only<WorkerMemory>().contains(address) || is_kernel_heap(address) ||
       is_pinned(address))
     return;
-  fail_at(caller, EmulationFault::kOutsideAccess, KernelFault::kIllegalAddress, address, "");
+  fail_at(caller, FaultKind::kDeviceMemory, KernelFault::kIllegalAddress, address, "");
 }
 
 void refuse_access_by_host(const void* address, const void* caller) {
@@ -99,7 +99,7 @@ bool mutes_call(const char* function, void* const* arguments, const void* caller
   std::array<char, 200> message;  // not std::string: no destructor runs any more
   std::snprintf(message.data(), message.size(),
                 "the kernel calls %s, a function of the host that no GPU has", function);
-  fail_at(caller, EmulationFault::kException, KernelFault::kLaunchFailure, nullptr, message.data());
+  fail_at(caller, FaultKind::kException, KernelFault::kLaunchFailure, nullptr, message.data());
 }
 
 void note_heap(void* begin, std::size_t bytes) {

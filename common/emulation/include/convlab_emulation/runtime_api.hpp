@@ -142,14 +142,17 @@ cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t start, cudaEve
 namespace convlab::emulation {
 
 // What the templates of runtime_templates.hpp are made of.
-cudaError_t copy_to_symbol(const void* symbol, std::size_t symbol_bytes, const void* from,
-                           std::size_t bytes, std::size_t offset, cudaMemcpyKind kind,
-                           bool asynchronous, cudaStream_t stream);
-cudaError_t copy_from_symbol(void* to, const void* symbol, std::size_t symbol_bytes,
-                             std::size_t bytes, std::size_t offset, cudaMemcpyKind kind,
-                             bool asynchronous, cudaStream_t stream);
-cudaError_t symbol_address(void** address, const void* symbol);
-cudaError_t symbol_size(std::size_t* bytes, const void* symbol, std::size_t symbol_bytes);
+struct SymbolCopy {
+  const char* function;
+  const volatile void* symbol;
+  std::size_t symbol_bytes;
+  bool to_symbol;
+  bool asynchronous;
+};
+cudaError_t copy_symbol(const SymbolCopy& copy, const void* other, std::size_t bytes,
+                        std::size_t offset, cudaMemcpyKind kind, cudaStream_t stream);
+cudaError_t symbol_address(void** address, const volatile void* symbol);
+cudaError_t symbol_size(std::size_t* bytes, const volatile void* symbol, std::size_t symbol_bytes);
 cudaError_t set_function_attribute(const void* function, cudaFuncAttribute attribute, int value);
 cudaError_t function_attributes(cudaFuncAttributes* attributes, const void* function);
 cudaError_t blocks_per_multiprocessor(int* blocks, int block_size, std::size_t dynamic_shared);
