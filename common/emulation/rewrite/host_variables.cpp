@@ -12,7 +12,8 @@ class HostVariableFinder {
     for (std::size_t i = 0; i < source_.size(); ++i) {
       if (source_[i].directive != 0) continue;
       const bool opens = source_.is(i, "{") && source_.partner(i) < source_.size();
-      if (opens && (source_.scope(i + 1) == Scope::kFunction || belongs_to(i, "enum")))
+      if (opens &&
+          (source_.scope(i + 1) == Scope::kFunction || source_.has(begin_of(i), i, {"enum"})))
         i = source_.partner(i);
       else if (source_[i].kind == Token::Kind::kIdentifier && source_.scope(i) == Scope::kFile)
         add_variable(i);
@@ -27,12 +28,6 @@ class HostVariableFinder {
            source_[begin - 1].directive == 0)
       --begin;
     return begin;
-  }
-
-  [[nodiscard]] bool belongs_to(std::size_t brace, std::string_view word) const {
-    for (std::size_t i = begin_of(brace); i < brace; ++i)
-      if (source_.is(i, word)) return true;
-    return false;
   }
 
   /// Whether none of the words before the name may be, or hide, a qualifier of the device.

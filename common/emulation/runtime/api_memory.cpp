@@ -178,13 +178,13 @@ cudaError_t cudaFreeHost(void* pointer) {
 cudaError_t cudaHostRegister(void* pointer, std::size_t bytes, unsigned int /*flags*/) {
   if (const cudaError_t lost = begin_call(__func__)) return lost;
   if (pointer == nullptr || bytes == 0) return record_error(cudaErrorInvalidValue);
-  const bool added = pin_memory(pointer, bytes);
+  const bool added = only<PinnedMemory>().add(pointer, bytes);
   return record_error(added ? cudaSuccess : cudaErrorHostMemoryAlreadyRegistered);
 }
 
 cudaError_t cudaHostUnregister(void* pointer) {
   if (const cudaError_t lost = begin_call(__func__)) return lost;
-  const bool removed = unpin_memory(pointer);
+  const bool removed = only<PinnedMemory>().remove(pointer);
   return record_error(removed ? cudaSuccess : cudaErrorHostMemoryNotRegistered);
 }
 
@@ -231,7 +231,7 @@ cudaError_t cudaHostGetFlags(unsigned int* flags, void* pointer) {
   note_call(__func__);
   const auto allocation = device_memory().find(pointer);
   const bool pinned = allocation && allocation->kind == MemoryKind::kPinned;
-  if (flags == nullptr || (!pinned && !is_pinned(pointer)))
+  if (flags == nullptr || (!pinned && !only<PinnedMemory>().contains(pointer)))
     return record_error(cudaErrorInvalidValue);
   // With unified addressing all pinned memory is mapped.
   *flags = cudaHostAllocMapped;
@@ -263,7 +263,7 @@ cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const vo
   *attributes = {cudaMemoryTypeUnregistered, 0, nullptr, nullptr};
   auto* const address = const_cast<void*>(pointer);
   const auto allocation = device_memory().find(pointer);
-  const bool registered = is_pinned(pointer);
+  const bool registered = only<PinnedMemory>().contains(pointer);
   const bool device_only = side_of(pointer) == Side::kDevice;
   if (device_only)
     attributes->type = cudaMemoryTypeDevice;

@@ -17,14 +17,12 @@
 namespace convlab::emulation {
 namespace {
 
-// What choose_settings got.
-std::vector<std::string>& chosen() {
-  return only<std::vector<std::string>>();
-}
+/// What choose_settings got.
+struct ChosenVariables : std::vector<std::string> {};
 
 std::optional<std::string> variable(const char* name) {
   const std::string beginning = std::string(name) + "=";
-  for (const std::string& each : chosen())
+  for (const std::string& each : only<ChosenVariables>())
     if (each.starts_with(beginning)) return each.substr(beginning.size());
   const char* text = std::getenv(name);
   if (text == nullptr || *text == '\0') return std::nullopt;
@@ -136,7 +134,7 @@ const Settings& settings() {
 }
 
 void choose_settings(const std::vector<std::string>& variables) {
-  chosen() = variables;
+  only<ChosenVariables>() = {variables};
   fixed_settings() = read_settings();
 }
 

@@ -462,8 +462,4 @@ void AccessCounter::met_in_warp(unsigned first_rank, const WarpOperation&, std::
   end_warp(all, running_block(), first_rank / kWarpSize);
 }
 
-AccessCounter& access_counter() {
-  return only<AccessCounter>();
-}
-
 }  // namespace convlab::emulation

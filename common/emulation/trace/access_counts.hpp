@@ -95,8 +95,6 @@ class AccessCounter final : public Observer {
   static void access_once(const void* address, std::size_t bytes, bool writes, Place place);
 };
 
-AccessCounter& access_counter();
-
 /// Counts from now on.
 void count_requests();
 

@@ -10,7 +10,6 @@
 
 #include "common/emulation/include/convlab_emulation/shared_variable.hpp"
 #include "common/emulation/runtime/device_memory.hpp"
-#include "common/emulation/runtime/handles.hpp"
 #include "common/emulation/runtime/report.hpp"
 #include "common/emulation/runtime/symbol_table.hpp"
 
@@ -98,7 +97,7 @@ Space space_of(const void* address) {
   if (is_own_stack(address)) return Space::kOther;
   if (const Symbol* const variable = variable_at(address))
     return variable->kind == SymbolKind::kConstant ? Space::kConstant : Space::kGlobal;
-  return is_kernel_heap(address) ? Space::kGlobal : Space::kOther;
+  return only<KernelHeap>().contains(address) ? Space::kGlobal : Space::kOther;
 }
 
 FaultMemory memory_at(const void* address, const char* kernel) {

@@ -9,6 +9,8 @@
 #include "common/base/fault_record.hpp"
 #include "common/emulation/include/convlab_emulation/call_site.hpp"
 #include "common/emulation/runtime/fault.hpp"
+#include "common/emulation/runtime/handles.hpp"
+#include "common/emulation/runtime/pages.hpp"
 
 namespace convlab::emulation {
 
@@ -55,11 +57,9 @@ void refuse_crossing(const void* address, bool writes, const void* caller);
 
 /// Local variables of the running thread.
 bool is_own_stack(const void* address);
-/// What kernels have allocated.
-bool is_kernel_heap(const void* address);
-
-/// Memory that was allocated, perhaps by a kernel, whose heap is the device's; and its end.
+/// What kernels have allocated: their heap is the device's.
+struct KernelHeap : MemoryPieces {};
+/// Memory that was allocated, perhaps by a kernel.
 void note_heap(void* begin, std::size_t bytes);
-void forget_heap(const void* begin);
 
 }  // namespace convlab::emulation

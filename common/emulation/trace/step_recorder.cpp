@@ -156,7 +156,7 @@ std::int16_t StepRecorder::array_of(std::uintptr_t address, std::int64_t& offset
   }
   const void* const pointer = reinterpret_cast<const void*>(address);
   const Space space = space_of(pointer);
-  if (space == Space::kOther || is_kernel_heap(pointer)) return -1;
+  if (space == Space::kOther || only<KernelHeap>().contains(pointer)) return -1;
   StepArray array{.space = name_of(space), .memory = memory_at(pointer)};
   offset = std::exchange(array.memory.offset, 0);
   const std::uintptr_t begin = address - static_cast<std::uintptr_t>(offset);
@@ -333,10 +333,6 @@ StepNotes StepRecorder::take() {
   threads_.clear();
   state_ = State::kWaiting;
   return notes;
-}
-
-StepRecorder& step_recorder() {
-  return only<StepRecorder>();
 }
 
 }  // namespace convlab::emulation

@@ -117,8 +117,6 @@ class StepRecorder final : public Observer {
   bool atomic_seen_ = false;
 };
 
-StepRecorder& step_recorder();
-
 /// Records from now on.
 void record_steps(WantedSteps wanted);
 

@@ -6,7 +6,6 @@
 #include <utility>
 #include <vector>
 
-#include "common/emulation/extended/graph_api.hpp"
 #include "common/emulation/include/convlab_emulation/activity.hpp"
 #include "common/emulation/include/convlab_emulation/runtime_api.hpp"
 #include "common/emulation/runtime/copy.hpp"
