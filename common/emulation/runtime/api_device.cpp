@@ -4,7 +4,6 @@
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
-#include <type_traits>
 
 #include "common/emulation/include/convlab_emulation/activity.hpp"
 #include "common/emulation/include/convlab_emulation/device_functions.hpp"
@@ -33,14 +32,6 @@ int as_int(std::size_t value) {
 bool is_limit(cudaLimit limit) {
   constexpr unsigned kLimits = 7;
   return limit < kLimits;
-}
-
-/// Writes an answer to where the caller wants it.
-template <typename T>
-cudaError_t answer(T* wanted, std::type_identity_t<T> value) {
-  if (wanted == nullptr) return record_error(cudaErrorInvalidValue);
-  *wanted = value;
-  return cudaSuccess;
 }
 
 cudaError_t check_device(int device) {
@@ -78,9 +69,7 @@ cudaError_t cudaDeviceGetPCIBusId(char* text, int length, int device) {
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
   note_call(__func__);
   if (const cudaError_t problem = check_device(device); problem != cudaSuccess) return problem;
-  if (properties == nullptr) return record_error(cudaErrorInvalidValue);
-  *properties = device_model();
-  return cudaSuccess;
+  return answer(properties, device_model());
 }
 
 cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int device) {
@@ -122,21 +111,19 @@ cudaError_t cudaDeviceSetLimit(cudaLimit limit, std::size_t /*value*/) {
 
 cudaError_t cudaDeviceGetLimit(std::size_t* value, cudaLimit limit) {
   note_call(__func__);
-  if (value == nullptr || !is_limit(limit)) return record_error(cudaErrorInvalidValue);
-  *value = limit == cudaLimitStackSize ? FiberPool::stack_bytes() : std::size_t{8} << 20U;
-  return cudaSuccess;
+  if (!is_limit(limit)) return record_error(cudaErrorInvalidValue);
+  return answer(value,
+                limit == cudaLimitStackSize ? FiberPool::stack_bytes() : std::size_t{8} << 20U);
 }
 
 CONVLAB_API(cudaDeviceGetCacheConfig, (cudaFuncCache * config),
             answer(config, cudaFuncCachePreferNone))
 CONVLAB_API(cudaDeviceGetSharedMemConfig, (cudaSharedMemConfig * config),
             answer(config, cudaSharedMemBankSizeFourByte))
-cudaError_t cudaDeviceGetP2PAttribute(int* value, cudaDeviceP2PAttr /*attribute*/, int /*device*/,
-                                      int /*peer*/) {
-  note_call(__func__);
-  // Only pairs of different devices have one, and there is but one device.
-  return record_error(value == nullptr ? cudaErrorInvalidValue : cudaErrorInvalidDevice);
-}
+// Only pairs of different devices have one, and there is but one device.
+CONVLAB_API(cudaDeviceGetP2PAttribute,
+            (int* value, cudaDeviceP2PAttr /*attribute*/, int /*device*/, int /*peer*/),
+            record_error(value == nullptr ? cudaErrorInvalidValue : cudaErrorInvalidDevice))
 
 #define CONVLAB_REFUSED(name, parameters)                                                         \
   CONVLAB_API(name, parameters,                                                                   \
@@ -150,18 +137,11 @@ CONVLAB_OF_OTHER_PROCESS(CONVLAB_REFUSED)
 CONVLAB_WITHOUT_EFFECT(CONVLAB_ACCEPTED)
 #undef CONVLAB_ACCEPTED
 
-cudaError_t cudaDeviceCanAccessPeer(int* can, int device, int peer) {
-  note_call(__func__);
-  if (can == nullptr) return record_error(cudaErrorInvalidValue);
-  if (device != 0 || peer != 0) return record_error(cudaErrorInvalidDevice);
-  *can = 0;
-  return cudaSuccess;
-}
-cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned int /*flags*/) {
-  note_call(__func__);
-  // There is no other device that could be its peer.
-  return record_error(peer == 0 ? cudaErrorPeerAccessUnsupported : cudaErrorInvalidDevice);
-}
+CONVLAB_API(cudaDeviceCanAccessPeer, (int* can, int device, int peer),
+            device != 0 || peer != 0 ? record_error(cudaErrorInvalidDevice) : answer(can, 0))
+// There is no other device that could be its peer.
+CONVLAB_API(cudaDeviceEnablePeerAccess, (int peer, unsigned int /*flags*/),
+            record_error(peer == 0 ? cudaErrorPeerAccessUnsupported : cudaErrorInvalidDevice))
 CONVLAB_API(cudaDeviceDisablePeerAccess, (int peer),
             record_error(peer == 0 ? cudaErrorPeerAccessNotEnabled : cudaErrorInvalidDevice))
 CONVLAB_API(cudaDriverGetVersion, (int* version), cudaRuntimeGetVersion(version))

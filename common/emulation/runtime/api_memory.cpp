@@ -188,12 +188,9 @@ cudaError_t cudaHostUnregister(void* pointer) {
   return record_error(removed ? cudaSuccess : cudaErrorHostMemoryNotRegistered);
 }
 
-cudaError_t cudaHostGetDevicePointer(void** device, void* host, unsigned int /*flags*/) {
-  note_call(__func__);
-  if (device == nullptr || side_of(host) == Side::kHost) return record_error(cudaErrorInvalidValue);
-  *device = host;
-  return cudaSuccess;
-}
+CONVLAB_API(cudaHostGetDevicePointer, (void** device, void* host, unsigned int /*flags*/),
+            side_of(host) == Side::kHost ? record_error(cudaErrorInvalidValue)
+                                         : answer(device, host))
 
 cudaError_t cudaMemGetInfo(std::size_t* free, std::size_t* total) {
   if (const cudaError_t lost = begin_call(__func__)) return lost;
@@ -231,11 +228,10 @@ cudaError_t cudaHostGetFlags(unsigned int* flags, void* pointer) {
   note_call(__func__);
   const auto allocation = device_memory().find(pointer);
   const bool pinned = allocation && allocation->kind == MemoryKind::kPinned;
-  if (flags == nullptr || (!pinned && !only<PinnedMemory>().contains(pointer)))
+  if (!pinned && !only<PinnedMemory>().contains(pointer))
     return record_error(cudaErrorInvalidValue);
   // With unified addressing all pinned memory is mapped.
-  *flags = cudaHostAllocMapped;
-  return cudaSuccess;
+  return answer(flags, cudaHostAllocMapped);
 }
 
 // There is one memory pool. It returns freed memory at once.
@@ -243,10 +239,8 @@ cudaError_t cudaHostGetFlags(unsigned int* flags, void* pointer) {
 cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t* pool, int device) {
   note_call(__func__);
   static char the_pool;
-  if (pool == nullptr) return record_error(cudaErrorInvalidValue);
   if (device != 0) return record_error(cudaErrorInvalidDevice);
-  *pool = reinterpret_cast<cudaMemPool_t>(&the_pool);
-  return cudaSuccess;
+  return answer(pool, reinterpret_cast<cudaMemPool_t>(&the_pool));
 }
 
 CONVLAB_API(cudaDeviceGetMemPool, (cudaMemPool_t * pool, int device),
@@ -313,19 +307,19 @@ cudaError_t cudaMemset2DAsync(void* to, std::size_t pitch, int value, std::size_
   return set_memory(__func__, equal_rows(to, pitch, value, width_bytes, height), stream);
 }
 
-cudaError_t cudaMemcpyPeer(void* to, int to_device, const void* from, int from_device,
-                           std::size_t bytes) {
-  note_call(__func__);
-  if (to_device != 0 || from_device != 0) return record_error(cudaErrorInvalidDevice);
-  return copy_memory(line(to, from, bytes), cudaMemcpyDefault, false, nullptr, "cudaMemcpyPeer");
-}
-
-cudaError_t cudaMemcpyPeerAsync(void* to, int to_device, const void* from, int from_device,
-                                std::size_t bytes, cudaStream_t stream) {
-  note_call(__func__);
-  if (to_device != 0 || from_device != 0) return record_error(cudaErrorInvalidDevice);
-  return copy_memory(line(to, from, bytes), cudaMemcpyDefault, true, stream, "cudaMemcpyPeerAsync");
-}
+CONVLAB_API(cudaMemcpyPeer,
+            (void* to, int to_device, const void* from, int from_device, std::size_t bytes),
+            to_device != 0 || from_device != 0
+                ? record_error(cudaErrorInvalidDevice)
+                : copy_memory(line(to, from, bytes), cudaMemcpyDefault, false, nullptr,
+                              "cudaMemcpyPeer"))
+CONVLAB_API(cudaMemcpyPeerAsync,
+            (void* to, int to_device, const void* from, int from_device, std::size_t bytes,
+             cudaStream_t stream),
+            to_device != 0 || from_device != 0
+                ? record_error(cudaErrorInvalidDevice)
+                : copy_memory(line(to, from, bytes), cudaMemcpyDefault, true, stream,
+                              "cudaMemcpyPeerAsync"))
 
 // ---- symbols ------------------------------------------------------------------------------------
 
@@ -374,10 +368,8 @@ cudaError_t symbol_address(void** address, const volatile void* symbol) {
 }
 
 cudaError_t symbol_size(std::size_t* bytes, const volatile void* symbol, std::size_t symbol_bytes) {
-  if (bytes == nullptr) return record_error(cudaErrorInvalidValue);
   const cudaError_t problem = check_symbol(symbol, symbol_bytes, 0, 0, "cudaGetSymbolSize");
-  if (problem == cudaSuccess) *bytes = symbol_bytes;
-  return problem;
+  return problem != cudaSuccess ? problem : answer(bytes, symbol_bytes);
 }
 
 }  // namespace convlab::emulation

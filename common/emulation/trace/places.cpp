@@ -121,4 +121,48 @@ bool is_traced_memory(std::uintptr_t address) {
   return variable_at(pointer) != nullptr;
 }
 
+// ---- accesses -----------------------------------------------------------------------------------
+
+/// The operation that has begun on this worker.
+static thread_local struct {
+  const void* address;
+  bool is_seen;
+} atomic;
+
+void AccessObserver::access(const void* address, std::size_t bytes, bool writes, const void* caller,
+                            const void* frame) {
+  if (move(caller, frame)) touch_all(address, bytes, writes, place_of_access(caller));
+}
+
+void AccessObserver::touch_all(const void* address, std::size_t bytes, bool writes, Place place) {
+  for (std::size_t done = 0; done < bytes; done += kWidestLoad) {
+    const void* const at = static_cast<const char*>(address) + done;
+    StepKind kind = writes ? StepKind::kWrite : StepKind::kRead;
+    // Its read and its write are one; an operation that is never ended hides nothing else.
+    if (atomic.address == at && !std::exchange(atomic.is_seen, true)) {
+      kind = StepKind::kAtomic;
+    } else if (atomic.address == at) {
+      atomic = {};
+      if (writes) continue;
+    }
+    touch(at, std::min(kWidestLoad, bytes - done), kind, place);
+  }
+}
+
+void AccessObserver::begin_copy(void* to, const void* from, std::size_t bytes,
+                                const CallSite& site) {
+  const Place place = place_of_call(site);
+  if (from != nullptr) touch_all(from, bytes, false, place);
+  touch_all(to, bytes, true, place);
+}
+
+void AccessObserver::begin_atomic(const void* address, std::size_t /*bytes*/, bool /*orders*/,
+                                  const void* /*place*/) {
+  atomic = {address, false};
+}
+
+void AccessObserver::end_atomic() {
+  atomic = {};
+}
+
 }  // namespace convlab::emulation

@@ -239,12 +239,8 @@ CONVLAB_API(cudaGraphGetNodes, (cudaGraph_t graph, cudaGraphNode_t* nodes, std::
 CONVLAB_API(cudaGraphGetRootNodes, (cudaGraph_t graph, cudaGraphNode_t* nodes, std::size_t* count),
             list_nodes(graph, nodes, count, true))
 
-cudaError_t cudaGraphNodeGetType(cudaGraphNode_t node, cudaGraphNodeType* type) {
-  note_call(__func__);
-  if (node == nullptr || type == nullptr) return record_error(cudaErrorInvalidValue);
-  *type = node->type;
-  return cudaSuccess;
-}
+CONVLAB_API(cudaGraphNodeGetType, (cudaGraphNode_t node, cudaGraphNodeType* type),
+            node == nullptr ? record_error(cudaErrorInvalidValue) : answer(type, node->type))
 
 cudaError_t cudaGraphClone(cudaGraph_t* copy, cudaGraph_t graph) {
   note_call(__func__);
@@ -354,8 +350,7 @@ cudaError_t cudaStreamEndCapture(cudaStream_t handle, cudaGraph_t* graph) {
 
 cudaError_t cudaStreamIsCapturing(cudaStream_t handle, cudaStreamCaptureStatus* status) {
   return with_stream(__func__, handle, [&](CUstream_st& stream) {
-    if (status == nullptr) return cudaErrorInvalidValue;
-    *status = stream.capture ? cudaStreamCaptureStatusActive : cudaStreamCaptureStatusNone;
-    return cudaSuccess;
+    return answer(status,
+                  stream.capture ? cudaStreamCaptureStatusActive : cudaStreamCaptureStatusNone);
   });
 }
