@@ -109,6 +109,21 @@ Fill equal_rows(void* to, std::size_t pitch, int value, std::size_t width, std::
   return {static_cast<std::byte*>(to), pitch, static_cast<unsigned>(value), 1, width, height};
 }
 
+cudaError_t check_symbol(const volatile void* symbol, std::size_t symbol_bytes, std::size_t bytes,
+                         std::size_t offset, const char* function) {
+  if (sticky_error() != cudaSuccess) return sticky_error();
+  if (!is_static_storage(const_cast<const void*>(symbol)))
+    return refuse(
+        cudaErrorInvalidSymbol,
+        std::string(function) + ": the argument is no __device__ or __constant__ variable");
+  if (offset > symbol_bytes || bytes > symbol_bytes - offset)
+    return refuse(cudaErrorInvalidValue, std::string(function) + ": " + std::to_string(bytes) +
+                                             " bytes at offset " + std::to_string(offset) +
+                                             " do not fit into a symbol of " +
+                                             std::to_string(symbol_bytes) + " bytes");
+  return cudaSuccess;
+}
+
 }  // namespace
 
 // ---- allocation ---------------------------------------------------------------------------------
@@ -324,25 +339,6 @@ CONVLAB_API(cudaMemcpyPeerAsync,
 // ---- symbols ------------------------------------------------------------------------------------
 
 namespace convlab::emulation {
-namespace {
-
-cudaError_t check_symbol(const volatile void* symbol, std::size_t symbol_bytes, std::size_t bytes,
-                         std::size_t offset, const char* function) {
-  if (sticky_error() != cudaSuccess) return sticky_error();
-  if (!is_static_storage(const_cast<const void*>(symbol)))
-    return refuse(
-        cudaErrorInvalidSymbol,
-        std::string(function) + ": the argument is no __device__ or __constant__ variable");
-  if (offset > symbol_bytes || bytes > symbol_bytes - offset)
-    return refuse(cudaErrorInvalidValue, std::string(function) + ": " + std::to_string(bytes) +
-                                             " bytes at offset " + std::to_string(offset) +
-                                             " do not fit into a symbol of " +
-                                             std::to_string(symbol_bytes) + " bytes");
-  return cudaSuccess;
-}
-
-}  // namespace
-
 cudaError_t copy_symbol(const SymbolCopy& given, const void* other, std::size_t bytes,
                         std::size_t offset, cudaMemcpyKind kind, cudaStream_t stream) {
   const cudaError_t problem =

@@ -31,6 +31,22 @@ void tell_of_fork() {
                          "program of its own"});
 }
 
+struct ErrorWords {
+  cudaError_t error;
+  const char* name;
+  const char* text;
+};
+
+ErrorWords words_of(cudaError_t error) {
+#define CONVLAB_CUDA_ERROR(name, number, text) {cudaError##name, "cudaError" #name, text},
+  static constexpr ErrorWords kAll[] = {{cudaSuccess, "cudaSuccess", "no error"},
+                                        CONVLAB_CUDA_ERRORS(CONVLAB_CUDA_ERROR)};
+#undef CONVLAB_CUDA_ERROR
+  const auto* const known = std::ranges::find(kAll, error, &ErrorWords::error);
+  constexpr const char* kUnknown = "unrecognized error code";
+  return known == std::end(kAll) ? ErrorWords{error, kUnknown, kUnknown} : *known;
+}
+
 }  // namespace
 
 cudaError_t record_error(cudaError_t error) {
@@ -120,26 +136,6 @@ cudaError_t cudaPeekAtLastError() {
   note_call(__func__);
   return last_error;
 }
-
-namespace {
-
-struct ErrorWords {
-  cudaError_t error;
-  const char* name;
-  const char* text;
-};
-
-ErrorWords words_of(cudaError_t error) {
-#define CONVLAB_CUDA_ERROR(name, number, text) {cudaError##name, "cudaError" #name, text},
-  static constexpr ErrorWords kAll[] = {{cudaSuccess, "cudaSuccess", "no error"},
-                                        CONVLAB_CUDA_ERRORS(CONVLAB_CUDA_ERROR)};
-#undef CONVLAB_CUDA_ERROR
-  const auto* const known = std::ranges::find(kAll, error, &ErrorWords::error);
-  constexpr const char* kUnknown = "unrecognized error code";
-  return known == std::end(kAll) ? ErrorWords{error, kUnknown, kUnknown} : *known;
-}
-
-}  // namespace
 
 const char* cudaGetErrorName(cudaError_t error) {
   return words_of(error).name;

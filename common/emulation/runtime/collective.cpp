@@ -32,6 +32,28 @@ BlockRunner& runner() {
   return BlockRunner::of_kernel();
 }
 
+void begin(const AsyncCopy& copy) {
+  observe_copy(copy.to, copy.from, copy.bytes, copy.site);
+}
+
+void finish(const AsyncCopy& copy) {
+  std::memcpy(copy.to, copy.from, copy.bytes);
+  std::memset(static_cast<unsigned char*>(copy.to) + copy.bytes, 0, copy.zeros);
+}
+
+[[noreturn]] void fail(FaultKind kind, KernelFault error, const CallSite& site, const char* format,
+                       std::va_list values) {
+  std::array<char, 512> message;
+  std::vsnprintf(message.data(), message.size(), format, values);
+  BlockRunner& block = BlockRunner::of_kernel();
+  Fault& fault = block.new_fault();
+  fault.kind = kind;
+  fault.error = error;
+  fault.message = message.data();
+  fault.site = site;
+  block.abandon();
+}
+
 }  // namespace
 
 void block_barrier(const char* name, bool predicate, CallSite site) {
@@ -129,19 +151,6 @@ void place_shared(SharedSlot& slot, std::size_t bytes, std::size_t alignment,
               bytes, slot.name, memory.static_bytes(), memory.dynamic_bytes(), memory.limit());
 }
 
-namespace {
-
-void begin(const AsyncCopy& copy) {
-  observe_copy(copy.to, copy.from, copy.bytes, copy.site);
-}
-
-void finish(const AsyncCopy& copy) {
-  std::memcpy(copy.to, copy.from, copy.bytes);
-  std::memset(static_cast<unsigned char*>(copy.to) + copy.bytes, 0, copy.zeros);
-}
-
-}  // namespace
-
 void AsyncCopyQueue::add(void* to, const void* from, std::size_t bytes, std::size_t zeros,
                          CallSite site) {
   open_.push_back({to, from, bytes - zeros, zeros, site});
@@ -235,23 +244,6 @@ void fail_block(FaultKind kind, KernelFault error, const char* reason) {
   fault.has_thread = false;
   block.abandon();
 }
-
-namespace {
-
-[[noreturn]] void fail(FaultKind kind, KernelFault error, const CallSite& site, const char* format,
-                       std::va_list values) {
-  std::array<char, 512> message;
-  std::vsnprintf(message.data(), message.size(), format, values);
-  BlockRunner& block = BlockRunner::of_kernel();
-  Fault& fault = block.new_fault();
-  fault.kind = kind;
-  fault.error = error;
-  fault.message = message.data();
-  fault.site = site;
-  block.abandon();
-}
-
-}  // namespace
 
 void fail_thread(FaultKind kind, KernelFault error, CallSite site, const char* format, ...) {
   std::va_list values;

@@ -174,6 +174,35 @@ FaultRecord fault_record(const EmulationReport& report) {
 
 std::mutex sink_mutex;
 
+/// A program that ignores its errors may make the same report for ever.
+void print_report(const std::string& text) {
+  constexpr int kMost = 3;
+  const int count = ++only<std::map<std::string, int>>()[text];
+  if (count > kMost) return;
+  std::fprintf(stderr, "emulated device: %s\n", text.c_str());
+  if (count == kMost)
+    std::fputs("emulated device: this report comes again and again; it is printed no more\n",
+               stderr);
+}
+
+std::string program_path() {
+  std::array<char, 4096> path;
+  const ssize_t length = readlink("/proc/self/exe", path.data(), path.size());
+  return {path.data(), length > 0 ? static_cast<std::size_t>(length) : 0};
+}
+
+/// Whether the place belongs to the runtime, its headers or the standard library, not to the user.
+bool is_common(const std::string& place) {
+  return place.starts_with("/usr/") ||
+         place.find("common/emulation/include/") != std::string::npos ||
+         place.find("common/emulation/runtime/") != std::string::npos ||
+         (place.find("common/emulation/extended/") != std::string::npos &&
+          place.find("/tests/") == std::string::npos) ||
+         place.find("common/device/") != std::string::npos ||
+         place.find("common/stage/") != std::string::npos ||
+         place.find("common/custom_submission/") != std::string::npos;
+}
+
 }  // namespace
 
 std::string coordinates(const uint3& index) {
@@ -267,21 +296,6 @@ ReportSink set_report_sink(ReportSink new_sink) {
   return std::exchange(only<ReportSink>(), std::move(new_sink));
 }
 
-namespace {
-
-/// A program that ignores its errors may make the same report for ever.
-void print_report(const std::string& text) {
-  constexpr int kMost = 3;
-  const int count = ++only<std::map<std::string, int>>()[text];
-  if (count > kMost) return;
-  std::fprintf(stderr, "emulated device: %s\n", text.c_str());
-  if (count == kMost)
-    std::fputs("emulated device: this report comes again and again; it is printed no more\n",
-               stderr);
-}
-
-}  // namespace
-
 void send_report(EmulationReport report) {
   if (report.text.empty()) report.text = text_of(report);
   const bool advice =
@@ -297,28 +311,6 @@ void send_report(EmulationReport report) {
   else
     print_report(report.text);
 }
-
-namespace {
-
-std::string program_path() {
-  std::array<char, 4096> path;
-  const ssize_t length = readlink("/proc/self/exe", path.data(), path.size());
-  return {path.data(), length > 0 ? static_cast<std::size_t>(length) : 0};
-}
-
-/// Whether the place belongs to the runtime, its headers or the standard library, not to the user.
-bool is_common(const std::string& place) {
-  return place.starts_with("/usr/") ||
-         place.find("common/emulation/include/") != std::string::npos ||
-         place.find("common/emulation/runtime/") != std::string::npos ||
-         (place.find("common/emulation/extended/") != std::string::npos &&
-          place.find("/tests/") == std::string::npos) ||
-         place.find("common/device/") != std::string::npos ||
-         place.find("common/stage/") != std::string::npos ||
-         place.find("common/custom_submission/") != std::string::npos;
-}
-
-}  // namespace
 
 ReportPlace source_place(void* const* frames, int count) {
   const std::string program = program_path();

@@ -63,6 +63,25 @@ int parse_compute_capability(const std::string& text) {
   return value;
 }
 
+constexpr std::size_t kKibibyte = 1024;
+
+/// Limits by compute capability; a row holds for all capabilities below the next row's.
+/// Source: CUDA C++ Programming Guide, table "Technical Specifications per Compute Capability".
+struct Limits {
+  int compute_capability;
+  std::size_t shared_per_block_optin;  ///< this and the next in KiB
+  std::size_t shared_per_multiprocessor;
+  int max_threads_per_multiprocessor;
+  int max_blocks_per_multiprocessor;
+};
+constexpr Limits kLimits[] = {
+    {50, 48, 64, 2048, 32},    {52, 48, 96, 2048, 32},   {53, 48, 64, 2048, 32},
+    {61, 48, 96, 2048, 32},    {62, 48, 64, 2048, 32},   {70, 96, 96, 2048, 32},
+    {75, 64, 64, 1024, 16},    {80, 163, 164, 2048, 32}, {86, 99, 100, 1536, 16},
+    {87, 163, 164, 1536, 16},  {89, 99, 100, 1536, 24},  {90, 227, 228, 2048, 32},
+    {110, 227, 228, 1536, 24}, {120, 99, 100, 1536, 24},
+};
+
 }  // namespace
 
 void parse_order(const std::string& text, Settings& settings) {
@@ -137,29 +156,6 @@ void choose_settings(const std::vector<std::string>& variables) {
   only<ChosenVariables>() = {variables};
   fixed_settings() = read_settings();
 }
-
-namespace {
-
-constexpr std::size_t kKibibyte = 1024;
-
-/// Limits by compute capability; a row holds for all capabilities below the next row's.
-/// Source: CUDA C++ Programming Guide, table "Technical Specifications per Compute Capability".
-struct Limits {
-  int compute_capability;
-  std::size_t shared_per_block_optin;  ///< this and the next in KiB
-  std::size_t shared_per_multiprocessor;
-  int max_threads_per_multiprocessor;
-  int max_blocks_per_multiprocessor;
-};
-constexpr Limits kLimits[] = {
-    {50, 48, 64, 2048, 32},    {52, 48, 96, 2048, 32},   {53, 48, 64, 2048, 32},
-    {61, 48, 96, 2048, 32},    {62, 48, 64, 2048, 32},   {70, 96, 96, 2048, 32},
-    {75, 64, 64, 1024, 16},    {80, 163, 164, 2048, 32}, {86, 99, 100, 1536, 16},
-    {87, 163, 164, 1536, 16},  {89, 99, 100, 1536, 24},  {90, 227, 228, 2048, 32},
-    {110, 227, 228, 1536, 24}, {120, 99, 100, 1536, 24},
-};
-
-}  // namespace
 
 cudaDeviceProp make_device_model(int compute_capability, std::size_t memory_bytes) {
   const Limits* limits = std::begin(kLimits);

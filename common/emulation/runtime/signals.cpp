@@ -289,6 +289,21 @@ void refuse_own_system_calls(int /*count*/, char** /*arguments*/, char** /*envir
 [[gnu::section(".preinit_array"),
   gnu::used]] void (*const run_first)(int, char**, char**) = refuse_own_system_calls;
 
+std::terminate_handler former_handler = nullptr;
+
+[[noreturn]] void end_with_sentence() {
+  try {
+    if (std::current_exception()) throw;
+  } catch (const Error& error) {
+    std::fflush(nullptr);
+    std::fprintf(stderr, "emulated device: %s\n", error.what());
+    std::_Exit(static_cast<int>(error.exit_code()));
+  } catch (...) {
+  }
+  former_handler();
+  std::abort();
+}
+
 }  // namespace
 
 void install_signal_handlers() {
@@ -338,25 +353,6 @@ void prepare_worker_for_signals() {
   stack.ss_size = kSignalStackBytes;
   sigaltstack(&stack, nullptr);
 }
-
-namespace {
-
-std::terminate_handler former_handler = nullptr;
-
-[[noreturn]] void end_with_sentence() {
-  try {
-    if (std::current_exception()) throw;
-  } catch (const Error& error) {
-    std::fflush(nullptr);
-    std::fprintf(stderr, "emulated device: %s\n", error.what());
-    std::_Exit(static_cast<int>(error.exit_code()));
-  } catch (...) {
-  }
-  former_handler();
-  std::abort();
-}
-
-}  // namespace
 
 TellUncaughtErrors::TellUncaughtErrors() {
   if (const auto handler = std::set_terminate(end_with_sentence); handler != end_with_sentence)
