@@ -80,8 +80,7 @@ constexpr std::string_view kEmulation[] = {"_ZN7convlab9emulation", "_ZNK7convla
 constexpr std::string_view kEmulationInterface[] = {
     // Memory and copies.
     "AsyncCopyQueue", "BoundCopies", "DeviceSymbol", "async_copies", "begin_async_copy",
-    "bound_copies", "copy_from_symbol", "copy_to_symbol", "symbol_address", "symbol_size",
-    "place_shared",
+    "bound_copies", "copy_symbol", "symbol_address", "symbol_size", "place_shared",
     // Launches.
     "best_block_size", "blocks_per_multiprocessor", "check_launch_attributes",
     "function_attributes", "is_cooperative", "launch_untyped", "pop_launch", "push_launch",

@@ -6,9 +6,7 @@
 // floats. So files that access 16 bytes at once are compiled with this check
 // (build_custom_submission.sh).
 
-#include <array>
 #include <cstdint>
-#include <cstdio>
 #include <string_view>
 
 #include "common/emulation/include/convlab_emulation/collective.hpp"

@@ -15,7 +15,6 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "common/emulation/extended/graph_api.hpp"
 #include "common/emulation/include/convlab_emulation/atomics.hpp"
 #include "common/emulation/include/convlab_emulation/builtins.hpp"
 #include "common/emulation/include/convlab_emulation/device_functions.hpp"

@@ -6,11 +6,13 @@
 
 #include <bit>
 #include <cstring>
+#include <iterator>
 
 #include "common/emulation/include/convlab_emulation/async_copy.hpp"
 #include "common/emulation/include/convlab_emulation/fragment_layout.hpp"
 #include "common/emulation/include/convlab_emulation/narrow_format.hpp"
 #include "common/emulation/include/convlab_emulation/ptx.hpp"
+#include "common/emulation/include/convlab_emulation/shared_variable.hpp"
 
 namespace convlab::emulation::ptx {
 namespace {
@@ -175,12 +177,29 @@ void check_alignment(const char* name, std::uint64_t address, std::size_t bytes,
               static_cast<unsigned long long>(address), bytes);
 }
 
-void block_barrier_zero(std::uint32_t barrier, CallSite site) {
-  if (barrier != 0) {
+void come_to_barrier(std::uint32_t number, std::uint32_t threads, bool waits, CallSite site) {
+  const unsigned all = blockDim.x * blockDim.y * blockDim.z;
+  if (threads == 0) threads = all;
+  if (number == 0 && threads == all && waits) return block_barrier("bar.sync", false, site);
+  struct Barriers {
+    std::uint64_t block = 0;
+    std::uint32_t arrived[16] = {};
+  };
+  static thread_local Barriers barriers;
+  if (barriers.block != current_block_number) barriers = {current_block_number, {}};
+  if (number >= std::size(barriers.arrived) || threads % kWarpSize != 0)
     fail_kernel(KernelFault::kIllegalInstruction, site,
-                "bar.sync: of the barriers of a block only number 0 is emulated");
+                "bar.sync %u, %u: a block has barriers 0 to 15, for whole warps of 32 threads",
+                number, threads);
+  std::uint32_t& arrived = barriers.arrived[number];
+  observe_release(&arrived);
+  if (++arrived == threads) {
+    arrived = 0;
+    wake_sleepers(&arrived);
+  } else if (waits) {
+    sleep_until_woken("bar.sync", &arrived, site);
   }
-  block_barrier("bar.sync", false, site);
+  if (waits) observe_acquire(&arrived);
 }
 
 }  // namespace convlab::emulation::ptx

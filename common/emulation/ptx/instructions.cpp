@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <map>
-#include <utility>
 
 #include "common/emulation/ptx/translate.hpp"
 
@@ -21,7 +20,6 @@ constexpr int kWord = 4;
 constexpr int kLong = 8;
 constexpr const char* kSameWord = "compute([](unsigned a) { return a; })";
 constexpr const char* kSameLong = "compute([](unsigned long long a) { return a; })";
-constexpr const char* kLowWord = "compute([](unsigned long long a) { return unsigned(a); })";
 
 Slot write(int count, int bytes = kWord) {
   return {Kind::kWrite, bytes, count};
@@ -50,11 +48,12 @@ const std::map<std::string_view, Instruction>& fixed_instructions() {
       {"cp.async.wait_all", {"copy_wait_all", {}}},
       {"cvt.rn.f16x2.f32", {"convert_to_half2", {write(1), read(1), read(1)}}},
       {"cvt.rna.tf32.f32", {"convert_to_tf32", {write(1), read(1)}}},
-      {"cvt.u32.u64", {kLowWord, {write(1), read(1, kLong)}}},
       {"cvta.to.shared.u64", {"to_shared", {write(1, kLong), read(1, kLong)}}},
       {"cvta.to.global.u64", {kSameLong, {write(1, kLong), read(1, kLong)}}},
-      {"bar.sync", {"block_barrier_zero", {kImmediate}}},
-      {"barrier.sync", {"block_barrier_zero", {kImmediate}}},
+      {"bar.sync", {"barrier<true>", {kImmediate, kImmediate}, 1}},
+      {"barrier.sync", {"barrier<true>", {kImmediate, kImmediate}, 1}},
+      {"bar.arrive", {"barrier<false>", {kImmediate, kImmediate}}},
+      {"barrier.arrive", {"barrier<false>", {kImmediate, kImmediate}}},
       {"membar.cta", {"fence", {}}},
       {"membar.gl", {"fence", {}}},
       {"membar.sys", {"fence", {}}},
@@ -148,43 +147,101 @@ std::optional<Instruction> move(Words words) {
   return Instruction{bytes == kWord ? kSameWord : kSameLong, {write(1, bytes), read(1, bytes)}};
 }
 
+/// The C++ type of a register's type, and its bytes. A predicate is a word, 0 or 1.
+struct Type {
+  std::string_view text;
+  int bytes = 0;
+};
+
+const Type* find_type(std::string_view name) {
+  static const std::map<std::string_view, Type> types = {{"u32", {"unsigned", kWord}},
+                                                         {"b32", {"unsigned", kWord}},
+                                                         {"s32", {"int", kWord}},
+                                                         {"f32", {"float", kWord}},
+                                                         {"u64", {"unsigned long long", kLong}},
+                                                         {"b64", {"unsigned long long", kLong}},
+                                                         {"s64", {"long long", kLong}},
+                                                         {"f64", {"double", kLong}},
+                                                         {"pred", {"unsigned", kWord}}};
+  const auto known = types.find(name);
+  return known == types.end() ? nullptr : &known->second;
+}
+
+/// Conversions that C++ rounds as PTX does: between whole numbers, and to floating point.
+/// Source: PTX ISA, "cvt".
+std::optional<Instruction> convert(Words words) {
+  if (!take(words, "cvt")) return std::nullopt;
+  take_hints(words, {"rn", "ftz"});
+  if (words.size() != 2 || (words[1].starts_with('f') && !words[0].starts_with('f')))
+    return std::nullopt;
+  const Type* const to = find_type(words[0]);
+  const Type* const from = find_type(words[1]);
+  if (to == nullptr || from == nullptr) return std::nullopt;
+  return Instruction{
+      joined({"compute([](", from->text, " a) { return static_cast<", to->text, ">(a); })"}),
+      {write(1, to->bytes), read(1, from->bytes)}};
+}
+
 /// Arithmetic in registers, as expressions of C++ of the operands a, b, c, d.
-/// Source: PTX ISA, "Integer Arithmetic", "Floating-Point Instructions", "Logic and Shift".
+/// Source: PTX ISA, "Integer Arithmetic", "Extended-Precision", "Floating-Point Instructions",
+/// "Comparison and Selection", "Logic and Shift".
 std::optional<Instruction> compute(Words words) {
+#define PTX "::convlab::emulation::ptx::"
   struct Operation {
     int operands;
-    std::string_view whole;      ///< for whole numbers, of 32 bits where there is a :: in it
-    std::string_view real = {};  ///< for float
+    std::string_view whole;      ///< for whole numbers, of 32 bits where it begins with ::__
+    std::string_view real = {};  ///< for floating point, single precision where it has f(
   };
   static const std::map<std::string_view, Operation> operations = {
       {"add", {2, "a + b", "a + b"}},
       {"sub", {2, "a - b", "a - b"}},
+      {"add.cc", {2, PTX "carried<false, true>(a, b)"}},
+      {"addc", {2, PTX "carried<true, false>(a, b)"}},
+      {"addc.cc", {2, PTX "carried<true, true>(a, b)"}},
+      {"sub.cc", {2, PTX "borrowed<false, true>(a, b)"}},
+      {"subc", {2, PTX "borrowed<true, false>(a, b)"}},
+      {"subc.cc", {2, PTX "borrowed<true, true>(a, b)"}},
       {"mul", {2, {}, "a * b"}},
       {"mul.lo", {2, "a * b"}},
-      {"mul.hi", {2, "::convlab::emulation::Int128{a} * b >> 32"}},
+      {"mul.hi", {2, PTX "high(a, b)"}},
+      {"mul.wide", {2, PTX "wide(a) * b"}},
       {"mad.lo", {3, "a * b + c"}},
-      {"fma", {3, {}, "::fmaf(a, b, c)"}},
+      {"mad.lo.cc", {3, PTX "carried<false, true>(a * b, c)"}},
+      {"madc.lo", {3, PTX "carried<true, false>(a * b, c)"}},
+      {"madc.lo.cc", {3, PTX "carried<true, true>(a * b, c)"}},
+      {"mad.hi", {3, PTX "high(a, b) + c"}},
+      {"mad.hi.cc", {3, PTX "carried<false, true>(" PTX "high(a, b), c)"}},
+      {"madc.hi", {3, PTX "carried<true, false>(" PTX "high(a, b), c)"}},
+      {"madc.hi.cc", {3, PTX "carried<true, true>(" PTX "high(a, b), c)"}},
+      {"fma", {3, {}, "::std::fma(a, b, c)"}},
       {"div", {2, "a / b", "a / b"}},
       {"rem", {2, "a % b"}},
       {"neg", {1, "0 - a", "-a"}},
-      {"abs", {1, "a < 0 ? 0 - a : a", "::fabsf(a)"}},
-      {"min", {2, "b < a ? b : a", "::fminf(a, b)"}},
-      {"max", {2, "a < b ? b : a", "::fmaxf(a, b)"}},
+      {"abs", {1, "a < 0 ? 0 - a : a", "::std::fabs(a)"}},
+      {"min", {2, "b < a ? b : a", "::std::fmin(a, b)"}},
+      {"max", {2, "a < b ? b : a", "::std::fmax(a, b)"}},
+      {"setp.eq", {2, "a == b", "a == b"}},
+      {"setp.ne", {2, "a != b", "a < b || a > b"}},
+      {"setp.lt", {2, "a < b", "a < b"}},
+      {"setp.le", {2, "a <= b", "a <= b"}},
+      {"setp.gt", {2, "a > b", "a > b"}},
+      {"setp.ge", {2, "a >= b", "a >= b"}},
+      {"selp", {3, "c != 0 ? a : b", "c != 0 ? a : b"}},
       {"and", {2, "a & b"}},
       {"or", {2, "a | b"}},
       {"xor", {2, "a ^ b"}},
       {"not", {1, "~a"}},
-      {"shl", {2, "::convlab::emulation::ptx::shifted_left(a, b)"}},
-      {"shr", {2, "::convlab::emulation::ptx::shifted_right(a, b)"}},
+      {"shl", {2, PTX "shifted_left(a, b)"}},
+      {"shr", {2, PTX "shifted_right(a, b)"}},
       {"popc", {1, "::__popc(a)"}},
       {"clz", {1, "::__clz(a)"}},
       {"brev", {1, "::__brev(a)"}},
       {"prmt", {3, "::__byte_perm(a, b, c)"}},
-      {"bfe", {3, "::convlab::emulation::ptx::bit_field(a, b, c)"}},
-      {"bfi", {4, "::convlab::emulation::ptx::with_bit_field(a, b, c, d)"}},
-      {"lop3", {4, "::convlab::emulation::ptx::logic(a, b, c, d)"}},
+      {"bfe", {3, PTX "bit_field(a, b, c)"}},
+      {"bfi", {4, PTX "with_bit_field(a, b, c, d)"}},
+      {"lop3", {4, PTX "logic(a, b, c, d)"}},
       {"rcp", {1, {}, "1 / a"}},
-      {"sqrt", {1, {}, "::sqrtf(a)"}},
+      {"sqrt", {1, {}, "::std::sqrt(a)"}},
       {"rsqrt", {1, {}, "::rsqrtf(a)"}},
       {"ex2", {1, {}, "::exp2f(a)"}},
       {"lg2", {1, {}, "::log2f(a)"}},
@@ -192,35 +249,41 @@ std::optional<Instruction> compute(Words words) {
       {"cos", {1, {}, "::cosf(a)"}},
       {"tanh", {1, {}, "::tanhf(a)"}},
   };
-  static const std::map<std::string_view, std::pair<const char*, int>> types = {
-      {"u32", {"unsigned", 4}},
-      {"b32", {"unsigned", 4}},
-      {"s32", {"int", 4}},
-      {"f32", {"float", 4}},
-      {"u64", {"unsigned long long", 8}},
-      {"b64", {"unsigned long long", 8}}};
-  if (words.empty()) return std::nullopt;
+#undef PTX
+  if (words.size() < 2) return std::nullopt;
   std::string name(words[0]);
   words.erase(words.begin());
-  if (!words.empty() && (words[0] == "lo" || words[0] == "hi"))
-    name.append(".").append(words[0]), words.erase(words.begin());
+  const bool compares = name == "setp";
+  for (const std::string_view part : {"lo", "hi", "wide", "cc"})
+    if (take(words, part)) name.append(".").append(part);
+  if (compares) name.append(".").append(words[0]), words.erase(words.begin());
   take_hints(words, {"rn", "approx", "full", "ftz"});
   const auto operation = operations.find(name);
-  if (operation == operations.end() || words.size() != 1) return std::nullopt;
-  const auto type = types.find(words[0]);
-  if (type == types.end()) return std::nullopt;
+  const Type* const type = words.size() == 1 ? find_type(words[0]) : nullptr;
+  if (operation == operations.end() || type == nullptr) return std::nullopt;
   const auto& [count, whole, real] = operation->second;
-  const auto [text, bytes] = type->second;
-  const std::string_view expression = words[0] == "f32" ? real : whole;
-  if (expression.empty() || (bytes == kLong && expression.starts_with("::"))) return std::nullopt;
+  const std::string_view expression = words[0].starts_with('f') ? real : whole;
+  const bool of_word = expression.starts_with("::__") || expression.find("f(") != real.npos ||
+                       name == "mul.wide" || count == 4 || name == "bfe";
+  const bool negates_predicate = words[0] == "pred" && name == "not";
+  if (expression.empty() || negates_predicate || (type->bytes == kLong && of_word))
+    return std::nullopt;
+  // Of shifts the second operand is a word, and of a selection the last one.
+  const int word = name == "selp" ? 2 : name == "shl" || name == "shr" ? 1 : -1;
+  Type result = *type;
+  if (compares) result = {"unsigned", kWord};
+  if (name == "mul.wide") result = {"auto", kLong};
+  std::vector<Slot> slots = {write(1, result.bytes)};
   std::string parameters;
-  for (char letter = 'a'; letter < 'a' + count; ++letter)
-    parameters += joined({letter == 'a' ? "" : ", ", text, " ", std::string_view(&letter, 1)});
-  Instruction result{
-      joined({"compute([](", parameters, ") -> ", text, " { return ", expression, "; })"}),
-      {write(1, bytes)}};
-  result.slots.resize(1 + static_cast<std::size_t>(count), read(1, bytes));
-  return result;
+  for (int i = 0; i < count; ++i) {
+    const char letter = static_cast<char>('a' + i);
+    const Type each = i == word ? Type{"unsigned", kWord} : *type;
+    parameters += joined({i == 0 ? "" : ", ", each.text, " ", std::string_view(&letter, 1)});
+    slots.push_back(read(1, each.bytes));
+  }
+  return Instruction{
+      joined({"compute([](", parameters, ") -> ", result.text, " { return ", expression, "; })"}),
+      slots};
 }
 
 }  // namespace
@@ -262,7 +325,7 @@ std::optional<Instruction> find_instruction(std::string_view name) {
   if (const auto known = fixed_instructions().find(name); known != fixed_instructions().end())
     return known->second;
   const Words words = words_of(name);
-  for (const auto find : {load_matrix, begin_copy, access_memory, move, compute})
+  for (const auto find : {load_matrix, begin_copy, access_memory, move, convert, compute})
     if (auto instruction = find(words)) return instruction;
   return std::nullopt;
 }

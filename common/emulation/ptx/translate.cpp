@@ -67,6 +67,7 @@ std::vector<std::string_view> split(std::string_view text, char separator) {
 }
 
 bool is_number(std::string_view text) {
+  if (text.starts_with('-')) text.remove_prefix(1);
   if (text.starts_with("0x"))
     return text.size() > 2 && text.find_first_not_of("0123456789abcdefABCDEF", 2) == text.npos;
   return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
@@ -115,7 +116,11 @@ class Translator {
     const std::string_view rest =
         end == std::string_view::npos ? std::string_view{} : trimmed(text.substr(end));
     if (name == ".reg") return declaration(rest);
-    if (name.front() == '@') throw Refusal{joined({"a predicate, as in '", name, "'"})};
+    if (name.front() == '@') {
+      const bool negated = name.starts_with("@!");
+      return joined({"if (", variable(name.substr(negated ? 2 : 1)), negated ? " == 0" : " != 0",
+                     ") { ", instruction(rest), "; }"});
+    }
     const auto known = find_instruction(name);
     if (!known) throw Refusal{joined({"'", name, "'"})};
 
@@ -135,8 +140,8 @@ class Translator {
   std::string declaration(std::string_view rest) {
     const std::size_t space = std::min(rest.find_first_of(" \t"), rest.size());
     const std::string_view type = rest.substr(0, space);
-    const bool is_long = type == ".u64" || type == ".b64" || type == ".s64";
-    if (!is_long && type != ".u32" && type != ".b32" && type != ".s32")
+    const bool is_long = type.ends_with("64");
+    if (!is_long && !type.ends_with("32") && type != ".pred")
       throw Refusal{joined({"'.reg ", rest, "'"})};
     std::string code = is_long ? "unsigned long long" : "unsigned";
     std::string separator = " ";
@@ -149,7 +154,7 @@ class Translator {
   }
 
   static std::string register_name(std::string_view name) {
-    return joined({"convlab_register_", name[0] == '%' ? name.substr(1) : name});
+    return joined({"convlab_register_", name.substr(name.find_first_not_of('%'))});
   }
 
   std::string argument(std::string_view text, const Slot& slot) {
@@ -181,7 +186,8 @@ class Translator {
       code += i > 0 ? ", " : "";
       const bool number = slot.kind == Slot::Kind::kRead && is_number(names[i]);
       code += joined({kFunctions, access, bytes, ">(",
-                      number ? std::string(names[i]) : variable(names[i]), ")"});
+                      number ? std::string(names[i]) : variable(names[i]),
+                      number && slot.bytes == 8 ? "ULL)" : ")"});
     }
     return code + ")";
   }

@@ -79,44 +79,6 @@ bool holds_configuration(const TokenTexts& words) {
   return words.size() > 6 && is_triple(0, "<") && is_triple(words.size() - 3, ">");
 }
 
-}  // namespace
-
-void collect_macros(const Source& source, MacroTable& macros) {
-  for (std::size_t i = 0; i + 2 < source.size(); ++i) {
-    const int directive = source[i].directive;
-    const bool begins = directive != 0 && (i == 0 || source[i - 1].directive != directive);
-    if (!begins || !source.is(i, "#") || !source.is(i + 1, "define")) continue;
-    const Token& name = source[i + 2];
-    Macro macro;
-    std::size_t j = i + 3;
-    if (source.is(j, "(") && source[j].offset == name.end() && source.partner(j) < source.size()) {
-      macro.takes_arguments = true;
-      for (; j < source.partner(i + 3); ++j)
-        if (source[j].kind == Token::Kind::kIdentifier)
-          macro.parameters.emplace_back(source[j].text);
-      ++j;
-    }
-    for (; j < source.size() && source[j].directive == directive; ++j)
-      macro.replacement.emplace_back(source[j].text);
-    const bool is_configuration = holds_configuration(macro.replacement);
-    const auto [entry, added] = macros.emplace(name.text, std::move(macro));
-    if (!added) ++entry->second.definitions;
-    // Elsewhere, for an editor that does not know CUDA, the macro is often empty.
-    if (is_configuration) entry->second.is_configuration = true;
-  }
-}
-
-std::optional<std::string> launch_bounds_of(const Source& source, std::size_t use,
-                                            const MacroTable& macros) {
-  TokenTexts words{std::string(source[use].text)};
-  if (source.is(use + 1, "(") && source.partner(use + 1) < source.size())
-    for (std::size_t i = use + 1; i <= source.partner(use + 1); ++i)
-      words.emplace_back(source[i].text);
-  return search(source, words, 0, macros, 0);
-}
-
-namespace {
-
 /// Identifiers that stand before a parenthesis and declare nothing.
 const Words kClauses = {"__attribute__", "__launch_bounds__", "__align__",     "alignas",
                         "decltype",      "noexcept",          "static_assert", "requires",
@@ -297,6 +259,40 @@ class FunctionFinder {
 };
 
 }  // namespace
+
+void collect_macros(const Source& source, MacroTable& macros) {
+  for (std::size_t i = 0; i + 2 < source.size(); ++i) {
+    const int directive = source[i].directive;
+    const bool begins = directive != 0 && (i == 0 || source[i - 1].directive != directive);
+    if (!begins || !source.is(i, "#") || !source.is(i + 1, "define")) continue;
+    const Token& name = source[i + 2];
+    Macro macro;
+    std::size_t j = i + 3;
+    if (source.is(j, "(") && source[j].offset == name.end() && source.partner(j) < source.size()) {
+      macro.takes_arguments = true;
+      for (; j < source.partner(i + 3); ++j)
+        if (source[j].kind == Token::Kind::kIdentifier)
+          macro.parameters.emplace_back(source[j].text);
+      ++j;
+    }
+    for (; j < source.size() && source[j].directive == directive; ++j)
+      macro.replacement.emplace_back(source[j].text);
+    const bool is_configuration = holds_configuration(macro.replacement);
+    const auto [entry, added] = macros.emplace(name.text, std::move(macro));
+    if (!added) ++entry->second.definitions;
+    // Elsewhere, for an editor that does not know CUDA, the macro is often empty.
+    if (is_configuration) entry->second.is_configuration = true;
+  }
+}
+
+std::optional<std::string> launch_bounds_of(const Source& source, std::size_t use,
+                                            const MacroTable& macros) {
+  TokenTexts words{std::string(source[use].text)};
+  if (source.is(use + 1, "(") && source.partner(use + 1) < source.size())
+    for (std::size_t i = use + 1; i <= source.partner(use + 1); ++i)
+      words.emplace_back(source[i].text);
+  return search(source, words, 0, macros, 0);
+}
 
 bool may_be_macro(std::string_view name, const MacroTable& macros) {
   const bool capitals = name.size() > 1 && std::ranges::none_of(name, [](char c) {

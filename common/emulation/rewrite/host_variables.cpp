@@ -12,7 +12,8 @@ class HostVariableFinder {
     for (std::size_t i = 0; i < source_.size(); ++i) {
       if (source_[i].directive != 0) continue;
       const bool opens = source_.is(i, "{") && source_.partner(i) < source_.size();
-      if (opens && (source_.scope(i + 1) == Scope::kFunction || belongs_to(i, "enum")))
+      if (opens &&
+          (source_.scope(i + 1) == Scope::kFunction || source_.has(begin_of(i), i, {"enum"})))
         i = source_.partner(i);
       else if (source_[i].kind == Token::Kind::kIdentifier && source_.scope(i) == Scope::kFile)
         add_variable(i);
@@ -29,19 +30,14 @@ class HostVariableFinder {
     return begin;
   }
 
-  [[nodiscard]] bool belongs_to(std::size_t brace, std::string_view word) const {
-    for (std::size_t i = begin_of(brace); i < brace; ++i)
-      if (source_.is(i, word)) return true;
-    return false;
-  }
-
   /// Whether none of the words before the name may be, or hide, a qualifier of the device.
   [[nodiscard]] bool is_of_host(std::size_t begin, std::size_t name) const {
     static const Words others = {
         "__device__", "__constant__", "__shared__", "__managed__", "__global__",   "constexpr",
         "consteval",  "typedef",      "using",      "template",    "operator",     "friend",
         "struct",     "class",        "enum",       "union",       "namespace",    "=",
-        "(",          "extern",       "concept",    "auto",        "thread_local", "return"};
+        "(",          "extern",       "concept",    "auto",        "thread_local", "return",
+        "texture"};
     if (begin >= name || (begin > 0 && source_[begin - 1].directive != 0)) return false;
     for (std::size_t i = begin; i < name; ++i) {
       if (others.contains(source_[i].text)) return false;

@@ -1,5 +1,4 @@
 #include <string>
-#include <string_view>
 
 #include "common/emulation/rewrite/editor.hpp"
 

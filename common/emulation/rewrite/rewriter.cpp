@@ -137,7 +137,10 @@ class FileRewriter {
          "cudaMemcpy2D for each layer"},
         {{"__cluster_dims__", "cluster_group", "this_cluster"},
          "clusters of blocks cannot be emulated: let blocks meet in global memory, or in a "
-         "cooperative launch"}};
+         "cooperative launch"},
+        {{"cp_async_bulk_shared_to_global", "cp_async_bulk_global_to_shared",
+          "fence_proxy_async_shared_cta", "barrier_arrive_tx", "CUtensorMap"},
+         "bulk copies (TMA) cannot be emulated: take cuda::memcpy_async, or a loop"}};
     const std::string_view name = source_[i].text;
     if (names_.functions.contains(name)) return;
     for (const auto& [names, sentence] : all)

@@ -59,6 +59,13 @@ class Source {
     return i < tokens_.size() && tokens_[i].is(text);
   }
 
+  /// Whether one of these words stands among tokens [begin, end).
+  [[nodiscard]] bool has(std::size_t begin, std::size_t end, const Words& words) const {
+    for (std::size_t i = begin; i < end; ++i)
+      if (words.contains((*this)[i].text)) return true;
+    return false;
+  }
+
   /// For a bracket ( [ {: the index of its partner, and the other way round; size() without one.
   [[nodiscard]] std::size_t partner(std::size_t i) const { return partners_[i]; }
   /// Whether token i is a bracket that has its partner.

@@ -9,6 +9,8 @@
 namespace convlab::rewrite {
 namespace {
 
+const Words kQualifiers = {"__device__", "__constant__", "__managed__"};
+
 constexpr std::string_view kSharedLimit =
     "<= 49152, \"a block has 48 KiB of static shared memory\"); static thread_local ";
 
@@ -54,7 +56,7 @@ class VariableRewriter {
     editor_.replace(keyword, "typedef   ");
     const bool is_local =
         source_[keyword].directive != 0 || source_.scope(keyword) == Scope::kFunction;
-    const bool dynamic = is_dynamic(begin, end);
+    const bool dynamic = source_.has(begin, end, {"extern"});
     std::string after;
     for (const std::size_t index : declared_names(begin, end)) {
       const std::string name(source_[index].text);
@@ -99,14 +101,11 @@ class VariableRewriter {
         return;
     }
     // Several qualifiers on one variable register it once.
-    for (std::size_t i = begin; i < keyword; ++i)
-      if (qualifies_variable(source_, i)) return;
-    if (keyword > 0 && qualifies_variable(source_, keyword - 1)) return;
-    const char* kind = "kDevice";
-    for (std::size_t i = begin; i < end; ++i) {
-      if (source_.is(i, "__constant__")) kind = "kConstant";
-      if (source_.is(i, "__managed__")) kind = "kManaged";
-    }
+    if (source_.has(keyword > 0 ? std::min(begin, keyword - 1) : begin, keyword, kQualifiers))
+      return;
+    const char* const kind = source_.has(begin, end, {"__managed__"})    ? "kManaged"
+                             : source_.has(begin, end, {"__constant__"}) ? "kConstant"
+                                                                         : "kDevice";
     std::string after;
     for (const std::size_t index : declared_names(keyword, end)) {
       const std::string name(source_[index].text);
@@ -127,9 +126,9 @@ class VariableRewriter {
     int depth = 0;
     for (std::size_t i = begin; i <= end; ++i) {
       const Token& token = source_[i];
-      const bool ends_name =
-          i == end || token.is("[") || token.is("=") || token.is(",") ||
-          (token.is("{") && last_identifier + 1 == i && depth == 0 && !is_class_head(begin, i));
+      const bool ends_name = i == end || token.is("[") || token.is("=") || token.is(",") ||
+                             (token.is("{") && last_identifier + 1 == i && depth == 0 &&
+                              !source_.has(begin, i, {"struct", "union", "class"}));
       if (depth == 0 && ends_name && !in_declarator && last_identifier != end) {
         names.push_back(last_identifier);
         in_declarator = true;
@@ -155,12 +154,6 @@ class VariableRewriter {
            (source_.is(i + 1, "*") || source_.is(i + 1, "&") ||
             (source_.is(i + 2, ")") && i > 0 && source_[i - 1].kind == Token::Kind::kIdentifier &&
              !is_alignment(i - 1)));
-  }
-
-  [[nodiscard]] bool is_class_head(std::size_t begin, std::size_t brace) const {
-    for (std::size_t i = begin; i < brace; ++i)
-      if (source_.is(i, "struct") || source_.is(i, "union") || source_.is(i, "class")) return true;
-    return false;
   }
 
   [[nodiscard]] std::size_t statement_end(std::size_t i) const {
@@ -205,12 +198,6 @@ class VariableRewriter {
     return source_.is(i, "alignas") || source_.is(i, "__align__") || source_.is(i, "__attribute__");
   }
 
-  [[nodiscard]] bool is_dynamic(std::size_t begin, std::size_t end) const {
-    for (std::size_t i = begin; i < end; ++i)
-      if (source_.is(i, "extern")) return true;
-    return false;
-  }
-
   /// Leaves of a declaration what may stand in a typedef.
   void blank_specifiers(std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
@@ -227,7 +214,7 @@ class VariableRewriter {
   /// The variable of the running block, declared between these tokens.
   [[nodiscard]] std::string shared_value(const std::string& name, std::size_t begin,
                                          std::size_t end) const {
-    if (is_dynamic(begin, end))
+    if (source_.has(begin, end, {"extern"}))
       return joined({kRuntime, "dynamic_shared<convlab_type_", name, ">()"});
     std::string alignment;
     for (std::size_t i = begin; i < end; ++i)
@@ -285,7 +272,7 @@ void use_shared_variables(const File& file, std::size_t brace) {
 }
 
 bool qualifies_variable(const Source& source, std::size_t i) {
-  return source.is(i, "__device__") || source.is(i, "__constant__") || source.is(i, "__managed__");
+  return source.has(i, i + 1, kQualifiers);
 }
 
 void register_symbol(const File& file, std::size_t keyword) {

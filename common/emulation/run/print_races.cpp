@@ -49,7 +49,7 @@ std::string advice(const RaceFacts& race) {
 
 void print_races() {
   constexpr std::size_t kMost = 10;
-  const std::vector<FaultRecord> races = race_detector().all();
+  const std::vector<FaultRecord> races = only<RaceDetector>().all();
   for (std::size_t i = 0; i < std::min(races.size(), kMost); ++i) {
     const FaultMemory& where = races[i].memory;
     const RaceFacts& race = *races[i].race;

@@ -4,8 +4,6 @@
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
-#include <type_traits>
-#include <utility>
 
 #include "common/emulation/include/convlab_emulation/activity.hpp"
 #include "common/emulation/include/convlab_emulation/device_functions.hpp"
@@ -26,13 +24,6 @@ using namespace convlab::emulation;
 
 namespace {
 
-constexpr int kWarp = 32;
-constexpr int kVersion = CUDART_VERSION;
-constexpr int kClockKilohertz = 1410000;  // of the model, an A100
-constexpr int kMemoryClockKilohertz = 1215000;
-constexpr int kMemoryBusBits = 5120;
-constexpr int kL2Bytes = 40 << 20;
-
 int as_int(std::size_t value) {
   return static_cast<int>(std::min<std::size_t>(value, INT32_MAX));
 }
@@ -43,18 +34,9 @@ bool is_limit(cudaLimit limit) {
   return limit < kLimits;
 }
 
-/// Writes an answer to where the caller wants it.
-template <typename T>
-cudaError_t answer(T* wanted, std::type_identity_t<T> value) {
-  if (wanted == nullptr) return record_error(cudaErrorInvalidValue);
-  *wanted = value;
-  return cudaSuccess;
-}
-
 cudaError_t check_device(int device) {
   if (device == 0) return cudaSuccess;
-  send_report({.fault = EmulationFault::kCall,
-               .is_note = true,
+  send_report({.is_note = true,
                .what = "device " + std::to_string(device) +
                        ": the emulated device has number 0, and there is no other one"});
   return record_error(cudaErrorInvalidDevice);
@@ -87,59 +69,13 @@ cudaError_t cudaDeviceGetPCIBusId(char* text, int length, int device) {
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
   note_call(__func__);
   if (const cudaError_t problem = check_device(device); problem != cudaSuccess) return problem;
-  if (properties == nullptr) return record_error(cudaErrorInvalidValue);
-  const DeviceModel& model = device_model();
-  cudaDeviceProp& p = *properties;
-  p = {};
-  std::snprintf(p.name, sizeof p.name, "Emulated device (compute capability %d.%d)", model.major,
-                model.minor);
-  p.totalGlobalMem = model.memory_bytes;
-  p.sharedMemPerBlock = model.shared_per_block;
-  p.regsPerBlock = model.registers_per_block;
-  p.warpSize = kWarp;
-  p.memPitch = INT32_MAX;
-  p.maxThreadsPerBlock = model.max_threads_per_block;
-  p.maxThreadsDim[0] = as_int(model.max_block_x);
-  p.maxThreadsDim[1] = as_int(model.max_block_y);
-  p.maxThreadsDim[2] = as_int(model.max_block_z);
-  p.maxGridSize[0] = as_int(model.max_grid_x);
-  p.maxGridSize[1] = as_int(model.max_grid_y);
-  p.maxGridSize[2] = as_int(model.max_grid_z);
-  p.clockRate = kClockKilohertz;
-  p.totalConstMem = model.constant_bytes;
-  p.major = model.major;
-  p.minor = model.minor;
-  p.textureAlignment = 512;
-  p.deviceOverlap = 1;
-  p.multiProcessorCount = model.multiprocessors;
-  p.canMapHostMemory = 1;
-  p.concurrentKernels = 1;
-  p.asyncEngineCount = 3;
-  p.unifiedAddressing = 1;
-  p.memoryClockRate = kMemoryClockKilohertz;
-  p.memoryBusWidth = kMemoryBusBits;
-  p.l2CacheSize = kL2Bytes;
-  p.maxThreadsPerMultiProcessor = model.max_threads_per_multiprocessor;
-  p.streamPrioritiesSupported = 1;
-  p.globalL1CacheSupported = 1;
-  p.localL1CacheSupported = 1;
-  p.sharedMemPerMultiprocessor = model.shared_per_multiprocessor;
-  p.regsPerMultiprocessor = model.registers_per_block;
-  p.managedMemory = 1;
-  p.concurrentManagedAccess = 1;
-  p.sharedMemPerBlockOptin = model.shared_per_block_optin;
-  p.maxBlocksPerMultiProcessor = model.max_blocks_per_multiprocessor;
-  p.reservedSharedMemPerBlock = model.shared_reserved;
-  p.memoryPoolsSupported = 1;
-  p.cooperativeLaunch = 1;
-  return cudaSuccess;
+  return answer(properties, device_model());
 }
 
 cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int device) {
   note_call(__func__);
-  cudaDeviceProp p;
-  if (const cudaError_t problem = cudaGetDeviceProperties(&p, device); problem != cudaSuccess)
-    return problem;
+  if (const cudaError_t problem = check_device(device); problem != cudaSuccess) return problem;
+  const cudaDeviceProp& p = device_model();
   if (value == nullptr) return record_error(cudaErrorInvalidValue);
   if (attribute == 0 || attribute >= cudaDevAttrMax) return record_error(cudaErrorInvalidValue);
   *value = 0;
@@ -175,21 +111,19 @@ cudaError_t cudaDeviceSetLimit(cudaLimit limit, std::size_t /*value*/) {
 
 cudaError_t cudaDeviceGetLimit(std::size_t* value, cudaLimit limit) {
   note_call(__func__);
-  if (value == nullptr || !is_limit(limit)) return record_error(cudaErrorInvalidValue);
-  *value = limit == cudaLimitStackSize ? FiberPool::stack_bytes() : std::size_t{8} << 20U;
-  return cudaSuccess;
+  if (!is_limit(limit)) return record_error(cudaErrorInvalidValue);
+  return answer(value,
+                limit == cudaLimitStackSize ? FiberPool::stack_bytes() : std::size_t{8} << 20U);
 }
 
 CONVLAB_API(cudaDeviceGetCacheConfig, (cudaFuncCache * config),
             answer(config, cudaFuncCachePreferNone))
 CONVLAB_API(cudaDeviceGetSharedMemConfig, (cudaSharedMemConfig * config),
             answer(config, cudaSharedMemBankSizeFourByte))
-cudaError_t cudaDeviceGetP2PAttribute(int* value, cudaDeviceP2PAttr /*attribute*/, int /*device*/,
-                                      int /*peer*/) {
-  note_call(__func__);
-  // Only pairs of different devices have one, and there is but one device.
-  return record_error(value == nullptr ? cudaErrorInvalidValue : cudaErrorInvalidDevice);
-}
+// Only pairs of different devices have one, and there is but one device.
+CONVLAB_API(cudaDeviceGetP2PAttribute,
+            (int* value, cudaDeviceP2PAttr /*attribute*/, int /*device*/, int /*peer*/),
+            record_error(value == nullptr ? cudaErrorInvalidValue : cudaErrorInvalidDevice))
 
 #define CONVLAB_REFUSED(name, parameters)                                                         \
   CONVLAB_API(name, parameters,                                                                   \
@@ -203,22 +137,15 @@ CONVLAB_OF_OTHER_PROCESS(CONVLAB_REFUSED)
 CONVLAB_WITHOUT_EFFECT(CONVLAB_ACCEPTED)
 #undef CONVLAB_ACCEPTED
 
-cudaError_t cudaDeviceCanAccessPeer(int* can, int device, int peer) {
-  note_call(__func__);
-  if (can == nullptr) return record_error(cudaErrorInvalidValue);
-  if (device != 0 || peer != 0) return record_error(cudaErrorInvalidDevice);
-  *can = 0;
-  return cudaSuccess;
-}
-cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned int /*flags*/) {
-  note_call(__func__);
-  // There is no other device that could be its peer.
-  return record_error(peer == 0 ? cudaErrorPeerAccessUnsupported : cudaErrorInvalidDevice);
-}
+CONVLAB_API(cudaDeviceCanAccessPeer, (int* can, int device, int peer),
+            device != 0 || peer != 0 ? record_error(cudaErrorInvalidDevice) : answer(can, 0))
+// There is no other device that could be its peer.
+CONVLAB_API(cudaDeviceEnablePeerAccess, (int peer, unsigned int /*flags*/),
+            record_error(peer == 0 ? cudaErrorPeerAccessUnsupported : cudaErrorInvalidDevice))
 CONVLAB_API(cudaDeviceDisablePeerAccess, (int peer),
             record_error(peer == 0 ? cudaErrorPeerAccessNotEnabled : cudaErrorInvalidDevice))
 CONVLAB_API(cudaDriverGetVersion, (int* version), cudaRuntimeGetVersion(version))
-CONVLAB_API(cudaRuntimeGetVersion, (int* version), answer(version, kVersion))
+CONVLAB_API(cudaRuntimeGetVersion, (int* version), answer(version, CUDART_VERSION))
 
 // ---- occupancy ----------------------------------------------------------------------------------
 // The number of registers is unknown: only threads, blocks and shared memory limit the result.
@@ -228,16 +155,15 @@ namespace convlab::emulation {
 cudaError_t blocks_per_multiprocessor(int* blocks, int block_size, std::size_t dynamic_shared) {
   if (sticky_error() != cudaSuccess) return sticky_error();
   if (blocks == nullptr || block_size <= 0) return record_error(cudaErrorInvalidValue);
-  const DeviceModel& model = device_model();
-  if (block_size > model.max_threads_per_block || dynamic_shared > model.shared_per_block_optin) {
+  const cudaDeviceProp& model = device_model();
+  if (block_size > model.maxThreadsPerBlock || dynamic_shared > model.sharedMemPerBlockOptin) {
     *blocks = 0;
     return cudaSuccess;
   }
-  const int threads = (block_size + kWarp - 1) / kWarp * kWarp;
-  const std::size_t shared = dynamic_shared + model.shared_reserved;
-  *blocks =
-      std::min(model.max_threads_per_multiprocessor / threads, model.max_blocks_per_multiprocessor);
-  if (shared != 0) *blocks = std::min(*blocks, as_int(model.shared_per_multiprocessor / shared));
+  const int threads = (block_size + model.warpSize - 1) / model.warpSize * model.warpSize;
+  const std::size_t shared = dynamic_shared + model.reservedSharedMemPerBlock;
+  *blocks = std::min(model.maxThreadsPerMultiProcessor / threads, model.maxBlocksPerMultiProcessor);
+  if (shared != 0) *blocks = std::min(*blocks, as_int(model.sharedMemPerMultiprocessor / shared));
   return cudaSuccess;
 }
 
@@ -246,19 +172,19 @@ cudaError_t best_block_size(int* least_grid_size, int* block_size,
                             int block_size_limit) {
   if (least_grid_size == nullptr || block_size == nullptr)
     return record_error(cudaErrorInvalidValue);
-  const DeviceModel& model = device_model();
-  int limit = model.max_threads_per_block;
+  const cudaDeviceProp& model = device_model();
+  int limit = model.maxThreadsPerBlock;
   if (block_size_limit > 0) limit = std::min(limit, block_size_limit);
   int best_threads = 0;
   *block_size = 0;
   *least_grid_size = 0;
-  for (int size = limit / kWarp * kWarp; size > 0; size -= kWarp) {
+  for (int size = limit / model.warpSize * model.warpSize; size > 0; size -= model.warpSize) {
     int blocks = 0;
     blocks_per_multiprocessor(&blocks, size, shared_for_block(state, size));
     if (blocks * size <= best_threads) continue;
     best_threads = blocks * size;
     *block_size = size;
-    *least_grid_size = blocks * model.multiprocessors;
+    *least_grid_size = blocks * model.multiProcessorCount;
   }
   return cudaSuccess;
 }

@@ -30,12 +30,11 @@ cudaError_t allocate(void** pointer, std::size_t bytes, MemoryKind kind,
   *pointer = nullptr;
   if (bytes == 0) return cudaSuccess;
   *pointer = device_memory().allocate(bytes, kind);
-  const std::size_t most = device_model().memory_bytes;
+  const std::size_t most = device_model().totalGlobalMem;
   const bool machine_is_full = bytes <= device_memory().free();
   if (*pointer == nullptr && kind == MemoryKind::kDevice && (bytes > most || machine_is_full))
     send_report(
-        {.fault = EmulationFault::kCall,
-         .is_note = true,
+        {.is_note = true,
          .what = "an allocation of " + std::to_string(bytes) + " bytes: " +
                  (machine_is_full
                       ? "this machine has not so much memory left; give the program smaller sizes"
@@ -114,6 +113,21 @@ Fill equal_rows(void* to, std::size_t pitch, int value, std::size_t width, std::
   return {static_cast<std::byte*>(to), pitch, static_cast<unsigned>(value), 1, width, height};
 }
 
+cudaError_t check_symbol(const volatile void* symbol, std::size_t symbol_bytes, std::size_t bytes,
+                         std::size_t offset, const char* function) {
+  if (sticky_error() != cudaSuccess) return sticky_error();
+  if (!is_static_storage(const_cast<const void*>(symbol)))
+    return refuse(
+        cudaErrorInvalidSymbol,
+        std::string(function) + ": the argument is no __device__ or __constant__ variable");
+  if (offset > symbol_bytes || bytes > symbol_bytes - offset)
+    return refuse(cudaErrorInvalidValue, std::string(function) + ": " + std::to_string(bytes) +
+                                             " bytes at offset " + std::to_string(offset) +
+                                             " do not fit into a symbol of " +
+                                             std::to_string(symbol_bytes) + " bytes");
+  return cudaSuccess;
+}
+
 }  // namespace
 
 // ---- allocation ---------------------------------------------------------------------------------
@@ -165,7 +179,12 @@ cudaError_t cudaFreeAsync(void* pointer, cudaStream_t handle) {
     const auto free = [pointer] { return release(pointer, MemoryKind::kDevice, "cudaFreeAsync"); };
     const auto allocation = device_memory().find(pointer);
     if (pointer != nullptr && (!allocation || allocation->begin != pointer)) return free();
-    streams().submit(stream, free);
+    // A graph may be launched again: its memory stays.
+    if (stream.capture)
+      streams().submit(
+          stream, [] {}, cudaGraphNodeTypeMemFree);
+    else
+      streams().submit(stream, free);
     return cudaSuccess;
   });
 }
@@ -181,22 +200,19 @@ cudaError_t cudaHostRegister(void* pointer, std::size_t bytes, unsigned int /*fl
   if (const cudaError_t lost = begin_call(__func__)) return lost;
   if (pointer == nullptr || bytes == 0) return record_error(cudaErrorInvalidValue);
   if (const cudaError_t refused = streams().allow_unsafe()) return record_error(refused);
-  const bool added = pin_memory(pointer, bytes);
+  const bool added = only<PinnedMemory>().add(pointer, bytes);
   return record_error(added ? cudaSuccess : cudaErrorHostMemoryAlreadyRegistered);
 }
 
 cudaError_t cudaHostUnregister(void* pointer) {
   if (const cudaError_t lost = begin_call(__func__)) return lost;
-  const bool removed = unpin_memory(pointer);
+  const bool removed = only<PinnedMemory>().remove(pointer);
   return record_error(removed ? cudaSuccess : cudaErrorHostMemoryNotRegistered);
 }
 
-cudaError_t cudaHostGetDevicePointer(void** device, void* host, unsigned int /*flags*/) {
-  note_call(__func__);
-  if (device == nullptr || side_of(host) == Side::kHost) return record_error(cudaErrorInvalidValue);
-  *device = host;
-  return cudaSuccess;
-}
+CONVLAB_API(cudaHostGetDevicePointer, (void** device, void* host, unsigned int /*flags*/),
+            side_of(host) == Side::kHost ? record_error(cudaErrorInvalidValue)
+                                         : answer(device, host))
 
 cudaError_t cudaMemGetInfo(std::size_t* free, std::size_t* total) {
   if (const cudaError_t lost = begin_call(__func__)) return lost;
@@ -234,11 +250,10 @@ cudaError_t cudaHostGetFlags(unsigned int* flags, void* pointer) {
   note_call(__func__);
   const auto allocation = device_memory().find(pointer);
   const bool pinned = allocation && allocation->kind == MemoryKind::kPinned;
-  if (flags == nullptr || (!pinned && !is_pinned(pointer)))
+  if (!pinned && !only<PinnedMemory>().contains(pointer))
     return record_error(cudaErrorInvalidValue);
   // With unified addressing all pinned memory is mapped.
-  *flags = cudaHostAllocMapped;
-  return cudaSuccess;
+  return answer(flags, cudaHostAllocMapped);
 }
 
 // There is one memory pool. It returns freed memory at once.
@@ -246,10 +261,8 @@ cudaError_t cudaHostGetFlags(unsigned int* flags, void* pointer) {
 cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t* pool, int device) {
   note_call(__func__);
   static char the_pool;
-  if (pool == nullptr) return record_error(cudaErrorInvalidValue);
   if (device != 0) return record_error(cudaErrorInvalidDevice);
-  *pool = reinterpret_cast<cudaMemPool_t>(&the_pool);
-  return cudaSuccess;
+  return answer(pool, reinterpret_cast<cudaMemPool_t>(&the_pool));
 }
 
 CONVLAB_API(cudaDeviceGetMemPool, (cudaMemPool_t * pool, int device),
@@ -266,7 +279,7 @@ cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const vo
   *attributes = {cudaMemoryTypeUnregistered, 0, nullptr, nullptr};
   auto* const address = const_cast<void*>(pointer);
   const auto allocation = device_memory().find(pointer);
-  const bool registered = is_pinned(pointer);
+  const bool registered = only<PinnedMemory>().contains(pointer);
   const bool device_only = side_of(pointer) == Side::kDevice;
   if (device_only)
     attributes->type = cudaMemoryTypeDevice;
@@ -316,86 +329,50 @@ cudaError_t cudaMemset2DAsync(void* to, std::size_t pitch, int value, std::size_
   return set_memory(__func__, equal_rows(to, pitch, value, width_bytes, height), stream);
 }
 
-cudaError_t cudaMemcpyPeer(void* to, int to_device, const void* from, int from_device,
-                           std::size_t bytes) {
-  note_call(__func__);
-  if (to_device != 0 || from_device != 0) return record_error(cudaErrorInvalidDevice);
-  return copy_memory(line(to, from, bytes), cudaMemcpyDefault, false, nullptr, "cudaMemcpyPeer");
-}
-
-cudaError_t cudaMemcpyPeerAsync(void* to, int to_device, const void* from, int from_device,
-                                std::size_t bytes, cudaStream_t stream) {
-  note_call(__func__);
-  if (to_device != 0 || from_device != 0) return record_error(cudaErrorInvalidDevice);
-  return copy_memory(line(to, from, bytes), cudaMemcpyDefault, true, stream, "cudaMemcpyPeerAsync");
-}
+CONVLAB_API(cudaMemcpyPeer,
+            (void* to, int to_device, const void* from, int from_device, std::size_t bytes),
+            to_device != 0 || from_device != 0
+                ? record_error(cudaErrorInvalidDevice)
+                : copy_memory(line(to, from, bytes), cudaMemcpyDefault, false, nullptr,
+                              "cudaMemcpyPeer"))
+CONVLAB_API(cudaMemcpyPeerAsync,
+            (void* to, int to_device, const void* from, int from_device, std::size_t bytes,
+             cudaStream_t stream),
+            to_device != 0 || from_device != 0
+                ? record_error(cudaErrorInvalidDevice)
+                : copy_memory(line(to, from, bytes), cudaMemcpyDefault, true, stream,
+                              "cudaMemcpyPeerAsync"))
 
 // ---- symbols ------------------------------------------------------------------------------------
 
 namespace convlab::emulation {
-namespace {
-
-cudaError_t check_symbol(const void* symbol, std::size_t symbol_bytes, std::size_t bytes,
-                         std::size_t offset, const char* function) {
-  if (sticky_error() != cudaSuccess) return sticky_error();
-  if (!is_static_storage(symbol))
-    return refuse(
-        cudaErrorInvalidSymbol,
-        std::string(function) + ": the argument is no __device__ or __constant__ variable");
-  if (offset > symbol_bytes || bytes > symbol_bytes - offset)
-    return refuse(cudaErrorInvalidValue, std::string(function) + ": " + std::to_string(bytes) +
-                                             " bytes at offset " + std::to_string(offset) +
-                                             " do not fit into a symbol of " +
-                                             std::to_string(symbol_bytes) + " bytes");
-  return cudaSuccess;
-}
-
-}  // namespace
-
-cudaError_t copy_to_symbol(const void* symbol, std::size_t symbol_bytes, const void* from,
-                           std::size_t bytes, std::size_t offset, cudaMemcpyKind kind,
-                           bool asynchronous, cudaStream_t stream) {
+cudaError_t copy_symbol(const SymbolCopy& given, const void* other, std::size_t bytes,
+                        std::size_t offset, cudaMemcpyKind kind, cudaStream_t stream) {
   const cudaError_t problem =
-      check_symbol(symbol, symbol_bytes, bytes, offset, "cudaMemcpyToSymbol");
+      check_symbol(given.symbol, given.symbol_bytes, bytes, offset, given.function);
   if (problem != cudaSuccess) return problem;
-  if (kind != cudaMemcpyHostToDevice && kind != cudaMemcpyDeviceToDevice &&
-      kind != cudaMemcpyDefault)
+  if (kind != (given.to_symbol ? cudaMemcpyHostToDevice : cudaMemcpyDeviceToHost) &&
+      kind != cudaMemcpyDeviceToDevice && kind != cudaMemcpyDefault)
     return record_error(cudaErrorInvalidMemcpyDirection);
-  auto* const to = static_cast<std::byte*>(const_cast<void*>(symbol)) + offset;
-  Copy copy = line(to, from, bytes);
-  copy.to_symbol = true;
-  return copy_memory(copy, kind, asynchronous, stream,
-                     asynchronous ? "cudaMemcpyToSymbolAsync" : "cudaMemcpyToSymbol");
+  auto* const part = static_cast<std::byte*>(const_cast<void*>(given.symbol)) + offset;
+  Copy copy =
+      given.to_symbol ? line(part, other, bytes) : line(const_cast<void*>(other), part, bytes);
+  (given.to_symbol ? copy.to_symbol : copy.from_symbol) = true;
+  return copy_memory(copy, kind, given.asynchronous, stream, given.function);
 }
 
-cudaError_t copy_from_symbol(void* to, const void* symbol, std::size_t symbol_bytes,
-                             std::size_t bytes, std::size_t offset, cudaMemcpyKind kind,
-                             bool asynchronous, cudaStream_t stream) {
-  const cudaError_t problem =
-      check_symbol(symbol, symbol_bytes, bytes, offset, "cudaMemcpyFromSymbol");
-  if (problem != cudaSuccess) return problem;
-  if (kind != cudaMemcpyDeviceToHost && kind != cudaMemcpyDeviceToDevice &&
-      kind != cudaMemcpyDefault)
-    return record_error(cudaErrorInvalidMemcpyDirection);
-  Copy copy = line(to, static_cast<const std::byte*>(symbol) + offset, bytes);
-  copy.from_symbol = true;
-  return copy_memory(copy, kind, asynchronous, stream, "cudaMemcpyFromSymbol");
-}
-
-cudaError_t symbol_address(void** address, const void* symbol) {
+cudaError_t symbol_address(void** address, const volatile void* symbol) {
   if (address == nullptr) return record_error(cudaErrorInvalidValue);
   const cudaError_t problem = check_symbol(symbol, 0, 0, 0, "cudaGetSymbolAddress");
   if (problem != cudaSuccess) return problem;
-  note_symbol_address(symbol);
   *address = const_cast<void*>(symbol);
+  note_symbol_address(*address);
   return cudaSuccess;
 }
 
-cudaError_t symbol_size(std::size_t* bytes, const void* symbol, std::size_t symbol_bytes) {
-  if (bytes == nullptr) return record_error(cudaErrorInvalidValue);
+cudaError_t symbol_size(std::size_t* bytes, const volatile void* symbol, std::size_t symbol_bytes) {
   const cudaError_t problem = check_symbol(symbol, symbol_bytes, 0, 0, "cudaGetSymbolSize");
-  if (problem == cudaSuccess) *bytes = symbol_bytes;
-  return problem;
+  return problem != cudaSuccess ? problem : answer(bytes, symbol_bytes);
 }
 
 }  // namespace convlab::emulation

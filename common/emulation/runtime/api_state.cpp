@@ -6,7 +6,6 @@
 #include <array>
 #include <atomic>
 #include <iterator>
-#include <mutex>
 #include <utility>
 
 #include "common/emulation/include/convlab_emulation/activity.hpp"
@@ -26,10 +25,26 @@ std::atomic<bool> forked = false;
 void tell_of_fork() {
   static std::atomic<bool> told = false;
   if (!told.exchange(true))
-    send_report({.fault = EmulationFault::kFork,
+    send_report({.fault = FaultKind::kException,
                  .what = "this process was made by fork() after its parent had used the device: as "
                          "on a GPU, every call fails here; fork before the first call, or start a "
                          "program of its own"});
+}
+
+struct ErrorWords {
+  cudaError_t error;
+  const char* name;
+  const char* text;
+};
+
+ErrorWords words_of(cudaError_t error) {
+#define CONVLAB_CUDA_ERROR(name, number, text) {cudaError##name, "cudaError" #name, text},
+  static constexpr ErrorWords kAll[] = {{cudaSuccess, "cudaSuccess", "no error"},
+                                        CONVLAB_CUDA_ERRORS(CONVLAB_CUDA_ERROR)};
+#undef CONVLAB_CUDA_ERROR
+  const auto* const known = std::ranges::find(kAll, error, &ErrorWords::error);
+  constexpr const char* kUnknown = "unrecognized error code";
+  return known == std::end(kAll) ? ErrorWords{error, kUnknown, kUnknown} : *known;
 }
 
 }  // namespace
@@ -99,10 +114,10 @@ void renew_device() {
   last_error = cudaSuccess;
 }
 
-cudaError_t refuse(cudaError_t error, const std::string& what, EmulationFault fault) {
+cudaError_t refuse(cudaError_t error, const std::string& what) {
   std::array<void*, 16> frames;
   const int count = backtrace(frames.data(), static_cast<int>(frames.size()));
-  send_report({.fault = error == cudaErrorNotSupported ? EmulationFault::kUnsupported : fault,
+  send_report({.fault = error == cudaErrorNotSupported ? FaultKind::kUnsupported : FaultKind::kCopy,
                .what = what,
                .at = source_place(frames.data(), count)});
   return record_error(error);
@@ -121,26 +136,6 @@ cudaError_t cudaPeekAtLastError() {
   note_call(__func__);
   return last_error;
 }
-
-namespace {
-
-struct ErrorWords {
-  cudaError_t error;
-  const char* name;
-  const char* text;
-};
-
-ErrorWords words_of(cudaError_t error) {
-#define CONVLAB_CUDA_ERROR(name, number, text) {cudaError##name, "cudaError" #name, text},
-  static constexpr ErrorWords kAll[] = {{cudaSuccess, "cudaSuccess", "no error"},
-                                        CONVLAB_CUDA_ERRORS(CONVLAB_CUDA_ERROR)};
-#undef CONVLAB_CUDA_ERROR
-  const auto* const known = std::ranges::find(kAll, error, &ErrorWords::error);
-  constexpr const char* kUnknown = "unrecognized error code";
-  return known == std::end(kAll) ? ErrorWords{error, kUnknown, kUnknown} : *known;
-}
-
-}  // namespace
 
 const char* cudaGetErrorName(cudaError_t error) {
   return words_of(error).name;

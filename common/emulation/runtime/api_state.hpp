@@ -4,6 +4,7 @@
 // to the host.
 
 #include <string>
+#include <type_traits>
 
 #include "common/emulation/include/convlab_emulation/error_codes.hpp"
 #include "common/emulation/runtime/fault.hpp"
@@ -12,6 +13,14 @@ namespace convlab::emulation {
 
 /// Records an error as the calling thread's last one, unless it is cudaSuccess, and returns it.
 cudaError_t record_error(cudaError_t error);
+
+/// Writes an answer to where the caller wants it.
+template <typename T>
+cudaError_t answer(T* wanted, std::type_identity_t<T> value) {
+  if (wanted == nullptr) return record_error(cudaErrorInvalidValue);
+  *wanted = value;
+  return cudaSuccess;
+}
 
 /// The error that has ended the context, if there is one: every call that needs the context then
 /// records it and returns it.
@@ -52,7 +61,6 @@ void renew_device();
 
 /// Tells a person about misuse of the API, next to the error code that CUDA has for it.
 /// @param what  one or more lines
-cudaError_t refuse(cudaError_t error, const std::string& what,
-                   EmulationFault fault = EmulationFault::kCall);
+cudaError_t refuse(cudaError_t error, const std::string& what);
 
 }  // namespace convlab::emulation

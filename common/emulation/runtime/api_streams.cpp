@@ -58,18 +58,13 @@ cudaError_t cudaStreamSynchronize(cudaStream_t handle) {
 
 cudaError_t cudaStreamGetFlags(cudaStream_t handle, unsigned int* flags) {
   return with_stream(__func__, handle, [&](const CUstream_st& stream) {
-    if (flags == nullptr) return cudaErrorInvalidValue;
-    *flags = stream.blocking ? cudaStreamDefault : cudaStreamNonBlocking;
-    return cudaSuccess;
+    return answer(flags, stream.blocking ? cudaStreamDefault : cudaStreamNonBlocking);
   });
 }
 
 cudaError_t cudaStreamGetPriority(cudaStream_t handle, int* priority) {
-  return with_stream(__func__, handle, [&](const CUstream_st& stream) {
-    if (priority == nullptr) return cudaErrorInvalidValue;
-    *priority = stream.priority;
-    return cudaSuccess;
-  });
+  return with_stream(__func__, handle,
+                     [&](const CUstream_st& stream) { return answer(priority, stream.priority); });
 }
 
 cudaError_t cudaStreamSetAttribute(cudaStream_t handle, cudaStreamAttrID /*attribute*/,

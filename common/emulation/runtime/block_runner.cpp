@@ -47,15 +47,14 @@ bool BlockRunner::run(uint3 block_index, std::uint64_t position) {
   if (observer != nullptr) observer->end_block();
   if (fault_.state != Fault::State::kNone) {
     const bool all_wait =
-        fault_.state == Fault::State::kFailed && (fault_.kind == EmulationFault::kDeadlock ||
-                                                  fault_.kind == EmulationFault::kDivergentBarrier);
+        fault_.state == Fault::State::kFailed && fault_.kind == FaultKind::kBarrier;
     barrier_.settle_states(scheduler_, all_wait);
     scheduler_.reset_fibers();
     return false;
   }
   if (const auto damage = shared_.damage()) {
     new_fault().error = KernelFault::kIllegalAddress;
-    fault_.kind = EmulationFault::kOutsideAccess;
+    fault_.kind = FaultKind::kDeviceMemory;
     fault_.message = "a thread wrote " + text_of(*damage);
     fault_.memory = damage;
     fault_.writes = true;
@@ -86,7 +85,8 @@ void BlockRunner::carry(Fiber& self) {
       scheduler_.leave_block(self);
       inside_ = true;  // in another block, on the same stack
     } else if (!warps_.resolve_convergence(scheduler_)) {
-      fail_block(EmulationFault::kDeadlock, KernelFault::kLaunchTimeout);
+      fail_block(FaultKind::kBarrier, KernelFault::kLaunchTimeout,
+                 "deadlock: threads wait for others that will never come");
     }
   }
 }
@@ -145,6 +145,7 @@ Fault& BlockRunner::new_fault() {
   const EmulatedThread* const thread = scheduler_.thread();
   fault_.state = Fault::State::kFailed;
   fault_.message.clear();
+  fault_.reason = nullptr;
   fault_.memory.reset();
   fault_.site = {};
   fault_.address = nullptr;

@@ -32,6 +32,28 @@ BlockRunner& runner() {
   return BlockRunner::of_kernel();
 }
 
+void begin(const AsyncCopy& copy) {
+  observe_copy(copy.to, copy.from, copy.bytes, copy.site);
+}
+
+void finish(const AsyncCopy& copy) {
+  std::memcpy(copy.to, copy.from, copy.bytes);
+  std::memset(static_cast<unsigned char*>(copy.to) + copy.bytes, 0, copy.zeros);
+}
+
+[[noreturn]] void fail(FaultKind kind, KernelFault error, const CallSite& site, const char* format,
+                       std::va_list values) {
+  std::array<char, 512> message;
+  std::vsnprintf(message.data(), message.size(), format, values);
+  BlockRunner& block = BlockRunner::of_kernel();
+  Fault& fault = block.new_fault();
+  fault.kind = kind;
+  fault.error = error;
+  fault.message = message.data();
+  fault.site = site;
+  block.abandon();
+}
+
 }  // namespace
 
 void block_barrier(const char* name, bool predicate, CallSite site) {
@@ -123,24 +145,11 @@ void place_shared(SharedSlot& slot, std::size_t bytes, std::size_t alignment,
   BlockRunner& block = runner();
   SharedMemory& memory = block.shared_memory();
   if (memory.place(slot, bytes, alignment)) return;
-  fail_thread(EmulationFault::kLaunch, KernelFault::kInvalidValue, {slot.file, slot.line, 0},
+  fail_thread(FaultKind::kLaunch, KernelFault::kInvalidValue, {slot.file, slot.line, 0},
               "invalid launch: the block wants %zu bytes for the shared variable %s above the "
               "%zu static and %zu dynamic ones it has; the limit is %zu",
               bytes, slot.name, memory.static_bytes(), memory.dynamic_bytes(), memory.limit());
 }
-
-namespace {
-
-void begin(const AsyncCopy& copy) {
-  observe_copy(copy.to, copy.from, copy.bytes, copy.site);
-}
-
-void finish(const AsyncCopy& copy) {
-  std::memcpy(copy.to, copy.from, copy.bytes);
-  std::memset(static_cast<unsigned char*>(copy.to) + copy.bytes, 0, copy.zeros);
-}
-
-}  // namespace
 
 void AsyncCopyQueue::add(void* to, const void* from, std::size_t bytes, std::size_t zeros,
                          CallSite site) {
@@ -226,33 +235,17 @@ BoundCopies& bound_copies() {
 
 // The ways to end a kernel with a fault: fail_kernel (collective.hpp), traps, assert, exceptions.
 
-void fail_block(EmulationFault kind, KernelFault error) {
+void fail_block(FaultKind kind, KernelFault error, const char* reason) {
   BlockRunner& block = BlockRunner::of_kernel();
   Fault& fault = block.new_fault();
   fault.kind = kind;
   fault.error = error;
+  fault.reason = reason;
   fault.has_thread = false;
   block.abandon();
 }
 
-namespace {
-
-[[noreturn]] void fail(EmulationFault kind, KernelFault error, const CallSite& site,
-                       const char* format, std::va_list values) {
-  std::array<char, 512> message;
-  std::vsnprintf(message.data(), message.size(), format, values);
-  BlockRunner& block = BlockRunner::of_kernel();
-  Fault& fault = block.new_fault();
-  fault.kind = kind;
-  fault.error = error;
-  fault.message = message.data();
-  fault.site = site;
-  block.abandon();
-}
-
-}  // namespace
-
-void fail_thread(EmulationFault kind, KernelFault error, CallSite site, const char* format, ...) {
+void fail_thread(FaultKind kind, KernelFault error, CallSite site, const char* format, ...) {
   std::va_list values;
   va_start(values, format);
   fail(kind, error, site, format, values);
@@ -261,19 +254,18 @@ void fail_thread(EmulationFault kind, KernelFault error, CallSite site, const ch
 void fail_kernel(KernelFault error, CallSite site, const char* format, ...) {
   std::va_list values;
   va_start(values, format);
-  fail(error == KernelFault::kMisalignedAddress ? EmulationFault::kMisaligned
-                                                : EmulationFault::kDeviceFunction,
-       error, site, format, values);
+  fail(error == KernelFault::kMisalignedAddress ? FaultKind::kMisaligned : FaultKind::kWarp, error,
+       site, format, values);
 }
 
 void trap(CallSite site) {
-  fail_thread(EmulationFault::kTrap, KernelFault::kLaunchFailure, site,
+  fail_thread(FaultKind::kArithmetic, KernelFault::kLaunchFailure, site,
               "the kernel called __trap()");
 }
 
 void exceed_launch_bounds(long long most_threads, CallSite site) {
   const dim3& block = BlockRunner::of_kernel().call().block;
-  fail_thread(EmulationFault::kLaunch, KernelFault::kInvalidValue, site,
+  fail_thread(FaultKind::kLaunch, KernelFault::kInvalidValue, site,
               "invalid launch: %u threads per block, but its __launch_bounds__ allow %lld",
               block.x * block.y * block.z, most_threads);
 }
@@ -288,7 +280,7 @@ void note_kernel(const char* message, CallSite site) {
     if (!told.emplace(file, site.line, site.column).second) return;
   }
   const BlockRunner& block = BlockRunner::of_kernel();
-  send_report({.fault = EmulationFault::kWarpMask,
+  send_report({.fault = FaultKind::kWarp,
                .is_note = true,
                .what = std::string("note: ") + message,
                .kernel = block.call().name,
@@ -324,7 +316,7 @@ void fail_with_exception(std::exception_ptr thrown) {
     say("");
   }
   // fail_thread never returns and runs no destructors: nothing on this stack may own memory now.
-  fail_thread(EmulationFault::kException, KernelFault::kLaunchFailure, {}, "%s", message.data());
+  fail_thread(FaultKind::kException, KernelFault::kLaunchFailure, {}, "%s", message.data());
 }
 
 }  // namespace convlab::emulation
@@ -335,7 +327,7 @@ extern "C" [[noreturn]] void __assert_fail(const char* assertion, const char* fi
                                            unsigned int line, const char* function) noexcept {
   using namespace convlab::emulation;
   if (in_kernel()) {
-    fail_thread(EmulationFault::kAssertion, KernelFault::kAssert, {file, line, 0},
+    fail_thread(convlab::FaultKind::kArithmetic, KernelFault::kAssert, {file, line, 0},
                 "assertion `%s' failed in %s", assertion, function);
   }
   std::fprintf(stderr, "%s:%u: %s: Assertion `%s' failed.\n", file, line, function, assertion);

@@ -8,7 +8,6 @@
 #include "common/emulation/runtime/device_memory.hpp"
 #include "common/emulation/runtime/handles.hpp"
 #include "common/emulation/runtime/observer.hpp"
-#include "common/emulation/runtime/pages.hpp"
 #include "common/emulation/runtime/poison.hpp"
 #include "common/emulation/runtime/report.hpp"
 #include "common/emulation/runtime/settings.hpp"
@@ -18,9 +17,6 @@
 
 namespace convlab::emulation {
 namespace {
-
-/// Host memory that cudaHostRegister has pinned.
-struct PinnedMemory : MemoryPieces {};
 
 // As CUDA does: a device pointer is accepted for either direction, a host pointer only where the
 // direction says host.
@@ -53,8 +49,7 @@ bool is_too_late(const std::string& problem, const char* function) {
   if (problem.empty()) return false;
   raise_device_fault(
       {KernelFault::kIllegalAddress,
-       {.fault = EmulationFault::kCall,
-        .what = std::string(function) + ", when its turn came, touches " + problem}});
+       {.what = std::string(function) + ", when its turn came, touches " + problem}});
   return true;
 }
 
@@ -100,29 +95,13 @@ void tell_of_poison(const std::byte* copied, std::size_t bytes, const char* func
 
 }  // namespace
 
-bool pin_memory(void* begin, std::size_t bytes) {
-  return only<PinnedMemory>().add(begin, bytes);
-}
-
-bool unpin_memory(void* begin) {
-  return only<PinnedMemory>().remove(begin);
-}
-
-bool is_pinned(const void* address) {
-  return only<PinnedMemory>().contains(address);
-}
-
-std::map<const std::byte*, std::size_t> pinned_ranges() {
-  return only<PinnedMemory>().all();
-}
-
 Side side_of(const void* address) {
   if (const auto allocation = device_memory().find(address))
     return allocation->kind == MemoryKind::kDevice ? Side::kDevice : Side::kBoth;
   if (device_memory().contains(address)) return Side::kDevice;
   if (const auto symbol = find_symbol(address); symbol && symbol->address_known)
     return symbol->kind == SymbolKind::kManaged ? Side::kBoth : Side::kDevice;
-  return is_pinned(address) ? Side::kBoth : Side::kHost;
+  return only<PinnedMemory>().contains(address) ? Side::kBoth : Side::kHost;
 }
 
 std::string why_no_kernel_may_use(const void* address) {

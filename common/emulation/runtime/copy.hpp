@@ -3,9 +3,9 @@
 // What copies and fills of memory have in common: whose memory it is, and what they may touch.
 
 #include <cstddef>
-#include <map>
 #include <string>
 
+#include "common/emulation/runtime/pages.hpp"
 #include "common/emulation/runtime/stream.hpp"
 
 namespace convlab::emulation {
@@ -18,12 +18,8 @@ Side side_of(const void* address);
 /// kernel can use: null, device, pinned or managed memory, the address of a symbol.
 std::string why_no_kernel_may_use(const void* address);
 
-/// Host memory that cudaHostRegister pins. @return false if it starts where another range does
-bool pin_memory(void* begin, std::size_t bytes);
-bool unpin_memory(void* begin);
-/// Host memory that cudaHostRegister has pinned: begin and bytes.
-std::map<const std::byte*, std::size_t> pinned_ranges();
-bool is_pinned(const void* address);
+/// Host memory that cudaHostRegister has pinned.
+struct PinnedMemory : MemoryPieces {};
 
 /// Says what is wrong if the piece of device memory at `address` has fewer than `bytes` bytes left;
 /// otherwise empty.

@@ -117,7 +117,7 @@ void align_to(std::size_t bytes) {
   least_alignment.store(std::max(bytes, least_alignment.load()));
 }
 
-DeviceMemory::DeviceMemory() : total_(device_model().memory_bytes), credit_(kMostCredit) {
+DeviceMemory::DeviceMemory() : total_(device_model().totalGlobalMem), credit_(kMostCredit) {
   // At most half of `ulimit -v`: stacks and the program need addresses, too.
   rlimit limit = {};
   const bool limited = getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
@@ -314,7 +314,7 @@ std::string DeviceMemory::describe(const void* address) const {
 
 std::optional<EmulationReport> DeviceMemory::damage([[maybe_unused]] bool of_device_memory,
                                                     [[maybe_unused]] const std::string& writer) {
-  EmulationReport report{.fault = EmulationFault::kOutsideAccess, .writes = true};
+  EmulationReport report{.fault = FaultKind::kDeviceMemory, .writes = true};
 #if !CONVLAB_ADDRESS_SANITIZER
   const std::lock_guard lock(mutex_);
   for (const auto& [pages, allocation] : live_) {
@@ -336,7 +336,7 @@ std::optional<EmulationReport> DeviceMemory::damage([[maybe_unused]] bool of_dev
 }
 
 EmulationReport DeviceMemory::describe_host_access(const void* address) const {
-  EmulationReport report{.fault = EmulationFault::kDevicePointerOnHost, .memory = nearest(address)};
+  EmulationReport report{.fault = FaultKind::kDevicePointer, .memory = nearest(address)};
   const auto allocation = find(address);
   if (allocation && allocation->kind == MemoryKind::kDevice) {
     report.what = "the host used a device pointer, " + describe(address);

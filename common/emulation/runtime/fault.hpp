@@ -6,33 +6,13 @@
 #include <string>
 #include <vector>
 
+#include "common/base/fault_record.hpp"
 #include "common/emulation/include/convlab_emulation/collective.hpp"
 #include "common/emulation/include/convlab_emulation/vector_types.hpp"
 
 namespace convlab::emulation {
 // What the emulated device found wrong, as a record. The text for a person is made of it, and the
 // FaultRecord (common/base/fault_record.hpp) that a program hands to the grader.
-
-enum class EmulationFault : std::uint8_t {
-  kOutsideAccess,        ///< of a kernel: past an array, freed memory, a null or host pointer
-  kMisaligned,           ///< a vector access that is not aligned to its size
-  kStackOverflow,        ///< of a thread of a kernel
-  kDivision,             ///< an integer division by zero, or of the least integer by -1
-  kTrap,                 ///< __trap() or an illegal instruction
-  kAssertion,            ///< assert() in a kernel
-  kException,            ///< left a kernel
-  kDeadlock,             ///< threads wait for others that will never come
-  kDivergentBarrier,     ///< threads of one block met in different barriers
-  kTimeLimit,            ///< CONVLAB_EMU_TIMEOUT
-  kTooSlow,              ///< the same, while blocks went on ending
-  kWarpMask,             ///< a mask without its caller, a lane that takes no part
-  kDeviceFunction,       ///< other misuse of a device function
-  kLaunch,               ///< a configuration that a GPU refuses
-  kDevicePointerOnHost,  ///< the host used device memory
-  kCall,                 ///< misuse of the runtime API: a copy, a free, a handle
-  kUnsupported,          ///< what cannot be emulated
-  kFork,                 ///< the device was used after fork()
-};
 
 /// A place in a source; none if `file` is empty.
 struct ReportPlace {
@@ -55,16 +35,9 @@ struct ReportMemory {
   std::uint64_t allocation = 0;  ///< its number, from 1
 };
 
-/// Threads of a block that wait in one call.
-struct ReportWait {
-  int threads = 0;
-  std::string call{};  ///< empty for threads that have ended
-  ReportPlace at{};
-};
-
 /// One report. What does not apply is empty.
 struct EmulationReport {
-  EmulationFault fault = EmulationFault::kCall;
+  FaultKind fault = FaultKind::kCopy;
   bool is_note = false;   ///< doubtful, but the kernel went on
   std::string what{};     ///< the first line of `text`: what happened
   std::string problem{};  ///< the same without kernel and places, where `what` names them
@@ -75,11 +48,11 @@ struct EmulationReport {
   ReportPlace launched_at{};   ///< the launch of the kernel
   ReportPlace allocated_at{};  ///< the call that made the memory
   std::optional<ReportMemory> memory{};
-  bool writes = false;              ///< of kOutsideAccess: the access is a write
-  int host_argument = 0;            ///< the kernel's argument that points to host memory, from 1
-  uint3 grid{};                     ///< of the launch
-  uint3 block_size{};               ///< of the launch
-  std::vector<ReportWait> waits{};  ///< of a deadlock or a divergent barrier
+  bool writes = false;             ///< of kOutsideAccess: the access is a write
+  int host_argument = 0;           ///< the kernel's argument that points to host memory, from 1
+  uint3 grid{};                    ///< of the launch
+  uint3 block_size{};              ///< of the launch
+  std::vector<FaultWait> waits{};  ///< of a deadlock or a divergent barrier
   std::string text{};  ///< all lines for a person, as printed; without "emulated device: "
 };
 
@@ -93,9 +66,10 @@ struct Fault {
   };
 
   State state = State::kNone;
-  EmulationFault kind = EmulationFault::kOutsideAccess;
+  FaultKind kind = FaultKind::kDeviceMemory;
   KernelFault error = KernelFault::kLaunchFailure;
-  std::string message;                 ///< what happened; empty: the report describes `kind`
+  std::string message;  ///< what happened; empty: `reason`, or as `kind` says
+  const char* reason = nullptr;
   std::optional<ReportMemory> memory;  ///< that `message` is about
   CallSite site;
   bool has_thread = false;
@@ -113,10 +87,10 @@ struct KernelFailure {
 };
 
 /// Ends the running block with a fault of the whole block: no thread of it is named.
-[[noreturn]] void fail_block(EmulationFault kind, KernelFault error);
+[[noreturn]] void fail_block(FaultKind kind, KernelFault error, const char* reason);
 
 /// fail_kernel (collective.hpp) for a fault of a certain kind.
-[[noreturn, gnu::format(printf, 4, 5)]] void fail_thread(EmulationFault kind, KernelFault error,
+[[noreturn, gnu::format(printf, 4, 5)]] void fail_thread(FaultKind kind, KernelFault error,
                                                          CallSite site, const char* format, ...);
 
 }  // namespace convlab::emulation

@@ -17,7 +17,6 @@
 #include <system_error>
 #include <thread>
 #include <utility>
-#include <vector>
 
 #include "common/base/error.hpp"
 #include "common/emulation/runtime/api_state.hpp"
@@ -195,7 +194,7 @@ class GridRunner {
     if (failure_ && failure_position_ < position) return;
     failure_position_ = position;
     failure_ = KernelFailure{runner.fault().error, describe_fault(runner)};
-    if (runner.fault().kind == EmulationFault::kTimeLimit)
+    if (runner.fault().kind == FaultKind::kKernelTime)
       tell_blocks(failure_->report, std::min(next_.load(), blocks_), blocks_, is_slow_);
   }
 
@@ -313,7 +312,7 @@ class GridRunner {
     } while (!done_.wait_for(lock, std::chrono::milliseconds(1), finished));
     const std::uint64_t begun = next_.load();
     if (!failure_ && begun < blocks_) {  // between two blocks
-      failure_ = {KernelFault::kLaunchTimeout, report_about(*call_, EmulationFault::kTimeLimit)};
+      failure_ = {KernelFault::kLaunchTimeout, report_about(*call_, FaultKind::kKernelTime)};
       tell_blocks(failure_->report, begun, blocks_, true);
     }
   }

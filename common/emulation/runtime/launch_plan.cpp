@@ -3,11 +3,9 @@
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
-#include <exception>
 #include <map>
 #include <memory>
 #include <mutex>
-#include <new>
 #include <optional>
 #include <string>
 #include <utility>
@@ -43,7 +41,7 @@ struct KnownKernels {
 std::size_t shared_limit_of(const void* function) {
   KnownKernels& known = only<KnownKernels>();
   const std::lock_guard lock(known.mutex);
-  std::size_t bytes = device_model().shared_per_block;
+  std::size_t bytes = device_model().sharedMemPerBlock;
   for (const auto& [address, kernel] : known.kernels)
     if (function == nullptr || address == function) bytes = std::max(bytes, kernel.shared_limit);
   return bytes;
@@ -56,11 +54,12 @@ std::string name_and_place(const KernelCall& call) {
 
 /// Why a GPU refuses the configuration; empty if it accepts it.
 std::string configuration_problem(const KernelCall& call) {
-  const DeviceModel& model = device_model();
+  const cudaDeviceProp& model = device_model();
   const dim3& grid = call.grid;
   const dim3& block = call.block;
-  const dim3 block_limit(model.max_block_x, model.max_block_y, model.max_block_z);
-  const dim3 grid_limit(model.max_grid_x, model.max_grid_y, model.max_grid_z);
+  const auto limit_of = [](const int(&most)[3]) { return dim3(most[0], most[1], most[2]); };
+  const dim3 block_limit = limit_of(model.maxThreadsDim);
+  const dim3 grid_limit = limit_of(model.maxGridSize);
   const auto within = [](const dim3& size, const dim3& limit) {
     return size.x <= limit.x && size.y <= limit.y && size.z <= limit.z;
   };
@@ -71,14 +70,14 @@ std::string configuration_problem(const KernelCall& call) {
     return "a block of " + coordinates(block) + " threads; the limit is " +
            coordinates(block_limit);
   if (const unsigned threads = block.x * block.y * block.z;
-      threads > static_cast<unsigned>(model.max_threads_per_block))
+      threads > static_cast<unsigned>(model.maxThreadsPerBlock))
     return "a block of " + coordinates(block) + " threads has " + std::to_string(threads) +
-           "; the limit is " + std::to_string(model.max_threads_per_block);
+           "; the limit is " + std::to_string(model.maxThreadsPerBlock);
   if (!within(grid, grid_limit))
     return "a grid of " + coordinates(grid) + " blocks; the limit is " + coordinates(grid_limit);
   if (call.dynamic_shared_bytes <= call.shared_limit) return {};
-  const bool may_opt_in = call.shared_limit == model.shared_per_block &&
-                          call.dynamic_shared_bytes <= model.shared_per_block_optin;
+  const bool may_opt_in = call.shared_limit == model.sharedMemPerBlock &&
+                          call.dynamic_shared_bytes <= model.sharedMemPerBlockOptin;
   return std::to_string(call.dynamic_shared_bytes) +
          " bytes of dynamic shared memory; the limit is " + std::to_string(call.shared_limit) +
          (may_opt_in ? ", unless cudaFuncSetAttribute allows the kernel more" : "");
@@ -113,7 +112,7 @@ std::vector<PendingLaunch>& pending_launches() {
 
 /// CUDA 13.0 on an H200 says "invalid argument" to all of these.
 cudaError_t refuse_launch(const KernelCall& call, const std::string& problem) {
-  EmulationReport report = report_about(call, EmulationFault::kLaunch);
+  EmulationReport report = report_about(call, FaultKind::kLaunch);
   report.what = report.text = "invalid launch of " + name_and_place(call) + ": " + problem;
   report.problem = problem;
   send_report(report);
@@ -126,7 +125,8 @@ cudaError_t cooperative_problem(const KernelCall& call) {
   int blocks = 0;
   const auto threads = static_cast<int>(call.block.x * call.block.y * call.block.z);
   blocks_per_multiprocessor(&blocks, threads, call.dynamic_shared_bytes);
-  const std::uint64_t most = std::uint64_t(blocks) * std::uint64_t(device_model().multiprocessors);
+  const std::uint64_t most =
+      std::uint64_t(blocks) * std::uint64_t(device_model().multiProcessorCount);
   const std::uint64_t grid = std::uint64_t{call.grid.x} * call.grid.y * call.grid.z;
   if (grid <= most) return cudaSuccess;
   return refuse(cudaErrorCooperativeLaunchTooLarge,
@@ -144,10 +144,10 @@ cudaError_t plan_kernel(KernelCall call, std::shared_ptr<void> owner,
   if (const std::string problem = configuration_problem(call); !problem.empty())
     return refuse_launch(call, problem);
   if (const cudaError_t problem = cooperative_problem(call); problem != cudaSuccess) return problem;
-  if (constant_bytes() > device_model().constant_bytes)
+  if (constant_bytes() > device_model().totalConstMem)
     return refuse(cudaErrorInvalidKernelImage,
                   "the __constant__ variables of a file have " + std::to_string(constant_bytes()) +
-                      " bytes; a GPU has " + std::to_string(device_model().constant_bytes));
+                      " bytes; a GPU has " + std::to_string(device_model().totalConstMem));
   static std::atomic<std::uint64_t> launches = 0;
   const std::uint64_t launch = ++launches;
   for (int i = 0; i < pointer_count; ++i) {
@@ -160,7 +160,7 @@ cudaError_t plan_kernel(KernelCall call, std::shared_ptr<void> owner,
                              std::to_string(pointers[i].position) + " of " + name_and_place(call) +
                              " " + why;
     const KernelFailure failure{KernelFault::kIllegalAddress,
-                                {.fault = EmulationFault::kOutsideAccess,
+                                {.fault = FaultKind::kHostPointer,
                                  .what = what,
                                  .kernel = call.name,
                                  .launched_at = place_of(call.site),
@@ -272,7 +272,7 @@ cudaError_t set_function_attribute(const void* function, cudaFuncAttribute attri
   constexpr unsigned kAttributes = 16;
   if (attribute >= kAttributes) return record_error(cudaErrorInvalidValue);
   if (attribute != cudaFuncAttributeMaxDynamicSharedMemorySize) return cudaSuccess;
-  const auto limit = static_cast<int>(device_model().shared_per_block_optin);
+  const auto limit = static_cast<int>(device_model().sharedMemPerBlockOptin);
   if (value < 0 || value > limit) return record_error(cudaErrorInvalidValue);
   KnownKernels& known = only<KnownKernels>();
   const std::lock_guard lock(known.mutex);
@@ -284,9 +284,9 @@ cudaError_t function_attributes(cudaFuncAttributes* attributes, const void* func
   if (sticky_error() != cudaSuccess) return sticky_error();
   if (attributes == nullptr) return record_error(cudaErrorInvalidValue);
   if (function == nullptr) return record_error(cudaErrorInvalidDeviceFunction);
-  const DeviceModel& model = device_model();
+  const cudaDeviceProp& model = device_model();
   *attributes = {};
-  attributes->maxThreadsPerBlock = model.max_threads_per_block;
+  attributes->maxThreadsPerBlock = model.maxThreadsPerBlock;
   attributes->ptxVersion = model.major * 10 + model.minor;
   attributes->binaryVersion = attributes->ptxVersion;
   attributes->maxDynamicSharedSizeBytes = static_cast<int>(shared_limit_of(function));

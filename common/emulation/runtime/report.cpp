@@ -55,9 +55,9 @@ std::string thread_list(const std::vector<const EmulatedThread*>& threads) {
 
 /// One line per group of threads that are in the same state at the same place. Notes those that
 /// wait or have ended.
-std::string thread_groups(const BlockRunner& runner, std::vector<ReportWait>& waits) {
+std::string thread_groups(const BlockRunner& runner, std::vector<FaultWait>& waits) {
   std::map<std::tuple<State, std::string, std::string>, std::vector<const EmulatedThread*>> groups;
-  std::map<std::string, ReportPlace> places;
+  std::map<std::string, int> lines;
   for (const EmulatedThread& thread : runner.scheduler().threads()) {
     State state = thread.state;
     if (state == State::kReady) state = State::kRunning;
@@ -74,7 +74,7 @@ std::string thread_groups(const BlockRunner& runner, std::vector<ReportWait>& wa
     }
     if (!begun) call.clear();
     const std::string where = begun ? place_text(place_of(last.site)) : std::string();
-    if (waits_now) places[where] = place_of(last.site);
+    if (waits_now) lines[where] = static_cast<int>(last.site.line);
     groups[{state, call, where}].push_back(&thread);
   }
   std::string text;
@@ -82,10 +82,10 @@ std::string thread_groups(const BlockRunner& runner, std::vector<ReportWait>& wa
     const auto& [state, call, where] = key;
     text.append("\n    ").append(std::to_string(threads.size()));
     text += threads.size() == 1 ? " thread " : " threads ";
-    const auto place = places.find(where);
+    const auto line = lines.find(where);
     if (state == State::kExited) waits.push_back({.threads = static_cast<int>(threads.size())});
-    if (place != places.end())
-      waits.push_back({static_cast<int>(threads.size()), call, place->second});
+    if (line != lines.end())
+      waits.push_back({static_cast<int>(threads.size()), call, line->second});
     text += state == State::kFresh    ? "not begun"
             : state == State::kExited ? "ended"
             : state != State::kRunning
@@ -115,27 +115,13 @@ std::string time_limit() {
 }
 
 /// Describes a fault that has no message of its own.
-std::string headline(EmulationFault fault) {
-  switch (fault) {
-    case EmulationFault::kMisaligned:
-      return "misaligned address: a vector access must be aligned to its size";
-    case EmulationFault::kStackOverflow:
-      return "stack overflow: the thread's calls and local arrays need more than " +
-             std::to_string(FiberPool::stack_bytes() / 1024) + " KiB (endless recursion?)";
-    case EmulationFault::kDivision:
-      return "integer division by zero, or of the least integer by -1 (a GPU goes on with a "
-             "meaningless value)";
-    case EmulationFault::kTrap:
-      return "trap instruction";
-    case EmulationFault::kDeadlock:
-      return "deadlock: threads wait for others that will never come";
-    case EmulationFault::kDivergentBarrier:
-      return "divergent barrier: threads of one block met in different barriers";
-    case EmulationFault::kTimeLimit:
-      return "time limit: the kernel did not end " + time_limit() + advice_on_waiting();
-    default:
-      return "the kernel failed";
-  }
+std::string headline(const Fault& fault) {
+  if (fault.reason != nullptr) return fault.reason;
+  if (fault.kind == FaultKind::kStack)
+    return "stack overflow: the thread's calls and local arrays need more than " +
+           std::to_string(FiberPool::stack_bytes() / 1024) + " KiB (endless recursion?)";
+  if (fault.kind != FaultKind::kKernelTime) return "the kernel failed";
+  return "time limit: the kernel did not end " + time_limit() + advice_on_waiting();
 }
 
 /// The text of a report about a kernel or the host.
@@ -158,31 +144,6 @@ std::string one_line(std::string text) {
   return text;
 }
 
-FaultKind kind_of(const EmulationReport& report) {
-  if (report.host_argument > 0) return FaultKind::kHostPointer;
-  using enum EmulationFault;
-  static constexpr std::pair<EmulationFault, FaultKind> kKinds[] = {
-      {kOutsideAccess, FaultKind::kDeviceMemory},
-      {kMisaligned, FaultKind::kMisaligned},
-      {kStackOverflow, FaultKind::kStack},
-      {kDivision, FaultKind::kArithmetic},
-      {kTrap, FaultKind::kArithmetic},
-      {kAssertion, FaultKind::kArithmetic},
-      {kDeadlock, FaultKind::kBarrier},
-      {kDivergentBarrier, FaultKind::kBarrier},
-      {kTimeLimit, FaultKind::kKernelTime},
-      {kTooSlow, FaultKind::kSlowKernel},
-      {kWarpMask, FaultKind::kWarp},
-      {kDeviceFunction, FaultKind::kWarp},
-      {kLaunch, FaultKind::kLaunch},
-      {kDevicePointerOnHost, FaultKind::kDevicePointer},
-      {kCall, FaultKind::kCopy},
-      {kUnsupported, FaultKind::kUnsupported}};
-  const auto* const known =
-      std::ranges::find(kKinds, report.fault, [](const auto& each) { return each.first; });
-  return known == std::end(kKinds) ? FaultKind::kException : known->second;
-}
-
 std::array<unsigned, 3> array_of(const uint3& index) {
   return {index.x, index.y, index.z};
 }
@@ -190,7 +151,7 @@ std::array<unsigned, 3> array_of(const uint3& index) {
 /// The part of a report that the grader explains.
 FaultRecord fault_record(const EmulationReport& report) {
   const ReportPlace& somewhere = report.at.file.empty() ? report.launched_at : report.at;
-  FaultRecord record{.kind = kind_of(report),
+  FaultRecord record{.kind = report.fault,
                      .text = report.problem.empty() ? one_line(report.what) : report.problem,
                      .kernel = report.kernel,
                      .file = name_of(somewhere.file),
@@ -199,11 +160,10 @@ FaultRecord fault_record(const EmulationReport& report) {
                      .writes = report.writes,
                      .launch_line = static_cast<int>(report.launched_at.line),
                      .grid = array_of(report.grid),
-                     .block_size = array_of(report.block_size)};
+                     .block_size = array_of(report.block_size),
+                     .waiting = report.waits};
   if (report.memory) record.memory = fault_memory(*report.memory, report.kernel);
   record.memory.argument = std::max(record.memory.argument, report.host_argument);
-  for (const ReportWait& wait : report.waits)
-    record.waiting.push_back({wait.threads, wait.call, static_cast<int>(wait.at.line)});
   if (!report.allocated_at.file.empty())
     record.allocated_at =
         name_of(report.allocated_at.file) + ":" + std::to_string(report.allocated_at.line);
@@ -213,6 +173,35 @@ FaultRecord fault_record(const EmulationReport& report) {
 }
 
 std::mutex sink_mutex;
+
+/// A program that ignores its errors may make the same report for ever.
+void print_report(const std::string& text) {
+  constexpr int kMost = 3;
+  const int count = ++only<std::map<std::string, int>>()[text];
+  if (count > kMost) return;
+  std::fprintf(stderr, "emulated device: %s\n", text.c_str());
+  if (count == kMost)
+    std::fputs("emulated device: this report comes again and again; it is printed no more\n",
+               stderr);
+}
+
+std::string program_path() {
+  std::array<char, 4096> path;
+  const ssize_t length = readlink("/proc/self/exe", path.data(), path.size());
+  return {path.data(), length > 0 ? static_cast<std::size_t>(length) : 0};
+}
+
+/// Whether the place belongs to the runtime, its headers or the standard library, not to the user.
+bool is_common(const std::string& place) {
+  return place.starts_with("/usr/") ||
+         place.find("common/emulation/include/") != std::string::npos ||
+         place.find("common/emulation/runtime/") != std::string::npos ||
+         (place.find("common/emulation/extended/") != std::string::npos &&
+          place.find("/tests/") == std::string::npos) ||
+         place.find("common/device/") != std::string::npos ||
+         place.find("common/stage/") != std::string::npos ||
+         place.find("common/custom_submission/") != std::string::npos;
+}
 
 }  // namespace
 
@@ -256,7 +245,7 @@ std::string text_of(const ReportMemory& memory) {
   return std::to_string(distance) + (distance == 1 ? " byte" : " bytes") + relation + memory.name;
 }
 
-EmulationReport report_about(const KernelCall& call, EmulationFault fault) {
+EmulationReport report_about(const KernelCall& call, FaultKind fault) {
   return {.fault = fault,
           .kernel = call.name,
           .launched_at = place_of(call.site),
@@ -276,18 +265,17 @@ EmulationReport describe_fault(const BlockRunner& runner) {
     report.at = place_of(fault.site);
   else if (fault.frame_count > 0)
     report.at = source_place(fault.frames.data(), fault.frame_count);
-  if (report.what.empty() && fault.kind == EmulationFault::kOutsideAccess) {
+  if (report.what.empty() && fault.kind == FaultKind::kDeviceMemory) {
     report.memory = runner.shared_memory().find(fault.address);
     report.what = "illegal memory access, " +
                   (report.memory ? text_of(*report.memory) : describe_address(fault.address));
     if (!report.memory && device_memory().contains(fault.address))
       report.memory = device_memory().nearest(fault.address);
   } else if (report.what.empty()) {
-    report.what = headline(fault.kind);
+    report.what = headline(fault);
   }
   report.text = text_of(report);
-  if (fault.kind == EmulationFault::kDeadlock || fault.kind == EmulationFault::kDivergentBarrier ||
-      fault.kind == EmulationFault::kTimeLimit)
+  if (fault.kind == FaultKind::kBarrier || fault.kind == FaultKind::kKernelTime)
     report.text += "\n  the threads of the block:" + thread_groups(runner, report.waits);
   return report;
 }
@@ -298,7 +286,7 @@ void tell_blocks(EmulationReport& report, std::uint64_t begun, std::uint64_t blo
     report.text += "\n  " + count + " of the grid had begun";
     return;
   }
-  report.fault = EmulationFault::kTooSlow;
+  report.fault = FaultKind::kSlowKernel;
   report.what = "the kernel is too slow: " + time_limit() + " only " + count + " had begun";
   report.text = text_of(report);
 }
@@ -308,25 +296,10 @@ ReportSink set_report_sink(ReportSink new_sink) {
   return std::exchange(only<ReportSink>(), std::move(new_sink));
 }
 
-namespace {
-
-/// A program that ignores its errors may make the same report for ever.
-void print_report(const std::string& text) {
-  constexpr int kMost = 3;
-  const int count = ++only<std::map<std::string, int>>()[text];
-  if (count > kMost) return;
-  std::fprintf(stderr, "emulated device: %s\n", text.c_str());
-  if (count == kMost)
-    std::fputs("emulated device: this report comes again and again; it is printed no more\n",
-               stderr);
-}
-
-}  // namespace
-
 void send_report(EmulationReport report) {
   if (report.text.empty()) report.text = text_of(report);
   const bool advice =
-      report.fault == EmulationFault::kDevicePointerOnHost && !report.allocated_at.file.empty();
+      report.fault == FaultKind::kDevicePointer && !report.allocated_at.file.empty();
   if (advice)
     report.text +=
         "\n  Only kernels may use it (on a GPU the program ends here with a segmentation fault): "
@@ -338,28 +311,6 @@ void send_report(EmulationReport report) {
   else
     print_report(report.text);
 }
-
-namespace {
-
-std::string program_path() {
-  std::array<char, 4096> path;
-  const ssize_t length = readlink("/proc/self/exe", path.data(), path.size());
-  return {path.data(), length > 0 ? static_cast<std::size_t>(length) : 0};
-}
-
-/// Whether the place belongs to the runtime, its headers or the standard library, not to the user.
-bool is_common(const std::string& place) {
-  return place.starts_with("/usr/") ||
-         place.find("common/emulation/include/") != std::string::npos ||
-         place.find("common/emulation/runtime/") != std::string::npos ||
-         (place.find("common/emulation/extended/") != std::string::npos &&
-          place.find("/tests/") == std::string::npos) ||
-         place.find("common/device/") != std::string::npos ||
-         place.find("common/stage/") != std::string::npos ||
-         place.find("common/custom_submission/") != std::string::npos;
-}
-
-}  // namespace
 
 ReportPlace source_place(void* const* frames, int count) {
   const std::string program = program_path();

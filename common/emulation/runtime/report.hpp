@@ -14,7 +14,7 @@ namespace convlab::emulation {
 std::string coordinates(const uint3& index);
 
 /// A report with what it says of every launch.
-EmulationReport report_about(const KernelCall& call, EmulationFault fault);
+EmulationReport report_about(const KernelCall& call, FaultKind fault);
 
 /// The report about a failed block: what happened, where (kernel, block, thread, file:line), and
 /// where the threads waited. Call it on the worker, after BlockRunner::run returned false.

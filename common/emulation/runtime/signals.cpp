@@ -136,12 +136,16 @@ void classify(Fault& fault, const BlockRunner& runner, int signal, const siginfo
               const void* instruction) {
   switch (signal) {
     case SIGFPE:
-      fault.kind = EmulationFault::kDivision;
+      fault.kind = FaultKind::kArithmetic;
+      fault.reason =
+          "integer division by zero, or of the least integer by -1 (a GPU goes on with a "
+          "meaningless value)";
       fault.error = KernelFault::kLaunchFailure;
       return;
     case SIGILL:
     case SIGTRAP:
-      fault.kind = EmulationFault::kTrap;
+      fault.kind = FaultKind::kArithmetic;
+      fault.reason = "trap instruction";
       fault.error = KernelFault::kLaunchFailure;
       return;
     default:
@@ -149,15 +153,16 @@ void classify(Fault& fault, const BlockRunner& runner, int signal, const siginfo
   }
   fault.address = info.si_addr;
   if (runner.scheduler().fibers().overflown(info.si_addr) != nullptr) {
-    fault.kind = EmulationFault::kStackOverflow;
+    fault.kind = FaultKind::kStack;
     fault.error = KernelFault::kHardwareStackError;
   } else if ((info.si_code == BUS_ADRALN && signal == SIGBUS) ||
              (info.si_code == SI_KERNEL && demands_alignment(instruction))) {
-    fault.kind = EmulationFault::kMisaligned;
+    fault.kind = FaultKind::kMisaligned;
+    fault.reason = "misaligned address: a vector access must be aligned to its size";
     fault.error = KernelFault::kMisalignedAddress;
   } else {
     if (info.si_code == SI_KERNEL) fault.address = kNoAddress;
-    fault.kind = EmulationFault::kOutsideAccess;
+    fault.kind = FaultKind::kDeviceMemory;
     fault.error = KernelFault::kIllegalAddress;
   }
 }
@@ -221,7 +226,7 @@ void on_timeout(int /*signal*/, siginfo_t* info, void* context) {
   if (!must && in_library(program_counter(context))) return;
   Fault& fault = runner->new_fault();
   record_frames(fault, context);
-  fault.kind = EmulationFault::kTimeLimit;
+  fault.kind = FaultKind::kKernelTime;
   fault.error = KernelFault::kLaunchTimeout;
   // The handler never returns, and a return would unblock the signal.
   sigset_t signals;
@@ -292,6 +297,21 @@ void refuse_calls_without_key(int /*count*/, char** /*arguments*/, char** /*envi
 [[gnu::section(".preinit_array"),
   gnu::used]] void (*const run_first)(int, char**, char**) = refuse_calls_without_key;
 
+std::terminate_handler former_handler = nullptr;
+
+[[noreturn]] void end_with_sentence() {
+  try {
+    if (std::current_exception()) throw;
+  } catch (const Error& error) {
+    std::fflush(nullptr);
+    std::fprintf(stderr, "emulated device: %s\n", error.what());
+    std::_Exit(static_cast<int>(error.exit_code()));
+  } catch (...) {
+  }
+  former_handler();
+  std::abort();
+}
+
 }  // namespace
 
 void install_signal_handlers() {
@@ -341,25 +361,6 @@ void prepare_worker_for_signals() {
   stack.ss_size = kSignalStackBytes;
   sigaltstack(&stack, nullptr);
 }
-
-namespace {
-
-std::terminate_handler former_handler = nullptr;
-
-[[noreturn]] void end_with_sentence() {
-  try {
-    if (std::current_exception()) throw;
-  } catch (const Error& error) {
-    std::fflush(nullptr);
-    std::fprintf(stderr, "emulated device: %s\n", error.what());
-    std::_Exit(static_cast<int>(error.exit_code()));
-  } catch (...) {
-  }
-  former_handler();
-  std::abort();
-}
-
-}  // namespace
 
 TellUncaughtErrors::TellUncaughtErrors() {
   if (const auto handler = std::set_terminate(end_with_sentence); handler != end_with_sentence)

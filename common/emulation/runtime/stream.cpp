@@ -1,7 +1,6 @@
 #include "common/emulation/runtime/stream.hpp"
 
 #include <algorithm>
-#include <iterator>
 #include <sstream>
 #include <thread>
 #include <utility>

@@ -17,7 +17,8 @@ extern const char end;
 namespace convlab::emulation {
 namespace {
 
-struct Table {
+/// Constructors of static objects fill it: it is made at its first use.
+struct SymbolTable {
   std::mutex mutex;
   std::vector<Symbol> symbols;
 
@@ -30,41 +31,38 @@ struct Table {
   }
 };
 
-/// Constructors of static objects fill it: it is made at its first use.
-Table& table() {
-  return only<Table>();
-}
-
 }  // namespace
 
 DeviceSymbol::DeviceSymbol(const char* name, const volatile void* address, std::size_t bytes,
                            SymbolKind kind, const char* module) {
-  const std::lock_guard lock(table().mutex);
-  table().symbols.push_back({name, static_cast<const std::byte*>(const_cast<const void*>(address)),
-                             bytes, kind, module, kind == SymbolKind::kManaged});
+  const std::lock_guard lock(only<SymbolTable>().mutex);
+  only<SymbolTable>().symbols.push_back(
+      {name, static_cast<const std::byte*>(const_cast<const void*>(address)), bytes, kind, module,
+       kind == SymbolKind::kManaged});
 }
 
 std::optional<Symbol> find_symbol(const void* address) {
-  const std::lock_guard lock(table().mutex);
-  const Symbol* const found = table().find(address);
+  const std::lock_guard lock(only<SymbolTable>().mutex);
+  const Symbol* const found = only<SymbolTable>().find(address);
   return found == nullptr ? std::nullopt : std::optional(*found);
 }
 
 std::vector<Symbol> all_symbols() {
-  const std::lock_guard lock(table().mutex);
-  return table().symbols;
+  const std::lock_guard lock(only<SymbolTable>().mutex);
+  return only<SymbolTable>().symbols;
 }
 
 void note_symbol_address(const void* address) {
-  const std::lock_guard lock(table().mutex);
-  if (Symbol* const found = table().find(address); found != nullptr) found->address_known = true;
+  const std::lock_guard lock(only<SymbolTable>().mutex);
+  if (Symbol* const found = only<SymbolTable>().find(address); found != nullptr)
+    found->address_known = true;
 }
 
 std::size_t constant_bytes() {
-  const std::lock_guard lock(table().mutex);
+  const std::lock_guard lock(only<SymbolTable>().mutex);
   std::map<std::string, std::size_t> bytes_of_module;
   std::size_t most = 0;
-  for (const Symbol& symbol : table().symbols)
+  for (const Symbol& symbol : only<SymbolTable>().symbols)
     if (symbol.kind == SymbolKind::kConstant)
       most = std::max(most, bytes_of_module[symbol.module] += symbol.bytes);
   return most;

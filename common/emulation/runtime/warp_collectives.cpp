@@ -36,7 +36,7 @@ void WarpCollectives::begin_block() {
   const std::uint32_t rank = block.thread().rank;
   const std::uint32_t lane = rank % kWarpSize;
   if (((mask >> lane) & 1U) == 0) {
-    fail_thread(EmulationFault::kWarpMask, KernelFault::kLaunchFailure, site,
+    fail_thread(FaultKind::kWarp, KernelFault::kLaunchFailure, site,
                 "%s is called by lane %u, which its mask 0x%08x does not name", operation.name,
                 lane, mask);
   }
@@ -162,7 +162,9 @@ void BlockBarrier::begin_block() {
 }
 
 void BlockBarrier::open(Scheduler& scheduler) {
-  if (diverged_) fail_block(EmulationFault::kDivergentBarrier, KernelFault::kLaunchFailure);
+  if (diverged_)
+    fail_block(FaultKind::kBarrier, KernelFault::kLaunchFailure,
+               "divergent barrier: threads of one block met in different barriers");
   if (scheduler.live() != scheduler.threads().size()) [[unlikely]] {
     note_early_end(BlockRunner::of_kernel().call(),
                    static_cast<int>(scheduler.threads().size() - scheduler.live()), place_.site);

@@ -174,10 +174,6 @@ class TokenTable {
   std::vector<std::pair<const std::byte*, const std::byte*>> arrays_;
 };
 
-TokenTable& token_table() {
-  return only<TokenTable>();
-}
-
 void set_writable(std::byte* begin, std::size_t bytes, bool writable) {
   std::byte* const page = begin - reinterpret_cast<std::uintptr_t>(begin) % kPage;
   mprotect(page, static_cast<std::size_t>(begin + bytes - page),
@@ -233,7 +229,7 @@ OtherThreads look_at_others() {
 }
 
 void refuse_thread() {
-  EmulationReport report{.fault = EmulationFault::kDevicePointerOnHost};
+  EmulationReport report{.fault = FaultKind::kDevicePointer};
   report.what =
       "a thread of the host ran while a kernel or a copy used device memory, where nobody sees "
       "what it reads";
@@ -277,7 +273,7 @@ HostSleeps::~HostSleeps() {
 }
 
 void withhold_numbers(std::uint64_t key) {
-  token_table().clear(key);
+  only<TokenTable>().clear(key);
   withholding.store(true);
 }
 
@@ -287,15 +283,15 @@ void stop_withholding() {
 
 void make_tokens(const float* numbers, float* tokens, std::int64_t count) {
   const auto bytes = static_cast<std::size_t>(count) * kTokenBytes;
-  TokenTable::Open open(token_table(), static_cast<std::size_t>(count));
-  token_table().add_array(tokens, bytes);
+  TokenTable::Open open(only<TokenTable>(), static_cast<std::size_t>(count));
+  only<TokenTable>().add_array(tokens, bytes);
   change_words(reinterpret_cast<std::byte*>(tokens), reinterpret_cast<const std::byte*>(numbers),
                bytes, [&](std::uint32_t word, std::uint32_t) { return open.token(word); });
 }
 
 void reveal_numbers(float* numbers, std::int64_t count) {
   if (!withholding.load()) return;
-  const TokenTable::Open open(token_table(), 0);
+  const TokenTable::Open open(only<TokenTable>(), 0);
   auto* const begin = reinterpret_cast<std::byte*>(numbers);
   change_words(begin, begin, static_cast<std::size_t>(count) * kTokenBytes,
                [&](std::uint32_t word, std::uint32_t) { return open.word(word); });
@@ -325,7 +321,7 @@ Crossing withheld_crossing(const Copy& copy) {
   const auto passes_plain = [&] {
     const std::size_t words = (copy.width * copy.height + kTokenBytes - 1) / kTokenBytes;
     return copy.to_side() != Side::kDevice &&
-           TokenTable::Open(token_table(), 0).passes_plain(words);
+           TokenTable::Open(only<TokenTable>(), 0).passes_plain(words);
   };
   if (from_words == to_words) {
     const bool from_symbol = !from_words && copy.from_side() == Side::kDevice;
@@ -336,7 +332,8 @@ Crossing withheld_crossing(const Copy& copy) {
 }
 
 void move_across(Crossing crossing, std::byte* to, const std::byte* from, std::size_t bytes) {
-  TokenTable::Open open(token_table(), crossing == Crossing::kTokens ? bytes / kTokenBytes + 1 : 0);
+  TokenTable::Open open(only<TokenTable>(),
+                        crossing == Crossing::kTokens ? bytes / kTokenBytes + 1 : 0);
   // A word of a variable of the device is one token, also if only a half of it is copied.
   const std::size_t rest = bytes % kTokenBytes;
   const std::byte* const tokens = crossing == Crossing::kTokens ? to : from;
@@ -372,8 +369,8 @@ TrueWords::TrueWords(const KernelCall& call) {
   for (const Allocation& allocation : device_memory().live())
     if (allocation.kind != MemoryKind::kDevice)
       add(allocation.begin, allocation.bytes, Kind::kShared);
-  for (const auto& [begin, bytes] : pinned_ranges()) add(begin, bytes, Kind::kShared);
-  const TokenTable::Open open(token_table(), 0);
+  for (const auto& [begin, bytes] : only<PinnedMemory>().all()) add(begin, bytes, Kind::kShared);
+  const TokenTable::Open open(only<TokenTable>(), 0);
   for (const Piece& piece : pieces_) {
     if (piece.read_only) set_writable(piece.begin, piece.host.size() * kTokenBytes, true);
     change_words(piece.begin, piece.begin, piece.host.size() * kTokenBytes,
@@ -384,7 +381,7 @@ TrueWords::TrueWords(const KernelCall& call) {
 void TrueWords::add(const void* begin, std::size_t bytes, Kind kind) {
   if (bytes < kTokenBytes) return;
   auto* const byte = static_cast<std::byte*>(const_cast<void*>(begin));
-  Piece piece{byte, kind, token_table().is_array(byte, bytes),
+  Piece piece{byte, kind, only<TokenTable>().is_array(byte, bytes),
               std::vector<std::uint32_t>(bytes / kTokenBytes)};
   std::memcpy(piece.host.data(), byte, piece.host.size() * kTokenBytes);
   pieces_.push_back(std::move(piece));
@@ -394,7 +391,7 @@ TrueWords::~TrueWords() {
   std::size_t words = 0;
   for (const Piece& piece : pieces_) words += piece.host.size();
   if (words == 0) return;
-  TokenTable::Open open(token_table(), words);
+  TokenTable::Open open(only<TokenTable>(), words);
   for (Piece& piece : pieces_) {
     std::vector<std::uint32_t> now(piece.host.size());
     std::memcpy(now.data(), piece.begin, now.size() * kTokenBytes);

@@ -14,7 +14,7 @@ namespace {
 
 using convlab::emulation::device_integers;
 using convlab::emulation::Reports;
-using convlab::emulation::EmulationFault;
+using convlab::FaultKind;
 
 __constant__ int taps[4];
 __device__ int counters[4];
@@ -88,7 +88,7 @@ TEST_CASE("a refused launch names what is too large") {
     INFO(reports.text());
     CHECK(reports.has(wrong.words));
     CHECK(reports.has("invalid launch of add launched at "));
-    CHECK(reports.last().fault == EmulationFault::kLaunch);
+    CHECK(reports.last().fault == FaultKind::kLaunch);
   }
   add<<<1, 1>>>(data, 1);  // the device still works
   CHECK(cudaDeviceSynchronize() == cudaSuccess);

@@ -7,7 +7,7 @@ namespace {
 using convlab::emulation::at_line;
 using convlab::emulation::device_integers;
 using convlab::emulation::Reports;
-using convlab::emulation::EmulationFault;
+using convlab::FaultKind;
 
 constexpr int kFirstBarrierLine = __LINE__ + 4;
 __global__ void branch_barriers(int* out, bool uniform) {
@@ -57,7 +57,7 @@ TEST_CASE("different barriers in one block are divergent") {
   CHECK(reports.empty() != wrong);
   if (wrong) {
     CHECK(reports.has("divergent barrier"));
-    CHECK(reports.last().fault == EmulationFault::kDivergentBarrier);
+    CHECK(reports.last().fault == FaultKind::kBarrier);
     CHECK(!reports.last().thread.has_value());
     CHECK(reports.has(at_line(kFirstBarrierLine)));
     CHECK(reports.has(at_line(kFirstBarrierLine + 2)));
@@ -76,7 +76,7 @@ TEST_CASE("threads that can never meet are a deadlock") {
   CHECK(reports.empty() != wrong);
   if (wrong) {
     CHECK(reports.has("deadlock"));
-    CHECK(reports.last().fault == EmulationFault::kDeadlock);
+    CHECK(reports.last().fault == FaultKind::kBarrier);
     CHECK(reports.has("16 threads waiting in __syncwarp (mask 0xffffffff) at"));
     CHECK(reports.has(at_line(kLoopBarrierLine)));
     CHECK(reports.has("16 threads waiting in __syncthreads"));

@@ -17,7 +17,7 @@ namespace {
 using convlab::emulation::at_line;
 using convlab::emulation::device_integers;
 using convlab::emulation::Reports;
-using convlab::emulation::EmulationFault;
+using convlab::FaultKind;
 
 const bool kIsLimited = [] {
   convlab::emulation::limit_kernels(2.0);
@@ -124,7 +124,7 @@ TEST_CASE("a kernel that never ends is stopped") {
   CHECK(cudaDeviceSynchronize() == cudaErrorLaunchTimeout);
   INFO(reports.text());
   CHECK(reports.has("time limit"));
-  CHECK(reports.last().fault == EmulationFault::kTimeLimit);
+  CHECK(reports.last().fault == FaultKind::kKernelTime);
   CHECK(reports.has("1 thread running: (0,0,0)"));
   CHECK(reports.has("3 threads not begun: (1,0,0) to (3,0,0)"));
   CHECK(reports.has("test_kernel_faults.cu:"));
@@ -148,7 +148,7 @@ TEST_CASE("a grid that is stopped between two blocks has not succeeded") {
   empty<<<dim3(65535, 65535), 1>>>();
   CHECK(cudaDeviceSynchronize() == cudaErrorLaunchTimeout);
   INFO(reports.text());
-  CHECK(reports.last().fault == EmulationFault::kTooSlow);  // its blocks went on ending
+  CHECK(reports.last().fault == FaultKind::kSlowKernel);  // its blocks went on ending
   CHECK(reports.has("in kernel empty"));
   CHECK(reports.has(" of 4294836225 "));
 }

@@ -13,7 +13,7 @@ namespace {
 using convlab::emulation::at_line;
 using convlab::emulation::device_integers;
 using convlab::emulation::Reports;
-using convlab::emulation::EmulationFault;
+using convlab::FaultKind;
 using convlab::emulation::EmulationReport;
 
 constexpr int kWriteLine = __LINE__ + 3;
@@ -65,7 +65,7 @@ TEST_CASE("an index past the end of an allocation is an illegal access") {
     CHECK(reports.has(at_line(kWriteLine)));
     // The same as a record, here and for the grader.
     const EmulationReport& report = reports.last();
-    CHECK(report.fault == EmulationFault::kOutsideAccess);
+    CHECK(report.fault == FaultKind::kDeviceMemory);
     CHECK(report.kernel == "write_index");
     REQUIRE(report.block.has_value());
     CHECK(report.block->x == 8);

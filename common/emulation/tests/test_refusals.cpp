@@ -21,6 +21,10 @@ TEST_CASE("what cannot be emulated is refused with its line") {
   CHECK(contains(only_complaint("int main() { cuInit(0); }"), "1: CUDA's driver API"));
   CHECK(contains(only_complaint("int main() { cudaMalloc3D(&p, e); }"), "1: boxes and arrays"));
   CHECK(contains(only_complaint("__global__ void __cluster_dims__(2) k() {}"), "1: clusters"));
+  CHECK(contains(only_complaint("__global__ void k() { cp_async_bulk_shared_to_global(); }"),
+                 "1: bulk copies"));
+  CHECK(contains(only_complaint("texture<float> t;\n__global__ void k(float* p) { f(t, p); }"),
+                 "1: textures"));
   CHECK(contains(only_complaint("__device__ int f(int a) { return __vadd4(a, a); }"),
                  "1: __vadd4 cannot be emulated"));
   CHECK(rewritten("void tex2D(int);\nvoid f() { tex2D(3); }").diagnostics.empty());

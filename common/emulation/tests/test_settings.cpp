@@ -94,10 +94,10 @@ TEST_CASE("a device has the limits of its compute capability") {
     const auto model = convlab::emulation::make_device_model(row.compute_capability, 0);
     INFO(row.compute_capability);
     CHECK(model.major * 10 + model.minor == row.compute_capability);
-    CHECK(model.shared_per_block_optin == row.shared_optin * 1024);
-    CHECK(model.shared_per_multiprocessor == row.shared * 1024);
-    CHECK(model.shared_reserved == (row.compute_capability < 80 ? 0 : 1024));
-    CHECK(model.max_threads_per_multiprocessor == row.threads);
-    CHECK(model.max_blocks_per_multiprocessor == row.blocks);
+    CHECK(model.sharedMemPerBlockOptin == row.shared_optin * 1024);
+    CHECK(model.sharedMemPerMultiprocessor == row.shared * 1024);
+    CHECK(model.reservedSharedMemPerBlock == (row.compute_capability < 80 ? 0 : 1024));
+    CHECK(model.maxThreadsPerMultiProcessor == row.threads);
+    CHECK(model.maxBlocksPerMultiProcessor == row.blocks);
   }
 }

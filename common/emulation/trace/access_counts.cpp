@@ -6,7 +6,6 @@
 #include <deque>
 #include <map>
 #include <mutex>
-#include <optional>
 #include <tuple>
 #include <unordered_map>
 #include <utility>
@@ -73,8 +72,6 @@ struct RunningBlock {
   std::vector<LanePosition> positions;         ///< by thread
   std::vector<std::vector<LaneEvent>> events;  ///< by thread, since lanes have met
   std::size_t warp = 0;                        ///< that ran last
-  std::uintptr_t atomic = 0;  ///< the address of the operation that has begun; 0: none
-  bool atomic_counted = false;
   SharedTouches touches;
   std::vector<ProductCount> products;  ///< by number
 };
@@ -347,32 +344,17 @@ void AccessCounter::multiply(const char* kind, int numbers, const void* caller, 
   arrive(caller, frame, &product);
 }
 
-// A load or store of a GPU has at most 16 bytes; a larger object takes several.
-void AccessCounter::access(const void* address, std::size_t bytes, bool writes, Place place) {
-  for (std::size_t done = 0; done < bytes; done += kWidestLoad) {
-    access_once(static_cast<const char*>(address) + done, std::min(kWidestLoad, bytes - done),
-                writes, place);
-  }
-}
-
-void AccessCounter::access(const void* address, std::size_t bytes, bool writes, const void* caller,
-                           const void* frame) {
+bool AccessCounter::move(const void* caller, const void* frame) {
   running_block().positions[static_cast<std::size_t>(thread_rank())].move(caller, frame);
-  access(address, bytes, writes, place_of_access(caller));
+  return true;
 }
 
-void AccessCounter::access_once(const void* address, std::size_t bytes, bool writes, Place place) {
+void AccessCounter::touch(const void* address, std::size_t bytes, StepKind kind, Place place) {
   const Space space = space_of(address);
   if (space == Space::kOther) return;
   const auto& [all, block, lock] = Event{};
-  // Its read and its write are one request; an operation that is never ended hides nothing else.
-  bool atomic = block.atomic != 0 && block.atomic == reinterpret_cast<std::uintptr_t>(address);
-  if (atomic && std::exchange(block.atomic_counted, true)) {
-    block.atomic = 0;
-    atomic = false;
-    if (writes) return;
-  }
-  writes = writes || atomic;
+  const bool atomic = kind == StepKind::kAtomic;
+  const bool writes = kind != StepKind::kRead;
   SpotInBlock& here =
       spot_at(all, block, spot_of(place, space, writes), space, address, bytes, atomic);
   const auto thread = static_cast<std::size_t>(thread_rank());
@@ -384,23 +366,6 @@ void AccessCounter::access_once(const void* address, std::size_t bytes, bool wri
     block.touches.touch(all.needs, block.kernel, here.variable, address, bytes, writes,
                         {place, static_cast<int>(thread), block.touches.barriers[thread]});
   }
-}
-
-void AccessCounter::begin_atomic(const void* address, std::size_t /*bytes*/, bool /*orders*/,
-                                 const void* /*place*/) {
-  running_block().atomic = reinterpret_cast<std::uintptr_t>(address);
-  running_block().atomic_counted = false;
-}
-
-void AccessCounter::end_atomic() {
-  running_block().atomic = 0;
-}
-
-void AccessCounter::begin_copy(void* to, const void* from, std::size_t bytes,
-                               const CallSite& site) {
-  const Place place = place_of_call(site);
-  if (from != nullptr) access(from, bytes, false, place);
-  access(to, bytes, true, place);
 }
 
 void AccessCounter::access_by_warp(const void* address, std::size_t bytes, std::size_t part,
@@ -461,10 +426,6 @@ void AccessCounter::met_in_warp(unsigned first_rank, const WarpOperation&, std::
   Counter& all = only<Counter>();
   const std::lock_guard lock(all.mutex);
   end_warp(all, running_block(), first_rank / kWarpSize);
-}
-
-AccessCounter& access_counter() {
-  return only<AccessCounter>();
 }
 
 }  // namespace convlab::emulation

@@ -47,8 +47,6 @@ struct Parts {
   int conflicts = 0;
 };
 
-constexpr std::size_t kWidestLoad = 16;  ///< bytes of a load of a GPU
-
 /// As notes have it.
 const char* name_of(Space space);
 
@@ -67,11 +65,8 @@ FloatProducts float_products_behind(const void* caller);
 
 // ---- counting -----------------------------------------------------------------------------------
 
-class AccessCounter final : public Observer {
+class AccessCounter final : public AccessObserver {
  public:
-  /// An access of the running thread.
-  void access(const void* address, std::size_t bytes, bool writes, const void* caller,
-              const void* frame);
   /// The running thread multiplies so many numbers in one instruction.
   /// @param kind  as ProductNote has it
   static void multiply(const char* kind, int numbers, const void* caller, const void* frame);
@@ -86,16 +81,11 @@ class AccessCounter final : public Observer {
   void access_by_warp(const void* address, std::size_t bytes, std::size_t part, bool writes,
                       const CallSite& site) override;
   void multiply_in_warp(long long multiply_adds, const CallSite& site) override;
-  void begin_copy(void* to, const void* from, std::size_t bytes, const CallSite& site) override;
-  void begin_atomic(const void* address, std::size_t bytes, bool, const void*) override;
-  void end_atomic() override;
 
  private:
-  static void access(const void* address, std::size_t bytes, bool writes, Place place);
-  static void access_once(const void* address, std::size_t bytes, bool writes, Place place);
+  bool move(const void* caller, const void* frame) override;
+  void touch(const void* address, std::size_t bytes, StepKind kind, Place place) override;
 };
-
-AccessCounter& access_counter();
 
 /// Counts from now on.
 void count_requests();

@@ -21,11 +21,8 @@
 namespace convlab::emulation {
 namespace {
 
-/// What kernels have allocated.
-struct KernelHeap : MemoryPieces {};
-
 /// Ends the kernel because of an access or a call of the program.
-[[noreturn]] void fail_at(const void* caller, EmulationFault kind, KernelFault error,
+[[noreturn]] void fail_at(const void* caller, FaultKind kind, KernelFault error,
                           const void* address, const char* message) {
   BlockRunner& runner = BlockRunner::of_kernel();
   Fault& fault = runner.new_fault();
@@ -41,17 +38,17 @@ struct KernelHeap : MemoryPieces {};
 
 void refuse_write_to_host(const void* address, const void* caller) {
   if (is_shared(address) || DeviceMemory::contains(address) || is_own_stack(address) ||
-      find_symbol(address) || only<WorkerMemory>().contains(address) || is_kernel_heap(address) ||
-      is_pinned(address))
+      find_symbol(address) || only<WorkerMemory>().contains(address) ||
+      only<KernelHeap>().contains(address) || only<PinnedMemory>().contains(address))
     return;
-  fail_at(caller, EmulationFault::kOutsideAccess, KernelFault::kIllegalAddress, address, "");
+  fail_at(caller, FaultKind::kDeviceMemory, KernelFault::kIllegalAddress, address, "");
 }
 
 void refuse_access_by_host(const void* address, const void* caller) {
   if (DeviceMemory::contains(address)) {
     const auto allocation = device_memory().find(address);
     if (allocation && allocation->kind != MemoryKind::kDevice) return;
-  } else if (!only<WorkerMemory>().contains(address) && !is_kernel_heap(address)) {
+  } else if (!only<WorkerMemory>().contains(address) && !only<KernelHeap>().contains(address)) {
     return;
   }
   EmulationReport report = device_memory().describe_host_access(address);
@@ -65,10 +62,6 @@ void refuse_access_by_host(const void* address, const void* caller) {
 bool is_own_stack(const void* address) {
   const auto frame = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
   return reinterpret_cast<std::uintptr_t>(address) - frame < FiberPool::stack_bytes();
-}
-
-bool is_kernel_heap(const void* address) {
-  return only<KernelHeap>().contains(address);
 }
 
 void refuse_crossing(const void* address, bool writes, const void* caller) {
@@ -99,15 +92,11 @@ bool mutes_call(const char* function, void* const* arguments, const void* caller
   std::array<char, 200> message;  // not std::string: no destructor runs any more
   std::snprintf(message.data(), message.size(),
                 "the kernel calls %s, a function of the host that no GPU has", function);
-  fail_at(caller, EmulationFault::kException, KernelFault::kLaunchFailure, nullptr, message.data());
+  fail_at(caller, FaultKind::kException, KernelFault::kLaunchFailure, nullptr, message.data());
 }
 
 void note_heap(void* begin, std::size_t bytes) {
   if (begin != nullptr && in_kernel()) only<KernelHeap>().add(begin, bytes);
-}
-
-void forget_heap(const void* begin) {
-  only<KernelHeap>().remove(begin);
 }
 
 }  // namespace convlab::emulation

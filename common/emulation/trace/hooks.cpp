@@ -128,10 +128,10 @@ void on_access(const void* address, std::size_t bytes, bool writes, bool is_vola
     case Mode::kCounts:
       announced = {};
       refuse_crossing(address, writes, caller);
-      if (in_kernel()) access_counter().access(address, bytes, writes, caller, frame);
+      if (in_kernel()) only<AccessCounter>().access(address, bytes, writes, caller, frame);
       return;
     case Mode::kSteps:
-      if (in_kernel()) step_recorder().access(address, bytes, writes, caller, frame);
+      if (in_kernel()) only<StepRecorder>().access(address, bytes, writes, caller, frame);
       return;
     case Mode::kMeetings:
       if (in_kernel()) wait_for_lanes(caller);
@@ -149,7 +149,7 @@ void on_atomic(const volatile void* address, bool writes, const void* caller) {
   if (mode == Mode::kCounts)
     AccessCounter::come_to_block(caller, frame);
   else
-    step_recorder().come_to_block(caller, frame);
+    only<StepRecorder>().come_to_block(caller, frame);
 }
 
 void on_range(const void* address, std::size_t bytes, bool writes, const void* caller,
@@ -171,21 +171,21 @@ void on_call(const void* address, std::size_t bytes, bool writes, const void* ca
 
 void look_for_races() {
   mode = Mode::kRaces;
-  observer = detector = &race_detector();
-  race_source() = [] { return race_detector().take(); };
+  observer = detector = &only<RaceDetector>();
+  race_source() = [] { return only<RaceDetector>().take(); };
 }
 
 void record_steps(WantedSteps wanted) {
   mode = Mode::kSteps;
-  step_recorder().want(std::move(wanted));
-  observer = &step_recorder();
-  step_source() = [] { return step_recorder().take(); };
+  only<StepRecorder>().want(std::move(wanted));
+  observer = &only<StepRecorder>();
+  step_source() = [] { return only<StepRecorder>().take(); };
 }
 
 void count_requests() {
   align_to(256);  // as a GPU does: sectors depend on it
   mode = Mode::kCounts;
-  observer = &access_counter();
+  observer = &only<AccessCounter>();
   access_source() = take_counts;
 }
 
@@ -239,11 +239,11 @@ void* convlab_traced_malloc(std::size_t bytes) {
   return memory;
 }
 void convlab_traced_delete(void* memory) {
-  convlab::emulation::forget_heap(memory);
+  convlab::emulation::only<convlab::emulation::KernelHeap>().remove(memory);
   ::operator delete(memory);
 }
 void convlab_traced_free(void* memory) {
-  convlab::emulation::forget_heap(memory);
+  convlab::emulation::only<convlab::emulation::KernelHeap>().remove(memory);
   std::free(memory);
 }
 // The linker renames each function to one of its own.

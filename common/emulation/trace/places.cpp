@@ -10,7 +10,6 @@
 
 #include "common/emulation/include/convlab_emulation/shared_variable.hpp"
 #include "common/emulation/runtime/device_memory.hpp"
-#include "common/emulation/runtime/handles.hpp"
 #include "common/emulation/runtime/report.hpp"
 #include "common/emulation/runtime/symbol_table.hpp"
 
@@ -98,7 +97,7 @@ Space space_of(const void* address) {
   if (is_own_stack(address)) return Space::kOther;
   if (const Symbol* const variable = variable_at(address))
     return variable->kind == SymbolKind::kConstant ? Space::kConstant : Space::kGlobal;
-  return is_kernel_heap(address) ? Space::kGlobal : Space::kOther;
+  return only<KernelHeap>().contains(address) ? Space::kGlobal : Space::kOther;
 }
 
 FaultMemory memory_at(const void* address, const char* kernel) {
@@ -120,6 +119,50 @@ bool is_traced_memory(std::uintptr_t address) {
   const void* const pointer = reinterpret_cast<const void*>(address);
   if (is_shared(pointer) || DeviceMemory::contains(pointer)) return true;
   return variable_at(pointer) != nullptr;
+}
+
+// ---- accesses -----------------------------------------------------------------------------------
+
+/// The operation that has begun on this worker.
+static thread_local struct {
+  const void* address;
+  bool is_seen;
+} atomic;
+
+void AccessObserver::access(const void* address, std::size_t bytes, bool writes, const void* caller,
+                            const void* frame) {
+  if (move(caller, frame)) touch_all(address, bytes, writes, place_of_access(caller));
+}
+
+void AccessObserver::touch_all(const void* address, std::size_t bytes, bool writes, Place place) {
+  for (std::size_t done = 0; done < bytes; done += kWidestLoad) {
+    const void* const at = static_cast<const char*>(address) + done;
+    StepKind kind = writes ? StepKind::kWrite : StepKind::kRead;
+    // Its read and its write are one; an operation that is never ended hides nothing else.
+    if (atomic.address == at && !std::exchange(atomic.is_seen, true)) {
+      kind = StepKind::kAtomic;
+    } else if (atomic.address == at) {
+      atomic = {};
+      if (writes) continue;
+    }
+    touch(at, std::min(kWidestLoad, bytes - done), kind, place);
+  }
+}
+
+void AccessObserver::begin_copy(void* to, const void* from, std::size_t bytes,
+                                const CallSite& site) {
+  const Place place = place_of_call(site);
+  if (from != nullptr) touch_all(from, bytes, false, place);
+  touch_all(to, bytes, true, place);
+}
+
+void AccessObserver::begin_atomic(const void* address, std::size_t /*bytes*/, bool /*orders*/,
+                                  const void* /*place*/) {
+  atomic = {address, false};
+}
+
+void AccessObserver::end_atomic() {
+  atomic = {};
 }
 
 }  // namespace convlab::emulation

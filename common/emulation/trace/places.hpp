@@ -7,8 +7,12 @@
 #include <cstdint>
 
 #include "common/base/fault_record.hpp"
+#include "common/base/step_notes.hpp"
 #include "common/emulation/include/convlab_emulation/call_site.hpp"
 #include "common/emulation/runtime/fault.hpp"
+#include "common/emulation/runtime/handles.hpp"
+#include "common/emulation/runtime/observer.hpp"
+#include "common/emulation/runtime/pages.hpp"
 
 namespace convlab::emulation {
 
@@ -53,13 +57,33 @@ bool is_traced_memory(std::uintptr_t address);
 /// @param caller  the return address of the access
 void refuse_crossing(const void* address, bool writes, const void* caller);
 
+constexpr std::size_t kWidestLoad = 16;  ///< bytes of a load or store of a GPU
+
+/// Sees accesses as a GPU makes them: an atomic operation is one, a larger object takes several.
+class AccessObserver : public Observer {
+ public:
+  /// An access of the running thread.
+  void access(const void* address, std::size_t bytes, bool writes, const void* caller,
+              const void* frame);
+  void begin_copy(void* to, const void* from, std::size_t bytes, const CallSite& site) final;
+  void begin_atomic(const void* address, std::size_t bytes, bool orders, const void* place) final;
+  void end_atomic() final;
+
+ protected:
+  ~AccessObserver() = default;
+  /// The running thread has come to an instruction. @return whether anybody wants its accesses
+  virtual bool move(const void* caller, const void* frame) = 0;
+  virtual void touch(const void* address, std::size_t bytes, StepKind kind, Place place) = 0;
+
+ private:
+  void touch_all(const void* address, std::size_t bytes, bool writes, Place place);
+};
+
 /// Local variables of the running thread.
 bool is_own_stack(const void* address);
-/// What kernels have allocated.
-bool is_kernel_heap(const void* address);
-
-/// Memory that was allocated, perhaps by a kernel, whose heap is the device's; and its end.
+/// What kernels have allocated: their heap is the device's.
+struct KernelHeap : MemoryPieces {};
+/// Memory that was allocated, perhaps by a kernel.
 void note_heap(void* begin, std::size_t bytes);
-void forget_heap(const void* begin);
 
 }  // namespace convlab::emulation

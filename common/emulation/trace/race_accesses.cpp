@@ -4,7 +4,6 @@
 #include <utility>
 #include <vector>
 
-#include "common/emulation/include/convlab_emulation/builtins.hpp"
 #include "common/emulation/include/convlab_emulation/shared_variable.hpp"
 #include "common/emulation/runtime/block_runner.hpp"
 #include "common/emulation/runtime/handles.hpp"

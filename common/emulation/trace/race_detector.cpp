@@ -282,8 +282,4 @@ bool RaceDetector::is_known(const Touch& before, const Touch& now) const {
   return true;
 }
 
-RaceDetector& race_detector() {
-  return only<RaceDetector>();
-}
-
 }  // namespace convlab::emulation

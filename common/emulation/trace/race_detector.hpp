@@ -299,9 +299,6 @@ class RaceDetector final : public Observer {
   std::vector<std::uintptr_t> first_address_;  ///< of each place
 };
 
-/// Of this process.
-RaceDetector& race_detector();
-
 /// Begins to observe, as with CONVLAB_EMU_TRACE=races. Before the first kernel.
 void look_for_races();
 

@@ -123,10 +123,9 @@ std::uint16_t StepRecorder::number_of(const StepToken& token) {
 }
 
 void StepRecorder::come_to_block(const void* caller, const void* frame) {
+  if (!move(caller, frame)) return;
   const std::lock_guard lock(mutex_);
-  if (!is_here()) return;
   const auto thread = static_cast<std::size_t>(thread_rank());
-  positions_[thread].move(caller, frame);
   if (lengths_[thread] > wanted_.first + kMostSteps) return;
   threads_[thread].push_back(positions_[thread].event(0, 0));
 }
@@ -156,7 +155,7 @@ std::int16_t StepRecorder::array_of(std::uintptr_t address, std::int64_t& offset
   }
   const void* const pointer = reinterpret_cast<const void*>(address);
   const Space space = space_of(pointer);
-  if (space == Space::kOther || is_kernel_heap(pointer)) return -1;
+  if (space == Space::kOther || only<KernelHeap>().contains(pointer)) return -1;
   StepArray array{.space = name_of(space), .memory = memory_at(pointer)};
   offset = std::exchange(array.memory.offset, 0);
   const std::uintptr_t begin = address - static_cast<std::uintptr_t>(offset);
@@ -170,55 +169,21 @@ std::int16_t StepRecorder::array_of(std::uintptr_t address, std::int64_t& offset
   return static_cast<std::int16_t>(begins_.size() - 1);
 }
 
-void StepRecorder::add_access(std::size_t thread, const void* address, std::size_t bytes,
-                              StepKind kind, Place place) {
+bool StepRecorder::move(const void* caller, const void* frame) {
+  const std::lock_guard lock(mutex_);
+  if (!is_here()) return false;
+  positions_[static_cast<std::size_t>(thread_rank())].move(caller, frame);
+  return true;
+}
+
+void StepRecorder::touch(const void* address, std::size_t bytes, StepKind kind, Place place) {
+  const std::lock_guard lock(mutex_);
+  if (!is_here()) return;
   std::int64_t offset = 0;
   const std::int16_t array = array_of(reinterpret_cast<std::uintptr_t>(address), offset);
   if (array < 0) return;
-  add(thread, {place, kind, array, static_cast<std::uint16_t>(bytes)}, offset);
-}
-
-void StepRecorder::access(const void* address, std::size_t bytes, bool writes, const void* caller,
-                          const void* frame) {
-  const std::lock_guard lock(mutex_);
-  if (!is_here()) return;
-  positions_[static_cast<std::size_t>(thread_rank())].move(caller, frame);
-  StepKind kind = writes ? StepKind::kWrite : StepKind::kRead;
-  // Its read and its write are one step.
-  if (atomic_ != 0 && atomic_ == reinterpret_cast<std::uintptr_t>(address)) {
-    if (std::exchange(atomic_seen_, true)) return;
-    kind = StepKind::kAtomic;
-  }
-  // A load or store of a GPU has at most 16 bytes; a larger object takes several.
-  constexpr std::size_t kWidest = 16;
-  const Place place = place_of_access(caller);
-  const auto thread = static_cast<std::size_t>(thread_rank());
-  for (std::size_t done = 0; done < bytes; done += kWidest) {
-    add_access(thread, static_cast<const char*>(address) + done, std::min(kWidest, bytes - done),
-               kind, place);
-  }
-}
-
-void StepRecorder::begin_atomic(const void* address, std::size_t /*bytes*/, bool /*orders*/,
-                                const void* /*place*/) {
-  const std::lock_guard lock(mutex_);
-  if (!is_here()) return;
-  atomic_ = reinterpret_cast<std::uintptr_t>(address);
-  atomic_seen_ = false;
-}
-
-void StepRecorder::end_atomic() {
-  const std::lock_guard lock(mutex_);
-  atomic_ = 0;
-}
-
-void StepRecorder::begin_copy(void* to, const void* from, std::size_t bytes, const CallSite& site) {
-  const std::lock_guard lock(mutex_);
-  if (!is_here()) return;
-  const Place place = place_of_call(site);
-  const auto thread = static_cast<std::size_t>(thread_rank());
-  if (from != nullptr) add_access(thread, from, bytes, StepKind::kRead, place);
-  add_access(thread, to, bytes, StepKind::kWrite, place);
+  add(static_cast<std::size_t>(thread_rank()),
+      {place, kind, array, static_cast<std::uint16_t>(bytes)}, offset);
 }
 
 void StepRecorder::access_by_warp(const void* address, std::size_t bytes, std::size_t /*part*/,
@@ -333,10 +298,6 @@ StepNotes StepRecorder::take() {
   threads_.clear();
   state_ = State::kWaiting;
   return notes;
-}
-
-StepRecorder& step_recorder() {
-  return only<StepRecorder>();
 }
 
 }  // namespace convlab::emulation

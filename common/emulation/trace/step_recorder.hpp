@@ -55,14 +55,11 @@ struct WantedSteps {
 /// @return nothing if the text is not of the form "2,0,1:0:conv_forward"
 std::optional<WantedSteps> parse_wanted_steps(const std::string& text);
 
-class StepRecorder final : public Observer {
+class StepRecorder final : public AccessObserver {
  public:
   static constexpr std::size_t kMostSteps = 3000;
 
   void want(WantedSteps wanted);
-  /// An access of the running thread.
-  void access(const void* address, std::size_t bytes, bool writes, const void* caller,
-              const void* frame);
   /// It has come to a block of the program.
   void come_to_block(const void* caller, const void* frame);
   /// What was recorded since the last call.
@@ -77,10 +74,6 @@ class StepRecorder final : public Observer {
   void access_by_warp(const void* address, std::size_t bytes, std::size_t part, bool writes,
                       const CallSite& site) override;
   void multiply_in_warp(long long multiply_adds, const CallSite& site) override;
-  void begin_copy(void* to, const void* from, std::size_t bytes, const CallSite& site) override;
-  void begin_atomic(const void* address, std::size_t bytes, bool orders,
-                    const void* place) override;
-  void end_atomic() override;
 
  private:
   enum class State { kWaiting, kInGrid, kInBlock, kOver };
@@ -92,8 +85,8 @@ class StepRecorder final : public Observer {
 
   [[nodiscard]] bool is_here() const;
   void add(std::size_t thread, const StepToken& token, std::int64_t offset);
-  void add_access(std::size_t thread, const void* address, std::size_t bytes, StepKind kind,
-                  Place place);
+  bool move(const void* caller, const void* frame) override;
+  void touch(const void* address, std::size_t bytes, StepKind kind, Place place) override;
   std::int16_t array_of(std::uintptr_t address, std::int64_t& offset);
   void name_call(Place place, const char* call);
   std::uint16_t number_of(const StepToken& token);
@@ -113,11 +106,7 @@ class StepRecorder final : public Observer {
   std::map<StepToken, std::uint16_t> numbers_;
   std::vector<FragmentRows> fragments_;  ///< by warp
   std::vector<std::string> calls_;       ///< by place
-  std::uintptr_t atomic_ = 0;            ///< the address of the operation that has begun; 0: none
-  bool atomic_seen_ = false;
 };
-
-StepRecorder& step_recorder();
 
 /// Records from now on.
 void record_steps(WantedSteps wanted);

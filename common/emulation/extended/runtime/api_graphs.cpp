@@ -2,12 +2,10 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <utility>
 #include <vector>
 
-#include "common/emulation/extended/graph_api.hpp"
 #include "common/emulation/include/convlab_emulation/activity.hpp"
 #include "common/emulation/include/convlab_emulation/runtime_api.hpp"
 #include "common/emulation/runtime/copy.hpp"
@@ -20,7 +18,7 @@ using namespace convlab::emulation;
 // The handles of the API point to these.
 struct CUgraphNode_st {
   cudaGraphNodeType type = cudaGraphNodeTypeEmpty;
-  Action action;
+  Action action = [] {};
   std::vector<std::size_t> before;         ///< numbers of the nodes that it waits for
   const CUgraphNode_st* origin = nullptr;  ///< of a copy, only for comparison: it may be gone
 };
@@ -210,69 +208,39 @@ cudaError_t cudaGraphCreate(cudaGraph_t* graph, unsigned int flags) {
   return cudaSuccess;
 }
 
-cudaError_t cudaGraphAddKernelNode(CONVLAB_NEW_NODE, const cudaKernelNodeParams* parameters,
-                                   CallSite site) {
-  return add_node(__func__, node, graph, before, count, cudaGraphNodeTypeKernel,
-                  [&](Action& action) { return plan(parameters, site, action); });
-}
-
-cudaError_t cudaGraphAddMemcpyNode(CONVLAB_NEW_NODE, const cudaMemcpy3DParms* parameters) {
-  return add_node(__func__, node, graph, before, count, cudaGraphNodeTypeMemcpy,
-                  [&](Action& action) { return plan(parameters, action); });
-}
-
-cudaError_t cudaGraphAddMemcpyNode1D(CONVLAB_NEW_NODE, void* to, const void* from,
-                                     std::size_t bytes, cudaMemcpyKind kind) {
-  return add_node(__func__, node, graph, before, count, cudaGraphNodeTypeMemcpy,
-                  [&](Action& action) { return plan(line(to, from, bytes), kind, action); });
-}
-
-cudaError_t cudaGraphAddMemsetNode(CONVLAB_NEW_NODE, const cudaMemsetParams* parameters) {
-  return add_node(__func__, node, graph, before, count, cudaGraphNodeTypeMemset,
-                  [&](Action& action) { return plan(parameters, action); });
-}
-
-cudaError_t cudaGraphAddHostNode(CONVLAB_NEW_NODE, const cudaHostNodeParams* parameters) {
-  return add_node(__func__, node, graph, before, count, cudaGraphNodeTypeHost,
-                  [&](Action& action) { return plan(parameters, action); });
-}
-
-cudaError_t cudaGraphAddEmptyNode(CONVLAB_NEW_NODE) {
-  return add_node(__func__, node, graph, before, count, cudaGraphNodeTypeEmpty, [](Action& action) {
-    action = [] {};
-    return cudaSuccess;
-  });
-}
-
-cudaError_t cudaGraphAddMemAllocNode(CONVLAB_NEW_NODE, cudaMemAllocNodeParams* parameters) {
-  return add_node(__func__, node, graph, before, count, cudaGraphNodeTypeMemAlloc,
-                  [&](Action& action) {
-                    if (parameters == nullptr) return record_error(cudaErrorInvalidValue);
-                    action = [] {};
-                    return cudaMalloc(&parameters->dptr, parameters->bytesize);
-                  });
-}
-
-cudaError_t cudaGraphAddMemFreeNode(CONVLAB_NEW_NODE, void* pointer) {
-  return add_node(__func__, node, graph, before, count, cudaGraphNodeTypeMemFree,
-                  [&](Action& action) {
-                    if (pointer == nullptr) return record_error(cudaErrorInvalidValue);
-                    action = [] {};
-                    return cudaSuccess;
-                  });
-}
+#define CONVLAB_NODE(name, kind, parameters, set_action)                                         \
+  cudaError_t name parameters {                                                                  \
+    return add_node(__func__, node, graph, before, count, cudaGraphNodeType##kind,               \
+                    [&]([[maybe_unused]] Action& action) -> cudaError_t { return set_action; }); \
+  }
+CONVLAB_NODE(cudaGraphAddKernelNode, Kernel,
+             (CONVLAB_NEW_NODE, const cudaKernelNodeParams* parameters, CallSite site),
+             plan(parameters, site, action))
+CONVLAB_NODE(cudaGraphAddMemcpyNode, Memcpy,
+             (CONVLAB_NEW_NODE, const cudaMemcpy3DParms* parameters), plan(parameters, action))
+CONVLAB_NODE(cudaGraphAddMemcpyNode1D, Memcpy,
+             (CONVLAB_NEW_NODE, void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind),
+             plan(line(to, from, bytes), kind, action))
+CONVLAB_NODE(cudaGraphAddMemsetNode, Memset, (CONVLAB_NEW_NODE, const cudaMemsetParams* parameters),
+             plan(parameters, action))
+CONVLAB_NODE(cudaGraphAddHostNode, Host, (CONVLAB_NEW_NODE, const cudaHostNodeParams* parameters),
+             plan(parameters, action))
+CONVLAB_NODE(cudaGraphAddEmptyNode, Empty, (CONVLAB_NEW_NODE), cudaSuccess)
+CONVLAB_NODE(cudaGraphAddMemAllocNode, MemAlloc,
+             (CONVLAB_NEW_NODE, cudaMemAllocNodeParams* parameters),
+             parameters == nullptr ? record_error(cudaErrorInvalidValue)
+                                   : cudaMalloc(&parameters->dptr, parameters->bytesize))
+CONVLAB_NODE(cudaGraphAddMemFreeNode, MemFree, (CONVLAB_NEW_NODE, void* pointer),
+             record_error(pointer == nullptr ? cudaErrorInvalidValue : cudaSuccess))
+#undef CONVLAB_NODE
 
 CONVLAB_API(cudaGraphGetNodes, (cudaGraph_t graph, cudaGraphNode_t* nodes, std::size_t* count),
             list_nodes(graph, nodes, count, false))
 CONVLAB_API(cudaGraphGetRootNodes, (cudaGraph_t graph, cudaGraphNode_t* nodes, std::size_t* count),
             list_nodes(graph, nodes, count, true))
 
-cudaError_t cudaGraphNodeGetType(cudaGraphNode_t node, cudaGraphNodeType* type) {
-  note_call(__func__);
-  if (node == nullptr || type == nullptr) return record_error(cudaErrorInvalidValue);
-  *type = node->type;
-  return cudaSuccess;
-}
+CONVLAB_API(cudaGraphNodeGetType, (cudaGraphNode_t node, cudaGraphNodeType* type),
+            node == nullptr ? record_error(cudaErrorInvalidValue) : answer(type, node->type))
 
 cudaError_t cudaGraphClone(cudaGraph_t* copy, cudaGraph_t graph) {
   note_call(__func__);
@@ -385,11 +353,9 @@ cudaError_t cudaStreamEndCapture(cudaStream_t handle, cudaGraph_t* graph) {
 
 cudaError_t cudaStreamIsCapturing(cudaStream_t handle, cudaStreamCaptureStatus* status) {
   return with_any_stream(__func__, handle, [&](CUstream_st& stream) {
-    if (status == nullptr) return cudaErrorInvalidValue;
     if (streams().meets_capture(stream)) return cudaErrorStreamCaptureImplicit;
-    *status = !stream.capture          ? cudaStreamCaptureStatusNone
-              : stream.capture->broken ? cudaStreamCaptureStatusInvalidated
-                                       : cudaStreamCaptureStatusActive;
-    return cudaSuccess;
+    return answer(status, !stream.capture          ? cudaStreamCaptureStatusNone
+                          : stream.capture->broken ? cudaStreamCaptureStatusInvalidated
+                                                   : cudaStreamCaptureStatusActive);
   });
 }

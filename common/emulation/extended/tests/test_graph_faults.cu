@@ -52,6 +52,29 @@ cudaError_t launch_by_graph(int* data, int index, unsigned threads = 1) {
 
 }  // namespace
 
+TEST_CASE(
+    "memory that a captured stream allocates and frees is there in each launch of the graph") {
+  cudaStream_t stream = nullptr;
+  cudaGraph_t graph = nullptr;
+  cudaGraphExec_t executable = nullptr;
+  int* data = nullptr;
+  int result = 0;
+  REQUIRE(cudaStreamCreate(&stream) == cudaSuccess);
+  REQUIRE(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal) == cudaSuccess);
+  REQUIRE(cudaMallocAsync(&data, sizeof(int), stream) == cudaSuccess);
+  set<<<1, 1, 0, stream>>>(data, 0, 7);
+  cudaMemcpyAsync(&result, data, sizeof result, cudaMemcpyDeviceToHost, stream);
+  REQUIRE(cudaFreeAsync(data, stream) == cudaSuccess);
+  REQUIRE(cudaStreamEndCapture(stream, &graph) == cudaSuccess);
+  REQUIRE(cudaGraphInstantiate(&executable, graph, 0) == cudaSuccess);
+  for (int i = 0; i < 2; ++i) {
+    result = 0;
+    REQUIRE(cudaGraphLaunch(executable, stream) == cudaSuccess);
+    REQUIRE(cudaStreamSynchronize(stream) == cudaSuccess);
+    CHECK(result == 7);
+  }
+}
+
 TEST_CASE("a captured kernel counts when its graph runs, as often as it does") {
   const auto kernels = [] {
     REQUIRE(cudaDeviceSynchronize() == cudaSuccess);

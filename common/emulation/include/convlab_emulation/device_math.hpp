@@ -11,7 +11,6 @@
 
 #include <cfenv>
 #include <cmath>
-#include <cstdint>
 
 #include "common/emulation/include/convlab_emulation/device_conversions.hpp"
 #include "common/emulation/include/convlab_emulation/device_integers.hpp"

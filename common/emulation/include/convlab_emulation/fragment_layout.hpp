@@ -15,7 +15,6 @@
 
 #include <array>
 #include <cstddef>
-#include <cstdint>
 #include <type_traits>
 
 #include "common/emulation/include/convlab_emulation/collective.hpp"

@@ -7,6 +7,7 @@
 // into 32 bits, as on a GPU.
 
 #include <array>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -166,13 +167,49 @@ auto compute(Function function) {
   return compute_as(function, +function);
 }
 
-inline std::uint32_t shifted_left(std::uint32_t a, std::uint32_t by) {
-  return by > 31 ? 0 : a << by;
+template <class T>
+T shifted_left(T a, std::uint32_t by) {
+  return by >= 8 * sizeof a ? 0 : a << by;
 }
 template <class T>
 T shifted_right(T a, std::uint32_t by) {
-  return by > 31 ? (a < 0 ? static_cast<T>(-1) : 0) : a >> by;
+  return by >= 8 * sizeof a ? (a < 0 ? static_cast<T>(-1) : 0) : a >> by;
 }
+inline unsigned long long wide(unsigned a) {
+  return a;
+}
+inline long long wide(int a) {
+  return a;
+}
+/// The upper half of a product.
+template <class T>
+T high(T a, T b) {
+  using Wide = std::conditional_t<std::is_signed_v<T>, Int128, UInt128>;
+  return static_cast<T>(Wide{a} * b >> 8 * sizeof a);
+}
+
+/// The carry flag, which add.cc sets and addc reads. No barrier lies between the two.
+inline thread_local bool carry = false;
+template <bool kReads, bool kSets, class T>
+T carried(T a, T b) {
+  std::make_unsigned_t<T> sum = 0;
+  const bool first =
+      __builtin_add_overflow(std::make_unsigned_t<T>(a), std::make_unsigned_t<T>(b), &sum);
+  const bool second = __builtin_add_overflow(sum, kReads && carry ? 1U : 0U, &sum);
+  if (kSets) carry = first || second;
+  return static_cast<T>(sum);
+}
+/// a - b; the flag is then that of the borrow.
+template <bool kReads, bool kSets, class T>
+T borrowed(T a, T b) {
+  std::make_unsigned_t<T> rest = 0;
+  const bool first =
+      __builtin_sub_overflow(std::make_unsigned_t<T>(a), std::make_unsigned_t<T>(b), &rest);
+  const bool second = __builtin_sub_overflow(rest, kReads && carry ? 1U : 0U, &rest);
+  if (kSets) carry = first || second;
+  return static_cast<T>(rest);
+}
+
 inline std::uint32_t bits_from(std::uint32_t begin, std::uint32_t count) {
   return shifted_left(~shifted_left(~0U, count & 255U), begin & 255U);
 }
@@ -207,8 +244,12 @@ inline void fence() {
 /// A prefetch changes no value.
 inline void prefetch(Address /*address*/) {}
 
-/// bar.sync 0: __syncthreads(). The other barriers of a block are not emulated.
-void block_barrier_zero(std::uint32_t barrier, CONVLAB_CALL_SITE);
+/// One of the 16 barriers of a block, which opens when so many threads have come; 0: all of them.
+void come_to_barrier(std::uint32_t number, std::uint32_t threads, bool waits, CallSite site);
+template <bool kWaits>
+void barrier(std::uint32_t number, std::uint32_t threads = 0, CONVLAB_CALL_SITE) {
+  come_to_barrier(number, threads, kWaits, site);
+}
 
 }  // namespace convlab::emulation::ptx
 

@@ -2,8 +2,6 @@
 
 // The parts of the runtime API that take kernels, symbols or typed pointers.
 
-#include <tuple>
-#include <type_traits>
 #include <utility>
 
 #include "common/emulation/include/convlab_emulation/launch.hpp"
@@ -32,60 +30,50 @@ CONVLAB_TYPED(cudaMallocPitch,
 CONVLAB_TYPED(cudaHostGetDevicePointer, (T * *pointer, void* host, unsigned int flags), host, flags)
 #undef CONVLAB_TYPED
 
-namespace convlab::emulation {
-
-/// A variable of the device may be volatile; its address for the runtime is not.
-template <typename T>
-const void* symbol_pointer(const T& symbol) {
-  return const_cast<const void*>(static_cast<const volatile void*>(&symbol));
-}
-
-}  // namespace convlab::emulation
-
 // A symbol is the variable itself; its address on the host is its address on the emulated device.
 template <typename T>
 cudaError_t cudaMemcpyToSymbol(const T& symbol, const void* from, std::size_t bytes,
                                std::size_t offset = 0,
                                cudaMemcpyKind kind = cudaMemcpyHostToDevice) {
-  return convlab::emulation::copy_to_symbol(convlab::emulation::symbol_pointer(symbol), sizeof(T),
-                                            from, bytes, offset, kind, false, nullptr);
+  return convlab::emulation::copy_symbol({"cudaMemcpyToSymbol", &symbol, sizeof(T), true, false},
+                                         from, bytes, offset, kind, nullptr);
 }
 template <typename T>
 cudaError_t cudaMemcpyToSymbolAsync(const T& symbol, const void* from, std::size_t bytes,
                                     std::size_t offset = 0,
                                     cudaMemcpyKind kind = cudaMemcpyHostToDevice,
                                     cudaStream_t stream = nullptr) {
-  return convlab::emulation::copy_to_symbol(convlab::emulation::symbol_pointer(symbol), sizeof(T),
-                                            from, bytes, offset, kind, true, stream);
+  return convlab::emulation::copy_symbol(
+      {"cudaMemcpyToSymbolAsync", &symbol, sizeof(T), true, true}, from, bytes, offset, kind,
+      stream);
 }
 template <typename T>
 cudaError_t cudaMemcpyFromSymbol(void* to, const T& symbol, std::size_t bytes,
                                  std::size_t offset = 0,
                                  cudaMemcpyKind kind = cudaMemcpyDeviceToHost) {
-  return convlab::emulation::copy_from_symbol(to, convlab::emulation::symbol_pointer(symbol),
-                                              sizeof(T), bytes, offset, kind, false, nullptr);
+  return convlab::emulation::copy_symbol({"cudaMemcpyFromSymbol", &symbol, sizeof(T), false, false},
+                                         to, bytes, offset, kind, nullptr);
 }
 template <typename T>
 cudaError_t cudaMemcpyFromSymbolAsync(void* to, const T& symbol, std::size_t bytes,
                                       std::size_t offset = 0,
                                       cudaMemcpyKind kind = cudaMemcpyDeviceToHost,
                                       cudaStream_t stream = nullptr) {
-  return convlab::emulation::copy_from_symbol(to, convlab::emulation::symbol_pointer(symbol),
-                                              sizeof(T), bytes, offset, kind, true, stream);
+  return convlab::emulation::copy_symbol(
+      {"cudaMemcpyFromSymbolAsync", &symbol, sizeof(T), false, true}, to, bytes, offset, kind,
+      stream);
 }
 template <typename T>
 cudaError_t cudaGetSymbolAddress(void** address, const T& symbol) {
-  return convlab::emulation::symbol_address(address, convlab::emulation::symbol_pointer(symbol));
+  return convlab::emulation::symbol_address(address, &symbol);
 }
 template <typename Pointer, typename T>
 cudaError_t cudaGetSymbolAddress(Pointer** address, const T& symbol) {
-  return convlab::emulation::symbol_address(reinterpret_cast<void**>(address),
-                                            convlab::emulation::symbol_pointer(symbol));
+  return convlab::emulation::symbol_address(reinterpret_cast<void**>(address), &symbol);
 }
 template <typename T>
 cudaError_t cudaGetSymbolSize(std::size_t* bytes, const T& symbol) {
-  return convlab::emulation::symbol_size(bytes, convlab::emulation::symbol_pointer(symbol),
-                                         sizeof(T));
+  return convlab::emulation::symbol_size(bytes, &symbol, sizeof(T));
 }
 
 template <typename Kernel>

@@ -57,8 +57,8 @@ TEST_CASE("ptx: registers in braces, addresses with offsets, numbers") {
   CHECK(calls({"{ .reg .u64 a; cvta.to.shared.u64 a, %1; cvt.u32.u64 %0, a; }",
                {{"=r", "d"}, {"l", "p"}}}) ==
         "unsigned long long convlab_register_a = 0; to_shared(list(write<8>(convlab_register_a)), "
-        "list(read<8>(convlab_1))); compute([](unsigned long long a) { return unsigned(a); "
-        "})(list(write<4>(convlab_0)), "
+        "list(read<8>(convlab_1))); compute([](unsigned long long a) { return "
+        "static_cast<unsigned>(a); })(list(write<4>(convlab_0)), "
         "list(read<8>(convlab_register_a)));");
 }
 
@@ -88,7 +88,13 @@ TEST_CASE("ptx: arithmetic becomes an expression") {
         "list(read<4>(convlab_1)));");
   CHECK(calls({"ld.shared.u32 %0, [%1];", {{"=r", "a"}, {"r", "s"}}}) ==
         "load<true>(list(write<4>(convlab_0)), address(convlab_1, 0));");
-  for (const std::string name : {"add.cc.u32", "fma.rz.f32", "shl.b64", "mul.wide.u32", "lop3.f32"})
+  CHECK(calls({"{ .reg .pred %p1; setp.ne.f32 %p1, %1, %1; @!%p1 bar.sync 1, 64; }",
+               {{"=r", "a"}, {"f", "b"}}}) ==
+        "unsigned convlab_register_p1 = 0; compute([](float a, float b) -> unsigned { return a < b "
+        "|| a > b; })(list(write<4>(convlab_register_p1)), list(read<4>(convlab_1)), "
+        "list(read<4>(convlab_1))); if (convlab_register_p1 == 0) { barrier<true>(1, 64); };");
+  for (const std::string name : {"add.cc.f32", "fma.rz.f32", "bfe.u64", "mul.wide.u64", "lop3.f32",
+                                 "not.pred", "setp.lt.and.s32", "cvt.rzi.s32.f32", "sqrt.rn.b32"})
     CHECK(refusal({name + " %0, %0, %0;", {{"+r", "a"}}}) == "'" + name + "'");
 }
 
@@ -112,8 +118,8 @@ TEST_CASE("ptx: what is not known is refused by name") {
                  {{"+r", "a"}}}) == "'mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32'");
   CHECK(refusal({"ld.global.v4.f64 {%0,%0,%0,%0}, [%1];", {{"=d", "a"}, {"l", "p"}}}) ==
         "'ld.global.v4.f64'");
-  CHECK(refusal({"@p bar.sync 0;", {}}) == "a predicate, as in '@p'");
-  CHECK(refusal({"bar.sync 0, 64;", {}}) == "'bar.sync' with 2 operands");
+  CHECK(refusal({"@p bar.sync 0;", {}}) == "'p' as an operand");
+  CHECK(refusal({"bar.sync 0, 64, 1;", {}}) == "'bar.sync' with 3 operands");
   CHECK(refusal({"cvt.rna.tf32.f32 %0, %7;", {{"=r", "a"}}}) ==
         "%7, for which there is no operand");
   CHECK(refusal({"cvt.rna.tf32.f32 %1, %0;", {{"=r", "a"}, {"f", "b"}}}) ==

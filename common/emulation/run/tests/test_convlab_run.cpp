@@ -145,6 +145,15 @@ TEST_CASE("convlab-run: a wrong command line gets one sentence") {
   CHECK(run_command(kRun + "--help").exit_code == 0);
 }
 
+TEST_CASE("convlab-run: a function of CUDA that is not emulated is called that") {
+  const Program program(
+      "int main() { return cudaMemPoolDestroy(nullptr) + cudaMemPoolDestroy(0); }");
+  const std::string report = program.run().out;
+  const auto sentence = report.find("cudaMemPoolDestroy is not emulated");
+  REQUIRE(sentence != std::string::npos);
+  CHECK(report.find("is not emulated", sentence + 30) == std::string::npos);
+}
+
 #if !CONVLAB_ADDRESS_SANITIZER
 
 TEST_CASE("convlab-run: lanes that count on volatile are told, in shared and in global memory") {

@@ -25,7 +25,7 @@ std::optional<FaultRecord> race_in(void (*run)(void* memory)) {
   run(memory);
   CHECK(cudaDeviceSynchronize() == cudaSuccess);
   CHECK(cudaFree(memory) == cudaSuccess);
-  return race_detector().take();
+  return only<RaceDetector>().take();
 }
 
 std::vector<Pair> all_pairs() {

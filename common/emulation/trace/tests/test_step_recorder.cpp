@@ -36,7 +36,7 @@ StepNotes recorded(const std::string& wanted, const std::function<void(float*, f
     CHECK(cudaFree(to) == cudaSuccess);
     CHECK(cudaFree(from) == cudaSuccess);
   }
-  return step_recorder().take();
+  return only<StepRecorder>().take();
 }
 
 std::vector<std::string> kinds(const StepNotes& notes) {
