@@ -51,7 +51,8 @@ std::vector<SubmittedFile> read_submitted_files(const std::filesystem::path& pla
 /// sources, however old the others are. None if it is gone.
 std::optional<std::filesystem::file_time_type> last_change(const std::filesystem::path& place);
 
-/// Whether the name ends as an archive's: .tar, .tar.gz, .tgz, .tar.xz, .tar.bz2, .tar.zst, .zip, .7z, .rar.
+/// Whether the name ends as an archive's: .tar, .tar.gz, .tgz, .tar.xz, .tar.bz2, .tar.zst, .zip,
+/// .7z, .rar.
 bool has_archive_name(const std::filesystem::path& file);
 /// A file's name without the ending of an archive or of a source.
 std::string without_ending(const std::string& name);

@@ -6,8 +6,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "common/base/device_notes.hpp"
 #include "common/base/fault_record.hpp"
-#include "common/base/step_notes.hpp"
 #include "common/emulation/include/convlab_emulation/call_site.hpp"
 #include "common/emulation/runtime/fault.hpp"
 #include "common/emulation/runtime/handles.hpp"
