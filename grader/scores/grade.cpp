@@ -107,11 +107,8 @@ class Grading {
     if (request_.batches.empty() && !is_emulated()) batches.push_back(10'000);
     const int largest = *std::max_element(batches.begin(), batches.end());
     GradedNetwork network(request_.network, largest);
-    // Before the check itself loads the GPU.
     const bool takes_times = request_.score && request_.score->measures_speed && !stages.empty();
-    if (takes_times && submission_.device().device == Device::kGpu) {
-      wait_for_quiet_gpu(observer_.announce);
-    }
+    if (takes_times && submission_.device().device == Device::kGpu) look_at_gpu();
     if (!stages.empty()) {
       const std::uint64_t seed = request_.seed.value_or(std::random_device{}());
       const Rules rules = rules_of(request_);
