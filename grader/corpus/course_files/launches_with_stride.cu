@@ -13,7 +13,7 @@
 CONV_FORWARD_GPU {
   // Case      ceil_in_both
   // What      ceil of two whole numbers, for rows and for columns.
-  // Diagnosis E-rounded-down
+  // Diagnosis E-partly-written
   // Says      ceil(Ho / TILE)
   int Ho = (H - K) / S + 1, Wo = (W - K) / S + 1;
   dim3 g(M, ceil(Ho / TILE) * ceil(Wo / TILE), B);
