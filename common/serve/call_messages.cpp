@@ -37,6 +37,16 @@ void explain_checked_call(const FaultRecord& fault, const SourceText& sources,
 }
 
 void explain_copy(const FaultRecord& fault, const SourceText& sources, FaultMessage& message) {
+  if (fault.text.find("captured") != std::string::npos) {
+    message.id = "E-cuda-call";
+    message.cause =
+        "Between cudaStreamBeginCapture and cudaStreamEndCapture work is written down for the "
+        "graph, not done. Nothing can wait for it, and no memory can be allocated or freed.";
+    message.next =
+        "Give a kernel, copy or fill the captured stream as its last argument. Move everything "
+        "else before the capture or behind it.";
+    return;
+  }
   const bool of_pointer =
       sources.line(fault.file, fault.line).find("cudaMemcpy(&") != std::string::npos;
   constexpr const char* kSmaller = "The array on the device is smaller than what is copied.";
@@ -72,7 +82,6 @@ void explain_copy(const FaultRecord& fault, const SourceText& sources, FaultMess
     if (said == nullptr ? !of_pointer : fault.text.find(said) == std::string::npos) continue;
     message.cause = cause;
     message.next = next;
-    if (said != nullptr && std::string(said) == "captured") message.id = "E-cuda-call";
     return;
   }
 }

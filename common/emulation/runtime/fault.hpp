@@ -48,7 +48,7 @@ struct EmulationReport {
   ReportPlace launched_at{};   ///< the launch of the kernel
   ReportPlace allocated_at{};  ///< the call that made the memory
   std::optional<ReportMemory> memory{};
-  bool writes = false;             ///< of kOutsideAccess: the access is a write
+  bool writes = false;             ///< of kDeviceMemory: the access is a write
   int host_argument = 0;           ///< the kernel's argument that points to host memory, from 1
   uint3 grid{};                    ///< of the launch
   uint3 block_size{};              ///< of the launch

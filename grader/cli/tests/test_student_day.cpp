@@ -17,18 +17,6 @@ using testing::CommandResult;
 
 namespace {
 
-std::size_t count(const std::string& text, const std::string& part) {
-  std::size_t times = 0;
-  for (auto at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++times;
-  return times;
-}
-
-// Waits until a file holds some words, however slow the machine is: ctest has the limit. The file
-// must not be there from before.
-std::string until(const std::string& words, const std::string& file) {
-  return "until grep -sq '" + words + "' " + file + "; do sleep 0.1; done";
-}
-
 std::vector<std::filesystem::path> backups(const SmallCourse& course) {
   std::vector<std::filesystem::path> found;
   for (const auto& entry : std::filesystem::directory_iterator(course.source().parent_path())) {
@@ -207,35 +195,6 @@ TEST_CASE("grader check: a missing CMake or compiler is the environment's fault"
   CHECK(no_compiler.exit_code == 3);
   CHECK(contains(no_compiler.out, "compiler that this build was configured with is gone"));
   CHECK(contains(no_compiler.out, "/nonexistent/c++"));
-}
-
-TEST_CASE("grader watch: checks again after a save in the middle of a check, ends politely") {
-  const SmallCourse course("wrong_borders");
-  const CommandResult run =
-      course.shell("rm -f out; ./grader watch m1 --batches 1 --checks 2 >out & pid=$!; " +
-                   until("Checking", "out") + "; echo '// saved' >> '" + course.source().string() +
-                   "'; wait $pid; code=$?; cat out; "
-                   "exit $code");
-  INFO(run.out);
-  CHECK(run.exit_code == 0);
-  CHECK(count(run.out, "E-terms  ") == 2);
-  CHECK(count(run.out, "    next   ") == 2);
-  CHECK_FALSE(contains(run.out, "\033"));
-
-  const CommandResult ended = course.shell(
-      "rm -f out; ./grader watch m1 --batches 1 >out & pid=$!; " + until("Ctrl-C to end", "out") +
-      "; kill -INT $pid; wait $pid; code=$?; cat out; "
-      "exit $code");
-  CHECK(ended.exit_code == 0);
-  CHECK(contains(ended.out, "\nStopped watching.\n"));
-
-  // In the middle of a build that hangs: neither waits for the other.
-  course.set_cmake("sleep 1000");
-  const CommandResult building =
-      course.shell("rm -f out; ./grader watch m1 >out & pid=$!; " + until("Building", "out") +
-                   "; kill -INT $pid; wait $pid; code=$?; cat out; exit $code");
-  CHECK(building.exit_code == 0);
-  CHECK(contains(building.out, "Stopped watching."));
 }
 
 TEST_CASE("grader list: a check that reached no stage is told, with its date") {
@@ -495,17 +454,4 @@ TEST_CASE("grader hint: a puzzle and a repair, by what their checks found and ho
   CHECK(contains(hint(), "The smallest case that fails: B=1."));
   CHECK(contains(hint(), "are about what its last check found"));
   CHECK(contains(course.grader("hint m2 --stage index").out, "Hint 1 of 4"));
-}
-
-TEST_CASE("grader watch: without a milestone it does what grader next says") {
-  const SmallCourse course("wrong_borders");
-  write_atomically(course.source(), "// my work\n");
-  const CommandResult run = course.shell(
-      "rm -f out; ./grader watch --batches 1 >out & pid=$!; " + until("Ctrl-C to end", "out") +
-      "; kill -INT $pid; wait $pid; code=$?; cat out; exit $code");
-  INFO(run.out);
-  CHECK(run.exit_code == 0);
-  CHECK(run.out.starts_with("Next: the exercise of m1."));
-  CHECK(count(run.out, "E-terms  ") == 1);
-  CHECK(contains(run.out, "conv_forward.cpp found E-terms."));
 }
