@@ -209,7 +209,7 @@ std::optional<Instruction> compute(Words words) {
       {"mad.lo.cc", {3, PTX "carried<false, true>(a * b, c)"}},
       {"madc.lo", {3, PTX "carried<true, false>(a * b, c)"}},
       {"madc.lo.cc", {3, PTX "carried<true, true>(a * b, c)"}},
-      {"mad.hi", {3, PTX "high(a, b) + c"}},
+      {"mad.hi", {3, PTX "carried<false, false>(" PTX "high(a, b), c)"}},
       {"mad.hi.cc", {3, PTX "carried<false, true>(" PTX "high(a, b), c)"}},
       {"madc.hi", {3, PTX "carried<true, false>(" PTX "high(a, b), c)"}},
       {"madc.hi.cc", {3, PTX "carried<true, true>(" PTX "high(a, b), c)"}},
@@ -217,9 +217,9 @@ std::optional<Instruction> compute(Words words) {
       {"div", {2, "a / b", "a / b"}},
       {"rem", {2, "a % b"}},
       {"neg", {1, "0 - a", "-a"}},
-      {"abs", {1, "a < 0 ? 0 - a : a", "::std::fabs(a)"}},
-      {"min", {2, "b < a ? b : a", "::std::fmin(a, b)"}},
-      {"max", {2, "a < b ? b : a", "::std::fmax(a, b)"}},
+      {"abs", {1, "a < 0 ? " PTX "borrowed<false, false>(a - a, a) : a", "::std::fabs(a)"}},
+      {"min", {2, "b < a ? b : a", "::min(a, b)"}},
+      {"max", {2, "a < b ? b : a", "::max(a, b)"}},
       {"setp.eq", {2, "a == b", "a == b"}},
       {"setp.ne", {2, "a != b", "a < b || a > b"}},
       {"setp.lt", {2, "a < b", "a < b"}},
@@ -236,7 +236,7 @@ std::optional<Instruction> compute(Words words) {
       {"popc", {1, "::__popc(a)"}},
       {"clz", {1, "::__clz(a)"}},
       {"brev", {1, "::__brev(a)"}},
-      {"prmt", {3, "::__byte_perm(a, b, c)"}},
+      {"prmt", {3, PTX "permuted(a, b, c)"}},
       {"bfe", {3, PTX "bit_field(a, b, c)"}},
       {"bfi", {4, PTX "with_bit_field(a, b, c, d)"}},
       {"lop3", {4, PTX "logic(a, b, c, d)"}},
@@ -259,15 +259,18 @@ std::optional<Instruction> compute(Words words) {
   if (compares) name.append(".").append(words[0]), words.erase(words.begin());
   take_hints(words, {"rn", "approx", "full", "ftz"});
   const auto operation = operations.find(name);
-  const Type* const type = words.size() == 1 ? find_type(words[0]) : nullptr;
+  const Type* type = words.size() == 1 ? find_type(words[0]) : nullptr;
   if (operation == operations.end() || type == nullptr) return std::nullopt;
   const auto& [count, whole, real] = operation->second;
   const std::string_view expression = words[0].starts_with('f') ? real : whole;
   const bool of_word = expression.starts_with("::__") || expression.find("f(") != real.npos ||
-                       name == "mul.wide" || count == 4 || name == "bfe";
+                       name == "mul.wide" || count == 4 || name == "bfe" || name == "prmt";
   const bool negates_predicate = words[0] == "pred" && name == "not";
   if (expression.empty() || negates_predicate || (type->bytes == kLong && of_word))
     return std::nullopt;
+  // Where the sign makes no difference, whole numbers have none: what is too large wraps around.
+  if (name == "add" || name == "sub" || name == "neg" || name.find(".lo") != name.npos)
+    if (words[0].starts_with('s')) type = find_type(type->bytes == kWord ? "u32" : "u64");
   // Of shifts the second operand is a word, and of a selection the last one.
   const int word = name == "selp" ? 2 : name == "shl" || name == "shr" ? 1 : -1;
   Type result = *type;

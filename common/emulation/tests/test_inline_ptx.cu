@@ -144,64 +144,11 @@ __global__ void forget_to_wait(const unsigned* from, unsigned* out) {
   out[threadIdx.x + 32] = tile[threadIdx.x];
 }
 
-__global__ void carry_and_choose(unsigned long long* out, unsigned long long a, int b) {
-  asm("add.cc.u64 %0, %2, %3; addc.u64 %1, %2, 0;" : "=l"(out[0]), "=l"(out[1]) : "l"(a), "l"(a));
-  unsigned low;
-  unsigned high;
-  asm("sub.cc.u32 %0, %2, %3; subc.u32 %1, 5, 2;" : "=r"(low), "=r"(high) : "r"(b), "r"(b + 1));
-  out[2] = (static_cast<unsigned long long>(high) << 32) + low;
-  asm("mul.wide.s32 %0, %1, -3;" : "=l"(out[3]) : "r"(b));
-  asm("{ .reg .u32 t; mad.lo.cc.u32 t, %1, %1, 0xffffffff; madc.hi.u32 %0, %1, %1, 0; "
-      "}"
-      : "=r"(low)
-      : "r"(0xffffffffU));
-  out[4] = low;
-  asm("{ .reg .pred %%p, q; setp.lt.s32 %%p, %1, 0; setp.gt.f32 q, %2, %2; selp.b32 %0, 1, 2, %%p;"
-      "  @%%p add.u32 %0, %0, 10; @q add.u32 %0, %0, 100; @!q add.u32 %0, %0, 1000; }"
-      : "=&r"(low)
-      : "r"(b), "f"(1.0F));
-  out[5] = low;
-  asm("{ .reg .u64 t; cvt.s64.s32 t, %1; shl.b64 %0, t, 33; }" : "=l"(out[6]) : "r"(b));
-}
-
-/// Each half of the block goes its own number of rounds; then the first tells the second.
-__global__ void meet_in_halves(int* out) {
-  __shared__ int values[128];
-  const int half = static_cast<int>(threadIdx.x / 64);
-  for (int round = 0; round < 2 + half; ++round) {
-    values[threadIdx.x] = static_cast<int>(threadIdx.x) + round;
-    asm volatile("bar.sync %0, 64;" ::"r"(half + 1) : "memory");
-    out[threadIdx.x] = values[threadIdx.x ^ 63U];
-    asm volatile("bar.sync %0, %1;" ::"r"(half + 1), "n"(64) : "memory");
-  }
-  if (half == 0) {
-    values[threadIdx.x] = 1000;
-    asm volatile("bar.arrive 3, 128;" ::: "memory");
-  } else {
-    asm volatile("barrier.sync 3, 128;" ::: "memory");
-    out[threadIdx.x] += values[threadIdx.x - 64];
-  }
-}
-
 __global__ void meet_in_part_of_a_warp() {
   asm volatile("bar.sync 1, 40;");
 }
 
 }  // namespace
-
-TEST_CASE("inline PTX: carries, predicates and wide products") {
-  DeviceArray<unsigned long long> out(7);
-  carry_and_choose<<<1, 1>>>(out.data(), ~0ULL, -7);
-  CHECK(out.values() == std::vector<unsigned long long>{~0ULL - 1, 0, (2ULL << 32) + 0xffffffffU,
-                                                        21, 0xffffffffU, 1011,
-                                                        0xfffffff200000000ULL});
-}
-
-TEST_CASE("inline PTX: numbered barriers for parts of a block") {
-  DeviceArray<int> out(128);
-  meet_in_halves<<<1, 128>>>(out.data());
-  for (int i = 0; i < 128; ++i) CHECK(out.values()[i] == (i ^ 63) + (i < 64 ? 1 : 1002));
-}
 
 TEST_CASE("inline PTX: a numbered barrier is for whole warps") {
   Reports reports;

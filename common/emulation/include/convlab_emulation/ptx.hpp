@@ -6,6 +6,7 @@
 // are offsets from the start of the block's, as __cvta_generic_to_shared returns them: they fit
 // into 32 bits, as on a GPU.
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstddef>
@@ -216,17 +217,29 @@ inline std::uint32_t bits_from(std::uint32_t begin, std::uint32_t count) {
 inline std::uint32_t bit_field(std::uint32_t a, std::uint32_t begin, std::uint32_t count) {
   return shifted_right(a & bits_from(begin, count), begin & 255U);
 }
-inline int bit_field(int a, int begin, int count) {
-  const std::uint32_t field =
-      bit_field(static_cast<std::uint32_t>(a), static_cast<std::uint32_t>(begin),
-                static_cast<std::uint32_t>(count));
-  const std::uint32_t sign = count > 0 && count < 32 ? 1U << (count - 1) : 0;
-  return static_cast<int>((field ^ sign) - sign);
+/// The sign is the field's last bit that there is.
+inline int bit_field(int a, std::uint32_t begin, std::uint32_t count) {
+  begin &= 255U;
+  count &= 255U;
+  if (count == 0) return 0;
+  const std::uint32_t above = 31U - std::min(begin + count - 1, 31U);
+  const auto field = static_cast<int>(static_cast<std::uint32_t>(a) << above);
+  return shifted_right(field, begin + above);
 }
 inline std::uint32_t with_bit_field(std::uint32_t from, std::uint32_t into, std::uint32_t begin,
                                     std::uint32_t count) {
   const std::uint32_t mask = bits_from(begin, count);
   return (into & ~mask) | (shifted_left(from, begin & 255U) & mask);
+}
+/// prmt: four of the eight bytes of b and a; the upper bit of a choice asks for the byte's sign.
+inline std::uint32_t permuted(std::uint32_t a, std::uint32_t b, std::uint32_t choices) {
+  std::uint32_t result = 0;
+  for (unsigned i = 0; i < 32; i += 8, choices >>= 4U) {
+    auto byte = static_cast<std::uint8_t>(((std::uint64_t{b} << 32U) | a) >> (choices % 8 * 8));
+    if ((choices & 8U) != 0) byte = byte >= 128 ? 255 : 0;
+    result |= std::uint32_t{byte} << i;
+  }
+  return result;
 }
 /// lop3: bit by bit, what the table says of the three.
 inline std::uint32_t logic(std::uint32_t a, std::uint32_t b, std::uint32_t c, std::uint32_t table) {
