@@ -1,17 +1,13 @@
 // train: preset in, weights out.
 
-#include <unistd.h>
-
 #include <CLI/CLI.hpp>
-#include <chrono>
-#include <csignal>
 #include <cstdio>
 #include <filesystem>
-#include <iostream>
 #include <nlohmann/json.hpp>
 
 #include "common/base/error.hpp"
 #include "common/base/run_program.hpp"
+#include "common/base/stopwatch.hpp"
 #include "common/base/whole_file.hpp"
 #include "reference/training/trainer.hpp"
 
@@ -20,14 +16,10 @@ namespace {
 namespace fs = std::filesystem;
 using namespace convlab;
 
-volatile std::sig_atomic_t interrupted = 0;
-
 struct Options {
   std::string preset = kDefaultPreset;
   training::Settings settings;
-  std::optional<fs::path> data;
   fs::path output;
-  fs::path checkpoint;
   fs::path json;
   bool resume = false;
   bool force = false;
@@ -43,63 +35,28 @@ void describe(CLI::App& app, Options& options) {
   app.add_option("PRESET", options.preset, "Name of a preset, or its .json file")
       ->capture_default_str();
   app.add_option("--epochs", settings.epochs, "Times that every image is seen")
+      ->check(CLI::Range(1, 1000))
       ->capture_default_str();
-  app.add_option("--batch", settings.batch, "Images per step")->capture_default_str();
+  app.add_option("--batch", settings.batch, "Images per step")
+      ->check(CLI::Range(1, 10'000))
+      ->capture_default_str();
   app.add_option("--lr", settings.rate, "Learning rate at the start; it falls to 0 along a cosine")
+      ->check(CLI::PositiveNumber)
       ->capture_default_str();
   app.add_option("--decay", settings.decay, "Weight decay: keeps weights that do not help small")
+      ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
   add_seed(app, settings.seed, "Same seed, same weights")->capture_default_str();
   app.add_option("--limit", settings.limit, "Only the first so many images (0: all)")
+      ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
-  app.add_option("--data", options.data, "Folder of the data set");
   app.add_option("--output", options.output,
                  "Weight file to write (default: the preset's in common/network/weights)");
   app.add_flag("--force", options.force, "Replace the weight file if it exists");
-  app.add_option("--checkpoint", options.checkpoint,
-                 "Written after every epoch, removed at the end (default: OUTPUT.checkpoint)");
-  app.add_flag("--resume", options.resume, "Go on from the checkpoint");
+  app.add_flag("--resume", options.resume,
+               "Go on from OUTPUT.checkpoint, which is written after every epoch");
   app.add_option("--json", options.json, "Write settings, epochs and accuracy to this file");
 }
-
-/// A line per epoch, which grows with it on a terminal. Collects the data of the JSON file.
-class Reporter {
- public:
-  bool operator()(const training::Progress& progress) {
-    const auto now = std::chrono::steady_clock::now();
-    if (progress.epoch_done()) {
-      const double seconds = std::chrono::duration<double>(now - epoch_start_).count();
-      std::fprintf(stderr, "%s%s, %.1f s%s\n", terminal_ ? "\r" : "", text(progress).c_str(),
-                   seconds, terminal_ ? "\x1b[K" : "");
-      epochs_.push_back({{"epoch", progress.epoch},
-                         {"loss", progress.loss},
-                         {"accuracy", progress.accuracy},
-                         {"seconds", seconds}});
-      epoch_start_ = now;
-    } else if (terminal_ && now - last_shown_ > std::chrono::milliseconds(100)) {
-      std::fprintf(stderr, "\r%s, %d of %d images\x1b[K", text(progress).c_str(), progress.images,
-                   progress.epoch_images);
-      last_shown_ = now;
-    }
-    if (interrupted != 0 && terminal_) std::fputc('\n', stderr);
-    return interrupted == 0;
-  }
-
-  [[nodiscard]] const nlohmann::json& epochs() const { return epochs_; }
-
- private:
-  static std::string text(const training::Progress& progress) {
-    char line[96];
-    std::snprintf(line, sizeof line, "epoch %d/%d: loss %.4f, accuracy %.4f", progress.epoch,
-                  progress.epochs, progress.loss, progress.accuracy);
-    return line;
-  }
-
-  bool terminal_ = ::isatty(STDERR_FILENO) == 1;
-  std::chrono::steady_clock::time_point epoch_start_ = std::chrono::steady_clock::now();
-  std::chrono::steady_clock::time_point last_shown_;
-  nlohmann::json epochs_ = nlohmann::json::array();
-};
 
 ExitCode run(Options options) {
   const Preset preset = load_preset(options.preset);
@@ -110,37 +67,30 @@ ExitCode run(Options options) {
     throw UsageError("The weight file " + options.output.string() +
                      " exists: name another one with --output, or replace it with --force.");
   }
-  const fs::path folder = fs::absolute(options.output).parent_path();
-  if (!fs::is_directory(folder)) {
-    throw UsageError("The folder " + folder.string() + " of --output does not exist.");
-  }
-  if (options.checkpoint.empty()) {
-    options.checkpoint = options.output;
-    options.checkpoint += ".checkpoint";
-  }
-
+  fs::path checkpoint = options.output;
+  checkpoint += ".checkpoint";
   require_writable(options.output);
-  require_writable(options.checkpoint);
+  require_writable(checkpoint);
   if (!options.json.empty()) require_writable(options.json);
 
-  const Dataset train_set = load_dataset(Split::kTrain, options.data);
-  const Dataset test_set = load_dataset(Split::kTest, options.data);
-  std::signal(SIGINT, [](int) { interrupted = 1; });
-  std::signal(SIGTERM, [](int) { interrupted = 1; });
-  Reporter reporter;
-  const auto weights = training::train(preset, train_set, options.settings,
-                                       {options.checkpoint, options.resume}, std::ref(reporter));
-  if (!weights) {
-    if (fs::exists(options.checkpoint)) {
-      std::cerr << "Interrupted. The last whole epoch is in " << options.checkpoint.string()
-                << "; go on with the same command and --resume.\n";
-    } else {
-      std::cerr << "Interrupted before the first epoch was over; nothing is left.\n";
-    }
-    return ExitCode::kInterrupted;
-  }
+  const Dataset train_set = load_dataset(Split::kTrain);
+  const Dataset test_set = load_dataset(Split::kTest);
+  auto epochs = nlohmann::json::array();
+  Stopwatch stopwatch;
+  const Weights weights = training::train(
+      preset, train_set, options.settings, {checkpoint, options.resume},
+      [&](const training::Epoch& epoch) {
+        const double seconds = stopwatch.milliseconds() * 1e-3;
+        std::fprintf(stderr, "epoch %d/%d: loss %.4f, accuracy %.4f, %.1f s\n", epoch.number,
+                     options.settings.epochs, epoch.loss, epoch.accuracy, seconds);
+        epochs.push_back({{"epoch", epoch.number},
+                          {"loss", epoch.loss},
+                          {"accuracy", epoch.accuracy},
+                          {"seconds", seconds}});
+        stopwatch = {};
+      });
 
-  write_weights(options.output, *weights);
+  write_weights(options.output, weights);
   const Network network(preset, read_weights(options.output));
   const int correct = training::count_correct(network, test_set);
   std::printf("%s: %d of %d test images are right (%.4f); weights in %s\n", preset.name.c_str(),
@@ -150,13 +100,12 @@ ExitCode run(Options options) {
     const nlohmann::json result = {
         {"version", 1},
         {"settings", nlohmann::json::parse(to_json(options.settings, preset.name))},
-        {"epochs", reporter.epochs()},
+        {"epochs", epochs},
         {"test", {{"correct", correct}, {"total", test_set.count}}},
         {"weights", options.output.filename().string()}};
-    const std::string text = result.dump(2) + "\n";
-    write_atomically(options.json, text);
+    write_atomically(options.json, result.dump(2) + "\n");
   }
-  fs::remove(options.checkpoint);
+  fs::remove(checkpoint);
   return ExitCode::kPassed;
 }
 

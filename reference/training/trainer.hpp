@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,37 +24,31 @@ struct Settings {
 /// One line of JSON, for results and to tell whether a checkpoint belongs to these settings.
 std::string to_json(const Settings& settings, const std::string& preset);
 
-/// The state of a training, within an epoch or at its end.
-struct Progress {
-  int epoch = 0;   ///< from 1
-  int epochs = 0;  ///< in all
-  int images = 0;  ///< of this epoch that are done
-  int epoch_images = 0;
-  double loss = 0;      ///< mean over these images, when they were used
-  double accuracy = 0;  ///< share of these images, when they were used
-
-  [[nodiscard]] bool epoch_done() const { return images == epoch_images; }
+/// What an epoch came to: means over its images, when they were used.
+struct Epoch {
+  int number = 0;  ///< from 1
+  double loss = 0;
+  double accuracy = 0;
 };
 
-/// Called after every batch; false stops the training there.
-using Observer = std::function<bool(const Progress&)>;
-
-struct Files {
-  std::filesystem::path checkpoint;  ///< written after every epoch; empty: never
-  bool resume = false;               ///< start from it
+struct Checkpoint {
+  std::filesystem::path file;  ///< written after every epoch; empty: never
+  bool resume = false;         ///< start from it
 };
 
 /// Trains the preset on the data set. The result depends on the settings, the data, the compiler
-/// and the kind of processor, not on the number of threads nor on interruptions between epochs.
+/// and the kind of processor, not on the number of threads nor on interruptions.
 ///
 /// A checkpoint is stored as a weight file (docs/weights.md), all float32, so that it is checked
-/// and written like one: after the network's parameters come Adam's moments, "moment0", "moment1",
-/// …; the number of "epochs" that are done; and "settings", one value per character.
+/// and written like one: "settings", one value per character, the number of "epochs" that are done,
+/// and for each tensor its values and moments.
 ///
-/// @return the weights before rounding for the disk; nothing if the observer stopped it
-/// @throws UsageError for impossible settings, EnvironmentError for a checkpoint that does not fit
-std::optional<Weights> train(const Preset& preset, const Dataset& dataset, const Settings& settings,
-                             const Files& files, const Observer& observer);
+/// @param report  called after every epoch, when its checkpoint is written
+/// @return the weights before rounding for the disk
+/// @throws UsageError if the loss is no longer finite, EnvironmentError for a checkpoint that does
+///         not fit
+Weights train(const Preset& preset, const Dataset& dataset, const Settings& settings,
+              const Checkpoint& checkpoint, const std::function<void(const Epoch&)>& report);
 
 /// The order in which epoch `epoch` sees images 0 … count − 1, from the seed alone: an epoch can be
 /// repeated without those before it.

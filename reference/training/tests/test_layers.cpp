@@ -49,8 +49,8 @@ void check_gradients(const Check& check) {
   Random random(11);
   TrainableLayer layer(check.layer, check.in);
   const FeatureShape out = output_shape(check.layer, check.in);
-  for (Tensor* tensor : layer.tensors()) {
-    tensor->values = random_values(static_cast<std::int64_t>(tensor->values.size()), random);
+  for (Tensor& tensor : layer.tensors()) {
+    tensor.values = random_values(static_cast<std::int64_t>(tensor.values.size()), random);
   }
   std::vector<float> input = separated_values(kImages * check.in.size(), random);
   std::vector<float> output(static_cast<std::size_t>(kImages * out.size()));
@@ -84,9 +84,9 @@ void check_gradients(const Check& check) {
   std::vector<float> d_input(input.size(), 99.0F);
   layer.backward(input.data(), output.data(), c.data(), d_input.data(), kImages);
   CHECK(largest_error(input, d_input) < check.tolerance);
-  for (Tensor* tensor : layer.tensors()) {
-    const std::vector<float> gradient = tensor->gradient;
-    CHECK(largest_error(tensor->values, gradient) < check.tolerance);
+  for (Tensor& tensor : layer.tensors()) {
+    const std::vector<float> gradient = tensor.gradient;
+    CHECK(largest_error(tensor.values, gradient) < check.tolerance);
   }
 }
 
