@@ -2,9 +2,9 @@
 #include <cstdlib>
 
 #include "common/base/error.hpp"
-#include "common/base/testing/catch.hpp"
-#include "common/base/testing/message_of.hpp"
-#include "common/base/testing/temporary_folder.hpp"
+#include "common/base/tests/support/catch.hpp"
+#include "common/base/tests/support/message_of.hpp"
+#include "common/base/tests/support/temporary_folder.hpp"
 #include "common/base/whole_file.hpp"
 #include "common/data/gzip.hpp"
 #include "common/data/tests/made_up_data.hpp"

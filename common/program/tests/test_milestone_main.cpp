@@ -3,9 +3,9 @@
 #include <string>
 
 #include "common/base/address_sanitizer.hpp"
-#include "common/base/testing/catch.hpp"
-#include "common/base/testing/run_command.hpp"
-#include "common/base/testing/temporary_folder.hpp"
+#include "common/base/tests/support/catch.hpp"
+#include "common/base/tests/support/run_command.hpp"
+#include "common/base/tests/support/temporary_folder.hpp"
 #include "common/data/tests/made_up_data.hpp"
 #include "common/result/result.hpp"
 

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <vector>
 
-#include "common/base/testing/catch.hpp"
+#include "common/base/tests/support/catch.hpp"
 #include "common/data/random.hpp"
 #include "reference/oracle/comparison.hpp"
 #include "reference/training/layer.hpp"

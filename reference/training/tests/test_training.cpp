@@ -3,9 +3,9 @@
 #include <cmath>
 
 #include "common/base/error.hpp"
-#include "common/base/testing/catch.hpp"
-#include "common/base/testing/message_of.hpp"
-#include "common/base/testing/temporary_folder.hpp"
+#include "common/base/tests/support/catch.hpp"
+#include "common/base/tests/support/message_of.hpp"
+#include "common/base/tests/support/temporary_folder.hpp"
 #include "common/data/resize.hpp"
 #include "common/data/tests/made_up_data.hpp"
 #include "common/network/network.hpp"
