@@ -148,10 +148,14 @@ Bytes serialise(const Weights& weights) {
   return bytes;
 }
 
-std::string to_string(const std::vector<int>& dims) {
-  std::string text;
-  for (int dim : dims) text += (text.empty() ? "" : "×") + std::to_string(dim);
-  return text;
+// "conv1.weights of 4×1×7×7" for the parameter at this place.
+std::string describe(const Weights& weights, std::size_t at) {
+  if (at >= weights.parameters.size()) return "nothing";
+  std::string dims;
+  for (const int dim : weights.parameters[at].dims) {
+    dims += (dims.empty() ? "" : "×") + std::to_string(dim);
+  }
+  return weights.parameters[at].name + " of " + dims;
 }
 
 }  // namespace
@@ -247,23 +251,12 @@ void write_weights(const std::filesystem::path& file, const Weights& weights) {
 
 void check_weights(const Preset& preset, const Weights& weights) {
   const Weights wanted = empty_weights(preset);
-  for (std::size_t i = 0; i < wanted.parameters.size(); ++i) {
-    const Parameter& want = wanted.parameters[i];
-    if (i >= weights.parameters.size()) {
-      throw EnvironmentError("The weights of network " + preset.name + " lack the parameter '" +
-                             want.name + "'; train the preset again.");
-    }
-    const Parameter& have = weights.parameters[i];
-    if (have.name != want.name || have.dims != want.dims) {
-      throw EnvironmentError("Network " + preset.name + " needs " + want.name + " of " +
-                             to_string(want.dims) + ", its weight file has " + have.name + " of " +
-                             to_string(have.dims) + "; train the preset again.");
-    }
-  }
-  if (weights.parameters.size() != wanted.parameters.size()) {
-    throw EnvironmentError("The weights of network " + preset.name + " hold " +
-                           std::to_string(weights.parameters.size()) + " parameters instead of " +
-                           std::to_string(wanted.parameters.size()) + "; train the preset again.");
+  for (std::size_t i = 0; i < std::max(wanted.parameters.size(), weights.parameters.size()); ++i) {
+    const std::string want = describe(wanted, i);
+    const std::string have = describe(weights, i);
+    if (have == want) continue;
+    throw EnvironmentError("Network " + preset.name + " needs " + want + ", its weight file has " +
+                           have + "; train the preset again.");
   }
 }
 

@@ -34,7 +34,6 @@
 #include "common/result/result.hpp"
 #include "common/serve/fault_messages.hpp"
 #include "common/serve/serve.hpp"
-#include "common/stage/left_out.hpp"
 #include "common/stage/run_stage.hpp"
 #include "common/stage/stage.hpp"
 #include "common/timing/statistics.hpp"
