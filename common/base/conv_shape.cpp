@@ -9,16 +9,9 @@ namespace convlab {
 
 namespace {
 
-constexpr std::int64_t kMaxElements = std::int64_t{1} << 40;
-
-// a*b*c*d > kMaxElements, for positive ints, without overflow on the way.
-bool too_many(int a, int b, int c, int d) {
-  std::int64_t product = a;
-  for (int factor : {b, c, d}) {
-    if (product > kMaxElements / factor) return true;
-    product *= factor;
-  }
-  return false;
+// In double precision, because the product may leave 64 bits.
+bool too_many(double a, double b, double c, double d) {
+  return a * b * c * d > 0x1p40;
 }
 
 }  // namespace

@@ -24,9 +24,8 @@ const char* describe(Precision precision) {
 
 Precision parse_precision(const std::string& name) {
   std::string known;
-  for (const auto precision : {Precision::kFp32, Precision::kTf32, Precision::kFp16,
-                               Precision::kBf16, Precision::kFp16Sums, Precision::kTf32Truncated,
-                               Precision::kBf16Truncated, Precision::kFp16Products}) {
+  for (int i = 0; i <= static_cast<int>(Precision::kFp16Products); ++i) {
+    const auto precision = static_cast<Precision>(i);
     if (name == to_string(precision)) return precision;
     known += std::string(known.empty() ? "" : ", ") + to_string(precision);
   }

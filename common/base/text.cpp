@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <cstdio>
 #include <sstream>
 #include <stdexcept>
 
@@ -65,6 +66,12 @@ std::string trimmed(const std::string& text) {
   const auto begin = text.find_first_not_of(kBlanks);
   if (begin == std::string::npos) return "";
   return text.substr(begin, text.find_last_not_of(kBlanks) + 1 - begin);
+}
+
+std::string hexadecimal(std::uint32_t number) {
+  char digits[9];
+  std::snprintf(digits, sizeof digits, "%08x", static_cast<unsigned>(number));
+  return digits;
 }
 
 std::string with_changed_lines(const std::string& text, const std::string& change_text,

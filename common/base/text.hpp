@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -32,6 +33,9 @@ std::vector<std::string> lines_of(const std::string& text);
 
 /// Without white space at both ends.
 std::string trimmed(const std::string& text);
+
+/// Eight digits, "678fe0b1".
+std::string hexadecimal(std::uint32_t number);
 
 /// `text` with some lines changed.
 /// @param change  lines that begin with '-' are found one after the other in `text`, whatever their

@@ -11,6 +11,7 @@
 
 #include "common/base/error.hpp"
 #include "common/base/json_text.hpp"
+#include "common/base/text.hpp"
 #include "common/base/whole_file.hpp"
 #include "common/data/gzip.hpp"
 #include "common/data/idx.hpp"
@@ -23,7 +24,6 @@ namespace fs = std::filesystem;
 
 constexpr const char* kPackageFolder = "/usr/share/datasets/fashion-mnist";
 constexpr const char* kManifest = "manifest.json";
-constexpr std::size_t kMaxManifestSize = std::size_t{1} << 20;
 constexpr int kClasses = 10;
 constexpr int kMaxImageSize = 512;
 
@@ -34,16 +34,6 @@ struct Checksum {
 
   friend bool operator==(const Checksum&, const Checksum&) = default;
 };
-
-struct FileNames {
-  const char* images;
-  const char* labels;
-};
-
-FileNames file_names(Split split) {
-  if (split == Split::kTest) return {"t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte"};
-  return {"train-images-idx3-ubyte", "train-labels-idx1-ubyte"};
-}
 
 struct KnownFile {
   const char* name;
@@ -62,21 +52,10 @@ Checksum checksum_of(std::span<const std::uint8_t> bytes) {
   return {bytes.size(), static_cast<std::uint32_t>(crc32_z(0, bytes.data(), bytes.size()))};
 }
 
-std::string hex(std::uint32_t value) {
-  constexpr const char* kDigits = "0123456789abcdef";
-  std::string text(8, '0');
-  for (int i = 7; i >= 0; --i, value >>= 4) text[static_cast<std::size_t>(i)] = kDigits[value & 15];
-  return text;
-}
-
-/// The folder to read from. The user named the first two choices; only the last one is a guess, so
-/// only there a missing folder means that no data is installed.
-fs::path data_folder(const std::optional<fs::path>& folder) {
+/// The folder to read from. The user named the first choice; the last one is a guess, so only there
+/// a missing folder means that no data is installed.
+fs::path data_folder() {
   std::error_code ignored;
-  if (folder) {
-    if (fs::is_directory(*folder, ignored)) return *folder;
-    throw EnvironmentError("The data folder " + folder->string() + " does not exist.");
-  }
   if (const char* wish = std::getenv("CONVLAB_DATA"); wish != nullptr && *wish != '\0') {
     if (fs::is_directory(wish, ignored)) return wish;
     throw EnvironmentError("CONVLAB_DATA names the folder " + std::string(wish) +
@@ -102,29 +81,6 @@ fs::path find_file(const fs::path& folder, const std::string& name) {
                          "folder that has it.");
 }
 
-Json read_manifest(const fs::path& file) {
-  const std::vector<std::uint8_t> bytes = read_bytes(file, kMaxManifestSize);
-  Json manifest = parse_json_or_null({bytes.begin(), bytes.end()});
-  if (!manifest.is_object() || manifest["version"] != 1 || !manifest["files"].is_object()) {
-    throw EnvironmentError(file.string() +
-                           " is not a manifest of version 1: write the data set again, or remove "
-                           "the file if the folder holds Fashion-MNIST.");
-  }
-  return manifest;
-}
-
-Checksum manifest_checksum(const Json& manifest, const std::string& name, const fs::path& file) {
-  const Json& files = manifest["files"];
-  if (files.contains(name) && files[name].is_object()) {
-    const Json& entry = files[name];
-    const bool complete = entry.contains("bytes") && entry["bytes"].is_number_unsigned() &&
-                          entry.contains("crc32") && entry["crc32"].is_number_unsigned();
-    if (complete) return {entry["bytes"].get<std::size_t>(), entry["crc32"].get<std::uint32_t>()};
-  }
-  throw EnvironmentError(file.string() + " does not state bytes and crc32 of " + name +
-                         ": write the data set again.");
-}
-
 /// The expected properties of the file, and their source.
 struct Expectation {
   Checksum checksum;
@@ -134,11 +90,18 @@ struct Expectation {
 Expectation expectation(const fs::path& folder, const std::string& name) {
   const fs::path manifest = folder / kManifest;
   std::error_code ignored;
-  if (fs::exists(manifest, ignored)) {
-    return {manifest_checksum(read_manifest(manifest), name, manifest), manifest.string()};
+  if (!fs::exists(manifest, ignored)) {
+    const auto* known = std::ranges::find(kFashionMnist, name, &KnownFile::name);
+    return {known->checksum, "Fashion-MNIST"};
   }
-  const auto* known = std::ranges::find(kFashionMnist, name, &KnownFile::name);
-  return {known->checksum, "Fashion-MNIST"};
+  try {
+    const Json entry = parse_json(read_text(manifest)).at("files").at(name);
+    return {{entry.at("bytes"), entry.at("crc32")}, manifest.string()};
+  } catch (const Json::exception&) {
+    throw EnvironmentError(manifest.string() + " does not state bytes and crc32 of " + name +
+                           ": write the data set again, or remove the file if the folder holds "
+                           "Fashion-MNIST.");
+  }
 }
 
 IdxArray load_array(const fs::path& folder, const std::string& name) {
@@ -151,8 +114,8 @@ IdxArray load_array(const fs::path& folder, const std::string& name) {
   if (found != expected) {
     throw EnvironmentError(
         file.string() + " is damaged or another data set: " + std::to_string(found.size) +
-        " bytes with CRC-32 " + hex(found.crc32) + ", but " + source + " has " +
-        std::to_string(expected.size) + " bytes with CRC-32 " + hex(expected.crc32) +
+        " bytes with CRC-32 " + hexadecimal(found.crc32) + ", but " + source + " has " +
+        std::to_string(expected.size) + " bytes with CRC-32 " + hexadecimal(expected.crc32) +
         "; install dataset-fashion-mnist again, or describe your own data in " + kManifest + ".");
   }
   return array;
@@ -167,13 +130,6 @@ void check_dataset(const Dataset& dataset, const std::string& name) {
     refuse("its images have " + std::to_string(dataset.height) + "×" +
            std::to_string(dataset.width) + " pixels, not 1 to " + std::to_string(kMaxImageSize) +
            " each way");
-  }
-  const auto pixels =
-      static_cast<std::size_t>(dataset.height) * static_cast<std::size_t>(dataset.width);
-  if (dataset.count < 1 ||
-      dataset.images.size() != pixels * static_cast<std::size_t>(dataset.count)) {
-    refuse("it has " + std::to_string(dataset.images.size()) + " bytes of pixels for " +
-           std::to_string(dataset.count) + " images");
   }
   if (dataset.labels.size() != static_cast<std::size_t>(dataset.count)) {
     refuse("it has " + std::to_string(dataset.count) + " images but " +
@@ -197,11 +153,11 @@ std::vector<fs::path> dataset_folders() {
   return folders;
 }
 
-Dataset load_dataset(Split split, const std::optional<fs::path>& folder) {
-  const fs::path source = data_folder(folder);
-  const FileNames names = file_names(split);
-  IdxArray images = load_array(source, names.images);
-  IdxArray labels = load_array(source, names.labels);
+Dataset load_dataset(Split split) {
+  const fs::path source = data_folder();
+  const std::string prefix = split == Split::kTest ? "t10k" : "train";
+  IdxArray images = load_array(source, prefix + "-images-idx3-ubyte");
+  IdxArray labels = load_array(source, prefix + "-labels-idx1-ubyte");
   if (images.dims.size() != 3 || labels.dims.size() != 1) {
     throw EnvironmentError("The data set " + source.string() +
                            " cannot be used: images need 3 dimensions and labels 1, not " +

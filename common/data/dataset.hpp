@@ -2,8 +2,6 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <optional>
-#include <string>
 #include <vector>
 
 namespace convlab {
@@ -21,12 +19,12 @@ enum class Split { kTest, kTrain };
 
 /// Loads Fashion-MNIST (or a data set in the same four files).
 ///
-/// The folder is the first of: `folder` if given; CONVLAB_DATA; the folder of Debian's package
-/// dataset-fashion-mnist. Files may be plain or .gz. Sizes and a CRC-32 of the decompressed bytes
-/// are verified: against the folder's own manifest.json if it has one, else against Fashion-MNIST.
+/// The folder is CONVLAB_DATA or, without it, that of Debian's package dataset-fashion-mnist. Files
+/// may be plain or .gz. Sizes and a CRC-32 of the decompressed bytes are verified: against the
+/// folder's own manifest.json if it has one, else against Fashion-MNIST.
 ///
 /// @throws EnvironmentError: no data (says which package or folder), or a damaged file
-Dataset load_dataset(Split split, const std::optional<std::filesystem::path>& folder = {});
+Dataset load_dataset(Split split);
 
 /// The folders in which load_dataset may find a data set, whether they exist or not.
 std::vector<std::filesystem::path> dataset_folders();

@@ -1,25 +1,15 @@
 #include "common/data/idx.hpp"
 
+#include <algorithm>
+
 #include "common/base/error.hpp"
 
 namespace convlab {
 
 namespace {
 
-constexpr std::size_t kMagicSize = 4;
 constexpr std::uint8_t kUnsignedByte = 0x08;
-constexpr int kMaxDims = 4;
-
-std::uint32_t read_big_endian(const std::uint8_t* bytes) {
-  return (std::uint32_t{bytes[0]} << 24) | (std::uint32_t{bytes[1]} << 16) |
-         (std::uint32_t{bytes[2]} << 8) | std::uint32_t{bytes[3]};
-}
-
-std::string shape_text(const std::vector<std::uint32_t>& dims) {
-  std::string text;
-  for (std::uint32_t dim : dims) text += (text.empty() ? "" : "×") + std::to_string(dim);
-  return text;
-}
+constexpr std::size_t kMaxDims = 4;
 
 }  // namespace
 
@@ -28,47 +18,29 @@ IdxArray parse_idx(const std::vector<std::uint8_t>& bytes, const std::string& na
     throw EnvironmentError(name + " is not a sound IDX file: " + why +
                            "; fetch or install it again.");
   };
-  if (bytes.size() < kMagicSize) {
-    refuse("it has " + std::to_string(bytes.size()) + " bytes, too few for a header");
+  const std::size_t dims = bytes.size() < 4 ? 0 : bytes[3];
+  const std::size_t header = 4 + 4 * dims;
+  if (dims < 1 || dims > kMaxDims || bytes[0] != 0 || bytes[1] != 0 || bytes[2] != kUnsignedByte ||
+      bytes.size() < header) {
+    refuse("its header is not that of an array of bytes in 1 to 4 dimensions");
   }
-  if (bytes[0] != 0 || bytes[1] != 0) refuse("it does not start with two zero bytes");
-  if (bytes[2] != kUnsignedByte) {
-    refuse("its element type is " + std::to_string(bytes[2]) + ", not 8 (unsigned byte)");
-  }
-  const int dim_count = bytes[3];
-  if (dim_count < 1 || dim_count > kMaxDims) {
-    refuse("it states " + std::to_string(dim_count) + " dimensions, not 1 to " +
-           std::to_string(kMaxDims));
-  }
-  const std::size_t header_size = kMagicSize + 4 * static_cast<std::size_t>(dim_count);
-  if (bytes.size() < header_size) {
-    refuse("it ends after " + std::to_string(bytes.size()) + " bytes, inside its header of " +
-           std::to_string(header_size));
-  }
-
-  std::vector<std::uint32_t> stated;
-  std::uint64_t size = 1;
-  bool possible = true;
-  for (int d = 0; d < dim_count; ++d) {
-    const std::uint32_t dim = read_big_endian(bytes.data() + kMagicSize + std::ptrdiff_t{4} * d);
-    stated.push_back(dim);
-    // Checked at every step, so that the product never leaves 64 bits.
-    possible = possible && dim > 0 && dim <= kMaxIdxSize / size;
-    if (possible) size *= dim;
-  }
-  if (!possible) {
-    refuse("its dimensions " + shape_text(stated) + " are not from 1 to " +
-           std::to_string(kMaxIdxSize) + " bytes in all");
-  }
-  if (bytes.size() - header_size != size) {
-    refuse("its dimensions " + shape_text(stated) + " ask for " + std::to_string(size) +
-           " bytes of data, but " + std::to_string(bytes.size() - header_size) +
-           " follow the header");
-  }
-
   IdxArray array;
-  array.dims.assign(stated.begin(), stated.end());
-  array.values.assign(bytes.begin() + static_cast<std::ptrdiff_t>(header_size), bytes.end());
+  std::uint64_t size = 1;
+  std::string shape;
+  for (std::size_t at = 4; at < header; at += 4) {
+    const std::uint32_t dim = std::uint32_t{bytes[at]} << 24 | std::uint32_t{bytes[at + 1]} << 16 |
+                              std::uint32_t{bytes[at + 2]} << 8 | std::uint32_t{bytes[at + 3]};
+    array.dims.push_back(static_cast<int>(dim));
+    shape += (shape.empty() ? "" : "×") + std::to_string(dim);
+    // So that the product never leaves 64 bits; 0 stays 0.
+    size = std::min<std::uint64_t>(size * std::min<std::uint64_t>(dim, kMaxIdxSize + 1),
+                                   kMaxIdxSize + 1);
+  }
+  if (size == 0 || size != bytes.size() - header) {
+    refuse("its dimensions are " + shape + ", but " + std::to_string(bytes.size() - header) +
+           " bytes follow the header");
+  }
+  array.values.assign(bytes.begin() + static_cast<std::ptrdiff_t>(header), bytes.end());
   return array;
 }
 

@@ -1,6 +1,5 @@
 #include "common/device/gpu_probe.hpp"
 
-#include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -10,32 +9,28 @@
 #include <csignal>
 #include <cstring>
 
+#include "common/base/shared_library.hpp"
+
 namespace convlab {
 
 namespace {
 
 using Name = std::array<char, 256>;
 
-template <class Function>
-bool find(void* driver, const char* name, Function*& function) {
-  function = reinterpret_cast<Function*>(::dlsym(driver, name));
-  return function != nullptr;
-}
-
 // The driver's own interface, because the grader is built without the CUDA Toolkit.
 // Source: CUDA Driver API reference, cuInit, cuDeviceGetCount, cuDeviceGetName.
 bool ask_driver(Name& name) {
-  int (*init)(unsigned flags) = nullptr;
-  int (*get_count)(int* count) = nullptr;
-  int (*get_name)(char* name, int size, int device) = nullptr;
+  constexpr const char* kDriver = "libcuda.so.1";
+  auto* const init = find_function<int(unsigned flags)>(kDriver, "cuInit");
+  auto* const get_count = find_function<int(int* count)>(kDriver, "cuDeviceGetCount");
+  auto* const get_name =
+      find_function<int(char* name, int size, int device)>(kDriver, "cuDeviceGetName");
   int count = 0;
-  void* driver = ::dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
-  if (driver == nullptr || !find(driver, "cuInit", init) || init(0) != 0 ||
-      !find(driver, "cuDeviceGetCount", get_count) || get_count(&count) != 0 || count == 0) {
+  if (init == nullptr || init(0) != 0 || get_count == nullptr || get_count(&count) != 0 ||
+      count == 0) {
     return false;
   }
-  if (find(driver, "cuDeviceGetName", get_name))
-    get_name(name.data(), static_cast<int>(name.size() - 1), 0);
+  if (get_name != nullptr) get_name(name.data(), static_cast<int>(name.size() - 1), 0);
   return true;
 }
 

@@ -1,55 +1,44 @@
 #include "common/device/sm_clock.hpp"
 
-#include <dlfcn.h>
+#include "common/base/shared_library.hpp"
 
 namespace convlab {
 
-// The used part of NVML, declared here because only the CUDA Toolkit has its header.
-// Source: NVML API reference.
-struct SmClock::Library {
-  using Init = int (*)();
-  using GetHandle = int (*)(const char* pci_bus_id, void** device);
+namespace {
 
-  Library() : handle(dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL)) {
-    if (handle == nullptr) return;
-    const auto init = reinterpret_cast<Init>(dlsym(handle, "nvmlInit_v2"));
-    get_handle = reinterpret_cast<GetHandle>(dlsym(handle, "nvmlDeviceGetHandleByPciBusId_v2"));
-    get_clock = reinterpret_cast<GetClock>(dlsym(handle, "nvmlDeviceGetClockInfo"));
-    get_highest_clock = reinterpret_cast<GetClock>(dlsym(handle, "nvmlDeviceGetMaxClockInfo"));
-    usable = init != nullptr && get_handle != nullptr && get_clock != nullptr && init() == 0;
-  }
-  // NVML stays loaded until the process ends: its shutdown may wait for the driver.
+// The used part of NVML, declared here because only the CUDA Toolkit has its header. It stays
+// loaded and open until the process ends: its shutdown may wait for the driver. Source: NVML API
+// reference.
+constexpr const char* kLibrary = "libnvidia-ml.so.1";
+using Init = int();
+using GetHandle = int(const char* pci_bus_id, void** device);
+using GetClock = int(void* device, int which, unsigned int* mhz);
 
-  void* handle = nullptr;
-  GetHandle get_handle = nullptr;
-  GetClock get_clock = nullptr;
-  GetClock get_highest_clock = nullptr;
-  bool usable = false;
-};
+std::optional<int> ask(const char* function, void* device) {
+  constexpr int kClockSm = 1;
+  unsigned int clock = 0;
+  auto* const get_clock = device == nullptr ? nullptr : find_function<GetClock>(kLibrary, function);
+  if (get_clock == nullptr || get_clock(device, kClockSm, &clock) != 0) return {};
+  return static_cast<int>(clock);
+}
 
-SmClock::SmClock(const std::string& pci_bus_id) : library_(std::make_unique<Library>()) {
-  if (library_->usable && library_->get_handle(pci_bus_id.c_str(), &device_) != 0) {
+}  // namespace
+
+SmClock::SmClock(const std::string& pci_bus_id) {
+  auto* const init = find_function<Init>(kLibrary, "nvmlInit_v2");
+  auto* const get_handle = find_function<GetHandle>(kLibrary, "nvmlDeviceGetHandleByPciBusId_v2");
+  if (init == nullptr || get_handle == nullptr || init() != 0 ||
+      get_handle(pci_bus_id.c_str(), &device_) != 0) {
     device_ = nullptr;
   }
 }
 
-SmClock::~SmClock() = default;
-
-std::optional<int> SmClock::ask(GetClock get_clock) const {
-  constexpr int kClockSm = 1;
-  unsigned int clock = 0;
-  if (device_ == nullptr || get_clock == nullptr || get_clock(device_, kClockSm, &clock) != 0) {
-    return {};
-  }
-  return static_cast<int>(clock);
-}
-
 std::optional<int> SmClock::mhz() const {
-  return ask(library_->get_clock);
+  return ask("nvmlDeviceGetClockInfo", device_);
 }
 
 std::optional<int> SmClock::highest_mhz() const {
-  return ask(library_->get_highest_clock);
+  return ask("nvmlDeviceGetMaxClockInfo", device_);
 }
 
 }  // namespace convlab

@@ -22,31 +22,19 @@ constexpr int kTileUnits = 4;
 #endif
 
 typedef float Vec __attribute__((vector_size(kLanes * sizeof(float))));
-typedef std::int32_t IntVec __attribute__((vector_size(kLanes * sizeof(float))));
 // The same vector at any address, and free to alias the float array it is loaded from.
 typedef float LooseVec __attribute__((vector_size(kLanes * sizeof(float)), aligned(4), may_alias));
 
 inline Vec load(const float* from) {
   return *reinterpret_cast<const LooseVec*>(from);
 }
-inline void store(float* to, Vec value) {
-  *reinterpret_cast<LooseVec*>(to) = value;
-}
-inline Vec splat(float value) {
-  return Vec{} + value;
-}
-inline Vec select(IntVec mask, Vec a, Vec b) {
-  return reinterpret_cast<Vec>((mask & reinterpret_cast<IntVec>(a)) |
-                               (~mask & reinterpret_cast<IntVec>(b)));
-}
-
 // exp(x) for x in [0, 20]: 2^n · exp(r), |r| <= ln 2 / 2, by the Taylor series to r^7.
-inline Vec exp_positive(Vec x) {
-  const Vec n_plus_magic = x * 1.44269504f + 12582912.0f;  // adding 1.5 · 2^23 rounds to nearest
-  const Vec n = n_plus_magic - 12582912.0f;
+inline float exp_positive(float x) {
+  const float n_plus_magic = x * 1.44269504f + 12582912.0f;  // adding 1.5 · 2^23 rounds to nearest
+  const float n = n_plus_magic - 12582912.0f;
   // ln 2 in two parts: the first has few enough bits for n · part to be exact.
-  const Vec r = (x - n * 0.693145752f) - n * 1.42860677e-6f;
-  Vec series = splat(1.0f / 5040);
+  const float r = (x - n * 0.693145752f) - n * 1.42860677e-6f;
+  float series = 1.0f / 5040;
   series = series * r + 1.0f / 720;
   series = series * r + 1.0f / 120;
   series = series * r + 1.0f / 24;
@@ -54,41 +42,31 @@ inline Vec exp_positive(Vec x) {
   series = series * r + 0.5f;
   series = series * r + 1.0f;
   series = series * r + 1.0f;
-  const IntVec exponent = (reinterpret_cast<IntVec>(n_plus_magic) - 0x4B400000 + 127) << 23;
-  return series * reinterpret_cast<Vec>(exponent);
+  std::int32_t exponent = 0;
+  __builtin_memcpy(&exponent, &n_plus_magic, sizeof exponent);
+  exponent = (exponent - 0x4B400000 + 127) << 23;
+  float power = 0;
+  __builtin_memcpy(&power, &exponent, sizeof power);
+  return series * power;
 }
 
-inline Vec tanh_of(Vec x) {
-  const IntVec sign = reinterpret_cast<IntVec>(x) & static_cast<std::int32_t>(0x80000000);
-  const Vec magnitude = reinterpret_cast<Vec>(reinterpret_cast<IntVec>(x) ^ sign);
+// NaN stays NaN.
+inline float tanh_of(float x) {
+  const float magnitude = __builtin_fabsf(x);
   // Small: the Taylor series, because 1 - 2 / (e^2x + 1) cancels there.
-  const Vec square = x * x;
-  Vec series = splat(-929569.0f / 638512875.0f);
+  const float square = x * x;
+  float series = -929569.0f / 638512875.0f;
   series = series * square + 21844.0f / 6081075.0f;
   series = series * square - 1382.0f / 155925.0f;
   series = series * square + 62.0f / 2835.0f;
   series = series * square - 17.0f / 315.0f;
   series = series * square + 2.0f / 15.0f;
   series = series * square - 1.0f / 3.0f;
-  const Vec small = x + x * square * series;
+  const float small = x + x * square * series;
   // Large: above 9.1 the nearest float to tanh is 1; the clamp also keeps exp in its range.
-  const Vec clamped = select(magnitude > 9.5f, splat(9.5f), magnitude);
-  const Vec large = 1.0f - 2.0f / (exp_positive(clamped + clamped) + 1.0f);
-  const Vec signed_large = reinterpret_cast<Vec>(reinterpret_cast<IntVec>(large) | sign);
-  const Vec result = select(magnitude < 0.5f, small, signed_large);
-  return select(x != x, x, result);  // NaN stays NaN
-}
-
-template <class Function>
-inline void for_each_vector(float* values, std::int64_t size, Function function) {
-  std::int64_t i = 0;
-  for (; i + kLanes <= size; i += kLanes) store(values + i, function(load(values + i)));
-  if (i < size) {
-    float rest[kLanes] = {};
-    for (std::int64_t j = i; j < size; ++j) rest[j - i] = values[j];
-    store(rest, function(load(rest)));
-    for (std::int64_t j = i; j < size; ++j) values[j] = rest[j - i];
-  }
+  const float clamped = magnitude > 9.5f ? 9.5f : magnitude;
+  const float large = 1.0f - 2.0f / (exp_positive(clamped + clamped) + 1.0f);
+  return magnitude < 0.5f ? small : __builtin_copysignf(large, x);
 }
 
 // Combines the window's rows into `row`, then the window's columns into the output.
@@ -155,7 +133,8 @@ void relu(float* values, std::int64_t size) {
 }
 
 void tanh(float* values, std::int64_t size) {
-  for_each_vector(values, size, tanh_of);
+#pragma omp simd
+  for (std::int64_t i = 0; i < size; ++i) values[i] = tanh_of(values[i]);
 }
 
 void max_pool(const float* input, int height, int width, int size, int stride, float* row,

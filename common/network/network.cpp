@@ -17,133 +17,42 @@ namespace {
 // inputs and the slice of the weights fit into the second-level cache.
 constexpr int kDenseChunk = 64;
 
-void activate(ActivationFunction function, float* values, std::int64_t size) {
-  if (function == ActivationFunction::kRelu) {
-    CONVLAB_ISA_SELECT(relu)(values, size);
-  } else {
-    CONVLAB_ISA_SELECT(tanh)(values, size);
-  }
-}
+}  // namespace
 
-void pool_image(const PoolLayer& pool, const FeatureShape& in, const FeatureShape& out,
-                const float* input, std::vector<float>& row, float* output) {
-  row.resize(static_cast<std::size_t>(in.width));
-  const auto kernel = pool.function == PoolFunction::kMax ? CONVLAB_ISA_SELECT(max_pool)
-                                                          : CONVLAB_ISA_SELECT(average_pool);
-  for (int channel = 0; channel < in.channels; ++channel) {
-    kernel(input + std::int64_t{channel} * in.height * in.width, in.height, in.width, pool.size,
-           pool.stride, row.data(), output + std::int64_t{channel} * out.height * out.width,
-           out.height, out.width);
-  }
-}
-
-// One run of the layers, in the order in which they are computed.
-class Pass {
- public:
-  Pass(const std::vector<Layer>& layers, const std::vector<FeatureShape>& shapes,
-       const Weights& weights, int batch, const ConvRunner& run_convolution)
-      : layers_(layers),
-        shapes_(shapes),
-        weights_(weights),
-        batch_(batch),
-        run_convolution_(run_convolution) {}
-
-  std::vector<float> run(std::span<const float> images) {
-    Buffer features;
-    for (std::size_t i = 0; i < layers_.size(); ++i) {
-      const float* input = i == 0 ? images.data() : features.data();
-      if (std::holds_alternative<ConvLayer>(layers_[i])) {
-        features = convolve(i, input);
-      } else if (std::holds_alternative<DenseLayer>(layers_[i])) {
-        features = dense(i, input);
-      } else if (const auto* pool = std::get_if<PoolLayer>(&layers_[i])) {
-        features = pooled(*pool, i, input);
-      } else {
-        if (i == 0) features = copy_of(images);
-        activate_all(std::get<ActivationLayer>(layers_[i]).function, features);
-      }
-    }
-    return {features.begin(), features.end()};
-  }
-
- private:
-  [[nodiscard]] Buffer output_of(std::size_t layer, float fill = 0.0f) const {
-    return Buffer(batch_ * shapes_[layer + 1].size(), fill);
-  }
-
-  static Buffer copy_of(std::span<const float> images) {
-    Buffer copy(static_cast<std::int64_t>(images.size()));
-    std::copy(images.begin(), images.end(), copy.begin());
-    return copy;
-  }
-
-  Buffer convolve(std::size_t layer, const float* input) {
-    const auto& conv = std::get<ConvLayer>(layers_[layer]);
-    const ConvShape shape{.batch = batch_,
-                          .out_channels = conv.out_channels,
-                          .in_channels = shapes_[layer].channels,
-                          .height = shapes_[layer].height,
-                          .width = shapes_[layer].width,
-                          .kernel = conv.kernel,
-                          .stride = conv.stride};
-    const Parameter& parameter = weights_.at("conv" + std::to_string(convs_ + 1) + ".weights");
-    // An element that the convolution forgets to write must not look like a result.
-    Buffer output = output_of(layer, std::numeric_limits<float>::quiet_NaN());
-    run_convolution_(convs_++, shape, input, parameter.values.data(), output.data());
-    return output;
-  }
-
-  [[nodiscard]] Buffer pooled(const PoolLayer& pool, std::size_t layer, const float* input) const {
-    const FeatureShape in = shapes_[layer];
-    const FeatureShape out = shapes_[layer + 1];
-    Buffer output = output_of(layer);
-#pragma omp parallel
-    {
-      std::vector<float> row;
-#pragma omp for schedule(static)
-      for (int image = 0; image < batch_; ++image) {
-        pool_image(pool, in, out, input + image * in.size(), row,
-                   output.data() + image * out.size());
-      }
-    }
-    return output;
-  }
-
-  void activate_all(ActivationFunction function, Buffer& values) const {
-    const std::int64_t image_size = values.size() / batch_;
-#pragma omp parallel for schedule(static)
-    for (int image = 0; image < batch_; ++image) {
-      activate(function, values.data() + image * image_size, image_size);
-    }
-  }
-
-  Buffer dense(std::size_t layer, const float* input) {
-    const std::string name = "dense" + std::to_string(++denses_);
-    const std::vector<float>& matrix = weights_.at(name + ".weights").values;
-    const std::vector<float>& bias = weights_.at(name + ".bias").values;
-    const int units = static_cast<int>(bias.size());
-    const int input_size = static_cast<int>(shapes_[layer].size());
-    Buffer output = output_of(layer);
+void run_layer(const Layer& layer, const FeatureShape& in, const float* weights, const float* bias,
+               const float* input, float* output, int images) {
+  const FeatureShape out = output_shape(layer, in);
+  if (const auto* dense = std::get_if<DenseLayer>(&layer)) {
     const auto kernel = CONVLAB_ISA_SELECT(dense);
 #pragma omp parallel for schedule(dynamic)
-    for (int begin = 0; begin < batch_; begin += kDenseChunk) {
-      kernel(input + std::int64_t{begin} * input_size, matrix.data(), bias.data(),
-             output.data() + std::int64_t{begin} * units, std::min(kDenseChunk, batch_ - begin),
-             units, input_size);
+    for (int begin = 0; begin < images; begin += kDenseChunk) {
+      kernel(input + begin * in.size(), weights, bias, output + begin * out.size(),
+             std::min(kDenseChunk, images - begin), dense->units, static_cast<int>(in.size()));
     }
-    return output;
+  } else if (const auto* pool = std::get_if<PoolLayer>(&layer)) {
+    const auto kernel = pool->function == PoolFunction::kMax ? CONVLAB_ISA_SELECT(max_pool)
+                                                             : CONVLAB_ISA_SELECT(average_pool);
+#pragma omp parallel
+    {
+      std::vector<float> row(static_cast<std::size_t>(in.width));
+#pragma omp for schedule(static)
+      for (int plane = 0; plane < images * in.channels; ++plane) {
+        kernel(input + std::int64_t{plane} * in.height * in.width, in.height, in.width, pool->size,
+               pool->stride, row.data(), output + std::int64_t{plane} * out.height * out.width,
+               out.height, out.width);
+      }
+    }
+  } else {
+    const bool relu = std::get<ActivationLayer>(layer).function == ActivationFunction::kRelu;
+    const auto kernel = relu ? CONVLAB_ISA_SELECT(relu) : CONVLAB_ISA_SELECT(tanh);
+#pragma omp parallel for schedule(static)
+    for (int image = 0; image < images; ++image) {
+      float* const values = output + image * in.size();
+      if (input != output) std::copy_n(input + image * in.size(), in.size(), values);
+      kernel(values, in.size());
+    }
   }
-
-  const std::vector<Layer>& layers_;
-  const std::vector<FeatureShape>& shapes_;
-  const Weights& weights_;
-  int batch_;
-  const ConvRunner& run_convolution_;
-  int convs_ = 0;
-  int denses_ = 0;
-};
-
-}  // namespace
+}
 
 std::vector<Layer> with_activations_after_max_pools(std::vector<Layer> layers) {
   for (std::size_t i = 0; i + 1 < layers.size(); ++i) {
@@ -169,10 +78,34 @@ std::vector<float> Network::forward(std::span<const float> images, int batch,
                      std::to_string(wanted) + " pixels, not " + std::to_string(images.size()) +
                      ".");
   }
-  Preset computed = preset_;
-  computed.layers = with_activations_after_max_pools(preset_.layers);
-  return Pass(computed.layers, computed.feature_shapes(), weights_, batch, run_convolution)
-      .run(images);
+  const std::vector<Layer> layers = with_activations_after_max_pools(preset_.layers);
+  FeatureShape shape{1, preset_.image_size, preset_.image_size};
+  Buffer features(wanted);
+  std::copy(images.begin(), images.end(), features.begin());
+  auto parameter = weights_.parameters.begin();  // in the order of the layers
+  int convs = 0;
+  for (const Layer& layer : layers) {
+    const FeatureShape out = output_shape(layer, shape);
+    if (std::holds_alternative<ActivationLayer>(layer)) {
+      run_layer(layer, shape, nullptr, nullptr, features.data(), features.data(), batch);
+      continue;
+    }
+    // An element that the convolution forgets to write must not look like a result.
+    Buffer output(batch * out.size(), std::numeric_limits<float>::quiet_NaN());
+    if (const auto* conv = std::get_if<ConvLayer>(&layer)) {
+      run_convolution(convs++, conv_shape(*conv, shape, batch), features.data(),
+                      (parameter++)->values.data(), output.data());
+    } else {
+      const bool dense = std::holds_alternative<DenseLayer>(layer);
+      run_layer(layer, shape, dense ? parameter[0].values.data() : nullptr,
+                dense ? parameter[1].values.data() : nullptr, features.data(), output.data(),
+                batch);
+      if (dense) parameter += 2;
+    }
+    features = std::move(output);
+    shape = out;
+  }
+  return {features.begin(), features.end()};
 }
 
 Network load_network(const std::string& name) {

@@ -41,6 +41,12 @@ Network load_network(const std::string& name);
 /// activations are monotone, so the result is the same and there are fewer values to compute.
 std::vector<Layer> with_activations_after_max_pools(std::vector<Layer> layers);
 
+/// Any layer but a convolution, on all threads.
+/// @param weights  those of a dense layer and, in `bias`, its bias; else nothing
+/// @param output   may be `input` for an activation
+void run_layer(const Layer& layer, const FeatureShape& in, const float* weights, const float* bias,
+               const float* input, float* output, int images);
+
 /// Index of the largest logit of each image. The first one wins a tie; a NaN never wins.
 std::vector<int> argmax(const std::vector<float>& logits, int classes);
 

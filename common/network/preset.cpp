@@ -154,6 +154,16 @@ FeatureShape output_shape(const Layer& layer, const FeatureShape& input) {
   return std::visit(OutputShape{input}, layer);
 }
 
+ConvShape conv_shape(const ConvLayer& conv, const FeatureShape& input, int batch) {
+  return {.batch = batch,
+          .out_channels = conv.out_channels,
+          .in_channels = input.channels,
+          .height = input.height,
+          .width = input.width,
+          .kernel = conv.kernel,
+          .stride = conv.stride};
+}
+
 std::vector<FeatureShape> Preset::feature_shapes() const {
   std::vector<FeatureShape> shapes = {{1, image_size, image_size}};
   for (const Layer& layer : layers) shapes.push_back(output_shape(layer, shapes.back()));
@@ -165,13 +175,7 @@ std::vector<ConvShape> Preset::conv_shapes(int batch) const {
   const std::vector<FeatureShape> shapes = feature_shapes();
   for (std::size_t i = 0; i < layers.size(); ++i) {
     if (const auto* conv = std::get_if<ConvLayer>(&layers[i])) {
-      convs.push_back({.batch = batch,
-                       .out_channels = conv->out_channels,
-                       .in_channels = shapes[i].channels,
-                       .height = shapes[i].height,
-                       .width = shapes[i].width,
-                       .kernel = conv->kernel,
-                       .stride = conv->stride});
+      convs.push_back(conv_shape(*conv, shapes[i], batch));
     }
   }
   return convs;

@@ -69,6 +69,9 @@ struct Preset {
 /// Shape after one layer. @throws EnvironmentError if the layer does not fit.
 FeatureShape output_shape(const Layer& layer, const FeatureShape& input);
 
+/// The convolution that a layer is at this place and batch.
+ConvShape conv_shape(const ConvLayer& conv, const FeatureShape& input, int batch);
+
 /// @param name  a file presets/NAME.json, or a path that ends in .json
 /// @throws UsageError for an unknown name (lists the known ones),
 ///         EnvironmentError for a file that is not a valid preset (says what and where)

@@ -14,6 +14,8 @@ namespace convlab {
 
 namespace {
 
+static_assert(std::endian::native == std::endian::little, "the file is");
+
 constexpr char kMagic[4] = {'C', 'L', 'W', '1'};
 constexpr std::size_t kHeaderBytes = 8;  // magic, count
 constexpr std::size_t kChecksumBytes = 4;
@@ -27,7 +29,7 @@ std::uint32_t crc_of(const std::uint8_t* bytes, std::size_t size) {
   return static_cast<std::uint32_t>(crc32_z(0, bytes, size));
 }
 
-/// Reads little-endian values from a byte range, never past its end.
+/// Reads values from a byte range, never past its end.
 class Reader {
  public:
   Reader(const std::uint8_t* begin, std::size_t size, const std::string& name)
@@ -46,15 +48,10 @@ class Reader {
     return taken;
   }
 
-  std::uint32_t u32() {
-    const std::uint8_t* b = take(4);
-    return std::uint32_t{b[0]} | std::uint32_t{b[1]} << 8 | std::uint32_t{b[2]} << 16 |
-           std::uint32_t{b[3]} << 24;
-  }
-
-  float f32() {
-    const float value = std::bit_cast<float>(u32());
-    if (!std::isfinite(value)) fail("holds a value that is not finite");
+  template <class T>
+  T next() {
+    T value;
+    std::memcpy(&value, take(sizeof value), sizeof value);
     return value;
   }
 
@@ -66,21 +63,18 @@ class Reader {
   const std::string& name_;
 };
 
-class Writer {
- public:
-  void raw(const void* data, std::size_t size) {
-    const auto* begin = static_cast<const std::uint8_t*>(data);
-    bytes_.insert(bytes_.end(), begin, begin + size);
-  }
-  void u32(std::uint32_t value) {
-    for (int shift = 0; shift < 32; shift += 8) {
-      bytes_.push_back(static_cast<std::uint8_t>(value >> shift));
-    }
-  }
-  void f32(float value) { u32(std::bit_cast<std::uint32_t>(value)); }
+using Bytes = std::vector<std::uint8_t>;
 
-  std::vector<std::uint8_t> bytes_;
-};
+template <class T>
+void append(Bytes& bytes, const T* values, std::size_t count) {
+  const auto* begin = reinterpret_cast<const std::uint8_t*>(values);
+  bytes.insert(bytes.end(), begin, begin + count * sizeof(T));
+}
+
+void append(Bytes& bytes, std::size_t number) {
+  const auto word = static_cast<std::uint32_t>(number);
+  append(bytes, &word, 1);
+}
 
 std::size_t rows_of(const Parameter& parameter) {
   return parameter.dims.empty() ? 1 : static_cast<std::size_t>(parameter.dims[0]);
@@ -106,72 +100,62 @@ std::int8_t quantised(float value, float scale) {
 
 void read_values(Reader& reader, Parameter& parameter) {
   const std::size_t size = size_of(parameter.dims);
-  if (parameter.encoding == Encoding::kFloat32) {
-    if (reader.left() / 4 < size) reader.fail("is truncated");
-    parameter.values.reserve(size);
-    for (std::size_t i = 0; i < size; ++i) parameter.values.push_back(reader.f32());
-    return;
-  }
-  const std::size_t rows = rows_of(parameter);
-  const std::size_t columns = size / rows;
-  if (reader.left() < rows * 4 + size) reader.fail("is truncated");
+  const bool is_float = parameter.encoding == Encoding::kFloat32;
+  const std::size_t rows = is_float ? 0 : rows_of(parameter);
+  if (reader.left() < rows * 4 + size * (is_float ? 4 : 1)) reader.fail("is truncated");
   std::vector<float> scales;
-  scales.reserve(rows);
-  for (std::size_t r = 0; r < rows; ++r) scales.push_back(reader.f32());
+  for (std::size_t r = 0; r < rows; ++r) scales.push_back(reader.next<float>());
   parameter.values.reserve(size);
-  for (const float scale : scales) {
-    const std::uint8_t* codes = reader.take(columns);
-    for (std::size_t c = 0; c < columns; ++c) {
-      const float value = scale * static_cast<float>(std::bit_cast<std::int8_t>(codes[c]));
-      if (!std::isfinite(value)) reader.fail("holds a value that is not finite");
-      parameter.values.push_back(value);
-    }
+  for (std::size_t i = 0; i < size; ++i) {
+    parameter.values.push_back(is_float ? reader.next<float>()
+                                        : scales[i / (size / rows)] *
+                                              static_cast<float>(reader.next<std::int8_t>()));
+    if (!std::isfinite(parameter.values.back())) reader.fail("holds a value that is not finite");
   }
 }
 
-void write_values(Writer& writer, const Parameter& parameter) {
-  if (parameter.encoding == Encoding::kFloat32) {
-    for (float value : parameter.values) writer.f32(value);
-    return;
-  }
+void append_values(Bytes& bytes, const Parameter& parameter) {
+  const std::vector<float>& values = parameter.values;
+  if (parameter.encoding == Encoding::kFloat32) return append(bytes, values.data(), values.size());
   const std::size_t rows = rows_of(parameter);
-  const std::size_t columns = parameter.values.size() / rows;
+  const std::size_t columns = values.size() / rows;
   std::vector<float> scales;
-  for (std::size_t r = 0; r < rows; ++r) {
-    scales.push_back(row_scale(&parameter.values[r * columns], columns));
-    writer.f32(scales.back());
-  }
-  for (std::size_t i = 0; i < parameter.values.size(); ++i) {
-    const std::int8_t code = quantised(parameter.values[i], scales[i / columns]);
-    writer.bytes_.push_back(std::bit_cast<std::uint8_t>(code));
+  for (std::size_t r = 0; r < rows; ++r) scales.push_back(row_scale(&values[r * columns], columns));
+  append(bytes, scales.data(), rows);
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    bytes.push_back(std::bit_cast<std::uint8_t>(quantised(values[i], scales[i / columns])));
   }
 }
 
-std::vector<std::uint8_t> serialise(const Weights& weights) {
-  Writer writer;
-  writer.raw(kMagic, sizeof kMagic);
-  writer.u32(static_cast<std::uint32_t>(weights.parameters.size()));
+Bytes serialise(const Weights& weights) {
+  Bytes bytes;
+  append(bytes, kMagic, sizeof kMagic);
+  append(bytes, weights.parameters.size());
   for (const Parameter& parameter : weights.parameters) {
     if (parameter.values.size() != size_of(parameter.dims)) {
       throw EnvironmentError("The parameter " + parameter.name + " has " +
                              std::to_string(parameter.values.size()) + " values instead of " +
                              std::to_string(size_of(parameter.dims)) + ".");
     }
-    writer.u32(static_cast<std::uint32_t>(parameter.name.size()));
-    writer.raw(parameter.name.data(), parameter.name.size());
-    writer.u32(static_cast<std::uint32_t>(parameter.encoding));
-    writer.u32(static_cast<std::uint32_t>(parameter.dims.size()));
-    for (int dim : parameter.dims) writer.u32(static_cast<std::uint32_t>(dim));
-    write_values(writer, parameter);
+    append(bytes, parameter.name.size());
+    append(bytes, parameter.name.data(), parameter.name.size());
+    append(bytes, static_cast<std::size_t>(parameter.encoding));
+    append(bytes, parameter.dims.size());
+    append(bytes, parameter.dims.data(), parameter.dims.size());
+    append_values(bytes, parameter);
   }
-  writer.u32(crc_of(writer.bytes_.data(), writer.bytes_.size()));
-  return std::move(writer.bytes_);
+  append(bytes, crc_of(bytes.data(), bytes.size()));
+  return bytes;
 }
 
-std::string to_string(const std::vector<int>& dims) {
-  std::string text;
-  for (int dim : dims) text += (text.empty() ? "" : "×") + std::to_string(dim);
-  return text;
+// "conv1.weights of 4×1×7×7" for the parameter at this place.
+std::string describe(const Weights& weights, std::size_t at) {
+  if (at >= weights.parameters.size()) return "nothing";
+  std::string dims;
+  for (const int dim : weights.parameters[at].dims) {
+    dims += (dims.empty() ? "" : "×") + std::to_string(dim);
+  }
+  return weights.parameters[at].name + " of " + dims;
 }
 
 }  // namespace
@@ -221,27 +205,28 @@ Weights parse_weights(const std::vector<std::uint8_t>& bytes, const std::string&
   Reader reader(bytes.data(), body, name);
   reader.take(sizeof kMagic);
   // The checksum comes first: after it, only a file that was altered on purpose can be wrong.
-  if (tail.u32() != crc_of(bytes.data(), body)) whole.fail("is damaged or truncated (checksum)");
+  if (tail.next<std::uint32_t>() != crc_of(bytes.data(), body))
+    whole.fail("is damaged or truncated (checksum)");
 
-  const std::uint32_t count = reader.u32();
+  const std::uint32_t count = reader.next<std::uint32_t>();
   if (count > kMaxParameters) reader.fail("claims " + std::to_string(count) + " parameters");
   Weights weights;
   for (std::uint32_t p = 0; p < count; ++p) {
     Parameter parameter;
-    const std::uint32_t name_bytes = reader.u32();
+    const std::uint32_t name_bytes = reader.next<std::uint32_t>();
     if (name_bytes > kMaxNameBytes) reader.fail("claims a name of absurd length");
     const auto* text = reader.take(name_bytes);
     parameter.name.assign(text, text + name_bytes);
-    const std::uint32_t encoding = reader.u32();
+    const std::uint32_t encoding = reader.next<std::uint32_t>();
     if (encoding > static_cast<std::uint32_t>(Encoding::kInt8PerRow)) {
       reader.fail("uses an unknown encoding " + std::to_string(encoding));
     }
     parameter.encoding = static_cast<Encoding>(encoding);
-    const std::uint32_t dims = reader.u32();
+    const std::uint32_t dims = reader.next<std::uint32_t>();
     if (dims < 1 || dims > kMaxDims) reader.fail("claims " + std::to_string(dims) + " dimensions");
     std::uint64_t size = 1;
     for (std::uint32_t d = 0; d < dims; ++d) {
-      const std::uint32_t dim = reader.u32();
+      const std::uint32_t dim = reader.next<std::uint32_t>();
       if (dim < 1 || dim > kMaxValues || (size *= dim) > kMaxValues) {
         reader.fail("claims a parameter of absurd size");
       }
@@ -266,23 +251,12 @@ void write_weights(const std::filesystem::path& file, const Weights& weights) {
 
 void check_weights(const Preset& preset, const Weights& weights) {
   const Weights wanted = empty_weights(preset);
-  for (std::size_t i = 0; i < wanted.parameters.size(); ++i) {
-    const Parameter& want = wanted.parameters[i];
-    if (i >= weights.parameters.size()) {
-      throw EnvironmentError("The weights of network " + preset.name + " lack the parameter '" +
-                             want.name + "'; train the preset again.");
-    }
-    const Parameter& have = weights.parameters[i];
-    if (have.name != want.name || have.dims != want.dims) {
-      throw EnvironmentError("Network " + preset.name + " needs " + want.name + " of " +
-                             to_string(want.dims) + ", its weight file has " + have.name + " of " +
-                             to_string(have.dims) + "; train the preset again.");
-    }
-  }
-  if (weights.parameters.size() != wanted.parameters.size()) {
-    throw EnvironmentError("The weights of network " + preset.name + " hold " +
-                           std::to_string(weights.parameters.size()) + " parameters instead of " +
-                           std::to_string(wanted.parameters.size()) + "; train the preset again.");
+  for (std::size_t i = 0; i < std::max(wanted.parameters.size(), weights.parameters.size()); ++i) {
+    const std::string want = describe(wanted, i);
+    const std::string have = describe(weights, i);
+    if (have == want) continue;
+    throw EnvironmentError("Network " + preset.name + " needs " + want + ", its weight file has " +
+                           have + "; train the preset again.");
   }
 }
 

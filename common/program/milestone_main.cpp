@@ -4,7 +4,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -12,7 +11,6 @@
 #include <future>
 #include <iostream>
 #include <memory>
-#include <new>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -36,7 +34,6 @@
 #include "common/result/result.hpp"
 #include "common/serve/fault_messages.hpp"
 #include "common/serve/serve.hpp"
-#include "common/stage/left_out.hpp"
 #include "common/stage/run_stage.hpp"
 #include "common/stage/stage.hpp"
 #include "common/timing/statistics.hpp"
@@ -63,28 +60,20 @@ struct Options {
 };
 
 std::string examples(const Milestone& milestone) {
-  const std::string& id = milestone.id;
-  const std::string program = "build/bin/" + id;
-  return "Examples:\n"
-         "  " +
-         program +
-         " 100                 100 test images\n"
-         "  " +
-         program +
-         " 1000 --repeats 10   ten samples of each op time\n"
-         "  " +
-         program + " --list              the stages of this milestone\n" +
-         (milestone.device == Device::kCpu
-              ? ""
-              : "  " + program + " 100 --device emulated\n" +
-                    "                                   on the CPU, even if there is a GPU\n" +
-                    "  " + program +
-                    " 1000 --profile      where the time goes, for your report\n") +
-         "  " + program + " 1000 --all --json build/" + id +
+  const std::string program = "  build/bin/" + milestone.id;
+  std::string text = "Examples:\n" + program + " 100                 100 test images\n" + program +
+                     " 1000 --repeats 10   ten samples of each op time\n" + program +
+                     " --list              the stages of this milestone\n";
+  if (milestone.device != Device::kCpu) {
+    text += program + " 100 --device emulated\n" +
+            "                                   on the CPU, even if there is a GPU\n" + program +
+            " 1000 --profile      where the time goes, for your report\n";
+  }
+  return text + program + " 1000 --all --json build/" + milestone.id +
          ".json\n\n"
          "Exit codes: 0 it ran, 1 the work falls short, 2 usage, 3 the environment is at fault.\n"
          "To check that the result is right: build/bin/grader check " +
-         id;
+         milestone.id;
 }
 
 void declare(CLI::App& app, const Milestone& milestone, Options& options) {
@@ -356,19 +345,6 @@ std::vector<Stage> chosen_stages(const Options& options) {
   return stages;
 }
 
-// The memory of the images, and of input and output of the largest convolution.
-std::string gigabytes_needed(const Preset& preset, int batch) {
-  std::int64_t most = 0;
-  for (const ConvShape& shape : preset.conv_shapes(batch)) {
-    most = std::max(most, shape.input_size() + shape.output_size());
-  }
-  const std::int64_t images = std::int64_t{batch} * preset.image_size * preset.image_size;
-  std::array<char, 32> text{};
-  std::snprintf(text.data(), text.size(), "%.2g",
-                static_cast<double>(images + most) * sizeof(float) * 1e-9);
-  return text.data();
-}
-
 // Prints "What...Done", or "What...failed" before the error.
 template <class Work>
 auto announced(const char* what, Work work) {
@@ -466,13 +442,7 @@ ExitCode run(const Milestone& milestone, Options options, char** argv) {
   std::future<Images> loading = std::async(when, [&] { return load_images(batch, preset); });
   const std::unique_ptr<DeviceSession> device = open_device(milestone, options, argv);
   explain_crashes();
-  try {
-    run_all(milestone, device.get(), options, preset, batch, std::move(loading));
-  } catch (const std::bad_alloc&) {
-    throw EnvironmentError("There is not enough memory: a batch of " + options.batch +
-                           " needs about " + gigabytes_needed(preset, batch) +
-                           " GB; close other programs or take a smaller one.");
-  }
+  run_all(milestone, device.get(), options, preset, batch, std::move(loading));
   return ExitCode::kPassed;
 }
 

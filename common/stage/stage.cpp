@@ -9,7 +9,6 @@
 #include "common/base/error.hpp"
 #include "common/base/unknown_name.hpp"
 #include "common/stage/cpu_stage.hpp"
-#include "common/stage/left_out.hpp"
 
 namespace convlab {
 

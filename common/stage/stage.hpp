@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <utility>
@@ -89,6 +90,9 @@ struct StageLeftOut {
   /// @param reason  follows "There is no stage 'id' here: "
   StageLeftOut(const std::string& id, const std::string& reason);
 };
+
+/// Those stages with their reasons. An emulated program has the stages that cannot be emulated.
+std::map<std::string, std::string> stages_left_out();
 
 /// For an exercise that is still as handed out. @throws NotImplementedError that names the file.
 [[noreturn]] void not_implemented(const std::string& file);

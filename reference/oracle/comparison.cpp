@@ -37,7 +37,7 @@ std::int64_t position(const ConvShape& shape, const Mismatch& place) {
          place.column;
 }
 
-/// The findings of one thread. Ratios are relative to Σ|a||b| until they are reported.
+/// The findings in some images. Ratios are relative to Σ|a||b| until they are reported.
 class Tally {
  public:
   Tally(const ConvShape& shape, const RowBound& bound) : shape_(shape), bound_(bound) {}
@@ -152,32 +152,19 @@ ErrorReport compare(const ConvShape& shape, const float* input, const float* wei
   Tally total(shape, bound);
   std::mutex total_mutex;
 
-  // Each thread adds its part of the report when it has done its images.
-  struct State {
-    ImageOracle oracle;
-    Tally tally;
-    Tally* total;
-    std::mutex* total_mutex;
-    State(const ConvShape& s, const PreparedWeights& w, const RowBound& b, Tally* t, std::mutex* m)
-        : oracle(s, w), tally(s, b), total(t), total_mutex(m) {}
-    State(const State&) = delete;
-    State& operator=(const State&) = delete;
-    ~State() {
-      const std::lock_guard lock(*total_mutex);
-      total->merge(tally);
-    }
-  };
-
   parallel_images(
-      shape.batch, [&] { return State(shape, prepared, bound, &total, &total_mutex); },
-      [&](State& state, int image) {
-        state.oracle.load(input + image * shape.input_image_size(), tolerance.smallest_normal);
+      shape.batch, [&] { return ImageOracle(shape, prepared); },
+      [&](ImageOracle& oracle, int image) {
+        Tally tally(shape, bound);
+        oracle.load(input + image * shape.input_image_size(), tolerance.smallest_normal);
         const float* image_output = output + image * shape.output_image_size();
-        state.oracle.for_each_row(
+        oracle.for_each_row(
             [&](const OutputRow& at, const double* values, const double* magnitudes) {
-              state.tally.check_row({.image = image, .map = at.map, .row = at.row}, values,
-                                    magnitudes, image_output + at.begin);
+              tally.check_row({.image = image, .map = at.map, .row = at.row}, values, magnitudes,
+                              image_output + at.begin);
             });
+        const std::lock_guard lock(total_mutex);
+        total.merge(tally);
       });
 
   ErrorReport report = total.report();

@@ -2,9 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <string>
 
-#include "common/base/isa.hpp"
 #include "reference/oracle/comparison.hpp"
 #include "reference/oracle/image_oracle.hpp"
 #include "reference/oracle/oracle.hpp"
@@ -95,46 +93,62 @@ Features pool(const PoolLayer& layer, const FeatureShape& in, const FeatureShape
   return output;
 }
 
-/// The data that all threads share: shapes of the layers and converted weights.
+/// The images that go through the layers side by side. A dense layer is a convolution of kernel 1,
+/// whose channels are its inputs and whose columns are these images.
+constexpr int kLanes = kRowMultiple;
+
+/// The data that all threads share: the convolutions and dense layers, in order, with converted
+/// weights.
 struct Plan {
   explicit Plan(const Network& n) : network(n), shapes(n.preset().feature_shapes()) {
-    const std::vector<ConvShape> convs = n.preset().conv_shapes(1);
-    for (std::size_t i = 0; i < convs.size(); ++i) {
-      conv_shapes.push_back(convs[i]);
-      conv_weights.emplace_back(
-          convs[i], n.weights().at("conv" + std::to_string(i + 1) + ".weights").values.data());
+    auto parameter = n.weights().parameters.begin();
+    const auto add = [&](const ConvShape& shape) {
+      products.push_back(shape);
+      weights.emplace_back(shape, (parameter++)->values.data());
+    };
+    for (std::size_t i = 0; i + 1 < shapes.size(); ++i) {
+      if (const auto* conv = std::get_if<ConvLayer>(&n.preset().layers[i])) {
+        add(conv_shape(*conv, shapes[i], 1));
+      } else if (const auto* dense = std::get_if<DenseLayer>(&n.preset().layers[i])) {
+        add({.out_channels = dense->units,
+             .in_channels = static_cast<int>(shapes[i].size()),
+             .height = 1,
+             .width = kLanes,
+             .kernel = 1});
+        biases.push_back((parameter++)->values);
+      }
     }
   }
 
   const Network& network;
   std::vector<FeatureShape> shapes;
-  std::vector<ConvShape> conv_shapes;
-  std::vector<PreparedWeights> conv_weights;
+  std::vector<ConvShape> products;
+  std::vector<PreparedWeights> weights;
+  std::vector<std::vector<float>> biases;
 };
 
-/// One thread's way through the layers, kImageLanes images at a time.
+/// One thread's way through the layers, kLanes images at a time.
 class Pass {
  public:
   explicit Pass(const Plan& plan) : plan_(plan) {
-    for (std::size_t i = 0; i < plan.conv_shapes.size(); ++i) {
-      oracles_.emplace_back(plan.conv_shapes[i], plan.conv_weights[i]);
+    for (std::size_t i = 0; i < plan.products.size(); ++i) {
+      oracles_.emplace_back(plan.products[i], plan.weights[i]);
     }
   }
 
   void run(std::vector<Features>& images) {
-    std::size_t conv = 0;
-    int dense = 0;
+    auto oracle = oracles_.begin();
+    auto bias = plan_.biases.begin();
     const std::vector<Layer>& layers = plan_.network.preset().layers;
     for (std::size_t i = 0; i < layers.size(); ++i) {
+      const FeatureShape& out = plan_.shapes[i + 1];
       if (std::holds_alternative<ConvLayer>(layers[i])) {
-        for (Features& image : images) image = convolve(conv, image);
-        ++conv;
+        for (Features& image : images) image = convolved(*oracle, image, out);
+        ++oracle;
       } else if (const auto* pooling = std::get_if<PoolLayer>(&layers[i])) {
-        for (Features& image : images) {
-          image = pool(*pooling, plan_.shapes[i], plan_.shapes[i + 1], image);
-        }
+        for (Features& image : images) image = pool(*pooling, plan_.shapes[i], out, image);
       } else if (std::holds_alternative<DenseLayer>(layers[i])) {
-        multiply(++dense, images);
+        multiply(*oracle++, *bias++, images);
       } else {
         const bool is_relu =
             std::get<ActivationLayer>(layers[i]).function == ActivationFunction::kRelu;
@@ -144,17 +158,15 @@ class Pass {
   }
 
  private:
-  Features convolve(std::size_t index, const Features& input) {
-    const ConvShape& shape = plan_.conv_shapes[index];
-    ImageOracle& oracle = oracles_[index];
+  static Features convolved(ImageOracle& oracle, const Features& input, const FeatureShape& out) {
     std::vector<double> magnitudes(input.values.size());
     for (std::size_t i = 0; i < magnitudes.size(); ++i) {
       magnitudes[i] = magnitude_of(input.values[i], input.errors[i]);
     }
     oracle.load(input.values.data(), magnitudes.data());
-    Features output(shape.output_image_size());
+    Features output(out.size());
     oracle.for_each_row([&](const OutputRow& at, const double* values, const double* sums) {
-      for (int column = 0; column < shape.out_width(); ++column) {
+      for (int column = 0; column < out.width; ++column) {
         const auto to = static_cast<std::size_t>(at.begin + column);
         output.values[to] = values[column];
         output.errors[to] = sums[column] * rounding();
@@ -164,35 +176,28 @@ class Pass {
   }
 
   // Lanes without an image stay zero.
-  void multiply(int index, std::vector<Features>& images) {
-    const std::string name = "dense" + std::to_string(index);
-    const std::vector<float>& matrix = plan_.network.weights().at(name + ".weights").values;
-    const std::vector<float>& bias = plan_.network.weights().at(name + ".bias").values;
+  static void multiply(ImageOracle& oracle, const std::vector<float>& bias,
+                       std::vector<Features>& images) {
     const std::size_t inputs = images[0].values.size();
-    const std::size_t units = bias.size();
-    std::vector<double> values(inputs * kImageLanes);
-    std::vector<double> magnitudes(inputs * kImageLanes);
+    std::vector<double> values(inputs * kLanes);
+    std::vector<double> magnitudes(values.size());
     for (std::size_t lane = 0; lane < images.size(); ++lane) {
       for (std::size_t k = 0; k < inputs; ++k) {
         const double value = images[lane].values[k];
-        values[k * kImageLanes + lane] = value;
-        magnitudes[k * kImageLanes + lane] = magnitude_of(value, images[lane].errors[k]);
+        values[k * kLanes + lane] = value;
+        magnitudes[k * kLanes + lane] = magnitude_of(value, images[lane].errors[k]);
       }
+      images[lane] = Features(static_cast<std::int64_t>(bias.size()));
     }
-    std::vector<double> sums(units * kImageLanes);
-    std::vector<double> sum_magnitudes(units * kImageLanes);
-    CONVLAB_ISA_SELECT(dense)
-    (values.data(), magnitudes.data(), matrix.data(), static_cast<int>(units),
-     static_cast<int>(inputs), sums.data(), sum_magnitudes.data());
-    for (std::size_t lane = 0; lane < images.size(); ++lane) {
-      images[lane] = Features(static_cast<std::int64_t>(units));
-      for (std::size_t u = 0; u < units; ++u) {
-        const double offset = bias[u];
-        images[lane].values[u] = sums[u * kImageLanes + lane] + offset;
-        images[lane].errors[u] =
-            (sum_magnitudes[u * kImageLanes + lane] + std::fabs(offset)) * rounding();
+    oracle.load(values.data(), magnitudes.data());
+    oracle.for_each_row([&](const OutputRow& at, const double* sums, const double* sizes) {
+      const auto unit = static_cast<std::size_t>(at.map);
+      const double offset = bias[unit];
+      for (std::size_t lane = 0; lane < images.size(); ++lane) {
+        images[lane].values[unit] = sums[lane] + offset;
+        images[lane].errors[unit] = (sizes[lane] + std::fabs(offset)) * rounding();
       }
-    }
+    });
   }
 
   const Plan& plan_;
@@ -219,12 +224,12 @@ std::vector<ExactPrediction> predict_exactly(const Network& network,
   const Plan plan(network);
   const std::int64_t pixels = plan.shapes.front().size();
   std::vector<ExactPrediction> predictions(static_cast<std::size_t>(batch));
-  const int groups = (batch + kImageLanes - 1) / kImageLanes;
+  const int groups = (batch + kLanes - 1) / kLanes;
   parallel_images(
       groups, [&] { return Pass(plan); },
       [&](Pass& pass, int group) {
-        const int first = group * kImageLanes;
-        const int count = std::min(kImageLanes, batch - first);
+        const int first = group * kLanes;
+        const int count = std::min(kLanes, batch - first);
         std::vector<Features> lanes;
         for (int i = 0; i < count; ++i) {
           Features& lane = lanes.emplace_back(pixels);

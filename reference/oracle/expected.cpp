@@ -7,6 +7,7 @@
 
 #include "common/base/error.hpp"
 #include "common/base/json_text.hpp"
+#include "common/base/text.hpp"
 #include "common/base/whole_file.hpp"
 #include "common/data/resize.hpp"
 #include "reference/oracle/exact_network.hpp"
@@ -25,13 +26,6 @@ std::uint32_t crc(std::uint32_t seed, const void* data, std::size_t size) {
 template <class Element>
 std::uint32_t crc(std::uint32_t seed, const std::vector<Element>& elements) {
   return crc(seed, elements.data(), elements.size() * sizeof(Element));
-}
-
-std::string hexadecimal(std::uint32_t value) {
-  constexpr const char* kDigits = "0123456789abcdef";
-  std::string text(8, '0');
-  for (std::size_t i = 0; i < text.size(); ++i) text[i] = kDigits[value >> (28 - 4 * i) & 15];
-  return text;
 }
 
 bool holds(const Expected& expected, int batch) {

@@ -26,9 +26,6 @@ static_assert(kRowMultiple % kLanes == 0);
 
 // `aligned` lowers the alignment: rows begin anywhere.
 using Doubles [[gnu::vector_size(kLanes * 8), gnu::aligned(8), gnu::may_alias]] = double;
-using Longs [[gnu::vector_size(kLanes * 8), gnu::aligned(8)]] = long long;
-using Floats [[gnu::vector_size(kLanes * 4), gnu::aligned(4), gnu::may_alias]] = float;
-using Ints [[gnu::vector_size(kLanes * 4), gnu::aligned(4), gnu::may_alias]] = int;
 
 inline Doubles load(const double* from) {
   return *reinterpret_cast<const Doubles*>(from);
@@ -88,13 +85,6 @@ void convolve_from(const RowTask& task, int column) {
   if constexpr (vectors > 1) convolve_from<vectors - 1>(task, column);
 }
 
-// One wrong value in any lane makes the whole row wrong.
-inline bool any(Longs mask) {
-  long long joined = 0;
-  for (int lane = 0; lane < kLanes; ++lane) joined |= mask[lane];
-  return joined != 0;
-}
-
 }  // namespace
 
 void convolve_row(const RowTask& task) {
@@ -104,61 +94,22 @@ void convolve_row(const RowTask& task) {
 bool check_row(const double* values, const double* magnitudes, const float* outputs, int count,
                const RowBound& bound, double& worst_ratio) {
   constexpr int kExponent = 0x7f800000;  // all ones in an infinity and in a NaN
-  Longs bad = {};
-  Doubles worst = Doubles{} + worst_ratio;
-  int i = 0;
-  for (; i + kLanes <= count; i += kLanes) {
-    const Ints bits = *reinterpret_cast<const Ints*>(outputs + i);
-    const Doubles output =
-        __builtin_convertvector(*reinterpret_cast<const Floats*>(outputs + i), Doubles);
-    const Doubles magnitude = load(magnitudes + i) + bound.softening;
-    const Doubles difference = output - load(values + i);
-    const Doubles error = difference < 0.0 ? -difference : difference;
-    bad |= ~(error <= magnitude * bound.relative);
-    bad |= __builtin_convertvector((bits & kExponent) == kExponent, Longs);
-    const Doubles ratio = error / magnitude;
-    worst = ratio > worst ? ratio : worst;
-  }
-  bool good = !any(bad);
-  for (; i < count; ++i) {
+  double worst = worst_ratio;
+  int bad = 0;
+#pragma omp simd reduction(max : worst) reduction(| : bad)
+  for (int i = 0; i < count; ++i) {
     int bits = 0;
     __builtin_memcpy(&bits, outputs + i, sizeof bits);
     const double difference = static_cast<double>(outputs[i]) - values[i];
     const double error = difference < 0.0 ? -difference : difference;
     const double magnitude = magnitudes[i] + bound.softening;
-    good = good && (bits & kExponent) != kExponent && error <= magnitude * bound.relative;
+    bad |= error <= magnitude * bound.relative ? 0 : 1;
+    bad |= (bits & kExponent) == kExponent ? 1 : 0;
     const double ratio = error / magnitude;
-    worst[0] = ratio > worst[0] ? ratio : worst[0];
+    worst = ratio > worst ? ratio : worst;
   }
-  if (!good) return false;
-  for (int lane = 0; lane < kLanes; ++lane) {
-    worst_ratio = worst[lane] > worst_ratio ? worst[lane] : worst_ratio;
-  }
-  return true;
-}
-
-void dense(const double* values, const double* magnitudes, const float* weights, int units,
-           int inputs, double* out_values, double* out_magnitudes) {
-  for (int unit = 0; unit < units; ++unit) {
-    const float* row = weights + std::int64_t{unit} * inputs;
-    constexpr int kParts = kImageLanes / kLanes;
-    Doubles sum[kParts] = {};
-    Doubles magnitude[kParts] = {};
-    for (int k = 0; k < inputs; ++k) {
-      const double weight = static_cast<double>(row[k]);
-      const double weight_magnitude = weight < 0.0 ? -weight : weight;
-      for (int part = 0; part < kParts; ++part) {
-        const std::int64_t at = std::int64_t{k} * kImageLanes + std::int64_t{part} * kLanes;
-        sum[part] += load(values + at) * weight;
-        magnitude[part] += load(magnitudes + at) * weight_magnitude;
-      }
-    }
-    for (int part = 0; part < kParts; ++part) {
-      const std::int64_t to = std::int64_t{unit} * kImageLanes + std::int64_t{part} * kLanes;
-      store(out_values + to, sum[part]);
-      store(out_magnitudes + to, magnitude[part]);
-    }
-  }
+  if (bad == 0) worst_ratio = worst;
+  return bad == 0;
 }
 
 }  // namespace convlab::oracle::CONVLAB_ISA

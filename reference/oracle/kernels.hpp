@@ -13,9 +13,6 @@ inline constexpr int kMapBlock = 4;
 /// Rows of outputs are computed in multiples of this; the rest reads zeros.
 inline constexpr int kRowMultiple = 8;
 
-/// Images that go through a dense layer side by side.
-inline constexpr int kImageLanes = 8;
-
 /// One row of outputs of kMapBlock maps. Planes hold [channel][row][phase][column]: with stride s,
 /// column j of phase p is pixel j·s + p, so that neighbouring outputs read neighbouring numbers.
 struct RowTask {
@@ -49,10 +46,6 @@ struct RowBound {
      raises worst_ratio to the largest |output − value| / (magnitude + softening). */           \
   bool check_row(const double* values, const double* magnitudes, const float* outputs, int count, \
                  const RowBound& bound, double& worst_ratio);                                     \
-  /* out[u][lane] = Σ_k weights[u][k] · in[k][lane], and the same with absolute weights for the \
-     magnitudes; lanes are kImageLanes images. */                                                 \
-  void dense(const double* values, const double* magnitudes, const float* weights, int units,     \
-             int inputs, double* out_values, double* out_magnitudes);                             \
   }
 
 CONVLAB_ORACLE_KERNELS(baseline)

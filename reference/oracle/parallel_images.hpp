@@ -1,7 +1,11 @@
 #pragma once
 
-#include <exception>
-#include <mutex>
+#include <omp.h>
+
+#include <algorithm>
+#include <atomic>
+
+#include "common/base/in_threads.hpp"
 
 namespace convlab::oracle {
 
@@ -9,29 +13,12 @@ namespace convlab::oracle {
 /// An exception in any thread reaches the caller after all threads have ended.
 template <class MakeState, class Body>
 void parallel_images(int batch, const MakeState& make_state, const Body& body) {
-  std::exception_ptr failure;
-  std::mutex failure_mutex;
-  const auto keep = [&] {
-    const std::lock_guard lock(failure_mutex);
-    if (!failure) failure = std::current_exception();
-  };
-#pragma omp parallel if (batch > 1)
-  {
-    try {
-      auto state = make_state();
-#pragma omp for schedule(dynamic) nowait
-      for (int image = 0; image < batch; ++image) {
-        try {
-          body(state, image);
-        } catch (...) {
-          keep();
-        }
-      }
-    } catch (...) {
-      keep();
-    }
-  }
-  if (failure) std::rethrow_exception(failure);
+  std::atomic<int> next = 0;
+  const auto threads = static_cast<std::size_t>(std::min(batch, omp_get_max_threads()));
+  in_threads(threads, threads, [&](std::size_t /*thread*/) {
+    auto state = make_state();
+    for (int image = next++; image < batch; image = next++) body(state, image);
+  });
 }
 
 }  // namespace convlab::oracle

@@ -1,153 +1,106 @@
-// Layers forward and backward, as plain loops.
+// Layers forward and backward, as plain loops. Forward, all but the convolution is the network's.
 //
-// Idea     A row of outputs is a sum of shifted rows of inputs, so the innermost loop runs along
-//          a row and the compiler makes vectors of it. Both gradients of a convolution are
-//          convolutions, too:
+// Idea     With the pixels under each tap of the kernel in a row of a matrix (unfold), a
+//          convolution and its gradients are products of matrices; so are those of a dense layer:
 //
-//              forward           y[m]        = Σ_c  x[c] correlated with w[m, c]
-//              input gradient    dx[c]       = Σ_m  dy[m], with K − 1 zeros around, correlated with
-//                                              w[m, c] turned by 180°
-//              weight gradient   dw[m, c]    = Σ_images  x[c] correlated with dy[m]
-//
-//          With a stride, dy gets zeros in between. None of the networks here has one.
-// Threads  Each output element is summed by one thread, in a fixed order, so that the result does
-//          not depend on the number of threads.
+//              forward           y  = w · unfold(x)
+//              input gradient    dx = fold(wᵀ · dy)
+//              weight gradient   dw = Σ_images  dy · unfold(x)ᵀ
+// Threads  Each number is summed by one thread, in a fixed order, so that the result does not
+//          depend on the number of threads.
 // Run      build/bin/bench_training
 
 #include "reference/training/layer.hpp"
 
 #include <algorithm>
-#include <array>
-#include <type_traits>
 
 #include "common/base/isa.hpp"
 #include "common/network/layer_kernels.hpp"
+#include "common/network/network.hpp"
 
 namespace convlab::training {
 
 namespace {
 
-// Taps of a weight gradient that are computed together, so that their sums stay in registers.
-constexpr int kTaps = 8;
+/// Elements [row][k] of the left factor of a product; either step may be 1.
+struct Factor {
+  const float* values;
+  std::int64_t row_step;
+  std::int64_t k_step;
+};
 
-/// Calls action(side) with a number that the compiler knows for the usual sides of a kernel: then
-/// it unrolls the loops over the taps.
+constexpr int kRows = 4;
+constexpr int kColumns = 32;
+
+/// The sums of one tile, which stay in registers if the compiler knows its size.
+inline void multiply_tile(Factor a, const float* b, int depth, std::int64_t pitch, int rows,
+                          int columns, float* to) {
+  float sums[kRows][kColumns] = {};
+  for (int k = 0; k < depth; ++k) {
+    for (int row = 0; row < rows; ++row) {
+      const float factor = a.values[row * a.row_step + k * a.k_step];
+#pragma omp simd
+      for (int column = 0; column < columns; ++column) {
+        sums[row][column] += factor * b[k * pitch + column];
+      }
+    }
+  }
+  for (int row = 0; row < rows; ++row) std::copy_n(sums[row], columns, to + row * pitch);
+}
+
+/// to[row][column] = Σ_k a[row][k] · b[k][column]
+void multiply(Factor a, const float* b, int rows, int depth, std::int64_t columns, float* to) {
+  for (int row = 0; row < rows; row += kRows, a.values += kRows * a.row_step) {
+    const int tall = std::min(kRows, rows - row);
+    for (std::int64_t at = 0; at < columns; at += kColumns) {
+      const int wide = static_cast<int>(std::min<std::int64_t>(kColumns, columns - at));
+      float* const tile = to + row * columns + at;
+      if (tall == kRows && wide == kColumns) {
+        multiply_tile(a, b + at, depth, columns, kRows, kColumns, tile);
+      } else {
+        multiply_tile(a, b + at, depth, columns, tall, wide, tile);
+      }
+    }
+  }
+}
+
+int places(const ConvShape& shape) {
+  return shape.out_height() * shape.out_width();
+}
+
+/// Calls action(pixel, place) for every element of taps × outputs and the pixel of the image that
+/// the tap finds there.
 template <class Action>
-void with_side(int side, const Action& action) {
-  if (side == 3) return action(std::integral_constant<int, 3>{});
-  if (side == 5) return action(std::integral_constant<int, 5>{});
-  if (side == 7) return action(std::integral_constant<int, 7>{});
-  action(side);
-}
-
-/// One image.
-/// @param input    channels × height × width
-/// @param weights  maps × channels × side × side
-/// @param output   maps × out_height × out_width, every element is written
-template <class Side, class Stride>
-void correlate(Side side, Stride stride, const float* input, int channels, int height, int width,
-               const float* weights, int maps, float* output) {
-  const int out_height = (height - side) / stride + 1;
-  const int out_width = (width - side) / stride + 1;
-  std::fill_n(output, std::int64_t{maps} * out_height * out_width, 0.0F);
-  for (int m = 0; m < maps; ++m) {
-    for (int h = 0; h < out_height; ++h, output += out_width) {
-      for (int c = 0; c < channels; ++c) {
-        for (int p = 0; p < side; ++p) {
-          const float* row = input + (std::int64_t{c} * height + h * stride + p) * width;
-          const float* taps = weights + ((std::int64_t{m} * channels + c) * side + p) * side;
-          float* const out = output;
-#pragma omp simd
-          for (int w = 0; w < out_width; ++w) {
-            float sum = out[w];
-            for (int q = 0; q < side; ++q) sum += taps[q] * row[w * stride + q];
-            out[w] = sum;
-          }
-        }
+void for_each_tap(const ConvShape& shape, const Action& action) {
+  std::int64_t place = 0;
+  for (int tap = 0; tap < shape.taps(); ++tap) {
+    const int c = tap / (shape.kernel * shape.kernel);
+    const int p = tap / shape.kernel % shape.kernel;
+    for (int h = 0; h < shape.out_height(); ++h, place += shape.out_width()) {
+      const std::int64_t row = (c * shape.height + h * shape.stride + p) * shape.width;
+      for (int w = 0; w < shape.out_width(); ++w) {
+        action(row + w * shape.stride + tap % shape.kernel, place + w);
       }
     }
   }
 }
 
-/// Adds one image's gradient of one pair of channels to `sums`, for the taps from (p, q) on.
-/// @param input  a plane that may be read kTaps rows and columns past its end
-template <int Rows>
-void add_tap_sums(const float* input, int width, const float* d_output, int out_height,
-                  int out_width, std::array<std::array<float, kTaps>, Rows>& sums) {
-  std::array<std::array<float, kTaps>, Rows> own = sums;
-  for (int h = 0; h < out_height; ++h) {
-    for (int w = 0; w < out_width; ++w) {
-      const float gradient = d_output[h * out_width + w];
-      const float* at = input + std::int64_t{h} * width + w;
-      for (int p = 0; p < Rows; ++p) {
-        float* const row = own[static_cast<std::size_t>(p)].data();
-#pragma omp simd
-        for (int q = 0; q < kTaps; ++q) row[q] += gradient * at[std::int64_t{p} * width + q];
-      }
-    }
-  }
-  sums = own;
+void unfold(const ConvShape& shape, const float* image, float* matrix) {
+  for_each_tap(shape, [=](std::int64_t pixel, std::int64_t at) { matrix[at] = image[pixel]; });
 }
 
-/// Copies planes and puts zeros around each, and `stride` − 1 zeros between neighbours.
-std::vector<float> spread(const float* from, std::int64_t planes, int height, int width, int stride,
-                          int before, int to_height, int to_width) {
-  const std::int64_t plane = std::int64_t{to_height} * to_width;
-  std::vector<float> to(static_cast<std::size_t>(planes * plane));
-#pragma omp parallel for
-  for (std::int64_t i = 0; i < planes; ++i) {
-    for (int h = 0; h < height; ++h) {
-      const float* row = from + (i * height + h) * width;
-      float* out = to.data() + i * plane + std::int64_t{before + h * stride} * to_width + before;
-      for (int w = 0; w < width; ++w) out[std::int64_t{w} * stride] = row[w];
-    }
-  }
-  return to;
+void fold(const ConvShape& shape, const float* matrix, float* image) {
+  std::fill_n(image, shape.input_image_size(), 0.0F);
+  for_each_tap(shape, [=](std::int64_t pixel, std::int64_t at) { image[pixel] += matrix[at]; });
 }
 
-ConvShape shape_of(const ConvLayer& conv, const FeatureShape& in, int images) {
-  return {.batch = images,
-          .out_channels = conv.out_channels,
-          .in_channels = in.channels,
-          .height = in.height,
-          .width = in.width,
-          .kernel = conv.kernel,
-          .stride = conv.stride};
-}
-
-void forward_dense(const float* input, std::int64_t inputs, const Tensor& weights,
-                   const Tensor& bias, int units, float* output, int images) {
-#pragma omp parallel for
-  for (int u = 0; u < units; ++u) {
-    const float* row = weights.values.data() + u * inputs;
-    for (int i = 0; i < images; ++i) {
-      const float* x = input + i * inputs;
-      float sum = bias.values[static_cast<std::size_t>(u)];
-#pragma omp simd reduction(+ : sum)
-      for (std::int64_t j = 0; j < inputs; ++j) sum += row[j] * x[j];
-      output[std::int64_t{i} * units + u] = sum;
-    }
-  }
-}
-
-void forward_pool(const PoolLayer& pool, const float* input, const FeatureShape& in, float* output,
-                  const FeatureShape& out, int images) {
-  const auto kernel = pool.function == PoolFunction::kMax ? CONVLAB_ISA_SELECT(max_pool)
-                                                          : CONVLAB_ISA_SELECT(average_pool);
-#pragma omp parallel
-  {
-    std::vector<float> row(static_cast<std::size_t>(in.width));
-#pragma omp for
-    for (int plane = 0; plane < images * in.channels; ++plane) {
-      kernel(input + std::int64_t{plane} * in.height * in.width, in.height, in.width, pool.size,
-             pool.stride, row.data(), output + std::int64_t{plane} * out.height * out.width,
-             out.height, out.width);
-    }
-  }
+std::vector<float> unfolded(const ConvShape& shape) {
+  return std::vector<float>(static_cast<std::size_t>(shape.taps()) *
+                            static_cast<std::size_t>(places(shape)));
 }
 
 /// The gradient of a maximum goes to the first of the largest values.
-void backward_pool(const PoolLayer& pool, const float* input, const FeatureShape& in,
+void pool_backward(const PoolLayer& pool, const float* input, const FeatureShape& in,
                    const float* d_output, const FeatureShape& out, float* d_input) {
   for (int out_y = 0; out_y < out.height; ++out_y) {
     const int top = out_y * pool.stride;
@@ -171,67 +124,44 @@ void backward_pool(const PoolLayer& pool, const float* input, const FeatureShape
 }  // namespace
 
 void convolve(const ConvShape& shape, const float* input, const float* weights, float* output) {
-  validate(shape);
-  const auto all_images = [&](auto side, auto stride) {
-#pragma omp parallel for
+#pragma omp parallel
+  {
+    std::vector<float> matrix = unfolded(shape);
+#pragma omp for
     for (int image = 0; image < shape.batch; ++image) {
-      correlate(side, stride, input + image * shape.input_image_size(), shape.in_channels,
-                shape.height, shape.width, weights, shape.out_channels,
-                output + image * shape.output_image_size());
+      unfold(shape, input + image * shape.input_image_size(), matrix.data());
+      multiply({weights, shape.taps(), 1}, matrix.data(), shape.out_channels, shape.taps(),
+               places(shape), output + image * shape.output_image_size());
     }
-  };
-  if (shape.stride > 1) return all_images(shape.kernel, shape.stride);
-  with_side(shape.kernel, [&](auto side) { all_images(side, std::integral_constant<int, 1>{}); });
+  }
 }
 
 TrainableLayer::TrainableLayer(const Layer& layer, const FeatureShape& in)
     : layer_(layer), in_(in), out_(output_shape(layer, in)) {
-  std::int64_t weights = 0;
-  std::size_t units = 0;
   if (const auto* conv = std::get_if<ConvLayer>(&layer)) {
-    weights = shape_of(*conv, in, 1).weights_size();
+    tensors_.emplace_back(conv_shape(*conv, in, 1).weights_size());
   } else if (const auto* dense = std::get_if<DenseLayer>(&layer)) {
-    weights = dense->units * in.size();
-    units = static_cast<std::size_t>(dense->units);
+    tensors_.emplace_back(dense->units * in.size());
+    tensors_.emplace_back(dense->units);
   }
-  weights_.values.resize(static_cast<std::size_t>(weights));
-  weights_.gradient.resize(weights_.values.size());
-  bias_.values.resize(units);
-  bias_.gradient.resize(units);
-}
-
-std::vector<Tensor*> TrainableLayer::tensors() {
-  std::vector<Tensor*> all;
-  for (Tensor* tensor : {&weights_, &bias_}) {
-    if (!tensor->values.empty()) all.push_back(tensor);
-  }
-  return all;
 }
 
 void TrainableLayer::forward(const float* input, float* output, int images) const {
   if (const auto* conv = std::get_if<ConvLayer>(&layer_)) {
-    convolve(shape_of(*conv, in_, images), input, weights_.values.data(), output);
-  } else if (const auto* dense = std::get_if<DenseLayer>(&layer_)) {
-    forward_dense(input, in_.size(), weights_, bias_, dense->units, output, images);
-  } else if (const auto* pool = std::get_if<PoolLayer>(&layer_)) {
-    forward_pool(*pool, input, in_, output, out_, images);
+    convolve(conv_shape(*conv, in_, images), input, tensors_[0].values.data(), output);
   } else {
-    const bool relu = std::get<ActivationLayer>(layer_).function == ActivationFunction::kRelu;
-    const auto function = relu ? CONVLAB_ISA_SELECT(relu) : CONVLAB_ISA_SELECT(tanh);
-#pragma omp parallel for
-    for (int image = 0; image < images; ++image) {
-      std::copy_n(input + image * in_.size(), in_.size(), output + image * in_.size());
-      function(output + image * in_.size(), in_.size());
-    }
+    const bool dense = !tensors_.empty();
+    run_layer(layer_, in_, dense ? tensors_[0].values.data() : nullptr,
+              dense ? tensors_[1].values.data() : nullptr, input, output, images);
   }
 }
 
 void TrainableLayer::backward(const float* input, const float* output, const float* d_output,
                               float* d_input, int images) {
   if (const auto* conv = std::get_if<ConvLayer>(&layer_)) {
-    backward(*conv, input, d_output, d_input, images);
+    convolve_backward(conv_shape(*conv, in_, images), input, d_output, d_input);
   } else if (const auto* dense = std::get_if<DenseLayer>(&layer_)) {
-    backward(*dense, input, d_output, d_input, images);
+    dense_backward(dense->units, input, d_output, d_input, images);
   } else if (d_input == nullptr) {
     return;
   } else if (const auto* pool = std::get_if<PoolLayer>(&layer_)) {
@@ -240,7 +170,7 @@ void TrainableLayer::backward(const float* input, const float* output, const flo
     const std::int64_t out_plane = std::int64_t{out_.height} * out_.width;
 #pragma omp parallel for
     for (std::int64_t plane = 0; plane < std::int64_t{images} * in_.channels; ++plane) {
-      backward_pool(*pool, input + plane * in_plane, in_, d_output + plane * out_plane, out_,
+      pool_backward(*pool, input + plane * in_plane, in_, d_output + plane * out_plane, out_,
                     d_input + plane * in_plane);
     }
   } else {
@@ -254,104 +184,63 @@ void TrainableLayer::backward(const float* input, const float* output, const flo
   }
 }
 
-void TrainableLayer::backward(const ConvLayer& conv, const float* input, const float* d_output,
-                              float* d_input, int images) {
-  const int side = conv.kernel;
-  const int maps = out_.channels;
-  const int channels = in_.channels;
-  const int height = in_.height - side + 1;  // of the output at stride 1
-  const int width = in_.width - side + 1;
-  const std::int64_t plane = std::int64_t{height} * width;
-
-  const int read_height = in_.height + kTaps;
-  const int read_width = in_.width + kTaps;
-  const std::vector<float> readable = spread(input, std::int64_t{images} * channels, in_.height,
-                                             in_.width, 1, 0, read_height, read_width);
-  std::vector<float> every_place;
-  const float* gradient = d_output;
-  if (conv.stride > 1) {
-    every_place = spread(d_output, std::int64_t{images} * maps, out_.height, out_.width,
-                         conv.stride, 0, height, width);
-    gradient = every_place.data();
-  }
-#pragma omp parallel for schedule(dynamic)
-  for (int pair = 0; pair < maps * channels; ++pair) {
-    const int m = pair / channels;
-    const int c = pair % channels;
-    float* taps = weights_.gradient.data() + std::int64_t{pair} * side * side;
-    const auto some_rows = [&](auto rows, int first_row, int first_column) {
-      std::array<std::array<float, kTaps>, rows> sums{};
-      for (int i = 0; i < images; ++i) {
-        const std::int64_t from = ((std::int64_t{i} * channels + c) * read_height + first_row);
-        add_tap_sums<rows>(readable.data() + from * read_width + first_column, read_width,
-                           gradient + (std::int64_t{i} * maps + m) * plane, height, width, sums);
+void TrainableLayer::convolve_backward(const ConvShape& shape, const float* input,
+                                       const float* d_output, float* d_input) {
+  constexpr int kGroup = 4;  // images whose weight gradients one thread adds up
+  const int groups = (shape.batch + kGroup - 1) / kGroup;
+  const auto weights = static_cast<std::size_t>(shape.weights_size());
+  std::vector<float> sums(static_cast<std::size_t>(groups) * weights);
+  const std::vector<float> zeros(static_cast<std::size_t>(shape.taps()));
+  const auto dense = CONVLAB_ISA_SELECT(dense);
+#pragma omp parallel
+  {
+    std::vector<float> matrix = unfolded(shape);
+    std::vector<float> product(weights);
+#pragma omp for schedule(dynamic)
+    for (int group = 0; group < groups; ++group) {
+      float* const sum = sums.data() + static_cast<std::size_t>(group) * weights;
+      for (int image = group * kGroup; image < std::min(shape.batch, (group + 1) * kGroup);
+           ++image) {
+        const float* const gradient = d_output + image * out_.size();
+        unfold(shape, input + image * in_.size(), matrix.data());
+        dense(gradient, matrix.data(), zeros.data(), product.data(), shape.out_channels,
+              shape.taps(), places(shape));
+        for (std::size_t i = 0; i < weights; ++i) sum[i] += product[i];
+        if (d_input == nullptr) continue;
+        multiply({tensors_[0].values.data(), 1, shape.taps()}, gradient, shape.taps(),
+                 shape.out_channels, places(shape), matrix.data());
+        fold(shape, matrix.data(), d_input + image * in_.size());
       }
-      for (int p = first_row; p < std::min(first_row + rows, side); ++p) {
-        for (int q = first_column; q < std::min(first_column + kTaps, side); ++q) {
-          taps[p * side + q] = sums[static_cast<std::size_t>(p - first_row)]
-                                   [static_cast<std::size_t>(q - first_column)];
-        }
-      }
-    };
-    for (int q = 0; q < side; q += kTaps) {
-      if (side == 5) {
-        some_rows(std::integral_constant<int, 5>{}, 0, q);
-        continue;
-      }
-      for (int p = 0; p < side; p += kTaps) some_rows(std::integral_constant<int, kTaps>{}, p, q);
+    }
+#pragma omp for
+    for (std::size_t i = 0; i < weights; ++i) {
+      float sum = 0;
+      for (std::size_t at = i; at < sums.size(); at += weights) sum += sums[at];
+      tensors_[0].gradient[i] = sum;
     }
   }
-  if (d_input == nullptr) return;
-
-  std::vector<float> turned(weights_.values.size());
-  for (int m = 0; m < maps; ++m) {
-    for (int c = 0; c < channels; ++c) {
-      const auto from = weights_.values.begin() + std::int64_t{m * channels + c} * side * side;
-      std::reverse_copy(from, from + side * side,
-                        turned.begin() + std::int64_t{c * maps + m} * side * side);
-    }
-  }
-  const int wide_height = height + 2 * (side - 1);
-  const int wide_width = width + 2 * (side - 1);
-  const std::vector<float> wide = spread(gradient, std::int64_t{images} * maps, height, width, 1,
-                                         side - 1, wide_height, wide_width);
-  convolve({.batch = images,
-            .out_channels = channels,
-            .in_channels = maps,
-            .height = wide_height,
-            .width = wide_width,
-            .kernel = side,
-            .stride = 1},
-           wide.data(), turned.data(), d_input);
 }
 
-void TrainableLayer::backward(const DenseLayer& dense, const float* input, const float* d_output,
-                              float* d_input, int images) {
+void TrainableLayer::dense_backward(int units, const float* input, const float* d_output,
+                                    float* d_input, int images) {
   const std::int64_t inputs = in_.size();
-#pragma omp parallel for
-  for (int u = 0; u < dense.units; ++u) {
-    float* row = weights_.gradient.data() + u * inputs;
-    std::fill_n(row, inputs, 0.0F);
-    float sum = 0;
-    for (int i = 0; i < images; ++i) {
-      const float gradient = d_output[std::int64_t{i} * dense.units + u];
-      const float* x = input + i * inputs;
-      sum += gradient;
-#pragma omp simd
-      for (std::int64_t j = 0; j < inputs; ++j) row[j] += gradient * x[j];
+#pragma omp parallel
+  {
+#pragma omp for
+    for (int u = 0; u < units; u += 4) {
+      multiply({d_output + u, 1, units}, input, std::min(4, units - u), images, inputs,
+               tensors_[0].gradient.data() + u * inputs);
     }
-    bias_.gradient[static_cast<std::size_t>(u)] = sum;
-  }
-  if (d_input == nullptr) return;
-#pragma omp parallel for
-  for (int i = 0; i < images; ++i) {
-    float* row = d_input + i * inputs;
-    std::fill_n(row, inputs, 0.0F);
-    for (int u = 0; u < dense.units; ++u) {
-      const float gradient = d_output[std::int64_t{i} * dense.units + u];
-      const float* weights = weights_.values.data() + u * inputs;
-#pragma omp simd
-      for (std::int64_t j = 0; j < inputs; ++j) row[j] += gradient * weights[j];
+#pragma omp for
+    for (int u = 0; u < units; ++u) {
+      float sum = 0;
+      for (int image = 0; image < images; ++image) sum += d_output[image * units + u];
+      tensors_[1].gradient[static_cast<std::size_t>(u)] = sum;
+    }
+#pragma omp for
+    for (int image = 0; image < (d_input == nullptr ? 0 : images); image += 4) {
+      multiply({d_output + image * units, units, 1}, tensors_[0].values.data(),
+               std::min(4, images - image), units, inputs, d_input + image * inputs);
     }
   }
 }

@@ -3,15 +3,22 @@
 #include <cstdint>
 #include <vector>
 
-#include "common/base/conv_shape.hpp"
 #include "common/network/preset.hpp"
 
 namespace convlab::training {
 
-/// A parameter that is learnt, and the loss's gradient by it.
+/// A parameter that is learnt, the loss's gradient by it, and the optimiser's two moments of that.
 struct Tensor {
+  explicit Tensor(std::int64_t size)
+      : values(static_cast<std::size_t>(size)),
+        gradient(values.size()),
+        mean(values.size()),
+        variance(values.size()) {}
+
   std::vector<float> values;
   std::vector<float> gradient;
+  std::vector<float> mean;
+  std::vector<float> variance;
 };
 
 /// A layer that can be run backwards. Uses all threads; results do not depend on their number.
@@ -31,19 +38,18 @@ class TrainableLayer {
                 int images);
 
   /// In the order of empty_weights: weights, then a dense layer's bias.
-  [[nodiscard]] std::vector<Tensor*> tensors();
+  [[nodiscard]] std::vector<Tensor>& tensors() { return tensors_; }
 
  private:
-  void backward(const ConvLayer& conv, const float* input, const float* d_output, float* d_input,
-                int images);
-  void backward(const DenseLayer& dense, const float* input, const float* d_output, float* d_input,
-                int images);
+  void convolve_backward(const ConvShape& shape, const float* input, const float* d_output,
+                         float* d_input);
+  void dense_backward(int units, const float* input, const float* d_output, float* d_input,
+                      int images);
 
   Layer layer_;
   FeatureShape in_;
   FeatureShape out_;
-  Tensor weights_;
-  Tensor bias_;
+  std::vector<Tensor> tensors_;
 };
 
 /// Forward convolution as ConvShape says, in single precision, on all threads.

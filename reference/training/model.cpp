@@ -53,10 +53,9 @@ Model::Model(Preset preset, std::uint64_t seed) : preset_(std::move(preset)) {
   gradients_.resize(shapes_.size());
   Random random(seed);
   for (std::size_t i = 0; i < preset_.layers.size(); ++i) {
-    layers_.push_back(std::make_unique<TrainableLayer>(preset_.layers[i], shapes_[i]));
-    const std::vector<Tensor*> tensors = layers_.back()->tensors();
+    std::vector<Tensor>& tensors = layers_.emplace_back(preset_.layers[i], shapes_[i]).tensors();
     if (tensors.empty()) continue;
-    std::vector<float>& values = tensors.front()->values;  // a bias, if any, stays 0
+    std::vector<float>& values = tensors.front().values;  // a bias, if any, stays 0
     const double fan_in = std::holds_alternative<ConvLayer>(preset_.layers[i])
                               ? static_cast<double>(values.size()) / shapes_[i + 1].channels
                               : static_cast<double>(shapes_[i].size());
@@ -74,36 +73,54 @@ Loss Model::step(const float* images, const std::uint8_t* labels, int batch) {
   }
   std::copy_n(images, features_.front().size(), features_.front().begin());
   for (std::size_t i = 0; i < layers_.size(); ++i) {
-    layers_[i]->forward(features_[i].data(), features_[i + 1].data(), batch);
+    layers_[i].forward(features_[i].data(), features_[i + 1].data(), batch);
   }
   const Loss loss = cross_entropy(features_.back().data(), labels, batch, preset_.classes,
                                   gradients_.back().data());
   for (std::size_t i = layers_.size(); i-- > 0;) {
-    layers_[i]->backward(features_[i].data(), features_[i + 1].data(), gradients_[i + 1].data(),
-                         i == 0 ? nullptr : gradients_[i].data(), batch);
+    layers_[i].backward(features_[i].data(), features_[i + 1].data(), gradients_[i + 1].data(),
+                        i == 0 ? nullptr : gradients_[i].data(), batch);
   }
   return loss;
 }
 
-std::vector<Tensor*> Model::tensors() const {
+void Model::learn(std::int64_t steps, double rate, double decay) {
+  constexpr float kFirstDecay = 0.9F;
+  constexpr float kSecondDecay = 0.999F;
+  constexpr float kEpsilon = 1e-8F;
+  // Both moments start at 0; the corrections remove that bias.
+  const auto made = static_cast<double>(steps);
+  const auto step = static_cast<float>(rate / (1 - std::pow(double{kFirstDecay}, made)));
+  const auto correction =
+      static_cast<float>(1 / std::sqrt(1 - std::pow(double{kSecondDecay}, made)));
+  const auto keep = static_cast<float>(1 - rate * decay);
+  for (Tensor* tensor : tensors()) {
+    float* const values = tensor->values.data();
+    const float* const gradient = tensor->gradient.data();
+    float* const m = tensor->mean.data();
+    float* const v = tensor->variance.data();
+#pragma omp parallel for simd schedule(static)
+    for (std::size_t i = 0; i < tensor->values.size(); ++i) {
+      m[i] = kFirstDecay * m[i] + (1 - kFirstDecay) * gradient[i];
+      v[i] = kSecondDecay * v[i] + (1 - kSecondDecay) * gradient[i] * gradient[i];
+      values[i] = keep * values[i] - step * m[i] / (std::sqrt(v[i]) * correction + kEpsilon);
+    }
+  }
+}
+
+std::vector<Tensor*> Model::tensors() {
   std::vector<Tensor*> all;
-  for (const auto& layer : layers_) {
-    for (Tensor* tensor : layer->tensors()) all.push_back(tensor);
+  for (TrainableLayer& layer : layers_) {
+    for (Tensor& tensor : layer.tensors()) all.push_back(&tensor);
   }
   return all;
 }
 
-Weights Model::weights() const {
+Weights Model::weights() {
   Weights weights = empty_weights(preset_);
   const std::vector<Tensor*> all = tensors();
   for (std::size_t i = 0; i < all.size(); ++i) weights.parameters[i].values = all[i]->values;
   return weights;
-}
-
-void Model::set_weights(const Weights& weights) {
-  check_weights(preset_, weights);
-  const std::vector<Tensor*> all = tensors();
-  for (std::size_t i = 0; i < all.size(); ++i) all[i]->values = weights.parameters[i].values;
 }
 
 }  // namespace convlab::training

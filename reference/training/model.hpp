@@ -1,10 +1,8 @@
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <vector>
 
-#include "common/network/preset.hpp"
 #include "common/network/weights.hpp"
 #include "reference/training/layer.hpp"
 
@@ -34,16 +32,25 @@ class Model {
   /// @param images  batch × image_size × image_size
   Loss step(const float* images, const std::uint8_t* labels, int batch);
 
-  /// In the order of empty_weights(preset).
-  [[nodiscard]] std::vector<Tensor*> tensors() const;
+  /// Moves the parameters by their gradients:
+  ///
+  ///     m ← 0.9 m + 0.1 g,  v ← 0.999 v + 0.001 g²,  w ← (1 − rate · decay) · w − rate · m̂ / (√v̂ +
+  ///     1e-8)
+  ///
+  /// Source: Kingma and Ba, Adam: A Method for Stochastic Optimization, ICLR 2015; Loshchilov and
+  /// Hutter, Decoupled Weight Decay Regularization, ICLR 2019.
+  /// @param steps  how often this was called, this call included
+  void learn(std::int64_t steps, double rate, double decay);
 
-  [[nodiscard]] Weights weights() const;
-  void set_weights(const Weights& weights);
+  /// In the order of empty_weights(preset).
+  [[nodiscard]] std::vector<Tensor*> tensors();
+
+  [[nodiscard]] Weights weights();
 
  private:
   Preset preset_;  // activations moved behind maxima
   std::vector<FeatureShape> shapes_;
-  std::vector<std::unique_ptr<TrainableLayer>> layers_;
+  std::vector<TrainableLayer> layers_;
   std::vector<std::vector<float>> features_;   // between layers, layers_.size() + 1 of them
   std::vector<std::vector<float>> gradients_;  // of the loss by them; none by the images
 };

@@ -1,33 +1,42 @@
 // train: preset in, weights out.
 
-#include <unistd.h>
-
 #include <CLI/CLI.hpp>
-#include <chrono>
-#include <csignal>
+#include <algorithm>
+#include <array>
+#include <cmath>
 #include <cstdio>
 #include <filesystem>
-#include <iostream>
 #include <nlohmann/json.hpp>
+#include <numbers>
+#include <numeric>
+#include <span>
 
 #include "common/base/error.hpp"
 #include "common/base/run_program.hpp"
+#include "common/base/stopwatch.hpp"
 #include "common/base/whole_file.hpp"
-#include "reference/training/trainer.hpp"
+#include "common/data/dataset.hpp"
+#include "common/data/random.hpp"
+#include "common/data/resize.hpp"
+#include "common/network/network.hpp"
+#include "reference/training/model.hpp"
 
 namespace {
 
 namespace fs = std::filesystem;
 using namespace convlab;
-
-volatile std::sig_atomic_t interrupted = 0;
+using training::Model;
+using training::Tensor;
 
 struct Options {
   std::string preset = kDefaultPreset;
-  training::Settings settings;
-  std::optional<fs::path> data;
+  int epochs = 8;
+  int batch = 100;
+  double rate = 1e-3;
+  double decay = 0;
+  std::uint64_t seed = 1;
+  int limit = 0;
   fs::path output;
-  fs::path checkpoint;
   fs::path json;
   bool resume = false;
   bool force = false;
@@ -39,67 +48,148 @@ void describe(CLI::App& app, Options& options) {
       "  train fa23 --output /tmp/mine.clw         the default network\n"
       "  train presets/fa27.json --epochs 12       a new one, into common/network/weights\n"
       "  train fa27 --resume                       goes on after Ctrl-C\n");
-  training::Settings& settings = options.settings;
-  app.add_option("PRESET", options.preset, "Name of a preset, or its .json file")
-      ->capture_default_str();
-  app.add_option("--epochs", settings.epochs, "Times that every image is seen")
-      ->capture_default_str();
-  app.add_option("--batch", settings.batch, "Images per step")->capture_default_str();
-  app.add_option("--lr", settings.rate, "Learning rate at the start; it falls to 0 along a cosine")
-      ->capture_default_str();
-  app.add_option("--decay", settings.decay, "Weight decay: keeps weights that do not help small")
-      ->capture_default_str();
-  add_seed(app, settings.seed, "Same seed, same weights")->capture_default_str();
-  app.add_option("--limit", settings.limit, "Only the first so many images (0: all)")
-      ->capture_default_str();
-  app.add_option("--data", options.data, "Folder of the data set");
+  app.option_defaults()->always_capture_default();
+  app.add_option("PRESET", options.preset, "Name of a preset, or its .json file");
+  app.add_option("--epochs", options.epochs, "Times that every image is seen")
+      ->check(CLI::Range(1, 1000));
+  app.add_option("--batch", options.batch, "Images per step")->check(CLI::Range(1, 10'000));
+  app.add_option("--lr", options.rate, "Learning rate at the start; it falls to 0 along a cosine")
+      ->check(CLI::PositiveNumber);
+  app.add_option("--decay", options.decay, "Weight decay: keeps weights that do not help small")
+      ->check(CLI::NonNegativeNumber);
+  add_seed(app, options.seed, "Same seed, same weights");
+  app.add_option("--limit", options.limit, "Only the first so many images (0: all)")
+      ->check(CLI::NonNegativeNumber);
   app.add_option("--output", options.output,
                  "Weight file to write (default: the preset's in common/network/weights)");
   app.add_flag("--force", options.force, "Replace the weight file if it exists");
-  app.add_option("--checkpoint", options.checkpoint,
-                 "Written after every epoch, removed at the end (default: OUTPUT.checkpoint)");
-  app.add_flag("--resume", options.resume, "Go on from the checkpoint");
+  app.add_flag("--resume", options.resume,
+               "Go on from OUTPUT.checkpoint, which is written after every epoch");
   app.add_option("--json", options.json, "Write settings, epochs and accuracy to this file");
 }
 
-/// A line per epoch, which grows with it on a terminal. Collects the data of the JSON file.
-class Reporter {
- public:
-  bool operator()(const training::Progress& progress) {
-    const auto now = std::chrono::steady_clock::now();
-    if (progress.epoch_done()) {
-      const double seconds = std::chrono::duration<double>(now - epoch_start_).count();
-      std::fprintf(stderr, "%s%s, %.1f s%s\n", terminal_ ? "\r" : "", text(progress).c_str(),
-                   seconds, terminal_ ? "\x1b[K" : "");
-      epochs_.push_back({{"epoch", progress.epoch},
-                         {"loss", progress.loss},
-                         {"accuracy", progress.accuracy},
-                         {"seconds", seconds}});
-      epoch_start_ = now;
-    } else if (terminal_ && now - last_shown_ > std::chrono::milliseconds(100)) {
-      std::fprintf(stderr, "\r%s, %d of %d images\x1b[K", text(progress).c_str(), progress.images,
-                   progress.epoch_images);
-      last_shown_ = now;
+/// The order in which an epoch sees images 0 … count − 1, from the seed alone: an epoch can be
+/// repeated without those before it.
+std::vector<int> epoch_order(int count, std::uint64_t seed, int epoch) {
+  std::vector<int> order(static_cast<std::size_t>(count));
+  std::iota(order.begin(), order.end(), 0);
+  Random random(Random(seed).next() + static_cast<std::uint64_t>(epoch));
+  for (int i = count - 1; i > 0; --i) {
+    std::swap(order[static_cast<std::size_t>(i)],
+              order[static_cast<std::size_t>(random.below(i + 1))]);
+  }
+  return order;
+}
+
+/// Some images of the data set with their labels.
+Dataset batch_of(const Dataset& dataset, std::span<const int> images) {
+  Dataset batch{.count = static_cast<int>(images.size()),
+                .height = dataset.height,
+                .width = dataset.width,
+                .images = {},
+                .labels = {}};
+  const std::ptrdiff_t size = std::ptrdiff_t{dataset.height} * dataset.width;
+  for (const int image : images) {
+    const auto from = dataset.images.begin() + image * size;
+    batch.images.insert(batch.images.end(), from, from + size);
+    batch.labels.push_back(dataset.labels[static_cast<std::size_t>(image)]);
+  }
+  return batch;
+}
+
+/// One pass over the images. @return the sums of the losses and of the right ones
+training::Loss run_epoch(Model& model, const Preset& preset, const Dataset& dataset, int images,
+                         const Options& options, int epoch) {
+  const std::vector<int> order = epoch_order(images, options.seed, epoch);
+  const int steps = (images + options.batch - 1) / options.batch;
+  training::Loss total;
+  for (int step = 0; step < steps; ++step) {
+    const int first = step * options.batch;
+    const int count = std::min(options.batch, images - first);
+    const Dataset batch = batch_of(dataset, std::span(order).subspan(first, count));
+    const std::vector<float> pixels = resize_images(batch, count, preset.image_size);
+    const training::Loss loss = model.step(pixels.data(), batch.labels.data(), count);
+    const std::int64_t made = std::int64_t{epoch} * steps + step;
+    const double share = static_cast<double>(made) / (double{1} * steps * options.epochs);
+    model.learn(made + 1, options.rate * (1 + std::cos(std::numbers::pi * share)) / 2,
+                options.decay);
+    total.sum += loss.sum;
+    total.correct += loss.correct;
+    if (!std::isfinite(total.sum)) {
+      throw UsageError("The loss is no longer finite: train again with a learning rate below " +
+                       std::to_string(options.rate) + ".");
     }
-    if (interrupted != 0 && terminal_) std::fputc('\n', stderr);
-    return interrupted == 0;
   }
+  return total;
+}
 
-  [[nodiscard]] const nlohmann::json& epochs() const { return epochs_; }
+/// What a checkpoint holds of a tensor.
+std::array<std::vector<float>*, 3> state_of(Tensor& tensor) {
+  return {&tensor.values, &tensor.mean, &tensor.variance};
+}
 
- private:
-  static std::string text(const training::Progress& progress) {
-    char line[96];
-    std::snprintf(line, sizeof line, "epoch %d/%d: loss %.4f, accuracy %.4f", progress.epoch,
-                  progress.epochs, progress.loss, progress.accuracy);
-    return line;
+/// A checkpoint is a weight file (docs/weights.md), so that it is checked and written like one: the
+/// settings, one value per character; how many epochs are done; and the state of each tensor.
+void write_checkpoint(const fs::path& file, Model& model, const std::string& settings, int epochs) {
+  Weights all;
+  const auto add = [&all](const std::string& name, std::vector<float> values) {
+    const auto size = static_cast<int>(values.size());
+    all.parameters.push_back({name, Encoding::kFloat32, {size}, std::move(values)});
+  };
+  add("settings", {settings.begin(), settings.end()});
+  add("epochs", {static_cast<float>(epochs)});
+  for (Tensor* tensor : model.tensors()) {
+    for (const auto* values : state_of(*tensor)) add("", *values);
   }
+  write_weights(file, all);
+}
 
-  bool terminal_ = ::isatty(STDERR_FILENO) == 1;
-  std::chrono::steady_clock::time_point epoch_start_ = std::chrono::steady_clock::now();
-  std::chrono::steady_clock::time_point last_shown_;
-  nlohmann::json epochs_ = nlohmann::json::array();
-};
+/// @return the epochs that are done
+int restore(const fs::path& file, Model& model, const std::string& wanted) {
+  if (!fs::exists(file)) {
+    throw EnvironmentError("There is no checkpoint " + file.string() +
+                           " to go on from: start without --resume.");
+  }
+  const Weights all = read_weights(file);
+  std::string settings;
+  for (const float character : all.at("settings").values) settings += static_cast<char>(character);
+  if (settings != wanted) {
+    throw UsageError("The checkpoint " + file.string() + " was made with " + settings +
+                     ", not with " + wanted + ": use its settings, or start without --resume.");
+  }
+  auto from = all.parameters.begin() + 2;
+  for (Tensor* tensor : model.tensors()) {
+    for (auto* values : state_of(*tensor)) {
+      if (from == all.parameters.end() || from->values.size() != values->size()) {
+        throw EnvironmentError("The checkpoint " + file.string() +
+                               " is of other layers: start without --resume.");
+      }
+      *values = (from++)->values;
+    }
+  }
+  return static_cast<int>(all.at("epochs").values.at(0));
+}
+
+/// Images that the network classifies correctly, in single precision. The grader's expected counts
+/// come from the oracle instead.
+int count_correct(const Network& network, const Dataset& dataset) {
+  constexpr int kPiece = 500;  // saves memory
+  int correct = 0;
+  for (int first = 0; first < dataset.count; first += kPiece) {
+    std::vector<int> images(static_cast<std::size_t>(std::min(kPiece, dataset.count - first)));
+    std::iota(images.begin(), images.end(), first);
+    const Dataset piece = batch_of(dataset, images);
+    const std::vector<float> logits = network.forward(
+        resize_images(piece, piece.count, network.preset().image_size), piece.count,
+        [](int /*conv_index*/, const ConvShape& shape, const float* input, const float* weights,
+           float* output) { training::convolve(shape, input, weights, output); });
+    const std::vector<int> classes = argmax(logits, network.preset().classes);
+    for (std::size_t i = 0; i < classes.size(); ++i) {
+      correct += classes[i] == piece.labels[i] ? 1 : 0;
+    }
+  }
+  return correct;
+}
 
 ExitCode run(Options options) {
   const Preset preset = load_preset(options.preset);
@@ -110,53 +200,49 @@ ExitCode run(Options options) {
     throw UsageError("The weight file " + options.output.string() +
                      " exists: name another one with --output, or replace it with --force.");
   }
-  const fs::path folder = fs::absolute(options.output).parent_path();
-  if (!fs::is_directory(folder)) {
-    throw UsageError("The folder " + folder.string() + " of --output does not exist.");
+  const fs::path checkpoint = options.output.string() + ".checkpoint";
+  for (const fs::path& file : {options.output, checkpoint, options.json}) {
+    if (!file.empty()) require_writable(file);
   }
-  if (options.checkpoint.empty()) {
-    options.checkpoint = options.output;
-    options.checkpoint += ".checkpoint";
+  const Dataset train_set = load_dataset(Split::kTrain);
+  const Dataset test_set = load_dataset(Split::kTest);
+  const int images = options.limit > 0 ? std::min(options.limit, train_set.count) : train_set.count;
+  nlohmann::json result = {{"version", 1},
+                           {"settings",
+                            {{"preset", preset.name},
+                             {"epochs", options.epochs},
+                             {"batch", options.batch},
+                             {"rate", options.rate},
+                             {"decay", options.decay},
+                             {"seed", options.seed},
+                             {"limit", options.limit}}},
+                           {"epochs", nlohmann::json::array()},
+                           {"weights", options.output.filename().string()}};
+  const std::string settings = result["settings"].dump();
+  Model model(preset, options.seed);
+  for (int epoch = options.resume ? restore(checkpoint, model, settings) : 0;
+       epoch < options.epochs; ++epoch) {
+    const Stopwatch stopwatch;
+    const training::Loss loss = run_epoch(model, preset, train_set, images, options, epoch);
+    write_checkpoint(checkpoint, model, settings, epoch + 1);
+    const nlohmann::json line = {{"epoch", epoch + 1},
+                                 {"loss", loss.sum / images},
+                                 {"accuracy", double{1} * loss.correct / images},
+                                 {"seconds", stopwatch.milliseconds() * 1e-3}};
+    std::fprintf(stderr, "epoch %d/%d: loss %.4f, accuracy %.4f, %.1f s\n", epoch + 1,
+                 options.epochs, line["loss"].get<double>(), line["accuracy"].get<double>(),
+                 line["seconds"].get<double>());
+    result["epochs"].push_back(line);
   }
 
-  require_writable(options.output);
-  require_writable(options.checkpoint);
-  if (!options.json.empty()) require_writable(options.json);
-
-  const Dataset train_set = load_dataset(Split::kTrain, options.data);
-  const Dataset test_set = load_dataset(Split::kTest, options.data);
-  std::signal(SIGINT, [](int) { interrupted = 1; });
-  std::signal(SIGTERM, [](int) { interrupted = 1; });
-  Reporter reporter;
-  const auto weights = training::train(preset, train_set, options.settings,
-                                       {options.checkpoint, options.resume}, std::ref(reporter));
-  if (!weights) {
-    if (fs::exists(options.checkpoint)) {
-      std::cerr << "Interrupted. The last whole epoch is in " << options.checkpoint.string()
-                << "; go on with the same command and --resume.\n";
-    } else {
-      std::cerr << "Interrupted before the first epoch was over; nothing is left.\n";
-    }
-    return ExitCode::kInterrupted;
-  }
-
-  write_weights(options.output, *weights);
-  const Network network(preset, read_weights(options.output));
-  const int correct = training::count_correct(network, test_set);
+  write_weights(options.output, model.weights());
+  const int correct = count_correct({preset, read_weights(options.output)}, test_set);
   std::printf("%s: %d of %d test images are right (%.4f); weights in %s\n", preset.name.c_str(),
-              correct, test_set.count, static_cast<double>(correct) / test_set.count,
+              correct, test_set.count, double{1} * correct / test_set.count,
               options.output.string().c_str());
-  if (!options.json.empty()) {
-    const nlohmann::json result = {
-        {"version", 1},
-        {"settings", nlohmann::json::parse(to_json(options.settings, preset.name))},
-        {"epochs", reporter.epochs()},
-        {"test", {{"correct", correct}, {"total", test_set.count}}},
-        {"weights", options.output.filename().string()}};
-    const std::string text = result.dump(2) + "\n";
-    write_atomically(options.json, text);
-  }
-  fs::remove(options.checkpoint);
+  result["test"] = {{"correct", correct}, {"total", test_set.count}};
+  if (!options.json.empty()) write_atomically(options.json, result.dump(2) + "\n");
+  fs::remove(checkpoint);
   return ExitCode::kPassed;
 }
 

@@ -1,8 +1,8 @@
 #include <cstdint>
 
 #include "common/base/buffer.hpp"
-#include "common/base/testing/catch.hpp"
-#include "common/base/testing/message_of.hpp"
+#include "common/base/tests/support/catch.hpp"
+#include "common/base/tests/support/message_of.hpp"
 
 using convlab::Buffer;
 

@@ -1,6 +1,6 @@
 #include "common/base/conv_shape.hpp"
 #include "common/base/error.hpp"
-#include "common/base/testing/catch.hpp"
+#include "common/base/tests/support/catch.hpp"
 
 using convlab::ConvShape;
 using convlab::ShapeError;

@@ -1,5 +1,5 @@
 #include "common/base/foreign_text.hpp"
-#include "common/base/testing/catch.hpp"
+#include "common/base/tests/support/catch.hpp"
 
 using namespace convlab;
 

@@ -3,7 +3,7 @@
 #include <vector>
 
 #include "common/base/in_threads.hpp"
-#include "common/base/testing/catch.hpp"
+#include "common/base/tests/support/catch.hpp"
 
 TEST_CASE("in threads: each index once, whatever the number of threads") {
   for (const std::size_t threads : {0U, 1U, 3U, 100U}) {

@@ -1,5 +1,5 @@
 #include "common/base/printable.hpp"
-#include "common/base/testing/catch.hpp"
+#include "common/base/tests/support/catch.hpp"
 
 using convlab::printable;
 using convlab::printable_line;

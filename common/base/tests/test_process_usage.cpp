@@ -2,7 +2,7 @@
 
 #include "common/base/process_usage.hpp"
 #include "common/base/stopwatch.hpp"
-#include "common/base/testing/catch.hpp"
+#include "common/base/tests/support/catch.hpp"
 
 using namespace convlab;
 

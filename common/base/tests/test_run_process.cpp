@@ -4,8 +4,8 @@
 #include <thread>
 
 #include "common/base/run_process.hpp"
-#include "common/base/testing/catch.hpp"
-#include "common/base/testing/temporary_folder.hpp"
+#include "common/base/tests/support/catch.hpp"
+#include "common/base/tests/support/temporary_folder.hpp"
 
 using namespace convlab;
 using End = FinishedProcess::End;

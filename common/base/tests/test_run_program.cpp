@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "common/base/run_program.hpp"
-#include "common/base/testing/catch.hpp"
+#include "common/base/tests/support/catch.hpp"
 
 namespace {
 

@@ -1,6 +1,6 @@
 #include <stdexcept>
 
-#include "common/base/testing/catch.hpp"
+#include "common/base/tests/support/catch.hpp"
 #include "common/base/text.hpp"
 
 using namespace convlab;

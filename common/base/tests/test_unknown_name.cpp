@@ -1,4 +1,4 @@
-#include "common/base/testing/catch.hpp"
+#include "common/base/tests/support/catch.hpp"
 #include "common/base/unknown_name.hpp"
 
 using convlab::name_meant;

@@ -3,9 +3,9 @@
 #include <unistd.h>
 
 #include "common/base/error.hpp"
-#include "common/base/testing/catch.hpp"
-#include "common/base/testing/message_of.hpp"
-#include "common/base/testing/temporary_folder.hpp"
+#include "common/base/tests/support/catch.hpp"
+#include "common/base/tests/support/message_of.hpp"
+#include "common/base/tests/support/temporary_folder.hpp"
 #include "common/base/whole_file.hpp"
 
 using convlab::EnvironmentError;

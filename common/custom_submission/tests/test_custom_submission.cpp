@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "common/base/address_sanitizer.hpp"
-#include "common/base/testing/catch.hpp"
-#include "common/base/testing/run_command.hpp"
-#include "common/base/testing/temporary_folder.hpp"
+#include "common/base/tests/support/catch.hpp"
+#include "common/base/tests/support/run_command.hpp"
+#include "common/base/tests/support/temporary_folder.hpp"
 #include "common/base/whole_file.hpp"
 #include "common/custom_submission/build_custom_submission.hpp"
 #include "common/data/tests/made_up_data.hpp"

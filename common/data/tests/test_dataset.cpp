@@ -1,10 +1,11 @@
 #include <array>
 #include <cstdlib>
+#include <optional>
 
 #include "common/base/error.hpp"
-#include "common/base/testing/catch.hpp"
-#include "common/base/testing/message_of.hpp"
-#include "common/base/testing/temporary_folder.hpp"
+#include "common/base/tests/support/catch.hpp"
+#include "common/base/tests/support/message_of.hpp"
+#include "common/base/tests/support/temporary_folder.hpp"
 #include "common/base/whole_file.hpp"
 #include "common/data/gzip.hpp"
 #include "common/data/tests/made_up_data.hpp"
@@ -12,7 +13,6 @@
 using Catch::Matchers::ContainsSubstring;
 using convlab::Dataset;
 using convlab::EnvironmentError;
-using convlab::load_dataset;
 using convlab::Split;
 using convlab::testing::message_of;
 using convlab::testing::TemporaryFolder;
@@ -44,10 +44,15 @@ class DataVariable {
   std::optional<std::string> old_;
 };
 
+Dataset load_dataset(Split split, const fs::path& folder) {
+  const DataVariable variable(folder.string());
+  return convlab::load_dataset(split);
+}
+
 }  // namespace
 
 TEST_CASE("dataset: Fashion-MNIST of the distribution, verified") {
-  const Dataset test = load_dataset(Split::kTest);
+  const Dataset test = convlab::load_dataset(Split::kTest);
   CHECK(test.count == 10'000);
   CHECK(test.height == 28);
   CHECK(test.width == 28);
@@ -56,7 +61,7 @@ TEST_CASE("dataset: Fashion-MNIST of the distribution, verified") {
   for (int count : counts) CHECK(count == 1000);
   CHECK(test.labels[0] == 9);  // the first test image is an ankle boot
 
-  const Dataset train = load_dataset(Split::kTrain);
+  const Dataset train = convlab::load_dataset(Split::kTrain);
   CHECK(train.count == 60'000);
   CHECK(train.images.size() == 47'040'000);
 }
@@ -69,9 +74,6 @@ TEST_CASE("dataset: both splits written to one folder are read back") {
   convlab::write_dataset(folder.path() / "new", Split::kTrain, train);
   CHECK(load_dataset(Split::kTest, folder.path() / "new").images == test.images);
   CHECK(load_dataset(Split::kTrain, folder.path() / "new").labels == train.labels);
-
-  const DataVariable variable((folder.path() / "new").string());
-  CHECK(load_dataset(Split::kTest).count == 20);
 }
 
 TEST_CASE("dataset: files may be gzip") {
@@ -87,14 +89,11 @@ TEST_CASE("dataset: files may be gzip") {
 
 TEST_CASE("dataset: no data says what to install or set") {
   const TemporaryFolder folder;
-  CHECK(message_of([&] { load_dataset(Split::kTest, folder.path() / "none"); }) ==
-        "The data folder " + (folder.path() / "none").string() + " does not exist.");
   CHECK(message_of([&] { load_dataset(Split::kTest, folder.path()); }) ==
         "The data folder " + folder.path().string() +
             " has neither t10k-images-idx3-ubyte nor t10k-images-idx3-ubyte.gz: install the "
             "package dataset-fashion-mnist, or set CONVLAB_DATA to a folder that has it.");
-  const DataVariable variable("/nowhere/at/all");
-  CHECK(message_of([&] { load_dataset(Split::kTest); }) ==
+  CHECK(message_of([&] { load_dataset(Split::kTest, "/nowhere/at/all"); }) ==
         "CONVLAB_DATA names the folder /nowhere/at/all, which does not exist; correct it, or unset "
         "it where the package dataset-fashion-mnist is installed.");
 }
@@ -118,17 +117,11 @@ TEST_CASE("dataset: a changed byte is noticed, with a manifest and without") {
 TEST_CASE("dataset: a manifest that states nothing is refused") {
   const TemporaryFolder folder;
   convlab::write_dataset(folder.path(), Split::kTest, convlab::synthetic_dataset(5, 1));
-  for (const char* text : {"", "{", "[]", "7", "{}", R"({"version": 2, "files": {}})",
-                           R"({"version": "1"})", R"({"version": 1, "files": []})"}) {
+  for (const std::string text :
+       {"", "{", "[]", "7", "{}", R"({"files": []})", R"({"files": {}})",
+        R"({"files": {"t10k-images-idx3-ubyte": {"bytes": 5}}})",
+        R"({"files": {"t10k-images-idx3-ubyte": {"bytes": "5", "crc32": 7}}})"}) {
     convlab::write_atomically(folder.path() / "manifest.json", text);
-    CHECK_THAT(message_of([&] { load_dataset(Split::kTest, folder.path()); }),
-               ContainsSubstring("is not a manifest of version 1"));
-  }
-  for (const char* entry : {"{}", "7", R"({"bytes": 5})", R"({"bytes": -5, "crc32": 7})",
-                            R"({"bytes": "5", "crc32": 7})"}) {
-    convlab::write_atomically(
-        folder.path() / "manifest.json",
-        R"({"version": 1, "files": {"t10k-images-idx3-ubyte": )" + std::string(entry) + "}}");
     CHECK_THAT(message_of([&] { load_dataset(Split::kTest, folder.path()); }),
                ContainsSubstring("does not state bytes and crc32 of t10k-images-idx3-ubyte"));
   }

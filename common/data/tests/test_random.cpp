@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <array>
 
-#include "common/base/testing/catch.hpp"
+#include "common/base/tests/support/catch.hpp"
 #include "common/data/random.hpp"
 
 using convlab::Random;

@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "common/base/error.hpp"
-#include "common/base/testing/catch.hpp"
+#include "common/base/tests/support/catch.hpp"
 #include "common/data/resize.hpp"
 #include "common/data/tests/made_up_data.hpp"
 

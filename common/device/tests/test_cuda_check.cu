@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "common/base/testing/catch.hpp"
-#include "common/base/testing/contains.hpp"
-#include "common/base/testing/message_of.hpp"
+#include "common/base/tests/support/catch.hpp"
+#include "common/base/tests/support/contains.hpp"
+#include "common/base/tests/support/message_of.hpp"
 #include "common/device/cuda_check.cuh"
 #include "common/device/cuda_event.cuh"
 #include "common/device/cuda_session.hpp"

@@ -1,6 +1,6 @@
 #include "common/base/error.hpp"
-#include "common/base/testing/catch.hpp"
-#include "common/base/testing/message_of.hpp"
+#include "common/base/tests/support/catch.hpp"
+#include "common/base/tests/support/message_of.hpp"
 #include "common/device/device_info.hpp"
 #include "common/device/device_session.hpp"
 #include "common/device/sm_clock.hpp"

@@ -1,5 +1,5 @@
 // The limits and the clock of a real GPU.
-#include "common/base/testing/catch.hpp"
+#include "common/base/tests/support/catch.hpp"
 #include "common/device/cuda_session.hpp"
 #include "common/device/physical_bound.hpp"
 

@@ -1,7 +1,7 @@
 // Reads beyond the end of an allocation. A GPU does not notice them if another allocation follows.
 #include <cuda_runtime.h>
 
-#include "common/base/testing/catch.hpp"
+#include "common/base/tests/support/catch.hpp"
 #include "common/device/recorded_allocations.hpp"
 
 extern "C" cudaError_t convlab_recorded_cudaMalloc(void** memory, std::size_t bytes);

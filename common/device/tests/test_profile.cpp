@@ -1,4 +1,4 @@
-#include "common/base/testing/catch.hpp"
+#include "common/base/tests/support/catch.hpp"
 #include "common/device/profile.hpp"
 
 using namespace convlab;

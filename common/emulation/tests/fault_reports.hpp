@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
-#include "common/base/testing/catch.hpp"
-#include "common/base/testing/contains.hpp"
+#include "common/base/tests/support/catch.hpp"
+#include "common/base/tests/support/contains.hpp"
 #include "common/emulation/runtime/api_state.hpp"
 #include "common/emulation/runtime/report.hpp"
 

@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "common/base/testing/catch.hpp"
+#include "common/base/tests/support/catch.hpp"
 #include "common/emulation/rewrite/rewriter.hpp"
 
 namespace convlab::testing {

@@ -12,7 +12,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "common/base/testing/catch.hpp"
+#include "common/base/tests/support/catch.hpp"
 
 namespace {
 

@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
-#include "common/base/testing/catch.hpp"
-#include "common/base/testing/contains.hpp"
+#include "common/base/tests/support/catch.hpp"
+#include "common/base/tests/support/contains.hpp"
 #include "common/emulation/tests/rewritten.hpp"
 
 using convlab::testing::contains;

@@ -8,8 +8,8 @@
 #include <string>
 #include <tuple>
 
-#include "common/base/testing/catch.hpp"
-#include "common/base/testing/contains.hpp"
+#include "common/base/tests/support/catch.hpp"
+#include "common/base/tests/support/contains.hpp"
 #include "common/emulation/rewrite/rewriter.hpp"
 #include "common/emulation/rewrite/source.hpp"
 #include "common/emulation/tests/rewritten.hpp"

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "common/base/error.hpp"
-#include "common/base/testing/catch.hpp"
+#include "common/base/tests/support/catch.hpp"
 #include "common/emulation/runtime/settings.hpp"
 
 namespace {

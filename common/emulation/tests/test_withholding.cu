@@ -8,7 +8,7 @@
 #include <set>
 #include <vector>
 
-#include "common/base/testing/catch.hpp"
+#include "common/base/tests/support/catch.hpp"
 #include "common/emulation/include/convlab_emulation/activity.hpp"
 #include "common/emulation/runtime/device_memory.hpp"
 

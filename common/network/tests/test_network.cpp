@@ -4,7 +4,7 @@
 
 #include "common/base/error.hpp"
 #include "common/base/isa.hpp"
-#include "common/base/testing/catch.hpp"
+#include "common/base/tests/support/catch.hpp"
 #include "common/network/layer_kernels.hpp"
 #include "common/network/network.hpp"
 

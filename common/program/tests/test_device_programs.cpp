@@ -1,10 +1,10 @@
 // The real executables of milestones 2 to 4, on machines with and without a GPU.
 #include <string>
 
-#include "common/base/testing/catch.hpp"
-#include "common/base/testing/contains.hpp"
-#include "common/base/testing/run_command.hpp"
-#include "common/base/testing/temporary_folder.hpp"
+#include "common/base/tests/support/catch.hpp"
+#include "common/base/tests/support/contains.hpp"
+#include "common/base/tests/support/run_command.hpp"
+#include "common/base/tests/support/temporary_folder.hpp"
 #include "common/data/tests/made_up_data.hpp"
 #include "common/result/result.hpp"
 

@@ -1,4 +1,4 @@
-#include "common/base/testing/catch.hpp"
+#include "common/base/tests/support/catch.hpp"
 #include "common/device/physical_bound.hpp"
 #include "common/result/add_device.hpp"
 

@@ -1,5 +1,5 @@
-#include "common/base/testing/catch.hpp"
-#include "common/base/testing/message_of.hpp"
+#include "common/base/tests/support/catch.hpp"
+#include "common/base/tests/support/message_of.hpp"
 #include "common/result/result.hpp"
 
 using convlab::Result;

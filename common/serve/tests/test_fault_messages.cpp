@@ -1,5 +1,5 @@
-#include "common/base/testing/catch.hpp"
-#include "common/base/testing/temporary_folder.hpp"
+#include "common/base/tests/support/catch.hpp"
+#include "common/base/tests/support/temporary_folder.hpp"
 #include "common/base/whole_file.hpp"
 #include "common/serve/fault_messages.hpp"
 

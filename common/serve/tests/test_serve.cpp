@@ -12,7 +12,7 @@
 #include <thread>
 
 #include "common/base/error.hpp"
-#include "common/base/testing/catch.hpp"
+#include "common/base/tests/support/catch.hpp"
 #include "common/serve/channel.hpp"
 #include "common/serve/serve.hpp"
 #include "common/stage/cpu_stage.hpp"

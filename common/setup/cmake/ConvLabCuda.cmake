@@ -188,7 +188,7 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND NOT CONVLAB_SANITIZE)
     "${CMAKE_SOURCE_DIR}/common/stage/stage.hpp")
   if(CONVLAB_TESTS)
     convlab_precompile_emulated(convlab_precompiled_emulated_test
-                                "${CMAKE_SOURCE_DIR}/common/base/testing/catch.hpp")
+                                "${CMAKE_SOURCE_DIR}/common/base/tests/support/catch.hpp")
     target_link_libraries(convlab_precompiled_emulated_test PRIVATE Catch2::Catch2
                                                                     OpenMP::OpenMP_CXX)
   endif()

@@ -11,7 +11,7 @@ find_package(LibArchive QUIET)
 find_package(ICU QUIET COMPONENTS uc)
 
 if(CONVLAB_TESTS)
-  # Debian 12 has Catch2 2.13, newer distributions 3.x; common/base/testing/catch.hpp hides the difference.
+  # Debian 12 has Catch2 2.13, newer distributions 3.x; common/base/tests/support/catch.hpp hides the difference.
   find_package(Catch2 CONFIG REQUIRED)
   include(Catch)
 endif()

@@ -136,7 +136,7 @@ if(CONVLAB_TESTS AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND NOT CONVLAB_SANITI
                                                           OpenMP::OpenMP_CXX)
   convlab_optimise_less(-Og convlab_precompiled_catch)
   target_precompile_headers(convlab_precompiled_catch
-                            PRIVATE "${CMAKE_SOURCE_DIR}/common/base/testing/catch.hpp")
+                            PRIVATE "${CMAKE_SOURCE_DIR}/common/base/tests/support/catch.hpp")
 endif()
 
 # convlab_add_benchmark(NAME SOURCES… [LINK LIBRARIES…])

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "common/base/error.hpp"
-#include "common/base/testing/catch.hpp"
+#include "common/base/tests/support/catch.hpp"
 #include "common/stage/run_stage.hpp"
 
 using namespace convlab;

@@ -1,6 +1,6 @@
 #include <vector>
 
-#include "common/base/testing/catch.hpp"
+#include "common/base/tests/support/catch.hpp"
 #include "common/timing/op_sample.hpp"
 
 using namespace convlab;

@@ -1,4 +1,4 @@
-#include "common/base/testing/catch.hpp"
+#include "common/base/tests/support/catch.hpp"
 #include "common/timing/statistics.hpp"
 #include "common/timing/three_digits.hpp"
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "common/base/testing/catch.hpp"
+#include "common/base/tests/support/catch.hpp"
 #include "grader/checks/element_cases.hpp"
 #include "grader/checks/findings/diagnosis.hpp"
 #include "grader/checks/rules.hpp"

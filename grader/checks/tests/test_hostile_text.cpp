@@ -1,8 +1,8 @@
 // Text of a submission is read once, whatever it holds. Nothing here is timed: what takes hours
 // meets ctest's limit.
-#include "common/base/testing/catch.hpp"
-#include "common/base/testing/contains.hpp"
-#include "common/base/testing/temporary_folder.hpp"
+#include "common/base/tests/support/catch.hpp"
+#include "common/base/tests/support/contains.hpp"
+#include "common/base/tests/support/temporary_folder.hpp"
 #include "common/base/whole_file.hpp"
 #include "grader/checks/findings/compiler_messages.hpp"
 #include "grader/checks/source_clues.hpp"

@@ -1,4 +1,4 @@
-#include "common/base/testing/catch.hpp"
+#include "common/base/tests/support/catch.hpp"
 #include "common/data/dataset.hpp"
 #include "common/data/resize.hpp"
 #include "grader/checks/network_check.hpp"

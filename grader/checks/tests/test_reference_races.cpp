@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "common/base/testing/catch.hpp"
+#include "common/base/tests/support/catch.hpp"
 #include "common/network/preset.hpp"
 #include "grader/checks/custom_submission.hpp"
 #include "grader/checks/element_cases.hpp"

@@ -3,7 +3,7 @@
 #include <numeric>
 #include <vector>
 
-#include "common/base/testing/catch.hpp"
+#include "common/base/tests/support/catch.hpp"
 #include "grader/checks/spot_check.hpp"
 
 using namespace convlab;

@@ -12,8 +12,8 @@
 
 #include "common/base/error.hpp"
 #include "common/base/printable.hpp"
-#include "common/base/testing/mutation_fuzz.hpp"
-#include "common/base/testing/temporary_folder.hpp"
+#include "common/base/tests/support/mutation_fuzz.hpp"
+#include "common/base/tests/support/temporary_folder.hpp"
 #include "common/base/whole_file.hpp"
 #include "common/data/gzip.hpp"
 #include "common/data/tests/made_up_data.hpp"

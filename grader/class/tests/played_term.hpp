@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "common/base/run_process.hpp"
-#include "common/base/testing/temporary_folder.hpp"
+#include "common/base/tests/support/temporary_folder.hpp"
 #include "common/base/whole_file.hpp"
 #include "grader/class/term.hpp"
 #include "grader/report/table.hpp"

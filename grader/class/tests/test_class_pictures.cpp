@@ -1,7 +1,7 @@
 #include <algorithm>
 
-#include "common/base/testing/catch.hpp"
-#include "common/base/testing/temporary_folder.hpp"
+#include "common/base/tests/support/catch.hpp"
+#include "common/base/tests/support/temporary_folder.hpp"
 #include "grader/class/class_pictures.hpp"
 
 using namespace convlab;

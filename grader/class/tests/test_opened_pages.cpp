@@ -1,9 +1,9 @@
 // Opens each kind of page in a headless browser, at two widths, with a hostile name in it.
 #include <cstdlib>
 
-#include "common/base/testing/catch.hpp"
-#include "common/base/testing/contains.hpp"
-#include "common/base/testing/temporary_folder.hpp"
+#include "common/base/tests/support/catch.hpp"
+#include "common/base/tests/support/contains.hpp"
+#include "common/base/tests/support/temporary_folder.hpp"
 #include "common/base/whole_file.hpp"
 #include "grader/class/class_pictures.hpp"
 #include "grader/class/term.hpp"

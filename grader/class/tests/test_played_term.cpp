@@ -4,8 +4,8 @@
 #include <array>
 #include <sstream>
 
-#include "common/base/testing/catch.hpp"
-#include "common/base/testing/contains.hpp"
+#include "common/base/tests/support/catch.hpp"
+#include "common/base/tests/support/contains.hpp"
 #include "grader/class/tests/played_term.hpp"
 #include "grader/report/score_table.hpp"
 

@@ -1,7 +1,7 @@
 #include <regex>
 #include <sstream>
 
-#include "common/base/testing/catch.hpp"
+#include "common/base/tests/support/catch.hpp"
 #include "common/base/whole_file.hpp"
 #include "grader/class/similar.hpp"
 

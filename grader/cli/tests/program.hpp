@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "common/base/testing/run_command.hpp"
+#include "common/base/tests/support/run_command.hpp"
 
 namespace convlab::grader {
 

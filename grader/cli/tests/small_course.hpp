@@ -3,8 +3,8 @@
 #include <filesystem>
 #include <string>
 
-#include "common/base/testing/run_command.hpp"
-#include "common/base/testing/temporary_folder.hpp"
+#include "common/base/tests/support/run_command.hpp"
+#include "common/base/tests/support/temporary_folder.hpp"
 #include "common/base/whole_file.hpp"
 
 namespace convlab::grader {

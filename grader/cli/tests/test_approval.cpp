@@ -12,7 +12,7 @@
 #include <regex>
 #include <sstream>
 
-#include "common/base/testing/catch.hpp"
+#include "common/base/tests/support/catch.hpp"
 #include "common/base/whole_file.hpp"
 #include "grader/cli/tests/small_course.hpp"
 #include "grader/report/terminal.hpp"

@@ -5,9 +5,9 @@
 #include <sstream>
 
 #include "common/base/address_sanitizer.hpp"
-#include "common/base/testing/catch.hpp"
-#include "common/base/testing/contains.hpp"
-#include "common/base/testing/temporary_folder.hpp"
+#include "common/base/tests/support/catch.hpp"
+#include "common/base/tests/support/contains.hpp"
+#include "common/base/tests/support/temporary_folder.hpp"
 #include "common/base/whole_file.hpp"
 #include "common/device/gpu_probe.hpp"
 #include "grader/checks/result/check_result.hpp"

@@ -2,9 +2,9 @@
 #include <filesystem>
 
 #include "common/base/run_process.hpp"
-#include "common/base/testing/catch.hpp"
-#include "common/base/testing/contains.hpp"
-#include "common/base/testing/temporary_folder.hpp"
+#include "common/base/tests/support/catch.hpp"
+#include "common/base/tests/support/contains.hpp"
+#include "common/base/tests/support/temporary_folder.hpp"
 #include "common/base/text.hpp"
 #include "common/base/whole_file.hpp"
 

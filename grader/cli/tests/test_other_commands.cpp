@@ -3,9 +3,9 @@
 #include <nlohmann/json.hpp>
 #include <regex>
 
-#include "common/base/testing/catch.hpp"
-#include "common/base/testing/contains.hpp"
-#include "common/base/testing/temporary_folder.hpp"
+#include "common/base/tests/support/catch.hpp"
+#include "common/base/tests/support/contains.hpp"
+#include "common/base/tests/support/temporary_folder.hpp"
 #include "common/base/whole_file.hpp"
 #include "common/result/result.hpp"
 #include "grader/cli/tests/program.hpp"

@@ -3,8 +3,8 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "common/base/testing/catch.hpp"
-#include "common/base/testing/contains.hpp"
+#include "common/base/tests/support/catch.hpp"
+#include "common/base/tests/support/contains.hpp"
 #include "common/base/whole_file.hpp"
 #include "common/result/result.hpp"
 #include "grader/cli/tests/small_course.hpp"

@@ -3,8 +3,8 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "common/base/testing/catch.hpp"
-#include "common/base/testing/contains.hpp"
+#include "common/base/tests/support/catch.hpp"
+#include "common/base/tests/support/contains.hpp"
 #include "common/base/whole_file.hpp"
 #include "common/result/result.hpp"
 #include "grader/checks/result/check_result.hpp"

@@ -1,7 +1,7 @@
 #include <string>
 
-#include "common/base/testing/catch.hpp"
-#include "common/base/testing/contains.hpp"
+#include "common/base/tests/support/catch.hpp"
+#include "common/base/tests/support/contains.hpp"
 #include "common/base/whole_file.hpp"
 #include "grader/cli/tests/small_course.hpp"
 

@@ -1,6 +1,6 @@
 #include <cmath>
 
-#include "common/base/testing/catch.hpp"
+#include "common/base/tests/support/catch.hpp"
 #include "common/base/whole_file.hpp"
 #include "grader/measure/counters.hpp"
 #include "grader/measure/estimate.hpp"

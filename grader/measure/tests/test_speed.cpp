@@ -1,8 +1,8 @@
 #include <cmath>
 #include <cstdlib>
 
-#include "common/base/testing/catch.hpp"
-#include "common/base/testing/temporary_folder.hpp"
+#include "common/base/tests/support/catch.hpp"
+#include "common/base/tests/support/temporary_folder.hpp"
 #include "common/base/whole_file.hpp"
 #include "common/data/random.hpp"
 #include "grader/measure/measure_speed.hpp"

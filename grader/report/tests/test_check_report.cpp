@@ -1,6 +1,6 @@
 #include <sstream>
 
-#include "common/base/testing/catch.hpp"
+#include "common/base/tests/support/catch.hpp"
 #include "grader/checks/findings/catalogue.hpp"
 #include "grader/report/check_report.hpp"
 #include "grader/report/terminal.hpp"

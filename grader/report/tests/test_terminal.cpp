@@ -3,7 +3,7 @@
 #include <filesystem>
 
 #include "common/base/run_process.hpp"
-#include "common/base/testing/catch.hpp"
+#include "common/base/tests/support/catch.hpp"
 #include "grader/report/check_report.hpp"
 #include "grader/report/score_table.hpp"
 #include "grader/report/terminal.hpp"

@@ -1,8 +1,8 @@
 // A check has one deadline for all that it does.
 #include <chrono>
 
-#include "common/base/testing/catch.hpp"
-#include "common/base/testing/contains.hpp"
+#include "common/base/tests/support/catch.hpp"
+#include "common/base/tests/support/contains.hpp"
 #include "grader/scores/grade.hpp"
 
 using namespace convlab;

@@ -1,6 +1,6 @@
 #include <cmath>
 
-#include "common/base/testing/catch.hpp"
+#include "common/base/tests/support/catch.hpp"
 #include "grader/measure/counters.hpp"
 #include "grader/scores/make_score.hpp"
 

@@ -4,7 +4,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "common/base/testing/catch.hpp"
+#include "common/base/tests/support/catch.hpp"
 #include "common/base/whole_file.hpp"
 #include "common/stage/stage.hpp"
 #include "grader/measure/counters.hpp"

@@ -1,7 +1,7 @@
 #include <filesystem>
 
-#include "common/base/testing/catch.hpp"
-#include "common/base/testing/message_of.hpp"
+#include "common/base/tests/support/catch.hpp"
+#include "common/base/tests/support/message_of.hpp"
 #include "common/base/whole_file.hpp"
 #include "grader/scores/score_rules.hpp"
 

@@ -1,6 +1,6 @@
 // What becomes of a GPU's finding and of an emulated device's, without either.
-#include "common/base/testing/catch.hpp"
-#include "common/base/testing/contains.hpp"
+#include "common/base/tests/support/catch.hpp"
+#include "common/base/tests/support/contains.hpp"
 #include "grader/checks/findings/catalogue.hpp"
 #include "grader/scores/second_opinion.hpp"
 

@@ -1,6 +1,6 @@
 #include <limits>
 
-#include "common/base/testing/catch.hpp"
+#include "common/base/tests/support/catch.hpp"
 #include "grader/scores/speed_points.hpp"
 
 using namespace convlab;

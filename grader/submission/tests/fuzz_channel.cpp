@@ -16,7 +16,7 @@
 #include <stdexcept>
 
 #include "common/base/descriptor.hpp"
-#include "common/base/testing/mutation_fuzz.hpp"
+#include "common/base/tests/support/mutation_fuzz.hpp"
 #include "common/serve/channel.hpp"
 #include "common/serve/serve.hpp"
 #include "common/stage/cpu_stage.hpp"

@@ -6,7 +6,7 @@
 
 #include <cstdlib>
 
-#include "common/base/testing/mutation_fuzz.hpp"
+#include "common/base/tests/support/mutation_fuzz.hpp"
 #include "common/serve/channel.hpp"
 #include "common/serve/serve.hpp"
 

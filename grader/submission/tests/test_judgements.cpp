@@ -6,8 +6,8 @@
 #include <regex>
 #include <sstream>
 
-#include "common/base/testing/catch.hpp"
-#include "common/base/testing/temporary_folder.hpp"
+#include "common/base/tests/support/catch.hpp"
+#include "common/base/tests/support/temporary_folder.hpp"
 #include "common/base/whole_file.hpp"
 #include "common/network/preset.hpp"
 #include "grader/submission/kernel_registers.hpp"

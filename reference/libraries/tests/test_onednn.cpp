@@ -1,4 +1,4 @@
-#include "common/base/testing/catch.hpp"
+#include "common/base/tests/support/catch.hpp"
 #include "common/stage/stage.hpp"
 #include "reference/libraries/benchmarks/timed_layer.hpp"
 #include "reference/oracle/comparison.hpp"

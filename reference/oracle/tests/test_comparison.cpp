@@ -3,7 +3,7 @@
 #include <limits>
 #include <numeric>
 
-#include "common/base/testing/catch.hpp"
+#include "common/base/tests/support/catch.hpp"
 #include "common/network/preset.hpp"
 #include "reference/oracle/comparison.hpp"
 #include "reference/oracle/tests/fixtures.hpp"

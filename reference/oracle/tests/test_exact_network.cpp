@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "common/base/testing/catch.hpp"
+#include "common/base/tests/support/catch.hpp"
 #include "common/base/whole_file.hpp"
 #include "common/data/tests/made_up_data.hpp"
 #include "reference/oracle/exact_network.hpp"

@@ -1,7 +1,7 @@
 #include <stdexcept>
 
 #include "common/base/error.hpp"
-#include "common/base/testing/catch.hpp"
+#include "common/base/tests/support/catch.hpp"
 #include "reference/oracle/oracle.hpp"
 #include "reference/oracle/tests/fixtures.hpp"
 

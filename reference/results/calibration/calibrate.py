@@ -145,7 +145,7 @@ for milestone, stage in stages:
     if None not in layers:
         entries += compare(stage, layers)
 for stage in ("micro-global", "micro-shared", "micro-other"):
-    micro = profile("m4", "--solution", str(here / "micro_kernels.cu"), "--stage", stage)
+    micro = profile("m4", "--solution", str(here / "benchmarks" / "micro_kernels.cu"), "--stage", stage)
     entries += compare(stage, [micro])
 (here / f"{gpu}.json").write_text(json.dumps(entries, indent=0).replace("[\n", "[").replace(
     ",\n", ", ").replace("\n]", "]").replace("}, {", "},\n{") + "\n")

@@ -29,7 +29,7 @@ programs() {
 
 build() {
   programs && cmake --build "$build" --target m4 convlab_custom_submission_parts &&
-    nvcc -std=c++20 -O2 -arch=native -I . -o "$build/racecheck_pairs" "$here/racecheck_pairs.cu" \
+    nvcc -std=c++20 -O2 -arch=native -I . -o "$build/racecheck_pairs" "$here/benchmarks/racecheck_pairs.cu" \
       common/emulation/trace/tests/race_pairs_*.cu
 } >"$output/build.log" 2>&1
 
@@ -114,7 +114,7 @@ counters() {
   # Built first: Nsight Compute does not get through a compiler that the program starts.
   local stage run="1 --device gpu --repeats 1"
   # shellcheck disable=SC2086
-  "$build/bin/m4" $run --solution "$here/micro_kernels.cu" --stage micro-global >/dev/null
+  "$build/bin/m4" $run --solution "$here/benchmarks/micro_kernels.cu" --stage micro-global >/dev/null
   for stage in micro-global micro-shared micro-other; do
     # shellcheck disable=SC2086
     timeout 60 ncu --csv --page raw --print-kernel-base function --clock-control none \

@@ -1,9 +1,9 @@
 // The reference solutions of milestones 2 to 4, emulated: every stage classifies as milestone 1.
 #include <string>
 
-#include "common/base/testing/catch.hpp"
-#include "common/base/testing/run_command.hpp"
-#include "common/base/testing/temporary_folder.hpp"
+#include "common/base/tests/support/catch.hpp"
+#include "common/base/tests/support/run_command.hpp"
+#include "common/base/tests/support/temporary_folder.hpp"
 #include "common/data/tests/made_up_data.hpp"
 #include "common/result/result.hpp"
 

@@ -7,8 +7,10 @@
 #include <cmath>
 #include <vector>
 
-#include "common/base/testing/catch.hpp"
+#include "common/base/tests/support/catch.hpp"
 #include "common/data/random.hpp"
+#include "common/data/resize.hpp"
+#include "common/data/tests/made_up_data.hpp"
 #include "reference/oracle/comparison.hpp"
 #include "reference/training/layer.hpp"
 #include "reference/training/model.hpp"
@@ -49,8 +51,8 @@ void check_gradients(const Check& check) {
   Random random(11);
   TrainableLayer layer(check.layer, check.in);
   const FeatureShape out = output_shape(check.layer, check.in);
-  for (Tensor* tensor : layer.tensors()) {
-    tensor->values = random_values(static_cast<std::int64_t>(tensor->values.size()), random);
+  for (Tensor& tensor : layer.tensors()) {
+    tensor.values = random_values(static_cast<std::int64_t>(tensor.values.size()), random);
   }
   std::vector<float> input = separated_values(kImages * check.in.size(), random);
   std::vector<float> output(static_cast<std::size_t>(kImages * out.size()));
@@ -84,10 +86,27 @@ void check_gradients(const Check& check) {
   std::vector<float> d_input(input.size(), 99.0F);
   layer.backward(input.data(), output.data(), c.data(), d_input.data(), kImages);
   CHECK(largest_error(input, d_input) < check.tolerance);
-  for (Tensor* tensor : layer.tensors()) {
-    const std::vector<float> gradient = tensor->gradient;
-    CHECK(largest_error(tensor->values, gradient) < check.tolerance);
+  for (Tensor& tensor : layer.tensors()) {
+    const std::vector<float> gradient = tensor.gradient;
+    CHECK(largest_error(tensor.values, gradient) < check.tolerance);
   }
+}
+
+// All layer types, small enough to train in a moment.
+Preset small_preset() {
+  Preset preset;
+  preset.name = "small";
+  preset.image_size = 20;
+  preset.layers = {ConvLayer{.out_channels = 4, .kernel = 5},
+                   ActivationLayer{ActivationFunction::kRelu},
+                   PoolLayer{PoolFunction::kMax, 2, 2, false},
+                   ConvLayer{.out_channels = 6, .kernel = 3},
+                   ActivationLayer{ActivationFunction::kTanh},
+                   PoolLayer{PoolFunction::kAverage, 4, 4, true},
+                   DenseLayer{.units = 16},
+                   ActivationLayer{ActivationFunction::kRelu},
+                   DenseLayer{.units = 10}};
+  return preset;
 }
 
 }  // namespace
@@ -163,7 +182,33 @@ TEST_CASE("loss: cross-entropy, its gradient, and no overflow") {
   CHECK(gradient[1] == -1.0F);
 }
 
-TEST_CASE("shifted convolution: equals the definition exactly on whole numbers") {
+TEST_CASE("model: the gradient of the whole network's loss") {
+  const Preset preset = small_preset();
+  const Dataset data = synthetic_dataset(6, 1);
+  const std::vector<float> images = resize_images(data, 6, preset.image_size);
+  training::Model model(preset, 5);
+  training::Model probe(preset, 5);
+  model.step(images.data(), data.labels.data(), 6);
+  const auto loss = [&] { return probe.step(images.data(), data.labels.data(), 6).sum / 6; };
+  const auto tensors = model.tensors();
+  const auto probed = probe.tensors();
+  REQUIRE(tensors.size() == 6);
+  for (std::size_t t = 0; t < tensors.size(); ++t) {
+    const std::size_t stride = std::max<std::size_t>(1, tensors[t]->values.size() / 25);
+    for (std::size_t i = 0; i < tensors[t]->values.size(); i += stride) {
+      const float value = tensors[t]->values[i];
+      probed[t]->values[i] = value + 2e-3F;
+      const double above = loss();
+      probed[t]->values[i] = value - 2e-3F;
+      const double below = loss();
+      probed[t]->values[i] = value;
+      CAPTURE(t, i);
+      CHECK(tensors[t]->gradient[i] == Approx((above - below) / 4e-3).margin(2e-3));
+    }
+  }
+}
+
+TEST_CASE("convolution: equals the definition exactly on whole numbers") {
   Random random(3);
   for (const ConvShape& shape : {ConvShape{2, 4, 1, 20, 20, 7, 1}, ConvShape{3, 5, 3, 9, 12, 3, 2},
                                  ConvShape{1, 1, 1, 1, 1, 1, 1}, ConvShape{2, 7, 2, 5, 30, 5, 3},

@@ -1,6 +1,6 @@
 // Device functions and calls that no milestone uses.
 
-#include "common/base/testing/catch.hpp"
+#include "common/base/tests/support/catch.hpp"
 
 namespace {
 

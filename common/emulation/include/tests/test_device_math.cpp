@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-#include "common/base/testing/catch.hpp"
+#include "common/base/tests/support/catch.hpp"
 #include "common/emulation/include/convlab_emulation/device_math.hpp"
 
 TEST_CASE("device math: an operation in another rounding mode leaves the host's as it was") {

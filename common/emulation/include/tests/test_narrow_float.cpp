@@ -10,7 +10,7 @@
 #include <limits>
 #include <type_traits>
 
-#include "common/base/testing/catch.hpp"
+#include "common/base/tests/support/catch.hpp"
 
 TEMPLATE_TEST_CASE("narrow float: sizes, alignment and trivial copies are the GPU's", "", __half,
                    __nv_bfloat16) {

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "common/base/testing/catch.hpp"
+#include "common/base/tests/support/catch.hpp"
 #include "common/emulation/include/convlab_emulation/collective.hpp"
 #include "common/emulation/include/convlab_emulation/fragment_layout.hpp"
 

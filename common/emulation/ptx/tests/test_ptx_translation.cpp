@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "common/base/testing/catch.hpp"
+#include "common/base/tests/support/catch.hpp"
 #include "common/emulation/ptx/translate.hpp"
 
 using convlab::ptx::AsmStatement;

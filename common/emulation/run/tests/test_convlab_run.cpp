@@ -4,10 +4,10 @@
 #include <string>
 
 #include "common/base/address_sanitizer.hpp"
-#include "common/base/testing/catch.hpp"
-#include "common/base/testing/contains.hpp"
-#include "common/base/testing/run_command.hpp"
-#include "common/base/testing/temporary_folder.hpp"
+#include "common/base/tests/support/catch.hpp"
+#include "common/base/tests/support/contains.hpp"
+#include "common/base/tests/support/run_command.hpp"
+#include "common/base/tests/support/temporary_folder.hpp"
 
 using convlab::testing::contains;
 using convlab::testing::run_command;

@@ -1,6 +1,6 @@
 #include <cuda_runtime.h>
 
-#include "common/base/testing/catch.hpp"
+#include "common/base/tests/support/catch.hpp"
 #include "common/emulation/include/convlab_emulation/activity.hpp"
 #include "common/emulation/include/convlab_emulation/narrow_format.hpp"
 #include "common/emulation/runtime/api_state.hpp"

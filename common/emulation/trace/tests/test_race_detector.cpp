@@ -4,7 +4,7 @@
 #include <sstream>
 #include <string>
 
-#include "common/base/testing/catch.hpp"
+#include "common/base/tests/support/catch.hpp"
 #include "common/base/whole_file.hpp"
 #include "common/emulation/include/convlab_emulation/activity.hpp"
 #include "common/emulation/trace/race_detector.hpp"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <functional>
 
-#include "common/base/testing/catch.hpp"
+#include "common/base/tests/support/catch.hpp"
 #include "common/emulation/include/convlab_emulation/activity.hpp"
 #include "common/emulation/runtime/api_state.hpp"
 #include "common/emulation/trace/step_recorder.hpp"

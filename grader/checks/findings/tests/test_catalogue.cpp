@@ -2,7 +2,7 @@
 #include <set>
 #include <sstream>
 
-#include "common/base/testing/catch.hpp"
+#include "common/base/tests/support/catch.hpp"
 #include "common/base/whole_file.hpp"
 #include "grader/checks/findings/catalogue.hpp"
 

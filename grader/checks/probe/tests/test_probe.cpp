@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "common/base/testing/catch.hpp"
+#include "common/base/tests/support/catch.hpp"
 #include "grader/checks/probe/affine.hpp"
 #include "grader/checks/probe/common_rule.hpp"
 #include "grader/checks/probe/facts.hpp"

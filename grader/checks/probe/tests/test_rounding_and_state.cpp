@@ -6,7 +6,7 @@
 #include <functional>
 #include <string>
 
-#include "common/base/testing/catch.hpp"
+#include "common/base/tests/support/catch.hpp"
 #include "grader/checks/probe/finders.hpp"
 #include "grader/checks/probe/rounding.hpp"
 #include "reference/oracle/comparison.hpp"

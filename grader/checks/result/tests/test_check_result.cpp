@@ -1,4 +1,4 @@
-#include "common/base/testing/catch.hpp"
+#include "common/base/tests/support/catch.hpp"
 #include "grader/checks/result/check_result.hpp"
 
 using namespace convlab;

@@ -1,7 +1,7 @@
 #include <fstream>
 
-#include "common/base/testing/catch.hpp"
-#include "common/base/testing/temporary_folder.hpp"
+#include "common/base/tests/support/catch.hpp"
+#include "common/base/tests/support/temporary_folder.hpp"
 #include "grader/report/explain/quiz.hpp"
 #include "grader/report/explain/walk.hpp"
 #include "grader/report/numbers.hpp"

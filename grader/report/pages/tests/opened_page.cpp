@@ -6,7 +6,7 @@
 #include <stdexcept>
 
 #include "common/base/run_process.hpp"
-#include "common/base/testing/temporary_folder.hpp"
+#include "common/base/tests/support/temporary_folder.hpp"
 #include "common/base/whole_file.hpp"
 
 namespace convlab::grader::testing {

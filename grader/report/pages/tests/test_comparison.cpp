@@ -1,5 +1,5 @@
 #include "common/base/error.hpp"
-#include "common/base/testing/catch.hpp"
+#include "common/base/tests/support/catch.hpp"
 #include "grader/report/pages/comparison.hpp"
 #include "grader/report/plots/tests/plotted_result.hpp"
 

@@ -1,5 +1,5 @@
-#include "common/base/testing/catch.hpp"
-#include "common/base/testing/contains.hpp"
+#include "common/base/tests/support/catch.hpp"
+#include "common/base/tests/support/contains.hpp"
 #include "common/result/result_json.hpp"
 #include "grader/report/pages/page.hpp"
 #include "grader/report/pages/report.hpp"

@@ -1,8 +1,8 @@
 #include <cstdlib>
 
 #include "common/base/error.hpp"
-#include "common/base/testing/catch.hpp"
-#include "common/base/testing/temporary_folder.hpp"
+#include "common/base/tests/support/catch.hpp"
+#include "common/base/tests/support/temporary_folder.hpp"
 #include "grader/report/plots/gnuplot.hpp"
 #include "grader/report/plots/result_figures.hpp"
 #include "grader/report/plots/tests/plotted_result.hpp"

@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "common/base/testing/catch.hpp"
+#include "common/base/tests/support/catch.hpp"
 #include "grader/report/plots/result_figures.hpp"
 
 using namespace convlab;

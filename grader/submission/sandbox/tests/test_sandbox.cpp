@@ -16,8 +16,8 @@
 #include <thread>
 #include <vector>
 
-#include "common/base/testing/catch.hpp"
-#include "common/base/testing/temporary_folder.hpp"
+#include "common/base/tests/support/catch.hpp"
+#include "common/base/tests/support/temporary_folder.hpp"
 #include "common/data/dataset.hpp"
 #include "grader/submission/sandbox/child_process.hpp"
 #include "grader/submission/sandbox/isolation.hpp"

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "common/base/conv_shape.hpp"
-#include "common/base/testing/catch.hpp"
+#include "common/base/tests/support/catch.hpp"
 #include "common/stage/stage.hpp"
 #include "reference/oracle/comparison.hpp"
 #include "reference/solutions/m1_cpu_baseline/fewer_products.hpp"

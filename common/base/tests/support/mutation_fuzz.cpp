@@ -1,4 +1,4 @@
-#include "common/base/testing/mutation_fuzz.hpp"
+#include "common/base/tests/support/mutation_fuzz.hpp"
 
 #include <CLI/CLI.hpp>
 #include <chrono>
