@@ -5,7 +5,6 @@
 #include <numeric>
 #include <set>
 
-#include "common/base/run_process.hpp"
 #include "common/base/whole_file.hpp"
 #include "common/network/preset.hpp"
 #include "common/timing/statistics.hpp"
@@ -20,7 +19,6 @@
 #include "grader/report/plots/gnuplot.hpp"
 #include "grader/report/plots/result_figures.hpp"
 #include "grader/report/terminal.hpp"
-#include "grader/submission/submission.hpp"
 
 namespace convlab::grader::report_command {
 
@@ -33,9 +31,6 @@ struct Options {
   std::vector<std::string> files;
   std::string output;
   std::string solution = "student";
-  std::string stage;
-  int image = -1;
-  bool profile = false;
   bool no_plots = false;
 };
 
@@ -52,45 +47,6 @@ std::vector<fs::path> default_results(const Options& options) {
   }
   if (found.empty()) throw nothing_checked(options.milestone);
   return {found.begin(), found.end()};
-}
-
-// The program's tables of its time, below the lines of the run.
-std::string profile_of(const fs::path& program, const std::string& stage) {
-  constexpr std::chrono::minutes kLimit{5};
-  const auto [ending, output] =
-      run_sandboxed(program, {"100", "--stage", stage, "--profile"}, kLimit);
-  if (ending.kind != Ending::Kind::kExited || ending.code != 0) {
-    return "No profile: " + trimmed_end(output.substr(0, output.find('\n'))) + ".";
-  }
-  // The text before it is what the program always prints.
-  const auto begin = output.find("\nKernels");
-  return trimmed_end(begin == std::string::npos ? output : output.substr(begin + 1));
-}
-
-void add_profiles(const Options& options, ReportSource& source) {
-  std::set<std::string> stages;
-  for (const Result& result : source.results) {
-    if (result.milestone != options.milestone) continue;
-    for (const RunResult& run : result.runs) {
-      if (run.verdict != Verdict::kFailed) stages.insert(run.stage.id);
-    }
-  }
-  ProgressLine progress;
-  std::size_t done = 0;
-  for (const std::string& stage : stages) {
-    progress.show("profile " + std::to_string(++done) + " of " + std::to_string(stages.size()) +
-                  ", " + stage);
-    source.profiles[stage] = profile_of(program_of(options.milestone, options.solution), stage);
-  }
-}
-
-void add_questions(ReportSource& source) {
-  for (const Result& result : source.results) {
-    for (const RunResult& run : result.runs) {
-      const fs::path page = course_folder() / "docs" / "ladder" / (run.stage.id + ".md");
-      if (fs::exists(page)) source.questions[run.stage.id] = questions_of(read_text(page));
-    }
-  }
 }
 
 /// The op time of all convolutions at 1000 images, and what the limits of the GPU are of it.
@@ -166,19 +122,17 @@ void add_notes(const CourseMilestone& milestone, ReportSource& source) {
 void add_sweeps(const CourseMilestone& milestone, ReportSource& source) {
   if (!fs::exists(milestone.folder / "sweeps.json")) return;
   for (const SweepSpace& space : read_sweep_spaces(milestone.folder / "sweeps.json")) {
-    const fs::path file = build_folder() / "sweeps" / (space.stage + ".tables.json");
-    if (fs::exists(file)) source.sweeps.push_back(read_sweep_tables(file));
+    const fs::path file = build_folder() / "sweeps" / (space.stage + ".sweep.json");
+    if (!fs::exists(file)) continue;
+    const SweepRecord record = read_sweep_record(file);
+    const auto shapes = load_preset(record.network).conv_shapes(1);
+    source.sweeps.push_back(tables_of({.space = space, .shapes = shapes}, record));
   }
 }
 
 ExitCode run(const Options& options) {
   const CourseMilestone milestone = find_milestone(options.milestone);
   require_solution(options.solution);
-  if (options.profile && milestone.id == "m1") {
-    throw UsageError(
-        "m1 launches no kernels: --profile is for m2 to m4. Section 5 of the chapter of m1 shows "
-        "how to profile a program on the CPU.");
-  }
   const fs::path folder =
       options.output.empty() ? build_folder() / "reports" / milestone.id : fs::path(options.output);
   require_writable(folder / "report.html");
@@ -192,14 +146,8 @@ ExitCode run(const Options& options) {
   std::erase_if(source.mistakes, [&](const MendedMistake& each) {
     return each.id == "E-not-implemented" || is_repair(milestone, each.stage);
   });
-  add_questions(source);
   add_sweeps(milestone, source);
   if (options.solution == "student") add_notes(milestone, source);
-  if (options.profile) add_profiles(options, source);
-  if (options.image >= 0) {
-    source.images = image_maps(program_of(milestone.id, options.solution), options.stage,
-                               kDefaultPreset, options.image);
-  }
   if (!options.no_plots) source.pictures = "plots";
   const Page page = make_report(source);
   if (!options.no_plots) draw(figures_of(page), folder / "plots");
@@ -227,17 +175,12 @@ void add(CLI::App& app, ExitCode& exit_code) {
   command.add_option("--solution", options.solution, "student or reference")
       ->check(CLI::IsMember({"student", "reference"}))
       ->capture_default_str();
-  command.add_flag("--profile", options.profile,
-                   "Run every stage once more for kernels and API calls");
-  command.add_option("--image", options.image,
-                     "Show this test image, 0 to 9999, and each convolution's maps");
-  command.add_option("--stage", options.stage, "Stage that computes the maps (default: first)");
   command.add_flag("--no-plots", options.no_plots, "Draw no SVG, PDF and PNG beside the report");
   command.footer(
       "Writes report.md, to edit, and report.html, which works offline.\n\n"
       "Examples:\n"
       "  build/bin/grader report m4\n"
-      "  build/bin/grader report m2 --image 7 --profile\n"
+      "  build/bin/grader report m2 --no-plots\n"
       "  build/bin/grader report m4 reference/results/nvidia-h200.m*.json");
 }
 

@@ -65,12 +65,6 @@ int number_of(const std::filesystem::path& file) {
   return number;
 }
 
-std::vector<SourceFile> described(const std::vector<Puzzle>& puzzles) {
-  std::vector<std::filesystem::path> files;
-  for (const Puzzle& puzzle : puzzles) files.push_back(puzzle.file);
-  return describe_files(files);
-}
-
 std::optional<Finding> check_program(const std::filesystem::path& program, const Puzzle& puzzle,
                                      const PuzzleCheck& check, std::uint64_t seed,
                                      StageInfo& stage) {
@@ -105,7 +99,20 @@ std::optional<Finding> check_program(const std::filesystem::path& program, const
   return check_leaks(submission, stage, check.cases.front().shape, seed);
 }
 
+}  // namespace
+
+std::vector<std::string> hashes_of(const std::vector<Puzzle>& puzzles) {
+  std::vector<std::filesystem::path> files;
+  for (const Puzzle& puzzle : puzzles) files.push_back(puzzle.file);
+  std::vector<std::string> hashes;
+  for (const SourceFile& file : describe_files(files)) hashes.push_back(file.sha256);
+  return hashes;
+}
+
 std::optional<Finding> check_puzzle(const CourseMilestone& milestone, const Puzzle& puzzle) {
+  static bool parts_built = false;
+  if (!parts_built) build_custom_submission_parts();
+  parts_built = true;
   const PuzzleCheck check = check_of(milestone, puzzle);
   const CustomSubmission built = build_custom_submissions(
       {.folder = puzzle.file.parent_path(), .sources = {puzzle.file}, .headers = {}}, false,
@@ -127,8 +134,6 @@ std::optional<Finding> check_puzzle(const CourseMilestone& milestone, const Puzz
   if (observed.race && (!found || observed.race->is_between_warps)) return observed.race->finding;
   return found ? found : observed.wrong;
 }
-
-}  // namespace
 
 std::vector<Puzzle> puzzles_of(const CourseMilestone& milestone, const std::string& folder) {
   std::vector<Puzzle> puzzles;
@@ -214,10 +219,10 @@ ConvShape first_shape(const CourseMilestone& milestone, const Puzzle& puzzle) {
 SolvedFiles known_solved(const CourseMilestone& milestone) {
   SolvedFiles solved = read_notebook(milestone).puzzles;
   const std::vector<Puzzle> puzzles = puzzles_of(milestone);
-  const std::vector<SourceFile> now = described(puzzles);
+  const std::vector<std::string> now = hashes_of(puzzles);
   for (std::size_t i = 0; i < puzzles.size(); ++i) {
     const auto known = solved.find(puzzles[i].stage);
-    if (known != solved.end() && known->second != now[i].sha256) solved.erase(known);
+    if (known != solved.end() && known->second != now[i]) solved.erase(known);
   }
   return solved;
 }
@@ -227,41 +232,6 @@ void remember_solved(const CourseMilestone& milestone, const SolvedFiles& solved
   notebook.puzzles = known_solved(milestone);
   for (const auto& [stage, hash] : solved) notebook.puzzles[stage] = hash;
   write_notebook(milestone, notebook);
-}
-
-PuzzleWalk walk_puzzles(const CourseMilestone& milestone, const std::vector<Puzzle>& puzzles,
-                        const SolvedFiles& known,
-                        const std::function<void(const Puzzle&)>& announce, bool checks_all) {
-  const std::vector<SourceFile> files = described(puzzles);
-  const std::vector<HandoutFile> handed_out = handout_files(milestone);
-  PuzzleWalk walk{.all = static_cast<int>(puzzles.size())};
-  bool parts_built = false;
-  for (std::size_t i = 0; i < puzzles.size(); ++i) {
-    const Puzzle& puzzle = puzzles[i];
-    const std::string& hash = files[i].sha256;
-    const auto solved = known.find(puzzle.stage);
-    const bool is_fresh = std::ranges::any_of(
-        handed_out, [&](const HandoutFile& each) { return each.sha256 == hash; });
-    std::optional<Finding> found;
-    if (solved != known.end() && solved->second == hash) {
-      walk.solved[puzzle.stage] = hash;
-      continue;
-    }
-    if (!is_fresh || checks_all) {
-      announce(puzzle);
-      if (!parts_built) build_custom_submission_parts();
-      parts_built = true;
-      found = check_puzzle(milestone, puzzle);
-      if (!found) {
-        walk.solved[puzzle.stage] = hash;
-        continue;
-      }
-    }
-    if (!walk.waits.file.empty()) continue;
-    walk.waits = puzzle;
-    walk.finding = found;
-  }
-  return walk;
 }
 
 Puzzle pristine_copy(const CourseMilestone& milestone, Puzzle puzzle) {
@@ -276,16 +246,14 @@ Puzzle pristine_copy(const CourseMilestone& milestone, Puzzle puzzle) {
   return puzzle;
 }
 
-Repair examined_repair(const CourseMilestone& milestone, const Puzzle& repair,
-                       const std::function<void(const Puzzle&)>& announce) {
+Repair examined_repair(const CourseMilestone& milestone, const Puzzle& repair) {
   Notebook notebook = read_notebook(milestone);
   Repair& note = notebook.repairs[repair.stage];
   if (!note.found.empty()) return note;
-  const Puzzle broken = pristine_copy(milestone, repair);
-  const PuzzleWalk walk = walk_puzzles(milestone, {broken}, {}, announce, true);
-  if (!walk.finding) throw EnvironmentError(repair.stage + " is right as handed out.");
+  const auto found_now = check_puzzle(milestone, pristine_copy(milestone, repair));
+  if (!found_now) throw EnvironmentError(repair.stage + " is right as handed out.");
   note.found = repair.cause;
-  note.seen = seen_text(*walk.finding);
+  note.seen = seen_text(*found_now);
   const Repair found = note;
   write_notebook(milestone, notebook);
   return found;

@@ -18,7 +18,7 @@ static void json_fields(JsonFields& fields, SweepParameter& parameter) {
   fields("name", parameter.name, "values", parameter.values);
 }
 
-void json_fields(JsonFields& fields, SweepSpace& space) {
+static void json_fields(JsonFields& fields, SweepSpace& space) {
   fields("stage", space.stage, "variable", space.variable, "parameters", space.parameters)
       .optional("most_sums", space.most_sums);
 }
@@ -170,6 +170,19 @@ std::vector<TriedPoint> work_of(const SweepPlan& plan) {
   return work;
 }
 
+SweepRecord read_sweep_record(const std::filesystem::path& file) {
+  try {
+    return parse_json(read_text(file)).get<SweepRecord>();
+  } catch (const Json::exception& error) {
+    throw EnvironmentError(file.string() + " is no record of a sweep (" + error.what() +
+                           "); delete it to begin anew.");
+  }
+}
+
+void write_sweep_record(const std::filesystem::path& file, const SweepRecord& record) {
+  write_atomically(file, json_text(Json(record), 1) + "\n");
+}
+
 SweepRecord continued_record(const std::filesystem::path& file, const SweepPlan& plan) {
   SweepRecord fresh{.stage = plan.space.stage,
                     .program = state_of(plan.program),
@@ -177,15 +190,10 @@ SweepRecord continued_record(const std::filesystem::path& file, const SweepPlan&
                     .gpu = plan.gpu,
                     .tried = {}};
   if (!std::filesystem::exists(file)) return fresh;
-  try {
-    SweepRecord old = parse_json(read_text(file)).get<SweepRecord>();
-    const bool same = old.stage == fresh.stage && old.program == fresh.program &&
-                      old.network == fresh.network && old.gpu == fresh.gpu;
-    return same ? old : fresh;
-  } catch (const Json::exception& error) {
-    throw EnvironmentError(file.string() + " is no record of a sweep (" + error.what() +
-                           "); delete it to begin anew.");
-  }
+  SweepRecord old = read_sweep_record(file);
+  const bool same = old.stage == fresh.stage && old.program == fresh.program &&
+                    old.network == fresh.network && old.gpu == fresh.gpu;
+  return same ? old : fresh;
 }
 
 bool time_point(const SweepPlan& plan, TriedPoint& point) {
@@ -226,7 +234,7 @@ bool run_sweep(const SweepPlan& plan, const std::filesystem::path& file, SweepRe
          text_of(point.point) + " at " + std::to_string(point.batch) + " images");
     if (!time(plan, point)) return false;
     record.tried.push_back(std::move(point));
-    write_atomically(file, json_text(Json(record), 1) + "\n");
+    write_sweep_record(file, record);
   }
   return true;
 }

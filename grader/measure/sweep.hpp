@@ -35,8 +35,6 @@ struct SweepSpace {
 /// A value for each parameter of a space, in its order.
 using SweepPoint = std::vector<int>;
 
-void json_fields(JsonFields& fields, SweepSpace& space);
-
 /// The spaces that a file declares. @throws EnvironmentError that names the file and what is wrong
 std::vector<SweepSpace> read_sweep_spaces(const std::filesystem::path& file);
 
@@ -94,6 +92,10 @@ struct SweepPlan {
 
 /// The points of a plan that some convolution must try, batch after batch.
 std::vector<TriedPoint> work_of(const SweepPlan& plan);
+
+/// @throws EnvironmentError if the file is not a record
+SweepRecord read_sweep_record(const std::filesystem::path& file);
+void write_sweep_record(const std::filesystem::path& file, const SweepRecord& record);
 
 /// The record in `file` if it has the same stage, program, network and GPU; otherwise a new one.
 /// @throws EnvironmentError if the file exists and is not a record

@@ -278,16 +278,14 @@ std::vector<std::string> puzzle_problems(const CourseMilestone& milestone,
     const auto puzzles =
         reference ? solved_puzzles(milestone, folder) : puzzles_of(milestone, folder);
     if (puzzles.empty()) continue;
-    const PuzzleWalk walk = walk_puzzles(
-        milestone, puzzles, {},
-        [&](const Puzzle& puzzle) { report.announce("the puzzle " + puzzle.stage); }, true);
     for (const Puzzle& puzzle : puzzles) {
-      const bool solved = walk.solved.contains(puzzle.stage);
-      if (!reference && solved) problems.push_back(puzzle.stage + " is solved as handed out.");
+      report.announce("the puzzle " + puzzle.stage);
+      const auto found = check_puzzle(milestone, puzzle);
+      if (!reference && !found) problems.push_back(puzzle.stage + " is solved as handed out.");
+      if (!reference || !found) continue;
+      problems.push_back("The reference does not solve " + puzzle.stage + ". " + found->id + ": " +
+                         found->seen);
     }
-    if (!reference || walk.waits.file.empty()) continue;
-    problems.push_back("The reference does not solve " + walk.waits.stage + ". " +
-                       walk.finding->id + ": " + walk.finding->seen);
   }
   return problems;
 }
@@ -299,9 +297,12 @@ std::vector<std::string> detective_problems(const CourseMilestone& milestone, Re
   std::vector<Puzzle> kernels = puzzles_of(milestone, "detective");
   const std::vector<Puzzle> mended = solved_puzzles(milestone, "detective");
   kernels.insert(kernels.end(), mended.begin(), mended.end());
-  const PuzzleWalk walk = walk_puzzles(
-      milestone, kernels, {}, [&](const Puzzle& each) { report.announce(each.stage); }, true);
-  if (!walk.waits.file.empty()) return {walk.waits.stage + " is wrong: " + walk.finding->seen};
+  for (const Puzzle& each : kernels) {
+    report.announce(each.stage);
+    if (const auto found = check_puzzle(milestone, each)) {
+      return {each.stage + " is wrong: " + found->seen};
+    }
+  }
   return check_command::detective_problems(milestone, mended);
 }
 

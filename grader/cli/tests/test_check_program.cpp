@@ -84,8 +84,7 @@ TEST_CASE("grader check: the untouched hand-out fails politely") {
   }
   const TestFolder folder;
   const auto json = folder.path() / "result.json";
-  const ProgramRun run =
-      run_program("grader", "check m1 --no-build --batches 100 --json " + json.string());
+  const ProgramRun run = run_program("grader", "check m1 --batches 100 --json " + json.string());
   CHECK(run.exit_code == 1);
   CHECK(run.output.substr(0, run.output.find("Details: ")) ==
         "Checking m1, the convolution on the CPU: the student's solution\n"
@@ -254,8 +253,7 @@ TEST_CASE("grader check: what cannot be asked is answered in one sentence") {
   const auto [arguments, code, text] = GENERATE(table<std::string, int, std::string>({
       {"check m9", 2, "grader: There is no milestone 'm9'; the milestones are: m1"},
       {"check fused_gemm", 2, "Did you mean the stage of m4: m4 --stage fused-gemm?"},
-      {"check m1 --no-build --stage x", 2,
-       "grader: There is no stage 'x' in m1; the stages are: baseline."},
+      {"check m1 --stage x", 2, "grader: There is no stage 'x' in m1; the stages are: baseline."},
       {"check m4 --stage halo", 2, "halo is not in m4: it is in m3, so name m3 --stage halo."},
       {"watch m4 --stage halo", 2, "name m3 --stage halo"},
       {"show m2 --stage fused-gemm", 2, "name m4 --stage fused-gemm"},
