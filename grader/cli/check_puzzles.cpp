@@ -279,22 +279,20 @@ ExitCode check_repair(const CourseMilestone& milestone, const Puzzle& repair,
                       const std::string& letter, CheckPrinter& printer) {
   std::cout << "Checking " << milestone.id << ", repair " << repair.stage << ": " << repair.title
             << std::endl;
-  printer.observer().announce("building it");
-  Repair note = examined_repair(milestone, repair);
-  printer.clear();
   const std::vector<Diagnosis> causes = causes_of(repair);
   const std::string again = grader_command("check", milestone.id, repair.stage);
-  if (!letter.empty() && note.named.empty()) {
+  Notebook notebook = read_notebook(milestone);
+  std::string& named = notebook.repairs[repair.stage].named;
+  if (!letter.empty() && named.empty()) {
     const std::size_t choice = static_cast<std::size_t>(letter.front() - 'a');
     if (letter.size() != 1 || choice >= causes.size()) {
       throw UsageError("The cause is a letter from a to d, not '" + letter + "'.");
     }
-    Notebook notebook = read_notebook(milestone);
-    note.named = notebook.repairs[repair.stage].named = causes[choice].id;
+    named = causes[choice].id;
     write_notebook(milestone, notebook);
   }
-  if (note.named.empty()) {
-    std::cout << lines_text("    seen   ", note.seen) << "  Which is the cause?\n";
+  if (named.empty()) {
+    std::cout << paragraph("    seen   ", repair.seen) << "  Which is the cause?\n";
     for (std::size_t i = 0; i < causes.size(); ++i) {
       std::cout << paragraph(std::string("    ") + static_cast<char>('a' + i) + ")  ",
                              causes[i].title);
@@ -310,16 +308,16 @@ ExitCode check_repair(const CourseMilestone& milestone, const Puzzle& repair,
     return "\"" + std::string(cause == causes.end() ? id : cause->title) + "\"";
   };
   if (found) {
-    std::cout << paragraph("  ", "You named " + title(note.named) + ".") << finding_text(*found)
+    std::cout << paragraph("  ", "You named " + title(named) + ".") << finding_text(*found)
               << paragraph("    mend   ", display_path(repair.file) + ", then " + again)
               << paragraph("    stuck  ", grader_command("hint", milestone.id, repair.stage));
     return ExitCode::kFallsShort;
   }
   note_mended(milestone, repair.stage);
   std::cout << hanging(coloured("MENDED  ", Colour::kGood), 8,
-                       "You named " + title(note.named) +
-                           (note.named == repair.cause ? ", and that it was."
-                                                       : "; it was " + title(repair.cause) + "."))
+                       "You named " + title(named) +
+                           (named == repair.cause ? ", and that it was."
+                                                  : "; it was " + title(repair.cause) + "."))
             << "Next: build/bin/grader next\n";
   return ExitCode::kPassed;
 }
@@ -352,7 +350,6 @@ ExitCode check_detective(const CourseMilestone& milestone, const std::string& an
   std::string& named = notebook.repairs["detective"].named;
   if (!answer.empty() && named.empty()) {
     named = answer;
-    notebook.repairs["detective"].found = all.answer();
     write_notebook(milestone, notebook);
   }
   if (named.empty()) {

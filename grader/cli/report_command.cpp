@@ -1,13 +1,11 @@
 #include <CLI/CLI.hpp>
-#include <cmath>
+#include <algorithm>
 #include <filesystem>
 #include <iostream>
-#include <numeric>
 #include <set>
 
 #include "common/base/whole_file.hpp"
 #include "common/network/preset.hpp"
-#include "common/timing/statistics.hpp"
 #include "common/timing/three_digits.hpp"
 #include "grader/cli/commands.hpp"
 #include "grader/course/course.hpp"
@@ -15,6 +13,7 @@
 #include "grader/course/progress.hpp"
 #include "grader/course/puzzles.hpp"
 #include "grader/course/way.hpp"
+#include "grader/report/pages/comparison.hpp"
 #include "grader/report/pages/report.hpp"
 #include "grader/report/plots/gnuplot.hpp"
 #include "grader/report/plots/result_figures.hpp"
@@ -49,33 +48,22 @@ std::vector<fs::path> default_results(const Options& options) {
   return {found.begin(), found.end()};
 }
 
-/// The op time of all convolutions at 1000 images, and what the limits of the GPU are of it.
-struct MeasuredTime {
-  double op_ms = 0.0;    ///< 0: not measured
-  std::string limits{};  ///< "memory 12 %, arithmetic 40 % of the op time"
-};
-
-MeasuredTime measured_time(const ReportSource& source, const std::string& stage) {
+/// Of all convolutions at 1000 images; empty: it has no times.
+std::optional<ComparedStage> measured(const ReportSource& source, const std::string& stage) {
   constexpr int kBatch = 1000;
-  MeasuredTime time;
-  for (const Result& result : source.results) {
-    for (const RunResult& run : result.runs) {
-      if (run.stage.id != stage || run.batch != kBatch || run.verdict == Verdict::kFailed) continue;
-      time = {};
-      for (const LayerResult& layer : run.layers) time.op_ms += spread_of(layer.op_ms).median;
-      for (const ReferenceLine& bound : result.references) {
-        const bool is_memory = bound.label == "memory bound";
-        if (bound.network != run.network || bound.batch != kBatch) continue;
-        if (!is_memory && bound.label != "fp32 bound") continue;
-        const double ms = std::accumulate(bound.op_ms.begin(), bound.op_ms.end(), 0.0);
-        time.limits += (time.limits.empty() ? "" : ", ") +
-                       std::string(is_memory ? "memory " : "arithmetic ") +
-                       std::to_string(std::lround(100.0 * ms / time.op_ms)) + " %";
-      }
-    }
+  std::optional<ComparedStage> found;
+  for (const Comparison& each : compare(source.results, source.names, {})) {
+    const auto own =
+        std::ranges::find(each.stages, source.milestone + " " + stage, &ComparedStage::name);
+    if (each.batch == kBatch && own != each.stages.end()) found = *own;
   }
-  if (!time.limits.empty()) time.limits += " of the op time";
-  return time;
+  return found;
+}
+
+std::string limits_text(const ComparedStage& stage) {
+  if (!stage.compute_percent || !stage.memory_percent) return "not measured";
+  return "arithmetic at " + percent(*stage.compute_percent / 100.0) + " of its peak, memory at " +
+         percent(*stage.memory_percent / 100.0);
 }
 
 // What the student noted: predictions, and answers to the chapter's questions.
@@ -91,17 +79,17 @@ void add_notes(const CourseMilestone& milestone, ReportSource& source) {
   };
   for (const auto& [stage, slip] : notebook.predictions) {
     const Counted counted = noted(notebook.explained, stage);
-    const MeasuredTime time = measured_time(source, stage);
+    const ComparedStage timed = measured(source, stage).value_or(ComparedStage{});
     Table table{.heading = {"", "predicted", "measured"}};
     const auto compare = [&](const char* what, double predicted, double measured) {
       if (predicted > 0.0) {
         table.rows.push_back({what, three_digits(predicted), number(measured)});
       }
     };
-    table.rows = {{"limit", slip.limiter, time.limits.empty() ? number(0.0) : time.limits}};
+    table.rows = {{"limit", slip.limiter, limits_text(timed)}};
     compare("loads for each multiply-add", slip.loads, counted.loads);
     compare("loads of each input", slip.inputs, counted.inputs);
-    compare("op time at 1000 images, ms", slip.op_ms, time.op_ms);
+    compare("op time at 1000 images, ms", slip.op_ms, timed.sum_ms);
     source.predictions.push_back({.stage = stage,
                                   .reason = slip.reason,
                                   .table = table,

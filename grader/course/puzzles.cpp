@@ -11,7 +11,6 @@
 #include "common/base/json_text.hpp"
 #include "common/base/unknown_name.hpp"
 #include "common/base/whole_file.hpp"
-#include "common/device/gpu_probe.hpp"
 #include "grader/checks/behaviour_check.hpp"
 #include "grader/checks/custom_submission.hpp"
 #include "grader/checks/device_analysis.hpp"
@@ -114,22 +113,18 @@ std::optional<Finding> check_puzzle(const CourseMilestone& milestone, const Puzz
   if (!parts_built) build_custom_submission_parts();
   parts_built = true;
   const PuzzleCheck check = check_of(milestone, puzzle);
-  const CustomSubmission built = build_custom_submissions(
-      {.folder = puzzle.file.parent_path(), .sources = {puzzle.file}, .headers = {}}, false,
-      build_folder());
-  if (built.finding) return built.finding;
+  // One program for all: nothing is observed before the last look.
+  const SubmittedSources file = only(puzzle.file);
+  const BuiltSubmission built = build_submission(
+      file, {.build = build_folder(), .device = Device::kEmulated, .traced = true});
+  if (built.problem) return explain(*built.problem, file);
   // Puzzles give points, so nobody may know the numbers; a repair shows the same mistake each time.
   const std::uint64_t seed = puzzle.folder == "puzzles" ? std::random_device{}() : 11;
   StageInfo stage;
   auto found = check_program(built.program, puzzle, check, seed, stage);
-  // It may have run on the GPU, which forgives much.
-  if (const auto emulated = !found && answering_gpu() ? built.build_emulated(false).program : "";
-      !emulated.empty()) {
-    found = check_program(emulated, puzzle, check, seed, stage);
-  }
   // Of wrong numbers alone nobody can tell that a barrier is missing.
   if (found && found->id != "E-wrong") return found;
-  const Observed observed = observe_accesses(built.build_emulated(true), SourceText({puzzle.file}),
+  const Observed observed = observe_accesses({.program = built.program}, SourceText({puzzle.file}),
                                              stage, {.repeated = check.cases}, seed);
   if (observed.race && (!found || observed.race->is_between_warps)) return observed.race->finding;
   return found ? found : observed.wrong;
@@ -150,7 +145,8 @@ std::vector<Puzzle> puzzles_of(const CourseMilestone& milestone, const std::stri
     const auto word = [&](const char* key) {
       return own == cases.end() ? std::string() : own->value(key, "");
     };
-    puzzles.push_back({file, stage, title_of(file, stage), folder, word("before"), word("cause")});
+    puzzles.push_back(
+        {file, stage, title_of(file, stage), folder, word("before"), word("cause"), word("seen")});
   }
   std::ranges::sort(puzzles, {}, [](const Puzzle& each) { return number_of(each.file); });
   return puzzles;
@@ -244,19 +240,6 @@ Puzzle pristine_copy(const CourseMilestone& milestone, Puzzle puzzle) {
   puzzle.file = build_folder() / puzzle.folder / puzzle.file.filename();
   write_atomically(puzzle.file, *text);
   return puzzle;
-}
-
-Repair examined_repair(const CourseMilestone& milestone, const Puzzle& repair) {
-  Notebook notebook = read_notebook(milestone);
-  Repair& note = notebook.repairs[repair.stage];
-  if (!note.found.empty()) return note;
-  const auto found_now = check_puzzle(milestone, pristine_copy(milestone, repair));
-  if (!found_now) throw EnvironmentError(repair.stage + " is right as handed out.");
-  note.found = repair.cause;
-  note.seen = seen_text(*found_now);
-  const Repair found = note;
-  write_notebook(milestone, notebook);
-  return found;
 }
 
 std::vector<Diagnosis> causes_of(const Puzzle& repair) {

@@ -22,6 +22,7 @@ struct Puzzle {
   std::string folder{};  ///< "puzzles", "repairs" or "detective"
   std::string before{};  ///< the stage that it prepares for; empty: the first of the milestone
   std::string cause{};   ///< of a repair the id of its diagnosis, of the slow suspect a counter
+  std::string seen{};    ///< of a repair: what is wrong with the output as handed out
 };
 
 /// Stage and SHA-256 of the file of each solved puzzle.
@@ -77,12 +78,6 @@ std::optional<Finding> check_puzzle(const CourseMilestone& milestone, const Puzz
 Puzzle pristine_copy(const CourseMilestone& milestone, Puzzle puzzle);
 
 struct Diagnosis;  // grader/checks/findings/catalogue.hpp
-struct Repair;     // grader/course/notebook.hpp
-
-/// What is noted about a broken kernel. The first time it is checked as it was handed out, also if
-/// the student has changed it since.
-/// @throws EnvironmentError if it cannot be built, or nothing is wrong with it
-Repair examined_repair(const CourseMilestone& milestone, const Puzzle& repair);
 
 /// The causes among which the student chooses, a, b, …: the right one and others of the catalogue.
 /// @throws EnvironmentError if the catalogue lacks the right one

@@ -110,23 +110,25 @@ std::string text_of(const SweepPoint& point) {
 }
 
 std::optional<std::string> reason_against(const SweepSpace& space, const SweepPoint& point,
-                                          const ConvShape& shape, const BlockLimits& limits) {
+                                          const ConvShape& shape) {
   constexpr int kWarp = 32;
+  constexpr int kMostThreads = 1024;  // of a block
+  constexpr int kMostBytes = 48 * 1024;
   const int maps = value_of(space, point, "maps").value_or(1);
   const int pixels = value_of(space, point, "pixels").value_or(1);
   const int block = value_of(space, point, "block").value_or(0);
   const int tile = value_of(space, point, "tile").value_or(0);
   const auto number = [](std::int64_t value) { return std::to_string(value); };
-  if (block > limits.threads) {
-    return "too many threads: a block may have " + number(limits.threads);
+  if (block > kMostThreads) {
+    return "too many threads: a block may have " + number(kMostThreads);
   }
   if (block % kWarp != 0) return "a block that is no multiple of 32 leaves threads of a warp idle";
   if (tile > 0) {
     const std::int64_t edge = std::int64_t{tile - 1} * shape.stride + shape.kernel;
     const std::int64_t bytes = edge * edge * std::int64_t{sizeof(float)};
-    if (bytes > limits.shared_bytes) {
+    if (bytes > kMostBytes) {
       return "too much shared memory: a tile needs " + number(bytes) + " bytes of " +
-             number(limits.shared_bytes);
+             number(kMostBytes);
     }
   }
   if (space.most_sums > 0 && maps * pixels > space.most_sums) {

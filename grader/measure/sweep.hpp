@@ -44,16 +44,10 @@ std::vector<SweepPoint> points_of(const SweepSpace& space);
 /// "4,8,128"
 std::string text_of(const SweepPoint& point);
 
-/// The limits of a block.
-struct BlockLimits {
-  int threads = 1024;
-  int shared_bytes = 48 * 1024;
-};
-
 /// Why a point need not be tried for a convolution of this shape, "maps 8: the convolution has 4";
 /// empty if it must be tried.
 std::optional<std::string> reason_against(const SweepSpace& space, const SweepPoint& point,
-                                          const ConvShape& shape, const BlockLimits& limits = {});
+                                          const ConvShape& shape);
 
 /// Counted instead of timed: loads for each useful multiply-add. A thread with m maps and p pixels
 /// loads m + p numbers for m · p products; products of maps and pixels that do not exist cost loads

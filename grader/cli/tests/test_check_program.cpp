@@ -94,6 +94,8 @@ TEST_CASE("grader check: the untouched hand-out fails politely") {
         "    seen   milestones/m1_cpu_baseline/conv_forward.cpp still calls\n"
         "           convlab::not_implemented, which ends the program: write your code in\n"
         "           the place of that line, build, and run this again.\n"
+        "           Lines that may be the cause:\n"
+        "               conv_forward.cpp:52 | convlab::not_implemented(\"milestones/m1_ …\n"
         "    cause  Every exercise begins with this call. It ends the program, so nothing\n"
         "           after it runs.\n"
         "    next   If you have not begun: read the chapter, and write your code in place\n"

@@ -210,15 +210,6 @@ TEST_CASE("grader list: a check that reached no stage is told, with its date") {
   CHECK(contains(course.grader("list").out, "    not checked yet\n"));
 }
 
-TEST_CASE("grader list: right numbers alone do not pass") {
-  const SmallCourse course("replay_by_shape");
-  write_atomically(course.source(), "// my work\n");
-  CHECK(course.grader("check m1 --batches 1 --no-speed").exit_code == 1);
-  const std::string list = course.grader("list").out;
-  CHECK(contains(list, "not passed (E-"));
-  CHECK(contains(list, "0 of 1 stages passed"));
-}
-
 TEST_CASE("grader: --json tells programs what the words tell people") {
   const SmallCourse course("wrong_borders");
   const auto json = [&](const std::string& arguments, int exit_code) {
