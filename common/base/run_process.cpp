@@ -97,7 +97,7 @@ struct Launch {
 
 [[noreturn]] void become(const Launch& launch) {
   ::setpgid(0, 0);
-  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  ::prctl(PR_SET_PDEATHSIG, SIGTERM);  // a shell may end its own processes then
   if (::getppid() != launch.parent) ::_exit(kNoSuchProgram);  // the parent died before the prctl
   ::dup2(launch.input, STDIN_FILENO);
   if (launch.output >= 0) ::dup2(launch.output, STDOUT_FILENO);

@@ -27,24 +27,6 @@ namespace convlab::grader::check_command {
 
 namespace {
 
-// A program that is older than its source would check yesterday's work.
-bool is_stale(const CourseMilestone& milestone, const std::filesystem::path& program) {
-  std::error_code missing;
-  auto built = std::filesystem::last_write_time(program, missing);
-  if (missing) return false;
-  // Without a GPU only the emulated one is rebuilt.
-  const auto emulated = std::filesystem::last_write_time(program.string() + "-emulated", missing);
-  if (!missing) built = std::max(built, emulated);
-  for (const auto& file : source_files(milestone)) {
-    if (std::filesystem::last_write_time(file) <= built) continue;
-    std::cout << paragraph("note: ", file.filename().string() + " is newer than " +
-                                         display_path(program) +
-                                         "; without --no-build it would be built first.");
-    return true;
-  }
-  return false;
-}
-
 // A check of one stage does not change the results of the others.
 std::filesystem::path default_file(const Options& options) {
   const std::string stage = options.stage.empty() ? "" : "-" + options.stage;
@@ -159,7 +141,7 @@ ExitCode run(const Options& options) {
             << std::endl;
   std::vector<SourceFile> sources;
   if (is_students) sources = describe_files(source_files(milestone));
-  if (is_students && !options.no_build) {
+  if (is_students) {
     const bool whole = options.stage.empty() && options.only_case.empty();
     std::optional<SolvedPuzzles> solved;
     if (const auto puzzles = puzzles_of(milestone); !options.stage.empty() && !puzzles.empty()) {
@@ -176,10 +158,6 @@ ExitCode run(const Options& options) {
     printer.observer().announce("building " + milestone.id);
     build_students_work(milestone, options.stage, request);
     printer.clear();
-  } else if (is_students) {
-    if (is_stale(milestone, request.program)) sources.clear();  // the program was built from others
-    // CMake built it beside the workbook's own code, without a check of its symbols.
-    if (is_built_in_sandbox()) request.score.reset();
   }
   if (!options.puzzles.empty() && request.score) {
     request.score->puzzles = puzzles_in(milestone, options.puzzles, printer);
@@ -253,8 +231,6 @@ void add(CLI::App& app, ExitCode& exit_code) {
   command.add_option("--times-of", options.times_of,
                      "Result of an earlier check of the same files with --no-speed: only measure "
                      "the speeds that it lacks");
-  command.add_flag("--no-build", options.no_build,
-                   "Check the program that CMake built last; gives no points");
   command.add_option("--case", options.only_case,
                      "Only this convolution, B,M,C,H,W,K or B,M,C,H,W,K,S, as a finding names it");
   add_seed(command, options.seed, "Repeat the cases of an earlier check");

@@ -4,7 +4,6 @@
 #include <array>
 #include <cmath>
 #include <iostream>
-#include <limits>
 
 #include "common/base/error.hpp"
 #include "common/result/result.hpp"
@@ -25,19 +24,19 @@ namespace convlab::grader::check_command {
 
 namespace {
 
-// Also those as handed out, if `checks_all`.
-PuzzleWalk walk(const CourseMilestone& milestone, const std::vector<Puzzle>& puzzles,
-                const SolvedFiles& known, CheckPrinter& printer, bool checks_all = false) {
-  const auto announce = [&](const Puzzle& puzzle) {
-    printer.observer().announce("building and checking " + puzzle.stage);
-  };
-  PuzzleWalk found = walk_puzzles(milestone, puzzles, known, announce, checks_all);
+/// How far somebody is with puzzles.
+struct Walk {
+  SolvedPuzzles count{};
+  std::optional<Puzzle> waits{};     ///< the first that is not solved
+  std::optional<Finding> finding{};  ///< of that one; none if it is as handed out
+};
+
+std::optional<Finding> checked(const CourseMilestone& milestone, const Puzzle& puzzle,
+                               CheckPrinter& printer) {
+  printer.observer().announce("building and checking " + puzzle.stage);
+  auto found = grader::check_puzzle(milestone, puzzle);
   printer.clear();
   return found;
-}
-
-SolvedPuzzles count_of(const PuzzleWalk& walk) {
-  return {static_cast<int>(walk.solved.size()), walk.all};
 }
 
 void print_count(const SolvedPuzzles& puzzles) {
@@ -56,26 +55,36 @@ void note_check(const CourseMilestone& milestone, const std::string& stage,
   append_history(history_file(), check);
 }
 
-void note_checks(const CourseMilestone& milestone, const PuzzleWalk& walk,
-                 const SolvedFiles& known) {
-  for (const auto& [stage, hash] : walk.solved) {
-    if (!known.contains(stage)) note_check(milestone, stage, std::nullopt);
+// Checks the puzzles that are neither known as solved nor as handed out. What is found of a
+// student's own is remembered.
+Walk walk(const CourseMilestone& milestone, const std::vector<Puzzle>& puzzles, bool own,
+          CheckPrinter& printer) {
+  Walk walk{.count = {0, static_cast<int>(puzzles.size())}};
+  SolvedFiles solved = own ? known_solved(milestone) : SolvedFiles{};
+  const std::vector<std::string> hashes = hashes_of(puzzles);
+  const std::vector<HandoutFile> handed_out = handout_files(milestone);
+  for (std::size_t i = 0; i < puzzles.size(); ++i) {
+    const Puzzle& puzzle = puzzles[i];
+    bool is_solved = solved.contains(puzzle.stage);
+    std::optional<Finding> found;
+    if (!is_solved &&
+        std::ranges::find(handed_out, hashes[i], &HandoutFile::sha256) == handed_out.end()) {
+      found = checked(milestone, puzzle, printer);
+      is_solved = !found;
+      if (is_solved) solved[puzzle.stage] = hashes[i];
+      if (own && (is_solved || !walk.waits)) note_check(milestone, puzzle.stage, found);
+    }
+    walk.count.solved += is_solved ? 1 : 0;
+    if (is_solved || walk.waits) continue;
+    walk.waits = puzzle;
+    walk.finding = found;
   }
-  if (walk.finding) note_check(milestone, walk.waits.stage, walk.finding);
+  if (own) remember_solved(milestone, solved);
+  return walk;
 }
 
-// The student's own puzzles; what they found is remembered.
-PuzzleWalk walk_own(const CourseMilestone& milestone, const std::vector<Puzzle>& puzzles,
-                    CheckPrinter& printer) {
-  const SolvedFiles known = known_solved(milestone);
-  PuzzleWalk found = walk(milestone, puzzles, known, printer);
-  note_checks(milestone, found, known);
-  remember_solved(milestone, found.solved);
-  return found;
-}
-
-void print_waiting(const CourseMilestone& milestone, const PuzzleWalk& walk) {
-  const Puzzle& puzzle = walk.waits;
+void print_waiting(const CourseMilestone& milestone, const Walk& walk) {
+  const Puzzle& puzzle = *walk.waits;
   std::cout << (walk.finding
                     ? finding_text(*walk.finding)
                     : paragraph("    next   ", "Open " + display_path(puzzle.file) + " (" +
@@ -86,21 +95,19 @@ void print_waiting(const CourseMilestone& milestone, const PuzzleWalk& walk) {
 /// What may make a kernel slow, and the counter that shows it.
 struct Cause {
   std::string_view counter;
-  bool is_less;  ///< the smaller, the slower
   const char* text;
 };
 
 constexpr std::array kCauses = {
     Cause{
-        "loads-per-product", false,
+        "loads-per-product",
         "Its threads load the same numbers again and again, more often than those of the others."},
-    Cause{"conflicts-per-request", false,
+    Cause{"conflicts-per-request",
           "The lanes of a warp want different words of one bank of shared memory, and wait."},
-    Cause{"sectors-over-needed", false,
+    Cause{"sectors-over-needed",
           "The lanes of a warp read and write far apart: each request moves many sectors and uses "
           "only a part of each."},
-    Cause{"active-lanes", true,
-          "In most of its requests only a few lanes of the warp do anything."}};
+    Cause{"active-lanes", "In most of its requests only a few lanes of the warp do anything."}};
 
 constexpr std::string_view kMoved = "bytes-over-least";
 
@@ -124,19 +131,6 @@ struct Case {
   [[nodiscard]] std::string answer() const { return answer_of(kernels[slow], cause); }
 };
 
-// How many times as bad the slow kernel is as the worst of the others.
-double factor_of(const Cause& cause, const Case& all) {
-  double factor = std::numeric_limits<double>::infinity();
-  const double own = value_of(cause.counter, all.counts[all.slow]);
-  for (std::size_t i = 0; i < all.counts.size(); ++i) {
-    if (i == all.slow) continue;
-    const double other = value_of(cause.counter, all.counts[i]);
-    const double ratio = own == other ? 1.0 : cause.is_less ? other / own : own / other;
-    factor = std::min(factor, ratio);
-  }
-  return factor;
-}
-
 StageCounts counts_of(const CourseMilestone& milestone, const Puzzle& kernel) {
   CountedStage counted = counted_stage({.submitted = only(kernel.file),
                                         .stage = kernel.stage,
@@ -145,21 +139,20 @@ StageCounts counts_of(const CourseMilestone& milestone, const Puzzle& kernel) {
   return std::move(counted.counts);
 }
 
-// None of the kernels computes much: the one that moves most takes longest.
+// None of the kernels computes much: the one that moves most takes longest. cases.json says why.
 Case examined(const CourseMilestone& milestone) {
   Case all{.kernels = puzzles_of(milestone, "detective")};
-  const auto moved = [](const StageCounts& counts) { return value_of(kMoved, counts); };
-  for (const Puzzle& kernel : all.kernels) {
+  for (std::size_t i = 0; i < all.kernels.size(); ++i) {
+    const Puzzle& kernel = all.kernels[i];
     all.counts.push_back(counts_of(milestone, pristine_copy(milestone, kernel)));
+    const auto cause = std::ranges::find(kCauses, kernel.cause, &Cause::counter);
+    if (cause == kCauses.end()) {
+      all.most_of_others = std::max(all.most_of_others, value_of(kMoved, all.counts[i]));
+      continue;
+    }
+    all.slow = i;
+    all.cause = static_cast<std::size_t>(cause - kCauses.begin());
   }
-  const auto most = std::ranges::max_element(all.counts, {}, moved);
-  all.slow = static_cast<std::size_t>(most - all.counts.begin());
-  for (std::size_t i = 0; i < all.counts.size(); ++i) {
-    if (i != all.slow) all.most_of_others = std::max(all.most_of_others, moved(all.counts[i]));
-  }
-  const auto worst = std::ranges::max_element(
-      kCauses, {}, [&](const Cause& each) { return factor_of(each, all); });
-  all.cause = static_cast<std::size_t>(worst - kCauses.begin());
   return all;
 }
 
@@ -244,7 +237,7 @@ SolvedPuzzles puzzles_in(const CourseMilestone& milestone, const std::filesystem
                        ", named as they were handed out.");
     }
   }
-  const SolvedPuzzles solved = count_of(walk(milestone, puzzles, {}, printer));
+  const SolvedPuzzles solved = walk(milestone, puzzles, false, printer).count;
   print_count(solved);
   return solved;
 }
@@ -253,10 +246,10 @@ bool passes_puzzles(const CourseMilestone& milestone, CheckPrinter& printer,
                     std::optional<SolvedPuzzles>& solved_puzzles) {
   const auto puzzles = puzzles_of(milestone);
   if (puzzles.empty()) return true;
-  const PuzzleWalk found = walk_own(milestone, puzzles, printer);
-  solved_puzzles = count_of(found);
+  const Walk found = walk(milestone, puzzles, true, printer);
+  solved_puzzles = found.count;
   print_count(*solved_puzzles);
-  if (found.waits.file.empty()) return true;
+  if (!found.waits) return true;
   const auto files = handout_files(milestone);
   const bool begun = std::ranges::any_of(files, [](const HandoutFile& file) {
     return !is_puzzle(file.path) && !is_as_handed_out(file);
@@ -273,8 +266,8 @@ ExitCode check_puzzle(const CourseMilestone& milestone, const Puzzle& puzzle,
                       CheckPrinter& printer) {
   std::cout << "Checking " << milestone.id << ", puzzle " << puzzle.stage << ": " << puzzle.title
             << std::endl;
-  const PuzzleWalk found = walk_own(milestone, {puzzle}, printer);
-  if (!found.waits.file.empty()) {
+  const Walk found = walk(milestone, {puzzle}, true, printer);
+  if (found.waits) {
     print_waiting(milestone, found);
     return ExitCode::kFallsShort;
   }
@@ -286,22 +279,20 @@ ExitCode check_repair(const CourseMilestone& milestone, const Puzzle& repair,
                       const std::string& letter, CheckPrinter& printer) {
   std::cout << "Checking " << milestone.id << ", repair " << repair.stage << ": " << repair.title
             << std::endl;
-  Repair note = examined_repair(milestone, repair,
-                                [&](const Puzzle&) { printer.observer().announce("building it"); });
-  printer.clear();
   const std::vector<Diagnosis> causes = causes_of(repair);
   const std::string again = grader_command("check", milestone.id, repair.stage);
-  if (!letter.empty() && note.named.empty()) {
+  Notebook notebook = read_notebook(milestone);
+  std::string& named = notebook.repairs[repair.stage].named;
+  if (!letter.empty() && named.empty()) {
     const std::size_t choice = static_cast<std::size_t>(letter.front() - 'a');
     if (letter.size() != 1 || choice >= causes.size()) {
       throw UsageError("The cause is a letter from a to d, not '" + letter + "'.");
     }
-    Notebook notebook = read_notebook(milestone);
-    note.named = notebook.repairs[repair.stage].named = causes[choice].id;
+    named = causes[choice].id;
     write_notebook(milestone, notebook);
   }
-  if (note.named.empty()) {
-    std::cout << lines_text("    seen   ", note.seen) << "  Which is the cause?\n";
+  if (named.empty()) {
+    std::cout << paragraph("    seen   ", repair.seen) << "  Which is the cause?\n";
     for (std::size_t i = 0; i < causes.size(); ++i) {
       std::cout << paragraph(std::string("    ") + static_cast<char>('a' + i) + ")  ",
                              causes[i].title);
@@ -310,24 +301,23 @@ ExitCode check_repair(const CourseMilestone& milestone, const Puzzle& repair,
         "    next   ", "Read " + display_path(repair.file) + ", then " + again + " --cause LETTER");
     return ExitCode::kFallsShort;
   }
-  const PuzzleWalk found = walk(milestone, {repair}, {}, printer, true);
-  note_checks(milestone, found, {});
+  const auto found = checked(milestone, repair, printer);
+  note_check(milestone, repair.stage, found);
   const auto title = [&](const std::string& id) {
     const auto cause = std::ranges::find(causes, id, &Diagnosis::id);
     return "\"" + std::string(cause == causes.end() ? id : cause->title) + "\"";
   };
-  if (found.finding) {
-    std::cout << paragraph("  ", "You named " + title(note.named) + ".")
-              << finding_text(*found.finding)
+  if (found) {
+    std::cout << paragraph("  ", "You named " + title(named) + ".") << finding_text(*found)
               << paragraph("    mend   ", display_path(repair.file) + ", then " + again)
               << paragraph("    stuck  ", grader_command("hint", milestone.id, repair.stage));
     return ExitCode::kFallsShort;
   }
   note_mended(milestone, repair.stage);
   std::cout << hanging(coloured("MENDED  ", Colour::kGood), 8,
-                       "You named " + title(note.named) +
-                           (note.named == repair.cause ? ", and that it was."
-                                                       : "; it was " + title(repair.cause) + "."))
+                       "You named " + title(named) +
+                           (named == repair.cause ? ", and that it was."
+                                                  : "; it was " + title(repair.cause) + "."))
             << "Next: build/bin/grader next\n";
   return ExitCode::kPassed;
 }
@@ -336,6 +326,9 @@ std::vector<std::string> detective_problems(const CourseMilestone& milestone,
                                             const std::vector<Puzzle>& mended) {
   const Case all = examined(milestone);
   std::vector<std::string> problems;
+  if (value_of(kMoved, all.counts[all.slow]) <= all.most_of_others) {
+    problems.push_back(all.kernels[all.slow].stage + " is not slower than the others.");
+  }
   for (const Puzzle& kernel : mended) {
     const double moves = value_of(kMoved, counts_of(milestone, kernel));
     if (moves <= all.most_of_others) continue;
@@ -357,7 +350,6 @@ ExitCode check_detective(const CourseMilestone& milestone, const std::string& an
   std::string& named = notebook.repairs["detective"].named;
   if (!answer.empty() && named.empty()) {
     named = answer;
-    notebook.repairs["detective"].found = all.answer();
     write_notebook(milestone, notebook);
   }
   if (named.empty()) {
@@ -366,9 +358,8 @@ ExitCode check_detective(const CourseMilestone& milestone, const std::string& an
   }
   print_solution(all, named);
   const Puzzle& slow = all.kernels[all.slow];
-  const PuzzleWalk found = walk(milestone, {slow}, {}, printer, true);
-  if (found.finding) {
-    std::cout << finding_text(*found.finding);
+  if (const auto found = checked(milestone, slow, printer)) {
+    std::cout << finding_text(*found);
   } else if (const double moves = value_of(kMoved, counts_of(milestone, slow));
              moves > all.most_of_others) {
     std::cout << paragraph("    seen   ", display_path(slow.file) + " moves " +

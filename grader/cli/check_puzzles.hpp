@@ -39,7 +39,7 @@ ExitCode check_repair(const CourseMilestone& milestone, const Puzzle& repair,
 ExitCode check_detective(const CourseMilestone& milestone, const std::string& answer,
                          CheckPrinter& printer);
 
-/// For grader lint: what of these mended kernels still moves more than the right ones.
+/// For grader lint: whether the slow kernel is slow, and what of the mended ones still is.
 std::vector<std::string> detective_problems(const CourseMilestone& milestone,
                                             const std::vector<Puzzle>& mended);
 

@@ -30,13 +30,8 @@ struct Options {
   std::uint64_t seed = 0;
   double time_limit_s = 0.0;
   bool no_speed = false;
-  bool no_build = false;
   std::string launcher = "local";
 };
-
-/// Whether the student's work is built in isolation. Not in tests, where a course has no builder
-/// for custom submissions.
-bool is_built_in_sandbox();
 
 /// What to check, from the command line; files that are named there are built.
 GradeRequest request_of(const CourseMilestone& milestone, const Options& options);

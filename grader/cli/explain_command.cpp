@@ -104,17 +104,6 @@ void hold_quiz(const std::vector<Question>& questions) {
   }
 }
 
-void print_next(const CourseMilestone& milestone, const std::string& text) {
-  std::string title = "What comes next";
-  for (const CourseMilestone& each : milestones()) {
-    if (each.id > milestone.id) {
-      title += ": " + each.id + ", " + each.title;
-      break;
-    }
-  }
-  std::cout << "\n" << coloured(title, Colour::kStrong) << "\n" << paragraph("  ", text);
-}
-
 ExitCode explain_device_stage(const CourseMilestone& milestone, const CountedOptions& options,
                               const std::string& id, const SubmittedSources& submitted,
                               Counted& counted) {
@@ -143,7 +132,6 @@ ExitCode explain_device_stage(const CourseMilestone& milestone, const CountedOpt
                                                  milestone.id + " " + id + " \"…\"");
   }
   hold_quiz(questions_of(stage.counts, stage.sources));
-  print_next(milestone, next_text(milestone.id, stage.counts, stage.sources));
   return ExitCode::kPassed;
 }
 
@@ -174,7 +162,6 @@ ExitCode run(const CountedOptions& options) {
     const auto layers = load_preset(options.network).conv_shapes(1);
     std::cout << walk_text(progress.check, progress.stage.id, layers);
     hold_quiz(questions_of(layers));
-    print_next(milestone, next_text(layers));
   } else if (const ExitCode code =
                  explain_device_stage(milestone, options, progress.stage.id, submitted, counted);
              code != ExitCode::kPassed) {

@@ -1,14 +1,11 @@
 #include <CLI/CLI.hpp>
-#include <cmath>
+#include <algorithm>
 #include <filesystem>
 #include <iostream>
-#include <numeric>
 #include <set>
 
-#include "common/base/run_process.hpp"
 #include "common/base/whole_file.hpp"
 #include "common/network/preset.hpp"
-#include "common/timing/statistics.hpp"
 #include "common/timing/three_digits.hpp"
 #include "grader/cli/commands.hpp"
 #include "grader/course/course.hpp"
@@ -16,11 +13,11 @@
 #include "grader/course/progress.hpp"
 #include "grader/course/puzzles.hpp"
 #include "grader/course/way.hpp"
+#include "grader/report/pages/comparison.hpp"
 #include "grader/report/pages/report.hpp"
 #include "grader/report/plots/gnuplot.hpp"
 #include "grader/report/plots/result_figures.hpp"
 #include "grader/report/terminal.hpp"
-#include "grader/submission/submission.hpp"
 
 namespace convlab::grader::report_command {
 
@@ -33,9 +30,6 @@ struct Options {
   std::vector<std::string> files;
   std::string output;
   std::string solution = "student";
-  std::string stage;
-  int image = -1;
-  bool profile = false;
   bool no_plots = false;
 };
 
@@ -54,72 +48,22 @@ std::vector<fs::path> default_results(const Options& options) {
   return {found.begin(), found.end()};
 }
 
-// The program's tables of its time, below the lines of the run.
-std::string profile_of(const fs::path& program, const std::string& stage) {
-  constexpr std::chrono::minutes kLimit{5};
-  const auto [ending, output] =
-      run_sandboxed(program, {"100", "--stage", stage, "--profile"}, kLimit);
-  if (ending.kind != Ending::Kind::kExited || ending.code != 0) {
-    return "No profile: " + trimmed_end(output.substr(0, output.find('\n'))) + ".";
-  }
-  // The text before it is what the program always prints.
-  const auto begin = output.find("\nKernels");
-  return trimmed_end(begin == std::string::npos ? output : output.substr(begin + 1));
-}
-
-void add_profiles(const Options& options, ReportSource& source) {
-  std::set<std::string> stages;
-  for (const Result& result : source.results) {
-    if (result.milestone != options.milestone) continue;
-    for (const RunResult& run : result.runs) {
-      if (run.verdict != Verdict::kFailed) stages.insert(run.stage.id);
-    }
-  }
-  ProgressLine progress;
-  std::size_t done = 0;
-  for (const std::string& stage : stages) {
-    progress.show("profile " + std::to_string(++done) + " of " + std::to_string(stages.size()) +
-                  ", " + stage);
-    source.profiles[stage] = profile_of(program_of(options.milestone, options.solution), stage);
-  }
-}
-
-void add_questions(ReportSource& source) {
-  for (const Result& result : source.results) {
-    for (const RunResult& run : result.runs) {
-      const fs::path page = course_folder() / "docs" / "ladder" / (run.stage.id + ".md");
-      if (fs::exists(page)) source.questions[run.stage.id] = questions_of(read_text(page));
-    }
-  }
-}
-
-/// The op time of all convolutions at 1000 images, and what the limits of the GPU are of it.
-struct MeasuredTime {
-  double op_ms = 0.0;    ///< 0: not measured
-  std::string limits{};  ///< "memory 12 %, arithmetic 40 % of the op time"
-};
-
-MeasuredTime measured_time(const ReportSource& source, const std::string& stage) {
+/// Of all convolutions at 1000 images; empty: it has no times.
+std::optional<ComparedStage> measured(const ReportSource& source, const std::string& stage) {
   constexpr int kBatch = 1000;
-  MeasuredTime time;
-  for (const Result& result : source.results) {
-    for (const RunResult& run : result.runs) {
-      if (run.stage.id != stage || run.batch != kBatch || run.verdict == Verdict::kFailed) continue;
-      time = {};
-      for (const LayerResult& layer : run.layers) time.op_ms += spread_of(layer.op_ms).median;
-      for (const ReferenceLine& bound : result.references) {
-        const bool is_memory = bound.label == "memory bound";
-        if (bound.network != run.network || bound.batch != kBatch) continue;
-        if (!is_memory && bound.label != "fp32 bound") continue;
-        const double ms = std::accumulate(bound.op_ms.begin(), bound.op_ms.end(), 0.0);
-        time.limits += (time.limits.empty() ? "" : ", ") +
-                       std::string(is_memory ? "memory " : "arithmetic ") +
-                       std::to_string(std::lround(100.0 * ms / time.op_ms)) + " %";
-      }
-    }
+  std::optional<ComparedStage> found;
+  for (const Comparison& each : compare(source.results, source.names, {})) {
+    const auto own =
+        std::ranges::find(each.stages, source.milestone + " " + stage, &ComparedStage::name);
+    if (each.batch == kBatch && own != each.stages.end()) found = *own;
   }
-  if (!time.limits.empty()) time.limits += " of the op time";
-  return time;
+  return found;
+}
+
+std::string limits_text(const ComparedStage& stage) {
+  if (!stage.compute_percent || !stage.memory_percent) return "not measured";
+  return "arithmetic at " + percent(*stage.compute_percent / 100.0) + " of its peak, memory at " +
+         percent(*stage.memory_percent / 100.0);
 }
 
 // What the student noted: predictions, and answers to the chapter's questions.
@@ -135,17 +79,17 @@ void add_notes(const CourseMilestone& milestone, ReportSource& source) {
   };
   for (const auto& [stage, slip] : notebook.predictions) {
     const Counted counted = noted(notebook.explained, stage);
-    const MeasuredTime time = measured_time(source, stage);
+    const ComparedStage timed = measured(source, stage).value_or(ComparedStage{});
     Table table{.heading = {"", "predicted", "measured"}};
     const auto compare = [&](const char* what, double predicted, double measured) {
       if (predicted > 0.0) {
         table.rows.push_back({what, three_digits(predicted), number(measured)});
       }
     };
-    table.rows = {{"limit", slip.limiter, time.limits.empty() ? number(0.0) : time.limits}};
+    table.rows = {{"limit", slip.limiter, limits_text(timed)}};
     compare("loads for each multiply-add", slip.loads, counted.loads);
     compare("loads of each input", slip.inputs, counted.inputs);
-    compare("op time at 1000 images, ms", slip.op_ms, time.op_ms);
+    compare("op time at 1000 images, ms", slip.op_ms, timed.sum_ms);
     source.predictions.push_back({.stage = stage,
                                   .reason = slip.reason,
                                   .table = table,
@@ -166,19 +110,17 @@ void add_notes(const CourseMilestone& milestone, ReportSource& source) {
 void add_sweeps(const CourseMilestone& milestone, ReportSource& source) {
   if (!fs::exists(milestone.folder / "sweeps.json")) return;
   for (const SweepSpace& space : read_sweep_spaces(milestone.folder / "sweeps.json")) {
-    const fs::path file = build_folder() / "sweeps" / (space.stage + ".tables.json");
-    if (fs::exists(file)) source.sweeps.push_back(read_sweep_tables(file));
+    const fs::path file = build_folder() / "sweeps" / (space.stage + ".sweep.json");
+    if (!fs::exists(file)) continue;
+    const SweepRecord record = read_sweep_record(file);
+    const auto shapes = load_preset(record.network).conv_shapes(1);
+    source.sweeps.push_back(tables_of({.space = space, .shapes = shapes}, record));
   }
 }
 
 ExitCode run(const Options& options) {
   const CourseMilestone milestone = find_milestone(options.milestone);
   require_solution(options.solution);
-  if (options.profile && milestone.id == "m1") {
-    throw UsageError(
-        "m1 launches no kernels: --profile is for m2 to m4. Section 5 of the chapter of m1 shows "
-        "how to profile a program on the CPU.");
-  }
   const fs::path folder =
       options.output.empty() ? build_folder() / "reports" / milestone.id : fs::path(options.output);
   require_writable(folder / "report.html");
@@ -192,14 +134,8 @@ ExitCode run(const Options& options) {
   std::erase_if(source.mistakes, [&](const MendedMistake& each) {
     return each.id == "E-not-implemented" || is_repair(milestone, each.stage);
   });
-  add_questions(source);
   add_sweeps(milestone, source);
   if (options.solution == "student") add_notes(milestone, source);
-  if (options.profile) add_profiles(options, source);
-  if (options.image >= 0) {
-    source.images = image_maps(program_of(milestone.id, options.solution), options.stage,
-                               kDefaultPreset, options.image);
-  }
   if (!options.no_plots) source.pictures = "plots";
   const Page page = make_report(source);
   if (!options.no_plots) draw(figures_of(page), folder / "plots");
@@ -227,17 +163,12 @@ void add(CLI::App& app, ExitCode& exit_code) {
   command.add_option("--solution", options.solution, "student or reference")
       ->check(CLI::IsMember({"student", "reference"}))
       ->capture_default_str();
-  command.add_flag("--profile", options.profile,
-                   "Run every stage once more for kernels and API calls");
-  command.add_option("--image", options.image,
-                     "Show this test image, 0 to 9999, and each convolution's maps");
-  command.add_option("--stage", options.stage, "Stage that computes the maps (default: first)");
   command.add_flag("--no-plots", options.no_plots, "Draw no SVG, PDF and PNG beside the report");
   command.footer(
       "Writes report.md, to edit, and report.html, which works offline.\n\n"
       "Examples:\n"
       "  build/bin/grader report m4\n"
-      "  build/bin/grader report m2 --image 7 --profile\n"
+      "  build/bin/grader report m2 --no-plots\n"
       "  build/bin/grader report m4 reference/results/nvidia-h200.m*.json");
 }
 

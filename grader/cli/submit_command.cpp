@@ -1,12 +1,7 @@
-#include <sys/utsname.h>
-
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <fstream>
 #include <iostream>
-#include <nlohmann/json.hpp>
 
-#include "common/base/json_text.hpp"
 #include "common/base/run_process.hpp"
 #include "common/base/scratch_folder.hpp"
 #include "common/base/whole_file.hpp"
@@ -29,27 +24,10 @@ struct Options {
   std::string output;
 };
 
-std::string system_name() {
-  std::ifstream release("/etc/os-release");
-  for (std::string line; std::getline(release, line);) {
-    constexpr std::string_view kKey = "PRETTY_NAME=\"";
-    if (line.starts_with(kKey)) return line.substr(kKey.size(), line.size() - kKey.size() - 1);
-  }
-  return "unknown";
-}
-
-// What result.json does not say of the machine.
-std::string environment_text() {
-  utsname kernel{};
-  ::uname(&kernel);
-  const Json json = {{"system", system_name()}, {"kernel", kernel.release}};
-  return json_text(json, 2) + "\n";
-}
-
 // As sha256sum writes it, so that sha256sum --check reads it.
 std::string manifest_text(const std::filesystem::path& folder,
                           const std::vector<SourceFile>& sources) {
-  std::vector<std::string> words = {"sha256sum", "--", "environment.json", "result.json"};
+  std::vector<std::string> words = {"sha256sum", "--", "result.json"};
   for (const char* state : {"history.jsonl", "notebook.json"}) {
     if (std::filesystem::exists(folder / state)) words.emplace_back(state);
   }
@@ -72,7 +50,6 @@ ExitCode run(const Options& options) {
     write_atomically(folder / source.path, read_text(course_folder() / source.path));
   }
   write_atomically(folder / "result.json", to_json(check));
-  write_atomically(folder / "environment.json", environment_text());
   // So that grader restore continues where the student is.
   if (std::filesystem::exists(notebook_file(milestone))) {
     write_atomically(folder / "notebook.json", read_text(notebook_file(milestone)));

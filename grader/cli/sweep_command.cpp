@@ -54,20 +54,17 @@ DeclaredSweep find_sweep(const std::string& stage) {
   throw UsageError(unknown_name("stage", stage, known, " with parameters in a sweeps.json"));
 }
 
-void print_tables(const SweepPlan& plan, const std::vector<SweepTable>& tables,
-                  const std::string& caption, const Options& options,
+void print_tables(const SweepPlan& plan, const SweepRecord& record, bool draws,
                   const std::filesystem::path& folder) {
-  for (const SweepTable& table : tables) std::cout << "\n" << table_text(plan.space, table);
-  write_atomically(folder / (plan.space.stage + ".tables.json"),
-                   to_json(SweepTables{plan.space, caption, tables}));
-  std::cout << "\n";
-  if (options.no_plots) return;
+  const SweepTables sweep = tables_of(plan, record);
   std::vector<Figure> maps;
-  for (const SweepTable& table : tables) {
-    if (plan.space.parameters.size() > 1 && !table.scored.empty()) {
-      maps.push_back(heat_map(plan.space, table, caption));
+  for (const SweepTable& table : sweep.tables) {
+    std::cout << "\n" << table_text(plan.space, table);
+    if (draws && plan.space.parameters.size() > 1 && !table.scored.empty()) {
+      maps.push_back(heat_map(plan.space, table, sweep.caption));
     }
   }
+  std::cout << "\n";
   for (const auto& file : draw(maps, folder)) std::cout << display_path(file) << "\n";
 }
 
@@ -89,10 +86,15 @@ ExitCode run(const Options& options) {
                  .shapes = load_preset(options.network).conv_shapes(1),
                  .repeats = options.repeats,
                  .interrupted = &stop_asked};
+  const auto file = folder / (space.stage + ".sweep.json");
+  require_writable(file);
   if (!gpu) {
     std::cout << "No GPU is used, so nothing runs: the points are ranked by counted loads. That\n"
                  "rules out points; only a GPU can show which of the rest is fastest.\n";
-    print_tables(plan, counted_tables(plan), "counted, not timed", options, folder);
+    const SweepRecord counted{.stage = space.stage, .network = options.network};
+    // What a GPU measured says more.
+    if (!std::filesystem::exists(file)) write_sweep_record(file, counted);
+    print_tables(plan, counted, !options.no_plots, folder);
     return ExitCode::kPassed;
   }
   if (options.solution == "student") {
@@ -101,12 +103,10 @@ ExitCode run(const Options& options) {
       return ExitCode::kFallsShort;
     }
   }
-  const auto file = folder / (space.stage + ".sweep.json");
   if (options.again) {
     std::error_code missing;
     std::filesystem::remove(file, missing);
   }
-  require_writable(file);
   SweepRecord record = continued_record(file, plan);
   if (!record.tried.empty()) {
     std::cout << "Going on after " << record.tried.size() << " of " << work_of(plan).size()
@@ -123,8 +123,7 @@ ExitCode run(const Options& options) {
               << " points; the same command goes on.\n";
     return ExitCode::kPassed;
   }
-  print_tables(plan, timed_tables(plan, record), *gpu + ", network " + plan.network, options,
-               folder);
+  print_tables(plan, record, !options.no_plots, folder);
   return ExitCode::kPassed;
 }
 

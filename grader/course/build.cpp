@@ -86,8 +86,11 @@ namespace {
 std::optional<Finding> build_target(const std::string& target, bool is_long = false) {
   const Descriptor lock = lock_build_folder();
   const bool is_shown = is_long && ::isatty(STDOUT_FILENO) == 1;
+  // If the grader is killed, the shell ends its group: CMake alone would leave Ninja at work.
+  const char* const with_group = "trap 'trap - TERM; kill 0' TERM; \"$0\" \"$@\" & wait $!";
   const FinishedProcess run =
-      run_process({.words = {"cmake", "--build", build_folder().string(), "--target", target},
+      run_process({.words = {"/bin/sh", "-c", with_group, "cmake", "--build",
+                             build_folder().string(), "--target", target},
                    .output = is_shown ? Command::Output::kShown : Command::Output::kTogether,
                    .time_limit = kBuildLimit});
   if (run.end == FinishedProcess::End::kTimeLimit) {

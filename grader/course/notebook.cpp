@@ -20,8 +20,7 @@ static void json_fields(JsonFields& fields, Counted& counted) {
 }
 
 static void json_fields(JsonFields& fields, Repair& repair) {
-  fields("found", repair.found, "seen", repair.seen)
-      .optional("named", repair.named, "mended", repair.mended);
+  fields.optional("named", repair.named, "mended", repair.mended);
 }
 
 static void json_fields(JsonFields& fields, ShownHint& hint) {

@@ -31,11 +31,9 @@ struct Counted {
   double inputs = 0.0;
 };
 
-/// A broken kernel of repairs/: its cause, and the one that the student named before mending it.
-/// Both are ids of findings.
+/// A broken kernel of repairs/: the cause that the student named before mending it, the id of a
+/// finding; or the answer in the detective's case.
 struct Repair {
-  std::string found{};
-  std::string seen{};
   std::string named{};
   bool mended = false;
 };

@@ -11,7 +11,6 @@
 #include "common/base/json_text.hpp"
 #include "common/base/unknown_name.hpp"
 #include "common/base/whole_file.hpp"
-#include "common/device/gpu_probe.hpp"
 #include "grader/checks/behaviour_check.hpp"
 #include "grader/checks/custom_submission.hpp"
 #include "grader/checks/device_analysis.hpp"
@@ -65,12 +64,6 @@ int number_of(const std::filesystem::path& file) {
   return number;
 }
 
-std::vector<SourceFile> described(const std::vector<Puzzle>& puzzles) {
-  std::vector<std::filesystem::path> files;
-  for (const Puzzle& puzzle : puzzles) files.push_back(puzzle.file);
-  return describe_files(files);
-}
-
 std::optional<Finding> check_program(const std::filesystem::path& program, const Puzzle& puzzle,
                                      const PuzzleCheck& check, std::uint64_t seed,
                                      StageInfo& stage) {
@@ -105,30 +98,37 @@ std::optional<Finding> check_program(const std::filesystem::path& program, const
   return check_leaks(submission, stage, check.cases.front().shape, seed);
 }
 
+}  // namespace
+
+std::vector<std::string> hashes_of(const std::vector<Puzzle>& puzzles) {
+  std::vector<std::filesystem::path> files;
+  for (const Puzzle& puzzle : puzzles) files.push_back(puzzle.file);
+  std::vector<std::string> hashes;
+  for (const SourceFile& file : describe_files(files)) hashes.push_back(file.sha256);
+  return hashes;
+}
+
 std::optional<Finding> check_puzzle(const CourseMilestone& milestone, const Puzzle& puzzle) {
+  static bool parts_built = false;
+  if (!parts_built) build_custom_submission_parts();
+  parts_built = true;
   const PuzzleCheck check = check_of(milestone, puzzle);
-  const CustomSubmission built = build_custom_submissions(
-      {.folder = puzzle.file.parent_path(), .sources = {puzzle.file}, .headers = {}}, false,
-      build_folder());
-  if (built.finding) return built.finding;
+  // One program for all: nothing is observed before the last look.
+  const SubmittedSources file = only(puzzle.file);
+  const BuiltSubmission built = build_submission(
+      file, {.build = build_folder(), .device = Device::kEmulated, .traced = true});
+  if (built.problem) return explain(*built.problem, file);
   // Puzzles give points, so nobody may know the numbers; a repair shows the same mistake each time.
   const std::uint64_t seed = puzzle.folder == "puzzles" ? std::random_device{}() : 11;
   StageInfo stage;
   auto found = check_program(built.program, puzzle, check, seed, stage);
-  // It may have run on the GPU, which forgives much.
-  if (const auto emulated = !found && answering_gpu() ? built.build_emulated(false).program : "";
-      !emulated.empty()) {
-    found = check_program(emulated, puzzle, check, seed, stage);
-  }
   // Of wrong numbers alone nobody can tell that a barrier is missing.
   if (found && found->id != "E-wrong") return found;
-  const Observed observed = observe_accesses(built.build_emulated(true), SourceText({puzzle.file}),
+  const Observed observed = observe_accesses({.program = built.program}, SourceText({puzzle.file}),
                                              stage, {.repeated = check.cases}, seed);
   if (observed.race && (!found || observed.race->is_between_warps)) return observed.race->finding;
   return found ? found : observed.wrong;
 }
-
-}  // namespace
 
 std::vector<Puzzle> puzzles_of(const CourseMilestone& milestone, const std::string& folder) {
   std::vector<Puzzle> puzzles;
@@ -145,7 +145,8 @@ std::vector<Puzzle> puzzles_of(const CourseMilestone& milestone, const std::stri
     const auto word = [&](const char* key) {
       return own == cases.end() ? std::string() : own->value(key, "");
     };
-    puzzles.push_back({file, stage, title_of(file, stage), folder, word("before"), word("cause")});
+    puzzles.push_back(
+        {file, stage, title_of(file, stage), folder, word("before"), word("cause"), word("seen")});
   }
   std::ranges::sort(puzzles, {}, [](const Puzzle& each) { return number_of(each.file); });
   return puzzles;
@@ -214,10 +215,10 @@ ConvShape first_shape(const CourseMilestone& milestone, const Puzzle& puzzle) {
 SolvedFiles known_solved(const CourseMilestone& milestone) {
   SolvedFiles solved = read_notebook(milestone).puzzles;
   const std::vector<Puzzle> puzzles = puzzles_of(milestone);
-  const std::vector<SourceFile> now = described(puzzles);
+  const std::vector<std::string> now = hashes_of(puzzles);
   for (std::size_t i = 0; i < puzzles.size(); ++i) {
     const auto known = solved.find(puzzles[i].stage);
-    if (known != solved.end() && known->second != now[i].sha256) solved.erase(known);
+    if (known != solved.end() && known->second != now[i]) solved.erase(known);
   }
   return solved;
 }
@@ -227,41 +228,6 @@ void remember_solved(const CourseMilestone& milestone, const SolvedFiles& solved
   notebook.puzzles = known_solved(milestone);
   for (const auto& [stage, hash] : solved) notebook.puzzles[stage] = hash;
   write_notebook(milestone, notebook);
-}
-
-PuzzleWalk walk_puzzles(const CourseMilestone& milestone, const std::vector<Puzzle>& puzzles,
-                        const SolvedFiles& known,
-                        const std::function<void(const Puzzle&)>& announce, bool checks_all) {
-  const std::vector<SourceFile> files = described(puzzles);
-  const std::vector<HandoutFile> handed_out = handout_files(milestone);
-  PuzzleWalk walk{.all = static_cast<int>(puzzles.size())};
-  bool parts_built = false;
-  for (std::size_t i = 0; i < puzzles.size(); ++i) {
-    const Puzzle& puzzle = puzzles[i];
-    const std::string& hash = files[i].sha256;
-    const auto solved = known.find(puzzle.stage);
-    const bool is_fresh = std::ranges::any_of(
-        handed_out, [&](const HandoutFile& each) { return each.sha256 == hash; });
-    std::optional<Finding> found;
-    if (solved != known.end() && solved->second == hash) {
-      walk.solved[puzzle.stage] = hash;
-      continue;
-    }
-    if (!is_fresh || checks_all) {
-      announce(puzzle);
-      if (!parts_built) build_custom_submission_parts();
-      parts_built = true;
-      found = check_puzzle(milestone, puzzle);
-      if (!found) {
-        walk.solved[puzzle.stage] = hash;
-        continue;
-      }
-    }
-    if (!walk.waits.file.empty()) continue;
-    walk.waits = puzzle;
-    walk.finding = found;
-  }
-  return walk;
 }
 
 Puzzle pristine_copy(const CourseMilestone& milestone, Puzzle puzzle) {
@@ -274,21 +240,6 @@ Puzzle pristine_copy(const CourseMilestone& milestone, Puzzle puzzle) {
   puzzle.file = build_folder() / puzzle.folder / puzzle.file.filename();
   write_atomically(puzzle.file, *text);
   return puzzle;
-}
-
-Repair examined_repair(const CourseMilestone& milestone, const Puzzle& repair,
-                       const std::function<void(const Puzzle&)>& announce) {
-  Notebook notebook = read_notebook(milestone);
-  Repair& note = notebook.repairs[repair.stage];
-  if (!note.found.empty()) return note;
-  const Puzzle broken = pristine_copy(milestone, repair);
-  const PuzzleWalk walk = walk_puzzles(milestone, {broken}, {}, announce, true);
-  if (!walk.finding) throw EnvironmentError(repair.stage + " is right as handed out.");
-  note.found = repair.cause;
-  note.seen = seen_text(*walk.finding);
-  const Repair found = note;
-  write_notebook(milestone, notebook);
-  return found;
 }
 
 std::vector<Diagnosis> causes_of(const Puzzle& repair) {

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <filesystem>
-#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -22,19 +21,12 @@ struct Puzzle {
   std::string title{};   ///< of the stage, as the file says it
   std::string folder{};  ///< "puzzles", "repairs" or "detective"
   std::string before{};  ///< the stage that it prepares for; empty: the first of the milestone
-  std::string cause{};   ///< of a repair: the id of its diagnosis
+  std::string cause{};   ///< of a repair the id of its diagnosis, of the slow suspect a counter
+  std::string seen{};    ///< of a repair: what is wrong with the output as handed out
 };
 
 /// Stage and SHA-256 of the file of each solved puzzle.
 using SolvedFiles = std::map<std::string, std::string>;
-
-/// A student's progress with the puzzles of a milestone. scores.json gives their points.
-struct PuzzleWalk {
-  SolvedFiles solved{};
-  int all = 0;
-  Puzzle waits{};                    ///< the first that is not solved; no file if all are
-  std::optional<Finding> finding{};  ///< of that one; none if it is as handed out
-};
 
 /// The puzzles of a milestone in their order.
 /// @param folder  "repairs": its broken kernels, or "detective": its suspects, which are checked in
@@ -73,30 +65,19 @@ SolvedFiles known_solved(const CourseMilestone& milestone);
 /// Remembers them for known_solved.
 void remember_solved(const CourseMilestone& milestone, const SolvedFiles& solved);
 
-/// Builds and checks each of these puzzles that is neither known as solved nor as handed out.
-/// @param milestone   names cases.json and the hand-out files
-/// @param puzzles     of which the files may lie anywhere
-/// @param known       puzzles that need no check
-/// @param announce    gets the file before it is built
-/// @param checks_all  also those as handed out
-/// @throws EnvironmentError if cases.json lacks a puzzle
-PuzzleWalk walk_puzzles(const CourseMilestone& milestone, const std::vector<Puzzle>& puzzles,
-                        const SolvedFiles& known,
-                        const std::function<void(const Puzzle&)>& announce,
-                        bool checks_all = false);
+/// SHA-256 of the file of each.
+std::vector<std::string> hashes_of(const std::vector<Puzzle>& puzzles);
+
+/// Builds and checks a puzzle, a broken kernel or a suspect; its file may lie anywhere.
+/// @return none if it is solved
+/// @throws EnvironmentError if cases.json lacks it
+std::optional<Finding> check_puzzle(const CourseMilestone& milestone, const Puzzle& puzzle);
 
 /// The same puzzle with a file of its own, which is as it was handed out.
 /// @throws EnvironmentError if there is no such text
 Puzzle pristine_copy(const CourseMilestone& milestone, Puzzle puzzle);
 
 struct Diagnosis;  // grader/checks/findings/catalogue.hpp
-struct Repair;     // grader/course/notebook.hpp
-
-/// What is noted about a broken kernel. The first time it is checked as it was handed out, also if
-/// the student has changed it since.
-/// @throws EnvironmentError if it cannot be built, or nothing is wrong with it
-Repair examined_repair(const CourseMilestone& milestone, const Puzzle& repair,
-                       const std::function<void(const Puzzle&)>& announce);
 
 /// The causes among which the student chooses, a, b, …: the right one and others of the catalogue.
 /// @throws EnvironmentError if the catalogue lacks the right one

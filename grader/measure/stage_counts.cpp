@@ -94,12 +94,7 @@ std::optional<Finding> count_stage(Submission& submission, const StageInfo& stag
   const TracedRun counted = run_traced(submission, stage, counts.shape, "counts");
   if (counted.finding) return counted.finding;
   take_counts(submission, counted.call, counts);
-  if (auto found = run_traced(submission, stage, counts.shape, "races").finding) return found;
-  ConvShape ten = layer;
-  ten.batch = 10;
-  const TracedRun run = run_traced(submission, stage, ten, "off");
-  if (!run.finding) counts.launches_of_10 = run.call.notes.launches;
-  return run.finding;
+  return run_traced(submission, stage, counts.shape, "races").finding;
 }
 
 std::string array_name(const AccessNote& note, const SourceText& sources) {
@@ -190,22 +185,6 @@ double needed_sectors(const AccessNote& note) {
 
 double average_parts(const AccessNote& note) {
   return static_cast<double>(note.parts) / static_cast<double>(note.requests);
-}
-
-std::optional<std::array<std::int64_t, 3>> grid_at(const StageCounts& counts,
-                                                   const KernelCounts& kernel, int batch) {
-  const auto of_10 = std::find_if(
-      counts.launches_of_10.begin(), counts.launches_of_10.end(),
-      [&](const DeviceLaunch& launch) { return launch.kernel == kernel.launch.kernel; });
-  if (of_10 == counts.launches_of_10.end()) return std::nullopt;
-  std::array<std::int64_t, 3> grid{};
-  for (std::size_t i = 0; i < grid.size(); ++i) {
-    const std::int64_t one = kernel.launch.grid[i];
-    const std::int64_t ten = of_10->grid[i];
-    if (ten != one && ten != one * 10) return std::nullopt;
-    grid[i] = ten == one ? one : one * batch;
-  }
-  return grid;
 }
 
 }  // namespace convlab::grader

@@ -17,8 +17,7 @@ namespace convlab::grader {
 struct StageCounts {
   StageInfo stage{};
   ConvShape shape{};
-  std::vector<DeviceLaunch> launches{};        ///< for one image
-  std::vector<DeviceLaunch> launches_of_10{};  ///< the same convolution with ten images
+  std::vector<DeviceLaunch> launches{};
   AccessNotes counted{};
   /// Of the output the part that tensor cores make; the others of their products are for nothing.
   double tensor_part = 1.0;
@@ -40,7 +39,7 @@ TracedRun run_traced(Submission& submission, const StageInfo& stage, const ConvS
 
 /// Counts one run of a stage of a program that was built to be traced, whose output must be right:
 /// then the kernels that were counted have computed it, whatever the stage does in other runs.
-/// Without the search for races and without launches_of_10.
+/// Without the search for races.
 std::optional<Finding> count_accesses(Submission& submission, const StageInfo& stage,
                                       const ConvShape& layer, StageCounts& counts);
 
@@ -90,10 +89,5 @@ double needed_sectors(const AccessNote& note);
 
 /// Parts of an average request.
 double average_parts(const AccessNote& note);
-
-/// The size of a launch at another batch, if each dimension is a multiple of the batch or does not
-/// depend on it.
-std::optional<std::array<std::int64_t, 3>> grid_at(const StageCounts& counts,
-                                                   const KernelCounts& kernel, int batch);
 
 }  // namespace convlab::grader

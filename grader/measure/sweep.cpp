@@ -18,7 +18,7 @@ static void json_fields(JsonFields& fields, SweepParameter& parameter) {
   fields("name", parameter.name, "values", parameter.values);
 }
 
-void json_fields(JsonFields& fields, SweepSpace& space) {
+static void json_fields(JsonFields& fields, SweepSpace& space) {
   fields("stage", space.stage, "variable", space.variable, "parameters", space.parameters)
       .optional("most_sums", space.most_sums);
 }
@@ -110,23 +110,25 @@ std::string text_of(const SweepPoint& point) {
 }
 
 std::optional<std::string> reason_against(const SweepSpace& space, const SweepPoint& point,
-                                          const ConvShape& shape, const BlockLimits& limits) {
+                                          const ConvShape& shape) {
   constexpr int kWarp = 32;
+  constexpr int kMostThreads = 1024;  // of a block
+  constexpr int kMostBytes = 48 * 1024;
   const int maps = value_of(space, point, "maps").value_or(1);
   const int pixels = value_of(space, point, "pixels").value_or(1);
   const int block = value_of(space, point, "block").value_or(0);
   const int tile = value_of(space, point, "tile").value_or(0);
   const auto number = [](std::int64_t value) { return std::to_string(value); };
-  if (block > limits.threads) {
-    return "too many threads: a block may have " + number(limits.threads);
+  if (block > kMostThreads) {
+    return "too many threads: a block may have " + number(kMostThreads);
   }
   if (block % kWarp != 0) return "a block that is no multiple of 32 leaves threads of a warp idle";
   if (tile > 0) {
     const std::int64_t edge = std::int64_t{tile - 1} * shape.stride + shape.kernel;
     const std::int64_t bytes = edge * edge * std::int64_t{sizeof(float)};
-    if (bytes > limits.shared_bytes) {
+    if (bytes > kMostBytes) {
       return "too much shared memory: a tile needs " + number(bytes) + " bytes of " +
-             number(limits.shared_bytes);
+             number(kMostBytes);
     }
   }
   if (space.most_sums > 0 && maps * pixels > space.most_sums) {
@@ -170,6 +172,19 @@ std::vector<TriedPoint> work_of(const SweepPlan& plan) {
   return work;
 }
 
+SweepRecord read_sweep_record(const std::filesystem::path& file) {
+  try {
+    return parse_json(read_text(file)).get<SweepRecord>();
+  } catch (const Json::exception& error) {
+    throw EnvironmentError(file.string() + " is no record of a sweep (" + error.what() +
+                           "); delete it to begin anew.");
+  }
+}
+
+void write_sweep_record(const std::filesystem::path& file, const SweepRecord& record) {
+  write_atomically(file, json_text(Json(record), 1) + "\n");
+}
+
 SweepRecord continued_record(const std::filesystem::path& file, const SweepPlan& plan) {
   SweepRecord fresh{.stage = plan.space.stage,
                     .program = state_of(plan.program),
@@ -177,15 +192,10 @@ SweepRecord continued_record(const std::filesystem::path& file, const SweepPlan&
                     .gpu = plan.gpu,
                     .tried = {}};
   if (!std::filesystem::exists(file)) return fresh;
-  try {
-    SweepRecord old = parse_json(read_text(file)).get<SweepRecord>();
-    const bool same = old.stage == fresh.stage && old.program == fresh.program &&
-                      old.network == fresh.network && old.gpu == fresh.gpu;
-    return same ? old : fresh;
-  } catch (const Json::exception& error) {
-    throw EnvironmentError(file.string() + " is no record of a sweep (" + error.what() +
-                           "); delete it to begin anew.");
-  }
+  SweepRecord old = read_sweep_record(file);
+  const bool same = old.stage == fresh.stage && old.program == fresh.program &&
+                    old.network == fresh.network && old.gpu == fresh.gpu;
+  return same ? old : fresh;
 }
 
 bool time_point(const SweepPlan& plan, TriedPoint& point) {
@@ -226,7 +236,7 @@ bool run_sweep(const SweepPlan& plan, const std::filesystem::path& file, SweepRe
          text_of(point.point) + " at " + std::to_string(point.batch) + " images");
     if (!time(plan, point)) return false;
     record.tried.push_back(std::move(point));
-    write_atomically(file, json_text(Json(record), 1) + "\n");
+    write_sweep_record(file, record);
   }
   return true;
 }

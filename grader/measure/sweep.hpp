@@ -35,8 +35,6 @@ struct SweepSpace {
 /// A value for each parameter of a space, in its order.
 using SweepPoint = std::vector<int>;
 
-void json_fields(JsonFields& fields, SweepSpace& space);
-
 /// The spaces that a file declares. @throws EnvironmentError that names the file and what is wrong
 std::vector<SweepSpace> read_sweep_spaces(const std::filesystem::path& file);
 
@@ -46,16 +44,10 @@ std::vector<SweepPoint> points_of(const SweepSpace& space);
 /// "4,8,128"
 std::string text_of(const SweepPoint& point);
 
-/// The limits of a block.
-struct BlockLimits {
-  int threads = 1024;
-  int shared_bytes = 48 * 1024;
-};
-
 /// Why a point need not be tried for a convolution of this shape, "maps 8: the convolution has 4";
 /// empty if it must be tried.
 std::optional<std::string> reason_against(const SweepSpace& space, const SweepPoint& point,
-                                          const ConvShape& shape, const BlockLimits& limits = {});
+                                          const ConvShape& shape);
 
 /// Counted instead of timed: loads for each useful multiply-add. A thread with m maps and p pixels
 /// loads m + p numbers for m · p products; products of maps and pixels that do not exist cost loads
@@ -94,6 +86,10 @@ struct SweepPlan {
 
 /// The points of a plan that some convolution must try, batch after batch.
 std::vector<TriedPoint> work_of(const SweepPlan& plan);
+
+/// @throws EnvironmentError if the file is not a record
+SweepRecord read_sweep_record(const std::filesystem::path& file);
+void write_sweep_record(const std::filesystem::path& file, const SweepRecord& record);
 
 /// The record in `file` if it has the same stage, program, network and GPU; otherwise a new one.
 /// @throws EnvironmentError if the file exists and is not a record

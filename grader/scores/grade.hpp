@@ -65,12 +65,14 @@ struct GradeRequest {
 
 /// Callbacks that report progress.
 struct GradeObserver {
-  std::function<void(const std::string& what)> announce;
-  std::function<void(const StageInfo&, std::size_t cases)> cases_passed;
-  std::function<void(const RunResult&)> run_ended;
-  std::function<void(const StageInfo&, const Finding&)> found;
-  std::function<void(const StageInfo&, const std::string&)> noted;  ///< a remark, not a fault
-  std::function<void(const StageInfo&, const Finding&)> warned;     ///< a fault that is forgiven
+  std::function<void(const std::string& what)> announce = [](const auto&...) {};
+  std::function<void(const StageInfo&, std::size_t cases)> cases_passed = [](const auto&...) {};
+  std::function<void(const RunResult&)> run_ended = [](const auto&...) {};
+  std::function<void(const StageInfo&, const Finding&)> found = [](const auto&...) {};
+  /// A remark, not a fault.
+  std::function<void(const StageInfo&, const std::string&)> noted = [](const auto&...) {};
+  /// A fault that is forgiven.
+  std::function<void(const StageInfo&, const Finding&)> warned = [](const auto&...) {};
 };
 
 /// Checks, measures and scores, in this order. Checking runs the element-wise cases, looks at the

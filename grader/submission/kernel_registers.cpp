@@ -77,7 +77,9 @@ std::map<std::string, int> kernel_registers(const SubmittedSources& submitted,
                                           course,
                                           "-I",
                                           course / "common/custom_submission/course_interface"};
-  std::string texts;
+  // Another version is another file, or a newer one.
+  std::string texts = fs::canonical(compiler).string() +
+                      std::to_string(fs::last_write_time(compiler).time_since_epoch().count());
   const auto copy = [&](const fs::path& file) {
     const fs::path copied = scratch.path() / file.lexically_relative(submitted.folder);
     fs::create_directories(copied.parent_path());
@@ -92,8 +94,7 @@ std::map<std::string, int> kernel_registers(const SubmittedSources& submitted,
     if (source.extension() != ".cu") continue;
     std::vector<std::string> of_source = words;
     of_source.insert(of_source.end(), {"-o", scratch.path() / "kernels.cubin", copy(source)});
-    const fs::path said =
-        kept / (std::to_string(std::hash<std::string>()(compiler.string() + texts)) + ".txt");
+    const fs::path said = kept / (std::to_string(std::hash<std::string>()(texts)) + ".txt");
     if (!fs::exists(said)) {
       ChildProcess process(compiler, of_source,
                            {.policy = {.kind = SandboxKind::kCompiler,
@@ -105,6 +106,9 @@ std::map<std::string, int> kernel_registers(const SubmittedSources& submitted,
                             .kept_output = std::size_t{1} << 20});
       const Ending ending = process.wait(std::chrono::minutes(2));
       if (ending.kind != Ending::Kind::kExited || ending.code != 0) continue;
+      constexpr std::ptrdiff_t kMost = 200;
+      std::error_code missing;
+      if (std::distance(fs::directory_iterator(kept, missing), {}) > kMost) fs::remove_all(kept);
       write_atomically(said, process.output_head());
     }
     for (const auto& [kernel, count] : registers_printed(read_text(said))) {

@@ -14,7 +14,7 @@ namespace convlab::grader {
 /// compute capability 9.0 and says so.
 /// Source of nvcc: the variable CUDACXX, as for CMake, or the places of the CUDA Toolkit's
 /// packages.
-/// @param kept  folder that keeps what nvcc said of these files, for the next time
+/// @param kept  folder that keeps what this nvcc said of these files; emptied when it grows
 /// @return none without nvcc, or if it does not take the files
 std::map<std::string, int> kernel_registers(const SubmittedSources& submitted,
                                             const std::filesystem::path& kept);

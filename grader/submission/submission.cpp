@@ -452,23 +452,4 @@ void Submission::replace_program(std::filesystem::path program,
   restart();
 }
 
-std::pair<Ending, std::string> run_sandboxed(const std::filesystem::path& program,
-                                             const std::vector<std::string>& arguments,
-                                             milliseconds limit) {
-  constexpr std::size_t kKeptOutput = std::size_t{256} << 10;
-  ChildProcess::Options options{.policy = {.kind = sandbox_kind_for(program),
-                                           .readable = dataset_folders(),
-                                           .secret = course_folder()},
-                                .kept_output = kKeptOutput};
-  options.policy.readable.push_back(network_folder());
-  for (const char* name : {"CONVLAB_DATA", "CONVLAB_HOME"}) {
-    if (const char* value = std::getenv(name)) {
-      options.environment.push_back(std::string(name) + "=" + value);
-    }
-  }
-  ChildProcess process(program, arguments, options);
-  const Ending ending = process.wait(limit);
-  return {ending, process.output_tail()};
-}
-
 }  // namespace convlab::grader

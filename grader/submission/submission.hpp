@@ -240,11 +240,4 @@ class Submission {
   std::unique_ptr<ChildProcess> process_;
 };
 
-/// Runs a milestone's program to its end as its author would at a terminal, outside of a check: in
-/// the sandbox of its device, where it may read the networks and the images.
-/// @return its output, and how it ended
-std::pair<Ending, std::string> run_sandboxed(const std::filesystem::path& program,
-                                             const std::vector<std::string>& arguments,
-                                             std::chrono::milliseconds limit);
-
 }  // namespace convlab::grader

@@ -156,13 +156,7 @@ TEST_CASE("opened pages: a report, with the comparison of all stages") {
       .title = kHostileName,
       .results = {result},
       .names = {kHostileName},
-      .mistakes = {{.stage = "streams", .id = "E-stride", .title = kHostileName}},
-      .profiles = {{"streams", kHostileName}},
-      .questions = {{"streams", {"Why?"}}},
-      .images = {MapGrid{.title = kHostileName,
-                         .width = 2,
-                         .height = 1,
-                         .maps = {{.label = kHostileName, .values = {0, 1}, .wrong = {0, 1}}}}}};
+      .mistakes = {{.stage = "streams", .id = "E-stride", .title = kHostileName}}};
   Page page = make_report(source);
   int charts = 0;
   for (const PageSection& section : page.sections) {

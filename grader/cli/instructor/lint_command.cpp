@@ -67,14 +67,19 @@ class Report {
   bool good_ = true;
 };
 
-std::vector<std::string> chapter_problems(const CourseMilestone& milestone) {
-  const std::string text = read_text(milestone.folder / "README.md");
-  const std::string heading = "# Milestone " + milestone.id.substr(1) + ": ";
-  std::vector<std::string> problems;
-  if (!text.starts_with(heading)) problems.push_back("README.md does not begin with " + heading);
-  if (!contains(text, "grader check " + milestone.id)) {
-    problems.push_back("README.md does not say how to check: grader check " + milestone.id);
+void require_parts(const std::string& path, const std::vector<std::string>& parts,
+                   std::vector<std::string>& problems) {
+  const std::string text = read_text(course_folder() / path);
+  for (const std::string& part : parts) {
+    if (!contains(text, part)) problems.push_back(path + " lacks: " + part);
   }
+}
+
+std::vector<std::string> chapter_problems(const CourseMilestone& milestone) {
+  std::vector<std::string> problems;
+  require_parts("milestones/" + milestone.folder.filename().string() + "/README.md",
+                {"# Milestone " + milestone.id.substr(1) + ": ", "grader check " + milestone.id},
+                problems);
   return problems;
 }
 
@@ -148,28 +153,18 @@ std::vector<std::string> manifest_problems(const CourseMilestone& milestone) {
   return problems;
 }
 
-// Every source of the course begins with these: idea, picture, cost, expectation, how to run it.
-std::vector<std::string> header_problems(const std::string& path) {
-  const std::string text = read_text(course_folder() / path);
-  std::vector<std::string> problems;
-  for (const char* part : {"// Idea  ", "// Cost  ", "// Expect", "// Run   "}) {
-    if (!contains(text, part)) {
-      problems.push_back(path + " has no line that begins with '" + part + "'.");
-    }
-  }
-  return problems;
-}
+// Every source of the course begins with these: idea, cost, expectation, how to run it.
+const std::vector<std::string> kHeader = {"// Idea  ", "// Cost  ", "// Expect", "// Run   "};
 
 std::vector<std::string> task_problems(const CourseMilestone& milestone) {
   std::vector<std::string> problems;
   for (const HandoutFile& file : handout_files(milestone)) {
     if (is_puzzle(file.path)) continue;
-    for (std::string& problem : header_problems(file.path)) problems.push_back(std::move(problem));
-    const std::string text = read_text(course_folder() / file.path);
-    for (const std::string& part : {std::string("Fill in: about"), std::string("// Picture"),
-                                    "convlab::not_implemented(\"" + file.path + "\");"}) {
-      if (!contains(text, part)) problems.push_back(file.path + " lacks: " + part);
-    }
+    require_parts(file.path, kHeader, problems);
+    require_parts(
+        file.path,
+        {"Fill in: about", "// Picture", "convlab::not_implemented(\"" + file.path + "\");"},
+        problems);
   }
   return problems;
 }
@@ -185,18 +180,13 @@ std::vector<std::string> reference_header_problems(const CourseMilestone& milest
     const std::string text = read_text(file);
     const bool is_stage = contains(text, "CpuStage stage(") || contains(text, "> stage(");
     if (!is_stage || contains(path, "/tests/") || is_puzzle(path)) continue;
-    for (std::string& problem : header_problems(path)) problems.push_back(std::move(problem));
+    require_parts(path, kHeader, problems);
   }
   return problems;
 }
 
 GradeObserver observer_of(Report& report) {
-  return {.announce = [&report](const std::string& what) { report.announce(what); },
-          .cases_passed = [](const StageInfo&, std::size_t) {},
-          .run_ended = [](const RunResult&) {},
-          .found = [](const StageInfo&, const Finding&) {},
-          .noted = [](const StageInfo&, const std::string&) {},
-          .warned = [](const StageInfo&, const Finding&) {}};
+  return {.announce = [&report](const std::string& what) { report.announce(what); }};
 }
 
 std::set<std::string> stages_of(const CheckResult& result) {
@@ -278,16 +268,14 @@ std::vector<std::string> puzzle_problems(const CourseMilestone& milestone,
     const auto puzzles =
         reference ? solved_puzzles(milestone, folder) : puzzles_of(milestone, folder);
     if (puzzles.empty()) continue;
-    const PuzzleWalk walk = walk_puzzles(
-        milestone, puzzles, {},
-        [&](const Puzzle& puzzle) { report.announce("the puzzle " + puzzle.stage); }, true);
     for (const Puzzle& puzzle : puzzles) {
-      const bool solved = walk.solved.contains(puzzle.stage);
-      if (!reference && solved) problems.push_back(puzzle.stage + " is solved as handed out.");
+      report.announce("the puzzle " + puzzle.stage);
+      const auto found = check_puzzle(milestone, puzzle);
+      if (!reference && !found) problems.push_back(puzzle.stage + " is solved as handed out.");
+      if (!reference || !found) continue;
+      problems.push_back("The reference does not solve " + puzzle.stage + ". " + found->id + ": " +
+                         found->seen);
     }
-    if (!reference || walk.waits.file.empty()) continue;
-    problems.push_back("The reference does not solve " + walk.waits.stage + ". " +
-                       walk.finding->id + ": " + walk.finding->seen);
   }
   return problems;
 }
@@ -299,9 +287,12 @@ std::vector<std::string> detective_problems(const CourseMilestone& milestone, Re
   std::vector<Puzzle> kernels = puzzles_of(milestone, "detective");
   const std::vector<Puzzle> mended = solved_puzzles(milestone, "detective");
   kernels.insert(kernels.end(), mended.begin(), mended.end());
-  const PuzzleWalk walk = walk_puzzles(
-      milestone, kernels, {}, [&](const Puzzle& each) { report.announce(each.stage); }, true);
-  if (!walk.waits.file.empty()) return {walk.waits.stage + " is wrong: " + walk.finding->seen};
+  for (const Puzzle& each : kernels) {
+    report.announce(each.stage);
+    if (const auto found = check_puzzle(milestone, each)) {
+      return {each.stage + " is wrong: " + found->seen};
+    }
+  }
   return check_command::detective_problems(milestone, mended);
 }
 

@@ -14,7 +14,7 @@ namespace fs = std::filesystem;
 TEST_CASE("grader check: a stage with another name than the points' is told to take it back") {
   const SmallCourse course("plain_loops");
   write_atomically(course.source(), "// my work\n");
-  CommandResult run = course.grader("check m1 --no-build --batches 3");
+  CommandResult run = course.grader("check m1 --batches 3");
   INFO(run.out);
   CHECK_FALSE(contains(run.out, "gives no points"));
   const fs::path rules = course.source().parent_path() / "scores.json";
@@ -23,7 +23,7 @@ TEST_CASE("grader check: a stage with another name than the points' is told to t
     text.replace(at, 19, "\"stage\": \"loops\"");
   }
   write_atomically(rules, text);
-  run = course.grader("check m1 --no-build --batches 3");
+  run = course.grader("check m1 --batches 3");
   INFO(run.out);
   CHECK(contains(run.out, "Your stage is called baseline, so it gives no points"));
   CHECK(contains(run.out, ".id = \"loops\""));

@@ -84,8 +84,7 @@ TEST_CASE("grader check: the untouched hand-out fails politely") {
   }
   const TestFolder folder;
   const auto json = folder.path() / "result.json";
-  const ProgramRun run =
-      run_program("grader", "check m1 --no-build --batches 100 --json " + json.string());
+  const ProgramRun run = run_program("grader", "check m1 --batches 100 --json " + json.string());
   CHECK(run.exit_code == 1);
   CHECK(run.output.substr(0, run.output.find("Details: ")) ==
         "Checking m1, the convolution on the CPU: the student's solution\n"
@@ -95,6 +94,8 @@ TEST_CASE("grader check: the untouched hand-out fails politely") {
         "    seen   milestones/m1_cpu_baseline/conv_forward.cpp still calls\n"
         "           convlab::not_implemented, which ends the program: write your code in\n"
         "           the place of that line, build, and run this again.\n"
+        "           Lines that may be the cause:\n"
+        "               conv_forward.cpp:52 | convlab::not_implemented(\"milestones/m1_ …\n"
         "    cause  Every exercise begins with this call. It ends the program, so nothing\n"
         "           after it runs.\n"
         "    next   If you have not begun: read the chapter, and write your code in place\n"
@@ -254,8 +255,7 @@ TEST_CASE("grader check: what cannot be asked is answered in one sentence") {
   const auto [arguments, code, text] = GENERATE(table<std::string, int, std::string>({
       {"check m9", 2, "grader: There is no milestone 'm9'; the milestones are: m1"},
       {"check fused_gemm", 2, "Did you mean the stage of m4: m4 --stage fused-gemm?"},
-      {"check m1 --no-build --stage x", 2,
-       "grader: There is no stage 'x' in m1; the stages are: baseline."},
+      {"check m1 --stage x", 2, "grader: There is no stage 'x' in m1; the stages are: baseline."},
       {"check m4 --stage halo", 2, "halo is not in m4: it is in m3, so name m3 --stage halo."},
       {"watch m4 --stage halo", 2, "name m3 --stage halo"},
       {"show m2 --stage fused-gemm", 2, "name m4 --stage fused-gemm"},

@@ -31,13 +31,6 @@ TEST_CASE("grader profile: an unknown GPU is refused before anything is built") 
   CHECK(contains(run.output, "There is no GPU 'T5'; the GPUs are: T4, "));
 }
 
-TEST_CASE("grader list: names milestones and stages") {
-  const ProgramRun run = run_program("grader", "list");
-  CHECK(run.exit_code == 0);
-  CHECK(contains(run.output, "m1  the convolution on the CPU\n"));
-  CHECK(contains(run.output, "    baseline                   Your convolution on the CPU\n"));
-}
-
 TEST_CASE("grader doctor: examines everything and agrees with its exit code") {
   const ProgramRun run = run_program("grader", "doctor");
   INFO(run.output);
@@ -120,15 +113,6 @@ TEST_CASE("grader plot: draws, whatever a result is called, refuses what is no r
   CHECK(run_program("grader", "plot " + file.string()).exit_code == 3);
   CHECK(run_program("grader", "plot " + (folder.path() / "none.json").string()).exit_code == 3);
   CHECK(run_program("grader", "plot").exit_code == 2);
-}
-
-TEST_CASE("grader: help comes with examples and exit codes") {
-  for (const char* arguments : {"--help", "check --help", "plot --help", "hint --help"}) {
-    const ProgramRun run = run_program("grader", arguments);
-    CHECK(run.exit_code == 0);
-    CHECK(contains(run.output, "Example"));
-    CHECK(contains(run.output, "build/bin/grader"));
-  }
 }
 
 TEST_CASE("grader: an unknown command is told the known ones") {

@@ -95,16 +95,6 @@ TEST_CASE("storage: no archive is better than half an archive") {
   CHECK(read_text(archive) == before);
 }
 
-TEST_CASE("storage: a hint that cannot be remembered does not count") {
-  if (!can_mount()) CONVLAB_SKIP(kNoMount);
-  const SmallCourse course("plain_loops");
-  for (const Disk& disk : {kFull, kReadOnly}) {
-    const CommandResult run = run_with(course, disk, "../notebook", "./grader hint m1");
-    check_told(run, "m1.json: " + disk.reason);
-    CHECK_FALSE(contains(run.out, "Hint 1"));
-  }
-}
-
 TEST_CASE("storage: reset keeps the work where no backup can be written") {
   if (!can_mount()) CONVLAB_SKIP(kNoMount);
   const SmallCourse course("plain_loops");

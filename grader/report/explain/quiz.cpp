@@ -12,8 +12,6 @@ namespace convlab::grader {
 
 namespace {
 
-constexpr std::int64_t kMostYZ = 65535;  // of grid.y and grid.z
-
 // The kernel with the most memory accesses.
 const KernelCounts* busiest(const std::vector<KernelCounts>& kernels) {
   const auto accesses = [](const KernelCounts& kernel) {
@@ -96,33 +94,16 @@ std::optional<Question> ask_idle(const KernelCounts& kernel, const StageCounts& 
              (kernel.outputs_of_one == 1 ? "" : " at most") + "."};
 }
 
-std::optional<Question> ask_blocks(const KernelCounts& kernel, const StageCounts& facts) {
-  constexpr int kBatch = 10000;
-  const auto grid = grid_at(facts, kernel, kBatch);
-  if (!grid) return std::nullopt;
-  const auto& [x, y, z] = *grid;
-  const bool fits = y <= kMostYZ && z <= kMostYZ;
-  return Question{.text = "For one image the launch has " +
-                          launch_text(kernel.launch.grid, kernel.launch.block) +
-                          ". How many blocks does it have for 10 000 images?",
-                  .answer = x * y * z,
-                  .why = "The grid is then " + grouped(x) + " × " + grouped(y) + " × " +
-                         grouped(z) +
-                         (fits ? ". grid.y and grid.z stay below their limit of 65 535."
-                               : ". grid.y and grid.z may be 65 535 at most: this launch fails.")};
-}
-
 }  // namespace
 
 std::vector<Question> questions_of(const StageCounts& facts, const SourceText& sources) {
-  constexpr std::size_t kMost = 3;
   const std::vector<KernelCounts> kernels = kernels_of(facts, sources);
   const KernelCounts* kernel = busiest(kernels);
   std::vector<Question> questions;
   if (kernel == nullptr) return questions;
   for (auto& question : {ask_barrier(*kernel, sources), ask_sectors(*kernel, facts, sources),
-                         ask_idle(*kernel, facts), ask_blocks(*kernel, facts)}) {
-    if (question && questions.size() < kMost) questions.push_back(*question);
+                         ask_idle(*kernel, facts)}) {
+    if (question) questions.push_back(*question);
   }
   return questions;
 }

@@ -17,7 +17,7 @@ struct Question {
   std::string why{};                   ///< how the answer follows from the counts
 };
 
-/// Two or three questions about a stage on a device.
+/// Up to three questions about a stage on a device.
 std::vector<Question> questions_of(const StageCounts& facts, const SourceText& sources);
 
 /// The same about a stage on the CPU.

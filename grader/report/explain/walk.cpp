@@ -133,42 +133,6 @@ std::string walk_text(const StageCounts& facts, const SourceText& sources) {
   return text;
 }
 
-std::string next_text(const std::string& milestone, const StageCounts& facts,
-                      const SourceText& sources) {
-  const ConvShape& shape = facts.shape;
-  const double loads = loads_per_input(facts, sources);
-  const std::string each = "Each element of the input comes " + short_number(loads) +
-                           " times from global memory in this convolution.";
-  if (milestone == "m2") {
-    std::string text = each;
-    for (const KernelCounts& kernel : kernels_of(facts, sources)) {
-      const auto& block = kernel.launch.block;
-      if (kernel.storing == 0 || block[0] < 2 || block[1] < 2) continue;
-      const auto edge = [&](unsigned outputs) {
-        return std::int64_t{(static_cast<int>(outputs) - 1) * shape.stride + shape.kernel};
-      };
-      const std::int64_t window = std::int64_t{shape.kernel} * shape.kernel;
-      const std::int64_t all = std::int64_t{block[0]} * block[1] * window;
-      const std::int64_t tile = edge(block[0]) * edge(block[1]);
-      text += " For one channel a block of " + std::to_string(block[0]) + " × " +
-              std::to_string(block[1]) + " outputs needs " + grouped(all) + " inputs, of which " +
-              grouped(tile) + " are different.";
-      break;
-    }
-    return text +
-           " Milestone 3 loads each of them once into shared memory, where all threads of "
-           "the block read it.";
-  }
-  if (milestone == "m3") {
-    return each + " Shared memory is loaded " + short_number(loads_per_product(facts, {"shared"})) +
-           " times for each multiply-add. Milestone 4 lets a thread compute many outputs: a tile "
-           "of 8 × 8 outputs in registers takes 16 loads for 64 multiply-adds, 0.25 for each; "
-           "tensor cores multiply whole tiles.";
-  }
-  return each + " Shared memory is loaded " + short_number(loads_per_product(facts, {"shared"})) +
-         " times for each multiply-add. Compare these two numbers with those of your next stage.";
-}
-
 std::string walk_text(const CheckResult& check, const std::string& stage,
                       const std::vector<ConvShape>& layers) {
   std::string text =
@@ -196,14 +160,6 @@ std::string walk_text(const CheckResult& check, const std::string& stage,
                           " operations for each byte.");
   }
   return text;
-}
-
-std::string next_text(const std::vector<ConvShape>& layers) {
-  std::int64_t outputs = 0;
-  for (const ConvShape& layer : layers) outputs += layer.output_size();
-  return "No output needs another one. Milestone 2 replaces your loops over image, map, row and "
-         "column by threads, one for each output: " +
-         grouped(outputs) + " for one image of this network. The loops over c, p and q stay.";
 }
 
 }  // namespace convlab::grader

@@ -11,16 +11,10 @@ namespace convlab::grader {
 /// each barrier. At most kColumns wide; every number was counted.
 std::string walk_text(const StageCounts& facts, const SourceText& sources);
 
-/// What the next milestone will change in this program, with its numbers.
-/// @param milestone  "m2", "m3" or "m4"
-std::string next_text(const std::string& milestone, const StageCounts& facts,
-                      const SourceText& sources);
-
-/// The same two for a stage on the CPU, from the times of its check: nothing was counted there.
+/// The same for a stage on the CPU, from the times of its check: nothing was counted there.
 /// @param stage  of the check
 /// @param layers  the convolutions of the network, one image each
 std::string walk_text(const CheckResult& check, const std::string& stage,
                       const std::vector<ConvShape>& layers);
-std::string next_text(const std::vector<ConvShape>& layers);
 
 }  // namespace convlab::grader

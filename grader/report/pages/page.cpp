@@ -57,35 +57,6 @@ std::string script_of(const char* kind, const nlohmann::json& json) {
          "</script>";
 }
 
-// Two hexadecimal digits for each element: grey levels take little room that way.
-nlohmann::json json_of(const MapGrid& grid) {
-  float low = HUGE_VALF;
-  float high = -HUGE_VALF;
-  for (const MapGrid::Map& map : grid.maps) {
-    for (const float value : map.values) {
-      if (!std::isfinite(value)) continue;
-      low = std::min(low, value);
-      high = std::max(high, value);
-    }
-  }
-  constexpr float kWhite = 255.0F;
-  const float scale = high > low ? kWhite / (high - low) : 0.0F;
-  nlohmann::json json = {{"width", grid.width}, {"height", grid.height}};
-  for (const MapGrid::Map& map : grid.maps) {
-    constexpr const char* kDigits = "0123456789abcdef";
-    std::string grey;
-    for (const float value : map.values) {
-      const int level = std::isfinite(value) ? static_cast<int>((value - low) * scale) : 0;
-      grey += kDigits[level / 16 % 16];
-      grey += kDigits[level % 16];
-    }
-    std::string wrong;
-    for (const std::uint8_t element : map.wrong) wrong += element != 0 ? '1' : '0';
-    json["maps"].push_back({{"label", map.label}, {"grey", grey}, {"wrong", wrong}});
-  }
-  return json;
-}
-
 // The weight is a number of ours, so it may stand in a style.
 std::string html_of(const SourceListing& listing) {
   std::string text =
@@ -138,33 +109,28 @@ std::string html_of(const PageBlock& block) {
                           "<details><summary>The numbers</summary>" +
                           html_table(table_of(it.figure)) + "</details></figure>\n";
                  },
-                 [](const MapGrid& it) {
-                   return "<figure><figcaption>" + html_text(it.title) +
-                          "</figcaption><div class=\"maps\"></div>" +
-                          script_of("maps-data", json_of(it)) + "</figure>\n";
-                 },
                  [](const SourceListing& it) { return html_of(it); }},
       block);
 }
 
 std::string markdown_of(const PageBlock& block) {
   return std::visit(
-      Overloaded{
-          [](const Paragraph& it) { return markdown_text(it.text) + "\n\n"; },
-          [](const Table& it) { return markdown_table(it) + "\n"; },
-          [](const LiveTable& it) { return markdown_table(it.table) + "\n"; },
-          [](const CodeBlock& it) { return markdown_code(it.text) + "\n"; },
-          [](const OpenQuestion& it) {
-            return "**" + markdown_text(it.text) + "**\n\n" +
-                   (it.answer.empty() ? "> TODO: your answer" : markdown_text(it.answer)) + "\n\n";
-          },
-          [](const Chart& it) {
-            const std::string title = markdown_text(it.figure.title);
-            return it.picture.empty() ? title + "\n\n" + markdown_table(table_of(it.figure)) + "\n"
-                                      : "![" + title + "](" + it.picture + ")\n\n";
-          },
-          [](const MapGrid& it) { return markdown_text(it.title) + ": see the HTML page.\n\n"; },
-          [](const SourceListing& it) { return markdown_code(code_of(it)) + "\n"; }},
+      Overloaded{[](const Paragraph& it) { return markdown_text(it.text) + "\n\n"; },
+                 [](const Table& it) { return markdown_table(it) + "\n"; },
+                 [](const LiveTable& it) { return markdown_table(it.table) + "\n"; },
+                 [](const CodeBlock& it) { return markdown_code(it.text) + "\n"; },
+                 [](const OpenQuestion& it) {
+                   return "**" + markdown_text(it.text) + "**\n\n" +
+                          (it.answer.empty() ? "> TODO: your answer" : markdown_text(it.answer)) +
+                          "\n\n";
+                 },
+                 [](const Chart& it) {
+                   const std::string title = markdown_text(it.figure.title);
+                   return it.picture.empty()
+                              ? title + "\n\n" + markdown_table(table_of(it.figure)) + "\n"
+                              : "![" + title + "](" + it.picture + ")\n\n";
+                 },
+                 [](const SourceListing& it) { return markdown_code(code_of(it)) + "\n"; }},
       block);
 }
 

@@ -32,20 +32,6 @@ struct Chart {
   std::string picture{};  ///< a file beside the page; empty: none
 };
 
-/// Small grey pictures beside each other: the maps of a layer. Values are scaled to black and white
-/// together. Only on the page.
-struct MapGrid {
-  struct Map {
-    std::string label{};
-    std::vector<float> values{};        ///< width × height
-    std::vector<std::uint8_t> wrong{};  ///< 1 where an element is wrong; may be empty
-  };
-  std::string title{};
-  int width = 0;
-  int height = 0;
-  std::vector<Map> maps{};
-};
-
 /// A table that readers sort by its headings and filter by a word.
 struct LiveTable {
   Table table{};
@@ -62,8 +48,8 @@ struct SourceListing {
   std::vector<Line> lines{};
 };
 
-using PageBlock = std::variant<Paragraph, Table, LiveTable, CodeBlock, OpenQuestion, Chart, MapGrid,
-                               SourceListing>;
+using PageBlock =
+    std::variant<Paragraph, Table, LiveTable, CodeBlock, OpenQuestion, Chart, SourceListing>;
 
 struct PageSection {
   std::string title{};
@@ -80,7 +66,7 @@ struct Page {
 
 std::string markdown_of(const Page& page);
 
-/// Its paragraphs and tables for a terminal, without figures, maps and sources.
+/// Its paragraphs and tables for a terminal, without figures and sources.
 std::string terminal_text(const Page& page);
 
 /// The figures of its charts, for gnuplot.

@@ -1,4 +1,4 @@
-// What a page does beyond showing text: figures (by Observable Plot), maps, tables that sort and
+// What a page does beyond showing text: figures (by Observable Plot), tables that sort and
 // filter. A figure is described by grader/report/plots/figure.hpp; gnuplot draws the same one.
 "use strict";
 
@@ -193,32 +193,6 @@
     }
   }
 
-  function drawMaps(place, grid) {
-    const scale = Math.max(1, Math.floor(112 / Math.max(grid.width, grid.height)));
-    for (const map of grid.maps) {
-      const canvas = document.createElement("canvas");
-      canvas.width = grid.width;
-      canvas.height = grid.height;
-      canvas.style.width = grid.width * scale + "px";
-      const context = canvas.getContext("2d");
-      const image = context.createImageData(grid.width, grid.height);
-      let wrong = 0;
-      for (let i = 0; i < grid.width * grid.height; ++i) {
-        const grey = parseInt(map.grey.substr(2 * i, 2), 16);
-        const bad = map.wrong[i] === "1";
-        wrong += bad ? 1 : 0;
-        image.data.set(bad ? [213, 0, 109, 255] : [grey, grey, grey, 255], 4 * i);
-      }
-      context.putImageData(image, 0, 0);
-      const words = map.label + (map.wrong ? (wrong ? ": " + wrong + " wrong" : ": right") : "");
-      canvas.setAttribute("role", "img");
-      canvas.setAttribute("aria-label", words);
-      const box = document.createElement("div");
-      box.append(canvas, words);
-      place.append(box);
-    }
-  }
-
   function makeLive(place) {
     const table = place.querySelector("table");
     const body = table.tBodies[0];
@@ -266,9 +240,6 @@
   }
 
   for (const table of document.querySelectorAll(".table")) table.tabIndex = 0; // scrolls by keyboard
-  for (const data of document.querySelectorAll("script.maps-data")) {
-    drawMaps(data.parentElement.querySelector(".maps"), JSON.parse(data.textContent));
-  }
   document.querySelectorAll(".live").forEach(makeLive);
   drawAllCharts();
   let waiting = 0;

@@ -16,8 +16,6 @@ namespace convlab::grader {
 
 namespace {
 
-constexpr int kLongest = 1000;  // of a question
-
 std::string mib_text(int mib) {
   return mib == 0 ? "" : std::to_string((mib + 512) / 1024) + " GiB";
 }
@@ -159,19 +157,11 @@ PageSection profile_section(const ReportSource& source) {
                 "Which functions take 90 % of the time of the forward pass? Show the profile (the "
                 "chapter's section 5 names three tools), and say which of them could go."}}};
   }
-  PageSection section{.title = "Kernels and API calls"};
-  if (source.profiles.empty()) {
-    section.blocks.push_back(
-        Paragraph{"No profile was taken. To have the tables here: build/bin/grader report " +
-                  source.milestone + " --profile"});
-  }
-  for (const auto& [stage, text] : source.profiles) {
-    section.blocks.push_back(Paragraph{"Stage " + stage});
-    section.blocks.push_back(CodeBlock{text});
-  }
-  section.blocks.push_back(OpenQuestion{
-      "Which kernels and which API calls make up 90 % of the time, and which of them could go?"});
-  return section;
+  return {.title = "Kernels and API calls",
+          .blocks = {OpenQuestion{
+              "Which kernels and which API calls make up 90 % of the time, and which of them could "
+              "go? build/bin/" +
+              source.milestone + " 1000 --profile shows them."}}};
 }
 
 PageSection sweeps_section(const ReportSource& source) {
@@ -300,31 +290,6 @@ std::string found_numbers(const std::string& text, const std::vector<KnownNumber
   return found.empty() ? "" : found + ".";
 }
 
-std::vector<std::string> questions_of(const std::string& ladder_page) {
-  constexpr std::string_view kBegin = "<summary>";
-  std::vector<std::string> questions;
-  std::size_t at = ladder_page.find("## Questions");
-  while (at != std::string::npos) {
-    const auto begin = ladder_page.find(kBegin, at);
-    const auto end = ladder_page.find("</summary>", begin);
-    if (begin == std::string::npos || end == std::string::npos) break;
-    std::string text = ladder_page.substr(begin + kBegin.size(), end - begin - kBegin.size());
-    // A summary is the question itself, or "Answer" below the paragraph of a numbered one.
-    if (text == "Answer") {
-      const auto details = ladder_page.rfind("<details>", begin);
-      const auto number = ladder_page.find(". ", ladder_page.rfind("\n\n", details - 3));
-      text = ladder_page.substr(number + 2, details - number - 2);
-    }
-    std::istringstream words(text);
-    text.clear();
-    for (std::string word; words >> word;) text += (text.empty() ? "" : " ") + word;
-    std::ranges::replace(text, '`', '\'');
-    if (!text.empty()) questions.push_back(short_line(text, kLongest));
-    at = end;
-  }
-  return questions;
-}
-
 Page make_report(const ReportSource& source) {
   Page page{.title = "Report on " + source.milestone + ": " + source.title,
             .subtitle = "Made by grader report from " + std::to_string(source.results.size()) +
@@ -349,20 +314,12 @@ Page make_report(const ReportSource& source) {
   page.sections.push_back(correctness_section(source));
   page.sections.push_back(profile_section(source));
   if (!source.sweeps.empty()) page.sections.push_back(sweeps_section(source));
-  if (!source.images.empty()) {
-    page.sections.push_back({.title = "One image", .blocks = source.images});
-  }
   if (!source.predictions.empty()) page.sections.push_back(predictions_section(source));
   page.sections.push_back(mistakes_section(source));
   if (!source.answers.empty()) page.sections.push_back(chapter_section(source));
-  PageSection questions{.title = "Questions"};
-  for (const auto& [stage, list] : source.questions) {
-    for (const std::string& question : list) {
-      questions.blocks.push_back(OpenQuestion{stage + ": " + question});
-    }
-  }
-  questions.blocks.push_back(OpenQuestion{"What would you try next, and what do you expect?"});
-  page.sections.push_back(std::move(questions));
+  page.sections.push_back(
+      {.title = "Questions",
+       .blocks = {OpenQuestion{"What would you try next, and what do you expect?"}}});
   return page;
 }
 

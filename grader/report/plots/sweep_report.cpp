@@ -2,10 +2,8 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
-#include "common/base/error.hpp"
-#include "common/base/whole_file.hpp"
-#include "common/result/result_json.hpp"
 #include "common/timing/statistics.hpp"
 #include "common/timing/three_digits.hpp"
 #include "grader/report/numbers.hpp"
@@ -71,46 +69,22 @@ std::string cell_text(const ScoredPoint* best) {
 
 }  // namespace
 
-using convlab::from_json;
-using convlab::to_json;
-
-static void json_fields(JsonFields& fields, ScoredPoint& scored) {
-  fields("point", scored.point, "score", scored.score);
-}
-
-static void json_fields(JsonFields& fields, SweepTable& table) {
-  fields("title", table.title, "file", table.file_stem, "unit", table.unit, "scored", table.scored,
-         "left_out", table.left_out);
-}
-
-static void json_fields(JsonFields& fields, SweepTables& tables) {
-  fields("space", tables.space, "caption", tables.caption, "tables", tables.tables);
-}
-
-std::string to_json(const SweepTables& tables) {
-  return file_text(Json(tables));
-}
-
-SweepTables read_sweep_tables(const std::filesystem::path& file) {
-  SweepTables tables;
-  read_file_text(read_text(file), file.string(), [&](const Json& json) {
-    json.get_to(tables);
-    for (const SweepTable& table : tables.tables) {
-      for (const ScoredPoint& scored : table.scored) {
-        if (scored.point.size() != tables.space.parameters.size() || !(scored.score > 0.0)) {
-          throw EnvironmentError("a point does not belong to its space");
-        }
-      }
-    }
-  });
-  return tables;
-}
-
-std::vector<SweepTable> timed_tables(const SweepPlan& plan, const SweepRecord& record) {
-  std::vector<SweepTable> tables;
-  for (const int batch : plan.batches) {
+SweepTables tables_of(const SweepPlan& plan, const SweepRecord& record) {
+  const bool counted = record.gpu.empty();
+  SweepTables all{plan.space,
+                  counted ? "counted, not timed" : record.gpu + ", network " + record.network};
+  std::set<int> batches;
+  for (const TriedPoint& tried : record.tried) batches.insert(tried.batch);
+  if (counted) batches = {0};
+  for (const int batch : batches) {
     for (std::size_t i = 0; i < plan.shapes.size(); ++i) {
       Begun begun = begin_table(plan, i, batch);
+      for (const SweepPoint& point : counted ? points_of(plan.space) : std::vector<SweepPoint>()) {
+        const auto loads = counted_loads(plan.space, point, plan.shapes[i]);
+        if (loads && !reason_against(plan.space, point, plan.shapes[i])) {
+          begun.table.scored.push_back({point, *loads});
+        }
+      }
       for (const TriedPoint& tried : record.tried) {
         if (tried.batch != batch || reason_against(plan.space, tried.point, plan.shapes[i])) {
           continue;
@@ -121,25 +95,10 @@ std::vector<SweepTable> timed_tables(const SweepPlan& plan, const SweepRecord& r
           begun.table.scored.push_back({tried.point, spread_of(tried.op_ms[i]).median});
         }
       }
-      tables.push_back(begun.finish());
+      all.tables.push_back(begun.finish());
     }
   }
-  return tables;
-}
-
-std::vector<SweepTable> counted_tables(const SweepPlan& plan) {
-  std::vector<SweepTable> tables;
-  for (std::size_t i = 0; i < plan.shapes.size(); ++i) {
-    Begun begun = begin_table(plan, i, 0);
-    for (const SweepPoint& point : points_of(plan.space)) {
-      const auto loads = counted_loads(plan.space, point, plan.shapes[i]);
-      if (loads && !reason_against(plan.space, point, plan.shapes[i])) {
-        begun.table.scored.push_back({point, *loads});
-      }
-    }
-    tables.push_back(begun.finish());
-  }
-  return tables;
+  return all;
 }
 
 Figure heat_map(const SweepSpace& space, const SweepTable& table, const std::string& caption) {

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <filesystem>
 #include <optional>
 #include <string>
 #include <vector>
@@ -25,22 +24,16 @@ struct SweepTable {
   std::vector<std::string> left_out{};  ///< "9 points: too many registers: …", "1 point: …"
 };
 
-/// All tables of a sweep: `grader sweep` writes them to STAGE.tables.json for `grader report`.
+/// All tables of a sweep.
 struct SweepTables {
   SweepSpace space{};
-  std::string caption{};  ///< where it was timed
+  std::string caption{};  ///< where it was timed, or that it was counted
   std::vector<SweepTable> tables{};
 };
 
-std::string to_json(const SweepTables& tables);
-/// @throws EnvironmentError that names the file if it does not contain such tables
-SweepTables read_sweep_tables(const std::filesystem::path& file);
-
-/// The tables of a timed sweep.
-std::vector<SweepTable> timed_tables(const SweepPlan& plan, const SweepRecord& record);
-
-/// The tables of a counted sweep, for which nothing ran; the same at every batch.
-std::vector<SweepTable> counted_tables(const SweepPlan& plan);
+/// The tables of what a record holds. Without a GPU nothing ran: its points are ranked by counted
+/// loads, the same at every batch.
+SweepTables tables_of(const SweepPlan& plan, const SweepRecord& record);
 
 /// A heat map: a row for each value of the first parameter, a column for each of the second, and in
 /// each cell the best over the others, with their values.

@@ -22,7 +22,8 @@ std::string two_digits(double number) {
 
 }  // namespace
 
-Table estimate_table(const std::vector<Estimate>& estimates) {
+PageSection estimate_section(const std::vector<Estimate>& estimates, const EstimateModel& model,
+                             int batch) {
   Table table{.heading = {"GPU", "op time, ms", "limited by", "it alone"}};
   for (const Estimate& each : estimates) {
     table.rows.push_back(
@@ -31,24 +32,17 @@ Table estimate_table(const std::vector<Estimate>& estimates) {
          limited_by(each),
          std::to_string(std::lround(100.0 * each.limits[0].seconds / each.seconds)) + " %"});
   }
-  return table;
-}
-
-std::string estimate_note(const std::vector<Estimate>& estimates, const EstimateModel& model) {
   const bool all_tested = std::ranges::all_of(estimates, &Estimate::is_tested);
-  return model.error +
-         (all_tested ? ""
-                     : " On a GPU with a star nothing was ever measured: there the error is "
-                       "unknown.") +
-         " \"It alone\" is the share of the estimate that the limit would take by itself: the "
-         "nearer to 100 %, the more a change of anything else is in vain. Two limits are named if "
-         "they are within 20 %. Estimates give no points.";
-}
-
-PageSection estimate_section(const std::vector<Estimate>& estimates, const EstimateModel& model,
-                             int batch) {
+  const std::string note =
+      model.error +
+      (all_tested ? ""
+                  : " On a GPU with a star nothing was ever measured: there the error is "
+                    "unknown.") +
+      " \"It alone\" is the share of the estimate that the limit would take by itself: the "
+      "nearer to 100 %, the more a change of anything else is in vain. Two limits are named if "
+      "they are within 20 %. Estimates give no points.";
   return {"Estimate for " + grouped(batch) + " images; nothing was measured",
-          {estimate_table(estimates), Paragraph{estimate_note(estimates, model)}}};
+          {table, Paragraph{note}}};
 }
 
 }  // namespace convlab::grader

@@ -11,13 +11,6 @@ using convlab::testing::contains;
 
 namespace {
 
-const GradeObserver kSilent{.announce = [](const std::string&) {},
-                            .cases_passed = [](const StageInfo&, std::size_t) {},
-                            .run_ended = [](const RunResult&) {},
-                            .found = [](const StageInfo&, const Finding&) {},
-                            .noted = [](const StageInfo&, const std::string&) {},
-                            .warned = [](const StageInfo&, const Finding&) {}};
-
 GradeRequest request() {
   return {.milestone = "m1", .program = SUBMISSIONS "/plain_loops", .batches = {1}, .seed = 1};
 }
@@ -27,7 +20,7 @@ GradeRequest request() {
 TEST_CASE("deadline: where it has passed, no case runs") {
   GradeRequest late = request();
   late.deadline = std::chrono::steady_clock::now() - std::chrono::seconds(1);
-  const CheckResult check = grade(late, kSilent);
+  const CheckResult check = grade(late, {});
   CHECK(check.result.verdict == Verdict::kFailed);
   CHECK(check.cases.empty());
   REQUIRE(check.findings.size() == 1);
@@ -37,7 +30,7 @@ TEST_CASE("deadline: where it has passed, no case runs") {
 
 TEST_CASE("deadline: it also ends a check that has begun, with what was checked till then") {
   GradeRequest soon = request();
-  GradeObserver observer = kSilent;
+  GradeObserver observer;
   // The clock of the grader cannot be moved; so the deadline comes to the clock.
   observer.announce = [&](const std::string& what) {
     if (contains(what, "case 3 of")) soon.deadline = {};

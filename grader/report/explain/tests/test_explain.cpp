@@ -27,8 +27,6 @@ StageCounts facts() {
   StageCounts facts{.shape = {1, 2, 1, 20, 20, 5, 1}};  // 400 inputs, 512 outputs
   facts.launches = {
       {.kernel = "conv", .file = "conv.cu", .line = 8, .grid = {1, 2, 1}, .block = {16, 16, 2}}};
-  facts.launches_of_10 = facts.launches;
-  facts.launches_of_10[0].grid[2] = 10;
   const FaultMemory input{.argument = 1, .bytes = 1600};
   const FaultMemory output{.argument = 2, .bytes = 2048};
   facts.counted.accesses = {{.kernel = "conv",
@@ -91,14 +89,6 @@ TEST_CASE("explain: the walk says what each line, each barrier and each thread d
   CHECK(has(text, "512 of " + grouped(1024) + " threads store"));
 }
 
-TEST_CASE("explain: what comes next names the program's own numbers") {
-  const testing::TemporaryFolder folder;
-  const std::string text = next_text("m2", facts(), sources(folder.path()));
-  // 3200 loads of 400 inputs; a block of 16 × 16 with a kernel of 5 reads 20 × 20 places.
-  CHECK(has(text, "comes 8 times"));
-  CHECK(has(text, grouped(6400) + " inputs, of which 400"));
-}
-
 TEST_CASE("explain: answers follow from what was counted") {
   const testing::TemporaryFolder folder;
   const auto questions = questions_of(facts(), sources(folder.path()));
@@ -112,17 +102,6 @@ TEST_CASE("explain: answers follow from what was counted") {
   CHECK_FALSE(is_right(questions[1], "six").has_value());
   CHECK(is_right(questions[2], "512") == true);
   CHECK(is_right(questions[2], grouped(1024)) == false);
-}
-
-TEST_CASE("explain: a grid that grows with the batch is known at other batches") {
-  const testing::TemporaryFolder folder;
-  StageCounts own = facts();
-  const SourceText text = sources(folder.path());
-  const auto kernel = kernels_of(own, text).front();
-  REQUIRE(grid_at(own, kernel, 100).has_value());
-  CHECK(*grid_at(own, kernel, 100) == std::array<std::int64_t, 3>{1, 2, 100});
-  own.launches_of_10[0].grid[2] = 7;  // neither the same nor ten times as many
-  CHECK_FALSE(grid_at(own, kernel, 100).has_value());
 }
 
 }  // namespace

@@ -22,16 +22,12 @@ TEST_CASE("page: every kind of block, as Markdown and as HTML") {
        .x = {.title = "batch"},
        .panels = {{.series = {{.label = "</script><b><!--", .marks = {{100, 1.5, 1.5, 1.5}}},
                               {.label = "x", .marks = {{1000, 2, 2, 2}}}}}}}};
-  const MapGrid maps{.title = "Maps",
-                     .width = 2,
-                     .height = 1,
-                     .maps = {{.label = "map 0", .values = {0.0F, 1.0F}, .wrong = {0, 1}}}};
   const Page page{.title = "A <page>",
                   .subtitle = "s",
                   .sections = {{.title = "Kernels & calls",
                                 .blocks = {Paragraph{"a < b"}, CodeBlock{"x\n<y>"},
                                            OpenQuestion{"Why?"}, OpenQuestion{"How?", "So."}, chart,
-                                           maps, LiveTable{{.heading = {"h"}, .rows = {{"r"}}}}}}}};
+                                           LiveTable{{.heading = {"h"}, .rows = {{"r"}}}}}}}};
   const std::string markdown = markdown_of(page);
   CHECK(contains(markdown, "## Kernels &amp; calls"));
   CHECK(contains(markdown, "**Why?**\n\n> TODO: your answer"));
@@ -44,7 +40,6 @@ TEST_CASE("page: every kind of block, as Markdown and as HTML") {
   // Nothing in the data ends its script element.
   CHECK_FALSE(contains(html, "</script><b>"));
   CHECK_FALSE(contains(html, "<!--"));
-  CHECK(contains(html, R"("grey":"00ff","label":"map 0","wrong":"01")"));
   // It opens without a network.
   CHECK_FALSE(contains(html, "src=\"http"));
   CHECK_FALSE(contains(html, "href=\"http"));
@@ -65,15 +60,12 @@ TEST_CASE("report: what the results hold, and open questions for the rest") {
                                           .title = "the stride is ignored",
                                           .seen = "1",
                                           .mended = "2026-11-24T12:56:44Z",
-                                          .checks = 3}},
-                            .profiles = {{"a", "conv_kernel 97 %"}},
-                            .questions = {{"b", {"Why twice?"}}}};
+                                          .checks = 3}}};
   const std::string markdown = markdown_of(make_report(source));
   for (const char* part :
        {"# Report on m4: Faster", "## Machine", "Some CPU", "## Method", "## Correctness",
-        "## Times, network fa23", "| m4 b | 2.05 | 2.05 | 4.10 |", "conv_kernel 97 %",
-        "| E-stride: the stride is ignored | a | 1 | 2026-11-24 12:56 | 3 |",
-        "**b: Why twice?**"}) {
+        "## Times, network fa23", "| m4 b | 2.05 | 2.05 | 4.10 |",
+        "| E-stride: the stride is ignored | a | 1 | 2026-11-24 12:56 | 3 |"}) {
     INFO(part);
     CHECK(contains(markdown, part));
   }
@@ -134,18 +126,6 @@ TEST_CASE("report: the tables of a sweep, best cells shaded most") {
   const std::string html = html_of(make_report(source), kParts);
   CHECK(contains(html, R"("form":"cells")"));
   CHECK(contains(html, R"~("high":1.5,"low":1.5,"text":"1.50 (64)","value":1.5)~"));
-}
-
-TEST_CASE("report: the questions of a ladder page") {
-  const std::string text =
-      "<summary>not this</summary>\n## Questions\n<details>\n<summary>Why?</summary>\nBecause.\n";
-  CHECK(questions_of(text) == std::vector<std::string>{"Why?"});
-  CHECK(questions_of("nothing").empty());
-  CHECK(questions_of("## Questions\n<details>\n<summary>Why\n`x`?</summary>\nSo.\n") ==
-        std::vector<std::string>{"Why 'x'?"});
-  CHECK(questions_of("## Questions\n\n1. Why\n   not?\n<details><summary>Answer</summary>\n\nIt "
-                     "is.\n</details>\n\n2. And?\n<details><summary>Answer</summary>\n") ==
-        std::vector<std::string>{"Why not?", "And?"});
 }
 
 TEST_CASE("report: numbers of an answer are looked up in the results") {

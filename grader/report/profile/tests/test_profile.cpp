@@ -147,11 +147,11 @@ TEST_CASE("profile: an estimate is a range, says its error and marks what was ne
        .low = 0.000628,
        .high = 0.0016,
        .limits = {{"memory", 0.0009}, {"cache", 0.0001}}}};
-  const Table table = estimate_table(estimates);
+  const Page page{.sections = {estimate_section(estimates, model, 10'000)}};
+  const auto& table = std::get<Table>(page.sections[0].blocks[0]);
   CHECK(table.rows[0] ==
         std::vector<std::string>{"T4 *", "62 to 160", "issue and FP32, shared memory", "70 %"});
   CHECK(table.rows[1] == std::vector<std::string>{"H200", "0.63 to 1.6", "memory", "90 %"});
-  const Page page{.sections = {estimate_section(estimates, model, 10'000)}};
   std::string text = terminal_text(page);
   for (auto at = text.find("\n  "); at != std::string::npos; at = text.find("\n  ")) {
     text.replace(at, 3, " ");
@@ -159,7 +159,8 @@ TEST_CASE("profile: an estimate is a range, says its error and marks what was ne
   CHECK(text.find("nothing was measured") != std::string::npos);
   CHECK(text.find("Off by that much. On a GPU with a star nothing was") != std::string::npos);
   CHECK(text.find("Estimates give no points.") != std::string::npos);
-  CHECK(estimate_note({estimates[1]}, model).find("star") == std::string::npos);
+  const Page tested{.sections = {estimate_section({estimates[1]}, model, 10'000)}};
+  CHECK(terminal_text(tested).find("star") == std::string::npos);
   CHECK(markdown_of(page).find("| 62 to 160 |") != std::string::npos);
 }
 
