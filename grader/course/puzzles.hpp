@@ -12,6 +12,10 @@
 #include "grader/checks/result/finding.hpp"
 #include "grader/course/course.hpp"
 
+namespace convlab {
+struct Diagnosis;  // common/serve/finding_texts.hpp
+}
+
 namespace convlab::grader {
 
 /// A small exercise with one idea, milestones/…/puzzles/3_copy_back.cu. It registers one stage.
@@ -89,8 +93,7 @@ PuzzleWalk walk_puzzles(const CourseMilestone& milestone, const std::vector<Puzz
 /// @throws EnvironmentError if there is no such text
 Puzzle pristine_copy(const CourseMilestone& milestone, Puzzle puzzle);
 
-struct Diagnosis;  // grader/checks/findings/catalogue.hpp
-struct Repair;     // grader/course/notebook.hpp
+struct Repair;  // grader/course/notebook.hpp
 
 /// What is noted about a broken kernel. The first time it is checked as it was handed out, also if
 /// the student has changed it since.
