@@ -54,23 +54,24 @@ class JsonFields {
   /// Fields that are written only if their values are not empty or zero.
   template <class T, class... More>
   JsonFields& optional(const char* name, T& value, More&... more) {
-    present(name, value);
+    unless(T{}, name, value);
     if constexpr (sizeof...(more) > 0) optional(more...);
     return *this;
   }
 
- private:
-  JsonFields(const Json* from, Json* to) : from_(from), to_(to) {}
-
+  /// A field that is written only if it has another value than the usual one.
   template <class T>
-  void present(const char* name, T& value) {
-    if (reads() ? from_->contains(name) : !(value == T{})) (*this)(name, value);
+  void unless(const T& usual, const char* name, T& value) {
+    if (reads() ? from_->contains(name) : !(value == usual)) (*this)(name, value);
   }
   template <class T>
-  void present(const char* name, std::optional<T>& value) {
+  void unless(const std::optional<T>& /*usual*/, const char* name, std::optional<T>& value) {
     if (reads() && from_->contains(name)) value.emplace();
     if (value) (*this)(name, *value);
   }
+
+ private:
+  JsonFields(const Json* from, Json* to) : from_(from), to_(to) {}
 
   const Json* from_;
   Json* to_;

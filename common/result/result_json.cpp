@@ -95,6 +95,8 @@ static void json_fields(JsonFields& fields, RunResult& run) {
   if (!fields.reads()) return;
   require_id("network", run.network);
   require_id("stage", run.stage.id);
+  constexpr std::size_t kMostLayers = 100;
+  if (run.layers.size() > kMostLayers) throw EnvironmentError("a run has too many layers");
 }
 
 static void json_fields(JsonFields& fields, ReferenceLine& line) {
@@ -130,6 +132,18 @@ void make_printable(Json& json, bool has_lines = false) {
   }
 }
 
+// Whoever reads a list may look at all of it for each entry. The longest, of cases of all stages,
+// has about a thousand.
+void require_short_lists(const Json& json) {
+  constexpr std::size_t kMost = 3000;
+  if (json.is_array() && json.size() > kMost && json.front().is_structured()) {
+    throw EnvironmentError("it has a list of " + std::to_string(json.size()) +
+                           " entries, more than " + std::to_string(kMost));
+  }
+  if (!json.is_structured()) return;
+  for (const Json& each : json) require_short_lists(each);
+}
+
 }  // namespace
 
 Json parse_foreign(const std::string& text, bool has_lines) {
@@ -142,7 +156,9 @@ Json parse_foreign(const std::string& text, bool has_lines) {
 void read_file_text(const std::string& text, const std::string& name,
                     const std::function<void(const Json&)>& read) {
   try {
-    read(parse_foreign(text));
+    const Json json = parse_foreign(text);
+    require_short_lists(json);
+    read(json);
   } catch (const nlohmann::json::parse_error& error) {
     throw EnvironmentError(name + " is not JSON (it goes wrong at byte " +
                            std::to_string(error.byte) + "); run the command that wrote it again.");

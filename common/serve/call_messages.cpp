@@ -30,59 +30,26 @@ void explain_checked_call(const FaultRecord& fault, const SourceText& sources,
   const auto line = message.seen.find('\n');
   if (guesses < line)
     message.seen.erase(guesses + 1, std::min(line, message.seen.size()) - guesses - 1);
-  message.cause =
-      "cudaMalloc stores the address of the new memory in your pointer. So it needs the address of "
-      "that pointer, with &.";
-  message.next = "Write cudaMalloc(&" + first.substr(first.find_last_of(" )*") + 1) + ", bytes).";
+  say(message, "E-cuda-call/address", {first.substr(first.find_last_of(" )*") + 1)});
 }
 
 void explain_copy(const FaultRecord& fault, const SourceText& sources, FaultMessage& message) {
-  if (fault.text.find("captured") != std::string::npos) {
-    message.id = "E-cuda-call";
-    message.cause =
-        "Between cudaStreamBeginCapture and cudaStreamEndCapture work is written down for the "
-        "graph, not done. Nothing can wait for it, and no memory can be allocated or freed.";
-    message.next =
-        "Give a kernel, copy or fill the captured stream as its last argument. Move everything "
-        "else before the capture or behind it.";
-    return;
-  }
-  const bool of_pointer =
-      sources.line(fault.file, fault.line).find("cudaMemcpy(&") != std::string::npos;
-  constexpr const char* kSmaller = "The array on the device is smaller than what is copied.";
-  constexpr const char* kCompare =
-      "Compare the number of bytes that were allocated or declared with the size of the copy, for "
-      "the largest shape too.";
-  // A text of the fault, its cause and what to do; nullptr: the line says it.
-  const char* const rows[][3] = {
-      {"only cudaMemcpyToSymbol",
-       "The host cannot use a __constant__ array as a pointer. It is copied by its name.",
-       "Write cudaMemcpyToSymbol(name, from, bytes). If `from` is device memory, add two "
-       "arguments: 0 and cudaMemcpyDeviceToDevice."},
-      {"captured",
-       "Between cudaStreamBeginCapture and cudaStreamEndCapture work is written down for the "
-       "graph, "
-       "not done. Nothing can wait for it, and no memory can be allocated or freed.",
-       "Give a kernel, copy or fill the captured stream as its last argument. Move everything else "
-       "before the capture or behind it."},
-      {"freed", "This memory was already freed with cudaFree.",
-       "Free each pointer once, in epilog, after the last copy: convolve may run several times "
-       "between prolog and epilog."},
-      {"cudaFree of a pointer",
-       "cudaFree takes a pointer that cudaMalloc has set, but this one points to host memory.",
-       "Free the device's array. Do not free the host's arrays."},
-      {nullptr,
-       "With & the copy gets the address of the pointer variable, which lies in host memory.",
-       "Pass the pointer without &; only cudaMalloc needs its address."},
-      {"do not fit into", kSmaller, kCompare},
-      {"touches", kSmaller, kCompare},
-      {"and so is the", "Both pointers point to host memory: cudaMalloc has set neither of them.",
-       "Allocate the array of the device with cudaMalloc, not with new or malloc."}};
-  for (const auto& [said, cause, next] : rows) {
-    if (said == nullptr ? !of_pointer : fault.text.find(said) == std::string::npos) continue;
-    message.cause = cause;
-    message.next = next;
-    return;
+  const auto tells = [&](const char* words) { return fault.text.find(words) != std::string::npos; };
+  const std::string line = sources.line(fault.file, fault.line);
+  if (tells("captured")) {
+    say(message, "E-cuda-call/captured");
+  } else if (tells("only cudaMemcpyToSymbol")) {
+    say(message, "E-copy/symbol");
+  } else if (tells("freed")) {
+    say(message, "E-copy/freed");
+  } else if (tells("cudaFree of a pointer")) {
+    say(message, "E-copy/free-of-host");
+  } else if (line.find("cudaMemcpy(&") != std::string::npos) {
+    say(message, "E-copy/address");
+  } else if (tells("do not fit into") || tells("touches")) {
+    say(message, "E-copy/small");
+  } else if (tells("and so is the")) {
+    say(message, "E-copy/both-host");
   }
 }
 
@@ -98,14 +65,9 @@ bool has_sizes_exchanged(const FaultRecord& fault, const SourceText& sources) {
 
 void explain_threads(const FaultRecord& fault, const SourceText& sources, FaultMessage& message) {
   if (fault.text == kNoThread) {
-    message.cause =
-        "Too many threads run at the same time: 1024, or as many as stacks fit into the memory.";
-    message.next = "Start as many threads as there are processors; let each compute many images.";
+    say(message, "E-exception/no-thread");
   } else if (fault.text == kNotJoined) {
-    message.cause =
-        "The C++ library ends a program whose std::thread object is destroyed while its thread may "
-        "still run.";
-    message.next = "Call join() for each thread before the vector that holds it ends.";
+    say(message, "E-exception/not-joined");
     for (const auto& place : sources.lines_with({"thread"}, {"include"})) {
       message.seen += sources.quote(place.file, place.line);
     }
@@ -120,10 +82,7 @@ void explain_long_copy(const FaultRecord& fault, const SourceText& sources, Faul
   if (copies.empty()) copies = sources.lines_with({"cudaMemcpyAsync", direction});
   if (copies.empty()) return;
   for (const auto& place : copies) message.seen += sources.quote(place.file, place.line);
-  message.cause = "A copy takes more bytes than the host's array has.";
-  message.next =
-      "Compute the size in that line: elements times sizeof(float). sizeof of a pointer is always "
-      "8. Of several parts of a batch the last one may be shorter.";
+  say(message, "E-outside/long-copy");
 }
 
 }  // namespace convlab

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "common/serve/finding_texts.hpp"
+
 namespace convlab {
 
 namespace {
@@ -165,11 +167,7 @@ void explain_outside(const FaultRecord& fault, const std::optional<ConvShape>& s
     message.seen = kernel_name(fault) + ": " + fault.text + ". " + thread_text(fault) +
                    place_lines(fault, sources) + launch_lines(fault, sources);
     if (fault.text.find("null pointer") != std::string::npos) {
-      message.id = "E-null";
-      message.cause =
-          "The pointer was never set: cudaMalloc was not called for it, or the launch passes "
-          "another variable.";
-      message.next = "Find where prolog sets the argument of this launch.";
+      say(message, "E-null/unset");
     }
     return;
   }
@@ -185,8 +183,7 @@ void explain_outside(const FaultRecord& fault, const std::optional<ConvShape>& s
   message.seen = kernel_name(fault) + " " + verb + " ";
   if (memory.freed) {
     message.seen += name + " after it was freed. ";
-    message.cause = "cudaFree freed the memory, but a kernel still uses it.";
-    message.next = "Free it in epilog, after the copy to the host, and set the pointer to nullptr.";
+    say(message, "E-outside/freed");
   } else if (element < 0) {
     message.seen += count_text(-element, "element") + " before the beginning of " + name + ". ";
   } else if (element < elements) {
@@ -214,10 +211,8 @@ void explain_outside(const FaultRecord& fault, const std::optional<ConvShape>& s
           whole(shape->output_size())) {
         continue;
       }
-      message.id = "E-bytes";
-      message.cause = "The allocation has " + std::to_string(size) + " bytes; the " + what +
-                      (what == std::string("weights") ? " have " : " has ") + std::to_string(size) +
-                      " elements of 4 bytes.";
+      say(message, "E-bytes/as-many-as-elements",
+          {std::to_string(size), what, what == std::string("weights") ? "have" : "has"});
       if (!memory.allocated_at.empty())
         message.seen += "\nAllocated at:" + sources.quote(memory.allocated_at);
       return;
@@ -227,19 +222,12 @@ void explain_outside(const FaultRecord& fault, const std::optional<ConvShape>& s
   if (shape && is_allocation && array.empty() && !meant.empty()) {
     const Extents e = extents_of(*shape, meant);
     if (memory.bytes < e.count_outer * e.count_inner * e.rows * e.columns * kFloat) {
-      message.cause = "The allocation of `" + parameter + "` is smaller than the whole " + meant +
-                      ": a factor of its size is missing, or the kernel goes beyond the part that "
-                      "it holds.";
-      message.next = "Compare its cudaMalloc with the elements that this launch reads or stores.";
+      say(message, "E-outside/small-allocation", {parameter, meant});
       return;
     }
   }
   if (is_allocation && !array.empty() && !meant.empty() && meant != array) {
-    message.cause =
-        "`" + parameter + "` has as many elements as the " + array +
-        ": the allocation has the wrong size, or arguments of the launch are exchanged.";
-    message.next =
-        "Compare the size in its cudaMalloc, and the order of the arguments in the launch.";
+    say(message, "E-outside/size-of-another", {parameter, array});
     return;
   }
   if (!is_allocation) {
@@ -249,23 +237,10 @@ void explain_outside(const FaultRecord& fault, const std::optional<ConvShape>& s
         std::int64_t{fault.block_size[0]} * fault.block_size[1] * fault.block_size[2];
     const bool too_large = memory.row_bytes > 0 && longest * kFloat > memory.row_bytes &&
                            threads * kFloat > memory.bytes;
-    message.cause =
-        too_large ? "The block has " + std::to_string(longest) +
-                        " threads in one direction, more than the tile has elements: block and "
-                        "tile must use the same constant."
-        : memory.variable == "dynamic" && elements == 0
-            ? "The launch gives the kernel no shared memory: its third argument is "
-              "missing."
-        : memory.variable == "dynamic"
-            ? "The launch asks for less shared memory than the kernel uses, or an "
-              "index into the tile is too large."
-            : "An index into the tile is too large: the tile must hold the block's "
-              "outputs and the halo around them.";
-    message.next =
-        memory.variable == "dynamic"
-            ? "Compute the tile's size in bytes, edge · edge · sizeof(float), and pass it "
-              "as the third argument of the launch."
-            : "Compare the largest index in that line with the size of the tile.";
+    const bool is_dynamic = memory.variable == "dynamic";
+    say(message, is_dynamic ? "E-outside/dynamic-tile" : "E-outside/tile");
+    if (is_dynamic && elements == 0) say(message, "E-outside/no-dynamic-tile");
+    if (too_large) say(message, "E-outside/block-over-tile", {std::to_string(longest)});
     return;
   }
   // Of one row: the right matrix of a product, whose tile is no part of an image.
@@ -277,28 +252,17 @@ void explain_outside(const FaultRecord& fault, const std::optional<ConvShape>& s
     const int width = edge(fault.block_size[0]);
     const int height = edge(fault.block_size[1]);
     const bool larger = height > shape->height || width > shape->width;
-    message.cause = "A block of " + std::to_string(fault.block_size[0]) + " x " +
-                    std::to_string(fault.block_size[1]) + " outputs needs a tile of " +
-                    count_text(width, "column") + " and " + count_text(height, "row") +
-                    (larger ? ". It is larger than this image of "
-                            : ". At the last block it reaches beyond the image of ") +
-                    count_text(shape->width, "column") + " and " +
-                    count_text(shape->height, "row") + ", but the threads load all of it.";
-    message.next =
-        "Load zeros for elements outside the image: row < height && column < width ? input[…] : "
-        "0.0f.";
+    say(message, "E-outside/halo",
+        {std::to_string(fault.block_size[0]), std::to_string(fault.block_size[1]),
+         count_text(width, "column"), count_text(height, "row"),
+         larger ? "It is larger than this image of"
+                : "At the last block it reaches beyond the image of",
+         count_text(shape->width, "column"), count_text(shape->height, "row")});
   } else if (array == "output") {
-    message.cause = "A thread without an output still writes, or an index of the output is wrong.";
-    message.next =
-        "Let only threads with h < out_height() and w < out_width() write; then check the index.";
+    say(message, "E-outside/store");
     message.seen += guard_lines(fault, sources);
   } else if (!array.empty()) {
-    message.cause =
-        "An index of the " + array +
-        " is too large: a thread without an output still reads, or a factor of the index "
-        "is the size of another array.";
-    message.next =
-        "Check the guard of the threads first, then each factor of the index in that line.";
+    say(message, "E-outside/load", {array});
     message.seen += guard_lines(fault, sources);
   }
 }
@@ -306,24 +270,41 @@ void explain_outside(const FaultRecord& fault, const std::optional<ConvShape>& s
 void explain_barrier(const FaultRecord& fault, const SourceText& sources, FaultMessage& message) {
   message.seen = kernel_name(fault) + ": the threads of block " + index_text(fault.block) +
                  " do not all reach the same barrier.";
-  bool some_ended = false;
   for (const FaultWait& wait : fault.waiting) {
     if (wait.call.empty()) {
-      message.id = "E-warp";
+      say(message, "E-warp/ended");
       message.seen += "\n" + count_text(wait.threads, "thread") + " ended.";
-      some_ended = true;
       continue;
     }
     message.seen += "\n" + count_text(wait.threads, "thread") +
                     (wait.threads == 1 ? " waits" : " wait") + " in " + wait.call + ":" +
                     sources.quote(fault.file, wait.line);
   }
-  if (some_ended)
-    message.cause = "Some threads have returned from the kernel, and the others wait for them.";
   message.seen += launch_lines(fault, sources);
 }
 
 }  // namespace
+
+void say(FaultMessage& message, const std::string& name, const std::vector<std::string>& values) {
+  const auto filled = [&](std::string text) {
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const std::string mark = "{" + std::to_string(i) + "}";
+      for (auto at = text.find(mark); at != std::string::npos;
+           at = text.find(mark, at + values[i].size())) {
+        text.replace(at, mark.size(), values[i]);
+      }
+    }
+    return text;
+  };
+  const Diagnosis& says = variant(name);
+  message.id = name.substr(0, name.find('/'));
+  if (says.cause.starts_with(' ')) {
+    message.cause += filled(says.cause);
+  } else if (!says.cause.empty()) {
+    message.cause = filled(says.cause);
+  }
+  if (!says.next.empty()) message.next = filled(says.next);
+}
 
 std::string index_text(const std::array<unsigned, 3>& index) {
   return "(" + std::to_string(index[0]) + ", " + std::to_string(index[1]) + ", " +
@@ -376,18 +357,13 @@ FaultMessage message_of(const FaultRecord& fault, const std::optional<ConvShape>
       message = {"E-launch", text_and_places};
       if (fault.block_size[0] > 0 && fault.grid[0] * fault.grid[1] * fault.grid[2] == 0) {
         message.id = "E-empty-grid";
-        message.cause =
-            "The number of blocks is a size divided by the tile. Integer division rounds down: an "
-            "image smaller than the tile gives 0 blocks.";
-        message.next = "Round up: (size + tile - 1) / tile.";
       }
       break;
     case FaultKind::kDeviceMemory:
       message.id = "E-outside";
       explain_outside(fault, shape, sources, message);
       if (has_sizes_exchanged(fault, sources)) {
-        message.cause = "The launch has the size of a block first: grid and block are exchanged.";
-        message.next = "The order is kernel<<<grid, block>>>(…).";
+        say(message, "E-outside/sizes-exchanged");
       }
       break;
     case FaultKind::kHostPointer: {
@@ -397,12 +373,7 @@ FaultMessage message_of(const FaultRecord& fault, const std::optional<ConvShape>
                  kernel_name(fault) + " gets a pointer to memory of the host as argument " +
                      std::to_string(fault.memory.argument) +
                      (name.empty() ? "" : ", `" + name + "`") + "." + launch_lines(fault, sources)};
-      if (is_reference) {
-        message.cause = "`" + name +
-                        "` is taken by reference: the kernel gets the address of a variable "
-                        "of the host.";
-        message.next = "Pass the value: without &.";
-      }
+      if (is_reference) say(message, "E-host-pointer/reference", {name});
       break;
     }
     case FaultKind::kBarrier:
@@ -415,9 +386,7 @@ FaultMessage message_of(const FaultRecord& fault, const std::optional<ConvShape>
         message.seen = "it was still computing when the time was up" +
                        (fault.line == 0 ? "." : ", here:" + place_lines(fault, sources));
       }
-      message.cause =
-          "A loop never ends: its counter is not increased, or its condition never becomes false.";
-      message.next = "Look at the condition and the step of the loops around that line.";
+      say(message, "E-timeout/loop");
       break;
     case FaultKind::kSlowKernel:
       message = {"E-slow", fault.text + in_kernel + "." + launch_lines(fault, sources)};
@@ -425,10 +394,7 @@ FaultMessage message_of(const FaultRecord& fault, const std::optional<ConvShape>
     case FaultKind::kWarp:
       message = {"E-warp", text_and_places};
       if (fault.text.find("leading dimension") != std::string::npos) {
-        message.cause =
-            "The leading dimension is the distance from one row of the array to the next, in "
-            "elements. A row of the fragment does not fit into it.";
-        message.next = "Pass the row length of the array that this line loads or stores.";
+        say(message, "E-warp/leading-dimension");
       }
       break;
     case FaultKind::kMisaligned:
@@ -449,9 +415,7 @@ FaultMessage message_of(const FaultRecord& fault, const std::optional<ConvShape>
     case FaultKind::kDevicePointer: {
       message = {"E-device-pointer", fault.text + "." + place_lines(fault, sources)};
       if (fault.text.starts_with("a thread of the host ran")) {
-        message.cause =
-            "A thread that computes, or wakes up, while a kernel runs may read its memory.";
-        message.next = "Let the other threads wait until cudaDeviceSynchronize() has returned.";
+        say(message, "E-device-pointer/thread");
       }
       if (fault.allocated_at.find(':') == std::string::npos) break;
       const std::string quoted = sources.quote(fault.allocated_at);
@@ -459,9 +423,7 @@ FaultMessage message_of(const FaultRecord& fault, const std::optional<ConvShape>
                                      : "\nIt points to memory allocated at:" + quoted;
       if (const std::string kernel = sources.kernel_around(fault.file, fault.line);
           !kernel.empty()) {
-        message.cause = "That line belongs to kernel " + kernel +
-                        ", which ran on the host: it was called without <<<grid, block>>>.";
-        message.next = "Launch it: " + kernel + "<<<grid, block>>>(…).";
+        say(message, "E-device-pointer/kernel", {kernel});
       }
       break;
     }

@@ -3,6 +3,7 @@
 #include <array>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "common/base/conv_shape.hpp"
 #include "common/base/fault_record.hpp"
@@ -18,6 +19,11 @@ struct FaultMessage {
   std::string cause{};  ///< what it means here; empty: what the finding usually means
   std::string next{};   ///< one step that mends it; empty: the usual one
 };
+
+/// Takes what a variant of findings.txt says, and the id before its slash.
+/// @param values  for {0}, {1}, …
+void say(FaultMessage& message, const std::string& variant,
+         const std::vector<std::string>& values = {});
 
 /// Finds the words for a fault of which a device or the program left a record. Without an id for a
 /// fault that only a signal tells (FaultKind::kSignal).

@@ -40,109 +40,45 @@ bool is_one_line(const RaceFacts& race) {
 
 void explain_one_element(const RaceFacts& race, bool is_shared, const std::string& line,
                          FaultMessage& message) {
-  if (race.updates) {
-    message.cause =
-        "Both threads read the element, change it and store it. If both have read before one "
-        "stores, one of the two changes is lost.";
-    message.next = "Write atomicAdd, or give each thread an element of its own" +
-                   std::string(is_shared ? ": a sum that belongs to one thread is declared without "
-                                           "__shared__."
-                                         : ".");
-    if (line.find("+=") == std::string::npos && race.scope != RaceScope::kGrid) {
-      message.next =
-          std::string(
-              "If a later pass of a loop uses what other threads have made in "
-              "the pass before: put ") +
-          (race.scope == RaceScope::kWarp ? "__syncwarp() or " : "") +
-          "__syncthreads() at the beginning of each pass. If both add to one sum: " + "atomicAdd.";
-    }
+  if (!race.updates) {
+    say(message, "E-race/stores");
+    if (race.scope == RaceScope::kBlock) say(message, "E-race/stores-in-block");
     return;
   }
-  message.cause =
-      "The two threads store different values in one element, and nothing decides which comes "
-      "last.";
-  message.next =
-      race.scope == RaceScope::kBlock
-          ? "Give each thread, or each warp, an element of its own, or let one thread store."
-          : "Make the index of the store different for every thread, or let one thread "
-            "store.";
+  say(message, "E-race/update");
+  if (is_shared) say(message, "E-race/update-of-shared");
+  if (line.find("+=") == std::string::npos && race.scope != RaceScope::kGrid) {
+    say(message, "E-race/update-in-passes",
+        {race.scope == RaceScope::kWarp ? "__syncwarp() or " : ""});
+  }
 }
 
 // @param holds_several  the kernel got several parts of the allocation as its arguments
 void explain_order(const RaceFacts& race, bool holds_several, FaultMessage& message) {
   const bool reads_first = !race.first.writes;
+  const bool in_next_pass = reads_first && race.second.line <= race.first.line;
   switch (race.scope) {
     case RaceScope::kWarp:
-      message.id = "E-warp-sync";
-      message.next = "Put __syncwarp() (or __syncthreads()) between the two lines.";
-      if (reads_first && race.second.line <= race.first.line) {
-        message.next = "Put __syncwarp() after the line that reads, at the end of the loop's body.";
-      }
+      say(message, in_next_pass ? "E-warp-sync/next-pass" : "E-warp-sync/between");
       break;
     case RaceScope::kBlock:
-      message.cause = reads_first
-                          ? "No barrier lies between: the second thread may overwrite the "
-                            "element before the first has read it."
-                          : "No barrier lies between: the second thread may come before the "
-                            "first has written.";
-      if (is_one_line(race)) {
-        message.cause +=
-            " Or the line reads another element than you mean: in one step of a reduction no "
-            "thread reads what another one writes.";
-      }
-      message.next =
-          "Put __syncthreads() between the two lines, where all threads of the block reach it.";
-      if (reads_first && race.second.line <= race.first.line) {
-        message.next =
-            "Put __syncthreads() behind the last line that reads the array, before the loop fills "
-            "it again.";
-      }
+      say(message, reads_first ? "E-race/overwritten" : "E-race/read-early");
+      if (is_one_line(race)) say(message, "E-race/one-line");
+      if (in_next_pass) say(message, "E-race/next-pass");
       break;
     case RaceScope::kGrid:
-      message.cause =
-          "The two threads belong to different blocks, and nothing orders the blocks of a kernel.";
-      message.next =
-          race.first.atomic || race.second.atomic
-              ? "Use only atomic operations on this element, or split the kernel in two."
-              : "Split the kernel in two between these lines, or let each block use its own "
-                "elements. To hand data to another block, call __threadfence() before the atomic "
-                "operation that says it is there.";
+      say(message, "E-race/blocks");
+      if (race.first.atomic || race.second.atomic) say(message, "E-race/blocks-atomic");
       break;
     case RaceScope::kTeam:
       return;
     case RaceScope::kStreams:
-      message.cause =
-          "The two run in different streams, and neither an event nor the host makes one wait for "
-          "the other.";
-      message.next =
-          "Put both into one stream, or record an event behind the first and let the second stream "
-          "wait for it (cudaStreamWaitEvent). Or give each stream memory of its own.";
-      return;
+      return say(message, "E-race/streams");
   }
   if (race.scope != RaceScope::kGrid && race.first.writes && race.second.writes) {
-    message.id = "E-race";
-    message.cause =
-        "Both lines store in this element, and no barrier lies between. If it should belong to two "
-        "arrays, these overlap.";
-    message.next =
-        "Does one array begin before the other ends? Compare the beginning of each, in elements. "
-        "If both lines mean one array, put __syncthreads() between them.";
+    say(message, "E-race/arrays-overlap");
   } else if (race.scope == RaceScope::kGrid && holds_several) {
-    message.cause +=
-        " Several arrays lie in this allocation: if the two lines mean different ones, an index "
-        "runs out of its own array.";
-    message.next = "Which array does each line mean, and where does that one end?";
-  }
-}
-
-// What the student took for a barrier.
-void explain_call_between(const RaceFacts& race, FaultMessage& message) {
-  if (race.between.empty()) return;
-  message.cause += " " + race.between + "() in line " + std::to_string(race.between_line) +
-                   " waits only for the threads of one warp, and these two belong to different "
-                   "warps.";
-  if (race.between == "__syncwarp") {
-    message.next = "Write __syncthreads() in its place, or launch blocks of 32 threads.";
+    say(message, "E-race/several-arrays");
   }
 }
 
@@ -156,25 +92,12 @@ FaultMessage team_message(const RaceFacts& race, bool is_element, const SourceTe
                       is_element ? "an element of an array" : "a variable that all threads share") +
                  " here:" + quoted(race.first, sources) + "\nT" + thread(race.second) +
                  does(race.second, "it") + " here:" + quoted(race.second, sources);
-  message.cause =
-      "The variable is declared before the parallel region, or static, so all threads share it. No "
-      "barrier and no critical part orders these two accesses.";
-  message.next =
-      "Declare it inside the loop, so that each thread has its own; for one sum of all threads "
-      "write reduction(+ : name).";
+  say(message, is_element ? "E-race/team-element" : "E-race/team");
   if (is_element) {
     message.seen += "\nThe regions:";
     for (const auto& place : sources.lines_with({"#pragma", "omp"})) {
       message.seen += sources.quote(place.file, place.line);
     }
-    message.cause =
-        "Nothing orders these two accesses of one element. Whatever is declared before the "
-        "parallel region is shared, and without `for` each thread runs the whole loop. Or the "
-        "threads share out a loop that adds to the same outputs, or they do not wait for each "
-        "other (nowait).";
-    message.next =
-        "Ask which thread may use this element. An array of one thread is declared inside the "
-        "region; of the loops over images, maps, rows and columns, share out one.";
   }
   return message;
 }
@@ -225,7 +148,13 @@ FaultMessage race_message(const FaultRecord& fault, const SourceText& sources) {
   } else {
     explain_order(race, fault.memory.variable.empty() && fault.memory.argument == 0, message);
   }
-  explain_call_between(race, message);
+  // What the student took for a barrier.
+  if (!race.between.empty()) {
+    const std::string id = message.id;
+    say(message, "E-race/warp-only", {race.between, std::to_string(race.between_line)});
+    if (race.between == "__syncwarp") say(message, "E-race/syncwarp");
+    message.id = id;
+  }
   return message;
 }
 

@@ -80,130 +80,41 @@ bool receive_numbers(int socket, std::int64_t count,
   return complete;
 }
 
-static void json_fields(JsonFields& fields, FaultMemory& memory) {
-  fields.optional("variable", memory.variable, "argument", memory.argument, "freed", memory.freed,
-                  "bytes", memory.bytes, "offset", memory.offset, "row_bytes", memory.row_bytes,
-                  "allocated_at", memory.allocated_at);
-}
-
-static void json_fields(JsonFields& fields, FaultWait& wait) {
-  fields("threads", wait.threads).optional("call", wait.call, "line", wait.line);
-}
-
-static void json_fields(JsonFields& fields, RaceSide& side) {
-  fields.optional("file", side.file, "line", side.line, "block", side.block, "thread", side.thread,
-                  "writes", side.writes, "atomic", side.atomic, "by_warp", side.by_warp, "code",
-                  side.code, "call", side.call);
-}
-
-static void json_fields(JsonFields& fields, RaceFacts& race) {
-  fields("scope", race.scope, "first", race.first, "second", race.second)
-      .optional("updates", race.updates, "between", race.between, "between_line", race.between_line,
-                "meeting_places", race.meeting_places);
-}
-
-static void json_fields(JsonFields& fields, FaultRecord& fault) {
-  fields("kind", fault.kind)
-      .optional("text", fault.text, "kernel", fault.kernel, "file", fault.file, "line", fault.line,
-                "allocated_at", fault.allocated_at, "call", fault.call, "block", fault.block,
-                "thread", fault.thread, "array", fault.array, "element", fault.element, "code",
-                fault.code, "has_thread", fault.has_thread, "writes", fault.writes, "memory",
-                fault.memory, "launch_line", fault.launch_line, "grid", fault.grid, "block_size",
-                fault.block_size, "waiting", fault.waiting, "race", fault.race);
-}
-
-static void json_fields(JsonFields& fields, DeviceTransfer& transfer) {
-  fields("what", transfer.what, "bytes", transfer.bytes);
-}
-
-static void json_fields(JsonFields& fields, DeviceLaunch& launch) {
-  fields("kernel", launch.kernel, "file", launch.file, "line", launch.line, "grid", launch.grid,
-         "block", launch.block)
-      .optional("early", launch.early, "barrier_line", launch.barrier_line, "absent_line",
-                launch.absent_line);
-}
-
-static void json_fields(JsonFields& fields, PoisonedOutput& output) {
-  fields("never_written", output.never_written, "computed", output.computed, "kernel",
-         output.kernel, "memory", output.memory);
-}
-
-static void json_fields(JsonFields& fields, DeviceNotes& notes) {
-  fields("transfers", notes.transfers, "launches", notes.launches)
-      .optional("live_bytes", notes.live_bytes, "poisoned", notes.poisoned);
-}
-
-static void json_fields(JsonFields& fields, AccessNote& note) {
-  fields("kernel", note.kernel, "file", note.file, "line", note.line, "space", note.space, "memory",
-         note.memory, "writes", note.writes, "bytes", note.bytes, "requests", note.requests,
-         "lanes", note.lanes, "parts", note.parts, "least", note.least, "most", note.most,
-         "threads", note.threads, "most_by_one", note.most_by_one)
-      .optional("atomic", note.atomic, "conflicts", note.conflicts);
-}
-
-static void json_fields(JsonFields& fields, ProductNote& note) {
-  fields("kernel", note.kernel, "file", note.file, "line", note.line, "kind", note.kind,
-         "multiply_adds", note.multiply_adds, "warp_operations", note.warp_operations);
-}
-
-static void json_fields(JsonFields& fields, BarrierNote& note) {
-  fields("kernel", note.kernel, "file", note.file, "line", note.line)
-      .optional("times", note.times, "variable", note.variable, "before", note.before,
-                "before_writes", note.before_writes, "behind", note.behind, "behind_writes",
-                note.behind_writes, "elements", note.elements);
-}
-
-static void json_fields(JsonFields& fields, AccessNotes& notes) {
-  fields.optional("accesses", notes.accesses, "barriers", notes.barriers, "products",
-                  notes.products, "left_out", notes.left_out);
-}
-
-static void json_fields(JsonFields& fields, StepArray& array) {
-  fields("space", array.space, "memory", array.memory, "begin", array.begin);
-}
-
-static void json_fields(JsonFields& fields, StepPlace& place) {
-  fields("file", place.file, "line", place.line).optional("call", place.call);
-}
-
-static void json_fields(JsonFields& fields, BlockStep& step) {
-  fields("kind", step.kind, "place", step.place, "threads", step.threads)
-      .defaulted("array", step.array)
-      .optional("bytes", step.bytes, "requests", step.requests);
-}
-
-static void json_fields(JsonFields& fields, StepNotes& notes) {
-  fields("kernel", notes.kernel, "file", notes.file, "grid", notes.grid, "block_size",
-         notes.block_size, "block", notes.block, "arrays", notes.arrays, "places", notes.places,
-         "steps", notes.steps)
-      .optional("first", notes.first, "is_cut", notes.is_cut, "is_over", notes.is_over);
-}
-
-static void json_fields(JsonFields& fields, PhaseKernels& kernels) {
-  fields("prolog", kernels.prolog, "convolve", kernels.convolve, "epilog", kernels.epilog,
-         "unjoined", kernels.unjoined, "copies", kernels.copies, "finished", kernels.finished)
-      .defaulted("copied_in", kernels.copied_in, "read_back", kernels.read_back, "reach",
-                 kernels.reach);
-}
-
-static void json_fields(JsonFields& fields, ServeRequest& request) {
-  fields("token", request.token, "stage", request.stage).optional("settings", request.settings);
-  if (request.stage.empty()) return;
-  fields("shape", request.shape, "input_offset", request.input_offset, "weights_offset",
-         request.weights_offset, "output_offset", request.output_offset)
-      .optional("kernel_limit_s", request.kernel_limit_s)
-      .defaulted("pauses", request.pauses, "steps", request.steps, "withheld", request.withheld,
-                 "token_key", request.token_key, "calls", request.calls);
-}
-
-static void json_fields(JsonFields& fields, ServeReply& reply) {
-  fields("token", reply.token, "status", reply.status)
-      .optional("message", reply.message, "fault", reply.fault, "race", reply.race, "op_ms",
-                reply.op_ms, "layer_ms", reply.layer_ms, "kernels", reply.kernels, "notes",
-                reply.notes, "access_notes", reply.accesses, "steps_bytes", reply.steps_bytes,
-                "stages", reply.stages, "device", reply.device, "no_gpu", reply.no_gpu, "sample",
-                reply.sample, "measured", reply.measured);
-}
+// A message holds the members that are named here and do not have their initial value.
+#define CONVLAB_MEMBER(name) fields.unless(usual.name, #name, message.name);
+#define CONVLAB_MESSAGE(Struct, ...)                                       \
+  static void json_fields(JsonFields& fields, Struct& message) {           \
+    static const Struct usual{};                                           \
+    NLOHMANN_JSON_EXPAND(NLOHMANN_JSON_PASTE(CONVLAB_MEMBER, __VA_ARGS__)) \
+  }
+CONVLAB_MESSAGE(FaultMemory, variable, argument, freed, bytes, offset, row_bytes, allocated_at)
+CONVLAB_MESSAGE(FaultWait, threads, call, line)
+CONVLAB_MESSAGE(RaceSide, file, line, block, thread, writes, atomic, by_warp, code, call)
+CONVLAB_MESSAGE(RaceFacts, scope, first, second, updates, between, between_line, meeting_places)
+CONVLAB_MESSAGE(FaultRecord, kind, text, kernel, file, line, allocated_at, call, block, thread,
+                array, element, code, has_thread, writes, memory, launch_line, grid, block_size,
+                waiting, race)
+CONVLAB_MESSAGE(DeviceTransfer, what, bytes)
+CONVLAB_MESSAGE(DeviceLaunch, kernel, file, line, grid, block, early, barrier_line, absent_line)
+CONVLAB_MESSAGE(PoisonedOutput, never_written, computed, kernel, memory)
+CONVLAB_MESSAGE(DeviceNotes, transfers, launches, live_bytes, poisoned)
+CONVLAB_MESSAGE(AccessNote, kernel, file, line, space, memory, writes, bytes, requests, lanes,
+                parts, least, most, threads, most_by_one, atomic, conflicts)
+CONVLAB_MESSAGE(ProductNote, kernel, file, line, kind, multiply_adds, warp_operations)
+CONVLAB_MESSAGE(BarrierNote, kernel, file, line, times, variable, before, before_writes, behind,
+                behind_writes, elements)
+CONVLAB_MESSAGE(AccessNotes, accesses, barriers, products, left_out)
+CONVLAB_MESSAGE(StepArray, space, memory, begin)
+CONVLAB_MESSAGE(StepPlace, file, line, call)
+CONVLAB_MESSAGE(BlockStep, kind, place, threads, array, bytes, requests)
+CONVLAB_MESSAGE(StepNotes, kernel, file, grid, block_size, block, arrays, places, steps, first,
+                is_cut, is_over)
+CONVLAB_MESSAGE(PhaseKernels, prolog, convolve, epilog, unjoined, copies, finished, copied_in,
+                read_back, reach)
+CONVLAB_MESSAGE(ServeRequest, token, stage, settings, shape, input_offset, weights_offset,
+                output_offset, kernel_limit_s, pauses, steps, withheld, token_key, calls)
+CONVLAB_MESSAGE(ServeReply, token, status, message, fault, race, op_ms, layer_ms, kernels, notes,
+                accesses, steps_bytes, stages, device, no_gpu, sample, measured)
 
 std::string encode(const ServeRequest& request) {
   return encoded(request);

@@ -131,10 +131,10 @@ void ClassDatabase::migrate(Access access) {
   if (version == newest) return;
   sqlite_->transaction([&] {
     for (auto i = static_cast<std::size_t>(version); i < all.size(); ++i) {
-      sqlite_->run_all(all[i].c_str());
+      sqlite_->run_all(all[i]);
     }
-    sqlite_->run(("PRAGMA application_id = " + std::to_string(kApplication)).c_str());
-    sqlite_->run(("PRAGMA user_version = " + std::to_string(newest)).c_str());
+    sqlite_->run_all("PRAGMA application_id = " + std::to_string(kApplication));
+    sqlite_->run_all("PRAGMA user_version = " + std::to_string(newest));
   });
 }
 
@@ -217,8 +217,9 @@ void ClassDatabase::set_outcome(std::int64_t submission, const Outcome& outcome,
     sqlite_->run("DELETE FROM speed WHERE submission = ?", submission);
     if (check != nullptr) {
       const std::string text = to_json(*check);
-      sqlite_->run("INSERT INTO result VALUES (?, ?)", submission,
-                   gzip({text.begin(), text.end()}));
+      const auto packed = gzip({text.begin(), text.end()});
+      sqlite_->run("INSERT INTO result VALUES (?, CAST(? AS BLOB))", submission,
+                   std::string(packed.begin(), packed.end()));
     }
     if (score == nullptr) return;
     for (const ScoreItem& item : score->items) {
@@ -234,7 +235,7 @@ void ClassDatabase::set_outcome(std::int64_t submission, const Outcome& outcome,
 std::optional<SubmissionRow> ClassDatabase::submission(std::int64_t id) const {
   const std::string sql = std::string(kSubmissionColumns) +
                           "submission s JOIN student t ON t.id = s.student WHERE s.id = ?";
-  const auto rows = sqlite_->rows<SubmissionRow>(sql.c_str(), kSubmissionFields, id);
+  const auto rows = sqlite_->rows<SubmissionRow>(sql, kSubmissionFields, id);
   return rows.empty() ? std::nullopt : std::optional(rows.front());
 }
 
@@ -266,7 +267,7 @@ void ClassDatabase::for_each_submission(
       before = row.student;
       see(row);
     };
-    sqlite_->for_each<SubmissionRow>(sql.c_str(), count, kSubmissionFields, each, student);
+    sqlite_->for_each<SubmissionRow>(sql, count, kSubmissionFields, each, student);
   }
 }
 

@@ -1,13 +1,12 @@
 #pragma once
 
-#include <sqlite3.h>
+#include <SQLiteCpp/SQLiteCpp.h>
+#include <SQLiteCpp/VariadicBind.h>
 
 #include <concepts>
 #include <cstdint>
 #include <filesystem>
-#include <memory>
 #include <string>
-#include <string_view>
 #include <tuple>
 #include <vector>
 
@@ -23,32 +22,34 @@ class SqliteFile {
  public:
   /// @param create  whether to create a missing file
   /// @throws EnvironmentError if it cannot be opened, as all functions do for any error
-  SqliteFile(std::filesystem::path file, bool create);
+  SqliteFile(const std::filesystem::path& file, bool create);
 
   /// Runs statements without values, one after the other.
-  void run_all(const char* sql) const;
+  void run_all(const std::string& sql) const;
 
   /// Runs one statement. @return the number in its first row; 0 without a row
   template <class... Values>
-  std::int64_t run(const char* sql, const Values&... values) const {
-    const Statement statement = begin(sql, values...);
-    return step(statement) ? ::sqlite3_column_int64(statement.get(), 0) : 0;
+  std::int64_t run(const std::string& sql, const Values&... values) const {
+    std::int64_t number = 0;
+    for_each_row(
+        sql, [&](SQLite::Statement& row) { number = row.getColumn(0).getInt64(); }, values...);
+    return number;
   }
 
   /// Shows the rows of a query one after the other.
   /// @param fields  of a row, in the order of the columns: [](Row& r) { return std::tie(r.name); }
   template <class Row, class See, class Fields, class... Values>
-  void for_each(const char* sql, See see, Fields fields, const Values&... values) const {
-    const Statement statement = begin(sql, values...);
-    for (Row row; step(statement);) {
+  void for_each(const std::string& sql, See see, Fields fields, const Values&... values) const {
+    Row row;
+    const auto fill = [&](SQLite::Statement& from) {
       int column = 0;
-      std::apply([&](auto&... value) { (get(statement.get(), column++, value), ...); },
-                 fields(row));
+      std::apply([&](auto&... value) { (get(from.getColumn(column++), value), ...); }, fields(row));
       see(row);
-    }
+    };
+    for_each_row(sql, fill, values...);
   }
   template <class Row, class Fields, class... Values>
-  [[nodiscard]] std::vector<Row> rows(const char* sql, Fields fields,
+  [[nodiscard]] std::vector<Row> rows(const std::string& sql, Fields fields,
                                       const Values&... values) const {
     std::vector<Row> rows;
     for_each<Row>(
@@ -56,69 +57,54 @@ class SqliteFile {
     return rows;
   }
   /// The same below the names of the columns, as texts; a REAL with three digits.
-  template <class... Values>
-  [[nodiscard]] Table table(const char* sql, const Values&... values) const {
-    return table(begin(sql, values...));
-  }
+  [[nodiscard]] Table table(const std::string& sql, const std::string& value) const;
 
   /// All of what `work` runs, or nothing if it throws.
   template <class Work>
   void transaction(Work work) const {
-    run("BEGIN IMMEDIATE");
-    try {
+    told([&] {
+      SQLite::Transaction all(connection_, SQLite::TransactionBehavior::IMMEDIATE);
       work();
-      run("COMMIT");
-    } catch (...) {
-      ::sqlite3_exec(connection_.get(), "ROLLBACK", nullptr, nullptr, nullptr);
-      throw;
-    }
+      all.commit();
+    });
   }
 
   [[nodiscard]] const std::filesystem::path& file() const { return file_; }
 
  private:
-  template <auto release>
-  struct Release {
-    void operator()(auto* each) const { release(each); }
-  };
-  using Statement = std::unique_ptr<sqlite3_stmt, Release<::sqlite3_finalize>>;
-
-  template <class... Values>
-  Statement begin(const char* sql, const Values&... values) const {
-    sqlite3_stmt* prepared = nullptr;
-    check(::sqlite3_prepare_v2(connection_.get(), sql, -1, &prepared, nullptr));
-    Statement statement(prepared);
-    [[maybe_unused]] int place = 0;
-    (check(bind(prepared, ++place, values)), ...);
-    return statement;
+  template <class See, class... Values>
+  void for_each_row(const std::string& sql, See see, const Values&... values) const {
+    told([&] {
+      SQLite::Statement statement(connection_, sql);
+      SQLite::bind(statement, values...);
+      while (statement.executeStep()) see(statement);
+    });
   }
-  [[nodiscard]] bool step(const Statement& statement) const;
-  [[nodiscard]] Table table(const Statement& statement) const;
-  void check(int code) const;
-
-  static int bind(sqlite3_stmt* statement, int place, std::integral auto value) {
-    return ::sqlite3_bind_int64(statement, place, static_cast<std::int64_t>(value));
+  template <class Work>
+  void told(Work work) const {
+    try {
+      work();
+    } catch (const SQLite::Exception& error) {
+      fail(file_, error);
+    }
   }
-  static int bind(sqlite3_stmt* statement, int place, double value);
-  static int bind(sqlite3_stmt* statement, int place, std::string_view text);
-  static int bind(sqlite3_stmt* statement, int place, const std::vector<std::uint8_t>& bytes);
+  [[noreturn]] static void fail(const std::filesystem::path& file, const SQLite::Exception& error);
 
-  static void get(sqlite3_stmt* statement, int column, std::integral auto& value) {
-    using Value = std::remove_reference_t<decltype(value)>;
-    value = static_cast<Value>(::sqlite3_column_int64(statement, column));
-  }
-  static void get(sqlite3_stmt* statement, int column, double& value);
-  static void get(sqlite3_stmt* statement, int column, std::string& value);  // "" for NULL
-  template <class Enum>
-  requires std::is_enum_v<Enum>
-  static void get(sqlite3_stmt* statement, int column, Enum& value) {
-    std::string name;
-    get(statement, column, name);
-    from_json(Json(name), value);
+  template <class T>
+  static void get(const SQLite::Column& column, T& value) {
+    if constexpr (std::is_enum_v<T>) {
+      from_json(Json(column.getString()), value);
+    } else if constexpr (std::integral<T>) {
+      value = static_cast<T>(column.getInt64());
+    } else if constexpr (std::floating_point<T>) {
+      value = column.getDouble();
+    } else {
+      value = column.getString();  // "" for NULL
+    }
   }
 
   std::filesystem::path file_;
-  std::unique_ptr<sqlite3, Release<::sqlite3_close_v2>> connection_;
+  mutable SQLite::Database connection_;
 };
 
 }  // namespace convlab::grader

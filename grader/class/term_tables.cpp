@@ -111,8 +111,7 @@ void ClassDatabase::keep_notes(std::int64_t student, const std::string& mileston
 
 ClassTables ClassDatabase::tables(const std::string& milestone) const {
   const auto view = [&](const std::string& name) {
-    return sqlite_->table(("SELECT * FROM " + name + " WHERE ?1 IN ('', milestone)").c_str(),
-                          milestone);
+    return sqlite_->table("SELECT * FROM " + name + " WHERE ?1 IN ('', milestone)", milestone);
   };
   return {view("overview"),        view("submissions"), view("passed_by_day"), view("findings"),
           view("findings_by_day"), view("hints_read"),  view("predictions")};

@@ -11,6 +11,10 @@
 #include "grader/checks/result/finding.hpp"
 #include "grader/course/course.hpp"
 
+namespace convlab {
+struct Diagnosis;  // common/serve/finding_texts.hpp
+}
+
 namespace convlab::grader {
 
 /// A small exercise with one idea, milestones/…/puzzles/3_copy_back.cu. It registers one stage.
@@ -76,8 +80,6 @@ std::optional<Finding> check_puzzle(const CourseMilestone& milestone, const Puzz
 /// The same puzzle with a file of its own, which is as it was handed out.
 /// @throws EnvironmentError if there is no such text
 Puzzle pristine_copy(const CourseMilestone& milestone, Puzzle puzzle);
-
-struct Diagnosis;  // grader/checks/findings/catalogue.hpp
 
 /// The causes among which the student chooses, a, b, …: the right one and others of the catalogue.
 /// @throws EnvironmentError if the catalogue lacks the right one

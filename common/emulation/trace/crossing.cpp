@@ -71,6 +71,11 @@ void refuse_crossing(const void* address, bool writes, const void* caller) {
     refuse_write_to_host(address, caller);
 }
 
+[[noreturn]] static void refuse_target(const void* caller) {
+  fail_at(caller, FaultKind::kException, KernelFault::kLaunchFailure, nullptr,
+          "the kernel calls a function of the host, by a pointer or a table of virtual functions");
+}
+
 bool mutes_call(const char* function, void* const* arguments, const void* caller) {
   if (!in_kernel()) {
     constexpr int kInRegisters = 6;
@@ -107,6 +112,10 @@ extern "C" [[gnu::used]] bool convlab_mutes_call(const char* function, const voi
   return convlab::emulation::mutes_call(function, arguments, caller);
 }
 
+extern "C" [[gnu::used]] void convlab_refuse_target(const void* caller) {
+  if (convlab::emulation::in_kernel()) convlab::emulation::refuse_target(caller);
+}
+
 // A traced file calls the functions of libraries through this, with r11 at the function's address
 // and name; arguments and stack are those of the function (build_custom_submission.sh).
 asm(R"(
@@ -136,6 +145,44 @@ kernel_call:
   jmp *(%r11)
 1:
   xor %eax, %eax
+  ret
+
+# It calls and jumps to a pointer through these (-mindirect-branch): a kernel stays in the program.
+.irp target, rax, rcx, rdx, rbx, rsi, rdi, rbp, r8, r9, r10, r11, r12, r13, r14, r15
+.globl __x86_indirect_thunk_\target
+__x86_indirect_thunk_\target:
+  push %\target
+  jmp indirect_call
+.endr
+indirect_call:
+  push %rax
+  lea __executable_start(%rip), %rax
+  cmp %rax, 8(%rsp)
+  jb 1f
+  lea etext(%rip), %rax
+  cmp %rax, 8(%rsp)
+  jae 1f
+  pop %rax
+  ret
+1:
+.irp register, rbx, r11, r10, r9, r8, rcx, rdx, rsi, rdi
+  push %\register
+.endr
+  mov 88(%rsp), %rdi
+  mov %rsp, %rbx
+  sub $128, %rsp
+  and $-16, %rsp
+.irp i, 0, 1, 2, 3, 4, 5, 6, 7
+  movups %xmm\i, 16*\i(%rsp)
+.endr
+  call convlab_refuse_target
+.irp i, 0, 1, 2, 3, 4, 5, 6, 7
+  movups 16*\i(%rsp), %xmm\i
+.endr
+  mov %rbx, %rsp
+.irp register, rdi, rsi, rdx, rcx, r8, r9, r10, r11, rbx, rax
+  pop %\register
+.endr
   ret
 )");
 #endif

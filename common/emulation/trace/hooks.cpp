@@ -248,6 +248,9 @@ void convlab_traced_free(void* memory) {
 }
 // The linker renames each function to one of its own.
 [[gnu::alias("convlab_traced_copy")]] void* convlab_traced_move(void*, const void*, std::size_t);
+[[gnu::alias("convlab_traced_copy")]] void* convlab_checked_copy(void*, const void*, std::size_t);
+[[gnu::alias("convlab_traced_copy")]] void* convlab_checked_move(void*, const void*, std::size_t);
+[[gnu::alias("convlab_traced_set")]] void* convlab_checked_set(void*, int, std::size_t);
 [[gnu::alias("convlab_traced_new")]] void* convlab_traced_new_array(std::size_t);
 [[gnu::alias("convlab_traced_delete")]] void convlab_traced_delete_array(void*);
 void convlab_traced_delete_sized(void* memory, std::size_t /*bytes*/) {

@@ -81,6 +81,16 @@ TEST_CASE("result: a name that is no id is refused before anybody prints it") {
   CHECK(complaint_about(convlab::to_json(result)).find("names the network") != std::string::npos);
 }
 
+TEST_CASE("result: a list that only takes time is refused") {
+  Result result = example();
+  result.runs.resize(3001, result.runs.front());
+  CHECK(complaint_about(convlab::to_json(result)).find("a list of 3001 entries") !=
+        std::string::npos);
+  result.runs.resize(1);
+  result.runs.front().layers.resize(101, result.runs.front().layers.front());
+  CHECK(complaint_about(convlab::to_json(result)).find("too many layers") != std::string::npos);
+}
+
 TEST_CASE("result: every truncation of a file is refused") {
   const std::string text = convlab::to_json(example());
   for (std::size_t length = 0; length + 2 < text.size(); length += 7) {

@@ -6,7 +6,7 @@ find_package(ZLIB REQUIRED)
 find_package(CLI11 CONFIG REQUIRED)
 find_package(nlohmann_json CONFIG REQUIRED)
 # For `grader class` only; a hand-out does not need them.
-find_package(SQLite3 QUIET)
+find_package(SQLiteCpp QUIET)
 find_package(LibArchive QUIET)
 find_package(ICU QUIET COMPONENTS uc)
 

@@ -1,24 +1,15 @@
 #pragma once
 
 #include <string>
-#include <vector>
 
+#include "common/serve/finding_texts.hpp"
 #include "grader/checks/result/check_result.hpp"
 #include "grader/submission/submission.hpp"
 
 namespace convlab::grader {
 
-/// The part of a finding that is always the same: its name, what it usually means, what to do next.
-/// docs/diagnoses.md explains each one at length.
-struct Diagnosis {
-  const char* id;
-  const char* title;
-  const char* cause;
-  const char* next;
-};
-
-/// Every finding that this grader can give.
-const std::vector<Diagnosis>& catalogue();
+using convlab::catalogue;
+using convlab::Diagnosis;
 
 /// The finding `id` with what was seen. @throws std::out_of_range for an id that is not in the
 /// catalogue

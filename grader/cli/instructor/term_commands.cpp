@@ -5,6 +5,7 @@
 #include <iostream>
 #include <map>
 #include <memory>
+#include <set>
 
 #include "common/base/printable.hpp"
 #include "common/base/unknown_name.hpp"
@@ -259,16 +260,19 @@ ExitCode feedback(const Options& options) {
     const SettledAttempt*& place = chosen[{each.row.student, each.row.milestone}];
     if (place == nullptr || !place->counts) place = &each;
   }
+  std::set<std::pair<std::string, fs::path>> named;  // with the milestone
   for (const auto& [whose, attempt] : chosen) {
     const SettledAttempt& each = *attempt;
     const auto note = notes.find(whose);
     const bool is_wanted = options.milestone.empty() || whose.second == options.milestone;
     if (!is_wanted || (!each.counts && note == notes.end())) continue;
+    // Named as the submission: platforms give it back to its student by this name. In Moodle's
+    // folders all have the same name.
     const fs::path place = each.row.place;
-    // Named as the submission: platforms give it back to its student by this name.
-    fs::path name = place.filename();
-    while (name.has_extension() && name.extension().string().size() <= 4) name = name.stem();
-    name += ".txt";
+    const fs::path folder_of_one = place.parent_path().filename();
+    const bool in_moodle = folder_of_one.string().find("_assignsubmission_") != std::string::npos;
+    fs::path name = without_ending(place.filename()) + ".txt";
+    if (in_moodle || !named.emplace(whose.second, name).second) name = folder_of_one / name;
     const std::string text =
         (each.counts ? feedback_text(each, database)
                      : whose.first + ", " + whose.second + "\nNothing counts so far.\n") +

@@ -1,0 +1,54 @@
+#include "common/serve/finding_texts.hpp"
+
+#include <sstream>
+#include <stdexcept>
+
+#include "common/base/text.hpp"
+#include "common/base/whole_file.hpp"
+
+namespace convlab {
+
+namespace {
+
+// "ID: title" begins a finding, a word that says which a text; all other lines go on.
+std::vector<Diagnosis> read_texts() {
+  std::vector<Diagnosis> all;
+  std::string* text = nullptr;
+  std::istringstream lines(read_text(CONVLAB_SOURCE_DIR "/common/serve/findings.txt"));
+  for (std::string line; std::getline(lines, line);) {
+    if (line.empty() || line[0] == '#') continue;
+    if (const auto colon = line.find(':'); line[0] != ' ') {
+      all.push_back({.id = line.substr(0, colon), .title = trimmed(line.substr(colon + 1))});
+      continue;
+    }
+    constexpr std::size_t kText = 8;
+    const std::string begins = trimmed(line.substr(0, kText));
+    if (!begins.empty()) text = begins == "next" ? &all.back().next : &all.back().cause;
+    if (!text->empty() || begins == "more") *text += ' ';
+    *text += line.substr(kText);
+  }
+  return all;
+}
+
+std::vector<Diagnosis> only(bool variants) {
+  std::vector<Diagnosis> all = read_texts();
+  std::erase_if(all, [&](const Diagnosis& each) { return each.title.empty() != variants; });
+  return all;
+}
+
+}  // namespace
+
+const std::vector<Diagnosis>& catalogue() {
+  static const std::vector<Diagnosis> all = only(false);
+  return all;
+}
+
+const Diagnosis& variant(const std::string& name) {
+  static const std::vector<Diagnosis> all = only(true);
+  for (const Diagnosis& each : all) {
+    if (each.id == name) return each;
+  }
+  throw std::out_of_range("no variant " + name);
+}
+
+}  // namespace convlab
