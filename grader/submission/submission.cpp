@@ -177,7 +177,6 @@ bool Submission::surroundings_intact() const {
          intact(end, std::min(end + kRedzone, output_.segment.size()));
 }
 
-// Each access to memory is a call.
 constexpr int kTracedSlower = 10;
 
 bool Submission::is_traced() const {

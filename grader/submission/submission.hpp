@@ -169,6 +169,9 @@ class Submission {
   /// Variables for the process, "CONVLAB_EMU_ORDER=reverse"; the next call starts a new one.
   void set_environment(std::vector<std::string> variables);
 
+  /// Whether each of its accesses to memory is a call.
+  [[nodiscard]] bool is_traced() const;
+
   /// The kind of memory that a custom submission gets on a GPU from the next call on: "usual",
   /// "poisoned" or "guarded" (common/device/recorded_allocations.hpp).
   void set_gpu_memory(std::string mode) { gpu_memory_ = std::move(mode); }
@@ -206,7 +209,6 @@ class Submission {
 
   void fill_output(std::uint32_t content) const;
   [[nodiscard]] bool surroundings_intact() const;
-  [[nodiscard]] bool is_traced() const;
   [[nodiscard]] double kernel_limit_s() const;
 
   /// The grader's answer to a program that has paused.

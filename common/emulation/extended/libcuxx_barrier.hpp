@@ -115,7 +115,7 @@ class barrier {
   /// Adds a copy that ends with the current phase.
   void bind(const convlab::emulation::AsyncCopy& copy, detail::CallSite site) {
     check_begun(site);
-    convlab::emulation::bound_copies().add(this, 0, copy);
+    convlab::emulation::bind_copy(this, copy);
   }
 
  private:
@@ -139,7 +139,7 @@ class barrier {
         "a barrier is used before init(): one thread calls it, then __syncthreads()");
   }
   void open() {
-    convlab::emulation::bound_copies().run(this, 0);
+    convlab::emulation::run_bound_copies(this);
     completion_();
     missing_ = expected_;
     ++phase_;

@@ -237,6 +237,8 @@ std::optional<Instruction> compute(Words words) {
       {"clz", {1, "::__clz(a)"}},
       {"brev", {1, "::__brev(a)"}},
       {"prmt", {3, PTX "permuted(a, b, c)"}},
+      {"shf.l.wrap", {3, "::__funnelshift_l(a, b, c)"}},
+      {"shf.r.wrap", {3, "::__funnelshift_r(a, b, c)"}},
       {"bfe", {3, PTX "bit_field(a, b, c)"}},
       {"bfi", {4, PTX "with_bit_field(a, b, c, d)"}},
       {"lop3", {4, PTX "logic(a, b, c, d)"}},
@@ -254,7 +256,7 @@ std::optional<Instruction> compute(Words words) {
   std::string name(words[0]);
   words.erase(words.begin());
   const bool compares = name == "setp";
-  for (const std::string_view part : {"lo", "hi", "wide", "cc"})
+  for (const std::string_view part : {"lo", "hi", "wide", "cc", "l", "r", "wrap"})
     if (take(words, part)) name.append(".").append(part);
   if (compares) name.append(".").append(words[0]), words.erase(words.begin());
   take_hints(words, {"rn", "approx", "full", "ftz"});

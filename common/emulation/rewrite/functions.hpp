@@ -1,7 +1,6 @@
 #pragma once
 
 #include <map>
-#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -11,12 +10,10 @@
 
 namespace convlab::rewrite {
 
-/// A #define. If a name has several, none of them is certain.
+/// A #define; of several of one name the first.
 struct Macro {
   bool takes_arguments = false;
-  std::vector<std::string> parameters;
   std::vector<std::string> replacement;
-  int definitions = 1;
   bool is_configuration = false;  ///< <<<…>>> in one of the definitions
 };
 
@@ -24,11 +21,6 @@ using MacroTable = std::map<std::string, Macro, std::less<>>;
 
 /// Adds the macros that the file defines.
 void collect_macros(const Source& source, MacroTable& macros);
-
-/// The arguments of the __launch_bounds__ that the macro used at token `use` expands to, or
-/// nothing: also where the macro has several definitions or makes a whole function.
-std::optional<std::string> launch_bounds_of(const Source& source, std::size_t use,
-                                            const MacroTable& macros);
 
 /// Where a function runs, by its qualifiers. kOther: both, constexpr, a member, or not certain.
 enum class Side : unsigned char { kHost, kDevice, kKernel, kOther };

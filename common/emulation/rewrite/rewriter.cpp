@@ -81,21 +81,15 @@ class FileRewriter {
       refuse_unsupported(i);
       use_clock_of_device(i);
       rewrite_launch_by_macro(file_, i);
-      if (token.directive == 0 && source_.scope(i) != Scope::kFunction)
-        if (const auto bounds = launch_bounds_of(source_, i, names_.macros))
-          check_at_body(i, "(" + *bounds + ")");
     }
   }
 
-  /// Inserts a check of the launch bounds at the beginning of the kernel's body.
+  /// Inserts a check of the launch bounds at the beginning of the kernel's body; a declaration has
+  /// none.
   void launch_bounds(std::size_t keyword) {
     if (!source_.is(keyword + 1, "(") || !source_.opens(keyword + 1)) return;
-    const std::size_t close = source_.partner(keyword + 1);
-    check_at_body(close, source_.text(keyword + 1, close + 1));
-  }
-
-  /// In the body that follows token i; a declaration has none.
-  void check_at_body(std::size_t i, const std::string& bounds) {
+    std::size_t i = source_.partner(keyword + 1);
+    const std::string bounds = source_.text(keyword + 1, i + 1);
     const int directive = source_[i].directive;
     for (++i; i < source_.size() && source_[i].directive == directive; ++i) {
       if (source_.is(i, ";")) return;

@@ -219,7 +219,9 @@ class VariableRewriter {
     std::string alignment;
     for (std::size_t i = begin; i < end; ++i)
       if (is_alignment(i) && source_.opens(i + 1) && !source_.is(i, "__attribute__"))
-        alignment = ", " + source_.text(i + 2, source_.partner(i + 1));
+        // Of a number or of a type.
+        alignment = joined({", [] { struct alignas(", source_.text(i + 2, source_.partner(i + 1)),
+                            ") Aligned {}; return alignof(Aligned); }()"});
     return joined(
         {kRuntime, "shared_variable<convlab_type_", name, ">(convlab_slot_", name, alignment, ")"});
   }

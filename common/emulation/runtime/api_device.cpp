@@ -120,30 +120,17 @@ CONVLAB_API(cudaDeviceGetCacheConfig, (cudaFuncCache * config),
             answer(config, cudaFuncCachePreferNone))
 CONVLAB_API(cudaDeviceGetSharedMemConfig, (cudaSharedMemConfig * config),
             answer(config, cudaSharedMemBankSizeFourByte))
-// Only pairs of different devices have one, and there is but one device.
-CONVLAB_API(cudaDeviceGetP2PAttribute,
-            (int* value, cudaDeviceP2PAttr /*attribute*/, int /*device*/, int /*peer*/),
-            record_error(value == nullptr ? cudaErrorInvalidValue : cudaErrorInvalidDevice))
 
-#define CONVLAB_REFUSED(name, parameters)                                                         \
-  CONVLAB_API(name, parameters,                                                                   \
-              refuse(cudaErrorNotSupported, #name                                                 \
-                     ": the memory of the emulated device belongs to this process; it cannot be " \
-                     "shared with another one (threads of one process can share it)"))
-CONVLAB_OF_OTHER_PROCESS(CONVLAB_REFUSED)
+#define CONVLAB_REFUSED(name, parameters)                                                       \
+  CONVLAB_API(name, parameters,                                                                 \
+              refuse(cudaErrorNotSupported, #name                                               \
+                     ": there is one emulated device, and its memory belongs to this process: " \
+                     "no other device and no other process can use it"))
+CONVLAB_OF_OTHERS(CONVLAB_REFUSED)
 #undef CONVLAB_REFUSED
-
-#define CONVLAB_ACCEPTED(name, parameters) CONVLAB_API(name, parameters, cudaSuccess)
-CONVLAB_WITHOUT_EFFECT(CONVLAB_ACCEPTED)
-#undef CONVLAB_ACCEPTED
 
 CONVLAB_API(cudaDeviceCanAccessPeer, (int* can, int device, int peer),
             device != 0 || peer != 0 ? record_error(cudaErrorInvalidDevice) : answer(can, 0))
-// There is no other device that could be its peer.
-CONVLAB_API(cudaDeviceEnablePeerAccess, (int peer, unsigned int /*flags*/),
-            record_error(peer == 0 ? cudaErrorPeerAccessUnsupported : cudaErrorInvalidDevice))
-CONVLAB_API(cudaDeviceDisablePeerAccess, (int peer),
-            record_error(peer == 0 ? cudaErrorPeerAccessNotEnabled : cudaErrorInvalidDevice))
 CONVLAB_API(cudaDriverGetVersion, (int* version), cudaRuntimeGetVersion(version))
 CONVLAB_API(cudaRuntimeGetVersion, (int* version), answer(version, CUDART_VERSION))
 

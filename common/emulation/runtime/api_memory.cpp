@@ -222,30 +222,6 @@ cudaError_t cudaMemGetInfo(std::size_t* free, std::size_t* total) {
   return cudaSuccess;
 }
 
-cudaError_t cudaMemPrefetchAsync(const void* pointer, std::size_t bytes, int /*device*/,
-                                 cudaStream_t /*stream*/) {
-  note_call(__func__);
-  const auto allocation = device_memory().find(pointer);
-  const bool managed = allocation && allocation->kind == MemoryKind::kManaged;
-  return record_error(managed && outside(pointer, bytes).empty() ? cudaSuccess
-                                                                 : cudaErrorInvalidValue);
-}
-
-CONVLAB_API(cudaMemAdvise,
-            (const void* pointer, std::size_t bytes, cudaMemoryAdvise /*advice*/, int device),
-            cudaMemPrefetchAsync(pointer, bytes, device, nullptr))
-CONVLAB_API(cudaMemPrefetchAsync,
-            (const void* pointer, std::size_t bytes, cudaMemLocation location,
-             unsigned int /*flags*/, cudaStream_t stream),
-            cudaMemPrefetchAsync(pointer, bytes, location.id, stream))
-CONVLAB_API(cudaMemAdvise,
-            (const void* pointer, std::size_t bytes, cudaMemoryAdvise advice,
-             cudaMemLocation location),
-            cudaMemAdvise(pointer, bytes, advice, location.id))
-CONVLAB_API(cudaStreamAttachMemAsync,
-            (cudaStream_t stream, void* pointer, std::size_t bytes, unsigned int /*flags*/),
-            cudaMemPrefetchAsync(pointer, bytes, 0, stream))
-
 cudaError_t cudaHostGetFlags(unsigned int* flags, void* pointer) {
   note_call(__func__);
   const auto allocation = device_memory().find(pointer);
@@ -267,11 +243,6 @@ cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t* pool, int device) {
 
 CONVLAB_API(cudaDeviceGetMemPool, (cudaMemPool_t * pool, int device),
             cudaDeviceGetDefaultMemPool(pool, device))
-CONVLAB_API(cudaMemPoolSetAttribute,
-            (cudaMemPool_t pool, cudaMemPoolAttr /*attribute*/, void* value),
-            record_error(pool == nullptr || value == nullptr ? cudaErrorInvalidValue : cudaSuccess))
-CONVLAB_API(cudaMemPoolTrimTo, (cudaMemPool_t pool, std::size_t /*bytes_to_keep*/),
-            record_error(pool == nullptr ? cudaErrorInvalidValue : cudaSuccess))
 
 cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const void* pointer) {
   note_call(__func__);
@@ -328,20 +299,6 @@ cudaError_t cudaMemset2DAsync(void* to, std::size_t pitch, int value, std::size_
                               std::size_t height, cudaStream_t stream) {
   return set_memory(__func__, equal_rows(to, pitch, value, width_bytes, height), stream);
 }
-
-CONVLAB_API(cudaMemcpyPeer,
-            (void* to, int to_device, const void* from, int from_device, std::size_t bytes),
-            to_device != 0 || from_device != 0
-                ? record_error(cudaErrorInvalidDevice)
-                : copy_memory(line(to, from, bytes), cudaMemcpyDefault, false, nullptr,
-                              "cudaMemcpyPeer"))
-CONVLAB_API(cudaMemcpyPeerAsync,
-            (void* to, int to_device, const void* from, int from_device, std::size_t bytes,
-             cudaStream_t stream),
-            to_device != 0 || from_device != 0
-                ? record_error(cudaErrorInvalidDevice)
-                : copy_memory(line(to, from, bytes), cudaMemcpyDefault, true, stream,
-                              "cudaMemcpyPeerAsync"))
 
 // ---- symbols ------------------------------------------------------------------------------------
 

@@ -67,13 +67,6 @@ cudaError_t cudaStreamGetPriority(cudaStream_t handle, int* priority) {
                      [&](const CUstream_st& stream) { return answer(priority, stream.priority); });
 }
 
-cudaError_t cudaStreamSetAttribute(cudaStream_t handle, cudaStreamAttrID /*attribute*/,
-                                   const cudaStreamAttrValue* value) {
-  return with_stream(__func__, handle, [&](const CUstream_st&) {
-    return value == nullptr ? cudaErrorInvalidValue : cudaSuccess;
-  });
-}
-
 cudaError_t cudaStreamQuery(cudaStream_t handle) {
   return with_stream(__func__, handle, [](CUstream_st& stream) {
     if (const cudaError_t refused = streams().allow_wait(stream)) return refused;

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <exception>
+#include <map>
 #include <mutex>
 #include <new>
 #include <set>
@@ -209,28 +210,23 @@ void begin_async_copy(const char* name, void* to, const void* from, std::size_t 
   async_copies().add(to, from, bytes, zeros, site);
 }
 
-void BoundCopies::add(const void* object, std::uint64_t stage, const AsyncCopy& copy) {
-  refresh();
-  due_[{object, stage}].push_back(copy);
+/// Copies of the running block that a barrier waits for.
+static std::map<const void*, AsyncCopies>& bound_copies() {
+  static thread_local std::map<const void*, AsyncCopies> due;
+  static thread_local std::uint64_t block = 0;
+  if (std::exchange(block, current_block_number) != current_block_number) due.clear();
+  return due;
+}
+
+void bind_copy(const void* barrier, const AsyncCopy& copy) {
+  bound_copies()[barrier].push_back(copy);
   begin(copy);
 }
 
-void BoundCopies::run(const void* object, std::uint64_t stage) {
-  refresh();
-  const auto copies = due_.extract({object, stage});
+void run_bound_copies(const void* barrier) {
+  const auto copies = bound_copies().extract(barrier);
   if (copies.empty()) return;
   for (const AsyncCopy& copy : copies.mapped()) finish(copy);
-}
-
-void BoundCopies::refresh() {
-  if (block_ == current_block_number) return;
-  block_ = current_block_number;
-  due_.clear();
-}
-
-BoundCopies& bound_copies() {
-  static thread_local BoundCopies copies;
-  return copies;
 }
 
 // The ways to end a kernel with a fault: fail_kernel (collective.hpp), traps, assert, exceptions.

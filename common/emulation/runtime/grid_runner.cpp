@@ -275,16 +275,25 @@ class GridRunner {
     constexpr double kIdle = 0.005;  // of a processor: less than one of two hundred programs gets
     constexpr double kNearly = 0.9;  // the system takes some of each processor
     constexpr std::chrono::milliseconds kLook(100);
+    constexpr Seconds kQuiet(15);
+    constexpr double kMinute = 60;  // a check has shorter limits, and its own words
     const auto start = std::chrono::steady_clock::now();
     Seconds computed = processor_time();
     Seconds used{};  // by each worker that has blocks
     std::uint64_t begun_at_half = blocks_;
+    std::uint64_t begun = 0;
+    Seconds begun_at{};
     while (!done_.wait_for(lock, std::min<Seconds>(kLook, limit), [&] { return busy_ == 0; })) {
       const auto processors = std::min<std::size_t>(busy_, std::thread::hardware_concurrency());
       const Seconds now = processor_time();
       used += (now - computed) / static_cast<double>(processors);
       computed = now;
       const Seconds passed = std::chrono::steady_clock::now() - start;
+      if (std::exchange(begun, next_.load()) != begun) begun_at = used;
+      if (used - begun_at > kQuiet && begun < blocks_ && limit.count() > kMinute) {
+        tell_of_waiting();
+        begun_at = Seconds::max();
+      }
       if (used < kNearly * limit / 2) begun_at_half = next_.load();
       if (used >= kNearly * limit || (passed >= kMost * limit && used < kIdle * passed)) {
         is_slow_ = next_.load() > begun_at_half && next_.load() < blocks_;
@@ -292,6 +301,17 @@ class GridRunner {
       }
     }
     return true;
+  }
+
+  /// Nobody waits ten minutes to learn this.
+  void tell_of_waiting() const {
+    EmulationReport report = report_about(*call_, FaultKind::kKernelTime);
+    report.is_note = true;
+    report.what =
+        "note: for 15 s no block of the kernel has begun. Does a block wait for what a later one "
+        "does? Blocks run one after the other, as many at a time as there are cores; only those of "
+        "a cooperative launch run side by side, and meet in grid.sync()";
+    send_report(std::move(report));
   }
 
   void wait_for_workers(std::unique_lock<std::mutex>& lock) {

@@ -1,13 +1,10 @@
 #include "common/emulation/runtime/stream.hpp"
 
 #include <algorithm>
-#include <sstream>
-#include <thread>
 #include <utility>
 
 #include "common/emulation/runtime/observer.hpp"
 #include "common/emulation/runtime/random.hpp"
-#include "common/emulation/runtime/report.hpp"
 #include "common/emulation/runtime/settings.hpp"
 
 namespace convlab::emulation {
@@ -81,40 +78,8 @@ std::shared_ptr<Operation> StreamScheduler::append(CUstream_st& stream, Action a
   operation->place.stream = stream.number;
   operation->place.number = ++operations_;
   stream.last = operation;
-  if (settings().lazy_streams)
-    watch_host();
-  else
-    run(operation);
+  if (!settings().lazy_streams) run(operation);
   return operation;
-}
-
-void StreamScheduler::watch_host() {
-  last_call_ = std::chrono::steady_clock::now();
-  if (std::exchange(watches_, true)) return;
-  constexpr double kPatience = 10;  // seconds
-  const double limit = kernel_time_limit();
-  const std::chrono::duration<double> patience(limit > 0 ? std::min(limit, kPatience) : kPatience);
-  std::thread([this, patience] {
-    for (;;) {
-      std::this_thread::sleep_for(patience / 10);
-      const std::unique_lock lock(mutex_, std::try_to_lock);
-      if (!lock) continue;  // work is being done
-      if (!pending()) {
-        last_call_ = std::chrono::steady_clock::now();
-      } else if (std::chrono::steady_clock::now() - last_call_ > patience) {
-        std::ostringstream text;
-        text
-            << "a stream has had work for " << patience.count()
-            << " s, and the host calls nothing that waits for it. Lazy streams begin it only then: "
-               "if the host waits for a flag that a kernel sets, try CONVLAB_EMU_STREAMS=eager";
-        EmulationReport report;
-        report.what = text.str();
-        report.is_note = true;
-        send_report(report);
-        return;
-      }
-    }
-  }).detach();
 }
 
 /// Runs what must come before, then the operation; without recursion, for long streams.
@@ -238,7 +203,6 @@ void StreamScheduler::finish_all() {
 
 bool StreamScheduler::poll(const std::shared_ptr<Operation>& operation) {
   const std::lock_guard lock(mutex_);
-  last_call_ = std::chrono::steady_clock::now();
   if (operation && operation->done) know(operation);
   if (!operation || operation->done) return true;
   // A program that asks once and ignores the answer has not waited.

@@ -123,15 +123,11 @@ class StreamScheduler {
   /// @return cudaSuccess if there are none; otherwise `error`, and the first time a report
   template <typename Chosen>
   cudaError_t break_captures(Chosen chosen, cudaError_t error, const char* what);
-  /// With lazy streams: tells a host that waits for its work without a call of the runtime.
-  void watch_host();
   std::shared_ptr<Operation> append(CUstream_st& stream, Action action);
   void run(const std::shared_ptr<Operation>& operation);
   void know(const std::shared_ptr<Operation>& operation);
 
   mutable std::recursive_mutex mutex_;
-  std::chrono::steady_clock::time_point last_call_;  ///< that may have to do with pending work
-  bool watches_ = false;
   const RunningWork* running_ = nullptr;
   std::map<int, int> known_;  ///< for an observer: what the host has waited for, by stream
   int operations_ = 0;

@@ -2,7 +2,6 @@
 // if its result is right. ctest runs them in several orders: a clean twin is right in all of them,
 // a bug is wrong in at least one.
 
-#include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <functional>
@@ -175,17 +174,6 @@ bool query_is_heard(bool heard) {
   return pinned[0] == 9;
 }
 
-/// A host that waits for a flag asks for nothing, so lazy streams never set it. It waits 3 s.
-bool flag_is_set() {
-  int* const pinned = on_host_pinned();
-  fill<<<1, kThreads>>>(pinned, 9);
-  const volatile int* const flag = pinned;
-  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(3);
-  while (*flag != 9 && std::chrono::steady_clock::now() < end) {
-  }
-  return *flag == 9;
-}
-
 const std::map<std::string, std::function<bool()>> kCases = {
     {"block_next", [] { return neighbours_are_right(&read_neighbour<1, true>, 1, kThreads); }},
     {"block_next_bug", [] { return neighbours_are_right(&read_neighbour<1, false>, 1, kThreads); }},
@@ -205,7 +193,6 @@ const std::map<std::string, std::function<bool()>> kCases = {
     {"default_bug", [] { return default_stream_waits(cudaStreamNonBlocking); }},
     {"query", [] { return query_is_heard(true); }},
     {"query_bug", [] { return query_is_heard(false); }},
-    {"flag", [] { return flag_is_set(); }},
     {"host", [] { return host_waits(true); }},
     {"host_bug", [] { return host_waits(false); }},
 };

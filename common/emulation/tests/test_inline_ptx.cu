@@ -11,7 +11,7 @@
 
 #include "common/emulation/tests/fault_reports.hpp"
 #include "common/emulation/tests/features/feature.hpp"
-#include "common/emulation/tests/features/inline_ptx_kernels.cuh"
+#include "common/emulation/tests/inline_ptx_kernels.cuh"
 
 namespace {
 

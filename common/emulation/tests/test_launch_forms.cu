@@ -81,7 +81,7 @@ __device__ volatile int volatile_of_device;
 __global__ void set_volatile() { volatile_of_device = 9; }
 
 extern __shared__ int dynamic_of_file[];
-__shared__ alignas(16) int static_of_file[kCount], *pointer_of_file;
+__shared__ alignas(long long) int static_of_file[kCount], *pointer_of_file;
 #define DYNAMIC(i) dynamic_of_file[i]
 
 __device__ int exchange(int i) {

@@ -150,26 +150,19 @@ TEST_CASE("a kernel cast to a pointer without a type is noted") {
     CHECK_FALSE(contains(rewritten(kernel + other).text, "untyped_kernel"));
 }
 
-TEST_CASE("launch bounds are checked wherever they come from") {
+TEST_CASE("launch bounds are checked where the kernel begins") {
   const auto checks = [](const std::string& text, const std::string& bounds) {
     return contains(rewritten(text).text,
                     "{ ::convlab::emulation::check_launch_bounds(" + bounds + ");");
   };
   CHECK(checks("__global__ void __launch_bounds__(TILE * TILE, 2) k() {}", "TILE * TILE, 2"));
   CHECK(checks("template <int N> __launch_bounds__(N) __global__ void k() {}", "N"));
-  CHECK(checks("#define B __launch_bounds__(64)\n__global__ B void k() {}", "64"));
-  CHECK(
-      checks("#define B(n, m) __launch_bounds__((n) * 2, m)\n__global__ void B(f(3, 4), 1) k() {}",
-             "( f ( 3 , 4 ) ) * 2, 1"));
-  CHECK(checks("#define A __launch_bounds__(N)\n#define K __global__ void A\nK k(int* p) {}", "N"));
   CHECK(
       checks("#define DEFINE(name, n) \\\n  __global__ void __launch_bounds__(n) name() { }", "n"));
-  // A declaration has no body, a macro that makes a whole kernel checks in its own, and of two
-  // definitions neither is certain.
-  for (const char* none :
-       {"#define B __launch_bounds__(64)\n__global__ B void k();\nint f() { return 1; }",
-        "#define B __launch_bounds__(64)\n#undef B\n#define B\n__global__ B void k() { }"})
-    CHECK_FALSE(contains(rewritten(none).text, "check_launch_bounds"));
+  // A declaration has no body, and a macro that makes a whole kernel checks in its own.
+  CHECK_FALSE(
+      contains(rewritten("__global__ void __launch_bounds__(64) k();\nint f() { return 1; }").text,
+               "check_launch_bounds"));
   CHECK(contains(
       rewritten("#define D(n) __global__ void __launch_bounds__(n) k() { }\nD(3)\nvoid f() { }")
           .text,
@@ -252,7 +245,10 @@ TEST_CASE("shared variables of all shapes are declared") {
                  "(*convlab_type_g )[8];"));
   CHECK(contains(declared, "volatile typedef    std::pair<int, float> convlab_type_d[3];"));
   CHECK(contains(declared, "struct { int x; } convlab_type_e;"));
-  CHECK(contains(declared, "shared_variable<convlab_type_e>(convlab_slot_e, 16)"));
+  CHECK(contains(
+      declared,
+      "shared_variable<convlab_type_e>(convlab_slot_e, [] { struct alignas(16) Aligned {}; return "
+      "alignof(Aligned); }())"));
   CHECK(contains(declared,
                  "convlab_type_f&f = ::convlab::emulation::dynamic_shared<convlab_type_f>();"));
 }

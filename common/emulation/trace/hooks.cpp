@@ -15,6 +15,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <new>
+#include <set>
 #include <sstream>
 #include <string>
 #include <string_view>
@@ -40,9 +41,18 @@ enum class Mode { kOff, kRaces, kCounts, kSteps, kMeetings };
 
 Mode mode = Mode::kOff;
 RaceDetector* detector = nullptr;
-std::vector<std::uintptr_t>& meeting_places() {
-  static auto* const instance = new std::vector<std::uintptr_t>;  // sorted
-  return *instance;
+
+/// Each stands where its last bits say: every access of a program looks there.
+std::vector<std::uintptr_t>* meeting_places = nullptr;
+
+void meet_at(const std::set<std::uintptr_t>& places) {
+  const auto has_room = [](std::uintptr_t place) {
+    return std::exchange((*meeting_places)[place % meeting_places->size()], place) == 0;
+  };
+  for (std::size_t size = 64;; size *= 2) {
+    meeting_places = new std::vector<std::uintptr_t>(size);
+    if (std::ranges::all_of(places, has_room)) return;
+  }
 }
 
 void read_mode() {
@@ -58,10 +68,11 @@ void read_mode() {
       record_steps(std::move(*wanted));
   } else {
     mode = Mode::kMeetings;
+    std::set<std::uintptr_t> places;
     std::istringstream words(value);
     for (std::string word; std::getline(words, word, ',');)
-      meeting_places().push_back(std::strtoull(word.c_str(), nullptr, 16));
-    std::ranges::sort(meeting_places());
+      places.insert(std::strtoull(word.c_str(), nullptr, 16));
+    meet_at(places);
   }
 }
 
@@ -69,7 +80,7 @@ void read_mode() {
 
 void wait_for_lanes(const void* caller) {
   const std::uintptr_t place = address_in_program(caller);
-  if (!std::ranges::binary_search(meeting_places(), place)) return;
+  if ((*meeting_places)[place & (meeting_places->size() - 1)] != place) return;
   CallSite site;
   site.file = kInStepSite;
   site.line = static_cast<std::uint32_t>(place);
@@ -134,7 +145,7 @@ void on_access(const void* address, std::size_t bytes, bool writes, bool is_vola
       if (in_kernel()) only<StepRecorder>().access(address, bytes, writes, caller, frame);
       return;
     case Mode::kMeetings:
-      if (in_kernel()) wait_for_lanes(caller);
+      if (runs_kernel()) wait_for_lanes(caller);
   }
 }
 

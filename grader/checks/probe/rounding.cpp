@@ -107,8 +107,34 @@ bool near(double value, double wanted, double by) {
   return std::abs(value - wanted) < by / 2;
 }
 
+// Whether each place keeps e beside 1. Powers of two are exact in every type, so only their sum
+// loses anything, or what is made of it.
+bool input_keeps(Sums& sum, double e, double scale = 1) {
+  return near(sum(scale * (1 + e), 1) / scale, 1 + e, e);
+}
+bool weights_keep(Sums& sum, double e) {
+  return near(sum(1, 1 + e), 1 + e, e);
+}
+bool result_keeps(Sums& sum, double e) {
+  return near(sum(1, 1, e), 1 + e, e);
+}
+// The same without its first bit in the result: what is lost now was lost before the store.
+bool sums_keep(Sums& sum, double e) {
+  return near(sum(1, 32, 32 * e, -32) / e, 32, 32);
+}
+bool products_are_rounded(Sums& sum) {
+  constexpr double kSmall = 0x1p-6;  // its square does not fit into the bits of a half
+  return !near(sum(1 + kSmall, 1 + kSmall, -1), (1 + kSmall) * kSmall, kSmall * kSmall);
+}
+
+// Most files do, and each question is a whole convolution.
+bool keeps_single_precision(Sums& sum, double e) {
+  return input_keeps(sum, e) && weights_keep(sum, e) && result_keeps(sum, e) && sums_keep(sum, e) &&
+         !products_are_rounded(sum);
+}
+
 int bits_of_input(Sums& sum, double scale) {
-  return bits([&](double e) { return near(sum(scale * (1 + e), 1) / scale, 1 + e, e); });
+  return bits([&](double e) { return input_keeps(sum, e, scale); });
 }
 
 /// What is left of a number: bits behind the first one.
@@ -126,17 +152,13 @@ struct Kept {
 Kept what_is_kept(Sums& sum) {
   Kept kept{
       .input = bits_of_input(sum, 1),
-      .weights = bits([&](double e) { return near(sum(1, 1 + e), 1 + e, e); }),
-      // Powers of two are exact in every type, so only their sum loses anything, or what is made of
-      // it.
-      .result = bits([&](double e) { return near(sum(1, 1, e), 1 + e, e); }),
-      // The same without its first bit in the result: what is lost now was lost before the store.
-      .sums = bits([&](double e) { return near(sum(1, 32, 32 * e, -32) / e, 32, 32); }),
-      .smallest = last(kSmallest,
-                       [&](int k) { return sum(std::ldexp(1.0, -k), 1) == std::ldexp(1.0, -k); })};
-  constexpr double kSmall = 0x1p-6;  // its square does not fit into the bits of a half
-  kept.rounds_products =
-      !near(sum(1 + kSmall, 1 + kSmall, -1), (1 + kSmall) * kSmall, kSmall * kSmall);
+      .weights = bits([&](double e) { return weights_keep(sum, e); }),
+      .result = bits([&](double e) { return result_keeps(sum, e); }),
+      .sums = bits([&](double e) { return sums_keep(sum, e); }),
+      .smallest =
+          last(kSmallest,
+               [&](int k) { return sum(std::ldexp(1.0, -k), 1) == std::ldexp(1.0, -k); }),
+      .rounds_products = products_are_rounded(sum)};
   // Between two numbers of the type, nearer to the larger one.
   kept.cuts_input = sum(1 + std::ldexp(0.75, -kept.input), 1) == 1;
   kept.cuts_weights = sum(1, 1 + std::ldexp(0.75, -kept.weights)) == 1;
@@ -148,10 +170,12 @@ Kept what_is_kept(Sums& sum) {
 std::optional<Precision> precision_of(Program& program, const ConvShape& shape) {
   Sums sum(program, shape);
   if (shape.taps() < 3 || sum(1, 1) != 1) return std::nullopt;
+  constexpr int kEnough = 18;  // other methods, such as Winograd's, have errors of their own
+  if (keeps_single_precision(sum, std::ldexp(1.0, -kEnough))) return Precision::kFp32;
   const Kept kept = what_is_kept(sum);
+  if (program.is_over()) return std::nullopt;  // what it did not answer would look like lost bits
   if (kept.result == kBitsOfHalf || kept.sums == kBitsOfHalf) return Precision::kFp16Sums;
   const int factors = std::min(kept.input, kept.weights);
-  constexpr int kEnough = 18;  // other methods, such as Winograd's, have errors of their own
   if (kept.rounds_products && factors >= kBitsOfHalf) return Precision::kFp16Products;
   if (factors >= kEnough || factors < kBitsOfBfloat) return Precision::kFp32;
   const bool cuts = factors == kept.input ? kept.cuts_input : kept.cuts_weights;

@@ -189,79 +189,12 @@ __global__ void wait_prior(const float* in, float* out) {
   out[t] = early * tile[2][t / 3];
 }
 
-template <int kStages>
-__global__ void block_pipeline(const float* in, float* out, int tiles) {
-  __shared__ alignas(16) float tile[kStages][kThreads];
-  __shared__ cuda::pipeline_shared_state<cuda::thread_scope_block, kStages> state;
-  const cg::thread_block block = cg::this_thread_block();
-  auto pipe = cuda::make_pipeline(block, &state);
-  int fetched = 0;
-  float sum = 0;
-  for (int i = 0; i < tiles; ++i) {
-    for (; fetched < tiles && fetched < i + kStages; ++fetched) {
-      pipe.producer_acquire();
-      cuda::memcpy_async(block, tile[fetched % kStages], in + fetched * kThreads,
-                         cuda::aligned_size_t<16>(sizeof tile[0]), pipe);
-      pipe.producer_commit();
-    }
-    pipe.consumer_wait();
-    sum += tile[i % kStages][(threadIdx.x + 13) % kThreads];
-    pipe.consumer_release();
-  }
-  out[threadIdx.x] = sum;
-}
-
-/// The first warps fetch, the others sum up.
-template <bool kByRole>
-__global__ void divided_pipeline(const float* in, float* out, int tiles) {
-  constexpr int kStages = 2;
-  constexpr unsigned kProducers = 64;
-  __shared__ float tile[kStages][kThreads];
-  __shared__ cuda::pipeline_shared_state<cuda::thread_scope_block, kStages> state;
-  const cg::thread_block block = cg::this_thread_block();
-  const bool produces = block.thread_rank() < kProducers;
-  auto pipe = [&] {
-    if constexpr (kByRole)
-      return cuda::make_pipeline(block, &state, produces ? cuda::pipeline_role::producer : cuda::pipeline_role::consumer);
-    else
-      return cuda::make_pipeline(block, &state, kProducers);
-  }();
-  float sum = 0;
-  for (int i = 0; i < tiles; ++i) {
-    if (produces) {
-      pipe.producer_acquire();
-      for (unsigned j = threadIdx.x; j < kThreads; j += kProducers)
-        cuda::memcpy_async(&tile[i % kStages][j], &in[static_cast<unsigned>(i) * kThreads + j], sizeof(float), pipe);
-      pipe.producer_commit();
-    } else {
-      pipe.consumer_wait();
-      for (unsigned j = 0; j < 5; ++j) sum += tile[i % kStages][(threadIdx.x * 5 + j) % kThreads];
-      pipe.consumer_release();
-    }
-  }
-  block.sync();
-  out[threadIdx.x] = sum;
-}
-
-template <typename Kernel>
-Bits piped(Kernel kernel) {
-  return results_from(some_floats(9 * kThreads), kernel, 1, kThreads, kThreads, 9);
-}
-
-const Register kThreadPipeline{"libcu++", "pipeline of one thread, double buffering",
-                               [] { return piped(thread_pipeline); }};
+const Register kThreadPipeline{"libcu++", "pipeline of one thread, double buffering", [] {
+  return results_from(some_floats(9 * kThreads), thread_pipeline, 1, kThreads, kThreads, 9);
+}};
 const Register kWaitPrior{"libcu++", "pipeline_consumer_wait_prior", [] {
   return results_from(some_floats(3 * kThreads), wait_prior, 1, kThreads, kThreads);
 }};
-const Register kTwoStages{"libcu++", "pipeline of a block, 2 stages",
-                          [] { return piped(block_pipeline<2>); }};
-const Register kThreeStages{"libcu++", "pipeline of a block, 3 stages",
-                            [] { return piped(block_pipeline<3>); }};
-const Register kProducers{"libcu++", "pipeline with a number of producers",
-                          [] { return piped(divided_pipeline<false>); }};
-const Register kRoles{"libcu++", "pipeline with roles",
-                      [] { return piped(divided_pipeline<true>); }};
-
 // ---- atomics ------------------------------------------------------------------------------------
 
 __device__ cuda::atomic<int, cuda::thread_scope_device> grid_count{5};

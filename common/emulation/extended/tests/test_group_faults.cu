@@ -47,10 +47,6 @@ __global__ void load_fragment(int lanes, int offset, int leading) {
 
 }  // namespace
 
-TEST_CASE("group faults: a warp that loads a fragment together is silent") {
-  CHECK(report_of([] { load_fragment<<<1, 32>>>(32, 0, 32); }, cudaSuccess).empty());
-}
-
 TEST_CASE("group faults: half a warp cannot load a fragment") {
   const std::string divergent =
       report_of([] { load_fragment<<<1, 32>>>(16, 0, 32); }, cudaErrorLaunchTimeout);
@@ -59,13 +55,6 @@ TEST_CASE("group faults: half a warp cannot load a fragment") {
       report_of([] { load_fragment<<<1, 16>>>(16, 0, 32); }, cudaErrorLaunchFailure);
   CHECK(has(small, "load_matrix_sync needs all 32 lanes"));
   CHECK(has(small, "0x0000ffff"));
-}
-
-TEST_CASE("group faults: a fragment's address and leading dimension are aligned") {
-  CHECK(has(report_of([] { load_fragment<<<1, 32>>>(32, 3, 32); }, cudaErrorMisalignedAddress),
-            "it is 6 above one"));
-  CHECK(has(report_of([] { load_fragment<<<1, 32>>>(32, 0, 20); }, cudaErrorMisalignedAddress),
-            "20 elements are 40 bytes"));
 }
 
 // ---- asynchronous copies ------------------------------------------------------------------------

@@ -115,61 +115,6 @@ __global__ void one_thread(const float* in, float* out) {
   out[t] = early ? -1 : first + tile[1][t];
 }
 
-/// @tparam kWaits     whether consumers wait
-/// @tparam kCommits   how many of the threads commit
-template <bool kWaits, int kCommits>
-__global__ void whole_block(const float* in, float* out) {
-  constexpr int kStages = 2;
-  constexpr int kTiles = 8;
-  __shared__ float tile[kStages][kThreads];
-  __shared__ cuda::pipeline_shared_state<cuda::thread_scope_block, kStages> state;
-  const auto block = cg::this_thread_block();
-  auto pipe = cuda::make_pipeline(block, &state);
-  float sum = 0;
-  for (int i = 0; i < kTiles; ++i) {
-    pipe.producer_acquire();
-    cuda::memcpy_async(block, tile[i % kStages], in + i * kThreads, sizeof tile[0], pipe);
-    if (static_cast<int>(threadIdx.x) < kCommits) pipe.producer_commit();
-    if (kWaits) pipe.consumer_wait();
-    sum += tile[i % kStages][kThreads - 1 - threadIdx.x];
-    pipe.consumer_release();
-  }
-  out[threadIdx.x] = sum;
-}
-
-/// Warp 0 fetches, warp 1 sums up. With kReleases consumers release stages.
-template <bool kReleases>
-__global__ void two_warps(const float* in, float* out) {
-  constexpr int kStages = 3;
-  __shared__ float tile[kStages][kThreads];
-  __shared__ cuda::pipeline_shared_state<cuda::thread_scope_block, kStages> state;
-  const auto block = cg::this_thread_block();
-  auto pipe = cuda::make_pipeline(block, &state, 32);
-  const unsigned t = threadIdx.x;
-  float sum = 0;
-  for (unsigned i = 0; i < 8; ++i) {
-    if (t < 32) {
-      pipe.producer_acquire();
-      for (unsigned j = t; j < kThreads; j += 32)
-        cuda::memcpy_async(&tile[i % kStages][j], &in[i * kThreads + j], sizeof(float), pipe);
-      pipe.producer_commit();
-    } else {
-      pipe.consumer_wait();
-      sum += tile[i % kStages][t - 32] + tile[i % kStages][t];
-      if (kReleases) pipe.consumer_release();
-    }
-  }
-  out[t] = sum;
-}
-
-float sum_of_tiles(int first, int second) {
-  float sum = 0;
-  for (int i = 0; i < 8; ++i)
-    sum += static_cast<float>(i * kThreads + first + 1) +
-           (second < 0 ? 0 : static_cast<float>(i * kThreads + second + 1));
-  return sum;
-}
-
 }  // namespace
 
 TEST_CASE("libcu++: a barrier opens when all have come") {
@@ -217,30 +162,4 @@ TEST_CASE("libcu++: who does not wait for a thread's pipeline reads what was the
   const Outcome forgets = run(one_thread<false>);
   CHECK(forgets.error == cudaSuccess);
   CHECK(std::isnan(forgets.values[3]));
-}
-
-TEST_CASE("libcu++: a block's pipeline") {
-  const Outcome outcome = run(whole_block<true, kThreads>);
-  CHECK(outcome.error == cudaSuccess);
-  CHECK(outcome.report.empty());
-  for (int t = 0; t < kThreads; ++t)
-    CHECK(outcome.values[static_cast<std::size_t>(t)] == sum_of_tiles(kThreads - 1 - t, -1));
-  const Outcome forgets = run(whole_block<false, kThreads>);
-  CHECK(forgets.error == cudaSuccess);
-  CHECK(std::isnan(forgets.values[3]));
-  const Outcome uncommitted = run(whole_block<true, kThreads / 2>);
-  CHECK(uncommitted.error == cudaErrorLaunchTimeout);
-  INFO(uncommitted.report);
-  CHECK(uncommitted.has("64 threads waiting in pipeline::consumer_wait at "));
-}
-
-TEST_CASE("libcu++: a pipeline with producers and consumers") {
-  const Outcome outcome = run(two_warps<true>);
-  CHECK(outcome.error == cudaSuccess);
-  for (int t = 32; t < kThreads; ++t)
-    CHECK(outcome.values[static_cast<std::size_t>(t)] == sum_of_tiles(t - 32, t));
-  const Outcome stuck = run(two_warps<false>);
-  CHECK(stuck.error == cudaErrorLaunchTimeout);
-  INFO(stuck.report);
-  CHECK(stuck.has("32 threads waiting in pipeline::producer_acquire at "));
 }

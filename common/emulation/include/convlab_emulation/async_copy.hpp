@@ -7,8 +7,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
-#include <map>
-#include <utility>
 #include <vector>
 
 #include "common/emulation/include/convlab_emulation/collective.hpp"
@@ -66,22 +64,9 @@ void begin_async_copy(const char* name, void* to, const void* from, std::size_t 
 /// with the shared memory that they would fill.
 AsyncCopyQueue& async_copies();
 
-/// Copies of the running block that must be done when an object in its shared memory changes: when
-/// a barrier opens, or a stage of a pipeline is complete.
-class BoundCopies {
- public:
-  /// Adds copies to those of (object, stage).
-  void add(const void* object, std::uint64_t stage, const AsyncCopy& copy);
-  /// Does them.
-  void run(const void* object, std::uint64_t stage);
-
- private:
-  void refresh();
-
-  std::uint64_t block_ = 0;
-  std::map<std::pair<const void*, std::uint64_t>, AsyncCopies> due_;
-};
-
-BoundCopies& bound_copies();
+/// Begins a copy that must be done when a barrier in shared memory opens.
+void bind_copy(const void* barrier, const AsyncCopy& copy);
+/// Does those of the barrier.
+void run_bound_copies(const void* barrier);
 
 }  // namespace convlab::emulation

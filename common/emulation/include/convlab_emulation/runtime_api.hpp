@@ -31,33 +31,53 @@ cudaError_t cudaDeviceSetLimit(cudaLimit limit, std::size_t value);
 cudaError_t cudaDeviceGetLimit(std::size_t* value, cudaLimit limit);
 cudaError_t cudaDeviceGetCacheConfig(cudaFuncCache* config);
 cudaError_t cudaDeviceGetSharedMemConfig(cudaSharedMemConfig* config);
-cudaError_t cudaDeviceGetP2PAttribute(int* value, cudaDeviceP2PAttr attribute, int device,
-                                      int peer);
 cudaError_t cudaDeviceCanAccessPeer(int* can, int device, int peer);
-cudaError_t cudaDeviceEnablePeerAccess(int peer, unsigned int flags);
-cudaError_t cudaDeviceDisablePeerAccess(int peer);
 cudaError_t cudaDriverGetVersion(int* version);
 cudaError_t cudaRuntimeGetVersion(int* version);
 
-#define CONVLAB_DECLARED(name, parameters) cudaError_t name parameters;
-// Calls that make no difference on the emulated device.
-#define CONVLAB_WITHOUT_EFFECT(X)                        \
-  X(cudaSetDeviceFlags, (unsigned int))                  \
-  X(cudaDeviceSetCacheConfig, (cudaFuncCache))           \
-  X(cudaDeviceSetSharedMemConfig, (cudaSharedMemConfig)) \
-  X(cudaCtxResetPersistingL2Cache, ())                   \
-  X(cudaDeviceGraphMemTrim, (int))                       \
-  X(cudaProfilerStart, ())                               \
-  X(cudaProfilerStop, ())
-CONVLAB_WITHOUT_EFFECT(CONVLAB_DECLARED)
-// Memory and events of another process: never, with one sentence.
-#define CONVLAB_OF_OTHER_PROCESS(X)                                   \
+// Calls that make no difference on the emulated device: hints, caches, where memory lies.
+namespace convlab::emulation {
+void note_call(const char* function);
+}
+#define CONVLAB_WITHOUT_EFFECT(name, parameters) \
+  inline cudaError_t name parameters {           \
+    convlab::emulation::note_call(#name);        \
+    return cudaSuccess;                          \
+  }
+CONVLAB_WITHOUT_EFFECT(cudaSetDeviceFlags, (unsigned int))
+CONVLAB_WITHOUT_EFFECT(cudaDeviceSetCacheConfig, (cudaFuncCache))
+CONVLAB_WITHOUT_EFFECT(cudaDeviceSetSharedMemConfig, (cudaSharedMemConfig))
+CONVLAB_WITHOUT_EFFECT(cudaCtxResetPersistingL2Cache, ())
+CONVLAB_WITHOUT_EFFECT(cudaDeviceGraphMemTrim, (int))
+CONVLAB_WITHOUT_EFFECT(cudaProfilerStart, ())
+CONVLAB_WITHOUT_EFFECT(cudaProfilerStop, ())
+CONVLAB_WITHOUT_EFFECT(cudaMemPrefetchAsync,
+                       (const void*, std::size_t, int, cudaStream_t = nullptr))
+CONVLAB_WITHOUT_EFFECT(cudaMemPrefetchAsync, (const void*, std::size_t, cudaMemLocation,
+                                              unsigned int, cudaStream_t = nullptr))
+CONVLAB_WITHOUT_EFFECT(cudaMemAdvise, (const void*, std::size_t, cudaMemoryAdvise, cudaMemLocation))
+CONVLAB_WITHOUT_EFFECT(cudaMemAdvise, (const void*, std::size_t, cudaMemoryAdvise, int))
+CONVLAB_WITHOUT_EFFECT(cudaStreamAttachMemAsync,
+                       (cudaStream_t, void*, std::size_t = 0, unsigned int = cudaMemAttachSingle))
+CONVLAB_WITHOUT_EFFECT(cudaMemPoolSetAttribute, (cudaMemPool_t, cudaMemPoolAttr, void*))
+CONVLAB_WITHOUT_EFFECT(cudaMemPoolTrimTo, (cudaMemPool_t, std::size_t))
+CONVLAB_WITHOUT_EFFECT(cudaStreamSetAttribute,
+                       (cudaStream_t, cudaStreamAttrID, const cudaStreamAttrValue*))
+#undef CONVLAB_WITHOUT_EFFECT
+// Another process or another device: never, with one sentence.
+#define CONVLAB_OF_OTHERS(X)                                          \
   X(cudaIpcGetMemHandle, (cudaIpcMemHandle_t*, void*))                \
   X(cudaIpcOpenMemHandle, (void**, cudaIpcMemHandle_t, unsigned int)) \
   X(cudaIpcCloseMemHandle, (void*))                                   \
   X(cudaIpcGetEventHandle, (cudaIpcEventHandle_t*, cudaEvent_t))      \
-  X(cudaIpcOpenEventHandle, (cudaEvent_t*, cudaIpcEventHandle_t))
-CONVLAB_OF_OTHER_PROCESS(CONVLAB_DECLARED)
+  X(cudaIpcOpenEventHandle, (cudaEvent_t*, cudaIpcEventHandle_t))     \
+  X(cudaDeviceGetP2PAttribute, (int*, cudaDeviceP2PAttr, int, int))   \
+  X(cudaDeviceEnablePeerAccess, (int, unsigned int))                  \
+  X(cudaDeviceDisablePeerAccess, (int))                               \
+  X(cudaMemcpyPeer, (void*, int, const void*, int, std::size_t))      \
+  X(cudaMemcpyPeerAsync, (void*, int, const void*, int, std::size_t, cudaStream_t))
+#define CONVLAB_DECLARED(name, parameters) cudaError_t name parameters;
+CONVLAB_OF_OTHERS(CONVLAB_DECLARED)
 #undef CONVLAB_DECLARED
 
 // Memory
@@ -76,21 +96,9 @@ cudaError_t cudaFreeAsync(void* pointer, cudaStream_t stream);
 cudaError_t cudaMallocPitch(void** pointer, std::size_t* pitch, std::size_t width_bytes,
                             std::size_t height);
 cudaError_t cudaMemGetInfo(std::size_t* free, std::size_t* total);
-cudaError_t cudaMemPrefetchAsync(const void* pointer, std::size_t bytes, int device,
-                                 cudaStream_t stream = nullptr);
-cudaError_t cudaMemPrefetchAsync(const void* pointer, std::size_t bytes, cudaMemLocation location,
-                                 unsigned int flags, cudaStream_t stream = nullptr);
-cudaError_t cudaMemAdvise(const void* pointer, std::size_t bytes, cudaMemoryAdvise advice,
-                          cudaMemLocation location);
-cudaError_t cudaMemAdvise(const void* pointer, std::size_t bytes, cudaMemoryAdvise advice,
-                          int device);
-cudaError_t cudaStreamAttachMemAsync(cudaStream_t stream, void* pointer, std::size_t bytes = 0,
-                                     unsigned int flags = cudaMemAttachSingle);
 cudaError_t cudaHostGetFlags(unsigned int* flags, void* pointer);
 cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t* pool, int device);
 cudaError_t cudaDeviceGetMemPool(cudaMemPool_t* pool, int device);
-cudaError_t cudaMemPoolSetAttribute(cudaMemPool_t pool, cudaMemPoolAttr attribute, void* value);
-cudaError_t cudaMemPoolTrimTo(cudaMemPool_t pool, std::size_t bytes_to_keep);
 cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const void* pointer);
 
 // Copies
@@ -108,10 +116,6 @@ cudaError_t cudaMemset2DAsync(void* to, std::size_t pitch, int value, std::size_
                               std::size_t height, cudaStream_t stream = nullptr);
 cudaError_t cudaMemset2D(void* to, std::size_t pitch, int value, std::size_t width_bytes,
                          std::size_t height);
-cudaError_t cudaMemcpyPeer(void* to, int to_device, const void* from, int from_device,
-                           std::size_t bytes);
-cudaError_t cudaMemcpyPeerAsync(void* to, int to_device, const void* from, int from_device,
-                                std::size_t bytes, cudaStream_t stream = nullptr);
 
 // Streams and events
 cudaError_t cudaStreamCreate(cudaStream_t* stream);
@@ -121,9 +125,6 @@ cudaError_t cudaStreamDestroy(cudaStream_t stream);
 cudaError_t cudaStreamSynchronize(cudaStream_t stream);
 cudaError_t cudaStreamGetFlags(cudaStream_t stream, unsigned int* flags);
 cudaError_t cudaStreamGetPriority(cudaStream_t stream, int* priority);
-/// Caches are not emulated: every attribute is taken and makes no difference.
-cudaError_t cudaStreamSetAttribute(cudaStream_t stream, cudaStreamAttrID attribute,
-                                   const cudaStreamAttrValue* value);
 cudaError_t cudaStreamQuery(cudaStream_t stream);
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned int flags = 0);
 cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t callback, void* data,

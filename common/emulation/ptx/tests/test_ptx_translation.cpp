@@ -86,6 +86,10 @@ TEST_CASE("ptx: arithmetic becomes an expression") {
   CHECK(calls({"ex2.approx.ftz.f32 %0, %1;", {{"=f", "a"}, {"f", "b"}}}) ==
         "compute([](float a) -> float { return ::exp2f(a); })(list(write<4>(convlab_0)), "
         "list(read<4>(convlab_1)));");
+  CHECK(calls({"shf.l.wrap.b32 %0, %1, %1, 7;", {{"=r", "a"}, {"r", "b"}}}) ==
+        "compute([](unsigned a, unsigned b, unsigned c) -> unsigned { return ::__funnelshift_l(a, "
+        "b, c); })(list(write<4>(convlab_0)), list(read<4>(convlab_1)), list(read<4>(convlab_1)), "
+        "list(read<4>(7)));");
   CHECK(calls({"ld.shared.u32 %0, [%1];", {{"=r", "a"}, {"r", "s"}}}) ==
         "load<true>(list(write<4>(convlab_0)), address(convlab_1, 0));");
   CHECK(calls({"{ .reg .pred %p1; setp.ne.f32 %p1, %1, %1; @!%p1 bar.sync 1, 64; }",

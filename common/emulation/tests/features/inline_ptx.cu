@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "common/emulation/tests/features/inline_ptx_kernels.cuh"
+#include "common/emulation/tests/inline_ptx_kernels.cuh"
 #include "common/emulation/tests/features/sweep.hpp"
 
 namespace convlab::features {

@@ -123,7 +123,7 @@ struct Refusal {
   const char* remark;
 };
 constexpr Refusal kRefusals[] = {
-    {"inline PTX beyond the rows above", "error of the compiler in its line"},
+    {"inline PTX beyond the instructions above", "error of the compiler in its line"},
     {"textures and surfaces", "error with file and line"},
     {"dynamic parallelism", "error with file and line"},
     {"clusters of blocks", "`cudaErrorNotSupported` and a report"},

@@ -198,10 +198,12 @@ __device__ unsigned shifts(unsigned i) {
   asm("shl.b64 %0, %3, %4; shr.u64 %1, %3, %4; shr.s64 %2, %3, %4;"
       : "=&l"(wide[0]), "=&l"(wide[1]), "=l"(wide[2])
       : "l"(wide_word(i, 0)), "r"(word(i, 1)));
-  unsigned part[4];
-  asm("shl.b32 %0, %4, %5; shr.u32 %1, %4, %5; shr.s32 %2, %4, %5; shr.b32 %3, %4, %5;"
-      : "=&r"(part[0]), "=&r"(part[1]), "=&r"(part[2]), "=r"(part[3])
-      : "r"(word(i, 0)), "r"(word(i, 1)));
+  unsigned part[6];
+  asm("shl.b32 %0, %6, %7; shr.u32 %1, %6, %7; shr.s32 %2, %6, %7; shr.b32 %3, %6, %7;"
+      "shf.l.wrap.b32 %4, %6, %8, %7; shf.r.wrap.b32 %5, %6, %8, %7;"
+      : "=&r"(part[0]), "=&r"(part[1]), "=&r"(part[2]), "=&r"(part[3]), "=&r"(part[4]),
+        "=r"(part[5])
+      : "r"(word(i, 0)), "r"(word(i, 1)), "r"(word(i, 2)));
   return one_word(one_word(wide), one_word(part));
 }
 
@@ -283,7 +285,7 @@ PTX(products_with_carries, "mad.lo.cc, madc.lo.cc, madc.hi.cc, madc.hi: 64 by 64
 PTX(products, "mul.lo, mul.hi, mul.wide, mad.lo, mad.hi")
 PTX(comparisons, "setp with eq, ne, lt, le, gt, ge; selp")
 PTX(guards, "@p and @!p before an instruction; predicates of a statement")
-PTX(shifts, "shl, shr of 32 and 64 bits, by more than there are")
+PTX(shifts, "shl, shr of 32 and 64 bits, by more than there are; shf")
 PTX(bits, "and, or, xor, not, popc, clz, brev, prmt, lop3")
 PTX(bit_fields, "bfe of signed and unsigned words, bfi")
 PTX(least_and_most, "min, max, abs, neg of whole numbers; div, rem")

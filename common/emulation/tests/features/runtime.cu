@@ -81,21 +81,6 @@ const Register kAsync{"memory", "cudaMallocAsync, cudaFreeAsync", [] {
   return Bits(host.begin(), host.end());
 }};
 
-const Register kPeer{"memory", "cudaMemcpyPeer on one device", [] {
-  DeviceArray<int> from(std::vector<int>(64, 9));
-  DeviceArray<int> to(64);
-  require(cudaMemcpyPeer(to.data(), 0, from.data(), 0, 128), "cudaMemcpyPeer");
-  require(cudaMemcpyPeerAsync(to.data() + 40, 0, from.data(), 0, 32), "cudaMemcpyPeerAsync");
-  Bits bits = to.bits();
-  int can = 7;
-  require(cudaDeviceCanAccessPeer(&can, 0, 0), "cudaDeviceCanAccessPeer");
-  bits.push_back(static_cast<std::uint32_t>(can));
-  bits.push_back(static_cast<std::uint32_t>(cudaDeviceEnablePeerAccess(0, 0)));
-  bits.push_back(static_cast<std::uint32_t>(cudaDeviceDisablePeerAccess(0)));
-  cudaGetLastError();
-  return bits;
-}};
-
 const Register kAttributes{"memory", "cudaHostRegister, cudaPointerGetAttributes", [] {
   DeviceArray<int> device(64);
   int* managed = nullptr;
@@ -297,33 +282,6 @@ const Register kLaunchBounds{"errors", "__launch_bounds__", [] {
     bounded_template<8><<<2, block>>>(out.data());
     note_launch(out, bits);
     bounded_template<32><<<1, block>>>(out.data());
-    note_launch(out, bits);
-  }
-  return bits;
-}};
-
-#define HALF_WARPS(n) __launch_bounds__((n) * 16)
-#define BOUNDED_KERNEL __global__ void HALF_WARPS(4)
-#define DEFINE_BOUNDED(name, most) \
-  __global__ void __launch_bounds__(most) name(int* out) { out[threadIdx.x] = 5; }
-
-constexpr int half_of(int n) { return n / 2; }
-
-BOUNDED_KERNEL bounded_by_macro(int* out) { out[threadIdx.x] = 3; }
-__global__ void __launch_bounds__(half_of(2 * kMostThreads), 1) bounded_by_function(int* out) {
-  out[threadIdx.x] = 4;
-}
-DEFINE_BOUNDED(bounded_in_macro, half_of(128))
-
-const Register kMacroBounds{"errors", "__launch_bounds__ out of macros and constant expressions", [] {
-  Bits bits;
-  DeviceArray<int> out(1024);
-  for (const unsigned threads : {63, 64, 65, 1024}) {
-    bounded_by_macro<<<1, threads>>>(out.data());
-    note_launch(out, bits);
-    bounded_by_function<<<1, threads>>>(out.data());
-    note_launch(out, bits);
-    bounded_in_macro<<<1, threads>>>(out.data());
     note_launch(out, bits);
   }
   return bits;

@@ -210,94 +210,12 @@ __global__ void store_fragment(float* to) {
 
 constexpr std::size_t kSharedBytes = 32 * 33 * sizeof(float);
 
-template <int kStride, int kOffset>
-void run_load(void* memory) {
-  load<<<1, 32>>>(static_cast<const float*>(memory), kStride, kOffset);
-}
-template <int kLanes>
-void run_load_by_some(void* memory) {
-  load_by_some<<<1, 32>>>(static_cast<const float*>(memory), kLanes);
-}
-void run_load_twice(void* memory) {
-  load_twice<<<1, 32>>>(static_cast<const float*>(memory));
-}
-void run_load_four(void* memory) {
-  load_four<<<1, 32>>>(static_cast<const float4*>(memory));
-}
-template <int kStride>
-void run_load_shared(void*) {
-  load_shared<<<1, 32, kSharedBytes>>>(kStride);
-}
-template <int kStride>
-void run_load_four_shared(void*) {
-  load_four_shared<<<1, 32, kSharedBytes>>>(kStride);
-}
-void run_load_wide_shared(void*) {
-  load_wide_shared<<<1, 32, kSharedBytes>>>();
-}
-void run_load_in_turns(void* memory) {
-  load_in_turns<<<1, 32>>>(static_cast<const float*>(memory));
-}
-void run_load_between_barriers(void* memory) {
-  load_between_barriers<<<1, 32>>>(static_cast<const float*>(memory));
-}
-void run_load_in_inner_loops(void* memory) {
-  load_in_inner_loops<<<1, 32>>>(static_cast<const float*>(memory));
-}
-void run_load_in_calls(void* memory) {
-  load_in_calls<<<1, 32>>>(static_cast<const float*>(memory));
-}
-void run_copy_by_bytes(void* memory) {
-  copy_by_bytes<<<1, 32>>>(static_cast<const float*>(memory), 16);
-}
-void run_load_elements_shared(void*) {
-  load_elements_shared<<<1, 32, kSharedBytes>>>();
-}
-template <int kStride, int kDistance>
-void run_load_neighbours_shared(void*) {
-  load_neighbours_shared<<<1, 32, kSharedBytes>>>(kStride, kDistance);
-}
-void run_load_from_two(void* memory) {
-  load_from_two<<<1, 32>>>(static_cast<const float*>(memory));
-}
-void run_load_from_heap(void* memory) {
-  load_from_heap<<<1, 32>>>(static_cast<const float*>(memory));
-}
-void run_begin_atomically(void* memory) {
-  begin_atomically<<<1, 32>>>(static_cast<float*>(memory));
-}
-template <int kStride>
-void run_add_atomically(void* memory) {
-  add_atomically<<<1, 32>>>(static_cast<float*>(memory), kStride);
-}
-void run_copy_asynchronously(void* memory) {
-  copy_asynchronously<<<1, 32, kSharedBytes>>>(static_cast<const float*>(memory));
-}
-void run_multiply_floats(void* memory) {
-  multiply_floats<<<1, 32>>>(static_cast<const float*>(memory));
-}
-void run_multiply_by_function(void* memory) {
-  multiply_by_function<<<1, 32>>>(static_cast<const float*>(memory));
-}
-void run_multiply_halves(void* memory) {
-  multiply_halves<<<1, 32>>>(static_cast<const half*>(memory));
-}
-void run_multiply_half_pairs(void* memory) {
-  multiply_half_pairs<<<1, 32>>>(static_cast<const half2*>(memory));
-}
-void run_copy_half_pairs(void* memory) {
-  copy_half_pairs<<<1, 32>>>(static_cast<half2*>(memory));
-}
-template <bool kStores>
-void run_load_neighbours_in_turns(void*) {
-  load_neighbours_in_turns<<<1, 32, kSharedBytes>>>(kStores);
-}
-void run_store_fragment(void* memory) {
-  store_fragment<<<1, 32>>>(static_cast<float*>(memory));
-}
-void run_multiply(void* memory) {
-  multiply<<<1, 32>>>(static_cast<const half*>(memory));
-}
+// Of a kernel that gets memory, and of one that has shared memory only.
+#define WITH(kernel, type, ...)                                                              \
+  [](void* memory) {                                                                         \
+    kernel<<<1, 32, kSharedBytes>>>(static_cast<type*>(memory) __VA_OPT__(, ) __VA_ARGS__);  \
+  }
+#define SHARED(kernel, ...) [](void*) { kernel<<<1, 32, kSharedBytes>>>(__VA_ARGS__); }
 
 }  // namespace
 
@@ -311,53 +229,53 @@ void run_write_mark() {
 // warps.
 std::vector<CountedKernel> counted_kernels() {
   return {
-      {"side by side", run_load<1, 0>, "global", false, 1, 32, 4, 0},
-      {"one element later", run_load<1, 1>, "global", false, 1, 32, 5, 0},
-      {"every second", run_load<2, 0>, "global", false, 1, 32, 8, 0},
-      {"a sector each", run_load<8, 0>, "global", false, 1, 32, 32, 0},
-      {"all the same", run_load<0, 0>, "global", false, 1, 32, 1, 0},
-      {"ten lanes", run_load_by_some<10>, "global", false, 1, 10, 2, 0},
-      {"twice", run_load_twice, "global", false, 2, 64, 8, 0},
-      {"four floats of a lane", run_load_four, "global", false, 1, 32, 16, 0},
-      {"shared, side by side", run_load_shared<1>, "shared", false, 1, 32, 1, 0},
-      {"shared, every second", run_load_shared<2>, "shared", false, 1, 32, 2, 1},
-      {"shared, one bank", run_load_shared<32>, "shared", false, 1, 32, 32, 31},
-      {"shared, padded", run_load_shared<33>, "shared", false, 1, 32, 1, 0},
-      {"shared, all the same", run_load_shared<0>, "shared", false, 1, 32, 1, 0},
-      {"shared, four floats side by side", run_load_four_shared<1>, "shared", false, 1, 32, 4, 0},
-      {"shared, the same four floats", run_load_four_shared<0>, "shared", false, 1, 32, 2, 0},
+      {"side by side", WITH(load, const float, 1, 0), "global", false, 1, 32, 4, 0},
+      {"one element later", WITH(load, const float, 1, 1), "global", false, 1, 32, 5, 0},
+      {"every second", WITH(load, const float, 2, 0), "global", false, 1, 32, 8, 0},
+      {"a sector each", WITH(load, const float, 8, 0), "global", false, 1, 32, 32, 0},
+      {"all the same", WITH(load, const float, 0, 0), "global", false, 1, 32, 1, 0},
+      {"ten lanes", WITH(load_by_some, const float, 10), "global", false, 1, 10, 2, 0},
+      {"twice", WITH(load_twice, const float), "global", false, 2, 64, 8, 0},
+      {"four floats of a lane", WITH(load_four, const float4), "global", false, 1, 32, 16, 0},
+      {"shared, side by side", SHARED(load_shared, 1), "shared", false, 1, 32, 1, 0},
+      {"shared, every second", SHARED(load_shared, 2), "shared", false, 1, 32, 2, 1},
+      {"shared, one bank", SHARED(load_shared, 32), "shared", false, 1, 32, 32, 31},
+      {"shared, padded", SHARED(load_shared, 33), "shared", false, 1, 32, 1, 0},
+      {"shared, all the same", SHARED(load_shared, 0), "shared", false, 1, 32, 1, 0},
+      {"shared, four floats side by side", SHARED(load_four_shared, 1), "shared", false, 1, 32, 4, 0},
+      {"shared, the same four floats", SHARED(load_four_shared, 0), "shared", false, 1, 32, 2, 0},
       // 16 requests of 16 bytes; two lanes 256 bytes apart use the same banks.
-      {"shared, 256 bytes of two lanes", run_load_wide_shared, "shared", false, 16, 32, 32, 16},
-      {"a lane in each turn", run_load_in_turns, "global", false, 32, 32, 32, 0},
-      {"half of the lanes before a barrier", run_load_between_barriers, "global", false, 2, 32, 8, 0},
-      {"inner loops of different length", run_load_in_inner_loops, "global", false, 6, 128, 24, 0},
+      {"shared, 256 bytes of two lanes", SHARED(load_wide_shared), "shared", false, 16, 32, 32, 16},
+      {"a lane in each turn", WITH(load_in_turns, const float), "global", false, 32, 32, 32, 0},
+      {"half of the lanes before a barrier", WITH(load_between_barriers, const float), "global", false, 2, 32, 8, 0},
+      {"inner loops of different length", WITH(load_in_inner_loops, const float), "global", false, 6, 128, 24, 0},
       // Of three lanes one makes a turn, one two, and one three; odd lanes have a line of their own.
-      {"in calls", run_load_in_calls, "global", false, 6, 65, 24, 0},
-      {"copied by bytes", run_copy_by_bytes, "global", false, 2, 64, 32, 0},
-      {"shared, four floats one by one", run_load_elements_shared, "shared", false, 1, 32, 4, 0},
-      {"shared, two neighbours", run_load_neighbours_shared<2, 1>, "shared", false, 1, 32, 2, 0},
-      {"shared, not neighbours", run_load_neighbours_shared<2, 3>, "shared", false, 2, 64, 4, 2},
-      {"shared, not aligned", run_load_neighbours_shared<3, 1>, "shared", false, 2, 64, 2, 0},
-      {"a variable of a lane", run_load_from_two, "global", false, 1, 31, 4, 0},
-      {"a kernel's heap", run_load_from_heap, "global", false, 2, 64, 8, 0},
-      {"atomic, begun only", run_begin_atomically, "global", false, 3, 96, 12, 0},
-      {"atomic, own addresses", run_add_atomically<1>, "global", true, 1, 32, 4, 0},
-      {"atomic, one address", run_add_atomically<0>, "global", true, 1, 32, 32, 31},
-      {"asynchronous copy, from", run_copy_asynchronously, "global", false, 1, 32, 4, 0},
-      {"asynchronous copy, to", run_copy_asynchronously, "shared", true, 1, 32, 1, 0},
+      {"in calls", WITH(load_in_calls, const float), "global", false, 6, 65, 24, 0},
+      {"copied by bytes", WITH(copy_by_bytes, const float, 16), "global", false, 2, 64, 32, 0},
+      {"shared, four floats one by one", SHARED(load_elements_shared), "shared", false, 1, 32, 4, 0},
+      {"shared, two neighbours", SHARED(load_neighbours_shared, 2, 1), "shared", false, 1, 32, 2, 0},
+      {"shared, not neighbours", SHARED(load_neighbours_shared, 2, 3), "shared", false, 2, 64, 4, 2},
+      {"shared, not aligned", SHARED(load_neighbours_shared, 3, 1), "shared", false, 2, 64, 2, 0},
+      {"a variable of a lane", WITH(load_from_two, const float), "global", false, 1, 31, 4, 0},
+      {"a kernel's heap", WITH(load_from_heap, const float), "global", false, 2, 64, 8, 0},
+      {"atomic, begun only", WITH(begin_atomically, float), "global", false, 3, 96, 12, 0},
+      {"atomic, own addresses", WITH(add_atomically, float, 1), "global", true, 1, 32, 4, 0},
+      {"atomic, one address", WITH(add_atomically, float, 0), "global", true, 1, 32, 32, 31},
+      {"asynchronous copy, from", WITH(copy_asynchronously, const float), "global", false, 1, 32, 4, 0},
+      {"asynchronous copy, to", WITH(copy_asynchronously, const float), "shared", true, 1, 32, 1, 0},
       // 16 rows of 32 bytes: four times eight rows of 16 bytes, each of them in its own sector.
-      {"fragment", run_multiply, "global", false, 4, 32, 32, 0, "tensor", 4096},
+      {"fragment", WITH(multiply, const half), "global", false, 4, 32, 32, 0, "tensor", 4096},
       // 16 rows of 64 bytes: four times eight rows of 32 bytes.
-      {"fragment, stored", run_store_fragment, "global", true, 4, 32, 32, 0},
-      {"floats", run_multiply_floats, "shared", false, 0, 0, 0, 0, "float", 106, 4},
-      {"fmaf", run_multiply_by_function, "shared", false, 0, 0, 0, 0, "float", 32, 1},
-      {"halves", run_multiply_halves, "shared", false, 0, 0, 0, 0, "half", 106, 4},
-      {"halves are no floats", run_multiply_halves, "shared", false, 0, 0, 0, 0, "float", 0},
-      {"pairs of halves", run_multiply_half_pairs, "shared", false, 0, 0, 0, 0, "half2", 212, 4},
-      {"a pair is one load", run_copy_half_pairs, "global", false, 1, 32, 4, 0},
-      {"a pair is one store", run_copy_half_pairs, "global", true, 1, 32, 4, 0},
-      {"shared, neighbours in turns", run_load_neighbours_in_turns<false>, "shared", false, 1, 32, 4, 0},
-      {"shared, a store between", run_load_neighbours_in_turns<true>, "shared", false, 4, 128, 16, 12},
+      {"fragment, stored", WITH(store_fragment, float), "global", true, 4, 32, 32, 0},
+      {"floats", WITH(multiply_floats, const float), "shared", false, 0, 0, 0, 0, "float", 106, 4},
+      {"fmaf", WITH(multiply_by_function, const float), "shared", false, 0, 0, 0, 0, "float", 32, 1},
+      {"halves", WITH(multiply_halves, const half), "shared", false, 0, 0, 0, 0, "half", 106, 4},
+      {"halves are no floats", WITH(multiply_halves, const half), "shared", false, 0, 0, 0, 0, "float", 0},
+      {"pairs of halves", WITH(multiply_half_pairs, const half2), "shared", false, 0, 0, 0, 0, "half2", 212, 4},
+      {"a pair is one load", WITH(copy_half_pairs, half2), "global", false, 1, 32, 4, 0},
+      {"a pair is one store", WITH(copy_half_pairs, half2), "global", true, 1, 32, 4, 0},
+      {"shared, neighbours in turns", SHARED(load_neighbours_in_turns, false), "shared", false, 1, 32, 4, 0},
+      {"shared, a store between", SHARED(load_neighbours_in_turns, true), "shared", false, 4, 128, 16, 12},
   };
 }
 

@@ -30,15 +30,6 @@ __global__ void load_then_use(float* data) {
 }
 
 template <bool kRight>
-__global__ void load_then_use_neighbour_before(float* data) {
-  __shared__ float tile[kThreads];
-  const unsigned t = threadIdx.x;
-  tile[t] = data[t];  // first
-  UNLESS_WRONG(__syncthreads())
-  if (t >= 32) data[kThreads + t] = tile[t - 32];  // second
-}
-
-template <bool kRight>
 __global__ void use_then_load_next(float* data) {
   __shared__ float tile[kThreads];
   const unsigned t = threadIdx.x;
@@ -50,15 +41,6 @@ __global__ void use_then_load_next(float* data) {
     UNLESS_WRONG(__syncthreads())
   }
   data[kThreads + t] = sum;
-}
-
-template <bool kRight>
-__global__ void halves_at_once(__half* data) {
-  __shared__ __half tile[kThreads];
-  const unsigned t = threadIdx.x;
-  tile[t] = data[t];  // first
-  UNLESS_WRONG(__syncthreads())
-  data[kThreads + t] = tile[kThreads - 1 - t];  // second
 }
 
 template <bool kRight>
@@ -80,15 +62,6 @@ __global__ void vector_load(float4* data) {
 }
 
 template <bool kRight>
-__global__ void dynamic_memory(float* data) {
-  extern __shared__ float pool[];
-  const unsigned t = threadIdx.x;
-  pool[t] = data[t];  // first
-  UNLESS_WRONG(__syncthreads())
-  data[kThreads + t] = pool[(t + 64) % kThreads];  // second
-}
-
-template <bool kRight>
 __global__ void warp_barrier_is_too_little(float* data) {
   __shared__ float tile[kThreads];
   const unsigned t = threadIdx.x;
@@ -99,19 +72,6 @@ __global__ void warp_barrier_is_too_little(float* data) {
     __syncwarp();
   }
   data[kThreads + t] = tile[kThreads - 1 - t];  // second
-}
-
-template <bool kRight>
-__global__ void tree_without_barrier(float* data) {
-  __shared__ float sums[kThreads];
-  const unsigned t = threadIdx.x;
-  sums[t] = data[t];
-  __syncthreads();
-  for (unsigned half = kThreads / 2; half > 0; half /= 2) {
-    if (t < half) sums[t] += sums[t + half];  // twice
-    UNLESS_WRONG(__syncthreads())
-  }
-  if (t == 0) data[kThreads] = sums[0];
 }
 
 template <bool kRight>
@@ -138,16 +98,6 @@ __global__ void double_buffer(float* data) {
 }
 
 template <bool kRight>
-__global__ void group_sync(float* data) {
-  __shared__ float tile[kThreads];
-  const cg::thread_block block = cg::this_thread_block();
-  const unsigned t = block.thread_rank();
-  tile[t] = data[t];  // first
-  UNLESS_WRONG(block.sync())
-  data[kThreads + t] = tile[kThreads - 1 - t];  // second
-}
-
-template <bool kRight>
 __global__ void threads_that_return(float* data) {
   __shared__ float tile[kThreads];
   const unsigned t = threadIdx.x;
@@ -158,15 +108,6 @@ __global__ void threads_that_return(float* data) {
 }
 
 // ---- one element for several threads ------------------------------------------------------------
-
-template <bool kRight>
-__global__ void add_without_atomic(float* data) {
-  if constexpr (kRight) {
-    atomicAdd(data, 1.0F);
-  } else {
-    *data += 1.0F;  // twice
-  }
-}
 
 template <bool kRight>
 __global__ void add_in_shared(float* data) {
@@ -183,18 +124,6 @@ __global__ void add_in_shared(float* data) {
 }
 
 template <bool kRight>
-__global__ void add_in_one_warp(float* data) {
-  __shared__ float sum;
-  if (threadIdx.x == 0) sum = 0;
-  __syncthreads();
-  if constexpr (kRight) {
-    atomicAdd(&sum, data[threadIdx.x]);
-  } else {
-    sum += data[threadIdx.x];  // twice
-  }
-}
-
-template <bool kRight>
 __global__ void blocks_add(float* data) {
   if (threadIdx.x != 0) return;
   if constexpr (kRight) {
@@ -202,21 +131,6 @@ __global__ void blocks_add(float* data) {
   } else {
     data[0] += 2.0F;  // twice
   }
-}
-
-template <bool kRight>
-__global__ void count_with_plus(int* data) {
-  __shared__ int counts[8];
-  const unsigned t = threadIdx.x;
-  if (t < 8) counts[t] = 0;
-  __syncthreads();
-  if constexpr (kRight) {
-    atomicAdd(&counts[t % 8], 1);
-  } else {
-    ++counts[t % 8];  // twice
-  }
-  __syncthreads();
-  if (t < 8) data[t] = counts[t];
 }
 
 template <bool kRight>
@@ -367,24 +281,6 @@ __global__ void producer_and_consumer(float* data) {
 }
 
 template <bool kRight>
-__global__ void pipeline_of_a_block(float* data) {
-  __shared__ cuda::pipeline_shared_state<cuda::thread_scope_block, 2> state;
-  __shared__ float tile[2][kThreads];
-  const auto block = cg::this_thread_block();
-  const unsigned t = threadIdx.x;
-  auto pipe = cuda::make_pipeline(block, &state);
-  for (int slice = 0; slice < 4; ++slice) {
-    pipe.producer_acquire();
-    cuda::memcpy_async(tile[slice % 2] + t, data + t, 4, pipe);  // first
-    pipe.producer_commit();
-    if constexpr (kRight) pipe.consumer_wait();
-    data[kThreads + t] += tile[slice % 2][kThreads - 1 - t];  // second
-    if constexpr (!kRight) pipe.consumer_wait();
-    pipe.consumer_release();
-  }
-}
-
-template <bool kRight>
 __global__ void copy_with_a_barrier(float* data) {
   __shared__ cuda::barrier<cuda::thread_scope_block> barrier;
   __shared__ float tile[kThreads];
@@ -411,39 +307,7 @@ __global__ void between_arrive_and_wait(float* data) {
   data[kThreads + t] = early + tile[kThreads - 1 - t];
 }
 
-template <bool kRight>
-__global__ void released_too_early(float* data) {
-  __shared__ cuda::pipeline_shared_state<cuda::thread_scope_block, 1> state;
-  __shared__ float tile[kThreads];
-  const auto block = cg::this_thread_block();
-  const unsigned t = threadIdx.x;
-  auto pipe = cuda::make_pipeline(block, &state);
-  for (int slice = 0; slice < 3; ++slice) {
-    pipe.producer_acquire();
-    cuda::memcpy_async(tile + t, data + t, 4, pipe);  // second
-    pipe.producer_commit();
-    pipe.consumer_wait();
-    if constexpr (!kRight) pipe.consumer_release();
-    data[kThreads + t] += tile[kThreads - 1 - t];  // first
-    UNLESS_WRONG(pipe.consumer_release())
-  }
-}
-
 // ---- patterns of courses ------------------------------------------------------------------------
-
-template <bool kRight>
-__global__ void scan_in_place(float* data) {
-  __shared__ float tile[kThreads];
-  const unsigned t = threadIdx.x;
-  tile[t] = data[t];
-  for (unsigned distance = 32; distance < kThreads; distance *= 2) {
-    __syncthreads();
-    const float other = t >= distance ? tile[t - distance] : 0.0F;  // first
-    UNLESS_WRONG(__syncthreads())
-    tile[t] += other;  // second
-  }
-  data[kThreads + t] = tile[t];
-}
 
 template <bool kRight>
 __global__ void arrays_overlap(float* data) {
@@ -512,23 +376,15 @@ __global__ void two_warps_in_step(float* data) {
 std::vector<Pair> convlab::emulation::race_pairs_in_blocks() {
   return {
       KERNEL(load_then_use, float, 1, kThreads, kBlock),
-      KERNEL(load_then_use_neighbour_before, float, 1, kThreads, kBlock),
       KERNEL(use_then_load_next, float, 1, kThreads, kBlock),
-      KERNEL(halves_at_once, __half, 1, kThreads, kBlock),
       KERNEL(bytes_at_once, float, 1, kThreads, kBlock),
       KERNEL(vector_load, float4, 1, kThreads, kBlock),
-      KERNEL(dynamic_memory, float, 1, kThreads, kBlock),
       KERNEL(warp_barrier_is_too_little, float, 1, kThreads, kBlock),
-      KERNEL(tree_without_barrier, float, 1, kThreads, kBlock),
       KERNEL(result_before_barrier, float, 1, kThreads, kBlock),
       KERNEL(double_buffer, float, 1, kThreads, kBlock),
-      KERNEL(group_sync, float, 1, kThreads, kBlock),
       KERNEL(threads_that_return, float, 1, kThreads, kBlock),
-      KERNEL(add_without_atomic, float, 1, kThreads, kBlock),
       KERNEL(add_in_shared, float, 1, kThreads, kBlock),
-      KERNEL(add_in_one_warp, float, 1, 32, kWarp),
       KERNEL(blocks_add, float, kBlocks, kThreads, kGrid),
-      KERNEL(count_with_plus, int, 1, kThreads, kBlock),
       KERNEL(warps_share_sums, float, 1, kThreads, kBlock),
       KERNEL(all_store_one_result, float, 1, kThreads, kBlock),
       KERNEL(blocks_store_one_result, float, kBlocks, kThreads, kGrid),
@@ -541,11 +397,8 @@ std::vector<Pair> convlab::emulation::race_pairs_in_blocks() {
       KERNEL(barrier_of_libcuxx, float, 1, kThreads, kBlock),
       KERNEL(halves_of_a_block, float, 1, kThreads, kBlock),
       KERNEL(producer_and_consumer, float, 1, kThreads, kBlock),
-      KERNEL(pipeline_of_a_block, float, 1, kThreads, kBlock),
       KERNEL(copy_with_a_barrier, float, 1, kThreads, kBlock),
       KERNEL(between_arrive_and_wait, float, 1, kThreads, kBlock),
-      KERNEL(released_too_early, float, 1, kThreads, kBlock),
-      KERNEL(scan_in_place, float, 1, kThreads, kBlock),
       KERNEL(arrays_overlap, float, 1, kThreads, kBlock),
       KERNEL(a_vote_is_no_barrier, float, 1, kThreads, kBlock),
       KERNEL(next_work, float, 1, kThreads, kBlock),

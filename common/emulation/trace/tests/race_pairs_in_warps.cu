@@ -77,21 +77,6 @@ __global__ void tile_of_sixteen(float* data) {
 }
 
 template <bool kRight>
-__global__ void tree_of_a_tile(float* data) {
-  __shared__ float tile[32];
-  const auto lanes = cg::tiled_partition<8>(cg::this_thread_block());
-  const unsigned t = threadIdx.x;
-  tile[t] = data[t];
-  for (unsigned half = 4; half > 0; half /= 2) {
-    lanes.sync();
-    const float other = lanes.thread_rank() < half ? tile[t + half] : 0.0F;  // first
-    UNLESS_WRONG(lanes.sync())
-    tile[t] += other;  // second
-  }
-  data[32 + t] = tile[t];
-}
-
-template <bool kRight>
 __global__ void shuffle_is_no_barrier(float* data) {
   __shared__ float tile[32];
   const unsigned t = threadIdx.x;
@@ -163,7 +148,6 @@ std::vector<Pair> convlab::emulation::race_pairs_in_warps() {
       KERNEL(volatile_tree_in_global, float, 1, 32, kWarp),
       KERNEL(half_of_the_lanes, float, 1, 32, kWarp),
       KERNEL(tile_of_sixteen, float, 1, 32, kWarp),
-      KERNEL(tree_of_a_tile, float, 1, 32, kWarp),
       KERNEL(shuffle_is_no_barrier, float, 1, 32, kWarp),
       Pair{"fragment_loaded_too_early", RaceScope::kWarp,
            [](void* memory) {

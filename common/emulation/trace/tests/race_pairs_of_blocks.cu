@@ -147,23 +147,6 @@ __global__ void stencil_in_place(float* data) {
   data[kRight ? i + 2 * kBlocks * kThreads : i] = right + 1.0F;          // second
 }
 
-template <bool kRight>
-__global__ void histograms_of_blocks(float* data) {
-  __shared__ unsigned counts[16];
-  const unsigned t = threadIdx.x;
-  if (t < 16) counts[t] = 0;
-  __syncthreads();
-  atomicAdd(&counts[t % 16], 1U);
-  __syncthreads();
-  auto* const all = reinterpret_cast<unsigned*>(data);
-  if (t >= 16) return;
-  if constexpr (kRight) {
-    atomicAdd(&all[t], counts[t]);
-  } else {
-    all[t] += counts[t];  // twice
-  }
-}
-
 // ---- grid.sync()
 // ---------------------------------------------------------------------------------
 
@@ -190,25 +173,6 @@ __global__ void fill(float* data) {
 }
 __global__ void twice(float* data) {
   data[kThreads + threadIdx.x] = data[threadIdx.x] * 2.0F;  // second
-}
-
-template <bool kRight>
-void two_streams(void* memory) {
-  auto* const data = static_cast<float*>(memory);
-  cudaStream_t a;
-  cudaStream_t b;
-  cudaEvent_t filled;
-  cudaStreamCreate(&a);
-  cudaStreamCreate(&b);
-  cudaEventCreate(&filled);
-  fill<<<1, kThreads, 0, a>>>(data);
-  cudaEventRecord(filled, a);
-  UNLESS_WRONG(cudaStreamWaitEvent(b, filled))
-  twice<<<1, kThreads, 0, b>>>(data);
-  cudaDeviceSynchronize();
-  cudaEventDestroy(filled);
-  cudaStreamDestroy(a);
-  cudaStreamDestroy(b);
 }
 
 template <bool kRight>
@@ -291,10 +255,8 @@ std::vector<Pair> convlab::emulation::race_pairs_of_blocks() {
       WITH_FLAG(one_fences_before_the_barrier),
       WITH_FLAG(ticket_of_libcuxx),
       KERNEL(stencil_in_place, float, kBlocks, kThreads, kGrid),
-      KERNEL(histograms_of_blocks, float, kBlocks, kThreads, kGrid),
       HOST(grid_sync, kGrid),
       HOST(recorded_too_early, kStreams),
-      HOST(two_streams, kStreams),
       HOST(host_waits, kStreams),
       HOST(cleared_in_another_stream, kStreams),
       HOST(stream_beside_the_default, kStreams),

@@ -1,7 +1,6 @@
 #pragma once
 
-// Kernels with inline PTX, for the comparison with a GPU (inline_ptx.cu) and with plain loops
-// (test_inline_ptx.cu).
+// Kernels with inline PTX, for the comparison with plain loops (test_inline_ptx.cu).
 
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
