@@ -30,6 +30,7 @@ std::string quoted(const RaceSide& side, const SourceText& sources) {
       lines += sources.quote(place.file, place.line);
     return lines;
   }
+  if (side.line <= 0) return " in a function of a library that it calls";
   const std::string text = sources.quote(side.file, side.line);
   return text.empty() ? " " + side.file + ":" + std::to_string(side.line) : text;
 }
@@ -164,7 +165,7 @@ FaultMessage team_message(const RaceFacts& race, bool is_element, const SourceTe
       "write reduction(+ : name).";
   if (is_element) {
     message.seen += "\nThe regions:";
-    for (const auto& place : sources.lines_with({"#pragma", "omp"})) {
+    for (const auto& place : sources.lines_with({"#pragma", "omp", "parallel"})) {
       message.seen += sources.quote(place.file, place.line);
     }
     message.cause =

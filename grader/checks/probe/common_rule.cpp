@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <optional>
-#include <set>
 #include <utility>
 
 #include "grader/checks/probe/fact_texts.hpp"
@@ -44,11 +43,12 @@ std::vector<Feature> features_of(const ConvShape& s, const std::vector<Label>& l
   add("w", s.out_width(), "W_out", 1, [](const Label& at) { return at.w; });
   add("the number of the output", static_cast<int>(s.output_size()), "", 3,
       [&s](const Label& at) { return static_cast<int>(output_index(s, at)); });
-  const int tap_cost = 1;
+  add("h·W_out + w", s.out_height() * s.out_width(), "H_out·W_out", 3,
+      [&s](const Label& at) { return at.h * s.out_width() + at.w; });
   if (taps) {
-    add("c", s.in_channels, "C", tap_cost, [](const Label& at) { return at.c; });
-    add("p", s.kernel, "K", tap_cost, [](const Label& at) { return at.p; });
-    add("q", s.kernel, "K", tap_cost, [](const Label& at) { return at.q; });
+    add("c", s.in_channels, "C", 1, [](const Label& at) { return at.c; });
+    add("p", s.kernel, "K", 1, [](const Label& at) { return at.p; });
+    add("q", s.kernel, "K", 1, [](const Label& at) { return at.q; });
     for (const int tile : {2, 4, 8, 16, 32}) {
       add("c % " + number(tile), 0, "", 3, [tile](const Label& at) { return at.c % tile; });
     }
@@ -68,7 +68,7 @@ std::vector<Feature> features_of(const ConvShape& s, const std::vector<Label>& l
           [&, tile](const Label& at) { return flat(at) % tile; });
     }
   }
-  for (const int tile : {2, 4, 8, 16, 32}) {
+  for (const int tile : {2, 4, 8, 16, 32, 64}) {
     const std::string by = " % " + number(tile);
     add("(h·W_out + w)" + by, 0, "", 4,
         [&s, tile](const Label& at) { return (at.h * s.out_width() + at.w) % tile; });
@@ -86,7 +86,6 @@ std::vector<Feature> features_of(const ConvShape& s, const std::vector<Label>& l
 std::string common_rule(const std::vector<std::vector<Feature>>& features,
                         const std::vector<std::vector<bool>>& marked) {
   constexpr std::size_t kMany = 500;
-  std::optional<std::vector<Rule>> rules;
   const auto has = [&](std::size_t i, bool mark) {
     return std::ranges::find(marked[i], mark) != marked[i].end();
   };
@@ -95,24 +94,26 @@ std::string common_rule(const std::vector<std::vector<Feature>>& features,
   for (std::size_t i = 0; i < features.size(); ++i) {
     some_partly = some_partly || (has(i, true) && has(i, false));
   }
+  std::optional<std::vector<Rule>> rules;
   for (std::size_t i = 0; i < features.size(); ++i) {
     if (!has(i, true) || (some_partly && !has(i, false))) continue;
     std::vector<Rule> own = find_rules(features[i], marked[i], kMany);
-    if (rules) {
-      std::set<std::string> known;
-      for (const Rule& rule : own) known.insert(rule.text);
-      std::erase_if(*rules, [&](const Rule& rule) { return !known.contains(rule.text); });
-    } else {
+    if (!rules) {
       rules = std::move(own);
+      continue;
     }
-  }
-  for (std::size_t i = 0; rules && i < features.size(); ++i) {
-    if (has(i, true) && has(i, false)) continue;
     std::erase_if(*rules, [&](const Rule& rule) {
-      return times_it_holds(rule, features[i]) != (has(i, true) ? marked[i].size() : 0);
+      return std::ranges::find(own, rule.text, &Rule::text) == own.end();
     });
   }
-  return !rules || rules->empty() ? "" : rules->front().text;
+  if (!rules) return {};
+  const auto rule = std::ranges::find_if(*rules, [&](const Rule& each) {
+    for (std::size_t i = 0; i < features.size(); ++i) {
+      if (where_it_holds(each, features[i]) != marked[i]) return false;
+    }
+    return true;
+  });
+  return rule == rules->end() ? "" : rule->text;
 }
 
 }  // namespace convlab::grader::probe

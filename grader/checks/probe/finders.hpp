@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "grader/checks/probe/fact.hpp"
@@ -10,6 +11,12 @@
 namespace convlab::grader::probe {
 
 // What whole runs tell of their sums, without a look at the products.
+
+/// The first wrong output, as a whole.
+WrongProduct first_wrong(const DenseRun& run);
+
+/// If most wrong outputs hold the right sum of another one: how many, and an example.
+std::string moved_sums(const DenseRun& run);
 
 /// Right sums, stored elsewhere.
 std::optional<Fact> find_moved_sums(const std::vector<DenseRun>& runs);

@@ -23,6 +23,10 @@ void set(Bits& bits, std::size_t i) {
 }
 
 std::string text_of(const Feature& feature, const std::string& relation, std::int64_t value) {
+  const auto place = value == 0 ? feature.name.find(" in the last") : std::string::npos;
+  if (feature.is_flag && place != std::string::npos) {
+    return feature.name.substr(0, place) + " before" + feature.name.substr(place + 3);
+  }
   if (feature.is_flag) return feature.name;
   if (feature.end.empty()) return feature.name + " " + relation + " " + std::to_string(value);
   const std::string by =
@@ -49,6 +53,9 @@ std::vector<Test> tests_of(const Feature& feature, std::size_t count) {
   if (values.size() < 2) return tests;
   if (feature.is_flag) {
     add("", 1, 0, [](std::int64_t each) { return each == 1; });
+    if (feature.name.find(" in the last") != std::string::npos) {
+      add("", 0, 1, [](std::int64_t each) { return each == 0; });
+    }
     return tests;
   }
   std::size_t tried = 0;
@@ -103,6 +110,12 @@ std::vector<Rule> find_rules(const std::vector<Feature>& features, const std::ve
       constexpr std::size_t kMostPairs = 400;
       for (std::size_t a = 0; a < std::min(from.size(), kMostPairs); ++a) {
         for (std::size_t b = a + 1; b < std::min(from.size(), kMostPairs); ++b) {
+          // "w = 6 and w ≥ 2": one value, and by chance.
+          const auto is_value = [&](const Test* test) { return test->part.relation == "="; };
+          if (all && (is_value(from[a]) || is_value(from[b])) &&
+              from[a]->part.name == from[b]->part.name) {
+            continue;
+          }
           for (std::size_t i = 0; i < both.size(); ++i) {
             both[i] =
                 all ? from[a]->bits[i] & from[b]->bits[i] : from[a]->bits[i] | from[b]->bits[i];
@@ -125,26 +138,23 @@ std::vector<Rule> find_rules(const std::vector<Feature>& features, const std::ve
   return rules;
 }
 
-std::size_t times_it_holds(const Rule& rule, const std::vector<Feature>& features) {
-  const std::size_t count = features.empty() ? 0 : features.front().values.size();
-  const auto holds = [&](const Rule::Part& part, std::size_t i) {
+std::vector<bool> where_it_holds(const Rule& rule, const std::vector<Feature>& features) {
+  std::vector<bool> holds(features.empty() ? 0 : features.front().values.size(), rule.all);
+  for (const Rule::Part& part : rule.parts) {
     const auto feature = std::ranges::find_if(features, [&](const Feature& each) {
       return each.name == part.name && each.end == part.end;
     });
-    if (feature == features.end()) return false;
-    const std::int64_t value = feature->values[i];
-    return part.relation == "≥"   ? value >= part.value
-           : part.relation == "<" ? value < part.value
-           : part.relation == "≠" ? value != part.value
-                                  : value == part.value;
-  };
-  std::size_t times = 0;
-  for (std::size_t i = 0; i < count; ++i) {
-    const auto of_sample = [&](const Rule::Part& part) { return holds(part, i); };
-    times += (rule.all ? std::ranges::all_of(rule.parts, of_sample)
-                       : std::ranges::any_of(rule.parts, of_sample));
+    for (std::size_t i = 0; i < holds.size(); ++i) {
+      // There is no incomplete tile where its feature is missing.
+      const std::int64_t value = feature == features.end() ? 0 : feature->values[i];
+      const bool own = part.relation == "≥"   ? value >= part.value
+                       : part.relation == "<" ? value < part.value
+                       : part.relation == "≠" ? value != part.value
+                                              : value == part.value;
+      holds[i] = rule.all ? holds[i] && own : holds[i] || own;
+    }
   }
-  return times;
+  return holds;
 }
 
 }  // namespace convlab::grader::probe

@@ -37,7 +37,7 @@ struct Rule {
 std::vector<Rule> find_rules(const std::vector<Feature>& features, const std::vector<bool>& marked,
                              std::size_t most = 1);
 
-/// For how many of these samples a rule of others holds.
-std::size_t times_it_holds(const Rule& rule, const std::vector<Feature>& features);
+/// For which of these samples a rule of others holds.
+std::vector<bool> where_it_holds(const Rule& rule, const std::vector<Feature>& features);
 
 }  // namespace convlab::grader::probe

@@ -158,7 +158,13 @@ std::optional<Terms> measure(Program& program, const ConvShape& shape, bool few_
         found.unwritten[i] = true;
         continue;
       }
-      const std::array<double, 2> value = {outputs.front()[i], few_bits ? outputs.back()[i] : 0.0F};
+      // Small numbers come out nearly whole from a transform, too.
+      const auto whole = [&](float each) {
+        const double nearest = std::round(static_cast<double>(each));
+        return few_bits && std::abs(each - nearest) < 0.02 ? nearest : static_cast<double>(each);
+      };
+      const std::array<double, 2> value = {whole(outputs.front()[i]),
+                                           few_bits ? whole(outputs.back()[i]) : 0.0};
       if (value[0] == 0.0 && value[1] == 0.0) continue;
       const auto parts = codes.parts_of(value);
       if (parts.empty()) ++found.unclear;

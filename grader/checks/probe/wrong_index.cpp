@@ -7,7 +7,9 @@
 
 namespace convlab::grader::probe {
 
-std::optional<WrongIndex> wrong_index(const std::vector<LabelledTerms>& all, bool by_weight) {
+std::optional<WrongIndex> wrong_index(std::vector<LabelledTerms> all, bool by_weight) {
+  // A shape may be so small that all of its products lie outside.
+  std::erase_if(all, [](const LabelledTerms& terms) { return terms.terms.empty(); });
   const IndexForm& form = by_weight ? input_form() : weights_form();
   std::vector<ConvShape> shapes;
   std::vector<std::vector<Point>> points;
@@ -87,6 +89,45 @@ Fact fact_of(const WrongIndex& wrong) {
     break;
   }
   return fact;
+}
+
+std::optional<Fact> find_output_rows(const std::vector<LabelledTerms>& all) {
+  std::vector<ConvShape> shapes;
+  for (const LabelledTerms& terms : all) shapes.push_back(terms.shape);
+  for (const std::string rows : {"H_out", "W", "H", "(W_out - 1)", "(W_out + 1)"}) {
+    std::vector<std::vector<Point>> points;
+    bool differs = false;
+    for (const LabelledTerms& terms : all) {
+      const ConvShape& s = terms.shape;
+      const int length = static_cast<int>(value_of(rows, s).value_or(0));
+      differs = differs || length != s.out_width();
+      points.emplace_back();
+      for (const Labelled& each : terms.terms) {
+        Label at = each.at;
+        const int place = at.h * s.out_width() + at.w;
+        at.h = place / std::max(1, length), at.w = place % std::max(1, length);
+        points.back().push_back({variables_of(at), each.term.pixel});
+      }
+    }
+    const auto index = differs ? named_index(input_form(), shapes, points) : std::nullopt;
+    if (!index || !index->has_names) continue;
+    Fact fact = index_fact(input_form(), *index, shapes);
+    fact.id = rows == "H_out" ? "E-height-width" : "E-index";
+    const std::string taken = "element i of a map of the output is taken for row i / " + rows +
+                              ", column i % " + rows + "; right is i / W_out and i % W_out";
+    fact.measured += "\nwhere h and w are not the output's: " + taken + ".";
+    const bool is_right = index->factors == input_form().right && index->constant == "0";
+    fact.cause = sentence(taken) + (is_right ? "" : " " + fact.cause);
+    fact.next =
+        "Compare the sizes by which the number of the output is divided, or multiplied where "
+        "it is stored, with these.";
+    const LabelledTerms& first = all.front();
+    const auto wrong = std::ranges::find_if(
+        first.terms, [&](const Labelled& each) { return !is_right_product(first.shape, each); });
+    if (wrong != first.terms.end()) fact.product = watched(first.shape, *wrong);
+    return fact;
+  }
+  return std::nullopt;
 }
 
 std::optional<Fact> find_tile_rows(const std::vector<LabelledTerms>& all) {
