@@ -54,6 +54,8 @@ std::vector<Feature> features_of(const ConvShape& s, const std::vector<Label>& l
     }
     const auto flat = [&s](const Label& at) { return (at.c * s.kernel + at.p) * s.kernel + at.q; };
     add("the number of the tap", s.taps(), "C·K·K", 3, flat);
+    add("the number of the weight", static_cast<int>(s.weights_size()), "", 3,
+        [&s](const Label& at) { return static_cast<int>(weight_index(s, at)); });
     add("the row of the pixel", s.height, "H", 3,
         [&s](const Label& at) { return at.h * s.stride + at.p; });
     add("the column of the pixel", s.width, "W", 3,

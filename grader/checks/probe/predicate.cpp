@@ -111,11 +111,11 @@ std::vector<Rule> find_rules(const std::vector<Feature>& features, const std::ve
       for (std::size_t a = 0; a < std::min(from.size(), kMostPairs); ++a) {
         for (std::size_t b = a + 1; b < std::min(from.size(), kMostPairs); ++b) {
           // "w = 6 and w ≥ 2": one value, and by chance.
-          const auto is_value = [&](const Test* test) { return test->part.relation == "="; };
-          if (all && (is_value(from[a]) || is_value(from[b])) &&
-              from[a]->part.name == from[b]->part.name) {
-            continue;
-          }
+          const auto narrows = [](const Test* value, const Test* test) {
+            return value->part.relation == "=" &&
+                   (test->part.name + " ").starts_with(value->part.name + " ");
+          };
+          if (all && (narrows(from[a], from[b]) || narrows(from[b], from[a]))) continue;
           for (std::size_t i = 0; i < both.size(); ++i) {
             both[i] =
                 all ? from[a]->bits[i] & from[b]->bits[i] : from[a]->bits[i] | from[b]->bits[i];

@@ -54,7 +54,7 @@ std::optional<Fact> find_counts(const std::vector<LabelledTerms>& all) {
       features.push_back(features_of(terms.shape, kept, true));
       if (count < all.size()) {
         std::erase_if(features.back(), [](const Feature& each) {
-          return !each.name.starts_with("the number of the tap") && !each.name.starts_with("(h·");
+          return !each.name.starts_with("the number of the") && !each.name.starts_with("(h·");
         });
       }
       marked.push_back(std::move(marks));

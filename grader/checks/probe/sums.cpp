@@ -56,7 +56,7 @@ std::string moved_sums(const DenseRun& run) {
   const Places places = places_of_sums(run);
   std::size_t wrong = 0;
   for (std::size_t i = 0; i < run.right.size(); ++i) {
-    wrong += run.is_wrong(i) && !run.is_unwritten(i) ? 1 : 0;
+    wrong += run.is_wrong(i) && !run.is_unwritten(i) && run.answer.output[i] != 0.0F ? 1 : 0;
   }
   if (2 * places.moved <= wrong) return {};
   return number(static_cast<std::int64_t>(places.moved)) + " of " +
@@ -72,7 +72,7 @@ std::optional<Fact> find_moved_sums(const std::vector<DenseRun>& runs) {
   for (const DenseRun& run : runs) {
     Places own = places_of_sums(run);
     is_part = is_part || own.strange > 0;
-    is_most = is_most && (own.moved > 3 * own.strange || own.moved + own.strange == 0);
+    is_most = is_most && (own.moved >= 3 * own.strange || own.moved + own.strange == 0);
     if (own.strange > 0 || own.moved == 0) continue;
     shapes.push_back(run.shape);
     points.push_back(std::move(own.points));
