@@ -149,13 +149,15 @@ void explain_call_between(const RaceFacts& race, FaultMessage& message) {
 
 FaultMessage team_message(const RaceFacts& race, bool is_element, const SourceText& sources) {
   FaultMessage message{.id = "E-race"};
-  const auto thread = [](const RaceSide& side) {
-    return "hread " + std::to_string(side.thread[0]) + " of the parallel region";
+  const auto is_task = [](const RaceSide& side) { return side.thread[0] >= RaceSide::kFirstTask; };
+  const auto thread = [&](const RaceSide& side) {
+    return is_task(side) ? "Task " + std::to_string(side.thread[0] - RaceSide::kFirstTask)
+                         : "Thread " + std::to_string(side.thread[0]) + " of the parallel region";
   };
-  message.seen = "T" + thread(race.first) +
+  message.seen = thread(race.first) +
                  does(race.first,
                       is_element ? "an element of an array" : "a variable that all threads share") +
-                 " here:" + quoted(race.first, sources) + "\nT" + thread(race.second) +
+                 " here:" + quoted(race.first, sources) + "\n" + thread(race.second) +
                  does(race.second, "it") + " here:" + quoted(race.second, sources);
   message.cause =
       "The variable is declared before the parallel region, or static, so all threads share it. No "
@@ -176,6 +178,14 @@ FaultMessage team_message(const RaceFacts& race, bool is_element, const SourceTe
     message.next =
         "Ask which thread may use this element. An array of one thread is declared inside the "
         "region; of the loops over images, maps, rows and columns, share out one.";
+  }
+  if (is_task(race.first) || is_task(race.second)) {
+    message.cause =
+        "A task runs at any time until its thread comes to a taskwait or to the end of the region, "
+        "and beside all other tasks. Nothing orders these two accesses.";
+    message.next =
+        "Write #pragma omp taskwait before what needs the results, or let each task have sums and "
+        "outputs of its own.";
   }
   return message;
 }
