@@ -1,5 +1,3 @@
-#include "grader/checks/probe/facts.hpp"
-
 #include <algorithm>
 #include <functional>
 #include <iterator>
@@ -7,9 +5,9 @@
 #include <set>
 #include <utility>
 
-#include "grader/checks/probe/common_rule.hpp"
 #include "grader/checks/probe/fact_texts.hpp"
 #include "grader/checks/probe/finders.hpp"
+#include "grader/checks/probe/predicate.hpp"
 #include "grader/checks/probe/wrong_index.hpp"
 
 namespace convlab::grader::probe {

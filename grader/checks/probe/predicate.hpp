@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "grader/checks/probe/terms.hpp"
+
 namespace convlab::grader::probe {
 
 /// Something that a rule may ask about: a name and its value in each sample.
@@ -39,5 +41,12 @@ std::vector<Rule> find_rules(const std::vector<Feature>& features, const std::ve
 
 /// For which of these samples a rule of others holds.
 std::vector<bool> where_it_holds(const Rule& rule, const std::vector<Feature>& features);
+
+/// Features of a product; those of an output if there are no taps.
+std::vector<Feature> features_of(const ConvShape& s, const std::vector<Label>& labels, bool taps);
+
+/// The simplest rule for exactly what is marked, at all shapes; empty if there is none.
+std::string common_rule(const std::vector<std::vector<Feature>>& features,
+                        const std::vector<std::vector<bool>>& marked);
 
 }  // namespace convlab::grader::probe

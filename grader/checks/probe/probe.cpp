@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "grader/checks/probe/fact_texts.hpp"
-#include "grader/checks/probe/facts.hpp"
 #include "grader/checks/probe/finders.hpp"
 #include "grader/checks/probe/shapes.hpp"
 #include "reference/oracle/comparison.hpp"

@@ -5,9 +5,9 @@
 #include <string>
 #include <utility>
 
-#include "grader/checks/probe/common_rule.hpp"
 #include "grader/checks/probe/fact_texts.hpp"
 #include "grader/checks/probe/finders.hpp"
+#include "grader/checks/probe/predicate.hpp"
 
 namespace convlab::grader::probe {
 

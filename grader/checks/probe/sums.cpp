@@ -8,9 +8,8 @@
 
 #include "grader/checks/probe/fact_texts.hpp"
 #include "grader/checks/probe/finders.hpp"
-#include "grader/checks/probe/index_form.hpp"
-#include "grader/checks/probe/labelled_terms.hpp"
 #include "grader/checks/probe/terms.hpp"
+#include "grader/checks/probe/wrong_index.hpp"
 
 namespace convlab::grader::probe {
 
