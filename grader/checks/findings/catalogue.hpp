@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "common/base/json_text.hpp"
 #include "grader/checks/result/check_result.hpp"
 #include "grader/submission/submission.hpp"
 
@@ -11,14 +12,17 @@ namespace convlab::grader {
 /// The part of a finding that is always the same: its name, what it usually means, what to do next.
 /// docs/diagnoses.md explains each one at length.
 struct Diagnosis {
-  const char* id;
-  const char* title;
-  const char* cause;
-  const char* next;
+  std::string id;
+  std::string title;
+  std::string cause;
+  std::string next;
 };
 
-/// Every finding that this grader can give.
+/// Every finding that this grader can give: catalogue.json.
 const std::vector<Diagnosis>& catalogue();
+
+/// What a file in the folder of this one holds.
+Json finding_texts(const std::string& file);
 
 /// The finding `id` with what was seen. @throws std::out_of_range for an id that is not in the
 /// catalogue
