@@ -80,7 +80,8 @@ inline const char* to_string(RaceScope scope) {
 
 /// One of the two accesses of a race.
 struct RaceSide {
-  std::string file{};  ///< without its folder
+  static constexpr unsigned kFirstTask = 1U << 16;  ///< as a number of a thread: a task of OpenMP
+  std::string file{};                               ///< without its folder
   int line = 0;
   std::array<unsigned, 3> block{};
   std::array<unsigned, 3> thread{};

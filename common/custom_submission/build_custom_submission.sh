@@ -132,7 +132,7 @@ is_traced() {
 has_plain_openmp() {
   is_traced || return 1
   ! echo "$undefined" |
-    grep -Ev '^(GOMP_(parallel|barrier|loop_.*|sections_.*|critical_.*|atomic_.*|single_start)|omp_get_.*|omp_set_num_threads) U' |
+    grep -Ev '^(GOMP_(parallel|barrier|loop_.*|sections_.*|critical_.*|atomic_.*|single_start|task|taskwait)|omp_get_.*|omp_set_num_threads) U' |
     grep -Eq '^(GOMP_|omp_|pthread_|sem_|mtx_|cnd_|thrd_|syscall|pipe|socketpair|eventfd|_ZNSt6thread|_ZNSt18condition)'
 }
 

@@ -4,11 +4,14 @@
 // Idea     Only its begin, its end and its barriers order the threads of a parallel region. Between
 //          two barriers no thread may write what another one uses, unless both are in a critical or
 //          an atomic part. Which of them came first does not matter.
-// Looks at all memory but the threads' own stacks. What the file frees is forgotten: it may go to
+//          A task has begun after what its thread did before, and ended where that thread waits for
+//          its tasks; in between it is another thread.
+// Looks at all memory but the threads' own stacks, of which tasks may share a part. What the file
+// frees is forgotten: it may go to
 //          another thread.
 // Gives up where something else may order threads: atomic operations with an order, regions in
-//          regions. The script puts this between a file and libgomp only if the file calls no
-//          other functions of threads.
+//          regions, tasks in tasks. The script puts this between a file and libgomp only if the
+//          file calls no other functions of threads.
 
 #include <malloc.h>
 #include <pthread.h>
@@ -18,10 +21,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <cstring>
 #include <mutex>
 #include <new>
 #include <optional>
 #include <unordered_map>
+#include <vector>
 
 #include "common/base/fault_record.hpp"
 
@@ -33,6 +38,10 @@ extern "C" {
 using OutlinedFunction = void (*)(void*);
 void GOMP_parallel(OutlinedFunction function, void* data, unsigned threads, unsigned flags);
 void GOMP_barrier();
+void GOMP_task(OutlinedFunction function, void* data, void (*copy)(void*, void*), long size,
+               long alignment, bool is_deferred, unsigned flags, void** depends, int priority,
+               void* detach);
+void GOMP_taskwait();
 void GOMP_critical_start();
 void GOMP_critical_end();
 void GOMP_critical_name_start(void** name);
@@ -62,8 +71,11 @@ struct Team {
 
 struct Touch {
   std::uint64_t team = 0;
-  unsigned phase = 0;  ///< barriers passed
-  unsigned thread = 0;
+  unsigned phase = 0;    ///< barriers passed
+  unsigned thread = 0;   ///< or task
+  unsigned creator = 0;  ///< of the task; a thread's own number
+  unsigned created = 0;  ///< tasks of this creator so far
+  unsigned waits = 0;    ///< times that it waited for them
   bool guarded = false;
   std::uintptr_t place = 0;
 };
@@ -77,8 +89,12 @@ struct Word {
 struct Self {
   Team team;
   unsigned thread = 0;
+  unsigned creator = 0;
   unsigned phase = 0;
+  unsigned created = 0;
+  unsigned waits = 0;
   int guards = 0;
+  std::uintptr_t shared_from = UINTPTR_MAX;  ///< of its own stack: its tasks may use the rest
 };
 
 Self& self() {
@@ -99,6 +115,7 @@ struct Detector {
   bool is_element = false;  ///< of an array, not a variable with a name
   std::atomic<bool> gave_up = false;
   std::atomic<std::uint64_t> teams = 0;
+  std::atomic<unsigned> tasks = 0;
 };
 
 Detector& detector() {
@@ -140,13 +157,19 @@ bool has_name(std::uintptr_t address, const Team& team) {
 }
 
 // A thread's own variables lie below the frame of who began the region.
-bool may_be_shared(std::uintptr_t address, const Team& team) {
+bool may_be_shared(std::uintptr_t address, const Self& who) {
   const Stack& own = stack();
   const bool is_own = address >= own.begin && address < own.end;
-  return !is_own || (address >= team.frame_begin && address < team.frame_end);
+  return !is_own || address >= who.shared_from ||
+         (address >= who.team.frame_begin && address < who.team.frame_end);
 }
 
 bool races(const Touch& before, const Touch& now) {
+  if (before.creator == now.creator) {
+    const bool is_created_later =
+        before.thread == now.creator && before.created < now.created && now.thread != now.creator;
+    if (before.waits != now.waits || is_created_later) return false;
+  }
   return before.team == now.team && before.phase == now.phase && before.thread != now.thread &&
          !(before.guarded && now.guarded);
 }
@@ -170,9 +193,10 @@ void tell(const Touch& before, bool before_writes, const Touch& now, bool now_wr
 void on_access(const void* pointer, std::size_t bytes, bool writes, const void* caller) {
   const Self& own = self();
   const auto address = reinterpret_cast<std::uintptr_t>(pointer);
-  if (own.team.number == 0 || !may_be_shared(address, own.team)) return;
-  const Touch now{own.team.number, own.phase, own.thread, own.guards > 0,
-                  reinterpret_cast<std::uintptr_t>(caller) - 1};
+  if (own.team.number == 0 || !may_be_shared(address, own)) return;
+  const Touch now{
+      own.team.number, own.phase, own.thread,     own.creator,
+      own.created,     own.waits, own.guards > 0, reinterpret_cast<std::uintptr_t>(caller) - 1};
   const bool is_element = !has_name(address, own.team);
   // Of less than a word each byte may belong to another thread.
   for (auto at = address; at < address + bytes; at += kWord) {
@@ -201,22 +225,42 @@ struct Region {
   static void run(void* region) {
     auto& self_region = *static_cast<Region*>(region);
     const Self before = self();
-    self() = {.team = self_region.team, .thread = self_region.next.fetch_add(1)};
+    const unsigned number = self_region.next.fetch_add(1);
+    self() = {.team = self_region.team, .thread = number, .creator = number};
     self_region.function(self_region.data);
     self() = before;
   }
 };
 
-void forget(void* memory) {
-  if (self().team.number == 0 || memory == nullptr) return;
+void forget(const void* memory, std::size_t bytes) {
   const auto begin = reinterpret_cast<std::uintptr_t>(memory);
-  const auto end = begin + ::malloc_usable_size(memory);
-  for (auto at = begin; at < end; ++at) {
+  for (auto at = begin; at < begin + bytes; ++at) {
     Words& part = part_of(at);
     const std::lock_guard lock(part.mutex);
     part.words.erase(at);
   }
 }
+
+void forget(void* memory) {
+  if (self().team.number != 0 && memory != nullptr) forget(memory, ::malloc_usable_size(memory));
+}
+
+/// Runs the function of a task. Its data follows; libgomp has copied both.
+struct alignas(std::max_align_t) Task {
+  OutlinedFunction function;
+  std::size_t bytes;
+  Self own;
+
+  static void run(void* memory) {
+    auto* const task = static_cast<Task*>(memory);
+    const Self before = self();
+    self() = task->own;
+    self().shared_from = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
+    task->function(task + 1);
+    self() = before;
+    forget(task + 1, task->bytes);  // the next task may get this memory
+  }
+};
 
 void give_up() {
   detector().gave_up = true;
@@ -267,6 +311,33 @@ extern "C" {
                .frame_begin = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)),
                .frame_end = stack().end}};
   GOMP_parallel(&Region::run, &region, threads, flags);
+}
+
+[[gnu::noinline]] void convlab_GOMP_task(OutlinedFunction function, void* data,
+                                         void (*copy)(void*, void*), long size, long alignment,
+                                         bool is_deferred, unsigned flags, void** depends,
+                                         int priority, void* detach) {
+  Self& own = self();
+  const bool is_plain = copy == nullptr && depends == nullptr && own.thread == own.creator;
+  if (!is_plain) give_up();
+  if (!is_plain || !is_deferred || own.team.number == 0) {
+    GOMP_task(function, data, copy, size, alignment, is_deferred, flags, depends, priority, detach);
+    return;
+  }
+  own.shared_from = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
+  ++own.created;
+  std::vector<std::byte> memory(sizeof(Task) + static_cast<std::size_t>(size));
+  auto* const task = new (memory.data())
+      Task{.function = function, .bytes = static_cast<std::size_t>(size), .own = own};
+  task->own.thread = RaceSide::kFirstTask + detector().tasks++;
+  std::memcpy(task + 1, data, task->bytes);
+  GOMP_task(&Task::run, task, nullptr, static_cast<long>(memory.size()), alignof(Task), true, flags,
+            nullptr, priority, detach);
+}
+
+void convlab_GOMP_taskwait() {
+  GOMP_taskwait();
+  ++self().waits;
 }
 
 #define CONVLAB_BARRIER(name) \

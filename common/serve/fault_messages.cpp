@@ -261,6 +261,12 @@ void explain_outside(const FaultRecord& fault, const std::optional<ConvShape>& s
   } else if (array == "output") {
     say(message, "E-outside/store");
     message.seen += guard_lines(fault, sources);
+  } else if (!array.empty() && element < 0) {
+    message.cause =
+        "An index of the " + array +
+        " is negative: something is subtracted that may be larger, or a number does not "
+        "fit into its type, such as 128 into a signed char or 32 768 into a short.";
+    message.next = "Compute the index for this thread by hand, with the type of each variable.";
   } else if (!array.empty()) {
     say(message, "E-outside/load", {array});
     message.seen += guard_lines(fault, sources);

@@ -30,6 +30,7 @@ std::string quoted(const RaceSide& side, const SourceText& sources) {
       lines += sources.quote(place.file, place.line);
     return lines;
   }
+  if (side.line <= 0) return " in a function of a library that it calls";
   const std::string text = sources.quote(side.file, side.line);
   return text.empty() ? " " + side.file + ":" + std::to_string(side.line) : text;
 }
@@ -84,20 +85,30 @@ void explain_order(const RaceFacts& race, bool holds_several, FaultMessage& mess
 
 FaultMessage team_message(const RaceFacts& race, bool is_element, const SourceText& sources) {
   FaultMessage message{.id = "E-race"};
-  const auto thread = [](const RaceSide& side) {
-    return "hread " + std::to_string(side.thread[0]) + " of the parallel region";
+  const auto is_task = [](const RaceSide& side) { return side.thread[0] >= RaceSide::kFirstTask; };
+  const auto thread = [&](const RaceSide& side) {
+    return is_task(side) ? "Task " + std::to_string(side.thread[0] - RaceSide::kFirstTask)
+                         : "Thread " + std::to_string(side.thread[0]) + " of the parallel region";
   };
-  message.seen = "T" + thread(race.first) +
+  message.seen = thread(race.first) +
                  does(race.first,
                       is_element ? "an element of an array" : "a variable that all threads share") +
-                 " here:" + quoted(race.first, sources) + "\nT" + thread(race.second) +
+                 " here:" + quoted(race.first, sources) + "\n" + thread(race.second) +
                  does(race.second, "it") + " here:" + quoted(race.second, sources);
   say(message, is_element ? "E-race/team-element" : "E-race/team");
   if (is_element) {
     message.seen += "\nThe regions:";
-    for (const auto& place : sources.lines_with({"#pragma", "omp"})) {
+    for (const auto& place : sources.lines_with({"#pragma", "omp", "parallel"})) {
       message.seen += sources.quote(place.file, place.line);
     }
+  }
+  if (is_task(race.first) || is_task(race.second)) {
+    message.cause =
+        "A task runs at any time until its thread comes to a taskwait or to the end of the region, "
+        "and beside all other tasks. Nothing orders these two accesses.";
+    message.next =
+        "Write #pragma omp taskwait before what needs the results, or let each task have sums and "
+        "outputs of its own.";
   }
   return message;
 }

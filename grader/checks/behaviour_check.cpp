@@ -49,7 +49,7 @@ bool output_belongs_to(const ConvShape& shape, const Arrays& arrays, std::uint64
   std::vector<float> weights(static_cast<std::size_t>(shape.weights_size()));
   fill_random(whole_numbers(shape), seed, {input.data(), weights.data(), nullptr});
   return oracle::compare(shape, input.data(), arrays.weights, arrays.output,
-                         oracle::Tolerance::exact())
+                         oracle::Tolerance::of(Precision::kFp32, shape))
       .passed(shape);
 }
 

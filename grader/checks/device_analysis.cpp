@@ -130,30 +130,31 @@ bool differ(const std::vector<float>& a, const std::vector<float>& b) {
   return false;
 }
 
-std::optional<Finding> find_early_return(const WrongOutput& wrong, const DeviceNotes& notes,
-                                         const SourceText& sources, const std::string& where) {
+// Threads that had returned when others of their block reached a barrier; empty if there are none.
+std::string early_returns(const DeviceNotes& notes, const SourceText& sources) {
   for (const DeviceLaunch& launch : notes.launches) {
     if (launch.early == 0) continue;
-    std::string seen = "In " + where + ": " + std::to_string(launch.early) +
-                       " threads of a block of kernel " + launch.kernel +
-                       " had returned when the others reached this barrier:" +
+    std::string seen = std::to_string(launch.early) + " threads of a block of kernel " +
+                       launch.kernel + " had returned when the others reached this barrier:" +
                        sources.quote(launch.file, launch.barrier_line);
     std::string returns;
     for (const auto& place : sources.lines_of_kernel(launch.kernel, {"return"})) {
       if (place.line < launch.barrier_line) returns += sources.quote(place.file, place.line);
     }
-    if (!returns.empty()) seen += "\nThey returned here:" + returns;
-    Finding found =
-        finding("E-barrier", seen + "\n" + of_all(wrong.report.wrong, wrong.shape) + " are wrong.");
-    found.cause = std::string(returns.empty() ? "A thread leaves a loop or the kernel earlier"
-                                              : "A thread without an output returns early") +
-                  ", so its part of the tile is never loaded.";
-    found.next =
-        "Let every thread load and wait, without a return or continue before. Put the condition "
-        "around the store only.";
-    return found;
+    return seen + (returns.empty() ? "" : "\nThey returned here:" + returns);
   }
-  return std::nullopt;
+  return {};
+}
+
+Finding early_return(const WrongOutput& wrong, const std::string& seen, const std::string& where) {
+  Finding found = finding("E-barrier", "In " + where + ": " + seen + "\n" +
+                                           of_all(wrong.report.wrong, wrong.shape) + " are wrong.");
+  found.cause =
+      "A thread leaves a loop or the kernel earlier, so its part of the tile is never loaded.";
+  found.next =
+      "Let every thread load and wait, without a return or continue before. Put the condition "
+      "around the store only.";
+  return found;
 }
 
 // With numbered memory only such a lane's value is a NaN of ones.
@@ -197,7 +198,7 @@ std::int64_t threads_of(const DeviceLaunch& launch) {
 // What the marks of new memory in the output say: which memory nobody has written.
 std::optional<Finding> find_unwritten(const WrongOutput& wrong, const Rerun& numbered,
                                       bool right_with_zeros, const SourceText& sources,
-                                      const std::string& where) {
+                                      const std::string& early, const std::string& where) {
   if (!numbered.notes.poisoned) return std::nullopt;
   const PoisonedOutput& poisoned = *numbered.notes.poisoned;
   const ConvShape& shape = wrong.shape;
@@ -258,6 +259,7 @@ std::optional<Finding> find_unwritten(const WrongOutput& wrong, const Rerun& num
                               : ". The grid's dimensions, the guard, "
                                 "or the index of the store is wrong.");
   if (!all) {
+    if (!early.empty()) found.seen += "\n" + early;
     found.next =
         "Write down the index of output[…] for the first thread of the first two blocks, in each "
         "dimension of the grid. No two may be equal, and none may be missing.";
@@ -297,11 +299,13 @@ std::optional<Finding> explain_on_device(Submission& submission, const StageInfo
       !zeros.failed && zeros.report.passed(shape) && !plain.failed && !plain.report.passed(shape);
   // A thread that returns early does harm only where its part of shared memory is missing.
   const auto& marks = numbered.notes.poisoned;
-  if (marks && !marks->memory.variable.empty()) {
-    if (auto found = find_early_return(wrong, call.notes, sources, where)) return found;
+  const std::string early = early_returns(call.notes, sources);
+  if (marks && !marks->memory.variable.empty() && !early.empty()) {
+    return early_return(wrong, early, where);
   }
   if (auto found = find_absent_lane(numbered, sources, seen)) return found;
-  if (auto found = find_unwritten(wrong, numbered, right_with_zeros, sources, where)) return found;
+  if (auto found = find_unwritten(wrong, numbered, right_with_zeros, sources, early, where))
+    return found;
   // Bytes of a number that are not copied leave no mark.
   if (wrong.report.not_finite > 0) {
     if (auto found =

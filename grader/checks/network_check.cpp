@@ -1,6 +1,7 @@
 #include "grader/checks/network_check.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <random>
 
@@ -11,6 +12,7 @@
 #include "grader/checks/probe/probe.hpp"
 #include "grader/checks/spot_check.hpp"
 #include "grader/checks/who_computes.hpp"
+#include "reference/oracle/oracle.hpp"
 
 namespace convlab::grader {
 
@@ -29,6 +31,12 @@ void copy(float* to, const float* from, std::int64_t count) {
     const std::int64_t size = std::min(kPart, count - begin);
     std::memcpy(to + begin, from + begin, static_cast<std::size_t>(size) * sizeof(float));
   }
+}
+
+double largest(const float* numbers, std::int64_t count) {
+  float found = 0.0F;
+  for (std::int64_t i = 0; i < count; ++i) found = std::max(found, std::abs(numbers[i]));
+  return found;
 }
 
 // Calls the convolution once; its output, once found right, goes to `output`.
@@ -78,6 +86,21 @@ std::optional<Finding> check_layer(Submission& submission, const StageInfo& stag
     if (who.finding) return who.finding;
     if (who.is_right) compared = compare_output();
   }
+  bool is_transform = false;
+  if (!compared.report.passed(shape) && compared.report.not_finite == 0) {
+    const oracle::Tolerance usual = layer.tolerance;
+    layer.tolerance.underflow += usual.bound * oracle::kUnitRoundoff *
+                                 largest(input, shape.input_size()) *
+                                 largest(weights, shape.weights_size());
+    const WrongOutput wide = compare_output();
+    copy(output, arrays.output, shape.output_size());  // the probe has other numbers
+    is_transform = wide.report.passed(shape) && probe::is_transform(submission, stage, shape);
+    if (is_transform) {
+      compared = wide;
+    } else {
+      layer.tolerance = usual;
+    }
+  }
   const oracle::ErrorReport& report = compared.report;
   result.error = ErrorMeasure{.compared = report.compared,
                               .wrong = report.wrong,
@@ -91,7 +114,7 @@ std::optional<Finding> check_layer(Submission& submission, const StageInfo& stag
                     : diagnose(compared, layer.where);
   }
   layer.op_ms = submission.device().device == Device::kCpu ? call.own_ms : call.op_ms;
-  copy(output, arrays.output, shape.output_size());
+  if (!is_transform) copy(output, arrays.output, shape.output_size());
   return std::nullopt;
 }
 

@@ -62,8 +62,12 @@ std::string launch_lines(const SourceText& sources, const std::string& file, int
         const std::string own = sources.line(where, number);
         const auto after = after_spaces(own, find_word(own, name) + name.size());
         const std::string sign = own.substr(std::min(after, own.size()), 2);
-        const bool is_set =
-            !sign.empty() && sign != "==" && std::string("=({").find(sign[0]) != std::string::npos;
+        // "grid(…" behind a type is a declaration, "long(…" behind an operator a cast.
+        const std::string before = own.substr(0, find_word(own, name));
+        const bool is_declared = before.ends_with(' ') && before.size() > 1 &&
+                                 (is_word(before[before.size() - 2]) || before.ends_with("> "));
+        const bool is_set = !sign.empty() && sign != "==" &&
+                            (sign[0] == '=' || (is_declared && (sign[0] == '(' || sign[0] == '{')));
         if (is_set && where == file && number < line && number + kNear > line) last = number;
       }
       if (last > 0 && lines.insert(last).second) texts.push_back(sources.line(file, last));

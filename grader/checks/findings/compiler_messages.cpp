@@ -1,69 +1,17 @@
 #include "grader/checks/findings/compiler_messages.hpp"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
+#include "common/base/json_text.hpp"
 #include "common/base/text.hpp"
+#include "common/base/whole_file.hpp"
+#include "common/network/preset.hpp"
 #include "grader/checks/findings/catalogue.hpp"
 
 namespace convlab::grader {
 
 namespace {
-
-/// A part of a compiler's message, and what it means.
-struct CompilerWords {
-  const char* says;
-  const char* cause;
-  const char* next;
-  const char* or_says = nullptr;  ///< as another compiler puts it
-};
-
-constexpr CompilerWords kWords[] = {
-    {"for array subscript", "The arrays are flat: one pair of brackets with one index.",
-     "Compute the index, as in the table of the chapter of m1: ((b·C + c)·H + row)·W + column.",
-     "subscripted value is not"},
-    {"ConvShape::)() const", "out_height and out_width are functions of the shape.",
-     "Call them with parentheses: shape.out_height()."},
-    {"non-static member function 'virtual", "Your kernel has the name of a function of its class.",
-     "Give the kernel another name: prolog, convolve, epilog, prepare, release and launch are "
-     "functions of the class."},
-    {"too many arguments", "The call gives more values than the function takes.",
-     "Compare the call with the list of parameters. A kernel with the name of a function of its "
-     "class, such as convolve or launch, needs another name."},
-    {"too few arguments", "The call gives fewer values than the function takes.",
-     "Compare the call with the list of parameters."},
-    {"non-static member function", "out_height and out_width are functions of the shape.",
-     "Call them with parentheses: shape.out_height()."},
-    {"cannot be used as a function", "A size of the shape is called like a function.",
-     "Only out_height() and out_width() take parentheses; batch, height, kernel and the others are "
-     "variables."},
-    {"unterminated argument list", "A closing ) is missing where that macro is used.",
-     "Count the parentheses in that line. cudaMalloc( … ) needs its own pair inside the macro's "
-     "pair."},
-    {"is no text",
-     "It holds bytes that no source has, for example because an editor saved it as UTF-16.",
-     "Save it again as UTF-8. If it is lost, build/bin/grader reset MILESTONE puts the exercise "
-     "back."},
-    {"is no file", "A link or a folder stands in the place of the file.",
-     "Put the file there; build/bin/grader reset MILESTONE puts the exercise back."},
-    {"conflict marker", "git could not join two versions of this place, and left both.",
-     "Between <<<<<<< and >>>>>>> keep the lines that you want, and delete the markers."},
-    {"at end of input", "An opening { has no closing }.",
-     "Count the braces. An editor shows which { belongs to the } under the cursor.",
-     "expected '}'"},
-    {"was not declared in this scope",
-     "The name is misspelt, or was declared inside a block that has ended. A variable of a for "
-     "loop exists until the loop ends, and a ; right after for (…) ends the loop.",
-     "Compare the spelling with the line that declares the name, then the braces between.",
-     "undeclared identifier"},
-    {"expected ';'", "A semicolon is missing, often at the end of the line before.",
-     "End each statement with ; and check again."},
-    {"assignment of read-only", "Input and weights are const: they can only be read.",
-     "Store into output[…]."},
-    {"has no member named", "The shape has no size of that name.",
-     "The table of the chapter lists them: batch, out_channels, in_channels, height, width, "
-     "kernel, "
-     "stride."},
-};
 
 // The first line that uses the macro with more opening than closing brackets.
 std::string unclosed(const std::string& macro, const SourceText& sources) {
@@ -80,6 +28,12 @@ std::string unclosed(const std::string& macro, const SourceText& sources) {
   return {};
 }
 
+Json known_messages() {
+  // Of ROOT/common/network.
+  const auto root = network_folder().parent_path().parent_path();
+  return parse_json(read_text(root / "grader/checks/findings/compiler_messages.json"));
+}
+
 }  // namespace
 
 Finding compiler_finding(const std::string& error, const SourceText& sources) {
@@ -94,11 +48,15 @@ Finding compiler_finding(const std::string& error, const SourceText& sources) {
     found.seen +=
         sources.quote(file.substr(file.rfind('/') + 1), line_number(digits_at(error, colon + 1)));
   }
-  for (const CompilerWords& words : kWords) {
-    const auto has = [&](const char* part) { return error.find(part) != std::string::npos; };
-    if (!has(words.says) && (words.or_says == nullptr || !has(words.or_says))) continue;
-    found.cause = words.cause;
-    found.next = words.next;
+  // Each as one or two compilers put it.
+  static const Json known = known_messages();
+  for (const Json& words : known) {
+    const auto is_said = [&](const Json& part) {
+      return error.find(part.get<std::string>()) != std::string::npos;
+    };
+    if (std::ranges::none_of(words.at("says"), is_said)) continue;
+    found.cause = words.at("cause");
+    found.next = words.at("next");
     break;
   }
   return found;

@@ -69,7 +69,7 @@ Finding lost_precision(const WrongOutput& wrong, const std::string& where) {
 }
 
 Finding diagnose(const WrongOutput& wrong, const std::string& where) {
-  if (wrong.tolerance.bound > 0.0 && is_nearly_right(wrong)) return lost_precision(wrong, where);
+  if (!wrong.is_whole && is_nearly_right(wrong)) return lost_precision(wrong, where);
   const oracle::ErrorReport& report = wrong.report;
   const std::string id = report.unwritten == wrong.shape.output_size() ? "E-never-written"
                          : report.not_finite > report.unwritten        ? "E-nan"

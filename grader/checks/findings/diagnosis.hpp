@@ -15,6 +15,7 @@ struct WrongOutput {
   Arrays arrays;  ///< of the submission, unchanged since the call
   oracle::Tolerance tolerance;
   oracle::ErrorReport report;
+  bool is_whole = false;  ///< whole numbers: then a sum comes out right whatever is rounded
 };
 
 /// Whether every element lies within 2 % of the sum of absolute products: a matter of rounding, as

@@ -1,5 +1,3 @@
-#include "grader/checks/probe/facts.hpp"
-
 #include <algorithm>
 #include <functional>
 #include <iterator>
@@ -7,9 +5,9 @@
 #include <set>
 #include <utility>
 
-#include "grader/checks/probe/common_rule.hpp"
 #include "grader/checks/probe/fact_texts.hpp"
 #include "grader/checks/probe/finders.hpp"
+#include "grader/checks/probe/predicate.hpp"
 #include "grader/checks/probe/wrong_index.hpp"
 
 namespace convlab::grader::probe {
@@ -27,10 +25,12 @@ std::optional<Fact> show_products(const Terms& terms, const DenseRun& dense,
   std::set<std::pair<std::int64_t, std::int64_t>> found;
   std::map<std::int64_t, std::vector<std::int64_t>> meets;
   LabelledTerms own{.shape = s};
+  std::multiset<std::int64_t> pixels;
   for (const Term& term : terms.terms) {
     if (term.output != static_cast<std::int64_t>(o)) continue;
     found.emplace(term.pixel, term.weight);
     meets[term.weight].push_back(term.pixel);
+    pixels.insert(term.pixel);
     own.terms.push_back({at, term});
   }
   for (at.c = 0; at.c < s.in_channels; ++at.c) {
@@ -48,6 +48,17 @@ std::optional<Fact> show_products(const Terms& terms, const DenseRun& dense,
             " should multiply " + weight_text(s, weight) + " by " + pixel_text(s, pixel) +
             "; it multiplies that weight by " +
             (instead.empty() ? "nothing" : joined(instead, " and by ")) + ".";
+        std::multiset<std::int64_t> right;
+        for (std::int64_t tap = 0; tap < s.taps(); ++tap) {
+          right.insert(input_index(
+              s, *label_by_weight(s, static_cast<std::int64_t>(o), at.m * s.taps() + tap)));
+        }
+        if (!instead.empty() && right == pixels) {
+          fact.cause =
+              "The pixels of this output are the right ones, each once, but they meet other "
+              "weights: the order of the weights is wrong, or their index.";
+          fact.next = "Follow weights[…], and each array that it is copied to, for this output.";
+        }
         constexpr std::int64_t kShort = 1 << 16;
         if (!instead.empty() && (meets[weight].front() - pixel) % kShort == 0) {
           fact.cause =
@@ -191,6 +202,7 @@ std::optional<Fact> find_terms(Program& program, const std::vector<DenseRun>& ru
         [](const WrongIndex& a, const WrongIndex& b) { return complexity(a) < complexity(b); }));
   }
   if (const auto pixels = labelled(by_weight, true); !pixels.empty()) {
+    if (auto fact = find_output_rows(pixels)) return fact;
     if (auto fact = find_tile_rows(pixels)) return fact;
   }
   for (const std::vector<Terms>* terms : {&by_weight, &std::as_const(by_pixel)}) {
@@ -237,25 +249,10 @@ std::string wrong_outputs(const std::vector<DenseRun>& runs, bool tiles = false)
   return rule;
 }
 
-// As a whole.
-WrongProduct first_wrong(const DenseRun& run) {
-  std::size_t o = 0;
-  while (!run.is_wrong(o)) ++o;
-  return {.shape = run.shape, .output = static_cast<std::int64_t>(o)};
-}
-
-bool hold_other_sums(const std::vector<DenseRun>& runs) {
-  return std::ranges::all_of(runs, [](const DenseRun& run) {
-    const std::set<double> sums(run.right.begin(), run.right.end());
-    return std::ranges::all_of(run.answer.output, [&](float each) {
-      return each != 0.0F && sums.contains(static_cast<double>(each));
-    });
-  });
-}
-
 // The outputs of this rule are wrong; the variable of the rule says what kind of mistake it is.
 Fact fact_of_outputs(const std::string& rule, const DenseRun& run) {
   const bool at_end = rule.find("_out") != std::string::npos;
+  const std::string moved = moved_sums(run);
   return {.id = rule.starts_with("b")   ? "E-images"
                 : rule.starts_with("m") ? "E-maps"
                 : at_end                ? "E-borders"
@@ -263,10 +260,17 @@ Fact fact_of_outputs(const std::string& rule, const DenseRun& run) {
           .measured = "Measured at " + to_string(run.shape) + ": exactly the outputs with " + rule +
                       " are wrong." + neighbourhood(run),
           .product = first_wrong(run),
-          .cause = "Only the outputs with " + rule + " are wrong."};
+          .cause =
+              "Only the outputs with " + rule + " are wrong." + (moved.empty() ? "" : " " + moved)};
 }
 
 }  // namespace
+
+WrongProduct first_wrong(const DenseRun& run) {
+  std::size_t o = 0;
+  while (!run.is_wrong(o)) ++o;
+  return {.shape = run.shape, .output = static_cast<std::int64_t>(o)};
+}
 
 std::optional<Fact> find_unwritten(const std::vector<DenseRun>& all) {
   bool any = false;
@@ -287,6 +291,11 @@ std::optional<Fact> find_unwritten(const std::vector<DenseRun>& all) {
     if (!run.is_right()) shapes.push_back(run.shape);
   }
   std::string outputs = any ? wrong_outputs(some) : "";
+  // What is wrong only with some filter or stride says nothing of the other shapes.
+  if (any && outputs.empty()) {
+    std::erase_if(some, &DenseRun::is_right);
+    outputs = wrong_outputs(some);
+  }
   if (outputs.empty()) return std::nullopt;
   // At one shape the tile may be any other number that fits.
   const std::string rest = shapes.size() > 1 ? wrong_outputs(some, true) : "";
@@ -328,7 +337,7 @@ std::optional<Fact> find_in_large(Program& program, const ConvShape& shape, bool
     const auto rest = has_numbers && !both.back().is_right() ? find_unwritten(both) : std::nullopt;
     return rest && rest->id == "E-rounded-down" ? rest : fact;
   }
-  for (const auto find : {find_function, find_carried_sum}) {
+  for (const auto find : {find_moved_sums, find_function, find_carried_sum}) {
     if (auto fact = find(runs)) return fact;
   }
   const std::string outputs = wrong_outputs(runs);
@@ -367,7 +376,7 @@ std::optional<Fact> find_fact(Program& program, const std::vector<ConvShape>& sh
   std::vector<DenseRun> every;
   std::ranges::copy_if(all, std::back_inserter(every), std::not_fn(&DenseRun::is_right));
   if (auto fact = find_moved_sums(every)) {
-    fact->product = first_wrong(every.front());
+    if (!fact->product) fact->product = first_wrong(every.front());
     return fact;
   }
   for (const auto find : {find_function, find_carried_sum}) {
@@ -378,11 +387,11 @@ std::optional<Fact> find_fact(Program& program, const std::vector<ConvShape>& sh
   }
   const std::string outputs = wrong_outputs(all);
   auto fact = find_terms(program, wrong, few_bits, outputs, true);
-  if (fact && fact->id == "E-index" && !fact->predicts && hold_other_sums(wrong)) {
-    fact->cause =
-        "Each of these outputs holds the right sum of another one, so the store takes another sum "
-        "or place, or the window begins elsewhere. " +
-        fact->cause;
+  const std::string moved = moved_sums(wrong.front());
+  if (fact && fact->id == "E-index" && !fact->predicts && !moved.empty()) {
+    fact->cause = moved +
+                  " So the store takes another sum or place, or the window begins elsewhere. " +
+                  fact->cause;
     fact->product = first_wrong(wrong.front());
   }
   // A store or a sum in the wrong place is wrong at every shape.

@@ -2,14 +2,21 @@
 
 #include <functional>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "grader/checks/probe/fact.hpp"
-#include "grader/checks/probe/labelled_terms.hpp"
+#include "grader/checks/probe/terms.hpp"
 
 namespace convlab::grader::probe {
 
 // What whole runs tell of their sums, without a look at the products.
+
+/// The first wrong output, as a whole.
+WrongProduct first_wrong(const DenseRun& run);
+
+/// If most wrong outputs hold the right sum of another one: how many, and an example.
+std::string moved_sums(const DenseRun& run);
 
 /// Right sums, stored elsewhere.
 std::optional<Fact> find_moved_sums(const std::vector<DenseRun>& runs);
@@ -46,5 +53,15 @@ std::optional<Fact> find_matrix_mistake(Program& program, bool few_bits);
 /// An array without any influence on the output.
 /// @param run  a wrong one
 std::optional<Fact> find_unused_array(Program& program, const DenseRun& run, bool few_bits);
+
+/// Measures what the program computes at those of these shapes at which it is wrong, three at most;
+/// what has a name holds at all of them.
+/// @param must  a shape whose numbers the fact must explain, too, because the others are not those
+///              that the program promises
+std::optional<Fact> find_fact(Program& program, const std::vector<ConvShape>& shapes, bool few_bits,
+                              const std::optional<ConvShape>& must = {});
+
+/// The same without a look at single products: what the numbers of one run at a larger shape tell.
+std::optional<Fact> find_in_large(Program& program, const ConvShape& shape, bool few_bits);
 
 }  // namespace convlab::grader::probe

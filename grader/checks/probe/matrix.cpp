@@ -137,9 +137,10 @@ std::optional<Fact> find_matrix_mistake(Program& program, bool few_bits) {
       }
       if ((side == Side::kInner ? product(weights, exchanged) : exchanged) != got) continue;
       return fact_of("E-index",
-                     "neighbouring groups of " + number(group) + " " + what + " are exchanged",
-                     "Compare the order of the registers of each fragment with the table of the "
-                     "instruction: which of them hold the first rows, which the second half?");
+                     "neighbouring " + (group == 1 ? "" : "groups of " + number(group) + " ") +
+                         what + " are exchanged",
+                     "Compare the two places where groups are made, such as the components of a "
+                     "vector, or the registers of a fragment with the table of its instruction.");
     }
   }
   return std::nullopt;

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "grader/checks/probe/terms.hpp"
+
 namespace convlab::grader::probe {
 
 /// Something that a rule may ask about: a name and its value in each sample.
@@ -37,7 +39,14 @@ struct Rule {
 std::vector<Rule> find_rules(const std::vector<Feature>& features, const std::vector<bool>& marked,
                              std::size_t most = 1);
 
-/// For how many of these samples a rule of others holds.
-std::size_t times_it_holds(const Rule& rule, const std::vector<Feature>& features);
+/// For which of these samples a rule of others holds.
+std::vector<bool> where_it_holds(const Rule& rule, const std::vector<Feature>& features);
+
+/// Features of a product; those of an output if there are no taps.
+std::vector<Feature> features_of(const ConvShape& s, const std::vector<Label>& labels, bool taps);
+
+/// The simplest rule for exactly what is marked, at all shapes; empty if there is none.
+std::string common_rule(const std::vector<std::vector<Feature>>& features,
+                        const std::vector<std::vector<bool>>& marked);
 
 }  // namespace convlab::grader::probe

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "grader/checks/probe/fact_texts.hpp"
-#include "grader/checks/probe/facts.hpp"
 #include "grader/checks/probe/finders.hpp"
 #include "grader/checks/probe/shapes.hpp"
 #include "reference/oracle/comparison.hpp"
@@ -35,8 +34,21 @@ class StageProgram : public Program {
   /// What is NaN was never written.
   void mark_nan() { marks_nan_ = true; }
 
+  /// Whether other numbers in between change the result. Then each run gets a new process.
+  bool keeps_content(const ConvShape& shape, const ConvShape& other, bool few_bits) {
+    const Answer first = run_dense(*this, shape, few_bits).answer;
+    run_dense(*this, other, few_bits);
+    const Answer second = run_dense(*this, shape, few_bits).answer;
+    // NaN is equal to nothing.
+    renews_ = !std::ranges::equal(first.output, second.output, [](float x, float y) {
+      return x == y || (std::isnan(x) && std::isnan(y));
+    });
+    return renews_;
+  }
+
  private:
   Answer convolve(const ConvShape& shape, const Numbers& input, const Numbers& weights) override {
+    if (renews_) submission_.restart();
     const Arrays arrays = submission_.prepare(shape, Placement::kAligned);
     std::ranges::copy(input.with_margins(), arrays.input - Numbers::kMargin);
     std::ranges::copy(weights.with_margins(), arrays.weights - Numbers::kMargin);
@@ -67,6 +79,7 @@ class StageProgram : public Program {
   const StageInfo& stage_;
   double last_s_ = 0.0;
   bool marks_nan_ = false;
+  bool renews_ = false;
 };
 
 // Each costs a new process.
@@ -113,6 +126,27 @@ std::optional<Rounding> rounding_of(Submission& submission, const StageInfo& sta
   return measure_rounding(program, shape, stage.precision != Precision::kFp32);
 }
 
+bool is_transform(Submission& submission, const StageInfo& stage, const ConvShape& failing) {
+  StageProgram program(submission, stage, kFaults);
+  ConvShape shape = failing;
+  shape.batch = 1;
+  // All but the last pixel are 0, and most windows do not hold it.
+  Numbers input(shape.input_size());
+  const Numbers weights(shape.weights_size(), 1.0F / 3.0F);
+  constexpr float kLarge = 1.2345678F;
+  input[shape.input_size() - 1] = kLarge;
+  const std::vector<double> right = right_sums(shape, input, weights);
+  const Answer answer = program.run(shape, input, weights);
+  bool mixes = false;
+  for (std::size_t i = 0; i < answer.output.size(); ++i) {
+    constexpr double kSmall = 1e-5;
+    const double error = std::abs(static_cast<double>(answer.output[i]) - right[i]);
+    if (!(error < kSmall)) return false;
+    mixes = mixes || (right[i] == 0.0 && error > 0.0);
+  }
+  return mixes;
+}
+
 Precision precision_shown(Submission& submission, const StageInfo& stage,
                           const std::vector<ConvShape>& shapes) {
   // Also of a file whose host code converts the numbers.
@@ -146,7 +180,15 @@ std::optional<Fact> measure_mistake(Submission& submission, const StageInfo& sta
   if (nan_is_unwritten) program.mark_nan();
   const bool few_bits = stage.precision != Precision::kFp32;
   if (any_shape) {
-    if (auto fact = find_fact(program, probe_shapes(), few_bits)) return fact;
+    const bool keeps = program.keeps_content(probe_shapes()[0], probe_shapes()[1], few_bits);
+    if (auto fact = find_fact(program, probe_shapes(), few_bits)) {
+      if (keeps) {
+        fact->measured +=
+            "\nMeasured in new processes: after other calls the result is another one.";
+        fact->cause += " In their place there may be what an earlier call has left in memory.";
+      }
+      return fact;
+    }
     if (auto fact = find_in_large(program, failing, few_bits)) return fact;
     // It may need a larger filter or more channels than the shapes of the probe have.
     StageProgram again(submission, stage, kFaults);

@@ -26,6 +26,10 @@ std::optional<Rounding> rounding_of(Submission& submission, const StageInfo& sta
                                     const ConvShape& failing, bool any_shape,
                                     bool is_infinite = false);
 
+/// Whether it mixes pixels that lie in no window together, as a transform does: then an error
+/// follows the largest products of an image, not those of one output.
+bool is_transform(Submission& submission, const StageInfo& stage, const ConvShape& failing);
+
 /// The loosest class that a stage's roundings show at these shapes.
 Precision precision_shown(Submission& submission, const StageInfo& stage,
                           const std::vector<ConvShape>& shapes);

@@ -5,9 +5,9 @@
 #include <string>
 #include <utility>
 
-#include "grader/checks/probe/common_rule.hpp"
 #include "grader/checks/probe/fact_texts.hpp"
 #include "grader/checks/probe/finders.hpp"
+#include "grader/checks/probe/predicate.hpp"
 
 namespace convlab::grader::probe {
 
@@ -54,14 +54,14 @@ std::optional<Fact> find_counts(const std::vector<LabelledTerms>& all) {
       features.push_back(features_of(terms.shape, kept, true));
       if (count < all.size()) {
         std::erase_if(features.back(), [](const Feature& each) {
-          return !each.name.starts_with("the number of the tap");
+          return !each.name.starts_with("the number of the") && !each.name.starts_with("(h·");
         });
       }
       marked.push_back(std::move(marks));
     }
     return any ? common_rule(features, marked) : std::string();
   };
-  // If it has another number at each shape, that of the first one. A rule of c, p and q would be
+  // If it has another number at each shape, that of the first one. A rule of one variable would be
   // the same at all.
   const auto rule_for = [&](const auto& is_marked, bool& any) {
     std::string rule = rule_of(is_marked, any, all.size());
@@ -147,8 +147,11 @@ std::optional<Fact> find_counts(const std::vector<LabelledTerms>& all) {
 }
 
 std::optional<Fact> find_factors(Program& program) {
-  static const std::vector<ConvShape> shapes = {
-      {1, 1, 1, 1, 2, 1, 1}, {1, 1, 1, 2, 3, 2, 1}, {1, 1, 1, 3, 4, 3, 1}, {1, 1, 1, 4, 5, 4, 1}};
+  static const std::vector<ConvShape> shapes = {{1, 1, 1, 1, 2, 1, 1},
+                                                {1, 1, 1, 2, 3, 2, 1},
+                                                {1, 1, 1, 3, 4, 3, 1},
+                                                {1, 1, 1, 4, 5, 3, 1},
+                                                {1, 1, 1, 4, 5, 4, 1}};
   for (const ConvShape& s : shapes) {
     const std::vector<Label> labels = labels_of(s);
     const auto taps = static_cast<std::size_t>(s.taps());
@@ -166,7 +169,9 @@ std::optional<Fact> find_factors(Program& program) {
         if (answer.kind != Answer::Kind::kNumbers) return std::nullopt;
         for (std::size_t o = 0; o < answer.output.size(); ++o) {
           const std::size_t i = o * taps + static_cast<std::size_t>(weight);
-          const auto factor = static_cast<double>(answer.output[o]);
+          // Transforms round.
+          constexpr double kFine = 4096.0;
+          const double factor = std::round(static_cast<double>(answer.output[o]) * kFine) / kFine;
           if (!std::isfinite(factor)) return std::nullopt;
           const bool counts = pixel == input_index(s, labels[i]);
           wrong[i] = wrong[i] || factor != (counts ? 1.0 : 0.0);

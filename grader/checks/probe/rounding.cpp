@@ -210,6 +210,11 @@ Rounding measure_rounding(Program& program, const ConvShape& shape, bool may_be_
   }
   const std::string stored = type_of(result, sum_overflows);
   if (result == 0) {
+    if (sum(0.5, 1, 1) == 1) {
+      return {
+          "Measured: 1 · 0.5 gives 0, but 0.5 · 1 + 0.5 · 1 gives 1.",
+          "The weights were rounded to int, or to another type without digits behind the point."};
+    }
     const bool only_stored = near(sum(1, 0.5, 0.5), 1, 1);
     return {
         std::string("Measured: 0.5 + 0.5 gives ") + (only_stored ? "1, but 1.5 gives 1." : "0."),

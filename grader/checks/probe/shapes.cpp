@@ -275,7 +275,7 @@ std::optional<ShapeStudy> study_shapes(Program& program, const ConvShape& failin
       if (!is_possible(shape) || tried.knows(shape)) continue;
       if (rules.size() == 2 && disputed < kFresh / 2 && draws < 25 * kFresh) {
         const auto own = features_of({shape});
-        if (times_it_holds(rules[0], own) == times_it_holds(rules[1], own)) continue;
+        if (where_it_holds(rules[0], own) == where_it_holds(rules[1], own)) continue;
         ++disputed;
       }
       tried.fails(shape);
@@ -285,7 +285,8 @@ std::optional<ShapeStudy> study_shapes(Program& program, const ConvShape& failin
     int holds = 0;
     int refuted = 0;
     for (std::size_t i = before; i < tried.shapes().size(); ++i) {
-      const bool predicted = times_it_holds(rules.front(), features_of({tried.shapes()[i]})) > 0;
+      const bool predicted =
+          where_it_holds(rules.front(), features_of({tried.shapes()[i]})).front();
       refuted += predicted != tried.failed()[i] ? 1 : 0;
       holds += predicted ? 1 : 0;
     }

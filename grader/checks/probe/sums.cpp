@@ -8,67 +8,92 @@
 
 #include "grader/checks/probe/fact_texts.hpp"
 #include "grader/checks/probe/finders.hpp"
-#include "grader/checks/probe/index_form.hpp"
-#include "grader/checks/probe/labelled_terms.hpp"
 #include "grader/checks/probe/terms.hpp"
+#include "grader/checks/probe/wrong_index.hpp"
 
 namespace convlab::grader::probe {
 
 namespace {
 
-// Which right sums the places of the output hold; nothing if one holds another number, or all are
-// in their own place.
-std::optional<std::vector<Point>> places_of_sums(const DenseRun& run) {
+/// Which right sums the places of the output hold.
+struct Places {
+  std::vector<Point> points{};
+  std::size_t moved = 0;    ///< not in their own place
+  std::size_t strange = 0;  ///< no right sum, or one that another place holds, too
+  std::string example{};
+};
+
+// A window outside of the image gives 0.
+Places places_of_sums(const DenseRun& run) {
   std::map<double, std::size_t> places;
   for (std::size_t i = 0; i < run.right.size(); ++i) {
     if (!places.emplace(run.right[i], i).second) places[run.right[i]] = run.right.size();
   }
+  Places found;
   std::set<std::size_t> used;
-  bool moved = false;
-  std::vector<Point> points;
   for (std::size_t i = 0; i < run.right.size(); ++i) {
-    if (run.is_unwritten(i)) continue;
-    const auto from = places.find(static_cast<double>(run.answer.output[i]));
-    if (from == places.end()) return std::nullopt;
-    if (from->second == run.right.size()) continue;  // two sums are equal
-    if (!used.insert(from->second).second) return std::nullopt;
-    moved = moved || from->second != i;
-    points.push_back(
-        {variables_of(output_label(run.shape, static_cast<std::int64_t>(from->second))),
-         static_cast<std::int64_t>(i)});
+    const auto got = static_cast<double>(run.answer.output[i]);
+    const auto from = places.find(got);
+    if (run.is_unwritten(i) || (from == places.end() && got == 0.0)) continue;
+    if (from != places.end() && from->second == run.right.size()) continue;  // two sums are equal
+    if (from == places.end() || !used.insert(from->second).second) ++found.strange;
+    if (from == places.end()) continue;
+    const Label own = output_label(run.shape, static_cast<std::int64_t>(from->second));
+    if (from->second != i && ++found.moved == 1) {
+      found.example = "output " +
+                      output_text(output_label(run.shape, static_cast<std::int64_t>(i))) +
+                      " holds that of output " + output_text(own);
+    }
+    found.points.push_back({variables_of(own), static_cast<std::int64_t>(i)});
   }
-  return moved ? std::optional(points) : std::nullopt;
+  return found;
 }
 
 }  // namespace
 
+std::string moved_sums(const DenseRun& run) {
+  const Places places = places_of_sums(run);
+  std::size_t wrong = 0;
+  for (std::size_t i = 0; i < run.right.size(); ++i) {
+    wrong += run.is_wrong(i) && !run.is_unwritten(i) && run.answer.output[i] != 0.0F ? 1 : 0;
+  }
+  if (2 * places.moved <= wrong) return {};
+  return number(static_cast<std::int64_t>(places.moved)) + " of " +
+         number(static_cast<std::int64_t>(wrong)) +
+         " wrong outputs hold the right sum of another one: " + places.example + ".";
+}
+
 std::optional<Fact> find_moved_sums(const std::vector<DenseRun>& runs) {
   std::vector<ConvShape> shapes;
   std::vector<std::vector<Point>> points;
+  bool is_part = false;
+  bool is_most = true;
   for (const DenseRun& run : runs) {
-    auto own = places_of_sums(run);
-    if (!own) continue;
+    Places own = places_of_sums(run);
+    is_part = is_part || own.strange > 0;
+    is_most = is_most && (own.moved >= 3 * own.strange || own.moved + own.strange == 0);
+    if (own.strange > 0 || own.moved == 0) continue;
     shapes.push_back(run.shape);
-    points.push_back(std::move(*own));
+    points.push_back(std::move(own.points));
   }
   // Outputs that do not exist, of a wrong size of the output, may lie over others.
-  const bool is_part = shapes.size() < runs.size();
-  if (shapes.empty() || (is_part && shapes.size() < 2)) return std::nullopt;
-  const auto named = named_index(output_form(), shapes, points);
-  if (named) {
+  const bool is_enough = shapes.size() > (is_part ? 1 : 0);
+  if (const auto named = is_enough ? named_index(output_form(), shapes, points) : std::nullopt) {
     Fact fact = index_fact(output_form(), *named, shapes);
     if (is_part) fact.id = "E-index";
     return fact;
   }
-  if (is_part) return std::nullopt;
-  Fact fact{.id = "E-output-order"};
-  fact.measured = "Measured at " + shapes_text(shapes) +
-                  ": every stored number is a right sum, but of another output." +
-                  neighbourhood(runs.front());
-  fact.cause =
-      "Right sums stand in each other's place: the index of the store is wrong for a part "
-      "of the outputs, or a vector has its components in another order.";
-  return fact;
+  const auto moved =
+      std::ranges::find_if(runs, [](const DenseRun& run) { return places_of_sums(run).moved > 0; });
+  if (!is_most || moved == runs.end()) return std::nullopt;
+  return Fact{.id = "E-output-order",
+              .measured = "Measured at " + to_string(moved->shape) + ": " + moved_sums(*moved) +
+                          neighbourhood(*moved),
+              .product = first_wrong(*moved),
+              .cause =
+                  "Right sums stand in each other's place: for a part of the outputs the store "
+                  "takes another sum or another place, or the window begins elsewhere; or a "
+                  "vector has its components in another order."};
 }
 
 std::optional<Fact> find_moved_images(const DenseRun& run) {

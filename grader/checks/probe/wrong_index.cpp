@@ -1,13 +1,177 @@
 #include "grader/checks/probe/wrong_index.hpp"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "grader/checks/probe/fact_texts.hpp"
 
 namespace convlab::grader::probe {
 
-std::optional<WrongIndex> wrong_index(const std::vector<LabelledTerms>& all, bool by_weight) {
+std::vector<std::int64_t> variables_of(const Label& at) {
+  return {at.b, at.m, at.c, at.h, at.p, at.w, at.q};
+}
+
+const IndexForm& input_form() {
+  static const IndexForm form{
+      "input", {"b", "m", "c", "h", "p", "w", "q"}, {"C·H·W", "0", "H·W", "S·W", "W", "S", "1"}};
+  return form;
+}
+
+const IndexForm& weights_form() {
+  static const IndexForm form{
+      "weights", {"b", "m", "c", "h", "p", "w", "q"}, {"0", "C·K·K", "K·K", "0", "K", "0", "1"}};
+  return form;
+}
+
+const IndexForm& output_form() {
+  static const IndexForm form{"output",
+                              {"b", "m", "c", "h", "p", "w", "q"},
+                              {"M·H_out·W_out", "H_out·W_out", "0", "W_out", "0", "1", "0"}};
+  return form;
+}
+
+std::optional<NamedIndex> named_index(const IndexForm& form, const std::vector<ConvShape>& shapes,
+                                      const std::vector<std::vector<Point>>& points) {
+  std::vector<Affine> fits;
+  for (const auto& each : points) {
+    auto fitted = fit(each);
+    if (!fitted) return std::nullopt;
+    fits.push_back(std::move(*fitted));
+  }
+  NamedIndex named;
+  const auto name = [&](const std::vector<std::optional<std::int64_t>>& known,
+                        const std::string& right) {
+    std::vector<std::int64_t> values;
+    std::vector<ConvShape> where;
+    for (std::size_t i = 0; i < known.size(); ++i) {
+      if (!known[i]) continue;
+      values.push_back(*known[i]);
+      where.push_back(shapes[i]);
+    }
+    if (values.empty()) return std::string();
+    std::string text = name_of(values, where, right);
+    if (text.empty()) {
+      named.has_names = false;
+      text = number(values.front());
+    }
+    return text;
+  };
+  for (std::size_t v = 0; v < form.variables.size(); ++v) {
+    std::vector<std::optional<std::int64_t>> known;
+    for (const Affine& each : fits) known.push_back(each.factors[v]);
+    named.factors.push_back(name(known, form.right[v]));
+  }
+  std::vector<std::optional<std::int64_t>> constants;
+  for (const Affine& each : fits) constants.emplace_back(each.constant);
+  named.constant = name(constants, "0");
+  return named;
+}
+
+namespace {
+
+// Which of the usual names this index has.
+std::string id_of(const IndexForm& form, const NamedIndex& index) {
+  const auto& f = index.factors;
+  const auto& r = form.right;
+  enum : std::size_t { kB, kM, kC, kH, kP, kW, kQ };
+  const auto differs = [&](std::size_t v) { return !f[v].empty() && f[v] != r[v]; };
+  std::set<std::size_t> wrong;
+  for (std::size_t v = 0; v < f.size(); ++v) {
+    if (differs(v)) wrong.insert(v);
+  }
+  const bool shifted = index.constant != "0";
+  const std::string array = form.array;
+  const auto only = [&](std::set<std::size_t> these) { return wrong == these && !shifted; };
+  const auto has_height = [&](std::size_t v) {
+    return f[v].find('H') != std::string::npos && f[v].find("H_out") == std::string::npos;
+  };
+  if (array == "weights") {
+    if (only({kP, kQ}) && f[kP] == "1" && f[kQ] == "K") return "E-transposed-weights";
+    if (f[kP] == "-K" && f[kQ] == "-1") return "E-flipped-weights";
+    if (only({kM, kC}) && f[kC] == "M·K·K") return "E-weights-order";
+    if (only({kM}) && f[kM] == "0") return "E-first-map";
+    if (only({kC}) && f[kC] == "0") return "E-first-channel";
+    return "E-index";
+  }
+  if (array == "output") return "E-output-order";
+  if (only({kB}) && f[kB] == "0") return "E-first-image";
+  if (only({kC}) && f[kC] == "0") return "E-first-channel";
+  if (wrong.empty() && shifted && index.constant.starts_with("-")) return "E-padding";
+  const bool exchanged = has_height(kH) || has_height(kP);
+  if (f[kW].find('W') != std::string::npos || f[kW].find('H') != std::string::npos) {
+    return "E-rows-columns";
+  }
+  if (!wrong.contains(kB) && !wrong.contains(kM) && !wrong.contains(kC) && exchanged) {
+    return "E-height-width";
+  }
+  if (!shifted && !exchanged && !wrong.contains(kB) && !wrong.contains(kC)) {
+    const auto without_stride = [&](std::size_t v, const char* text) { return f[v] == text; };
+    const bool rows = without_stride(kH, "W") || wrong.count(kH) == 0;
+    const bool columns = without_stride(kW, "1") || wrong.count(kW) == 0;
+    const bool taps = f[kP] == "S·W" || f[kQ] == "S";
+    if ((rows && columns && !wrong.contains(kP) && !wrong.contains(kQ)) || taps) return "E-stride";
+  }
+  return "E-index";
+}
+
+// What differs, one sentence for each variable.
+std::string differences(const IndexForm& form, const NamedIndex& index) {
+  std::vector<std::string> parts;
+  const bool is_last = form.array == std::string("output");
+  for (std::size_t v = 0; v < form.variables.size(); ++v) {
+    const std::string& factor = index.factors[v];
+    const std::string& name = form.variables[v];
+    // Several sums have the same place, and all that is left has one value of the variable.
+    if (factor.empty() && is_last) {
+      if (form.right[v] != "0") parts.push_back(name + " is missing or has no effect");
+      continue;
+    }
+    if (factor.empty() || factor == form.right[v]) continue;
+    parts.push_back(factor == "0" ? name + " is missing"
+                    : form.right[v] == "0"
+                        ? name + " occurs in it, times " + factor
+                        : name + " is multiplied by " + factor + ", not by " + form.right[v]);
+  }
+  if (index.constant != "0") parts.push_back(index.constant + " is added");
+  return joined(parts, "; ");
+}
+
+}  // namespace
+
+Fact index_fact(const IndexForm& form, const NamedIndex& index,
+                const std::vector<ConvShape>& shapes) {
+  std::vector<std::string> right = form.right;
+  for (std::size_t v = 0; v < right.size(); ++v) {
+    if (index.factors[v].empty()) right[v].clear();
+  }
+  Fact fact{.id = id_of(form, index)};
+  const std::string array = form.array;
+  const bool stores = array == "output";
+  fact.measured = std::string("Measured at ") + shapes_text(shapes) +
+                  (stores ? ": the sum of output (b, m, h, w) is stored at index\n    "
+                          : ": the index of the " + array + " is\n    ") +
+                  sum_text(index.factors, form.variables, index.constant) +
+                  "\nand should be\n    " + sum_text(right, form.variables, "0");
+  if (!index.has_names) {
+    fact.measured += "\nA number without a name is that of " + to_string(shapes.front()) + ".";
+  }
+  fact.cause = "In the index of the " + array + ": " + differences(form, index) + ".";
+  if (fact.id == "E-transposed-weights") {
+    fact.cause +=
+        " Or p and q are exchanged where the pixel is computed: that gives the same "
+        "products.";
+  }
+  if (fact.id == "E-index") {
+    fact.next = "Find the line with " + array + "[…] and compare it with the second formula: " +
+                "variables, factors and parentheses.";
+  }
+  return fact;
+}
+
+std::optional<WrongIndex> wrong_index(std::vector<LabelledTerms> all, bool by_weight) {
+  // A shape may be so small that all of its products lie outside.
+  std::erase_if(all, [](const LabelledTerms& terms) { return terms.terms.empty(); });
   const IndexForm& form = by_weight ? input_form() : weights_form();
   std::vector<ConvShape> shapes;
   std::vector<std::vector<Point>> points;
@@ -87,6 +251,45 @@ Fact fact_of(const WrongIndex& wrong) {
     break;
   }
   return fact;
+}
+
+std::optional<Fact> find_output_rows(const std::vector<LabelledTerms>& all) {
+  std::vector<ConvShape> shapes;
+  for (const LabelledTerms& terms : all) shapes.push_back(terms.shape);
+  for (const std::string rows : {"H_out", "W", "H", "(W_out - 1)", "(W_out + 1)"}) {
+    std::vector<std::vector<Point>> points;
+    bool differs = false;
+    for (const LabelledTerms& terms : all) {
+      const ConvShape& s = terms.shape;
+      const int length = static_cast<int>(value_of(rows, s).value_or(0));
+      differs = differs || length != s.out_width();
+      points.emplace_back();
+      for (const Labelled& each : terms.terms) {
+        Label at = each.at;
+        const int place = at.h * s.out_width() + at.w;
+        at.h = place / std::max(1, length), at.w = place % std::max(1, length);
+        points.back().push_back({variables_of(at), each.term.pixel});
+      }
+    }
+    const auto index = differs ? named_index(input_form(), shapes, points) : std::nullopt;
+    if (!index || !index->has_names) continue;
+    Fact fact = index_fact(input_form(), *index, shapes);
+    fact.id = rows == "H_out" ? "E-height-width" : "E-index";
+    const std::string taken = "element i of a map of the output is taken for row i / " + rows +
+                              ", column i % " + rows + "; right is i / W_out and i % W_out";
+    fact.measured += "\nwhere h and w are not the output's: " + taken + ".";
+    const bool is_right = index->factors == input_form().right && index->constant == "0";
+    fact.cause = sentence(taken) + (is_right ? "" : " " + fact.cause);
+    fact.next =
+        "Compare the sizes by which the number of the output is divided, or multiplied where "
+        "it is stored, with these.";
+    const LabelledTerms& first = all.front();
+    const auto wrong = std::ranges::find_if(
+        first.terms, [&](const Labelled& each) { return !is_right_product(first.shape, each); });
+    if (wrong != first.terms.end()) fact.product = watched(first.shape, *wrong);
+    return fact;
+  }
+  return std::nullopt;
 }
 
 std::optional<Fact> find_tile_rows(const std::vector<LabelledTerms>& all) {

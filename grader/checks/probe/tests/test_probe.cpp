@@ -7,8 +7,8 @@
 
 #include "common/base/tests/support/catch.hpp"
 #include "grader/checks/probe/affine.hpp"
-#include "grader/checks/probe/common_rule.hpp"
-#include "grader/checks/probe/facts.hpp"
+#include "grader/checks/probe/finders.hpp"
+#include "grader/checks/probe/predicate.hpp"
 #include "grader/checks/probe/shapes.hpp"
 #include "grader/checks/probe/terms.hpp"
 #include "reference/oracle/comparison.hpp"
