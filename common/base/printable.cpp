@@ -1,5 +1,8 @@
 #include "common/base/printable.hpp"
 
+#include <locale.h>
+#include <wchar.h>
+
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -82,37 +85,13 @@ bool is_blank(std::uint32_t code) {
   return lies_in(code, kBlanks) || code == 0xffa0;
 }
 
-// Source: Unicode Standard 15.0, general categories Mn and Me of the common scripts; annex 11,
-// properties W and F.
+// By the C library's table, whatever the language of this machine.
 int width_of(std::uint32_t code) {
-  constexpr std::array<Range, 14> kMarks = {{{0x0300, 0x036f},
-                                             {0x0483, 0x0489},
-                                             {0x0591, 0x05bd},
-                                             {0x0610, 0x061a},
-                                             {0x064b, 0x065f},
-                                             {0x06d6, 0x06dc},
-                                             {0x0e31, 0x0e31},
-                                             {0x0e34, 0x0e3a},
-                                             {0x1ab0, 0x1aff},
-                                             {0x1dc0, 0x1dff},
-                                             {0x20d0, 0x20f0},
-                                             {0x302a, 0x302d},
-                                             {0xfe00, 0xfe0f},
-                                             {0xfe20, 0xfe2f}}};
-  constexpr std::array<Range, 13> kWide = {{{0x1100, 0x115f},
-                                            {0x231a, 0x231b},
-                                            {0x2e80, 0x303e},
-                                            {0x3041, 0xa4cf},
-                                            {0xa960, 0xa97f},
-                                            {0xac00, 0xd7a3},
-                                            {0xf900, 0xfaff},
-                                            {0xfe30, 0xfe6f},
-                                            {0xff00, 0xff60},
-                                            {0xffe0, 0xffe6},
-                                            {0x16fe0, 0x1b2ff},
-                                            {0x1f000, 0x1faff},
-                                            {0x20000, 0x3fffd}}};
-  return lies_in(code, kMarks) ? 0 : lies_in(code, kWide) ? 2 : 1;
+  static const locale_t unicode = ::newlocale(LC_CTYPE_MASK, "C.UTF-8", nullptr);
+  const locale_t before = ::uselocale(unicode);
+  const int width = ::wcwidth(static_cast<wchar_t>(code));
+  ::uselocale(before);
+  return width < 0 ? 1 : width;
 }
 
 // Colours are written as noncharacters until they reach the terminal.

@@ -15,7 +15,6 @@
 #include "common/device/device_buffer.cuh"
 #include "common/device/device_error.hpp"
 #include "common/device/sm_clock.hpp"
-#include "common/timing/statistics.hpp"
 #if CONVLAB_EMULATED
 #include "common/emulation/include/convlab_emulation/activity.hpp"
 #else
@@ -166,16 +165,8 @@ class CudaSession final : public DeviceSession {
 
 #if !CONVLAB_EMULATED
   double measure_tile_copy(const ConvShape& shape) override {
-    constexpr int kWarmUps = 2;
-    constexpr int kSamples = 11;
-    TileCopy copy(shape);
-    if (!copy.fits()) return 0.0;
-    std::vector<double> samples;
-    for (int i = 0; i < kWarmUps + kSamples; ++i) {
-      const double score = time([&] { copy.run(); }).score_ms();
-      if (i >= kWarmUps) samples.push_back(score);
-    }
-    return spread_of(samples).median;
+    return convlab::measure_tile_copy(
+        shape, [&](const std::function<void()>& op) { return time(op).score_ms(); });
   }
 #endif
 

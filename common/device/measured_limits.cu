@@ -123,30 +123,38 @@ __global__ void copy_tiles(char* to, const char* from, int read_bytes, int writt
 
 }  // namespace
 
-TileCopy::TileCopy(const ConvShape& shape) : tiles_(std::int64_t{shape.batch} * kTilesPerImage) {
+double measure_tile_copy(const ConvShape& shape,
+                         const std::function<double(const std::function<void()>&)>& time) {
   // Bulk copies move multiples of 16 bytes.
   const auto tile_bytes = [](std::int64_t floats) {
     constexpr std::int64_t kUnit = 16 * kTilesPerImage;
     return static_cast<int>((floats * std::int64_t{sizeof(float)} + kUnit - 1) / kUnit * 16);
   };
   constexpr std::int64_t kSpare = std::int64_t{64} << 20;
-  read_bytes_ = tile_bytes(shape.input_image_size());
-  written_bytes_ = tile_bytes(shape.output_image_size());
+  const std::int64_t tiles = std::int64_t{shape.batch} * kTilesPerImage;
+  const int read_bytes = tile_bytes(shape.input_image_size());
+  const int written_bytes = tile_bytes(shape.output_image_size());
   std::size_t free = 0;
   std::size_t total = 0;
   CONVLAB_CUDA_CHECK(cudaMemGetInfo(&free, &total));
-  if (static_cast<std::int64_t>(free) < tiles_ * (read_bytes_ + written_bytes_) + kSpare) return;
-  from_ = DeviceBuffer<char>(tiles_ * read_bytes_);
-  to_ = DeviceBuffer<char>(tiles_ * written_bytes_);
-  CONVLAB_CUDA_CHECK(cudaMemset(from_.data(), 0, from_.bytes()));
-}
-
-void TileCopy::run() {
-  const int bytes = std::min(kPieceBytes, std::max(read_bytes_, written_bytes_));
-  const auto blocks = static_cast<unsigned>(tiles_);
-  copy_tiles<<<blocks, kTileThreads, bytes>>>(to_.data(), from_.data(), read_bytes_,
-                                              written_bytes_);
-  CONVLAB_CUDA_CHECK_LAUNCH(blocks, kTileThreads, bytes);
+  if (static_cast<std::int64_t>(free) < tiles * (read_bytes + written_bytes) + kSpare) return 0.0;
+  DeviceBuffer<char> from(tiles * read_bytes);
+  DeviceBuffer<char> to(tiles * written_bytes);
+  CONVLAB_CUDA_CHECK(cudaMemset(from.data(), 0, from.bytes()));
+  const int bytes = std::min(kPieceBytes, std::max(read_bytes, written_bytes));
+  const auto blocks = static_cast<unsigned>(tiles);
+  constexpr int kWarmUps = 2;
+  constexpr int kSamples = 11;
+  std::vector<double> samples;
+  for (int i = 0; i < kWarmUps + kSamples; ++i) {
+    const double milliseconds = time([&] {
+      copy_tiles<<<blocks, kTileThreads, bytes>>>(to.data(), from.data(), read_bytes,
+                                                  written_bytes);
+      CONVLAB_CUDA_CHECK_LAUNCH(blocks, kTileThreads, bytes);
+    });
+    if (i >= kWarmUps) samples.push_back(milliseconds);
+  }
+  return spread_of(samples).median;
 }
 
 DeviceLimits measure_limits(const DeviceInfo& info) {
