@@ -204,7 +204,7 @@ const std::vector<Diagnosis>& catalogue() {
       {"E-output-order", "every sum is right, but stored in the wrong place",
        "Two indices of the output are exchanged: b and m, or h and w.",
        "The index of the output is ((b·M + m)·H_out + h)·W_out + w."},
-      {"E-activation", "negative sums are stored as 0",
+      {"E-activation", "negative sums do not stay negative",
        "The activation (ReLU) is a separate layer after the convolution.",
        "Store the sum as it is."},
       {"E-first-image", "every image gives the output of the first image",
