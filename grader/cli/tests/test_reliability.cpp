@@ -64,6 +64,16 @@ TEST_CASE("reliability: a child that is killed is a finding, not the end of the 
   }
 }
 
+TEST_CASE("reliability: a killed grader leaves nothing of its build at work") {
+  const SmallCourse course("plain_loops");
+  course.set_cmake("sleep 1000 & echo $! >../work; wait");
+  const CommandResult run =
+      course.shell(kCheck +
+                   " >out & pid=$!; until [ -s ../work ]; do sleep 0.1; done; kill -9 $pid; "
+                   "while kill -0 $(cat ../work); do sleep 0.1; done");
+  CHECK(contains(run.out, "No such process"));
+}
+
 TEST_CASE("reliability: two graders at once do not disturb each other") {
   const SmallCourse course("plain_loops");
   course.set_cmake("mkdir ../building || exit 7; sleep 0.3; rmdir ../building");

@@ -38,6 +38,8 @@
     const right = Math.min(Math.max(64, wide(panel.bars.map((bar) => bar.text)) + 18), width * 0.25);
     const rules = [...panel.rules].sort((a, b) => a.value - b.value);
     const row = (mark) => mark.at;
+    // Every label to the right of its line, so that none lies at the line of another, if there is room.
+    const fits = (rule) => share(figure.x, rule.value) * (width - left - right) + wide([rule.label]) + 5 < width - left;
     return Plot.plot({
       width, height: 60 + 19 * figure.rows.length + 16 * rules.length,
       marginLeft: left, marginRight: right, marginTop: 12 + 16 * rules.length, marginBottom: 40,
@@ -47,7 +49,7 @@
         figure.origin ? Plot.ruleX([figure.origin], { stroke: "var(--quiet)" }) : null,
         Plot.ruleX(rules, { x: "value", stroke: (rule) => colour(rule.colour), strokeWidth: 1.5, strokeDasharray: "6 5" }),
         rules.map((rule, i) =>
-          Plot.text([rule], { x: "value", text: "label", frameAnchor: "top", dx: 5, dy: -16 * (rules.length - i), textAnchor: rule.value > Math.sqrt(figure.x.low * figure.x.high) ? "end" : "start", fill: colour(rule.colour), stroke: "var(--paper)", strokeWidth: 4 })),
+          Plot.text([rule], { x: "value", text: "label", frameAnchor: "top", dx: 5, dy: -16 * (rules.length - i), textAnchor: fits(rule) ? "start" : "end", fill: colour(rule.colour), stroke: "var(--paper)", strokeWidth: 4 })),
         Plot.ruleY(panel.bars, { y: row, x1: "low", x2: "value", stroke: "var(--line)", strokeWidth: 2 }),
         panel.series.map((series) => [
           Plot.ruleY(series.marks, { y: row, x1: "low", x2: "high", stroke: colour(series.colour) }),
