@@ -2,6 +2,7 @@
 
 #include <unicode/bytestream.h>
 #include <unicode/normalizer2.h>
+#include <unicode/unistr.h>
 
 #include <algorithm>
 #include <array>
@@ -210,9 +211,8 @@ std::vector<Student> read_roster(const fs::path& file) {
   const std::string name = file.string();
   const std::string text = read_text(file);
   // A byte that is no UTF-8 becomes this sign, and two names one.
-  const std::string unknown = "\xef\xbf\xbd";
-  if (text.find(unknown) == std::string::npos &&
-      printable(text).find(unknown) != std::string::npos) {
+  const bool holds_sign = text.find("\xef\xbf\xbd") != std::string::npos;
+  if (!holds_sign && icu::UnicodeString::fromUTF8(text).indexOf(char16_t{0xfffd}) >= 0) {
     throw UsageError("The roster " + name + " is not UTF-8; save it as \"CSV UTF-8\".");
   }
   const auto rows = parse_csv(composed(text), "The roster " + name);
