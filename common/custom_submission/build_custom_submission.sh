@@ -292,6 +292,8 @@ case $step in
         exit
       fi
       precompiled=
+      # Nor would one end that has taken all its time.
+      ! grep -q 'signal terminated program' "$words" || { cat "$words" >&2 && exit 1; }
     fi
     # Headers of older editions brought names of std along. Who counts on them gets them.
     compile() {

@@ -2,6 +2,7 @@
 
 #include <unicode/bytestream.h>
 #include <unicode/normalizer2.h>
+#include <unicode/unistr.h>
 
 #include <algorithm>
 #include <array>
@@ -209,8 +210,10 @@ std::string canvas_id(const std::string& file_name) {
 std::vector<Student> read_roster(const fs::path& file) {
   const std::string name = file.string();
   const std::string text = read_text(file);
-  if (text.starts_with("\xff\xfe") || text.starts_with("\xfe\xff")) {
-    throw UsageError("The roster " + name + " is UTF-16; save it as \"CSV UTF-8\".");
+  // A byte that is no UTF-8 becomes this sign, and two names one.
+  const bool holds_sign = text.find("\xef\xbf\xbd") != std::string::npos;
+  if (!holds_sign && icu::UnicodeString::fromUTF8(text).indexOf(char16_t{0xfffd}) >= 0) {
+    throw UsageError("The roster " + name + " is not UTF-8; save it as \"CSV UTF-8\".");
   }
   const auto rows = parse_csv(composed(text), "The roster " + name);
   if (rows.empty()) throw UsageError("The roster " + name + " is empty.");

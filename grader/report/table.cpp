@@ -64,6 +64,9 @@ std::vector<std::vector<std::string>> parse_csv(const std::string& text, const s
   std::size_t line = 1;
   std::size_t opened = 0;
   const std::string mark = "\xef\xbb\xbf";  // what Excel writes first
+  // Where a comma stands in numbers, Excel writes semicolons.
+  const std::string first = text.substr(0, text.find_first_of("\r\n"));
+  const char separator = first.find(',') == std::string::npos ? ';' : ',';
   for (std::size_t i = text.starts_with(mark) ? mark.size() : 0; i < text.size(); ++i) {
     const char c = text[i];
     std::string& field = rows.back().back();
@@ -76,9 +79,9 @@ std::vector<std::vector<std::string>> parse_csv(const std::string& text, const s
       opened = line;
     } else if (quoted) {
       field += c;
-    } else if (c == ',') {
+    } else if (c == separator) {
       rows.back().emplace_back();
-    } else if (c == '\n') {
+    } else if (c == '\n' || (c == '\r' && text.substr(i + 1, 1) != "\n")) {
       rows.push_back({""});
     } else if (c != '\r') {
       field += c;

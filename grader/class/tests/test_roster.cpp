@@ -79,9 +79,18 @@ TEST_CASE("roster: what is wrong is told with its line") {
   CHECK(contains(complaint("a,b\n1,2\n"), "line 1: there is no column 'name'"));
   CHECK(contains(complaint("name,file\nJane\n"), "line 2: it has 1 fields, the first line 2"));
   CHECK(contains(complaint("name\n\"Jane\n"), "line 2: a quotation mark"));
-  CHECK(contains(complaint("\xff\xfen"), "UTF-16; save it as"));
+  CHECK(contains(complaint("\xff\xfen"), "not UTF-8; save it as"));
+  CHECK(contains(complaint("name\nJos\xe9\n"), "not UTF-8; save it as"));
   CHECK(contains(complaint("name\nJane\njane\n"), "two students with the name 'jane'"));
   CHECK(contains(complaint("name,number\nA,1\nB,1\n"), "two students with the number '1'"));
+}
+
+TEST_CASE("roster: semicolons, and lines that end as on an old Mac") {
+  const RosterFile roster("name;file\rDoe, Jane;a.cpp\rRoe;b.cpp\r");
+  const auto students = read_roster(roster.file);
+  REQUIRE(students.size() == 2);
+  CHECK(students[0].name == "Doe, Jane");
+  CHECK(students[1].file == "b.cpp");
 }
 
 TEST_CASE("roster: names of files as learning platforms make them") {
