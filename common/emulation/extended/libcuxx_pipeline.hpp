@@ -70,9 +70,10 @@ template <class Group, thread_scope Scope, ::std::uint8_t Stages, class... Roles
 pipeline<thread_scope_thread> make_pipeline(const Group& /*group*/,
                                             pipeline_shared_state<Scope, Stages>* /*state*/,
                                             Roles... /*roles*/) {
-  static_assert(Stages == 0,
-                "a pipeline that threads share cannot be emulated: let each thread copy its part by "
-                "make_pipeline(), or use a cuda::barrier");
+  static_assert(
+      Stages == 0,
+      "a pipeline that threads share cannot be emulated: let each thread copy its part by "
+      "make_pipeline(), or use a cuda::barrier");
   return make_pipeline();
 }
 

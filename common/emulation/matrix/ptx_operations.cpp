@@ -7,6 +7,7 @@
 #include <bit>
 #include <cstring>
 #include <iterator>
+#include <utility>
 
 #include "common/emulation/include/convlab_emulation/async_copy.hpp"
 #include "common/emulation/include/convlab_emulation/fragment_layout.hpp"
@@ -184,22 +185,30 @@ void come_to_barrier(std::uint32_t number, std::uint32_t threads, bool waits, Ca
   struct Barriers {
     std::uint64_t block = 0;
     std::uint32_t arrived[16] = {};
+    std::uint32_t waiting[16] = {};  ///< warps, by bits
+    bool has_arrivals[16] = {};      ///< of threads that go on
   };
   static thread_local Barriers barriers;
-  if (barriers.block != current_block_number) barriers = {current_block_number, {}};
+  if (barriers.block != current_block_number) barriers = {.block = current_block_number};
   if (number >= std::size(barriers.arrived) || threads % kWarpSize != 0)
     fail_kernel(KernelFault::kIllegalInstruction, site,
                 "bar.sync %u, %u: a block has barriers 0 to 15, for whole warps of 32 threads",
                 number, threads);
   std::uint32_t& arrived = barriers.arrived[number];
-  observe_release(&arrived);
+  if (waits) {
+    barriers.waiting[number] |= 1U << thread_rank() / kWarpSize;
+  } else {
+    barriers.has_arrivals[number] = true;
+    observe_release(&arrived);
+  }
   if (++arrived == threads) {
     arrived = 0;
+    observe_part(std::exchange(barriers.waiting[number], 0U));
     wake_sleepers(&arrived);
   } else if (waits) {
     sleep_until_woken("bar.sync", &arrived, site);
   }
-  if (waits) observe_acquire(&arrived);
+  if (waits && barriers.has_arrivals[number]) observe_acquire(&arrived);
 }
 
 }  // namespace convlab::emulation::ptx

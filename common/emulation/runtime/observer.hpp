@@ -28,6 +28,9 @@ class Observer {
   virtual void met_in_warp(unsigned first_rank, const WarpOperation& operation, std::uint32_t lanes,
                            const CallSite& site) = 0;
 
+  /// The threads of these warps of the block, one for each bit, have met in a numbered barrier.
+  virtual void met_in_part(std::uint32_t /*warps*/) {}
+
   // What the running thread does.
   /// An access that some lane of its warp makes; the layout of fragments leaves open which one.
   /// @param part  bytes of it that belong to one request, with as many of seven other rows

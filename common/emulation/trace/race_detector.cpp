@@ -167,6 +167,25 @@ void RaceDetector::met_in_warp(unsigned first_rank, const WarpOperation& operati
     block.extra[first_rank + static_cast<unsigned>(lane)].known = all;
 }
 
+void RaceDetector::met_in_part(std::uint32_t warps) {
+  std::uint32_t live = 0;
+  for (unsigned warp = 0; warp < block_->warps.size(); ++warp)
+    if (BlockRunner::current()->warps().live_lanes(warp * kWarpSize) != 0) live |= 1U << warp;
+  if (warps == live) return met_in_block("bar.sync", {});
+  const Entry entry(*this);
+  resolve_pending();
+  Clock all;
+  for (unsigned rank = 0; rank < block_->threads; ++rank) {
+    if ((warps >> rank / kWarpSize & 1U) == 0) continue;
+    all.join(thread(rank).known);
+    const Unit first = block_->base + rank / kWarpSize * kWarpSize;
+    all.add(first, first + kWarpSize, now_);
+  }
+  for (unsigned rank = 0; rank < block_->threads; ++rank)
+    if ((warps >> rank / kWarpSize & 1U) != 0) thread(rank).known = all;
+  ++now_;
+}
+
 Clock RaceDetector::snapshot(unsigned rank) {
   const Block& block = *block_;
   const Warp& warp = block.warps[rank / kWarpSize];

@@ -106,6 +106,7 @@ class RaceDetector final : public Observer {
   void met_in_block(const char* call, const CallSite& site) override;
   void met_in_warp(unsigned first_rank, const WarpOperation& operation, std::uint32_t lanes,
                    const CallSite& site) override;
+  void met_in_part(std::uint32_t warps) override;
   void access_by_warp(const void* address, std::size_t bytes, std::size_t part, bool writes,
                       const CallSite& site) override;
   void begin_copy(void* to, const void* from, std::size_t bytes, const CallSite& site) override;

@@ -155,9 +155,8 @@ Kept what_is_kept(Sums& sum) {
       .weights = bits([&](double e) { return weights_keep(sum, e); }),
       .result = bits([&](double e) { return result_keeps(sum, e); }),
       .sums = bits([&](double e) { return sums_keep(sum, e); }),
-      .smallest =
-          last(kSmallest,
-               [&](int k) { return sum(std::ldexp(1.0, -k), 1) == std::ldexp(1.0, -k); }),
+      .smallest = last(kSmallest,
+                       [&](int k) { return sum(std::ldexp(1.0, -k), 1) == std::ldexp(1.0, -k); }),
       .rounds_products = products_are_rounded(sum)};
   // Between two numbers of the type, nearer to the larger one.
   kept.cuts_input = sum(1 + std::ldexp(0.75, -kept.input), 1) == 1;
