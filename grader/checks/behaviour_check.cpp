@@ -390,17 +390,10 @@ std::optional<Finding> check_second_convolve(Submission& submission, const Stage
   const auto wrong = first_finding(submission, stage, {plan.repeated.back()}, seed);
   submission.set_convolve_calls(1);
   if (!wrong || wrong->id == "E-forbidden") return std::nullopt;
-  Finding found = finding("E-replay",
-                          "Right with one convolve between prolog and epilog, wrong "
-                          "with two: " +
-                              wrong->seen);
-  found.title = "a second convolve does not give the same result";
-  found.cause =
-      "convolve relies on memory that prolog has set, or that is as it was after prolog: sums that "
-      "begin at zero, a counter, a flag, an array that is freed. The first convolve changes it. A "
-      "timed run calls convolve many times for one prolog.";
-  found.next = "Set at the beginning of convolve what its kernels add to or count with.";
-  return found;
+  return finding(
+      "E-replay",
+      "Right with one convolve between prolog and epilog, wrong with two: " + wrong->seen,
+      "second-convolve");
 }
 
 std::optional<Finding> check_order(Submission& submission, const StageInfo& stage,

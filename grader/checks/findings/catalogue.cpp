@@ -20,7 +20,8 @@ const std::vector<Diagnosis>& catalogue() {
   static const std::vector<Diagnosis> diagnoses = [] {
     std::vector<Diagnosis> read;
     for (const Json& each : finding_texts("catalogue.json")) {
-      read.push_back({each.at("id"), each.at("title"), each.at("cause"), each.at("next")});
+      read.push_back({each.at("id"), each.at("title"), each.at("cause"), each.at("next"),
+                      each.value("variants", Json::object())});
     }
     return read;
   }();
@@ -33,16 +34,20 @@ Json finding_texts(const std::string& file) {
   return parse_json(read_text(root / "grader" / "checks" / "findings" / file));
 }
 
-Finding finding(const std::string& id, const std::string& seen) {
-  const auto& all = catalogue();
-  const auto found = std::find_if(all.begin(), all.end(),
-                                  [&](const Diagnosis& diagnosis) { return diagnosis.id == id; });
-  if (found == all.end()) throw std::out_of_range("no diagnosis " + id);
-  return {.id = found->id,
-          .title = found->title,
-          .seen = printable(seen),
-          .cause = found->cause,
-          .next = found->next};
+Finding finding(const std::string& id, const std::string& seen, const std::string& variant) {
+  const auto known = std::ranges::find(catalogue(), id, &Diagnosis::id);
+  if (known == catalogue().end()) throw std::out_of_range("no diagnosis " + id);
+  Finding found{.id = id,
+                .title = known->title,
+                .seen = printable(seen),
+                .cause = known->cause,
+                .next = known->next};
+  if (variant.empty()) return found;
+  const Json& words = known->variants.at(variant);
+  found.title = words.value("title", found.title);
+  found.cause = words.value("cause", found.cause);
+  found.next = words.value("next", found.next);
+  return found;
 }
 
 bool is_about_time(const Finding& finding) {
@@ -62,10 +67,7 @@ Finding with_warnings(Finding found, const std::string& warnings) {
       "E-shapes E-replay E-race E-unwritten-memory E-last-channel E-accuracy ";
   const bool uninitialised = warnings.find("uninitialized") != std::string::npos;
   if (uninitialised && wrong_numbers.find(" " + found.id + " ") != std::string::npos) {
-    found = finding("E-uninitialised", found.seen);
-    found.title = "a variable has no start value";
-    found.cause = "The compiler names a variable that is used before it has a value.";
-    found.next = "Give it a value where it is declared, such as float sum = 0.0f;";
+    found = finding("E-uninitialised", found.seen, "warning");
   }
   found.compiler = warnings;
   return found;
@@ -88,16 +90,8 @@ std::string last_line(const std::string& printed) {
 std::optional<Finding> damaged_heap(const std::string& said, const std::string& where) {
   for (const char* words : {"free(): ", "malloc(): ", "corrupted", "double free", "realloc(): "}) {
     if (said.find(words) == std::string::npos) continue;
-    Finding found =
-        finding("E-crash", "In " + where + ": the C library ended the program: " + said + ".");
-    found.title = "the program damages the memory of its own arrays";
-    found.cause =
-        "It stores past the end of an array from new or malloc or before its beginning, or it "
-        "frees an array twice.";
-    found.next =
-        "Compare the size of each new and malloc with its largest index. A std::vector with .at(i) "
-        "names the wrong index.";
-    return found;
+    return finding("E-crash", "In " + where + ": the C library ended the program: " + said + ".",
+                   "heap");
   }
   return std::nullopt;
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,7 @@ struct Diagnosis {
   std::string title;
   std::string cause;
   std::string next;
+  Json variants;  ///< by name: other words for what is known more exactly
 };
 
 /// Every finding that this grader can give: catalogue.json.
@@ -26,7 +28,8 @@ Json finding_texts(const std::string& file);
 
 /// The finding `id` with what was seen. @throws std::out_of_range for an id that is not in the
 /// catalogue
-Finding finding(const std::string& id, const std::string& seen);
+/// @param variant  of its words
+Finding finding(const std::string& id, const std::string& seen, const std::string& variant = {});
 
 /// Whether the time was up: E-timeout or E-slow.
 bool is_about_time(const Finding& finding);
