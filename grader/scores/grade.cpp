@@ -24,7 +24,6 @@
 #include "grader/measure/measure_speed.hpp"
 #include "grader/scores/check_stage.hpp"
 #include "grader/scores/make_score.hpp"
-#include "grader/scores/speed_points.hpp"
 #include "grader/submission/submission.hpp"
 
 namespace convlab::grader {

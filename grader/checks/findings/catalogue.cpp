@@ -9,9 +9,9 @@
 #include <stdexcept>
 
 #include "common/base/printable.hpp"
+#include "common/base/text.hpp"
 #include "common/base/whole_file.hpp"
 #include "common/network/preset.hpp"
-#include "grader/checks/findings/cuda_errors.hpp"
 #include "grader/submission/sandbox/seccomp_filter.hpp"
 
 namespace convlab::grader {
@@ -129,6 +129,44 @@ Finding explain_fault(const Failure& failure, const std::string& where) {
 
 }  // namespace
 
+// A program that checks its calls itself has printed an error of CUDA and ended.
+static std::optional<Finding> printed_cuda_error(const std::string& printed,
+                                                 const std::string& where) {
+  // Source: cudaGetErrorString and cudaGetErrorName.
+  struct Words {
+    const char* text;
+    const char* name;
+    const char* id;
+  };
+  static constexpr Words kErrors[] = {
+      {"an illegal memory access was encountered", "cudaErrorIllegalAddress", "E-outside"},
+      {"misaligned address", "cudaErrorMisalignedAddress", "E-outside"},
+      {"invalid configuration argument", "cudaErrorInvalidConfiguration", "E-launch"},
+      {"too many resources requested for launch", "cudaErrorLaunchOutOfResources", "E-launch"},
+      {"out of memory", "cudaErrorMemoryAllocation", "E-memory"},
+      {"the launch timed out and was terminated", "cudaErrorLaunchTimeout", "E-timeout"},
+      {"invalid argument", "cudaErrorInvalidValue", "E-cuda-call"},
+      {"invalid device symbol", "cudaErrorInvalidSymbol", "E-cuda-call"},
+      {"invalid copy direction for memcpy", "cudaErrorInvalidMemcpyDirection", "E-cuda-call"},
+      {"invalid resource handle", "cudaErrorInvalidResourceHandle", "E-cuda-call"},
+      {"unspecified launch failure", "cudaErrorLaunchFailure", "E-outside"},
+  };
+  std::istringstream lines(printed);
+  std::optional<Finding> found;
+  for (std::string line; std::getline(lines, line);) {
+    for (const Words& error : kErrors) {
+      if (line.find(error.text) == std::string::npos &&
+          line.find(error.name) == std::string::npos) {
+        continue;
+      }
+      constexpr std::size_t kLongest = 160;
+      found = finding(error.id, "In " + where + ": the program checked a CUDA call, printed '" +
+                                    line.substr(0, kLongest) + "' and ended.");
+    }
+  }
+  return found;
+}
+
 Finding explain(const Failure& failure, const std::string& where) {
   switch (failure.kind) {
     case Failure::Kind::kNotImplemented:
@@ -172,6 +210,51 @@ Finding explain(const Failure& failure, const std::string& where) {
       return finding("E-memory", "In " + where + ": " + failure.message + ".");
   }
   return finding("E-crash", "In " + where + ".");
+}
+
+namespace {
+
+// The first line that uses the macro with more opening than closing brackets.
+std::string unclosed(const std::string& macro, const SourceText& sources) {
+  for (const auto& place : sources.lines_with({macro + "("})) {
+    int open = 0;
+    for (int next = place.line; next < place.line + 5; ++next) {
+      const std::string line = sources.line(place.file, next);
+      open += static_cast<int>(std::count(line.begin(), line.end(), '(') -
+                               std::count(line.begin(), line.end(), ')'));
+      if (line.ends_with(';')) break;
+    }
+    if (open > 0) return sources.quote(place.file, place.line);
+  }
+  return {};
+}
+
+}  // namespace
+
+Finding compiler_finding(const std::string& error, const SourceText& sources) {
+  Finding found = finding("E-build", error);
+  const std::string invoking = "unterminated argument list invoking macro \"";
+  const auto macro = error.find(invoking);
+  const auto colon = error.find(':');
+  if (macro != std::string::npos) {
+    found.seen += unclosed(word_at(error, macro + invoking.size()), sources);
+  } else if (colon != std::string::npos) {
+    const std::string file = error.substr(0, colon);
+    found.seen +=
+        sources.quote(file.substr(file.rfind('/') + 1), line_number(digits_at(error, colon + 1)));
+  }
+  // Each as one or two compilers put it.
+  static const Json known = finding_texts("compiler_messages.json");
+  for (const Json& words : known) {
+    const auto is_said = [&](const Json& part) {
+      return error.find(part.get<std::string>()) != std::string::npos;
+    };
+    if (std::ranges::none_of(words.at("says"), is_said)) continue;
+    found.cause = words.at("cause");
+    found.next = words.at("next");
+    break;
+  }
+  return found;
 }
 
 }  // namespace convlab::grader

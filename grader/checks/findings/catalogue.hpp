@@ -44,4 +44,10 @@ Finding with_warnings(Finding found, const std::string& warnings);
 /// Explains why there is no output. `where` says what was computed: "case 'stride 2' (B=1 …)".
 Finding explain(const Failure& failure, const std::string& where);
 
+/// E-build with the line that the compiler names and, for the most frequent errors of beginners, an
+/// explanation.
+/// @param error  "conv_forward.cpp:43:2: error: expected '}' at end of input", of GCC, clang or
+/// nvcc
+Finding compiler_finding(const std::string& error, const SourceText& sources);
+
 }  // namespace convlab::grader

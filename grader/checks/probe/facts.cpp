@@ -387,6 +387,9 @@ std::optional<Fact> find_fact(Program& program, const std::vector<ConvShape>& sh
   }
   const std::string outputs = wrong_outputs(all);
   auto fact = find_terms(program, wrong, few_bits, outputs, true);
+  if (fact && fact->cause.empty()) {
+    if (auto stored = find_moved_sums({wrong.front()})) return stored;
+  }
   const std::string moved = moved_sums(wrong.front());
   if (fact && fact->id == "E-index" && !fact->predicts && !moved.empty()) {
     fact->cause = moved +
