@@ -395,7 +395,12 @@ std::optional<Fact> find_fact(Program& program, const std::vector<ConvShape>& sh
     fact->cause = moved +
                   " So the store takes another sum or place, or the window begins elsewhere. " +
                   fact->cause;
-    fact->product = first_wrong(wrong.front());
+    // Where a few sums are none of the right ones, the product tells more than the store.
+    const std::set<double> sums(wrong.front().right.begin(), wrong.front().right.end());
+    const auto is_sum = [&](float each) { return sums.contains(static_cast<double>(each)); };
+    if (std::ranges::all_of(wrong.front().answer.output, is_sum)) {
+      fact->product = first_wrong(wrong.front());
+    }
   }
   // A store or a sum in the wrong place is wrong at every shape.
   const bool some_right = std::ranges::any_of(all, &DenseRun::is_right);
