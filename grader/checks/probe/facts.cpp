@@ -396,11 +396,13 @@ std::optional<Fact> find_fact(Program& program, const std::vector<ConvShape>& sh
                   " So the store takes another sum or place, or the window begins elsewhere. " +
                   fact->cause;
     // Where a few sums are none of the right ones, the product tells more than the store.
-    const std::set<double> sums(wrong.front().right.begin(), wrong.front().right.end());
-    const auto is_sum = [&](float each) { return sums.contains(static_cast<double>(each)); };
-    if (std::ranges::all_of(wrong.front().answer.output, is_sum)) {
-      fact->product = first_wrong(wrong.front());
-    }
+    const bool holds_sums = std::ranges::all_of(wrong, [](const DenseRun& run) {
+      const std::set<double> sums(run.right.begin(), run.right.end());
+      return std::ranges::all_of(run.answer.output, [&](float each) {
+        return each != 0.0F && sums.contains(static_cast<double>(each));
+      });
+    });
+    if (holds_sums) fact->product = first_wrong(wrong.front());
   }
   // A store or a sum in the wrong place is wrong at every shape.
   const bool some_right = std::ranges::any_of(all, &DenseRun::is_right);
