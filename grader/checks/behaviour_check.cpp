@@ -390,51 +390,29 @@ std::optional<Finding> check_second_convolve(Submission& submission, const Stage
   const auto wrong = first_finding(submission, stage, {plan.repeated.back()}, seed);
   submission.set_convolve_calls(1);
   if (!wrong || wrong->id == "E-forbidden") return std::nullopt;
-  Finding found = finding("E-replay",
-                          "Right with one convolve between prolog and epilog, wrong "
-                          "with two: " +
-                              wrong->seen);
-  found.title = "a second convolve does not give the same result";
-  found.cause =
-      "convolve relies on memory that prolog has set, or that is as it was after prolog: sums that "
-      "begin at zero, a counter, a flag, an array that is freed. The first convolve changes it. A "
-      "timed run calls convolve many times for one prolog.";
-  found.next = "Set at the beginning of convolve what its kernels add to or count with.";
-  return found;
+  return finding(
+      "E-replay",
+      "Right with one convolve between prolog and epilog, wrong with two: " + wrong->seen,
+      "second-convolve");
 }
 
 std::optional<Finding> check_order(Submission& submission, const StageInfo& stage,
                                    const CasePlan& plan, std::uint64_t seed) {
   if (submission.device().device != Device::kEmulated) return std::nullopt;
-  const std::string shuffle = "CONVLAB_EMU_ORDER=shuffle:" + std::to_string(seed % 1'000'000);
-  struct Variant {
-    std::vector<std::string> environment;
-    const char* id;
-    const char* what;
+  const auto told = [&](const char* id, const std::string& how) -> std::optional<Finding> {
+    const auto wrong = first_finding(submission, stage, plan.repeated, seed);
+    // A refusal by the sandbox does not depend on the order.
+    if (!wrong || wrong->id == "E-forbidden") return wrong;
+    return finding(id, "Right in the usual order. " + how + wrong->seen);
   };
-  const Variant variants[] = {
-      {{"CONVLAB_EMU_ORDER=reverse"},
-       "E-race",
-       "With threads, warps and blocks in reverse order: "},
-      {{shuffle}, "E-race", "With threads, warps and blocks in a shuffled order: "},
-      {{"CONVLAB_EMU_STREAMS=lazy"},
-       "E-unsynchronised",
-       "With work that begins only when the host waits for it: "},
-  };
-  std::optional<Finding> found;
-  for (const Variant& variant : variants) {
-    submission.set_environment(variant.environment);
-    if (variant.environment.front().find("lazy") != std::string::npos) {
-      found = check_joined(submission, stage, plan.repeated.front().shape, seed);
-      if (found) break;
-    }
-    if (const auto wrong = first_finding(submission, stage, plan.repeated, seed)) {
-      found = *wrong;
-      // A refusal by the sandbox does not depend on the order.
-      if (wrong->id == "E-forbidden") break;
-      found = finding(variant.id, "Right in the usual order. " + (variant.what + wrong->seen));
-      break;
-    }
+  submission.set_environment({"CONVLAB_EMU_ORDER=reverse"});
+  auto found = told("E-race", "With threads, warps and blocks in reverse order: ");
+  if (!found) {
+    submission.set_environment({"CONVLAB_EMU_STREAMS=lazy"});
+    found = check_joined(submission, stage, plan.repeated.front().shape, seed);
+  }
+  if (!found) {
+    found = told("E-unsynchronised", "With work that begins only when the host waits for it: ");
   }
   submission.set_environment({});
   return found;

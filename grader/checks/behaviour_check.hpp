@@ -49,7 +49,7 @@ std::optional<Finding> check_second_convolve(Submission& submission, const Stage
 std::optional<Finding> check_slices(Submission& submission, const StageInfo& stage,
                                     const CasePlan& plan, std::uint64_t seed);
 
-/// On an emulated device: with threads, warps and blocks in another order, and with streams that
+/// On an emulated device: with threads, warps and blocks in reverse order, and with streams that
 /// work only when the host waits for them, the output must be the same.
 std::optional<Finding> check_order(Submission& submission, const StageInfo& stage,
                                    const CasePlan& plan, std::uint64_t seed);

@@ -13,7 +13,6 @@
 #include "common/device/gpu_probe.hpp"
 #include "common/network/preset.hpp"
 #include "grader/checks/findings/catalogue.hpp"
-#include "grader/checks/findings/compiler_messages.hpp"
 #include "grader/submission/submission.hpp"
 
 namespace convlab::grader {

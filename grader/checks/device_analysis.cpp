@@ -147,14 +147,10 @@ std::string early_returns(const DeviceNotes& notes, const SourceText& sources) {
 }
 
 Finding early_return(const WrongOutput& wrong, const std::string& seen, const std::string& where) {
-  Finding found = finding("E-barrier", "In " + where + ": " + seen + "\n" +
-                                           of_all(wrong.report.wrong, wrong.shape) + " are wrong.");
-  found.cause =
-      "A thread leaves a loop or the kernel earlier, so its part of the tile is never loaded.";
-  found.next =
-      "Let every thread load and wait, without a return or continue before. Put the condition "
-      "around the store only.";
-  return found;
+  return finding(
+      "E-barrier",
+      "In " + where + ": " + seen + "\n" + of_all(wrong.report.wrong, wrong.shape) + " are wrong.",
+      "early-return");
 }
 
 // With numbered memory only such a lane's value is a NaN of ones.
@@ -167,25 +163,12 @@ std::optional<Finding> find_absent_lane(const Rerun& numbered, const SourceText&
   }
   for (const DeviceLaunch& launch : numbered.notes.launches) {
     if (launch.absent_line == 0) continue;
-    Finding found = finding(
-        "E-warp", seen + " The output is computed from the value of a lane that was not there:" +
-                      sources.quote(launch.file, launch.absent_line));
-    found.cause =
-        "A lane takes the value of another one that has returned, has left the loop or is in "
-        "another branch. That value is undefined. All 32 lanes must reach a shuffle.";
-    found.next =
-        "Let lanes without work go on with a value of 0, and move the shuffle out of the loop or "
-        "the if.";
-    return found;
+    return finding("E-warp",
+                   seen + " The output is computed from the value of a lane that was not there:" +
+                       sources.quote(launch.file, launch.absent_line),
+                   "absent-lane");
   }
   return std::nullopt;
-}
-
-Finding without_launch(const std::string& seen) {
-  Finding found = finding("E-never-written", seen);
-  found.cause = "No kernel was launched.";
-  found.next = "Launch one for every shape: does an `if` or a loop before it leave this one out?";
-  return found;
 }
 
 std::int64_t threads_of(const DeviceLaunch& launch) {
@@ -230,23 +213,16 @@ std::optional<Finding> find_unwritten(const WrongOutput& wrong, const Rerun& num
                              : std::nullopt) {
       return copy;
     }
-    Finding found = finding("E-unwritten-memory", seen + launch_of(numbered.notes, sources));
-    if (right_with_zeros) found.seen += "\nMeasured: all are right if this memory holds zeros.";
-    found.cause =
-        memory.variable.empty()
-            ? "What should fill this memory, a copy or a kernel, skips a part of it, or did not "
-              "run before."
-            : "The loop that loads shared memory does not reach this element, or no barrier lies "
-              "between the load and this read, or an asynchronous copy was not awaited. For a "
-              "fragment: its leading dimension is not the distance between two rows of its array.";
-    return found;
+    seen += launch_of(numbered.notes, sources);
+    if (right_with_zeros) seen += "\nMeasured: all are right if this memory holds zeros.";
+    return finding("E-unwritten-memory", seen, memory.variable.empty() ? "memory" : "shared");
   }
   const bool all = marked == shape.output_size();
   Finding found =
       finding(all ? "E-never-written" : "E-partly-written",
               seen + " were never written by any thread. The first wrong one: " +
                   place_of(shape, *wrong.report.first) + "." + launch_of(numbered.notes, sources));
-  if (numbered.notes.launches.empty()) return without_launch(found.seen);
+  if (numbered.notes.launches.empty()) return finding("E-never-written", found.seen, "no-launch");
   const std::int64_t threads = threads_of(numbered.notes.launches.back());
   const std::string counts = std::to_string(threads) + " threads ran for " +
                              std::to_string(shape.output_size()) + " outputs";
@@ -277,7 +253,8 @@ std::optional<Finding> explain_on_device(Submission& submission, const StageInfo
   const ConvShape& shape = wrong.shape;
   const std::string seen = "In " + where + ": " + describe(shape, wrong.report);
   if (wrong.report.unwritten == shape.output_size() && !was_copied(call.notes, "device to host")) {
-    return call.notes.launches.empty() ? without_launch(seen) : finding("E-not-copied-back", seen);
+    return call.notes.launches.empty() ? finding("E-never-written", seen, "no-launch")
+                                       : finding("E-not-copied-back", seen);
   }
   if (wrong.report.not_finite > 0) {
     if (auto found = find_short_copy({{"output", shape.output_size()}}, "device to host", "",
@@ -318,26 +295,17 @@ std::optional<Finding> explain_on_device(Submission& submission, const StageInfo
   if (std::ranges::any_of(plain.output, [](float value) {
         return std::isfinite(value) && std::abs(value) > kMark;
       })) {
-    Finding found = finding("E-uninitialised", seen);
-    found.title = "a variable has no start value";
-    found.cause = "A local variable is used before it has a value.";
-    found.next =
-        "Give it a value where it is declared: float sum = 0.0f; for a fragment, call "
-        "wmma::fill_fragment(sums, 0.0f).";
-    return found;
+    return finding("E-uninitialised", seen, "variable");
   }
   const bool depends_on_memory =
       !numbered.failed && !plain.failed && !zeros.failed &&
       (differ(plain.output, numbered.output) || differ(plain.output, zeros.output));
   if (!depends_on_memory && !right_with_zeros) return std::nullopt;
-  Finding found = finding("E-unwritten-memory", seen);
-  found.seen += right_with_zeros ? "\nMeasured: all are right if new memory holds zeros."
-                                 : "\nMeasured: with other numbers in new memory the result is "
-                                   "another one.";
-  found.cause =
-      "What should fill an array, a memset, a copy or a load, skips a part of it. For a fragment: "
-      "its leading dimension is not the distance between two rows of its array.";
-  return found;
+  return finding("E-unwritten-memory",
+                 seen + (right_with_zeros ? "\nMeasured: all are right if new memory holds zeros."
+                                          : "\nMeasured: with other numbers in new memory the "
+                                            "result is another one."),
+                 "array");
 }
 
 std::optional<Finding> check_leaks(Submission& submission, const StageInfo& stage,

@@ -135,17 +135,12 @@ std::optional<Finding> find_chance(Submission& submission, const StageInfo& stag
     if (submission.run(stage.id).failure || !is_right(wrong)) ++wrong_calls;
   }
   if (wrong_calls == 0 || wrong_calls == kCalls) return std::nullopt;
-  Finding found = finding("E-race", seen + " Measured: of " + std::to_string(kCalls) +
-                                        " calls with the same numbers, some are wrong and others "
-                                        "right.");
+  Finding found = finding("E-race",
+                          seen + " Measured: of " + std::to_string(kCalls) +
+                              " calls with the same numbers, some are wrong and others right.",
+                          "threads");
   for (const auto& place : threads)
     found.seen += submission.sources().quote(place.file, place.line);
-  found.cause =
-      "The result changes though nothing else does: a thread uses a variable or an element while "
-      "another one changes it.";
-  found.next =
-      "List what each thread reads, and what other threads or the loop that starts them change. A "
-      "lambda with [&] reads the variables of that loop later: capture them by value.";
   return found;
 }
 
@@ -278,14 +273,9 @@ std::optional<ConvShape> add_shapes(Submission& submission, const StageInfo& sta
   const auto smallest = probe::add_failing_shapes(submission, stage, test.shape, finding);
   static const std::set<std::string> open = {"E-wrong", "E-index", "E-blocks", "E-borders"};
   if (smallest && smallest->stride > 1 && open.contains(finding.id)) {
-    const std::string measured = finding.id == "E-wrong" ? "" : finding.cause + " ";
-    finding.id = "E-stride";
-    finding.title = "wrong only with a stride";
-    finding.cause =
-        measured +
-        "The stride is missing where a row or column of the input is computed: in the read, "
-        "in the load of a tile, or where a tile begins.";
-    finding.next = grader::finding("E-stride", "").next;
+    const Finding named = grader::finding("E-stride", "", "only");
+    finding.cause = (finding.id == "E-wrong" ? "" : finding.cause + " ") + named.cause;
+    finding.id = named.id, finding.title = named.title, finding.next = named.next;
   }
   return smallest;
 }

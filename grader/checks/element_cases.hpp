@@ -15,7 +15,7 @@ namespace convlab::grader {
 struct ElementCase {
   std::string name{};
   ConvShape shape{};
-  bool exact = false;    ///< whole numbers, compared without tolerance
+  bool exact = false;    ///< whole numbers
   int largest = 8;       ///< of the whole numbers
   bool one_row = false;  ///< only the last row of each filter is not 0: one dimension
   /// Where it is wrong, small shapes are tried to find out why: a file must be right at all shapes,

@@ -16,8 +16,7 @@ struct Limit {
   std::vector<ElementCase> cases;
   ElementCase below{};  ///< just below the limit; it must be right
   const char* id;
-  const char* cause;
-  const char* next;
+  const char* variant;
 };
 
 // Where something else is wrong, too, the cases before have told it.
@@ -51,41 +50,31 @@ std::optional<Finding> check_narrow_index(Submission& submission, const StageInf
   const std::string lines = float_index(submission.sources());
   const std::string halves = lines_with_half(submission.sources());
   const ElementCase small{"one number", {1, 1, 1, 1, 1, 1, 1}};
-  for (const Limit& limit :
-       {Limit{lines,
-              {{"17 million outputs", {17, 1, 1, 1024, 1024, 1, 1}}},
-              small,
-              "E-images",
-              "The index is a float, which holds each integer only up to 16 777 216. A larger "
-              "index is rounded to that of another element.",
-              "Compute the index in std::size_t."},
-        // The stride as a factor, as a divisor, or as one over it.
-        Limit{lines,
-              {{"2100 columns", {1, 1, 1, 3, 2100, 1, 3}},
-               {"2100 columns", {1, 1, 1, 3, 2100, 1, 7}},
-               {"2100 rows", {1, 1, 1, 2100, 3, 1, 3}},
-               {"2100 rows", {1, 1, 1, 2100, 3, 1, 7}}},
-              small,
-              "E-index",
-              "It looks as if the index is computed in float: a quotient or a product that should "
-              "be 7 may be 6.9999995, and the cast to an integer makes it 6.",
-              "Compute the index with integers only: h * stride + p, w * stride + q."},
-        Limit{halves,
-              {{"2107 taps", {1, 1, 43, 8, 9, 7, 1}}},
-              {"2009 taps", {1, 1, 41, 8, 9, 7, 1}},
-              "E-index",
-              "An index is kept in a half, which holds each integer only up to 2048. A larger odd "
-              "index is rounded to that of another element.",
-              "Keep every index in int or std::size_t; only the numbers may be halves."}}) {
+  for (const Limit& limit : {Limit{lines,
+                                   {{"17 million outputs", {17, 1, 1, 1024, 1024, 1, 1}}},
+                                   small,
+                                   "E-images",
+                                   "float"},
+                             // The stride as a factor, as a divisor, or as one over it.
+                             Limit{lines,
+                                   {{"2100 columns", {1, 1, 1, 3, 2100, 1, 3}},
+                                    {"2100 columns", {1, 1, 1, 3, 2100, 1, 7}},
+                                    {"2100 rows", {1, 1, 1, 2100, 3, 1, 3}},
+                                    {"2100 rows", {1, 1, 1, 2100, 3, 1, 7}}},
+                                   small,
+                                   "E-index",
+                                   "float"},
+                             Limit{halves,
+                                   {{"2107 taps", {1, 1, 43, 8, 9, 7, 1}}},
+                                   {"2009 taps", {1, 1, 41, 8, 9, 7, 1}},
+                                   "E-index",
+                                   "half"}}) {
     if (limit.lines.empty()) continue;
     for (const ElementCase& test : limit.cases) {
       const auto wrong = wrong_numbers(submission, stage, test, seed);
       if (!wrong) continue;
       if (wrong_numbers(submission, stage, limit.below, seed)) continue;
-      Finding found = finding(limit.id, wrong->seen + limit.lines);
-      found.cause = limit.cause;
-      found.next = limit.next;
-      return found;
+      return finding(limit.id, wrong->seen + limit.lines, limit.variant);
     }
   }
   return std::nullopt;

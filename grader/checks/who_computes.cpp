@@ -37,16 +37,11 @@ WhoComputes who_computes(Submission& submission, const std::string& stage, const
   }
   go_back();
   if (!launches) return {.finding = finding("E-no-kernel", "In " + where + ": no kernel runs.")};
-  Finding found = finding("E-no-kernel",
-                          "In " + where +
-                              ": right, but wrong when the host's arrays hold other numbers than "
-                              "those that the runtime gives to the device in their place.");
-  found.cause = "The host computes with the numbers of the input and of the weights.";
-  found.next =
-      "Let kernels compute. The host may copy, pad and reorder numbers, and may prepare the "
-      "weights "
-      "or the input, but not both: convert the input, for example to half, in a kernel.";
-  return {.finding = found};
+  return {.finding = finding("E-no-kernel",
+                             "In " + where +
+                                 ": right, but wrong when the host's arrays hold other numbers "
+                                 "than those that the runtime gives to the device in their place.",
+                             "host")};
 }
 
 }  // namespace convlab::grader

@@ -24,7 +24,6 @@
 #include "grader/measure/measure_speed.hpp"
 #include "grader/scores/check_stage.hpp"
 #include "grader/scores/make_score.hpp"
-#include "grader/scores/speed_points.hpp"
 #include "grader/submission/submission.hpp"
 
 namespace convlab::grader {
@@ -153,23 +152,16 @@ class Grading {
     // (target_for).
     if (!request_.device) refuse_silent_emulation(submission_.device());
     if (stages.empty()) {
-      Finding found = finding("E-no-stage", "The program lists no stage.");
-      if (!SourceText(request_.sources).lines_with({"StageLeftOut"}).empty() &&
-          submission_.device().device == Device::kEmulated) {
-        found.title = "this stage needs a GPU";
-        found.cause = "It calls a library of the GPU, which is not emulated.";
-        found.next = "Check it on a machine with a GPU, or take another stage.";
-      }
-      passes(context_, {}, found);
+      const bool needs_gpu = !SourceText(request_.sources).lines_with({"StageLeftOut"}).empty() &&
+                             submission_.device().device == Device::kEmulated;
+      passes(context_, {},
+             finding("E-no-stage", "The program lists no stage.", needs_gpu ? "gpu" : ""));
       return {};
     }
     if (const auto bad = std::ranges::find_if_not(stages, is_id, &StageInfo::id);
         bad != stages.end()) {
-      Finding found = finding("E-no-stage", "A stage is called '" + short_line(bad->id, 40) + "'.");
-      found.title = "a stage's name is no id";
-      found.cause = "The id of a stage stands in commands and on pages.";
-      found.next = "Give it an id of 1 to 40 letters a-z, digits and '-': .id = \"my-stage\".";
-      passes(context_, {}, found);
+      passes(context_, {},
+             finding("E-no-stage", "A stage is called '" + short_line(bad->id, 40) + "'.", "id"));
       return {};
     }
     if (const std::string twice = listed_twice(stages); !twice.empty()) {

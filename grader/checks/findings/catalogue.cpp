@@ -3,26 +3,34 @@
 #include <algorithm>
 #include <csignal>
 #include <cstring>
+#include <nlohmann/json.hpp>
 #include <set>
 #include <sstream>
 #include <stdexcept>
 
+#include "common/base/json_text.hpp"
 #include "common/base/printable.hpp"
-#include "grader/checks/findings/cuda_errors.hpp"
+#include "common/base/text.hpp"
+#include "common/base/whole_file.hpp"
+#include "common/network/preset.hpp"
 #include "grader/submission/sandbox/seccomp_filter.hpp"
 
 namespace convlab::grader {
 
-Finding finding(const std::string& id, const std::string& seen) {
-  const auto& all = catalogue();
-  const auto found = std::find_if(all.begin(), all.end(),
-                                  [&](const Diagnosis& diagnosis) { return diagnosis.id == id; });
-  if (found == all.end()) throw std::out_of_range("no diagnosis " + id);
-  return {.id = found->id,
-          .title = found->title,
-          .seen = printable(seen),
-          .cause = found->cause,
-          .next = found->next};
+Finding finding(const std::string& id, const std::string& seen, const std::string& name) {
+  const auto known = std::ranges::find(catalogue(), id, &Diagnosis::id);
+  if (known == catalogue().end()) throw std::out_of_range("no diagnosis " + id);
+  Finding found{.id = id,
+                .title = known->title,
+                .seen = printable(seen),
+                .cause = known->cause,
+                .next = known->next};
+  if (name.empty()) return found;
+  const Diagnosis& words = variant(id + "/" + name);
+  if (!words.title.empty()) found.title = words.title;
+  if (!words.cause.empty()) found.cause = words.cause;
+  if (!words.next.empty()) found.next = words.next;
+  return found;
 }
 
 bool is_about_time(const Finding& finding) {
@@ -42,10 +50,7 @@ Finding with_warnings(Finding found, const std::string& warnings) {
       "E-shapes E-replay E-race E-unwritten-memory E-last-channel E-accuracy ";
   const bool uninitialised = warnings.find("uninitialized") != std::string::npos;
   if (uninitialised && wrong_numbers.find(" " + found.id + " ") != std::string::npos) {
-    found = finding("E-uninitialised", found.seen);
-    found.title = "a variable has no start value";
-    found.cause = "The compiler names a variable that is used before it has a value.";
-    found.next = "Give it a value where it is declared, such as float sum = 0.0f;";
+    found = finding("E-uninitialised", found.seen, "warning");
   }
   found.compiler = warnings;
   return found;
@@ -68,16 +73,8 @@ std::string last_line(const std::string& printed) {
 std::optional<Finding> damaged_heap(const std::string& said, const std::string& where) {
   for (const char* words : {"free(): ", "malloc(): ", "corrupted", "double free", "realloc(): "}) {
     if (said.find(words) == std::string::npos) continue;
-    Finding found =
-        finding("E-crash", "In " + where + ": the C library ended the program: " + said + ".");
-    found.title = "the program damages the memory of its own arrays";
-    found.cause =
-        "It stores past the end of an array from new or malloc or before its beginning, or it "
-        "frees an array twice.";
-    found.next =
-        "Compare the size of each new and malloc with its largest index. A std::vector with .at(i) "
-        "names the wrong index.";
-    return found;
+    return finding("E-crash", "In " + where + ": the C library ended the program: " + said + ".",
+                   "heap");
   }
   return std::nullopt;
 }
@@ -114,6 +111,44 @@ Finding explain_fault(const Failure& failure, const std::string& where) {
 }
 
 }  // namespace
+
+// A program that checks its calls itself has printed an error of CUDA and ended.
+static std::optional<Finding> printed_cuda_error(const std::string& printed,
+                                                 const std::string& where) {
+  // Source: cudaGetErrorString and cudaGetErrorName.
+  struct Words {
+    const char* text;
+    const char* name;
+    const char* id;
+  };
+  static constexpr Words kErrors[] = {
+      {"an illegal memory access was encountered", "cudaErrorIllegalAddress", "E-outside"},
+      {"misaligned address", "cudaErrorMisalignedAddress", "E-outside"},
+      {"invalid configuration argument", "cudaErrorInvalidConfiguration", "E-launch"},
+      {"too many resources requested for launch", "cudaErrorLaunchOutOfResources", "E-launch"},
+      {"out of memory", "cudaErrorMemoryAllocation", "E-memory"},
+      {"the launch timed out and was terminated", "cudaErrorLaunchTimeout", "E-timeout"},
+      {"invalid argument", "cudaErrorInvalidValue", "E-cuda-call"},
+      {"invalid device symbol", "cudaErrorInvalidSymbol", "E-cuda-call"},
+      {"invalid copy direction for memcpy", "cudaErrorInvalidMemcpyDirection", "E-cuda-call"},
+      {"invalid resource handle", "cudaErrorInvalidResourceHandle", "E-cuda-call"},
+      {"unspecified launch failure", "cudaErrorLaunchFailure", "E-outside"},
+  };
+  std::istringstream lines(printed);
+  std::optional<Finding> found;
+  for (std::string line; std::getline(lines, line);) {
+    for (const Words& error : kErrors) {
+      if (line.find(error.text) == std::string::npos &&
+          line.find(error.name) == std::string::npos) {
+        continue;
+      }
+      constexpr std::size_t kLongest = 160;
+      found = finding(error.id, "In " + where + ": the program checked a CUDA call, printed '" +
+                                    line.substr(0, kLongest) + "' and ended.");
+    }
+  }
+  return found;
+}
 
 Finding explain(const Failure& failure, const std::string& where) {
   switch (failure.kind) {
@@ -158,6 +193,57 @@ Finding explain(const Failure& failure, const std::string& where) {
       return finding("E-memory", "In " + where + ": " + failure.message + ".");
   }
   return finding("E-crash", "In " + where + ".");
+}
+
+namespace {
+
+// The first line that uses the macro with more opening than closing brackets.
+std::string unclosed(const std::string& macro, const SourceText& sources) {
+  for (const auto& place : sources.lines_with({macro + "("})) {
+    int open = 0;
+    for (int next = place.line; next < place.line + 5; ++next) {
+      const std::string line = sources.line(place.file, next);
+      open += static_cast<int>(std::count(line.begin(), line.end(), '(') -
+                               std::count(line.begin(), line.end(), ')'));
+      if (line.ends_with(';')) break;
+    }
+    if (open > 0) return sources.quote(place.file, place.line);
+  }
+  return {};
+}
+
+Json known_messages() {
+  // Of ROOT/common/network.
+  const auto root = network_folder().parent_path().parent_path();
+  return parse_json(read_text(root / "grader/checks/findings/compiler_messages.json"));
+}
+
+}  // namespace
+
+Finding compiler_finding(const std::string& error, const SourceText& sources) {
+  Finding found = finding("E-build", error);
+  const std::string invoking = "unterminated argument list invoking macro \"";
+  const auto macro = error.find(invoking);
+  const auto colon = error.find(':');
+  if (macro != std::string::npos) {
+    found.seen += unclosed(word_at(error, macro + invoking.size()), sources);
+  } else if (colon != std::string::npos) {
+    const std::string file = error.substr(0, colon);
+    found.seen +=
+        sources.quote(file.substr(file.rfind('/') + 1), line_number(digits_at(error, colon + 1)));
+  }
+  // Each as one or two compilers put it.
+  static const Json known = known_messages();
+  for (const Json& words : known) {
+    const auto is_said = [&](const Json& part) {
+      return error.find(part.get<std::string>()) != std::string::npos;
+    };
+    if (std::ranges::none_of(words.at("says"), is_said)) continue;
+    found.cause = words.at("cause");
+    found.next = words.at("next");
+    break;
+  }
+  return found;
 }
 
 }  // namespace convlab::grader

@@ -13,7 +13,8 @@ using convlab::Diagnosis;
 
 /// The finding `id` with what was seen. @throws std::out_of_range for an id that is not in the
 /// catalogue
-Finding finding(const std::string& id, const std::string& seen);
+/// @param name  of a variant of its words
+Finding finding(const std::string& id, const std::string& seen, const std::string& name = {});
 
 /// Whether the time was up: E-timeout or E-slow.
 bool is_about_time(const Finding& finding);
@@ -27,5 +28,11 @@ Finding with_warnings(Finding found, const std::string& warnings);
 
 /// Explains why there is no output. `where` says what was computed: "case 'stride 2' (B=1 …)".
 Finding explain(const Failure& failure, const std::string& where);
+
+/// E-build with the line that the compiler names and, for the most frequent errors of beginners, an
+/// explanation.
+/// @param error  "conv_forward.cpp:43:2: error: expected '}' at end of input", of GCC, clang or
+/// nvcc
+Finding compiler_finding(const std::string& error, const SourceText& sources);
 
 }  // namespace convlab::grader

@@ -58,14 +58,9 @@ Finding lost_precision(const WrongOutput& wrong, const std::string& where) {
             " · 2^-24 of the sum of absolute products; " +
             std::to_string(static_cast<long long>(report.bound)) + " are allowed.";
   }
-  Finding found = finding("E-precision", seen);
-  if (wrong.tolerance.bound > oracle::error_bound(Precision::kFp32, wrong.shape.taps())) {
-    found.title = "less precise than this stage may be";
-    found.next =
-        "The chapter says which numbers of this stage may be shorter: with tensor cores the "
-        "inputs, not the sums. Keep all others in float.";
-  }
-  return found;
+  const bool may_be_shorter =
+      wrong.tolerance.bound > oracle::error_bound(Precision::kFp32, wrong.shape.taps());
+  return finding("E-precision", seen, may_be_shorter ? "stage" : "");
 }
 
 Finding diagnose(const WrongOutput& wrong, const std::string& where) {
@@ -75,17 +70,12 @@ Finding diagnose(const WrongOutput& wrong, const std::string& where) {
                          : report.not_finite > report.unwritten        ? "E-nan"
                          : report.unwritten > 0                        ? "E-partly-written"
                                                                        : "E-wrong";
-  Finding found = finding(id, "In " + where + ": " + describe(wrong.shape, report));
   const float* output = wrong.arrays.output;
-  if (found.id == "E-nan" && std::none_of(output, output + wrong.shape.output_size(),
-                                          [](float each) { return std::isnan(each); })) {
-    found.title = "the output holds infinity";
-    found.cause =
-        "A number is divided by zero, or it grew beyond its type. It is no variable without a "
-        "value.";
-    found.next = "Look for each division: can what it divides by be 0?";
-  }
-  return found;
+  const bool is_infinite =
+      id == "E-nan" && std::none_of(output, output + wrong.shape.output_size(),
+                                    [](float each) { return std::isnan(each); });
+  return finding(id, "In " + where + ": " + describe(wrong.shape, report),
+                 is_infinite ? "infinity" : "");
 }
 
 }  // namespace convlab::grader

@@ -387,12 +387,22 @@ std::optional<Fact> find_fact(Program& program, const std::vector<ConvShape>& sh
   }
   const std::string outputs = wrong_outputs(all);
   auto fact = find_terms(program, wrong, few_bits, outputs, true);
+  if (fact && fact->cause.empty()) {
+    if (auto stored = find_moved_sums({wrong.front()})) return stored;
+  }
   const std::string moved = moved_sums(wrong.front());
   if (fact && fact->id == "E-index" && !fact->predicts && !moved.empty()) {
     fact->cause = moved +
                   " So the store takes another sum or place, or the window begins elsewhere. " +
                   fact->cause;
-    fact->product = first_wrong(wrong.front());
+    // Where a few sums are none of the right ones, the product tells more than the store.
+    const bool holds_sums = std::ranges::all_of(wrong, [](const DenseRun& run) {
+      const std::set<double> sums(run.right.begin(), run.right.end());
+      return std::ranges::all_of(run.answer.output, [&](float each) {
+        return each != 0.0F && sums.contains(static_cast<double>(each));
+      });
+    });
+    if (holds_sums) fact->product = first_wrong(wrong.front());
   }
   // A store or a sum in the wrong place is wrong at every shape.
   const bool some_right = std::ranges::any_of(all, &DenseRun::is_right);

@@ -116,7 +116,7 @@ std::vector<Rule> find_rules(const std::vector<Feature>& features, const std::ve
         for (std::size_t b = a + 1; b < std::min(from.size(), kMostPairs); ++b) {
           // "w = 6 and w ≥ 2": one value, and by chance.
           const auto narrows = [](const Test* value, const Test* test) {
-            return value->part.relation == "=" &&
+            return value->part.relation == "=" && value->part.end.empty() &&
                    (test->part.name + " ").starts_with(value->part.name + " ");
           };
           if (all && (narrows(from[a], from[b]) || narrows(from[b], from[a]))) continue;

@@ -255,7 +255,11 @@ Fact fact_of(const WrongIndex& wrong) {
 
 std::optional<Fact> find_output_rows(const std::vector<LabelledTerms>& all) {
   std::vector<ConvShape> shapes;
-  for (const LabelledTerms& terms : all) shapes.push_back(terms.shape);
+  for (const LabelledTerms& terms : all) {
+    // A few outputs lie in many kinds of rows.
+    if (std::ranges::find(terms.unwritten, true) != terms.unwritten.end()) return std::nullopt;
+    shapes.push_back(terms.shape);
+  }
   for (const std::string rows : {"H_out", "W", "H", "(W_out - 1)", "(W_out + 1)"}) {
     std::vector<std::vector<Point>> points;
     bool differs = false;

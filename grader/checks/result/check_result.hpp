@@ -18,7 +18,7 @@ struct CaseResult {
   std::string name{};
   ConvShape shape{};
   std::uint64_t seed = 0;
-  bool exact = false;  ///< integer-valued inputs, compared without any tolerance
+  bool exact = false;  ///< integer-valued inputs
   ErrorMeasure error{};
   Verdict verdict = Verdict::kPassed;
 

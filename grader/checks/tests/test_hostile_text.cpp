@@ -4,7 +4,7 @@
 #include "common/base/tests/support/contains.hpp"
 #include "common/base/tests/support/temporary_folder.hpp"
 #include "common/base/whole_file.hpp"
-#include "grader/checks/findings/compiler_messages.hpp"
+#include "grader/checks/findings/catalogue.hpp"
 #include "grader/checks/source_clues.hpp"
 
 using namespace convlab;

@@ -1,7 +1,7 @@
 #include <limits>
 
 #include "common/base/tests/support/catch.hpp"
-#include "grader/scores/speed_points.hpp"
+#include "grader/scores/make_score.hpp"
 
 using namespace convlab;
 using namespace convlab::grader;

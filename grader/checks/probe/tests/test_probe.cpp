@@ -175,6 +175,33 @@ TEST_CASE("probe: missing and doubled products") {
   CHECK(says(fact_of(slices), "the number of the tap ≥ 8 (at B=4 M=2"));
 }
 
+TEST_CASE("probe: the outputs in rows of another length") {
+  Loops by_height;
+  by_height.input = [](const ConvShape& s, Label at) {
+    const int place = at.h * s.out_width() + at.w;
+    at.h = place / s.out_height(), at.w = place % s.out_height();
+    return input_index(s, at);
+  };
+  const Fact fact = fact_of(by_height);
+  CHECK(fact.id == "E-height-width");
+  CHECK(says(fact, "row i / H_out, column i % H_out; right is i / W_out"));
+}
+
+TEST_CASE("probe: sums in each other's place, and beyond the image") {
+  // Of four neighbouring outputs the last three are stored in turn; behind the row there is
+  // nothing.
+  Loops turned;
+  turned.store = [](const ConvShape& s, const Label& at) {
+    const std::int64_t own = output_index(s, at);
+    return at.w % 4 == 0 || at.w / 4 * 4 + 4 > s.out_width() ? own
+           : at.w % 4 == 3                                   ? own - 2
+                                                             : own + 1;
+  };
+  const Fact fact = fact_of(turned);
+  CHECK(fact.id == "E-output-order");
+  CHECK(says(fact, "output (b=0, m=0, h=0, w=1) holds that of output (b=0, m=0, h=0, w=3)"));
+}
+
 TEST_CASE("probe: a part of the outputs") {
   Loops last_map;
   last_map.weight = [](const ConvShape& s, const Label& at) {
