@@ -32,7 +32,9 @@ std::vector<Diagnosis> read_texts() {
 
 std::vector<Diagnosis> only(bool variants) {
   std::vector<Diagnosis> all = read_texts();
-  std::erase_if(all, [&](const Diagnosis& each) { return (each.id.find('/') != std::string::npos) != variants; });
+  std::erase_if(all, [&](const Diagnosis& each) {
+    return (each.id.find('/') != std::string::npos) != variants;
+  });
   return all;
 }
 

@@ -79,8 +79,8 @@ constexpr std::string_view kWorkbookInterface[] = {
 constexpr std::string_view kEmulation[] = {"_ZN7convlab9emulation", "_ZNK7convlab9emulation"};
 constexpr std::string_view kEmulationInterface[] = {
     // Memory and copies.
-    "AsyncCopyQueue", "BoundCopies", "DeviceSymbol", "async_copies", "begin_async_copy",
-    "bound_copies", "copy_symbol", "symbol_address", "symbol_size", "place_shared",
+    "AsyncCopyQueue", "DeviceSymbol", "async_copies", "begin_async_copy", "bind_copy",
+    "copy_symbol", "note_call", "run_bound_copies", "symbol_address", "symbol_size", "place_shared",
     // Launches.
     "best_block_size", "blocks_per_multiprocessor", "check_launch_attributes",
     "function_attributes", "is_cooperative", "launch_untyped", "pop_launch", "push_launch",

@@ -14,6 +14,7 @@
 #include "common/emulation/include/convlab_emulation/narrow_format.hpp"
 #include "common/emulation/include/convlab_emulation/ptx.hpp"
 #include "common/emulation/include/convlab_emulation/shared_variable.hpp"
+#include "common/emulation/runtime/observer.hpp"
 
 namespace convlab::emulation::ptx {
 namespace {

@@ -68,4 +68,7 @@ extern Observer* observer;
 /// @return whether they are added (CONVLAB_EMU_PRODUCTS)
 bool observe_products(long long multiply_adds, const CallSite& site);
 
+/// The threads of these warps of the running block, one for each bit, have met.
+void observe_part(std::uint32_t warps);
+
 }  // namespace convlab::emulation

@@ -26,7 +26,8 @@ Finding finding(const std::string& id, const std::string& seen, const std::strin
                 .cause = known->cause,
                 .next = known->next};
   if (name.empty()) return found;
-  const Diagnosis& words = variant(id + "/" + name);
+  const std::string full_name = id + "/" + name;
+  const Diagnosis& words = variant(full_name);
   if (!words.title.empty()) found.title = words.title;
   if (!words.cause.empty()) found.cause = words.cause;
   if (!words.next.empty()) found.next = words.next;

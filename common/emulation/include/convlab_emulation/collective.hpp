@@ -194,8 +194,6 @@ void end_atomic();
 /// A compare-and-swap will find out whether what the thread has just read there is still true.
 void observe_verification(const void* address);
 
-/// The threads of these warps of the block, one for each bit, have met.
-void observe_part(std::uint32_t warps);
 void observe_fence();
 /// What the thread did before is known to each thread that acquires the same object later.
 void observe_release(const void* object);

@@ -81,7 +81,8 @@ TEST_CASE("ptx: cache hints are advice") {
 
 TEST_CASE("ptx: arithmetic becomes an expression") {
   CHECK(calls({"mad.lo.s32 %0, %1, %2, 0x10;", {{"=r", "a"}, {"r", "b"}, {"r", "c"}}}) ==
-        "compute([](int a, int b, int c) -> int { return a * b + c; })(list(write<4>(convlab_0)), "
+        "compute([](unsigned a, unsigned b, unsigned c) -> unsigned { return a * b + c; "
+        "})(list(write<4>(convlab_0)), "
         "list(read<4>(convlab_1)), list(read<4>(convlab_2)), list(read<4>(0x10)));");
   CHECK(calls({"ex2.approx.ftz.f32 %0, %1;", {{"=f", "a"}, {"f", "b"}}}) ==
         "compute([](float a) -> float { return ::exp2f(a); })(list(write<4>(convlab_0)), "
