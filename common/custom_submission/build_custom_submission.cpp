@@ -10,6 +10,7 @@
 #include <sstream>
 #include <utility>
 
+#include "common/base/address_sanitizer.hpp"
 #include "common/base/enum_name.hpp"
 #include "common/base/error.hpp"
 #include "common/base/printable.hpp"
@@ -77,6 +78,11 @@ const char* wanted_function(Device device) {
                                   "(common/custom_submission/course_interface/gpu-new-forward.h)";
 }
 
+// AddressSanitizer and the observation of accesses exclude each other; the former finds enough.
+bool is_observed(const CustomSubmissionTarget& target) {
+  return target.traced && !CONVLAB_ADDRESS_SANITIZER;
+}
+
 }  // namespace
 
 std::vector<std::string> compile_command(const CustomSubmissionTarget& target, const fs::path& file,
@@ -88,7 +94,7 @@ std::vector<std::string> compile_command(const CustomSubmissionTarget& target, c
     words.push_back(std::to_string(target.capability.major) +
                     std::to_string(target.capability.minor));
   }
-  if (target.traced) words.emplace_back("traced");
+  if (is_observed(target)) words.emplace_back("traced");
   return words;
 }
 
@@ -144,7 +150,7 @@ fs::path folder_for(const CustomSubmissionTarget& target, const fs::path& file,
   }
   all += std::to_string(sum);
   for (const std::string& library : target.libraries) all += " " + library;
-  if (target.traced) all += " traced";
+  if (is_observed(target)) all += " traced";
   const std::size_t key = std::hash<std::string>{}(all);
   return target.build / "sources" /
          (file.stem().string() + "-" + kind + "-" + to_string(target.device) +

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <set>
 
+#include "common/base/address_sanitizer.hpp"
 #include "common/base/printable.hpp"
 #include "common/base/unknown_name.hpp"
 #include "common/network/preset.hpp"
@@ -63,6 +64,11 @@ CountedWork counted_work(const CourseMilestone& milestone, const CountedOptions&
 }
 
 TracedStage traced_stage(const CountedWork& work, ProgressLine& progress) {
+  if (CONVLAB_ADDRESS_SANITIZER) {
+    throw UsageError(
+        "A build with sanitizers cannot count or draw accesses; use one without: "
+        "cmake --preset lab");
+  }
   TracedStage traced;
   const auto layers =
       work.shape ? std::vector{*work.shape} : load_preset(work.network).conv_shapes(1);
