@@ -57,11 +57,10 @@ DenseRun run_whole(Program& program, const ConvShape& shape, int most_input, int
   fill(run.weights, most_weight);
   run.right = right_sums(shape, run.input, run.weights);
   run.answer = program.run(shape, run.input, run.weights);
-  // A transform in single precision comes near whole numbers; no other product does.
-  constexpr double kNear = 0.25;
+  // A transform in single precision comes near whole numbers.
   for (std::size_t i = 0; i < run.answer.output.size(); ++i) {
     float& got = run.answer.output[i];
-    if (std::abs(static_cast<double>(got) - run.right[i]) < kNear) {
+    if (std::abs(static_cast<double>(got) - run.right[i]) < kNearlyRight) {
       got = static_cast<float>(run.right[i]);
     }
   }

@@ -20,6 +20,9 @@ struct DenseRun {
   [[nodiscard]] bool is_right() const;
 };
 
+/// An output of a run that is so near to the right sum is taken for it.
+constexpr double kNearlyRight = 0.25;
+
 /// The exact output.
 std::vector<double> right_sums(const ConvShape& shape, const Numbers& input,
                                const Numbers& weights);

@@ -157,7 +157,8 @@ std::optional<Fact> find_factors(Program& program) {
     const auto taps = static_cast<std::size_t>(s.taps());
     std::vector<bool> wrong(labels.size(), false);
     std::vector<std::string> parts(labels.size());
-    bool transforms = false;
+    bool has_fractions = false;
+    bool mixes_pixels = false;
     Numbers input(s.input_size());
     Numbers weights(s.weights_size());
     for (std::int64_t weight = 0; weight < s.weights_size(); ++weight) {
@@ -175,7 +176,8 @@ std::optional<Fact> find_factors(Program& program) {
           if (!std::isfinite(factor)) return std::nullopt;
           const bool counts = pixel == input_index(s, labels[i]);
           wrong[i] = wrong[i] || factor != (counts ? 1.0 : 0.0);
-          transforms = transforms || (factor != 0.0 && factor != 1.0);
+          has_fractions = has_fractions || (factor != 0.0 && factor != 1.0);
+          mixes_pixels = mixes_pixels || (!counts && factor != 0.0);
           if (factor == 0.0) continue;
           parts[i] +=
               (parts[i].empty() ? "" : ", ") + pixel_text(s, pixel) + " " + real(factor) + " times";
@@ -202,7 +204,7 @@ std::optional<Fact> find_factors(Program& program) {
               .cause = which + " come out wrong: output " + output_text(labels[i]) + " adds " +
                        weight_text(s, weight) + " times " +
                        (parts[i].empty() ? "nothing" : parts[i]) + "."};
-    if (transforms) {
+    if (has_fractions && mixes_pixels) {
       fact.cause +=
           " Pixels count with factors other than 0 and 1, as in a transform (Winograd, FFT): one "
           "of "

@@ -194,18 +194,20 @@ std::optional<Fact> find_function(const std::vector<DenseRun>& runs) {
   }
   std::vector<double> factors;
   for (const DenseRun& run : runs) {
-    double factor = 0.0;
-    for (std::size_t i = 0; i < run.right.size() && factor == 0.0; ++i) {
-      if (run.right[i] != 0.0) factor = static_cast<double>(run.answer.output[i]) / run.right[i];
-    }
+    const auto largest =
+        std::ranges::max_element(run.right, {}, [](double right) { return std::abs(right); });
+    const auto at = static_cast<std::size_t>(largest - run.right.begin());
+    const double factor = static_cast<double>(run.answer.output[at]) / *largest;
     if (!std::isfinite(factor) || factor == 0.0 || factor == 1.0) return std::nullopt;
     factors.push_back(factor);
   }
-  const bool scaled = all([&](const DenseRun& run, double got, double right) {
+  const bool is_scaled = all([&](const DenseRun& run, double got, double right) {
     const double factor = factors[static_cast<std::size_t>(&run - runs.data())];
-    return std::abs(got - factor * right) <= 1e-5 * std::abs(factor * right);
+    const double scaled = factor * right;
+    return std::abs(got - scaled) <= 1e-5 * std::abs(scaled) ||
+           (got == right && std::abs(scaled - right) < kNearlyRight);
   });
-  if (!scaled) return std::nullopt;
+  if (!is_scaled) return std::nullopt;
   // As a whole number, or one divided by a whole number.
   std::vector<ConvShape> shapes;
   std::vector<std::int64_t> whole;
