@@ -128,23 +128,26 @@ std::optional<Rounding> rounding_of(Submission& submission, const StageInfo& sta
 
 bool is_transform(Submission& submission, const StageInfo& stage, const ConvShape& failing) {
   StageProgram program(submission, stage, kFaults);
-  ConvShape shape = failing;
-  shape.batch = 1;
-  // All but the last pixel are 0, and most windows do not hold it.
-  Numbers input(shape.input_size());
-  const Numbers weights(shape.weights_size(), 1.0F / 3.0F);
   constexpr float kLarge = 1.2345678F;
-  input[shape.input_size() - 1] = kLarge;
-  const std::vector<double> right = right_sums(shape, input, weights);
-  const Answer answer = program.run(shape, input, weights);
+  constexpr double kSmall = 1e-5;
   bool mixes = false;
-  for (std::size_t i = 0; i < answer.output.size(); ++i) {
-    constexpr double kSmall = 1e-5;
-    const double error = std::abs(static_cast<double>(answer.output[i]) - right[i]);
-    if (!(error < kSmall)) return false;
-    mixes = mixes || (right[i] == 0.0 && error > 0.0);
+  // At some shapes what is mixed comes out as 0 again.
+  for (ConvShape shape : {failing, ConvShape{1, 1, 1, 13, 11, 3, 1}}) {
+    shape.batch = 1;
+    // All but the last pixel are 0, and most windows do not hold it.
+    Numbers input(shape.input_size());
+    const Numbers weights(shape.weights_size(), 1.0F / 3.0F);
+    input[shape.input_size() - 1] = kLarge;
+    const std::vector<double> right = right_sums(shape, input, weights);
+    const Answer answer = program.run(shape, input, weights);
+    for (std::size_t i = 0; i < answer.output.size(); ++i) {
+      const double error = std::abs(static_cast<double>(answer.output[i]) - right[i]);
+      if (!(error < kSmall)) return false;
+      mixes = mixes || (right[i] == 0.0 && error > 0.0);
+    }
+    if (mixes) return true;
   }
-  return mixes;
+  return false;
 }
 
 Precision precision_shown(Submission& submission, const StageInfo& stage,
