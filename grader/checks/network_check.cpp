@@ -33,12 +33,6 @@ void copy(float* to, const float* from, std::int64_t count) {
   }
 }
 
-double largest(const float* numbers, std::int64_t count) {
-  float found = 0.0F;
-  for (std::int64_t i = 0; i < count; ++i) found = std::max(found, std::abs(numbers[i]));
-  return found;
-}
-
 // Calls the convolution once; its output, once found right, goes to `output`.
 std::optional<Finding> check_layer(Submission& submission, const StageInfo& stage,
                                    CheckedLayer& layer, const float* input, float* output,
@@ -89,9 +83,7 @@ std::optional<Finding> check_layer(Submission& submission, const StageInfo& stag
   bool is_transform = false;
   if (!compared.report.passed(shape) && compared.report.not_finite == 0) {
     const oracle::Tolerance usual = layer.tolerance;
-    layer.tolerance.underflow += usual.bound * oracle::kUnitRoundoff *
-                                 largest(input, shape.input_size()) *
-                                 largest(weights, shape.weights_size());
+    layer.tolerance = usual.of_transform(shape, input, weights);
     const WrongOutput wide = compare_output();
     copy(output, arrays.output, shape.output_size());  // the probe has other numbers
     is_transform = wide.report.passed(shape) && probe::is_transform(submission, stage, shape);

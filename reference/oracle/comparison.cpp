@@ -144,6 +144,19 @@ Tolerance Tolerance::of(Precision precision, const ConvShape& shape) {
           .smallest_normal = half_inputs ? kSmallestNormalHalf : 0.0};
 }
 
+Tolerance Tolerance::of_transform(const ConvShape& shape, const float* input,
+                                  const float* weights) const {
+  const auto largest = [](const float* numbers, std::int64_t count) {
+    float found = 0.0F;
+    for (std::int64_t i = 0; i < count; ++i) found = std::max(found, std::abs(numbers[i]));
+    return static_cast<double>(found);
+  };
+  Tolerance wide = *this;
+  wide.underflow += bound * kUnitRoundoff * largest(input, shape.input_size()) *
+                    largest(weights, shape.weights_size());
+  return wide;
+}
+
 ErrorReport compare(const ConvShape& shape, const float* input, const float* weights,
                     const float* output, const Tolerance& tolerance) {
   validate(shape);

@@ -27,6 +27,11 @@ struct Tolerance {
   /// For integer-valued inputs whose sums stay below 2^24: every order of summation is exact.
   static Tolerance exact() { return {}; }
   static Tolerance of(Precision precision, const ConvShape& shape);
+
+  /// What a transform may err that mixes pixels which lie in no window together: its errors follow
+  /// the largest products of an image, not those of one output.
+  [[nodiscard]] Tolerance of_transform(const ConvShape& shape, const float* input,
+                                       const float* weights) const;
 };
 
 /// The largest |error| / (2^-24 · Σ m(a)·m(b)) that a precision class may show.
