@@ -291,9 +291,12 @@ class Grading {
     std::vector<CounterOutcome> counted;
     for (const ScoreRule& rule : wanted.rules.items) {
       if (rule.what == ScoreRule::What::kCounters && can_count(rule, work)) {
-        counted.push_back(count(wanted.rules, rule.stage));
+        counted.push_back({.stage = rule.stage});
       }
     }
+    if (!counted.empty()) observer_.announce("counting requests, emulated");
+    in_threads(counted.size(), static_cast<std::size_t>(omp_get_max_threads()),
+               [&](std::size_t i) { count(wanted.rules, counted[i]); });
     check_.score = make_score(wanted.rules, work, speeds, counted);
     if (!request_.checked || !request_.checked->score || wanted.puzzles) return;
     // The earlier check looked at the puzzles and predictions; this one only takes times.
@@ -316,39 +319,36 @@ class Grading {
   }
 
   // In the last convolution of the network that counts, on an emulated device.
-  CounterOutcome count(const ScoreRules& rules, const std::string& stage) {
-    CounterOutcome outcome{.stage = stage};
+  void count(const ScoreRules& rules, CounterOutcome& outcome) {
     if (!request_.build_emulated) {
       outcome.why_not = "counted only in source files";
-      return outcome;
+      return;
     }
-    observer_.announce(stage + ": counting its requests");
     const EmulatedProgram built = request_.build_emulated(true);
     if (built.refused) {
       outcome.why_not = "it cannot be emulated";
-      return outcome;
+      return;
     }
     Submission counting(built.program, request_.time_limit);
     counting.set_sources(SourceText(request_.sources));
     std::vector<StageInfo> stages;
     StageCounts counts;
     const bool listed = !counting.list_stages(stages);
-    const auto own = std::ranges::find(stages, stage, &StageInfo::id);
+    const auto own = std::ranges::find(stages, outcome.stage, &StageInfo::id);
     if (!listed || own == stages.end()) {
       outcome.why_not = "the emulated device gave no counts";
-      return outcome;
+      return;
     }
     const ConvShape layer = load_preset(rules.network).conv_shapes(1).back();
     if (const auto found = count_accesses(counting, as_judged(*own), layer, counts)) {
       outcome.failure = found->id + " while it was counted";
-      return outcome;
+      return;
     }
     if (counts.counted.left_out > 0) {
       outcome.why_not = "its kernels have too many lines to count";
-      return outcome;
+      return;
     }
     for (const Counter& counter : counters()) outcome.values.push_back(counter.value(counts));
-    return outcome;
   }
 
   SpeedOutcome measure(const ScoreRequest& wanted, const ScoreRule& rule, const StageInfo& stage,
