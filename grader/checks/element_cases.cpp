@@ -100,9 +100,7 @@ std::optional<Finding> find_late_output(Submission& submission, const WrongOutpu
                                            wrong.arrays.output, wrong.tolerance)
                                .passed(wrong.shape);
   if (!is_complete) return std::nullopt;
-  return finding("E-still-working", "In " + where +
-                                        ": the output was complete only some time after the call "
-                                        "had returned.");
+  return finding("E-still-working/late", "In " + where);
 }
 
 namespace {
@@ -118,9 +116,7 @@ std::optional<Finding> find_kept_state(Submission& submission, const StageInfo& 
   const ConvShape& shape = wrong.shape;
   submission.restart();
   if (submission.run(stage.id).failure || !is_right(wrong)) return std::nullopt;
-  return finding("E-replay",
-                 "In " + where + ": " + describe(shape, wrong.report) +
-                     " The same convolution is right as the first call of a new process.");
+  return finding("E-replay/not-first", "In " + where + ": " + describe(shape, wrong.report));
 }
 
 // Of a file that starts threads of its own: whether some calls are right and others wrong.
@@ -136,10 +132,7 @@ std::optional<Finding> find_chance(Submission& submission, const StageInfo& stag
     if (submission.run(stage.id).failure || !is_right(wrong)) ++wrong_calls;
   }
   if (wrong_calls == 0 || wrong_calls == kCalls) return std::nullopt;
-  Finding found = finding("E-race",
-                          seen + " Measured: of " + std::to_string(kCalls) +
-                              " calls with the same numbers, some are wrong and others right.",
-                          "threads");
+  Finding found = finding("E-race/threads", seen, {std::to_string(kCalls)});
   for (const auto& place : threads)
     found.seen += submission.sources().quote(place.file, place.line);
   return found;
@@ -274,7 +267,7 @@ std::optional<ConvShape> add_shapes(Submission& submission, const StageInfo& sta
   const auto smallest = probe::add_failing_shapes(submission, stage, test.shape, finding);
   static const std::set<std::string> open = {"E-wrong", "E-index", "E-blocks", "E-borders"};
   if (smallest && smallest->stride > 1 && open.contains(finding.id)) {
-    const Finding named = grader::finding("E-stride", "", "only");
+    const Finding named = grader::finding("E-stride/only", "");
     finding.cause = (finding.id == "E-wrong" ? "" : finding.cause + " ") + named.cause;
     finding.id = named.id, finding.title = named.title, finding.next = named.next;
   }
@@ -328,11 +321,9 @@ std::optional<Finding> slow_in_part(Submission& submission, const StageInfo& sta
   const double most_s = std::chrono::duration<double>(submission.time_limit()).count() *
                         std::thread::hardware_concurrency();
   if (kPart * used_s < most_s) return std::nullopt;
-  return finding("E-slow", "In " + where_of(part) + ": it took " +
-                               std::to_string(std::lround(used_s)) + " s of processor time; " +
-                               std::to_string(test.shape.batch) +
-                               " images would take ten times as long, and may take " +
-                               std::to_string(std::lround(most_s)) + " s.");
+  return finding("E-slow/part", "In " + where_of(part),
+                 {std::to_string(std::lround(used_s)), std::to_string(test.shape.batch),
+                  std::to_string(std::lround(most_s))});
 }
 
 }  // namespace

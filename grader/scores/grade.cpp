@@ -155,13 +155,13 @@ class Grading {
       const bool needs_gpu = !SourceText(request_.sources).lines_with({"StageLeftOut"}).empty() &&
                              submission_.device().device == Device::kEmulated;
       passes(context_, {},
-             finding("E-no-stage", "The program lists no stage.", needs_gpu ? "gpu" : ""));
+             finding(needs_gpu ? "E-no-stage/gpu" : "E-no-stage", "The program lists no stage."));
       return {};
     }
     if (const auto bad = std::ranges::find_if_not(stages, is_id, &StageInfo::id);
         bad != stages.end()) {
       passes(context_, {},
-             finding("E-no-stage", "A stage is called '" + short_line(bad->id, 40) + "'.", "id"));
+             finding("E-no-stage/id", "A stage is called '" + short_line(bad->id, 40) + "'."));
       return {};
     }
     if (const std::string twice = listed_twice(stages); !twice.empty()) {

@@ -17,7 +17,9 @@
 
 namespace convlab::grader {
 
-Finding finding(const std::string& id, const std::string& seen, const std::string& name) {
+Finding finding(const std::string& name, const std::string& seen,
+                const std::vector<std::string>& values) {
+  const std::string id = name.substr(0, name.find('/'));
   const auto known = std::ranges::find(catalogue(), id, &Diagnosis::id);
   if (known == catalogue().end()) throw std::out_of_range("no diagnosis " + id);
   Finding found{.id = id,
@@ -25,9 +27,9 @@ Finding finding(const std::string& id, const std::string& seen, const std::strin
                 .seen = printable(seen),
                 .cause = known->cause,
                 .next = known->next};
-  if (name.empty()) return found;
-  const std::string full_name = id + "/" + name;
-  const Diagnosis& words = variant(full_name);
+  if (name == id) return found;
+  const Diagnosis words = variant(name, values);
+  found.seen += printable(words.seen);
   if (!words.title.empty()) found.title = words.title;
   if (!words.cause.empty()) found.cause = words.cause;
   if (!words.next.empty()) found.next = words.next;
@@ -51,7 +53,7 @@ Finding with_warnings(Finding found, const std::string& warnings) {
       "E-shapes E-replay E-race E-unwritten-memory E-last-channel E-accuracy ";
   const bool uninitialised = warnings.find("uninitialized") != std::string::npos;
   if (uninitialised && wrong_numbers.find(" " + found.id + " ") != std::string::npos) {
-    found = finding("E-uninitialised", found.seen, "warning");
+    found = finding("E-uninitialised/warning", found.seen);
   }
   found.compiler = warnings;
   return found;
@@ -74,8 +76,8 @@ std::string last_line(const std::string& printed) {
 std::optional<Finding> damaged_heap(const std::string& said, const std::string& where) {
   for (const char* words : {"free(): ", "malloc(): ", "corrupted", "double free", "realloc(): "}) {
     if (said.find(words) == std::string::npos) continue;
-    return finding("E-crash", "In " + where + ": the C library ended the program: " + said + ".",
-                   "heap");
+    return finding("E-crash/heap",
+                   "In " + where + ": the C library ended the program: " + said + ".");
   }
   return std::nullopt;
 }

@@ -41,30 +41,20 @@ std::optional<Fact> show_products(const Terms& terms, const DenseRun& dense,
         if (found.contains({pixel, weight})) continue;
         std::vector<std::string> instead;
         for (const std::int64_t each : meets[weight]) instead.push_back(pixel_text(s, each));
-        Fact fact{.id = instead.empty() ? "E-terms" : "E-index"};
-        fact.measured =
-            (outputs.empty() ? "" : "Exactly the outputs with " + outputs + " are wrong. ") +
-            std::string("Measured at ") + to_string(s) + ": output " + output_text(at) +
-            " should multiply " + weight_text(s, weight) + " by " + pixel_text(s, pixel) +
-            "; it multiplies that weight by " +
-            (instead.empty() ? "nothing" : joined(instead, " and by ")) + ".";
         std::multiset<std::int64_t> right;
         for (std::int64_t tap = 0; tap < s.taps(); ++tap) {
           right.insert(input_index(
               s, *label_by_weight(s, static_cast<std::int64_t>(o), at.m * s.taps() + tap)));
         }
-        if (!instead.empty() && right == pixels) {
-          fact.cause =
-              "The pixels of this output are the right ones, each once, but they meet other "
-              "weights: the order of the weights is wrong, or their index.";
-          fact.next = "Follow weights[…], and each array that it is copied to, for this output.";
-        }
         constexpr std::int64_t kShort = 1 << 16;
-        if (!instead.empty() && (meets[weight].front() - pixel) % kShort == 0) {
-          fact.cause =
-              "The right index and the one that is used differ by a multiple of 65 536: a short, "
-              "or another type of 16 bits, holds the index or a part of it.";
-          fact.next = "Declare every index as int or std::size_t.";
+        Fact fact = told(instead.empty()                                 ? "E-terms/shown"
+                         : (meets[weight].front() - pixel) % kShort == 0 ? "E-index/short"
+                         : right == pixels                               ? "E-index/other-weights"
+                                                                         : "E-index/shown",
+                         {to_string(s), output_text(at), weight_text(s, weight),
+                          pixel_text(s, pixel), joined(instead, " and by ")});
+        if (!outputs.empty()) {
+          fact.measured = "Exactly the outputs with " + outputs + " are wrong. " + fact.measured;
         }
         fact.picture = window_picture(own, at);
         fact.product = watched(
@@ -122,29 +112,19 @@ std::optional<Fact> find_wrong_part(const std::vector<LabelledTerms>& all, bool 
   if (example == nullptr || !some_right) return std::nullopt;
   const std::string rule = outputs.empty() ? common_rule(features, marked) : outputs;
   if (rule.empty()) return std::nullopt;
-  Fact fact{.id = "E-index"};
-  const std::string array = form.array;
-  fact.measured = "Measured at " + shapes_text(shapes) + ": the " +
-                  (outputs.empty() ? "products" : "outputs") + " with " + rule +
-                  " have a wrong index of the " + array + ", the others are right.";
-  fact.cause = "The index of the " + array + " is wrong for " + rule + " only";
+  Fact fact = told("E-index/part", {shapes_text(shapes), outputs.empty() ? "products" : "outputs",
+                                    rule, form.array});
   IndexForm difference = form;
   std::ranges::fill(difference.right, "0");
   if (const auto by = named_index(difference, shapes, deviations); by && by->has_names) {
     const std::string text = sum_text(by->factors, form.variables, by->constant);
     fact.measured += " The difference to the right index is " + text + ".";
-    fact.cause += ": it differs by " + text;
+    fact.cause += " It differs by " + text + ".";
   }
-  fact.cause += ".";
   const LabelledTerms& first = all.front();
   const bool is_of_first =
       example >= first.terms.data() && example < first.terms.data() + first.terms.size();
-  if (is_of_first) {
-    fact.measured += product_by_hand(first.shape, *example);
-    fact.picture = window_picture(first, example->at);
-    fact.product = watched(first.shape, *example);
-  }
-  fact.next = "Look for what the code does differently there: a guard, a load, the last tile.";
+  if (is_of_first) show_example(fact, first, *example);
   return fact;
 }
 
@@ -201,10 +181,6 @@ std::optional<Fact> find_terms(Program& program, const std::vector<DenseRun>& ru
         candidates.begin(), candidates.end(),
         [](const WrongIndex& a, const WrongIndex& b) { return complexity(a) < complexity(b); }));
   }
-  if (const auto pixels = labelled(by_weight, true); !pixels.empty()) {
-    if (auto fact = find_output_rows(pixels)) return fact;
-    if (auto fact = find_tile_rows(pixels)) return fact;
-  }
   for (const std::vector<Terms>* terms : {&by_weight, &std::as_const(by_pixel)}) {
     for (const bool label : {true, false}) {
       const auto part = labelled(*terms, label);
@@ -253,15 +229,15 @@ std::string wrong_outputs(const std::vector<DenseRun>& runs, bool tiles = false)
 Fact fact_of_outputs(const std::string& rule, const DenseRun& run) {
   const bool at_end = rule.find("_out") != std::string::npos;
   const std::string moved = moved_sums(run);
-  return {.id = rule.starts_with("b")   ? "E-images"
-                : rule.starts_with("m") ? "E-maps"
-                : at_end                ? "E-borders"
-                                        : "E-blocks",
-          .measured = "Measured at " + to_string(run.shape) + ": exactly the outputs with " + rule +
-                      " are wrong." + neighbourhood(run),
-          .product = first_wrong(run),
-          .cause =
-              "Only the outputs with " + rule + " are wrong." + (moved.empty() ? "" : " " + moved)};
+  Fact fact = told("E-blocks/measured", {to_string(run.shape), rule});
+  fact.id = rule.starts_with("b")   ? "E-images"
+            : rule.starts_with("m") ? "E-maps"
+            : at_end                ? "E-borders"
+                                    : "E-blocks";
+  fact.measured += neighbourhood(run);
+  fact.product = first_wrong(run);
+  if (!moved.empty()) fact.cause += " " + moved;
+  return fact;
 }
 
 }  // namespace
@@ -299,17 +275,8 @@ std::optional<Fact> find_unwritten(const std::vector<DenseRun>& all) {
   if (outputs.empty()) return std::nullopt;
   // At one shape the tile may be any other number that fits.
   const std::string rest = shapes.size() > 1 ? wrong_outputs(some, true) : "";
-  const bool is_rest = !rest.empty();
-  if (is_rest) outputs = rest;
-  return Fact{.id = is_rest ? "E-rounded-down" : "E-partly-written",
-              .measured = "Measured at " + shapes_text(shapes) + ": exactly the outputs with " +
-                          outputs + " are never written. All others are right.",
-              .cause = "The outputs with " + outputs +
-                       " are left out: the loop, the grid, the guard or the store does not reach "
-                       "them.",
-              .next = is_rest ? ""
-                              : "Follow the variable of this rule from its first value to its "
-                                "last, and to the line that stores."};
+  return told(rest.empty() ? "E-partly-written/measured" : "E-rounded-down/measured",
+              {shapes_text(shapes), rest.empty() ? outputs : rest});
 }
 
 std::optional<Fact> find_in_large(Program& program, const ConvShape& shape, bool few_bits) {

@@ -109,8 +109,8 @@ std::optional<ConvShape> promised(const ConvShape& failing) {
 
 }  // namespace
 
-std::optional<Rounding> rounding_of(Submission& submission, const StageInfo& stage,
-                                    const ConvShape& failing, bool any_shape, bool is_infinite) {
+std::optional<Fact> rounding_of(Submission& submission, const StageInfo& stage,
+                                const ConvShape& failing, bool any_shape, bool is_infinite) {
   StageProgram program(submission, stage, kFaults);
   auto must = promised(failing);
   if (!any_shape && (!must || must->taps() < 3)) return std::nullopt;
@@ -170,7 +170,7 @@ Precision precision_shown(Submission& submission, const StageInfo& stage,
   return loosest;
 }
 
-Finding with_rounding(Finding found, const Rounding& rounding) {
+Finding with_rounding(Finding found, const Fact& rounding) {
   found.seen += "\n" + rounding.measured;
   found.cause = rounding.cause;
   return found;
@@ -254,16 +254,7 @@ std::optional<Fact> measure_index(Submission& submission, const StageInfo& stage
     if (submission.run(stage.id).failure) failing.push_back(shape);
   }
   if (failing.size() < 2) return std::nullopt;
-  return Fact{.id = "E-outside",
-              .measured = "Measured at " + shapes_text(failing) +
-                          ", with room beside the arrays: every output is right. So what is read "
-                          "or written outside has no part in any output.",
-              .cause =
-                  "An index runs too far: something is computed that does not exist. The bound "
-                  "of a loop or of a guard is too large, or the guard is missing.",
-              .next =
-                  "Which variables does the index of this line have? Compare the last value "
-                  "that each may take with the last one that exists."};
+  return told("E-outside/no-effect", {shapes_text(failing)});
 }
 
 std::optional<ConvShape> add_failing_shapes(Submission& submission, const StageInfo& stage,

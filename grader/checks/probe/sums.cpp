@@ -86,14 +86,10 @@ std::optional<Fact> find_moved_sums(const std::vector<DenseRun>& runs) {
   const auto moved =
       std::ranges::find_if(runs, [](const DenseRun& run) { return places_of_sums(run).moved > 0; });
   if (!is_most || moved == runs.end()) return std::nullopt;
-  return Fact{.id = "E-output-order",
-              .measured = "Measured at " + to_string(moved->shape) + ": " + moved_sums(*moved) +
-                          neighbourhood(*moved),
-              .product = first_wrong(*moved),
-              .cause =
-                  "Right sums stand in each other's place: for a part of the outputs the store "
-                  "takes another sum or another place, or the window begins elsewhere; or a "
-                  "vector has its components in another order."};
+  Fact fact = told("E-output-order/exchanged", {to_string(moved->shape), moved_sums(*moved)});
+  fact.measured += neighbourhood(*moved);
+  fact.product = first_wrong(*moved);
+  return fact;
 }
 
 std::optional<Fact> find_moved_images(const DenseRun& run) {
@@ -116,18 +112,10 @@ std::optional<Fact> find_moved_images(const DenseRun& run) {
   int first = 0;
   while (first < s.batch && holds(first, first)) ++first;
   if (first == s.batch) return std::nullopt;
-  Fact fact{.id = "E-slices"};
   for (int image = 0; image < s.batch; ++image) {
     if (!holds(first, image)) continue;
-    fact.measured = "Measured: image " + number(first) + " of the output holds the sums of image " +
-                    number(image) + (first > 0 ? "; all before it are right." : ".");
-    fact.cause = image < first
-                     ? "The slice that begins at image " + number(first) +
-                           " reads the input of image " + number(image) +
-                           ": the pointer or index of the input does not move on."
-                     : "The sums of image " + number(image) + " overwrite those of image " +
-                           number(first) + ": the pointer or index of the output does not move on.";
-    return fact;
+    return told(image < first ? "E-slices/input-stays" : "E-slices/output-stays",
+                {number(first), number(image)});
   }
   // Its slice may have begun before: where do the sums of the next images stand?
   for (int image = 1; image < s.batch; ++image) {
@@ -135,16 +123,11 @@ std::optional<Fact> find_moved_images(const DenseRun& run) {
     const std::int64_t found = place_of(image, 0);
     if (found == right || found == std::ssize(output) || found % image != 0) continue;
     const std::int64_t step = found / image;
-    std::string name;
-    if (step == s.input_image_size()) name = ", C·H·W for each image before it";
-    if (step == s.out_height() * s.out_width()) name = ", H_out·W_out for each image before it";
-    fact.measured = "Measured: the sums of image " + number(image) + " are stored from element " +
-                    number(found) + " of the output on" + name + "; right is " + number(right) +
-                    ", M·H_out·W_out for each image.";
-    fact.cause = "The slice that begins at image " + number(image) +
-                 " stores at a wrong place: the pointer or index of the output moves on by another "
-                 "number than M·H_out·W_out for each image.";
-    return fact;
+    return told("E-slices/step",
+                {number(image), number(found), number(right),
+                 step == s.input_image_size()             ? ", C·H·W for each image before it"
+                 : step == s.out_height() * s.out_width() ? ", H_out·W_out for each image before it"
+                                                          : ""});
   }
   return std::nullopt;
 }
@@ -161,16 +144,13 @@ std::optional<Fact> find_function(const std::vector<DenseRun>& runs) {
     }
     return true;
   };
-  const auto head = [&](const std::string& what) {
-    return "Measured: every element is " + what + "." + neighbourhood(runs.front());
+  const auto say = [&](const char* name, const std::string& value) {
+    Fact fact = told(name, {value});
+    fact.measured += neighbourhood(runs.front());
+    return fact;
   };
   if (all([](const DenseRun&, double got, double right) { return got == std::max(right, 0.0); })) {
-    return Fact{.id = "E-activation", .measured = head("the right sum, or 0 if that is negative")};
-  }
-  if (all([](const DenseRun&, double got, double right) { return got == std::abs(right); })) {
-    return Fact{.id = "E-activation",
-                .measured = head("the right sum without its sign"),
-                .cause = "The absolute value is stored, so negative sums lose their sign."};
+    return say("E-activation/measured", "");
   }
   for (const bool input : {true, false}) {
     const bool copied = std::ranges::all_of(runs, [&](const DenseRun& run) {
@@ -186,11 +166,7 @@ std::optional<Fact> find_function(const std::vector<DenseRun>& runs) {
              std::equal(array.begin(), array.begin() + count, run.answer.output.begin());
     });
     if (!copied) continue;
-    const std::string array = input ? "input" : "weights";
-    return Fact{.id = "E-not-copied-back",
-                .measured = "Measured: the output holds the numbers of the " + array + ".",
-                .cause = "What comes back is the " + array + ", not the output.",
-                .next = "Copy from the array that the kernel writes."};
+    return told("E-not-copied-back/other-array", {input ? "input" : "weights"});
   }
   std::vector<double> factors;
   for (const DenseRun& run : runs) {
@@ -225,14 +201,9 @@ std::optional<Fact> find_function(const std::vector<DenseRun>& runs) {
   } else {
     name = real(factors.front());
   }
-  Fact fact{.id = "E-scaled", .measured = head("the right sum times " + name)};
-  if (factors.front() > 1.0 && whole.size() == runs.size()) {
-    fact.cause = "Each product counts " + name +
-                 " times. Several threads, lanes or slices add the same products, or what is added "
-                 "once is multiplied by a factor.";
-    fact.next = "Take the first output: which threads add to it, and what does each of them add?";
-    fact.product = watched(shapes.front(), {{}, {.factor = factors.front()}});
-  }
+  const bool counts = factors.front() > 1.0 && whole.size() == runs.size();
+  Fact fact = say(counts ? "E-scaled/several-times" : "E-scaled/measured", name);
+  if (counts) fact.product = watched(shapes.front(), {{}, {.factor = factors.front()}});
   return fact;
 }
 
@@ -298,10 +269,8 @@ std::optional<Fact> find_carried_sum(const std::vector<DenseRun>& runs) {
                 ? std::string("the output ") + (step.by < 0 ? "before" : "after") + " it in memory"
                 : "output (" + moved("b", step.delta.b) + ", " + moved("m", step.delta.m) + ", " +
                       moved("h", step.delta.h) + ", " + moved("w", step.delta.w) + ")";
-        Fact fact{.id = "E-sum-kept"};
-        fact.measured = "Measured: each wrong output has, in addition to its own sum, " +
-                        std::string(stored ? "the stored value" : "the sum") + " of " + which +
-                        "." + neighbourhood(first);
+        Fact fact = told("E-sum-kept/measured", {stored ? "the stored value" : "the sum", which});
+        fact.measured += neighbourhood(first);
         return fact;
       }
     }

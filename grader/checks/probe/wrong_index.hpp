@@ -59,12 +59,4 @@ bool predicts(const IndexForm& form, const NamedIndex& index, const DenseRun& ru
 
 Fact fact_of(const WrongIndex& wrong);
 
-/// Of products with a wrong pixel: whether a map of the output is taken for rows of another length,
-/// as by h = i / H_out.
-std::optional<Fact> find_output_rows(const std::vector<LabelledTerms>& all);
-
-/// Of products with a wrong pixel: whether they are those of a tile that has rows of one length and
-/// is read with another. The tile begins at pixel (0, 0).
-std::optional<Fact> find_tile_rows(const std::vector<LabelledTerms>& all);
-
 }  // namespace convlab::grader::probe
