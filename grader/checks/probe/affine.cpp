@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <map>
 #include <string_view>
 #include <utility>
 
@@ -16,79 +17,29 @@ std::int64_t Affine::at(const std::vector<std::int64_t>& variables) const {
   return value;
 }
 
-namespace {
-
-using Row = std::vector<double>;
-
-/// Equations in echelon form, of at most as many unknowns as there are variables and a constant.
-class Equations {
- public:
-  explicit Equations(std::size_t unknowns) : rows_(unknowns) {}
-
-  // @param row  the unknowns' factors, then the value. False if it contradicts the others.
-  bool add(Row row) {
-    constexpr double kNothing = 1e-6;
-    for (std::size_t i = 0; i < rows_.size(); ++i) {
-      if (std::abs(row[i]) < kNothing) continue;
-      if (rows_[i].empty()) {
-        const double pivot = row[i];
-        for (double& each : row) each /= pivot;
-        rows_[i] = std::move(row);
-        return true;
-      }
-      const double times = row[i];
-      for (std::size_t k = 0; k < row.size(); ++k) row[k] -= times * rows_[i][k];
-    }
-    return std::abs(row.back()) < 1e-3;
-  }
-
-  // An unknown that depends on one that no equation fixes is unknown, too.
-  [[nodiscard]] std::vector<std::optional<double>> solve() const {
-    const std::size_t count = rows_.size();
-    std::vector<std::optional<double>> solution(count);
-    for (std::size_t i = count; i-- > 0;) {
-      if (rows_[i].empty()) continue;
-      double value = rows_[i].back();
-      bool known = true;
-      for (std::size_t k = i + 1; k < count; ++k) {
-        if (std::abs(rows_[i][k]) < 1e-6) continue;
-        known = known && solution[k].has_value();
-        value -= rows_[i][k] * solution[k].value_or(0.0);
-      }
-      if (known) solution[i] = value;
-    }
-    return solution;
-  }
-
- private:
-  std::vector<Row> rows_;
-};
-
-}  // namespace
-
 std::optional<Affine> fit(const std::vector<Point>& points) {
   if (points.empty()) return std::nullopt;
-  const std::size_t count = points.front().variables.size();
-  // Differences to the first point: a variable that never changes has no equation.
   const Point& origin = points.front();
-  Equations equations(count);
-  for (const Point& point : points) {
-    Row row(count + 1);
-    for (std::size_t i = 0; i < count; ++i) {
-      row[i] = static_cast<double>(point.variables[i] - origin.variables[i]);
-    }
-    row[count] = static_cast<double>(point.value - origin.value);
-    if (!equations.add(std::move(row))) return std::nullopt;
-  }
   Affine result;
-  for (const auto& value : equations.solve()) {
-    if (value && std::abs(*value - std::round(*value)) > 1e-3) return std::nullopt;
-    result.factors.push_back(value ? std::optional(std::llround(*value)) : std::nullopt);
+  for (std::size_t v = 0; v < origin.variables.size(); ++v) {
+    // Two points that differ in this variable alone.
+    std::map<std::vector<std::int64_t>, const Point*> by_others;
+    std::optional<std::int64_t> factor;
+    for (const Point& point : points) {
+      std::vector<std::int64_t> others = point.variables;
+      others[v] = 0;
+      const Point& other = *by_others.emplace(std::move(others), &point).first->second;
+      const std::int64_t step = point.variables[v] - other.variables[v];
+      if (step == 0) continue;
+      if ((point.value - other.value) % step != 0) return std::nullopt;
+      factor = (point.value - other.value) / step;
+      break;
+    }
+    result.factors.push_back(factor);
   }
   result.constant = origin.value - result.at(origin.variables);
-  const bool exact = std::all_of(points.begin(), points.end(), [&](const Point& point) {
-    return result.at(point.variables) == point.value;
-  });
+  const bool exact = std::ranges::all_of(
+      points, [&](const Point& point) { return result.at(point.variables) == point.value; });
   return exact ? std::optional(result) : std::nullopt;
 }
 

@@ -139,11 +139,9 @@ std::optional<Fact> find_factors(Program& program) {
                                                 {1, 1, 1, 4, 5, 4, 1}};
   for (const ConvShape& s : shapes) {
     const std::vector<Label> labels = all_products(s);
-    const auto taps = static_cast<std::size_t>(s.taps());
     std::vector<bool> wrong(labels.size(), false);
-    std::vector<std::string> parts(labels.size());
-    bool has_fractions = false;
-    bool mixes_pixels = false;
+    std::vector<std::vector<std::string>> parts(labels.size());
+    bool is_transform = false;
     Numbers input(s.input_size());
     Numbers weights(s.weights_size());
     for (std::int64_t weight = 0; weight < s.weights_size(); ++weight) {
@@ -154,18 +152,16 @@ std::optional<Fact> find_factors(Program& program) {
         input[pixel] = 0.0F;
         if (answer.kind != Answer::Kind::kNumbers) return std::nullopt;
         for (std::size_t o = 0; o < answer.output.size(); ++o) {
-          const std::size_t i = o * taps + static_cast<std::size_t>(weight);
+          const auto i = o * static_cast<std::size_t>(s.taps()) + static_cast<std::size_t>(weight);
           // Transforms round.
           constexpr double kFine = 4096.0;
           const double factor = std::round(static_cast<double>(answer.output[o]) * kFine) / kFine;
           if (!std::isfinite(factor)) return std::nullopt;
           const bool counts = pixel == input_index(s, labels[i]);
           wrong[i] = wrong[i] || factor != (counts ? 1.0 : 0.0);
-          has_fractions = has_fractions || (factor != 0.0 && factor != 1.0);
-          mixes_pixels = mixes_pixels || (!counts && factor != 0.0);
-          if (factor == 0.0) continue;
-          parts[i] +=
-              (parts[i].empty() ? "" : ", ") + pixel_text(s, pixel) + " " + real(factor) + " times";
+          is_transform = is_transform || (!counts && factor != std::round(factor));
+          if (factor != 0.0)
+            parts[i].push_back(pixel_text(s, pixel) + " " + real(factor) + " times");
         }
       }
       weights[weight] = 0.0F;
@@ -174,29 +170,14 @@ std::optional<Fact> find_factors(Program& program) {
     if (first == wrong.end()) continue;
     const auto i = static_cast<std::size_t>(first - wrong.begin());
     const std::string rule = common_rule({features_of(s, labels, true)}, {wrong});
-    const bool all = std::ranges::find(wrong, false) == wrong.end();
-    const std::string which = all            ? "All products"
-                              : rule.empty() ? "Some products"
-                                             : "Exactly the products with " + rule;
     const std::int64_t weight = weight_index(s, labels[i]);
     const std::int64_t pixel = input_index(s, labels[i]);
-    Fact fact{.id = "E-terms",
-              .measured = "Measured at " + to_string(s) +
-                          " with one pixel and one weight at a time: output " +
-                          output_text(labels[i]) + " should multiply " + weight_text(s, weight) +
-                          " by " + pixel_text(s, pixel) + " once, and by nothing else.",
-              .product = watched(s, {labels[i], {.pixel = pixel, .weight = weight}}),
-              .cause = which + " come out wrong: output " + output_text(labels[i]) + " adds " +
-                       weight_text(s, weight) + " times " +
-                       (parts[i].empty() ? "nothing" : parts[i]) + "."};
-    if (has_fractions && mixes_pixels) {
-      fact.cause +=
-          " Pixels count with factors other than 0 and 1, as in a transform (Winograd, FFT): one "
-          "of "
-          "its factors or signs is wrong. A rule with p and q points to the transform of the "
-          "weights, one with h and w to that of the pixels or back to the outputs.";
-      fact.next = "Compute this product by hand, through each line of the transforms.";
-    }
+    Fact fact =
+        told(is_transform ? "E-terms/transform" : "E-terms/one-by-one",
+             {to_string(s), output_text(labels[i]), weight_text(s, weight), pixel_text(s, pixel),
+              rule.empty() ? "Products" : "Exactly the products with " + rule,
+              parts[i].empty() ? "nothing" : joined(parts[i], ", ")});
+    fact.product = watched(s, {labels[i], {.pixel = pixel, .weight = weight}});
     return fact;
   }
   return std::nullopt;

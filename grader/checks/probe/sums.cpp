@@ -2,6 +2,7 @@
 #include <cmath>
 #include <cstdint>
 #include <map>
+#include <ranges>
 #include <set>
 #include <string>
 #include <utility>
@@ -207,73 +208,53 @@ std::optional<Fact> find_function(const std::vector<DenseRun>& runs) {
   return fact;
 }
 
+namespace {
+
+// How many places before each wrong output the one stands whose value it has in addition.
+// @param stored  its stored value, not its right sum
+std::optional<std::int64_t> distance_of_carried(const DenseRun& run, bool stored) {
+  const std::int64_t size = std::ssize(run.right);
+  const auto got = [&](std::int64_t i) {
+    return static_cast<double>(run.answer.output[static_cast<std::size_t>(i)]);
+  };
+  const auto right = [&](std::int64_t i) { return run.right[static_cast<std::size_t>(i)]; };
+  const auto value = [&](std::int64_t i) { return stored ? got(i) : right(i); };
+  std::int64_t wrong = size - 1;
+  while (wrong >= 0 && got(wrong) == right(wrong)) --wrong;
+  for (std::int64_t from = 0; from < size && wrong >= 0; ++from) {
+    if (from == wrong || !(value(from) == got(wrong) - right(wrong))) continue;
+    const std::int64_t distance = wrong - from;
+    std::int64_t carried = 0;
+    const auto explains = [&](std::int64_t i) {
+      const double more = got(i) - right(i);
+      if (more == 0.0) return true;
+      ++carried;
+      return i >= distance && i - distance < size && more == value(i - distance);
+    };
+    const auto all = std::views::iota(std::int64_t{0}, size);
+    // Where the sum begins anew there is none.
+    if (std::ranges::all_of(all, explains) && 2 * carried >= size) return distance;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
 std::optional<Fact> find_carried_sum(const std::vector<DenseRun>& runs) {
-  // The distance to that output, in flat elements or in (b, m, h, w).
-  struct Step {
-    bool flat;
-    std::int64_t by;
-    Label delta;
-    bool stored;  ///< its stored value, not its right sum
-  };
-  const auto other = [](const ConvShape& s, std::int64_t o, const Step& step) -> std::int64_t {
-    if (step.flat) return o + step.by >= 0 && o + step.by < s.output_size() ? o + step.by : -1;
-    Label at = output_label(s, o);
-    at.b += step.delta.b, at.m += step.delta.m, at.h += step.delta.h, at.w += step.delta.w;
-    const bool inside = at.b >= 0 && at.b < s.batch && at.m >= 0 && at.m < s.out_channels &&
-                        at.h >= 0 && at.h < s.out_height() && at.w >= 0 && at.w < s.out_width();
-    return inside ? output_index(s, at) : -1;
-  };
-  const auto explains = [&](const DenseRun& run, const Step& step) {
-    bool any = false;
-    for (std::size_t i = 0; i < run.right.size(); ++i) {
-      const std::int64_t from = other(run.shape, static_cast<std::int64_t>(i), step);
-      const double more = static_cast<double>(run.answer.output[i]) - run.right[i];
-      if (more == 0.0) {
-        if (from >= 0) return false;
-        continue;
-      }
-      if (from < 0) return false;
-      const auto at = static_cast<std::size_t>(from);
-      const double value = step.stored ? static_cast<double>(run.answer.output[at]) : run.right[at];
-      if (!(more == value)) return false;
-      any = true;
+  std::vector<ConvShape> shapes;
+  for (const DenseRun& run : runs) shapes.push_back(run.shape);
+  for (const bool stored : {true, false}) {
+    std::vector<std::int64_t> distances;
+    for (const DenseRun& run : runs) {
+      if (const auto distance = distance_of_carried(run, stored)) distances.push_back(*distance);
     }
-    return any;
-  };
-  const DenseRun& first = runs.front();
-  std::size_t wrong = first.right.size();
-  while (wrong > 0 && !first.is_wrong(wrong - 1)) --wrong;
-  if (wrong-- == 0) return std::nullopt;
-  const double more = static_cast<double>(first.answer.output[wrong]) - first.right[wrong];
-  const Label at = output_label(first.shape, static_cast<std::int64_t>(wrong));
-  for (std::size_t i = 0; i < first.right.size(); ++i) {
-    for (const bool stored : {true, false}) {
-      const double value = stored ? static_cast<double>(first.answer.output[i]) : first.right[i];
-      if (i == wrong || !(value == more)) continue;
-      const Label from = output_label(first.shape, static_cast<std::int64_t>(i));
-      for (const bool flat : {true, false}) {
-        const Step step{flat,
-                        static_cast<std::int64_t>(i) - static_cast<std::int64_t>(wrong),
-                        {from.b - at.b, from.m - at.m, from.h - at.h, from.w - at.w},
-                        stored};
-        if (!std::all_of(runs.begin(), runs.end(),
-                         [&](const DenseRun& run) { return explains(run, step); })) {
-          continue;
-        }
-        const auto moved = [](const char* name, int by) {
-          return std::string(name) +
-                 (by == 0 ? "" : (by < 0 ? " - " : " + ") + std::to_string(std::abs(by)));
-        };
-        const std::string which =
-            flat && std::abs(step.by) == 1
-                ? std::string("the output ") + (step.by < 0 ? "before" : "after") + " it in memory"
-                : "output (" + moved("b", step.delta.b) + ", " + moved("m", step.delta.m) + ", " +
-                      moved("h", step.delta.h) + ", " + moved("w", step.delta.w) + ")";
-        Fact fact = told("E-sum-kept/measured", {stored ? "the stored value" : "the sum", which});
-        fact.measured += neighbourhood(first);
-        return fact;
-      }
-    }
+    if (distances.size() < runs.size()) continue;
+    std::string name = name_of(distances, shapes, "1");
+    if (name.empty()) name = number(distances.front());
+    Fact fact = told("E-sum-kept/measured", {stored ? "the stored value" : "the sum",
+                                             name == "1" ? "" : name + " elements "});
+    fact.measured += neighbourhood(runs.front());
+    return fact;
   }
   return std::nullopt;
 }

@@ -1,7 +1,7 @@
 #include "grader/checks/probe/wrong_index.hpp"
 
 #include <algorithm>
-#include <set>
+#include <map>
 #include <utility>
 
 #include "grader/checks/probe/fact_texts.hpp"
@@ -72,47 +72,47 @@ namespace {
 
 // Which of the usual names this index has.
 std::string id_of(const IndexForm& form, const NamedIndex& index) {
-  const auto& f = index.factors;
-  const auto& r = form.right;
-  enum : std::size_t { kB, kM, kC, kH, kP, kW, kQ };
-  const auto differs = [&](std::size_t v) { return !f[v].empty() && f[v] != r[v]; };
-  std::set<std::size_t> wrong;
-  for (std::size_t v = 0; v < f.size(); ++v) {
-    if (differs(v)) wrong.insert(v);
+  const std::string array = form.array;
+  if (array == "output") return "E-output-order";
+  // The factors that differ, by variable.
+  std::map<std::string, std::string> wrong;
+  for (std::size_t v = 0; v < index.factors.size(); ++v) {
+    const std::string& factor = index.factors[v];
+    if (!factor.empty() && factor != form.right[v]) wrong[form.variables[v]] = factor;
   }
   const bool shifted = index.constant != "0";
-  const std::string array = form.array;
-  const auto only = [&](std::set<std::size_t> these) { return wrong == these && !shifted; };
-  const auto has_height = [&](std::size_t v) {
-    return f[v].find('H') != std::string::npos && f[v].find("H_out") == std::string::npos;
+  const auto is = [&](const char* variable, const std::string& factor) {
+    return wrong.contains(variable) && wrong.at(variable) == factor;
+  };
+  const auto only = [&](const char* variable, const char* factor) {
+    return !shifted && wrong.size() == 1 && is(variable, factor);
   };
   if (array == "weights") {
-    if (only({kP, kQ}) && f[kP] == "1" && f[kQ] == "K") return "E-transposed-weights";
-    if (f[kP] == "-K" && f[kQ] == "-1") return "E-flipped-weights";
-    if (only({kM, kC}) && f[kC] == "M·K·K") return "E-weights-order";
-    if (only({kM}) && f[kM] == "0") return "E-first-map";
-    if (only({kC}) && f[kC] == "0") return "E-first-channel";
-    return "E-index";
+    if (wrong.size() == 2 && !shifted && is("p", "1") && is("q", "K"))
+      return "E-transposed-weights";
+    if (is("p", "-K") && is("q", "-1")) return "E-flipped-weights";
+    if (wrong.size() == 2 && !shifted && wrong.contains("m") && is("c", "M·K·K")) {
+      return "E-weights-order";
+    }
+    return only("m", "0") ? "E-first-map" : only("c", "0") ? "E-first-channel" : "E-index";
   }
-  if (array == "output") return "E-output-order";
-  if (only({kB}) && f[kB] == "0") return "E-first-image";
-  if (only({kC}) && f[kC] == "0") return "E-first-channel";
-  if (wrong.empty() && shifted && index.constant.starts_with("-")) return "E-padding";
-  const bool exchanged = has_height(kH) || has_height(kP);
-  if (f[kW].find('W') != std::string::npos || f[kW].find('H') != std::string::npos) {
+  if (only("b", "0")) return "E-first-image";
+  if (only("c", "0")) return "E-first-channel";
+  if (wrong.empty() && index.constant.starts_with("-")) return "E-padding";
+  if (wrong.contains("w") && wrong["w"].find_first_of("HW") != std::string::npos) {
     return "E-rows-columns";
   }
-  if (!wrong.contains(kB) && !wrong.contains(kM) && !wrong.contains(kC) && exchanged) {
-    return "E-height-width";
-  }
-  if (!shifted && !exchanged && !wrong.contains(kB) && !wrong.contains(kC)) {
-    const auto without_stride = [&](std::size_t v, const char* text) { return f[v] == text; };
-    const bool rows = without_stride(kH, "W") || wrong.count(kH) == 0;
-    const bool columns = without_stride(kW, "1") || wrong.count(kW) == 0;
-    const bool taps = f[kP] == "S·W" || f[kQ] == "S";
-    if ((rows && columns && !wrong.contains(kP) && !wrong.contains(kQ)) || taps) return "E-stride";
-  }
-  return "E-index";
+  if (wrong.contains("b") || wrong.contains("c")) return "E-index";
+  const bool has_height = std::ranges::any_of(wrong, [](const auto& each) {
+    return (each.first == "h" || each.first == "p") && each.second.find('H') != std::string::npos &&
+           each.second.find("H_out") == std::string::npos;
+  });
+  if (has_height) return wrong.contains("m") ? "E-index" : "E-height-width";
+  const bool without_stride = (!wrong.contains("h") || is("h", "W")) &&
+                              (!wrong.contains("w") || is("w", "1")) && !wrong.contains("p") &&
+                              !wrong.contains("q");
+  const bool by_tap = is("p", "S·W") || is("q", "S");
+  return !shifted && (without_stride || by_tap) ? "E-stride" : "E-index";
 }
 
 // What differs, one sentence for each variable.
