@@ -257,40 +257,21 @@ Finding name_mistake(Submission& submission, const StageInfo& stage, WrongOutput
   return found;
 }
 
-// The smallest case that fails, if it is known.
-std::optional<ConvShape> add_shapes(Submission& submission, const StageInfo& stage,
-                                    const ElementCase& test, Finding& finding) {
+// @return the first wrong output of the smallest case that fails, if it is known
+std::optional<WrongProduct> add_shapes(Submission& submission, const StageInfo& stage,
+                                       const ElementCase& test, Finding& finding) {
   // These depend on more than the shape.
   static const std::set<std::string> others = {"E-race",           "E-replay",        "E-precision",
                                                "E-unsynchronised", "E-still-working", "E-memory"};
   if (test.probe != ElementCase::Probe::kAnyShape || others.contains(finding.id)) return {};
   const auto smallest = probe::add_failing_shapes(submission, stage, test.shape, finding);
   static const std::set<std::string> open = {"E-wrong", "E-index", "E-blocks", "E-borders"};
-  if (smallest && smallest->stride > 1 && open.contains(finding.id)) {
+  if (smallest && smallest->shape.stride > 1 && open.contains(finding.id)) {
     const Finding named = grader::finding("E-stride/only", "");
     finding.cause = (finding.id == "E-wrong" ? "" : finding.cause + " ") + named.cause;
     finding.id = named.id, finding.title = named.title, finding.next = named.next;
   }
   return smallest;
-}
-
-// The flat index of the first wrong output at this shape.
-std::optional<std::int64_t> first_wrong(Submission& submission, const StageInfo& stage,
-                                        const WrongOutput& wrong, const ConvShape& shape) {
-  auto first = wrong.report.first;
-  if (shape != wrong.shape) {
-    const Arrays arrays = submission.prepare(shape, Placement::kAtEnd);
-    fill_random({.shape = shape, .exact = true}, 1, arrays);
-    if (submission.run(stage.id).failure) return std::nullopt;
-    first =
-        oracle::compare(shape, arrays.input, arrays.weights, arrays.output,
-                        wrong.tolerance.bound > 0.0 ? oracle::Tolerance::of(Precision::kFp32, shape)
-                                                    : oracle::Tolerance::exact())
-            .first;
-  }
-  if (!first) return std::nullopt;
-  const std::int64_t plane = std::int64_t{first->image} * shape.out_channels + first->map;
-  return (plane * shape.out_height() + first->row) * shape.out_width() + first->column;
 }
 
 std::string where_of(const ElementCase& test) {
@@ -437,10 +418,12 @@ CaseOutcome run_case(Submission& submission, const StageInfo& stage, const Eleme
                                                      "E-unwritten-memory"};
     if (!of_outputs.contains(outcome.finding->id) || outcome.finding->product) return outcome;
     // A traced program is watched where there is least to see.
-    const ConvShape shape = smallest.value_or(test.shape);
-    if (const auto first = first_wrong(submission, stage, compared, shape)) {
-      outcome.finding->product = WrongProduct{.shape = shape, .output = *first};
-    }
+    const oracle::Mismatch& first = *compared.report.first;
+    const std::int64_t row = (std::int64_t{first.image} * test.shape.out_channels + first.map) *
+                                 test.shape.out_height() +
+                             first.row;
+    outcome.finding->product = smallest.value_or(
+        WrongProduct{.shape = test.shape, .output = row * test.shape.out_width() + first.column});
   } else if (call.wrote_outside) {
     // A guard page names the line.
     const auto outside = find_before_begin(submission, stage, refill, where);

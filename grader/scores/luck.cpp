@@ -44,38 +44,32 @@ std::unique_ptr<Submission> start(const EmulatedProgram& emulated, const SourceT
   return submission;
 }
 
-}  // namespace
-
-namespace {
-
 std::optional<Luck> find_luck_in(const BuildEmulated& build, const StageInfo& stage,
                                  const std::vector<ElementCase>& cases, std::uint64_t seed,
                                  const Finding& found, const std::optional<Race>& race) {
-  if (found.id == "E-outside") {
-    if (const auto program = build(false).program; !program.empty()) {
-      Submission submission(program);
-      const auto right_with = [&](const char* setting) {
-        submission.set_environment({setting});
-        return all_right(submission, stage, cases, seed);
-      };
-      if (right_with(kForgiven)) return Luck{found, program, {kForgiven}};
-      // A product with a weight of zero is NaN for NaN, but zero for every number.
-      if (std::all_of(std::begin(kNumbersBeyond), std::end(kNumbersBeyond), right_with)) {
-        return Luck{found, program, {kNumbersBeyond[0]}};
-      }
+  using Settings = std::vector<std::string>;
+  // The output must be right with all of these.
+  const auto right_in = [&](const std::filesystem::path& program, const Finding& finding,
+                            const std::vector<Settings>& all) -> std::optional<Luck> {
+    Submission submission(program);
+    for (const Settings& settings : all) {
+      submission.set_environment(settings);
+      if (!all_right(submission, stage, cases, seed)) return std::nullopt;
+    }
+    return Luck{finding, program, all.front()};
+  };
+  const auto program = found.id == "E-outside" ? build(false).program : "";
+  if (!program.empty()) {
+    if (auto luck = right_in(program, found, {{kForgiven}})) return luck;
+    // A product with a weight of zero is NaN for NaN, but zero for every number.
+    if (auto luck = right_in(program, found, {{kNumbersBeyond[0]}, {kNumbersBeyond[1]}})) {
+      return luck;
     }
   }
   if (!race || race->meeting_places.empty()) return std::nullopt;
-  Submission submission(race->program);
-  std::vector<std::string> environment = {kTrace + race->meeting_places};
-  const auto is_right = [&] {
-    submission.set_environment(environment);
-    return all_right(submission, stage, cases, seed);
-  };
-  if (is_right()) return Luck{race->finding, race->program, environment};
-  environment.emplace_back(kForgiven);
-  if (is_right()) return Luck{race->finding, race->program, environment};
-  return std::nullopt;
+  const std::string meeting = kTrace + race->meeting_places;
+  auto luck = right_in(race->program, race->finding, {{meeting}});
+  return luck ? luck : right_in(race->program, race->finding, {{meeting, kForgiven}});
 }
 
 }  // namespace

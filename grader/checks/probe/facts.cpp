@@ -14,6 +14,8 @@ namespace convlab::grader::probe {
 
 namespace {
 
+constexpr std::size_t kFewRuns = 3;
+
 // Without a name: what one wrong output computes.
 std::optional<Fact> show_products(const Terms& terms, const DenseRun& dense,
                                   const std::string& outputs) {
@@ -279,6 +281,19 @@ std::optional<Fact> find_unwritten(const std::vector<DenseRun>& all) {
               {shapes_text(shapes), rest.empty() ? outputs : rest});
 }
 
+// What whole runs tell, without a look at the products.
+static std::optional<Fact> find_in_sums(const std::vector<DenseRun>& all) {
+  if (auto fact = find_unwritten(all)) return fact;
+  std::vector<DenseRun> wrong;
+  std::ranges::copy_if(all, std::back_inserter(wrong), std::not_fn(&DenseRun::is_right));
+  auto fact = find_moved_sums(wrong);
+  if (wrong.size() > kFewRuns) wrong.erase(wrong.begin() + kFewRuns, wrong.end());
+  if (!fact) fact = find_function(wrong);
+  if (!fact) fact = find_carried_sum(wrong);
+  if (fact && !fact->product) fact->product = first_wrong(wrong.front());
+  return fact;
+}
+
 std::optional<Fact> find_in_large(Program& program, const ConvShape& shape, bool few_bits) {
   constexpr std::int64_t kMostOutputs = 200'000;
   constexpr std::int64_t kMostWork = 50'000'000;
@@ -290,7 +305,8 @@ std::optional<Fact> find_in_large(Program& program, const ConvShape& shape, bool
   // A single sum is a function of anything.
   constexpr std::size_t kEnough = 20;
   if (runs.front().right.size() < kEnough) return std::nullopt;
-  if (auto fact = find_unwritten(runs)) {
+  if (auto fact = find_in_sums(runs)) {
+    if (fact->id != "E-partly-written") return fact;
     // Is it still the last, incomplete tile where there are two more of 16?
     ConvShape larger = shape;
     const auto is_of = [&](const char* name) {
@@ -304,54 +320,30 @@ std::optional<Fact> find_in_large(Program& program, const ConvShape& shape, bool
     const auto rest = has_numbers && !both.back().is_right() ? find_unwritten(both) : std::nullopt;
     return rest && rest->id == "E-rounded-down" ? rest : fact;
   }
-  for (const auto find : {find_moved_sums, find_function, find_carried_sum}) {
-    if (auto fact = find(runs)) return fact;
-  }
   const std::string outputs = wrong_outputs(runs);
-  if (outputs.empty()) return std::nullopt;
-  return fact_of_outputs(outputs, runs.front());
+  return outputs.empty() ? std::nullopt : std::optional(fact_of_outputs(outputs, runs.front()));
 }
 
 std::optional<Fact> find_fact(Program& program, const std::vector<ConvShape>& shapes, bool few_bits,
                               const std::optional<ConvShape>& must) {
   std::vector<DenseRun> all;
   std::vector<DenseRun> wrong;
-  constexpr std::size_t kEnough = 3;
   for (const ConvShape& shape : shapes) {
     DenseRun run = run_dense(program, shape, few_bits);
     if (run.answer.kind != Answer::Kind::kNumbers) continue;
-    if (!run.is_right() && wrong.size() < kEnough) wrong.push_back(run);
+    if (!run.is_right() && wrong.size() < kFewRuns) wrong.push_back(run);
     all.push_back(std::move(run));
   }
   if (wrong.empty()) return std::nullopt;
-  if (!must) {
-    if (auto fact = find_unwritten(all)) return fact;
-  }
   if (must) {
     DenseRun run = run_dense(program, *must, few_bits);
     if (run.answer.kind != Answer::Kind::kNumbers || run.is_right()) return std::nullopt;
     all.push_back(run);
-    if (auto fact = find_unwritten(all)) return fact;
-    std::vector<DenseRun> with_it = wrong;
-    with_it.push_back(run);
-    for (const auto find : {find_moved_sums, find_function, find_carried_sum}) {
-      if (auto fact = find(with_it)) return fact;
-    }
+    if (auto fact = find_in_sums(all)) return fact;
     auto fact = find_terms(program, wrong, few_bits, "", false);
     return fact && fact->predicts && fact->predicts(run) ? fact : std::nullopt;
   }
-  std::vector<DenseRun> every;
-  std::ranges::copy_if(all, std::back_inserter(every), std::not_fn(&DenseRun::is_right));
-  if (auto fact = find_moved_sums(every)) {
-    if (!fact->product) fact->product = first_wrong(every.front());
-    return fact;
-  }
-  for (const auto find : {find_function, find_carried_sum}) {
-    if (auto fact = find(wrong)) {
-      if (!fact->product) fact->product = first_wrong(wrong.front());
-      return fact;
-    }
-  }
+  if (auto fact = find_in_sums(all)) return fact;
   const std::string outputs = wrong_outputs(all);
   auto fact = find_terms(program, wrong, few_bits, outputs, true);
   if (fact && fact->cause.empty()) {

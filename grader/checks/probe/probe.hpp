@@ -49,8 +49,8 @@ std::optional<Fact> wrong_slices(Submission& submission, const StageInfo& stage,
 std::optional<Fact> measure_index(Submission& submission, const StageInfo& stage);
 
 /// Adds the smallest case that fails, and at which shapes it fails.
-/// @return that case; nothing if `failing` is large or does not fail again
-std::optional<ConvShape> add_failing_shapes(Submission& submission, const StageInfo& stage,
-                                            const ConvShape& failing, Finding& finding);
+/// @return its first wrong output; nothing if `failing` is large or does not fail again
+std::optional<WrongProduct> add_failing_shapes(Submission& submission, const StageInfo& stage,
+                                               const ConvShape& failing, Finding& finding);
 
 }  // namespace convlab::grader::probe
