@@ -17,55 +17,38 @@ namespace {
 constexpr std::size_t kFewRuns = 3;
 
 // Without a name: what one wrong output computes.
-std::optional<Fact> show_products(const Terms& terms, const DenseRun& dense,
-                                  const std::string& outputs) {
+std::optional<Fact> show_products(const Terms& terms, const DenseRun& dense) {
   const ConvShape& s = terms.shape;
   std::size_t o = 0;
   while (o < dense.right.size() && (!dense.is_wrong(o) || terms.unwritten[o])) ++o;
   if (o == dense.right.size() || terms.unclear > 0) return std::nullopt;
-  Label at = output_label(s, static_cast<std::int64_t>(o));
-  std::set<std::pair<std::int64_t, std::int64_t>> found;
-  std::map<std::int64_t, std::vector<std::int64_t>> meets;
+  const auto output = static_cast<std::int64_t>(o);
+  std::map<std::int64_t, std::vector<std::int64_t>> meets;  // the pixels, by weight
   LabelledTerms own{.shape = s};
-  std::multiset<std::int64_t> pixels;
   for (const Term& term : terms.terms) {
-    if (term.output != static_cast<std::int64_t>(o)) continue;
-    found.emplace(term.pixel, term.weight);
+    if (term.output != output) continue;
     meets[term.weight].push_back(term.pixel);
-    pixels.insert(term.pixel);
-    own.terms.push_back({at, term});
+    own.terms.push_back({output_label(s, output), term});
   }
-  for (at.c = 0; at.c < s.in_channels; ++at.c) {
-    for (at.p = 0; at.p < s.kernel; ++at.p) {
-      for (at.q = 0; at.q < s.kernel; ++at.q) {
-        const std::int64_t pixel = input_index(s, at);
-        const std::int64_t weight = weight_index(s, at);
-        if (found.contains({pixel, weight})) continue;
-        std::vector<std::string> instead;
-        for (const std::int64_t each : meets[weight]) instead.push_back(pixel_text(s, each));
-        std::multiset<std::int64_t> right;
-        for (std::int64_t tap = 0; tap < s.taps(); ++tap) {
-          right.insert(input_index(
-              s, *label_by_weight(s, static_cast<std::int64_t>(o), at.m * s.taps() + tap)));
-        }
-        constexpr std::int64_t kShort = 1 << 16;
-        Fact fact = told(instead.empty()                                 ? "E-terms/shown"
-                         : (meets[weight].front() - pixel) % kShort == 0 ? "E-index/short"
-                         : right == pixels                               ? "E-index/other-weights"
-                                                                         : "E-index/shown",
-                         {to_string(s), output_text(at), weight_text(s, weight),
-                          pixel_text(s, pixel), joined(instead, " and by ")});
-        if (!outputs.empty()) {
-          fact.measured = "Exactly the outputs with " + outputs + " are wrong. " + fact.measured;
-        }
-        fact.picture = window_picture(own, at);
-        fact.product = watched(
-            s, {at,
-                {static_cast<std::int64_t>(o), instead.empty() ? pixel : meets[weight].front(),
-                 weight, instead.empty() ? 0.0 : 1.0}});
-        return fact;
-      }
-    }
+  for (const Label& at : all_products(s)) {
+    const std::int64_t pixel = input_index(s, at);
+    const std::int64_t weight = weight_index(s, at);
+    const std::vector<std::int64_t>& pixels = meets[weight];
+    const bool is_right = std::ranges::find(pixels, pixel) != pixels.end();
+    if (output_index(s, at) != output || is_right) continue;
+    std::vector<std::string> instead;
+    for (const std::int64_t each : pixels) instead.push_back(pixel_text(s, each));
+    constexpr std::int64_t kShort = 1 << 16;
+    Fact fact = told(pixels.empty()                           ? "E-terms/shown"
+                     : (pixels.front() - pixel) % kShort == 0 ? "E-index/short"
+                                                              : "E-index/shown",
+                     {to_string(s), output_text(at), weight_text(s, weight), pixel_text(s, pixel),
+                      joined(instead, " and by ")});
+    fact.picture = window_picture(own, at);
+    fact.product = watched(
+        s, {at,
+            {output, pixels.empty() ? pixel : pixels.front(), weight, pixels.empty() ? 0.0 : 1.0}});
+    return fact;
   }
   return std::nullopt;
 }
@@ -118,7 +101,7 @@ std::optional<Fact> find_wrong_part(const std::vector<LabelledTerms>& all, bool 
                                     rule, form.array});
   IndexForm difference = form;
   std::ranges::fill(difference.right, "0");
-  if (const auto by = named_index(difference, shapes, deviations); by && by->has_names) {
+  if (const auto by = named_index(difference, shapes, deviations)) {
     const std::string text = sum_text(by->factors, form.variables, by->constant);
     fact.measured += " The difference to the right index is " + text + ".";
     fact.cause += " It differs by " + text + ".";
@@ -176,7 +159,7 @@ std::optional<Fact> find_terms(Program& program, const std::vector<DenseRun>& ru
       return 2 * terms.terms.size() >= terms.factors.size();
     });
     const bool is_of_all = each.terms.size() == runs.size();
-    return !is_whole && !(each.index.has_names && holds_for_most && is_of_all);
+    return !is_whole && !(holds_for_most && is_of_all);
   });
   if (!candidates.empty()) {
     return fact_of(*std::min_element(
@@ -201,7 +184,7 @@ std::optional<Fact> find_terms(Program& program, const std::vector<DenseRun>& ru
   }
   for (const auto& terms : {by_weight, by_pixel}) {
     if (terms.empty()) continue;
-    if (auto fact = show_products(terms.front(), runs.front(), outputs)) return fact;
+    if (auto fact = show_products(terms.front(), runs.front())) return fact;
   }
   return std::nullopt;
 }

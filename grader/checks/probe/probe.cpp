@@ -34,21 +34,8 @@ class StageProgram : public Program {
   /// What is NaN was never written.
   void mark_nan() { marks_nan_ = true; }
 
-  /// Whether other numbers in between change the result. Then each run gets a new process.
-  bool keeps_content(const ConvShape& shape, const ConvShape& other, bool few_bits) {
-    const Answer first = run_dense(*this, shape, few_bits).answer;
-    run_dense(*this, other, few_bits);
-    const Answer second = run_dense(*this, shape, few_bits).answer;
-    // NaN is equal to nothing.
-    renews_ = !std::ranges::equal(first.output, second.output, [](float x, float y) {
-      return x == y || (std::isnan(x) && std::isnan(y));
-    });
-    return renews_;
-  }
-
  private:
   Answer convolve(const ConvShape& shape, const Numbers& input, const Numbers& weights) override {
-    if (renews_) submission_.restart();
     const Arrays arrays = submission_.prepare(shape, Placement::kAligned);
     std::ranges::copy(input.with_margins(), arrays.input - Numbers::kMargin);
     std::ranges::copy(weights.with_margins(), arrays.weights - Numbers::kMargin);
@@ -79,7 +66,6 @@ class StageProgram : public Program {
   const StageInfo& stage_;
   double last_s_ = 0.0;
   bool marks_nan_ = false;
-  bool renews_ = false;
 };
 
 // Each costs a new process.
@@ -183,15 +169,7 @@ std::optional<Fact> measure_mistake(Submission& submission, const StageInfo& sta
   if (nan_is_unwritten) program.mark_nan();
   const bool few_bits = stage.precision != Precision::kFp32;
   if (any_shape) {
-    const bool keeps = program.keeps_content(probe_shapes()[0], probe_shapes()[1], few_bits);
-    if (auto fact = find_fact(program, probe_shapes(), few_bits)) {
-      if (keeps) {
-        fact->measured +=
-            "\nMeasured in new processes: after other calls the result is another one.";
-        fact->cause += " In their place there may be what an earlier call has left in memory.";
-      }
-      return fact;
-    }
+    if (auto fact = find_fact(program, probe_shapes(), few_bits)) return fact;
     if (auto fact = find_in_large(program, failing, few_bits)) return fact;
     // It may need a larger filter or more channels than the shapes of the probe have.
     StageProgram again(submission, stage, kFaults);

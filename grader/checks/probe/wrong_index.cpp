@@ -40,31 +40,25 @@ std::optional<NamedIndex> named_index(const IndexForm& form, const std::vector<C
     fits.push_back(std::move(*fitted));
   }
   NamedIndex named;
-  const auto name = [&](const std::vector<std::optional<std::int64_t>>& known,
-                        const std::string& right) {
+  for (std::size_t v = 0; v <= form.variables.size(); ++v) {
+    const bool is_constant = v == form.variables.size();
     std::vector<std::int64_t> values;
     std::vector<ConvShape> where;
-    for (std::size_t i = 0; i < known.size(); ++i) {
-      if (!known[i]) continue;
-      values.push_back(*known[i]);
+    for (std::size_t i = 0; i < fits.size(); ++i) {
+      const auto known = is_constant ? std::optional(fits[i].constant) : fits[i].factors[v];
+      if (!known) continue;
+      values.push_back(*known);
       where.push_back(shapes[i]);
     }
-    if (values.empty()) return std::string();
-    std::string text = name_of(values, where, right);
-    if (text.empty()) {
-      named.has_names = false;
-      text = number(values.front());
+    std::string name =
+        values.empty() ? "" : name_of(values, where, is_constant ? "0" : form.right[v]);
+    if (name.empty() && !values.empty()) return std::nullopt;
+    if (is_constant) {
+      named.constant = std::move(name);
+    } else {
+      named.factors.push_back(std::move(name));
     }
-    return text;
-  };
-  for (std::size_t v = 0; v < form.variables.size(); ++v) {
-    std::vector<std::optional<std::int64_t>> known;
-    for (const Affine& each : fits) known.push_back(each.factors[v]);
-    named.factors.push_back(name(known, form.right[v]));
   }
-  std::vector<std::optional<std::int64_t>> constants;
-  for (const Affine& each : fits) constants.emplace_back(each.constant);
-  named.constant = name(constants, "0");
   return named;
 }
 
@@ -153,9 +147,6 @@ Fact index_fact(const IndexForm& form, const NamedIndex& index,
                           : ": the index of the " + array + " is\n    ") +
                   sum_text(index.factors, form.variables, index.constant) +
                   "\nand should be\n    " + sum_text(right, form.variables, "0");
-  if (!index.has_names) {
-    fact.measured += "\nA number without a name is that of " + to_string(shapes.front()) + ".";
-  }
   fact.cause = "In the index of the " + array + ": " + differences(form, index) + ".";
   if (fact.id == "E-transposed-weights") {
     fact.cause +=
@@ -192,7 +183,7 @@ std::optional<WrongIndex> wrong_index(std::vector<LabelledTerms> all, bool by_we
 }
 
 std::size_t complexity(const WrongIndex& wrong) {
-  std::size_t size = wrong.index.has_names ? 0 : 100;
+  std::size_t size = 0;
   for (std::size_t v = 0; v < wrong.index.factors.size(); ++v) {
     size += wrong.index.factors[v] != wrong.form->right[v] ? 10 + wrong.index.factors[v].size() : 0;
   }

@@ -30,10 +30,10 @@ const IndexForm& output_form();
 struct NamedIndex {
   std::vector<std::string> factors{};  ///< by variable; empty: unknown
   std::string constant{};
-  bool has_names = true;  ///< otherwise numbers of the first shape
 };
 
-/// The index through these points, by shape; nothing if none goes through all of them.
+/// The index through these points, by shape; nothing if none that has a name goes through all of
+/// them.
 std::optional<NamedIndex> named_index(const IndexForm& form, const std::vector<ConvShape>& shapes,
                                       const std::vector<std::vector<Point>>& points);
 
