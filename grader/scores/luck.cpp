@@ -1,15 +1,11 @@
 #include "grader/scores/luck.hpp"
 
 #include <algorithm>
-#include <memory>
 #include <set>
 #include <sstream>
 #include <utility>
 
-#include "grader/checks/behaviour_check.hpp"
-#include "grader/checks/device_analysis.hpp"
 #include "grader/checks/findings/catalogue.hpp"
-#include "reference/oracle/comparison.hpp"
 
 namespace convlab::grader {
 
@@ -33,15 +29,6 @@ bool all_right(Submission& submission, const StageInfo& stage,
 std::vector<ElementCase> with_one_image(std::vector<ElementCase> cases) {
   for (ElementCase& test : cases) test.shape.batch = 1;
   return cases;
-}
-
-// Null if the program does not answer.
-std::unique_ptr<Submission> start(const EmulatedProgram& emulated, const SourceText& sources) {
-  auto submission = std::make_unique<Submission>(emulated.program);
-  submission->set_sources(sources);
-  std::vector<StageInfo> stages;
-  if (submission->list_stages(stages)) return nullptr;
-  return submission;
 }
 
 std::optional<Luck> find_luck_in(const BuildEmulated& build, const StageInfo& stage,
@@ -133,64 +120,6 @@ Observed observe_accesses(const EmulatedProgram& traced, const SourceText& sourc
     found->meeting_places += (found->meeting_places.empty() ? "" : ",") + place;
   }
   return observed;
-}
-
-std::optional<Finding> rehearse_phases(const BuildEmulated& build, const SourceText& sources,
-                                       const StageInfo& stage, const ConvShape& shape,
-                                       std::uint64_t seed) {
-  const EmulatedProgram emulated = build(false);
-  if (emulated.program.empty()) return std::nullopt;
-  const auto started = start(emulated, sources);
-  return started ? check_phases(*started, stage, shape, seed) : std::nullopt;
-}
-
-std::optional<Finding> rehearse(const BuildEmulated& build, const SourceText& sources,
-                                const StageInfo& stage, const CasePlan& plan, std::uint64_t seed) {
-  const EmulatedProgram emulated = build(false);
-  if (emulated.program.empty()) return emulated.refused;
-  const auto started = start(emulated, sources);
-  if (!started) return std::nullopt;
-  Submission& submission = *started;
-  const auto first_finding = [&](const CasePlan& cases) -> std::optional<Finding> {
-    std::uint64_t next = seed;
-    for (const ElementCase& test : cases.repeated) {
-      CaseOutcome outcome = run_case(submission, stage, test, ++next);
-      if (outcome.finding) return outcome.finding;
-    }
-    if (auto found = check_second_convolve(submission, stage, cases, seed)) return found;
-    if (auto found = check_slices(submission, stage, cases, seed)) return found;
-    if (auto found = check_order(submission, stage, cases, seed)) return found;
-    return check_leaks(submission, stage, cases.repeated.front().shape, seed);
-  };
-  if (plan.rules == Rules::kWorkbook) return first_finding(plan);
-  // One image is quick, but what it shows must hold for the course's batches, too.
-  CasePlan small = plan;
-  small.repeated = with_one_image(plan.repeated);
-  return first_finding(small) ? first_finding(plan) : std::nullopt;
-}
-
-std::optional<Finding> find_openmp_race(const std::filesystem::path& traced,
-                                        const SourceText& sources, const StageInfo& stage,
-                                        std::uint64_t seed) {
-  if (traced.empty()) return std::nullopt;
-  Submission submission(traced);
-  submission.set_sources(sources);
-  submission.set_environment({"OMP_NUM_THREADS=4", "OMP_DYNAMIC=false"});
-  std::vector<StageInfo> stages;
-  if (submission.list_stages(stages)) return std::nullopt;
-  // After the first: many images, many pixels, many maps and channels with little work each. Some
-  // regions have several threads only then, by if(…).
-  for (const ConvShape& shape :
-       {ConvShape{8, 4, 2, 12, 12, 3, 1}, ConvShape{520, 2, 1, 3, 3, 1, 1},
-        ConvShape{2, 3, 1, 60, 61, 1, 1}, ConvShape{2, 20, 12, 5, 5, 3, 1}}) {
-    const ElementCase test{"several threads", shape, true};
-    fill_random(test, seed, submission.prepare(test.shape, Placement::kAligned));
-    const Call call = submission.run(stage.id);
-    if (call.failure && call.failure->kind == Failure::Kind::kTimeout) break;
-    if (!call.race) continue;
-    return finding(message_of(*call.race, test.shape, sources), "In case '" + test.name + "': ");
-  }
-  return std::nullopt;
 }
 
 Finding cause_of(const Finding& found, const Race& race) {

@@ -57,35 +57,6 @@ struct Loops : Program {
   }
 };
 
-/// A product of matrices in tiles, as a wrong one may be written.
-struct Tiles : Loops {
-  std::function<std::int64_t(const ConvShape&, const Label&)> first = weight_index;
-  std::function<std::int64_t(const ConvShape&, const Label&)> second = input_index;
-  bool weights_twice = false;
-  bool input_unused = false;
-
- private:
-  Answer convolve(const ConvShape& s, const Numbers& in, const Numbers& filter) override {
-    Answer answer;
-    for (std::int64_t o = 0; o < s.output_size(); ++o) {
-      Label at = output_label(s, o);
-      float sum = 0.0F;
-      for (at.c = 0; at.c < s.in_channels; ++at.c) {
-        for (at.p = 0; at.p < s.kernel; ++at.p) {
-          for (at.q = 0; at.q < s.kernel; ++at.q) {
-            const float other = weights_twice  ? filter[second(s, at) % filter.size()]
-                                : input_unused ? 2.0F
-                                               : in[second(s, at)];
-            sum += other * filter[first(s, at)];
-          }
-        }
-      }
-      answer.output.push_back(sum);
-    }
-    return answer;
-  }
-};
-
 const std::vector<ConvShape> kShapes = {
     {4, 2, 3, 8, 6, 2, 2}, {3, 5, 2, 7, 9, 3, 1}, {2, 6, 4, 10, 13, 2, 3}, {1, 2, 1, 20, 37, 3, 1}};
 
@@ -220,35 +191,6 @@ TEST_CASE("probe: a number of tiles that is rounded down") {
   CHECK(says(fact, "w behind the last whole 16"));
 }
 
-TEST_CASE("probe: a wrong factor of a transform, which mixes pixels") {
-  struct Mixed : Loops {
-    Answer convolve(const ConvShape& s, const Numbers& in, const Numbers& filter) override {
-      Answer answer;
-      for (std::int64_t o = 0; o < s.output_size(); ++o) {
-        Label at = output_label(s, o);
-        float sum = 0.0F;
-        for (at.c = 0; at.c < s.in_channels; ++at.c) {
-          for (at.p = 0; at.p < s.kernel; ++at.p) {
-            for (at.q = 0; at.q < s.kernel; ++at.q) {
-              const std::int64_t pixel = input_index(s, at);
-              const float more = at.q == 1 ? 0.5F * in[pixel - 1] - in[pixel + 1] : 0.0F;
-              sum += filter[weight_index(s, at)] * (in[pixel] + more);
-            }
-          }
-        }
-        answer.output.push_back(sum);
-      }
-      return answer;
-    }
-  };
-  Mixed mixed;
-  const Fact fact = fact_of(mixed);
-  CHECK(fact.id == "E-terms");
-  CHECK(says(fact, "products with q = 1"));
-  CHECK(says(fact, "0.5 times"));
-  CHECK(says(fact, "a transform"));
-}
-
 TEST_CASE("probe: outputs of a product of matrices are counted through all images") {
   Loops odd;
   odd.factor = [](const ConvShape& s, const Label& at) {
@@ -297,39 +239,6 @@ TEST_CASE("probe: the smallest shape that fails, and a rule that fresh shapes co
   CHECK(!study_shapes(right, {2, 5, 2, 9, 11, 3, 1}, false));
 }
 
-TEST_CASE("probe: tiles of a product whose rows and columns are exchanged") {
-  // Maps are rows, the pixels of an image columns, as far as whole tiles reach.
-  constexpr int kTile = 16;
-  Tiles tiles;
-  tiles.first = [](const ConvShape& s, const Label& at) {
-    const int tap = (at.c * s.kernel + at.p) * s.kernel + at.q;
-    const int row = at.m / kTile * kTile + tap % kTile;
-    const int column = tap / kTile * kTile + at.m % kTile;
-    const bool inside = row < s.out_channels && column < s.taps();
-    return inside ? std::int64_t{row} * s.taps() + column : -1;  // the margin
-  };
-  const auto fact = find_fact(tiles, kShapes, false);
-  REQUIRE(fact);
-  CHECK(fact->id == "E-tile-transposed");
-  CHECK(fact->cause == "Rows and columns are exchanged in each 16 × 16 part of the weights.");
-}
-
-TEST_CASE("probe: two registers of a fragment are exchanged") {
-  constexpr int kGroup = 8;
-  Tiles tiles;
-  tiles.second = [](const ConvShape& s, const Label& at) {
-    const int tap = ((at.c * s.kernel + at.p) * s.kernel + at.q) ^ kGroup;
-    if (tap >= s.taps()) return std::int64_t{-1};  // the margin
-    Label other = at;
-    other.c = tap / s.kernel / s.kernel;
-    other.p = tap / s.kernel % s.kernel, other.q = tap % s.kernel;
-    return input_index(s, other);
-  };
-  const auto fact = find_fact(tiles, kShapes, false);
-  REQUIRE(fact);
-  CHECK(fact->cause == "Neighbouring groups of 8 taps of one factor are exchanged.");
-}
-
 TEST_CASE("probe: a multiple of the right factor is named so, and a name needs enough numbers") {
   const std::vector<ConvShape> two = {{3, 5, 2, 7, 9, 3, 1}, {2, 6, 4, 10, 13, 2, 3}};
   CHECK(name_of({72, 64}, two, "C·K·K") == "4·C·K·K");
@@ -346,17 +255,4 @@ TEST_CASE("probe: a rule of several shapes holds for each sample where all are m
   };
   CHECK(rule(1) == "x = 1");
   CHECK(rule(0).empty());
-}
-
-TEST_CASE("probe: an array that no output depends on") {
-  Tiles tiles;
-  tiles.input_unused = true;
-  const auto fact = find_fact(tiles, kShapes, false);
-  REQUIRE(fact);
-  CHECK(fact->cause == "The output does not depend on the input.");
-  Tiles twice;
-  twice.weights_twice = true;
-  const auto squared = find_fact(twice, kShapes, false);
-  REQUIRE(squared);
-  CHECK(squared->cause == "The output does not depend on the input.");
 }
