@@ -122,19 +122,26 @@ std::optional<Fact> find_terms(Program& program, const std::vector<DenseRun>& ru
   for (const DenseRun& run : runs) {
     if (runs.size() < 3 || run.shape.weights_size() <= kMostWeights) shapes.push_back(run.shape);
   }
-  const std::vector<Terms> by_weight = measured(program, shapes, few_bits, measure_by_weight);
+  /// Measured terms whose products belong to the tap of their weight, or of their pixel.
+  struct View {
+    std::vector<LabelledTerms> terms;
+    bool by_weight;
+  };
+  std::vector<View> views;
   std::vector<WrongIndex> candidates;
-  if (!by_weight.empty()) {
-    const auto weights = labelled(by_weight, true);
-    if (!weights.empty()) {
-      if (auto fact = find_counts(weights)) return fact;
-      if (auto wrong = wrong_index(weights, true)) candidates.push_back(std::move(*wrong));
+  const auto look_at = [&](const std::vector<Terms>& terms, bool by_weight) {
+    views.push_back({labelled(terms, by_weight), by_weight});
+    if (views.back().terms.empty()) return views.pop_back();
+    if (auto wrong = wrong_index(views.back().terms, by_weight)) {
+      candidates.push_back(std::move(*wrong));
     }
-    const auto pixels = labelled(by_weight, false);
-    if (!pixels.empty()) {
-      if (auto wrong = wrong_index(pixels, false)) candidates.push_back(std::move(*wrong));
-    }
+  };
+  const std::vector<Terms> by_weight = measured(program, shapes, few_bits, measure_by_weight);
+  look_at(by_weight, true);
+  if (!views.empty()) {
+    if (auto fact = find_counts(views.front().terms)) return fact;
   }
+  look_at(by_weight, false);
   std::vector<Terms> by_pixel;
   if (candidates.empty()) {
     // The same of pixels.
@@ -144,11 +151,8 @@ std::optional<Fact> find_terms(Program& program, const std::vector<DenseRun>& ru
       return two.size() < 2 && shape.input_image_size() <= kMostPixels;
     });
     by_pixel = measured(program, two, few_bits, measure_by_pixel);
-    for (const bool label : {false, true}) {
-      const auto terms = labelled(by_pixel, label);
-      if (terms.empty()) continue;
-      if (auto wrong = wrong_index(terms, label)) candidates.push_back(std::move(*wrong));
-    }
+    look_at(by_pixel, false);
+    look_at(by_pixel, true);
   }
   // A few products may fit a formula by chance: it must give the numbers of whole runs, or, where
   // a guard leaves out products, hold for most of them.
@@ -166,12 +170,8 @@ std::optional<Fact> find_terms(Program& program, const std::vector<DenseRun>& ru
         candidates.begin(), candidates.end(),
         [](const WrongIndex& a, const WrongIndex& b) { return complexity(a) < complexity(b); }));
   }
-  for (const std::vector<Terms>* terms : {&by_weight, &std::as_const(by_pixel)}) {
-    for (const bool label : {true, false}) {
-      const auto part = labelled(*terms, label);
-      if (part.empty()) continue;
-      if (auto fact = find_wrong_part(part, label, outputs)) return fact;
-    }
+  for (const View& view : views) {
+    if (auto fact = find_wrong_part(view.terms, view.by_weight, outputs)) return fact;
   }
   if (any_shape) {
     if (auto fact = find_matrix_mistake(program, few_bits)) return fact;
