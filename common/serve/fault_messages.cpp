@@ -292,24 +292,14 @@ void explain_barrier(const FaultRecord& fault, const SourceText& sources, FaultM
 }  // namespace
 
 void say(FaultMessage& message, const std::string& name, const std::vector<std::string>& values) {
-  const auto filled = [&](std::string text) {
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      const std::string mark = "{" + std::to_string(i) + "}";
-      for (auto at = text.find(mark); at != std::string::npos;
-           at = text.find(mark, at + values[i].size())) {
-        text.replace(at, mark.size(), values[i]);
-      }
-    }
-    return text;
-  };
-  const Diagnosis& says = variant(name);
+  const Diagnosis says = variant(name, values);
   message.id = name.substr(0, name.find('/'));
   if (says.cause.starts_with(' ')) {
-    message.cause += filled(says.cause);
+    message.cause += says.cause;
   } else if (!says.cause.empty()) {
-    message.cause = filled(says.cause);
+    message.cause = says.cause;
   }
-  if (!says.next.empty()) message.next = filled(says.next);
+  if (!says.next.empty()) message.next = says.next;
 }
 
 std::string index_text(const std::array<unsigned, 3>& index) {

@@ -23,8 +23,16 @@ std::vector<Diagnosis> read_texts() {
     }
     constexpr std::size_t kText = 8;
     const std::string begins = trimmed(line.substr(0, kText));
-    if (!begins.empty()) text = begins == "next" ? &all.back().next : &all.back().cause;
-    if (!text->empty() || begins == "more") *text += ' ';
+    if (!begins.empty()) {
+      text = begins == "next"                       ? &all.back().next
+             : begins == "seen" || begins == "line" ? &all.back().seen
+                                                    : &all.back().cause;
+    }
+    if (begins == "line") {
+      *text += '\n';
+    } else if (!text->empty() || begins == "more") {
+      *text += ' ';
+    }
     *text += line.substr(kText);
   }
   return all;
@@ -51,6 +59,20 @@ const Diagnosis& variant(const std::string& name) {
     if (each.id == name) return each;
   }
   throw std::out_of_range("no variant " + name);
+}
+
+Diagnosis variant(const std::string& name, const std::vector<std::string>& values) {
+  Diagnosis says = variant(name);
+  for (std::string* text : {&says.seen, &says.cause, &says.next}) {
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const std::string mark = "{" + std::to_string(i) + "}";
+      for (auto at = text->find(mark); at != std::string::npos;
+           at = text->find(mark, at + values[i].size())) {
+        text->replace(at, mark.size(), values[i]);
+      }
+    }
+  }
+  return says;
 }
 
 }  // namespace convlab

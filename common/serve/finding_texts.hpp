@@ -10,6 +10,7 @@ namespace convlab {
 struct Diagnosis {
   std::string id{};
   std::string title{};
+  std::string seen{};
   std::string cause{};
   std::string next{};
 };
@@ -21,5 +22,8 @@ const std::vector<Diagnosis>& catalogue();
 /// What a variant of a finding, "E-outside/freed", says in its place; empty where it says the same.
 /// A cause that begins with a blank is added to another one. @throws std::out_of_range
 const Diagnosis& variant(const std::string& name);
+
+/// The same with these values for {0}, {1}, …
+Diagnosis variant(const std::string& name, const std::vector<std::string>& values);
 
 }  // namespace convlab

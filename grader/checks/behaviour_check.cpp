@@ -122,65 +122,45 @@ std::optional<Finding> check_phases(Submission& submission, const StageInfo& sta
   const bool is_changed = submission.device().device == Device::kEmulated && kernels.copies == 0;
   if (on_gpu || is_changed) submission.restart();
   if (call.failure) return explain(*call.failure, where);
-  const auto told = [&](const char* id, const std::string& what) {
-    return finding(id, "In " + where + ": " + what);
+  const auto told = [&](const char* name) {
+    return finding(name, "In " + where + ": ",
+                   {std::to_string(kernels.prolog), std::to_string(kernels.epilog),
+                    std::to_string(kernels.read_back)});
   };
   if (kernels.prolog == 0 && kernels.convolve == 0 && kernels.epilog == 0) {
-    return told("E-no-kernel", "no phase launches a kernel.");
+    return told("E-no-kernel/no-phase");
   }
-  if (kernels.convolve == 0) {
-    return told("E-timed-phase-empty", "prolog launches " + std::to_string(kernels.prolog) +
-                                           " kernels, convolve none, epilog " +
-                                           std::to_string(kernels.epilog) + ".");
-  }
+  if (kernels.convolve == 0) return told("E-timed-phase-empty/no-kernel");
   const bool on_device = submission.device().device != Device::kCpu;
   // A copy of the device's own result reads back the output.
   constexpr auto kNumber = static_cast<std::int64_t>(sizeof(float));
   if (kernels.copies > 0 && kernels.read_back >= shape.input_size() * kNumber &&
       kernels.read_back != shape.output_size() * kNumber) {
-    return told("E-no-kernel", "convolve copies " + std::to_string(kernels.read_back) +
-                                   " bytes from the device to the host, as many as the input "
-                                   "has.");
+    return told("E-no-kernel/reads-back");
   }
   if (output_belongs_to(shape, arrays, seed + 1)) return std::nullopt;
   // Between the phases the device holds one input and the host another.
   if (on_device && pauses == 3 && output_belongs_to(shape, arrays, seed + 2)) {
     if (kernels.copied_in) return std::nullopt;
-    return told("E-no-kernel",
-                "the output is that of the input that only the host had while convolve ran. So "
-                "the host computes, and the kernels only copy.");
+    return told("E-no-kernel/only-copies");
   }
   if (output_belongs_to(shape, arrays, seed)) {
-    if (on_device && kernels.finished) {
-      return told("E-timed-phase-empty",
-                  "device memory already held the output when prolog returned.");
-    }
-    if (kernels.reach == 1) {
-      return told("E-timed-phase-empty",
-                  "each number in device memory after prolog changes at most one number "
-                  "of the output. So prolog computes, and convolve only moves the result.");
-    }
+    if (on_device && kernels.finished) return told("E-timed-phase-empty/done-in-prolog");
+    if (kernels.reach == 1) return told("E-timed-phase-empty/only-moves");
     if (kernels.reach > 1 && (kernels.prolog > 0 || kernels.copies > 0)) {
-      return told("E-converted",
-                  "prolog launches " + std::to_string(kernels.prolog) +
-                      " kernels, and the output is that of the input that only prolog could "
-                      "read. convolve reads what prolog made of it.");
+      return told("E-converted/by-prolog");
     }
     // A device's memory is its own: the grader may not have found the copy of the input there.
     // Only an emulated device tells this from a conversion.
     if (on_device && kernels.copies == 0) {
       if (!on_gpu) return std::nullopt;
-      return told("E-converted", "the output is that of the input that only prolog could read.");
+      return told("E-converted/open");
     }
-    return told("E-timed-phase-empty",
-                "the output is that of the input that only prolog could read.");
+    return told("E-timed-phase-empty/prolog");
   }
-  if (output_belongs_to(shape, arrays, seed + static_cast<std::uint64_t>(pauses))) {
-    return told("E-timed-phase-empty",
-                "the output is that of the input that only epilog could read.");
-  }
-  return told("E-timed-phase-empty",
-              "the output is that of none of these inputs, so two phases share the work.");
+  const bool in_epilog =
+      output_belongs_to(shape, arrays, seed + static_cast<std::uint64_t>(pauses));
+  return told(in_epilog ? "E-timed-phase-empty/epilog" : "E-timed-phase-empty/shared");
 }
 
 namespace {
@@ -257,10 +237,7 @@ std::optional<Finding> check_small_changes(Submission& submission, const StageIn
     const Call call = probe.run();
     if (call.failure) return explain(*call.failure, where);
     if (!probe.is_right()) {
-      return finding("E-replay",
-                     "In two " + where +
-                         " whose inputs differ in one number: the second output is that "
-                         "of the first input.");
+      return finding("E-replay/one-number", "In two " + where);
     }
   }
   for (int i = 0; i < kTries; ++i) {
@@ -270,10 +247,7 @@ std::optional<Finding> check_small_changes(Submission& submission, const StageIn
     if (probe.is_right()) continue;
     const bool on_device = submission.device().device != Device::kCpu;
     if (on_device && call.copies <= 0) return std::nullopt;  // it has another form of the input
-    return finding("E-timed-phase-empty",
-                   "In " + where +
-                       ": when one number of the input changes after prolog, the output is still "
-                       "that of the input before.");
+    return finding("E-timed-phase-empty/one-number", "In " + where);
   }
   return std::nullopt;
 }
@@ -297,11 +271,8 @@ std::optional<Finding> check_memory_of_inputs(Submission& submission, const Stag
     } else if (!probe.image_is_right(engine)) {
       // A submission that computes nothing here would be fast on all inputs.
       const auto wrong = run_case(submission, stage, {"once more", shape}, seed).finding;
-      failed = wrong && wrong->id == "E-race"
-                   ? wrong
-                   : finding("E-replay",
-                             "In " + where +
-                                 " with new and known inputs: an output is not that of its input.");
+      failed =
+          wrong && wrong->id == "E-race" ? wrong : finding("E-replay/known-input", "In " + where);
     }
     least_ms = std::min(least_ms, call.processor_ms);
   };
@@ -329,9 +300,8 @@ std::optional<Finding> check_memory_of_inputs(Submission& submission, const Stag
     if (failed) return failed;
     if (fresh_ms < kMeasurable) return std::nullopt;
     if (kMuchFaster * known_ms < fresh_ms) {
-      return finding("E-replay", "In " + where + ": an input of an earlier call takes " +
-                                     three_digits(known_ms) + " ms, a new input " +
-                                     three_digits(fresh_ms) + " ms.");
+      return finding("E-replay/faster", "In " + where,
+                     {three_digits(known_ms), three_digits(fresh_ms)});
     }
   }
   return std::nullopt;
@@ -363,8 +333,7 @@ std::optional<Finding> check_stillness(Submission& submission, const StageInfo& 
   }
   const auto worked = std::chrono::duration_cast<milliseconds>(before - settled);
   if (worked < kMuch) return std::nullopt;
-  return finding("E-still-working", "While no call was running, the program used " +
-                                        std::to_string(worked.count()) + " ms of processor time.");
+  return finding("E-still-working/idle", "", {std::to_string(worked.count())});
 }
 
 namespace {
@@ -375,9 +344,7 @@ std::optional<Finding> check_joined(Submission& submission, const StageInfo& sta
   fill_random(whole_numbers(shape), seed, submission.prepare(shape, Placement::kAligned));
   const Call call = submission.run_phases(stage.id, [] {});
   if (call.failure || !call.kernels.unjoined) return std::nullopt;
-  return finding("E-side-stream", "In a convolution of " + to_string(shape) +
-                                      ": convolve has returned and the default stream is idle, but "
-                                      "a non-blocking stream still has work.");
+  return finding("E-side-stream/pending", "In a convolution of " + to_string(shape));
 }
 
 }  // namespace
@@ -390,10 +357,7 @@ std::optional<Finding> check_second_convolve(Submission& submission, const Stage
   const auto wrong = first_finding(submission, stage, {plan.repeated.back()}, seed);
   submission.set_convolve_calls(1);
   if (!wrong || wrong->id == "E-forbidden") return std::nullopt;
-  return finding(
-      "E-replay",
-      "Right with one convolve between prolog and epilog, wrong with two: " + wrong->seen,
-      "second-convolve");
+  return finding("E-replay/second-convolve", "", {wrong->seen});
 }
 
 std::optional<Finding> check_order(Submission& submission, const StageInfo& stage,
@@ -434,10 +398,7 @@ std::optional<Finding> check_slices(Submission& submission, const StageInfo& sta
   if (const CaseOutcome usual = run_case(submission, stage, test, seed); usual.finding) {
     return usual.finding;
   }
-  Finding found = finding("E-slices",
-                          "Right with the usual memory, wrong on a device with 1 MiB, where a "
-                          "batch takes several slices. " +
-                              little.finding->seen);
+  Finding found = finding("E-slices/little-memory", "", {little.finding->seen});
   if (const auto fact = probe::wrong_slices(submission, stage, test.shape, 1)) {
     found.seen += "\n" + fact->measured;
     found.cause = fact->cause;

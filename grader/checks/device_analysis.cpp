@@ -73,22 +73,18 @@ std::optional<Finding> find_short_copy(const std::vector<CopiedArray>& arrays,
   if (missing <= 0 || shorter == nullptr) return std::nullopt;
   const bool in_elements = std::ranges::find(rest, shorter->elements) != rest.end();
   const bool is_left_out = copies.size() < arrays.size();
-  Finding found = finding(in_elements   ? "E-bytes"
-                          : is_left_out ? "E-unwritten-memory"
-                                        : "E-copy",
-                          seen + sizes + "; the copies from " + direction + " bring " +
-                              (copies.empty() ? "nothing" : brought + " bytes") + ".");
+  const bool either = known.empty() && arrays.front().elements == arrays.back().elements;
+  const std::string name = either && arrays.size() > 1 ? "input or of the weights" : shorter->name;
+  Finding found =
+      finding(in_elements   ? "E-bytes/copy"
+              : is_left_out ? "E-unwritten-memory/no-copy"
+                            : "E-copy/part",
+              seen + sizes, {direction, copies.empty() ? "nothing" : brought + " bytes", name});
   for (const char* call : {"cudaMemcpy", "cudaMemcpyAsync", "cudaMemcpy2D"}) {
     for (const auto& place : sources.lines_with({call})) {
       found.seen += sources.quote(place.file, place.line);
     }
   }
-  if (in_elements) return found;
-  const bool either = known.empty() && arrays.front().elements == arrays.back().elements;
-  const std::string name = either && arrays.size() > 1 ? "input or of the weights" : shorter->name;
-  found.cause = is_left_out ? "No copy from " + direction + " brings the " + name + "."
-                            : "A part of the " + name + " is never copied.";
-  found.next = "Copy the number of elements times sizeof(float), " + direction + ".";
   return found;
 }
 
@@ -146,13 +142,6 @@ std::string early_returns(const DeviceNotes& notes, const SourceText& sources) {
   return {};
 }
 
-Finding early_return(const WrongOutput& wrong, const std::string& seen, const std::string& where) {
-  return finding(
-      "E-barrier",
-      "In " + where + ": " + seen + "\n" + of_all(wrong.report.wrong, wrong.shape) + " are wrong.",
-      "early-return");
-}
-
 // With numbered memory only such a lane's value is a NaN of ones.
 std::optional<Finding> find_absent_lane(const Rerun& numbered, const SourceText& sources,
                                         const std::string& seen) {
@@ -163,10 +152,9 @@ std::optional<Finding> find_absent_lane(const Rerun& numbered, const SourceText&
   }
   for (const DeviceLaunch& launch : numbered.notes.launches) {
     if (launch.absent_line == 0) continue;
-    return finding("E-warp",
-                   seen + " The output is computed from the value of a lane that was not there:" +
-                       sources.quote(launch.file, launch.absent_line),
-                   "absent-lane");
+    Finding found = finding("E-warp/absent-lane", seen);
+    found.seen += sources.quote(launch.file, launch.absent_line);
+    return found;
   }
   return std::nullopt;
 }
@@ -215,32 +203,19 @@ std::optional<Finding> find_unwritten(const WrongOutput& wrong, const Rerun& num
     }
     seen += launch_of(numbered.notes, sources);
     if (right_with_zeros) seen += "\nMeasured: all are right if this memory holds zeros.";
-    return finding("E-unwritten-memory", seen, memory.variable.empty() ? "memory" : "shared");
+    return finding(
+        memory.variable.empty() ? "E-unwritten-memory/memory" : "E-unwritten-memory/shared", seen);
   }
+  seen += " were never written by any thread. The first wrong one: " +
+          place_of(shape, *wrong.report.first) + "." + launch_of(numbered.notes, sources);
+  if (numbered.notes.launches.empty()) return finding("E-never-written/no-launch", seen);
   const bool all = marked == shape.output_size();
-  Finding found =
-      finding(all ? "E-never-written" : "E-partly-written",
-              seen + " were never written by any thread. The first wrong one: " +
-                  place_of(shape, *wrong.report.first) + "." + launch_of(numbered.notes, sources));
-  if (numbered.notes.launches.empty()) return finding("E-never-written", found.seen, "no-launch");
   const std::int64_t threads = threads_of(numbered.notes.launches.back());
-  const std::string counts = std::to_string(threads) + " threads ran for " +
-                             std::to_string(shape.output_size()) + " outputs";
-  found.cause = counts + (all ? ", and none of them stored anything in "
-                                "the output: the store is missing, or "
-                                "its condition never holds."
-                          : threads < shape.output_size()
-                              ? ". If each stores one, the grid is too small: a division of "
-                                "integers rounds down, even inside ceil()."
-                              : ". The grid's dimensions, the guard, "
-                                "or the index of the store is wrong.");
-  if (!all) {
-    if (!early.empty()) found.seen += "\n" + early;
-    found.next =
-        "Write down the index of output[…] for the first thread of the first two blocks, in each "
-        "dimension of the grid. No two may be equal, and none may be missing.";
-  }
-  return found;
+  if (!all && !early.empty()) seen += "\n" + early;
+  return finding(all                             ? "E-never-written/no-store"
+                 : threads < shape.output_size() ? "E-partly-written/few-threads"
+                                                 : "E-partly-written/by-no-thread",
+                 seen, {std::to_string(threads), std::to_string(shape.output_size())});
 }
 
 }  // namespace
@@ -253,8 +228,8 @@ std::optional<Finding> explain_on_device(Submission& submission, const StageInfo
   const ConvShape& shape = wrong.shape;
   const std::string seen = "In " + where + ": " + describe(shape, wrong.report);
   if (wrong.report.unwritten == shape.output_size() && !was_copied(call.notes, "device to host")) {
-    return call.notes.launches.empty() ? finding("E-never-written", seen, "no-launch")
-                                       : finding("E-not-copied-back", seen);
+    return finding(call.notes.launches.empty() ? "E-never-written/no-launch" : "E-not-copied-back",
+                   seen);
   }
   if (wrong.report.not_finite > 0) {
     if (auto found = find_short_copy({{"output", shape.output_size()}}, "device to host", "",
@@ -278,7 +253,8 @@ std::optional<Finding> explain_on_device(Submission& submission, const StageInfo
   const auto& marks = numbered.notes.poisoned;
   const std::string early = early_returns(call.notes, sources);
   if (marks && !marks->memory.variable.empty() && !early.empty()) {
-    return early_return(wrong, early, where);
+    return finding("E-barrier/early-return", "In " + where + ": " + early,
+                   {of_all(wrong.report.wrong, shape)});
   }
   if (auto found = find_absent_lane(numbered, sources, seen)) return found;
   if (auto found = find_unwritten(wrong, numbered, right_with_zeros, sources, early, where))
@@ -295,17 +271,17 @@ std::optional<Finding> explain_on_device(Submission& submission, const StageInfo
   if (std::ranges::any_of(plain.output, [](float value) {
         return std::isfinite(value) && std::abs(value) > kMark;
       })) {
-    return finding("E-uninitialised", seen, "variable");
+    return finding("E-uninitialised/variable", seen);
   }
   const bool depends_on_memory =
       !numbered.failed && !plain.failed && !zeros.failed &&
       (differ(plain.output, numbered.output) || differ(plain.output, zeros.output));
   if (!depends_on_memory && !right_with_zeros) return std::nullopt;
-  return finding("E-unwritten-memory",
-                 seen + (right_with_zeros ? "\nMeasured: all are right if new memory holds zeros."
-                                          : "\nMeasured: with other numbers in new memory the "
-                                            "result is another one."),
-                 "array");
+  return finding(
+      "E-unwritten-memory/array",
+      seen + "\nMeasured: " +
+          (right_with_zeros ? "all are right if new memory holds zeros."
+                            : "with other numbers in new memory the result is another one."));
 }
 
 std::optional<Finding> check_leaks(Submission& submission, const StageInfo& stage,

@@ -100,9 +100,7 @@ std::optional<Finding> find_late_output(Submission& submission, const WrongOutpu
                                            wrong.arrays.output, wrong.tolerance)
                                .passed(wrong.shape);
   if (!is_complete) return std::nullopt;
-  return finding("E-still-working", "In " + where +
-                                        ": the output was complete only some time after the call "
-                                        "had returned.");
+  return finding("E-still-working/late", "In " + where);
 }
 
 namespace {
@@ -118,9 +116,7 @@ std::optional<Finding> find_kept_state(Submission& submission, const StageInfo& 
   const ConvShape& shape = wrong.shape;
   submission.restart();
   if (submission.run(stage.id).failure || !is_right(wrong)) return std::nullopt;
-  return finding("E-replay",
-                 "In " + where + ": " + describe(shape, wrong.report) +
-                     " The same convolution is right as the first call of a new process.");
+  return finding("E-replay/not-first", "In " + where + ": " + describe(shape, wrong.report));
 }
 
 // Of a file that starts threads of its own: whether some calls are right and others wrong.
@@ -136,10 +132,7 @@ std::optional<Finding> find_chance(Submission& submission, const StageInfo& stag
     if (submission.run(stage.id).failure || !is_right(wrong)) ++wrong_calls;
   }
   if (wrong_calls == 0 || wrong_calls == kCalls) return std::nullopt;
-  Finding found = finding("E-race",
-                          seen + " Measured: of " + std::to_string(kCalls) +
-                              " calls with the same numbers, some are wrong and others right.",
-                          "threads");
+  Finding found = finding("E-race/threads", seen, {std::to_string(kCalls)});
   for (const auto& place : threads)
     found.seen += submission.sources().quote(place.file, place.line);
   return found;
@@ -264,40 +257,21 @@ Finding name_mistake(Submission& submission, const StageInfo& stage, WrongOutput
   return found;
 }
 
-// The smallest case that fails, if it is known.
-std::optional<ConvShape> add_shapes(Submission& submission, const StageInfo& stage,
-                                    const ElementCase& test, Finding& finding) {
+// @return the first wrong output of the smallest case that fails, if it is known
+std::optional<WrongProduct> add_shapes(Submission& submission, const StageInfo& stage,
+                                       const ElementCase& test, Finding& finding) {
   // These depend on more than the shape.
   static const std::set<std::string> others = {"E-race",           "E-replay",        "E-precision",
                                                "E-unsynchronised", "E-still-working", "E-memory"};
   if (test.probe != ElementCase::Probe::kAnyShape || others.contains(finding.id)) return {};
   const auto smallest = probe::add_failing_shapes(submission, stage, test.shape, finding);
   static const std::set<std::string> open = {"E-wrong", "E-index", "E-blocks", "E-borders"};
-  if (smallest && smallest->stride > 1 && open.contains(finding.id)) {
-    const Finding named = grader::finding("E-stride", "", "only");
+  if (smallest && smallest->shape.stride > 1 && open.contains(finding.id)) {
+    const Finding named = grader::finding("E-stride/only", "");
     finding.cause = (finding.id == "E-wrong" ? "" : finding.cause + " ") + named.cause;
     finding.id = named.id, finding.title = named.title, finding.next = named.next;
   }
   return smallest;
-}
-
-// The flat index of the first wrong output at this shape.
-std::optional<std::int64_t> first_wrong(Submission& submission, const StageInfo& stage,
-                                        const WrongOutput& wrong, const ConvShape& shape) {
-  auto first = wrong.report.first;
-  if (shape != wrong.shape) {
-    const Arrays arrays = submission.prepare(shape, Placement::kAtEnd);
-    fill_random({.shape = shape, .exact = true}, 1, arrays);
-    if (submission.run(stage.id).failure) return std::nullopt;
-    first =
-        oracle::compare(shape, arrays.input, arrays.weights, arrays.output,
-                        wrong.tolerance.bound > 0.0 ? oracle::Tolerance::of(Precision::kFp32, shape)
-                                                    : oracle::Tolerance::exact())
-            .first;
-  }
-  if (!first) return std::nullopt;
-  const std::int64_t plane = std::int64_t{first->image} * shape.out_channels + first->map;
-  return (plane * shape.out_height() + first->row) * shape.out_width() + first->column;
 }
 
 std::string where_of(const ElementCase& test) {
@@ -328,11 +302,9 @@ std::optional<Finding> slow_in_part(Submission& submission, const StageInfo& sta
   const double most_s = std::chrono::duration<double>(submission.time_limit()).count() *
                         std::thread::hardware_concurrency();
   if (kPart * used_s < most_s) return std::nullopt;
-  return finding("E-slow", "In " + where_of(part) + ": it took " +
-                               std::to_string(std::lround(used_s)) + " s of processor time; " +
-                               std::to_string(test.shape.batch) +
-                               " images would take ten times as long, and may take " +
-                               std::to_string(std::lround(most_s)) + " s.");
+  return finding("E-slow/part", "In " + where_of(part),
+                 {std::to_string(std::lround(used_s)), std::to_string(test.shape.batch),
+                  std::to_string(std::lround(most_s))});
 }
 
 }  // namespace
@@ -446,10 +418,12 @@ CaseOutcome run_case(Submission& submission, const StageInfo& stage, const Eleme
                                                      "E-unwritten-memory"};
     if (!of_outputs.contains(outcome.finding->id) || outcome.finding->product) return outcome;
     // A traced program is watched where there is least to see.
-    const ConvShape shape = smallest.value_or(test.shape);
-    if (const auto first = first_wrong(submission, stage, compared, shape)) {
-      outcome.finding->product = WrongProduct{.shape = shape, .output = *first};
-    }
+    const oracle::Mismatch& first = *compared.report.first;
+    const std::int64_t row = (std::int64_t{first.image} * test.shape.out_channels + first.map) *
+                                 test.shape.out_height() +
+                             first.row;
+    outcome.finding->product = smallest.value_or(
+        WrongProduct{.shape = test.shape, .output = row * test.shape.out_width() + first.column});
   } else if (call.wrote_outside) {
     // A guard page names the line.
     const auto outside = find_before_begin(submission, stage, refill, where);

@@ -15,8 +15,7 @@ struct Limit {
   std::string lines;  ///< of the file, with that type; where there are none, nothing is run
   std::vector<ElementCase> cases;
   ElementCase below{};  ///< just below the limit; it must be right
-  const char* id;
-  const char* variant;
+  const char* name;
 };
 
 // Where something else is wrong, too, the cases before have told it.
@@ -50,31 +49,27 @@ std::optional<Finding> check_narrow_index(Submission& submission, const StageInf
   const std::string lines = float_index(submission.sources());
   const std::string halves = lines_with_half(submission.sources());
   const ElementCase small{"one number", {1, 1, 1, 1, 1, 1, 1}};
-  for (const Limit& limit : {Limit{lines,
-                                   {{"17 million outputs", {17, 1, 1, 1024, 1024, 1, 1}}},
-                                   small,
-                                   "E-images",
-                                   "float"},
-                             // The stride as a factor, as a divisor, or as one over it.
-                             Limit{lines,
-                                   {{"2100 columns", {1, 1, 1, 3, 2100, 1, 3}},
-                                    {"2100 columns", {1, 1, 1, 3, 2100, 1, 7}},
-                                    {"2100 rows", {1, 1, 1, 2100, 3, 1, 3}},
-                                    {"2100 rows", {1, 1, 1, 2100, 3, 1, 7}}},
-                                   small,
-                                   "E-index",
-                                   "float"},
-                             Limit{halves,
-                                   {{"2107 taps", {1, 1, 43, 8, 9, 7, 1}}},
-                                   {"2009 taps", {1, 1, 41, 8, 9, 7, 1}},
-                                   "E-index",
-                                   "half"}}) {
+  for (const Limit& limit :
+       {Limit{
+            lines, {{"17 million outputs", {17, 1, 1, 1024, 1024, 1, 1}}}, small, "E-images/float"},
+        // The stride as a factor, as a divisor, or as one over it.
+        Limit{lines,
+              {{"2100 columns", {1, 1, 1, 3, 2100, 1, 3}},
+               {"2100 columns", {1, 1, 1, 3, 2100, 1, 7}},
+               {"2100 rows", {1, 1, 1, 2100, 3, 1, 3}},
+               {"2100 rows", {1, 1, 1, 2100, 3, 1, 7}}},
+              small,
+              "E-index/float"},
+        Limit{halves,
+              {{"2107 taps", {1, 1, 43, 8, 9, 7, 1}}},
+              {"2009 taps", {1, 1, 41, 8, 9, 7, 1}},
+              "E-index/half"}}) {
     if (limit.lines.empty()) continue;
     for (const ElementCase& test : limit.cases) {
       const auto wrong = wrong_numbers(submission, stage, test, seed);
       if (!wrong) continue;
       if (wrong_numbers(submission, stage, limit.below, seed)) continue;
-      return finding(limit.id, wrong->seen + limit.lines, limit.variant);
+      return finding(limit.name, wrong->seen + limit.lines);
     }
   }
   return std::nullopt;

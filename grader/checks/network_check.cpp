@@ -54,9 +54,7 @@ std::optional<Finding> check_layer(Submission& submission, const StageInfo& stag
   layer.copies = call.copies;  // only run_timed counts them
   if (layer.exchanges && !call.failure && belongs_to_prolog()) {
     if (call.copies > 0 || submission.device().device == Device::kCpu) {
-      return finding(
-          "E-timed-phase-empty",
-          "In " + layer.where + ": the output is that of the input that only prolog could read.");
+      return finding("E-timed-phase-empty/prolog", "In " + layer.where + ": ");
     }
     layer.exchanges = false;
     fill_in();

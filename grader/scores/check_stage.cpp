@@ -309,8 +309,7 @@ class StageChecker {
       if (is_open && !request_.build_emulated) return std::nullopt;
       if (is_open ||
           (!is_emulated() && found.id == "E-timed-phase-empty" && request_.build_emulated)) {
-        told = rehearse_phases(request_.build_emulated, SourceText(request_.sources), stage,
-                               plan.phases, seed);
+        told = others_.phases(stage, plan.phases, seed);
       }
       if (!told || told->id != "E-converted") return is_open ? told : found;
       // The course never asked whether convolve reads the input itself; the network's run does.

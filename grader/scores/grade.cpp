@@ -42,14 +42,6 @@ std::vector<StageInfo> chosen(const std::vector<StageInfo>& stages, const GradeR
 
 constexpr std::size_t kMostStages = 64;
 
-std::string listed_twice(const std::vector<StageInfo>& stages) {
-  std::set<std::string> seen;
-  for (const StageInfo& stage : stages) {
-    if (!seen.insert(stage.id).second) return stage.id;
-  }
-  return {};
-}
-
 template <class Each>
 void append(std::vector<Each>& all, std::vector<Each>& more) {
   std::move(more.begin(), more.end(), std::back_inserter(all));
@@ -151,31 +143,30 @@ class Grading {
     // A custom submission's own word is no proof; the workbook's program was asked before it
     // (target_for).
     if (!request_.device) refuse_silent_emulation(submission_.device());
-    if (stages.empty()) {
-      const bool needs_gpu = !SourceText(request_.sources).lines_with({"StageLeftOut"}).empty() &&
-                             submission_.device().device == Device::kEmulated;
-      passes(context_, {},
-             finding("E-no-stage", "The program lists no stage.", needs_gpu ? "gpu" : ""));
-      return {};
-    }
-    if (const auto bad = std::ranges::find_if_not(stages, is_id, &StageInfo::id);
-        bad != stages.end()) {
-      passes(context_, {},
-             finding("E-no-stage", "A stage is called '" + short_line(bad->id, 40) + "'.", "id"));
-      return {};
-    }
-    if (const std::string twice = listed_twice(stages); !twice.empty()) {
-      passes(context_, {}, finding("E-same-stage", "Two stages are called '" + twice + "'."));
-      return {};
-    }
-    if (stages.size() > kMostStages) {
-      passes(context_, {},
-             finding("E-same-stage", "The program lists " + std::to_string(stages.size()) +
-                                         " stages; at most " + std::to_string(kMostStages) +
-                                         " are checked."));
-      return {};
-    }
+    if (!passes(context_, {}, refused(stages))) return {};
     return chosen(stages, request_);
+  }
+
+  // Why a list of stages cannot be checked.
+  std::optional<Finding> refused(const std::vector<StageInfo>& stages) {
+    if (stages.empty()) {
+      const bool needs_gpu = submission_.device().device == Device::kEmulated &&
+                             !SourceText(request_.sources).lines_with({"StageLeftOut"}).empty();
+      return finding(needs_gpu ? "E-no-stage/gpu" : "E-no-stage", "The program lists no stage.");
+    }
+    std::set<std::string> seen;
+    for (const StageInfo& stage : stages) {
+      if (!is_id(stage.id)) {
+        return finding("E-no-stage/id", "A stage is called '" + short_line(stage.id, 40) + "'.");
+      }
+      if (!seen.insert(stage.id).second) {
+        return finding("E-same-stage", "Two stages are called '" + stage.id + "'.");
+      }
+    }
+    if (stages.size() <= kMostStages) return std::nullopt;
+    return finding("E-same-stage", "The program lists " + std::to_string(stages.size()) +
+                                       " stages; at most " + std::to_string(kMostStages) +
+                                       " are checked.");
   }
 
   // Where nothing is timed, as many stages are checked at the same time as there are processors

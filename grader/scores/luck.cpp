@@ -1,15 +1,11 @@
 #include "grader/scores/luck.hpp"
 
 #include <algorithm>
-#include <memory>
 #include <set>
 #include <sstream>
 #include <utility>
 
-#include "grader/checks/behaviour_check.hpp"
-#include "grader/checks/device_analysis.hpp"
 #include "grader/checks/findings/catalogue.hpp"
-#include "reference/oracle/comparison.hpp"
 
 namespace convlab::grader {
 
@@ -35,47 +31,32 @@ std::vector<ElementCase> with_one_image(std::vector<ElementCase> cases) {
   return cases;
 }
 
-// Null if the program does not answer.
-std::unique_ptr<Submission> start(const EmulatedProgram& emulated, const SourceText& sources) {
-  auto submission = std::make_unique<Submission>(emulated.program);
-  submission->set_sources(sources);
-  std::vector<StageInfo> stages;
-  if (submission->list_stages(stages)) return nullptr;
-  return submission;
-}
-
-}  // namespace
-
-namespace {
-
 std::optional<Luck> find_luck_in(const BuildEmulated& build, const StageInfo& stage,
                                  const std::vector<ElementCase>& cases, std::uint64_t seed,
                                  const Finding& found, const std::optional<Race>& race) {
-  if (found.id == "E-outside") {
-    if (const auto program = build(false).program; !program.empty()) {
-      Submission submission(program);
-      const auto right_with = [&](const char* setting) {
-        submission.set_environment({setting});
-        return all_right(submission, stage, cases, seed);
-      };
-      if (right_with(kForgiven)) return Luck{found, program, {kForgiven}};
-      // A product with a weight of zero is NaN for NaN, but zero for every number.
-      if (std::all_of(std::begin(kNumbersBeyond), std::end(kNumbersBeyond), right_with)) {
-        return Luck{found, program, {kNumbersBeyond[0]}};
-      }
+  using Settings = std::vector<std::string>;
+  // The output must be right with all of these.
+  const auto right_in = [&](const std::filesystem::path& program, const Finding& finding,
+                            const std::vector<Settings>& all) -> std::optional<Luck> {
+    Submission submission(program);
+    for (const Settings& settings : all) {
+      submission.set_environment(settings);
+      if (!all_right(submission, stage, cases, seed)) return std::nullopt;
+    }
+    return Luck{finding, program, all.front()};
+  };
+  const auto program = found.id == "E-outside" ? build(false).program : "";
+  if (!program.empty()) {
+    if (auto luck = right_in(program, found, {{kForgiven}})) return luck;
+    // A product with a weight of zero is NaN for NaN, but zero for every number.
+    if (auto luck = right_in(program, found, {{kNumbersBeyond[0]}, {kNumbersBeyond[1]}})) {
+      return luck;
     }
   }
   if (!race || race->meeting_places.empty()) return std::nullopt;
-  Submission submission(race->program);
-  std::vector<std::string> environment = {kTrace + race->meeting_places};
-  const auto is_right = [&] {
-    submission.set_environment(environment);
-    return all_right(submission, stage, cases, seed);
-  };
-  if (is_right()) return Luck{race->finding, race->program, environment};
-  environment.emplace_back(kForgiven);
-  if (is_right()) return Luck{race->finding, race->program, environment};
-  return std::nullopt;
+  const std::string meeting = kTrace + race->meeting_places;
+  auto luck = right_in(race->program, race->finding, {{meeting}});
+  return luck ? luck : right_in(race->program, race->finding, {{meeting, kForgiven}});
 }
 
 }  // namespace
@@ -139,64 +120,6 @@ Observed observe_accesses(const EmulatedProgram& traced, const SourceText& sourc
     found->meeting_places += (found->meeting_places.empty() ? "" : ",") + place;
   }
   return observed;
-}
-
-std::optional<Finding> rehearse_phases(const BuildEmulated& build, const SourceText& sources,
-                                       const StageInfo& stage, const ConvShape& shape,
-                                       std::uint64_t seed) {
-  const EmulatedProgram emulated = build(false);
-  if (emulated.program.empty()) return std::nullopt;
-  const auto started = start(emulated, sources);
-  return started ? check_phases(*started, stage, shape, seed) : std::nullopt;
-}
-
-std::optional<Finding> rehearse(const BuildEmulated& build, const SourceText& sources,
-                                const StageInfo& stage, const CasePlan& plan, std::uint64_t seed) {
-  const EmulatedProgram emulated = build(false);
-  if (emulated.program.empty()) return emulated.refused;
-  const auto started = start(emulated, sources);
-  if (!started) return std::nullopt;
-  Submission& submission = *started;
-  const auto first_finding = [&](const CasePlan& cases) -> std::optional<Finding> {
-    std::uint64_t next = seed;
-    for (const ElementCase& test : cases.repeated) {
-      CaseOutcome outcome = run_case(submission, stage, test, ++next);
-      if (outcome.finding) return outcome.finding;
-    }
-    if (auto found = check_second_convolve(submission, stage, cases, seed)) return found;
-    if (auto found = check_slices(submission, stage, cases, seed)) return found;
-    if (auto found = check_order(submission, stage, cases, seed)) return found;
-    return check_leaks(submission, stage, cases.repeated.front().shape, seed);
-  };
-  if (plan.rules == Rules::kWorkbook) return first_finding(plan);
-  // One image is quick, but what it shows must hold for the course's batches, too.
-  CasePlan small = plan;
-  small.repeated = with_one_image(plan.repeated);
-  return first_finding(small) ? first_finding(plan) : std::nullopt;
-}
-
-std::optional<Finding> find_openmp_race(const std::filesystem::path& traced,
-                                        const SourceText& sources, const StageInfo& stage,
-                                        std::uint64_t seed) {
-  if (traced.empty()) return std::nullopt;
-  Submission submission(traced);
-  submission.set_sources(sources);
-  submission.set_environment({"OMP_NUM_THREADS=4", "OMP_DYNAMIC=false"});
-  std::vector<StageInfo> stages;
-  if (submission.list_stages(stages)) return std::nullopt;
-  // After the first: many images, many pixels, many maps and channels with little work each. Some
-  // regions have several threads only then, by if(…).
-  for (const ConvShape& shape :
-       {ConvShape{8, 4, 2, 12, 12, 3, 1}, ConvShape{520, 2, 1, 3, 3, 1, 1},
-        ConvShape{2, 3, 1, 60, 61, 1, 1}, ConvShape{2, 20, 12, 5, 5, 3, 1}}) {
-    const ElementCase test{"several threads", shape, true};
-    fill_random(test, seed, submission.prepare(test.shape, Placement::kAligned));
-    const Call call = submission.run(stage.id);
-    if (call.failure && call.failure->kind == Failure::Kind::kTimeout) break;
-    if (!call.race) continue;
-    return finding(message_of(*call.race, test.shape, sources), "In case '" + test.name + "': ");
-  }
-  return std::nullopt;
 }
 
 Finding cause_of(const Finding& found, const Race& race) {

@@ -57,24 +57,6 @@ std::optional<Luck> find_luck(const BuildEmulated& build, const StageInfo& stage
                               const CasePlan& plan, std::uint64_t seed, const Finding& found,
                               const std::optional<Race>& race);
 
-/// What check_phases finds out about the emulated program.
-std::optional<Finding> rehearse_phases(const BuildEmulated& build, const SourceText& sources,
-                                       const StageInfo& stage, const ConvShape& shape,
-                                       std::uint64_t seed);
-
-/// The first finding of the emulated program: in these cases, in another order of its threads and
-/// streams, or in memory that it does not free. None if there is none, or no such program.
-/// @param sources  of the program, whose lines and names the finding quotes
-std::optional<Finding> rehearse(const BuildEmulated& build, const SourceText& sources,
-                                const StageInfo& stage, const CasePlan& plan, std::uint64_t seed);
-
-/// Two threads of an OpenMP region use a variable that they share, one of them to change it, and
-/// nothing orders them (common/custom_submission/openmp_races.cpp).
-/// @param traced  the program that observes every access; empty: finds nothing
-std::optional<Finding> find_openmp_race(const std::filesystem::path& traced,
-                                        const SourceText& sources, const StageInfo& stage,
-                                        std::uint64_t seed);
-
 /// What to tell of a finding and a race. A barrier that not all threads reach is the cause of what
 /// it does not order. A wrong index may lead two threads to one element; what says more about it
 /// stays.

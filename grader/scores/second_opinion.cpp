@@ -3,7 +3,10 @@
 #include <set>
 #include <utility>
 
+#include "grader/checks/behaviour_check.hpp"
+#include "grader/checks/device_analysis.hpp"
 #include "grader/checks/element_cases.hpp"
+#include "grader/checks/findings/catalogue.hpp"
 #include "grader/measure/stage_steps.hpp"
 
 namespace convlab::grader {
@@ -97,26 +100,75 @@ Observed SecondOpinion::observe(const StageInfo& stage, const CasePlan& plan,
                           seed);
 }
 
-std::optional<Finding> SecondOpinion::openmp_race(const StageInfo& stage, std::uint64_t seed) {
+std::unique_ptr<Submission> SecondOpinion::start(const std::filesystem::path& program) const {
+  if (program.empty()) return nullptr;
+  auto submission = std::make_unique<Submission>(program);
+  submission->set_sources(SourceText(context_.request.sources));
+  std::vector<StageInfo> stages;
+  return submission->list_stages(stages) ? nullptr : std::move(submission);
+}
+
+std::optional<Finding> SecondOpinion::openmp_race(const StageInfo& stage,
+                                                  std::uint64_t seed) const {
   const SourceText& sources = context_.submission.sources();
   if (!context_.request.build_traced ||
       sources.lines_with({"#pragma", "omp", "parallel"}).empty()) {
     return std::nullopt;
   }
   context_.observer.announce(stage.id + ": what orders its threads");
-  return find_openmp_race(context_.request.build_traced(), sources, stage, seed);
+  const auto traced = start(context_.request.build_traced());
+  if (!traced) return std::nullopt;
+  traced->set_environment({"OMP_NUM_THREADS=4", "OMP_DYNAMIC=false"});
+  // After the first: many images, many pixels, many maps and channels with little work each. Some
+  // regions have several threads only then, by if(…).
+  for (const ConvShape& shape :
+       {ConvShape{8, 4, 2, 12, 12, 3, 1}, ConvShape{520, 2, 1, 3, 3, 1, 1},
+        ConvShape{2, 3, 1, 60, 61, 1, 1}, ConvShape{2, 20, 12, 5, 5, 3, 1}}) {
+    const ElementCase test{"several threads", shape, true};
+    fill_random(test, seed, traced->prepare(test.shape, Placement::kAligned));
+    const Call call = traced->run(stage.id);
+    if (call.failure && call.failure->kind == Failure::Kind::kTimeout) break;
+    if (!call.race) continue;
+    return finding(message_of(*call.race, test.shape, sources), "In case '" + test.name + "': ");
+  }
+  return std::nullopt;
+}
+
+std::optional<Finding> SecondOpinion::phases(const StageInfo& stage, const ConvShape& shape,
+                                             std::uint64_t seed) const {
+  const auto emulated = start(context_.request.build_emulated(false).program);
+  return emulated ? check_phases(*emulated, stage, shape, seed) : std::nullopt;
+}
+
+std::optional<Finding> SecondOpinion::rehearse(const StageInfo& stage, const CasePlan& plan,
+                                               std::uint64_t seed) const {
+  const EmulatedProgram built = context_.request.build_emulated(false);
+  if (built.program.empty()) return built.refused;
+  const auto emulated = start(built.program);
+  if (!emulated) return std::nullopt;
+  const auto first_finding = [&](const CasePlan& cases) -> std::optional<Finding> {
+    std::uint64_t next = seed;
+    for (const ElementCase& test : cases.repeated) {
+      CaseOutcome outcome = run_case(*emulated, stage, test, ++next);
+      if (outcome.finding) return outcome.finding;
+    }
+    if (auto found = check_second_convolve(*emulated, stage, cases, seed)) return found;
+    if (auto found = check_slices(*emulated, stage, cases, seed)) return found;
+    if (auto found = check_order(*emulated, stage, cases, seed)) return found;
+    return check_leaks(*emulated, stage, cases.repeated.front().shape, seed);
+  };
+  if (plan.rules == Rules::kWorkbook) return first_finding(plan);
+  // One image is quick, but what it shows must hold for the course's batches, too.
+  CasePlan small = plan;
+  for (ElementCase& test : small.repeated) test.shape.batch = 1;
+  return first_finding(small) ? first_finding(plan) : std::nullopt;
 }
 
 void SecondOpinion::add_lines(const StageInfo& stage, Finding& found) {
   if (!found.product || !traced_.valid()) return;
-  const EmulatedProgram& traced = traced_.get();
-  if (traced.program.empty()) return;
   context_.observer.announce(stage.id + ": which lines make this");
-  Submission submission(traced.program);
-  submission.set_sources(SourceText(context_.request.sources));
-  std::vector<StageInfo> stages;
-  if (!submission.list_stages(stages)) {
-    found.seen += lines_of_product(submission, stage, *found.product);
+  if (const auto traced = start(traced_.get().program)) {
+    found.seen += lines_of_product(*traced, stage, *found.product);
   }
 }
 
@@ -127,8 +179,7 @@ Opinion SecondOpinion::rehearsed(const StageInfo& stage, const CasePlan& plan, s
   context_.observer.announce(stage.id + ": the same on an emulated device");
   CasePlan again = plan;
   if (found) again.repeated = plan.cases;
-  const auto failed =
-      rehearse(request.build_emulated, SourceText(request.sources), stage, again, seed);
+  const auto failed = rehearse(stage, again, seed);
   // Traced, an endless loop would take its time once more.
   if (failed && failed->id == "E-timeout" && found && found->id == failed->id) return {failed};
   const auto race = observe(stage, plan, failed, seed).race;

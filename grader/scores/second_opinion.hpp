@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <future>
+#include <memory>
 #include <optional>
 
 #include "grader/scores/check_stage.hpp"
@@ -43,7 +44,13 @@ class SecondOpinion {
   Observed observe(const StageInfo& stage, const CasePlan& plan,
                    const std::optional<Finding>& found, std::uint64_t seed);
 
-  std::optional<Finding> openmp_race(const StageInfo& stage, std::uint64_t seed);
+  /// Of a CPU's file: two threads of an OpenMP region use a variable that they share, one of them
+  /// to change it, and nothing orders them (common/custom_submission/openmp_races.cpp).
+  std::optional<Finding> openmp_race(const StageInfo& stage, std::uint64_t seed) const;
+
+  /// What check_phases finds out about the emulated program.
+  [[nodiscard]] std::optional<Finding> phases(const StageInfo& stage, const ConvShape& shape,
+                                              std::uint64_t seed) const;
 
   /// The lines that make what was measured, from a program whose accesses are observed.
   void add_lines(const StageInfo& stage, Finding& found);
@@ -54,6 +61,13 @@ class SecondOpinion {
                     const std::optional<Finding>& found);
 
  private:
+  /// The first finding of the emulated program: in these cases, in another order of its threads and
+  /// streams, or in memory that it does not free. None if there is none, or no such program.
+  [[nodiscard]] std::optional<Finding> rehearse(const StageInfo& stage, const CasePlan& plan,
+                                                std::uint64_t seed) const;
+  /// Null if it is not there or does not answer.
+  [[nodiscard]] std::unique_ptr<Submission> start(const std::filesystem::path& program) const;
+
   const CheckContext& context_;
   std::shared_future<EmulatedProgram> traced_{};
 };

@@ -17,7 +17,9 @@
 
 namespace convlab::grader {
 
-Finding finding(const std::string& id, const std::string& seen, const std::string& name) {
+Finding finding(const std::string& name, const std::string& seen,
+                const std::vector<std::string>& values) {
+  const std::string id = name.substr(0, name.find('/'));
   const auto known = std::ranges::find(catalogue(), id, &Diagnosis::id);
   if (known == catalogue().end()) throw std::out_of_range("no diagnosis " + id);
   Finding found{.id = id,
@@ -25,9 +27,9 @@ Finding finding(const std::string& id, const std::string& seen, const std::strin
                 .seen = printable(seen),
                 .cause = known->cause,
                 .next = known->next};
-  if (name.empty()) return found;
-  const std::string full_name = id + "/" + name;
-  const Diagnosis& words = variant(full_name);
+  if (name == id) return found;
+  const Diagnosis words = variant(name, values);
+  found.seen += printable(words.seen);
   if (!words.title.empty()) found.title = words.title;
   if (!words.cause.empty()) found.cause = words.cause;
   if (!words.next.empty()) found.next = words.next;
@@ -51,7 +53,7 @@ Finding with_warnings(Finding found, const std::string& warnings) {
       "E-shapes E-replay E-race E-unwritten-memory E-last-channel E-accuracy ";
   const bool uninitialised = warnings.find("uninitialized") != std::string::npos;
   if (uninitialised && wrong_numbers.find(" " + found.id + " ") != std::string::npos) {
-    found = finding("E-uninitialised", found.seen, "warning");
+    found = finding("E-uninitialised/warning", found.seen);
   }
   found.compiler = warnings;
   return found;
@@ -74,8 +76,8 @@ std::string last_line(const std::string& printed) {
 std::optional<Finding> damaged_heap(const std::string& said, const std::string& where) {
   for (const char* words : {"free(): ", "malloc(): ", "corrupted", "double free", "realloc(): "}) {
     if (said.find(words) == std::string::npos) continue;
-    return finding("E-crash", "In " + where + ": the C library ended the program: " + said + ".",
-                   "heap");
+    return finding("E-crash/heap",
+                   "In " + where + ": the C library ended the program: " + said + ".");
   }
   return std::nullopt;
 }
@@ -113,43 +115,39 @@ Finding explain_fault(const Failure& failure, const std::string& where) {
 
 }  // namespace
 
+namespace {
+
+// What compilers and CUDA say, and what it means.
+Json known_messages(const char* file) {
+  // Of ROOT/common/network.
+  const auto root = network_folder().parent_path().parent_path();
+  return parse_json(read_text(root / "grader/checks/findings" / file));
+}
+
+bool is_said(const Json& message, const std::string& text) {
+  return std::ranges::any_of(message.at("says"), [&](const Json& part) {
+    return text.find(part.get<std::string>()) != std::string::npos;
+  });
+}
+
 // A program that checks its calls itself has printed an error of CUDA and ended.
-static std::optional<Finding> printed_cuda_error(const std::string& printed,
-                                                 const std::string& where) {
-  // Source: cudaGetErrorString and cudaGetErrorName.
-  struct Words {
-    const char* text;
-    const char* name;
-    const char* id;
-  };
-  static constexpr Words kErrors[] = {
-      {"an illegal memory access was encountered", "cudaErrorIllegalAddress", "E-outside"},
-      {"misaligned address", "cudaErrorMisalignedAddress", "E-outside"},
-      {"invalid configuration argument", "cudaErrorInvalidConfiguration", "E-launch"},
-      {"too many resources requested for launch", "cudaErrorLaunchOutOfResources", "E-launch"},
-      {"out of memory", "cudaErrorMemoryAllocation", "E-memory"},
-      {"the launch timed out and was terminated", "cudaErrorLaunchTimeout", "E-timeout"},
-      {"invalid argument", "cudaErrorInvalidValue", "E-cuda-call"},
-      {"invalid device symbol", "cudaErrorInvalidSymbol", "E-cuda-call"},
-      {"invalid copy direction for memcpy", "cudaErrorInvalidMemcpyDirection", "E-cuda-call"},
-      {"invalid resource handle", "cudaErrorInvalidResourceHandle", "E-cuda-call"},
-      {"unspecified launch failure", "cudaErrorLaunchFailure", "E-outside"},
-  };
+std::optional<Finding> printed_cuda_error(const std::string& printed, const std::string& where) {
+  static const Json known = known_messages("cuda_errors.json");
   std::istringstream lines(printed);
   std::optional<Finding> found;
   for (std::string line; std::getline(lines, line);) {
-    for (const Words& error : kErrors) {
-      if (line.find(error.text) == std::string::npos &&
-          line.find(error.name) == std::string::npos) {
-        continue;
-      }
+    for (const Json& error : known) {
       constexpr std::size_t kLongest = 160;
-      found = finding(error.id, "In " + where + ": the program checked a CUDA call, printed '" +
-                                    line.substr(0, kLongest) + "' and ended.");
+      if (!is_said(error, line)) continue;
+      found = finding(error.at("finding"), "In " + where +
+                                               ": the program checked a CUDA call, printed '" +
+                                               line.substr(0, kLongest) + "' and ended.");
     }
   }
   return found;
 }
+
+}  // namespace
 
 Finding explain(const Failure& failure, const std::string& where) {
   switch (failure.kind) {
@@ -213,12 +211,6 @@ std::string unclosed(const std::string& macro, const SourceText& sources) {
   return {};
 }
 
-Json known_messages() {
-  // Of ROOT/common/network.
-  const auto root = network_folder().parent_path().parent_path();
-  return parse_json(read_text(root / "grader/checks/findings/compiler_messages.json"));
-}
-
 }  // namespace
 
 Finding compiler_finding(const std::string& error, const SourceText& sources) {
@@ -234,12 +226,9 @@ Finding compiler_finding(const std::string& error, const SourceText& sources) {
         sources.quote(file.substr(file.rfind('/') + 1), line_number(digits_at(error, colon + 1)));
   }
   // Each as one or two compilers put it.
-  static const Json known = known_messages();
+  static const Json known = known_messages("compiler_messages.json");
   for (const Json& words : known) {
-    const auto is_said = [&](const Json& part) {
-      return error.find(part.get<std::string>()) != std::string::npos;
-    };
-    if (std::ranges::none_of(words.at("says"), is_said)) continue;
+    if (!is_said(words, error)) continue;
     found.cause = words.at("cause");
     found.next = words.at("next");
     break;

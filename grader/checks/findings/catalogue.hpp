@@ -11,10 +11,12 @@ namespace convlab::grader {
 using convlab::catalogue;
 using convlab::Diagnosis;
 
-/// The finding `id` with what was seen. @throws std::out_of_range for an id that is not in the
-/// catalogue
-/// @param name  of a variant of its words
-Finding finding(const std::string& id, const std::string& seen, const std::string& name = {});
+/// The finding of this id, or of a variant, "E-crash/heap". @throws std::out_of_range for a name
+/// that is not in findings.txt
+/// @param seen    what was seen; what a variant says of it follows
+/// @param values  for {0}, {1}, … of the variant
+Finding finding(const std::string& name, const std::string& seen,
+                const std::vector<std::string>& values = {});
 
 /// Whether the time was up: E-timeout or E-slow.
 bool is_about_time(const Finding& finding);

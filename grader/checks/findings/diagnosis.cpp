@@ -60,7 +60,7 @@ Finding lost_precision(const WrongOutput& wrong, const std::string& where) {
   }
   const bool may_be_shorter =
       wrong.tolerance.bound > oracle::error_bound(Precision::kFp32, wrong.shape.taps());
-  return finding("E-precision", seen, may_be_shorter ? "stage" : "");
+  return finding(may_be_shorter ? "E-precision/stage" : "E-precision", seen);
 }
 
 Finding diagnose(const WrongOutput& wrong, const std::string& where) {
@@ -74,8 +74,8 @@ Finding diagnose(const WrongOutput& wrong, const std::string& where) {
   const bool is_infinite =
       id == "E-nan" && std::none_of(output, output + wrong.shape.output_size(),
                                     [](float each) { return std::isnan(each); });
-  return finding(id, "In " + where + ": " + describe(wrong.shape, report),
-                 is_infinite ? "infinity" : "");
+  return finding(is_infinite ? id + "/infinity" : id,
+                 "In " + where + ": " + describe(wrong.shape, report));
 }
 
 }  // namespace convlab::grader

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <map>
 #include <string_view>
 #include <utility>
 
@@ -16,79 +17,29 @@ std::int64_t Affine::at(const std::vector<std::int64_t>& variables) const {
   return value;
 }
 
-namespace {
-
-using Row = std::vector<double>;
-
-/// Equations in echelon form, of at most as many unknowns as there are variables and a constant.
-class Equations {
- public:
-  explicit Equations(std::size_t unknowns) : rows_(unknowns) {}
-
-  // @param row  the unknowns' factors, then the value. False if it contradicts the others.
-  bool add(Row row) {
-    constexpr double kNothing = 1e-6;
-    for (std::size_t i = 0; i < rows_.size(); ++i) {
-      if (std::abs(row[i]) < kNothing) continue;
-      if (rows_[i].empty()) {
-        const double pivot = row[i];
-        for (double& each : row) each /= pivot;
-        rows_[i] = std::move(row);
-        return true;
-      }
-      const double times = row[i];
-      for (std::size_t k = 0; k < row.size(); ++k) row[k] -= times * rows_[i][k];
-    }
-    return std::abs(row.back()) < 1e-3;
-  }
-
-  // An unknown that depends on one that no equation fixes is unknown, too.
-  [[nodiscard]] std::vector<std::optional<double>> solve() const {
-    const std::size_t count = rows_.size();
-    std::vector<std::optional<double>> solution(count);
-    for (std::size_t i = count; i-- > 0;) {
-      if (rows_[i].empty()) continue;
-      double value = rows_[i].back();
-      bool known = true;
-      for (std::size_t k = i + 1; k < count; ++k) {
-        if (std::abs(rows_[i][k]) < 1e-6) continue;
-        known = known && solution[k].has_value();
-        value -= rows_[i][k] * solution[k].value_or(0.0);
-      }
-      if (known) solution[i] = value;
-    }
-    return solution;
-  }
-
- private:
-  std::vector<Row> rows_;
-};
-
-}  // namespace
-
 std::optional<Affine> fit(const std::vector<Point>& points) {
   if (points.empty()) return std::nullopt;
-  const std::size_t count = points.front().variables.size();
-  // Differences to the first point: a variable that never changes has no equation.
   const Point& origin = points.front();
-  Equations equations(count);
-  for (const Point& point : points) {
-    Row row(count + 1);
-    for (std::size_t i = 0; i < count; ++i) {
-      row[i] = static_cast<double>(point.variables[i] - origin.variables[i]);
-    }
-    row[count] = static_cast<double>(point.value - origin.value);
-    if (!equations.add(std::move(row))) return std::nullopt;
-  }
   Affine result;
-  for (const auto& value : equations.solve()) {
-    if (value && std::abs(*value - std::round(*value)) > 1e-3) return std::nullopt;
-    result.factors.push_back(value ? std::optional(std::llround(*value)) : std::nullopt);
+  for (std::size_t v = 0; v < origin.variables.size(); ++v) {
+    // Two points that differ in this variable alone.
+    std::map<std::vector<std::int64_t>, const Point*> by_others;
+    std::optional<std::int64_t> factor;
+    for (const Point& point : points) {
+      std::vector<std::int64_t> others = point.variables;
+      others[v] = 0;
+      const Point& other = *by_others.emplace(std::move(others), &point).first->second;
+      const std::int64_t step = point.variables[v] - other.variables[v];
+      if (step == 0) continue;
+      if ((point.value - other.value) % step != 0) return std::nullopt;
+      factor = (point.value - other.value) / step;
+      break;
+    }
+    result.factors.push_back(factor);
   }
   result.constant = origin.value - result.at(origin.variables);
-  const bool exact = std::all_of(points.begin(), points.end(), [&](const Point& point) {
-    return result.at(point.variables) == point.value;
-  });
+  const bool exact = std::ranges::all_of(
+      points, [&](const Point& point) { return result.at(point.variables) == point.value; });
   return exact ? std::optional(result) : std::nullopt;
 }
 
@@ -135,60 +86,60 @@ const std::vector<Letter>& letters() {
   return all;
 }
 
-struct Product {
+/// A simple expression: a product of up to four letters, a multiple of it, or one more or less.
+struct Expression {
   std::string name;
-  std::vector<std::int64_t> values;
-  int cost;
+  std::vector<std::size_t> letters{};
+  int cost = 0;
+  std::int64_t times = 1;
+  std::int64_t more = 0;
+
+  [[nodiscard]] std::int64_t at(const ConvShape& shape) const {
+    std::int64_t value = times;
+    for (const std::size_t letter : letters) value *= probe::letters()[letter].of(shape);
+    return value + more;
+  }
 };
 
-// All products of up to four letters.
-std::vector<Product> products(const std::vector<ConvShape>& shapes) {
-  constexpr int kMostLetters = 4;
+std::vector<Expression> made_expressions() {
+  constexpr std::size_t kMostLetters = 4;
   constexpr int kMostCost = 12;
-  std::vector<Product> all = {{"", std::vector<std::int64_t>(shapes.size(), 1), 0}};
-  std::vector<std::size_t> last = {0};  // its letter with the largest place
-  for (std::size_t begin = 0, degree = 0; degree < kMostLetters; ++degree) {
-    const std::size_t end = all.size();
-    for (std::size_t i = begin; i < end; ++i) {
-      for (std::size_t letter = last[i]; letter < letters().size(); ++letter) {
-        const Letter& times = letters()[letter];
-        Product next = all[i];
-        // Nobody multiplies a number of images, maps or channels by itself.
-        const bool is_count = std::string_view("BMCS").find(times.name) != std::string_view::npos;
-        next.cost += is_count && i > 0 && letter == last[i] ? 3 : 0;
-        if (next.cost + times.cost > kMostCost) continue;
-        next.name += (next.name.empty() ? "" : "·") + std::string(times.name);
-        next.cost += times.cost;
-        for (std::size_t s = 0; s < shapes.size(); ++s) next.values[s] *= times.of(shapes[s]);
-        all.push_back(std::move(next));
-        last.push_back(letter);
-      }
+  std::vector<Expression> products = {{""}};
+  for (std::size_t i = 0; i < products.size(); ++i) {
+    if (products[i].letters.size() == kMostLetters) continue;
+    const std::size_t last = products[i].letters.empty() ? 0 : products[i].letters.back();
+    for (std::size_t letter = last; letter < letters().size(); ++letter) {
+      const Letter& times = letters()[letter];
+      Expression next = products[i];
+      // Nobody multiplies a number of images, maps or channels by itself.
+      const bool is_count = std::string_view("BMCS").find(times.name) != std::string_view::npos;
+      next.cost += times.cost + (is_count && i > 0 && letter == last ? 3 : 0);
+      if (next.cost > kMostCost) continue;
+      next.name += (next.name.empty() ? "" : "·") + times.name;
+      next.letters.push_back(letter);
+      products.push_back(std::move(next));
     }
-    begin = end;
+  }
+  std::vector<Expression> all;
+  for (const Expression& product : products) {
+    if (product.letters.empty()) continue;
+    const auto add = [&](std::string name, int cost, std::int64_t times, std::int64_t more) {
+      all.push_back({std::move(name), product.letters, product.cost + cost, times, more});
+    };
+    add(product.name, 0, 1, 0);
+    add("(" + product.name + " - 1)", 4, 1, -1);
+    add("(" + product.name + " + 1)", 4, 1, 1);
+    add("-" + product.name, 2, -1, 0);
+    for (const std::int64_t times : {2, 4, 16, 8, 32, 15, 17, 31, 33}) {
+      add(std::to_string(times) + "·" + product.name, times <= 4 ? 4 : 5, times, 0);
+    }
   }
   return all;
 }
 
-// Calls visit(name, values, cost) for each simple expression: a product, a multiple of it, or one
-// more or less.
-template <class Visit>
-void for_each_expression(const std::vector<ConvShape>& shapes, const Visit& visit) {
-  for (const Product& product : products(shapes)) {
-    if (product.name.empty()) continue;
-    const auto changed = [&](std::int64_t times, std::int64_t more) {
-      std::vector<std::int64_t> values = product.values;
-      for (std::int64_t& value : values) value = value * times + more;
-      return values;
-    };
-    visit(product.name, product.values, product.cost);
-    visit("(" + product.name + " - 1)", changed(1, -1), product.cost + 4);
-    visit("(" + product.name + " + 1)", changed(1, 1), product.cost + 4);
-    visit("-" + product.name, changed(-1, 0), product.cost + 2);
-    for (const std::int64_t times : {2, 4, 16, 8, 32, 15, 17, 31, 33}) {
-      visit(std::to_string(times) + "·" + product.name, changed(times, 0),
-            product.cost + (times <= 4 ? 4 : 5));
-    }
-  }
+const std::vector<Expression>& expressions() {
+  static const std::vector<Expression> all = made_expressions();
+  return all;
 }
 
 bool is_number(const std::string& text) {
@@ -208,20 +159,22 @@ std::string name_of(const std::vector<std::int64_t>& values, const std::vector<C
       std::ranges::all_of(values, [&](std::int64_t value) { return value == values.front(); });
   std::string best;
   int least = 1 << 20;
-  for_each_expression(
-      shapes, [&](const std::string& name, const std::vector<std::int64_t>& these, int cost) {
-        if (these != values) return;
-        // Only rows of an unrolled matrix are as long as the number of images, and no filter has a
-        // stride.
-        const auto has = [&](const char* letters) {
-          return name.find_first_of(letters) != std::string::npos;
-        };
-        if (!has("HW") && (has("B") || (has("S") && has("K")))) cost += 6;
-        if (name == right) cost = -1;
-        if (cost >= least) return;
-        least = cost;
-        best = name;
-      });
+  for (const Expression& each : expressions()) {
+    bool fits = true;
+    for (std::size_t i = 0; i < values.size() && fits; ++i) fits = each.at(shapes[i]) == values[i];
+    if (!fits) continue;
+    // Only rows of an unrolled matrix are as long as the number of images, and no filter has a
+    // stride.
+    const auto has = [&](const char* some) {
+      return each.name.find_first_of(some) != std::string::npos;
+    };
+    int cost = each.cost;
+    if (!has("HW") && (has("B") || (has("S") && has("K")))) cost += 6;
+    if (each.name == right) cost = -1;
+    if (cost >= least) continue;
+    least = cost;
+    best = each.name;
+  }
   // By chance long names fit few numbers.
   for (const int times : {2, 4, 8, 16, 32}) {
     if (is_number(right)) break;
@@ -243,12 +196,8 @@ std::string name_of(const std::vector<std::int64_t>& values, const std::vector<C
 
 std::optional<std::int64_t> value_of(const std::string& name, const ConvShape& shape) {
   if (is_number(name)) return std::stoll(name);
-  std::optional<std::int64_t> value;
-  for_each_expression({shape},
-                      [&](const std::string& each, const std::vector<std::int64_t>& these, int) {
-                        if (each == name) value = these.front();
-                      });
-  return value;
+  const auto found = std::ranges::find(expressions(), name, &Expression::name);
+  return found == expressions().end() ? std::nullopt : std::optional(found->at(shape));
 }
 
 std::string sum_text(const std::vector<std::string>& factors,

@@ -16,8 +16,12 @@ struct Fact {
   std::optional<WrongProduct> product{};  ///< an example
   std::string cause{};                    ///< empty: that of the catalogue
   std::string next{};                     ///< the same
+  bool is_named = true;                   ///< of a rounding: which number, and its type
   /// Of a measured index: whether it gives the numbers of another run.
   std::function<bool(const DenseRun&)> predicts{};
 };
+
+/// With the id and the texts of this variant in findings.txt. @param values  for {0}, {1}, …
+Fact told(const std::string& variant, const std::vector<std::string>& values = {});
 
 }  // namespace convlab::grader::probe

@@ -3,7 +3,18 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "common/serve/finding_texts.hpp"
+#include "grader/checks/probe/fact.hpp"
+
 namespace convlab::grader::probe {
+
+Fact told(const std::string& name, const std::vector<std::string>& values) {
+  const Diagnosis says = variant(name, values);
+  return {.id = name.substr(0, name.find('/')),
+          .measured = says.seen,
+          .cause = says.cause,
+          .next = says.next};
+}
 
 std::string number(std::int64_t value) {
   return std::to_string(value);

@@ -14,66 +14,41 @@ namespace convlab::grader::probe {
 
 namespace {
 
+constexpr std::size_t kFewRuns = 3;
+
 // Without a name: what one wrong output computes.
-std::optional<Fact> show_products(const Terms& terms, const DenseRun& dense,
-                                  const std::string& outputs) {
+std::optional<Fact> show_products(const Terms& terms, const DenseRun& dense) {
   const ConvShape& s = terms.shape;
   std::size_t o = 0;
   while (o < dense.right.size() && (!dense.is_wrong(o) || terms.unwritten[o])) ++o;
   if (o == dense.right.size() || terms.unclear > 0) return std::nullopt;
-  Label at = output_label(s, static_cast<std::int64_t>(o));
-  std::set<std::pair<std::int64_t, std::int64_t>> found;
-  std::map<std::int64_t, std::vector<std::int64_t>> meets;
+  const auto output = static_cast<std::int64_t>(o);
+  std::map<std::int64_t, std::vector<std::int64_t>> meets;  // the pixels, by weight
   LabelledTerms own{.shape = s};
-  std::multiset<std::int64_t> pixels;
   for (const Term& term : terms.terms) {
-    if (term.output != static_cast<std::int64_t>(o)) continue;
-    found.emplace(term.pixel, term.weight);
+    if (term.output != output) continue;
     meets[term.weight].push_back(term.pixel);
-    pixels.insert(term.pixel);
-    own.terms.push_back({at, term});
+    own.terms.push_back({output_label(s, output), term});
   }
-  for (at.c = 0; at.c < s.in_channels; ++at.c) {
-    for (at.p = 0; at.p < s.kernel; ++at.p) {
-      for (at.q = 0; at.q < s.kernel; ++at.q) {
-        const std::int64_t pixel = input_index(s, at);
-        const std::int64_t weight = weight_index(s, at);
-        if (found.contains({pixel, weight})) continue;
-        std::vector<std::string> instead;
-        for (const std::int64_t each : meets[weight]) instead.push_back(pixel_text(s, each));
-        Fact fact{.id = instead.empty() ? "E-terms" : "E-index"};
-        fact.measured =
-            (outputs.empty() ? "" : "Exactly the outputs with " + outputs + " are wrong. ") +
-            std::string("Measured at ") + to_string(s) + ": output " + output_text(at) +
-            " should multiply " + weight_text(s, weight) + " by " + pixel_text(s, pixel) +
-            "; it multiplies that weight by " +
-            (instead.empty() ? "nothing" : joined(instead, " and by ")) + ".";
-        std::multiset<std::int64_t> right;
-        for (std::int64_t tap = 0; tap < s.taps(); ++tap) {
-          right.insert(input_index(
-              s, *label_by_weight(s, static_cast<std::int64_t>(o), at.m * s.taps() + tap)));
-        }
-        if (!instead.empty() && right == pixels) {
-          fact.cause =
-              "The pixels of this output are the right ones, each once, but they meet other "
-              "weights: the order of the weights is wrong, or their index.";
-          fact.next = "Follow weights[…], and each array that it is copied to, for this output.";
-        }
-        constexpr std::int64_t kShort = 1 << 16;
-        if (!instead.empty() && (meets[weight].front() - pixel) % kShort == 0) {
-          fact.cause =
-              "The right index and the one that is used differ by a multiple of 65 536: a short, "
-              "or another type of 16 bits, holds the index or a part of it.";
-          fact.next = "Declare every index as int or std::size_t.";
-        }
-        fact.picture = window_picture(own, at);
-        fact.product = watched(
-            s, {at,
-                {static_cast<std::int64_t>(o), instead.empty() ? pixel : meets[weight].front(),
-                 weight, instead.empty() ? 0.0 : 1.0}});
-        return fact;
-      }
-    }
+  for (const Label& at : all_products(s)) {
+    const std::int64_t pixel = input_index(s, at);
+    const std::int64_t weight = weight_index(s, at);
+    const std::vector<std::int64_t>& pixels = meets[weight];
+    const bool is_right = std::ranges::find(pixels, pixel) != pixels.end();
+    if (output_index(s, at) != output || is_right) continue;
+    std::vector<std::string> instead;
+    for (const std::int64_t each : pixels) instead.push_back(pixel_text(s, each));
+    constexpr std::int64_t kShort = 1 << 16;
+    Fact fact = told(pixels.empty()                           ? "E-terms/shown"
+                     : (pixels.front() - pixel) % kShort == 0 ? "E-index/short"
+                                                              : "E-index/shown",
+                     {to_string(s), output_text(at), weight_text(s, weight), pixel_text(s, pixel),
+                      joined(instead, " and by ")});
+    fact.picture = window_picture(own, at);
+    fact.product = watched(
+        s, {at,
+            {output, pixels.empty() ? pixel : pixels.front(), weight, pixels.empty() ? 0.0 : 1.0}});
+    return fact;
   }
   return std::nullopt;
 }
@@ -122,29 +97,19 @@ std::optional<Fact> find_wrong_part(const std::vector<LabelledTerms>& all, bool 
   if (example == nullptr || !some_right) return std::nullopt;
   const std::string rule = outputs.empty() ? common_rule(features, marked) : outputs;
   if (rule.empty()) return std::nullopt;
-  Fact fact{.id = "E-index"};
-  const std::string array = form.array;
-  fact.measured = "Measured at " + shapes_text(shapes) + ": the " +
-                  (outputs.empty() ? "products" : "outputs") + " with " + rule +
-                  " have a wrong index of the " + array + ", the others are right.";
-  fact.cause = "The index of the " + array + " is wrong for " + rule + " only";
+  Fact fact = told("E-index/part", {shapes_text(shapes), outputs.empty() ? "products" : "outputs",
+                                    rule, form.array});
   IndexForm difference = form;
   std::ranges::fill(difference.right, "0");
-  if (const auto by = named_index(difference, shapes, deviations); by && by->has_names) {
+  if (const auto by = named_index(difference, shapes, deviations)) {
     const std::string text = sum_text(by->factors, form.variables, by->constant);
     fact.measured += " The difference to the right index is " + text + ".";
-    fact.cause += ": it differs by " + text;
+    fact.cause += " It differs by " + text + ".";
   }
-  fact.cause += ".";
   const LabelledTerms& first = all.front();
   const bool is_of_first =
       example >= first.terms.data() && example < first.terms.data() + first.terms.size();
-  if (is_of_first) {
-    fact.measured += product_by_hand(first.shape, *example);
-    fact.picture = window_picture(first, example->at);
-    fact.product = watched(first.shape, *example);
-  }
-  fact.next = "Look for what the code does differently there: a guard, a load, the last tile.";
+  if (is_of_first) show_example(fact, first, *example);
   return fact;
 }
 
@@ -157,19 +122,26 @@ std::optional<Fact> find_terms(Program& program, const std::vector<DenseRun>& ru
   for (const DenseRun& run : runs) {
     if (runs.size() < 3 || run.shape.weights_size() <= kMostWeights) shapes.push_back(run.shape);
   }
-  const std::vector<Terms> by_weight = measured(program, shapes, few_bits, measure_by_weight);
+  /// Measured terms whose products belong to the tap of their weight, or of their pixel.
+  struct View {
+    std::vector<LabelledTerms> terms;
+    bool by_weight;
+  };
+  std::vector<View> views;
   std::vector<WrongIndex> candidates;
-  if (!by_weight.empty()) {
-    const auto weights = labelled(by_weight, true);
-    if (!weights.empty()) {
-      if (auto fact = find_counts(weights)) return fact;
-      if (auto wrong = wrong_index(weights, true)) candidates.push_back(std::move(*wrong));
+  const auto look_at = [&](const std::vector<Terms>& terms, bool by_weight) {
+    views.push_back({labelled(terms, by_weight), by_weight});
+    if (views.back().terms.empty()) return views.pop_back();
+    if (auto wrong = wrong_index(views.back().terms, by_weight)) {
+      candidates.push_back(std::move(*wrong));
     }
-    const auto pixels = labelled(by_weight, false);
-    if (!pixels.empty()) {
-      if (auto wrong = wrong_index(pixels, false)) candidates.push_back(std::move(*wrong));
-    }
+  };
+  const std::vector<Terms> by_weight = measured(program, shapes, few_bits, measure_by_weight);
+  look_at(by_weight, true);
+  if (!views.empty()) {
+    if (auto fact = find_counts(views.front().terms)) return fact;
   }
+  look_at(by_weight, false);
   std::vector<Terms> by_pixel;
   if (candidates.empty()) {
     // The same of pixels.
@@ -179,11 +151,8 @@ std::optional<Fact> find_terms(Program& program, const std::vector<DenseRun>& ru
       return two.size() < 2 && shape.input_image_size() <= kMostPixels;
     });
     by_pixel = measured(program, two, few_bits, measure_by_pixel);
-    for (const bool label : {false, true}) {
-      const auto terms = labelled(by_pixel, label);
-      if (terms.empty()) continue;
-      if (auto wrong = wrong_index(terms, label)) candidates.push_back(std::move(*wrong));
-    }
+    look_at(by_pixel, false);
+    look_at(by_pixel, true);
   }
   // A few products may fit a formula by chance: it must give the numbers of whole runs, or, where
   // a guard leaves out products, hold for most of them.
@@ -194,23 +163,15 @@ std::optional<Fact> find_terms(Program& program, const std::vector<DenseRun>& ru
       return 2 * terms.terms.size() >= terms.factors.size();
     });
     const bool is_of_all = each.terms.size() == runs.size();
-    return !is_whole && !(each.index.has_names && holds_for_most && is_of_all);
+    return !is_whole && !(holds_for_most && is_of_all);
   });
   if (!candidates.empty()) {
     return fact_of(*std::min_element(
         candidates.begin(), candidates.end(),
         [](const WrongIndex& a, const WrongIndex& b) { return complexity(a) < complexity(b); }));
   }
-  if (const auto pixels = labelled(by_weight, true); !pixels.empty()) {
-    if (auto fact = find_output_rows(pixels)) return fact;
-    if (auto fact = find_tile_rows(pixels)) return fact;
-  }
-  for (const std::vector<Terms>* terms : {&by_weight, &std::as_const(by_pixel)}) {
-    for (const bool label : {true, false}) {
-      const auto part = labelled(*terms, label);
-      if (part.empty()) continue;
-      if (auto fact = find_wrong_part(part, label, outputs)) return fact;
-    }
+  for (const View& view : views) {
+    if (auto fact = find_wrong_part(view.terms, view.by_weight, outputs)) return fact;
   }
   if (any_shape) {
     if (auto fact = find_matrix_mistake(program, few_bits)) return fact;
@@ -223,7 +184,7 @@ std::optional<Fact> find_terms(Program& program, const std::vector<DenseRun>& ru
   }
   for (const auto& terms : {by_weight, by_pixel}) {
     if (terms.empty()) continue;
-    if (auto fact = show_products(terms.front(), runs.front(), outputs)) return fact;
+    if (auto fact = show_products(terms.front(), runs.front())) return fact;
   }
   return std::nullopt;
 }
@@ -253,15 +214,15 @@ std::string wrong_outputs(const std::vector<DenseRun>& runs, bool tiles = false)
 Fact fact_of_outputs(const std::string& rule, const DenseRun& run) {
   const bool at_end = rule.find("_out") != std::string::npos;
   const std::string moved = moved_sums(run);
-  return {.id = rule.starts_with("b")   ? "E-images"
-                : rule.starts_with("m") ? "E-maps"
-                : at_end                ? "E-borders"
-                                        : "E-blocks",
-          .measured = "Measured at " + to_string(run.shape) + ": exactly the outputs with " + rule +
-                      " are wrong." + neighbourhood(run),
-          .product = first_wrong(run),
-          .cause =
-              "Only the outputs with " + rule + " are wrong." + (moved.empty() ? "" : " " + moved)};
+  Fact fact = told("E-blocks/measured", {to_string(run.shape), rule});
+  fact.id = rule.starts_with("b")   ? "E-images"
+            : rule.starts_with("m") ? "E-maps"
+            : at_end                ? "E-borders"
+                                    : "E-blocks";
+  fact.measured += neighbourhood(run);
+  fact.product = first_wrong(run);
+  if (!moved.empty()) fact.cause += " " + moved;
+  return fact;
 }
 
 }  // namespace
@@ -299,17 +260,21 @@ std::optional<Fact> find_unwritten(const std::vector<DenseRun>& all) {
   if (outputs.empty()) return std::nullopt;
   // At one shape the tile may be any other number that fits.
   const std::string rest = shapes.size() > 1 ? wrong_outputs(some, true) : "";
-  const bool is_rest = !rest.empty();
-  if (is_rest) outputs = rest;
-  return Fact{.id = is_rest ? "E-rounded-down" : "E-partly-written",
-              .measured = "Measured at " + shapes_text(shapes) + ": exactly the outputs with " +
-                          outputs + " are never written. All others are right.",
-              .cause = "The outputs with " + outputs +
-                       " are left out: the loop, the grid, the guard or the store does not reach "
-                       "them.",
-              .next = is_rest ? ""
-                              : "Follow the variable of this rule from its first value to its "
-                                "last, and to the line that stores."};
+  return told(rest.empty() ? "E-partly-written/measured" : "E-rounded-down/measured",
+              {shapes_text(shapes), rest.empty() ? outputs : rest});
+}
+
+// What whole runs tell, without a look at the products.
+static std::optional<Fact> find_in_sums(const std::vector<DenseRun>& all) {
+  if (auto fact = find_unwritten(all)) return fact;
+  std::vector<DenseRun> wrong;
+  std::ranges::copy_if(all, std::back_inserter(wrong), std::not_fn(&DenseRun::is_right));
+  auto fact = find_moved_sums(wrong);
+  if (wrong.size() > kFewRuns) wrong.erase(wrong.begin() + kFewRuns, wrong.end());
+  if (!fact) fact = find_function(wrong);
+  if (!fact) fact = find_carried_sum(wrong);
+  if (fact && !fact->product) fact->product = first_wrong(wrong.front());
+  return fact;
 }
 
 std::optional<Fact> find_in_large(Program& program, const ConvShape& shape, bool few_bits) {
@@ -323,7 +288,8 @@ std::optional<Fact> find_in_large(Program& program, const ConvShape& shape, bool
   // A single sum is a function of anything.
   constexpr std::size_t kEnough = 20;
   if (runs.front().right.size() < kEnough) return std::nullopt;
-  if (auto fact = find_unwritten(runs)) {
+  if (auto fact = find_in_sums(runs)) {
+    if (fact->id != "E-partly-written") return fact;
     // Is it still the last, incomplete tile where there are two more of 16?
     ConvShape larger = shape;
     const auto is_of = [&](const char* name) {
@@ -337,54 +303,30 @@ std::optional<Fact> find_in_large(Program& program, const ConvShape& shape, bool
     const auto rest = has_numbers && !both.back().is_right() ? find_unwritten(both) : std::nullopt;
     return rest && rest->id == "E-rounded-down" ? rest : fact;
   }
-  for (const auto find : {find_moved_sums, find_function, find_carried_sum}) {
-    if (auto fact = find(runs)) return fact;
-  }
   const std::string outputs = wrong_outputs(runs);
-  if (outputs.empty()) return std::nullopt;
-  return fact_of_outputs(outputs, runs.front());
+  return outputs.empty() ? std::nullopt : std::optional(fact_of_outputs(outputs, runs.front()));
 }
 
 std::optional<Fact> find_fact(Program& program, const std::vector<ConvShape>& shapes, bool few_bits,
                               const std::optional<ConvShape>& must) {
   std::vector<DenseRun> all;
   std::vector<DenseRun> wrong;
-  constexpr std::size_t kEnough = 3;
   for (const ConvShape& shape : shapes) {
     DenseRun run = run_dense(program, shape, few_bits);
     if (run.answer.kind != Answer::Kind::kNumbers) continue;
-    if (!run.is_right() && wrong.size() < kEnough) wrong.push_back(run);
+    if (!run.is_right() && wrong.size() < kFewRuns) wrong.push_back(run);
     all.push_back(std::move(run));
   }
   if (wrong.empty()) return std::nullopt;
-  if (!must) {
-    if (auto fact = find_unwritten(all)) return fact;
-  }
   if (must) {
     DenseRun run = run_dense(program, *must, few_bits);
     if (run.answer.kind != Answer::Kind::kNumbers || run.is_right()) return std::nullopt;
     all.push_back(run);
-    if (auto fact = find_unwritten(all)) return fact;
-    std::vector<DenseRun> with_it = wrong;
-    with_it.push_back(run);
-    for (const auto find : {find_moved_sums, find_function, find_carried_sum}) {
-      if (auto fact = find(with_it)) return fact;
-    }
+    if (auto fact = find_in_sums(all)) return fact;
     auto fact = find_terms(program, wrong, few_bits, "", false);
     return fact && fact->predicts && fact->predicts(run) ? fact : std::nullopt;
   }
-  std::vector<DenseRun> every;
-  std::ranges::copy_if(all, std::back_inserter(every), std::not_fn(&DenseRun::is_right));
-  if (auto fact = find_moved_sums(every)) {
-    if (!fact->product) fact->product = first_wrong(every.front());
-    return fact;
-  }
-  for (const auto find : {find_function, find_carried_sum}) {
-    if (auto fact = find(wrong)) {
-      if (!fact->product) fact->product = first_wrong(wrong.front());
-      return fact;
-    }
-  }
+  if (auto fact = find_in_sums(all)) return fact;
   const std::string outputs = wrong_outputs(all);
   auto fact = find_terms(program, wrong, few_bits, outputs, true);
   if (fact && fact->cause.empty()) {

@@ -12,7 +12,6 @@ namespace convlab::grader::probe {
 namespace {
 
 constexpr int kSize = 32;
-constexpr int kWhole = kSize;
 using Matrix = std::vector<double>;  // row-major
 
 std::size_t at(int row, int column) {
@@ -49,18 +48,19 @@ Matrix product(const Matrix& a, const Matrix& b) {
   return result;
 }
 
-std::string tile_text(int tile, const std::string& of) {
-  return tile == kWhole ? "rows and columns of " + of + " are exchanged"
-                        : "rows and columns are exchanged in each " + number(tile) + " × " +
-                              number(tile) + " part of " + of;
+std::string tiles_text(int tile) {
+  return number(tile) + " × " + number(tile);
 }
 
-Fact fact_of(const std::string& id, const std::string& what, const std::string& next) {
-  return {.id = id,
-          .measured = "Measured with two matrices of " + number(kSize) + " × " + number(kSize) +
-                      " (M = C = W = " + number(kSize) + ", K = 1): " + what + ".",
-          .cause = sentence(what),
-          .next = next};
+// Neighbouring groups of rows, or of columns, exchanged, as by two registers of a fragment.
+Matrix exchanged(const Matrix& from, int row_group, int column_group) {
+  Matrix to(from.size());
+  for (int row = 0; row < kSize; ++row) {
+    for (int column = 0; column < kSize; ++column) {
+      to[at(row, column)] = from[at(row ^ row_group, column ^ column_group)];
+    }
+  }
+  return to;
 }
 
 }  // namespace
@@ -71,24 +71,7 @@ std::optional<Fact> find_matrix_mistake(Program& program, bool few_bits) {
   const Matrix weights = matrix_of(run.weights);
   const Matrix input = matrix_of(run.input);
   const Matrix got(run.answer.output.begin(), run.answer.output.end());
-  if (product(weights, weights) == got) {
-    return fact_of(
-        "E-terms", "the weights are multiplied by themselves, the input is not used",
-        "Look for a load or an argument that names the weights where the input belongs.");
-  }
-  if (product(input, input) == got) {
-    return fact_of("E-terms", "the input is multiplied by itself, the weights are not used",
-                   "Look for a load or an argument that names the input where the weights belong.");
-  }
-  if (product(input, weights) == got) {
-    return fact_of("E-index", "the two factors are exchanged: input times weights",
-                   "A product of matrices has an order: rows of the weights times columns of the "
-                   "input.");
-  }
-  constexpr std::array kTiles = {1, 8, 16, kWhole};
-  const std::string next =
-      "Compare the order of the two indices where the tile is filled with that where it is read: "
-      "[row][column], threadIdx.y and threadIdx.x, row_major and col_major.";
+  constexpr std::array kTiles = {1, 8, 16, kSize};
   for (const int of_result : kTiles) {
     for (const int of_weights : kTiles) {
       for (const int of_input : kTiles) {
@@ -98,17 +81,15 @@ std::optional<Fact> find_matrix_mistake(Program& program, bool few_bits) {
                                   of_result);
         if (result != got) continue;
         if (of_result > 1 && of_result == of_weights && of_result == of_input) {
-          return fact_of("E-index",
-                         "the two factors are exchanged in each " + number(of_result) + " × " +
-                             number(of_result) + " product: input times weights",
-                         "A product of matrices has an order: rows of the weights times columns "
-                         "of the input. Look at the two loads and at the product.");
+          return told("E-index/factors-exchanged", {tiles_text(of_result)});
         }
         std::vector<std::string> parts;
-        if (of_weights > 1) parts.push_back(tile_text(of_weights, "the weights"));
-        if (of_input > 1) parts.push_back(tile_text(of_input, "the unrolled input"));
-        if (of_result > 1) parts.push_back(tile_text(of_result, "the result"));
-        Fact fact = fact_of("E-tile-transposed", joined(parts, "; "), next);
+        for (const auto& [tile, matrix] : {std::pair{of_weights, "the weights"},
+                                           {of_input, "the unrolled input"},
+                                           {of_result, "the result"}}) {
+          if (tile > 1) parts.push_back(tiles_text(tile) + " part of " + matrix);
+        }
+        Fact fact = told("E-tile-transposed/measured", {joined(parts, " and in each ")});
         // Elements (0, 1) and (1, 0) are exchanged.
         fact.product = WrongProduct{.shape = run.shape, .output = 1};
         if (of_result <= 1 && of_input > 1) {
@@ -121,27 +102,15 @@ std::optional<Fact> find_matrix_mistake(Program& program, bool few_bits) {
       }
     }
   }
-  // Neighbouring groups of rows exchanged, as by two registers of a fragment.
-  enum class Side { kInner, kMaps, kColumns };
-  for (const auto& [side, what] : {std::pair{Side::kInner, "taps of one factor"},
-                                   {Side::kMaps, "maps of the result"},
-                                   {Side::kColumns, "columns of the result"}}) {
-    for (int group = 1; group < kSize; group *= 2) {
-      const Matrix& from = side == Side::kInner ? input : product(weights, input);
-      Matrix exchanged(from.size());
-      for (int row = 0; row < kSize; ++row) {
-        for (int column = 0; column < kSize; ++column) {
-          exchanged[at(row, column)] = side == Side::kColumns ? from[at(row, column ^ group)]
-                                                              : from[at(row ^ group, column)];
-        }
-      }
-      if ((side == Side::kInner ? product(weights, exchanged) : exchanged) != got) continue;
-      return fact_of("E-index",
-                     "neighbouring " + (group == 1 ? "" : "groups of " + number(group) + " ") +
-                         what + " are exchanged",
-                     "Compare the two places where groups are made, such as the components of a "
-                     "vector, or the registers of a fragment with the table of its instruction.");
-    }
+  const Matrix right = product(weights, input);
+  for (int group = 1; group < kSize; group *= 2) {
+    const char* what = product(weights, exchanged(input, group, 0)) == got ? "taps of one factor"
+                       : exchanged(right, group, 0) == got                 ? "maps of the result"
+                       : exchanged(right, 0, group) == got                 ? "columns of the result"
+                                                                           : nullptr;
+    if (what == nullptr) continue;
+    const std::string groups = group == 1 ? "" : "groups of " + number(group) + " ";
+    return told("E-index/neighbours-exchanged", {groups + what});
   }
   return std::nullopt;
 }
@@ -160,15 +129,10 @@ std::optional<Fact> find_unused_array(Program& program, const DenseRun& run, boo
     }
   }
   if (unused.empty()) return std::nullopt;
-  const std::string arrays = joined(unused, " or ");
-  return Fact{.id = "E-terms",
-              .measured = "Measured at " + to_string(run.shape) + ": other numbers in " + arrays +
-                          " change no output." + neighbourhood(run),
-              .product = WrongProduct{.shape = run.shape, .pixel = 0, .weight = 0, .factor = 0.0},
-              .cause = "The output does not depend on " + arrays + ".",
-              .next = "Follow " + arrays +
-                      " from the argument to the line that multiplies: which copy, load or "
-                      "argument names another array, and what overwrites it on the way?"};
+  Fact fact = told("E-terms/unused-array", {joined(unused, " or "), to_string(run.shape)});
+  fact.measured += neighbourhood(run);
+  fact.product = WrongProduct{.shape = run.shape, .pixel = 0, .weight = 0, .factor = 0.0};
+  return fact;
 }
 
 }  // namespace convlab::grader::probe

@@ -34,21 +34,8 @@ class StageProgram : public Program {
   /// What is NaN was never written.
   void mark_nan() { marks_nan_ = true; }
 
-  /// Whether other numbers in between change the result. Then each run gets a new process.
-  bool keeps_content(const ConvShape& shape, const ConvShape& other, bool few_bits) {
-    const Answer first = run_dense(*this, shape, few_bits).answer;
-    run_dense(*this, other, few_bits);
-    const Answer second = run_dense(*this, shape, few_bits).answer;
-    // NaN is equal to nothing.
-    renews_ = !std::ranges::equal(first.output, second.output, [](float x, float y) {
-      return x == y || (std::isnan(x) && std::isnan(y));
-    });
-    return renews_;
-  }
-
  private:
   Answer convolve(const ConvShape& shape, const Numbers& input, const Numbers& weights) override {
-    if (renews_) submission_.restart();
     const Arrays arrays = submission_.prepare(shape, Placement::kAligned);
     std::ranges::copy(input.with_margins(), arrays.input - Numbers::kMargin);
     std::ranges::copy(weights.with_margins(), arrays.weights - Numbers::kMargin);
@@ -79,7 +66,6 @@ class StageProgram : public Program {
   const StageInfo& stage_;
   double last_s_ = 0.0;
   bool marks_nan_ = false;
-  bool renews_ = false;
 };
 
 // Each costs a new process.
@@ -109,8 +95,8 @@ std::optional<ConvShape> promised(const ConvShape& failing) {
 
 }  // namespace
 
-std::optional<Rounding> rounding_of(Submission& submission, const StageInfo& stage,
-                                    const ConvShape& failing, bool any_shape, bool is_infinite) {
+std::optional<Fact> rounding_of(Submission& submission, const StageInfo& stage,
+                                const ConvShape& failing, bool any_shape, bool is_infinite) {
   StageProgram program(submission, stage, kFaults);
   auto must = promised(failing);
   if (!any_shape && (!must || must->taps() < 3)) return std::nullopt;
@@ -170,7 +156,7 @@ Precision precision_shown(Submission& submission, const StageInfo& stage,
   return loosest;
 }
 
-Finding with_rounding(Finding found, const Rounding& rounding) {
+Finding with_rounding(Finding found, const Fact& rounding) {
   found.seen += "\n" + rounding.measured;
   found.cause = rounding.cause;
   return found;
@@ -183,15 +169,7 @@ std::optional<Fact> measure_mistake(Submission& submission, const StageInfo& sta
   if (nan_is_unwritten) program.mark_nan();
   const bool few_bits = stage.precision != Precision::kFp32;
   if (any_shape) {
-    const bool keeps = program.keeps_content(probe_shapes()[0], probe_shapes()[1], few_bits);
-    if (auto fact = find_fact(program, probe_shapes(), few_bits)) {
-      if (keeps) {
-        fact->measured +=
-            "\nMeasured in new processes: after other calls the result is another one.";
-        fact->cause += " In their place there may be what an earlier call has left in memory.";
-      }
-      return fact;
-    }
+    if (auto fact = find_fact(program, probe_shapes(), few_bits)) return fact;
     if (auto fact = find_in_large(program, failing, few_bits)) return fact;
     // It may need a larger filter or more channels than the shapes of the probe have.
     StageProgram again(submission, stage, kFaults);
@@ -254,22 +232,14 @@ std::optional<Fact> measure_index(Submission& submission, const StageInfo& stage
     if (submission.run(stage.id).failure) failing.push_back(shape);
   }
   if (failing.size() < 2) return std::nullopt;
-  return Fact{.id = "E-outside",
-              .measured = "Measured at " + shapes_text(failing) +
-                          ", with room beside the arrays: every output is right. So what is read "
-                          "or written outside has no part in any output.",
-              .cause =
-                  "An index runs too far: something is computed that does not exist. The bound "
-                  "of a loop or of a guard is too large, or the guard is missing.",
-              .next =
-                  "Which variables does the index of this line have? Compare the last value "
-                  "that each may take with the last one that exists."};
+  return told("E-outside/no-effect", {shapes_text(failing)});
 }
 
-std::optional<ConvShape> add_failing_shapes(Submission& submission, const StageInfo& stage,
-                                            const ConvShape& failing, Finding& finding) {
+std::optional<WrongProduct> add_failing_shapes(Submission& submission, const StageInfo& stage,
+                                               const ConvShape& failing, Finding& finding) {
   StageProgram program(submission, stage, kFaultsOfShapes);
-  const auto study = study_shapes(program, failing, stage.precision != Precision::kFp32);
+  const bool few_bits = stage.precision != Precision::kFp32;
+  const auto study = study_shapes(program, failing, few_bits);
   if (!study) return std::nullopt;
   finding.smallest = to_string(study->smallest);
   finding.alone = "--case " + case_text(study->smallest);
@@ -281,7 +251,12 @@ std::optional<ConvShape> add_failing_shapes(Submission& submission, const StageI
   // No size of the smallest can be smaller.
   if (study->smallest.stride > 1) lines.emplace_back("With a stride of 1 this case is right.");
   finding.shapes = joined(lines, "\n");
-  return study->smallest;
+  for (const std::uint64_t seed : {1, 2, 3}) {  // a small shape may be right by luck
+    const DenseRun run = run_dense(program, study->smallest, few_bits, seed);
+    if (run.answer.kind != Answer::Kind::kNumbers) break;
+    if (!run.is_right()) return first_wrong(run);
+  }
+  return WrongProduct{.shape = study->smallest};
 }
 
 }  // namespace convlab::grader::probe

@@ -22,9 +22,8 @@ std::optional<Fact> measure_mistake(Submission& submission, const StageInfo& sta
 
 /// For a stage whose output is nearly right: what it rounds. Nothing if it does more than that:
 /// then an index or a term is wrong.
-std::optional<Rounding> rounding_of(Submission& submission, const StageInfo& stage,
-                                    const ConvShape& failing, bool any_shape,
-                                    bool is_infinite = false);
+std::optional<Fact> rounding_of(Submission& submission, const StageInfo& stage,
+                                const ConvShape& failing, bool any_shape, bool is_infinite = false);
 
 /// Whether it mixes pixels that lie in no window together, as a transform does: then an error
 /// follows the largest products of an image, not those of one output.
@@ -35,7 +34,7 @@ Precision precision_shown(Submission& submission, const StageInfo& stage,
                           const std::vector<ConvShape>& shapes);
 
 /// The finding with what was measured, and its cause.
-Finding with_rounding(Finding found, const Rounding& rounding);
+Finding with_rounding(Finding found, const Fact& rounding);
 
 /// What a stage takes over from an earlier call.
 std::optional<Fact> kept_state(Submission& submission, const StageInfo& stage,
@@ -50,8 +49,8 @@ std::optional<Fact> wrong_slices(Submission& submission, const StageInfo& stage,
 std::optional<Fact> measure_index(Submission& submission, const StageInfo& stage);
 
 /// Adds the smallest case that fails, and at which shapes it fails.
-/// @return that case; nothing if `failing` is large or does not fail again
-std::optional<ConvShape> add_failing_shapes(Submission& submission, const StageInfo& stage,
-                                            const ConvShape& failing, Finding& finding);
+/// @return its first wrong output; nothing if `failing` is large or does not fail again
+std::optional<WrongProduct> add_failing_shapes(Submission& submission, const StageInfo& stage,
+                                               const ConvShape& failing, Finding& finding);
 
 }  // namespace convlab::grader::probe

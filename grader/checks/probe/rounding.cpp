@@ -83,7 +83,7 @@ std::string type_of(int bits, bool overflows) {
 
 }  // namespace
 
-std::optional<Rounding> find_overflow(Program& program, const ConvShape& shape) {
+std::optional<Fact> find_overflow(Program& program, const ConvShape& shape) {
   Sums sum(program, shape);
   constexpr int kLeast = -10;
   const auto power = [](int k) { return std::ldexp(1.0, kLeast + k); };
@@ -92,13 +92,8 @@ std::optional<Rounding> find_overflow(Program& program, const ConvShape& shape) 
   if (right == 0 || !std::isinf(sum(power(right + 1), 1))) return std::nullopt;
   constexpr int kBeyondHalf = 16;
   const int scale = kBeyondHalf - (kLeast + right + 1);
-  std::string cause = "A half holds no number beyond 65 504: the sum, or what is stored, is a half";
-  if (scale != 0) {
-    cause += ". It looks as if it is 2^" + number(scale) + " times the right number: is it scaled?";
-  }
-  return Rounding{"Measured: 2^" + number(kLeast + right) + " comes out right, 2^" +
-                      number(kLeast + right + 1) + " as infinity.",
-                  cause + (scale == 0 ? "." : "")};
+  return told(scale == 0 ? "E-precision/overflow" : "E-precision/overflow-of-scaled",
+              {number(kLeast + right), number(kLeast + right + 1), number(scale)});
 }
 
 namespace {
@@ -184,7 +179,7 @@ std::optional<Precision> precision_of(Program& program, const ConvShape& shape) 
               : (is_half ? Precision::kFp16 : Precision::kTf32);
 }
 
-Rounding measure_rounding(Program& program, const ConvShape& shape, bool may_be_half) {
+Fact measure_rounding(Program& program, const ConvShape& shape, bool may_be_half) {
   Sums sum(program, shape);
   const auto [input, weights, result, sums, smallest, rounds_products, cuts_input, cuts_weights] =
       what_is_kept(sum);
@@ -195,82 +190,59 @@ Rounding measure_rounding(Program& program, const ConvShape& shape, bool may_be_
 
   constexpr int kEnough = 20;  // of a float, with some slack; the test of sums goes no further
   const auto bits_text = [](const std::string& what, int k) {
-    return "Measured: " + what + " keeps 1 + 2^-" + number(k) + ", but 1 + 2^-" + number(k + 1) +
+    return what + " keeps 1 + 2^-" + number(k) + ", but 1 + 2^-" + number(k + 1) +
            " becomes 1 (a float keeps 1 + 2^-" + number(kBitsOfFloat) + ")";
   };
-  const auto range = [&](bool overflows) {
+  const auto range = [&, &least = smallest](bool overflows) {
     return (overflows ? std::string("; 2^17 becomes infinite") : "") +
-           (smallest < kSmallest ? "; 2^-" + number(smallest + 1) + " is not kept" : "") + ".";
+           (least < kSmallest ? "; 2^-" + number(least + 1) + " is not kept" : "");
   };
-  if (sums < kEnough && !type_of(sums, sum_overflows).empty()) {
-    return {"Measured: in a sum 2^" + number(sums + 1) + " + 1 - 2^" + number(sums + 1) +
-                " is 0, not 1" + range(sum_overflows),
-            "The sums are kept in " + type_of(sums, sum_overflows) + ", not in float."};
+  if (const auto type = type_of(sums, sum_overflows); sums < kEnough && !type.empty()) {
+    return told("E-precision/sums", {number(sums + 1), range(sum_overflows), type});
   }
-  const std::string stored = type_of(result, sum_overflows);
   if (result == 0) {
-    if (sum(0.5, 1, 1) == 1) {
-      return {
-          "Measured: 1 · 0.5 gives 0, but 0.5 · 1 + 0.5 · 1 gives 1.",
-          "The weights were rounded to int, or to another type without digits behind the point."};
-    }
-    const bool only_stored = near(sum(1, 0.5, 0.5), 1, 1);
-    return {
-        std::string("Measured: 0.5 + 0.5 gives ") + (only_stored ? "1, but 1.5 gives 1." : "0."),
-        only_stored ? "The stored value is an int: it loses what is behind the point."
-                    : "The sum is an int: each product loses what is behind the point."};
+    return told(sum(0.5, 1, 1) == 1            ? "E-precision/int-weights"
+                : near(sum(1, 0.5, 0.5), 1, 1) ? "E-precision/int-stored"
+                                               : "E-precision/int-sum");
   }
-  if (result < kEnough && !stored.empty()) {
-    return {bits_text("the output", result) + range(sum_overflows),
-            "The stored value was rounded to " + stored + ", or a partial sum that is kept."};
+  if (const auto type = type_of(result, sum_overflows); result < kEnough && !type.empty()) {
+    return told("E-precision/stored",
+                {bits_text("the output", result) + range(sum_overflows), type});
   }
   const bool both = input < kEnough && weights < kEnough;
   constexpr double kLarge = 0x1p8;
   const int large = input < kBitsOfHalf ? bits_of_input(sum, kLarge) : 0;
   if (!both && large > input) {
-    const bool is_fixed = large >= input + 8;
-    return {bits_text("the input", input) + "; near " + real(kLarge) + " it keeps more" +
-                range(input_overflows),
-            is_fixed ? "The input was rounded to a multiple of 2^-" + number(input) + "."
-                     : "The input was rounded to half, so small that bits are lost: below 2^-14 a "
-                       "half has fewer than 11. It was scaled down too far."};
+    return told(
+        large >= input + 8 ? "E-precision/fixed-point" : "E-precision/scaled-half",
+        {bits_text("the input", input), real(kLarge), range(input_overflows), number(input)});
   }
-  if (input < kEnough || weights < kEnough) {
+  const int least = std::min(input, weights);
+  const bool is_promised = may_be_half && least >= kBitsOfHalf;
+  if (least < kEnough && !is_promised) {
     const bool overflows = input <= weights ? input_overflows : weights_overflow;
-    const std::string own = type_of(std::min(input, weights), overflows);
-    const bool same = input == weights;
-    const std::string which = same              ? "Input and weights were"
-                              : input < weights ? "The input was"
-                                                : "The weights were";
-    const std::string measured = bits_text(same              ? "each factor"
-                                           : input < weights ? "the input"
-                                                             : "the array of the weights",
-                                           std::min(input, weights)) +
-                                 range(overflows);
-    const bool is_promised = may_be_half && std::min(input, weights) >= kBitsOfHalf;
-    if (!own.empty() && !is_promised) {
-      return {measured, which + " rounded to " + own + "." +
-                            (rounds_products ? " Each product is rounded, too." : "")};
+    const auto [what, which] = input == weights ? std::pair{"each factor", "Input and weights were"}
+                               : input < weights
+                                   ? std::pair{"the input", "The input was"}
+                                   : std::pair{"the array of the weights", "The weights were"};
+    const std::string measured = bits_text(what, least) + range(overflows);
+    if (const std::string type = type_of(least, overflows); !type.empty()) {
+      return told("E-precision/factors",
+                  {measured, which, type, rounds_products ? " Each product is rounded, too." : ""});
     }
-    if (!both && !is_promised) return {measured, which + " rounded before the multiplication."};
+    if (!both) return told("E-precision/factors-before", {measured, which});
   }
   const bool cuts_tf32 = input == kBitsOfHalf && cuts_input;
   if (may_be_half && (cuts_tf32 || (weights == kBitsOfHalf && cuts_weights))) {
-    return {"Measured: 1 + 0.75 · 2^-10 becomes 1, not 1 + 2^-10.",
-            std::string(cuts_tf32 ? "The input is" : "The weights are") +
-                " cut off, not rounded to the nearest number of TF32. Call wmma::__float_to_tf32 "
-                "for each element of both fragments."};
+    return told("E-precision/cut", {cuts_tf32 ? "The input is" : "The weights are"});
   }
-  if (rounds_products) {
-    return {"Measured: (1 + 2^-6)·(1 + 2^-6) loses its last bit.",
-            "Each product is rounded before it is added."};
-  }
-  return {result < kEnough
-              ? bits_text("the output", result) + "."
-              : "Measured: no single number, product or sum of two numbers loses bits.",
-          "The method has errors that a plain sum does not have: differences of large numbers, a "
-          "transform, or fast-math.",
-          false};
+  if (rounds_products) return told("E-precision/products");
+  Fact fact =
+      told("E-precision/method",
+           {result < kEnough ? bits_text("the output", result)
+                             : "no single number, product or sum of two numbers loses bits"});
+  fact.is_named = false;
+  return fact;
 }
 
 }  // namespace convlab::grader::probe

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "common/base/precision.hpp"
+#include "grader/checks/probe/fact.hpp"
 #include "grader/checks/probe/program.hpp"
 
 namespace convlab::grader::probe {
@@ -13,22 +14,16 @@ namespace convlab::grader::probe {
 /// small errors: then no index and no term is wrong.
 bool only_rounds(Program& program, const std::vector<ConvShape>& shapes);
 
-/// What a program rounds that only rounds.
-struct Rounding {
-  std::string measured{};  ///< one example that can be followed by hand
-  std::string cause{};
-  bool is_named = true;  ///< which number, and its type
-};
-
+/// What a program rounds that only rounds: one example that can be followed by hand, and its cause.
 /// @param shape        with three taps at least
 /// @param may_be_half  its class allows input and weights of 11 bits
-Rounding measure_rounding(Program& program, const ConvShape& shape, bool may_be_half);
+Fact measure_rounding(Program& program, const ConvShape& shape, bool may_be_half);
 
 /// The class that its roundings show; nothing if it computes something else.
 std::optional<Precision> precision_of(Program& program, const ConvShape& shape);
 
 /// Of a program whose output is infinite: whether small numbers come out right and large ones as
 /// infinity.
-std::optional<Rounding> find_overflow(Program& program, const ConvShape& shape);
+std::optional<Fact> find_overflow(Program& program, const ConvShape& shape);
 
 }  // namespace convlab::grader::probe

@@ -217,35 +217,27 @@ std::optional<ShapeStudy> study_shapes(Program& program, const ConvShape& failin
   ShapeStudy study;
   if (!is_possible(failing, kMostWork) || !tried.fails(failing)) return std::nullopt;
   study.smallest = shrunk(tried, failing, program);
-  // One size at a time.
+  const auto try_out = [&](const ConvShape& next) {
+    if (is_possible(next) && !program.is_over() && !tried.knows(next)) tried.fails(next);
+  };
+  // One size at a time. The last three are multiples of 4, 8 and 16, but none of twice as much:
+  // rules tell a tile of 8 from one of 16.
   for (const Size size : kSizes) {
-    for (const int to : {2, 3, 5, 8, 16, 17}) {
-      ConvShape next = study.smallest;
-      next.*size = to;
-      if (size == &ConvShape::kernel) {
-        next.height = std::max(next.height, to);
-        next.width = std::max(next.width, to);
-      }
-      if (to <= 5 || (size != &ConvShape::kernel && size != &ConvShape::stride)) {
-        if (is_possible(next) && !program.is_over()) tried.fails(next);
-      }
-    }
-  }
-  // Multiples of 4, 8 and 16 that are none of twice as much: rules tell a tile of 8 from one of 16.
-  for (const Size size : kSizes) {
-    if (size == &ConvShape::kernel || size == &ConvShape::stride) continue;
+    const bool is_small = size == &ConvShape::kernel || size == &ConvShape::stride;
     const bool is_side = size == &ConvShape::height || size == &ConvShape::width;
-    for (const int to : {12, 24, 48}) {
+    for (const int to : {2, 3, 5, 8, 16, 17, 12, 24, 48}) {
       ConvShape next = study.smallest;
-      next.*size = is_side ? (to - 1) * next.stride + next.kernel : to;
-      if (is_possible(next) && !program.is_over()) tried.fails(next);
+      next.*size = is_side && to % 12 == 0 ? (to - 1) * next.stride + next.kernel : to;
+      next.height = std::max(next.height, next.kernel);
+      next.width = std::max(next.width, next.kernel);
+      if (!is_small || to <= 5) try_out(next);
     }
   }
   for (const int tile : {8, 16, 32}) {
     ConvShape next = study.smallest;
     next.height = (tile - 1) * next.stride + next.kernel;
     next.width = (tile - 1) * next.stride + next.kernel;
-    if (is_possible(next) && !program.is_over()) tried.fails(next);
+    try_out(next);
   }
   std::mt19937_64 engine(11);
   constexpr int kRounds = 5;
@@ -264,9 +256,7 @@ std::optional<ShapeStudy> study_shapes(Program& program, const ConvShape& failin
     const bool has_rule = !rules.empty() && rules.front().cost <= kMostCost;
     // Fresh shapes: at the rule's edge, some on which the two best rules disagree, others drawn.
     if (has_rule) {
-      for (const ConvShape& shape : at_edge(rules.front(), study.smallest)) {
-        if (!program.is_over() && !tried.knows(shape)) tried.fails(shape);
-      }
+      for (const ConvShape& shape : at_edge(rules.front(), study.smallest)) try_out(shape);
     }
     int fresh = 0;
     int disputed = 0;

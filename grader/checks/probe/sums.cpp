@@ -2,6 +2,7 @@
 #include <cmath>
 #include <cstdint>
 #include <map>
+#include <ranges>
 #include <set>
 #include <string>
 #include <utility>
@@ -86,14 +87,10 @@ std::optional<Fact> find_moved_sums(const std::vector<DenseRun>& runs) {
   const auto moved =
       std::ranges::find_if(runs, [](const DenseRun& run) { return places_of_sums(run).moved > 0; });
   if (!is_most || moved == runs.end()) return std::nullopt;
-  return Fact{.id = "E-output-order",
-              .measured = "Measured at " + to_string(moved->shape) + ": " + moved_sums(*moved) +
-                          neighbourhood(*moved),
-              .product = first_wrong(*moved),
-              .cause =
-                  "Right sums stand in each other's place: for a part of the outputs the store "
-                  "takes another sum or another place, or the window begins elsewhere; or a "
-                  "vector has its components in another order."};
+  Fact fact = told("E-output-order/exchanged", {to_string(moved->shape), moved_sums(*moved)});
+  fact.measured += neighbourhood(*moved);
+  fact.product = first_wrong(*moved);
+  return fact;
 }
 
 std::optional<Fact> find_moved_images(const DenseRun& run) {
@@ -116,18 +113,10 @@ std::optional<Fact> find_moved_images(const DenseRun& run) {
   int first = 0;
   while (first < s.batch && holds(first, first)) ++first;
   if (first == s.batch) return std::nullopt;
-  Fact fact{.id = "E-slices"};
   for (int image = 0; image < s.batch; ++image) {
     if (!holds(first, image)) continue;
-    fact.measured = "Measured: image " + number(first) + " of the output holds the sums of image " +
-                    number(image) + (first > 0 ? "; all before it are right." : ".");
-    fact.cause = image < first
-                     ? "The slice that begins at image " + number(first) +
-                           " reads the input of image " + number(image) +
-                           ": the pointer or index of the input does not move on."
-                     : "The sums of image " + number(image) + " overwrite those of image " +
-                           number(first) + ": the pointer or index of the output does not move on.";
-    return fact;
+    return told(image < first ? "E-slices/input-stays" : "E-slices/output-stays",
+                {number(first), number(image)});
   }
   // Its slice may have begun before: where do the sums of the next images stand?
   for (int image = 1; image < s.batch; ++image) {
@@ -135,16 +124,11 @@ std::optional<Fact> find_moved_images(const DenseRun& run) {
     const std::int64_t found = place_of(image, 0);
     if (found == right || found == std::ssize(output) || found % image != 0) continue;
     const std::int64_t step = found / image;
-    std::string name;
-    if (step == s.input_image_size()) name = ", C·H·W for each image before it";
-    if (step == s.out_height() * s.out_width()) name = ", H_out·W_out for each image before it";
-    fact.measured = "Measured: the sums of image " + number(image) + " are stored from element " +
-                    number(found) + " of the output on" + name + "; right is " + number(right) +
-                    ", M·H_out·W_out for each image.";
-    fact.cause = "The slice that begins at image " + number(image) +
-                 " stores at a wrong place: the pointer or index of the output moves on by another "
-                 "number than M·H_out·W_out for each image.";
-    return fact;
+    return told("E-slices/step",
+                {number(image), number(found), number(right),
+                 step == s.input_image_size()             ? ", C·H·W for each image before it"
+                 : step == s.out_height() * s.out_width() ? ", H_out·W_out for each image before it"
+                                                          : ""});
   }
   return std::nullopt;
 }
@@ -161,16 +145,13 @@ std::optional<Fact> find_function(const std::vector<DenseRun>& runs) {
     }
     return true;
   };
-  const auto head = [&](const std::string& what) {
-    return "Measured: every element is " + what + "." + neighbourhood(runs.front());
+  const auto say = [&](const char* name, const std::string& value) {
+    Fact fact = told(name, {value});
+    fact.measured += neighbourhood(runs.front());
+    return fact;
   };
   if (all([](const DenseRun&, double got, double right) { return got == std::max(right, 0.0); })) {
-    return Fact{.id = "E-activation", .measured = head("the right sum, or 0 if that is negative")};
-  }
-  if (all([](const DenseRun&, double got, double right) { return got == std::abs(right); })) {
-    return Fact{.id = "E-activation",
-                .measured = head("the right sum without its sign"),
-                .cause = "The absolute value is stored, so negative sums lose their sign."};
+    return say("E-activation/measured", "");
   }
   for (const bool input : {true, false}) {
     const bool copied = std::ranges::all_of(runs, [&](const DenseRun& run) {
@@ -186,11 +167,7 @@ std::optional<Fact> find_function(const std::vector<DenseRun>& runs) {
              std::equal(array.begin(), array.begin() + count, run.answer.output.begin());
     });
     if (!copied) continue;
-    const std::string array = input ? "input" : "weights";
-    return Fact{.id = "E-not-copied-back",
-                .measured = "Measured: the output holds the numbers of the " + array + ".",
-                .cause = "What comes back is the " + array + ", not the output.",
-                .next = "Copy from the array that the kernel writes."};
+    return told("E-not-copied-back/other-array", {input ? "input" : "weights"});
   }
   std::vector<double> factors;
   for (const DenseRun& run : runs) {
@@ -225,86 +202,59 @@ std::optional<Fact> find_function(const std::vector<DenseRun>& runs) {
   } else {
     name = real(factors.front());
   }
-  Fact fact{.id = "E-scaled", .measured = head("the right sum times " + name)};
-  if (factors.front() > 1.0 && whole.size() == runs.size()) {
-    fact.cause = "Each product counts " + name +
-                 " times. Several threads, lanes or slices add the same products, or what is added "
-                 "once is multiplied by a factor.";
-    fact.next = "Take the first output: which threads add to it, and what does each of them add?";
-    fact.product = watched(shapes.front(), {{}, {.factor = factors.front()}});
-  }
+  const bool counts = factors.front() > 1.0 && whole.size() == runs.size();
+  Fact fact = say(counts ? "E-scaled/several-times" : "E-scaled/measured", name);
+  if (counts) fact.product = watched(shapes.front(), {{}, {.factor = factors.front()}});
   return fact;
 }
 
+namespace {
+
+// How many places before each wrong output the one stands whose value it has in addition.
+// @param stored  its stored value, not its right sum
+std::optional<std::int64_t> distance_of_carried(const DenseRun& run, bool stored) {
+  const std::int64_t size = std::ssize(run.right);
+  const auto got = [&](std::int64_t i) {
+    return static_cast<double>(run.answer.output[static_cast<std::size_t>(i)]);
+  };
+  const auto right = [&](std::int64_t i) { return run.right[static_cast<std::size_t>(i)]; };
+  const auto value = [&](std::int64_t i) { return stored ? got(i) : right(i); };
+  std::int64_t wrong = size - 1;
+  while (wrong >= 0 && got(wrong) == right(wrong)) --wrong;
+  for (std::int64_t from = 0; from < size && wrong >= 0; ++from) {
+    if (from == wrong || !(value(from) == got(wrong) - right(wrong))) continue;
+    const std::int64_t distance = wrong - from;
+    std::int64_t carried = 0;
+    const auto explains = [&](std::int64_t i) {
+      const double more = got(i) - right(i);
+      if (more == 0.0) return true;
+      ++carried;
+      return i >= distance && i - distance < size && more == value(i - distance);
+    };
+    const auto all = std::views::iota(std::int64_t{0}, size);
+    // Where the sum begins anew there is none.
+    if (std::ranges::all_of(all, explains) && 2 * carried >= size) return distance;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
 std::optional<Fact> find_carried_sum(const std::vector<DenseRun>& runs) {
-  // The distance to that output, in flat elements or in (b, m, h, w).
-  struct Step {
-    bool flat;
-    std::int64_t by;
-    Label delta;
-    bool stored;  ///< its stored value, not its right sum
-  };
-  const auto other = [](const ConvShape& s, std::int64_t o, const Step& step) -> std::int64_t {
-    if (step.flat) return o + step.by >= 0 && o + step.by < s.output_size() ? o + step.by : -1;
-    Label at = output_label(s, o);
-    at.b += step.delta.b, at.m += step.delta.m, at.h += step.delta.h, at.w += step.delta.w;
-    const bool inside = at.b >= 0 && at.b < s.batch && at.m >= 0 && at.m < s.out_channels &&
-                        at.h >= 0 && at.h < s.out_height() && at.w >= 0 && at.w < s.out_width();
-    return inside ? output_index(s, at) : -1;
-  };
-  const auto explains = [&](const DenseRun& run, const Step& step) {
-    bool any = false;
-    for (std::size_t i = 0; i < run.right.size(); ++i) {
-      const std::int64_t from = other(run.shape, static_cast<std::int64_t>(i), step);
-      const double more = static_cast<double>(run.answer.output[i]) - run.right[i];
-      if (more == 0.0) {
-        if (from >= 0) return false;
-        continue;
-      }
-      if (from < 0) return false;
-      const auto at = static_cast<std::size_t>(from);
-      const double value = step.stored ? static_cast<double>(run.answer.output[at]) : run.right[at];
-      if (!(more == value)) return false;
-      any = true;
+  std::vector<ConvShape> shapes;
+  for (const DenseRun& run : runs) shapes.push_back(run.shape);
+  for (const bool stored : {true, false}) {
+    std::vector<std::int64_t> distances;
+    for (const DenseRun& run : runs) {
+      if (const auto distance = distance_of_carried(run, stored)) distances.push_back(*distance);
     }
-    return any;
-  };
-  const DenseRun& first = runs.front();
-  std::size_t wrong = first.right.size();
-  while (wrong > 0 && !first.is_wrong(wrong - 1)) --wrong;
-  if (wrong-- == 0) return std::nullopt;
-  const double more = static_cast<double>(first.answer.output[wrong]) - first.right[wrong];
-  const Label at = output_label(first.shape, static_cast<std::int64_t>(wrong));
-  for (std::size_t i = 0; i < first.right.size(); ++i) {
-    for (const bool stored : {true, false}) {
-      const double value = stored ? static_cast<double>(first.answer.output[i]) : first.right[i];
-      if (i == wrong || !(value == more)) continue;
-      const Label from = output_label(first.shape, static_cast<std::int64_t>(i));
-      for (const bool flat : {true, false}) {
-        const Step step{flat,
-                        static_cast<std::int64_t>(i) - static_cast<std::int64_t>(wrong),
-                        {from.b - at.b, from.m - at.m, from.h - at.h, from.w - at.w},
-                        stored};
-        if (!std::all_of(runs.begin(), runs.end(),
-                         [&](const DenseRun& run) { return explains(run, step); })) {
-          continue;
-        }
-        const auto moved = [](const char* name, int by) {
-          return std::string(name) +
-                 (by == 0 ? "" : (by < 0 ? " - " : " + ") + std::to_string(std::abs(by)));
-        };
-        const std::string which =
-            flat && std::abs(step.by) == 1
-                ? std::string("the output ") + (step.by < 0 ? "before" : "after") + " it in memory"
-                : "output (" + moved("b", step.delta.b) + ", " + moved("m", step.delta.m) + ", " +
-                      moved("h", step.delta.h) + ", " + moved("w", step.delta.w) + ")";
-        Fact fact{.id = "E-sum-kept"};
-        fact.measured = "Measured: each wrong output has, in addition to its own sum, " +
-                        std::string(stored ? "the stored value" : "the sum") + " of " + which +
-                        "." + neighbourhood(first);
-        return fact;
-      }
-    }
+    if (distances.size() < runs.size()) continue;
+    std::string name = name_of(distances, shapes, "1");
+    if (name.empty()) name = number(distances.front());
+    Fact fact = told("E-sum-kept/measured", {stored ? "the stored value" : "the sum",
+                                             name == "1" ? "" : name + " elements "});
+    fact.measured += neighbourhood(runs.front());
+    return fact;
   }
   return std::nullopt;
 }

@@ -199,6 +199,19 @@ std::size_t place_of(const ConvShape& s, const Label& at) {
   return static_cast<std::size_t>(output_index(s, at) * s.taps() + tap);
 }
 
+std::vector<Label> all_products(const ConvShape& s) {
+  std::vector<Label> labels;
+  for (std::int64_t o = 0; o < s.output_size(); ++o) {
+    Label at = output_label(s, o);
+    for (at.c = 0; at.c < s.in_channels; ++at.c) {
+      for (at.p = 0; at.p < s.kernel; ++at.p) {
+        for (at.q = 0; at.q < s.kernel; ++at.q) labels.push_back(at);
+      }
+    }
+  }
+  return labels;
+}
+
 namespace {
 
 // All terms by their weight (or pixel); nothing if one belongs to no tap of its output.
@@ -227,13 +240,6 @@ std::vector<LabelledTerms> labelled(const std::vector<Terms>& terms, bool by_wei
     all.push_back(std::move(*one));
   }
   return all;
-}
-
-std::string product_by_hand(const ConvShape& s, const Labelled& one) {
-  return "\nBy hand, at " + to_string(s) + ": output " + output_text(one.at) + " uses " +
-         weight_text(s, one.term.weight) + " times " + pixel_text(s, one.term.pixel) +
-         "; right is " + weight_text(s, weight_index(s, one.at)) + " times " +
-         pixel_text(s, input_index(s, one.at)) + ".";
 }
 
 WrongProduct watched(const ConvShape& s, const Labelled& one) {
@@ -268,6 +274,20 @@ std::string window_picture(const LabelledTerms& terms, const Label& of) {
   return drawn.empty()
              ? drawn
              : "Pixels of channel " + number(of.c) + " for output " + output_text(of) + ":" + drawn;
+}
+
+void show_example(Fact& fact, const LabelledTerms& terms, const Labelled& one) {
+  const ConvShape& s = terms.shape;
+  const std::string right =
+      weight_text(s, weight_index(s, one.at)) + " times " + pixel_text(s, input_index(s, one.at));
+  const std::string what = one.term.factor == 0.0 ? " misses " + right
+                           : is_right_product(s, one)
+                               ? " counts " + right + " " + real(one.term.factor) + " times"
+                               : " uses " + weight_text(s, one.term.weight) + " times " +
+                                     pixel_text(s, one.term.pixel) + "; right is " + right;
+  fact.measured += "\nBy hand, at " + to_string(s) + ": output " + output_text(one.at) + what + ".";
+  fact.picture = window_picture(terms, one.at);
+  fact.product = watched(s, one);
 }
 
 }  // namespace convlab::grader::probe

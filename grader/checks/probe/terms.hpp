@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "grader/checks/probe/fact.hpp"
 #include "grader/checks/probe/program.hpp"
-#include "grader/checks/result/finding.hpp"
 
 namespace convlab::grader::probe {
 
@@ -73,6 +73,9 @@ struct LabelledTerms {
 
 std::size_t place_of(const ConvShape& s, const Label& at);  ///< in LabelledTerms::factors
 
+/// Every product of the right loops, output by output.
+std::vector<Label> all_products(const ConvShape& s);
+
 /// All terms by their weight (or pixel), at each shape; nothing if one belongs to no tap of its
 /// output.
 std::vector<LabelledTerms> labelled(const std::vector<Terms>& terms, bool by_weight);
@@ -82,8 +85,10 @@ bool is_right_product(const ConvShape& s, const Labelled& one);
 /// What a traced program is watched for to find its lines.
 WrongProduct watched(const ConvShape& s, const Labelled& one);
 
-// A product in words; the window of one output in one channel, as it should be and as it is.
-std::string product_by_hand(const ConvShape& s, const Labelled& one);
+/// The window of one output in one channel, as it should be and as it is.
 std::string window_picture(const LabelledTerms& terms, const Label& of);
+
+/// Adds a wrong product: in words, in its window, and to watch for.
+void show_example(Fact& fact, const LabelledTerms& terms, const Labelled& one);
 
 }  // namespace convlab::grader::probe

@@ -1,7 +1,7 @@
 #include "grader/checks/probe/wrong_index.hpp"
 
 #include <algorithm>
-#include <set>
+#include <map>
 #include <utility>
 
 #include "grader/checks/probe/fact_texts.hpp"
@@ -40,31 +40,25 @@ std::optional<NamedIndex> named_index(const IndexForm& form, const std::vector<C
     fits.push_back(std::move(*fitted));
   }
   NamedIndex named;
-  const auto name = [&](const std::vector<std::optional<std::int64_t>>& known,
-                        const std::string& right) {
+  for (std::size_t v = 0; v <= form.variables.size(); ++v) {
+    const bool is_constant = v == form.variables.size();
     std::vector<std::int64_t> values;
     std::vector<ConvShape> where;
-    for (std::size_t i = 0; i < known.size(); ++i) {
-      if (!known[i]) continue;
-      values.push_back(*known[i]);
+    for (std::size_t i = 0; i < fits.size(); ++i) {
+      const auto known = is_constant ? std::optional(fits[i].constant) : fits[i].factors[v];
+      if (!known) continue;
+      values.push_back(*known);
       where.push_back(shapes[i]);
     }
-    if (values.empty()) return std::string();
-    std::string text = name_of(values, where, right);
-    if (text.empty()) {
-      named.has_names = false;
-      text = number(values.front());
+    std::string name =
+        values.empty() ? "" : name_of(values, where, is_constant ? "0" : form.right[v]);
+    if (name.empty() && !values.empty()) return std::nullopt;
+    if (is_constant) {
+      named.constant = std::move(name);
+    } else {
+      named.factors.push_back(std::move(name));
     }
-    return text;
-  };
-  for (std::size_t v = 0; v < form.variables.size(); ++v) {
-    std::vector<std::optional<std::int64_t>> known;
-    for (const Affine& each : fits) known.push_back(each.factors[v]);
-    named.factors.push_back(name(known, form.right[v]));
   }
-  std::vector<std::optional<std::int64_t>> constants;
-  for (const Affine& each : fits) constants.emplace_back(each.constant);
-  named.constant = name(constants, "0");
   return named;
 }
 
@@ -72,47 +66,47 @@ namespace {
 
 // Which of the usual names this index has.
 std::string id_of(const IndexForm& form, const NamedIndex& index) {
-  const auto& f = index.factors;
-  const auto& r = form.right;
-  enum : std::size_t { kB, kM, kC, kH, kP, kW, kQ };
-  const auto differs = [&](std::size_t v) { return !f[v].empty() && f[v] != r[v]; };
-  std::set<std::size_t> wrong;
-  for (std::size_t v = 0; v < f.size(); ++v) {
-    if (differs(v)) wrong.insert(v);
+  const std::string array = form.array;
+  if (array == "output") return "E-output-order";
+  // The factors that differ, by variable.
+  std::map<std::string, std::string> wrong;
+  for (std::size_t v = 0; v < index.factors.size(); ++v) {
+    const std::string& factor = index.factors[v];
+    if (!factor.empty() && factor != form.right[v]) wrong[form.variables[v]] = factor;
   }
   const bool shifted = index.constant != "0";
-  const std::string array = form.array;
-  const auto only = [&](std::set<std::size_t> these) { return wrong == these && !shifted; };
-  const auto has_height = [&](std::size_t v) {
-    return f[v].find('H') != std::string::npos && f[v].find("H_out") == std::string::npos;
+  const auto is = [&](const char* variable, const std::string& factor) {
+    return wrong.contains(variable) && wrong.at(variable) == factor;
+  };
+  const auto only = [&](const char* variable, const char* factor) {
+    return !shifted && wrong.size() == 1 && is(variable, factor);
   };
   if (array == "weights") {
-    if (only({kP, kQ}) && f[kP] == "1" && f[kQ] == "K") return "E-transposed-weights";
-    if (f[kP] == "-K" && f[kQ] == "-1") return "E-flipped-weights";
-    if (only({kM, kC}) && f[kC] == "M·K·K") return "E-weights-order";
-    if (only({kM}) && f[kM] == "0") return "E-first-map";
-    if (only({kC}) && f[kC] == "0") return "E-first-channel";
-    return "E-index";
+    if (wrong.size() == 2 && !shifted && is("p", "1") && is("q", "K"))
+      return "E-transposed-weights";
+    if (is("p", "-K") && is("q", "-1")) return "E-flipped-weights";
+    if (wrong.size() == 2 && !shifted && wrong.contains("m") && is("c", "M·K·K")) {
+      return "E-weights-order";
+    }
+    return only("m", "0") ? "E-first-map" : only("c", "0") ? "E-first-channel" : "E-index";
   }
-  if (array == "output") return "E-output-order";
-  if (only({kB}) && f[kB] == "0") return "E-first-image";
-  if (only({kC}) && f[kC] == "0") return "E-first-channel";
-  if (wrong.empty() && shifted && index.constant.starts_with("-")) return "E-padding";
-  const bool exchanged = has_height(kH) || has_height(kP);
-  if (f[kW].find('W') != std::string::npos || f[kW].find('H') != std::string::npos) {
+  if (only("b", "0")) return "E-first-image";
+  if (only("c", "0")) return "E-first-channel";
+  if (wrong.empty() && index.constant.starts_with("-")) return "E-padding";
+  if (wrong.contains("w") && wrong["w"].find_first_of("HW") != std::string::npos) {
     return "E-rows-columns";
   }
-  if (!wrong.contains(kB) && !wrong.contains(kM) && !wrong.contains(kC) && exchanged) {
-    return "E-height-width";
-  }
-  if (!shifted && !exchanged && !wrong.contains(kB) && !wrong.contains(kC)) {
-    const auto without_stride = [&](std::size_t v, const char* text) { return f[v] == text; };
-    const bool rows = without_stride(kH, "W") || wrong.count(kH) == 0;
-    const bool columns = without_stride(kW, "1") || wrong.count(kW) == 0;
-    const bool taps = f[kP] == "S·W" || f[kQ] == "S";
-    if ((rows && columns && !wrong.contains(kP) && !wrong.contains(kQ)) || taps) return "E-stride";
-  }
-  return "E-index";
+  if (wrong.contains("b") || wrong.contains("c")) return "E-index";
+  const bool has_height = std::ranges::any_of(wrong, [](const auto& each) {
+    return (each.first == "h" || each.first == "p") && each.second.find('H') != std::string::npos &&
+           each.second.find("H_out") == std::string::npos;
+  });
+  if (has_height) return wrong.contains("m") ? "E-index" : "E-height-width";
+  const bool without_stride = (!wrong.contains("h") || is("h", "W")) &&
+                              (!wrong.contains("w") || is("w", "1")) && !wrong.contains("p") &&
+                              !wrong.contains("q");
+  const bool by_tap = is("p", "S·W") || is("q", "S");
+  return !shifted && (without_stride || by_tap) ? "E-stride" : "E-index";
 }
 
 // What differs, one sentence for each variable.
@@ -153,9 +147,6 @@ Fact index_fact(const IndexForm& form, const NamedIndex& index,
                           : ": the index of the " + array + " is\n    ") +
                   sum_text(index.factors, form.variables, index.constant) +
                   "\nand should be\n    " + sum_text(right, form.variables, "0");
-  if (!index.has_names) {
-    fact.measured += "\nA number without a name is that of " + to_string(shapes.front()) + ".";
-  }
   fact.cause = "In the index of the " + array + ": " + differences(form, index) + ".";
   if (fact.id == "E-transposed-weights") {
     fact.cause +=
@@ -192,7 +183,7 @@ std::optional<WrongIndex> wrong_index(std::vector<LabelledTerms> all, bool by_we
 }
 
 std::size_t complexity(const WrongIndex& wrong) {
-  std::size_t size = wrong.index.has_names ? 0 : 100;
+  std::size_t size = 0;
   for (std::size_t v = 0; v < wrong.index.factors.size(); ++v) {
     size += wrong.index.factors[v] != wrong.form->right[v] ? 10 + wrong.index.factors[v].size() : 0;
   }
@@ -245,121 +236,9 @@ Fact fact_of(const WrongIndex& wrong) {
   const LabelledTerms& terms = wrong.terms.front();
   for (const Labelled& each : terms.terms) {
     if (is_right_product(terms.shape, each)) continue;
-    fact.measured += product_by_hand(terms.shape, each);
-    fact.product = watched(terms.shape, each);
-    if (wrong.form == &input_form()) fact.picture = window_picture(terms, each.at);
+    show_example(fact, terms, each);
+    if (wrong.form != &input_form()) fact.picture.clear();
     break;
-  }
-  return fact;
-}
-
-std::optional<Fact> find_output_rows(const std::vector<LabelledTerms>& all) {
-  std::vector<ConvShape> shapes;
-  for (const LabelledTerms& terms : all) {
-    // A few outputs lie in many kinds of rows.
-    if (std::ranges::find(terms.unwritten, true) != terms.unwritten.end()) return std::nullopt;
-    shapes.push_back(terms.shape);
-  }
-  for (const std::string rows : {"H_out", "W", "H", "(W_out - 1)", "(W_out + 1)"}) {
-    std::vector<std::vector<Point>> points;
-    bool differs = false;
-    for (const LabelledTerms& terms : all) {
-      const ConvShape& s = terms.shape;
-      const int length = static_cast<int>(value_of(rows, s).value_or(0));
-      differs = differs || length != s.out_width();
-      points.emplace_back();
-      for (const Labelled& each : terms.terms) {
-        Label at = each.at;
-        const int place = at.h * s.out_width() + at.w;
-        at.h = place / std::max(1, length), at.w = place % std::max(1, length);
-        points.back().push_back({variables_of(at), each.term.pixel});
-      }
-    }
-    const auto index = differs ? named_index(input_form(), shapes, points) : std::nullopt;
-    if (!index || !index->has_names) continue;
-    Fact fact = index_fact(input_form(), *index, shapes);
-    fact.id = rows == "H_out" ? "E-height-width" : "E-index";
-    const std::string taken = "element i of a map of the output is taken for row i / " + rows +
-                              ", column i % " + rows + "; right is i / W_out and i % W_out";
-    fact.measured += "\nwhere h and w are not the output's: " + taken + ".";
-    const bool is_right = index->factors == input_form().right && index->constant == "0";
-    fact.cause = sentence(taken) + (is_right ? "" : " " + fact.cause);
-    fact.next =
-        "Compare the sizes by which the number of the output is divided, or multiplied where "
-        "it is stored, with these.";
-    const LabelledTerms& first = all.front();
-    const auto wrong = std::ranges::find_if(
-        first.terms, [&](const Labelled& each) { return !is_right_product(first.shape, each); });
-    if (wrong != first.terms.end()) fact.product = watched(first.shape, *wrong);
-    return fact;
-  }
-  return std::nullopt;
-}
-
-std::optional<Fact> find_tile_rows(const std::vector<LabelledTerms>& all) {
-  struct Lengths {
-    std::int64_t filled;
-    std::int64_t read;
-  };
-  std::vector<ConvShape> shapes;
-  std::vector<std::vector<Lengths>> possible;  // with few rows several pairs are
-  for (const LabelledTerms& terms : all) {
-    const ConvShape& s = terms.shape;
-    shapes.push_back(s);
-    possible.emplace_back();
-    constexpr std::int64_t kLongest = 80;
-    for (std::int64_t length = s.width; length <= kLongest; ++length) {
-      // The place of each pixel in the tile, as a function of its row and column.
-      std::vector<Point> points;
-      for (const Labelled& each : terms.terms) {
-        const std::int64_t plane = std::int64_t{each.at.b} * s.in_channels + each.at.c;
-        const std::int64_t pixel = each.term.pixel - plane * s.height * s.width;
-        if (pixel < 0 || pixel >= std::int64_t{s.height} * s.width) return std::nullopt;
-        points.push_back({{each.at.h * s.stride + each.at.p, each.at.w * s.stride + each.at.q},
-                          pixel / s.width * length + pixel % s.width});
-      }
-      const auto index = fit(points);
-      if (!index || !index->factors[0] || index->factors[1] != 1 || index->constant != 0) continue;
-      if (*index->factors[0] != length) possible.back().push_back({length, *index->factors[0]});
-    }
-  }
-  // One of the two lengths is the width of the block, the same at all shapes.
-  std::vector<Lengths> found;
-  for (const auto same : {&Lengths::read, &Lengths::filled}) {
-    for (const Lengths& first : possible.front()) {
-      if (found.size() == all.size()) break;
-      found.clear();
-      for (const auto& own : possible) {
-        const auto fits = std::ranges::find(own, first.*same, same);
-        if (fits != own.end()) found.push_back(*fits);
-      }
-    }
-  }
-  if (found.size() < all.size()) return std::nullopt;
-  const auto text = [&](auto length) {
-    std::vector<std::int64_t> lengths;
-    for (const Lengths& each : found) lengths.push_back(each.*length);
-    const std::string name = name_of(lengths, shapes, "");
-    return name.empty() ? number(lengths.front()) : name;
-  };
-  const std::string rows = text(&Lengths::filled);
-  const std::string read = text(&Lengths::read);
-  const LabelledTerms& first = all.front();
-  const auto wrong = std::ranges::find_if(
-      first.terms, [&](const Labelled& each) { return !is_right_product(first.shape, each); });
-  Fact fact{.id = "E-tile-rows",
-            .measured = "Measured at " + shapes_text(shapes) +
-                        ": every pixel is that of a tile that is filled with rows of " + rows +
-                        " elements and read with rows of " + read + ".",
-            .cause = "The tile is filled with rows of " + rows +
-                     " elements and read with rows of " + read + "."};
-  if (rows == number(found.front().filled) || read == number(found.front().read)) {
-    fact.measured += " Numbers are those of the first shape.";
-  }
-  if (wrong != first.terms.end()) {
-    fact.measured += product_by_hand(first.shape, *wrong);
-    fact.picture = window_picture(first, wrong->at);
-    fact.product = watched(first.shape, *wrong);
   }
   return fact;
 }

@@ -30,10 +30,10 @@ const IndexForm& output_form();
 struct NamedIndex {
   std::vector<std::string> factors{};  ///< by variable; empty: unknown
   std::string constant{};
-  bool has_names = true;  ///< otherwise numbers of the first shape
 };
 
-/// The index through these points, by shape; nothing if none goes through all of them.
+/// The index through these points, by shape; nothing if none that has a name goes through all of
+/// them.
 std::optional<NamedIndex> named_index(const IndexForm& form, const std::vector<ConvShape>& shapes,
                                       const std::vector<std::vector<Point>>& points);
 
@@ -58,13 +58,5 @@ std::size_t complexity(const WrongIndex& wrong);
 bool predicts(const IndexForm& form, const NamedIndex& index, const DenseRun& run);
 
 Fact fact_of(const WrongIndex& wrong);
-
-/// Of products with a wrong pixel: whether a map of the output is taken for rows of another length,
-/// as by h = i / H_out.
-std::optional<Fact> find_output_rows(const std::vector<LabelledTerms>& all);
-
-/// Of products with a wrong pixel: whether they are those of a tile that has rows of one length and
-/// is read with another. The tile begins at pixel (0, 0).
-std::optional<Fact> find_tile_rows(const std::vector<LabelledTerms>& all);
 
 }  // namespace convlab::grader::probe

@@ -1,5 +1,3 @@
-// Each mistake changes every term. The first case whose output it changes must get its finding.
-#include <algorithm>
 #include <bit>
 #include <functional>
 #include <string>
@@ -9,121 +7,56 @@
 #include "grader/checks/element_cases.hpp"
 #include "grader/checks/findings/diagnosis.hpp"
 #include "grader/checks/rules.hpp"
+#include "reference/oracle/oracle.hpp"
 
 using namespace convlab;
-using grader::Arrays;
 
 namespace {
 
-/// The phase that contains the loops.
-struct Place {
-  int b, m, c, p, q, row, column;
-};
-
-/// A convolution with one thing changed.
-struct Loops {
-  std::function<std::int64_t(const ConvShape&, const Place&)> input = [](const ConvShape& s,
-                                                                         const Place& at) {
-    return ((std::int64_t{at.b} * s.in_channels + at.c) * s.height + at.row) * s.width + at.column;
-  };
-  std::function<std::int64_t(const ConvShape&, const Place&)> weight = [](const ConvShape& s,
-                                                                          const Place& at) {
-    return ((std::int64_t{at.m} * s.in_channels + at.c) * s.kernel + at.p) * s.kernel + at.q;
-  };
-  std::function<int(const ConvShape&)> channels = [](const ConvShape& s) { return s.in_channels; };
-  std::function<float(float sum, int b, int m, int h, int w)> stored = [](float sum, int, int, int,
-                                                                          int) { return sum; };
-
-  void run(const ConvShape& s, const Arrays& arrays) const {
-    float* output = arrays.output;
-    for (int b = 0; b < s.batch; ++b) {
-      for (int m = 0; m < s.out_channels; ++m) {
-        for (int h = 0; h < s.out_height(); ++h) {
-          for (int w = 0; w < s.out_width(); ++w) {
-            *output++ = stored(sum_at(s, arrays, b, m, h, w), b, m, h, w);
-          }
+/// What the output alone tells if each right sum is changed; empty if it is right.
+std::string diagnosis_of(const grader::ElementCase& test,
+                         const std::function<float(float sum, int place)>& stored) {
+  const ConvShape& shape = test.shape;
+  std::vector<float> input(static_cast<std::size_t>(shape.input_size()));
+  std::vector<float> weights(static_cast<std::size_t>(shape.weights_size()));
+  std::vector<float> output;
+  grader::fill_random(test, 11, {input.data(), weights.data(), nullptr});
+  oracle::for_each_image(
+      shape, input.data(), weights.data(),
+      [&](int, std::span<const double> sums, std::span<const double>) {
+        for (const double sum : sums) {
+          output.push_back(stored(static_cast<float>(sum), static_cast<int>(output.size())));
         }
-      }
-    }
-  }
-
- private:
-  [[nodiscard]] float sum_at(const ConvShape& s, const Arrays& arrays, int b, int m, int h,
-                             int w) const {
-    float sum = 0.0f;
-    for (int c = 0; c < channels(s); ++c) {
-      for (int p = 0; p < s.kernel; ++p) {
-        for (int q = 0; q < s.kernel; ++q) {
-          const Place at{b, m, c, p, q, h * s.stride + p, w * s.stride + q};
-          // An index outside the array is another finding; here it reads the last element.
-          sum += arrays.input[std::min(input(s, at), s.input_size() - 1)] *
-                 arrays.weights[weight(s, at)];
-        }
-      }
-    }
-    return sum;
-  }
-};
-
-/// The finding of the first case that the mistake changes; empty if it changes none.
-std::string diagnosis_of(const Loops& loops) {
-  std::uint64_t seed = 11;
-  for (const grader::ElementCase& test : grader::element_cases()) {
-    const ConvShape& shape = test.shape;
-    std::vector<float> input(static_cast<std::size_t>(shape.input_size()));
-    std::vector<float> weights(static_cast<std::size_t>(shape.weights_size()));
-    std::vector<float> output(static_cast<std::size_t>(shape.output_size()),
-                              std::bit_cast<float>(oracle::kPoisonBits));
-    const Arrays arrays{input.data(), weights.data(), output.data()};
-    grader::fill_random(test, ++seed, arrays);
-    loops.run(shape, arrays);
-    const auto tolerance =
-        test.exact ? oracle::Tolerance::exact() : oracle::Tolerance::of(Precision::kFp32, shape);
-    const auto report =
-        oracle::compare(shape, arrays.input, arrays.weights, arrays.output, tolerance);
-    if (!report.passed(shape)) {
-      return grader::diagnose({shape, arrays, tolerance, report}, test.name).id;
-    }
-  }
-  return {};
+      });
+  const grader::Arrays arrays{input.data(), weights.data(), output.data()};
+  const auto tolerance =
+      test.exact ? oracle::Tolerance::exact() : oracle::Tolerance::of(Precision::kFp32, shape);
+  const auto report =
+      oracle::compare(shape, arrays.input, arrays.weights, arrays.output, tolerance);
+  if (report.passed(shape)) return {};
+  return grader::diagnose({shape, arrays, tolerance, report, test.exact}, test.name).id;
 }
 
 }  // namespace
 
-TEST_CASE("diagnosis: right loops get none") {
-  CHECK(diagnosis_of({}).empty());
-}
-
 TEST_CASE("diagnosis: what the output alone tells") {
-  Loops everywhere;
-  everywhere.stored = [](float sum, int, int, int, int) { return sum + 1.0f; };
-  CHECK(diagnosis_of(everywhere) == "E-wrong");
-  Loops divides;
-  divides.stored = [](float sum, int, int, int h, int) { return h > 2 ? sum / 0.0f : sum; };
-  CHECK(diagnosis_of(divides) == "E-nan");
+  const grader::ElementCase whole{"whole", {3, 5, 4, 9, 11, 3, 1}, true};
+  CHECK(diagnosis_of(whole, [](float sum, int) { return sum; }).empty());
+  CHECK(diagnosis_of(whole, [](float sum, int) { return sum + 1.0f; }) == "E-wrong");
+  CHECK(diagnosis_of(whole, [](float sum, int place) { return place > 9 ? sum / 0.0f : sum; }) ==
+        "E-nan");
+  CHECK(diagnosis_of(whole, [](float sum, int place) {
+          return place > 9 ? std::bit_cast<float>(oracle::kPoisonBits) : sum;
+        }) == "E-partly-written");
 }
 
 TEST_CASE("diagnosis: small errors of all outputs are a matter of precision") {
-  // The first cases have whole numbers and no tolerance.
-  const ConvShape shape{2, 16, 4, 40, 40, 7, 1};
-  const auto id_of = [&](float error) {
-    Loops loops;
-    loops.stored = [error](float sum, int, int, int, int w) {
-      return sum * (1.0f + (w % 2 == 0 ? error : -error));
-    };
-    std::vector<float> input(static_cast<std::size_t>(shape.input_size()));
-    std::vector<float> weights(static_cast<std::size_t>(shape.weights_size()));
-    std::vector<float> output(static_cast<std::size_t>(shape.output_size()));
-    const Arrays arrays{input.data(), weights.data(), output.data()};
-    grader::fill_random({.shape = shape}, 3, arrays);
-    loops.run(shape, arrays);
-    const auto tolerance = oracle::Tolerance::of(Precision::kFp32, shape);
-    const auto report =
-        oracle::compare(shape, arrays.input, arrays.weights, arrays.output, tolerance);
-    return grader::diagnose({shape, arrays, tolerance, report}, "a case").id;
-  };
-  CHECK(id_of(1e-3f) == "E-precision");
-  CHECK(id_of(0.5f) == "E-wrong");
+  const grader::ElementCase random{"random", {2, 16, 4, 40, 40, 7, 1}};
+  for (const auto& [error, id] : {std::pair{0.0f, ""}, {1e-3f, "E-precision"}, {0.5f, "E-wrong"}}) {
+    CHECK(diagnosis_of(random, [error = error](float sum, int place) {
+            return sum * (1.0f + (place % 2 == 0 ? error : -error));
+          }) == id);
+  }
 }
 
 TEST_CASE("rules: an edition says which cases decide") {

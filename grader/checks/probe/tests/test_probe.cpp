@@ -57,35 +57,6 @@ struct Loops : Program {
   }
 };
 
-/// A product of matrices in tiles, as a wrong one may be written.
-struct Tiles : Loops {
-  std::function<std::int64_t(const ConvShape&, const Label&)> first = weight_index;
-  std::function<std::int64_t(const ConvShape&, const Label&)> second = input_index;
-  bool weights_twice = false;
-  bool input_unused = false;
-
- private:
-  Answer convolve(const ConvShape& s, const Numbers& in, const Numbers& filter) override {
-    Answer answer;
-    for (std::int64_t o = 0; o < s.output_size(); ++o) {
-      Label at = output_label(s, o);
-      float sum = 0.0F;
-      for (at.c = 0; at.c < s.in_channels; ++at.c) {
-        for (at.p = 0; at.p < s.kernel; ++at.p) {
-          for (at.q = 0; at.q < s.kernel; ++at.q) {
-            const float other = weights_twice  ? filter[second(s, at) % filter.size()]
-                                : input_unused ? 2.0F
-                                               : in[second(s, at)];
-            sum += other * filter[first(s, at)];
-          }
-        }
-      }
-      answer.output.push_back(sum);
-    }
-    return answer;
-  }
-};
-
 const std::vector<ConvShape> kShapes = {
     {4, 2, 3, 8, 6, 2, 2}, {3, 5, 2, 7, 9, 3, 1}, {2, 6, 4, 10, 13, 2, 3}, {1, 2, 1, 20, 37, 3, 1}};
 
@@ -175,18 +146,6 @@ TEST_CASE("probe: missing and doubled products") {
   CHECK(says(fact_of(slices), "the number of the tap ≥ 8 (at B=4 M=2"));
 }
 
-TEST_CASE("probe: the outputs in rows of another length") {
-  Loops by_height;
-  by_height.input = [](const ConvShape& s, Label at) {
-    const int place = at.h * s.out_width() + at.w;
-    at.h = place / s.out_height(), at.w = place % s.out_height();
-    return input_index(s, at);
-  };
-  const Fact fact = fact_of(by_height);
-  CHECK(fact.id == "E-height-width");
-  CHECK(says(fact, "row i / H_out, column i % H_out; right is i / W_out"));
-}
-
 TEST_CASE("probe: sums in each other's place, and beyond the image") {
   // Of four neighbouring outputs the last three are stored in turn; behind the row there is
   // nothing.
@@ -219,29 +178,6 @@ TEST_CASE("probe: a part of the outputs") {
   CHECK(says(fact, "w % 4 = 3"));
 }
 
-TEST_CASE("probe: a tile that is filled with rows of one length and read with another") {
-  // One tile, as high and as wide as 16 outputs need.
-  const auto place = [](const ConvShape& s, const Label& at) {
-    const int flat = (at.h * s.stride + at.p) * 16 + at.w * s.stride + at.q;
-    const int length = 15 * s.stride + s.kernel;
-    return std::pair(flat / length, flat % length);
-  };
-  Loops rows;
-  rows.input = [&](const ConvShape& s, const Label& at) {
-    const auto [row, column] = place(s, at);
-    const std::int64_t plane = std::int64_t{at.b} * s.in_channels + at.c;
-    return (plane * s.height + std::min(row, s.height - 1)) * s.width +
-           std::min(column, s.width - 1);
-  };
-  rows.factor = [&](const ConvShape& s, const Label& at) {
-    const auto [row, column] = place(s, at);
-    return row < s.height && column < s.width ? 1.0F : 0.0F;
-  };
-  const Fact fact = fact_of(rows);
-  CHECK(fact.id == "E-tile-rows");
-  CHECK(says(fact, "filled with rows of 32 elements and read with rows of 16"));
-}
-
 TEST_CASE("probe: a number of tiles that is rounded down") {
   Loops down;
   down.store = [](const ConvShape& s, const Label& at) {
@@ -253,35 +189,6 @@ TEST_CASE("probe: a number of tiles that is rounded down") {
   const Fact fact = find_fact(down, shapes, false).value_or(Fact{.id = "none"});
   CHECK(fact.id == "E-rounded-down");
   CHECK(says(fact, "w behind the last whole 16"));
-}
-
-TEST_CASE("probe: a wrong factor of a transform, which mixes pixels") {
-  struct Mixed : Loops {
-    Answer convolve(const ConvShape& s, const Numbers& in, const Numbers& filter) override {
-      Answer answer;
-      for (std::int64_t o = 0; o < s.output_size(); ++o) {
-        Label at = output_label(s, o);
-        float sum = 0.0F;
-        for (at.c = 0; at.c < s.in_channels; ++at.c) {
-          for (at.p = 0; at.p < s.kernel; ++at.p) {
-            for (at.q = 0; at.q < s.kernel; ++at.q) {
-              const std::int64_t pixel = input_index(s, at);
-              const float more = at.q == 1 ? 0.5F * in[pixel - 1] - in[pixel + 1] : 0.0F;
-              sum += filter[weight_index(s, at)] * (in[pixel] + more);
-            }
-          }
-        }
-        answer.output.push_back(sum);
-      }
-      return answer;
-    }
-  };
-  Mixed mixed;
-  const Fact fact = fact_of(mixed);
-  CHECK(fact.id == "E-terms");
-  CHECK(says(fact, "products with q = 1"));
-  CHECK(says(fact, "0.5 times"));
-  CHECK(says(fact, "a transform"));
 }
 
 TEST_CASE("probe: outputs of a product of matrices are counted through all images") {
@@ -332,39 +239,6 @@ TEST_CASE("probe: the smallest shape that fails, and a rule that fresh shapes co
   CHECK(!study_shapes(right, {2, 5, 2, 9, 11, 3, 1}, false));
 }
 
-TEST_CASE("probe: tiles of a product whose rows and columns are exchanged") {
-  // Maps are rows, the pixels of an image columns, as far as whole tiles reach.
-  constexpr int kTile = 16;
-  Tiles tiles;
-  tiles.first = [](const ConvShape& s, const Label& at) {
-    const int tap = (at.c * s.kernel + at.p) * s.kernel + at.q;
-    const int row = at.m / kTile * kTile + tap % kTile;
-    const int column = tap / kTile * kTile + at.m % kTile;
-    const bool inside = row < s.out_channels && column < s.taps();
-    return inside ? std::int64_t{row} * s.taps() + column : -1;  // the margin
-  };
-  const auto fact = find_fact(tiles, kShapes, false);
-  REQUIRE(fact);
-  CHECK(fact->id == "E-tile-transposed");
-  CHECK(fact->cause == "Rows and columns are exchanged in each 16 × 16 part of the weights.");
-}
-
-TEST_CASE("probe: two registers of a fragment are exchanged") {
-  constexpr int kGroup = 8;
-  Tiles tiles;
-  tiles.second = [](const ConvShape& s, const Label& at) {
-    const int tap = ((at.c * s.kernel + at.p) * s.kernel + at.q) ^ kGroup;
-    if (tap >= s.taps()) return std::int64_t{-1};  // the margin
-    Label other = at;
-    other.c = tap / s.kernel / s.kernel;
-    other.p = tap / s.kernel % s.kernel, other.q = tap % s.kernel;
-    return input_index(s, other);
-  };
-  const auto fact = find_fact(tiles, kShapes, false);
-  REQUIRE(fact);
-  CHECK(fact->cause == "Neighbouring groups of 8 taps of one factor are exchanged.");
-}
-
 TEST_CASE("probe: a multiple of the right factor is named so, and a name needs enough numbers") {
   const std::vector<ConvShape> two = {{3, 5, 2, 7, 9, 3, 1}, {2, 6, 4, 10, 13, 2, 3}};
   CHECK(name_of({72, 64}, two, "C·K·K") == "4·C·K·K");
@@ -381,17 +255,4 @@ TEST_CASE("probe: a rule of several shapes holds for each sample where all are m
   };
   CHECK(rule(1) == "x = 1");
   CHECK(rule(0).empty());
-}
-
-TEST_CASE("probe: an array that no output depends on") {
-  Tiles tiles;
-  tiles.input_unused = true;
-  const auto fact = find_fact(tiles, kShapes, false);
-  REQUIRE(fact);
-  CHECK(fact->cause == "The output does not depend on the input.");
-  Tiles twice;
-  twice.weights_twice = true;
-  const auto squared = find_fact(twice, kShapes, false);
-  REQUIRE(squared);
-  CHECK(squared->cause.find("The weights are multiplied by themselves") == 0);
 }
