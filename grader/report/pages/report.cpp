@@ -169,8 +169,12 @@ PageSection sweeps_section(const ReportSource& source) {
   for (const SweepTables& sweep : source.sweeps) {
     section.blocks.push_back(Paragraph{"Sweep of " + sweep.space.stage + ": " + sweep.caption});
     for (const SweepTable& table : sweep.tables) {
-      if (!table.scored.empty())
-        section.blocks.push_back(chart_of(heat_map(sweep.space, table), source));
+      if (!table.scored.empty()) {
+        section.blocks.push_back(
+            Paragraph{table.title + ": " + table.unit +
+                      "; in brackets the other parameters. Best: " + table.best() + "."});
+        section.blocks.push_back(cells_of(sweep.space, table));
+      }
       for (const std::string& line : table.left_out) {
         section.blocks.push_back(Paragraph{"Left out, " + line + "."});
       }

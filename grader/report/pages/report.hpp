@@ -7,7 +7,7 @@
 #include "grader/checks/result/check_history.hpp"
 #include "grader/report/numbers.hpp"
 #include "grader/report/pages/page.hpp"
-#include "grader/report/plots/sweep_report.hpp"
+#include "grader/report/pages/sweep_tables.hpp"
 
 namespace convlab::grader {
 

@@ -148,22 +148,10 @@ Table table_of(const Figure& figure) {
     cells.resize(table.heading.size());
     cells.back() = text;
   };
-  if (figure.form == Figure::Form::kCells) {
-    table.heading[0] += " \\ " + figure.x.title;
-    table.heading.insert(table.heading.end(), figure.columns.begin(), figure.columns.end());
-    for (std::size_t row = 0; row < figure.rows.size(); ++row) {
-      auto& cells = rows[static_cast<double>(row)];
-      cells.assign(table.heading.size(), "-");
-      for (const Mark& mark : figure.panels.front().series.at(row).marks) {
-        cells.at(static_cast<std::size_t>(mark.at) + 1) = mark.text;
-      }
-    }
-  } else {
-    for (const Panel& panel : figure.panels) {
-      for (const Series& series : panel.series) {
-        table.heading.push_back(panel.title + (panel.title.empty() ? "" : " ") + series.label);
-        for (const Mark& mark : series.marks) add(mark.at, number_text(mark.value));
-      }
+  for (const Panel& panel : figure.panels) {
+    for (const Series& series : panel.series) {
+      table.heading.push_back(panel.title + (panel.title.empty() ? "" : " ") + series.label);
+      for (const Mark& mark : series.marks) add(mark.at, number_text(mark.value));
     }
   }
   for (auto& [row, cells] : rows) {

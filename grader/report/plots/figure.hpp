@@ -29,7 +29,7 @@ inline constexpr int kInk = -3;
 
 /// One value with its spread.
 struct Mark {
-  double at = 0.0;  ///< place along x; in a figure of rows the row, in one of cells the column
+  double at = 0.0;  ///< place along x; in a figure of rows the row
   double value = 0.0;
   double low = 0.0;
   double high = 0.0;
@@ -79,7 +79,6 @@ struct Figure {
   enum class Form {
     kRows,   ///< values from left to right, a row for each thing that has some; panels side by side
     kLines,  ///< values over numbers; one panel
-    kCells,  ///< a shade for each row and column, the lower the better; a series is a row
   };
 
   std::string name{};  ///< of its files, without ending
@@ -88,9 +87,8 @@ struct Figure {
   std::string caption{};  ///< what a reader needs to trust the numbers
   Axis x{};
   Axis y{};
-  std::vector<std::string> rows{};     ///< from above
-  std::vector<std::string> columns{};  ///< of cells
-  double origin = 0.0;                 ///< where the bars of rows begin; 0: at their lowest mark
+  std::vector<std::string> rows{};  ///< from above
+  double origin = 0.0;              ///< where the bars of rows begin; 0: at their lowest mark
   std::vector<Panel> panels{};
   std::vector<Label> labels{};
 
