@@ -2,7 +2,6 @@
 #include <filesystem>
 #include <iostream>
 
-#include "common/base/whole_file.hpp"
 #include "grader/cli/commands.hpp"
 #include "grader/course/course.hpp"
 #include "grader/report/pages/comparison.hpp"
@@ -17,21 +16,7 @@ struct Options {
   std::vector<std::string> files;
   std::string stage;
   bool by_file = false;
-  std::string format = "text";
-  std::string output;
 };
-
-std::string text_of(const Comparison& comparison, const std::string& format) {
-  const Table table = table_of(comparison);
-  const std::string title =
-      "network " + comparison.network + ", batch " + std::to_string(comparison.batch);
-  if (format == "markdown") {
-    return "### " + title + "\n\n" + markdown_table(table) + "\n" + comparison.caption + "\n\n";
-  }
-  if (format == "latex") return "% " + title + "\n" + latex_table(table) + "\n";
-  return coloured(title, Colour::kStrong) + "\n" + plain_table(table) +
-         coloured(comparison.caption, Colour::kQuiet) + "\n\n";
-}
 
 ExitCode run(const Options& options) {
   const std::vector<Result> results = read_results({options.files.begin(), options.files.end()});
@@ -49,17 +34,11 @@ ExitCode run(const Options& options) {
                  "passed.\n";
     return ExitCode::kFallsShort;
   }
-  std::string text;
-  if (options.format == "csv") {
-    text = csv_table(table_of(comparisons));
-  } else {
-    for (const Comparison& comparison : comparisons) text += text_of(comparison, options.format);
-  }
-  if (options.output.empty()) {
-    std::cout << text;
-  } else {
-    write_atomically(options.output, text);
-    std::cout << options.output << "\n";
+  for (const Comparison& each : comparisons) {
+    std::cout << coloured("network " + each.network + ", batch " + std::to_string(each.batch),
+                          Colour::kStrong)
+              << "\n"
+              << plain_table(table_of(each)) << coloured(each.caption, Colour::kQuiet) << "\n\n";
   }
   return ExitCode::kPassed;
 }
@@ -75,17 +54,12 @@ void add(CLI::App& app, ExitCode& exit_code) {
       .add_flag("--by-file", options.by_file,
                 "The same stage in the first file: two versions, or two machines")
       ->excludes(stage);
-  command.add_option("--format", options.format, "text, markdown, csv, latex")
-      ->check(CLI::IsMember({"text", "markdown", "csv", "latex"}))
-      ->capture_default_str();
-  command.add_option("--output", options.output, "File (default: standard output)");
   command.footer(
       "Verdict: faster or slower if the whole 95 % interval of the ratio lies on one\n"
       "side of 1, else undecided (docs/results.md).\n\n"
       "Examples:\n"
       "  build/bin/grader compare build/results/m4-student.json\n"
-      "  build/bin/grader compare before.json after.json --by-file\n"
-      "  build/bin/grader compare build/results/m4-*.json --format latex");
+      "  build/bin/grader compare before.json after.json --by-file");
 }
 
 }  // namespace convlab::grader::compare_command

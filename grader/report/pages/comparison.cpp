@@ -137,15 +137,6 @@ std::string percent_text(const std::optional<double>& percent) {
   return text.data();
 }
 
-std::string ratio_text(double ratio) {
-  constexpr double kSlow = 0.1;
-  constexpr double kFast = 100.0;
-  if (ratio < kSlow || ratio >= kFast) return three_digits(ratio);
-  std::array<char, 32> text{};
-  std::snprintf(text.data(), text.size(), "%.2f", ratio);
-  return text.data();
-}
-
 }  // namespace
 
 const char* ComparedSpeed::verdict() const {
@@ -187,28 +178,15 @@ std::vector<Comparison> compare(const std::vector<Result>& results,
 }
 
 Table table_of(const Comparison& comparison) {
-  Table table = table_of(std::vector<Comparison>{comparison});
-  // The title says network and batch.
-  const auto shorten = [](std::vector<std::string>& row) {
-    row.erase(row.begin(), row.begin() + 2);
-  };
-  shorten(table.heading);
-  std::ranges::for_each(table.rows, shorten);
-  return table;
-}
-
-Table table_of(const std::vector<Comparison>& comparisons) {
   std::size_t layers = 0;
   bool percents = false;
   bool speeds = false;
-  for (const Comparison& comparison : comparisons) {
-    for (const ComparedStage& stage : comparison.stages) {
-      layers = std::max(layers, stage.op_ms.size());
-      percents = percents || stage.compute_percent || stage.memory_percent;
-      speeds = speeds || stage.speed;
-    }
+  for (const ComparedStage& stage : comparison.stages) {
+    layers = std::max(layers, stage.op_ms.size());
+    percents = percents || stage.compute_percent || stage.memory_percent;
+    speeds = speeds || stage.speed;
   }
-  Table table{.heading = {"network", "batch", "stage"}};
+  Table table{.heading = {"stage"}};
   const auto add_columns = [&](std::initializer_list<const char*> names) {
     table.heading.insert(table.heading.end(), names.begin(), names.end());
   };
@@ -218,28 +196,25 @@ Table table_of(const std::vector<Comparison>& comparisons) {
   add_columns({"op time ms", "layer time ms"});
   if (percents) add_columns({"compute %", "memory %"});
   if (speeds) add_columns({"ratio", "95 %", "verdict", "against"});
-  for (const Comparison& comparison : comparisons) {
-    for (const ComparedStage& stage : comparison.stages) {
-      std::vector<std::string> row = {comparison.network, std::to_string(comparison.batch),
-                                      stage.name};
-      for (std::size_t i = 0; i < layers; ++i) {
-        row.push_back(i < stage.op_ms.size() ? three_digits(stage.op_ms[i]) : "");
-      }
-      row.insert(row.end(), {three_digits(stage.sum_ms), three_digits(stage.layer_ms)});
-      if (percents) {
-        row.insert(row.end(),
-                   {percent_text(stage.compute_percent), percent_text(stage.memory_percent)});
-      }
-      if (stage.speed) {
-        const ComparedSpeed& speed = *stage.speed;
-        row.insert(row.end(),
-                   {ratio_text(speed.ratio),
-                    speed.known ? ratio_text(speed.low) + "–" + ratio_text(speed.high) : "",
-                    speed.verdict(), speed.against});
-      }
-      row.resize(table.heading.size());
-      table.rows.push_back(std::move(row));
+  for (const ComparedStage& stage : comparison.stages) {
+    std::vector<std::string> row = {stage.name};
+    for (std::size_t i = 0; i < layers; ++i) {
+      row.push_back(i < stage.op_ms.size() ? three_digits(stage.op_ms[i]) : "");
     }
+    row.insert(row.end(), {three_digits(stage.sum_ms), three_digits(stage.layer_ms)});
+    if (percents) {
+      row.insert(row.end(),
+                 {percent_text(stage.compute_percent), percent_text(stage.memory_percent)});
+    }
+    if (stage.speed) {
+      const ComparedSpeed& speed = *stage.speed;
+      row.insert(row.end(),
+                 {three_digits(speed.ratio),
+                  speed.known ? three_digits(speed.low) + "–" + three_digits(speed.high) : "",
+                  speed.verdict(), speed.against});
+    }
+    row.resize(table.heading.size());
+    table.rows.push_back(std::move(row));
   }
   return table;
 }

@@ -12,39 +12,7 @@ namespace convlab::grader {
 
 namespace {
 
-// Limits of one slide: more would be unreadable.
-constexpr std::size_t kMostRows = 48;
-constexpr std::size_t kMostPanels = 4;
-constexpr std::size_t kMostSlides = 20;
 constexpr double kMostLabels = 24.0;  // of full size, in a column
-
-// The panels [first, …) with the rows [begin, …) that have a bar in them.
-Figure slide_of(const Figure& all, std::size_t first, std::size_t begin) {
-  Figure slide = all;
-  slide.rows.clear();
-  slide.panels.assign(all.panels.begin() + static_cast<std::ptrdiff_t>(first),
-                      all.panels.begin() + static_cast<std::ptrdiff_t>(
-                                               std::min(first + kMostPanels, all.panels.size())));
-  std::map<double, double> places;  // by the row in `all`
-  for (std::size_t row = begin; row < std::min(begin + kMostRows, all.rows.size()); ++row) {
-    const auto at = static_cast<double>(row);
-    if (std::ranges::any_of(slide.panels, [&](const Panel& panel) {
-          return std::ranges::find(panel.bars, at, &Mark::at) != panel.bars.end();
-        })) {
-      places[at] = static_cast<double>(slide.rows.size());
-      slide.rows.push_back(all.rows[row]);
-    }
-  }
-  const auto keep = [&](std::vector<Mark>& marks) {
-    std::erase_if(marks, [&](const Mark& mark) { return !places.contains(mark.at); });
-    for (Mark& mark : marks) mark.at = places[mark.at];
-  };
-  for (Panel& panel : slide.panels) {
-    keep(panel.bars);
-    for (Series& series : panel.series) keep(series.marks);
-  }
-  return slide;
-}
 
 std::string number_text(double value) {
   return value == std::floor(value) && std::abs(value) < 1e6 ? std::to_string(std::lround(value))
@@ -118,24 +86,6 @@ std::vector<double> spread_labels(const std::vector<double>& heights, double dis
   const std::vector<double> lower = downwards(heights, 2.0);
   for (std::size_t i = 0; i < middle.size(); ++i) middle[i] = (middle[i] + lower[i]) / 2;
   return downwards(upwards(middle, distance / 2), 1.0 - distance / 2);
-}
-
-std::vector<Figure> slides_of(const Figure& figure) {
-  if (figure.form != Figure::Form::kRows) return {figure};
-  std::vector<Figure> slides;
-  for (std::size_t panel = 0; panel < figure.panels.size(); panel += kMostPanels) {
-    for (std::size_t row = 0; row < figure.rows.size(); row += kMostRows) {
-      Figure slide = slide_of(figure, panel, row);
-      if (slide.rows.empty()) continue;
-      if (!slides.empty()) slide.name += "-" + std::to_string(slides.size() + 1);
-      slides.push_back(std::move(slide));
-      if (slides.size() > kMostSlides) {
-        throw UsageError("This would be more than " + std::to_string(kMostSlides) +
-                         " pictures; name fewer results.");
-      }
-    }
-  }
-  return slides;
 }
 
 Table table_of(const Figure& figure) {

@@ -107,10 +107,6 @@ Series& series_of(Panel& panel, const std::string& label);
 /// distance from each other, and stay between 0 and 1 if there is room for all.
 std::vector<double> spread_labels(const std::vector<double>& heights, double distance);
 
-/// Figures that fit a slide: more rows or panels go to NAME-2, NAME-3, …
-/// @throws UsageError if there would be dozens
-std::vector<Figure> slides_of(const Figure& figure);
-
 /// The numbers, for readers who cannot see it.
 Table table_of(const Figure& figure);
 

@@ -251,13 +251,18 @@ std::string gnuplot_data(const Figure& figure, const std::string& mark) {
 }
 
 std::vector<fs::path> draw(const std::vector<Figure>& figures, const fs::path& folder) {
-  std::vector<Figure> slides;
+  // More would be unreadable.
+  constexpr std::size_t kMostRows = 64;
+  constexpr std::size_t kMostPanels = 6;
   for (const Figure& figure : figures) {
-    for (Figure& slide : slides_of(figure)) slides.push_back(std::move(slide));
+    if (figure.rows.size() <= kMostRows && figure.panels.size() <= kMostPanels) continue;
+    throw UsageError("A picture has room for " + std::to_string(kMostRows) + " stages and " +
+                     std::to_string(kMostPanels) + " batches, and these results hold more; name " +
+                     "fewer.");
   }
-  std::vector<std::vector<fs::path>> drawn(slides.size());
-  in_threads(slides.size(), std::thread::hardware_concurrency(),
-             [&](std::size_t i) { drawn[i] = draw_one(slides[i], folder); });
+  std::vector<std::vector<fs::path>> drawn(figures.size());
+  in_threads(figures.size(), std::thread::hardware_concurrency(),
+             [&](std::size_t i) { drawn[i] = draw_one(figures[i], folder); });
   std::vector<fs::path> files;
   for (const auto& each : drawn) files.insert(files.end(), each.begin(), each.end());
   return files;
