@@ -8,7 +8,7 @@
 #include "common/base/error.hpp"
 #include "grader/course/course.hpp"
 #include "grader/course/puzzles.hpp"
-#include "grader/report/check_printer.hpp"
+#include "grader/report/check_report.hpp"
 #include "grader/scores/grade.hpp"
 
 namespace convlab::grader::check_command {

@@ -17,7 +17,6 @@
 #include "grader/checks/element_cases.hpp"
 #include "grader/checks/findings/catalogue.hpp"
 #include "grader/course/build.hpp"
-#include "grader/course/handout.hpp"
 #include "grader/course/notebook.hpp"
 #include "grader/course/sources.hpp"
 #include "grader/scores/luck.hpp"

@@ -11,7 +11,7 @@
 #include "grader/cli/commands.hpp"
 #include "grader/cli/instructor/handout_contents.hpp"
 #include "grader/course/course.hpp"
-#include "grader/course/handout.hpp"
+#include "grader/course/sources.hpp"
 #include "grader/report/terminal.hpp"
 
 namespace convlab::grader::handout_command {

@@ -10,7 +10,6 @@
 #include "grader/cli/check_puzzles.hpp"
 #include "grader/cli/commands.hpp"
 #include "grader/course/course.hpp"
-#include "grader/course/handout.hpp"
 #include "grader/course/hints.hpp"
 #include "grader/course/puzzles.hpp"
 #include "grader/course/sources.hpp"
