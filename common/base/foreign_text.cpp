@@ -99,22 +99,6 @@ std::string markdown_code(std::string_view text) {
   return fence + "\n" + printable(text) + "\n" + fence + "\n";
 }
 
-std::string latex_text(std::string_view text) {
-  return replaced(printable_line(text), {{"&", "\\&"},
-                                         {"%", "\\%"},
-                                         {"$", "\\$"},
-                                         {"#", "\\#"},
-                                         {"_", "\\_"},
-                                         {"{", "\\{"},
-                                         {"}", "\\}"},
-                                         {"~", "\\textasciitilde{}"},
-                                         {"^", "\\textasciicircum{}"},
-                                         {"\\", "\\textbackslash{}"},
-                                         {"×", "$\\times$"},
-                                         {"±", "$\\pm$"},
-                                         {"–", "--"}});
-}
-
 std::string csv_field(std::string_view text) {
   if (is_number(text)) return std::string(text);
   const std::string clean = printable(text);

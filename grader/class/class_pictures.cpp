@@ -9,8 +9,8 @@
 #include "common/timing/statistics.hpp"
 #include "common/timing/three_digits.hpp"
 #include "grader/class/term.hpp"
+#include "grader/report/check_report.hpp"
 #include "grader/report/plots/plotted_runs.hpp"
-#include "grader/report/score_table.hpp"
 
 namespace convlab::grader {
 

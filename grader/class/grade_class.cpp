@@ -13,7 +13,7 @@
 #include "grader/class/term.hpp"
 #include "grader/course/course.hpp"
 #include "grader/course/sources.hpp"
-#include "grader/report/score_table.hpp"
+#include "grader/report/check_report.hpp"
 #include "grader/report/terminal.hpp"
 #include "grader/scores/score_rules.hpp"
 

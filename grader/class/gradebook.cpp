@@ -6,7 +6,6 @@
 #include "common/base/run_process.hpp"
 #include "common/result/result_json.hpp"
 #include "grader/report/check_report.hpp"
-#include "grader/report/score_table.hpp"
 #include "grader/report/table.hpp"
 
 namespace convlab::grader {

@@ -12,9 +12,9 @@
 #include "grader/checks/findings/catalogue.hpp"
 #include "grader/checks/result/check_history.hpp"
 #include "grader/course/counted_stage.hpp"
-#include "grader/course/handout.hpp"
 #include "grader/course/notebook.hpp"
 #include "grader/course/progress.hpp"
+#include "grader/course/sources.hpp"
 #include "grader/measure/counters.hpp"
 #include "grader/report/check_report.hpp"
 #include "grader/report/numbers.hpp"
@@ -109,27 +109,10 @@ constexpr std::array kCauses = {
           "only a part of each."},
     Cause{"active-lanes", "In most of its requests only a few lanes of the warp do anything."}};
 
-constexpr std::string_view kMoved = "bytes-over-least";
-
 double value_of(std::string_view counter, const StageCounts& counts) {
   const double value = find_counter(counter)->value(counts);
   return std::isnan(value) ? 0.0 : value;
 }
-
-std::string answer_of(const Puzzle& kernel, std::size_t cause) {
-  return kernel.stage + "-" + static_cast<char>('a' + cause);
-}
-
-/// The kernels of a case as they were handed out.
-struct Case {
-  std::vector<Puzzle> kernels{};
-  std::vector<StageCounts> counts{};
-  std::size_t slow = 0;
-  std::size_t cause = 0;
-  double most_of_others = 0.0;  ///< bytes moved over the least
-
-  [[nodiscard]] std::string answer() const { return answer_of(kernels[slow], cause); }
-};
 
 StageCounts counts_of(const CourseMilestone& milestone, const Puzzle& kernel) {
   CountedStage counted = counted_stage({.submitted = only(kernel.file),
@@ -139,82 +122,47 @@ StageCounts counts_of(const CourseMilestone& milestone, const Puzzle& kernel) {
   return std::move(counted.counts);
 }
 
-// None of the kernels computes much: the one that moves most takes longest. cases.json says why.
-Case examined(const CourseMilestone& milestone) {
-  Case all{.kernels = puzzles_of(milestone, "detective")};
-  for (std::size_t i = 0; i < all.kernels.size(); ++i) {
-    const Puzzle& kernel = all.kernels[i];
-    all.counts.push_back(counts_of(milestone, pristine_copy(milestone, kernel)));
-    const auto cause = std::ranges::find(kCauses, kernel.cause, &Cause::counter);
-    if (cause == kCauses.end()) {
-      all.most_of_others = std::max(all.most_of_others, value_of(kMoved, all.counts[i]));
-      continue;
-    }
-    all.slow = i;
-    all.cause = static_cast<std::size_t>(cause - kCauses.begin());
-  }
-  return all;
-}
-
-Table table_of(const Case& all) {
+Table table_of(const CourseMilestone& milestone, const std::vector<Puzzle>& kernels) {
   Table table{.heading = {"counter"}};
   std::vector<std::string> hits = {"hit rate of a cache that forgets nothing"};
-  for (std::size_t i = 0; i < all.kernels.size(); ++i) {
-    const Table own = counter_table(all.counts[i]);
-    table.heading.push_back(all.kernels[i].stage);
-    if (table.rows.empty()) table.rows.resize(own.rows.size());
+  for (const Puzzle& kernel : kernels) {
+    const StageCounts counts = counts_of(milestone, kernel);
+    const Table own = counter_table(counts);
+    table.heading.push_back(kernel.stage);
+    table.rows.resize(own.rows.size());
     for (std::size_t row = 0; row < own.rows.size(); ++row) {
-      if (i == 0) table.rows[row].push_back(own.rows[row][0]);
+      if (table.rows[row].empty()) table.rows[row].push_back(own.rows[row][0]);
       table.rows[row].push_back(own.rows[row][1]);
     }
-    const double hit_rate = 1.0 - 1.0 / std::max(1.0, value_of(kMoved, all.counts[i]));
-    hits.push_back(std::to_string(std::lround(100.0 * hit_rate)) + " %");
+    hits.push_back(percent(1.0 - 1.0 / std::max(1.0, value_of("bytes-over-least", counts))));
   }
   table.rows.push_back(hits);
   return table;
 }
 
-// @throws UsageError unless the answer is like "ben-c"
-void require_answer(const std::string& given, const std::vector<Puzzle>& kernels) {
-  for (const Puzzle& kernel : kernels) {
-    for (std::size_t cause = 0; cause < kCauses.size(); ++cause) {
-      if (given == answer_of(kernel, cause)) return;
-    }
-  }
-  throw UsageError("An answer names the slow kernel and the letter of the cause, such as " +
-                   answer_of(kernels.front(), 0) + ", not '" + given + "'.");
+std::string letter(std::size_t place) {
+  return {static_cast<char>('a' + place)};
 }
 
-void print_question(const Case& all, const std::string& again) {
-  std::cout << "\n"
-            << plain_table(table_of(all)) << "\n"
-            << paragraph("", "All three results are right. Which kernel is slow, and why?");
-  for (std::size_t i = 0; i < kCauses.size(); ++i) {
-    std::cout << paragraph(std::string("    ") + static_cast<char>('a' + i) + ")  ",
-                           kCauses[i].text);
+// What was named before mending, now or in an earlier check: the first answer counts. Empty if
+// there is none yet.
+// @param choices  what is noted, by what the student gives
+std::string named_cause(const CourseMilestone& milestone, const std::string& exercise,
+                        const std::string& given,
+                        const std::map<std::string, std::string>& choices) {
+  Notebook notebook = read_notebook(milestone);
+  std::string& named = notebook.repairs[exercise].named;
+  if (given.empty()) return named;
+  const auto choice = choices.find(given);
+  if (choice == choices.end()) {
+    throw UsageError("The cause is " + choices.begin()->first + " to " + choices.rbegin()->first +
+                     ", not '" + given + "'.");
   }
-  std::cout << paragraph(
-      "    next   ", "Decide from the numbers, before you open the files: " + again +
-                         " --cause NAME-LETTER, for example " + answer_of(all.kernels.front(), 0) +
-                         ". docs/profile.md explains the counters.");
-}
-
-void print_solution(const Case& all, const std::string& named) {
-  const StageCounts& slow = all.counts[all.slow];
-  const std::string& name = all.kernels[all.slow].stage;
-  const Counter& telling = *find_counter(kCauses[all.cause].counter);
-  std::cout << paragraph("  ",
-                         "You named " + named +
-                             (named == all.answer() ? ", and that is right. "
-                                                    : "; the answer is " + all.answer() + ". ") +
-                             kCauses[all.cause].text)
-            << paragraph("  ", "The counter that tells: " + std::string(telling.title) + ", " +
-                                   three_digits(telling.value(slow)) + " for " + name +
-                                   ". It moves " + three_digits(value_of(kMoved, slow)) +
-                                   " times the least bytes, the others at most " +
-                                   three_digits(all.most_of_others) +
-                                   " times. A high hit rate only says that the same sectors are "
-                                   "asked for again, not that few are.");
+  if (named.empty()) {
+    named = choice->second;
+    write_notebook(milestone, notebook);
+  }
+  return named;
 }
 
 void note_mended(const CourseMilestone& milestone, const std::string& stage) {
@@ -276,26 +224,18 @@ ExitCode check_puzzle(const CourseMilestone& milestone, const Puzzle& puzzle,
 }
 
 ExitCode check_repair(const CourseMilestone& milestone, const Puzzle& repair,
-                      const std::string& letter, CheckPrinter& printer) {
+                      const std::string& given, CheckPrinter& printer) {
   std::cout << "Checking " << milestone.id << ", repair " << repair.stage << ": " << repair.title
             << std::endl;
   const std::vector<Diagnosis> causes = causes_of(repair);
   const std::string again = grader_command("check", milestone.id, repair.stage);
-  Notebook notebook = read_notebook(milestone);
-  std::string& named = notebook.repairs[repair.stage].named;
-  if (!letter.empty() && named.empty()) {
-    const std::size_t choice = static_cast<std::size_t>(letter.front() - 'a');
-    if (letter.size() != 1 || choice >= causes.size()) {
-      throw UsageError("The cause is a letter from a to d, not '" + letter + "'.");
-    }
-    named = causes[choice].id;
-    write_notebook(milestone, notebook);
-  }
+  std::map<std::string, std::string> choices;
+  for (std::size_t i = 0; i < causes.size(); ++i) choices[letter(i)] = causes[i].id;
+  const std::string named = named_cause(milestone, repair.stage, given, choices);
   if (named.empty()) {
     std::cout << paragraph("    seen   ", repair.seen) << "  Which is the cause?\n";
     for (std::size_t i = 0; i < causes.size(); ++i) {
-      std::cout << paragraph(std::string("    ") + static_cast<char>('a' + i) + ")  ",
-                             causes[i].title);
+      std::cout << paragraph("    " + letter(i) + ")  ", causes[i].title);
     }
     std::cout << paragraph(
         "    next   ", "Read " + display_path(repair.file) + ", then " + again + " --cause LETTER");
@@ -322,59 +262,66 @@ ExitCode check_repair(const CourseMilestone& milestone, const Puzzle& repair,
   return ExitCode::kPassed;
 }
 
-std::vector<std::string> detective_problems(const CourseMilestone& milestone,
-                                            const std::vector<Puzzle>& mended) {
-  const Case all = examined(milestone);
-  std::vector<std::string> problems;
-  if (value_of(kMoved, all.counts[all.slow]) <= all.most_of_others) {
-    problems.push_back(all.kernels[all.slow].stage + " is not slower than the others.");
-  }
-  for (const Puzzle& kernel : mended) {
-    const double moves = value_of(kMoved, counts_of(milestone, kernel));
-    if (moves <= all.most_of_others) continue;
-    problems.push_back("The reference's " + kernel.stage + " moves " + three_digits(moves) +
-                       " times the least bytes, the right ones at most " +
-                       three_digits(all.most_of_others) + ".");
-  }
-  return problems;
+double bytes_over_least(const CourseMilestone& milestone, const Puzzle& kernel) {
+  return value_of("bytes-over-least", counts_of(milestone, kernel));
 }
 
-ExitCode check_detective(const CourseMilestone& milestone, const std::string& answer,
+ExitCode check_detective(const CourseMilestone& milestone, const std::string& given,
                          CheckPrinter& printer) {
   std::cout << "Checking " << milestone.id
             << ", the detective's case: three kernels for the same product" << std::endl;
   const std::string again = grader_command("check", milestone.id, "detective");
-  if (!answer.empty()) require_answer(answer, puzzles_of(milestone, "detective"));
-  const Case all = examined(milestone);
-  Notebook notebook = read_notebook(milestone);
-  std::string& named = notebook.repairs["detective"].named;
-  if (!answer.empty() && named.empty()) {
-    named = answer;
-    write_notebook(milestone, notebook);
+  const std::vector<Puzzle> kernels = puzzles_of(milestone, "detective");
+  const Puzzle& slow =
+      *std::ranges::find_if(kernels, [](const Puzzle& each) { return !each.cause.empty(); });
+  const auto cause = std::ranges::find(kCauses, slow.cause, &Cause::counter);
+  const std::string right =
+      slow.stage + "-" + letter(static_cast<std::size_t>(cause - kCauses.begin()));
+  std::map<std::string, std::string> choices;
+  for (const Puzzle& kernel : kernels) {
+    for (std::size_t i = 0; i < kCauses.size(); ++i) {
+      const std::string answer = kernel.stage + "-" + letter(i);
+      choices[answer] = answer;
+    }
   }
+  const std::string named = named_cause(milestone, "detective", given, choices);
   if (named.empty()) {
-    print_question(all, again);
+    std::cout << "\n"
+              << plain_table(table_of(milestone, kernels)) << "\n"
+              << paragraph("", "All three results are right. Which kernel is slow, and why?");
+    for (std::size_t i = 0; i < kCauses.size(); ++i) {
+      std::cout << paragraph("    " + letter(i) + ")  ", kCauses[i].text);
+    }
+    std::cout << paragraph("    next   ",
+                           "Decide from the numbers, before you open the files: " + again +
+                               " --cause NAME-LETTER, for example " + choices.begin()->first +
+                               ". docs/profile.md explains the counters.");
     return ExitCode::kFallsShort;
   }
-  print_solution(all, named);
-  const Puzzle& slow = all.kernels[all.slow];
-  if (const auto found = checked(milestone, slow, printer)) {
-    std::cout << finding_text(*found);
-  } else if (const double moves = value_of(kMoved, counts_of(milestone, slow));
-             moves > all.most_of_others) {
-    std::cout << paragraph("    seen   ", display_path(slow.file) + " moves " +
-                                              three_digits(moves) + " times the least bytes.");
-  } else {
+  std::cout << paragraph(
+      "  ", "You named " + named +
+                (named == right ? ", and that is right. " : "; the answer is " + right + ". ") +
+                cause->text +
+                " The counter that tells: " + std::string(find_counter(cause->counter)->title) +
+                ". A high hit rate only says that the same sectors are asked for again, not that "
+                "few are.");
+  const auto found = checked(milestone, slow, printer);
+  const double moves = found ? 0.0 : bytes_over_least(milestone, slow);
+  const std::string text =
+      display_path(slow.file) + " moves " + three_digits(moves) + " times the least bytes";
+  if (!found && moves <= slow.most_moved) {
     note_mended(milestone, "detective");
-    std::cout << coloured("SOLVED", Colour::kGood) << "  " << slow.stage << " now moves "
-              << three_digits(moves) << " times the least bytes. Next: build/bin/grader next\n";
+    std::cout << coloured("SOLVED", Colour::kGood) << "  " << text
+              << ". Next: build/bin/grader next\n";
     return ExitCode::kPassed;
   }
-  std::cout << paragraph(
-      "    mend   ", "Change " + display_path(slow.file) +
-                         " until it moves no more than the others: at most " +
-                         three_digits(all.most_of_others) + " times the least bytes. Its lines: " +
-                         grader_command("profile", milestone.id, slow.stage) + "; then " + again);
+  std::cout << (found ? finding_text(*found)
+                      : paragraph("    seen   ", text + ", the others at most " +
+                                                     three_digits(slow.most_moved) + " times."))
+            << paragraph("    mend   ", "Change " + display_path(slow.file) +
+                                            " until it moves no more than the others. Its lines: " +
+                                            grader_command("profile", milestone.id, slow.stage) +
+                                            "; then " + again);
   return ExitCode::kFallsShort;
 }
 

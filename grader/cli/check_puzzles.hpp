@@ -8,7 +8,7 @@
 #include "common/base/error.hpp"
 #include "grader/course/course.hpp"
 #include "grader/course/puzzles.hpp"
-#include "grader/report/check_printer.hpp"
+#include "grader/report/check_report.hpp"
 #include "grader/scores/grade.hpp"
 
 namespace convlab::grader::check_command {
@@ -29,18 +29,17 @@ ExitCode check_puzzle(const CourseMilestone& milestone, const Puzzle& puzzle,
                       CheckPrinter& printer);
 
 /// A broken kernel: the student names the cause first, then mends the file.
-/// @param letter  the named cause; empty if none was named now
+/// @param given  the letter of the cause; empty if none was named now
 ExitCode check_repair(const CourseMilestone& milestone, const Puzzle& repair,
-                      const std::string& letter, CheckPrinter& printer);
+                      const std::string& given, CheckPrinter& printer);
 
 /// The detective's case: right kernels, of which one is slow. The student names it and the cause
 /// from the counters of all of them, then mends it until it moves no more bytes than the others.
-/// @param answer  "ben-c"; empty if none was given now
-ExitCode check_detective(const CourseMilestone& milestone, const std::string& answer,
+/// @param given  "ben-c"; empty if none was given now
+ExitCode check_detective(const CourseMilestone& milestone, const std::string& given,
                          CheckPrinter& printer);
 
-/// For grader lint: whether the slow kernel is slow, and what of the mended ones still is.
-std::vector<std::string> detective_problems(const CourseMilestone& milestone,
-                                            const std::vector<Puzzle>& mended);
+/// What a kernel moves of global memory, over the bytes of its arrays.
+double bytes_over_least(const CourseMilestone& milestone, const Puzzle& kernel);
 
 }  // namespace convlab::grader::check_command

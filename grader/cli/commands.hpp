@@ -88,30 +88,36 @@ struct ClassOptions {
   void add_milestone(CLI::App& command);
 };
 
-// Each command has its own namespace, because several commands are compiled as one file.
+// Each file of commands has its own namespace, because several are compiled as one.
 
 // clang-format off
-namespace next_command { void add(CLI::App& app, ExitCode& exit_code); }
-namespace predict_command { void add(CLI::App& app, ExitCode& exit_code); }
-namespace profile_command { void add(CLI::App& app, ExitCode& exit_code); }
-namespace show_command { void add(CLI::App& app, ExitCode& exit_code); }
-namespace answer_command { void add(CLI::App& app, ExitCode& exit_code); }
-namespace restore_command { void add(CLI::App& app, ExitCode& exit_code); }
 namespace check_command { void add(CLI::App& app, ExitCode& exit_code); }
 namespace watch_command { void add(CLI::App& app, ExitCode& exit_code); }
-namespace list_command { void add(CLI::App& app, ExitCode& exit_code); }
-namespace hint_command { void add(CLI::App& app, ExitCode& exit_code); }
-namespace reset_command { void add(CLI::App& app, ExitCode& exit_code); }
-namespace submit_command { void add(CLI::App& app, ExitCode& exit_code); }
-namespace doctor_command { void add(CLI::App& app, ExitCode& exit_code); }
+namespace progress_commands {
+void add_next(CLI::App& app, ExitCode& exit_code);
+void add_list(CLI::App& app, ExitCode& exit_code);
+void add_hint(CLI::App& app, ExitCode& exit_code);
+}
+namespace predict_command { void add(CLI::App& app, ExitCode& exit_code); }
+namespace answer_command { void add(CLI::App& app, ExitCode& exit_code); }
+namespace work_commands {
+void add_reset(CLI::App& app, ExitCode& exit_code);
+void add_submit(CLI::App& app, ExitCode& exit_code);
+void add_restore(CLI::App& app, ExitCode& exit_code);
+}
 namespace explain_command { void add(CLI::App& app, ExitCode& exit_code); }
+namespace profile_command { void add(CLI::App& app, ExitCode& exit_code); }
+namespace show_command { void add(CLI::App& app, ExitCode& exit_code); }
+namespace result_commands {
+void add_plot(CLI::App& app, ExitCode& exit_code);
+void add_compare(CLI::App& app, ExitCode& exit_code);
+void add_report(CLI::App& app, ExitCode& exit_code);
+}
+namespace sweep_command { void add(CLI::App& app, ExitCode& exit_code); }
 namespace job_command { void add(CLI::App& app, ExitCode& exit_code); }
+namespace doctor_command { void add(CLI::App& app, ExitCode& exit_code); }
 namespace handout_command { void add(CLI::App& app, ExitCode& exit_code); }
 namespace lint_command { void add(CLI::App& app, ExitCode& exit_code); }
-namespace compare_command { void add(CLI::App& app, ExitCode& exit_code); }
-namespace report_command { void add(CLI::App& app, ExitCode& exit_code); }
-namespace plot_command { void add(CLI::App& app, ExitCode& exit_code); }
-namespace sweep_command { void add(CLI::App& app, ExitCode& exit_code); }
 // clang-format on
 
 }  // namespace convlab::grader

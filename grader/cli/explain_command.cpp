@@ -18,8 +18,7 @@
 #include "grader/course/puzzles.hpp"
 #include "grader/course/sources.hpp"
 #include "grader/report/check_report.hpp"
-#include "grader/report/explain/quiz.hpp"
-#include "grader/report/explain/walk.hpp"
+#include "grader/report/explain/explain.hpp"
 #include "grader/report/terminal.hpp"
 
 namespace convlab::grader::explain_command {

@@ -15,7 +15,6 @@
 #include "grader/measure/counters.hpp"
 #include "grader/measure/estimate.hpp"
 #include "grader/report/check_report.hpp"
-#include "grader/report/profile/estimate_text.hpp"
 #include "grader/report/profile/profile.hpp"
 #include "grader/report/terminal.hpp"
 #include "grader/submission/kernel_registers.hpp"

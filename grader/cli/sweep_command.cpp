@@ -14,8 +14,7 @@
 #include "grader/course/stop_signals.hpp"
 #include "grader/measure/measure_speed.hpp"
 #include "grader/report/check_report.hpp"
-#include "grader/report/plots/gnuplot.hpp"
-#include "grader/report/plots/sweep_report.hpp"
+#include "grader/report/pages/sweep_tables.hpp"
 #include "grader/report/terminal.hpp"
 
 namespace convlab::grader::sweep_command {
@@ -30,8 +29,6 @@ struct Options {
   std::string device = "auto";
   std::string output;
   int repeats = 10;
-  bool again = false;
-  bool no_plots = false;
   std::string launcher = "local";
 };
 
@@ -54,18 +51,15 @@ DeclaredSweep find_sweep(const std::string& stage) {
   throw UsageError(unknown_name("stage", stage, known, " with parameters in a sweeps.json"));
 }
 
-void print_tables(const SweepPlan& plan, const SweepRecord& record, bool draws,
-                  const std::filesystem::path& folder) {
-  const SweepTables sweep = tables_of(plan, record);
-  std::vector<Figure> maps;
-  for (const SweepTable& table : sweep.tables) {
-    std::cout << "\n" << table_text(plan.space, table);
-    if (draws && plan.space.parameters.size() > 1 && !table.scored.empty()) {
-      maps.push_back(heat_map(plan.space, table, sweep.caption));
-    }
+void print_tables(const SweepPlan& plan, const SweepRecord& record) {
+  for (const SweepTable& table : tables_of(plan, record).tables) {
+    std::cout << "\n"
+              << paragraph("", "Sweep of " + plan.space.stage + ", " + table.title + ": " +
+                                   table.unit + "; in brackets the other parameters")
+              << plain_table(cells_of(plan.space, table));
+    if (!table.scored.empty()) std::cout << "Best: " << table.best() << "\n";
+    for (const std::string& line : table.left_out) std::cout << paragraph("Left out, ", line);
   }
-  std::cout << "\n";
-  for (const auto& file : draw(maps, folder)) std::cout << display_path(file) << "\n";
 }
 
 ExitCode run(const Options& options) {
@@ -94,7 +88,7 @@ ExitCode run(const Options& options) {
     const SweepRecord counted{.stage = space.stage, .network = options.network};
     // What a GPU measured says more.
     if (!std::filesystem::exists(file)) write_sweep_record(file, counted);
-    print_tables(plan, counted, !options.no_plots, folder);
+    print_tables(plan, counted);
     return ExitCode::kPassed;
   }
   if (options.solution == "student") {
@@ -103,14 +97,10 @@ ExitCode run(const Options& options) {
       return ExitCode::kFallsShort;
     }
   }
-  if (options.again) {
-    std::error_code missing;
-    std::filesystem::remove(file, missing);
-  }
   SweepRecord record = continued_record(file, plan);
   if (!record.tried.empty()) {
     std::cout << "Going on after " << record.tried.size() << " of " << work_of(plan).size()
-              << " points (" << display_path(file) << "; --again begins anew).\n";
+              << " points (" << display_path(file) << "; remove it to begin anew).\n";
   }
   stop_on_signals();
   ProgressLine progress;
@@ -123,7 +113,7 @@ ExitCode run(const Options& options) {
               << " points; the same command goes on.\n";
     return ExitCode::kPassed;
   }
-  print_tables(plan, record, !options.no_plots, folder);
+  print_tables(plan, record);
   return ExitCode::kPassed;
 }
 
@@ -145,11 +135,8 @@ void add(CLI::App& app, ExitCode& exit_code) {
   command.add_option("--repeats", options.repeats, "Samples of each op time")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
-  command.add_option("--output", options.output,
-                     "Folder of record and heat maps (default: build/sweeps)");
+  command.add_option("--output", options.output, "Folder of the record (default: build/sweeps)");
   add_launcher(command, options.launcher);
-  command.add_flag("--again", options.again, "Forget what an earlier sweep measured");
-  command.add_flag("--no-plots", options.no_plots, "Draw no heat maps");
   command.footer(
       "Leaves out points that cannot be good, and says why. After Ctrl-C the same\n"
       "command continues, unless the program was rebuilt.\n\n"

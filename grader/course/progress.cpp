@@ -7,7 +7,6 @@
 #include "common/base/enum_name.hpp"
 #include "common/base/error.hpp"
 #include "common/program/arguments.hpp"
-#include "grader/course/handout.hpp"
 #include "grader/course/sources.hpp"
 #include "grader/scores/score_rules.hpp"
 

@@ -17,7 +17,6 @@
 #include "grader/checks/element_cases.hpp"
 #include "grader/checks/findings/catalogue.hpp"
 #include "grader/course/build.hpp"
-#include "grader/course/handout.hpp"
 #include "grader/course/notebook.hpp"
 #include "grader/course/sources.hpp"
 #include "grader/scores/luck.hpp"
@@ -145,8 +144,8 @@ std::vector<Puzzle> puzzles_of(const CourseMilestone& milestone, const std::stri
     const auto word = [&](const char* key) {
       return own == cases.end() ? std::string() : own->value(key, "");
     };
-    puzzles.push_back(
-        {file, stage, title_of(file, stage), folder, word("before"), word("cause"), word("seen")});
+    puzzles.push_back({file, stage, title_of(file, stage), folder, word("before"), word("cause"),
+                       word("seen"), own == cases.end() ? 0.0 : own->value("most_moved", 0.0)});
   }
   std::ranges::sort(puzzles, {}, [](const Puzzle& each) { return number_of(each.file); });
   return puzzles;
@@ -228,18 +227,6 @@ void remember_solved(const CourseMilestone& milestone, const SolvedFiles& solved
   notebook.puzzles = known_solved(milestone);
   for (const auto& [stage, hash] : solved) notebook.puzzles[stage] = hash;
   write_notebook(milestone, notebook);
-}
-
-Puzzle pristine_copy(const CourseMilestone& milestone, Puzzle puzzle) {
-  const auto files = handout_files(milestone);
-  const auto file = std::ranges::find_if(
-      files, [&](const HandoutFile& each) { return course_folder() / each.path == puzzle.file; });
-  const auto text = file == files.end() ? std::nullopt : pristine_text(*file);
-  if (!text)
-    throw EnvironmentError("There is no copy of " + puzzle.file.string() + " as handed out.");
-  puzzle.file = build_folder() / puzzle.folder / puzzle.file.filename();
-  write_atomically(puzzle.file, *text);
-  return puzzle;
 }
 
 std::vector<Diagnosis> causes_of(const Puzzle& repair) {

@@ -21,12 +21,13 @@ namespace convlab::grader {
 /// The milestone's cases.json lists the convolutions that it must compute.
 struct Puzzle {
   std::filesystem::path file{};
-  std::string stage{};   ///< by the name of the file, "copy-back"
-  std::string title{};   ///< of the stage, as the file says it
-  std::string folder{};  ///< "puzzles", "repairs" or "detective"
-  std::string before{};  ///< the stage that it prepares for; empty: the first of the milestone
-  std::string cause{};   ///< of a repair the id of its diagnosis, of the slow suspect a counter
-  std::string seen{};    ///< of a repair: what is wrong with the output as handed out
+  std::string stage{};      ///< by the name of the file, "copy-back"
+  std::string title{};      ///< of the stage, as the file says it
+  std::string folder{};     ///< "puzzles", "repairs" or "detective"
+  std::string before{};     ///< the stage that it prepares for; empty: the first of the milestone
+  std::string cause{};      ///< of a repair the id of its diagnosis, of the slow suspect a counter
+  std::string seen{};       ///< of a repair: what is wrong with the output as handed out
+  double most_moved = 0.0;  ///< of the slow suspect: bytes over the least, once it is mended
 };
 
 /// Stage and SHA-256 of the file of each solved puzzle.
@@ -76,10 +77,6 @@ std::vector<std::string> hashes_of(const std::vector<Puzzle>& puzzles);
 /// @return none if it is solved
 /// @throws EnvironmentError if cases.json lacks it
 std::optional<Finding> check_puzzle(const CourseMilestone& milestone, const Puzzle& puzzle);
-
-/// The same puzzle with a file of its own, which is as it was handed out.
-/// @throws EnvironmentError if there is no such text
-Puzzle pristine_copy(const CourseMilestone& milestone, Puzzle puzzle);
 
 /// The causes among which the student chooses, a, b, …: the right one and others of the catalogue.
 /// @throws EnvironmentError if the catalogue lacks the right one

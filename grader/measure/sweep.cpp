@@ -1,7 +1,6 @@
 #include "grader/measure/sweep.hpp"
 
 #include <algorithm>
-#include <set>
 
 #include "common/base/error.hpp"
 #include "common/base/whole_file.hpp"
@@ -43,32 +42,12 @@ std::string state_of(const std::filesystem::path& program) {
   return program.filename().string() + " " + std::to_string(time.time_since_epoch().count());
 }
 
-// The value of a named parameter; nothing if the space lacks it.
-std::optional<int> value_of(const SweepSpace& space, const SweepPoint& point,
-                            const std::string& name) {
+// The value of a named parameter; 1 if the space lacks it.
+int value_of(const SweepSpace& space, const SweepPoint& point, const std::string& name) {
   for (std::size_t i = 0; i < point.size(); ++i) {
     if (space.parameters[i].name == name) return point[i];
   }
-  return std::nullopt;
-}
-
-// @throws EnvironmentError if it cannot be swept
-void require_usable(const SweepSpace& space, const std::string& place) {
-  const std::string stage = place + ", stage '" + space.stage + "': ";
-  if (space.stage.empty()) throw EnvironmentError(place + ": a space needs the name of its stage.");
-  if (space.variable.empty()) throw EnvironmentError(stage + "'variable' is empty.");
-  if (space.parameters.empty()) throw EnvironmentError(stage + "there are no parameters.");
-  std::set<std::string> names;
-  for (const SweepParameter& parameter : space.parameters) {
-    if (parameter.name.empty() || !names.insert(parameter.name).second) {
-      throw EnvironmentError(stage + "each parameter needs a name of its own.");
-    }
-    const auto& values = parameter.values;
-    const bool positive = std::ranges::all_of(values, [](int v) { return v > 0; });
-    if (values.empty() || !positive) {
-      throw EnvironmentError(stage + "'" + parameter.name + "' needs values above 0.");
-    }
-  }
+  return 1;
 }
 
 int round_up(int value, int unit) {
@@ -80,8 +59,16 @@ int round_up(int value, int unit) {
 std::vector<SweepSpace> read_sweep_spaces(const std::filesystem::path& file) {
   const std::string text = read_text(file);
   try {
-    const auto spaces = parse_json(text).get<std::vector<SweepSpace>>();
-    for (const SweepSpace& space : spaces) require_usable(space, file.string());
+    auto spaces = parse_json(text).get<std::vector<SweepSpace>>();
+    for (const SweepSpace& space : spaces) {
+      const bool good = std::ranges::all_of(space.parameters, [](const SweepParameter& each) {
+        return !each.values.empty() && std::ranges::min(each.values) > 0;
+      });
+      if (!good || space.parameters.size() < 2) {
+        throw EnvironmentError(file.string() + ", stage '" + space.stage +
+                               "': a sweep needs two parameters or more, with values above 0.");
+      }
+    }
     return spaces;
   } catch (const Json::exception& error) {
     throw EnvironmentError(file.string() + " is no list of sweep spaces: " + error.what());
@@ -113,24 +100,15 @@ std::optional<std::string> reason_against(const SweepSpace& space, const SweepPo
                                           const ConvShape& shape) {
   constexpr int kWarp = 32;
   constexpr int kMostThreads = 1024;  // of a block
-  constexpr int kMostBytes = 48 * 1024;
-  const int maps = value_of(space, point, "maps").value_or(1);
-  const int pixels = value_of(space, point, "pixels").value_or(1);
-  const int block = value_of(space, point, "block").value_or(0);
-  const int tile = value_of(space, point, "tile").value_or(0);
+  const int maps = value_of(space, point, "maps");
+  const int pixels = value_of(space, point, "pixels");
+  const int block = value_of(space, point, "block");
   const auto number = [](std::int64_t value) { return std::to_string(value); };
   if (block > kMostThreads) {
     return "too many threads: a block may have " + number(kMostThreads);
   }
-  if (block % kWarp != 0) return "a block that is no multiple of 32 leaves threads of a warp idle";
-  if (tile > 0) {
-    const std::int64_t edge = std::int64_t{tile - 1} * shape.stride + shape.kernel;
-    const std::int64_t bytes = edge * edge * std::int64_t{sizeof(float)};
-    if (bytes > kMostBytes) {
-      return "too much shared memory: a tile needs " + number(bytes) + " bytes of " +
-             number(kMostBytes);
-    }
-  }
+  if (block > 1 && block % kWarp != 0)
+    return "a block that is no multiple of 32 leaves threads of a warp idle";
   if (space.most_sums > 0 && maps * pixels > space.most_sums) {
     return "too many registers: more than " + number(space.most_sums) + " sums for a thread";
   }
@@ -138,20 +116,16 @@ std::optional<std::string> reason_against(const SweepSpace& space, const SweepPo
     return "more maps than the convolution has, " + number(shape.out_channels);
   }
   const std::int64_t map_pixels = std::int64_t{shape.out_height()} * shape.out_width();
-  if (block > 0 && std::int64_t{block} * pixels > 2 * map_pixels) {
+  if (std::int64_t{block} * pixels > 2 * map_pixels) {
     return "more than half of the threads have no pixel: a map has " + number(map_pixels);
   }
   return std::nullopt;
 }
 
-std::optional<double> counted_loads(const SweepSpace& space, const SweepPoint& point,
-                                    const ConvShape& shape) {
-  const auto maps = value_of(space, point, "maps");
-  const auto pixels = value_of(space, point, "pixels");
-  if (!maps && !pixels) return std::nullopt;
-  const int m = maps.value_or(1);
-  const int p = pixels.value_or(1);
-  const int block = value_of(space, point, "block").value_or(1);
+double counted_loads(const SweepSpace& space, const SweepPoint& point, const ConvShape& shape) {
+  const int m = value_of(space, point, "maps");
+  const int p = value_of(space, point, "pixels");
+  const int block = value_of(space, point, "block");
   const int map_pixels = shape.out_height() * shape.out_width();
   const double paid =
       static_cast<double>(round_up(shape.out_channels, m)) * round_up(map_pixels, block * p);

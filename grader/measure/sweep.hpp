@@ -12,13 +12,12 @@
 
 namespace convlab::grader {
 
-/// One parameter of a stage, with the values to try. Four names have a meaning for the grader;
+/// One parameter of a stage, with the values to try. Three names have a meaning for the grader;
 /// others are only tried:
 ///
 ///     maps     neighbouring maps that one thread computes
 ///     pixels   pixels that one thread computes
 ///     block    threads of a block
-///     tile     edge of a square tile of outputs, whose inputs lie in shared memory
 struct SweepParameter {
   std::string name{};
   std::vector<int> values{};
@@ -51,9 +50,8 @@ std::optional<std::string> reason_against(const SweepSpace& space, const SweepPo
 
 /// Counted instead of timed: loads for each useful multiply-add. A thread with m maps and p pixels
 /// loads m + p numbers for m · p products; products of maps and pixels that do not exist cost loads
-/// but are not useful. Empty if the space has neither maps nor pixels.
-std::optional<double> counted_loads(const SweepSpace& space, const SweepPoint& point,
-                                    const ConvShape& shape);
+/// but are not useful.
+double counted_loads(const SweepSpace& space, const SweepPoint& point, const ConvShape& shape);
 
 /// The outcome of one point.
 struct TriedPoint {

@@ -1,11 +1,15 @@
 #pragma once
 
 #include <cstddef>
+#include <map>
 #include <string>
 #include <vector>
 
 #include "common/result/result.hpp"
 #include "grader/checks/result/finding.hpp"
+#include "grader/checks/result/score.hpp"
+#include "grader/report/terminal.hpp"
+#include "grader/scores/grade.hpp"
 
 namespace convlab::grader {
 
@@ -25,5 +29,29 @@ std::string finding_text(const Finding& finding);
 
 /// A finding whose cause and next step another stage has shown already: what and where.
 std::string repeated_finding_text(const Finding& finding, const std::string& other_stage);
+
+/// Prints on the terminal while a check goes on: stages, cases, a row per batch, findings.
+class CheckPrinter {
+ public:
+  /// The observer that reports to this printer; the printer must outlive it.
+  GradeObserver observer();
+
+  /// Removes the line of progress.
+  void clear() { progress_.clear(); }
+
+ private:
+  void name(const StageInfo& stage);
+
+  ProgressLine progress_;
+  std::string named_;
+  std::map<std::string, std::string> explained_;  ///< the stage that showed a cause and a next step
+  std::string table_of_;
+};
+
+/// The table of points, a line or a few per item, with the sum and what was not measured.
+std::string score_table(const Score& score);
+
+/// "12", "12.5".
+std::string points_text(double points);
 
 }  // namespace convlab::grader

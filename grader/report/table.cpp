@@ -95,22 +95,6 @@ std::vector<std::vector<std::string>> parse_csv(const std::string& text, const s
   return rows;
 }
 
-std::string csv_table(const Table& table) {
-  std::string text = csv_line(table.heading);
-  for (const auto& row : table.rows) text += csv_line(row);
-  return text;
-}
-
-std::string latex_table(const Table& table) {
-  const auto line = [](const std::vector<std::string>& fields) {
-    return "  " + joined(fields, " & ", latex_text) + " \\\\\n";
-  };
-  std::string text = "\\begin{tabular}{l" + std::string(table.heading.size() - 1, 'r') +
-                     "}\n  \\toprule\n" + line(table.heading) + "  \\midrule\n";
-  for (const auto& row : table.rows) text += line(row);
-  return text + "  \\bottomrule\n\\end{tabular}\n";
-}
-
 std::string html_table(const Table& table) {
   const auto line = [](const std::vector<std::string>& fields, const std::string& tag) {
     return "<tr><" + tag + ">" + joined(fields, "</" + tag + "><" + tag + ">", html_text) + "</" +

@@ -14,9 +14,6 @@ struct Table {
 
 std::string plain_table(const Table& table);
 std::string markdown_table(const Table& table);
-std::string csv_table(const Table& table);
-/// A `tabular` with the lines of the package booktabs.
-std::string latex_table(const Table& table);
 std::string html_table(const Table& table);
 
 /// One line of a CSV file, with its line end; see csv_field.

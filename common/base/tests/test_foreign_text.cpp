@@ -36,8 +36,6 @@ TEST_CASE("foreign text: a CSV field is no formula, in whatever field a spreadsh
   CHECK(csv_field("say \"a, b\"") == "\"say \"\"a, b\"\"\"");
 }
 
-TEST_CASE("foreign text: LaTeX, gnuplot and a shell get one piece of text") {
-  CHECK(latex_text("\\input{a_b} 4×4 #%$") ==
-        "\\textbackslash{}input\\{a\\_b\\} 4$\\times$4 \\#\\%\\$");
+TEST_CASE("foreign text: gnuplot gets one piece of text") {
   CHECK(gnuplot_cell("\"a\t\"b\"\nend\\n") == "'a \"b\" end n");
 }

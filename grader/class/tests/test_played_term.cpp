@@ -7,7 +7,7 @@
 #include "common/base/tests/support/catch.hpp"
 #include "common/base/tests/support/contains.hpp"
 #include "grader/class/tests/played_term.hpp"
-#include "grader/report/score_table.hpp"
+#include "grader/report/check_report.hpp"
 
 using namespace convlab;
 using namespace convlab::grader;

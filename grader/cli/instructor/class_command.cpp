@@ -21,7 +21,6 @@
 #include "grader/course/stop_signals.hpp"
 #include "grader/report/check_report.hpp"
 #include "grader/report/plots/gnuplot.hpp"
-#include "grader/report/score_table.hpp"
 #include "grader/report/terminal.hpp"
 
 namespace convlab::grader {

@@ -2,18 +2,16 @@
 #include <algorithm>
 #include <filesystem>
 #include <iostream>
-#include <nlohmann/json.hpp>
 #include <set>
 #include <sstream>
 
 #include "common/base/run_process.hpp"
 #include "common/base/scratch_folder.hpp"
 #include "common/base/whole_file.hpp"
-#include "common/network/preset.hpp"
 #include "grader/cli/commands.hpp"
 #include "grader/cli/instructor/handout_contents.hpp"
 #include "grader/course/course.hpp"
-#include "grader/course/handout.hpp"
+#include "grader/course/sources.hpp"
 #include "grader/report/terminal.hpp"
 
 namespace convlab::grader::handout_command {
@@ -25,9 +23,7 @@ namespace fs = std::filesystem;
 struct Options {
   std::string folder;
   std::string term;
-  std::string network;
   std::string milestones;
-  int epochs = 10;
   bool no_build = false;
 };
 
@@ -72,66 +68,6 @@ bool belongs(const std::string& file, const std::set<std::string>& wanted) {
   const auto end = file.find('/', begin.size());
   if (!file.starts_with(begin) || end == std::string::npos) return true;
   return wanted.count(file.substr(begin.size(), end - begin.size())) > 0;
-}
-
-// The same term gives the same seed on every machine (FNV-1a).
-std::uint32_t seed_of(const std::string& term) {
-  std::uint32_t hash = 2166136261U;
-  for (const char c : term) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619U;
-  return hash & 0x7fffffffU;
-}
-
-/// Runs a tool of the build folder on another tree.
-void run_tool(const std::vector<std::string>& words, const std::string& target,
-              const fs::path& tree) {
-  if (!fs::exists(words.front())) {
-    throw EnvironmentError(words.front() +
-                           " is not built; build it: cmake --build --preset lab "
-                           "--target " +
-                           target);
-  }
-  const FinishedProcess run = run_process({.words = words,
-                                           .environment = {"CONVLAB_HOME=" + tree.string()},
-                                           .output = Command::Output::kShown});
-  if (!run.succeeded()) {
-    throw EnvironmentError(target + " ended with " + std::to_string(run.exit_code) +
-                           "; what it said is above.");
-  }
-}
-
-// Gives the hand-out in `tree` its own network; a preset that does not exist becomes the default
-// one under another name. The network is made in `tree` and copied to this tree, which grades with
-// it, when it is complete. So even a killed run leaves no half network.
-void add_network(const Options& options, const fs::path& tree) {
-  const std::string& name = options.network;
-  const std::string preset = "common/network/presets/" + name + ".json";
-  const std::string weights = "common/network/weights/" + name + ".clw";
-  const std::string expected = "reference/oracle/expected/" + name + ".json";
-  // The preset is copied last: without it the other files are not used.
-  const std::vector<std::string> files = {weights, expected, preset};
-  for (const std::string& file : files) {
-    if (!fs::exists(course_folder() / file)) continue;
-    fs::copy_file(course_folder() / file, tree / file, fs::copy_options::overwrite_existing);
-  }
-  if (!fs::exists(tree / preset)) {
-    auto json = nlohmann::ordered_json::parse(
-        read_text(network_folder() / "presets" / (std::string(kDefaultPreset) + ".json")));
-    json["name"] = name;
-    write_atomically(tree / preset, json.dump(2) + "\n");
-    std::cout << preset << " is new: the layers of " << kDefaultPreset << "." << std::endl;
-  }
-  const fs::path bin = build_folder() / "bin";
-  if (!fs::exists(tree / weights)) {
-    run_tool({(bin / "train").string(), name, "--epochs", std::to_string(options.epochs), "--seed",
-              std::to_string(seed_of(options.term))},
-             "train", tree);
-  }
-  if (!fs::exists(tree / expected)) run_tool({(bin / "expect").string(), name}, "expect", tree);
-  for (const std::string& file : files) {
-    if (!fs::exists(course_folder() / file)) {
-      write_atomically(course_folder() / file, read_text(tree / file));
-    }
-  }
 }
 
 // Configures and builds the first milestone of the hand-out. Its program must say that the exercise
@@ -210,7 +146,6 @@ ExitCode run(const Options& options) {
     ++count;
   }
   write_atomically(half / "milestones" / "handout.sha256", manifest_of(wanted));
-  if (!options.network.empty()) add_network(options, half);
   const auto refuse = [](const std::vector<std::string>& problems, const std::string& why) {
     for (const std::string& problem : problems) std::cout << paragraph("- ", problem);
     if (problems.empty()) return;
@@ -241,20 +176,13 @@ void add(CLI::App& app, ExitCode& exit_code) {
   command.add_option("OUT", options.folder, "Folder for convlab-TERM and convlab-TERM.tar.gz")
       ->required();
   command.add_option("--term", options.term, "Such as SP27")->required();
-  command.add_option("--network", options.network,
-                     "Network of the hand-out; trained with the term's seed if it is missing");
-  command.add_option("--epochs", options.epochs, "Epochs of this training")
-      ->check(CLI::Range(1, 1000))
-      ->capture_default_str();
   command.add_option("--milestones", options.milestones, "Only these: m1,m2 (default: all)");
   command.add_flag("--no-build", options.no_build, "Do not build the first milestone to try it");
   command.footer(
       "milestones/handout.list names the files. Searches them for answers and broken\n"
       "links before it writes anything, builds the hand-out as a student would, and\n"
       "packs it; the same tree gives the same bytes.\n\n"
-      "Examples:\n"
-      "  build/bin/grader handout make out --term SP27\n"
-      "  build/bin/grader handout make out --term SP27 --network sp27");
+      "Example:\n  build/bin/grader handout make out --term SP27");
 }
 
 }  // namespace convlab::grader::handout_command

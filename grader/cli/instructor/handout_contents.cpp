@@ -13,7 +13,7 @@
 #include "common/base/text.hpp"
 #include "common/base/whole_file.hpp"
 #include "grader/class/similar.hpp"
-#include "grader/course/handout.hpp"
+#include "grader/course/sources.hpp"
 
 namespace convlab::grader {
 

@@ -17,7 +17,6 @@
 #include "grader/cli/commands.hpp"
 #include "grader/course/course.hpp"
 #include "grader/report/check_report.hpp"
-#include "grader/report/score_table.hpp"
 #include "grader/report/terminal.hpp"
 
 namespace convlab::grader::term_commands {

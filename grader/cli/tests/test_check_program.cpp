@@ -262,7 +262,7 @@ TEST_CASE("grader check: what cannot be asked is answered in one sentence") {
       {"predict m4 --stage halo", 2, "name m3 --stage halo"},
       {"hint m4 --stage halo", 2, "name m3 --stage halo"},
       {"check m4 --stage half --cause a", 2, "--cause is of a broken kernel"},
-      {"check m4 --stage detective --cause zoe-a", 2, "such as ann-a, not 'zoe-a'"},
+      {"check m4 --stage detective --cause zoe-a", 2, "ann-a to cleo-d, not 'zoe-a'"},
       {"answer m4 five-taps \"It is 2.\"", 2, "You predicted nothing for five-taps"},
       {"check m1 --network x", 2, "fa23"},
       {"check m1 --batches 0", 2, "from 1 to 10000"},

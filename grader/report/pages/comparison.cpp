@@ -5,7 +5,6 @@
 #include <cstdio>
 #include <map>
 #include <set>
-#include <tuple>
 
 #include "common/base/error.hpp"
 #include "common/device/physical_bound.hpp"
@@ -18,28 +17,14 @@ namespace convlab::grader {
 
 namespace {
 
-/// A run with the name of its row.
-struct NamedRun {
-  PlottedRun item;
-  std::string name;
-  std::size_t file = 0;
-};
-
-std::vector<NamedRun> named_runs(const std::vector<Result>& results,
-                                 const std::vector<std::string>& names, const std::string& network,
-                                 bool by_file) {
-  std::vector<NamedRun> runs;
-  if (!by_file) {
-    const std::vector<PlottedRun> all = plotted_runs(results, network);
-    for (const PlottedRun& item : all) runs.push_back({item, short_name(item, all)});
-    return runs;
-  }
-  for (std::size_t file = 0; file < results.size(); ++file) {
-    for (const PlottedRun& item : plotted_runs({&results[file], 1}, network)) {
-      runs.push_back({item,
-                      item.result->milestone + " " + item.run->stage.id + " (" + names[file] + ")",
-                      file});
-    }
+// Of one file after the other, if the files are compared.
+std::vector<PlottedRun> runs_of(const std::vector<Result>& results, const std::string& network,
+                                bool by_file) {
+  if (!by_file) return plotted_runs(results, network);
+  std::vector<PlottedRun> runs;
+  for (const Result& result : results) {
+    const auto own = plotted_runs({&result, 1}, network);
+    runs.insert(runs.end(), own.begin(), own.end());
   }
   return runs;
 }
@@ -68,48 +53,30 @@ ComparedSpeed compare_runs(const RunResult& other, const RunResult& own, const s
   return speed;
 }
 
-using Key = std::tuple<int, std::string, std::string, std::size_t>;
-
-Key key_of(const NamedRun& named) {
-  const RunResult& run = *named.item.run;
-  return {run.batch, named.item.result->milestone, run.stage.id, run.layers.size()};
-}
-
-// For each run the one that it is compared with, or null.
-std::vector<const NamedRun*> others_of(const std::vector<NamedRun>& runs,
-                                       const ComparedWith& with) {
-  std::vector<PlottedRun> items;
-  std::map<Key, const NamedRun*> first_file;  // there may be many thousands of these
-  for (const NamedRun& each : runs) {
-    items.push_back(each.item);
-    if (each.file == 0) first_file.emplace(key_of(each), &each);
-  }
-  std::vector<const NamedRun*> others(runs.size());
-  for (std::size_t i = 0; i < runs.size(); ++i) {
-    const auto is_wanted = [&](const NamedRun& each) {
-      const RunResult& run = *runs[i].item.run;
-      const RunResult& other = *each.item.run;
-      return &each != &runs[i] && other.stage.id == with.stage && other.batch == run.batch &&
-             other.layers.size() == run.layers.size();
-    };
-    if (with.by_file) {
-      const auto found = first_file.find(key_of(runs[i]));
-      if (runs[i].file > 0 && found != first_file.end()) others[i] = found->second;
-    } else if (!with.stage.empty()) {
-      const auto found = std::ranges::find_if(runs, is_wanted);
-      if (found != runs.end()) others[i] = &*found;
-    } else if (const PlottedRun* found = baseline_of(items, i)) {
-      others[i] = &runs[static_cast<std::size_t>(found - items.data())];
+// The run that runs[i] is compared with; null if there is none.
+// @param first  of the results
+const PlottedRun* other_of(const std::vector<PlottedRun>& runs, std::size_t i,
+                           const ComparedWith& with, const Result* first) {
+  const PlottedRun& own = runs[i];
+  if (!with.by_file && with.stage.empty()) return baseline_of(runs, i);
+  if (with.by_file && own.result == first) return nullptr;
+  const std::string& stage = with.by_file ? own.run->stage.id : with.stage;
+  for (const PlottedRun& each : runs) {
+    if (with.by_file && each.result != first) break;  // many thousands may follow
+    if (each.run != own.run && each.run->stage.id == stage && each.run->batch == own.run->batch &&
+        each.run->layers.size() == own.run->layers.size() &&
+        (!with.by_file || each.result->milestone == own.result->milestone)) {
+      return &each;
     }
   }
-  return others;
+  return nullptr;
 }
 
-ComparedStage stage_of(const NamedRun& named) {
-  const RunResult& run = *named.item.run;
-  ComparedStage stage{.name = named.name};
+ComparedStage stage_of(const PlottedRun& item, const std::string& name) {
+  const RunResult& run = *item.run;
+  ComparedStage stage{.name = name};
   const DeviceLimits limits =
-      with_measured(named.item.result->machine.promised, named.item.result->machine.measured);
+      with_measured(item.result->machine.promised, item.result->machine.measured);
   double operations = 0.0;
   double bytes = 0.0;
   for (const LayerResult& layer : run.layers) {
@@ -137,15 +104,6 @@ std::string percent_text(const std::optional<double>& percent) {
   return text.data();
 }
 
-std::string ratio_text(double ratio) {
-  constexpr double kSlow = 0.1;
-  constexpr double kFast = 100.0;
-  if (ratio < kSlow || ratio >= kFast) return three_digits(ratio);
-  std::array<char, 32> text{};
-  std::snprintf(text.data(), text.size(), "%.2f", ratio);
-  return text.data();
-}
-
 }  // namespace
 
 const char* ComparedSpeed::verdict() const {
@@ -158,21 +116,23 @@ std::vector<Comparison> compare(const std::vector<Result>& results,
   std::vector<Comparison> comparisons;
   std::set<std::string> known;
   for (const std::string& network : networks_of(results)) {
-    const auto runs = named_runs(results, names, network, with.by_file);
-    const auto others = others_of(runs, with);
+    const auto runs = runs_of(results, network, with.by_file);
+    const auto name_of = [&](const PlottedRun& item) {
+      if (!with.by_file) return short_name(item, runs);
+      const auto file = static_cast<std::size_t>(item.result - results.data());
+      return item.result->milestone + " " + item.run->stage.id + " (" + names[file] + ")";
+    };
     std::map<int, std::vector<std::size_t>> batches;
-    for (std::size_t i = 0; i < runs.size(); ++i) batches[runs[i].item.run->batch].push_back(i);
+    for (std::size_t i = 0; i < runs.size(); ++i) batches[runs[i].run->batch].push_back(i);
     for (const auto& [batch, members] : batches) {
       Comparison comparison{.network = network, .batch = batch};
       std::vector<PlottedRun> drawn;
       for (const std::size_t i : members) {
-        const RunResult& run = *runs[i].item.run;
-        known.insert(run.stage.id);
-        drawn.push_back(runs[i].item);
-        comparison.stages.push_back(stage_of(runs[i]));
-        ComparedStage& stage = comparison.stages.back();
-        if (const NamedRun* other = others[i]) {
-          stage.speed = compare_runs(*other->item.run, run, other->name);
+        known.insert(runs[i].run->stage.id);
+        drawn.push_back(runs[i]);
+        ComparedStage& stage = comparison.stages.emplace_back(stage_of(runs[i], name_of(runs[i])));
+        if (const PlottedRun* other = other_of(runs, i, with, results.data())) {
+          stage.speed = compare_runs(*other->run, *runs[i].run, name_of(*other));
         }
       }
       comparison.caption = caption_of(drawn, network, "");
@@ -187,28 +147,15 @@ std::vector<Comparison> compare(const std::vector<Result>& results,
 }
 
 Table table_of(const Comparison& comparison) {
-  Table table = table_of(std::vector<Comparison>{comparison});
-  // The title says network and batch.
-  const auto shorten = [](std::vector<std::string>& row) {
-    row.erase(row.begin(), row.begin() + 2);
-  };
-  shorten(table.heading);
-  std::ranges::for_each(table.rows, shorten);
-  return table;
-}
-
-Table table_of(const std::vector<Comparison>& comparisons) {
   std::size_t layers = 0;
   bool percents = false;
   bool speeds = false;
-  for (const Comparison& comparison : comparisons) {
-    for (const ComparedStage& stage : comparison.stages) {
-      layers = std::max(layers, stage.op_ms.size());
-      percents = percents || stage.compute_percent || stage.memory_percent;
-      speeds = speeds || stage.speed;
-    }
+  for (const ComparedStage& stage : comparison.stages) {
+    layers = std::max(layers, stage.op_ms.size());
+    percents = percents || stage.compute_percent || stage.memory_percent;
+    speeds = speeds || stage.speed;
   }
-  Table table{.heading = {"network", "batch", "stage"}};
+  Table table{.heading = {"stage"}};
   const auto add_columns = [&](std::initializer_list<const char*> names) {
     table.heading.insert(table.heading.end(), names.begin(), names.end());
   };
@@ -218,28 +165,25 @@ Table table_of(const std::vector<Comparison>& comparisons) {
   add_columns({"op time ms", "layer time ms"});
   if (percents) add_columns({"compute %", "memory %"});
   if (speeds) add_columns({"ratio", "95 %", "verdict", "against"});
-  for (const Comparison& comparison : comparisons) {
-    for (const ComparedStage& stage : comparison.stages) {
-      std::vector<std::string> row = {comparison.network, std::to_string(comparison.batch),
-                                      stage.name};
-      for (std::size_t i = 0; i < layers; ++i) {
-        row.push_back(i < stage.op_ms.size() ? three_digits(stage.op_ms[i]) : "");
-      }
-      row.insert(row.end(), {three_digits(stage.sum_ms), three_digits(stage.layer_ms)});
-      if (percents) {
-        row.insert(row.end(),
-                   {percent_text(stage.compute_percent), percent_text(stage.memory_percent)});
-      }
-      if (stage.speed) {
-        const ComparedSpeed& speed = *stage.speed;
-        row.insert(row.end(),
-                   {ratio_text(speed.ratio),
-                    speed.known ? ratio_text(speed.low) + "–" + ratio_text(speed.high) : "",
-                    speed.verdict(), speed.against});
-      }
-      row.resize(table.heading.size());
-      table.rows.push_back(std::move(row));
+  for (const ComparedStage& stage : comparison.stages) {
+    std::vector<std::string> row = {stage.name};
+    for (std::size_t i = 0; i < layers; ++i) {
+      row.push_back(i < stage.op_ms.size() ? three_digits(stage.op_ms[i]) : "");
     }
+    row.insert(row.end(), {three_digits(stage.sum_ms), three_digits(stage.layer_ms)});
+    if (percents) {
+      row.insert(row.end(),
+                 {percent_text(stage.compute_percent), percent_text(stage.memory_percent)});
+    }
+    if (stage.speed) {
+      const ComparedSpeed& speed = *stage.speed;
+      row.insert(row.end(),
+                 {three_digits(speed.ratio),
+                  speed.known ? three_digits(speed.low) + "–" + three_digits(speed.high) : "",
+                  speed.verdict(), speed.against});
+    }
+    row.resize(table.heading.size());
+    table.rows.push_back(std::move(row));
   }
   return table;
 }

@@ -57,7 +57,4 @@ std::vector<Comparison> compare(const std::vector<Result>& results,
 /// with its interval and verdict.
 Table table_of(const Comparison& comparison);
 
-/// All of them in one table, with network and batch as the first columns.
-Table table_of(const std::vector<Comparison>& comparisons);
-
 }  // namespace convlab::grader

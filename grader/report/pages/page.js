@@ -117,22 +117,6 @@
     });
   };
 
-  const cells = (figure, panel, width) => {
-    const all = panel.series.flatMap((series, row) => series.marks.map((mark) => Object.assign({ row }, mark)));
-    const best = Math.min(...all.map((mark) => mark.value));
-    const left = Math.max(60, wide(figure.rows) + 30);
-    return Plot.plot({
-      width: Math.min(width, left + 140 * figure.columns.length), height: 60 + 30 * figure.rows.length, marginLeft: left, marginBottom: 40,
-      x: { type: "band", domain: figure.columns.map((_, i) => i), tickFormat: (i) => figure.columns[i], label: figure.x.title },
-      y: { type: "band", domain: figure.rows.map((_, i) => i), tickFormat: (i) => figure.rows[i], label: figure.y.title },
-      marks: [
-        // The best cell has the full shade, those from twice its score on have none.
-        Plot.cell(all, { x: "at", y: "row", fill: "var(--best)", fillOpacity: (mark) => Math.max(0, 1 - Math.log2(mark.value / best)), title: (mark) => figure.rows[mark.row] + " × " + figure.columns[mark.at] + ": " + mark.text }),
-        Plot.text(all, { x: "at", y: "row", text: "text", fontWeight: (mark) => (mark.value === best ? "bold" : null) }),
-      ],
-    });
-  };
-
   function keyOf(panels) {
     const key = document.createElement("p");
     key.className = "key";
@@ -157,7 +141,7 @@
       const box = document.createElement("div");
       const title = document.createElement("strong");
       title.textContent = panel.title;
-      const plot = { rows, lines, cells }[figure.form](figure, panel, width);
+      const plot = { rows, lines }[figure.form](figure, panel, width);
       plot.setAttribute("aria-hidden", "true");
       box.append(...(panel.title ? [title] : []), plot);
       place.append(box);

@@ -169,8 +169,12 @@ PageSection sweeps_section(const ReportSource& source) {
   for (const SweepTables& sweep : source.sweeps) {
     section.blocks.push_back(Paragraph{"Sweep of " + sweep.space.stage + ": " + sweep.caption});
     for (const SweepTable& table : sweep.tables) {
-      if (!table.scored.empty())
-        section.blocks.push_back(chart_of(heat_map(sweep.space, table), source));
+      if (!table.scored.empty()) {
+        section.blocks.push_back(
+            Paragraph{table.title + ": " + table.unit +
+                      "; in brackets the other parameters. Best: " + table.best() + "."});
+        section.blocks.push_back(cells_of(sweep.space, table));
+      }
       for (const std::string& line : table.left_out) {
         section.blocks.push_back(Paragraph{"Left out, " + line + "."});
       }
@@ -201,34 +205,6 @@ PageSection mistakes_section(const ReportSource& source) {
   }
   section.blocks.push_back(
       OpenQuestion{"Which of them cost you most time, and what would have found it sooner?"});
-  return section;
-}
-
-PageSection predictions_section(const ReportSource& source) {
-  PageSection section{.title = "Predicted and measured"};
-  for (const ComparedPrediction& each : source.predictions) {
-    section.blocks.push_back(Paragraph{each.stage + ", because: " + each.reason});
-    section.blocks.push_back(each.table);
-    section.blocks.push_back(
-        OpenQuestion{each.stage + ": what explains the difference?", each.sentence});
-  }
-  return section;
-}
-
-PageSection chapter_section(const ReportSource& source) {
-  PageSection section{.title = "Questions of the chapter"};
-  auto known = known_numbers(source.results, source.sweeps);
-  known.insert(known.end(), source.noted.begin(), source.noted.end());
-  for (const AnsweredQuestion& each : source.answers) {
-    section.blocks.push_back(OpenQuestion{each.text, each.answer});
-    if (each.answer.empty()) continue;
-    const std::string found = found_numbers(each.answer, known);
-    if (!found.empty()) {
-      section.blocks.push_back(Paragraph{"Checked: " + found});
-    } else if (each.needs_data) {
-      section.blocks.push_back(Paragraph{"Checked: it names no number of these results."});
-    }
-  }
   return section;
 }
 
@@ -314,9 +290,8 @@ Page make_report(const ReportSource& source) {
   page.sections.push_back(correctness_section(source));
   page.sections.push_back(profile_section(source));
   if (!source.sweeps.empty()) page.sections.push_back(sweeps_section(source));
-  if (!source.predictions.empty()) page.sections.push_back(predictions_section(source));
   page.sections.push_back(mistakes_section(source));
-  if (!source.answers.empty()) page.sections.push_back(chapter_section(source));
+  page.sections.insert(page.sections.end(), source.notes.begin(), source.notes.end());
   page.sections.push_back(
       {.title = "Questions",
        .blocks = {OpenQuestion{"What would you try next, and what do you expect?"}}});

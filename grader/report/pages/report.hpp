@@ -7,7 +7,7 @@
 #include "grader/checks/result/check_history.hpp"
 #include "grader/report/numbers.hpp"
 #include "grader/report/pages/page.hpp"
-#include "grader/report/plots/sweep_report.hpp"
+#include "grader/report/pages/sweep_tables.hpp"
 
 namespace convlab::grader {
 
@@ -19,21 +19,6 @@ std::vector<KnownNumber> known_numbers(const std::vector<Result>& results,
 /// reads "11 832" as one number, and "15.2 s" as milliseconds, too. Empty if none is known.
 std::string found_numbers(const std::string& text, const std::vector<KnownNumber>& known);
 
-/// A question of the chapter, as it was answered.
-struct AnsweredQuestion {
-  std::string text{};
-  std::string answer{};     ///< may be empty
-  bool needs_data = false;  ///< it asks for the student's own numbers
-};
-
-/// What a student expected of a stage, beside what was measured.
-struct ComparedPrediction {
-  std::string stage{};
-  std::string reason{};
-  Table table{};           ///< what, predicted, measured
-  std::string sentence{};  ///< the student's, on the difference; may be empty
-};
-
 /// The contents of a report.
 struct ReportSource {
   std::string milestone{};  ///< "m4"
@@ -42,10 +27,8 @@ struct ReportSource {
   std::vector<std::string> names{};  ///< of their files
   std::vector<MendedMistake> mistakes{};
   std::vector<SweepTables> sweeps{};
-  std::vector<ComparedPrediction> predictions{};
-  std::vector<AnsweredQuestion> answers{};  ///< of the chapter
-  std::vector<KnownNumber> noted{};         ///< that earlier checks and explanations showed
-  std::string pictures{};                   ///< folder of the plots beside the page; may be empty
+  std::vector<PageSection> notes{};  ///< what the student predicted and answered
+  std::string pictures{};            ///< folder of the plots beside the page; may be empty
 };
 
 /// The skeleton of a report: all numbers, tables and charts that the results hold, and every

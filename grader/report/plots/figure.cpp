@@ -12,39 +12,7 @@ namespace convlab::grader {
 
 namespace {
 
-// Limits of one slide: more would be unreadable.
-constexpr std::size_t kMostRows = 48;
-constexpr std::size_t kMostPanels = 4;
-constexpr std::size_t kMostSlides = 20;
 constexpr double kMostLabels = 24.0;  // of full size, in a column
-
-// The panels [first, …) with the rows [begin, …) that have a bar in them.
-Figure slide_of(const Figure& all, std::size_t first, std::size_t begin) {
-  Figure slide = all;
-  slide.rows.clear();
-  slide.panels.assign(all.panels.begin() + static_cast<std::ptrdiff_t>(first),
-                      all.panels.begin() + static_cast<std::ptrdiff_t>(
-                                               std::min(first + kMostPanels, all.panels.size())));
-  std::map<double, double> places;  // by the row in `all`
-  for (std::size_t row = begin; row < std::min(begin + kMostRows, all.rows.size()); ++row) {
-    const auto at = static_cast<double>(row);
-    if (std::ranges::any_of(slide.panels, [&](const Panel& panel) {
-          return std::ranges::find(panel.bars, at, &Mark::at) != panel.bars.end();
-        })) {
-      places[at] = static_cast<double>(slide.rows.size());
-      slide.rows.push_back(all.rows[row]);
-    }
-  }
-  const auto keep = [&](std::vector<Mark>& marks) {
-    std::erase_if(marks, [&](const Mark& mark) { return !places.contains(mark.at); });
-    for (Mark& mark : marks) mark.at = places[mark.at];
-  };
-  for (Panel& panel : slide.panels) {
-    keep(panel.bars);
-    for (Series& series : panel.series) keep(series.marks);
-  }
-  return slide;
-}
 
 std::string number_text(double value) {
   return value == std::floor(value) && std::abs(value) < 1e6 ? std::to_string(std::lround(value))
@@ -120,24 +88,6 @@ std::vector<double> spread_labels(const std::vector<double>& heights, double dis
   return downwards(upwards(middle, distance / 2), 1.0 - distance / 2);
 }
 
-std::vector<Figure> slides_of(const Figure& figure) {
-  if (figure.form != Figure::Form::kRows) return {figure};
-  std::vector<Figure> slides;
-  for (std::size_t panel = 0; panel < figure.panels.size(); panel += kMostPanels) {
-    for (std::size_t row = 0; row < figure.rows.size(); row += kMostRows) {
-      Figure slide = slide_of(figure, panel, row);
-      if (slide.rows.empty()) continue;
-      if (!slides.empty()) slide.name += "-" + std::to_string(slides.size() + 1);
-      slides.push_back(std::move(slide));
-      if (slides.size() > kMostSlides) {
-        throw UsageError("This would be more than " + std::to_string(kMostSlides) +
-                         " pictures; name fewer results.");
-      }
-    }
-  }
-  return slides;
-}
-
 Table table_of(const Figure& figure) {
   // By the row of the table: a name, or a number along x.
   const bool named = !figure.rows.empty();
@@ -148,22 +98,10 @@ Table table_of(const Figure& figure) {
     cells.resize(table.heading.size());
     cells.back() = text;
   };
-  if (figure.form == Figure::Form::kCells) {
-    table.heading[0] += " \\ " + figure.x.title;
-    table.heading.insert(table.heading.end(), figure.columns.begin(), figure.columns.end());
-    for (std::size_t row = 0; row < figure.rows.size(); ++row) {
-      auto& cells = rows[static_cast<double>(row)];
-      cells.assign(table.heading.size(), "-");
-      for (const Mark& mark : figure.panels.front().series.at(row).marks) {
-        cells.at(static_cast<std::size_t>(mark.at) + 1) = mark.text;
-      }
-    }
-  } else {
-    for (const Panel& panel : figure.panels) {
-      for (const Series& series : panel.series) {
-        table.heading.push_back(panel.title + (panel.title.empty() ? "" : " ") + series.label);
-        for (const Mark& mark : series.marks) add(mark.at, number_text(mark.value));
-      }
+  for (const Panel& panel : figure.panels) {
+    for (const Series& series : panel.series) {
+      table.heading.push_back(panel.title + (panel.title.empty() ? "" : " ") + series.label);
+      for (const Mark& mark : series.marks) add(mark.at, number_text(mark.value));
     }
   }
   for (auto& [row, cells] : rows) {

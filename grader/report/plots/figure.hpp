@@ -29,7 +29,7 @@ inline constexpr int kInk = -3;
 
 /// One value with its spread.
 struct Mark {
-  double at = 0.0;  ///< place along x; in a figure of rows the row, in one of cells the column
+  double at = 0.0;  ///< place along x; in a figure of rows the row
   double value = 0.0;
   double low = 0.0;
   double high = 0.0;
@@ -79,7 +79,6 @@ struct Figure {
   enum class Form {
     kRows,   ///< values from left to right, a row for each thing that has some; panels side by side
     kLines,  ///< values over numbers; one panel
-    kCells,  ///< a shade for each row and column, the lower the better; a series is a row
   };
 
   std::string name{};  ///< of its files, without ending
@@ -88,9 +87,8 @@ struct Figure {
   std::string caption{};  ///< what a reader needs to trust the numbers
   Axis x{};
   Axis y{};
-  std::vector<std::string> rows{};     ///< from above
-  std::vector<std::string> columns{};  ///< of cells
-  double origin = 0.0;                 ///< where the bars of rows begin; 0: at their lowest mark
+  std::vector<std::string> rows{};  ///< from above
+  double origin = 0.0;              ///< where the bars of rows begin; 0: at their lowest mark
   std::vector<Panel> panels{};
   std::vector<Label> labels{};
 
@@ -108,10 +106,6 @@ Series& series_of(Panel& panel, const std::string& label);
 /// The places of point labels in a column, as shares of its height; sorted from above. They keep a
 /// distance from each other, and stay between 0 and 1 if there is room for all.
 std::vector<double> spread_labels(const std::vector<double>& heights, double distance);
-
-/// Figures that fit a slide: more rows or panels go to NAME-2, NAME-3, …
-/// @throws UsageError if there would be dozens
-std::vector<Figure> slides_of(const Figure& figure);
 
 /// The numbers, for readers who cannot see it.
 Table table_of(const Figure& figure);

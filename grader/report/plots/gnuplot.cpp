@@ -46,18 +46,6 @@ constexpr std::array<Format, 3> kFormats = {{
 constexpr int kNameWidth = 64;   // of a row
 constexpr int kLabelWidth = 44;  // of a label
 
-const char* template_of(Figure::Form form) {
-  switch (form) {
-    case Figure::Form::kRows:
-      return "rows.gp";
-    case Figure::Form::kLines:
-      return "lines.gp";
-    case Figure::Form::kCells:
-      break;
-  }
-  return "cells.gp";
-}
-
 /// Variables and data blocks.
 class Data {
  public:
@@ -171,22 +159,6 @@ void add_lines(Data& data, const Figure& figure) {
   data.end();
 }
 
-void add_cells(Data& data, const Figure& figure) {
-  data.begin("columns");
-  for (const std::string& name : figure.columns) data.row(name);
-  data.end();
-  double best = HUGE_VAL;
-  data.begin("cells");
-  for (std::size_t row = 0; row < figure.rows.size(); ++row) {
-    for (const Mark& mark : figure.panels.front().series.at(row).marks) {
-      data.row(mark.at, row, mark.value, mark.text);
-      best = std::min(best, mark.value);
-    }
-  }
-  data.end();
-  data.set("best", best);
-}
-
 // Nobody can know it before.
 std::string random_mark() {
   std::random_device source;
@@ -210,9 +182,11 @@ std::vector<fs::path> draw_one(const Figure& figure, const fs::path& folder) {
   const std::string data = gnuplot_data(figure, random_mark());
   std::string program;
   for (const Format& format : kFormats) {
-    program += "reset\n" + std::string(format.terminal) + "set output 'figure" + format.ending +
-               "'\n" + data + read_text(templates / "look.gp") +
-               read_text(templates / template_of(figure.form)) + "unset output\n";
+    program +=
+        "reset\n" + std::string(format.terminal) + "set output 'figure" + format.ending + "'\n" +
+        data + read_text(templates / "look.gp") +
+        read_text(templates / (figure.form == Figure::Form::kRows ? "rows.gp" : "lines.gp")) +
+        "unset output\n";
   }
   write_atomically(scratch.path() / "figure.gp", program);
   ChildProcess gnuplot("/usr/bin/env", {"gnuplot", "figure.gp"},
@@ -268,28 +242,27 @@ std::string gnuplot_data(const Figure& figure, const std::string& mark) {
   data.set("y_high", figure.y.high);
   data.set("x_log", figure.x.log ? 1 : 0);
   data.set("y_log", figure.y.log ? 1 : 0);
-  switch (figure.form) {
-    case Figure::Form::kRows:
-      add_panels(data, figure);
-      break;
-    case Figure::Form::kLines:
-      add_lines(data, figure);
-      break;
-    case Figure::Form::kCells:
-      add_cells(data, figure);
-      break;
+  if (figure.form == Figure::Form::kRows) {
+    add_panels(data, figure);
+  } else {
+    add_lines(data, figure);
   }
   return data.text();
 }
 
 std::vector<fs::path> draw(const std::vector<Figure>& figures, const fs::path& folder) {
-  std::vector<Figure> slides;
+  // More would be unreadable.
+  constexpr std::size_t kMostRows = 64;
+  constexpr std::size_t kMostPanels = 6;
   for (const Figure& figure : figures) {
-    for (Figure& slide : slides_of(figure)) slides.push_back(std::move(slide));
+    if (figure.rows.size() <= kMostRows && figure.panels.size() <= kMostPanels) continue;
+    throw UsageError("A picture has room for " + std::to_string(kMostRows) + " stages and " +
+                     std::to_string(kMostPanels) + " batches, and these results hold more; name " +
+                     "fewer.");
   }
-  std::vector<std::vector<fs::path>> drawn(slides.size());
-  in_threads(slides.size(), std::thread::hardware_concurrency(),
-             [&](std::size_t i) { drawn[i] = draw_one(slides[i], folder); });
+  std::vector<std::vector<fs::path>> drawn(figures.size());
+  in_threads(figures.size(), std::thread::hardware_concurrency(),
+             [&](std::size_t i) { drawn[i] = draw_one(figures[i], folder); });
   std::vector<fs::path> files;
   for (const auto& each : drawn) files.insert(files.end(), each.begin(), each.end());
   return files;

@@ -13,10 +13,11 @@ namespace convlab::grader {
 /// a block.
 std::string gnuplot_data(const Figure& figure, const std::string& mark);
 
-/// Draws FOLDER/NAME.svg, .pdf and .png of each slide of each figure, with the templates beside
+/// Draws FOLDER/NAME.svg, .pdf and .png of each figure, with the templates beside
 /// this file: look.gp, then one of the figure's form. gnuplot runs in a sandbox. A reader always
 /// sees a whole picture. Characters that do not belong in a file name become '-'.
 /// @return the files
+/// @throws UsageError if a figure has more rows or panels than can be read
 /// @throws EnvironmentError if gnuplot is missing or fails, or the folder cannot be created
 std::vector<std::filesystem::path> draw(const std::vector<Figure>& figures,
                                         const std::filesystem::path& folder);

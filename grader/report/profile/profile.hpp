@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "grader/measure/estimate.hpp"
 #include "grader/measure/stage_counts.hpp"
 #include "grader/report/pages/page.hpp"
 #include "grader/report/table.hpp"
@@ -44,5 +45,11 @@ Table occupancy_table(const KernelCounts& kernel);
 /// @param where   counted_where()
 Page profile_page(const StageCounts& counts, const SourceText& sources, const std::string& title,
                   const std::string& where);
+
+/// For a page or a terminal: GPU, range of op times, what limits it and how much of the estimate
+/// that limit alone takes; how far such numbers were off where op times were measured. A star marks
+/// a GPU on which ConvLab never measured.
+PageSection estimate_section(const std::vector<Estimate>& estimates, const EstimateModel& model,
+                             int batch);
 
 }  // namespace convlab::grader

@@ -5,7 +5,6 @@
 #include "common/base/run_process.hpp"
 #include "common/base/tests/support/catch.hpp"
 #include "grader/report/check_report.hpp"
-#include "grader/report/score_table.hpp"
 #include "grader/report/terminal.hpp"
 
 using namespace convlab;

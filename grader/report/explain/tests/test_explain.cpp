@@ -2,8 +2,7 @@
 
 #include "common/base/tests/support/catch.hpp"
 #include "common/base/tests/support/temporary_folder.hpp"
-#include "grader/report/explain/quiz.hpp"
-#include "grader/report/explain/walk.hpp"
+#include "grader/report/explain/explain.hpp"
 #include "grader/report/numbers.hpp"
 
 namespace convlab::grader {

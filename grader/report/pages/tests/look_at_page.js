@@ -21,7 +21,7 @@ addEventListener("load", () => {
   for (const chart of document.querySelectorAll(".chart")) {
     const figure = JSON.parse(chart.parentElement.querySelector("script.chart-data").textContent);
     const shown = figure.panels.flatMap((panel) => panel.series)
-      .filter((series) => figure.form === "cells" || (series.symbol >= 0 && !(figure.form === "lines" && series.marks.length > 200)))
+      .filter((series) => series.symbol >= 0 && !(figure.form === "lines" && series.marks.length > 200))
       .reduce((sum, series) => sum + series.marks.length, 0);
     const drawn = [...chart.querySelectorAll("svg title")].map((each) => each.parentElement);
     marks += drawn.length;

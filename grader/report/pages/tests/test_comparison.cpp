@@ -64,15 +64,6 @@ TEST_CASE("comparison: one sample decides nothing; results without times compare
   CHECK(compare({plotted_result({})}, {"x"}, {}).empty());
 }
 
-TEST_CASE("comparison: one table of all batches begins with network and batch") {
-  const Result result = plotted_result(
-      {plotted_run("a", 1, 100, kFour, kFour), plotted_run("a", 1, 1000, kTwo, kTwo)});
-  const Table both = table_of(compare({result}, {"x"}, {}));
-  REQUIRE(both.rows.size() == 2);
-  CHECK(both.heading[1] == "batch");
-  CHECK(both.rows[1][1] == "1000");
-}
-
 TEST_CASE("comparison: by file, each batch names the machines of its own results") {
   Result other =
       plotted_result({plotted_run("a", 1, 100, kTwo, kTwo), plotted_run("a", 1, 1000, kTwo, kTwo)});

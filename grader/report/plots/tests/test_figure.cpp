@@ -53,7 +53,6 @@ Figure hostile(Figure::Form form, const std::vector<std::string>& names) {
                 .y = {.title = names[5]},
                 .panels = std::vector<Panel>(1)};
   figure.panels[0].title = names[0];
-  figure.columns = names;
   figure.rows = names;
   for (std::size_t i = 0; i < names.size(); ++i) {
     const double value = 1.0 + static_cast<double>(i);
@@ -78,8 +77,7 @@ TEST_CASE("gnuplot: no name, title or label becomes a command") {
   if (std::system("command -v gnuplot >/dev/null") != 0) CONVLAB_SKIP("there is no gnuplot");
   const convlab::testing::TemporaryFolder folder;
   const auto made = folder.path() / "made";
-  for (const Figure::Form form :
-       {Figure::Form::kRows, Figure::Form::kLines, Figure::Form::kCells}) {
+  for (const Figure::Form form : {Figure::Form::kRows, Figure::Form::kLines}) {
     const Figure figure = hostile(form, hostile_names(made));
     for (const auto& file : draw({figure}, folder.path())) {
       CHECK(std::filesystem::file_size(file) > 1000);
@@ -102,18 +100,4 @@ TEST_CASE("gnuplot: no name, title or label becomes a command") {
     }
     CHECK_FALSE(inside);
   }
-}
-
-TEST_CASE("figure: cells as a table") {
-  const Figure figure = {
-      .form = Figure::Form::kCells,
-      .x = {.title = "width"},
-      .y = {.title = "maps"},
-      .rows = {"1", "4"},
-      .columns = {"8", "16"},
-      .panels = {{.series = {{.marks = {{1, 2.5, 2.5, 2.5, "2.50 (64)"}}}, {}}}}};
-  const Table table = table_of(figure);
-  CHECK(table.heading == std::vector<std::string>{"maps \\ width", "8", "16"});
-  CHECK(table.rows ==
-        std::vector<std::vector<std::string>>{{"1", "-", "2.50 (64)"}, {"4", "-", "-"}});
 }

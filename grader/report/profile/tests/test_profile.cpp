@@ -3,7 +3,6 @@
 #include "common/base/tests/support/catch.hpp"
 #include "common/base/tests/support/temporary_folder.hpp"
 #include "grader/measure/counters.hpp"
-#include "grader/report/profile/estimate_text.hpp"
 #include "grader/report/profile/profile.hpp"
 
 namespace convlab::grader {

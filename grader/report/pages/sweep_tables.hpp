@@ -1,11 +1,10 @@
 #pragma once
 
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "grader/measure/sweep.hpp"
-#include "grader/report/plots/figure.hpp"
+#include "grader/report/table.hpp"
 
 namespace convlab::grader {
 
@@ -18,10 +17,12 @@ struct ScoredPoint {
 /// The points of one convolution at one batch, best first, and those that were not tried.
 struct SweepTable {
   std::string title{};  ///< "convolution 2 at 1 000 images"
-  std::string file_stem{};
-  std::string unit{};  ///< "op time, ms", "loads for each multiply-add"
+  std::string unit{};   ///< "op time, ms", "loads for each multiply-add"
   std::vector<ScoredPoint> scored{};
   std::vector<std::string> left_out{};  ///< "9 points: too many registers: …", "1 point: …"
+
+  /// "4,8,128 with 1.50; next: 4,4,128 with 1.62"; empty if no point has a score.
+  [[nodiscard]] std::string best() const;
 };
 
 /// All tables of a sweep.
@@ -35,11 +36,8 @@ struct SweepTables {
 /// loads, the same at every batch.
 SweepTables tables_of(const SweepPlan& plan, const SweepRecord& record);
 
-/// A heat map: a row for each value of the first parameter, a column for each of the second, and in
-/// each cell the best over the others, with their values.
-Figure heat_map(const SweepSpace& space, const SweepTable& table, const std::string& caption = "");
-
-/// The same as a table for the terminal; below it the best point and what was left out.
-std::string table_text(const SweepSpace& space, const SweepTable& table);
+/// A row for each value of the first parameter, a column for each of the second, and in each cell
+/// the best over the others, with their values: "0.390 (64)".
+Table cells_of(const SweepSpace& space, const SweepTable& table);
 
 }  // namespace convlab::grader

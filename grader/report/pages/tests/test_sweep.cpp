@@ -6,7 +6,7 @@
 #include "common/base/tests/support/message_of.hpp"
 #include "common/base/tests/support/temporary_folder.hpp"
 #include "common/base/whole_file.hpp"
-#include "grader/report/plots/sweep_report.hpp"
+#include "grader/report/pages/sweep_tables.hpp"
 
 namespace {
 
@@ -43,18 +43,14 @@ TEST_CASE("A sweep leaves out points that cannot be good, and says why") {
   CHECK(contains(reason_against(kSpace, {4, 8, 64}, kFirst).value(), "too many registers"));
   CHECK(contains(reason_against(kSpace, {1, 1, 2048}, kFirst).value(), "too many threads"));
   CHECK(contains(reason_against(kSpace, {1, 1, 100}, kFirst).value(), "multiple of 32"));
-  const SweepSpace tiles{
-      .stage = "t", .variable = "V", .parameters = {{"tile", {16, 128}}}, .most_sums = 0};
-  CHECK_FALSE(reason_against(tiles, {16}, kFirst));
-  CHECK(contains(reason_against(tiles, {128}, kFirst).value(), "too much shared memory"));
 }
 
 TEST_CASE("Counted loads include the threads without work") {
   // 80 · 80 pixels are 50 blocks of 128 and 25 tiles of 256: nothing is wasted.
-  CHECK(counted_loads(kSpace, {1, 1, 128}, kFirst).value() == Approx(2.0));
-  CHECK(counted_loads(kSpace, {4, 2, 128}, kFirst).value() == Approx(0.75));
+  CHECK(counted_loads(kSpace, {1, 1, 128}, kFirst) == Approx(2.0));
+  CHECK(counted_loads(kSpace, {4, 2, 128}, kFirst) == Approx(0.75));
   // 8 maps where there are 4: half of the products do not count.
-  CHECK(counted_loads(kSpace, {8, 1, 128}, kFirst).value() == Approx(2 * 9.0 / 8));
+  CHECK(counted_loads(kSpace, {8, 1, 128}, kFirst) == Approx(2 * 9.0 / 8));
 }
 
 TEST_CASE("A sweep's point runs over the channel of a program that nobody has asked before") {
@@ -107,9 +103,8 @@ TEST_CASE("A sweep measures, goes on where it stopped, and begins anew with a ne
   REQUIRE(tables.size() == 1);
   CHECK(tables[0].scored.at(0).point == SweepPoint{4, 4, 128});
   CHECK(tables[0].scored.at(0).score == Approx(1.5));
-  const std::string text = table_text(kSpace, tables[0]);
-  CHECK(contains(text, "Best: 4,4,128 with 1.50"));
-  CHECK(contains(text, "2 points: failed: it broke"));
+  CHECK(tables[0].best() == "4,4,128 with 1.50; next: 1,4,64 with 2.50");
+  CHECK(tables[0].left_out.at(0) == "2 points: failed: it broke");
 
   std::filesystem::last_write_time(
       plan.program, std::filesystem::file_time_type::clock::now() + std::chrono::hours(1));
@@ -137,9 +132,10 @@ TEST_CASE("A file of sweep spaces says what is wrong with it") {
     return testing::message_of([&] { read_sweep_spaces(file); });
   };
   CHECK(contains(message("{"), "is no list of sweep spaces"));
-  CHECK(
-      contains(message(R"([{"stage": "a", "variable": "V", "parameters": []}])"), "no parameters"));
+  CHECK(contains(message(R"([{"stage": "a", "variable": "V", "parameters": []}])"),
+                 "two parameters or more"));
   CHECK(contains(message(R"([{"stage": "a", "variable": "V",
-                            "parameters": [{"name": "maps", "values": [0]}]}])"),
-                 "needs values above 0"));
+                            "parameters": [{"name": "maps", "values": [1]},
+                                           {"name": "pixels", "values": [0]}]}])"),
+                 "with values above 0"));
 }

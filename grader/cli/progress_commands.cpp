@@ -1,0 +1,342 @@
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <iostream>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <vector>
+
+#include "common/base/json_text.hpp"
+#include "common/result/result.hpp"
+#include "grader/checks/result/check_history.hpp"
+#include "grader/cli/commands.hpp"
+#include "grader/course/course.hpp"
+#include "grader/course/hints.hpp"
+#include "grader/course/notebook.hpp"
+#include "grader/course/progress.hpp"
+#include "grader/course/puzzles.hpp"
+#include "grader/course/way.hpp"
+#include "grader/report/check_report.hpp"
+#include "grader/report/terminal.hpp"
+
+namespace convlab::grader::progress_commands {
+
+namespace {
+
+struct NextOptions {};
+
+// "puzzles 2 of 3, stages 1 of 1, questions 0 of 6".
+std::string counts_text(const MilestoneWay& way) {
+  const auto is_done = [](const Step& step) {
+    return step.done || step.kind == Step::Kind::kRepair;
+  };
+  if (std::ranges::all_of(way.steps, is_done)) return coloured("done", Colour::kGood);
+  std::string text;
+  for (const auto& [kind, name] : {std::pair{Step::Kind::kPuzzle, "puzzles"},
+                                   {Step::Kind::kPrediction, "predictions"},
+                                   {Step::Kind::kStage, "stages"},
+                                   {Step::Kind::kExplain, "explained"},
+                                   {Step::Kind::kRepair, "practice"},
+                                   {Step::Kind::kQuestion, "questions"}}) {
+    std::set<std::string> done;
+    std::set<std::string> all;
+    for (const Step& step : way.steps) {
+      if (step.kind != kind) continue;
+      all.insert(step.name);
+      // Puzzles that are no longer asked for are not solved.
+      if (step.done && kind != Step::Kind::kPuzzle) done.insert(step.name);
+    }
+    if (kind == Step::Kind::kPuzzle) {
+      // The way leads only to those before its stages.
+      for (const Puzzle& puzzle : puzzles_of(way.milestone)) all.insert(puzzle.stage);
+      for (const auto& [puzzle, hash] : known_solved(way.milestone)) done.insert(puzzle);
+    }
+    if (all.empty()) continue;
+    text += (text.empty() ? "" : ", ") + std::string(name) + " " + std::to_string(done.size()) +
+            " of " + std::to_string(all.size());
+  }
+  return text;
+}
+
+ExitCode run_next(const NextOptions&) {
+  const std::vector<MilestoneWay> way = way_through();
+  for (const MilestoneWay& milestone : way) {
+    std::cout << coloured(milestone.milestone.id, Colour::kStrong) << "  "
+              << milestone.milestone.title << "\n"
+              << paragraph("    ", counts_text(milestone));
+  }
+  std::cout << "\n";
+  const auto step = next_step(way);
+  if (!step) {
+    std::cout << paragraph("", "You have come to the end: every milestone is done. " +
+                                   coloured("Congratulations!", Colour::kGood) +
+                                   " What is left: a report of each (build/bin/grader report m4), "
+                                   "and the archives (build/bin/grader submit m4).");
+    return ExitCode::kPassed;
+  }
+  std::cout << lead_text(*step);
+  const auto work = next_step(way, true);
+  if (work && work->kind != step->kind && work->command != step->command) {
+    std::cout << paragraph("Or go on with ", work->what) << "        " << work->command << "\n";
+  }
+  if (const auto practice = next_practice(way, (work ? *work : *step).milestone)) {
+    std::cout << paragraph("", "For practice, without points: " + practice->what) << "        "
+              << practice->command << "\n";
+  }
+  return ExitCode::kPassed;
+}
+
+}  // namespace
+
+void add_next(CLI::App& app, ExitCode& exit_code) {
+  auto [command, options] =
+      add_command(app, exit_code, "next", "Says what is done and what to do now", run_next);
+  command.footer(
+      "Leads from the puzzles to the exercise, to a look at your kernel and to the\n"
+      "chapter's questions, milestone by milestone.\n\n"
+      "Example:\n  build/bin/grader next");
+}
+
+namespace {
+
+struct ListOptions {
+  bool json = false;
+};
+
+std::string joined(const std::vector<int>& batches) {
+  std::string text;
+  for (const int batch : batches) text += (text.empty() ? "" : ", ") + std::to_string(batch);
+  return text;
+}
+
+std::string state_text(const Progress& progress) {
+  std::string text = to_string(progress.state);
+  if (progress.state == State::kHandedOut || progress.state == State::kUnchecked) {
+    return coloured(text, Colour::kQuiet);
+  }
+  const bool passed = progress.state == State::kPassed;
+  text = coloured(text, passed ? Colour::kGood : Colour::kBad);
+  if (!progress.finding.empty()) text += " (" + progress.finding + ")";
+  if (passed && !progress.batches.empty()) text += " at batch " + joined(progress.batches);
+  text += coloured("  " + progress.date, Colour::kQuiet);
+  if (progress.changed) text += "  changed since";
+  return text;
+}
+
+void print(const std::vector<Chapter>& chapters) {
+  constexpr int kStageWidth = 27;
+  int passed = 0;
+  int tried = 0;
+  int all = 0;
+  for (const Chapter& chapter : chapters) {
+    std::cout << coloured(chapter.milestone.id, Colour::kStrong) << "  " << chapter.milestone.title
+              << "\n";
+    for (const Progress& progress : chapter.stages) {
+      const std::string& title = progress.stage.title;
+      std::cout << "    " << left(progress.stage.id, title.empty() ? 0 : kStageWidth) << title
+                << "\n"
+                << left("", 4 + kStageWidth) << state_text(progress) << "\n";
+      ++all;
+      if (progress.state != State::kPassed || progress.changed) continue;
+      ++(is_whole(progress) ? passed : tried);
+    }
+  }
+  constexpr int kBarWidth = 30;
+  const int full = all == 0 ? 0 : passed * kBarWidth / all;
+  std::cout << "\n[" << std::string(static_cast<std::size_t>(full), '#')
+            << std::string(static_cast<std::size_t>(kBarWidth - full), '.') << "]  " << passed
+            << " of " << all << " stages passed\n";
+  if (tried > 0) {
+    std::cout << paragraph("", std::to_string(tried) +
+                                   (tried == 1 ? " more passes" : " more pass") +
+                                   " at small batches only; a whole check takes 1000 images or "
+                                   "more.");
+  }
+}
+
+Json to_json(const std::vector<Chapter>& chapters) {
+  auto milestones = Json::array();
+  for (const Chapter& chapter : chapters) {
+    auto stages = Json::array();
+    for (const Progress& progress : chapter.stages) {
+      stages.push_back({{"stage", progress.stage.id},
+                        {"title", progress.stage.title},
+                        {"state", to_string(progress.state)},
+                        {"batches", progress.batches},
+                        {"date", progress.date},
+                        {"finding", progress.finding},
+                        {"changed", progress.changed}});
+    }
+    milestones.push_back({{"milestone", chapter.milestone.id},
+                          {"title", chapter.milestone.title},
+                          {"stages", stages}});
+  }
+  return milestones;
+}
+
+ExitCode run_list(const ListOptions& options) {
+  std::vector<Chapter> chapters;
+  for (const CourseMilestone& milestone : milestones()) {
+    chapters.push_back(chapter_of(milestone));
+  }
+  if (options.json) {
+    std::cout << json_text(to_json(chapters), 2) << "\n";
+  } else {
+    print(chapters);
+  }
+  return ExitCode::kPassed;
+}
+
+}  // namespace
+
+void add_list(CLI::App& app, ExitCode& exit_code) {
+  auto [command, options] = add_command(
+      app, exit_code, "list", "Lists milestones and stages, and how far you are", run_list);
+  command.add_flag("--json", options.json, "Print JSON instead of text");
+  command.footer("Example:\n  build/bin/grader list");
+}
+
+namespace {
+
+struct HintOptions {
+  std::string milestone;
+  std::string stage;
+  bool again = false;
+};
+
+/// The finding of the last check, as long as it is the same.
+struct LastFinding {
+  Finding finding{};
+  int times = 0;  ///< in how many of the last checks, one after the other
+};
+
+LastFinding last_finding(const std::string& milestone, const std::string& stage) {
+  LastFinding last;
+  for (const HistoryEntry& entry : read_history(history_file())) {
+    const bool is_of_stage =
+        stage.empty() || std::ranges::find(entry.stages, stage) != entry.stages.end();
+    if (entry.milestone != milestone || !is_of_stage) continue;
+    const auto found = std::ranges::find_if(
+        entry.findings, [&](const Finding& each) { return stage.empty() || each.stage == stage; });
+    if (found == entry.findings.end()) {
+      last = {};
+    } else {
+      last.times = found->id == last.finding.id ? last.times + 1 : 1;
+      last.finding = *found;
+    }
+  }
+  return last;
+}
+
+// The number of the last hint of a list that was read; 0: none.
+int last_read(const Notebook& notebook, const std::string& list, const std::string& stage) {
+  int last = 0;
+  for (const ShownHint& each : notebook.hints) {
+    if (each.list == list && each.stage == stage) last = std::max(last, each.number);
+  }
+  return last;
+}
+
+// Notes which hint was read, before it is shown. grader submit packs the notes, so that the
+// instructor sees which hints help.
+void note_hint(const CourseMilestone& milestone, Notebook& notebook, const HintOptions& options,
+               const std::string& list, int number, const std::string& finding) {
+  notebook.hints.push_back({.shown = utc_now(),
+                            .list = list,
+                            .number = number,
+                            .finding = finding,
+                            .stage = options.stage});
+  write_notebook(milestone, notebook);
+}
+
+// The next hint for the finding of the last check: one more for each check that found it, after
+// three the smallest case. False if there is none that was not shown.
+bool hint_for_finding(const CourseMilestone& milestone, Notebook& notebook,
+                      const HintOptions& options, const LastFinding& last) {
+  constexpr int kOften = 3;
+  const int before = last_read(notebook, last.finding.id, options.stage);
+  if (last.times <= before) return false;
+  const Hints all = read_hints(course_folder() / "milestones" / "finding_hints.json");
+  const auto own = all.find(last.finding.id);
+  const auto hints = own == all.end() ? std::vector<std::string>{} : own->second;
+  const std::string smallest = last.times >= kOften ? last.finding.seen : "";
+  const auto next = static_cast<std::size_t>(before);
+  if (next >= hints.size() && smallest.empty()) return false;
+  // The smallest case follows the last hint of the list.
+  note_hint(milestone, notebook, options, last.finding.id,
+            next < hints.size() ? before + 1 : last.times, last.finding.id);
+  std::cout << hanging(
+      coloured(last.finding.id + "  ", Colour::kStrong),
+      static_cast<int>(last.finding.id.size()) + 2,
+      last.finding.title +
+          (last.times == 1 ? "" : ", in " + std::to_string(last.times) + " checks"));
+  if (next < hints.size()) std::cout << paragraph("  ", hints[next]);
+  if (!smallest.empty()) {
+    const bool on_cpu = options.milestone == "m1";
+    std::cout << lines_text("  ", smallest)
+              << paragraph("  ", std::string("Compute one of its elements by hand, and let ") +
+                                     (on_cpu ? "your function" : "the thread that stores it") +
+                                     " print each product.");
+    if (!on_cpu) {
+      std::cout << paragraph("  ", "To see a block of your kernel step by step: " +
+                                       grader_command("show", options.milestone, options.stage));
+    }
+  }
+  return true;
+}
+
+ExitCode run_hint(const HintOptions& options) {
+  const CourseMilestone milestone = find_milestone(options.milestone);
+  if (!options.stage.empty()) require_stage(milestone, options.stage);
+  const Hints all = read_hints(milestone.folder / "hints.json");
+  Notebook notebook = read_notebook(milestone);
+  const LastFinding last = last_finding(milestone.id, options.stage);
+  if (!options.again && hint_for_finding(milestone, notebook, options, last)) {
+    return ExitCode::kPassed;
+  }
+  if (is_repair(milestone, options.stage)) {
+    std::cout << paragraph("", "The hints for " + options.stage +
+                                   " are about what its last check found after you named the "
+                                   "cause. Next: " +
+                                   grader_command("check", milestone.id, options.stage));
+    return ExitCode::kPassed;
+  }
+  const bool is_general = options.stage.empty();
+  const std::string list = milestone.id + (is_general ? "" : "/" + options.stage);
+  const std::vector<std::string>& hints = hints_of(all, milestone.id, options.stage);
+  const int size = static_cast<int>(hints.size());
+  const int read = std::min(last_read(notebook, list, options.stage), size);
+  const int shown = options.again ? read : std::min(read + 1, size);
+  if (shown > read) note_hint(milestone, notebook, options, list, shown, last.finding.id);
+  for (int i = options.again ? 0 : shown - 1; i < shown; ++i) {
+    std::cout << coloured("Hint " + std::to_string(i + 1) + " of " + std::to_string(size),
+                          Colour::kStrong)
+              << "\n"
+              << paragraph("  ", hints[static_cast<std::size_t>(i)]);
+  }
+  if (options.again && shown == 0) std::cout << "You have not asked for a hint yet.\n";
+  if (!options.again && read == size) {
+    std::cout << "That was the last hint. Read the chapter again, or ask your instructor.\n";
+  }
+  if (is_general && shown == size && all.size() > 1) {
+    std::cout << "Each stage has hints of its own: build/bin/grader hint " << milestone.id
+              << " --stage NAME\n";
+  }
+  return ExitCode::kPassed;
+}
+
+}  // namespace
+
+void add_hint(CLI::App& app, ExitCode& exit_code) {
+  auto [command, options] =
+      add_command(app, exit_code, "hint", "Shows one more hint each time", run_hint);
+  command.add_option("MILESTONE", options.milestone, "m1, m2, …")->required();
+  command.add_option("--stage", options.stage, "The hints for this stage");
+  command.add_flag("--again", options.again, "Show the hints so far, and no new one");
+  command.footer(
+      "If the last check found something, the first hints are about that: one more for\n"
+      "each check that found it again. grader submit packs which hints you read: your\n"
+      "instructor sees which ones help; no point depends on it.\n\n"
+      "Examples:\n  build/bin/grader hint m1\n  build/bin/grader hint m4 --stage register-tiled");
+}
+
+}  // namespace convlab::grader::progress_commands

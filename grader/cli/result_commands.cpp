@@ -1,0 +1,335 @@
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <filesystem>
+#include <functional>
+#include <iostream>
+#include <set>
+
+#include "common/base/error.hpp"
+#include "common/base/whole_file.hpp"
+#include "common/network/preset.hpp"
+#include "common/program/arguments.hpp"
+#include "common/result/result.hpp"
+#include "common/timing/three_digits.hpp"
+#include "grader/cli/commands.hpp"
+#include "grader/course/course.hpp"
+#include "grader/course/notebook.hpp"
+#include "grader/course/progress.hpp"
+#include "grader/course/puzzles.hpp"
+#include "grader/course/way.hpp"
+#include "grader/report/pages/comparison.hpp"
+#include "grader/report/pages/report.hpp"
+#include "grader/report/plots/gnuplot.hpp"
+#include "grader/report/plots/plotted_runs.hpp"
+#include "grader/report/plots/result_figures.hpp"
+#include "grader/report/terminal.hpp"
+
+namespace convlab::grader::result_commands {
+
+namespace {
+
+struct PlotOptions {
+  std::vector<std::string> files;
+  std::string output;
+  std::string batches;
+  std::vector<std::string> stages;
+};
+
+// Keeps the runs for which `keep` returns true.
+void keep_only(std::vector<Result>& results,
+               const std::function<bool(const Result&, const RunResult&)>& keep) {
+  for (Result& result : results) {
+    std::erase_if(result.runs, [&](const RunResult& run) { return !keep(result, run); });
+  }
+}
+
+// Stages as they are written on the command line: `roofline`, or `m2/baseline` where several
+// milestones have one.
+void keep_stages(std::vector<Result>& results, const std::vector<std::string>& wanted) {
+  std::set<std::string> known;
+  for (const Result& result : results) {
+    for (const RunResult& run : result.runs) {
+      known.insert({run.stage.id, result.milestone + "/" + run.stage.id});
+    }
+  }
+  for (const std::string& stage : wanted) {
+    if (known.count(stage) != 0) continue;
+    std::string list;
+    for (const std::string& each : known) {
+      if (each.find('/') == std::string::npos) list += (list.empty() ? "" : ", ") + each;
+    }
+    throw UsageError("These results hold no stage '" + stage + "'; they hold: " + list + ".");
+  }
+  keep_only(results, [&](const Result& result, const RunResult& run) {
+    return std::ranges::any_of(wanted, [&](const std::string& stage) {
+      return stage == run.stage.id || stage == result.milestone + "/" + run.stage.id;
+    });
+  });
+}
+
+ExitCode run_plot(const PlotOptions& options) {
+  std::vector<Result> results = read_results({options.files.begin(), options.files.end()});
+  if (!options.stages.empty()) keep_stages(results, options.stages);
+  std::vector<Result> rows = results;
+  if (!options.batches.empty()) {
+    // A row for each stage and batch is too much for a ladder with thirty stages.
+    keep_only(rows, [batches = parse_batches(options.batches)](const auto&, const RunResult& run) {
+      return std::ranges::find(batches, run.batch) != batches.end();
+    });
+  }
+  const auto folder =
+      options.output.empty() ? build_folder() / "plots" : std::filesystem::path(options.output);
+  std::vector<Figure> figures;
+  for (const std::string& network : networks_of(rows)) {
+    std::ranges::move(figures_of(results, rows, network), std::back_inserter(figures));
+  }
+  if (figures.empty()) {
+    std::cout
+        << "There is nothing to plot: these results hold no op time of a stage that passed.\n";
+    return ExitCode::kFallsShort;
+  }
+  for (const auto& file : draw(figures, folder)) std::cout << display_path(file) << "\n";
+  return ExitCode::kPassed;
+}
+
+}  // namespace
+
+void add_plot(CLI::App& app, ExitCode& exit_code) {
+  auto [command, options] = add_view(app, exit_code, "plot", run_plot);
+  command.add_option("RESULT", options.files, "Result files (.json)")->required();
+  command.add_option("--output", options.output, "Folder of the plots (default: build/plots)");
+  command.add_option("--batches", options.batches,
+                     "Batches of op-time and speed-up (default: all in the results)");
+  command
+      .add_option("--stages", options.stages,
+                  "These stages only, for a slide: ID or m2/ID, separated by commas")
+      ->delimiter(',')
+      ->allow_extra_args(false);
+  command.footer(
+      "For each network in the results, each as SVG, PDF and PNG:\n"
+      "  op-time-NETWORK   op times, stage by stage\n"
+      "  speed-up-NETWORK  every stage against its baseline\n"
+      "  roofline-NETWORK  stages under the limits of the GPU, if known\n\n"
+      "Examples:\n"
+      "  build/bin/m1 1000 --json build/m1.json\n"
+      "  build/bin/grader plot build/m1.json\n"
+      "  build/bin/grader plot reference/results/*.json --batches 10000\n"
+      "  build/bin/grader plot reference/results/*.json --stages m2/baseline,roofline");
+}
+
+namespace {
+
+struct CompareOptions {
+  std::vector<std::string> files;
+  std::string stage;
+  bool by_file = false;
+};
+
+ExitCode run_compare(const CompareOptions& options) {
+  const std::vector<Result> results = read_results({options.files.begin(), options.files.end()});
+  std::vector<std::string> names;
+  for (const std::string& file : options.files) {
+    names.push_back(std::filesystem::path(file).stem().string());
+  }
+  if (options.by_file && results.size() < 2) {
+    throw UsageError("--by-file compares results with the first one; name two or more.");
+  }
+  const auto comparisons =
+      compare(results, names, {.stage = options.stage, .by_file = options.by_file});
+  if (comparisons.empty()) {
+    std::cout << "There is nothing to compare: these results hold no op time of a stage that "
+                 "passed.\n";
+    return ExitCode::kFallsShort;
+  }
+  for (const Comparison& each : comparisons) {
+    std::cout << coloured("network " + each.network + ", batch " + std::to_string(each.batch),
+                          Colour::kStrong)
+              << "\n"
+              << plain_table(table_of(each)) << coloured(each.caption, Colour::kQuiet) << "\n\n";
+  }
+  return ExitCode::kPassed;
+}
+
+}  // namespace
+
+void add_compare(CLI::App& app, ExitCode& exit_code) {
+  auto [command, options] = add_view(app, exit_code, "compare", run_compare);
+  command.add_option("RESULT", options.files, "Result files (.json)")->required();
+  auto* stage = command.add_option("--against", options.stage,
+                                   "A stage (default: for each stage the one before it)");
+  command
+      .add_flag("--by-file", options.by_file,
+                "The same stage in the first file: two versions, or two machines")
+      ->excludes(stage);
+  command.footer(
+      "Verdict: faster or slower if the whole 95 % interval of the ratio lies on one\n"
+      "side of 1, else undecided (docs/results.md).\n\n"
+      "Examples:\n"
+      "  build/bin/grader compare build/results/m4-student.json\n"
+      "  build/bin/grader compare before.json after.json --by-file");
+}
+
+namespace {
+
+namespace fs = std::filesystem;
+
+struct ReportOptions {
+  std::string milestone;
+  std::vector<std::string> files;
+  std::string output;
+  std::string solution = "student";
+  bool no_plots = false;
+};
+
+// The results of a milestone's checks: that of all stages first, then those of single stages.
+std::vector<fs::path> default_results(const ReportOptions& options) {
+  const std::string stem = options.milestone + "-" + options.solution;
+  std::set<fs::path> found;
+  std::error_code missing;
+  for (const auto& entry : fs::directory_iterator(results_folder(), missing)) {
+    const std::string name = entry.path().stem().string();
+    if (entry.path().extension() == ".json" && (name == stem || name.starts_with(stem + "-"))) {
+      found.insert(entry.path());
+    }
+  }
+  if (found.empty()) throw nothing_checked(options.milestone);
+  return {found.begin(), found.end()};
+}
+
+/// Of all convolutions at 1000 images; empty: it has no times.
+std::optional<ComparedStage> measured(const ReportSource& source, const std::string& stage) {
+  constexpr int kBatch = 1000;
+  std::optional<ComparedStage> found;
+  for (const Comparison& each : compare(source.results, source.names, {})) {
+    const auto own =
+        std::ranges::find(each.stages, source.milestone + " " + stage, &ComparedStage::name);
+    if (each.batch == kBatch && own != each.stages.end()) found = *own;
+  }
+  return found;
+}
+
+std::string limits_text(const ComparedStage& stage) {
+  if (!stage.compute_percent || !stage.memory_percent) return "not measured";
+  return "arithmetic at " + percent(*stage.compute_percent / 100.0) + " of its peak, memory at " +
+         percent(*stage.memory_percent / 100.0);
+}
+
+// What the student noted: predictions, and answers to the chapter's questions.
+void add_notes(const CourseMilestone& milestone, ReportSource& source) {
+  const Notebook notebook = read_notebook(milestone);
+  const auto noted = [](const auto& notes, const std::string& key) {
+    const auto found = notes.find(key);
+    using Value = typename std::remove_cvref_t<decltype(notes)>::mapped_type;
+    return found == notes.end() ? Value{} : found->second;
+  };
+  const auto number = [](double value) {
+    return value > 0.0 ? three_digits(value) : "not measured";
+  };
+  PageSection predictions{.title = "Predicted and measured"};
+  for (const auto& [stage, slip] : notebook.predictions) {
+    const Counted counted = noted(notebook.explained, stage);
+    const ComparedStage timed = measured(source, stage).value_or(ComparedStage{});
+    Table table{.heading = {"", "predicted", "measured"}};
+    const auto compare = [&](const char* what, double predicted, double measured) {
+      if (predicted > 0.0) {
+        table.rows.push_back({what, three_digits(predicted), number(measured)});
+      }
+    };
+    table.rows = {{"limit", slip.limiter, limits_text(timed)}};
+    compare("loads for each multiply-add", slip.loads, counted.loads);
+    compare("loads of each input", slip.inputs, counted.inputs);
+    compare("op time at 1000 images, ms", slip.op_ms, timed.sum_ms);
+    predictions.blocks.push_back(Paragraph{stage + ", because: " + slip.reason});
+    predictions.blocks.push_back(table);
+    predictions.blocks.push_back(
+        OpenQuestion{stage + ": what explains the difference?", noted(notebook.answers, stage)});
+  }
+  auto known = known_numbers(source.results, source.sweeps);
+  for (const ShownNumber& each : notebook.numbers) {
+    constexpr std::size_t kDate = 10;
+    known.push_back({each.value, each.what + ", " + each.shown.substr(0, kDate)});
+  }
+  PageSection chapter{.title = "Questions of the chapter"};
+  for (const ChapterQuestion& each : chapter_questions(read_text(milestone.folder / "README.md"))) {
+    const std::string answer = noted(notebook.answers, each.number);
+    chapter.blocks.push_back(OpenQuestion{each.number + ". " + each.text, answer});
+    if (answer.empty()) continue;
+    const std::string found = found_numbers(answer, known);
+    if (!found.empty()) {
+      chapter.blocks.push_back(Paragraph{"Checked: " + found});
+    } else if (each.needs == "yours") {
+      chapter.blocks.push_back(Paragraph{"Checked: it names no number of these results."});
+    }
+  }
+  for (PageSection* each : {&predictions, &chapter}) {
+    if (!each->blocks.empty()) source.notes.push_back(std::move(*each));
+  }
+}
+
+// The tables of the milestone's sweeps that were made here.
+void add_sweeps(const CourseMilestone& milestone, ReportSource& source) {
+  if (!fs::exists(milestone.folder / "sweeps.json")) return;
+  for (const SweepSpace& space : read_sweep_spaces(milestone.folder / "sweeps.json")) {
+    const fs::path file = build_folder() / "sweeps" / (space.stage + ".sweep.json");
+    if (!fs::exists(file)) continue;
+    const SweepRecord record = read_sweep_record(file);
+    const auto shapes = load_preset(record.network).conv_shapes(1);
+    source.sweeps.push_back(tables_of({.space = space, .shapes = shapes}, record));
+  }
+}
+
+ExitCode run_report(const ReportOptions& options) {
+  const CourseMilestone milestone = find_milestone(options.milestone);
+  require_solution(options.solution);
+  const fs::path folder =
+      options.output.empty() ? build_folder() / "reports" / milestone.id : fs::path(options.output);
+  require_writable(folder / "report.html");
+  ReportSource source{.milestone = milestone.id, .title = milestone.title};
+  std::vector<fs::path> files(options.files.begin(), options.files.end());
+  if (files.empty()) files = default_results(options);
+  source.results = read_results(files);
+  for (const fs::path& file : files) source.names.push_back(file.stem().string());
+  source.mistakes = mended_mistakes(read_history(history_file()), milestone.id);
+  // The mistake of a repair is not the student's, and work that was not begun is none.
+  std::erase_if(source.mistakes, [&](const MendedMistake& each) {
+    return each.id == "E-not-implemented" || is_repair(milestone, each.stage);
+  });
+  add_sweeps(milestone, source);
+  if (options.solution == "student") add_notes(milestone, source);
+  if (!options.no_plots) source.pictures = "plots";
+  const Page page = make_report(source);
+  if (!options.no_plots) draw(figures_of(page), folder / "plots");
+  write_atomically(folder / "report.md", markdown_of(page));
+  write_atomically(folder / "report.html", html_of(page, course_folder() / "grader/report/pages"));
+  std::cout
+      << display_path(folder / "report.md") << "\n"
+      << display_path(folder / "report.html") << "\n"
+      << paragraph(
+             "Next: ",
+             "answer the questions that are marked (TODO in report.md); those of the chapter also "
+             "with build/bin/grader answer " +
+                 milestone.id + ".");
+  return ExitCode::kPassed;
+}
+
+}  // namespace
+
+void add_report(CLI::App& app, ExitCode& exit_code) {
+  auto [command, options] = add_view(app, exit_code, "report", run_report);
+  command.add_option("MILESTONE", options.milestone, "m1, m2, …")->required();
+  command.add_option("RESULT", options.files,
+                     "Result files (default: build/results/MILESTONE-SOLUTION*.json)");
+  command.add_option("--output", options.output, "Folder (default: build/reports/MILESTONE)");
+  command.add_option("--solution", options.solution, "student or reference")
+      ->check(CLI::IsMember({"student", "reference"}))
+      ->capture_default_str();
+  command.add_flag("--no-plots", options.no_plots, "Draw no SVG, PDF and PNG beside the report");
+  command.footer(
+      "Writes report.md, to edit, and report.html, which works offline.\n\n"
+      "Examples:\n"
+      "  build/bin/grader report m4\n"
+      "  build/bin/grader report m2 --no-plots\n"
+      "  build/bin/grader report m4 reference/results/nvidia-h200.m*.json");
+}
+
+}  // namespace convlab::grader::result_commands

@@ -1,0 +1,275 @@
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <chrono>
+#include <iostream>
+#include <optional>
+
+#include "common/base/run_process.hpp"
+#include "common/base/scratch_folder.hpp"
+#include "common/base/whole_file.hpp"
+#include "common/data/gzip.hpp"
+#include "grader/checks/result/check_history.hpp"
+#include "grader/cli/commands.hpp"
+#include "grader/course/course.hpp"
+#include "grader/course/notebook.hpp"
+#include "grader/course/progress.hpp"
+#include "grader/course/sources.hpp"
+#include "grader/report/check_report.hpp"
+#include "grader/report/terminal.hpp"
+#include "grader/submission/sandbox/child_process.hpp"
+
+namespace convlab::grader::work_commands {
+
+namespace {
+
+struct ResetOptions {
+  std::string milestone;
+  bool yes = false;
+};
+
+bool agreed(std::size_t count) {
+  std::cout << "Put " << (count == 1 ? "it" : "them")
+            << " back as handed out? A backup is kept. [y/N] " << std::flush;
+  std::string answer;
+  std::getline(std::cin, answer);
+  if (::isatty(STDIN_FILENO) == 0) std::cout << "\n";
+  return answer == "y" || answer == "Y" || answer == "yes";
+}
+
+ExitCode run_reset(const ResetOptions& options) {
+  const CourseMilestone milestone = find_milestone(options.milestone);
+  std::vector<HandoutFile> changed;
+  for (const HandoutFile& file : handout_files(milestone)) {
+    if (!is_as_handed_out(file)) changed.push_back(file);
+  }
+  if (changed.empty()) {
+    std::cout << "Every file of " << milestone.id << " is as it was handed out.\n";
+    return ExitCode::kPassed;
+  }
+  // Reads all files first, so that nothing is half reset.
+  std::vector<std::string> texts;
+  for (const HandoutFile& file : changed) {
+    const std::optional<std::string> text = pristine_text(file);
+    if (!text) {
+      throw EnvironmentError("There is no copy of " + file.path + " as handed out in " +
+                             display_path(build_folder() / "pristine") +
+                             "; unpack the hand-out once more and take it from there.");
+    }
+    texts.push_back(*text);
+    const bool there = std::filesystem::exists(course_folder() / file.path);
+    std::cout << file.path << (there ? " has been changed.\n" : " is missing.\n");
+  }
+  if (!options.yes && !agreed(changed.size())) {
+    std::cout << "Nothing was changed.\n";
+    return ExitCode::kPassed;
+  }
+  // Writes all backups before it replaces the first file: a disk may become full between them.
+  for (const HandoutFile& each : changed) {
+    const auto file = course_folder() / each.path;
+    if (!std::filesystem::exists(file)) continue;
+    const auto backup = keep_backup(file);
+    std::cout << "Yours is now\n  " << display_path(backup) << "\n";
+  }
+  for (std::size_t i = 0; i < changed.size(); ++i) {
+    write_atomically(course_folder() / changed[i].path, texts[i]);
+  }
+  std::cout << "Build and check again: build/bin/grader check " << milestone.id << "\n";
+  return ExitCode::kPassed;
+}
+
+}  // namespace
+
+void add_reset(CLI::App& app, ExitCode& exit_code) {
+  auto [command, options] = add_command(
+      app, exit_code, "reset", "Restores a milestone's files, and keeps a backup", run_reset);
+  command.add_option("MILESTONE", options.milestone, "m1, m2, …")->required();
+  command.add_flag("--yes", options.yes, "Do not ask");
+  command.footer("Example:\n  build/bin/grader reset m1");
+}
+
+namespace {
+
+struct SubmitOptions {
+  std::string milestone;
+  std::string output;
+};
+
+// As sha256sum writes it, so that sha256sum --check reads it.
+std::string manifest_text(const std::filesystem::path& folder,
+                          const std::vector<SourceFile>& sources) {
+  std::vector<std::string> words = {"sha256sum", "--", "result.json"};
+  for (const char* state : {"history.jsonl", "notebook.json"}) {
+    if (std::filesystem::exists(folder / state)) words.emplace_back(state);
+  }
+  for (const SourceFile& source : sources) words.push_back(source.path);
+  const FinishedProcess run = run_process({.words = words, .folder = folder});
+  if (!run.succeeded()) throw EnvironmentError("No manifest: " + trimmed_end(run.errors) + ".");
+  return run.output;
+}
+
+ExitCode run_submit(const SubmitOptions& options) {
+  const CourseMilestone milestone = find_milestone(options.milestone);
+  const auto sources = describe_files(source_files(milestone));
+  CheckResult check = combined_result(chapter_of(milestone));
+  check.sources = sources;
+
+  const ScratchFolder scratch(build_folder());
+  const std::string name = milestone.id + "-submission";
+  const auto folder = scratch.path() / name;
+  for (const SourceFile& source : sources) {
+    write_atomically(folder / source.path, read_text(course_folder() / source.path));
+  }
+  write_atomically(folder / "result.json", to_json(check));
+  // So that grader restore continues where the student is.
+  if (std::filesystem::exists(notebook_file(milestone))) {
+    write_atomically(folder / "notebook.json", read_text(notebook_file(milestone)));
+  }
+  if (const std::string lines = history_of(history_file(), milestone.id); !lines.empty()) {
+    write_atomically(folder / "history.jsonl", lines);
+  }
+  write_atomically(folder / "MANIFEST.sha256", manifest_text(folder, sources));
+
+  const std::filesystem::path archive = options.output.empty()
+                                            ? build_folder() / "submissions" / (name + ".tar.gz")
+                                            : std::filesystem::path(options.output);
+  const std::vector<std::uint8_t> bytes = packed(scratch.path(), name);
+  write_atomically(archive, std::string(bytes.begin(), bytes.end()));
+
+  const auto handed_out = handout_files(milestone);
+  std::size_t untouched = 0;
+  for (const SourceFile& source : sources) {
+    const auto own = std::ranges::find(handed_out, source.path, &HandoutFile::path);
+    const bool is_own = own == handed_out.end() || own->sha256 != source.sha256;
+    untouched += is_own ? 0 : 1;
+    if (is_own) std::cout << "  " << source.path << "\n";
+  }
+  if (untouched > 0) std::cout << "  and " << untouched << " as handed out\n";
+  std::cout << "  with the result of " << check.result.created << ": "
+            << (check.result.verdict == Verdict::kPassed ? "passed" : "not passed");
+  if (check.score) {
+    std::cout << ", " << points_text(check.score->earned()) << " of "
+              << points_text(check.score->counted()) << " points";
+  }
+  std::cout << "\n";
+  const bool passed = check.result.verdict == Verdict::kPassed;
+  if (const std::string untried = passed ? untried_text(check) : ""; !untried.empty()) {
+    std::cout << paragraph("  ", untried);
+  }
+  std::cout << display_path(archive) << "\n"
+            << paragraph("Next: ", (passed ? "hand this file in."
+                                           : grader_command("check", milestone.id) +
+                                                 " says what is wrong. Mend it, check, submit "
+                                                 "again; or hand this file in as it is.") +
+                                       " Your instructor's grader checks it again; tar -tzf lists "
+                                       "what is in it.");
+  return ExitCode::kPassed;
+}
+
+}  // namespace
+
+void add_submit(CLI::App& app, ExitCode& exit_code) {
+  auto [command, options] =
+      add_command(app, exit_code, "submit", "Packs the checked files into one archive", run_submit);
+  command.add_option("MILESTONE", options.milestone, "m1, m2, …")->required();
+  command.add_option("--output", options.output,
+                     "The archive (default: build/submissions/MILESTONE-submission.tar.gz)");
+  command.footer("Example:\n  build/bin/grader submit m1");
+}
+
+namespace {
+
+namespace fs = std::filesystem;
+
+struct RestoreOptions {
+  std::string archive;
+};
+
+// Somebody else may have packed it, so a sandbox reads it. @return what it printed, if it failed
+std::optional<std::string> failure(const fs::path& folder, const std::vector<std::string>& words) {
+  ChildProcess process(
+      "/usr/bin/env", words,
+      {.policy = {.kind = SandboxKind::kCompiler, .cpu_seconds = 20}, .folder = folder});
+  const Ending ending = process.wait(std::chrono::seconds(30));
+  if (ending.kind == Ending::Kind::kExited && ending.code == 0) return std::nullopt;
+  return process.output_tail();
+}
+
+// The folder m2-submission in what was unpacked.
+// @throws UsageError if this is no archive of grader submit, or a file in it was changed
+fs::path unpacked(const fs::path& archive, const fs::path& to) {
+  constexpr std::size_t kMost = std::size_t{64} << 20;
+  write_atomically(to / "tar", gunzip(read_bytes(archive, kMost), kMost, display_path(archive)));
+  const auto tar = failure(to, {"tar", "--extract", "--no-same-owner", "--file=tar"});
+  std::string why;  // what tar says is no help
+  for (const auto& entry : fs::recursive_directory_iterator(to)) {
+    if (entry.is_symlink() || !(entry.is_regular_file() || entry.is_directory())) {
+      throw UsageError(display_path(archive) +
+                       " holds a link or a device; only files belong in it.");
+    }
+  }
+  for (const auto& entry : fs::directory_iterator(to)) {
+    if (tar || !entry.path().filename().string().ends_with("-submission")) continue;
+    const auto sums = failure(entry.path(), {"sha256sum", "--check", "--quiet", "MANIFEST.sha256"});
+    if (!sums) return entry.path();
+    why = trimmed_end(*sums);
+  }
+  throw UsageError(display_path(archive) + " is no whole archive of grader submit" +
+                   (why.empty() ? "." : ": " + why));
+}
+
+void restore_sources(const fs::path& folder, const CourseMilestone& milestone) {
+  const auto handed_out = handout_files(milestone);
+  CourseMilestone packed = milestone;
+  packed.folder = folder / "milestones" / milestone.folder.filename();
+  for (const fs::path& file : source_files(packed)) {
+    const std::string path = file.lexically_relative(folder).generic_string();
+    const fs::path place = course_folder() / path;
+    const std::string text = read_text(file);
+    const bool there = fs::exists(place);
+    if (there && read_text(place) == text) continue;
+    const auto known = std::ranges::find(handed_out, path, &HandoutFile::path);
+    if (there && (known == handed_out.end() || !is_as_handed_out(*known))) {
+      const auto backup = keep_backup(place);
+      std::cout << "Yours is now\n  " << display_path(backup) << "\n";
+    }
+    write_atomically(place, text);
+    std::cout << "  " << path << "\n";
+  }
+}
+
+ExitCode run_restore(const RestoreOptions& options) {
+  const ScratchFolder scratch(build_folder());
+  const fs::path folder = unpacked(options.archive, scratch.path());
+  const std::string name = folder.filename().string();
+  const CourseMilestone milestone = find_milestone(name.substr(0, name.find('-')));
+  const CheckResult check = read_check_result(folder / "result.json");
+  restore_sources(folder, milestone);
+  write_check_result(results_folder() / (milestone.id + "-student.json"), check);
+  if (fs::exists(folder / "notebook.json")) {
+    write_atomically(notebook_file(milestone), read_text(folder / "notebook.json"));
+  }
+  if (fs::exists(folder / "history.jsonl")) {
+    keep_history(history_file(), milestone.id, read_text(folder / "history.jsonl"));
+  }
+  std::cout << paragraph("", milestone.id + " is as it was on " + check.result.created +
+                                 ". Next: build/bin/grader next");
+  return ExitCode::kPassed;
+}
+
+}  // namespace
+
+void add_restore(CLI::App& app, ExitCode& exit_code) {
+  auto [command, options] = add_command(app, exit_code, "restore",
+                                        "Takes files and progress from an archive", run_restore);
+  command.add_option("ARCHIVE", options.archive, "What grader submit packed")
+      ->required()
+      ->check(CLI::ExistingFile);
+  command.footer(
+      "For a new clone or another machine. A file of yours that differs is kept as a\n"
+      "backup.\n\n"
+      "Example:\n  build/bin/grader restore m2-submission.tar.gz");
+}
+
+}  // namespace convlab::grader::work_commands
