@@ -6,8 +6,8 @@
 #include <cmath>
 #include <mutex>
 
-#include "common/base/isa.hpp"
 #include "reference/oracle/image_oracle.hpp"
+#include "reference/oracle/isa.hpp"
 #include "reference/oracle/oracle.hpp"
 #include "reference/oracle/parallel_images.hpp"
 

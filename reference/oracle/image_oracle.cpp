@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "common/base/isa.hpp"
+#include "reference/oracle/isa.hpp"
 
 namespace convlab::oracle {
 
