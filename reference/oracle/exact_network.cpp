@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "reference/oracle/comparison.hpp"
 #include "reference/oracle/image_oracle.hpp"
@@ -42,7 +43,7 @@ void relu(Features& features) {
 }
 
 void tanh(Features& features) {
-  constexpr double kUlps = 8.0;  // of the project's own tanh, with room
+  constexpr double kUlps = 8.0;  // of a float's tanh, with room
   for (std::size_t i = 0; i < features.values.size(); ++i) {
     double& value = features.values[i];
     value = std::tanh(value);
@@ -93,113 +94,99 @@ Features pool(const PoolLayer& layer, const FeatureShape& in, const FeatureShape
   return output;
 }
 
-/// The images that go through the layers side by side. A dense layer is a convolution of kernel 1,
-/// whose channels are its inputs and whose columns are these images.
-constexpr int kLanes = kRowMultiple;
-
-/// The data that all threads share: the convolutions and dense layers, in order, with converted
-/// weights.
+/// The data that all threads share.
 struct Plan {
-  explicit Plan(const Network& n) : network(n), shapes(n.preset().feature_shapes()) {
+  explicit Plan(const Network& n)
+      : network(n), shapes(n.preset().feature_shapes()), convolutions(n.preset().conv_shapes(1)) {
     auto parameter = n.weights().parameters.begin();
-    const auto add = [&](const ConvShape& shape) {
-      products.push_back(shape);
-      weights.emplace_back(shape, (parameter++)->values.data());
-    };
-    for (std::size_t i = 0; i + 1 < shapes.size(); ++i) {
-      if (const auto* conv = std::get_if<ConvLayer>(&n.preset().layers[i])) {
-        add(conv_shape(*conv, shapes[i], 1));
-      } else if (const auto* dense = std::get_if<DenseLayer>(&n.preset().layers[i])) {
-        add({.out_channels = dense->units,
-             .in_channels = static_cast<int>(shapes[i].size()),
-             .height = 1,
-             .width = kLanes,
-             .kernel = 1});
-        biases.push_back((parameter++)->values);
+    for (const Layer& layer : n.preset().layers) {
+      if (std::holds_alternative<ConvLayer>(layer)) {
+        weights.emplace_back(convolutions[weights.size()], (parameter++)->values.data());
+      } else if (std::holds_alternative<DenseLayer>(layer)) {
+        parameter += 2;
       }
     }
   }
 
   const Network& network;
   std::vector<FeatureShape> shapes;
-  std::vector<ConvShape> products;
-  std::vector<PreparedWeights> weights;
-  std::vector<std::vector<float>> biases;
+  std::vector<ConvShape> convolutions;
+  std::vector<PreparedWeights> weights;  ///< of the convolutions
 };
 
-/// One thread's way through the layers, kLanes images at a time.
+std::vector<double> magnitudes_of(const Features& features) {
+  std::vector<double> magnitudes(features.values.size());
+  std::ranges::transform(features.values, features.errors, magnitudes.begin(), magnitude_of);
+  return magnitudes;
+}
+
+Features convolved(ImageOracle& oracle, const Features& input, const FeatureShape& out) {
+  oracle.load(input.values.data(), magnitudes_of(input).data());
+  Features output(out.size());
+  oracle.for_each_row([&](const OutputRow& at, const double* values, const double* sums) {
+    for (int column = 0; column < out.width; ++column) {
+      const auto to = static_cast<std::size_t>(at.begin + column);
+      output.values[to] = values[column];
+      output.errors[to] = sums[column] * rounding();
+    }
+  });
+  return output;
+}
+
+Features multiplied(const std::vector<float>& weights, const std::vector<float>& bias,
+                    const Features& input) {
+  const std::size_t inputs = input.values.size();
+  const std::vector<double> magnitudes = magnitudes_of(input);
+  Features output(static_cast<std::int64_t>(bias.size()));
+  for (std::size_t unit = 0; unit < bias.size(); ++unit) {
+    const float* const row = weights.data() + unit * inputs;
+    double sum = bias[unit];
+    double magnitude = std::fabs(sum);
+#pragma omp simd reduction(+ : sum, magnitude)
+    for (std::size_t k = 0; k < inputs; ++k) {
+      const double weight = row[k];
+      sum += weight * input.values[k];
+      magnitude += std::fabs(weight) * magnitudes[k];
+    }
+    output.values[unit] = sum;
+    output.errors[unit] = magnitude * rounding();
+  }
+  return output;
+}
+
+/// One thread's way through the layers.
 class Pass {
  public:
   explicit Pass(const Plan& plan) : plan_(plan) {
-    for (std::size_t i = 0; i < plan.products.size(); ++i) {
-      oracles_.emplace_back(plan.products[i], plan.weights[i]);
+    for (std::size_t i = 0; i < plan.convolutions.size(); ++i) {
+      oracles_.emplace_back(plan.convolutions[i], plan.weights[i]);
     }
   }
 
-  void run(std::vector<Features>& images) {
+  Features run(Features image) {
     auto oracle = oracles_.begin();
-    auto bias = plan_.biases.begin();
+    auto parameter = plan_.network.weights().parameters.begin();
     const std::vector<Layer>& layers = plan_.network.preset().layers;
     for (std::size_t i = 0; i < layers.size(); ++i) {
       const FeatureShape& out = plan_.shapes[i + 1];
       if (std::holds_alternative<ConvLayer>(layers[i])) {
-        for (Features& image : images) image = convolved(*oracle, image, out);
-        ++oracle;
+        image = convolved(*oracle++, image, out);
+        ++parameter;
       } else if (const auto* pooling = std::get_if<PoolLayer>(&layers[i])) {
-        for (Features& image : images) image = pool(*pooling, plan_.shapes[i], out, image);
+        image = pool(*pooling, plan_.shapes[i], out, image);
       } else if (std::holds_alternative<DenseLayer>(layers[i])) {
-        multiply(*oracle++, *bias++, images);
+        image = multiplied(parameter[0].values, parameter[1].values, image);
+        parameter += 2;
+      } else if (std::get<ActivationLayer>(layers[i]).function == ActivationFunction::kRelu) {
+        relu(image);
       } else {
-        const bool is_relu =
-            std::get<ActivationLayer>(layers[i]).function == ActivationFunction::kRelu;
-        for (Features& image : images) is_relu ? relu(image) : tanh(image);
+        tanh(image);
       }
     }
+    return image;
   }
 
  private:
-  static Features convolved(ImageOracle& oracle, const Features& input, const FeatureShape& out) {
-    std::vector<double> magnitudes(input.values.size());
-    for (std::size_t i = 0; i < magnitudes.size(); ++i) {
-      magnitudes[i] = magnitude_of(input.values[i], input.errors[i]);
-    }
-    oracle.load(input.values.data(), magnitudes.data());
-    Features output(out.size());
-    oracle.for_each_row([&](const OutputRow& at, const double* values, const double* sums) {
-      for (int column = 0; column < out.width; ++column) {
-        const auto to = static_cast<std::size_t>(at.begin + column);
-        output.values[to] = values[column];
-        output.errors[to] = sums[column] * rounding();
-      }
-    });
-    return output;
-  }
-
-  // Lanes without an image stay zero.
-  static void multiply(ImageOracle& oracle, const std::vector<float>& bias,
-                       std::vector<Features>& images) {
-    const std::size_t inputs = images[0].values.size();
-    std::vector<double> values(inputs * kLanes);
-    std::vector<double> magnitudes(values.size());
-    for (std::size_t lane = 0; lane < images.size(); ++lane) {
-      for (std::size_t k = 0; k < inputs; ++k) {
-        const double value = images[lane].values[k];
-        values[k * kLanes + lane] = value;
-        magnitudes[k * kLanes + lane] = magnitude_of(value, images[lane].errors[k]);
-      }
-      images[lane] = Features(static_cast<std::int64_t>(bias.size()));
-    }
-    oracle.load(values.data(), magnitudes.data());
-    oracle.for_each_row([&](const OutputRow& at, const double* sums, const double* sizes) {
-      const auto unit = static_cast<std::size_t>(at.map);
-      const double offset = bias[unit];
-      for (std::size_t lane = 0; lane < images.size(); ++lane) {
-        images[lane].values[unit] = sums[lane] + offset;
-        images[lane].errors[unit] = (sizes[lane] + std::fabs(offset)) * rounding();
-      }
-    });
-  }
-
   const Plan& plan_;
   std::vector<ImageOracle> oracles_;
 };
@@ -224,19 +211,12 @@ std::vector<ExactPrediction> predict_exactly(const Network& network,
   const Plan plan(network);
   const std::int64_t pixels = plan.shapes.front().size();
   std::vector<ExactPrediction> predictions(static_cast<std::size_t>(batch));
-  const int groups = (batch + kLanes - 1) / kLanes;
   parallel_images(
-      groups, [&] { return Pass(plan); },
-      [&](Pass& pass, int group) {
-        const int first = group * kLanes;
-        const int count = std::min(kLanes, batch - first);
-        std::vector<Features> lanes;
-        for (int i = 0; i < count; ++i) {
-          Features& lane = lanes.emplace_back(pixels);
-          std::copy_n(images.begin() + (first + i) * pixels, pixels, lane.values.begin());
-        }
-        pass.run(lanes);
-        std::transform(lanes.begin(), lanes.end(), predictions.begin() + first, prediction_of);
+      batch, [&] { return Pass(plan); },
+      [&](Pass& pass, int i) {
+        Features image(pixels);
+        std::copy_n(images.begin() + i * pixels, pixels, image.values.begin());
+        predictions[static_cast<std::size_t>(i)] = prediction_of(pass.run(std::move(image)));
       });
   return predictions;
 }

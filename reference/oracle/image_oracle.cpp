@@ -2,11 +2,23 @@
 
 #include <cmath>
 
-#include "common/base/isa.hpp"
-
 namespace convlab::oracle {
 
 namespace {
+
+// The copy that suits this processor, and its operating system.
+auto* best_convolve_row() {
+#if defined(__x86_64__)
+  __builtin_cpu_init();
+  const bool has_avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+  if (has_avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
+      __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq")) {
+    return avx512::convolve_row;
+  }
+  if (has_avx2) return avx2::convolve_row;
+#endif
+  return baseline::convolve_row;
+}
 
 int round_up(int value, int multiple) {
   return (value + multiple - 1) / multiple * multiple;
@@ -42,9 +54,8 @@ const double* PreparedWeights::magnitudes(int block) const {
 ImageOracle::ImageOracle(const ConvShape& shape, const PreparedWeights& weights)
     : shape_(shape),
       weights_(weights),
-      padded_width_(round_up(shape.out_width(), kRowMultiple)),
-      phase_pitch_(round_up(padded_width_ + (shape.kernel - 1) / shape.stride, kRowMultiple)),
-      row_pitch_(phase_pitch_ * shape.stride),
+      padded_width_(round_up(shape.width - shape.kernel + 1, kRowMultiple)),
+      row_pitch_(padded_width_ + shape.kernel - 1),
       channel_pitch_(row_pitch_ * shape.height),
       value_planes_(static_cast<std::size_t>(channel_pitch_ * shape.in_channels)),
       magnitude_planes_(value_planes_.size()),
@@ -54,14 +65,10 @@ ImageOracle::ImageOracle(const ConvShape& shape, const PreparedWeights& weights)
 // Columns after the image keep the zeros of the constructor.
 template <class Value, class Magnitude>
 void ImageOracle::fill(Value value, Magnitude magnitude) {
-  const int stride = shape_.stride;
   std::int64_t from = 0;
   for (int line = 0; line < shape_.in_channels * shape_.height; ++line) {
-    const std::int64_t row = line * row_pitch_;
     for (int column = 0; column < shape_.width; ++column, ++from) {
-      const std::int64_t step = column / stride;
-      if (step >= phase_pitch_) continue;  // after the last window that fits
-      const auto to = static_cast<std::size_t>(row + column % stride * phase_pitch_ + step);
+      const auto to = static_cast<std::size_t>(line * row_pitch_ + column);
       value_planes_[to] = value(from);
       magnitude_planes_[to] = magnitude(from);
     }
@@ -80,20 +87,25 @@ void ImageOracle::load(const double* values, const double* magnitudes) {
 
 void ImageOracle::compute_row(int block, int row) {
   const std::int64_t first = std::int64_t{row} * shape_.stride * row_pitch_;
-  CONVLAB_ISA_SELECT(convolve_row)
-  (RowTask{.values = value_planes_.data() + first,
-           .magnitudes = magnitude_planes_.data() + first,
-           .weights = weights_.values(block),
-           .weight_magnitudes = weights_.magnitudes(block),
-           .channel_pitch = channel_pitch_,
-           .row_pitch = row_pitch_,
-           .phase_pitch = phase_pitch_,
-           .channels = shape_.in_channels,
-           .kernel = shape_.kernel,
-           .stride = shape_.stride,
-           .width = padded_width_,
-           .out_values = row_values_.data(),
-           .out_magnitudes = row_magnitudes_.data()});
+  static auto* const convolve_row = best_convolve_row();
+  convolve_row({.values = value_planes_.data() + first,
+                .magnitudes = magnitude_planes_.data() + first,
+                .weights = weights_.values(block),
+                .weight_magnitudes = weights_.magnitudes(block),
+                .channel_pitch = channel_pitch_,
+                .row_pitch = row_pitch_,
+                .channels = shape_.in_channels,
+                .kernel = shape_.kernel,
+                .width = padded_width_,
+                .out_values = row_values_.data(),
+                .out_magnitudes = row_magnitudes_.data()});
+  // Of all columns those that the stride asks for.
+  for (std::vector<double>* rows : {&row_values_, &row_magnitudes_}) {
+    for (int map = 0; shape_.stride > 1 && map < kMapBlock; ++map) {
+      double* const columns = rows->data() + std::ptrdiff_t{map} * padded_width_;
+      for (int x = 1; x < shape_.out_width(); ++x) columns[x] = columns[x * shape_.stride];
+    }
+  }
 }
 
 }  // namespace convlab::oracle

@@ -85,7 +85,6 @@ class ImageOracle {
   ConvShape shape_;
   const PreparedWeights& weights_;
   int padded_width_;
-  std::int64_t phase_pitch_;
   std::int64_t row_pitch_;
   std::int64_t channel_pitch_;
   std::vector<double> value_planes_;

@@ -43,15 +43,12 @@ inline void convolve_block(const RowTask& task, int column) {
   for (int channel = 0; channel < task.channels; ++channel) {
     for (int i = 0; i < task.kernel; ++i) {
       const std::int64_t row = channel * task.channel_pitch + i * task.row_pitch + column;
-      int phase = 0;
-      int step = 0;
       for (int j = 0; j < task.kernel; ++j) {
-        const std::int64_t at = row + phase * task.phase_pitch + step;
         Doubles x[vectors];
         Doubles x_magnitude[vectors];
         for (int v = 0; v < vectors; ++v) {
-          x[v] = load(task.values + at + std::int64_t{v} * kLanes);
-          x_magnitude[v] = load(task.magnitudes + at + std::int64_t{v} * kLanes);
+          x[v] = load(task.values + row + j + std::int64_t{v} * kLanes);
+          x_magnitude[v] = load(task.magnitudes + row + j + std::int64_t{v} * kLanes);
         }
         for (int m = 0; m < kMapBlock; ++m) {
           for (int v = 0; v < vectors; ++v) {
@@ -61,10 +58,6 @@ inline void convolve_block(const RowTask& task, int column) {
         }
         weight += kMapBlock;
         weight_magnitude += kMapBlock;
-        if (++phase == task.stride) {
-          phase = 0;
-          ++step;
-        }
       }
     }
   }
@@ -89,27 +82,6 @@ void convolve_from(const RowTask& task, int column) {
 
 void convolve_row(const RowTask& task) {
   convolve_from<kVectors>(task, 0);
-}
-
-bool check_row(const double* values, const double* magnitudes, const float* outputs, int count,
-               const RowBound& bound, double& worst_ratio) {
-  constexpr int kExponent = 0x7f800000;  // all ones in an infinity and in a NaN
-  double worst = worst_ratio;
-  int bad = 0;
-#pragma omp simd reduction(max : worst) reduction(| : bad)
-  for (int i = 0; i < count; ++i) {
-    int bits = 0;
-    __builtin_memcpy(&bits, outputs + i, sizeof bits);
-    const double difference = static_cast<double>(outputs[i]) - values[i];
-    const double error = difference < 0.0 ? -difference : difference;
-    const double magnitude = magnitudes[i] + bound.softening;
-    bad |= error <= magnitude * bound.relative ? 0 : 1;
-    bad |= (bits & kExponent) == kExponent ? 1 : 0;
-    const double ratio = error / magnitude;
-    worst = ratio > worst ? ratio : worst;
-  }
-  if (bad == 0) worst_ratio = worst;
-  return bad == 0;
 }
 
 }  // namespace convlab::oracle::CONVLAB_ISA

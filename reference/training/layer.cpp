@@ -14,8 +14,6 @@
 
 #include <algorithm>
 
-#include "common/base/isa.hpp"
-#include "common/network/layer_kernels.hpp"
 #include "common/network/network.hpp"
 
 namespace convlab::training {
@@ -60,6 +58,20 @@ void multiply(Factor a, const float* b, int rows, int depth, std::int64_t column
       } else {
         multiply_tile(a, b + at, depth, columns, tall, wide, tile);
       }
+    }
+  }
+}
+
+/// to[row][column] = Σ_k a[row][k] · b[column][k]
+void multiply_rows(const float* a, const float* b, int rows, std::int64_t depth, int columns,
+                   float* to) {
+  for (int column = 0; column < columns; ++column, b += depth) {
+    for (int row = 0; row < rows; ++row) {
+      const float* const left = a + row * depth;
+      float sum = 0;
+#pragma omp simd reduction(+ : sum)
+      for (std::int64_t k = 0; k < depth; ++k) sum += left[k] * b[k];
+      to[row * columns + column] = sum;
     }
   }
 }
@@ -190,8 +202,6 @@ void TrainableLayer::convolve_backward(const ConvShape& shape, const float* inpu
   const int groups = (shape.batch + kGroup - 1) / kGroup;
   const auto weights = static_cast<std::size_t>(shape.weights_size());
   std::vector<float> sums(static_cast<std::size_t>(groups) * weights);
-  const std::vector<float> zeros(static_cast<std::size_t>(shape.taps()));
-  const auto dense = CONVLAB_ISA_SELECT(dense);
 #pragma omp parallel
   {
     std::vector<float> matrix = unfolded(shape);
@@ -203,8 +213,8 @@ void TrainableLayer::convolve_backward(const ConvShape& shape, const float* inpu
            ++image) {
         const float* const gradient = d_output + image * out_.size();
         unfold(shape, input + image * in_.size(), matrix.data());
-        dense(gradient, matrix.data(), zeros.data(), product.data(), shape.out_channels,
-              shape.taps(), places(shape));
+        multiply_rows(gradient, matrix.data(), shape.out_channels, places(shape), shape.taps(),
+                      product.data());
         for (std::size_t i = 0; i < weights; ++i) sum[i] += product[i];
         if (d_input == nullptr) continue;
         multiply({tensors_[0].values.data(), 1, shape.taps()}, gradient, shape.taps(),

@@ -157,7 +157,7 @@ endfunction()
 # CONVLAB_ISA=baseline everywhere, and on x86-64 also avx2 and avx512. The source puts its
 # functions into namespace CONVLAB_ISA and includes no standard header with inline functions: one
 # of them, compiled for AVX-512, could be the copy that the linker keeps for everybody.
-# common/base/isa.hpp picks at run time.
+# reference/oracle/image_oracle.cpp picks at run time.
 function(convlab_add_isa_kernels target source)
   set(isas baseline)
   if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")

@@ -56,9 +56,8 @@ struct Notice {
 std::vector<std::string> environment(const std::filesystem::path& folder,
                                      const std::vector<std::string>& more) {
   std::vector<std::string> variables = {"HOME=" + folder.string(), "TMPDIR=" + folder.string()};
-  for (const char* name :
-       {"PATH", "LD_LIBRARY_PATH", "OMP_NUM_THREADS", "OMP_PROC_BIND", "OMP_WAIT_POLICY",
-        "OMP_PLACES", "CONVLAB_ISA", "CUDA_VISIBLE_DEVICES"}) {
+  for (const char* name : {"PATH", "LD_LIBRARY_PATH", "OMP_NUM_THREADS", "OMP_PROC_BIND",
+                           "OMP_WAIT_POLICY", "OMP_PLACES", "CUDA_VISIBLE_DEVICES"}) {
     if (const char* value = std::getenv(name)) {
       variables.push_back(std::string(name) + "=" + value);
     }
