@@ -20,8 +20,11 @@ class Observer {
   /// A copy or a fill in a stream reads and writes these bytes; either may be none.
   virtual void begin_transfer(const char* /*function*/, const void* /*from*/, std::size_t /*read*/,
                               const void* /*to*/, std::size_t /*written*/) {}
+  /// One worker at a time runs a block while somebody observes.
   virtual void begin_block() = 0;
   virtual void end_block() = 0;
+  /// The block goes on that the calling worker runs; others have run since.
+  virtual void resume_block() {}
   /// All live threads of the block have met.
   virtual void met_in_block(const char* call, const CallSite& site) = 0;
   /// These lanes of the warp with this first thread have met.
