@@ -88,7 +88,7 @@ TEST_CASE("a refused launch names what is too large") {
     INFO(reports.text());
     CHECK(reports.has(wrong.words));
     CHECK(reports.has("invalid launch of add launched at "));
-    CHECK(reports.last().fault == FaultKind::kLaunch);
+    CHECK(reports.last().fault.kind == FaultKind::kLaunch);
   }
   add<<<1, 1>>>(data, 1);  // the device still works
   CHECK(cudaDeviceSynchronize() == cudaSuccess);

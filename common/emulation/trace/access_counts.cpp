@@ -15,8 +15,7 @@
 #include "common/emulation/include/convlab_emulation/shared_variable.hpp"
 #include "common/emulation/runtime/device_memory.hpp"
 #include "common/emulation/runtime/report.hpp"
-#include "common/emulation/trace/barrier_needs.hpp"
-#include "common/emulation/trace/joined_requests.hpp"
+#include "common/emulation/trace/block_counts.hpp"
 #include "common/emulation/trace/lane_pairing.hpp"
 
 namespace convlab::emulation {

@@ -107,9 +107,9 @@ FaultMemory memory_at(const void* address, const char* kernel) {
   } else if (DeviceMemory::contains(address)) {
     memory = device_memory().nearest(address);
   } else if (const Symbol* const variable = variable_at(address)) {
-    memory = ReportMemory{.bytes = static_cast<std::int64_t>(variable->bytes),
-                          .offset = static_cast<const std::byte*>(address) - variable->address,
-                          .variable = variable->name};
+    memory = ReportMemory{{.variable = variable->name,
+                           .bytes = static_cast<std::int64_t>(variable->bytes),
+                           .offset = static_cast<const std::byte*>(address) - variable->address}};
   }
   if (kernel == nullptr) kernel = BlockRunner::current()->call().name;
   return memory ? fault_memory(*memory, kernel) : FaultMemory{};
