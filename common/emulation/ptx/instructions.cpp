@@ -3,8 +3,6 @@
 // Their names are words joined by dots, of which some only advise the hardware (cache hints): what
 // is left once these are gone is looked up.
 
-#include "common/emulation/ptx/instructions.hpp"
-
 #include <algorithm>
 #include <map>
 

@@ -12,11 +12,8 @@
 
 #include <algorithm>
 #include <cctype>
-#include <optional>
 #include <set>
 #include <utility>
-
-#include "common/emulation/ptx/instructions.hpp"
 
 namespace convlab::ptx {
 namespace {

@@ -3,20 +3,14 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <sstream>
 #include <string>
 #include <vector>
 
+#include "common/emulation/runtime/report.hpp"
 #include "common/emulation/trace/race_detector.hpp"
 
 namespace convlab::emulation {
 namespace {
-
-std::string index_text(const std::array<unsigned, 3>& index) {
-  std::ostringstream text;
-  text << '(' << index[0] << ',' << index[1] << ',' << index[2] << ')';
-  return text.str();
-}
 
 std::string text_of(const RaceSide& side) {
   const char* const does = side.atomic   ? "changes it atomically"
@@ -24,7 +18,7 @@ std::string text_of(const RaceSide& side) {
                                          : "reads it";
   if (!side.call.empty()) return "\n  " + side.call + " " + does;
   return std::string("\n  ") + (side.by_warp ? "the warp of thread " : "thread ") +
-         index_text(side.thread) + " of block " + index_text(side.block) + " " + does + " at " +
+         coordinates(side.thread) + " of block " + coordinates(side.block) + " " + does + " at " +
          side.file + ":" + std::to_string(side.line);
 }
 

@@ -25,7 +25,7 @@ std::atomic<bool> forked = false;
 void tell_of_fork() {
   static std::atomic<bool> told = false;
   if (!told.exchange(true))
-    send_report({.fault = FaultKind::kException,
+    send_report({.fault = {.kind = FaultKind::kException},
                  .what = "this process was made by fork() after its parent had used the device: as "
                          "on a GPU, every call fails here; fork before the first call, or start a "
                          "program of its own"});
@@ -117,7 +117,8 @@ void renew_device() {
 cudaError_t refuse(cudaError_t error, const std::string& what) {
   std::array<void*, 16> frames;
   const int count = backtrace(frames.data(), static_cast<int>(frames.size()));
-  send_report({.fault = error == cudaErrorNotSupported ? FaultKind::kUnsupported : FaultKind::kCopy,
+  send_report({.fault = {.kind = error == cudaErrorNotSupported ? FaultKind::kUnsupported
+                                                                : FaultKind::kCopy},
                .what = what,
                .at = source_place(frames.data(), count)});
   return record_error(error);

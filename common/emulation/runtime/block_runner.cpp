@@ -1,7 +1,7 @@
 #include "common/emulation/runtime/block_runner.hpp"
 
 #include "common/base/error.hpp"
-#include "common/emulation/include/convlab_emulation/builtins.hpp"
+#include "common/emulation/include/convlab_emulation/vector_types.hpp"
 #include "common/emulation/runtime/fault.hpp"
 #include "common/emulation/runtime/observer.hpp"
 #include "common/emulation/runtime/report.hpp"

@@ -277,10 +277,9 @@ void note_kernel(const char* message, CallSite site) {
     if (!told.emplace(file, site.line, site.column).second) return;
   }
   const BlockRunner& block = BlockRunner::of_kernel();
-  send_report({.fault = FaultKind::kWarp,
+  send_report({.fault = {.kind = FaultKind::kWarp, .kernel = block.call().name},
                .is_note = true,
                .what = std::string("note: ") + message,
-               .kernel = block.call().name,
                .at = place_of(site)});
 }
 

@@ -66,13 +66,13 @@ std::string allocation_text(const Allocation& allocation) {
 
 ReportMemory memory_of(const std::byte* byte, const Allocation& allocation,
                        const std::string& adjective = {}) {
-  return {.name = adjective + allocation_text(allocation),
-          .bytes = static_cast<std::int64_t>(allocation.bytes),
-          .offset = byte - allocation.begin,
-          .argument = allocation.argument,
-          .kernel = allocation.kernel,
-          .freed = !adjective.empty(),
-          .allocation = allocation.number};
+  return {{.argument = allocation.argument,
+           .freed = !adjective.empty(),
+           .bytes = static_cast<std::int64_t>(allocation.bytes),
+           .offset = byte - allocation.begin},
+          adjective + allocation_text(allocation),
+          allocation.kernel,
+          allocation.number};
 }
 
 /// The last of these allocations, by pages, that does not begin behind the address; null if all do.
@@ -314,7 +314,7 @@ std::string DeviceMemory::describe(const void* address) const {
 
 std::optional<EmulationReport> DeviceMemory::damage([[maybe_unused]] bool of_device_memory,
                                                     [[maybe_unused]] const std::string& writer) {
-  EmulationReport report{.fault = FaultKind::kDeviceMemory, .writes = true};
+  EmulationReport report{.fault = {.kind = FaultKind::kDeviceMemory, .writes = true}};
 #if !CONVLAB_ADDRESS_SANITIZER
   const std::lock_guard lock(mutex_);
   for (const auto& [pages, allocation] : live_) {
@@ -336,7 +336,7 @@ std::optional<EmulationReport> DeviceMemory::damage([[maybe_unused]] bool of_dev
 }
 
 EmulationReport DeviceMemory::describe_host_access(const void* address) const {
-  EmulationReport report{.fault = FaultKind::kDevicePointer, .memory = nearest(address)};
+  EmulationReport report{.fault = {.kind = FaultKind::kDevicePointer}, .memory = nearest(address)};
   const auto allocation = find(address);
   if (allocation && allocation->kind == MemoryKind::kDevice) {
     report.what = "the host used a device pointer, " + describe(address);

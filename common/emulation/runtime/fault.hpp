@@ -11,8 +11,8 @@
 #include "common/emulation/include/convlab_emulation/vector_types.hpp"
 
 namespace convlab::emulation {
-// What the emulated device found wrong, as a record. The text for a person is made of it, and the
-// FaultRecord (common/base/fault_record.hpp) that a program hands to the grader.
+// What the emulated device found wrong: the FaultRecord (common/base/fault_record.hpp) that a
+// program hands to the grader, and what the text for a person says beyond it.
 
 /// A place in a source; none if `file` is empty.
 struct ReportPlace {
@@ -23,36 +23,23 @@ struct ReportPlace {
 };
 
 /// An address, told by the piece of memory that it lies in or next to.
-struct ReportMemory {
-  std::string name{};  ///< "allocation 3 of 784 bytes at 0x7e…", "the shared variable tile …"
-  std::int64_t bytes = 0;      ///< size of that memory
-  std::int64_t offset = 0;     ///< of the address, from the first byte; may be negative or beyond
-  std::string variable{};      ///< of shared memory: the variable; "dynamic" for the dynamic part
-  std::int64_t row_bytes = 0;  ///< of a variable of several dimensions: the size of one row
-  int argument = 0;      ///< of an allocation: its position among the kernel's arguments, from 1
-  std::string kernel{};  ///< the kernel that got it so
-  bool freed = false;    ///< the memory was freed before
+struct ReportMemory : FaultMemory {
+  std::string name{};    ///< "allocation 3 of 784 bytes at 0x7e…", "the shared variable tile …"
+  std::string kernel{};  ///< the kernel that got it as `argument`
   std::uint64_t allocation = 0;  ///< its number, from 1
 };
 
 /// One report. What does not apply is empty.
 struct EmulationReport {
-  FaultKind fault = FaultKind::kCopy;
-  bool is_note = false;   ///< doubtful, but the kernel went on
-  std::string what{};     ///< the first line of `text`: what happened
-  std::string problem{};  ///< the same without kernel and places, where `what` names them
-  std::string kernel{};   ///< its name as the launch writes it
-  std::optional<uint3> block{};
-  std::optional<uint3> thread{};
+  /// Without the places below. Its text: only where `what` names kernel and places besides.
+  FaultRecord fault{.kind = FaultKind::kCopy};
+  bool is_note = false;        ///< doubtful, but the kernel went on
+  std::string what{};          ///< the first line of `text`: what happened
+  bool has_block = false;      ///< whether it happened in `fault.block`
   ReportPlace at{};            ///< the line that did it
   ReportPlace launched_at{};   ///< the launch of the kernel
   ReportPlace allocated_at{};  ///< the call that made the memory
   std::optional<ReportMemory> memory{};
-  bool writes = false;             ///< of kDeviceMemory: the access is a write
-  int host_argument = 0;           ///< the kernel's argument that points to host memory, from 1
-  uint3 grid{};                    ///< of the launch
-  uint3 block_size{};              ///< of the launch
-  std::vector<FaultWait> waits{};  ///< of a deadlock or a divergent barrier
   std::string text{};  ///< all lines for a person, as printed; without "emulated device: "
 };
 

@@ -115,6 +115,7 @@ class GridRunner {
     GridRunner& runner;
     std::size_t index;
     std::thread thread;
+    std::unique_lock<std::mutex> alone;  ///< held while it runs a block that is observed
     /// No block before this position is running on this worker or will be begun by it.
     std::atomic<std::uint64_t> position{UINT64_MAX};
 
@@ -122,8 +123,34 @@ class GridRunner {
       position.store(next);
       position.notify_all();  // workers that wait for their turn
     }
-    bool take_turn(std::uint64_t at) override { return runner.wait_for_turn(at); }
-    Met meet_all(std::uint64_t& at) override { return runner.meet_all(*this, at); }
+    bool take_turn(std::uint64_t at) override {
+      const Pause pause(alone);
+      return runner.wait_for_turn(at);
+    }
+    Met meet_all(std::uint64_t& at) override {
+      const Pause pause(alone);
+      return runner.meet_all(*this, at);
+    }
+  };
+
+  /// Lets others run observed blocks while this worker waits.
+  class Pause {
+   public:
+    explicit Pause(std::unique_lock<std::mutex>& alone)
+        : alone_(alone), paused_(alone.owns_lock()) {
+      if (paused_) alone_.unlock();
+    }
+    Pause(const Pause&) = delete;
+    Pause& operator=(const Pause&) = delete;
+    ~Pause() {
+      if (!paused_) return;
+      alone_.lock();
+      observer->resume_block();
+    }
+
+   private:
+    std::unique_lock<std::mutex>& alone_;
+    bool paused_;
   };
 
   /// @return false, without a new worker, if the machine has no room for it
@@ -173,6 +200,7 @@ class GridRunner {
   }
 
   void run_blocks(BlockRunner& runner, Worker& self) {
+    if (observer != nullptr) self.alone = std::unique_lock(observed_);
     runner.begin_grid(*call_, self);
     while (!cancelled_.load()) {
       // A lower bound first: others must not think that this worker is past its next block.
@@ -183,6 +211,7 @@ class GridRunner {
       if (!runner.run(block_at(position), position)) record(runner, position);
       if (call_->cooperative) leave_grid();
     }
+    self.alone = {};
     self.move_to(UINT64_MAX);
   }
 
@@ -339,6 +368,7 @@ class GridRunner {
 
   std::mutex launch_mutex_;  ///< one grid at a time
   std::mutex mutex_;
+  std::mutex observed_;
   std::condition_variable start_;
   std::condition_variable start_more_;  ///< for workers beyond one per core
   std::condition_variable done_;

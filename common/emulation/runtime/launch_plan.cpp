@@ -97,10 +97,10 @@ void run_kernel(const KernelCall& call) {
     return;
   }
   if (const auto damage = device_memory().damage(true, "kernel " + name_and_place(call))) {
-    EmulationReport report = report_about(call, damage->fault);
+    EmulationReport report = report_about(call, damage->fault.kind);
     report.what = report.text = damage->what;  // which names kernel and launch
     report.memory = damage->memory;
-    report.writes = damage->writes;
+    report.fault.writes = damage->fault.writes;
     raise_device_fault({KernelFault::kIllegalAddress, report});
   }
 }
@@ -114,7 +114,7 @@ std::vector<PendingLaunch>& pending_launches() {
 cudaError_t refuse_launch(const KernelCall& call, const std::string& problem) {
   EmulationReport report = report_about(call, FaultKind::kLaunch);
   report.what = report.text = "invalid launch of " + name_and_place(call) + ": " + problem;
-  report.problem = problem;
+  report.fault.text = problem;
   send_report(report);
   return record_error(cudaErrorInvalidValue);
 }
@@ -160,11 +160,11 @@ cudaError_t plan_kernel(KernelCall call, std::shared_ptr<void> owner,
                              std::to_string(pointers[i].position) + " of " + name_and_place(call) +
                              " " + why;
     const KernelFailure failure{KernelFault::kIllegalAddress,
-                                {.fault = FaultKind::kHostPointer,
+                                {.fault = {.kind = FaultKind::kHostPointer,
+                                           .kernel = call.name,
+                                           .memory = {.argument = pointers[i].position}},
                                  .what = what,
-                                 .kernel = call.name,
                                  .launched_at = place_of(call.site),
-                                 .host_argument = pointers[i].position,
                                  .text = what}};
     action = [failure] {
       if (!device_is_lost()) raise_device_fault(failure);

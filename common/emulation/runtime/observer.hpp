@@ -20,8 +20,11 @@ class Observer {
   /// A copy or a fill in a stream reads and writes these bytes; either may be none.
   virtual void begin_transfer(const char* /*function*/, const void* /*from*/, std::size_t /*read*/,
                               const void* /*to*/, std::size_t /*written*/) {}
+  /// One worker at a time runs a block while somebody observes.
   virtual void begin_block() = 0;
   virtual void end_block() = 0;
+  /// The block goes on that the calling worker runs; others have run since.
+  virtual void resume_block() {}
   /// All live threads of the block have met.
   virtual void met_in_block(const char* call, const CallSite& site) = 0;
   /// These lanes of the warp with this first thread have met.
@@ -31,29 +34,22 @@ class Observer {
   /// The threads of these warps of the block, one for each bit, have met in a numbered barrier.
   virtual void met_in_part(std::uint32_t /*warps*/) {}
 
-  // What the running thread does.
-  /// An access that some lane of its warp makes; the layout of fragments leaves open which one.
+  // What the running thread does: more of it at the functions that tell it (collective.hpp).
   /// @param part  bytes of it that belong to one request, with as many of seven other rows
   virtual void access_by_warp(const void* address, std::size_t bytes, std::size_t part, bool writes,
                               const CallSite& site) = 0;
   /// Its warp makes so many multiply-adds on tensor cores.
   virtual void multiply_in_warp(long long /*multiply_adds*/, const CallSite& /*site*/) {}
-  /// Begins an asynchronous copy, and has waited for it.
   virtual void begin_copy(void* to, const void* from, std::size_t bytes, const CallSite& site) = 0;
   virtual void end_copy(void* /*to*/, std::size_t /*bytes*/, const CallSite& /*site*/) {}
-  /// Its next accesses to these bytes are one atomic operation.
-  /// @param orders  it also acquires and releases, as those of libcu++ do
-  /// @param place   the return address of the caller
+  /// @param place  the return address of the caller
   virtual void begin_atomic(const void* address, std::size_t bytes, bool orders,
                             const void* place) = 0;
   virtual void end_atomic() = 0;
-  /// An atomic operation will find out whether what the thread has just read there is still true.
   virtual void verify(const void* /*address*/) {}
   virtual void fence() {}
-  /// What it did before is known to each thread that acquires the same object later.
   virtual void release(const void* /*object*/) {}
   virtual void acquire(const void* /*object*/) {}
-  /// These bytes are an object whose operations order threads; its own accesses are no matter.
   virtual void begin_object(const void* /*object*/, std::size_t /*bytes*/) {}
 
  protected:

@@ -127,11 +127,11 @@ std::string headline(const Fault& fault) {
 /// The text of a report about a kernel or the host.
 std::string text_of(const EmulationReport& report) {
   std::string text = report.what;
-  if (!report.kernel.empty()) text += "\n  in kernel " + report.kernel;
-  if (report.block) text += ", block " + coordinates(*report.block);
-  if (report.thread) text += ", thread " + coordinates(*report.thread);
+  if (!report.fault.kernel.empty()) text += "\n  in kernel " + report.fault.kernel;
+  if (report.has_block) text += ", block " + coordinates(report.fault.block);
+  if (report.fault.has_thread) text += ", thread " + coordinates(report.fault.thread);
   if (!report.at.file.empty()) text += "\n  at " + place_text(report.at);
-  const bool launched = !report.launched_at.file.empty() || report.block;
+  const bool launched = !report.launched_at.file.empty() || report.has_block;
   if (launched) text += "\n  launched at " + place_text(report.launched_at);
   if (!report.allocated_at.file.empty())
     text += "\n  allocated at " + place_text(report.allocated_at);
@@ -144,31 +144,20 @@ std::string one_line(std::string text) {
   return text;
 }
 
-std::array<unsigned, 3> array_of(const uint3& index) {
-  return {index.x, index.y, index.z};
+/// "conv_forward.cu:52"; empty for none.
+std::string name_and_line(const ReportPlace& place) {
+  return place.file.empty() ? "" : name_of(place.file) + ":" + std::to_string(place.line);
 }
 
 /// The part of a report that the grader explains.
 FaultRecord fault_record(const EmulationReport& report) {
-  const ReportPlace& somewhere = report.at.file.empty() ? report.launched_at : report.at;
-  FaultRecord record{.kind = report.fault,
-                     .text = report.problem.empty() ? one_line(report.what) : report.problem,
-                     .kernel = report.kernel,
-                     .file = name_of(somewhere.file),
-                     .line = static_cast<int>(report.at.line),
-                     .has_thread = report.thread.has_value(),
-                     .writes = report.writes,
-                     .launch_line = static_cast<int>(report.launched_at.line),
-                     .grid = array_of(report.grid),
-                     .block_size = array_of(report.block_size),
-                     .waiting = report.waits};
-  if (report.memory) record.memory = fault_memory(*report.memory, report.kernel);
-  record.memory.argument = std::max(record.memory.argument, report.host_argument);
-  if (!report.allocated_at.file.empty())
-    record.allocated_at =
-        name_of(report.allocated_at.file) + ":" + std::to_string(report.allocated_at.line);
-  if (report.block) record.block = array_of(*report.block);
-  if (report.thread) record.thread = array_of(*report.thread);
+  FaultRecord record = report.fault;
+  if (record.text.empty()) record.text = one_line(report.what);
+  record.file = name_of((report.at.file.empty() ? report.launched_at : report.at).file);
+  record.line = static_cast<int>(report.at.line);
+  record.launch_line = static_cast<int>(report.launched_at.line);
+  record.allocated_at = name_and_line(report.allocated_at);
+  if (report.memory) record.memory = fault_memory(*report.memory, record.kernel);
   return record;
 }
 
@@ -205,9 +194,13 @@ bool is_common(const std::string& place) {
 
 }  // namespace
 
-std::string coordinates(const uint3& index) {
+std::array<unsigned, 3> array_of(const uint3& index) {
+  return {index.x, index.y, index.z};
+}
+
+std::string coordinates(const std::array<unsigned, 3>& index) {
   std::array<char, 40> text;
-  std::snprintf(text.data(), text.size(), "(%u,%u,%u)", index.x, index.y, index.z);
+  std::snprintf(text.data(), text.size(), "(%u,%u,%u)", index[0], index[1], index[2]);
   return text.data();
 }
 
@@ -216,16 +209,11 @@ std::string name_of(const std::string& path) {
 }
 
 FaultMemory fault_memory(const ReportMemory& memory, const std::string& kernel) {
-  const ReportPlace place =
-      memory.allocation > 0 ? device_memory().made_at(memory.allocation) : ReportPlace{};
-  return {.variable = memory.variable,
-          .argument = memory.kernel == kernel ? memory.argument : 0,
-          .freed = memory.freed,
-          .bytes = memory.bytes,
-          .offset = memory.offset,
-          .row_bytes = memory.row_bytes,
-          .allocated_at =
-              place.file.empty() ? "" : name_of(place.file) + ":" + std::to_string(place.line)};
+  FaultMemory known = memory;
+  if (memory.kernel != kernel) known.argument = 0;
+  if (memory.allocation > 0)
+    known.allocated_at = name_and_line(device_memory().made_at(memory.allocation));
+  return known;
 }
 
 ReportPlace place_of(const CallSite& site) {
@@ -246,21 +234,23 @@ std::string text_of(const ReportMemory& memory) {
 }
 
 EmulationReport report_about(const KernelCall& call, FaultKind fault) {
-  return {.fault = fault,
-          .kernel = call.name,
-          .launched_at = place_of(call.site),
-          .grid = call.grid,
-          .block_size = call.block};
+  return {.fault = {.kind = fault,
+                    .kernel = call.name,
+                    .grid = array_of(call.grid),
+                    .block_size = array_of(call.block)},
+          .launched_at = place_of(call.site)};
 }
 
 EmulationReport describe_fault(const BlockRunner& runner) {
   const Fault& fault = runner.fault();
   EmulationReport report = report_about(runner.call(), fault.kind);
   report.what = fault.message;
-  report.block = runner.block_index();
+  report.has_block = true;
   report.memory = fault.memory;
-  report.writes = fault.writes;
-  if (fault.has_thread) report.thread = fault.thread;
+  report.fault.block = array_of(runner.block_index());
+  report.fault.thread = array_of(fault.thread);
+  report.fault.has_thread = fault.has_thread;
+  report.fault.writes = fault.writes;
   if (fault.site.file != nullptr)
     report.at = place_of(fault.site);
   else if (fault.frame_count > 0)
@@ -276,7 +266,7 @@ EmulationReport describe_fault(const BlockRunner& runner) {
   }
   report.text = text_of(report);
   if (fault.kind == FaultKind::kBarrier || fault.kind == FaultKind::kKernelTime)
-    report.text += "\n  the threads of the block:" + thread_groups(runner, report.waits);
+    report.text += "\n  the threads of the block:" + thread_groups(runner, report.fault.waiting);
   return report;
 }
 
@@ -286,7 +276,7 @@ void tell_blocks(EmulationReport& report, std::uint64_t begun, std::uint64_t blo
     report.text += "\n  " + count + " of the grid had begun";
     return;
   }
-  report.fault = FaultKind::kSlowKernel;
+  report.fault.kind = FaultKind::kSlowKernel;
   report.what = "the kernel is too slow: " + time_limit() + " only " + count + " had begun";
   report.text = text_of(report);
 }
@@ -299,7 +289,7 @@ ReportSink set_report_sink(ReportSink new_sink) {
 void send_report(EmulationReport report) {
   if (report.text.empty()) report.text = text_of(report);
   const bool advice =
-      report.fault == FaultKind::kDevicePointer && !report.allocated_at.file.empty();
+      report.fault.kind == FaultKind::kDevicePointer && !report.allocated_at.file.empty();
   if (advice)
     report.text +=
         "\n  Only kernels may use it (on a GPU the program ends here with a segmentation fault): "

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -10,8 +11,13 @@
 
 namespace convlab::emulation {
 
+std::array<unsigned, 3> array_of(const uint3& index);
+
 /// "(3,0,1)"
-std::string coordinates(const uint3& index);
+std::string coordinates(const std::array<unsigned, 3>& index);
+inline std::string coordinates(const uint3& index) {
+  return coordinates(array_of(index));
+}
 
 /// A report with what it says of every launch.
 EmulationReport report_about(const KernelCall& call, FaultKind fault);

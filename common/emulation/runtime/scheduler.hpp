@@ -3,14 +3,13 @@
 #include <array>
 #include <cstdint>
 #include <cstring>
+#include <memory>
 #include <vector>
 
-#include "common/emulation/include/convlab_emulation/builtins.hpp"
 #include "common/emulation/include/convlab_emulation/call_site.hpp"
 #include "common/emulation/include/convlab_emulation/collective.hpp"
 #include "common/emulation/include/convlab_emulation/vector_types.hpp"
 #include "common/emulation/runtime/context.hpp"
-#include "common/emulation/runtime/fiber.hpp"
 
 namespace convlab::emulation {
 
@@ -46,6 +45,48 @@ struct Wait {
 inline bool same_place(const CallSite& a, const CallSite& b) {
   return a.position() == b.position() && (a.file == b.file || std::strcmp(a.file, b.file) == 0);
 }
+
+/// A stack with guard pages below it.
+struct Fiber {
+  Context context;  ///< where it continues when no thread of a block uses it
+  Stack stack;
+  std::byte* guard = nullptr;  ///< start of the guard pages; the stack lies above them
+};
+
+/// The stacks of one worker, made when first needed and kept.
+class FiberPool {
+ public:
+  /// @param entry  what a fiber runs when it is first switched to; never returns
+  explicit FiberPool(void (*entry)()) : entry_(entry) {}
+  ~FiberPool();
+  FiberPool(const FiberPool&) = delete;
+  FiberPool& operator=(const FiberPool&) = delete;
+
+  /// A fiber that is new or was parked. @throws std::bad_alloc when no stack can be mapped
+  Fiber* take() {
+    if (parked_.empty()) return grow();
+    Fiber* fiber = parked_.back();
+    parked_.pop_back();
+    return fiber;
+  }
+  /// Takes back a fiber that waits in its entry function for more work.
+  void park(Fiber* fiber) { parked_.push_back(fiber); }
+  /// Abandons the work of all fibers: each starts at its entry function again.
+  void reset();
+
+  /// Size of a stack.
+  [[nodiscard]] static std::size_t stack_bytes();
+  /// The fiber in whose guard page `address` lies, or null.
+  [[nodiscard]] const Fiber* overflown(const void* address) const;
+
+ private:
+  Fiber* grow();
+
+  void (*entry_)();
+  std::vector<std::unique_ptr<Fiber>> fibers_;
+  std::vector<Fiber*> parked_;
+  std::vector<void*> chunks_;
+};
 
 /// Decides which thread of a block goes on, and switches to its stack.
 ///

@@ -199,14 +199,17 @@ std::optional<ReportMemory> SharedMemory::find(const void* address) const {
     if (variable.address <= byte || nearest == nullptr) nearest = &variable;
   if (nearest == nullptr || byte >= static_begin_ + kStaticBytes + kGuardBytes / 2) {
     const auto bytes = static_cast<std::int64_t>(dynamic_bytes_);
-    return ReportMemory{"the block's " + std::to_string(bytes) + " bytes of dynamic shared memory",
-                        bytes, byte - dynamic_begin_, "dynamic"};
+    return ReportMemory{{.variable = "dynamic", .bytes = bytes, .offset = byte - dynamic_begin_},
+                        "the block's " + std::to_string(bytes) + " bytes of dynamic shared memory"};
   }
   const auto bytes = static_cast<std::int64_t>(nearest->bytes);
-  return ReportMemory{
-      "the shared variable " + std::string(nearest->name) + " of " + std::to_string(bytes) +
-          " bytes (" + nearest->file + ":" + std::to_string(nearest->line) + ")",
-      bytes, byte - nearest->address, nearest->name, static_cast<std::int64_t>(nearest->row_bytes)};
+  return ReportMemory{{.variable = nearest->name,
+                       .bytes = bytes,
+                       .offset = byte - nearest->address,
+                       .row_bytes = static_cast<std::int64_t>(nearest->row_bytes)},
+                      "the shared variable " + std::string(nearest->name) + " of " +
+                          std::to_string(bytes) + " bytes (" + nearest->file + ":" +
+                          std::to_string(nearest->line) + ")"};
 }
 
 }  // namespace convlab::emulation

@@ -229,7 +229,7 @@ OtherThreads look_at_others() {
 }
 
 void refuse_thread() {
-  EmulationReport report{.fault = FaultKind::kDevicePointer};
+  EmulationReport report{.fault = {.kind = FaultKind::kDevicePointer}};
   report.what =
       "a thread of the host ran while a kernel or a copy used device memory, where nobody sees "
       "what it reads";

@@ -1,7 +1,7 @@
 #pragma once
 
-// Helpers for the tests of bugs. A test runs a kernel (or API calls) with a bug and checks the
-// error code and the report; then it runs a correct twin, which must report nothing.
+// Helpers for the tests of bugs. A row of a test runs a kernel (or API calls) with a bug and says
+// the error code and words of the report; beside it a correct twin must report nothing.
 
 #include <cuda_runtime.h>
 #include <sys/wait.h>
@@ -9,6 +9,8 @@
 
 #include <csignal>
 #include <filesystem>
+#include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -49,6 +51,28 @@ class Reports {
   std::vector<EmulationReport> records_;
   ReportSink former_;
 };
+
+/// Calls with a bug, or their right twin.
+struct FaultCase {
+  const char* name;
+  std::function<void()> run;
+  cudaError_t error;                 ///< of the synchronisation afterwards
+  std::vector<std::string> words{};  ///< of the reports; without any there is no report
+  std::optional<FaultKind> kind{};   ///< of the last report
+};
+
+inline void check(const std::vector<FaultCase>& faults) {
+  for (const FaultCase& fault : faults) {
+    INFO(fault.name);
+    const Reports reports;
+    fault.run();
+    CHECK(cudaDeviceSynchronize() == fault.error);
+    INFO(reports.text());
+    for (const std::string& words : fault.words) CHECK(contains(reports.text(), words));
+    if (fault.words.empty()) CHECK(reports.empty());
+    if (fault.kind) CHECK(reports.last().fault.kind == *fault.kind);
+  }
+}
 
 inline int* device_integers(int count) {
   int* data = nullptr;

@@ -1,20 +1,20 @@
 // Wrong accesses to device and shared memory, by kernels and by the host.
 
+#include <array>
 #include <cerrno>
 #include <cstdlib>
 #include <vector>
 
 #include "common/emulation/runtime/pages.hpp"
 #include "common/emulation/tests/fault_reports.hpp"
-#include "common/base/fault_record.hpp"
 
 namespace {
 
 using convlab::emulation::at_line;
+using convlab::emulation::check;
 using convlab::emulation::device_integers;
 using convlab::emulation::Reports;
 using convlab::FaultKind;
-using convlab::emulation::EmulationReport;
 
 constexpr int kWriteLine = __LINE__ + 3;
 __global__ void write_index(int* data, int n) {
@@ -50,83 +50,69 @@ __global__ void dynamic_shared(int* out, int last) {
 
 }  // namespace
 
-TEST_CASE("an index past the end of an allocation is an illegal access") {
+TEST_CASE("after an illegal access the grader gets a record, and the host its error again and again") {
   const Reports reports;
   int* data = device_integers(1024);
-  const bool wrong = GENERATE(false, true);
-  write_index<<<9, 128>>>(data, wrong ? 1025 : 1024);
+  int value = 0;
+  write_index<<<9, 128>>>(data, 1025);
   CHECK(cudaGetLastError() == cudaSuccess);
-  CHECK(cudaDeviceSynchronize() == (wrong ? cudaErrorIllegalAddress : cudaSuccess));
-  if (wrong) {
-    INFO(reports.text());
-    CHECK(reports.has("illegal memory access, 0 bytes past the end of allocation"));
-    CHECK(reports.has("of 4096 bytes"));
-    CHECK(reports.has("kernel write_index, block (8,0,0), thread (0,0,0)"));
-    CHECK(reports.has(at_line(kWriteLine)));
-    // The same as a record, here and for the grader.
-    const EmulationReport& report = reports.last();
-    CHECK(report.fault == FaultKind::kDeviceMemory);
-    CHECK(report.kernel == "write_index");
-    REQUIRE(report.block.has_value());
-    CHECK(report.block->x == 8);
-    REQUIRE(report.memory.has_value());
-    CHECK(report.memory->bytes == 4096);
-    CHECK(report.memory->offset == 4096);
-    CHECK(report.at.line == kWriteLine);
-    const auto record = convlab::take_noted_fault();
-    REQUIRE(record.has_value());
-    CHECK(record->kind == convlab::FaultKind::kDeviceMemory);
-    CHECK(record->kernel == "write_index");
-    CHECK(record->file == "test_memory_faults.cu");
-    CHECK(record->line == kWriteLine);
-    // The error is cleared, but the next call returns it again.
-    CHECK(cudaGetLastError() == cudaErrorIllegalAddress);
-    CHECK(cudaGetLastError() == cudaSuccess);
-    int* more = nullptr;
-    CHECK(cudaMalloc(&more, 4) == cudaErrorIllegalAddress);
-    CHECK(cudaPeekAtLastError() == cudaErrorIllegalAddress);
-    // A context that has ended is not replaced.
-    CHECK(cudaDeviceReset() == cudaSuccess);
-    CHECK(cudaMalloc(&more, 4) == cudaErrorDevicesUnavailable);
-  } else {
-    CHECK(reports.empty());
-  }
+  CHECK(cudaPeekAtLastError() == cudaSuccess);
+  CHECK(cudaMemcpy(&value, data, 4, cudaMemcpyDeviceToHost) == cudaErrorIllegalAddress);
+  INFO(reports.text());
+  CHECK(reports.has("illegal memory access, 0 bytes past the end of allocation"));
+  CHECK(reports.has("of 4096 bytes"));
+  CHECK(reports.has("kernel write_index, block (8,0,0), thread (0,0,0)"));
+  CHECK(reports.has(at_line(kWriteLine)));
+  const auto record = convlab::take_noted_fault();
+  REQUIRE(record.has_value());
+  CHECK(record->kind == FaultKind::kDeviceMemory);
+  CHECK(record->kernel == "write_index");
+  CHECK(record->block == std::array<unsigned, 3>{8, 0, 0});
+  CHECK(record->memory.bytes == 4096);
+  CHECK(record->memory.offset == 4096);
+  CHECK(record->file == "test_memory_faults.cu");
+  CHECK(record->line == kWriteLine);
+  // The error is cleared, but the next call returns it again.
+  CHECK(cudaGetLastError() == cudaErrorIllegalAddress);
+  CHECK(cudaGetLastError() == cudaSuccess);
+  int* more = nullptr;
+  CHECK(cudaMalloc(&more, 4) == cudaErrorIllegalAddress);
+  CHECK(cudaPeekAtLastError() == cudaErrorIllegalAddress);
+  // A context that has ended is not replaced.
+  CHECK(cudaDeviceReset() == cudaSuccess);
+  CHECK(cudaMalloc(&more, 4) == cudaErrorDevicesUnavailable);
 }
 
-TEST_CASE("freed memory must not be used") {
-  const Reports reports;
-  int* data = device_integers(64);
-  int* out = device_integers(64);
-  const bool wrong = GENERATE(false, true);
-  if (wrong) REQUIRE(cudaFree(data) == cudaSuccess);
-  read_index<<<1, 1>>>(data, out, 2);
-  CHECK(cudaDeviceSynchronize() == (wrong ? cudaErrorIllegalAddress : cudaSuccess));
-  CHECK(reports.has("8 bytes into the freed allocation") == wrong);
-}
-
-TEST_CASE("memory is freed once") {
-  const Reports reports;
-  int* data = device_integers(64);
-  CHECK(cudaFree(data) == cudaSuccess);
-  CHECK(reports.empty());
-  CHECK(cudaFree(data) == cudaErrorInvalidValue);
-  CHECK(reports.has("freed twice?"));
-  CHECK(cudaFree(nullptr) == cudaSuccess);
-}
-
-TEST_CASE("a pointer to host memory is no kernel argument") {
-  const Reports reports;
-  int* out = device_integers(1);
-  std::vector<int> host(4, 5);
-  int* pinned = nullptr;
-  REQUIRE(cudaMallocHost(&pinned, 16) == cudaSuccess);
-  pinned[1] = 6;
-  read_index<<<1, 1>>>(pinned, out, 1);
-  CHECK(cudaDeviceSynchronize() == cudaSuccess);
-  CHECK(reports.empty());
-  read_index<<<1, 1>>>(host.data(), out, 1);
-  CHECK(cudaDeviceSynchronize() == cudaErrorIllegalAddress);
-  CHECK(reports.has("argument 1 of read_index"));
+TEST_CASE("device memory: faults have their codes and words, and right twins none") {
+  static std::vector<int> host(4, 5);
+  check({
+      {"up to the end", [] { write_index<<<9, 128>>>(device_integers(1024), 1024); }, cudaSuccess},
+      {"live memory", [] { read_index<<<1, 1>>>(device_integers(64), device_integers(64), 2); },
+       cudaSuccess},
+      {"freed memory", [] {
+         int* data = device_integers(64);
+         REQUIRE(cudaFree(data) == cudaSuccess);
+         read_index<<<1, 1>>>(data, device_integers(64), 2);
+       }, cudaErrorIllegalAddress, {"8 bytes into the freed allocation"}},
+      {"freed once", [] {
+         CHECK(cudaFree(device_integers(64)) == cudaSuccess);
+         CHECK(cudaFree(nullptr) == cudaSuccess);
+       }, cudaSuccess},
+      {"freed twice", [] {
+         int* data = device_integers(64);
+         CHECK(cudaFree(data) == cudaSuccess);
+         CHECK(cudaFree(data) == cudaErrorInvalidValue);
+       }, cudaSuccess, {"freed twice?"}},
+      {"pinned memory as an argument", [] {
+         int* pinned = nullptr;
+         REQUIRE(cudaMallocHost(&pinned, 16) == cudaSuccess);
+         pinned[1] = 6;
+         read_index<<<1, 1>>>(pinned, device_integers(1), 1);
+       }, cudaSuccess},
+      {"memory of the host as an argument",
+       [] { read_index<<<1, 1>>>(host.data(), device_integers(1), 1); }, cudaErrorIllegalAddress,
+       {"argument 1 of read_index"}},
+  });
 }
 
 TEST_CASE("a copy or a kernel leaves device memory closed to the host") {
@@ -154,16 +140,6 @@ TEST_CASE("a copy or a kernel leaves device memory closed to the host") {
   close(ends[1]);
 }
 
-TEST_CASE("asynchronous errors surface at the next synchronisation") {
-  const Reports reports;
-  int* data = device_integers(4);
-  int value = 0;
-  write_index<<<1, 8192 / 8>>>(data, 8192);
-  CHECK(cudaGetLastError() == cudaSuccess);
-  CHECK(cudaPeekAtLastError() == cudaSuccess);
-  CHECK(cudaMemcpy(&value, data, 4, cudaMemcpyDeviceToHost) == cudaErrorIllegalAddress);
-}
-
 // The sanitizers find these themselves and end the program: sanitized_bugs.cu.
 #if !CONVLAB_ADDRESS_SANITIZER
 
@@ -179,25 +155,45 @@ TEST_CASE("a wild index is an illegal access, however wild") {
   CHECK(reports.has("test_memory_faults.cu:"));
 }
 
-TEST_CASE("a write into the padding around an allocation is found at the next synchronisation") {
-  const Reports reports;
-  const int index = GENERATE(9, 10, -1);  // 10 integers are 40 bytes, the next 8 are padding
-  int* data = device_integers(10);
-  int* out = device_integers(16);
-  write_index<<<1, 32>>>(data + index, 1);
-  const bool wrong = index != 9;
-  CHECK(cudaDeviceSynchronize() == (wrong ? cudaErrorIllegalAddress : cudaSuccess));
-  CHECK(reports.empty() != wrong);
-  if (wrong) CHECK(reports.has(index < 0 ? "before the start of" : "past the end of"));
-  static_cast<void>(out);
-}
-
-TEST_CASE("a null pointer is named") {
-  const Reports reports;
-  int* out = device_integers(1);
-  read_index<<<1, 1>>>(nullptr, out, 0);
-  CHECK(cudaDeviceSynchronize() == cudaErrorIllegalAddress);
-  CHECK(reports.has("a null pointer"));
+// 10 integers are 40 bytes, the next 8 are padding.
+TEST_CASE("padding and shared memory: faults have their codes and words, and right twins none") {
+  const auto write_at = [](int index) {
+    return [=] { write_index<<<1, 32>>>(device_integers(10) + index, 1); };
+  };
+  const auto write_static = [](int first, int last) {
+    return [=] {
+      large_shared<<<1, 1>>>(device_integers(1));  // leaves no memory behind that of the next one
+      static_shared<<<1, 1>>>(device_integers(1), first, last);
+    };
+  };
+  const auto write_dynamic = [](int last) {
+    return [=] {
+      dynamic_shared<<<1, 1, 40000>>>(device_integers(1), 0);
+      dynamic_shared<<<1, 1, 32>>>(device_integers(1), last);
+    };
+  };
+  check({
+      {"the last element", write_at(9), cudaSuccess},
+      {"behind the last", write_at(10), cudaErrorIllegalAddress, {"past the end of"}},
+      {"before the first", write_at(-1), cudaErrorIllegalAddress, {"before the start of"}},
+      {"null", [] { read_index<<<1, 1>>>(nullptr, device_integers(1), 0); },
+       cudaErrorIllegalAddress, {"a null pointer"}},
+      {"all of static memory", write_static(0, 29), cudaSuccess},
+      {"one more", write_static(0, 30), cudaErrorIllegalAddress,
+       {"a thread wrote 0 bytes past the end of the shared variable tile of 120 bytes"}},
+      {"far before it", write_static(-3000, -3000), cudaErrorIllegalAddress,
+       {"12000 bytes before the start of the shared variable tile"}},
+      {"far behind it", write_static(3000, 3000), cudaErrorIllegalAddress,
+       {" past the end of the shared variable tile"}},
+      {"farther", write_static(90000, 90000), cudaErrorIllegalAddress,
+       {" past the end of the shared variable tile"}},
+      {"dynamic memory", write_dynamic(7), cudaSuccess},
+      {"behind it", write_dynamic(8), cudaErrorIllegalAddress,
+       {"0 bytes past the end of the block's 32 bytes of dynamic shared"}},
+      {"far behind it", write_dynamic(8000000), cudaErrorIllegalAddress, {"dynamic shared"}},
+      {"far before it", write_dynamic(-3000), cudaErrorIllegalAddress,
+       {"12000 bytes before the start of the block's 32 bytes of dynamic"}},
+  });
 }
 
 // Unoptimised code of g++ loads the parts of a vector one by one.
@@ -217,44 +213,5 @@ TEST_CASE("vector accesses are aligned") {
   CHECK(reports.has("misaligned address"));
 }
 #endif
-
-TEST_CASE("static shared memory has an end") {
-  const Reports reports;
-  int* out = device_integers(1);
-  const bool wrong = GENERATE(false, true);
-  static_shared<<<1, 1>>>(out, 0, wrong ? 30 : 29);
-  CHECK(cudaDeviceSynchronize() == (wrong ? cudaErrorIllegalAddress : cudaSuccess));
-  INFO(reports.text());
-  CHECK(reports.has("a thread wrote 0 bytes past the end of the shared variable tile of 120 bytes") ==
-        wrong);
-  CHECK(reports.empty() != wrong);
-}
-
-TEST_CASE("far behind static shared memory there is none, even after a kernel that had more") {
-  const Reports reports;
-  int* out = device_integers(1);
-  large_shared<<<1, 1>>>(out);
-  static_shared<<<1, 1>>>(out, 0, 29);
-  CHECK(cudaDeviceSynchronize() == cudaSuccess);
-  const int index = GENERATE(-3000, 3000, 90000);
-  static_shared<<<1, 1>>>(out, index, index);
-  CHECK(cudaDeviceSynchronize() == cudaErrorIllegalAddress);
-  INFO(reports.text());
-  CHECK(reports.has(index < 0 ? "12000 bytes before the start of the shared variable tile"
-                              : " past the end of the shared variable tile"));
-}
-
-TEST_CASE("dynamic shared memory has a start and an end") {
-  const Reports reports;
-  int* out = device_integers(1);
-  const int last = GENERATE(7, 8, 8000000, -3000);
-  dynamic_shared<<<1, 1, 40000>>>(out, 0);
-  dynamic_shared<<<1, 1, 32>>>(out, last);
-  CHECK(cudaDeviceSynchronize() == (last == 7 ? cudaSuccess : cudaErrorIllegalAddress));
-  INFO(reports.text());
-  if (last == 8) CHECK(reports.has("0 bytes past the end of the block's 32 bytes of dynamic shared"));
-  if (last < 0) CHECK(reports.has("12000 bytes before the start of the block's 32 bytes of dynamic"));
-  CHECK(reports.empty() == (last == 7));
-}
 
 #endif

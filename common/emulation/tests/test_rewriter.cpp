@@ -368,16 +368,6 @@ TEST_CASE("a source that accesses 16 bytes at once is known") {
   CHECK_FALSE(wide("float2 p; // float4\nconst char* s = \"int4\"; __half2 h; float3 v;"));
 }
 
-TEST_CASE(
-    "a shared variable whose type stands before its qualifier, or whose name in parentheses") {
-  const std::string dynamic =
-      rewritten("__global__ void k() { extern float __shared__ s[]; s[0] = 1; }").text;
-  CHECK(contains(dynamic, "dynamic_shared<convlab_type_s>()"));
-  CHECK_FALSE(contains(dynamic, "extern"));
-  const std::string named = rewritten("__global__ void k() { __shared__ int (s)[32]; }").text;
-  CHECK(contains(named, "shared_variable<convlab_type_s>"));
-}
-
 TEST_CASE("clock() in a kernel is the device's") {
   CHECK(contains(rewritten("__global__ void k(long long* t) { *t = clock(); }").text, "clock64()"));
   CHECK_FALSE(contains(rewritten("void f() { auto t = clock(); }").text, "clock64"));

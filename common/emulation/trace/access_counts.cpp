@@ -5,7 +5,6 @@
 #include <bit>
 #include <deque>
 #include <map>
-#include <mutex>
 #include <tuple>
 #include <unordered_map>
 #include <utility>
@@ -16,10 +15,8 @@
 #include "common/emulation/include/convlab_emulation/shared_variable.hpp"
 #include "common/emulation/runtime/device_memory.hpp"
 #include "common/emulation/runtime/report.hpp"
-#include "common/emulation/trace/barrier_needs.hpp"
-#include "common/emulation/trace/joined_requests.hpp"
+#include "common/emulation/trace/block_counts.hpp"
 #include "common/emulation/trace/lane_pairing.hpp"
-#include "common/emulation/trace/note_sums.hpp"
 
 namespace convlab::emulation {
 namespace {
@@ -81,9 +78,8 @@ RunningBlock& running_block() {
   return block;
 }
 
-/// Everything that is counted. The blocks of a cooperative launch run side by side.
+/// Everything that is counted.
 struct Counter {
-  std::mutex mutex;
   CodeOrder code;
   /// By kernel, spot and bytes, over all blocks.
   std::map<std::tuple<std::string, Spot, std::size_t>, AccessNote> totals;
@@ -99,7 +95,6 @@ struct Counter {
 struct Event {
   Counter& all = only<Counter>();
   RunningBlock& block = running_block();
-  std::lock_guard<std::mutex> lock{all.mutex};
 };
 
 template <typename T>
@@ -228,6 +223,52 @@ std::int32_t product_at(Counter& all, const void* caller, const Product* known) 
   return all.product_at[place] = static_cast<std::int32_t>(all.places_of_products.size() - 1);
 }
 
+// ---- lists of notes, in which notes of the same thing are one -----------------------------------
+
+// An unrolled loop is one line at several places of the program.
+template <typename Note, typename Key, typename Merge>
+void add(std::vector<Note>& notes, const Note& note, Key&& key, Merge&& merge) {
+  const auto same = std::ranges::find(notes, key(note), key);
+  if (same == notes.end()) return notes.push_back(note);
+  merge(*same);
+}
+
+void add(std::vector<AccessNote>& notes, const AccessNote& note) {
+  const auto key = [](const AccessNote& each) {
+    return std::tie(each.kernel, each.file, each.line, each.space, each.writes, each.atomic,
+                    each.bytes, each.memory.variable, each.memory.argument);
+  };
+  add(notes, note, key, [&](AccessNote& same) {
+    same.requests += note.requests;
+    same.lanes += note.lanes;
+    same.parts += note.parts;
+    same.conflicts += note.conflicts;
+    same.least = std::min(same.least, note.least);
+    same.most = std::max(same.most, note.most);
+    same.threads = std::max(same.threads, note.threads);
+    same.most_by_one += note.most_by_one;
+  });
+}
+
+// Needs of one pair of lines, too.
+void add(std::vector<BarrierNote>& notes, const BarrierNote& note) {
+  const auto key = [](const BarrierNote& each) {
+    return std::tie(each.file, each.line, each.before, each.behind, each.before_writes,
+                    each.behind_writes);
+  };
+  add(notes, note, key, [&](BarrierNote& same) { same.elements += note.elements; });
+}
+
+void add(std::vector<ProductNote>& notes, const ProductNote& note) {
+  const auto key = [](const ProductNote& each) {
+    return std::tie(each.kernel, each.file, each.line, each.kind);
+  };
+  add(notes, note, key, [&](ProductNote& same) {
+    same.multiply_adds += note.multiply_adds;
+    same.warp_operations += note.warp_operations;
+  });
+}
+
 // A message to the grader has room for so many.
 constexpr std::size_t kMostNotes = 100;
 
@@ -235,7 +276,6 @@ constexpr std::size_t kMostNotes = 100;
 
 AccessNotes take_counts() {
   Counter& all = only<Counter>();
-  const std::lock_guard lock(all.mutex);
   AccessNotes notes;
   for (const auto& [which, total] : all.totals) {
     if (total.requests == 0) continue;
@@ -308,7 +348,7 @@ void AccessCounter::begin_block() {
 }
 
 void AccessCounter::end_block() {
-  const auto& [all, block, lock] = Event{};
+  const auto& [all, block] = Event{};
   end_all_warps(all, block);
   for (std::size_t number = 1; number < block.products.size(); ++number) {
     const ProductCount& made = block.products[number];
@@ -329,7 +369,7 @@ void AccessCounter::end_block() {
 
 // The running thread has come to a place, and what it multiplies there.
 static void arrive(const void* caller, const void* frame, const Product* known) {
-  const auto& [all, block, lock] = Event{};
+  const auto& [all, block] = Event{};
   const auto thread = static_cast<std::size_t>(thread_rank());
   block.positions[thread].move(caller, frame);
   add_event(all, block, thread, block.positions[thread].event(0, product_at(all, caller, known)));
@@ -352,7 +392,7 @@ bool AccessCounter::move(const void* caller, const void* frame) {
 void AccessCounter::touch(const void* address, std::size_t bytes, StepKind kind, Place place) {
   const Space space = space_of(address);
   if (space == Space::kOther) return;
-  const auto& [all, block, lock] = Event{};
+  const auto& [all, block] = Event{};
   const bool atomic = kind == StepKind::kAtomic;
   const bool writes = kind != StepKind::kRead;
   SpotInBlock& here =
@@ -373,7 +413,7 @@ void AccessCounter::access_by_warp(const void* address, std::size_t bytes, std::
   constexpr int kRows = 8;
   const Space space = space_of(address);
   if (space == Space::kOther) return;
-  const auto& [all, block, lock] = Event{};
+  const auto& [all, block] = Event{};
   const Place place = place_of_call(site);
   SpotInBlock& here =
       spot_at(all, block, spot_of(place, space, writes), space, address, part, false);
@@ -398,7 +438,6 @@ void AccessCounter::access_by_warp(const void* address, std::size_t bytes, std::
 
 void AccessCounter::multiply_in_warp(long long multiply_adds, const CallSite& site) {
   Counter& all = only<Counter>();
-  const std::lock_guard lock(all.mutex);
   ProductNote& note = all.products[{site.file, site.position()}];
   if (note.line == 0) {
     note.kernel = BlockRunner::current()->call().name;
@@ -410,7 +449,7 @@ void AccessCounter::multiply_in_warp(long long multiply_adds, const CallSite& si
 }
 
 void AccessCounter::met_in_block(const char* /*call*/, const CallSite& site) {
-  const auto& [all, block, lock] = Event{};
+  const auto& [all, block] = Event{};
   end_all_warps(all, block);
   for (const EmulatedThread& thread : BlockRunner::current()->scheduler().threads())
     if (thread.state != EmulatedThread::State::kExited) ++block.touches.barriers[thread.rank];
@@ -424,7 +463,6 @@ void AccessCounter::met_in_warp(unsigned first_rank, const WarpOperation&, std::
                                 const CallSite&) {
   if (lanes != BlockRunner::current()->warps().live_lanes(first_rank)) return;
   Counter& all = only<Counter>();
-  const std::lock_guard lock(all.mutex);
   end_warp(all, running_block(), first_rank / kWarpSize);
 }
 

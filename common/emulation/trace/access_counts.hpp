@@ -8,8 +8,7 @@
 //          a loop that follow each other, as a compiler for a GPU joins them. In global memory it
 //          does so only if the type of the pointer promises that they are aligned, which nobody
 //          sees here.
-// Products Of floats those in the machine code of each block of the program (product_counts.cpp);
-// of
+// Products Of floats those in the machine code of each block of the program (requests.cpp); of
 //          halves those that cuda_fp16.h marks; on tensor cores those that it is told of.
 // Barrier  Each word of shared memory remembers who touched it last and how many barriers that
 //          thread had passed. If another thread touches it exactly one barrier later, and one of
@@ -53,7 +52,7 @@ const char* name_of(Space space);
 /// @param bytes  of each lane's access
 Parts parts_of(const Request& request, Space space, std::size_t bytes, bool atomic);
 
-// ---- products (product_counts.cpp) --------------------------------------------------------------
+// ---- products (requests.cpp) --------------------------------------------------------------------
 
 struct FloatProducts {
   int count = 0;

@@ -107,9 +107,9 @@ FaultMemory memory_at(const void* address, const char* kernel) {
   } else if (DeviceMemory::contains(address)) {
     memory = device_memory().nearest(address);
   } else if (const Symbol* const variable = variable_at(address)) {
-    memory = ReportMemory{.bytes = static_cast<std::int64_t>(variable->bytes),
-                          .offset = static_cast<const std::byte*>(address) - variable->address,
-                          .variable = variable->name};
+    memory = ReportMemory{{.variable = variable->name,
+                           .bytes = static_cast<std::int64_t>(variable->bytes),
+                           .offset = static_cast<const std::byte*>(address) - variable->address}};
   }
   if (kernel == nullptr) kernel = BlockRunner::current()->call().name;
   return memory ? fault_memory(*memory, kernel) : FaultMemory{};
@@ -127,7 +127,7 @@ bool is_traced_memory(std::uintptr_t address) {
 static thread_local struct {
   const void* address;
   bool is_seen;
-} atomic;
+} begun_atomic;
 
 void AccessObserver::access(const void* address, std::size_t bytes, bool writes, const void* caller,
                             const void* frame) {
@@ -139,10 +139,10 @@ void AccessObserver::touch_all(const void* address, std::size_t bytes, bool writ
     const void* const at = static_cast<const char*>(address) + done;
     StepKind kind = writes ? StepKind::kWrite : StepKind::kRead;
     // Its read and its write are one; an operation that is never ended hides nothing else.
-    if (atomic.address == at && !std::exchange(atomic.is_seen, true)) {
+    if (begun_atomic.address == at && !std::exchange(begun_atomic.is_seen, true)) {
       kind = StepKind::kAtomic;
-    } else if (atomic.address == at) {
-      atomic = {};
+    } else if (begun_atomic.address == at) {
+      begun_atomic = {};
       if (writes) continue;
     }
     touch(at, std::min(kWidestLoad, bytes - done), kind, place);
@@ -158,11 +158,11 @@ void AccessObserver::begin_copy(void* to, const void* from, std::size_t bytes,
 
 void AccessObserver::begin_atomic(const void* address, std::size_t /*bytes*/, bool /*orders*/,
                                   const void* /*place*/) {
-  atomic = {address, false};
+  begun_atomic = {address, false};
 }
 
 void AccessObserver::end_atomic() {
-  atomic = {};
+  begun_atomic = {};
 }
 
 }  // namespace convlab::emulation

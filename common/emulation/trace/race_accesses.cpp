@@ -54,11 +54,6 @@ std::uint64_t RaceDetector::last_of(Place place, unsigned rank) const {
 }
 
 void RaceDetector::access(const Access& access) {
-  const Entry entry(*this);
-  touch_by_thread(access);
-}
-
-void RaceDetector::touch_by_thread(const Access& access) {
   if (block_ == nullptr) return;
   resolve_pending();
   const unsigned self = rank();
@@ -80,7 +75,6 @@ void RaceDetector::touch_by_thread(const Access& access) {
 void RaceDetector::access_by_warp(const void* address, std::size_t bytes, std::size_t /*part*/,
                                   bool writes, const CallSite& site) {
   const auto begin = reinterpret_cast<std::uintptr_t>(address);
-  const Entry entry(*this);
   if (block_ == nullptr || !is_traced_memory(begin)) return;
   resolve_pending();
   ++time_;
@@ -101,13 +95,11 @@ void RaceDetector::begin_copy(void* to, const void* from, std::size_t bytes, con
 void RaceDetector::end_copy(void* to, std::size_t bytes, const CallSite& site) {
   const auto begin = reinterpret_cast<std::uintptr_t>(to);
   if (is_traced_memory(begin)) access({begin, bytes, true, false, place_of_call(site)});
-  const Entry entry(*this);
   worker_->pending.reset();  // what it stores comes at another time
 }
 
 void RaceDetector::begin_atomic(const void* address, std::size_t bytes, bool orders,
                                 const void* place) {
-  const Entry entry(*this);
   const auto begin = reinterpret_cast<std::uintptr_t>(address);
   if (block_ == nullptr || !is_traced_memory(begin)) return;
   resolve_pending();
@@ -123,12 +115,10 @@ void RaceDetector::begin_atomic(const void* address, std::size_t bytes, bool ord
 }
 
 void RaceDetector::end_atomic() {
-  const Entry entry(*this);
   worker_->in_atomic = false;
 }
 
 void RaceDetector::verify(const void* address) {
-  const Entry entry(*this);
   auto& pending = worker_->pending;
   if (pending && (pending->race.second.flags & kWrites) == 0 &&
       pending->address == reinterpret_cast<std::uintptr_t>(address))
@@ -136,7 +126,6 @@ void RaceDetector::verify(const void* address) {
 }
 
 void RaceDetector::begin_object(const void* object, std::size_t bytes) {
-  const Entry entry(*this);
   const auto begin = reinterpret_cast<std::uintptr_t>(object);
   if (block_ != nullptr && is_traced_memory(begin))
     touch(begin, bytes, {block_->base, now_, 0, kObject});

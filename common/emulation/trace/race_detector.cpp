@@ -5,7 +5,7 @@
 #include <cstring>
 #include <tuple>
 
-#include "common/emulation/include/convlab_emulation/builtins.hpp"
+#include "common/emulation/include/convlab_emulation/vector_types.hpp"
 #include "common/emulation/runtime/block_runner.hpp"
 #include "common/emulation/runtime/handles.hpp"
 #include "common/emulation/runtime/stream.hpp"
@@ -14,7 +14,7 @@ namespace convlab::emulation {
 
 // ---- what the running block is ------------------------------------------------------------------
 
-void RaceDetector::enter_block() {
+void RaceDetector::resume_block() {
   thread_local Worker worker;
   worker_ = &worker;
   block_ = worker.block.get();
@@ -36,7 +36,6 @@ void RaceDetector::begin_grid(const KernelCall& call) {
     grid.before = work->before;
   }
   grids_.push_back(std::move(grid));
-  side_by_side_ = call.cooperative;  // a thread of the host for each block
   safe_ = now_ - 1;
   for (const Grid& earlier : grids_) {
     if (&earlier == &grids_.back()) break;
@@ -67,12 +66,11 @@ void RaceDetector::begin_transfer(const char* function, const void* from, std::s
 }
 
 void RaceDetector::begin_block() {
-  const Entry entry(*this);
   make_block(blockDim.x * blockDim.y * blockDim.z, blockIdx);
 }
 
 void RaceDetector::make_block(unsigned threads, const uint3& index) {
-  enter_block();
+  resume_block();
   next_unit_ = (next_unit_ + kWarpSize - 1) / kWarpSize * kWarpSize;
   *worker_ = {};
   worker_->block = std::make_unique<Block>();
@@ -87,7 +85,6 @@ void RaceDetector::make_block(unsigned threads, const uint3& index) {
 }
 
 void RaceDetector::end_block() {
-  const Entry entry(*this);
   resolve_pending();
   worker_->block.reset();
   block_ = nullptr;
@@ -108,7 +105,6 @@ RaceDetector::Thread& RaceDetector::thread(unsigned rank) {
 // ---- what orders threads ------------------------------------------------------------------------
 
 void RaceDetector::met_in_block(const char* call, const CallSite& /*site*/) {
-  const Entry entry(*this);
   if (block_ == nullptr) return;
   resolve_pending();
   Block& block = *block_;
@@ -133,7 +129,6 @@ void RaceDetector::met_in_block(const char* call, const CallSite& /*site*/) {
 
 void RaceDetector::met_in_warp(unsigned first_rank, const WarpOperation& operation,
                                std::uint32_t lanes, const CallSite& site) {
-  const Entry entry(*this);
   if (block_ == nullptr) return;
   resolve_pending();
   if (!operation.orders) return;
@@ -172,7 +167,6 @@ void RaceDetector::met_in_part(std::uint32_t warps) {
   for (unsigned warp = 0; warp < block_->warps.size(); ++warp)
     if (BlockRunner::current()->warps().live_lanes(warp * kWarpSize) != 0) live |= 1U << warp;
   if (warps == live) return met_in_block("bar.sync", {});
-  const Entry entry(*this);
   resolve_pending();
   Clock all;
   for (unsigned rank = 0; rank < block_->threads; ++rank) {
@@ -205,26 +199,16 @@ Clock RaceDetector::snapshot(unsigned rank) {
 }
 
 void RaceDetector::fence() {
-  const Entry entry(*this);
   if (block_ == nullptr) return;
   thread(rank()).fenced = snapshot(rank());
 }
 
 void RaceDetector::release(const void* object) {
-  const Entry entry(*this);
-  if (block_ != nullptr) release_object(object);
+  if (block_ != nullptr) released_[reinterpret_cast<std::uintptr_t>(object)].join(snapshot(rank()));
 }
 
 void RaceDetector::acquire(const void* object) {
-  const Entry entry(*this);
-  if (block_ != nullptr) acquire_object(object);
-}
-
-void RaceDetector::release_object(const void* object) {
-  released_[reinterpret_cast<std::uintptr_t>(object)].join(snapshot(rank()));
-}
-
-void RaceDetector::acquire_object(const void* object) {
+  if (block_ == nullptr) return;
   const auto found = released_.find(reinterpret_cast<std::uintptr_t>(object));
   if (found != released_.end()) thread(rank()).known.join(found->second);
 }
@@ -232,10 +216,10 @@ void RaceDetector::acquire_object(const void* object) {
 // A volatile access orders like an atomic one: after a fence.
 void RaceDetector::order_by_word(std::uintptr_t address, bool writes, bool orders) {
   const unsigned self = rank();
-  if (!released_.empty()) acquire_object(reinterpret_cast<const void*>(address));
+  if (!released_.empty()) acquire(reinterpret_cast<const void*>(address));
   if (!writes) return;
   if (orders) {
-    release_object(reinterpret_cast<const void*>(address));
+    release(reinterpret_cast<const void*>(address));
     return;
   }
   const bool has_own = !block_->extra.empty() && !block_->extra[self].fenced.empty();

@@ -25,7 +25,6 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <unordered_map>
@@ -103,6 +102,7 @@ class RaceDetector final : public Observer {
                       std::size_t written) override;
   void begin_block() override;
   void end_block() override;
+  void resume_block() override;
   void met_in_block(const char* call, const CallSite& site) override;
   void met_in_warp(unsigned first_rank, const WarpOperation& operation, std::uint32_t lanes,
                    const CallSite& site) override;
@@ -230,24 +230,9 @@ class RaceDetector final : public Observer {
     std::uintptr_t atomic_end = 0;
     std::optional<Pending> pending{};
   };
-  /// The calling thread's worker, and the block that it runs, are the ones that run.
-  void enter_block();
   void make_block(unsigned threads, const uint3& index);
-  /// What begins each function that a kernel calls.
-  class Entry {
-   public:
-    explicit Entry(RaceDetector& detector) {
-      if (!detector.side_by_side_) return;  // one worker runs all blocks
-      lock_ = std::unique_lock(detector.mutex_);
-      detector.enter_block();
-    }
-
-   private:
-    std::unique_lock<std::mutex> lock_;
-  };
   [[nodiscard]] std::string meeting_places() const;
 
-  void touch_by_thread(const Access& access);
   void touch(std::uintptr_t address, std::size_t bytes, const Touch& now);
   void touch_cell(Cell& cell, std::uintptr_t address, std::size_t bytes, bool in_shared,
                   const Touch& now);
@@ -268,8 +253,6 @@ class RaceDetector final : public Observer {
   void note_place(Place place, unsigned rank, std::uintptr_t address);
   [[nodiscard]] std::uint64_t last_of(Place place, unsigned rank) const;
 
-  void release_object(const void* object);
-  void acquire_object(const void* object);
   void order_by_word(std::uintptr_t address, bool writes, bool orders);
   [[nodiscard]] Clock snapshot(unsigned rank);
   Thread& thread(unsigned rank);
@@ -285,8 +268,6 @@ class RaceDetector final : public Observer {
   Stamp now_ = 1;
   Unit next_unit_ = kWarpSize;
   std::uint64_t time_ = 0;
-  std::mutex mutex_;  ///< where blocks run side by side
-  bool side_by_side_ = false;
   Worker* worker_ = nullptr;  ///< the one that runs, and its block
   Block* block_ = nullptr;
   std::vector<BlockOf> blocks_;

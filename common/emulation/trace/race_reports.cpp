@@ -11,15 +11,8 @@
 #include "common/emulation/trace/race_detector.hpp"
 
 namespace convlab::emulation {
-namespace {
 
 constexpr std::size_t kMostRaces = 256;
-
-std::array<unsigned, 3> numbers(const uint3& index) {
-  return {index.x, index.y, index.z};
-}
-
-}  // namespace
 
 void RaceDetector::tell(const Race& race) {
   const std::uint64_t key =
@@ -42,7 +35,7 @@ RaceSide RaceDetector::side_of(const Touch& touch) const {
   const ReportPlace& place = source_of(touch.place);
   return {.file = name_of(place.file),
           .line = static_cast<int>(place.line),
-          .block = numbers(block.index),
+          .block = array_of(block.index),
           .thread = {rank % size.x, rank / size.x % size.y, rank / size.x / size.y},
           .writes = (touch.flags & kWrites) != 0,
           .atomic = (touch.flags & kAtomic) != 0,

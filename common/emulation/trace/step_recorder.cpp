@@ -57,13 +57,11 @@ std::optional<WantedSteps> parse_wanted_steps(const std::string& text) {
 }
 
 void StepRecorder::want(WantedSteps wanted) {
-  const std::lock_guard lock(mutex_);
   wanted_ = std::move(wanted);
   state_ = State::kWaiting;
 }
 
 void StepRecorder::begin_grid(const KernelCall& call) {
-  const std::lock_guard lock(mutex_);
   if (state_ == State::kInGrid) state_ = State::kWaiting;
   const uint3& block = wanted_.block;
   if (state_ != State::kWaiting || wanted_.kernel != call.name || block.x >= call.grid.x ||
@@ -94,12 +92,10 @@ bool StepRecorder::is_here() const {
 }
 
 void StepRecorder::begin_block() {
-  const std::lock_guard lock(mutex_);
   if (is_here()) state_ = State::kInBlock;
 }
 
 void StepRecorder::end_block() {
-  const std::lock_guard lock(mutex_);
   if (state_ != State::kInBlock || !is_here()) return;
   state_ = State::kOver;
   notes_.is_over = BlockRunner::current()->fault().state == Fault::State::kNone;
@@ -124,7 +120,6 @@ std::uint16_t StepRecorder::number_of(const StepToken& token) {
 
 void StepRecorder::come_to_block(const void* caller, const void* frame) {
   if (!move(caller, frame)) return;
-  const std::lock_guard lock(mutex_);
   const auto thread = static_cast<std::size_t>(thread_rank());
   if (lengths_[thread] > wanted_.first + kMostSteps) return;
   threads_[thread].push_back(positions_[thread].event(0, 0));
@@ -170,14 +165,12 @@ std::int16_t StepRecorder::array_of(std::uintptr_t address, std::int64_t& offset
 }
 
 bool StepRecorder::move(const void* caller, const void* frame) {
-  const std::lock_guard lock(mutex_);
   if (!is_here()) return false;
   positions_[static_cast<std::size_t>(thread_rank())].move(caller, frame);
   return true;
 }
 
 void StepRecorder::touch(const void* address, std::size_t bytes, StepKind kind, Place place) {
-  const std::lock_guard lock(mutex_);
   if (!is_here()) return;
   std::int64_t offset = 0;
   const std::int16_t array = array_of(reinterpret_cast<std::uintptr_t>(address), offset);
@@ -188,7 +181,6 @@ void StepRecorder::touch(const void* address, std::size_t bytes, StepKind kind, 
 
 void StepRecorder::access_by_warp(const void* address, std::size_t bytes, std::size_t /*part*/,
                                   bool writes, const CallSite& site) {
-  const std::lock_guard lock(mutex_);
   if (!is_here()) return;
   const auto warp = static_cast<std::size_t>(thread_rank()) / kWarpSize;
   std::int64_t offset = 0;
@@ -207,7 +199,6 @@ void StepRecorder::name_call(Place place, const char* call) {
 }
 
 void StepRecorder::multiply_in_warp(long long /*multiply_adds*/, const CallSite& site) {
-  const std::lock_guard lock(mutex_);
   if (!is_here()) return;
   const Place place = place_of_call(site);
   const auto first = static_cast<unsigned>(thread_rank()) / kWarpSize * kWarpSize;
@@ -218,7 +209,6 @@ void StepRecorder::multiply_in_warp(long long /*multiply_adds*/, const CallSite&
 
 void StepRecorder::met_in_warp(unsigned first_rank, const WarpOperation& operation,
                                std::uint32_t lanes, const CallSite& site) {
-  const std::lock_guard lock(mutex_);
   const bool exchanges = std::string_view(operation.name).starts_with("__shfl");
   if (!is_here() || (!operation.orders && !exchanges)) return;
   const Place place = place_of_call(site);
@@ -235,7 +225,6 @@ void StepRecorder::met_in_warp(unsigned first_rank, const WarpOperation& operati
 }
 
 void StepRecorder::met_in_block(const char* call, const CallSite& site) {
-  const std::lock_guard lock(mutex_);
   if (!is_here()) return;
   const Place place = place_of_call(site);
   name_call(place, call);
@@ -268,7 +257,6 @@ BlockStep StepRecorder::step_of(const PairedStep& paired) const {
 }
 
 StepNotes StepRecorder::take() {
-  const std::lock_guard lock(mutex_);
   StepNotes notes = std::exchange(notes_, {});
   std::swap(notes_.arrays, notes.arrays);  // step_of() asks for them
   const std::size_t most = wanted_.first + kMostSteps;

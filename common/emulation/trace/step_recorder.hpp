@@ -13,7 +13,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -94,7 +93,6 @@ class StepRecorder final : public AccessObserver {
   [[nodiscard]] std::vector<PairedStep> paired_steps(std::size_t most);
   [[nodiscard]] BlockStep step_of(const PairedStep& paired) const;
 
-  std::mutex mutex_;
   WantedSteps wanted_;
   State state_ = State::kWaiting;
   StepNotes notes_;

@@ -255,69 +255,41 @@ TEST_CASE("while a stream is captured, the calls that CUDA forbids are its error
     int errors[4];
     bool breaks = true;
   };
+  using Stream = cudaStream_t;
   const std::vector<Row> rows = {
-      {"legacy launch",
-       [&](cudaStream_t) {
-         set<<<1, 1>>>(data, 0, 1);
-         return cudaGetLastError();
-       },
+      {"legacy launch", [&](Stream) { set<<<1, 1>>>(data, 0, 1); return cudaGetLastError(); },
        {906, 906, 0, 0}},
-      {"copy",
-       [&](cudaStream_t) { return cudaMemcpy(host, data, 4, cudaMemcpyDeviceToHost); },
+      {"copy", [&](Stream) { return cudaMemcpy(host, data, 4, cudaMemcpyDeviceToHost); },
        {906, 906, 0, 0}},
-      {"memset", [&](cudaStream_t) { return cudaMemset(data, 0, 4); }, {906, 906, 0, 0}},
-      {"legacy record", [&](cudaStream_t) { return cudaEventRecord(event); }, {906, 906, 0, 0}},
-      {"malloc",
-       [&](cudaStream_t) { return cudaMalloc(reinterpret_cast<void**>(&data), 32); },
+      {"memset", [&](Stream) { return cudaMemset(data, 0, 4); }, {906, 906, 0, 0}},
+      {"legacy record", [&](Stream) { return cudaEventRecord(event); }, {906, 906, 0, 0}},
+      {"malloc", [&](Stream) { return cudaMalloc(&data, 32); }, {900, 0, 900, 0}},
+      {"free", [&](Stream) { return cudaFree(nullptr); }, {900, 0, 900, 0}},
+      {"pinned", [&](Stream) { void* pinned = nullptr; return cudaMallocHost(&pinned, 32); },
        {900, 0, 900, 0}},
-      {"free", [&](cudaStream_t) { return cudaFree(nullptr); }, {900, 0, 900, 0}},
-      {"pinned",
-       [&](cudaStream_t) {
-         void* pinned = nullptr;
-         return cudaMallocHost(&pinned, 32);
-       },
-       {900, 0, 900, 0}},
-      {"wait for the device",
-       [&](cudaStream_t) { return cudaDeviceSynchronize(); },
-       {900, 900, 900, 900}},
-      {"wait for it",
-       [&](cudaStream_t stream) { return cudaStreamSynchronize(stream); },
-       {900, 900, 900, 900}},
-      {"ask it",
-       [&](cudaStream_t stream) { return cudaStreamQuery(stream); },
-       {900, 900, 900, 900}},
-      {"wait for the legacy stream",
-       [&](cudaStream_t) { return cudaStreamSynchronize(nullptr); },
+      {"wait for the device", [&](Stream) { return cudaDeviceSynchronize(); }, {900, 900, 900, 900}},
+      {"wait for it", [&](Stream it) { return cudaStreamSynchronize(it); }, {900, 900, 900, 900}},
+      {"ask it", [&](Stream it) { return cudaStreamQuery(it); }, {900, 900, 900, 900}},
+      {"wait for the legacy stream", [&](Stream) { return cudaStreamSynchronize(nullptr); },
        {906, 906, 900, 0}},
-      {"wait for another",
-       [&](cudaStream_t) { return cudaStreamSynchronize(other); },
-       {900, 0, 900, 0}},
-      {"ask an event", [&](cudaStream_t) { return cudaEventQuery(other_event); }, {900, 0, 900, 0}},
-      {"ask its event",
-       [&](cudaStream_t stream) {
-         REQUIRE(cudaEventRecord(event, stream) == cudaSuccess);
+      {"wait for another", [&](Stream) { return cudaStreamSynchronize(other); }, {900, 0, 900, 0}},
+      {"ask an event", [&](Stream) { return cudaEventQuery(other_event); }, {900, 0, 900, 0}},
+      {"ask its event", [&](Stream it) {
+         REQUIRE(cudaEventRecord(event, it) == cudaSuccess);
          return cudaEventQuery(event);
        },
        {907, 907, 907, 907}},
       {"join what is not captured",
-       [&](cudaStream_t stream) { return cudaStreamWaitEvent(stream, other_event, 0); },
-       {905, 905, 905, 905}},
+       [&](Stream it) { return cudaStreamWaitEvent(it, other_event, 0); }, {905, 905, 905, 905}},
       {"launch elsewhere",
-       [&](cudaStream_t) {
-         set<<<1, 1, 0, other>>>(data, 0, 1);
-         return cudaGetLastError();
-       },
+       [&](Stream) { set<<<1, 1, 0, other>>>(data, 0, 1); return cudaGetLastError(); },
        {0, 0, 0, 0}},
       {"begin again",
-       [&](cudaStream_t stream) {
-         return cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal);
-       },
-       {401, 401, 401, 401},
-       false},
+       [&](Stream it) { return cudaStreamBeginCapture(it, cudaStreamCaptureModeGlobal); },
+       {401, 401, 401, 401}, false},
       {"ask the legacy stream",
-       [&](cudaStream_t) { return static_cast<cudaError_t>(-std::min(status(nullptr), 0)); },
-       {906, 906, 0, 0},
-       false},
+       [&](Stream) { return static_cast<cudaError_t>(-std::min(status(nullptr), 0)); },
+       {906, 906, 0, 0}, false},
   };
   for (const Row& row : rows) {
     for (int i = 0; i < 4; ++i) {

@@ -5,7 +5,8 @@
 #include <cuda_pipeline.h>
 #include <mma.h>
 
-#include <string>
+#include <climits>
+#include <utility>
 #include <vector>
 
 #include "common/emulation/tests/fault_reports.hpp"
@@ -15,46 +16,110 @@ namespace {
 namespace cg = cooperative_groups;
 namespace wmma = nvcuda::wmma;
 
-/// Runs a launch, collects its reports, and leaves a working device.
-template <class Launch>
-std::string report_of(Launch launch, cudaError_t expected) {
-  const convlab::emulation::Reports reports;
-  launch();
-  CHECK(cudaDeviceSynchronize() == expected);
-  return reports.text();
-}
-
-bool has(const std::string& text, const std::string& words) {
-  return text.find(words) != std::string::npos;
-}
+using convlab::emulation::check;
+using convlab::emulation::device_integers;
 
 // ---- fragments ----------------------------------------------------------------------------------
 
 /// @param lanes   how many lanes of the warp reach the load
-/// @param offset  elements by which the address is off
-__global__ void load_fragment(int lanes, int offset, int leading) {
+/// @param offset  elements by which the address is off; of lane 7, `seventh` more
+__global__ void load_fragment(int lanes, int offset, int leading, int seventh = 0) {
   __shared__ __align__(32) half tile[16 * 32];
   for (int i = static_cast<int>(threadIdx.x); i < 16 * 32; i += static_cast<int>(blockDim.x)) {
     tile[i] = __float2half(1.0F);
   }
   __syncthreads();
   wmma::fragment<wmma::matrix_a, 16, 16, 16, half, wmma::row_major> a;
+  const int mine = offset + (threadIdx.x == 7 ? seventh : 0);
   if (static_cast<int>(threadIdx.x) < lanes) {
-    wmma::load_matrix_sync(a, tile + offset, static_cast<unsigned>(leading));
+    wmma::load_matrix_sync(a, tile + mine, static_cast<unsigned>(leading));
   }
   __syncthreads();
 }
 
+/// The first row of A by the first column of B, added to `first`.
+template <class T, class Sum>
+__global__ void multiply_lines(const T* row, const T* column, Sum first, Sum* out, bool saturate) {
+  __shared__ __align__(32) T a[256];
+  __shared__ __align__(32) T b[256];
+  __shared__ __align__(32) Sum c[256];
+  for (unsigned i = threadIdx.x; i < 256; i += 32) {
+    a[i] = i < 16 ? row[i] : T(0);
+    b[i] = i % 16 == 0 ? column[i / 16] : T(0);
+    c[i] = first;
+  }
+  __syncwarp();
+  wmma::fragment<wmma::matrix_a, 16, 16, 16, T, wmma::row_major> part_a;
+  wmma::fragment<wmma::matrix_b, 16, 16, 16, T, wmma::row_major> part_b;
+  wmma::fragment<wmma::accumulator, 16, 16, 16, Sum> sum;
+  wmma::load_matrix_sync(part_a, a, 16);
+  wmma::load_matrix_sync(part_b, b, 16);
+  wmma::load_matrix_sync(sum, c, 16, wmma::mem_row_major);
+  wmma::mma_sync(sum, part_a, part_b, sum, saturate);
+  wmma::store_matrix_sync(c, sum, 16, wmma::mem_row_major);
+  if (threadIdx.x == 0) *out = c[0];
+}
+
+template <class T, class Sum>
+Sum product_of(const std::vector<T>& row, const std::vector<T>& column, Sum first,
+               bool saturate = false) {
+  T* lines = nullptr;
+  Sum* out = nullptr;
+  REQUIRE(cudaMallocManaged(&lines, 32 * sizeof(T)) == cudaSuccess);
+  REQUIRE(cudaMallocManaged(&out, sizeof(Sum)) == cudaSuccess);
+  for (std::size_t i = 0; i < 16; ++i) {
+    lines[i] = i < row.size() ? row[i] : T(0);
+    lines[16 + i] = i < column.size() ? column[i] : T(0);
+  }
+  multiply_lines<T, Sum><<<1, 32>>>(lines, lines + 16, first, out, saturate);
+  REQUIRE(cudaDeviceSynchronize() == cudaSuccess);
+  const Sum sum = *out;
+  cudaFree(lines);
+  cudaFree(out);
+  return sum;
+}
+
 }  // namespace
 
-TEST_CASE("group faults: half a warp cannot load a fragment") {
-  const std::string divergent =
-      report_of([] { load_fragment<<<1, 32>>>(16, 0, 32); }, cudaErrorLaunchTimeout);
-  CHECK(has(divergent, "load_matrix_sync"));
-  const std::string small =
-      report_of([] { load_fragment<<<1, 16>>>(16, 0, 32); }, cudaErrorLaunchFailure);
-  CHECK(has(small, "load_matrix_sync needs all 32 lanes"));
-  CHECK(has(small, "0x0000ffff"));
+TEST_CASE("fragments: float sums grow in the order of k, half sums are rounded once") {
+  // 1 + 2^-24 + 2^-24 + …: each term alone is lost in a float sum that begins with 1; in the other
+  // order they would add up.
+  std::vector<half> terms(16, half(0x1p-12F));
+  terms[0] = half(1.0F);
+  CHECK(product_of(terms, terms, 0.0F) == 1.0F);
+  std::swap(terms[0], terms[15]);
+  CHECK(product_of(terms, terms, 0.0F) == 1.0F + 16 * 0x1p-24F);
+  // 2048 + 1 + 1 is 2050 in a float sum; rounding to half at each step would stay at 2048.
+  const std::vector<half> ones(2, half(1.0F));
+  CHECK(static_cast<float>(product_of(ones, ones, half(2048.0F))) == 2050.0F);
+}
+
+TEST_CASE("fragments: integer sums wrap round or stop at the limits") {
+  const std::vector<unsigned char> most{255};
+  CHECK(product_of(most, most, INT_MAX, true) == INT_MAX);
+  CHECK(product_of(most, most, INT_MAX, false) == INT_MIN + 255 * 255 - 1);
+}
+
+TEST_CASE("fragments: what the hardware would not take is refused in words") {
+  check({
+      {"right", [] { load_fragment<<<1, 32>>>(32, 0, 32); }, cudaSuccess},
+      {"half a warp", [] { load_fragment<<<1, 32>>>(16, 0, 32); }, cudaErrorLaunchTimeout,
+       {"load_matrix_sync"}},
+      {"half a warp in the block", [] { load_fragment<<<1, 16>>>(16, 0, 32); },
+       cudaErrorLaunchFailure,
+       {"load_matrix_sync needs all 32 lanes of the warp, but only the lanes of mask 0x0000ffff are "
+        "there"}},
+      {"an address", [] { load_fragment<<<1, 32>>>(32, 2, 32); }, cudaErrorMisalignedAddress,
+       {"load_matrix_sync: the address must be a multiple of 16 bytes (it is 4 above one) and so "
+        "must the leading dimension (32 elements are 64 bytes)"}},
+      {"a leading dimension", [] { load_fragment<<<1, 32>>>(32, 0, 18); },
+       cudaErrorMisalignedAddress, {"18 elements are 36 bytes"}},
+      {"a short one", [] { load_fragment<<<1, 32>>>(32, 0, 8); }, cudaErrorLaunchFailure,
+       {"load_matrix_sync: the leading dimension is 8, less than the 16 elements of a line of the "
+        "fragment"}},
+      {"lanes that differ", [] { load_fragment<<<1, 32>>>(32, 0, 32, 8); }, cudaErrorLaunchFailure,
+       {"lane 7 passes another address, leading dimension or layout than lane 0"}},
+  });
 }
 
 // ---- asynchronous copies ------------------------------------------------------------------------
@@ -105,14 +170,11 @@ TEST_CASE("group faults: a copy that nobody waits for has not happened") {
 }
 
 TEST_CASE("group faults: asynchronous copies have a size, an alignment and a destination") {
-  int* data = nullptr;
-  const auto run = [&](int mode, cudaError_t expected) {
-    REQUIRE(cudaMalloc(&data, 32 * sizeof(int)) == cudaSuccess);
-    return report_of([&] { copy_wrongly<<<1, 1>>>(data, mode); }, expected);
-  };
-  CHECK(has(run(0, cudaErrorInvalidAddressSpace), "not in the block's shared memory"));
-  CHECK(has(run(1, cudaErrorMisalignedAddress), "destination is not aligned to the 16 bytes"));
-  CHECK(has(run(2, cudaErrorIllegalInstruction), "copies 4, 8 or 16 bytes, not 12"));
+  const auto copy = [](int mode) { return [=] { copy_wrongly<<<1, 1>>>(device_integers(32), mode); }; };
+  check({{"destination", copy(0), cudaErrorInvalidAddressSpace, {"not in the block's shared memory"}},
+         {"alignment", copy(1), cudaErrorMisalignedAddress,
+          {"destination is not aligned to the 16 bytes"}},
+         {"size", copy(2), cudaErrorIllegalInstruction, {"copies 4, 8 or 16 bytes, not 12"}}});
 }
 
 // ---- groups -------------------------------------------------------------------------------------
@@ -123,21 +185,6 @@ __global__ void shuffle_in_half_a_tile(int* out) {
   const auto tile = cg::tiled_partition<8>(cg::this_thread_block());
   if (tile.thread_rank() < 4) out[threadIdx.x] = tile.shfl_down(static_cast<int>(threadIdx.x), 1);
 }
-
-}  // namespace
-
-TEST_CASE("group faults: a tile of which a part stays away is named") {
-  int* out = nullptr;
-  REQUIRE(cudaMalloc(&out, 128) == cudaSuccess);
-  // The lanes that stay away have exited by the time the others meet: that is legal, and what is
-  // read from them undefined. The last of the four reads one of them.
-  CHECK(has(report_of([&] { shuffle_in_half_a_tile<<<1, 32>>>(out); }, cudaSuccess),
-            "test_group_faults.cu"));
-}
-
-// ---- the whole grid -----------------------------------------------------------------------------
-
-namespace {
 
 /// Blocks below `end` go home before the others meet.
 __global__ void meet(int end) {
@@ -151,22 +198,19 @@ cudaError_t launch_meeting(unsigned blocks, int end) {
 
 }  // namespace
 
-TEST_CASE("group faults: a grid that meets as a whole is silent") {
-  CHECK(report_of([] { launch_meeting(40, 0); }, cudaSuccess).empty());
-}
-
-TEST_CASE("group faults: a block that has ended is missed by the whole grid") {
-  CHECK(has(report_of([] { launch_meeting(4, 1); }, cudaErrorLaunchTimeout),
-            "a block of the grid has ended without it"));
-}
-
-TEST_CASE("group faults: grid.sync() needs a cooperative launch") {
-  CHECK(has(report_of([] { meet<<<2, 64>>>(0); }, cudaErrorIllegalInstruction),
-            "grid.sync() needs a launch by cudaLaunchCooperativeKernel"));
-}
-
-TEST_CASE("group faults: a cooperative launch must fit on the device") {
-  const convlab::emulation::Reports reports;
-  CHECK(launch_meeting(1 << 20, 0) == cudaErrorCooperativeLaunchTooLarge);
-  CHECK(has(reports.text(), "the device holds"));
+TEST_CASE("group faults: tiles and the whole grid") {
+  check({
+      // The lanes that stay away have exited by the time the others meet: that is legal, and what is
+      // read from them undefined. The last of the four reads one of them.
+      {"a part of a tile stays away", [] { shuffle_in_half_a_tile<<<1, 32>>>(device_integers(32)); },
+       cudaSuccess, {"test_group_faults.cu"}},
+      {"a grid meets as a whole", [] { launch_meeting(40, 0); }, cudaSuccess},
+      {"a block has ended", [] { launch_meeting(4, 1); }, cudaErrorLaunchTimeout,
+       {"a block of the grid has ended without it"}},
+      {"no cooperative launch", [] { meet<<<2, 64>>>(0); }, cudaErrorIllegalInstruction,
+       {"grid.sync() needs a launch by cudaLaunchCooperativeKernel"}},
+      {"too large for the device",
+       [] { CHECK(launch_meeting(1 << 20, 0) == cudaErrorCooperativeLaunchTooLarge); }, cudaSuccess,
+       {"the device holds"}},
+  });
 }

@@ -4,8 +4,8 @@
 
 #include <type_traits>
 
-#include "common/emulation/include/convlab_emulation/builtins.hpp"
 #include "common/emulation/include/convlab_emulation/collective.hpp"
+#include "common/emulation/include/convlab_emulation/vector_types.hpp"
 
 namespace convlab::emulation {
 

@@ -1,8 +1,11 @@
 #pragma once
 
-// uint3, dim3, float4 and their relatives, laid out and aligned as nvcc does.
+// uint3, dim3, float4 and their relatives, laid out and aligned as nvcc does; threadIdx and the
+// other built-in variables.
 
 #include <cstdint>
+
+#include "common/emulation/include/convlab_emulation/language_standard.hpp"
 
 // NOLINTBEGIN(readability-identifier-naming): the names are CUDA's
 
@@ -56,5 +59,15 @@ struct dim3 {
   constexpr dim3(uint3 v) : x(v.x), y(v.y), z(v.z) {}
   constexpr operator uint3() const { return {x, y, z}; }
 };
+
+// Plain thread-local variables of the worker that runs the block. The scheduler sets threadIdx
+// whenever it changes the thread, and a block never moves to another worker. `constinit` spares the
+// initialisation check at every use.
+CONVLAB_CONSTINIT extern thread_local uint3 threadIdx;
+CONVLAB_CONSTINIT extern thread_local uint3 blockIdx;
+CONVLAB_CONSTINIT extern thread_local dim3 blockDim;
+CONVLAB_CONSTINIT extern thread_local dim3 gridDim;
+
+inline constexpr int warpSize = 32;
 
 // NOLINTEND(readability-identifier-naming)

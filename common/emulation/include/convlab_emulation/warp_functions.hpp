@@ -150,10 +150,12 @@ unsigned match_all(const WarpExchange& exchange) {
   return exchange.present;
 }
 
-/// The types that shuffles and matches take in CUDA.
+/// The types that matches take in CUDA. Shuffles take halves, too (narrow_float.inc).
 template <typename T>
-using IfWarpValue = std::enable_if_t<
-    kIsOneOf<T, int, unsigned, long, unsigned long, long long, unsigned long long, float, double>>;
+inline constexpr bool kIsWarpValue =
+    kIsOneOf<T, int, unsigned, long, unsigned long, long long, unsigned long long, float, double>;
+template <typename T>
+inline constexpr bool kIsShuffled = kIsWarpValue<T>;
 
 inline void nothing_to_exchange(WarpExchange& /*exchange*/) {}
 
@@ -186,7 +188,7 @@ inline unsigned __activemask(CONVLAB_CALL_SITE) {
 }
 
 #define CONVLAB_SHUFFLE(name, mode, Argument)                                                     \
-  template <typename T, typename = convlab::emulation::IfWarpValue<T>>                            \
+  template <typename T, typename = std::enable_if_t<convlab::emulation::kIsShuffled<T>>>          \
   T name(unsigned mask, T value, Argument argument, int width = 32, CONVLAB_CALL_SITE) {          \
     return convlab::emulation::shuffle(#name, convlab::emulation::ShuffleMode::mode, mask, value, \
                                        static_cast<int>(argument), width, site);                  \
@@ -210,14 +212,14 @@ CONVLAB_VOTE(int, __any_sync, ballot_of, predicate, votes != 0)
 CONVLAB_VOTE(int, __all_sync, ballot_of, predicate == 0, votes == 0)
 CONVLAB_VOTE(int, __uni_sync, match_all<int>, predicate != 0, votes != 0)
 #undef CONVLAB_VOTE
-template <typename T, typename = convlab::emulation::IfWarpValue<T>>
+template <typename T, typename = std::enable_if_t<convlab::emulation::kIsWarpValue<T>>>
 unsigned __match_any_sync(unsigned mask, T value, CONVLAB_CALL_SITE) {
   unsigned out = 0;
   convlab::emulation::warp_collective({&convlab::emulation::match_any_all<T>, "__match_any_sync"},
                                       mask, &value, &out, site);
   return out;
 }
-template <typename T, typename = convlab::emulation::IfWarpValue<T>>
+template <typename T, typename = std::enable_if_t<convlab::emulation::kIsWarpValue<T>>>
 unsigned __match_all_sync(unsigned mask, T value, int* predicate, CONVLAB_CALL_SITE) {
   const unsigned same =
       convlab::emulation::combine_lanes<T, unsigned, convlab::emulation::match_all<T>>(

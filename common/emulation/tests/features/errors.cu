@@ -44,6 +44,29 @@ class Answers {
   Bits bits_;
 };
 
+/// Takes the last error of each call away.
+class Calls : public Answers {
+ public:
+  Calls& operator<<(cudaError_t error) {
+    Answers::operator<<(error);
+    cudaGetLastError();
+    return *this;
+  }
+};
+
+struct Errors : OwnProcess {
+  template <class Noted>
+  static std::function<Bits()> noted(void (*note)(Noted&)) {
+    return [note] {
+      Noted answers;
+      note(answers);
+      return Bits(answers);
+    };
+  }
+  Errors(const char* name, void (*note)(Answers&)) : OwnProcess("errors", name, noted(note)) {}
+  Errors(const char* name, void (*note)(Calls&)) : OwnProcess("errors", name, noted(note)) {}
+};
+
 int* integers(std::size_t count = 256) {
   int* data = nullptr;
   require(cudaMalloc(&data, count * sizeof(int)), "cudaMalloc");
@@ -61,11 +84,10 @@ int* after_illegal_access() {
 
 // ---- after a fault ------------------------------------------------------------------------------
 
-const OwnProcess kState{"errors", "the last error before and after an illegal access", [] {
+const Errors kState{"the last error before and after an illegal access", [](Answers& answers) {
   int* const data = integers();
   void* more = nullptr;
   write_at<<<1, 1>>>(data, 1LL << 40);
-  Answers answers;
   answers << cudaGetLastError();
   answers << cudaDeviceSynchronize();
   answers << cudaGetLastError();
@@ -74,14 +96,12 @@ const OwnProcess kState{"errors", "the last error before and after an illegal ac
   answers << cudaMalloc(&more, 4);
   answers << cudaFree(nullptr);
   answers << cudaDeviceSynchronize();
-  return Bits(answers);
 }};
 
-const OwnProcess kMemory{"errors", "memory and copies after an illegal access", [] {
+const Errors kMemory{"memory and copies after an illegal access", [](Answers& answers) {
   int* const data = after_illegal_access();
   static int host[1024];
   void* more = nullptr;
-  Answers answers;
   answers << cudaMemcpy(host, data, 4, cudaMemcpyDeviceToHost);
   answers << cudaMemset(data, 0, 4);
   answers << cudaMallocHost(&more, 4);
@@ -90,17 +110,15 @@ const OwnProcess kMemory{"errors", "memory and copies after an illegal access", 
   answers << cudaHostRegister(host, sizeof host, cudaHostRegisterDefault);
   answers << cudaFree(data);
   answers << cudaMemcpyToSymbol(taps, host, 4);
-  return Bits(answers);
 }};
 
-const OwnProcess kHandles{"errors", "streams and events after an illegal access", [] {
+const Errors kHandles{"streams and events after an illegal access", [](Answers& answers) {
   cudaStream_t stream = nullptr;
   cudaEvent_t event = nullptr;
   require(cudaStreamCreate(&stream), "stream");
   require(cudaEventCreate(&event), "event");
   after_illegal_access();
   cudaStream_t other = nullptr;
-  Answers answers;
   answers << cudaStreamCreate(&other);
   answers << cudaStreamSynchronize(stream);
   answers << cudaStreamQuery(stream);
@@ -109,16 +127,14 @@ const OwnProcess kHandles{"errors", "streams and events after an illegal access"
   answers << cudaEventSynchronize(event);
   answers << cudaEventDestroy(event);
   answers << cudaStreamDestroy(stream);
-  return Bits(answers);
 }};
 
-const OwnProcess kQueries{"errors", "queries after an illegal access", [] {
+const Errors kQueries{"queries after an illegal access", [](Answers& answers) {
   after_illegal_access();
   int value = 0;
   std::size_t free = 0;
   std::size_t total = 0;
   cudaDeviceProp properties;
-  Answers answers;
   answers << cudaGetDevice(&value);
   answers << cudaGetDeviceCount(&value);
   answers << cudaSetDevice(0);
@@ -127,15 +143,13 @@ const OwnProcess kQueries{"errors", "queries after an illegal access", [] {
   answers << cudaMemGetInfo(&free, &total);
   answers << cudaRuntimeGetVersion(&value);
   answers << cudaDeviceSetLimit(cudaLimitStackSize, 2048);
-  return Bits(answers);
 }};
 
-const OwnProcess kLaunches{"errors", "launches and functions after an illegal access", [] {
+const Errors kLaunches{"launches and functions after an illegal access", [](Answers& answers) {
   int* const data = after_illegal_access();
   cudaFuncAttributes attributes;
   cudaPointerAttributes pointer;
   int blocks = 0;
-  Answers answers;
   nothing<<<1, 1>>>();
   answers << cudaGetLastError();
   nothing<<<1, 2000>>>();
@@ -146,14 +160,12 @@ const OwnProcess kLaunches{"errors", "launches and functions after an illegal ac
   answers << cudaPointerGetAttributes(&pointer, data);
   answers << cudaPeekAtLastError();
   answers << cudaGetLastError();
-  return Bits(answers);
 }};
 
-const OwnProcess kReset{"errors", "cudaDeviceReset after an illegal access", [] {
+const Errors kReset{"cudaDeviceReset after an illegal access", [](Answers& answers) {
   after_illegal_access();
   int value = 0;
   int* data = nullptr;
-  Answers answers;
   answers << cudaDeviceReset();
   answers << cudaGetLastError();
   answers << cudaMalloc(&data, 1024);
@@ -161,71 +173,53 @@ const OwnProcess kReset{"errors", "cudaDeviceReset after an illegal access", [] 
   answers << cudaSetDevice(0);
   answers << cudaMalloc(&data, 1024);
   answers << cudaGetDevice(&value);
-  return Bits(answers);
 }};
 
 /// The synchronisation, the last error, and a call after it.
-Bits after_fault() {
+void after_fault(Answers& answers) {
   void* more = nullptr;
-  Answers answers;
-  answers << cudaDeviceSynchronize();
-  answers << cudaGetLastError();
-  answers << cudaMalloc(&more, 4);
-  return answers;
+  answers << cudaDeviceSynchronize() << cudaGetLastError() << cudaMalloc(&more, 4);
 }
 
-const OwnProcess kAssert{"errors", "a failed assertion", [] {
+const Errors kAssert{"a failed assertion", [](Answers& answers) {
   claim<<<1, 1>>>(integers());
-  return after_fault();
+  after_fault(answers);
 }};
 
-const OwnProcess kTrap{"errors", "__trap", [] {
+const Errors kTrap{"__trap", [](Answers& answers) {
   trap<<<1, 1>>>();
-  return after_fault();
+  after_fault(answers);
 }};
 
-const OwnProcess kMisaligned{"errors", "a misaligned vector access", [] {
+const Errors kMisaligned{"a misaligned vector access", [](Answers& answers) {
   int* const data = integers();
   load_vector<<<1, 1>>>(reinterpret_cast<float*>(data), reinterpret_cast<float4*>(data));
-  return after_fault();
+  after_fault(answers);
 }};
 
-const OwnProcess kNull{"errors", "a write through a null pointer", [] {
+const Errors kNull{"a write through a null pointer", [](Answers& answers) {
   write_at<<<1, 1>>>(nullptr, 0);
-  return after_fault();
+  after_fault(answers);
 }};
 
-const OwnProcess kShared{"errors", "a write far past the end of shared memory", [] {
+const Errors kShared{"a write far past the end of shared memory", [](Answers& answers) {
   write_shared<<<1, 1>>>(integers(), 100000);
-  return after_fault();
+  after_fault(answers);
 }};
 
-const OwnProcess kFreed{"errors", "cudaFree while a kernel faults", [] {
+const Errors kFreed{"cudaFree while a kernel faults", [](Answers& answers) {
   int* const data = integers();
   int* const other = integers();
   write_at<<<1, 1>>>(data, 1LL << 40);
-  Answers answers;
   answers << cudaFree(other);
   answers << cudaGetLastError();
-  return Bits(answers);
 }};
 
 // ---- wrong calls --------------------------------------------------------------------------------
 
-/// Takes the last error of each call away.
-class Calls : public Answers {
- public:
-  Calls& operator<<(cudaError_t error) {
-    Answers::operator<<(error);
-    cudaGetLastError();
-    return *this;
-  }
-};
-
-const OwnProcess kCopies{"errors", "wrong copies", [] {
+const Errors kCopies{"wrong copies", [](Calls& calls) {
   int* const data = integers();
   static int host[512];
-  Calls calls;
   calls << cudaMemcpy(data, host, 1028, cudaMemcpyHostToDevice);
   calls << cudaMemcpy(data + 250, host, 28, cudaMemcpyHostToDevice);
   calls << cudaMemcpy(data, host, 64, cudaMemcpyDeviceToHost);
@@ -234,16 +228,14 @@ const OwnProcess kCopies{"errors", "wrong copies", [] {
   calls << cudaMemcpy(nullptr, nullptr, 0, cudaMemcpyHostToDevice);
   calls << cudaMemcpy(data, host, 0, static_cast<cudaMemcpyKind>(9));
   calls << cudaMemset(data, 0, 1028);
-  return Bits(calls);
 }};
 
-const OwnProcess kDirections{"errors", "directions that do not fit the pointers", [] {
+const Errors kDirections{"directions that do not fit the pointers", [](Calls& calls) {
   int* const data = integers();
   int* const other = integers();
   void* pinned = nullptr;
   static int host[64];
   require(cudaMallocHost(&pinned, 64), "cudaMallocHost");
-  Calls calls;
   calls << cudaMemcpy(other, data, 4, cudaMemcpyHostToDevice);
   calls << cudaMemcpy(other, data, 4, cudaMemcpyDeviceToHost);
   calls << cudaMemcpy(host, data, 4, cudaMemcpyHostToHost);
@@ -252,13 +244,11 @@ const OwnProcess kDirections{"errors", "directions that do not fit the pointers"
   calls << cudaMemcpy(pinned, host, 4, cudaMemcpyDeviceToDevice);
   calls << cudaMemcpy(pinned, host, 4, cudaMemcpyHostToDevice);
   calls << cudaMemcpyFromSymbol(data, taps, 4, 0, cudaMemcpyDeviceToHost);
-  return Bits(calls);
 }};
 
-const OwnProcess kSymbols{"errors", "wrong copies of symbols", [] {
+const Errors kSymbols{"wrong copies of symbols", [](Calls& calls) {
   int* const data = integers();
   static int host[512];
-  Calls calls;
   calls << cudaMemcpy(taps, host, 40, cudaMemcpyHostToDevice);
   calls << cudaMemset(taps, 0, 40);
   calls << cudaMemcpyToSymbol(taps, host, 40, 4);
@@ -267,13 +257,11 @@ const OwnProcess kSymbols{"errors", "wrong copies of symbols", [] {
   calls << cudaMemcpyToSymbol(taps, host, 4, 0, cudaMemcpyDeviceToDevice);
   calls << cudaMemcpyToSymbol(taps, data, 4, 0, cudaMemcpyHostToDevice);
   calls << cudaMemcpyFromSymbol(host, taps, 44);
-  return Bits(calls);
 }};
 
-const OwnProcess kSizes{"errors", "sizes and flags of memory", [] {
+const Errors kSizes{"sizes and flags of memory", [](Calls& calls) {
   void* data = nullptr;
   std::size_t pitch = 0;
-  Calls calls;
   calls << cudaMallocPitch(&data, &pitch, SIZE_MAX, 1);
   calls << cudaMallocPitch(&data, &pitch, std::size_t{1} << 40, std::size_t{1} << 40);
   calls << cudaMallocHost(&data, SIZE_MAX);
@@ -282,15 +270,13 @@ const OwnProcess kSizes{"errors", "sizes and flags of memory", [] {
   calls << cudaMallocManaged(&data, SIZE_MAX);
   calls << cudaHostAlloc(&data, 16, 77777);
   calls << cudaMalloc(static_cast<void**>(nullptr), 4);
-  return Bits(calls);
 }};
 
-const OwnProcess kFrees{"errors", "wrong frees", [] {
+const Errors kFrees{"wrong frees", [](Calls& calls) {
   int* const data = integers();
   void* pinned = nullptr;
   static int host[4];
   require(cudaMallocHost(&pinned, 64), "cudaMallocHost");
-  Calls calls;
   calls << cudaFree(data + 1);
   calls << cudaFree(host);
   calls << cudaFree(pinned);
@@ -298,14 +284,12 @@ const OwnProcess kFrees{"errors", "wrong frees", [] {
   calls << cudaFreeHost(nullptr);
   calls << cudaFreeHost(host);
   calls << cudaFree(data) << cudaFree(data);
-  return Bits(calls);
 }};
 
-const OwnProcess kNullHandles{"errors", "events that are null or were not recorded", [] {
+const Errors kNullHandles{"events that are null or were not recorded", [](Calls& calls) {
   cudaEvent_t event = nullptr;
   float milliseconds = 0;
   require(cudaEventCreate(&event), "event");
-  Calls calls;
   calls << cudaEventRecord(nullptr);
   calls << cudaEventSynchronize(nullptr);
   calls << cudaEventQuery(nullptr);
@@ -314,14 +298,12 @@ const OwnProcess kNullHandles{"errors", "events that are null or were not record
   calls << cudaEventElapsedTime(&milliseconds, event, event);
   calls << cudaStreamWaitEvent(nullptr, nullptr, 0);
   calls << cudaStreamDestroy(nullptr);
-  return Bits(calls);
 }};
 
-const OwnProcess kAttributes{"errors", "limits and attributes that there are not", [] {
+const Errors kAttributes{"limits and attributes that there are not", [](Calls& calls) {
   int value = 0;
   std::size_t size = 0;
   cudaDeviceProp properties;
-  Calls calls;
   calls << cudaDeviceSetLimit(static_cast<cudaLimit>(99), 1);
   calls << cudaDeviceGetLimit(&size, static_cast<cudaLimit>(99));
   calls << cudaFuncSetAttribute(nothing, static_cast<cudaFuncAttribute>(99), 1);
@@ -330,7 +312,6 @@ const OwnProcess kAttributes{"errors", "limits and attributes that there are not
   calls << cudaGetDeviceProperties(&properties, 77);
   calls << cudaSetDevice(-1);
   calls << cudaStreamCreateWithFlags(nullptr, 0);
-  return Bits(calls);
 }};
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <bit>
 #include <cstdint>
 #include <cstring>
+#include <functional>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -23,27 +24,30 @@ struct Feature {
   const char* group;
   const char* name;
   Agreement agreement;
-  Bits (*run)();
+  std::function<Bits()> run;
   const char* remark = "";  ///< for the table: what differs
   bool own_process = false;
 };
 
 /// All features, in the order of registration within a file.
-std::vector<Feature>& features();
+inline std::vector<Feature>& features() {
+  static std::vector<Feature> instance;
+  return instance;
+}
 
 struct Register {
-  Register(const char* group, const char* name, Bits (*run)()) {
+  Register(const char* group, const char* name, std::function<Bits()> run) {
     features().push_back({group, name, Agreement::kExact, run});
   }
   Register(const char* group, const char* name, Agreement agreement, const char* remark,
-           Bits (*run)()) {
+           std::function<Bits()> run) {
     features().push_back({group, name, agreement, run, remark});
   }
 };
 
 /// A feature that ends the context of its process, or may end the process.
 struct OwnProcess {
-  OwnProcess(const char* group, const char* name, Bits (*run)()) {
+  OwnProcess(const char* group, const char* name, std::function<Bits()> run) {
     features().push_back({group, name, Agreement::kExact, run, "", true});
   }
 };
