@@ -10,12 +10,11 @@ namespace convlab::grader {
 
 namespace {
 
-/// Shapes at which a type no longer holds an index.
+/// A shape at which a type no longer holds an index.
 struct Limit {
-  std::string lines;  ///< of the file, with that type; where there are none, nothing is run
-  std::vector<ElementCase> cases;
-  ElementCase below{};  ///< just below the limit; it must be right
-  const char* name;
+  bool of_half;  ///< else of float; where the file has no line with that type, nothing is run
+  ElementCase test;
+  const char* name;  ///< of the finding
 };
 
 // Where something else is wrong, too, the cases before have told it.
@@ -46,31 +45,24 @@ std::string lines_with_half(const SourceText& sources) {
 std::optional<Finding> check_narrow_index(Submission& submission, const StageInfo& stage,
                                           const CasePlan& plan, std::uint64_t seed) {
   if (plan.rules != Rules::kWorkbook) return std::nullopt;
-  const std::string lines = float_index(submission.sources());
+  const std::string floats = float_index(submission.sources());
   const std::string halves = lines_with_half(submission.sources());
-  const ElementCase small{"one number", {1, 1, 1, 1, 1, 1, 1}};
-  for (const Limit& limit :
-       {Limit{
-            lines, {{"17 million outputs", {17, 1, 1, 1024, 1024, 1, 1}}}, small, "E-images/float"},
-        // The stride as a factor, as a divisor, or as one over it.
-        Limit{lines,
-              {{"2100 columns", {1, 1, 1, 3, 2100, 1, 3}},
-               {"2100 columns", {1, 1, 1, 3, 2100, 1, 7}},
-               {"2100 rows", {1, 1, 1, 2100, 3, 1, 3}},
-               {"2100 rows", {1, 1, 1, 2100, 3, 1, 7}}},
-              small,
-              "E-index/float"},
-        Limit{halves,
-              {{"2107 taps", {1, 1, 43, 8, 9, 7, 1}}},
-              {"2009 taps", {1, 1, 41, 8, 9, 7, 1}},
-              "E-index/half"}}) {
-    if (limit.lines.empty()) continue;
-    for (const ElementCase& test : limit.cases) {
-      const auto wrong = wrong_numbers(submission, stage, test, seed);
-      if (!wrong) continue;
-      if (wrong_numbers(submission, stage, limit.below, seed)) continue;
-      return finding(limit.name, wrong->seen + limit.lines);
-    }
+  static const std::vector<Limit> limits = {
+      {false, {"17 million outputs", {17, 1, 1, 1024, 1024, 1, 1}}, "E-images/float"},
+      // The stride as a factor, as a divisor, or as one over it.
+      {false, {"2100 columns", {1, 1, 1, 3, 2100, 1, 3}}, "E-index/float"},
+      {false, {"2100 columns", {1, 1, 1, 3, 2100, 1, 7}}, "E-index/float"},
+      {false, {"2100 rows", {1, 1, 1, 2100, 3, 1, 3}}, "E-index/float"},
+      {false, {"2100 rows", {1, 1, 1, 2100, 3, 1, 7}}, "E-index/float"},
+      {true, {"2107 taps", {1, 1, 43, 8, 9, 7, 1}}, "E-index/half"}};
+  for (const auto& [of_half, test, name] : limits) {
+    const std::string& lines = of_half ? halves : floats;
+    if (lines.empty()) continue;
+    const auto wrong = wrong_numbers(submission, stage, test, seed);
+    if (!wrong) continue;
+    // Just below the limit it must be right.
+    const ElementCase below{"below", of_half ? ConvShape{1, 1, 41, 8, 9, 7, 1} : ConvShape{}};
+    if (!wrong_numbers(submission, stage, below, seed)) return finding(name, wrong->seen + lines);
   }
   return std::nullopt;
 }

@@ -212,32 +212,21 @@ std::vector<Label> all_products(const ConvShape& s) {
   return labels;
 }
 
-namespace {
-
-// All terms by their weight (or pixel); nothing if one belongs to no tap of its output.
-std::optional<LabelledTerms> labelled(const Terms& measured, bool by_weight) {
-  if (measured.unclear > 0) return std::nullopt;
-  const ConvShape& s = measured.shape;
-  LabelledTerms result{.shape = s, .unwritten = measured.unwritten};
-  result.factors.assign(static_cast<std::size_t>(s.output_size() * s.taps()), 0.0);
-  for (const Term& term : measured.terms) {
-    const auto at = by_weight ? label_by_weight(s, term.output, term.weight)
-                              : label_by_pixel(s, term.output, term.pixel);
-    if (!at) return std::nullopt;
-    result.terms.push_back({*at, term});
-    result.factors[place_of(s, *at)] += term.factor;
-  }
-  return result;
-}
-
-}  // namespace
-
 std::vector<LabelledTerms> labelled(const std::vector<Terms>& terms, bool by_weight) {
   std::vector<LabelledTerms> all;
-  for (const Terms& each : terms) {
-    auto one = labelled(each, by_weight);
-    if (!one) return {};
-    all.push_back(std::move(*one));
+  for (const Terms& measured : terms) {
+    if (measured.unclear > 0) return {};
+    const ConvShape& s = measured.shape;
+    LabelledTerms& one =
+        all.emplace_back(LabelledTerms{.shape = s, .unwritten = measured.unwritten});
+    one.factors.assign(static_cast<std::size_t>(s.output_size() * s.taps()), 0.0);
+    for (const Term& term : measured.terms) {
+      const auto at = by_weight ? label_by_weight(s, term.output, term.weight)
+                                : label_by_pixel(s, term.output, term.pixel);
+      if (!at) return {};
+      one.terms.push_back({*at, term});
+      one.factors[place_of(s, *at)] += term.factor;
+    }
   }
   return all;
 }

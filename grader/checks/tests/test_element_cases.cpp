@@ -19,15 +19,18 @@ std::string diagnosis_of(const grader::ElementCase& test,
   const ConvShape& shape = test.shape;
   std::vector<float> input(static_cast<std::size_t>(shape.input_size()));
   std::vector<float> weights(static_cast<std::size_t>(shape.weights_size()));
-  std::vector<float> output;
+  std::vector<float> output(static_cast<std::size_t>(shape.output_size()));
   grader::fill_random(test, 11, {input.data(), weights.data(), nullptr});
-  oracle::for_each_image(
-      shape, input.data(), weights.data(),
-      [&](int, std::span<const double> sums, std::span<const double>) {
-        for (const double sum : sums) {
-          output.push_back(stored(static_cast<float>(sum), static_cast<int>(output.size())));
-        }
-      });
+  // In several threads.
+  oracle::for_each_image(shape, input.data(), weights.data(),
+                         [&](int b, std::span<const double> sums, std::span<const double>) {
+                           int place = b * static_cast<int>(sums.size());
+                           for (const double sum : sums) {
+                             output[static_cast<std::size_t>(place)] =
+                                 stored(static_cast<float>(sum), place);
+                             ++place;
+                           }
+                         });
   const grader::Arrays arrays{input.data(), weights.data(), output.data()};
   const auto tolerance =
       test.exact ? oracle::Tolerance::exact() : oracle::Tolerance::of(Precision::kFp32, shape);
