@@ -105,17 +105,21 @@ void add_reset(CLI::App& app, ExitCode& exit_code);
 void add_submit(CLI::App& app, ExitCode& exit_code);
 void add_restore(CLI::App& app, ExitCode& exit_code);
 }
-namespace explain_command { void add(CLI::App& app, ExitCode& exit_code); }
-namespace profile_command { void add(CLI::App& app, ExitCode& exit_code); }
-namespace show_command { void add(CLI::App& app, ExitCode& exit_code); }
+namespace kernel_commands {
+void add_explain(CLI::App& app, ExitCode& exit_code);
+void add_profile(CLI::App& app, ExitCode& exit_code);
+void add_show(CLI::App& app, ExitCode& exit_code);
+}
 namespace result_commands {
 void add_plot(CLI::App& app, ExitCode& exit_code);
 void add_compare(CLI::App& app, ExitCode& exit_code);
 void add_report(CLI::App& app, ExitCode& exit_code);
+void add_sweep(CLI::App& app, ExitCode& exit_code);
 }
-namespace sweep_command { void add(CLI::App& app, ExitCode& exit_code); }
-namespace job_command { void add(CLI::App& app, ExitCode& exit_code); }
-namespace doctor_command { void add(CLI::App& app, ExitCode& exit_code); }
+namespace machine_commands {
+void add_doctor(CLI::App& app, ExitCode& exit_code);
+void add_job(CLI::App& app, ExitCode& exit_code);
+}
 namespace handout_command { void add(CLI::App& app, ExitCode& exit_code); }
 namespace lint_command { void add(CLI::App& app, ExitCode& exit_code); }
 // clang-format on

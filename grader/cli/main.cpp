@@ -127,11 +127,11 @@ int main(int argc, char** argv) {
   ExitCode exit_code = ExitCode::kPassed;
   for (const auto& add : std::vector<std::function<void(CLI::App&, ExitCode&)>>{
 #ifdef CONVLAB_VIEWS
-           explain_command::add,
-           profile_command::add,
-           show_command::add,
+           kernel_commands::add_explain,
+           kernel_commands::add_profile,
+           kernel_commands::add_show,
            result_commands::add_plot,
-           sweep_command::add,
+           result_commands::add_sweep,
            result_commands::add_compare,
            result_commands::add_report,
 #else
@@ -152,8 +152,8 @@ int main(int argc, char** argv) {
            view("sweep"),
            view("compare"),
            view("report"),
-           job_command::add,
-           doctor_command::add,
+           machine_commands::add_job,
+           machine_commands::add_doctor,
 #endif
 #ifdef CONVLAB_INSTRUCTOR
            add_class,

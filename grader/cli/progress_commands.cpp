@@ -10,7 +10,6 @@
 #include "grader/checks/result/check_history.hpp"
 #include "grader/cli/commands.hpp"
 #include "grader/course/course.hpp"
-#include "grader/course/hints.hpp"
 #include "grader/course/notebook.hpp"
 #include "grader/course/progress.hpp"
 #include "grader/course/puzzles.hpp"

@@ -1,9 +1,13 @@
 #include "grader/course/notebook.hpp"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
+#include "common/base/error.hpp"
+#include "common/base/json_text.hpp"
 #include "common/base/whole_file.hpp"
 #include "common/result/result_json.hpp"
+#include "grader/course/course.hpp"
 
 namespace convlab::grader {
 
@@ -75,6 +79,26 @@ Notebook parse_notebook(const std::string& text, const std::string& name) {
 
 void write_notebook(const CourseMilestone& milestone, const Notebook& notebook) {
   write_atomically(notebook_file(milestone), json_text(Json(notebook), 1) + "\n");
+}
+
+Hints read_hints(const std::filesystem::path& file) {
+  try {
+    auto hints = parse_json(read_text(file)).get<Hints>();
+    for (const auto& [name, list] : hints) {
+      if (list.empty()) throw EnvironmentError(file.string() + " has no hints for " + name + ".");
+    }
+    return hints;
+  } catch (const Json::exception& error) {
+    throw EnvironmentError(file.string() + " is no object of lists of texts: " + error.what());
+  }
+}
+
+const std::vector<std::string>& hints_of(const Hints& hints, const std::string& milestone,
+                                         const std::string& stage) {
+  const auto found = hints.find(stage.empty() ? "general" : stage);
+  if (found != hints.end()) return found->second;
+  throw UsageError(stage + " has no hints of its own; ask without --stage: " +
+                   grader_command("hint", milestone));
 }
 
 }  // namespace convlab::grader

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <array>
+#include <filesystem>
 #include <map>
 #include <string>
 #include <vector>
@@ -82,5 +83,20 @@ Notebook parse_notebook(const std::string& text, const std::string& name);
 
 /// @throws EnvironmentError if it cannot be written
 void write_notebook(const CourseMilestone& milestone, const Notebook& notebook);
+
+/// Lists of hints, each from a nudge to nearly the code. hints.json, beside the chapter, has one
+/// for each stage, by its id, and "general" for the whole milestone; finding_hints.json has one for
+/// each finding.
+using Hints = std::map<std::string, std::vector<std::string>>;
+
+/// @throws EnvironmentError that names the file if it is not such a file, or a list is empty
+Hints read_hints(const std::filesystem::path& file);
+
+/// The requested list.
+/// @param milestone  for messages, "m4"
+/// @param stage      empty: the general one
+/// @throws UsageError if the stage has none
+const std::vector<std::string>& hints_of(const Hints& hints, const std::string& milestone,
+                                         const std::string& stage);
 
 }  // namespace convlab::grader

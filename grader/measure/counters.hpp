@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "common/base/json_text.hpp"
 #include "grader/measure/stage_counts.hpp"
 
 namespace convlab::grader {
@@ -38,5 +39,48 @@ std::int64_t shared_bytes_of(const KernelCounts& kernel);
 /// One for each kind of GPU. Registers, which may limit it further, are known to a compiler for
 /// GPUs only.
 std::vector<Occupancy> occupancy_of(const KernelCounts& kernel);
+
+/// What one streaming multiprocessor holds.
+struct MultiprocessorLimits {
+  int threads = 0;
+  int blocks = 0;
+  int shared_kib = 0;
+  int reserved_kib = 0;  ///< of shared memory, for each block
+};
+
+/// The published limits of a GPU; gpus.json names the source of each.
+struct Gpu {
+  std::string name{};
+  std::string capability{};  ///< "8.6"
+  MultiprocessorLimits multiprocessor{};
+  int multiprocessors = 0;
+  double clock_mhz = 0.0;
+  double dram_gb_per_s = 0.0;
+  double fp32_tflops = 0.0;
+  double fp16_tensor_tflops = 0.0;
+  double tf32_tensor_tflops = 0.0;  ///< as FP16 if the GPU has no TF32
+};
+
+/// A JSON file of this folder.
+Json measure_file(const std::string& name);
+
+/// All in gpus.json, those of one capability side by side.
+const std::vector<Gpu>& published_gpus();
+
+/// @throws UsageError that lists the known ones
+const Gpu& find_gpu(const std::string& name);
+
+/// How many blocks a multiprocessor holds at the same time, and what limits them: "threads",
+/// "blocks", "shared memory" or "registers".
+struct ResidentBlocks {
+  int blocks = 0;
+  std::string limited_by{};
+};
+
+/// @param warps         of a block
+/// @param shared_bytes  of a block
+/// @param registers     of a thread; 0: unknown
+ResidentBlocks resident_blocks(const MultiprocessorLimits& limits, int warps,
+                               std::int64_t shared_bytes, int registers = 0);
 
 }  // namespace convlab::grader

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "common/result/json_fields.hpp"
-#include "grader/measure/gpus.hpp"
+#include "grader/measure/counters.hpp"
 #include "grader/measure/stage_counts.hpp"
 
 namespace convlab::grader {

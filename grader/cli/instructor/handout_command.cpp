@@ -1,15 +1,25 @@
+#include <fnmatch.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <array>
+#include <cstring>
 #include <filesystem>
 #include <iostream>
+#include <map>
+#include <nlohmann/json.hpp>
 #include <set>
 #include <sstream>
+#include <string>
+#include <unordered_map>
+#include <vector>
 
 #include "common/base/run_process.hpp"
 #include "common/base/scratch_folder.hpp"
+#include "common/base/text.hpp"
 #include "common/base/whole_file.hpp"
+#include "grader/class/similar.hpp"
 #include "grader/cli/commands.hpp"
-#include "grader/cli/instructor/handout_contents.hpp"
 #include "grader/course/course.hpp"
 #include "grader/course/sources.hpp"
 #include "grader/report/terminal.hpp"
@@ -19,6 +29,264 @@ namespace convlab::grader::handout_command {
 namespace {
 
 namespace fs = std::filesystem;
+
+/// milestones/handout.list: what a hand-out holds.
+struct HandoutList {
+  std::vector<std::string> patterns{};  ///< of files; each has been used
+  std::vector<std::string> told{};      ///< lines of the solutions that are no secret
+
+  /// @throws EnvironmentError if it cannot be read
+  static HandoutList read(const fs::path& file);
+
+  [[nodiscard]] bool names(const std::string& file) const;
+};
+
+bool is_source(const std::string& file) {
+  return file.ends_with(".cpp") || file.ends_with(".cu") || file.ends_with(".cuh") ||
+         file.ends_with(".hpp");
+}
+
+/// The text files below a folder, by their path from it.
+std::map<std::string, std::string> texts_below(const fs::path& folder) {
+  std::map<std::string, std::string> texts;
+  for (const auto& entry : fs::recursive_directory_iterator(folder)) {
+    if (!entry.is_regular_file()) continue;
+    std::string text = read_text(entry.path());
+    if (text.find('\0') != std::string::npos) continue;
+    texts.emplace(entry.path().lexically_relative(folder).generic_string(), std::move(text));
+  }
+  return texts;
+}
+
+/// What of a text can tell an answer, however it is broken into lines, quoted or commented out.
+struct Squeezed {
+  std::string text{};
+  std::vector<int> line{};  ///< of each character
+
+  explicit Squeezed(const std::string& whole) {
+    int number = 1;
+    for (std::size_t i = 0; i < whole.size(); ++i) {
+      const auto byte = static_cast<unsigned char>(whole[i]);
+      if (byte == '\n') ++number;
+      if (byte == '\\' && whole.compare(i, 2, "\\n") == 0) ++i;  // of a text in JSON
+      if (std::isspace(byte) != 0 || std::strchr("\"\\/*,>", byte) != nullptr) continue;
+      text += whole[i];
+      line.push_back(number);
+    }
+  }
+};
+
+// Shorter lines say nothing: "float sum = 0;".
+constexpr std::size_t kTelling = 16;
+
+// A line that computes: the others declare, and stand in every exercise.
+bool computes(const std::string& line) {
+  return std::ranges::any_of(
+      std::initializer_list<const char*>{"[", "%", "?", "+=", "<<<", "_sync(", " * "},
+      [&](const char* sign) { return line.find(sign) != std::string::npos; });
+}
+
+/// The lines of the solutions that tell something, squeezed, by how they begin.
+class TellingLines {
+ public:
+  explicit TellingLines(const HandoutList& list) {
+    for (const std::string& line : list.told) told_.insert(Squeezed(line).text);
+  }
+
+  void add(const std::string& path, const std::string& text) {
+    int number = 0;
+    for (std::string line : lines_of(text)) {
+      ++number;
+      // Of the changes that solve a puzzle only what they add.
+      if (path.ends_with(".change")) line = line.starts_with("+ ") ? line.substr(2) : "";
+      line.resize(std::min(line.size(), line.find("//")));
+      const std::string squeezed = Squeezed(line).text;
+      if (squeezed.size() < kTelling || squeezed.front() == '#' || !computes(line)) continue;
+      if (told_.count(squeezed) > 0) continue;
+      by_start_[squeezed.substr(0, kTelling)].push_back(
+          {squeezed, path + ":" + std::to_string(number)});
+    }
+  }
+
+  /// Calls found(line, place of the solution) for what `text` tells. Hints for a puzzle, the
+  /// puzzles after it and the exercise tell its few lines.
+  template <typename Found>
+  void find_in(const std::string& text, const std::string& file, const Found& found) const {
+    const bool may_tell = file.starts_with("milestones/") && !file.ends_with(".md");
+    const Squeezed squeezed(text);
+    int last = 0;
+    for (std::size_t at = 0; at + kTelling <= squeezed.text.size(); ++at) {
+      if (squeezed.line[at] == last) continue;
+      const auto same = by_start_.find(squeezed.text.substr(at, kTelling));
+      if (same == by_start_.end()) continue;
+      const auto told = std::ranges::find_if(same->second, [&](const auto& line) {
+        return !(may_tell && line.second.find(".change:") != std::string::npos) &&
+               squeezed.text.compare(at, line.first.size(), line.first) == 0;
+      });
+      if (told != same->second.end()) found(last = squeezed.line[at], told->second);
+    }
+  }
+
+ private:
+  std::set<std::string> told_;
+  std::unordered_map<std::string, std::vector<std::pair<std::string, std::string>>> by_start_;
+};
+
+// The batches that the chapters publish; others are hidden, and are counted when they are checked.
+constexpr std::array kPublishedBatches = {100, 500, 1000, 5000, 10'000};
+
+// "## What it *says*, twice" has the anchor what-it-says-twice.
+std::set<std::string> anchors_of(const std::string& page) {
+  std::set<std::string> anchors;
+  for (const std::string& line : lines_of(page)) {
+    if (!line.starts_with('#')) continue;
+    std::string anchor;
+    for (const char c : trimmed(line.substr(std::min(line.size(), line.find_first_not_of('#'))))) {
+      const auto byte = static_cast<unsigned char>(c);
+      if (c == ' ') anchor += '-';
+      if (std::isalnum(byte) != 0 || c == '-' || c == '_' || byte >= 0x80) {
+        anchor += static_cast<char>(std::tolower(byte));
+      }
+    }
+    anchors.insert(anchor);
+  }
+  return anchors;
+}
+
+HandoutList HandoutList::read(const fs::path& file) {
+  HandoutList list;
+  for (const std::string& line : lines_of(read_text(file))) {
+    if (line.empty() || line.front() == '#') continue;
+    const std::string told = "told ";
+    if (line.starts_with(told)) {
+      list.told.push_back(line.substr(told.size()));
+    } else {
+      list.patterns.push_back(line);
+    }
+  }
+  return list;
+}
+
+bool HandoutList::names(const std::string& file) const {
+  return std::ranges::any_of(patterns, [&](const std::string& pattern) {
+    if (pattern.ends_with("/**")) return file.starts_with(pattern.substr(0, pattern.size() - 2));
+    const bool folder = pattern.ends_with("/");
+    const std::string name = folder ? pattern + "*" : pattern;
+    return fnmatch(name.c_str(), file.c_str(), FNM_PATHNAME) == 0;
+  });
+}
+
+// A page without the parts for instructors and without blocks of ```diff, which show right lines.
+std::string page_for_students(const std::string& page) {
+  std::string kept;
+  bool for_instructors = false;
+  bool diff = false;
+  for (const std::string& line : lines_of(page)) {
+    if (line == "<!-- for instructors -->") for_instructors = true;
+    if (line == "```diff") diff = true;
+    if (!for_instructors && !diff && line != "<!-- for everybody -->") kept += line + "\n";
+    if (line == "<!-- for everybody -->") for_instructors = false;
+    if (line == "```") diff = false;
+  }
+  return kept;
+}
+
+// The places of `tree` that tell an answer, each a sentence that names file and line: files of the
+// solutions, lines of them in any text file whatever their spaces, exercises that are a solution
+// under other names, and counts of hidden batches.
+// @param solutions  reference/solutions
+std::vector<std::string> answers_in(const fs::path& tree, const fs::path& solutions,
+                                    const HandoutList& list) {
+  std::vector<std::string> problems;
+  TellingLines lines(list);
+  std::map<std::string, std::string> whole;
+  std::vector<OwnedSource> sources;
+  for (const auto& [path, text] : texts_below(solutions)) {
+    if (path.find("tests/") != std::string::npos) continue;
+    if (is_source(path) || path.ends_with(".change")) lines.add(path, text);
+    if (!is_source(path)) continue;
+    whole.emplace(text, path);
+    sources.push_back({.owner = "solution " + path, .path = path, .text = text});
+  }
+  if (whole.empty()) {
+    return {"There are no solutions to compare with in " + solutions.string() + "."};
+  }
+  for (const auto& [path, text] : texts_below(tree)) {
+    if (whole.count(text) > 0) {
+      problems.push_back(path + " is the solution " + whole[text] + ".");
+      continue;
+    }
+    lines.find_in(text, path, [&](int number, const std::string& place) {
+      const std::string line = trimmed(lines_of(text)[static_cast<std::size_t>(number) - 1]);
+      problems.push_back(path + ":" + std::to_string(number) + " tells the line " + place + ": " +
+                         line.substr(0, 120));
+    });
+    // A puzzle asks for a line or two, so its frame is most of its solution.
+    if (path.starts_with("milestones/") && is_source(path) && !is_puzzle(path)) {
+      sources.push_back({path, path, text});
+    }
+  }
+  // An exercise that is most of a solution under other names. The frame of a stage is common.
+  constexpr double kMost = 0.8;
+  for (const SimilarPair& pair : similar_pairs(sources, {}, kMost)) {
+    const bool a = pair.a.starts_with("solution ");
+    if (a == pair.b.starts_with("solution ") || pair.shared < 20) continue;
+    problems.push_back((a ? pair.b : pair.a) + " is much like the " + (a ? pair.a : pair.b) + ".");
+  }
+  for (const auto& entry : fs::directory_iterator(tree / "reference/oracle/expected")) {
+    const auto json = nlohmann::json::parse(read_text(entry.path()));
+    for (const auto& each : json.at("counts")) {
+      const auto batch = each.at("batch").get<int>();
+      if (std::ranges::find(kPublishedBatches, batch) != kPublishedBatches.end()) continue;
+      problems.push_back(entry.path().filename().string() +
+                         " tells the count of the hidden batch " + each.at("batch").dump() + ".");
+    }
+  }
+  return problems;
+}
+
+// The links of the pages in `tree`, and the pages named in its sources, that lead nowhere.
+std::vector<std::string> broken_links(const fs::path& tree) {
+  std::vector<std::string> problems;
+  const auto texts = texts_below(tree);
+  const auto leads_somewhere = [&](const fs::path& folder, const std::string& link) {
+    const auto hash = link.find('#');
+    const std::string name = link.substr(0, hash);
+    const std::string path = (folder / name).lexically_normal().generic_string();
+    if (!fs::exists(tree / path)) return false;
+    if (hash == std::string::npos || !path.ends_with(".md")) return true;
+    return anchors_of(texts.at(path)).count(link.substr(hash + 1)) > 0;
+  };
+  for (const auto& [path, text] : texts) {
+    const bool page = path.ends_with(".md") || path.ends_with(".ipynb");
+    int number = 0;
+    for (const std::string& line : lines_of(text)) {
+      ++number;
+      const auto check = [&](const fs::path& folder, const std::string& link) {
+        if (leads_somewhere(folder, link)) return;
+        problems.push_back(path + ":" + std::to_string(number) + " leads to " + link +
+                           ", which is not there.");
+      };
+      for (auto at = line.find("]("); page && at != std::string::npos;
+           at = line.find("](", at + 1)) {
+        std::string link = line.substr(at + 2, line.find(')', at) - at - 2);
+        if (link.find("://") != std::string::npos) continue;
+        if (link.starts_with('#')) link = fs::path(path).filename().string() + link;
+        check(fs::path(path).parent_path(), link);
+      }
+      // Programs and exercises name pages: docs/setup.md.
+      for (auto at = line.find("docs/"); !page && at != std::string::npos;
+           at = line.find("docs/", at + 1)) {
+        const auto end = line.find_first_not_of(
+            "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_/#.", at);
+        std::string link = line.substr(at, end - at);
+        while (link.ends_with('.') || link.ends_with('#')) link.pop_back();
+        if (link.find(".md") != std::string::npos) check("", link);
+      }
+    }
+  }
+  return problems;
+}
 
 struct Options {
   std::string folder;

@@ -10,7 +10,7 @@
 #include "grader/cli/check_puzzles.hpp"
 #include "grader/cli/commands.hpp"
 #include "grader/course/course.hpp"
-#include "grader/course/hints.hpp"
+#include "grader/course/notebook.hpp"
 #include "grader/course/puzzles.hpp"
 #include "grader/course/sources.hpp"
 #include "grader/report/terminal.hpp"

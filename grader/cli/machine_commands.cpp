@@ -2,16 +2,20 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <functional>
 #include <iostream>
 #include <nlohmann/json.hpp>
 #include <sstream>
+#include <string>
 #include <vector>
 
 #include "common/base/buffer.hpp"
+#include "common/base/error.hpp"
 #include "common/base/json_text.hpp"
 #include "common/base/run_process.hpp"
 #include "common/data/dataset.hpp"
@@ -20,17 +24,20 @@
 #include "common/result/machine.hpp"
 #include "grader/cli/commands.hpp"
 #include "grader/course/course.hpp"
+#include "grader/course/slurm_job.hpp"
+#include "grader/course/stop_signals.hpp"
+#include "grader/measure/measure_speed.hpp"
 #include "grader/report/terminal.hpp"
 #include "grader/submission/machine_faults.hpp"
 #include "grader/submission/sandbox/isolation.hpp"
 #include "grader/submission/shared_segment.hpp"
 #include "grader/submission/submission.hpp"
 
-namespace convlab::grader::doctor_command {
+namespace convlab::grader::machine_commands {
 
 namespace {
 
-struct Options {
+struct DoctorOptions {
   bool json = false;
 };
 
@@ -182,7 +189,7 @@ void print(const Examined& item) {
   std::cout << std::flush;
 }
 
-ExitCode run(const Options& options) {
+ExitCode run_doctor(const DoctorOptions& options) {
   const std::string setup = "common/setup/lab setup";
   const std::array<std::function<Examined()>, 11> examinations = {
       compiler,
@@ -215,11 +222,52 @@ ExitCode run(const Options& options) {
 
 }  // namespace
 
-void add(CLI::App& app, ExitCode& exit_code) {
-  auto [command, options] =
-      add_command(app, exit_code, "doctor", "Examines the machine and says what is missing", run);
+void add_doctor(CLI::App& app, ExitCode& exit_code) {
+  auto [command, options] = add_command(
+      app, exit_code, "doctor", "Examines the machine and says what is missing", run_doctor);
   command.add_flag("--json", options.json, "Print JSON instead of text");
   command.footer("Example:\n  build/bin/grader doctor");
 }
 
-}  // namespace convlab::grader::doctor_command
+namespace {
+
+struct JobOptions {};
+
+// Before the words of the program, when the job runs.
+constexpr const char* kInJob = "--when-the-gpu-is-quiet";
+
+ExitCode run_job(const JobOptions& /*options*/) {
+  std::vector<std::string> words = own_words();
+  const std::string self = words.front();
+  words.erase(words.begin(), std::find(words.begin(), words.end(), "job") + 1);
+  const bool is_job = !words.empty() && words.front() == kInJob;
+  if (is_job) words.erase(words.begin());
+  if (words.empty()) throw UsageError("Name the program: grader job build/bin/m4 1000 --all");
+  if (!is_job) {
+    words.insert(words.begin(), {self, "job", kInJob});
+    return run_as_slurm_job(words);
+  }
+  wait_for_quiet_gpu([](const std::string& text) { std::cout << text << std::endl; });
+  std::vector<char*> arguments;
+  for (std::string& word : words) arguments.push_back(word.data());
+  arguments.push_back(nullptr);
+  ::execvp(arguments.front(), arguments.data());
+  throw EnvironmentError(words.front() + " cannot be started: " + std::strerror(errno) + ".");
+}
+
+}  // namespace
+
+void add_job(CLI::App& app, ExitCode& exit_code) {
+  auto [command, options] =
+      add_command(app, exit_code, "job", "Runs the COMMAND behind it as a Slurm job", run_job);
+  command.prefix_command();  // what follows is the program's, options too
+  command.footer(
+      "Shows the place in the queue, then what the program prints. Ctrl-C leaves the\n"
+      "job; the same command finds it again. check, profile, sweep and the milestones'\n"
+      "own programs (build/bin/m4) do the same with --launcher slurm.\n\n"
+      "Examples:\n"
+      "  build/bin/grader job build/bin/m4 10000 --all\n"
+      "  SBATCH_PARTITION=gpu build/bin/grader job build/bin/m3 1000");
+}
+
+}  // namespace convlab::grader::machine_commands

@@ -1,0 +1,479 @@
+#include <unistd.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cmath>
+#include <filesystem>
+#include <future>
+#include <iostream>
+#include <nlohmann/json.hpp>
+
+#include "common/base/json_text.hpp"
+#include "common/base/printable.hpp"
+#include "common/base/whole_file.hpp"
+#include "common/network/preset.hpp"
+#include "common/program/arguments.hpp"
+#include "common/result/result.hpp"
+#include "common/timing/three_digits.hpp"
+#include "grader/checks/custom_submission.hpp"
+#include "grader/cli/commands.hpp"
+#include "grader/course/build.hpp"
+#include "grader/course/counted_stage.hpp"
+#include "grader/course/course.hpp"
+#include "grader/course/notebook.hpp"
+#include "grader/course/progress.hpp"
+#include "grader/course/puzzles.hpp"
+#include "grader/course/slurm_job.hpp"
+#include "grader/course/sources.hpp"
+#include "grader/measure/counters.hpp"
+#include "grader/measure/estimate.hpp"
+#include "grader/measure/stage_steps.hpp"
+#include "grader/report/check_report.hpp"
+#include "grader/report/explain/explain.hpp"
+#include "grader/report/profile/profile.hpp"
+#include "grader/report/show/show.hpp"
+#include "grader/report/terminal.hpp"
+#include "grader/submission/kernel_registers.hpp"
+
+namespace convlab::grader::kernel_commands {
+
+namespace {
+
+// The stage to explain: the named one, or the only one that has passed.
+// @throws Error that says what to do first
+Progress passed_stage(const CountedOptions& options, const Chapter& chapter) {
+  const std::string& id = chapter.milestone.id;
+  const auto passed = [](const Progress& each) {
+    return each.state == State::kPassed && !each.changed;
+  };
+  std::vector<Progress> found;
+  std::vector<std::string> known;
+  for (const Progress& each : chapter.stages) {
+    known.push_back(each.stage.id);
+    if (options.stage.empty() ? passed(each) : each.stage.id == options.stage) {
+      found.push_back(each);
+    }
+  }
+  if (found.empty() && !options.stage.empty()) {
+    throw UsageError(unknown_stage(chapter.milestone, options.stage, known));
+  }
+  if (found.size() > 1) {
+    throw UsageError("Several stages of " + id +
+                     " have passed; add --stage and a name (build/bin/grader list shows them).");
+  }
+  const Progress& stage = found.empty() ? chapter.stages.front() : found.front();
+  if (passed(stage)) return stage;
+  throw Error(ExitCode::kFallsShort,
+              "explain shows what a file that has passed does, and " + stage.stage.id +
+                  (stage.changed ? " has changed since its check" : " has not passed") +
+                  ". Next: " + grader_command("check", id, known.size() > 1 ? stage.stage.id : ""));
+}
+
+void print_question(const Question& question, std::size_t number, std::size_t of) {
+  std::cout << "\n"
+            << coloured("Question " + std::to_string(number) + " of " + std::to_string(of),
+                        Colour::kStrong)
+            << "\n"
+            << paragraph("  ", question.text);
+  if (!question.source.empty()) std::cout << question.source.substr(1) << "\n";
+  for (std::size_t i = 0; i < question.choices.size(); ++i) {
+    std::cout << paragraph(std::string("  ") + static_cast<char>('a' + i) + ")  ",
+                           question.choices[i]);
+  }
+}
+
+void print_feedback(const Question& question, bool right) {
+  std::cout << paragraph(
+      "  ", (right ? coloured("Right.", Colour::kGood)
+                   : coloured("No, it is " + answer_text(question) + ".", Colour::kBad)) +
+                " " + question.why);
+}
+
+std::string what_is_asked(const Question& question) {
+  if (question.choices.empty()) return "a whole number";
+  return std::string("a letter from a to ") + static_cast<char>('a' + question.choices.size() - 1);
+}
+
+// An empty line skips a question; the end of the input skips all that are left.
+void hold_quiz(const std::vector<Question>& questions) {
+  if (questions.empty()) return;
+  std::cout << "\n" << coloured("Quiz", Colour::kStrong) << "\n";
+  for (std::size_t i = 0; i < questions.size(); ++i) {
+    const Question& question = questions[i];
+    print_question(question, i + 1, questions.size());
+    for (;;) {
+      std::cout << "  your answer (" << what_is_asked(question)
+                << ", Enter to go on): " << std::flush;
+      std::string line;
+      std::getline(std::cin, line);
+      if (::isatty(STDIN_FILENO) == 0) std::cout << line << "\n";
+      if (line.find_first_not_of(" \t") == std::string::npos) break;
+      if (const auto right = is_right(question, line)) {
+        print_feedback(question, *right);
+        break;
+      }
+      std::cout << "  That is not " << what_is_asked(question) << ".\n";
+    }
+  }
+}
+
+ExitCode explain_device_stage(const CourseMilestone& milestone, const CountedOptions& options,
+                              const std::string& id, const SubmittedSources& submitted,
+                              Counted& counted) {
+  const CountedStage stage = counted_stage(
+      {.submitted = submitted, .stage = id, .network = options.network, .layer = options.layer});
+  if (stage.finding) {
+    std::cout << finding_text(*stage.finding);
+    return ExitCode::kFallsShort;
+  }
+  counted = {.loads = loads_per_product(stage.counts),
+             .inputs = loads_per_input(stage.counts, stage.sources)};
+  std::cout << walk_text(stage.counts, stage.sources) << "\n"
+            << paragraph("In all: ", three_digits(counted.loads) +
+                                         " loads for each multiply-add, from global and shared "
+                                         "memory; each input is loaded " +
+                                         three_digits(counted.inputs) +
+                                         " times from global memory.");
+  const Notebook notebook = read_notebook(milestone);
+  if (const auto slip = notebook.predictions.find(id); slip != notebook.predictions.end()) {
+    const std::string predicted = three_digits(slip->second.loads);
+    std::cout << paragraph("        ", predicted == three_digits(counted.loads)
+                                           ? "You predicted these loads."
+                                           : "You predicted " + predicted +
+                                                 " loads. What explains the difference? Keep your "
+                                                 "sentence: build/bin/grader answer " +
+                                                 milestone.id + " " + id + " \"…\"");
+  }
+  hold_quiz(questions_of(stage.counts, stage.sources));
+  return ExitCode::kPassed;
+}
+
+ExitCode run_explain(const CountedOptions& options) {
+  const CourseMilestone milestone = find_milestone(options.milestone);
+  require_solution(options.solution);
+  const bool is_students = options.solution == "student";
+  Progress progress{.stage = {.id = options.stage}};
+  if (is_students) progress = passed_stage(options, chapter_of(milestone));
+  const bool is_file = is_source_file(options.solution);
+  const SubmittedSources submitted =
+      is_file ? sources_of(options.solution, milestone.id == "m1")
+              : sources_of_stage(milestone, options.solution, progress.stage.id);
+  if (is_file) {
+    progress.stage.title = "a file with the course's interface";
+  } else if (!is_students) {
+    StageInfo& stage = progress.stage;
+    stage.title = title_of(submitted.sources.front(), stage.id);
+    const auto check = results_folder() / (milestone.id + "-reference.json");
+    if (std::filesystem::exists(check)) progress.check = read_check_result(check);
+  }
+  Counted counted;
+  const std::string& id = progress.stage.id;  // empty: of a file with one stage
+  std::cout << hanging(id.empty() ? "" : coloured(id, Colour::kStrong) + "  ",
+                       static_cast<int>(id.empty() ? 0 : id.size() + 2),
+                       progress.stage.title + ", " + display_path(submitted.sources.front()));
+  if (milestone.id == "m1") {
+    const auto layers = load_preset(options.network).conv_shapes(1);
+    std::cout << walk_text(progress.check, progress.stage.id, layers);
+    hold_quiz(questions_of(layers));
+  } else if (const ExitCode code =
+                 explain_device_stage(milestone, options, progress.stage.id, submitted, counted);
+             code != ExitCode::kPassed) {
+    return code;
+  }
+  // Predictions are of the last convolution.
+  if (is_students && options.layer == 0) {
+    Notebook notebook = read_notebook(milestone);
+    notebook.explained[id] = counted;
+    note_number(notebook, counted.loads, "loads for each multiply-add of " + id, utc_now());
+    note_number(notebook, counted.inputs, "loads of each input of " + id, utc_now());
+    write_notebook(milestone, notebook);
+  }
+  return ExitCode::kPassed;
+}
+
+}  // namespace
+
+void add_explain(CLI::App& app, ExitCode& exit_code) {
+  auto [command, options] = add_view(app, exit_code, "explain", run_explain);
+  add_counted_options(command, options);
+  command.get_option("--stage")->description("The stage, if several have passed");
+  command.footer(
+      "Builds the file once more so that the emulated device counts its loads and\n"
+      "stores. No GPU is needed, and no time is measured.\n\n"
+      "Examples:\n"
+      "  build/bin/grader explain m2\n"
+      "  build/bin/grader explain m4 --stage fused-gemm --layer 1");
+}
+
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kEstimatedBatch = 10'000;  // the course's
+
+struct ProfileOptions : CountedOptions {
+  std::string gpu;
+  int registers = 0;
+  fs::path output;
+  bool json = false;
+  std::string launcher = "local";
+};
+
+// The sums over one kernel's requests of each kind: {"global-load": {"requests": 16, …}, …}
+Json requests_json(const KernelCounts& kernel) {
+  Json json;
+  for (const AccessNote& note : kernel.accesses) {
+    Json& sum = json[note.space + "-" + access_name(note)];
+    if (sum.is_null()) sum = Json::object();
+    const auto add = [&](const std::string& name, std::int64_t value) {
+      sum[name] = sum.value(name, std::int64_t{0}) + value;
+    };
+    add("requests", note.requests);
+    add("lanes", note.lanes);
+    add(parts_name(note.space), note.parts);
+    add("conflicts", note.conflicts);
+  }
+  return json;
+}
+
+std::vector<Estimate> estimates_of(const std::vector<KernelWork>& work, Precision precision,
+                                   const std::string& gpu) {
+  std::vector<Estimate> estimates;
+  for (const Gpu& each : gpu.empty() ? published_gpus() : std::vector{find_gpu(gpu)}) {
+    estimates.push_back(estimate(work, precision, each, estimate_model(), kEstimatedBatch));
+  }
+  return estimates;
+}
+
+nlohmann::ordered_json products_json(const KernelCounts& kernel) {
+  nlohmann::ordered_json json = nlohmann::json::object();
+  for (const ProductNote& note : kernel.products) {
+    json[note.kind] = json.value(note.kind, std::int64_t{0}) + note.multiply_adds;
+  }
+  return json;
+}
+
+void print_json(const StageCounts& counts, const SourceText& sources,
+                const std::vector<KernelWork>& work, const std::vector<Estimate>& estimates) {
+  Json json = {{"stage", counts.stage.id},
+               {"precision", to_string(counts.stage.precision)},
+               {"shape", to_string(counts.shape)}};
+  for (const Counter& counter : counters()) {
+    const double value = counter.value(counts);
+    json[std::string(counter.id)] = std::isnan(value) ? Json() : Json(value);
+  }
+  for (const KernelCounts& kernel : kernels_of(counts, sources)) {
+    json["kernels"].push_back({{"kernel", kernel.launch.kernel},
+                               {"launches", kernel.launches},
+                               {"grid", kernel.launch.grid},
+                               {"block", kernel.launch.block},
+                               {"multiply_adds", products_json(kernel)},
+                               {"requests", requests_json(kernel)},
+                               {"work", work[json["kernels"].size()]}});
+  }
+  json["estimated_batch"] = kEstimatedBatch;
+  json["estimates"] = estimates;
+  json["estimate_error"] = estimate_model().error;
+  std::cout << json_text(json, 2) << "\n";
+}
+
+ExitCode run_profile(const ProfileOptions& options) {
+  if (options.launcher == "slurm") return run_as_slurm_job(own_words_without_launcher());
+  const CourseMilestone milestone = find_milestone(options.milestone);
+  const CountedWork wanted = counted_work(milestone, options);
+  if (!options.output.empty()) require_writable(options.output);
+  if (!options.gpu.empty()) find_gpu(options.gpu);  // refused before anything is built
+  // nvcc takes longer than counting.
+  auto registers = std::async(std::launch::async, [&] {
+    return options.registers == 0 ? kernel_registers(wanted.submitted, build_folder() / "registers")
+                                  : std::map<std::string, int>{};
+  });
+  CountedStage stage = counted_stage(wanted);
+  std::vector<std::string> launched;
+  for (const DeviceLaunch& launch : stage.counts.launches) launched.push_back(launch.kernel);
+  stage.counts.registers = registers_of(registers.get(), launched);
+  const bool is_counted = !stage.counts.launches.empty();
+  std::vector<KernelWork> work = work_of(stage.counts, stage.sources);
+  for (KernelWork& kernel : work) {
+    if (options.registers > 0) kernel.registers = options.registers;
+  }
+  const auto estimates = estimates_of(work, stage.counts.stage.precision, options.gpu);
+  if (is_counted && options.json) {
+    print_json(stage.counts, stage.sources, work, estimates);
+  } else if (is_counted) {
+    const StageInfo& info = stage.counts.stage;
+    const std::string where = counted_where(stage.counts, options.network, stage.layer);
+    Page page = profile_page(stage.counts, stage.sources, milestone.id + ", " + info.id, where);
+    // Before the source. A puzzle's few hundred numbers say nothing of 10 000 images.
+    if (!wanted.shape) {
+      page.sections.insert(page.sections.end() - 1,
+                           estimate_section(estimates, estimate_model(), kEstimatedBatch));
+    }
+    std::cout << coloured(info.id, Colour::kStrong) << "  "
+              << display_path(wanted.submitted.sources.front()) << "\n"
+              << paragraph("", where) << terminal_text(page);
+    if (!options.output.empty()) {
+      write_atomically(options.output, html_of(page, course_folder() / "grader/report/pages"));
+      std::cout << "\nThe page with your source: " << display_path(options.output) << "\n";
+    }
+  }
+  // JSON stays JSON.
+  if (stage.finding) (options.json ? std::cerr : std::cout) << "\n" << finding_text(*stage.finding);
+  return stage.finding ? ExitCode::kFallsShort : ExitCode::kPassed;
+}
+
+}  // namespace
+
+void add_profile(CLI::App& app, ExitCode& exit_code) {
+  auto [command, options] = add_view(app, exit_code, "profile", run_profile);
+  add_counted_options(command, options);
+  command.add_option("--gpu", options.gpu,
+                     "Estimate the op time on this GPU alone, such as T4 (default: on all known)");
+  command
+      .add_option(
+          "--registers", options.registers,
+          "Of a thread, on a machine without nvcc: as nvcc -Xptxas -v says elsewhere. Tells "
+          "whether too few warps run")
+      ->check(CLI::Range(1, 255));
+  command.add_option("--output", options.output, "Also write a page (HTML) with your source");
+  command.add_flag("--json", options.json, "Print the counters as JSON instead of text");
+  add_launcher(command, options.launcher);
+  command.footer(
+      "Builds the file so that the emulated device counts, and runs one image. The file\n"
+      "need not be right. docs/profile.md says what each number means.\n\n"
+      "Examples:\n"
+      "  build/bin/grader profile m3\n"
+      "  build/bin/grader profile m4 --stage fused-gemm --output profile.html");
+}
+
+namespace {
+
+namespace fs = std::filesystem;
+
+struct ShowOptions : CountedOptions {
+  std::string block;
+  std::string kernel;
+  std::string only_case;
+  fs::path output;
+  std::int64_t first = 0;
+  bool json = false;
+};
+
+// "2", "2,1" or "2,1,0".
+std::array<unsigned, 3> parse_block(const std::string& text) {
+  const std::vector<int> numbers = parse_numbers(text);
+  std::array<unsigned, 3> block{};
+  if (numbers.empty() || numbers.size() > block.size()) {
+    throw UsageError("--block takes X, X,Y or X,Y,Z, for example 2,0,1; this is " +
+                     printable_line(text) + ".");
+  }
+  std::ranges::copy(numbers, block.begin());
+  return block;
+}
+
+SourceText sources_of_steps(const TracedStage& traced, const StepNotes& notes) {
+  std::set<std::string> files = {notes.file};
+  for (const StepPlace& place : notes.places) files.insert(place.file);
+  return used_sources(traced, files);
+}
+
+std::string nothing_text(const StepNotes& notes, const ShowOptions& options) {
+  if (notes.kernel.empty()) {
+    return "The stage launches no kernel" +
+           (options.block.empty() ? std::string() : " that has a block " + options.block) +
+           ", so there is nothing to see.";
+  }
+  const std::string block = std::to_string(notes.block[0]) + "," + std::to_string(notes.block[1]) +
+                            "," + std::to_string(notes.block[2]);
+  if (options.first > 0) {
+    return "Block " + block + " of " + notes.kernel + " has " + std::to_string(notes.first) +
+           " steps, so --first " + std::to_string(options.first) + " leaves none.";
+  }
+  return "Block " + block + " of " + notes.kernel +
+         " touches no memory. Name another one with --block or --kernel.";
+}
+
+ExitCode run_show(const ShowOptions& options) {
+  const CourseMilestone milestone = find_milestone(options.milestone);
+  WantedBlock wanted{.kernel = options.kernel, .first = options.first};
+  if (!options.block.empty()) wanted.block = parse_block(options.block);
+  std::optional<ConvShape> one_case;
+  if (!options.only_case.empty()) one_case = parse_case(options.only_case);
+  const CountedWork work = counted_work(milestone, options);
+  if (!options.output.empty()) require_writable(options.output);
+  ProgressLine progress;
+  const TracedStage traced = traced_stage(work, progress);
+  StageSteps steps{.finding = traced.finding};
+  if (!traced.finding) {
+    progress.show("recording one block");
+    steps = record_stage(*traced.submission, traced.stage, one_case.value_or(traced.shape), wanted);
+  }
+  progress.clear();
+  if (!steps.notes.steps.empty()) {
+    const SourceText sources = sources_of_steps(traced, steps.notes);
+    const std::string id = steps.stage.id;
+    const std::string where =
+        "Recorded on the emulated device, in " +
+        (one_case || work.shape
+             ? "one convolution"
+             : "convolution " + std::to_string(traced.layer) + " of " + options.network) +
+        ": " + to_string(steps.shape) + ".";
+    fs::path page = options.output;
+    if (page.empty() && !options.json) {
+      fs::create_directories(build_folder() / "show");
+      page = build_folder() / "show" / (milestone.id + "-" + id + ".html");
+    }
+    if (options.json) {
+      std::cout << json_text(steps_json(steps, sources)) << "\n";
+    } else {
+      std::cout << coloured(id, Colour::kStrong) << "  "
+                << display_path(work.submitted.sources.front()) << "\n"
+                << paragraph("", where) << steps_text(steps, sources);
+    }
+    if (!page.empty()) {
+      write_atomically(page, steps_page(steps, sources, milestone.id + ", " + id, where,
+                                        course_folder() / "grader/report/show"));
+    }
+    if (!options.json) std::cout << "\nOpen this page in a browser: " << display_path(page) << "\n";
+  } else if (!steps.finding) {
+    throw Error(ExitCode::kFallsShort, nothing_text(steps.notes, options));
+  }
+  // JSON stays JSON.
+  if (steps.finding) (options.json ? std::cerr : std::cout) << "\n" << finding_text(*steps.finding);
+  if (steps.finding) return ExitCode::kFallsShort;
+  if (steps.wrong.empty() && steps.unwritten.empty()) return ExitCode::kPassed;
+  if (!options.json) {
+    std::cout << "Next: " << grader_command("check", milestone.id, options.stage)
+              << (options.solution == "student" ? "" : " --solution " + options.solution)
+              << " says why.\n";
+  }
+  return ExitCode::kFallsShort;
+}
+
+}  // namespace
+
+void add_show(CLI::App& app, ExitCode& exit_code) {
+  auto [command, options] = add_view(app, exit_code, "show", run_show);
+  add_counted_options(command, options);
+  command.add_option("--block", options.block,
+                     "The block, as X,Y,Z (default: where a fault or a race is, or 0,0,0)");
+  command.add_option("--kernel", options.kernel,
+                     "The kernel, if the stage launches several (default: the last)");
+  command.add_option("--case", options.only_case,
+                     "Another convolution: B,M,C,H,W,K or B,M,C,H,W,K,S, as a finding prints it");
+  command.add_option("--first", options.first, "Leave out so many steps at the beginning")
+      ->check(CLI::Range(0, 10'000'000));
+  command.add_option("--output", options.output, "The page (default: in build/show)");
+  command.add_flag("--json", options.json, "Print the steps as JSON instead");
+  command.footer(
+      "Builds the file so that the emulated device sees each access, and runs one\n"
+      "image. The file need not be right. docs/profile.md says what the page shows.\n\n"
+      "Examples:\n"
+      "  build/bin/grader show m3\n"
+      "  build/bin/grader show m3 --block 2,0,0 --layer 1 --output tile.html\n"
+      "  build/bin/grader show m4 --stage fused-gemm --case 1,4,1,12,12,3");
+}
+
+}  // namespace convlab::grader::kernel_commands
