@@ -47,8 +47,8 @@ Finding finding(const FaultMessage& message, const std::string& prefix) {
 
 Finding with_warnings(Finding found, const std::string& warnings) {
   static const std::string wrong_numbers =
-      " E-wrong E-nan E-images E-maps E-blocks E-borders E-sum-kept E-terms E-precision "
-      "E-shapes E-replay E-race E-unwritten-memory E-last-channel E-accuracy ";
+      " E-wrong E-nan E-images E-maps E-blocks E-borders E-sum-kept E-precision "
+      "E-shapes E-replay E-race E-unwritten-memory E-accuracy ";
   const bool uninitialised = warnings.find("uninitialized") != std::string::npos;
   if (uninitialised && wrong_numbers.find(" " + found.id + " ") != std::string::npos) {
     found = finding("E-uninitialised", found.seen, "warning");
@@ -59,6 +59,8 @@ Finding with_warnings(Finding found, const std::string& warnings) {
 
 namespace {
 
+constexpr std::size_t kLongest = 160;  // characters of what a program printed
+
 std::string last_line(const std::string& printed) {
   std::istringstream lines(printed);
   std::string line;
@@ -66,7 +68,6 @@ std::string last_line(const std::string& printed) {
   while (std::getline(lines, line)) {
     if (!line.empty()) last = line;
   }
-  constexpr std::size_t kLongest = 160;
   return last.substr(0, kLongest);
 }
 
@@ -143,7 +144,6 @@ static std::optional<Finding> printed_cuda_error(const std::string& printed,
           line.find(error.name) == std::string::npos) {
         continue;
       }
-      constexpr std::size_t kLongest = 160;
       found = finding(error.id, "In " + where + ": the program checked a CUDA call, printed '" +
                                     line.substr(0, kLongest) + "' and ended.");
     }

@@ -173,6 +173,7 @@ Precision precision_shown(Submission& submission, const StageInfo& stage,
 Finding with_rounding(Finding found, const Rounding& rounding) {
   found.seen += "\n" + rounding.measured;
   found.cause = rounding.cause;
+  found.is_proved = rounding.is_named;
   return found;
 }
 
