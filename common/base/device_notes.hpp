@@ -49,6 +49,7 @@ struct PoisonedOutput {
 
 /// The requests of a program to its device in one run of a stage; only an emulated device knows.
 struct DeviceNotes {
+  static constexpr std::size_t kMost = 24;  ///< of transfers and of launches: the first tell enough
   std::vector<DeviceTransfer> transfers{};  ///< the first of them
   std::vector<DeviceLaunch> launches{};     ///< the first of them
   std::int64_t live_bytes = 0;              ///< allocated now

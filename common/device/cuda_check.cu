@@ -1,4 +1,3 @@
-#include <cstdio>
 #include <string>
 #include <string_view>
 
@@ -25,13 +24,7 @@ std::string text_of(SourceLine where) {
 }
 
 std::string size_text(std::size_t bytes) {
-  char text[32];
-  if (bytes >= 1'000'000'000) {
-    std::snprintf(text, sizeof text, "%.1f GB", static_cast<double>(bytes) * 1e-9);
-  } else {
-    std::snprintf(text, sizeof text, "%.1f MB", static_cast<double>(bytes) * 1e-6);
-  }
-  return text;
+  return std::to_string(bytes / 1'000'000) + " MB";
 }
 
 std::string out_of_memory_hint() {

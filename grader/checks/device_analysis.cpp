@@ -48,6 +48,7 @@ std::optional<Finding> find_short_copy(const std::vector<CopiedArray>& arrays,
                                        const std::string& direction, const std::string& known,
                                        const DeviceNotes& notes, const SourceText& sources,
                                        const std::string& seen) {
+  if (notes.transfers.size() == DeviceNotes::kMost) return std::nullopt;  // there were more
   std::vector<std::int64_t> copies;
   for (const DeviceTransfer& each : notes.transfers) {
     if (each.what == direction) copies.push_back(each.bytes);

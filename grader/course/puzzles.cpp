@@ -121,8 +121,8 @@ std::optional<Finding> check_puzzle(const CourseMilestone& milestone, const Puzz
   const std::uint64_t seed = puzzle.folder == "puzzles" ? std::random_device{}() : 11;
   StageInfo stage;
   auto found = check_program(built.program, puzzle, check, seed, stage);
-  // Of wrong numbers alone nobody can tell that a barrier is missing.
-  if (found && found->id != "E-wrong") return found;
+  // Of wrong numbers alone nobody can tell that a barrier or a stream is missing.
+  if (found && found->id != "E-wrong" && found->id != "E-unsynchronised") return found;
   const Observed observed = observe_accesses({.program = built.program}, SourceText({puzzle.file}),
                                              stage, {.repeated = check.cases}, seed);
   if (observed.race && (!found || observed.race->is_between_warps)) return observed.race->finding;

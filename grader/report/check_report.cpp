@@ -62,7 +62,8 @@ std::string run_row(const RunResult& run) {
     accuracy = std::to_string(run.accuracy->correct) + "/" + std::to_string(run.accuracy->total);
   }
   std::array<char, 32> error{};
-  std::snprintf(error.data(), error.size(), worst < 1000.0 ? "%.1f" : "%.0f", worst);
+  const char* const form = worst < 1e3 ? "%.1f" : worst < 1e6 ? "%.0f" : "%.0e";
+  std::snprintf(error.data(), error.size(), form, worst);
   const bool passed = run.verdict == Verdict::kPassed;
   return text + right(accuracy, kAccuracyWidth) + right(error.data(), kErrorWidth) + "  " +
          coloured(to_string(run.verdict), passed ? Colour::kGood : Colour::kBad);

@@ -17,11 +17,8 @@ namespace {
 
 std::mutex record_mutex;
 
-// A program may launch a million kernels; the first ones tell enough.
-constexpr std::size_t kMostNotes = 24;
-
 void note_transfer(const std::string& what, std::int64_t bytes) {
-  if (only<DeviceNotes>().transfers.size() < kMostNotes)
+  if (only<DeviceNotes>().transfers.size() < DeviceNotes::kMost)
     only<DeviceNotes>().transfers.push_back({what, bytes});
 }
 
@@ -74,7 +71,7 @@ void note_allocation(std::int64_t bytes) {
 
 void note_configuration(const KernelCall& call) {
   const std::lock_guard lock(record_mutex);
-  if (only<DeviceNotes>().launches.size() >= kMostNotes) return;
+  if (only<DeviceNotes>().launches.size() >= DeviceNotes::kMost) return;
   only<DeviceNotes>().launches.push_back({.kernel = call.name,
                                           .file = name_of(place_of(call.site).file),
                                           .line = static_cast<int>(call.site.line),

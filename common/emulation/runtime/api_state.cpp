@@ -114,11 +114,10 @@ void renew_device() {
   last_error = cudaSuccess;
 }
 
-cudaError_t refuse(cudaError_t error, const std::string& what) {
+cudaError_t refuse(cudaError_t error, const std::string& what, FaultKind kind) {
   std::array<void*, 16> frames;
   const int count = backtrace(frames.data(), static_cast<int>(frames.size()));
-  send_report({.fault = {.kind = error == cudaErrorNotSupported ? FaultKind::kUnsupported
-                                                                : FaultKind::kCopy},
+  send_report({.fault = {.kind = error == cudaErrorNotSupported ? FaultKind::kUnsupported : kind},
                .what = what,
                .at = source_place(frames.data(), count)});
   return record_error(error);

@@ -61,6 +61,6 @@ void renew_device();
 
 /// Tells a person about misuse of the API, next to the error code that CUDA has for it.
 /// @param what  one or more lines
-cudaError_t refuse(cudaError_t error, const std::string& what);
+cudaError_t refuse(cudaError_t error, const std::string& what, FaultKind kind = FaultKind::kCopy);
 
 }  // namespace convlab::emulation

@@ -75,6 +75,9 @@ std::string configuration_problem(const KernelCall& call) {
            "; the limit is " + std::to_string(model.maxThreadsPerBlock);
   if (!within(grid, grid_limit))
     return "a grid of " + coordinates(grid) + " blocks; the limit is " + coordinates(grid_limit);
+  if (constant_bytes() > model.totalConstMem)
+    return std::to_string(constant_bytes()) + " bytes of __constant__ variables; the limit is " +
+           std::to_string(model.totalConstMem);
   if (call.dynamic_shared_bytes <= call.shared_limit) return {};
   const bool may_opt_in = call.shared_limit == model.sharedMemPerBlock &&
                           call.dynamic_shared_bytes <= model.sharedMemPerBlockOptin;
@@ -144,10 +147,6 @@ cudaError_t plan_kernel(KernelCall call, std::shared_ptr<void> owner,
   if (const std::string problem = configuration_problem(call); !problem.empty())
     return refuse_launch(call, problem);
   if (const cudaError_t problem = cooperative_problem(call); problem != cudaSuccess) return problem;
-  if (constant_bytes() > device_model().totalConstMem)
-    return refuse(cudaErrorInvalidKernelImage,
-                  "the __constant__ variables of a file have " + std::to_string(constant_bytes()) +
-                      " bytes; a GPU has " + std::to_string(device_model().totalConstMem));
   static std::atomic<std::uint64_t> launches = 0;
   const std::uint64_t launch = ++launches;
   for (int i = 0; i < pointer_count; ++i) {
@@ -273,7 +272,10 @@ cudaError_t set_function_attribute(const void* function, cudaFuncAttribute attri
   if (attribute >= kAttributes) return record_error(cudaErrorInvalidValue);
   if (attribute != cudaFuncAttributeMaxDynamicSharedMemorySize) return cudaSuccess;
   const auto limit = static_cast<int>(device_model().sharedMemPerBlockOptin);
-  if (value < 0 || value > limit) return record_error(cudaErrorInvalidValue);
+  if (value < 0 || value > limit)
+    return refuse(cudaErrorInvalidValue,
+                  std::to_string(value) + " bytes a block; the limit is " + std::to_string(limit),
+                  FaultKind::kLaunch);
   KnownKernels& known = only<KnownKernels>();
   const std::lock_guard lock(known.mutex);
   known.kernels[function].shared_limit = static_cast<std::size_t>(value);

@@ -49,8 +49,8 @@ Finding finding(const FaultMessage& message, const std::string& prefix) {
 
 Finding with_warnings(Finding found, const std::string& warnings) {
   static const std::string wrong_numbers =
-      " E-wrong E-nan E-images E-maps E-blocks E-borders E-sum-kept E-terms E-precision "
-      "E-shapes E-replay E-race E-unwritten-memory E-last-channel E-accuracy ";
+      " E-wrong E-nan E-images E-maps E-blocks E-borders E-sum-kept E-precision "
+      "E-shapes E-replay E-race E-unwritten-memory E-accuracy ";
   const bool uninitialised = warnings.find("uninitialized") != std::string::npos;
   if (uninitialised && wrong_numbers.find(" " + found.id + " ") != std::string::npos) {
     found = finding("E-uninitialised/warning", found.seen);
@@ -61,6 +61,8 @@ Finding with_warnings(Finding found, const std::string& warnings) {
 
 namespace {
 
+constexpr std::size_t kLongest = 160;  // characters of what a program printed
+
 std::string last_line(const std::string& printed) {
   std::istringstream lines(printed);
   std::string line;
@@ -68,7 +70,6 @@ std::string last_line(const std::string& printed) {
   while (std::getline(lines, line)) {
     if (!line.empty()) last = line;
   }
-  constexpr std::size_t kLongest = 160;
   return last.substr(0, kLongest);
 }
 
@@ -137,7 +138,6 @@ std::optional<Finding> printed_cuda_error(const std::string& printed, const std:
   std::optional<Finding> found;
   for (std::string line; std::getline(lines, line);) {
     for (const Json& error : known) {
-      constexpr std::size_t kLongest = 160;
       if (!is_said(error, line)) continue;
       found = finding(error.at("finding"), "In " + where +
                                                ": the program checked a CUDA call, printed '" +

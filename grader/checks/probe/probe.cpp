@@ -159,6 +159,7 @@ Precision precision_shown(Submission& submission, const StageInfo& stage,
 Finding with_rounding(Finding found, const Fact& rounding) {
   found.seen += "\n" + rounding.measured;
   found.cause = rounding.cause;
+  found.is_proved = rounding.is_named;
   return found;
 }
 

@@ -31,7 +31,7 @@ struct Finding {
   std::string shapes{};    ///< at which shapes it fails: sentences, a line each
   std::string picture{};   ///< the pixels of one window, expected and found: lines
   std::optional<WrongProduct> product{};  ///< an example; not stored
-  bool is_proved = false;                 ///< a measured index gives the same numbers; not stored
+  bool is_proved = false;                 ///< a measured index or rounding explains it; not stored
   std::string cause{};                    ///< what it usually means
   std::string next{};                     ///< one next step
   std::string compiler{};  ///< the compiler's warnings about the same files, a line each

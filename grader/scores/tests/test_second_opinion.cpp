@@ -2,6 +2,7 @@
 #include "common/base/tests/support/catch.hpp"
 #include "common/base/tests/support/contains.hpp"
 #include "grader/checks/findings/catalogue.hpp"
+#include "grader/scores/luck.hpp"
 #include "grader/scores/second_opinion.hpp"
 
 using namespace convlab;
@@ -50,6 +51,13 @@ TEST_CASE(
   CHECK_FALSE(rehearsal_of(std::nullopt, of("E-build"), std::nullopt));
   const Opinion opinion = judge(of("E-outside"), *told, std::nullopt, Rules::kWorkbook);
   CHECK(opinion.finding->seen == told->seen);
+}
+
+TEST_CASE("second opinion: errors that no rounding explains may come from a race") {
+  Finding found = *of("E-precision");
+  CHECK(may_be_luck(found));
+  found.is_proved = true;
+  CHECK_FALSE(may_be_luck(found));
 }
 
 TEST_CASE("second opinion: a race between warps is told as the cause of wrong numbers") {
