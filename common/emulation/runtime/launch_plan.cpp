@@ -274,7 +274,8 @@ cudaError_t set_function_attribute(const void* function, cudaFuncAttribute attri
   const auto limit = static_cast<int>(device_model().sharedMemPerBlockOptin);
   if (value < 0 || value > limit)
     return refuse(cudaErrorInvalidValue,
-                  std::to_string(value) + " bytes a block; the limit is " + std::to_string(limit),
+                  "cudaFuncSetAttribute asks for " + std::to_string(value) +
+                      " bytes of dynamic shared memory; the limit is " + std::to_string(limit),
                   FaultKind::kLaunch);
   KnownKernels& known = only<KnownKernels>();
   const std::lock_guard lock(known.mutex);
