@@ -8,6 +8,7 @@
 #include "grader/checks/probe/fact_texts.hpp"
 #include "grader/checks/probe/finders.hpp"
 #include "grader/checks/probe/predicate.hpp"
+#include "grader/checks/probe/row_lengths.hpp"
 #include "grader/checks/probe/wrong_index.hpp"
 
 namespace convlab::grader::probe {
@@ -169,6 +170,10 @@ std::optional<Fact> find_terms(Program& program, const std::vector<DenseRun>& ru
     return fact_of(*std::min_element(
         candidates.begin(), candidates.end(),
         [](const WrongIndex& a, const WrongIndex& b) { return complexity(a) < complexity(b); }));
+  }
+  if (!views.empty() && views.front().by_weight) {
+    if (auto fact = find_output_rows(views.front().terms)) return fact;
+    if (auto fact = find_tile_rows(views.front().terms)) return fact;
   }
   for (const View& view : views) {
     if (auto fact = find_wrong_part(view.terms, view.by_weight, outputs)) return fact;

@@ -178,6 +178,41 @@ TEST_CASE("probe: a part of the outputs") {
   CHECK(says(fact, "w % 4 = 3"));
 }
 
+TEST_CASE("probe: the outputs in rows of another length") {
+  Loops by_height;
+  by_height.input = [](const ConvShape& s, Label at) {
+    const int place = at.h * s.out_width() + at.w;
+    at.h = place / s.out_height(), at.w = place % s.out_height();
+    return input_index(s, at);
+  };
+  const Fact fact = fact_of(by_height);
+  CHECK(fact.id == "E-height-width");
+  CHECK(says(fact, "row i / H_out, column i % H_out; right is i / W_out"));
+}
+
+TEST_CASE("probe: a tile that is filled with rows of one length and read with another") {
+  // One tile, as high and as wide as 16 outputs need.
+  const auto place = [](const ConvShape& s, const Label& at) {
+    const int flat = (at.h * s.stride + at.p) * 16 + at.w * s.stride + at.q;
+    const int length = 15 * s.stride + s.kernel;
+    return std::pair(flat / length, flat % length);
+  };
+  Loops rows;
+  rows.input = [&](const ConvShape& s, const Label& at) {
+    const auto [row, column] = place(s, at);
+    const std::int64_t plane = std::int64_t{at.b} * s.in_channels + at.c;
+    return (plane * s.height + std::min(row, s.height - 1)) * s.width +
+           std::min(column, s.width - 1);
+  };
+  rows.factor = [&](const ConvShape& s, const Label& at) {
+    const auto [row, column] = place(s, at);
+    return row < s.height && column < s.width ? 1.0F : 0.0F;
+  };
+  const Fact fact = fact_of(rows);
+  CHECK(fact.id == "E-tile-rows");
+  CHECK(says(fact, "filled with rows of 32 elements and read with rows of 16"));
+}
+
 TEST_CASE("probe: a number of tiles that is rounded down") {
   Loops down;
   down.store = [](const ConvShape& s, const Label& at) {
