@@ -146,11 +146,17 @@ std::optional<Finding> find_absent_lane(const Rerun& numbered, const SourceText&
   return std::nullopt;
 }
 
-std::int64_t threads_of(const DeviceLaunch& launch) {
-  std::int64_t threads = 1;
-  for (const unsigned size : launch.grid) threads *= size;
-  for (const unsigned size : launch.block) threads *= size;
-  return threads;
+// Of all noted launches of the last kernel.
+std::int64_t threads_of(const DeviceNotes& notes) {
+  std::int64_t all = 0;
+  for (const DeviceLaunch& launch : notes.launches) {
+    if (launch.kernel != notes.launches.back().kernel) continue;
+    std::int64_t threads = 1;
+    for (const unsigned size : launch.grid) threads *= size;
+    for (const unsigned size : launch.block) threads *= size;
+    all += threads;
+  }
+  return all;
 }
 
 // What the marks of new memory in the output say: which memory nobody has written.
@@ -197,12 +203,15 @@ std::optional<Finding> find_unwritten(const WrongOutput& wrong, const Rerun& num
           place_of(shape, *wrong.report.first) + "." + launch_of(numbered.notes, sources);
   if (numbered.notes.launches.empty()) return finding("E-never-written/no-launch", seen);
   const bool all = marked == shape.output_size();
-  const std::int64_t threads = threads_of(numbered.notes.launches.back());
+  const std::int64_t threads = threads_of(numbered.notes);
+  const bool is_cut = numbered.notes.launches.size() == DeviceNotes::kMost;  // there were more
+  const std::string text = (is_cut ? "At least " : "") + std::to_string(threads);
   if (!all && !early.empty()) seen += "\n" + early;
-  return finding(all                             ? "E-never-written/no-store"
-                 : threads < shape.output_size() ? "E-partly-written/few-threads"
-                                                 : "E-partly-written/by-no-thread",
-                 seen, {std::to_string(threads), std::to_string(shape.output_size())});
+  const bool are_few = threads < shape.output_size() && !is_cut;
+  return finding(all       ? "E-never-written/no-store"
+                 : are_few ? "E-partly-written/few-threads"
+                           : "E-partly-written/by-no-thread",
+                 seen, {text, std::to_string(shape.output_size())});
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include "grader/checks/device_analysis.hpp"
 #include "grader/checks/findings/catalogue.hpp"
 #include "grader/checks/findings/diagnosis.hpp"
+#include "grader/checks/probe/dense_run.hpp"
 #include "grader/checks/probe/probe.hpp"
 #include "grader/checks/who_computes.hpp"
 
@@ -73,11 +74,7 @@ void fill_random(const ElementCase& test, std::uint64_t seed, const Arrays& arra
   };
   fill(arrays.input, test.shape.input_size());
   fill(arrays.weights, test.shape.weights_size());
-  if (!test.one_row) return;
-  const std::int64_t taps = std::int64_t{test.shape.kernel} * test.shape.kernel;
-  for (std::int64_t i = 0; i < test.shape.weights_size(); ++i) {
-    if (i % taps < taps - test.shape.kernel) arrays.weights[i] = 0.0F;
-  }
+  if (test.one_row) probe::keep_last_rows(test.shape, arrays.weights);
 }
 
 static bool is_right(const WrongOutput& wrong) {
@@ -189,7 +186,8 @@ void confirm_bytes(Submission& submission, const StageInfo& stage, Finding& foun
 // of the wrong numbers.
 Finding name_mistake(Submission& submission, const StageInfo& stage, WrongOutput& wrong,
                      const Refill& refill, const Call& call, const std::string& where,
-                     bool any_shape) {
+                     const ElementCase& test) {
+  const bool any_shape = test.probe == ElementCase::Probe::kAnyShape;
   const auto measured = [&](auto result) {
     refill(Placement::kAtEnd);
     return result;
@@ -233,7 +231,9 @@ Finding name_mistake(Submission& submission, const StageInfo& stage, WrongOutput
     return both;
   }
   if (auto found = find_before_begin(submission, stage, refill, where)) return *found;
-  const auto fact = measured(probe::measure_mistake(submission, stage, wrong.shape, any_shape));
+  const auto fact =
+      measured(test.one_row ? probe::measure_row(submission, stage, wrong.shape)
+                            : probe::measure_mistake(submission, stage, wrong.shape, any_shape));
   Finding found = fact ? named(*fact, seen) : general;
   if (adds) {
     // NaN plus a number is that NaN, so what is added to looks as if nothing were written.
@@ -411,8 +411,7 @@ CaseOutcome run_case(Submission& submission, const StageInfo& stage, const Eleme
       outcome.finding = found ? *found : diagnose(compared, where);
       return outcome;
     }
-    outcome.finding = name_mistake(submission, stage, compared, refill, call, where,
-                                   test.probe == ElementCase::Probe::kAnyShape);
+    outcome.finding = name_mistake(submission, stage, compared, refill, call, where, test);
     const auto smallest = add_shapes(submission, stage, test, *outcome.finding);
     static const std::set<std::string> of_outputs = {"E-partly-written", "E-uninitialised",
                                                      "E-unwritten-memory"};

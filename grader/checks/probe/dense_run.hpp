@@ -27,6 +27,15 @@ constexpr double kNearlyRight = 0.25;
 std::vector<double> right_sums(const ConvShape& shape, const Numbers& input,
                                const Numbers& weights);
 
+/// Leaves only the last row of each filter, as a puzzle of one dimension has it.
+template <class Weights>
+void keep_last_rows(const ConvShape& shape, Weights& weights) {
+  const std::int64_t taps = std::int64_t{shape.kernel} * shape.kernel;
+  for (std::int64_t i = 0; i < shape.weights_size(); ++i) {
+    if (i % taps < taps - shape.kernel) weights[i] = 0.0F;
+  }
+}
+
 /// @param most_input, most_weight  the largest numbers
 DenseRun run_whole(Program& program, const ConvShape& shape, int most_input, int most_weight,
                    std::uint64_t seed);

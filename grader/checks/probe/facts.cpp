@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <iterator>
 #include <map>
@@ -236,6 +237,65 @@ WrongProduct first_wrong(const DenseRun& run) {
   std::size_t o = 0;
   while (!run.is_wrong(o)) ++o;
   return {.shape = run.shape, .output = static_cast<std::int64_t>(o)};
+}
+
+std::optional<Fact> find_in_row(Program& program, const ConvShape& shape) {
+  DenseRun run = run_dense(program, shape, false);
+  if (run.answer.kind != Answer::Kind::kNumbers) return std::nullopt;
+  keep_last_rows(shape, run.weights);
+  run.right = right_sums(shape, run.input, run.weights);
+  if (run.is_right()) return std::nullopt;
+  const auto terms = measure_by_weight(program, shape, false);
+  if (!terms) return std::nullopt;
+  Label at = output_label(shape, first_wrong(run).output);
+  at.p = shape.kernel - 1;
+  const auto of_channel = [&](std::int64_t c) {
+    return shape.in_channels > 1 ? " of channel " + number(c) : "";
+  };
+  const auto input_text = [&](std::int64_t pixel) {
+    const std::int64_t row = at.c * shape.height + shape.height - 1;
+    return "input[" + number(pixel - row * shape.width) + "]" + of_channel(at.c);
+  };
+  // Which weights this output multiplies a pixel by, if others are 0.
+  const auto met_by = [&](std::int64_t pixel) -> std::int64_t {
+    Numbers input(shape.input_size());
+    Numbers weights(shape.weights_size());
+    input[pixel] = 1.0F;
+    for (std::int64_t i = 0; i < shape.weights_size(); ++i) weights[i] = static_cast<float>(i + 1);
+    const Answer answer = program.run(shape, input, weights);
+    if (answer.kind != Answer::Kind::kNumbers) return -1;
+    return std::llround(answer.output[static_cast<std::size_t>(output_index(shape, at))]) - 1;
+  };
+  for (at.c = 0; at.c < shape.in_channels; ++at.c) {
+    for (at.q = 0; at.q < shape.kernel; ++at.q) {
+      const std::int64_t pixel = input_index(shape, at);
+      const std::int64_t weight = weight_index(shape, at);
+      std::vector<std::string> met;
+      for (const Term& term : terms->terms) {
+        const bool is_own = term.output == output_index(shape, at) && term.weight == weight;
+        if (is_own) met.push_back(input_text(term.pixel));
+      }
+      const std::string right = input_text(pixel);
+      std::string variant = met.empty() ? "E-terms/row" : "E-index/row";
+      std::string instead = joined(met, " and by ");
+      if (terms->unclear > 0) {
+        const std::int64_t other = met_by(pixel);
+        if (other == weight || other < 0 || other >= shape.weights_size()) continue;
+        variant = "E-index/filter-row";
+        instead = "filter[" + number(other % shape.kernel) + "]" +
+                  of_channel(other / (shape.kernel * shape.kernel));
+      } else if (met == std::vector{right}) {
+        continue;
+      }
+      std::string rule = wrong_outputs({run});
+      if (rule.starts_with("w")) rule.front() = 'i';
+      const std::string tap = "filter[" + number(at.q) + "]" + of_channel(at.c);
+      Fact fact = told(variant, {number(at.w), tap, right, instead});
+      if (!rule.empty()) fact.measured += "\nExactly the outputs with " + rule + " are wrong.";
+      return fact;
+    }
+  }
+  return std::nullopt;
 }
 
 std::optional<Fact> find_unwritten(const std::vector<DenseRun>& all) {

@@ -64,4 +64,8 @@ std::optional<Fact> find_fact(Program& program, const std::vector<ConvShape>& sh
 /// The same without a look at single products: what the numbers of one run at a larger shape tell.
 std::optional<Fact> find_in_large(Program& program, const ConvShape& shape, bool few_bits);
 
+/// Of a program that keeps only the last row of each filter: a wrong product of the first wrong
+/// output, and which outputs are wrong.
+std::optional<Fact> find_in_row(Program& program, const ConvShape& shape);
+
 }  // namespace convlab::grader::probe

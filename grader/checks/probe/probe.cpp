@@ -34,7 +34,7 @@ class StageProgram : public Program {
   /// What is NaN was never written.
   void mark_nan() { marks_nan_ = true; }
 
- private:
+ protected:
   Answer convolve(const ConvShape& shape, const Numbers& input, const Numbers& weights) override {
     const Arrays arrays = submission_.prepare(shape, Placement::kAligned);
     std::ranges::copy(input.with_margins(), arrays.input - Numbers::kMargin);
@@ -55,6 +55,7 @@ class StageProgram : public Program {
     return answer;
   }
 
+ private:
   // A new process begins at zero.
   void look_at_clock() {
     const double now = std::chrono::duration<double>(submission_.computing_time()).count();
@@ -192,6 +193,23 @@ std::optional<Fact> measure_mistake(Submission& submission, const StageInfo& sta
   ConvShape high = must;
   high.batch = 3, high.height = high.kernel + 7, high.width = high.kernel + 3;
   return find_fact(program, {wide, high}, few_bits, must);
+}
+
+std::optional<Fact> measure_row(Submission& submission, const StageInfo& stage,
+                                const ConvShape& failing) {
+  class OneRow final : public StageProgram {
+   public:
+    using StageProgram::StageProgram;
+
+   private:
+    Answer convolve(const ConvShape& shape, const Numbers& input, const Numbers& weights) override {
+      Numbers last = weights;
+      keep_last_rows(shape, last);
+      return StageProgram::convolve(shape, input, last);
+    }
+  };
+  OneRow program(submission, stage, kFaults);
+  return find_in_row(program, failing);
 }
 
 std::optional<Fact> kept_state(Submission& submission, const StageInfo& stage,

@@ -20,6 +20,11 @@ std::optional<Fact> measure_mistake(Submission& submission, const StageInfo& sta
                                     const ConvShape& failing, bool any_shape,
                                     bool nan_is_unwritten = false);
 
+/// The same of a stage of one dimension, whose filters are 0 but for their last row: at this shape,
+/// the first wrong output, one of its products, and which outputs are wrong.
+std::optional<Fact> measure_row(Submission& submission, const StageInfo& stage,
+                                const ConvShape& failing);
+
 /// For a stage whose output is nearly right: what it rounds. Nothing if it does more than that:
 /// then an index or a term is wrong.
 std::optional<Fact> rounding_of(Submission& submission, const StageInfo& stage,

@@ -213,6 +213,43 @@ TEST_CASE("probe: a tile that is filled with rows of one length and read with an
   CHECK(says(fact, "filled with rows of 32 elements and read with rows of 16"));
 }
 
+TEST_CASE("probe: one row, whose elements are named as in the puzzle") {
+  // A filter with one row: the loops leave the others out.
+  const ConvShape shape{1, 1, 2, 5, 260, 5, 1};
+  Loops tiles;
+  const auto last_row = [](const ConvShape& s, const Label& at) {
+    return at.p == s.kernel - 1 ? 1.0F : 0.0F;
+  };
+  tiles.factor = last_row;
+  CHECK_FALSE(find_in_row(tiles, shape));
+  tiles.input = [](const ConvShape& s, Label at) {
+    at.w %= 64;
+    return input_index(s, at);
+  };
+  auto fact = find_in_row(tiles, shape).value_or(Fact{.id = "none"});
+  CHECK(fact.id == "E-index");
+  CHECK(says(fact,
+             "output[64] should multiply filter[0] of channel 0 by input[64] of channel 0; it "
+             "multiplies it by input[0] of channel 0"));
+  Loops guard;
+  guard.factor = [](const ConvShape& s, const Label& at) {
+    return at.p == s.kernel - 1 && at.w + at.q < s.out_width() ? 1.0F : 0.0F;
+  };
+  fact = find_in_row(guard, shape).value_or(Fact{.id = "none"});
+  CHECK(fact.id == "E-terms");
+  CHECK(says(fact, "Exactly the outputs with i ≥ 252 are wrong"));
+  Loops first_channel;
+  first_channel.factor = last_row;
+  first_channel.weight = [](const ConvShape& s, Label at) {
+    at.c = 0;
+    return weight_index(s, at);
+  };
+  fact = find_in_row(first_channel, shape).value_or(Fact{.id = "none"});
+  CHECK(says(fact,
+             "output[0] should multiply filter[0] of channel 1 by input[0] of channel 1; it "
+             "multiplies input[0] of channel 1 by filter[0] of channel 0"));
+}
+
 TEST_CASE("probe: a number of tiles that is rounded down") {
   Loops down;
   down.store = [](const ConvShape& s, const Label& at) {
