@@ -1,5 +1,9 @@
 #pragma once
 
+#include <unistd.h>
+
+#include <utility>
+
 namespace convlab {
 
 /// The descriptor of the channel to the grader, in a program that the grader runs (common/serve).
@@ -13,15 +17,20 @@ class Descriptor {
   Descriptor() = default;
   explicit Descriptor(int number) : number_(number) {}
   Descriptor(Descriptor&& other) noexcept : number_(other.release()) {}
-  Descriptor& operator=(Descriptor&& other) noexcept;
+  Descriptor& operator=(Descriptor&& other) noexcept {
+    std::swap(number_, other.number_);
+    return *this;
+  }
   Descriptor(const Descriptor&) = delete;
   Descriptor& operator=(const Descriptor&) = delete;
-  ~Descriptor();
+  ~Descriptor() { close(); }
 
   [[nodiscard]] int get() const { return number_; }
   [[nodiscard]] bool is_open() const { return number_ >= 0; }
-  int release();
-  void close();
+  int release() { return std::exchange(number_, -1); }
+  void close() {
+    if (is_open()) ::close(release());
+  }
 
  private:
   int number_ = -1;

@@ -58,9 +58,6 @@ struct DeviceNotes {
   CONVLAB_EQUALITY(DeviceNotes);
 };
 
-// ---- accesses
-// ------------------------------------------------------------------------------------
-
 /// The accesses of a kernel's warps to one array in one line of a source. A *request* is one load
 /// or store of a warp, by all lanes that make it together.
 struct AccessNote {
@@ -136,9 +133,6 @@ inline AccessSource& access_source() {
   static AccessSource source = nullptr;
   return source;
 }
-
-// ---- steps
-// ---------------------------------------------------------------------------------------
 
 /// What threads do in one step of a block.
 enum class StepKind {

@@ -134,21 +134,6 @@ struct FaultRecord {
   unsigned long long code = 0;  ///< of the host: the instruction, from the program's beginning
 };
 
-namespace detail {
-
-struct NotedFault {
-  std::mutex mutex;
-  std::optional<FaultRecord> record;
-};
-
-inline NotedFault& noted_fault() {
-  // Never destroyed: a device may fail during the destruction of static objects.
-  static auto* const instance = new NotedFault;
-  return *instance;
-}
-
-}  // namespace detail
-
 /// The text of an exception: std::async or std::thread got no thread.
 inline constexpr const char* kNoThread = "it could not start another thread";
 inline constexpr const char* kNotJoined =
@@ -162,18 +147,19 @@ inline RaceSource& race_source() {
   return source;
 }
 
-/// Stores a device fault that no exception describes. Only the latest is kept until it is taken.
-inline void note_fault(FaultRecord record) {
-  detail::NotedFault& noted = detail::noted_fault();
-  const std::lock_guard<std::mutex> lock(noted.mutex);
-  noted.record = std::move(record);
+/// Replaces the device fault that no exception describes and that was noted last.
+inline std::optional<FaultRecord> exchange_noted_fault(std::optional<FaultRecord> next) {
+  static std::mutex mutex;
+  // Never destroyed: a device may fail during the destruction of static objects.
+  static auto* const noted = new std::optional<FaultRecord>;
+  const std::lock_guard<std::mutex> lock(mutex);
+  return std::exchange(*noted, std::move(next));
 }
-
-/// Takes the fault that was noted last.
+inline void note_fault(FaultRecord record) {
+  exchange_noted_fault(std::move(record));
+}
 inline std::optional<FaultRecord> take_noted_fault() {
-  detail::NotedFault& noted = detail::noted_fault();
-  const std::lock_guard<std::mutex> lock(noted.mutex);
-  return std::exchange(noted.record, std::nullopt);
+  return exchange_noted_fault({});
 }
 
 }  // namespace convlab

@@ -8,7 +8,6 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
-#include <ctime>
 #include <fstream>
 #include <iterator>
 
@@ -38,32 +37,10 @@ std::string mend_of(int error) {
                          mend_of(error) + ".");
 }
 
-/// While this object lives, write() returns an error for a file beyond the limit of this process
-/// (ulimit -f), instead of a signal that ends the program.
-class NoSizeSignal {
- public:
-  NoSizeSignal() {
-    sigemptyset(&signal_);
-    sigaddset(&signal_, SIGXFSZ);
-    ::pthread_sigmask(SIG_BLOCK, &signal_, &before_);
-  }
-  NoSizeSignal(const NoSizeSignal&) = delete;
-  NoSizeSignal& operator=(const NoSizeSignal&) = delete;
-  ~NoSizeSignal() {
-    const int reason = errno;  // of write(), before the calls below change it
-    const std::timespec at_once{};
-    ::sigtimedwait(&signal_, nullptr, &at_once);
-    ::pthread_sigmask(SIG_SETMASK, &before_, nullptr);
-    errno = reason;
-  }
-
- private:
-  sigset_t signal_{};
-  sigset_t before_{};
-};
-
 bool write_all(int descriptor, const char* text, std::size_t size) {
-  const NoSizeSignal no_signal;
+  // Beyond the limit of this process (ulimit -f) write() then fails, and no signal ends the
+  // program.
+  std::signal(SIGXFSZ, [](int /*signal*/) {});
   while (size > 0) {
     const ssize_t step = ::write(descriptor, text, size);
     if (step < 0 && errno == EINTR) continue;

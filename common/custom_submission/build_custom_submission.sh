@@ -26,6 +26,8 @@ step=$1 build=$2 device=$3
 commands=$build/custom_submission
 # For tests that compile many files: -O1.
 optimise=${CONVLAB_SUBMISSION_OPTIMISE:-}
+# With a named format nm does not load LLVM, where that is installed, for other ones.
+symbols_of() { nm --target=elf64-little "$@"; }
 
 not_traced='no_sanitize no_sanitize_thread no_sanitize_undefined no_sanitize_coverage'
 not_traced="$not_traced disable_sanitizer_instrumentation"
@@ -126,7 +128,7 @@ run_recorded() {
 # Whether the files are traced, and whether nothing but OpenMP's regions, loops, barriers and critical parts orders the threads of a
 # traced file.
 is_traced() {
-  undefined=$(nm --undefined-only --format=posix "$folder"/source*.o)
+  undefined=$(symbols_of --undefined-only --format=posix "$folder"/source*.o)
   case $undefined in *__tsan_init*) ;; *) return 1 ;; esac
 }
 has_plain_openmp() {
@@ -141,7 +143,7 @@ has_plain_openmp() {
 # to no pointer, functions that traced_kernel_calls renames, and those that give nothing away.
 functions_of() {
   for library in "$@"; do
-    nm --dynamic --defined-only "$("$compiler" -print-file-name="$library")"
+    symbols_of --dynamic --defined-only "$("$compiler" -print-file-name="$library")"
   done | sed -n 's/^[0-9a-f]* [TWi] \([^@]*\).*/\1/p' | sort -u
 }
 list_functions() {
@@ -177,7 +179,7 @@ guard_library_calls() {
 list_symbols() {
   # In place of the code, nm and the linker would read what is kept for optimising at link time.
   objcopy --wildcard --remove-section='.gnu.lto_*' "$object"
-  nm --extern-only --format=posix "$object" >"$folder/symbols"
+  symbols_of --extern-only --format=posix "$object" >"$folder/symbols"
   [ "$device" != cpu ] || return 0
   if grep -q '^syscall U' "$folder/symbols" || has_system_call; then
     echo "system-call-instruction U" >>"$folder/symbols"
@@ -354,11 +356,11 @@ case $step in
       # common symbols, which objects share.
       ld -r -d --force-group-allocation "$object" -o "$folder/whole-$name"
       # Of several older forms, which would all get one name, those that the file has.
-      nm --defined-only --format=posix "$object" |
+      symbols_of --defined-only --format=posix "$object" |
         awk 'NR == FNR { new[$1] = $2; next } $1 in new { print $1, new[$1] }' \
           "${0%/*}/course_interface/older_forms" - >"$folder/older"
       # A symbol that must be unique in the whole program would stay global: make it weak first.
-      nm --defined-only --format=posix "$folder/whole-$name" |
+      symbols_of --defined-only --format=posix "$folder/whole-$name" |
         awk 'BEGIN { print "none" } $2 == "u" { print $1 }' >"$folder/unique"  # must not be empty
       objcopy --weaken-symbols="$folder/unique" "$folder/whole-$name"
       objcopy "$@" "$folder/whole-$name" "$folder/submission-$name"

@@ -2,8 +2,6 @@
 
 #include <cuda_runtime.h>
 
-#include <utility>
-
 #include "common/device/cuda_check.cuh"
 
 namespace convlab {
@@ -12,16 +10,9 @@ namespace convlab {
 class CudaEvent {
  public:
   CudaEvent() { CONVLAB_CUDA_CHECK(cudaEventCreate(&event_)); }
-  CudaEvent(CudaEvent&& other) noexcept : event_(std::exchange(other.event_, nullptr)) {}
-  CudaEvent& operator=(CudaEvent&& other) noexcept {
-    std::swap(event_, other.event_);
-    return *this;
-  }
   CudaEvent(const CudaEvent&) = delete;
   CudaEvent& operator=(const CudaEvent&) = delete;
-  ~CudaEvent() {
-    if (event_ != nullptr) cudaEventDestroy(event_);
-  }
+  ~CudaEvent() { cudaEventDestroy(event_); }
 
   [[nodiscard]] cudaEvent_t get() const { return event_; }
 

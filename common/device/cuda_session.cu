@@ -14,7 +14,7 @@
 #include "common/device/cuda_session.hpp"
 #include "common/device/device_buffer.cuh"
 #include "common/device/device_error.hpp"
-#include "common/device/sm_clock.hpp"
+#include "common/device/gpu_probe.hpp"
 #if CONVLAB_EMULATED
 #include "common/emulation/include/convlab_emulation/activity.hpp"
 #else

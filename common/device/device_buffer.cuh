@@ -2,7 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <utility>
+#include <memory>
 
 #include "common/device/cuda_check.cuh"
 
@@ -17,38 +17,31 @@ class DeviceBuffer {
   /// @param size  elements
   /// @throws DeviceError that says how much memory was requested and how much is free
   explicit DeviceBuffer(std::int64_t size) : size_(size) {
-    void* data = nullptr;
+    T* data = nullptr;
     if (size > 0) CONVLAB_CUDA_CHECK(cudaMalloc(&data, bytes()));
-    data_ = static_cast<T*>(data);
+    data_.reset(data);
   }
-  DeviceBuffer(DeviceBuffer&& other) noexcept
-      : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)) {}
-  DeviceBuffer& operator=(DeviceBuffer&& other) noexcept {
-    std::swap(data_, other.data_);
-    std::swap(size_, other.size_);
-    return *this;
-  }
-  DeviceBuffer(const DeviceBuffer&) = delete;
-  DeviceBuffer& operator=(const DeviceBuffer&) = delete;
-  ~DeviceBuffer() { cudaFree(data_); }
 
-  [[nodiscard]] T* data() { return data_; }
-  [[nodiscard]] const T* data() const { return data_; }
+  [[nodiscard]] T* data() { return data_.get(); }
+  [[nodiscard]] const T* data() const { return data_.get(); }
   [[nodiscard]] std::int64_t size() const { return size_; }
   [[nodiscard]] std::size_t bytes() const { return static_cast<std::size_t>(size_) * sizeof(T); }
 
   /// Copies size() elements from the host, and waits for it.
   void copy_from_host(const T* host) {
-    CONVLAB_CUDA_CHECK(cudaMemcpy(data_, host, bytes(), cudaMemcpyHostToDevice));
+    CONVLAB_CUDA_CHECK(cudaMemcpy(data_.get(), host, bytes(), cudaMemcpyHostToDevice));
   }
 
   /// Copies size() elements to the host, after all work before it on the default stream.
   void copy_to_host(T* host) const {
-    CONVLAB_CUDA_CHECK(cudaMemcpy(host, data_, bytes(), cudaMemcpyDeviceToHost));
+    CONVLAB_CUDA_CHECK(cudaMemcpy(host, data_.get(), bytes(), cudaMemcpyDeviceToHost));
   }
 
  private:
-  T* data_ = nullptr;
+  struct Free {
+    void operator()(T* data) const { cudaFree(data); }
+  };
+  std::unique_ptr<T, Free> data_;
   std::int64_t size_ = 0;
 };
 

@@ -3,13 +3,17 @@
 #include <cstdint>
 #include <string>
 
+#include "common/base/enum_name.hpp"
+
 namespace convlab {
 
 /// Where a convolution ran. An emulated device has no op time worth showing.
 enum class Device { kCpu, kGpu, kEmulated };
 
 /// "cpu", "gpu", "emulated".
-const char* to_string(Device device);
+inline const char* to_string(Device device) {
+  return enum_name(device, {"cpu", "gpu", "emulated"});
+}
 
 /// A GPU generation's set of features, "9.0".
 struct ComputeCapability {
@@ -25,7 +29,9 @@ constexpr bool operator<(ComputeCapability a, ComputeCapability b) {
 }
 
 /// "9.0"
-std::string to_string(ComputeCapability capability);
+inline std::string to_string(ComputeCapability capability) {
+  return std::to_string(capability.major) + "." + std::to_string(capability.minor);
+}
 
 /// The properties that a reader needs to compare two times, and a kernel to choose its sizes.
 struct DeviceInfo {
@@ -43,6 +49,8 @@ struct DeviceInfo {
 };
 
 /// "12.4" from CUDA's 12040.
-std::string cuda_version_text(int version);
+inline std::string cuda_version_text(int version) {
+  return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
+}
 
 }  // namespace convlab

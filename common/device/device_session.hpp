@@ -12,7 +12,7 @@
 #include "common/device/device_info.hpp"
 #include "common/device/physical_bound.hpp"
 #include "common/device/profile.hpp"
-#include "common/timing/op_sample.hpp"
+#include "common/timing/statistics.hpp"
 
 namespace convlab {
 

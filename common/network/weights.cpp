@@ -17,7 +17,6 @@ namespace {
 static_assert(std::endian::native == std::endian::little, "the file is");
 
 constexpr char kMagic[4] = {'C', 'L', 'W', '1'};
-constexpr std::size_t kHeaderBytes = 8;  // magic, count
 constexpr std::size_t kChecksumBytes = 4;
 constexpr std::uint32_t kMaxParameters = 256;
 constexpr std::uint32_t kMaxNameBytes = 64;
@@ -160,13 +159,6 @@ std::string describe(const Weights& weights, std::size_t at) {
 
 }  // namespace
 
-const Parameter& Weights::at(const std::string& name) const {
-  for (const Parameter& parameter : parameters) {
-    if (parameter.name == name) return parameter;
-  }
-  throw EnvironmentError("The weights hold no parameter '" + name + "'.");
-}
-
 Weights empty_weights(const Preset& preset) {
   Weights weights;
   const std::vector<FeatureShape> shapes = preset.feature_shapes();
@@ -195,18 +187,16 @@ Weights empty_weights(const Preset& preset) {
 }
 
 Weights parse_weights(const std::vector<std::uint8_t>& bytes, const std::string& name) {
-  Reader whole(bytes.data(), bytes.size(), name);
-  if (bytes.size() < kHeaderBytes + kChecksumBytes) whole.fail("is truncated");
-  if (std::memcmp(bytes.data(), kMagic, sizeof kMagic) != 0) {
-    whole.fail("does not start with CLW1, so it is no weight file of this version");
-  }
-  const std::size_t body = bytes.size() - kChecksumBytes;
-  Reader tail(bytes.data() + body, kChecksumBytes, name);
+  const std::size_t body = bytes.size() - std::min(bytes.size(), kChecksumBytes);
   Reader reader(bytes.data(), body, name);
-  reader.take(sizeof kMagic);
+  if (std::memcmp(reader.take(sizeof kMagic), kMagic, sizeof kMagic) != 0) {
+    reader.fail("does not start with CLW1, so it is no weight file of this version");
+  }
   // The checksum comes first: after it, only a file that was altered on purpose can be wrong.
-  if (tail.next<std::uint32_t>() != crc_of(bytes.data(), body))
-    whole.fail("is damaged or truncated (checksum)");
+  if (Reader(bytes.data() + body, kChecksumBytes, name).next<std::uint32_t>() !=
+      crc_of(bytes.data(), body)) {
+    reader.fail("is damaged or truncated (checksum)");
+  }
 
   const std::uint32_t count = reader.next<std::uint32_t>();
   if (count > kMaxParameters) reader.fail("claims " + std::to_string(count) + " parameters");

@@ -28,9 +28,6 @@ struct Parameter {
 /// The parameters of a network, in the order of its layers.
 struct Weights {
   std::vector<Parameter> parameters;
-
-  /// @throws EnvironmentError if there is none of this name.
-  [[nodiscard]] const Parameter& at(const std::string& name) const;
 };
 
 /// Names and dims that the preset asks for, values empty, dense weights encoded kInt8PerRow.

@@ -30,7 +30,6 @@
 #include "common/program/arguments.hpp"
 #include "common/program/crash_message.hpp"
 #include "common/program/sibling_program.hpp"
-#include "common/result/add_device.hpp"
 #include "common/result/result.hpp"
 #include "common/serve/fault_messages.hpp"
 #include "common/serve/serve.hpp"
@@ -50,7 +49,6 @@ struct Options {
   std::string solution;
   std::string json;
   std::string device = "auto";
-  std::string launcher = "local";
   int repeats = 0;
   int time_limit_s = 120;
   bool profile = false;
@@ -103,10 +101,6 @@ void declare(CLI::App& app, const Milestone& milestone, Options& options) {
         ->capture_default_str();
   }
   app.add_option("--json", options.json, "Also write all samples to this file");
-  app.add_option("--launcher", options.launcher,
-                 "local, or slurm: as a job on a machine of the cluster with a GPU")
-      ->check(CLI::IsMember({"local", "slurm"}))
-      ->capture_default_str();
   app.add_option("--solution", options.solution,
                  std::string("Stages to run: student, reference, or a file with the course's ") +
                      (on_device ? "GPUInterface" : "conv_forward_cpu"));
@@ -409,11 +403,6 @@ void run_all(const Milestone& milestone, DeviceSession* device, const Options& o
 }
 
 ExitCode run(const Milestone& milestone, Options options, char** argv) {
-  if (options.launcher == "slurm") {
-    // Not this executable: the job's machine may have the GPU that this one lacks.
-    const Device device = milestone.device == Device::kCpu ? Device::kCpu : Device::kGpu;
-    become_slurm_job(program_name(milestone.id, milestone.solution, device), argv);
-  }
   if (!options.solution.empty() && is_file(options.solution)) {
     run_custom_submission(milestone, options, argv);
   }
@@ -455,15 +444,6 @@ int milestone_main(const Milestone& milestone, int argc, char** argv) {
                milestone.id);
   app.footer(examples(milestone));
   declare(app, milestone, options);
-  app.preparse_callback([&](std::size_t) {
-    // CLI11 would take a negative batch for an option.
-    for (int i = 1; i < argc; ++i) {
-      const bool negative = argv[i][0] == '-' && argv[i][1] >= '0' && argv[i][1] <= '9';
-      const CLI::Option* before = app.get_option_no_throw(argv[i - 1]);
-      const bool is_value = i > 1 && before != nullptr && before->get_items_expected_max() > 0;
-      if (negative && !is_value) parse_batch(argv[i]);
-    }
-  });
   return run_program(app, argc, argv, [&] { return run(milestone, options, argv); });
 }
 

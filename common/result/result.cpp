@@ -1,13 +1,107 @@
 #include "common/result/result.hpp"
 
+#include <sched.h>
+#include <unistd.h>
+
+#include <algorithm>
 #include <array>
+#include <cstdint>
 #include <ctime>
+#include <fstream>
 
 #include "common/base/enum_name.hpp"
 #include "common/base/whole_file.hpp"
+#include "common/device/device_session.hpp"
 #include "common/result/result_json.hpp"
+#include "convlab_commit.hpp"
 
 namespace convlab {
+
+namespace {
+
+std::string cpu_name() {
+  std::ifstream info("/proc/cpuinfo");
+  for (std::string line; std::getline(info, line);) {
+    if (line.rfind("model name", 0) != 0) continue;
+    const auto colon = line.find(": ");
+    if (colon != std::string::npos) return line.substr(colon + 2);
+  }
+  return "unknown processor";
+}
+
+// Counts only the processors that taskset, containers and batch systems leave to this process.
+int usable_cores() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+}
+
+std::string compiler_name() {
+#if defined(__clang__)
+  return "clang " + std::to_string(__clang_major__) + "." + std::to_string(__clang_minor__);
+#else
+  return "g++ " + std::to_string(__GNUC__) + "." + std::to_string(__GNUC_MINOR__);
+#endif
+}
+
+bool has_bound(const Result& result, const RunResult& run) {
+  return std::any_of(
+      result.references.begin(), result.references.end(), [&](const ReferenceLine& line) {
+        return line.label == kMemoryBound && line.network == run.network && line.batch == run.batch;
+      });
+}
+
+void add_bounds(Result& result, const DeviceLimits& limits) {
+  for (const RunResult& run : result.runs) {
+    if (run.device != Device::kGpu || run.verdict == Verdict::kFailed || has_bound(result, run)) {
+      continue;
+    }
+    ReferenceLine memory{
+        .label = kMemoryBound, .kind = "bound", .network = run.network, .batch = run.batch};
+    ReferenceLine arithmetic = memory;
+    arithmetic.label = kFp32Bound;
+    for (const LayerResult& layer : run.layers) {
+      const PhysicalBound bound = physical_bound(layer.shape, limits);
+      memory.op_ms.push_back(bound.memory_ms);
+      arithmetic.op_ms.push_back(bound.ms());
+    }
+    result.references.push_back(std::move(memory));
+    result.references.push_back(std::move(arithmetic));
+  }
+}
+
+}  // namespace
+
+MachineInfo describe_machine() {
+  constexpr std::int64_t kMebibyte = std::int64_t{1} << 20;
+  const std::int64_t pages = ::sysconf(_SC_PHYS_PAGES);
+  const std::int64_t page_size = ::sysconf(_SC_PAGESIZE);
+  return {.cpu = cpu_name(),
+          .cores = usable_cores(),
+          .memory_mib = static_cast<int>(pages * page_size / kMebibyte),
+          .gpu = {},
+          .driver = {},
+          .compiler = compiler_name(),
+          .build_type = CONVLAB_BUILD_TYPE,
+          .commit = kCommit};
+}
+
+void add_device(Result& result, const MeasuredDevice& device) {
+  if (device.info.device != Device::kGpu) return;
+  MachineInfo& machine = result.machine;
+  machine.gpu = device.info.name;
+  machine.driver = device.info.driver;
+  machine.cuda = device.info.runtime;
+  machine.gpu_clock_mhz = device.info.clock_mhz;
+  machine.promised = limits_of(device.info);
+  machine.measured = device.limits;
+  for (RunResult& run : result.runs) {
+    run.start_up_ms = device.start_up_ms;
+    run.empty_launch_ms = device.empty_launch_ms;
+  }
+  const DeviceLimits limits = with_measured(machine.promised, machine.measured);
+  if (limits.bytes_per_second > 0.0 && limits.fp32_per_second > 0.0) add_bounds(result, limits);
+}
 
 const char* to_string(Verdict verdict) {
   return enum_name(verdict, {"measured", "passed", "failed"});

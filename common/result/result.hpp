@@ -9,15 +9,38 @@
 #include "common/base/conv_shape.hpp"
 #include "common/base/process_usage.hpp"
 #include "common/device/device_info.hpp"
-#include "common/result/machine.hpp"
+#include "common/device/physical_bound.hpp"
 #include "common/stage/stage.hpp"
-#include "common/timing/op_sample.hpp"
+#include "common/timing/statistics.hpp"
 
 namespace convlab {
+
+struct MeasuredDevice;
 
 /// The result of one run or one check: the only source of tables, plots and reports.
 /// docs/results.md describes the file format.
 inline constexpr const char* kResultSchema = "convlab-result-1";
+
+/// The description of a machine that a reader needs to compare two times.
+struct MachineInfo {
+  std::string cpu{};  ///< the processor's name
+  int cores = 0;      ///< threads that this process may use
+  int memory_mib = 0;
+  std::string gpu{};        ///< empty without a GPU
+  std::string driver{};     ///< the highest CUDA version that the driver supports, "13.0"
+  std::string cuda{};       ///< version of the CUDA Toolkit that the program was built with
+  int gpu_clock_mhz = 0;    ///< highest clock of the GPU's multiprocessors
+  DeviceLimits promised{};  ///< by the GPU's properties
+  DeviceLimits measured{};  ///< on this GPU
+  std::string compiler{};
+  std::string build_type{};  ///< "Release"
+  std::string commit{};      ///< of the source that was built, "-dirty" if it had changes
+
+  friend bool operator==(const MachineInfo&, const MachineInfo&) = default;
+};
+
+/// This machine and this build; the GPU's fields stay empty.
+MachineInfo describe_machine();
 
 enum class Verdict {
   kMeasured,  ///< timed, not checked
@@ -89,7 +112,7 @@ struct RunResult {
   friend bool operator==(const RunResult&, const RunResult&) = default;
 };
 
-/// Labels of the lines that add_device (add_device.hpp) makes: the time to move the data of all
+/// Labels of the lines that add_device makes: the time to move the data of all
 /// layers, and the time of single precision's arithmetic if that is longer.
 inline constexpr const char* kMemoryBound = "memory bound";
 inline constexpr const char* kFp32Bound = "fp32 bound";
@@ -122,6 +145,10 @@ struct Result {
 
   friend bool operator==(const Result&, const Result&) = default;
 };
+
+/// Writes the device into the result: the machine, the times that no run contains, and the physical
+/// bounds of every network and batch that ran, as reference lines. Nothing for an emulated device.
+void add_device(Result& result, const MeasuredDevice& device);
 
 /// The time of day as results keep it, "2026-11-20T23:40:00Z".
 std::string utc_now();

@@ -7,7 +7,7 @@
 #include "common/device/device_session.hpp"
 #include "common/result/json_fields.hpp"
 #include "common/result/result.hpp"
-#include "common/timing/op_sample.hpp"
+#include "common/timing/statistics.hpp"
 
 // The fields that result files and the messages between grader and submission have in common.
 

@@ -6,7 +6,7 @@
 #include "common/base/conv_shape.hpp"
 #include "common/device/device_session.hpp"
 #include "common/stage/stage.hpp"
-#include "common/timing/op_sample.hpp"
+#include "common/timing/statistics.hpp"
 
 namespace convlab {
 

@@ -8,7 +8,7 @@
 
 #include "common/base/printable.hpp"
 #include "common/base/whole_file.hpp"
-#include "common/result/machine.hpp"
+#include "common/result/result.hpp"
 #include "grader/class/class_pictures.hpp"
 #include "grader/class/term.hpp"
 #include "grader/course/course.hpp"

@@ -21,7 +21,7 @@
 #include "common/data/dataset.hpp"
 #include "common/device/gpu_probe.hpp"
 #include "common/network/network.hpp"
-#include "common/result/machine.hpp"
+#include "common/result/result.hpp"
 #include "grader/cli/commands.hpp"
 #include "grader/course/course.hpp"
 #include "grader/course/slurm_job.hpp"
@@ -263,8 +263,8 @@ void add_job(CLI::App& app, ExitCode& exit_code) {
   command.prefix_command();  // what follows is the program's, options too
   command.footer(
       "Shows the place in the queue, then what the program prints. Ctrl-C leaves the\n"
-      "job; the same command finds it again. check, profile, sweep and the milestones'\n"
-      "own programs (build/bin/m4) do the same with --launcher slurm.\n\n"
+      "job; the same command finds it again. check, profile and sweep do the same with\n"
+      "--launcher slurm.\n\n"
       "Examples:\n"
       "  build/bin/grader job build/bin/m4 10000 --all\n"
       "  SBATCH_PARTITION=gpu build/bin/grader job build/bin/m3 1000");

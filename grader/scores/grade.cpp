@@ -16,7 +16,7 @@
 #include "common/base/printable.hpp"
 #include "common/base/unknown_name.hpp"
 #include "common/network/preset.hpp"
-#include "common/result/add_device.hpp"
+#include "common/result/result.hpp"
 #include "grader/checks/element_cases.hpp"
 #include "grader/checks/findings/catalogue.hpp"
 #include "grader/checks/graded_network.hpp"

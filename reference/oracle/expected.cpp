@@ -3,16 +3,231 @@
 #include <zlib.h>
 
 #include <algorithm>
+#include <cmath>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "common/base/error.hpp"
 #include "common/base/json_text.hpp"
 #include "common/base/text.hpp"
 #include "common/base/whole_file.hpp"
 #include "common/data/resize.hpp"
-#include "reference/oracle/exact_network.hpp"
+#include "reference/oracle/comparison.hpp"
+#include "reference/oracle/image_oracle.hpp"
+#include "reference/oracle/oracle.hpp"
+#include "reference/oracle/parallel_images.hpp"
 
 namespace convlab::oracle {
+
+namespace {
+
+/// The numbers between two layers of one image, with bounds of their errors.
+struct Features {
+  std::vector<double> values;
+  std::vector<double> errors;
+
+  explicit Features(std::int64_t size = 0)
+      : values(static_cast<std::size_t>(size)), errors(static_cast<std::size_t>(size)) {}
+};
+
+double rounding() {
+  return error_bound(Precision::kFp32, 1) * kUnitRoundoff;
+}
+
+// |x| + e + e / (B·u): its sum with |w|, times B·u, is the whole e_out of expected.hpp.
+double magnitude_of(double value, double error) {
+  return std::fabs(value) + error + error / rounding();
+}
+
+void relu(Features& features) {
+  for (std::size_t i = 0; i < features.values.size(); ++i) {
+    double& value = features.values[i];
+    double& error = features.errors[i];
+    if (value <= 0.0) {
+      error = std::max(0.0, value + error);
+      value = 0.0;
+    }
+  }
+}
+
+void tanh(Features& features) {
+  constexpr double kUlps = 8.0;  // of a float's tanh, with room
+  for (std::size_t i = 0; i < features.values.size(); ++i) {
+    double& value = features.values[i];
+    value = std::tanh(value);
+    features.errors[i] += kUlps * 2.0 * kUnitRoundoff * std::fabs(value);
+  }
+}
+
+Features pool(const PoolLayer& layer, const FeatureShape& in, const FeatureShape& out,
+              const Features& input) {
+  Features output(out.size());
+  std::size_t to = 0;
+  for (int channel = 0; channel < out.channels; ++channel) {
+    for (int row = 0; row < out.height; ++row) {
+      for (int column = 0; column < out.width; ++column, ++to) {
+        double largest = -HUGE_VAL;
+        double highest_upper = -HUGE_VAL;
+        double highest_lower = -HUGE_VAL;
+        double sum = 0.0;
+        double error_sum = 0.0;
+        double magnitude = 0.0;
+        int count = 0;
+        const int last_row = std::min(in.height, row * layer.stride + layer.size);
+        const int last_column = std::min(in.width, column * layer.stride + layer.size);
+        for (int i = row * layer.stride; i < last_row; ++i) {
+          for (int j = column * layer.stride; j < last_column; ++j, ++count) {
+            const auto from =
+                static_cast<std::size_t>((std::int64_t{channel} * in.height + i) * in.width + j);
+            const double value = input.values[from];
+            const double error = input.errors[from];
+            largest = std::max(largest, value);
+            highest_upper = std::max(highest_upper, value + error);
+            highest_lower = std::max(highest_lower, value - error);
+            sum += value;
+            error_sum += error;
+            magnitude += std::fabs(value);
+          }
+        }
+        if (layer.function == PoolFunction::kMax) {
+          output.values[to] = largest;
+          output.errors[to] = std::max(highest_upper - largest, largest - highest_lower);
+        } else {
+          output.values[to] = sum / count;
+          output.errors[to] = (error_sum + rounding() * magnitude) / count;
+        }
+      }
+    }
+  }
+  return output;
+}
+
+/// The data that all threads share.
+struct Plan {
+  explicit Plan(const Network& n)
+      : network(n), shapes(n.preset().feature_shapes()), convolutions(n.preset().conv_shapes(1)) {
+    auto parameter = n.weights().parameters.begin();
+    for (const Layer& layer : n.preset().layers) {
+      if (std::holds_alternative<ConvLayer>(layer)) {
+        weights.emplace_back(convolutions[weights.size()], (parameter++)->values.data());
+      } else if (std::holds_alternative<DenseLayer>(layer)) {
+        parameter += 2;
+      }
+    }
+  }
+
+  const Network& network;
+  std::vector<FeatureShape> shapes;
+  std::vector<ConvShape> convolutions;
+  std::vector<PreparedWeights> weights;  ///< of the convolutions
+};
+
+std::vector<double> magnitudes_of(const Features& features) {
+  std::vector<double> magnitudes(features.values.size());
+  std::ranges::transform(features.values, features.errors, magnitudes.begin(), magnitude_of);
+  return magnitudes;
+}
+
+Features convolved(ImageOracle& oracle, const Features& input, const FeatureShape& out) {
+  oracle.load(input.values.data(), magnitudes_of(input).data());
+  Features output(out.size());
+  oracle.for_each_row([&](const OutputRow& at, const double* values, const double* sums) {
+    for (int column = 0; column < out.width; ++column) {
+      const auto to = static_cast<std::size_t>(at.begin + column);
+      output.values[to] = values[column];
+      output.errors[to] = sums[column] * rounding();
+    }
+  });
+  return output;
+}
+
+Features multiplied(const std::vector<float>& weights, const std::vector<float>& bias,
+                    const Features& input) {
+  const std::size_t inputs = input.values.size();
+  const std::vector<double> magnitudes = magnitudes_of(input);
+  Features output(static_cast<std::int64_t>(bias.size()));
+  for (std::size_t unit = 0; unit < bias.size(); ++unit) {
+    const float* const row = weights.data() + unit * inputs;
+    double sum = bias[unit];
+    double magnitude = std::fabs(sum);
+#pragma omp simd reduction(+ : sum, magnitude)
+    for (std::size_t k = 0; k < inputs; ++k) {
+      const double weight = row[k];
+      sum += weight * input.values[k];
+      magnitude += std::fabs(weight) * magnitudes[k];
+    }
+    output.values[unit] = sum;
+    output.errors[unit] = magnitude * rounding();
+  }
+  return output;
+}
+
+/// One thread's way through the layers.
+class Pass {
+ public:
+  explicit Pass(const Plan& plan) : plan_(plan) {
+    for (std::size_t i = 0; i < plan.convolutions.size(); ++i) {
+      oracles_.emplace_back(plan.convolutions[i], plan.weights[i]);
+    }
+  }
+
+  Features run(Features image) {
+    auto oracle = oracles_.begin();
+    auto parameter = plan_.network.weights().parameters.begin();
+    const std::vector<Layer>& layers = plan_.network.preset().layers;
+    for (std::size_t i = 0; i < layers.size(); ++i) {
+      const FeatureShape& out = plan_.shapes[i + 1];
+      if (std::holds_alternative<ConvLayer>(layers[i])) {
+        image = convolved(*oracle++, image, out);
+        ++parameter;
+      } else if (const auto* pooling = std::get_if<PoolLayer>(&layers[i])) {
+        image = pool(*pooling, plan_.shapes[i], out, image);
+      } else if (std::holds_alternative<DenseLayer>(layers[i])) {
+        image = multiplied(parameter[0].values, parameter[1].values, image);
+        parameter += 2;
+      } else if (std::get<ActivationLayer>(layers[i]).function == ActivationFunction::kRelu) {
+        relu(image);
+      } else {
+        tanh(image);
+      }
+    }
+    return image;
+  }
+
+ private:
+  const Plan& plan_;
+  std::vector<ImageOracle> oracles_;
+};
+
+ExactPrediction prediction_of(const Features& logits) {
+  ExactPrediction result{.logits = logits.values, .bounds = logits.errors};
+  const auto& values = logits.values;
+  result.predicted =
+      static_cast<int>(std::max_element(values.begin(), values.end()) - values.begin());
+  const auto best = static_cast<std::size_t>(result.predicted);
+  const double lowest_best = values[best] - logits.errors[best];
+  for (std::size_t c = 0; c < values.size(); ++c) {
+    if (c != best && !(values[c] + logits.errors[c] < lowest_best)) result.decided = false;
+  }
+  return result;
+}
+
+}  // namespace
+
+std::vector<ExactPrediction> predict_exactly(const Network& network,
+                                             const std::vector<float>& images, int batch) {
+  const Plan plan(network);
+  const std::int64_t pixels = plan.shapes.front().size();
+  std::vector<ExactPrediction> predictions(static_cast<std::size_t>(batch));
+  parallel_images(
+      batch, [&] { return Pass(plan); },
+      [&](Pass& pass, int i) {
+        Features image(pixels);
+        std::copy_n(images.begin() + i * pixels, pixels, image.values.begin());
+        predictions[static_cast<std::size_t>(i)] = prediction_of(pass.run(std::move(image)));
+      });
+  return predictions;
+}
 
 namespace {
 

@@ -55,7 +55,7 @@ class ImageOracle {
   /// @param smallest_normal  as of PreparedWeights
   void load(const float* image, double smallest_normal = 0.0);
 
-  /// The same with magnitudes other than |value|, for the error bounds of exact_network.hpp.
+  /// The same with magnitudes other than |value|, for the error bounds of expected.hpp.
   void load(const double* values, const double* magnitudes);
 
   /// Calls visit(row, values, magnitudes) for every row of the outputs: Σ a·b and Σ |a|·|b|,

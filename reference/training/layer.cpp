@@ -10,11 +10,10 @@
 //          depend on the number of threads.
 // Run      build/bin/bench_training
 
-#include "reference/training/layer.hpp"
-
 #include <algorithm>
 
 #include "common/network/network.hpp"
+#include "reference/training/model.hpp"
 
 namespace convlab::training {
 

@@ -2,7 +2,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
@@ -26,7 +25,6 @@ namespace {
 namespace fs = std::filesystem;
 using namespace convlab;
 using training::Model;
-using training::Tensor;
 
 struct Options {
   std::string preset = kDefaultPreset;
@@ -38,7 +36,6 @@ struct Options {
   int limit = 0;
   fs::path output;
   fs::path json;
-  bool resume = false;
   bool force = false;
 };
 
@@ -46,8 +43,7 @@ void describe(CLI::App& app, Options& options) {
   app.footer(
       "Examples:\n"
       "  train fa23 --output /tmp/mine.clw         the default network\n"
-      "  train presets/fa27.json --epochs 12       a new one, into common/network/weights\n"
-      "  train fa27 --resume                       goes on after Ctrl-C\n");
+      "  train presets/fa27.json --epochs 12       a new one, into common/network/weights\n");
   app.option_defaults()->always_capture_default();
   app.add_option("PRESET", options.preset, "Name of a preset, or its .json file");
   app.add_option("--epochs", options.epochs, "Times that every image is seen")
@@ -63,8 +59,6 @@ void describe(CLI::App& app, Options& options) {
   app.add_option("--output", options.output,
                  "Weight file to write (default: the preset's in common/network/weights)");
   app.add_flag("--force", options.force, "Replace the weight file if it exists");
-  app.add_flag("--resume", options.resume,
-               "Go on from OUTPUT.checkpoint, which is written after every epoch");
   app.add_option("--json", options.json, "Write settings, epochs and accuracy to this file");
 }
 
@@ -123,53 +117,6 @@ training::Loss run_epoch(Model& model, const Preset& preset, const Dataset& data
   return total;
 }
 
-/// What a checkpoint holds of a tensor.
-std::array<std::vector<float>*, 3> state_of(Tensor& tensor) {
-  return {&tensor.values, &tensor.mean, &tensor.variance};
-}
-
-/// A checkpoint is a weight file (docs/weights.md), so that it is checked and written like one: the
-/// settings, one value per character; how many epochs are done; and the state of each tensor.
-void write_checkpoint(const fs::path& file, Model& model, const std::string& settings, int epochs) {
-  Weights all;
-  const auto add = [&all](const std::string& name, std::vector<float> values) {
-    const auto size = static_cast<int>(values.size());
-    all.parameters.push_back({name, Encoding::kFloat32, {size}, std::move(values)});
-  };
-  add("settings", {settings.begin(), settings.end()});
-  add("epochs", {static_cast<float>(epochs)});
-  for (Tensor* tensor : model.tensors()) {
-    for (const auto* values : state_of(*tensor)) add("", *values);
-  }
-  write_weights(file, all);
-}
-
-/// @return the epochs that are done
-int restore(const fs::path& file, Model& model, const std::string& wanted) {
-  if (!fs::exists(file)) {
-    throw EnvironmentError("There is no checkpoint " + file.string() +
-                           " to go on from: start without --resume.");
-  }
-  const Weights all = read_weights(file);
-  std::string settings;
-  for (const float character : all.at("settings").values) settings += static_cast<char>(character);
-  if (settings != wanted) {
-    throw UsageError("The checkpoint " + file.string() + " was made with " + settings +
-                     ", not with " + wanted + ": use its settings, or start without --resume.");
-  }
-  auto from = all.parameters.begin() + 2;
-  for (Tensor* tensor : model.tensors()) {
-    for (auto* values : state_of(*tensor)) {
-      if (from == all.parameters.end() || from->values.size() != values->size()) {
-        throw EnvironmentError("The checkpoint " + file.string() +
-                               " is of other layers: start without --resume.");
-      }
-      *values = (from++)->values;
-    }
-  }
-  return static_cast<int>(all.at("epochs").values.at(0));
-}
-
 /// Images that the network classifies correctly, in single precision. The grader's expected counts
 /// come from the oracle instead.
 int count_correct(const Network& network, const Dataset& dataset) {
@@ -200,8 +147,7 @@ ExitCode run(Options options) {
     throw UsageError("The weight file " + options.output.string() +
                      " exists: name another one with --output, or replace it with --force.");
   }
-  const fs::path checkpoint = options.output.string() + ".checkpoint";
-  for (const fs::path& file : {options.output, checkpoint, options.json}) {
+  for (const fs::path& file : {options.output, options.json}) {
     if (!file.empty()) require_writable(file);
   }
   const Dataset train_set = load_dataset(Split::kTrain);
@@ -218,13 +164,10 @@ ExitCode run(Options options) {
                              {"limit", options.limit}}},
                            {"epochs", nlohmann::json::array()},
                            {"weights", options.output.filename().string()}};
-  const std::string settings = result["settings"].dump();
   Model model(preset, options.seed);
-  for (int epoch = options.resume ? restore(checkpoint, model, settings) : 0;
-       epoch < options.epochs; ++epoch) {
+  for (int epoch = 0; epoch < options.epochs; ++epoch) {
     const Stopwatch stopwatch;
     const training::Loss loss = run_epoch(model, preset, train_set, images, options, epoch);
-    write_checkpoint(checkpoint, model, settings, epoch + 1);
     const nlohmann::json line = {{"epoch", epoch + 1},
                                  {"loss", loss.sum / images},
                                  {"accuracy", double{1} * loss.correct / images},
@@ -242,7 +185,6 @@ ExitCode run(Options options) {
               options.output.string().c_str());
   result["test"] = {{"correct", correct}, {"total", test_set.count}};
   if (!options.json.empty()) write_atomically(options.json, result.dump(2) + "\n");
-  fs::remove(checkpoint);
   return ExitCode::kPassed;
 }
 

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "common/data/dataset.hpp"
-#include "common/data/idx.hpp"
 
 namespace convlab {
 

@@ -3,7 +3,7 @@
 #include "common/base/tests/support/message_of.hpp"
 #include "common/device/device_info.hpp"
 #include "common/device/device_session.hpp"
-#include "common/device/sm_clock.hpp"
+#include "common/device/gpu_probe.hpp"
 
 using namespace convlab;
 

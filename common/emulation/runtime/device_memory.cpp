@@ -140,6 +140,10 @@ DeviceMemory::DeviceMemory() : total_(device_model().totalGlobalMem), credit_(kM
 }
 
 std::byte* DeviceMemory::find_gap(std::size_t bytes) {
+  // What surrounds it then fills one huge page, in a fourth of the time that small ones take.
+  if (settings().forgives_reads) {
+    cursor_ = range_ + round_up(static_cast<std::size_t>(cursor_ - range_), 2 * forgiven_bytes());
+  }
   const std::size_t needed = bytes + gap_;
   if (cursor_ + needed <= range_ + range_bytes_) {
     std::byte* const found = cursor_;

@@ -145,7 +145,8 @@ TEST_CASE("weights: they must fit the preset") {
   const Preset preset = load_preset("fa23");
   Weights weights = empty_weights(preset);
   REQUIRE(weights.parameters.size() == 6);
-  CHECK(weights.at("dense1.weights").dims == std::vector<int>{32, 1296});
+  CHECK(weights.parameters[2].name == "dense1.weights");
+  CHECK(weights.parameters[2].dims == std::vector<int>{32, 1296});
   CHECK_NOTHROW(check_weights(preset, weights));
   weights.parameters[1].dims[0] = 17;
   CHECK(message_of([&] { check_weights(preset, weights); }) ==

@@ -1,6 +1,7 @@
 #include "common/base/tests/support/catch.hpp"
+#include "common/device/device_session.hpp"
 #include "common/device/physical_bound.hpp"
-#include "common/result/add_device.hpp"
+#include "common/result/result.hpp"
 
 using namespace convlab;
 

@@ -1,7 +1,7 @@
 #include <vector>
 
 #include "common/base/tests/support/catch.hpp"
-#include "common/timing/op_sample.hpp"
+#include "common/timing/statistics.hpp"
 
 using namespace convlab;
 

@@ -25,8 +25,6 @@
 #include "common/device/cuda_session.hpp"
 #include "common/device/device_session.hpp"
 #include "common/network/preset.hpp"
-#include "common/result/add_device.hpp"
-#include "common/result/machine.hpp"
 #include "common/result/result.hpp"
 #include "common/stage/stage.hpp"
 #include "common/timing/statistics.hpp"

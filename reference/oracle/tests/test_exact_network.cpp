@@ -4,7 +4,6 @@
 #include "common/base/tests/support/catch.hpp"
 #include "common/base/whole_file.hpp"
 #include "common/data/tests/made_up_data.hpp"
-#include "reference/oracle/exact_network.hpp"
 #include "reference/oracle/expected.hpp"
 #include "reference/oracle/tests/fixtures.hpp"
 

@@ -12,7 +12,6 @@
 #include "common/data/resize.hpp"
 #include "common/data/tests/made_up_data.hpp"
 #include "reference/oracle/comparison.hpp"
-#include "reference/training/layer.hpp"
 #include "reference/training/model.hpp"
 
 using namespace convlab;

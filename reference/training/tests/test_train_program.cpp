@@ -2,7 +2,6 @@
 
 #include <sys/wait.h>
 
-#include <csignal>
 #include <cstdlib>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -68,7 +67,6 @@ TEST_CASE("train: preset in, weights and a result out") {
              ContainsSubstring("epoch 1/3: loss ") && ContainsSubstring("\nepoch 3/3: loss "));
   CHECK(result["settings"]["batch"] == 20);
   CHECK(result["epochs"].size() == 3);
-  CHECK_FALSE(fs::exists(here.path("tiny.clw.checkpoint")));
 
   CHECK(here.run("$train tiny.json --output tiny.clw") == 2);
   CHECK_THAT(here.text("err"),
@@ -87,31 +85,10 @@ TEST_CASE("train: one thread and many give the same weights, another seed others
   CHECK(one != weights("", "8"));
 }
 
-TEST_CASE("train: an interruption leaves a checkpoint, from which the same weights come") {
-  const Workplace here;
-  const std::string settings = " tiny.json --epochs 20 --batch 10 ";
-  REQUIRE(here.run("$train" + settings + "--output whole.clw") == 0);
-  // On a busy machine it may end before it is interrupted. Then the test tries again.
-  int exit_code = 0;
-  for (int attempt = 0; attempt < 20 && exit_code == 0; ++attempt) {
-    fs::remove(here.path("cut.clw"));
-    exit_code = here.run("$train" + settings +
-                         "--output cut.clw & for i in $(seq 3000); do [ -e cut.clw.checkpoint ] || "
-                         "[ -e cut.clw ] && break; sleep 0.01; done; kill $!; wait $!");
-  }
-  REQUIRE(exit_code == 128 + SIGTERM);
-  CHECK_FALSE(fs::exists(here.path("cut.clw")));
-  CHECK(here.run("$train" + settings + "--seed 9 --output cut.clw --resume") == 2);
-  CHECK_THAT(here.text("err"), ContainsSubstring("\"seed\":1") && ContainsSubstring("\"seed\":9"));
-  REQUIRE(here.run("$train" + settings + "--output cut.clw --resume") == 0);
-  CHECK(read_bytes(here.path("cut.clw"), 1 << 20) == read_bytes(here.path("whole.clw"), 1 << 20));
-  CHECK_FALSE(fs::exists(here.path("cut.clw.checkpoint")));
-}
-
 TEST_CASE("train: help, and what cannot be done, in one sentence") {
   const Workplace here;
   CHECK(here.run("$train --help") == 0);
-  CHECK_THAT(here.text("out"), ContainsSubstring("Examples:") && ContainsSubstring("--resume"));
+  CHECK_THAT(here.text("out"), ContainsSubstring("Examples:") && ContainsSubstring("--limit"));
   const auto complaint = [&here](const std::string& arguments, int exit_code) {
     CHECK(here.run("$train " + arguments) == exit_code);
     return here.text("err");
@@ -122,7 +99,6 @@ TEST_CASE("train: help, and what cannot be done, in one sentence") {
              ContainsSubstring("not in range") && ContainsSubstring("1000"));
   CHECK_THAT(complaint("tiny.json --lr 1e30 --output x", 2),
              ContainsSubstring("The loss is no longer finite"));
-  CHECK_THAT(complaint("tiny.json --output x --resume", 3), ContainsSubstring("no checkpoint"));
   CHECK_FALSE(fs::exists(here.path("x")));
 }
 
