@@ -190,8 +190,7 @@ GradeRequest request_of(const CourseMilestone& milestone, const Options& options
 std::filesystem::path default_file(const Options& options) {
   const std::string stage = options.stage.empty() ? "" : "-" + options.stage;
   const std::string solution = std::filesystem::path(options.solution).stem().string();
-  const std::string part = options.only_case.empty() ? "" : "-case";
-  return results_folder() / (options.milestone + "-" + solution + stage + part + ".json");
+  return results_folder() / (options.milestone + "-" + solution + stage + ".json");
 }
 
 // "fp32 may reach 32, fp16 16420": the precision classes that the runs above have.
@@ -330,7 +329,8 @@ ExitCode run(const Options& options) {
   if (is_students && describe_files(source_files(milestone)) == sources) check.sources = sources;
   const std::filesystem::path file =
       options.json.empty() ? default_file(options) : std::filesystem::path(options.json);
-  write_check_result(file, check);
+  // One case says nothing of the others: it is no result of the stage.
+  if (!request.only_case || !options.json.empty()) write_check_result(file, check);
   if (is_students && options.json.empty() && !request.only_case) {
     append_history(history_file(), check);
     Notebook notebook = read_notebook(milestone);

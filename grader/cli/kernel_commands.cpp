@@ -457,8 +457,10 @@ ExitCode run_show(const ShowOptions& options) {
 void add_show(CLI::App& app, ExitCode& exit_code) {
   auto [command, options] = add_view(app, exit_code, "show", run_show);
   add_counted_options(command, options);
-  command.add_option("--block", options.block,
-                     "The block, as X,Y,Z (default: where a fault or a race is, or 0,0,0)");
+  command.add_option(
+      "--block", options.block,
+      "The block: X, X,Y or X,Y,Z; what is left out is 0 (default: where a fault or a "
+      "race is, or 0,0,0)");
   command.add_option("--kernel", options.kernel,
                      "The kernel, if the stage launches several (default: the last)");
   command.add_option("--case", options.only_case,

@@ -1,11 +1,9 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <iostream>
-#include <nlohmann/json.hpp>
 #include <set>
 #include <vector>
 
-#include "common/base/json_text.hpp"
 #include "common/result/result.hpp"
 #include "grader/checks/result/check_history.hpp"
 #include "grader/cli/commands.hpp"
@@ -97,9 +95,7 @@ void add_next(CLI::App& app, ExitCode& exit_code) {
 
 namespace {
 
-struct ListOptions {
-  bool json = false;
-};
+struct ListOptions {};
 
 std::string joined(const std::vector<int>& batches) {
   std::string text;
@@ -139,11 +135,7 @@ void print(const std::vector<Chapter>& chapters) {
       ++(is_whole(progress) ? passed : tried);
     }
   }
-  constexpr int kBarWidth = 30;
-  const int full = all == 0 ? 0 : passed * kBarWidth / all;
-  std::cout << "\n[" << std::string(static_cast<std::size_t>(full), '#')
-            << std::string(static_cast<std::size_t>(kBarWidth - full), '.') << "]  " << passed
-            << " of " << all << " stages passed\n";
+  std::cout << "\n" << passed << " of " << all << " stages passed\n";
   if (tried > 0) {
     std::cout << paragraph("", std::to_string(tried) +
                                    (tried == 1 ? " more passes" : " more pass") +
@@ -152,36 +144,12 @@ void print(const std::vector<Chapter>& chapters) {
   }
 }
 
-Json to_json(const std::vector<Chapter>& chapters) {
-  auto milestones = Json::array();
-  for (const Chapter& chapter : chapters) {
-    auto stages = Json::array();
-    for (const Progress& progress : chapter.stages) {
-      stages.push_back({{"stage", progress.stage.id},
-                        {"title", progress.stage.title},
-                        {"state", to_string(progress.state)},
-                        {"batches", progress.batches},
-                        {"date", progress.date},
-                        {"finding", progress.finding},
-                        {"changed", progress.changed}});
-    }
-    milestones.push_back({{"milestone", chapter.milestone.id},
-                          {"title", chapter.milestone.title},
-                          {"stages", stages}});
-  }
-  return milestones;
-}
-
-ExitCode run_list(const ListOptions& options) {
+ExitCode run_list(const ListOptions& /*options*/) {
   std::vector<Chapter> chapters;
   for (const CourseMilestone& milestone : milestones()) {
     chapters.push_back(chapter_of(milestone));
   }
-  if (options.json) {
-    std::cout << json_text(to_json(chapters), 2) << "\n";
-  } else {
-    print(chapters);
-  }
+  print(chapters);
   return ExitCode::kPassed;
 }
 
@@ -190,7 +158,6 @@ ExitCode run_list(const ListOptions& options) {
 void add_list(CLI::App& app, ExitCode& exit_code) {
   auto [command, options] = add_command(
       app, exit_code, "list", "Lists milestones and stages, and how far you are", run_list);
-  command.add_flag("--json", options.json, "Print JSON instead of text");
   command.footer("Example:\n  build/bin/grader list");
 }
 

@@ -15,7 +15,6 @@
 #include "grader/course/course.hpp"
 #include "grader/course/puzzles.hpp"
 #include "grader/course/sources.hpp"
-#include "grader/course/stop_signals.hpp"
 #include "grader/course/way.hpp"
 #include "grader/report/terminal.hpp"
 

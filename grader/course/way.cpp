@@ -113,7 +113,10 @@ Step stage_step(const CourseMilestone& milestone, const Stages& stages, const st
             .what = stages.progress.size() > 1 ? "the stage " + stage + ". "
                                                : "the exercise of " + milestone.id + ". ",
             .command = grader_command("watch", milestone.id, named)};
-  if (progress.state == State::kHandedOut) {
+  if (!file_of_stage(milestone.folder, stage)) {
+    step.what += "Its file is missing; this puts it back as handed out:";
+    step.command = grader_command("reset", milestone.id);
+  } else if (progress.state == State::kHandedOut) {
     step.what += "Read " + display_path(milestone.folder / "README.md") + ", fill in " + file +
                  "; watch checks it whenever you save.";
   } else if (progress.state == State::kUnchecked || progress.changed) {

@@ -172,7 +172,7 @@ SweepRecord continued_record(const std::filesystem::path& file, const SweepPlan&
   return same ? old : fresh;
 }
 
-bool time_point(const SweepPlan& plan, TriedPoint& point) {
+void time_point(const SweepPlan& plan, TriedPoint& point) {
   Submission submission(plan.program);
   submission.set_environment({plan.space.variable + "=" + text_of(point.point)});
   for (ConvShape shape : plan.shapes) {
@@ -181,23 +181,21 @@ bool time_point(const SweepPlan& plan, TriedPoint& point) {
     FreshNumbers::draw().fill(arrays.weights, shape.weights_size());
     std::vector<double>& samples = point.op_ms.emplace_back();
     for (int i = 0; i <= plan.repeats; ++i) {
-      if (plan.interrupted != nullptr && *plan.interrupted != 0) return false;
       const Call call = submission.run_timed(
           plan.space.stage, [&] { FreshNumbers::draw().fill(arrays.input, shape.input_size()); });
       if (call.failure) {
         point.op_ms.clear();
         const Finding found = explain(*call.failure, "a sample");
         point.failure = found.title + "; " + found.seen;
-        return true;
+        return;
       }
       refuse_silent_emulation(submission.device());
       if (i > 0) samples.push_back(call.op_ms);  // the first one warms up
     }
   }
-  return true;
 }
 
-bool run_sweep(const SweepPlan& plan, const std::filesystem::path& file, SweepRecord& record,
+void run_sweep(const SweepPlan& plan, const std::filesystem::path& file, SweepRecord& record,
                const std::function<void(const std::string&)>& show, const TimePoint& time) {
   const std::vector<TriedPoint> work = work_of(plan);
   for (std::size_t i = 0; i < work.size(); ++i) {
@@ -208,11 +206,10 @@ bool run_sweep(const SweepPlan& plan, const std::filesystem::path& file, SweepRe
     if (std::ranges::any_of(record.tried, same)) continue;
     show(std::to_string(i + 1) + " of " + std::to_string(work.size()) + ": " +
          text_of(point.point) + " at " + std::to_string(point.batch) + " images");
-    if (!time(plan, point)) return false;
+    time(plan, point);
     record.tried.push_back(std::move(point));
     write_sweep_record(file, record);
   }
-  return true;
 }
 
 }  // namespace convlab::grader

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <csignal>
 #include <filesystem>
 #include <functional>
 #include <optional>
@@ -79,7 +78,6 @@ struct SweepPlan {
   std::vector<int> batches{};
   std::vector<ConvShape> shapes{};  ///< of the network's convolutions, at any batch
   int repeats = 10;
-  const volatile std::sig_atomic_t* interrupted = nullptr;
 };
 
 /// The points of a plan that some convolution must try, batch after batch.
@@ -95,16 +93,15 @@ SweepRecord continued_record(const std::filesystem::path& file, const SweepPlan&
 
 /// Times the stage at one point, over the channel of a check, and stores its times or the reason
 /// for none.
-/// @return false if it was interrupted
-bool time_point(const SweepPlan& plan, TriedPoint& point);
+void time_point(const SweepPlan& plan, TriedPoint& point);
 
-using TimePoint = std::function<bool(const SweepPlan& plan, TriedPoint& point)>;
+using TimePoint = std::function<void(const SweepPlan& plan, TriedPoint& point)>;
 
-/// Times the points that the record lacks, and writes it after each point.
+/// Times the points that the record lacks, and writes it after each point: whoever ends the grader
+/// loses one point.
 /// @param show  called before each point with "12 of 57: 4,8,128 at 1000 images"
-/// @return false if it was interrupted
 /// @throws EnvironmentError if the program is missing or no GPU answers it
-bool run_sweep(const SweepPlan& plan, const std::filesystem::path& file, SweepRecord& record,
+void run_sweep(const SweepPlan& plan, const std::filesystem::path& file, SweepRecord& record,
                const std::function<void(const std::string&)>& show,
                const TimePoint& time = time_point);
 

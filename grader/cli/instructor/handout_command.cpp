@@ -292,7 +292,6 @@ struct Options {
   std::string folder;
   std::string term;
   std::string milestones;
-  bool no_build = false;
 };
 
 // The files of the tree, as git knows them; sorted.
@@ -336,39 +335,6 @@ bool belongs(const std::string& file, const std::set<std::string>& wanted) {
   const auto end = file.find('/', begin.size());
   if (!file.starts_with(begin) || end == std::string::npos) return true;
   return wanted.count(file.substr(begin.size(), end - begin.size())) > 0;
-}
-
-// Configures and builds the first milestone of the hand-out. Its program must say that the exercise
-// is still empty.
-void try_it(const fs::path& tree, const std::string& milestone) {
-  std::cout << "Building " << milestone << " of the hand-out, as a student would" << std::endl;
-  const fs::path build = tree / "build";
-  const auto run = [&](const std::vector<std::string>& words, const std::string& what) {
-    constexpr std::chrono::minutes kLimit{60};
-    const FinishedProcess finished = run_process({.words = words,
-                                                  .folder = tree,
-                                                  .output = Command::Output::kTogether,
-                                                  .time_limit = kLimit});
-    if (finished.succeeded()) return;
-    std::istringstream lines(finished.output);
-    std::string last;
-    for (std::string line; std::getline(lines, line);) {
-      if (line.find("rror") != std::string::npos && last.empty()) last = line;
-    }
-    throw Error(ExitCode::kFallsShort, "The hand-out does not " + what + ": " + last);
-  };
-  run({"cmake", "--preset", "lab", "-DCMAKE_BUILD_TYPE=Debug", "-DCONVLAB_BENCHMARKS=OFF",
-       "-DCONVLAB_GPU=OFF"},
-      "configure");
-  run({"cmake", "--build", "--preset", "lab", "--target", milestone}, "build");
-  const FinishedProcess started = run_process(
-      {.words = {(build / "bin" / milestone).string(), "1"}, .output = Command::Output::kTogether});
-  if (started.exit_code != static_cast<int>(ExitCode::kFallsShort)) {
-    throw Error(ExitCode::kFallsShort, milestone + " of the hand-out ended with " +
-                                           std::to_string(started.exit_code) +
-                                           " instead of saying that nothing is in it yet.");
-  }
-  fs::remove_all(build);
 }
 
 // grader reset can restore only files that are handed out.
@@ -423,7 +389,6 @@ ExitCode run(const Options& options) {
          "it would contain answers");
   // A chapter may name another one that is not handed out.
   if (options.milestones.empty()) refuse(broken_links(half), "links would lead nowhere");
-  if (!options.no_build) try_it(half, wanted.begin()->substr(0, wanted.begin()->find('_')));
   const auto bytes = packed(scratch.path(), name);
   write_atomically(parent / (name + ".tar.gz"), bytes);
   fs::rename(half, tree);
@@ -445,11 +410,9 @@ void add(CLI::App& app, ExitCode& exit_code) {
       ->required();
   command.add_option("--term", options.term, "Such as SP27")->required();
   command.add_option("--milestones", options.milestones, "Only these: m1,m2 (default: all)");
-  command.add_flag("--no-build", options.no_build, "Do not build the first milestone to try it");
   command.footer(
       "milestones/handout.list names the files. Searches them for answers and broken\n"
-      "links before it writes anything, builds the hand-out as a student would, and\n"
-      "packs it; the same tree gives the same bytes.\n\n"
+      "links before it writes anything. The same tree gives the same bytes.\n\n"
       "Example:\n  build/bin/grader handout make out --term SP27");
 }
 

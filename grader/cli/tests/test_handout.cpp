@@ -23,13 +23,8 @@ struct Copy {
               fs::exists(tree / "reference/solutions");
 
   FinishedProcess make(const std::string& out, const std::vector<std::string>& more = {}) const {
-    std::vector<std::string> words = {CONVLAB_BINARY_DIR "/grader",
-                                      "handout",
-                                      "make",
-                                      (folder.path() / out).string(),
-                                      "--term",
-                                      "SP27",
-                                      "--no-build"};
+    std::vector<std::string> words = {CONVLAB_BINARY_DIR "/grader",   "handout", "make",
+                                      (folder.path() / out).string(), "--term",  "SP27"};
     words.insert(words.end(), more.begin(), more.end());
     return run_process({.words = words,
                         .environment = {"CONVLAB_HOME=" + tree.string()},

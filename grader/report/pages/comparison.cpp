@@ -10,7 +10,7 @@
 #include "common/device/physical_bound.hpp"
 #include "common/timing/statistics.hpp"
 #include "common/timing/three_digits.hpp"
-#include "grader/measure/speed.hpp"
+#include "grader/measure/measure_speed.hpp"
 #include "grader/report/plots/result_figures.hpp"
 
 namespace convlab::grader {

@@ -73,16 +73,6 @@ std::string html_of(const SourceListing& listing) {
   return text + "</tbody></table></div>\n";
 }
 
-std::string code_of(const SourceListing& listing) {
-  std::string text;
-  for (std::size_t i = 0; i < listing.lines.size(); ++i) {
-    const SourceListing::Line& line = listing.lines[i];
-    text += std::to_string(i + 1) + "  " + line.text + "\n";
-    if (!line.note.empty()) text += "      ^ " + line.note + "\n";
-  }
-  return text;
-}
-
 std::string html_of(const PageBlock& block) {
   return std::visit(
       Overloaded{[](const Paragraph& it) { return "<p>" + html_text(it.text) + "</p>\n"; },
@@ -129,7 +119,7 @@ std::string markdown_of(const PageBlock& block) {
                               ? title + "\n\n" + markdown_table(table_of(it.figure)) + "\n"
                               : "![" + title + "](" + it.picture + ")\n\n";
                  },
-                 [](const SourceListing& it) { return markdown_code(code_of(it)) + "\n"; }},
+                 [](const SourceListing& /*only for a page*/) { return std::string(); }},
       block);
 }
 

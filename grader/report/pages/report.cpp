@@ -77,7 +77,8 @@ PageSection method_section(const ReportSource& source) {
     text += "Times are medians of " + std::to_string(*samples.begin()) +
             (samples.size() > 1 ? " to " + std::to_string(*samples.rbegin()) : "") +
             " samples. Op time is the convolution alone, layer time includes allocation and "
-            "copies. Intervals hold 95 % of bootstrap draws. ";
+            "copies. ";
+    if (has_several_stages(source)) text += "Intervals hold 95 % of bootstrap draws. ";
   }
   if (gpu) {
     text +=
@@ -293,7 +294,7 @@ Page make_report(const ReportSource& source) {
   page.sections.push_back(mistakes_section(source));
   page.sections.insert(page.sections.end(), source.notes.begin(), source.notes.end());
   page.sections.push_back(
-      {.title = "Questions",
+      {.title = "What next",
        .blocks = {OpenQuestion{"What would you try next, and what do you expect?"}}});
   return page;
 }

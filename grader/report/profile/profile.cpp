@@ -117,7 +117,9 @@ std::string cost_text(const LineCost& cost) {
                      (note.requests == 1 ? " request, " : " requests, ") +
                      short_number(average_parts(note)) + " " + parts + " each";
   const double needed = needed_parts(note);
-  if (average_parts(note) > needed + 0.05) text += " (" + short_number(needed) + " suffice)";
+  if (average_parts(note) > needed + 0.05)
+    text +=
+        " (" + short_number(needed) + (short_number(needed) == "1" ? " suffices)" : " suffice)");
   if (note.atomic && note.conflicts > 0) {
     text += ", " +
             short_number(static_cast<double>(note.conflicts) / static_cast<double>(note.requests)) +
