@@ -18,14 +18,13 @@
 #include "grader/checks/result/check_history.hpp"
 #include "grader/cli/check_puzzles.hpp"
 #include "grader/cli/commands.hpp"
-#include "grader/course/build.hpp"
 #include "grader/course/course.hpp"
 #include "grader/course/notebook.hpp"
 #include "grader/course/progress.hpp"
 #include "grader/course/slurm_job.hpp"
 #include "grader/course/sources.hpp"
 #include "grader/report/check_report.hpp"
-#include "grader/report/numbers.hpp"
+#include "grader/report/table.hpp"
 #include "grader/report/terminal.hpp"
 #include "grader/scores/grade.hpp"
 
@@ -75,10 +74,10 @@ void use(CustomSubmission file, GradeRequest& request) {
 // all of m4 takes far longer than checking a stage.
 SubmittedSources students_sources(const CourseMilestone& milestone, const std::string& stage) {
   const bool has_one = milestone.id == "m1" || milestone.id == "m2";
-  if (source_files(milestone).empty()) {
-    throw UsageError("There is no file to check in " + display_path(milestone.folder) +
-                     "; build/bin/grader reset " + milestone.id + " puts it back as handed out.");
-  }
+  const UsageError no_file("There is no file to check in " + display_path(milestone.folder) +
+                           "; build/bin/grader reset " + milestone.id +
+                           " puts it back as handed out.");
+  if (source_files(milestone).empty()) throw no_file;
   SubmittedSources all = sources_of(milestone.folder, runs_on_cpu(milestone));
   auto one = has_one || !stage.empty() ? file_of_stage(milestone.folder, stage) : std::nullopt;
   // A copy of the exercise may have any name.
@@ -100,9 +99,7 @@ SubmittedSources students_sources(const CourseMilestone& milestone, const std::s
                   "No stage of " + milestone.id + " is begun. Next: build/bin/grader next");
     }
   }
-  if (all.sources.empty()) {
-    throw UsageError("There is no file to check in " + display_path(milestone.folder) + ".");
-  }
+  if (all.sources.empty()) throw no_file;
   return all;
 }
 

@@ -17,7 +17,7 @@
 #include "grader/course/sources.hpp"
 #include "grader/measure/counters.hpp"
 #include "grader/report/check_report.hpp"
-#include "grader/report/numbers.hpp"
+#include "grader/report/table.hpp"
 #include "grader/report/terminal.hpp"
 
 namespace convlab::grader::check_command {

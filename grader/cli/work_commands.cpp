@@ -112,7 +112,7 @@ std::string manifest_text(const std::filesystem::path& folder,
 ExitCode run_submit(const SubmitOptions& options) {
   const CourseMilestone milestone = find_milestone(options.milestone);
   const auto sources = describe_files(source_files(milestone));
-  CheckResult check = combined_result(chapter_of(milestone));
+  CheckResult check = combined_result(milestone);
   check.sources = sources;
 
   const ScratchFolder scratch(build_folder());

@@ -1,10 +1,14 @@
 #pragma once
 
+#include <chrono>
 #include <csignal>
 #include <filesystem>
 #include <initializer_list>
+#include <optional>
 #include <string>
 #include <vector>
+
+#include "grader/checks/result/finding.hpp"
 
 namespace convlab::grader {
 
@@ -59,5 +63,25 @@ inline void stop_on_signals() {
   action.sa_handler = [](int /*signal*/) { stop_asked = 1; };
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) ::sigaction(signal, &action, nullptr);
 }
+
+/// How long a build may take; compiling for a GPU on a slow machine takes minutes.
+inline constexpr std::chrono::minutes kBuildLimit{20};
+
+/// Builds the student's program of a milestone, one build of a folder at a time.
+/// @return the compiler's message, if it does not build
+/// @throws EnvironmentError if CMake or the compiler is missing, or the folder cannot be written
+std::optional<Finding> build_milestone(const CourseMilestone& milestone);
+
+/// Builds a part of the workbook itself. @throws EnvironmentError if that fails
+/// @param is_long  shows in a terminal what is compiled, with how much is left
+void build_own_part(const std::string& target, bool is_long = false);
+
+/// Whether build_custom_submission_parts has ended in this build folder before.
+bool has_custom_submission_parts(bool on_cpu);
+
+/// The parts that are needed to compile a custom submission; compiles no custom submission. The
+/// first time, which takes long, it says so.
+/// @param on_cpu  only those for a file that runs on the CPU
+void build_custom_submission_parts(bool on_cpu = false);
 
 }  // namespace convlab::grader

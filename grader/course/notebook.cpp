@@ -93,12 +93,4 @@ Hints read_hints(const std::filesystem::path& file) {
   }
 }
 
-const std::vector<std::string>& hints_of(const Hints& hints, const std::string& milestone,
-                                         const std::string& stage) {
-  const auto found = hints.find(stage.empty() ? "general" : stage);
-  if (found != hints.end()) return found->second;
-  throw UsageError(stage + " has no hints of its own; ask without --stage: " +
-                   grader_command("hint", milestone));
-}
-
 }  // namespace convlab::grader

@@ -137,12 +137,12 @@ bool is_whole(const Progress& progress) {
          std::ranges::any_of(progress.batches, [](int batch) { return batch >= kWholeBatch; });
 }
 
-Chapter chapter_of(const CourseMilestone& milestone) {
+std::vector<Progress> progress_of(const CourseMilestone& milestone) {
   std::vector<CheckResult> results = earlier_results();
   std::erase_if(results, [&](const CheckResult& each) {
     return each.result.milestone != milestone.id || each.result.solution != "student";
   });
-  Chapter chapter{.milestone = milestone};
+  std::vector<Progress> all;
   const std::vector<StageInfo> stages = students_stages(milestone, results);
   const auto sources = describe_files(source_files(milestone));
   for (const StageInfo& stage : stages) {
@@ -153,9 +153,9 @@ Chapter chapter_of(const CourseMilestone& milestone) {
       progress.check = result;
     }
     if (is_untouched(milestone, stage.id)) progress = {.stage = stage, .state = State::kHandedOut};
-    chapter.stages.push_back(std::move(progress));
+    all.push_back(std::move(progress));
   }
-  return chapter;
+  return all;
 }
 
 std::string untried_text(const CheckResult& check) {
@@ -179,14 +179,15 @@ Error nothing_checked(const std::string& milestone) {
                                      grader_command("check", milestone)};
 }
 
-CheckResult combined_result(const Chapter& chapter) {
-  const std::string& id = chapter.milestone.id;
+CheckResult combined_result(const CourseMilestone& milestone) {
+  const std::string& id = milestone.id;
+  const std::vector<Progress> stages = progress_of(milestone);
   std::optional<CheckResult> all;
-  for (const Progress& progress : chapter.stages) {
+  for (const Progress& progress : stages) {
     const std::string& stage = progress.stage.id;
     if (progress.state == State::kHandedOut) continue;
     const std::string next =
-        " Next: " + grader_command("check", id, chapter.stages.size() > 1 ? stage : "");
+        " Next: " + grader_command("check", id, stages.size() > 1 ? stage : "");
     if (progress.state == State::kUnchecked) {
       throw Error(ExitCode::kFallsShort, "Stage " + stage + " was not checked yet." + next);
     }

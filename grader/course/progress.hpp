@@ -30,15 +30,9 @@ struct Progress {
 /// images is not done: an index may overflow at more.
 bool is_whole(const Progress& progress);
 
-/// One milestone.
-struct Chapter {
-  CourseMilestone milestone{};
-  std::vector<Progress> stages{};
-};
-
 /// A student's progress, from the results in their usual folder: for each stage its last check
 /// counts, whether all stages or only this one was checked.
-Chapter chapter_of(const CourseMilestone& milestone);
+std::vector<Progress> progress_of(const CourseMilestone& milestone);
 
 /// "Up to batch 100 only; a whole check goes to 1000.", or empty if the check was whole.
 std::string untried_text(const CheckResult& check);
@@ -50,6 +44,6 @@ Error nothing_checked(const std::string& milestone);
 /// whose file is as handed out.
 /// @throws Error that names the first stage whose file was not checked as it is now, and the
 /// command; also if no stage was checked
-CheckResult combined_result(const Chapter& chapter);
+CheckResult combined_result(const CourseMilestone& milestone);
 
 }  // namespace convlab::grader

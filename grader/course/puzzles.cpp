@@ -16,7 +16,6 @@
 #include "grader/checks/device_analysis.hpp"
 #include "grader/checks/element_cases.hpp"
 #include "grader/checks/findings/catalogue.hpp"
-#include "grader/course/build.hpp"
 #include "grader/course/notebook.hpp"
 #include "grader/course/sources.hpp"
 #include "grader/scores/luck.hpp"

@@ -39,13 +39,13 @@ struct Stages {
 Stages stages_of(const CourseMilestone& milestone) {
   Stages stages;
   const ScoreRules rules = load_score_rules(milestone.folder);
-  const Chapter chapter = chapter_of(milestone);
+  const std::vector<Progress> all = progress_of(milestone);
   stages.choice = rules.choice;
   for (const ScoreRule& rule : rules.items) {
     stages.points[rule.stage] += rule.points;
     if (rule.what == ScoreRule::What::kPrediction) stages.predicted.insert(rule.stage);
-    const auto own = std::ranges::find(chapter.stages, rule.stage,
-                                       [](const Progress& each) { return each.stage.id; });
+    const auto own =
+        std::ranges::find(all, rule.stage, [](const Progress& each) { return each.stage.id; });
     if (!stages.progress.emplace(rule.stage, *own).second) continue;
     const bool free = rules.choice && std::ranges::find(rules.choice->stages, rule.stage) !=
                                           rules.choice->stages.end();
@@ -231,17 +231,16 @@ MilestoneWay way_of(const CourseMilestone& milestone, const Stages& stages,
     }
     way.steps.push_back(std::move(step));
   }
-  if (!passed.empty()) {
+  if (!passed.empty() && milestone.id != "m1") {
     const bool many = stages.progress.size() > 1;
     way.steps.push_back(
         {.milestone = milestone.id,
          .kind = Step::Kind::kExplain,
          .name = passed,
          .done = !read_notebook(milestone).explained.empty(),
-         .what = milestone.id == "m1"
-                     ? "a look at what your function computes and how fast, with a short quiz."
-                     : "a look at what your kernel does: what each line loads, which threads have "
-                       "nothing to do, and a short quiz.",
+         .what =
+             "a look at what your kernel does: what each line loads, which threads have nothing "
+             "to do, and a short quiz.",
          .command = grader_command("explain", milestone.id, many ? passed : "")});
   }
   add_practice(milestone, way.steps);

@@ -19,7 +19,7 @@
 #include "grader/cli/commands.hpp"
 #include "grader/course/course.hpp"
 #include "grader/report/check_report.hpp"
-#include "grader/report/plots/gnuplot.hpp"
+#include "grader/report/plots/figure.hpp"
 #include "grader/report/terminal.hpp"
 
 namespace convlab::grader {

@@ -5,9 +5,9 @@
 
 #include "common/result/result.hpp"
 #include "grader/checks/result/check_history.hpp"
-#include "grader/report/numbers.hpp"
 #include "grader/report/pages/page.hpp"
-#include "grader/report/pages/sweep_tables.hpp"
+#include "grader/report/pages/sweep.hpp"
+#include "grader/report/table.hpp"
 
 namespace convlab::grader {
 

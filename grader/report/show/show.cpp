@@ -6,8 +6,8 @@
 
 #include "common/base/foreign_text.hpp"
 #include "common/base/whole_file.hpp"
-#include "grader/report/numbers.hpp"
 #include "grader/report/pages/page.hpp"
+#include "grader/report/table.hpp"
 #include "grader/report/terminal.hpp"
 
 namespace convlab::grader {

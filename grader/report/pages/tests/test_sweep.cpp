@@ -6,7 +6,7 @@
 #include "common/base/tests/support/message_of.hpp"
 #include "common/base/tests/support/temporary_folder.hpp"
 #include "common/base/whole_file.hpp"
-#include "grader/report/pages/sweep_tables.hpp"
+#include "grader/report/pages/sweep.hpp"
 
 namespace {
 
