@@ -19,10 +19,8 @@
 #include "grader/cli/check_puzzles.hpp"
 #include "grader/cli/commands.hpp"
 #include "grader/course/course.hpp"
-#include "grader/course/notebook.hpp"
 #include "grader/course/progress.hpp"
 #include "grader/course/slurm_job.hpp"
-#include "grader/course/sources.hpp"
 #include "grader/report/check_report.hpp"
 #include "grader/report/table.hpp"
 #include "grader/report/terminal.hpp"
@@ -190,22 +188,6 @@ std::filesystem::path default_file(const Options& options) {
   return results_folder() / (options.milestone + "-" + solution + stage + ".json");
 }
 
-// "fp32 may reach 32, fp16 16420": the precision classes that the runs above have.
-std::string bounds_text(const CheckResult& check) {
-  std::map<std::string, double> bounds;
-  for (const RunResult& run : check.result.runs) {
-    for (const LayerResult& layer : run.layers) {
-      if (layer.error) bounds[to_string(run.stage.precision)] = layer.error->bound;
-    }
-  }
-  std::string text;
-  for (const auto& [name, bound] : bounds) {
-    text += (text.empty() ? "" : ", ") + name + (text.empty() ? " may reach " : " ") +
-            std::to_string(static_cast<long long>(bound));
-  }
-  return text;
-}
-
 void print_verdict(const CheckResult& check, const std::filesystem::path& file, bool one_case) {
   const bool passed = check.result.verdict == Verdict::kPassed;
   if (one_case) {
@@ -220,14 +202,12 @@ void print_verdict(const CheckResult& check, const std::filesystem::path& file, 
             << "  Details: " << display_path(file) << "\n";
   if (!untried.empty()) std::cout << paragraph("", untried);
   if (!check.isolation.empty()) std::cout << paragraph("", check.isolation);
-  const std::string bounds = bounds_text(check);
-  if (bounds.empty()) return;
-  std::cout << coloured(
-      paragraph("",
-                "Times: median ± half the interquartile range. Error: the worst element, in "
-                "units of 2^-24 · Σ|a||b|; " +
-                    bounds + "."),
-      Colour::kQuiet);
+  if (check.result.runs.empty()) return;
+  std::cout << coloured(paragraph("",
+                                  "Times: median ± half the interquartile range. Error: the worst "
+                                  "element, in units of 2^-24 · Σ|a||b|; of single precision up to "
+                                  "32 is right (docs/grading.md)."),
+                        Colour::kQuiet);
 }
 
 // A milestone with one stage gives points to its name only. Empty if the name is there.

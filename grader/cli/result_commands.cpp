@@ -14,7 +14,6 @@
 #include "common/timing/three_digits.hpp"
 #include "grader/cli/commands.hpp"
 #include "grader/course/course.hpp"
-#include "grader/course/notebook.hpp"
 #include "grader/course/progress.hpp"
 #include "grader/course/puzzles.hpp"
 #include "grader/course/slurm_job.hpp"
@@ -263,7 +262,6 @@ ExitCode run_report(const ReportOptions& options) {
   });
   add_sweeps(milestone, source);
   if (options.solution == "student") add_notes(milestone, source);
-  source.pictures = "plots";
   const Page page = make_report(source);
   draw(figures_of(page), folder / "plots");
   write_atomically(folder / "report.md", markdown_of(page));

@@ -11,8 +11,8 @@
 #include "common/network/preset.hpp"
 #include "grader/checks/custom_submission.hpp"
 #include "grader/checks/findings/catalogue.hpp"
+#include "grader/course/course.hpp"
 #include "grader/course/puzzles.hpp"
-#include "grader/course/sources.hpp"
 #include "grader/report/terminal.hpp"
 
 namespace convlab::grader {

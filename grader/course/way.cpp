@@ -9,9 +9,8 @@
 #include "common/base/whole_file.hpp"
 #include "common/device/gpu_probe.hpp"
 #include "common/stage/stage.hpp"
-#include "grader/course/notebook.hpp"
+#include "grader/course/course.hpp"
 #include "grader/course/progress.hpp"
-#include "grader/course/sources.hpp"
 #include "grader/report/terminal.hpp"
 #include "grader/scores/score_rules.hpp"
 

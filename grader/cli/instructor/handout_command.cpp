@@ -20,7 +20,6 @@
 #include "common/base/whole_file.hpp"
 #include "grader/cli/commands.hpp"
 #include "grader/course/course.hpp"
-#include "grader/course/sources.hpp"
 #include "grader/report/terminal.hpp"
 
 namespace convlab::grader::handout_command {

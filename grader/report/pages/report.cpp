@@ -126,15 +126,11 @@ PageSection correctness_section(const ReportSource& source) {
   return section;
 }
 
-Chart chart_of(const Figure& figure, const ReportSource& source) {
-  return {figure, source.pictures.empty() ? "" : source.pictures + "/" + figure.name + ".png"};
-}
-
 PageSection times_section(const ReportSource& source, const std::string& network,
                           const std::vector<Comparison>& comparisons) {
   PageSection section{.title = "Times, network " + network};
   for (const Figure& figure : figures_of(source.results, source.results, network)) {
-    section.blocks.push_back(chart_of(figure, source));
+    section.blocks.push_back(Chart{figure, "plots/" + figure.name + ".png"});
   }
   for (const Comparison& comparison : comparisons) {
     section.blocks.push_back(

@@ -28,7 +28,6 @@ struct ReportSource {
   std::vector<MendedMistake> mistakes{};
   std::vector<SweepTables> sweeps{};
   std::vector<PageSection> notes{};  ///< what the student predicted and answered
-  std::string pictures{};            ///< folder of the plots beside the page; may be empty
 };
 
 /// The skeleton of a report: all numbers, tables and charts that the results hold, and every
