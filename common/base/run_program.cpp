@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "common/base/unknown_name.hpp"
+
 namespace convlab {
 namespace {
 
@@ -32,12 +34,26 @@ std::string sentence(const CLI::ParseError& error) {
          text.substr(value + equals.size()) + "'.";
 }
 
+/// " Did you mean --batches?" if an unknown word is like an option of the command.
+std::string suggestion(const CLI::App* command, const std::vector<std::string>& unknown) {
+  while (!command->get_subcommands().empty()) command = command->get_subcommands().front();
+  std::vector<std::string> known;
+  for (const CLI::Option* option : command->get_options()) {
+    for (const std::string& name : option->get_lnames()) known.push_back("--" + name);
+  }
+  for (const std::string& word : unknown) {
+    const std::string meant = word.starts_with("--") ? name_meant(word, known) : "";
+    if (!meant.empty()) return ". Did you mean " + meant + "?";
+  }
+  return {};
+}
+
 /// An unknown word is more likely a mistake than a missing one, so it is reported first.
 std::string complaint(const CLI::App& app, const CLI::ParseError& error) {
   const std::vector<std::string> unknown = app.remaining(true);
   if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr && !unknown.empty())
-    return CLI::ExtrasError(unknown).what();
-  return sentence(error);
+    return CLI::ExtrasError(unknown).what() + suggestion(&app, unknown);
+  return sentence(error) + suggestion(&app, unknown);
 }
 
 /// CLI11 would take the word after "--stages=" for the value.

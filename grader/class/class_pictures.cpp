@@ -10,7 +10,7 @@
 #include "common/timing/three_digits.hpp"
 #include "grader/class/term.hpp"
 #include "grader/report/check_report.hpp"
-#include "grader/report/plots/plotted_runs.hpp"
+#include "grader/report/plots/result_figures.hpp"
 
 namespace convlab::grader {
 
@@ -59,20 +59,20 @@ std::string caption_of(const std::vector<SpeedRow>& rows) {
 }
 
 // Only what is known stands on a log scale.
-void add(Figure& figure, const std::string& label, double at, const PlottedPoint& point,
+void add(Figure& figure, const std::string& label, double at, const Spread& point,
          Series::Line line = Series::Line::kSolid) {
-  if (figure.y.log && !(point.low > 0.0)) return;
+  if (figure.y.log && !(point.lower_quartile > 0.0)) return;
   Series& series = series_of(figure.panels[0], label);
   series.line = line;
-  series.marks.push_back({at, point.median, point.low, point.high});
+  series.marks.push_back({at, point.median, point.lower_quartile, point.upper_quartile});
   figure.x.include(at);
-  figure.y.include(point.low);
-  figure.y.include(point.high);
+  figure.y.include(point.lower_quartile);
+  figure.y.include(point.upper_quartile);
 }
 
 void add(Figure& figure, const std::string& label, double at, double value,
          Series::Line line = Series::Line::kSolid) {
-  add(figure, label, at, PlottedPoint{value, value, value}, line);
+  add(figure, label, at, Spread{value, value, value}, line);
 }
 
 // Room around the marks, and the name of each line at its end.
@@ -142,8 +142,7 @@ Figure distribution(const Timed& timed, const std::vector<SpeedRow>& rows) {
 // The middle half around the median, and the fastest.
 void add_group(Figure& figure, double at, const std::vector<double>& group) {
   const Spread spread = spread_of(group);
-  add(figure, "median, middle half", at,
-      PlottedPoint{spread.median, spread.lower_quartile, spread.upper_quartile});
+  add(figure, "median, middle half", at, spread);
   add(figure, "fastest", at, *std::ranges::max_element(group));
 }
 
@@ -309,7 +308,7 @@ Page leaderboard_page(const std::vector<SpeedRow>& speeds) {
     for (const auto& [timed, group] : by_stage(rows)) {
       page.sections.push_back(
           {.title = name_of(timed) + (precision.empty() ? "" : ", " + precision),
-           .blocks = {LiveTable{leaderboard(group, false)}, Chart{distribution(timed, group)}}});
+           .blocks = {leaderboard(group, false), Chart{distribution(timed, group)}}});
     }
   }
   return page;
@@ -333,7 +332,7 @@ Page class_dashboard(const std::vector<SubmissionRow>& rows,
   if (!tables.findings.rows.empty()) {
     page.sections.push_back(
         {.title = "What the class gets wrong",
-         .blocks = {Chart{findings_figure(rows, tables.findings)}, LiveTable{tables.findings},
+         .blocks = {Chart{findings_figure(rows, tables.findings)}, tables.findings,
                     Chart{count_by_day(
                         day_figure("findings-by-day", "What the class gets wrong, day by day",
                                    caption, {.title = "attempts with the finding", .log = false}),
@@ -343,23 +342,23 @@ Page class_dashboard(const std::vector<SubmissionRow>& rows,
     page.sections.push_back(
         {.title = "Which hint helped",
          .blocks = {Paragraph{"A hint helped if the next check no longer found what it was about."},
-                    LiveTable{tables.hints_read}}});
+                    tables.hints_read}});
   }
   if (!tables.predictions.rows.empty()) {
     page.sections.push_back(
         {.title = "What the class predicted",
          .blocks = {Paragraph{"Medians. Loads for each multiply-add; op times at 1000 images."},
-                    LiveTable{tables.predictions}}});
+                    tables.predictions}});
   }
   for (const auto& [timed, group] : by_stage(speeds)) {
-    PageSection& section = page.sections.emplace_back(PageSection{
-        .title = "Speed: " + name_of(timed),
-        .blocks = {LiveTable{leaderboard(group, with_names)}, Chart{distribution(timed, group)}}});
+    PageSection& section = page.sections.emplace_back(
+        PageSection{.title = "Speed: " + name_of(timed),
+                    .blocks = {leaderboard(group, with_names), Chart{distribution(timed, group)}}});
     if (auto attempts = by_attempt(timed, group)) section.blocks.push_back(Chart{*attempts});
     section.blocks.push_back(Chart{over_the_days(timed, group)});
   }
-  page.sections.push_back({.title = "All submissions",
-                           .blocks = {LiveTable{all_submissions(tables.submissions, with_names)}}});
+  page.sections.push_back(
+      {.title = "All submissions", .blocks = {all_submissions(tables.submissions, with_names)}});
   return page;
 }
 

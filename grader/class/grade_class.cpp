@@ -12,7 +12,6 @@
 #include "grader/class/class_pictures.hpp"
 #include "grader/class/term.hpp"
 #include "grader/course/course.hpp"
-#include "grader/course/sources.hpp"
 #include "grader/report/check_report.hpp"
 #include "grader/report/terminal.hpp"
 #include "grader/scores/score_rules.hpp"

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "grader/checks/result/check_history.hpp"
-#include "grader/course/notebook.hpp"
+#include "grader/course/progress.hpp"
 
 namespace convlab::grader {
 

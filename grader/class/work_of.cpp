@@ -10,7 +10,7 @@
 #include "common/base/printable.hpp"
 #include "common/base/run_process.hpp"
 #include "common/base/text.hpp"
-#include "grader/course/sources.hpp"
+#include "grader/course/course.hpp"
 #include "grader/submission/build_submission.hpp"
 
 namespace convlab::grader {

@@ -18,14 +18,11 @@
 #include "grader/checks/result/check_history.hpp"
 #include "grader/cli/check_puzzles.hpp"
 #include "grader/cli/commands.hpp"
-#include "grader/course/build.hpp"
 #include "grader/course/course.hpp"
-#include "grader/course/notebook.hpp"
 #include "grader/course/progress.hpp"
 #include "grader/course/slurm_job.hpp"
-#include "grader/course/sources.hpp"
 #include "grader/report/check_report.hpp"
-#include "grader/report/numbers.hpp"
+#include "grader/report/table.hpp"
 #include "grader/report/terminal.hpp"
 #include "grader/scores/grade.hpp"
 
@@ -75,10 +72,10 @@ void use(CustomSubmission file, GradeRequest& request) {
 // all of m4 takes far longer than checking a stage.
 SubmittedSources students_sources(const CourseMilestone& milestone, const std::string& stage) {
   const bool has_one = milestone.id == "m1" || milestone.id == "m2";
-  if (source_files(milestone).empty()) {
-    throw UsageError("There is no file to check in " + display_path(milestone.folder) +
-                     "; build/bin/grader reset " + milestone.id + " puts it back as handed out.");
-  }
+  const UsageError no_file("There is no file to check in " + display_path(milestone.folder) +
+                           "; build/bin/grader reset " + milestone.id +
+                           " puts it back as handed out.");
+  if (source_files(milestone).empty()) throw no_file;
   SubmittedSources all = sources_of(milestone.folder, runs_on_cpu(milestone));
   auto one = has_one || !stage.empty() ? file_of_stage(milestone.folder, stage) : std::nullopt;
   // A copy of the exercise may have any name.
@@ -100,9 +97,7 @@ SubmittedSources students_sources(const CourseMilestone& milestone, const std::s
                   "No stage of " + milestone.id + " is begun. Next: build/bin/grader next");
     }
   }
-  if (all.sources.empty()) {
-    throw UsageError("There is no file to check in " + display_path(milestone.folder) + ".");
-  }
+  if (all.sources.empty()) throw no_file;
   return all;
 }
 
@@ -190,24 +185,7 @@ GradeRequest request_of(const CourseMilestone& milestone, const Options& options
 std::filesystem::path default_file(const Options& options) {
   const std::string stage = options.stage.empty() ? "" : "-" + options.stage;
   const std::string solution = std::filesystem::path(options.solution).stem().string();
-  const std::string part = options.only_case.empty() ? "" : "-case";
-  return results_folder() / (options.milestone + "-" + solution + stage + part + ".json");
-}
-
-// "fp32 may reach 32, fp16 16420": the precision classes that the runs above have.
-std::string bounds_text(const CheckResult& check) {
-  std::map<std::string, double> bounds;
-  for (const RunResult& run : check.result.runs) {
-    for (const LayerResult& layer : run.layers) {
-      if (layer.error) bounds[to_string(run.stage.precision)] = layer.error->bound;
-    }
-  }
-  std::string text;
-  for (const auto& [name, bound] : bounds) {
-    text += (text.empty() ? "" : ", ") + name + (text.empty() ? " may reach " : " ") +
-            std::to_string(static_cast<long long>(bound));
-  }
-  return text;
+  return results_folder() / (options.milestone + "-" + solution + stage + ".json");
 }
 
 void print_verdict(const CheckResult& check, const std::filesystem::path& file, bool one_case) {
@@ -224,14 +202,12 @@ void print_verdict(const CheckResult& check, const std::filesystem::path& file, 
             << "  Details: " << display_path(file) << "\n";
   if (!untried.empty()) std::cout << paragraph("", untried);
   if (!check.isolation.empty()) std::cout << paragraph("", check.isolation);
-  const std::string bounds = bounds_text(check);
-  if (bounds.empty()) return;
-  std::cout << coloured(
-      paragraph("",
-                "Times: median ± half the interquartile range. Error: the worst element, in "
-                "units of 2^-24 · Σ|a||b|; " +
-                    bounds + "."),
-      Colour::kQuiet);
+  if (check.result.runs.empty()) return;
+  std::cout << coloured(paragraph("",
+                                  "Times: median ± half the interquartile range. Error: the worst "
+                                  "element, in units of 2^-24 · Σ|a||b|; of single precision up to "
+                                  "32 is right (docs/grading.md)."),
+                        Colour::kQuiet);
 }
 
 // A milestone with one stage gives points to its name only. Empty if the name is there.
@@ -330,7 +306,8 @@ ExitCode run(const Options& options) {
   if (is_students && describe_files(source_files(milestone)) == sources) check.sources = sources;
   const std::filesystem::path file =
       options.json.empty() ? default_file(options) : std::filesystem::path(options.json);
-  write_check_result(file, check);
+  // One case says nothing of the others: it is no result of the stage.
+  if (!request.only_case || !options.json.empty()) write_check_result(file, check);
   if (is_students && options.json.empty() && !request.only_case) {
     append_history(history_file(), check);
     Notebook notebook = read_notebook(milestone);

@@ -12,12 +12,11 @@
 #include "grader/checks/findings/catalogue.hpp"
 #include "grader/checks/result/check_history.hpp"
 #include "grader/course/counted_stage.hpp"
-#include "grader/course/notebook.hpp"
+#include "grader/course/course.hpp"
 #include "grader/course/progress.hpp"
-#include "grader/course/sources.hpp"
 #include "grader/measure/counters.hpp"
 #include "grader/report/check_report.hpp"
-#include "grader/report/numbers.hpp"
+#include "grader/report/table.hpp"
 #include "grader/report/terminal.hpp"
 
 namespace convlab::grader::check_command {

@@ -92,9 +92,9 @@ struct ClassOptions {
 
 // clang-format off
 namespace check_command { void add(CLI::App& app, ExitCode& exit_code); }
-namespace watch_command { void add(CLI::App& app, ExitCode& exit_code); }
 namespace progress_commands {
 void add_next(CLI::App& app, ExitCode& exit_code);
+void add_watch(CLI::App& app, ExitCode& exit_code);
 void add_list(CLI::App& app, ExitCode& exit_code);
 void add_hint(CLI::App& app, ExitCode& exit_code);
 }

@@ -19,19 +19,15 @@
 #include "common/timing/three_digits.hpp"
 #include "grader/checks/custom_submission.hpp"
 #include "grader/cli/commands.hpp"
-#include "grader/course/build.hpp"
 #include "grader/course/counted_stage.hpp"
 #include "grader/course/course.hpp"
-#include "grader/course/notebook.hpp"
 #include "grader/course/progress.hpp"
 #include "grader/course/puzzles.hpp"
 #include "grader/course/slurm_job.hpp"
-#include "grader/course/sources.hpp"
 #include "grader/measure/counters.hpp"
 #include "grader/measure/estimate.hpp"
 #include "grader/measure/stage_steps.hpp"
 #include "grader/report/check_report.hpp"
-#include "grader/report/explain/explain.hpp"
 #include "grader/report/profile/profile.hpp"
 #include "grader/report/show/show.hpp"
 #include "grader/report/terminal.hpp"
@@ -43,32 +39,29 @@ namespace {
 
 // The stage to explain: the named one, or the only one that has passed.
 // @throws Error that says what to do first
-Progress passed_stage(const CountedOptions& options, const Chapter& chapter) {
-  const std::string& id = chapter.milestone.id;
-  const auto passed = [](const Progress& each) {
-    return each.state == State::kPassed && !each.changed;
-  };
-  std::vector<Progress> found;
+std::string passed_stage(const CountedOptions& options, const CourseMilestone& milestone) {
+  const std::vector<Progress> stages = progress_of(milestone);
   std::vector<std::string> known;
-  for (const Progress& each : chapter.stages) {
+  std::vector<Progress> found;  // the named one, or those that have passed
+  for (const Progress& each : stages) {
     known.push_back(each.stage.id);
-    if (options.stage.empty() ? passed(each) : each.stage.id == options.stage) {
-      found.push_back(each);
-    }
+    const bool passed = each.state == State::kPassed && !each.changed;
+    if (options.stage.empty() ? passed : each.stage.id == options.stage) found.push_back(each);
   }
   if (found.empty() && !options.stage.empty()) {
-    throw UsageError(unknown_stage(chapter.milestone, options.stage, known));
+    throw UsageError(unknown_stage(milestone, options.stage, known));
   }
   if (found.size() > 1) {
-    throw UsageError("Several stages of " + id +
+    throw UsageError("Several stages of " + milestone.id +
                      " have passed; add --stage and a name (build/bin/grader list shows them).");
   }
-  const Progress& stage = found.empty() ? chapter.stages.front() : found.front();
-  if (passed(stage)) return stage;
+  const Progress& stage = found.empty() ? stages.front() : found.front();
+  if (stage.state == State::kPassed && !stage.changed) return stage.stage.id;
   throw Error(ExitCode::kFallsShort,
               "explain shows what a file that has passed does, and " + stage.stage.id +
                   (stage.changed ? " has changed since its check" : " has not passed") +
-                  ". Next: " + grader_command("check", id, known.size() > 1 ? stage.stage.id : ""));
+                  ". Next: " +
+                  grader_command("check", milestone.id, known.size() > 1 ? stage.stage.id : ""));
 }
 
 void print_question(const Question& question, std::size_t number, std::size_t of) {
@@ -119,24 +112,30 @@ void hold_quiz(const std::vector<Question>& questions) {
   }
 }
 
-ExitCode explain_device_stage(const CourseMilestone& milestone, const CountedOptions& options,
-                              const std::string& id, const SubmittedSources& submitted,
-                              Counted& counted) {
-  const CountedStage stage = counted_stage(
-      {.submitted = submitted, .stage = id, .network = options.network, .layer = options.layer});
+ExitCode run_explain(const CountedOptions& options) {
+  const CourseMilestone milestone = find_milestone(options.milestone);
+  const bool is_students = options.solution == "student";
+  CountedOptions asked = options;
+  if (is_students && milestone.id != "m1") asked.stage = passed_stage(options, milestone);
+  const CountedWork work = counted_work(milestone, asked);
+  const CountedStage stage = counted_stage(work);
   if (stage.finding) {
     std::cout << finding_text(*stage.finding);
     return ExitCode::kFallsShort;
   }
-  counted = {.loads = loads_per_product(stage.counts),
-             .inputs = loads_per_input(stage.counts, stage.sources)};
-  std::cout << walk_text(stage.counts, stage.sources) << "\n"
+  const std::string& id = stage.counts.stage.id;
+  const Counted counted{.loads = loads_per_product(stage.counts),
+                        .inputs = loads_per_input(stage.counts, stage.sources)};
+  std::cout << hanging(
+                   coloured(id, Colour::kStrong) + "  ", static_cast<int>(id.size()) + 2,
+                   stage.counts.stage.title + ", " + display_path(work.submitted.sources.front()))
+            << walk_text(stage.counts, stage.sources) << "\n"
             << paragraph("In all: ", three_digits(counted.loads) +
                                          " loads for each multiply-add, from global and shared "
                                          "memory; each input is loaded " +
                                          three_digits(counted.inputs) +
                                          " times from global memory.");
-  const Notebook notebook = read_notebook(milestone);
+  Notebook notebook = read_notebook(milestone);
   if (const auto slip = notebook.predictions.find(id); slip != notebook.predictions.end()) {
     const std::string predicted = three_digits(slip->second.loads);
     std::cout << paragraph("        ", predicted == three_digits(counted.loads)
@@ -147,44 +146,8 @@ ExitCode explain_device_stage(const CourseMilestone& milestone, const CountedOpt
                                                  milestone.id + " " + id + " \"…\"");
   }
   hold_quiz(questions_of(stage.counts, stage.sources));
-  return ExitCode::kPassed;
-}
-
-ExitCode run_explain(const CountedOptions& options) {
-  const CourseMilestone milestone = find_milestone(options.milestone);
-  require_solution(options.solution);
-  const bool is_students = options.solution == "student";
-  Progress progress{.stage = {.id = options.stage}};
-  if (is_students) progress = passed_stage(options, chapter_of(milestone));
-  const bool is_file = is_source_file(options.solution);
-  const SubmittedSources submitted =
-      is_file ? sources_of(options.solution, milestone.id == "m1")
-              : sources_of_stage(milestone, options.solution, progress.stage.id);
-  if (is_file) {
-    progress.stage.title = "a file with the course's interface";
-  } else if (!is_students) {
-    StageInfo& stage = progress.stage;
-    stage.title = title_of(submitted.sources.front(), stage.id);
-    const auto check = results_folder() / (milestone.id + "-reference.json");
-    if (std::filesystem::exists(check)) progress.check = read_check_result(check);
-  }
-  Counted counted;
-  const std::string& id = progress.stage.id;  // empty: of a file with one stage
-  std::cout << hanging(id.empty() ? "" : coloured(id, Colour::kStrong) + "  ",
-                       static_cast<int>(id.empty() ? 0 : id.size() + 2),
-                       progress.stage.title + ", " + display_path(submitted.sources.front()));
-  if (milestone.id == "m1") {
-    const auto layers = load_preset(options.network).conv_shapes(1);
-    std::cout << walk_text(progress.check, progress.stage.id, layers);
-    hold_quiz(questions_of(layers));
-  } else if (const ExitCode code =
-                 explain_device_stage(milestone, options, progress.stage.id, submitted, counted);
-             code != ExitCode::kPassed) {
-    return code;
-  }
   // Predictions are of the last convolution.
   if (is_students && options.layer == 0) {
-    Notebook notebook = read_notebook(milestone);
     notebook.explained[id] = counted;
     note_number(notebook, counted.loads, "loads for each multiply-add of " + id, utc_now());
     note_number(notebook, counted.inputs, "loads of each input of " + id, utc_now());
@@ -457,8 +420,10 @@ ExitCode run_show(const ShowOptions& options) {
 void add_show(CLI::App& app, ExitCode& exit_code) {
   auto [command, options] = add_view(app, exit_code, "show", run_show);
   add_counted_options(command, options);
-  command.add_option("--block", options.block,
-                     "The block, as X,Y,Z (default: where a fault or a race is, or 0,0,0)");
+  command.add_option(
+      "--block", options.block,
+      "The block: X, X,Y or X,Y,Z; what is left out is 0 (default: where a fault or a "
+      "race is, or 0,0,0)");
   command.add_option("--kernel", options.kernel,
                      "The kernel, if the stage launches several (default: the last)");
   command.add_option("--case", options.only_case,

@@ -9,14 +9,12 @@
 #include <cstring>
 #include <functional>
 #include <iostream>
-#include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
 #include <vector>
 
 #include "common/base/buffer.hpp"
 #include "common/base/error.hpp"
-#include "common/base/json_text.hpp"
 #include "common/base/run_process.hpp"
 #include "common/data/dataset.hpp"
 #include "common/device/gpu_probe.hpp"
@@ -25,7 +23,6 @@
 #include "grader/cli/commands.hpp"
 #include "grader/course/course.hpp"
 #include "grader/course/slurm_job.hpp"
-#include "grader/course/stop_signals.hpp"
 #include "grader/measure/measure_speed.hpp"
 #include "grader/report/terminal.hpp"
 #include "grader/submission/machine_faults.hpp"
@@ -37,9 +34,7 @@ namespace convlab::grader::machine_commands {
 
 namespace {
 
-struct DoctorOptions {
-  bool json = false;
-};
+struct DoctorOptions {};
 
 /// The doctor's result for one item. Without a mend it is well.
 struct Examined {
@@ -47,11 +42,6 @@ struct Examined {
   std::string seen;
   std::string mend{};
   bool needed = true;  ///< without it the workbook does not work at all
-
-  /// "ok", "note" or "missing".
-  [[nodiscard]] const char* state() const {
-    return mend.empty() ? "ok" : needed ? "missing" : "note";
-  }
 };
 
 /// The first line of what a program prints; nothing if there is no such program.
@@ -189,7 +179,7 @@ void print(const Examined& item) {
   std::cout << std::flush;
 }
 
-ExitCode run_doctor(const DoctorOptions& options) {
+ExitCode run_doctor(const DoctorOptions& /*options*/) {
   const std::string setup = "common/setup/lab setup";
   const std::array<std::function<Examined()>, 11> examinations = {
       compiler,
@@ -204,17 +194,10 @@ ExitCode run_doctor(const DoctorOptions& options) {
       cuda,
       gpu};
   bool well = true;
-  auto items = Json::array();
   for (const auto& examine : examinations) {
     const Examined item = examine();
     well = well && (item.mend.empty() || !item.needed);
-    items.push_back(
-        {{"name", item.name}, {"state", item.state()}, {"seen", item.seen}, {"mend", item.mend}});
-    if (!options.json) print(item);
-  }
-  if (options.json) {
-    std::cout << json_text({{"well", well}, {"items", items}}, 2) << "\n";
-    return well ? ExitCode::kPassed : ExitCode::kEnvironment;
+    print(item);
   }
   std::cout << (well ? "Nothing that is needed is missing.\n" : "Fix what is marked FAIL.\n");
   return well ? ExitCode::kPassed : ExitCode::kEnvironment;
@@ -225,7 +208,6 @@ ExitCode run_doctor(const DoctorOptions& options) {
 void add_doctor(CLI::App& app, ExitCode& exit_code) {
   auto [command, options] = add_command(
       app, exit_code, "doctor", "Examines the machine and says what is missing", run_doctor);
-  command.add_flag("--json", options.json, "Print JSON instead of text");
   command.footer("Example:\n  build/bin/grader doctor");
 }
 

@@ -13,7 +13,6 @@
 #include "common/base/run_program.hpp"
 #include "common/base/unknown_name.hpp"
 #include "grader/cli/commands.hpp"
-#include "grader/course/build.hpp"
 #include "grader/course/course.hpp"
 #include "grader/report/terminal.hpp"
 
@@ -34,7 +33,7 @@ constexpr const char* kExamples =
     "  build/bin/grader check m1 --batches 100        the same, quickly\n"
     "  build/bin/grader watch m1                      again, whenever you save\n"
     "  build/bin/grader hint m1                       the next hint\n"
-    "  build/bin/grader explain m1                    what your file does, and a quiz\n"
+    "  build/bin/grader explain m2                    what your file does, and a quiz\n"
     "  build/bin/grader show m3                       a page of your kernel\n"
     "  build/bin/grader submit m1                     pack what was checked\n"
     "  build/bin/grader plot build/results/*.json --output build/plots\n\n"
@@ -137,7 +136,7 @@ int main(int argc, char** argv) {
 #else
            progress_commands::add_next,
            check_command::add,
-           watch_command::add,
+           progress_commands::add_watch,
            progress_commands::add_list,
            progress_commands::add_hint,
            view("explain"),

@@ -11,7 +11,7 @@
 #include "common/timing/three_digits.hpp"
 #include "grader/checks/result/check_history.hpp"
 #include "grader/cli/commands.hpp"
-#include "grader/course/notebook.hpp"
+#include "grader/course/progress.hpp"
 #include "grader/course/puzzles.hpp"
 #include "grader/course/way.hpp"
 #include "grader/report/terminal.hpp"

@@ -1,16 +1,22 @@
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <chrono>
+#include <csignal>
 #include <iostream>
-#include <nlohmann/json.hpp>
+#include <map>
+#include <optional>
 #include <set>
+#include <thread>
 #include <vector>
 
-#include "common/base/json_text.hpp"
+#include "common/base/run_process.hpp"
+#include "common/program/arguments.hpp"
 #include "common/result/result.hpp"
 #include "grader/checks/result/check_history.hpp"
 #include "grader/cli/commands.hpp"
 #include "grader/course/course.hpp"
-#include "grader/course/notebook.hpp"
 #include "grader/course/progress.hpp"
 #include "grader/course/puzzles.hpp"
 #include "grader/course/way.hpp"
@@ -97,9 +103,7 @@ void add_next(CLI::App& app, ExitCode& exit_code) {
 
 namespace {
 
-struct ListOptions {
-  bool json = false;
-};
+struct ListOptions {};
 
 std::string joined(const std::vector<int>& batches) {
   std::string text;
@@ -121,15 +125,14 @@ std::string state_text(const Progress& progress) {
   return text;
 }
 
-void print(const std::vector<Chapter>& chapters) {
+ExitCode run_list(const ListOptions& /*options*/) {
   constexpr int kStageWidth = 27;
   int passed = 0;
   int tried = 0;
   int all = 0;
-  for (const Chapter& chapter : chapters) {
-    std::cout << coloured(chapter.milestone.id, Colour::kStrong) << "  " << chapter.milestone.title
-              << "\n";
-    for (const Progress& progress : chapter.stages) {
+  for (const CourseMilestone& milestone : milestones()) {
+    std::cout << coloured(milestone.id, Colour::kStrong) << "  " << milestone.title << "\n";
+    for (const Progress& progress : progress_of(milestone)) {
       const std::string& title = progress.stage.title;
       std::cout << "    " << left(progress.stage.id, title.empty() ? 0 : kStageWidth) << title
                 << "\n"
@@ -139,48 +142,12 @@ void print(const std::vector<Chapter>& chapters) {
       ++(is_whole(progress) ? passed : tried);
     }
   }
-  constexpr int kBarWidth = 30;
-  const int full = all == 0 ? 0 : passed * kBarWidth / all;
-  std::cout << "\n[" << std::string(static_cast<std::size_t>(full), '#')
-            << std::string(static_cast<std::size_t>(kBarWidth - full), '.') << "]  " << passed
-            << " of " << all << " stages passed\n";
+  std::cout << "\n" << passed << " of " << all << " stages passed\n";
   if (tried > 0) {
     std::cout << paragraph("", std::to_string(tried) +
                                    (tried == 1 ? " more passes" : " more pass") +
                                    " at small batches only; a whole check takes 1000 images or "
                                    "more.");
-  }
-}
-
-Json to_json(const std::vector<Chapter>& chapters) {
-  auto milestones = Json::array();
-  for (const Chapter& chapter : chapters) {
-    auto stages = Json::array();
-    for (const Progress& progress : chapter.stages) {
-      stages.push_back({{"stage", progress.stage.id},
-                        {"title", progress.stage.title},
-                        {"state", to_string(progress.state)},
-                        {"batches", progress.batches},
-                        {"date", progress.date},
-                        {"finding", progress.finding},
-                        {"changed", progress.changed}});
-    }
-    milestones.push_back({{"milestone", chapter.milestone.id},
-                          {"title", chapter.milestone.title},
-                          {"stages", stages}});
-  }
-  return milestones;
-}
-
-ExitCode run_list(const ListOptions& options) {
-  std::vector<Chapter> chapters;
-  for (const CourseMilestone& milestone : milestones()) {
-    chapters.push_back(chapter_of(milestone));
-  }
-  if (options.json) {
-    std::cout << json_text(to_json(chapters), 2) << "\n";
-  } else {
-    print(chapters);
   }
   return ExitCode::kPassed;
 }
@@ -190,7 +157,6 @@ ExitCode run_list(const ListOptions& options) {
 void add_list(CLI::App& app, ExitCode& exit_code) {
   auto [command, options] = add_command(
       app, exit_code, "list", "Lists milestones and stages, and how far you are", run_list);
-  command.add_flag("--json", options.json, "Print JSON instead of text");
   command.footer("Example:\n  build/bin/grader list");
 }
 
@@ -301,7 +267,12 @@ ExitCode run_hint(const HintOptions& options) {
   }
   const bool is_general = options.stage.empty();
   const std::string list = milestone.id + (is_general ? "" : "/" + options.stage);
-  const std::vector<std::string>& hints = hints_of(all, milestone.id, options.stage);
+  const auto own = all.find(is_general ? "general" : options.stage);
+  if (own == all.end()) {
+    throw UsageError(options.stage + " has no hints of its own; ask without --stage: " +
+                     grader_command("hint", milestone.id));
+  }
+  const std::vector<std::string>& hints = own->second;
   const int size = static_cast<int>(hints.size());
   const int read = std::min(last_read(notebook, list, options.stage), size);
   const int shown = options.again ? read : std::min(read + 1, size);
@@ -336,6 +307,152 @@ void add_hint(CLI::App& app, ExitCode& exit_code) {
       "each check that found it again. grader submit packs which hints you read: your\n"
       "instructor sees which ones help; no point depends on it.\n\n"
       "Examples:\n  build/bin/grader hint m1\n  build/bin/grader hint m4 --stage register-tiled");
+}
+
+namespace {
+
+using std::chrono::milliseconds;
+
+constexpr milliseconds kLook{200};
+
+struct WatchOptions {
+  std::string milestone;
+  std::string stage;
+  std::string batches = "100";
+  int checks = 0;  // for tests: stop after this many
+};
+
+/// When each source was last written, and how long it is. This also notices editors that write a
+/// new file and rename it. If the clock of a file system is too coarse, the size often differs.
+using Snapshot =
+    std::map<std::filesystem::path, std::pair<std::filesystem::file_time_type, std::uintmax_t>>;
+
+Snapshot snapshot(const CourseMilestone& milestone) {
+  Snapshot seen;
+  for (const auto& file : source_files(milestone)) {
+    std::error_code gone;
+    const auto time = std::filesystem::last_write_time(file, gone);
+    const auto size = gone ? 0 : std::filesystem::file_size(file, gone);
+    if (!gone) seen[file] = {time, size};
+  }
+  return seen;
+}
+
+// Returns once the files differ from `old` and no longer change, or when asked to stop.
+void wait_for_change(const CourseMilestone& milestone, const Snapshot& old) {
+  Snapshot last = snapshot(milestone);
+  while (stop_asked == 0) {
+    std::this_thread::sleep_for(kLook);
+    Snapshot now = snapshot(milestone);
+    if (now != old && now == last) return;
+    last = std::move(now);
+  }
+}
+
+// Runs grader check as a separate process: Ctrl-C ends it at once, even while it compiles, and it
+// may be a grader that was just rebuilt.
+bool check(const CourseMilestone& milestone, const std::vector<std::string>& options) {
+  std::vector<std::string> words = {(build_folder() / "bin" / "grader").string(), "check",
+                                    milestone.id};
+  words.insert(words.end(), options.begin(), options.end());
+  constexpr std::chrono::hours kLimit{1};  // the check itself has limits far below
+  const FinishedProcess run = run_process({.words = words,
+                                           .output = Command::Output::kShown,
+                                           .time_limit = kLimit,
+                                           .interrupted = &stop_asked});
+  return run.end == FinishedProcess::End::kExited && run.exit_code == 0;
+}
+
+void check_once(const CourseMilestone& milestone, const WatchOptions& options) {
+  if (::isatty(STDOUT_FILENO) == 1) std::cout << "\033[2J\033[H";
+  std::cout << "Building " << milestone.id << ", " << milestone.title << std::endl;
+  std::vector<std::string> words;
+  if (!options.batches.empty()) words = {"--no-speed", "--batches", options.batches};
+  if (!options.stage.empty()) words.insert(words.end(), {"--stage", options.stage});
+  const bool has_batches = !find_puzzle(milestone, options.stage);
+  if (!check(milestone, words) || options.batches.empty() || !has_batches) return;
+  std::cout << "Everything passes at batch " << options.batches
+            << ". The whole check: " << grader_command("check", milestone.id, options.stage)
+            << "\n";
+}
+
+// The stage of a milestone to work on: of the first step that no check has passed with these
+// batches. Empty: the whole milestone, if it has one stage only or every step passes.
+std::string stage_to_watch(const std::string& milestone) {
+  std::vector<MilestoneWay> way = way_through();
+  std::erase_if(way, [&](const MilestoneWay& each) { return each.milestone.id != milestone; });
+  std::vector<Step>& steps = way.front().steps;
+  for (Step& step : steps) step.done = step.done || step.tried;
+  const std::optional<Step> step = next_step(way, true);
+  const bool is_only_stage = std::ranges::count(steps, Step::Kind::kStage, &Step::kind) == 1;
+  if (!step || (step->kind == Step::Kind::kStage && is_only_stage)) return {};
+  return step->name;
+}
+
+ExitCode run_watch(const WatchOptions& asked) {
+  // Saving a file cannot correct these.
+  if (!asked.milestone.empty()) {
+    const CourseMilestone milestone = find_milestone(asked.milestone);
+    if (!asked.stage.empty()) require_stage(milestone, asked.stage);
+  }
+  parse_batches(asked.batches);
+  stop_on_signals();
+  std::string last;
+  Snapshot checked;
+  for (int checks = 0; stop_asked == 0;) {
+    WatchOptions options = asked;
+    bool is_fresh = false;
+    if (asked.milestone.empty()) {
+      const std::vector<MilestoneWay> way = way_through();
+      const std::optional<Step> step = next_step(way, true);
+      if (!step) break;
+      // Not while it can still be made: watch goes on, but says so.
+      const std::optional<Step> first = next_step(way);
+      if (first->kind == Step::Kind::kPrediction) std::cout << lead_text(*first);
+      std::cout << lead_text(*step);
+      options.milestone = step->milestone;
+      // The only stage of a milestone needs no name.
+      options.stage = step->command.find("--stage") == std::string::npos ? "" : step->name;
+      if (step->tried) options.batches.clear();
+      is_fresh = step->fresh;
+    } else if (asked.stage.empty()) {
+      options.stage = stage_to_watch(asked.milestone);
+    }
+    const CourseMilestone milestone = find_milestone(options.milestone);
+    const std::string work = options.milestone + " " + options.stage + " " + options.batches;
+    // Not after a check: a file may have been saved meanwhile.
+    if (is_fresh || work != last) checked = snapshot(milestone);
+    if (!is_fresh && work != last) {
+      check_once(milestone, options);
+      if (stop_asked != 0 || ++checks == asked.checks) break;
+      // What comes next may be something else.
+      last = work;
+      if (asked.stage.empty()) continue;
+    }
+    std::cout << coloured("Watching " + display_path(milestone.folder) +
+                              ": save to check again, Ctrl-C to end.",
+                          Colour::kQuiet)
+              << std::endl;
+    wait_for_change(milestone, checked);
+    last.clear();
+  }
+  if (stop_asked != 0) std::cout << "\nStopped watching.\n";
+  return ExitCode::kPassed;
+}
+
+}  // namespace
+
+void add_watch(CLI::App& app, ExitCode& exit_code) {
+  auto [command, options] =
+      add_command(app, exit_code, "watch",
+                  "Builds and checks again whenever you save, until Ctrl-C", run_watch);
+  command.add_option("MILESTONE", options.milestone,
+                     "m1, m2, … (default: what grader next says, step by step)");
+  command.add_option("--stage", options.stage,
+                     "Only this stage (default: the first that does not pass)");
+  command.add_option("--batches", options.batches, "Batches of the network")->capture_default_str();
+  command.add_option("--checks", options.checks)->group("");
+  command.footer("Examples:\n  build/bin/grader watch\n  build/bin/grader watch m1");
 }
 
 }  // namespace convlab::grader::progress_commands

@@ -1,8 +1,6 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <csignal>
 #include <filesystem>
-#include <functional>
 #include <iostream>
 #include <set>
 
@@ -15,21 +13,17 @@
 #include "common/result/result.hpp"
 #include "common/timing/three_digits.hpp"
 #include "grader/cli/commands.hpp"
-#include "grader/course/build.hpp"
 #include "grader/course/course.hpp"
-#include "grader/course/notebook.hpp"
 #include "grader/course/progress.hpp"
 #include "grader/course/puzzles.hpp"
 #include "grader/course/slurm_job.hpp"
-#include "grader/course/stop_signals.hpp"
 #include "grader/course/way.hpp"
 #include "grader/measure/measure_speed.hpp"
 #include "grader/report/check_report.hpp"
 #include "grader/report/pages/comparison.hpp"
 #include "grader/report/pages/report.hpp"
-#include "grader/report/pages/sweep_tables.hpp"
-#include "grader/report/plots/gnuplot.hpp"
-#include "grader/report/plots/plotted_runs.hpp"
+#include "grader/report/pages/sweep.hpp"
+#include "grader/report/plots/figure.hpp"
 #include "grader/report/plots/result_figures.hpp"
 #include "grader/report/terminal.hpp"
 
@@ -41,50 +35,19 @@ struct PlotOptions {
   std::vector<std::string> files;
   std::string output;
   std::string batches;
-  std::vector<std::string> stages;
 };
 
-// Keeps the runs for which `keep` returns true.
-void keep_only(std::vector<Result>& results,
-               const std::function<bool(const Result&, const RunResult&)>& keep) {
-  for (Result& result : results) {
-    std::erase_if(result.runs, [&](const RunResult& run) { return !keep(result, run); });
-  }
-}
-
-// Stages as they are written on the command line: `roofline`, or `m2/baseline` where several
-// milestones have one.
-void keep_stages(std::vector<Result>& results, const std::vector<std::string>& wanted) {
-  std::set<std::string> known;
-  for (const Result& result : results) {
-    for (const RunResult& run : result.runs) {
-      known.insert({run.stage.id, result.milestone + "/" + run.stage.id});
-    }
-  }
-  for (const std::string& stage : wanted) {
-    if (known.count(stage) != 0) continue;
-    std::string list;
-    for (const std::string& each : known) {
-      if (each.find('/') == std::string::npos) list += (list.empty() ? "" : ", ") + each;
-    }
-    throw UsageError("These results hold no stage '" + stage + "'; they hold: " + list + ".");
-  }
-  keep_only(results, [&](const Result& result, const RunResult& run) {
-    return std::ranges::any_of(wanted, [&](const std::string& stage) {
-      return stage == run.stage.id || stage == result.milestone + "/" + run.stage.id;
-    });
-  });
-}
-
 ExitCode run_plot(const PlotOptions& options) {
-  std::vector<Result> results = read_results({options.files.begin(), options.files.end()});
-  if (!options.stages.empty()) keep_stages(results, options.stages);
+  const std::vector<Result> results = read_results({options.files.begin(), options.files.end()});
   std::vector<Result> rows = results;
   if (!options.batches.empty()) {
     // A row for each stage and batch is too much for a ladder with thirty stages.
-    keep_only(rows, [batches = parse_batches(options.batches)](const auto&, const RunResult& run) {
-      return std::ranges::find(batches, run.batch) != batches.end();
-    });
+    const std::vector<int> batches = parse_batches(options.batches);
+    for (Result& result : rows) {
+      std::erase_if(result.runs, [&](const RunResult& run) {
+        return std::ranges::find(batches, run.batch) == batches.end();
+      });
+    }
   }
   const auto folder =
       options.output.empty() ? build_folder() / "plots" : std::filesystem::path(options.output);
@@ -94,7 +57,8 @@ ExitCode run_plot(const PlotOptions& options) {
   }
   if (figures.empty()) {
     std::cout
-        << "There is nothing to plot: these results hold no op time of a stage that passed.\n";
+        << "There is nothing to plot: these results hold no op time of a stage that passed. An\n"
+           "emulated run has none.\n";
     return ExitCode::kFallsShort;
   }
   for (const auto& file : draw(figures, folder)) std::cout << display_path(file) << "\n";
@@ -109,11 +73,6 @@ void add_plot(CLI::App& app, ExitCode& exit_code) {
   command.add_option("--output", options.output, "Folder of the plots (default: build/plots)");
   command.add_option("--batches", options.batches,
                      "Batches of op-time and speed-up (default: all in the results)");
-  command
-      .add_option("--stages", options.stages,
-                  "These stages only, for a slide: ID or m2/ID, separated by commas")
-      ->delimiter(',')
-      ->allow_extra_args(false);
   command.footer(
       "For each network in the results, each as SVG, PDF and PNG:\n"
       "  op-time-NETWORK   op times, stage by stage\n"
@@ -122,8 +81,7 @@ void add_plot(CLI::App& app, ExitCode& exit_code) {
       "Examples:\n"
       "  build/bin/m1 1000 --json build/m1.json\n"
       "  build/bin/grader plot build/m1.json\n"
-      "  build/bin/grader plot reference/results/*.json --batches 10000\n"
-      "  build/bin/grader plot reference/results/*.json --stages m2/baseline,roofline");
+      "  build/bin/grader plot reference/results/*.json --batches 10000");
 }
 
 namespace {
@@ -146,8 +104,8 @@ ExitCode run_compare(const CompareOptions& options) {
   const auto comparisons =
       compare(results, names, {.stage = options.stage, .by_file = options.by_file});
   if (comparisons.empty()) {
-    std::cout << "There is nothing to compare: these results hold no op time of a stage that "
-                 "passed.\n";
+    std::cout << "There is nothing to compare: these results hold no op time of a stage that\n"
+                 "passed. An emulated run has none.\n";
     return ExitCode::kFallsShort;
   }
   for (const Comparison& each : comparisons) {
@@ -187,7 +145,6 @@ struct ReportOptions {
   std::vector<std::string> files;
   std::string output;
   std::string solution = "student";
-  bool no_plots = false;
 };
 
 // The results of a milestone's checks: that of all stages first, then those of single stages.
@@ -305,9 +262,8 @@ ExitCode run_report(const ReportOptions& options) {
   });
   add_sweeps(milestone, source);
   if (options.solution == "student") add_notes(milestone, source);
-  if (!options.no_plots) source.pictures = "plots";
   const Page page = make_report(source);
-  if (!options.no_plots) draw(figures_of(page), folder / "plots");
+  draw(figures_of(page), folder / "plots");
   write_atomically(folder / "report.md", markdown_of(page));
   write_atomically(folder / "report.html", html_of(page, course_folder() / "grader/report/pages"));
   std::cout
@@ -332,12 +288,10 @@ void add_report(CLI::App& app, ExitCode& exit_code) {
   command.add_option("--solution", options.solution, "student or reference")
       ->check(CLI::IsMember({"student", "reference"}))
       ->capture_default_str();
-  command.add_flag("--no-plots", options.no_plots, "Draw no SVG, PDF and PNG beside the report");
   command.footer(
       "Writes report.md, to edit, and report.html, which works offline.\n\n"
       "Examples:\n"
       "  build/bin/grader report m4\n"
-      "  build/bin/grader report m2 --no-plots\n"
       "  build/bin/grader report m4 reference/results/nvidia-h200.m*.json");
 }
 
@@ -400,8 +354,7 @@ ExitCode run_sweep(const SweepOptions& options) {
                  .gpu = gpu.value_or(""),
                  .batches = parse_batches(options.batches),
                  .shapes = load_preset(options.network).conv_shapes(1),
-                 .repeats = options.repeats,
-                 .interrupted = &stop_asked};
+                 .repeats = options.repeats};
   const auto file = folder / (space.stage + ".sweep.json");
   require_writable(file);
   if (!gpu) {
@@ -424,17 +377,11 @@ ExitCode run_sweep(const SweepOptions& options) {
     std::cout << "Going on after " << record.tried.size() << " of " << work_of(plan).size()
               << " points (" << display_path(file) << "; remove it to begin anew).\n";
   }
-  stop_on_signals();
   ProgressLine progress;
   const auto announce = [&](const std::string& text) { progress.show(text); };
   wait_for_quiet_gpu(announce);
-  const bool finished = run_sweep(plan, file, record, announce);
+  run_sweep(plan, file, record, announce);
   progress.clear();
-  if (!finished) {
-    std::cout << "Stopped after " << record.tried.size() << " of " << work_of(plan).size()
-              << " points; the same command goes on.\n";
-    return ExitCode::kPassed;
-  }
   print_tables(plan, record);
   return ExitCode::kPassed;
 }

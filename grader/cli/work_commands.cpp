@@ -13,9 +13,7 @@
 #include "grader/checks/result/check_history.hpp"
 #include "grader/cli/commands.hpp"
 #include "grader/course/course.hpp"
-#include "grader/course/notebook.hpp"
 #include "grader/course/progress.hpp"
-#include "grader/course/sources.hpp"
 #include "grader/report/check_report.hpp"
 #include "grader/report/terminal.hpp"
 #include "grader/submission/sandbox/child_process.hpp"
@@ -112,7 +110,7 @@ std::string manifest_text(const std::filesystem::path& folder,
 ExitCode run_submit(const SubmitOptions& options) {
   const CourseMilestone milestone = find_milestone(options.milestone);
   const auto sources = describe_files(source_files(milestone));
-  CheckResult check = combined_result(chapter_of(milestone));
+  CheckResult check = combined_result(milestone);
   check.sources = sources;
 
   const ScratchFolder scratch(build_folder());

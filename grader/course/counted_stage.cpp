@@ -11,9 +11,8 @@
 #include "common/network/preset.hpp"
 #include "grader/checks/custom_submission.hpp"
 #include "grader/checks/findings/catalogue.hpp"
-#include "grader/course/build.hpp"
+#include "grader/course/course.hpp"
 #include "grader/course/puzzles.hpp"
-#include "grader/course/sources.hpp"
 #include "grader/report/terminal.hpp"
 
 namespace convlab::grader {
@@ -40,8 +39,8 @@ SubmittedSources sources_of_stage(const CourseMilestone& milestone, const std::s
 CountedWork counted_work(const CourseMilestone& milestone, const CountedOptions& options) {
   if (milestone.id == "m1") {
     throw UsageError(
-        "This command is for CUDA kernels, and m1 has none; build/bin/grader explain m1 shows its "
-        "work and times.");
+        "This command is for CUDA kernels, and m1 has none; build/bin/grader report m1 shows its "
+        "times.");
   }
   CountedWork work{.stage = options.stage, .network = options.network, .layer = options.layer};
   if (is_source_file(options.solution)) {

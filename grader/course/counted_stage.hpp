@@ -9,7 +9,7 @@
 
 #include "common/network/preset.hpp"
 #include "grader/course/course.hpp"
-#include "grader/measure/stage_counts.hpp"
+#include "grader/measure/counters.hpp"
 #include "grader/report/terminal.hpp"
 #include "grader/submission/build_submission.hpp"
 

@@ -1,8 +1,16 @@
 #pragma once
 
+#include <chrono>
+#include <csignal>
+#include <cstdint>
 #include <filesystem>
+#include <initializer_list>
+#include <optional>
 #include <string>
 #include <vector>
+
+#include "grader/checks/result/check_result.hpp"
+#include "grader/checks/result/finding.hpp"
 
 namespace convlab::grader {
 
@@ -46,5 +54,81 @@ std::filesystem::path history_file();
 
 /// `file` as seen from the current folder, if that is shorter.
 std::string display_path(const std::filesystem::path& file);
+
+/// 1 once somebody wants a long work to end, after stop_on_signals().
+inline volatile std::sig_atomic_t stop_asked = 0;
+
+/// From now on Ctrl-C, SIGTERM and SIGHUP do not end the program but set stop_asked, for work that
+/// keeps what it has done.
+inline void stop_on_signals() {
+  struct sigaction action {};
+  action.sa_handler = [](int /*signal*/) { stop_asked = 1; };
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) ::sigaction(signal, &action, nullptr);
+}
+
+/// How long a build may take; compiling for a GPU on a slow machine takes minutes.
+inline constexpr std::chrono::minutes kBuildLimit{20};
+
+/// Builds the student's program of a milestone, one build of a folder at a time.
+/// @return the compiler's message, if it does not build
+/// @throws EnvironmentError if CMake or the compiler is missing, or the folder cannot be written
+std::optional<Finding> build_milestone(const CourseMilestone& milestone);
+
+/// Builds a part of the workbook itself. @throws EnvironmentError if that fails
+/// @param is_long  shows in a terminal what is compiled, with how much is left
+void build_own_part(const std::string& target, bool is_long = false);
+
+/// Whether build_custom_submission_parts has ended in this build folder before.
+bool has_custom_submission_parts(bool on_cpu);
+
+/// The parts that are needed to compile a custom submission; compiles no custom submission. The
+/// first time, which takes long, it says so.
+/// @param on_cpu  only those for a file that runs on the CPU
+void build_custom_submission_parts(bool on_cpu = false);
+
+/// The files of a milestone that students write: all sources in its folder, sorted.
+std::vector<std::filesystem::path> source_files(const CourseMilestone& milestone);
+
+/// The file of a stage: the one with its name, in stages/ or in the folder itself; else the only
+/// one, conv_forward. Nothing if there is neither.
+/// @param folder  of the milestone, or of its reference solutions
+std::optional<std::filesystem::path> file_of_stage(const std::filesystem::path& folder,
+                                                   const std::string& stage);
+
+/// The title of a stage, as its file says it; empty if it does not.
+std::string title_of(const std::filesystem::path& file, const std::string& stage);
+
+/// Path (from the root of the tree) and SHA-256 of these files.
+/// @throws EnvironmentError if a file cannot be read
+std::vector<SourceFile> describe_files(const std::vector<std::filesystem::path>& files);
+
+/// A file of a milestone as it is handed out.
+struct HandoutFile {
+  std::string path;    ///< from the root of the tree
+  std::string sha256;  ///< of its bytes
+};
+
+/// The hand-out files of a milestone, from milestones/handout.sha256; sorted.
+/// @throws EnvironmentError if that file is missing or damaged
+std::vector<HandoutFile> handout_files(const CourseMilestone& milestone);
+
+/// True if the file is there, byte for byte as handed out.
+bool is_as_handed_out(const HandoutFile& file);
+
+/// Whether a file belongs to a puzzle or is a kernel to repair; checks of a milestone's stages
+/// ignore both.
+bool is_puzzle(const std::string& path);
+
+/// The bytes of a hand-out file, from the copy that CMake made when it first saw the file.
+/// @return nothing if there is no such copy with the right SHA-256
+std::optional<std::string> pristine_text(const HandoutFile& file);
+
+/// Copies a file to "conv_forward.cpp.backup-2026-11-21-031507" beside it, with another number
+/// behind it where that is taken. @throws EnvironmentError if it cannot be written
+std::filesystem::path keep_backup(const std::filesystem::path& file);
+
+/// A .tar.gz of PARENT/NAME. The same files give the same bytes: sorted names, no dates, no owners,
+/// ordinary permissions. @throws EnvironmentError with tar's reason
+std::vector<std::uint8_t> packed(const std::filesystem::path& parent, const std::string& name);
 
 }  // namespace convlab::grader

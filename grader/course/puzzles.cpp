@@ -16,9 +16,8 @@
 #include "grader/checks/device_analysis.hpp"
 #include "grader/checks/element_cases.hpp"
 #include "grader/checks/findings/catalogue.hpp"
-#include "grader/course/build.hpp"
-#include "grader/course/notebook.hpp"
-#include "grader/course/sources.hpp"
+#include "grader/course/course.hpp"
+#include "grader/course/progress.hpp"
 #include "grader/scores/luck.hpp"
 #include "grader/scores/score_rules.hpp"
 #include "grader/submission/submission.hpp"
@@ -63,14 +62,17 @@ int number_of(const std::filesystem::path& file) {
   return number;
 }
 
-std::optional<Finding> check_program(const std::filesystem::path& program, const Puzzle& puzzle,
+std::optional<Finding> check_program(const CourseMilestone& milestone,
+                                     const std::filesystem::path& program, const Puzzle& puzzle,
                                      const PuzzleCheck& check, std::uint64_t seed,
                                      StageInfo& stage) {
   Submission submission(program);
   std::vector<StageInfo> stages;
   if (submission.list_stages(stages) || stages.empty()) {
-    return finding("E-no-program", "The puzzle " + puzzle.file.filename().string() +
-                                       " was built, but it registers no stage.");
+    return finding("E-no-stage", "The puzzle " + puzzle.file.filename().string() +
+                                     " was built, but its last lines are missing. To get the file "
+                                     "back as handed out: build/bin/grader reset " +
+                                     milestone.id);
   }
   submission.set_sources(SourceText({puzzle.file}));
   stage = stages.front();
@@ -120,7 +122,7 @@ std::optional<Finding> check_puzzle(const CourseMilestone& milestone, const Puzz
   // Puzzles give points, so nobody may know the numbers; a repair shows the same mistake each time.
   const std::uint64_t seed = puzzle.folder == "puzzles" ? std::random_device{}() : 11;
   StageInfo stage;
-  auto found = check_program(built.program, puzzle, check, seed, stage);
+  auto found = check_program(milestone, built.program, puzzle, check, seed, stage);
   // Of wrong numbers alone nobody can tell that a barrier or a stream is missing.
   if (found && found->id != "E-wrong" && found->id != "E-unsynchronised") return found;
   const Observed observed = observe_accesses({.program = built.program}, SourceText({puzzle.file}),

@@ -17,7 +17,6 @@
 #include "common/base/printable.hpp"
 #include "common/base/whole_file.hpp"
 #include "grader/course/course.hpp"
-#include "grader/course/stop_signals.hpp"
 
 namespace convlab::grader {
 

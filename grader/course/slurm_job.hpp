@@ -17,7 +17,7 @@ namespace convlab::grader {
 /// folder below build/slurm, which the node must see, too, is named after the command.
 ///
 /// @param words  the program and its arguments, run in the current folder
-/// @return the exit code of the command; kInterrupted if it was left (stop_signals.hpp)
+/// @return the exit code of the command; kInterrupted if it was left (stop_on_signals)
 /// @throws EnvironmentError if Slurm is missing or refuses the job, or if the job ended without a
 ///   result; then the same command submits it again
 ExitCode run_as_slurm_job(const std::vector<std::string>& words);

@@ -9,9 +9,8 @@
 #include "common/base/whole_file.hpp"
 #include "common/device/gpu_probe.hpp"
 #include "common/stage/stage.hpp"
-#include "grader/course/notebook.hpp"
+#include "grader/course/course.hpp"
 #include "grader/course/progress.hpp"
-#include "grader/course/sources.hpp"
 #include "grader/report/terminal.hpp"
 #include "grader/scores/score_rules.hpp"
 
@@ -39,13 +38,13 @@ struct Stages {
 Stages stages_of(const CourseMilestone& milestone) {
   Stages stages;
   const ScoreRules rules = load_score_rules(milestone.folder);
-  const Chapter chapter = chapter_of(milestone);
+  const std::vector<Progress> all = progress_of(milestone);
   stages.choice = rules.choice;
   for (const ScoreRule& rule : rules.items) {
     stages.points[rule.stage] += rule.points;
     if (rule.what == ScoreRule::What::kPrediction) stages.predicted.insert(rule.stage);
-    const auto own = std::ranges::find(chapter.stages, rule.stage,
-                                       [](const Progress& each) { return each.stage.id; });
+    const auto own =
+        std::ranges::find(all, rule.stage, [](const Progress& each) { return each.stage.id; });
     if (!stages.progress.emplace(rule.stage, *own).second) continue;
     const bool free = rules.choice && std::ranges::find(rules.choice->stages, rule.stage) !=
                                           rules.choice->stages.end();
@@ -113,7 +112,10 @@ Step stage_step(const CourseMilestone& milestone, const Stages& stages, const st
             .what = stages.progress.size() > 1 ? "the stage " + stage + ". "
                                                : "the exercise of " + milestone.id + ". ",
             .command = grader_command("watch", milestone.id, named)};
-  if (progress.state == State::kHandedOut) {
+  if (!file_of_stage(milestone.folder, stage)) {
+    step.what += "Its file is missing; this puts it back as handed out:";
+    step.command = grader_command("reset", milestone.id);
+  } else if (progress.state == State::kHandedOut) {
     step.what += "Read " + display_path(milestone.folder / "README.md") + ", fill in " + file +
                  "; watch checks it whenever you save.";
   } else if (progress.state == State::kUnchecked || progress.changed) {
@@ -228,17 +230,16 @@ MilestoneWay way_of(const CourseMilestone& milestone, const Stages& stages,
     }
     way.steps.push_back(std::move(step));
   }
-  if (!passed.empty()) {
+  if (!passed.empty() && milestone.id != "m1") {
     const bool many = stages.progress.size() > 1;
     way.steps.push_back(
         {.milestone = milestone.id,
          .kind = Step::Kind::kExplain,
          .name = passed,
          .done = !read_notebook(milestone).explained.empty(),
-         .what = milestone.id == "m1"
-                     ? "a look at what your function computes and how fast, with a short quiz."
-                     : "a look at what your kernel does: what each line loads, which threads have "
-                       "nothing to do, and a short quiz.",
+         .what =
+             "a look at what your kernel does: what each line loads, which threads have nothing "
+             "to do, and a short quiz.",
          .command = grader_command("explain", milestone.id, many ? passed : "")});
   }
   add_practice(milestone, way.steps);

@@ -5,7 +5,6 @@
 
 #include "common/result/json_fields.hpp"
 #include "grader/measure/counters.hpp"
-#include "grader/measure/stage_counts.hpp"
 
 namespace convlab::grader {
 

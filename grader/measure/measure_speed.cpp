@@ -1,20 +1,245 @@
 #include "grader/measure/measure_speed.hpp"
 
+#include <algorithm>
+#include <array>
 #include <atomic>
 #include <chrono>
+#include <cmath>
 #include <cstdlib>
+#include <cstring>
+#include <random>
 #include <sstream>
 #include <string>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "common/base/run_process.hpp"
+#include "common/base/stopwatch.hpp"
+#include "common/data/random.hpp"
 #include "common/device/physical_bound.hpp"
+#include "common/timing/statistics.hpp"
+#include "common/timing/three_digits.hpp"
+#include "grader/checks/element_cases.hpp"
+#include "grader/checks/findings/catalogue.hpp"
+#include "grader/checks/findings/diagnosis.hpp"
+#include "grader/checks/fresh_numbers.hpp"
 #include "grader/checks/network_check.hpp"
-#include "grader/measure/speed.hpp"
-#include "grader/measure/time_layer.hpp"
+#include "grader/checks/spot_check.hpp"
 
 namespace convlab::grader {
+
+void ReferenceTimes::call(int layer, const ConvShape& shape, const Arrays& given) {
+  if (problem_) return;
+  const auto index = static_cast<std::size_t>(layer);
+  if (index >= op_ms_.size()) op_ms_.resize(index + 1);
+  const bool is_new = op_ms_[index].empty();
+  const Arrays arrays = submission_.prepare(shape, Placement::kAligned);
+  const auto copy = [](float* to, const float* from, std::int64_t count) {
+    std::memcpy(to, from, static_cast<std::size_t>(count) * sizeof(float));
+  };
+  copy(arrays.weights, given.weights, shape.weights_size());
+  // The submission's first call of a layer is not a sample, and neither is the reference's.
+  const auto exchange = [&] { copy(arrays.input, given.input, shape.input_size()); };
+  if (is_new) run(exchange);
+  if (const auto op_ms = run(exchange)) op_ms_[index].push_back(*op_ms);
+}
+
+// Measured in the same way as the submission.
+std::optional<double> ReferenceTimes::run(const std::function<void()>& exchange) {
+  const Call call = submission_.run_timed(stage_, exchange);
+  const Device device = submission_.device().device;
+  // An emulated reference has no time to compare with that of a submission on a GPU.
+  if (!call.failure && device != Device::kEmulated) {
+    return device == Device::kCpu ? call.own_ms : call.op_ms;
+  }
+  problem_ = "the reference does not run here";
+  return std::nullopt;
+}
+
+namespace {
+
+// A time in milliseconds that no honest convolution of this shape can beat on this machine. On a
+// GPU it follows from the limits that its properties promise, see physical_bound; on a CPU from
+// more operations per second than any processor does. 0 if nothing is known.
+double impossible_ms(const SubmissionDevice& device, const ConvShape& shape, Precision precision) {
+  switch (device.device) {
+    case Device::kEmulated:
+      return 0.0;
+    case Device::kGpu:
+      return physical_bound(shape, limits_of(device.measured.info), precision).impossible_ms;
+    case Device::kCpu:
+      break;
+  }
+  // Two units of 16 numbers, each a multiply and an add, at 6 GHz: no processor has more. A
+  // transform may save operations, but less than four of five.
+  constexpr double kPerCoreAndMs = 2.0 * 16.0 * 2.0 * 6e6;
+  constexpr double kSavedByTransforms = 5.0;
+  const double cores = std::max(1U, std::thread::hardware_concurrency());
+  return 2.0 * static_cast<double>(shape.multiply_adds()) /
+         (kPerCoreAndMs * cores * kSavedByTransforms);
+}
+
+constexpr int kMostSamples = 10;
+constexpr int kFewestSamples = 3;
+constexpr double kSampleBudgetMs = 1500.0;  // of operations, per layer
+constexpr double kMostMs = 30'000.0;
+
+/// The timed calls of one convolution.
+class LayerTiming {
+ public:
+  LayerTiming(Submission& submission, const StageInfo& stage, const CheckedLayer& layer,
+              LayerResult& result, ReferenceTimes* reference)
+      : submission_(submission),
+        stage_(stage),
+        layer_(layer),
+        result_(result),
+        reference_(reference) {}
+
+  std::optional<Finding> run() {
+    if (submission_.device().device == Device::kEmulated) return std::nullopt;
+    const ConvShape& shape = layer_.shape;
+    arrays_ = submission_.prepare(shape, Placement::kAligned);
+    std::copy(layer_.weights.begin(), layer_.weights.end(), arrays_.weights);
+    FreshNumbers::draw().fill(arrays_.input, shape.input_size());
+    // Nobody can know the numbers of a sample. Whether there is only one follows from the operation
+    // alone: a slow prolog must not choose it.
+    if (layer_.op_ms < kSampleBudgetMs) {
+      if (auto found = take_sample("call 2", false)) return found;
+    }
+    const Stopwatch watch;
+    double op_ms = 0.0;
+    for (int sample = 0; sample < kMostSamples; ++sample) {
+      if (op_ms > kSampleBudgetMs * (sample < kFewestSamples ? kFewestSamples : 1)) break;
+      if (sample >= kFewestSamples && watch.milliseconds() > kMostMs) break;
+      if (auto found = take_sample("call " + std::to_string(sample + 3), true)) return found;
+      op_ms += result_.op_ms.back();
+    }
+    mark_slowed(result_.samples);
+    if (auto found = check_clock()) return found;
+    if (auto found = check_streams()) return found;
+    return check_bound();
+  }
+
+ private:
+  [[nodiscard]] bool on_gpu() const { return submission_.device().device == Device::kGpu; }
+
+  std::optional<Finding> take_sample(const std::string& which, bool counts) {
+    static std::mt19937_64 engine(std::random_device{}());
+    const ConvShape& shape = layer_.shape;
+    const FreshNumbers numbers = FreshNumbers::draw();
+    // prolog sees those of the call before.
+    const auto exchange = [&] { numbers.fill(arrays_.input, shape.input_size()); };
+    if (!layer_.exchanges) exchange();
+    const Call call =
+        layer_.exchanges ? submission_.run_timed(stage_.id, exchange) : submission_.run(stage_.id);
+    if (call.failure) return explain(*call.failure, layer_.where);
+    if (call.wrote_outside) return finding("E-writes-outside", "In " + layer_.where + ".");
+    constexpr int kElements = 4096;
+    if (!spot_check(shape, numbers, layer_.weights.data(), arrays_.output, layer_.tolerance,
+                    kElements, engine)) {
+      const WrongOutput compared{shape, arrays_, layer_.tolerance,
+                                 oracle::compare(shape, arrays_.input, layer_.weights.data(),
+                                                 arrays_.output, layer_.tolerance)};
+      const auto late =
+          find_late_output(submission_, compared, layer_.weights.data(), layer_.where);
+      return late ? late
+                  : finding("E-replay", "In " + layer_.where + ", " + which + ": " +
+                                            describe(shape, compared.report));
+    }
+    return counts ? keep(call) : std::nullopt;
+  }
+
+  // The submission reports its own times; each call is compared with the grader's time. On the CPU
+  // the grader's time counts in any case.
+  std::optional<Finding> keep(const Call& call) {
+    const double claimed_ms = layer_.exchanges ? call.op_ms : call.layer_ms;
+    const double own_ms = layer_.exchanges ? call.own_ms : call.round_trip_ms;
+    constexpr double kMessageMs = 20.0;  // far more than a message takes, on a busy machine, too
+    // On a busy machine a call takes long; the processor time of its threads does not.
+    const bool differs =
+        own_ms > kMessageMs + 2.0 * claimed_ms &&
+        (on_gpu() || call.processor_ms > kMessageMs + 2.0 * claimed_ms * std::max(1, call.threads));
+    if (differs) contradicted_.push_back({claimed_ms, own_ms});
+    // Prolog's time counts if the grader cannot replace its input.
+    const bool prolog_counts = !layer_.exchanges && layer_.copies == 0;
+    const double scored_ms = !on_gpu() || differs ? own_ms
+                             : prolog_counts      ? call.layer_ms
+                                                  : call.op_ms;
+    least_claimed_ms_ = std::min(least_claimed_ms_, on_gpu() ? call.op_ms : scored_ms);
+    result_.op_ms.push_back(scored_ms);
+    result_.layer_ms.push_back(on_gpu() ? call.layer_ms : scored_ms);
+    if (on_gpu()) {
+      result_.samples.push_back(call.sample);
+    }
+    if (reference_ != nullptr) {
+      reference_->call(layer_.index, layer_.shape, arrays_);
+      if (!submission_.stands_still()) {
+        return explain({.kind = Failure::Kind::kWorksOn}, layer_.where);
+      }
+    }
+    return std::nullopt;
+  }
+
+  [[nodiscard]] double shortest_op_ms() const { return *std::ranges::min_element(result_.op_ms); }
+
+  // More than half of the calls, so that a short load on the machine accuses nobody.
+  [[nodiscard]] std::optional<Finding> check_clock() const {
+    if (shortest_op_ms() > 0.0 && 2 * contradicted_.size() <= result_.op_ms.size()) {
+      return std::nullopt;
+    }
+    const Contradiction first = contradicted_.empty() ? Contradiction{} : contradicted_.front();
+    return finding("E-clock", "In " + layer_.where + ": it says " + three_digits(first.claimed_ms) +
+                                  " ms, and on the grader's clock the same call took " +
+                                  three_digits(first.own_ms) + " ms.");
+  }
+
+  // The second event lies on the default stream after all work of convolve there. Work that the
+  // device still does afterwards runs in a stream that the default one does not wait for. The gap
+  // between the two clocks would not show this: other programs on the GPU widen it.
+  [[nodiscard]] std::optional<Finding> check_streams() const {
+    constexpr double kTailMs = 0.2;  // to notice the end of the device's work
+    constexpr double kShare = 0.25;
+    std::vector<double> late_ms;
+    for (const OpSample& sample : result_.samples) {
+      if (sample.tail_ms >= kTailMs + kShare * sample.score_ms()) late_ms.push_back(sample.tail_ms);
+    }
+    if (2 * late_ms.size() <= result_.samples.size()) return std::nullopt;
+    return finding("E-side-stream", "In " + layer_.where + ": the device works on for " +
+                                        three_digits(*std::ranges::min_element(late_ms)) +
+                                        " ms and more after the default stream is done.");
+  }
+
+  [[nodiscard]] std::optional<Finding> check_bound() const {
+    const double bound_ms = impossible_ms(submission_.device(), layer_.shape, stage_.precision);
+    if (least_claimed_ms_ >= bound_ms) return std::nullopt;
+    return finding("E-impossible-time", "In " + layer_.where + ": " +
+                                            three_digits(least_claimed_ms_) +
+                                            " ms; this machine cannot do it in less than " +
+                                            three_digits(bound_ms) + " ms.");
+  }
+
+  Submission& submission_;
+  const StageInfo& stage_;
+  const CheckedLayer& layer_;
+  LayerResult& result_;
+  ReferenceTimes* reference_;
+  Arrays arrays_{};
+  struct Contradiction {
+    double claimed_ms = 0.0;
+    double own_ms = 0.0;
+  };
+  std::vector<Contradiction> contradicted_{};
+  double least_claimed_ms_ = HUGE_VAL;  ///< op time, whatever else counts
+};
+
+}  // namespace
+
+std::optional<Finding> time_layer(Submission& submission, const StageInfo& stage,
+                                  const CheckedLayer& layer, LayerResult& result,
+                                  ReferenceTimes* reference) {
+  return LayerTiming(submission, stage, layer, result, reference).run();
+}
 
 namespace {
 
@@ -64,7 +289,73 @@ void append(std::vector<std::vector<double>>& all, std::size_t layer,
   all[layer].insert(all[layer].end(), samples.begin(), samples.end());
 }
 
+double median_of(std::vector<double> samples) {
+  return spread_of(std::move(samples)).median;
+}
+
+// Pairs stay pairs: a moment that slowed both must not look like a difference.
+double resampled_speed(const SpeedMeasure& measure, Random& random) {
+  double reference = 0.0;
+  double yours = 0.0;
+  for (std::size_t layer = 0; layer < measure.yours_ms.size(); ++layer) {
+    const std::size_t count = measure.yours_ms[layer].size();
+    std::vector<double> drawn_reference(count);
+    std::vector<double> drawn_yours(count);
+    for (std::size_t i = 0; i < count; ++i) {
+      const auto pick = static_cast<std::size_t>(random.below(static_cast<int>(count)));
+      drawn_reference[i] = measure.reference_ms[layer][pick];
+      drawn_yours[i] = measure.yours_ms[layer][pick];
+    }
+    reference += median_of(std::move(drawn_reference));
+    yours += median_of(std::move(drawn_yours));
+  }
+  return reference / yours;
+}
+
+std::size_t fewest_pairs(const SpeedMeasure& measure) {
+  std::size_t fewest = measure.yours_ms.front().size();
+  for (const std::vector<double>& samples : measure.yours_ms) {
+    fewest = std::min(fewest, samples.size());
+  }
+  return fewest;
+}
+
+double deviation_of_logarithms(const std::vector<double>& values) {
+  double sum = 0.0;
+  double squares = 0.0;
+  for (const double value : values) {
+    sum += std::log(value);
+    squares += std::log(value) * std::log(value);
+  }
+  const auto count = static_cast<double>(values.size());
+  const double mean = sum / count;
+  return std::sqrt(std::max(0.0, squares / count - mean * mean));
+}
+
 }  // namespace
+
+void estimate_speed(SpeedMeasure& measure) {
+  measure.speed = sum_of_medians(measure.reference_ms) / sum_of_medians(measure.yours_ms);
+  constexpr int kDraws = 1000;
+  constexpr double kBeyond = 0.025;
+  Random random(1);
+  std::vector<double> speeds(kDraws);
+  std::generate(speeds.begin(), speeds.end(), [&] { return resampled_speed(measure, random); });
+  std::ranges::sort(speeds);
+  const auto outside = static_cast<std::size_t>(kBeyond * kDraws);
+  measure.low = speeds[outside];
+  measure.high = speeds[kDraws - 1 - outside];
+
+  // Draws from few pairs never leave their range: with three pairs, the percentiles contain the
+  // truth in only three of four cases. Student's t accounts for few samples.
+  constexpr std::array kStudent = {12.706, 4.303, 3.182, 2.776};  // 97.5 %, from 2 pairs on
+  const std::size_t pairs = fewest_pairs(measure);
+  if (pairs < 2 || pairs - 2 >= kStudent.size()) return;
+  const auto count = static_cast<double>(pairs);
+  const double error = deviation_of_logarithms(speeds) * std::sqrt(count / (count - 1.0));
+  measure.low = measure.speed * std::exp(-kStudent[pairs - 2] * error);
+  measure.high = measure.speed * std::exp(kStudent[pairs - 2] * error);
+}
 
 void look_at_gpu() {
   if (disturbance().empty()) gpu_is_quiet = true;

@@ -2,13 +2,57 @@
 
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "grader/checks/graded_network.hpp"
+#include "grader/checks/network_check.hpp"
 #include "grader/checks/result/score.hpp"
 #include "grader/submission/submission.hpp"
 
 namespace convlab::grader {
+
+/// The reference solution, called in turns with a submission: its times, or the reason for none.
+class ReferenceTimes {
+ public:
+  ReferenceTimes(const std::filesystem::path& program, std::string stage)
+      : submission_(program), stage_(std::move(stage)) {}
+
+  /// @param layer  among the network's convolutions
+  /// @param given  the arrays of the submission's call
+  void call(int layer, const ConvShape& shape, const Arrays& given);
+
+  /// In milliseconds, a series per convolution.
+  [[nodiscard]] const std::vector<std::vector<double>>& op_ms() const { return op_ms_; }
+  [[nodiscard]] const std::optional<std::string>& problem() const { return problem_; }
+
+  /// The device as the reference's program measured it: a submission that lies about its device
+  /// could reach any bound.
+  [[nodiscard]] const MeasuredDevice& device() const { return submission_.device().measured; }
+
+ private:
+  std::optional<double> run(const std::function<void()>& exchange);
+
+  Submission submission_;
+  std::string stage_;
+  std::vector<std::vector<double>> op_ms_;
+  std::optional<std::string> problem_;
+};
+
+/// Times a convolution of the network with further calls. Each has new random images, which appear
+/// when prolog has returned, and a poisoned output; a random part of the output is compared in
+/// double precision. The first call is no sample. An emulated device has no times.
+///
+/// On the CPU the grader's clock counts. On a GPU the submission reports the time, from events, and
+/// the grader's clock bounds it in each call: if the two contradict, the grader's time counts. It
+/// is a finding if they contradict in most calls, or if a time contradicts the default stream or
+/// physics.
+/// @param result     gets the samples
+/// @param reference  called after each sample with the same numbers; may be null
+std::optional<Finding> time_layer(Submission& submission, const StageInfo& stage,
+                                  const CheckedLayer& layer, LayerResult& result,
+                                  ReferenceTimes* reference = nullptr);
 
 /// A speed to measure: a stage and its reference at one batch.
 struct SpeedRequest {
@@ -34,5 +78,16 @@ void wait_for_quiet_gpu(const Announce& announce);
 /// @param network  loaded, with images for the batch
 SpeedOutcome measure_speed(Submission& submission, const SpeedRequest& request,
                            const GradedNetwork& network, const Announce& announce);
+
+/// Fills speed, low and high from the samples: the reference's time over the submission's, each the
+/// sum of the convolutions' medians. Low and high bound the middle 95 % of the ratios of series
+/// drawn again from these pairs (percentile bootstrap, the same draws every time). With fewer than
+/// six pairs the bounds are wider: the draws give the standard error of the ratio's logarithm,
+/// corrected for its bias, and Student's t gives the factor.
+///
+/// Source: Efron and Tibshirani, An Introduction to the Bootstrap, ch. 12 and 13; Hesterberg, What
+/// Teachers Should Know About the Bootstrap, The American Statistician 69 (2015), sec. 4.
+/// @param measure  as many samples of yours as of the reference, at least one per convolution
+void estimate_speed(SpeedMeasure& measure);
 
 }  // namespace convlab::grader

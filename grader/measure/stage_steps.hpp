@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "common/base/device_notes.hpp"
-#include "grader/measure/stage_counts.hpp"
+#include "grader/measure/counters.hpp"
 
 namespace convlab::grader {
 

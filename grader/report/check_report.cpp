@@ -81,16 +81,6 @@ std::string finding_text(const Finding& finding) {
          "    more   docs/diagnoses.md#" + anchor + "\n";
 }
 
-std::string repeated_finding_text(const Finding& finding, const std::string& other_stage) {
-  // What was seen is the same, too, but for the line that it quotes last.
-  const bool same = finding.id == "E-not-implemented";
-  return "  " + coloured(finding.id, Colour::kBad) + "  " +
-         coloured(finding.title, Colour::kStrong) + "\n" +
-         lines_text("    seen   ", same ? trimmed(finding.seen.substr(finding.seen.rfind('\n') + 1))
-                                        : seen_text(finding)) +
-         paragraph("    next   ", "As for " + other_stage + ".");
-}
-
 GradeObserver CheckPrinter::observer() {
   return {.announce = [this](const std::string& what) { progress_.show(what); },
           .cases_passed =
@@ -114,11 +104,7 @@ GradeObserver CheckPrinter::observer() {
               [this](const StageInfo& stage, const Finding& finding) {
                 progress_.clear();
                 name(stage);
-                const auto [first, is_new] =
-                    explained_.try_emplace(finding.id + finding.cause + finding.next, stage.id);
-                std::cout << (is_new ? finding_text(finding)
-                                     : repeated_finding_text(finding, first->second))
-                          << std::flush;
+                std::cout << finding_text(finding) << std::flush;
               },
           .noted =
               [this](const StageInfo& stage, const std::string& text) {

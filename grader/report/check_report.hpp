@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstddef>
-#include <map>
 #include <string>
 #include <vector>
 
@@ -27,9 +26,6 @@ std::string lines_text(std::string label, const std::string& of);
 /// A finding in full: what, where, why, what next.
 std::string finding_text(const Finding& finding);
 
-/// A finding whose cause and next step another stage has shown already: what and where.
-std::string repeated_finding_text(const Finding& finding, const std::string& other_stage);
-
 /// Prints on the terminal while a check goes on: stages, cases, a row per batch, findings.
 class CheckPrinter {
  public:
@@ -44,7 +40,6 @@ class CheckPrinter {
 
   ProgressLine progress_;
   std::string named_;
-  std::map<std::string, std::string> explained_;  ///< the stage that showed a cause and a next step
   std::string table_of_;
 };
 

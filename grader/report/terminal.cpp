@@ -75,22 +75,6 @@ std::string hanging(const std::string& label, int indent, const std::string& tex
   return result + "\n";
 }
 
-std::string progress_bar(const std::string& text) {
-  constexpr int kWidth = 20;
-  for (auto at = text.find(" of "); at != std::string::npos; at = text.find(" of ", at + 1)) {
-    const std::size_t begin = text.find_last_not_of("0123456789", at - 1) + 1;
-    const int done = std::atoi(text.substr(begin, at - begin).c_str());
-    const int all = std::atoi(text.c_str() + at + 4);
-    if (begin >= at || all <= 0 || done > all) continue;
-    const int full = done * kWidth / all;
-    std::string bar = "[";
-    bar.append(static_cast<std::size_t>(full), '#');
-    bar.append(static_cast<std::size_t>(kWidth - full), '.');
-    return bar.append("]  ");
-  }
-  return {};
-}
-
 ProgressLine::ProgressLine() : enabled_(::isatty(STDERR_FILENO) == 1) {
   struct sigaction action {};
   if (!enabled_ || ::sigaction(SIGINT, nullptr, &action) != 0 || action.sa_handler != SIG_DFL) {
@@ -119,8 +103,7 @@ void ProgressLine::show(const std::string& text) {
     std::fprintf(stderr, "%s\n", printable_line(text).c_str());
     return;
   }
-  const std::string line =
-      cut_to_columns(printable_line(progress_bar(text) + text), kColumns - 1).front();
+  const std::string line = cut_to_columns(printable_line(text), kColumns - 1).front();
   std::fprintf(stderr, "\r\033[K%s", line.c_str());
   std::fflush(stderr);
   shown_ = true;

@@ -19,8 +19,8 @@
 #include "grader/checks/network_check.hpp"
 #include "grader/checks/probe/probe.hpp"
 #include "grader/checks/source_clues.hpp"
+#include "grader/measure/measure_speed.hpp"
 #include "grader/measure/stage_steps.hpp"
-#include "grader/measure/time_layer.hpp"
 #include "grader/scores/second_opinion.hpp"
 
 namespace convlab::grader {

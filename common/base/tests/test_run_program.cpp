@@ -102,6 +102,8 @@ TEST_CASE(
   };
   CHECK(complaint({"farm", "shear", "--nope"}) ==
         "farm: The following argument was not expected: --nope\nSee farm shear --help.\n");
+  CHECK(complaint({"farm", "shear", "--sed", "4"}).find("Did you mean --seed?\nSee") !=
+        std::string::npos);
   CHECK(complaint({"farm", "shear"}) == "farm: NAME is required\nSee farm shear --help.\n");
   CHECK_THAT(complaint({"farm", "shear", "dolly", "--seed", "-4"}),
              Catch::Matchers::ContainsSubstring("a seed must not be negative, but this is -4"));

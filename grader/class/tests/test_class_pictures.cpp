@@ -106,7 +106,7 @@ TEST_CASE("class pictures: the leaderboard is sorted by precision class and name
   REQUIRE(page.sections.size() == 2);
   CHECK(page.sections[0].title == "m2 baseline, batch 1000, fp16");
   CHECK(page.sections[1].title == "m2 baseline, batch 1000, fp32");
-  const auto& table = std::get<LiveTable>(page.sections[1].blocks.at(0)).table;
+  const auto& table = std::get<Table>(page.sections[1].blocks.at(0));
   CHECK(table.rows.size() == 2);
   CHECK(table.rows[0][0] == "S-BBBB");
   const Figure& figure = std::get<Chart>(page.sections[1].blocks.at(1)).figure;

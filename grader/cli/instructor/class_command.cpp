@@ -18,9 +18,8 @@
 #include "grader/class/similar.hpp"
 #include "grader/cli/commands.hpp"
 #include "grader/course/course.hpp"
-#include "grader/course/stop_signals.hpp"
 #include "grader/report/check_report.hpp"
-#include "grader/report/plots/gnuplot.hpp"
+#include "grader/report/plots/figure.hpp"
 #include "grader/report/terminal.hpp"
 
 namespace convlab::grader {

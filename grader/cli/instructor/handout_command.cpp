@@ -18,10 +18,8 @@
 #include "common/base/scratch_folder.hpp"
 #include "common/base/text.hpp"
 #include "common/base/whole_file.hpp"
-#include "grader/class/similar.hpp"
 #include "grader/cli/commands.hpp"
 #include "grader/course/course.hpp"
-#include "grader/course/sources.hpp"
 #include "grader/report/terminal.hpp"
 
 namespace convlab::grader::handout_command {
@@ -191,47 +189,33 @@ std::string page_for_students(const std::string& page) {
   return kept;
 }
 
-// The places of `tree` that tell an answer, each a sentence that names file and line: files of the
-// solutions, lines of them in any text file whatever their spaces, exercises that are a solution
-// under other names, and counts of hidden batches.
+// The places of `tree` that tell an answer, each a sentence that names file and line: lines of the
+// solutions in any text file whatever their spaces, exercises that are solved, and counts of hidden
+// batches.
 // @param solutions  reference/solutions
 std::vector<std::string> answers_in(const fs::path& tree, const fs::path& solutions,
                                     const HandoutList& list) {
   std::vector<std::string> problems;
   TellingLines lines(list);
-  std::map<std::string, std::string> whole;
-  std::vector<OwnedSource> sources;
+  bool has_solutions = false;
   for (const auto& [path, text] : texts_below(solutions)) {
     if (path.find("tests/") != std::string::npos) continue;
     if (is_source(path) || path.ends_with(".change")) lines.add(path, text);
-    if (!is_source(path)) continue;
-    whole.emplace(text, path);
-    sources.push_back({.owner = "solution " + path, .path = path, .text = text});
+    has_solutions = has_solutions || is_source(path);
   }
-  if (whole.empty()) {
+  if (!has_solutions) {
     return {"There are no solutions to compare with in " + solutions.string() + "."};
   }
   for (const auto& [path, text] : texts_below(tree)) {
-    if (whole.count(text) > 0) {
-      problems.push_back(path + " is the solution " + whole[text] + ".");
-      continue;
-    }
     lines.find_in(text, path, [&](int number, const std::string& place) {
       const std::string line = trimmed(lines_of(text)[static_cast<std::size_t>(number) - 1]);
       problems.push_back(path + ":" + std::to_string(number) + " tells the line " + place + ": " +
                          line.substr(0, 120));
     });
-    // A puzzle asks for a line or two, so its frame is most of its solution.
-    if (path.starts_with("milestones/") && is_source(path) && !is_puzzle(path)) {
-      sources.push_back({path, path, text});
+    if (path.starts_with("milestones/") && is_source(path) && !is_puzzle(path) &&
+        text.find("convlab::not_implemented(") == std::string::npos) {
+      problems.push_back(path + " is solved: it does not call convlab::not_implemented.");
     }
-  }
-  // An exercise that is most of a solution under other names. The frame of a stage is common.
-  constexpr double kMost = 0.8;
-  for (const SimilarPair& pair : similar_pairs(sources, {}, kMost)) {
-    const bool a = pair.a.starts_with("solution ");
-    if (a == pair.b.starts_with("solution ") || pair.shared < 20) continue;
-    problems.push_back((a ? pair.b : pair.a) + " is much like the " + (a ? pair.a : pair.b) + ".");
   }
   for (const auto& entry : fs::directory_iterator(tree / "reference/oracle/expected")) {
     const auto json = nlohmann::json::parse(read_text(entry.path()));
@@ -291,8 +275,6 @@ std::vector<std::string> broken_links(const fs::path& tree) {
 struct Options {
   std::string folder;
   std::string term;
-  std::string milestones;
-  bool no_build = false;
 };
 
 // The files of the tree, as git knows them; sorted.
@@ -310,76 +292,10 @@ std::vector<std::string> tracked_files() {
   return files;
 }
 
-// The milestones that are handed out. @throws UsageError for one that does not exist
-std::set<std::string> wanted_milestones(const std::string& list) {
-  std::set<std::string> wanted;
-  if (list.empty()) {
-    for (const CourseMilestone& each : milestones()) wanted.insert(each.folder.filename());
-    return wanted;
-  }
-  std::istringstream names(list);
-  for (std::string name; std::getline(names, name, ',');) {
-    wanted.insert(find_milestone(name).folder.filename());
-  }
-  return wanted;
-}
-
 // Where a file of this tree lies in a hand-out.
 std::string place_of(const std::string& file) {
   const std::string top = "milestones/handout_files/";
   return file.starts_with(top) ? file.substr(top.size()) : file;
-}
-
-// "milestones/m2_gpu_baseline/…" belongs to a milestone; other files to all.
-bool belongs(const std::string& file, const std::set<std::string>& wanted) {
-  const std::string begin = "milestones/";
-  const auto end = file.find('/', begin.size());
-  if (!file.starts_with(begin) || end == std::string::npos) return true;
-  return wanted.count(file.substr(begin.size(), end - begin.size())) > 0;
-}
-
-// Configures and builds the first milestone of the hand-out. Its program must say that the exercise
-// is still empty.
-void try_it(const fs::path& tree, const std::string& milestone) {
-  std::cout << "Building " << milestone << " of the hand-out, as a student would" << std::endl;
-  const fs::path build = tree / "build";
-  const auto run = [&](const std::vector<std::string>& words, const std::string& what) {
-    constexpr std::chrono::minutes kLimit{60};
-    const FinishedProcess finished = run_process({.words = words,
-                                                  .folder = tree,
-                                                  .output = Command::Output::kTogether,
-                                                  .time_limit = kLimit});
-    if (finished.succeeded()) return;
-    std::istringstream lines(finished.output);
-    std::string last;
-    for (std::string line; std::getline(lines, line);) {
-      if (line.find("rror") != std::string::npos && last.empty()) last = line;
-    }
-    throw Error(ExitCode::kFallsShort, "The hand-out does not " + what + ": " + last);
-  };
-  run({"cmake", "--preset", "lab", "-DCMAKE_BUILD_TYPE=Debug", "-DCONVLAB_BENCHMARKS=OFF",
-       "-DCONVLAB_GPU=OFF"},
-      "configure");
-  run({"cmake", "--build", "--preset", "lab", "--target", milestone}, "build");
-  const FinishedProcess started = run_process(
-      {.words = {(build / "bin" / milestone).string(), "1"}, .output = Command::Output::kTogether});
-  if (started.exit_code != static_cast<int>(ExitCode::kFallsShort)) {
-    throw Error(ExitCode::kFallsShort, milestone + " of the hand-out ended with " +
-                                           std::to_string(started.exit_code) +
-                                           " instead of saying that nothing is in it yet.");
-  }
-  fs::remove_all(build);
-}
-
-// grader reset can restore only files that are handed out.
-std::string manifest_of(const std::set<std::string>& wanted) {
-  std::istringstream lines(read_text(course_folder() / "milestones" / "handout.sha256"));
-  std::string text;
-  for (std::string line; std::getline(lines, line);) {
-    const auto at = line.find("milestones/");
-    if (at == std::string::npos || belongs(line.substr(at), wanted)) text += line + "\n";
-  }
-  return text;
 }
 
 ExitCode run(const Options& options) {
@@ -388,7 +304,6 @@ ExitCode run(const Options& options) {
                                      "0123456789-") != std::string::npos) {
     throw UsageError("A term consists of letters, digits and '-', such as SP27.");
   }
-  const std::set<std::string> wanted = wanted_milestones(options.milestones);
   const std::vector<std::string> files = tracked_files();
   const HandoutList list = HandoutList::read(course_folder() / "milestones/handout.list");
   const std::string name = "convlab-" + options.term;
@@ -405,7 +320,7 @@ ExitCode run(const Options& options) {
   for (const std::string& file : files) {
     const fs::path from = course_folder() / file;
     const std::string place = place_of(file);
-    if (!list.names(file) || !belongs(place, wanted) || !fs::is_regular_file(from)) continue;
+    if (!list.names(file) || !fs::is_regular_file(from)) continue;
     fs::create_directories((half / place).parent_path());
     fs::copy_file(from, half / place, fs::copy_options::overwrite_existing);
     if (file.ends_with(".md")) {
@@ -413,7 +328,6 @@ ExitCode run(const Options& options) {
     }
     ++count;
   }
-  write_atomically(half / "milestones" / "handout.sha256", manifest_of(wanted));
   const auto refuse = [](const std::vector<std::string>& problems, const std::string& why) {
     for (const std::string& problem : problems) std::cout << paragraph("- ", problem);
     if (problems.empty()) return;
@@ -421,9 +335,7 @@ ExitCode run(const Options& options) {
   };
   refuse(answers_in(half, course_folder() / "reference/solutions", list),
          "it would contain answers");
-  // A chapter may name another one that is not handed out.
-  if (options.milestones.empty()) refuse(broken_links(half), "links would lead nowhere");
-  if (!options.no_build) try_it(half, wanted.begin()->substr(0, wanted.begin()->find('_')));
+  refuse(broken_links(half), "links would lead nowhere");
   const auto bytes = packed(scratch.path(), name);
   write_atomically(parent / (name + ".tar.gz"), bytes);
   fs::rename(half, tree);
@@ -444,12 +356,9 @@ void add(CLI::App& app, ExitCode& exit_code) {
   command.add_option("OUT", options.folder, "Folder for convlab-TERM and convlab-TERM.tar.gz")
       ->required();
   command.add_option("--term", options.term, "Such as SP27")->required();
-  command.add_option("--milestones", options.milestones, "Only these: m1,m2 (default: all)");
-  command.add_flag("--no-build", options.no_build, "Do not build the first milestone to try it");
   command.footer(
       "milestones/handout.list names the files. Searches them for answers and broken\n"
-      "links before it writes anything, builds the hand-out as a student would, and\n"
-      "packs it; the same tree gives the same bytes.\n\n"
+      "links before it writes anything. The same tree gives the same bytes.\n\n"
       "Example:\n  build/bin/grader handout make out --term SP27");
 }
 

@@ -1,7 +1,6 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <iostream>
-#include <map>
 #include <set>
 
 #include "common/base/text.hpp"
@@ -10,9 +9,8 @@
 #include "grader/cli/check_puzzles.hpp"
 #include "grader/cli/commands.hpp"
 #include "grader/course/course.hpp"
-#include "grader/course/notebook.hpp"
+#include "grader/course/progress.hpp"
 #include "grader/course/puzzles.hpp"
-#include "grader/course/sources.hpp"
 #include "grader/report/terminal.hpp"
 #include "grader/scores/grade.hpp"
 #include "grader/scores/score_rules.hpp"
@@ -67,15 +65,9 @@ void require_parts(const std::string& path, const std::vector<std::string>& part
 
 void examine_hints(const std::string& name, const std::vector<std::string>& hints,
                    std::size_t least, std::vector<std::string>& problems) {
-  constexpr std::size_t kShortest = 40;
-  if (hints.size() < least) {
-    problems.push_back("hints.json has only " + std::to_string(hints.size()) + " hints for " +
-                       name + "; there should be at least " + std::to_string(least) + ".");
-  }
-  for (const std::string& hint : hints) {
-    if (hint.size() >= kShortest) continue;
-    problems.push_back("hints.json has a hint for " + name + " that is no sentence: " + hint);
-  }
+  if (hints.size() >= least) return;
+  problems.push_back("hints.json has only " + std::to_string(hints.size()) + " hints for " + name +
+                     "; there should be at least " + std::to_string(least) + ".");
 }
 
 // A stage has at least four hints of its own, from a nudge to nearly the code.
@@ -94,22 +86,12 @@ std::vector<std::string> hint_problems(const CourseMilestone& milestone) {
     if (std::ranges::find(catalogue(), id, &Diagnosis::id) == catalogue().end()) {
       problems.push_back("finding_hints.json has hints for " + id + ", which no check finds.");
     }
-    examine_hints(id, list, 1, problems);
   }
   return problems;
 }
 
-// Stages that a program may lack because a library is missing: their ids, by the hand-out's path.
-std::map<std::string, std::string> optional_stages(const CourseMilestone& milestone) {
-  std::map<std::string, std::string> optional;
-  for (const HandoutFile& file : handout_files(milestone)) {
-    const std::string text = read_text(course_folder() / file.path);
-    const std::size_t left_out = text.find("StageLeftOut");
-    if (left_out == std::string::npos) continue;
-    const std::size_t id = text.find('"', left_out) + 1;
-    optional[file.path] = text.substr(id, text.find('"', id) - id);
-  }
-  return optional;
+bool is_optional(const HandoutFile& file) {
+  return contains(read_text(course_folder() / file.path), "StageLeftOut");
 }
 
 std::vector<std::string> manifest_problems(const CourseMilestone& milestone) {
@@ -130,9 +112,9 @@ std::vector<std::string> manifest_problems(const CourseMilestone& milestone) {
   return problems;
 }
 
-// The chapter names its check, and every source begins with idea, cost, expectation and how to run
-// it; an exercise says what to fill in.
-std::vector<std::string> text_problems(const CourseMilestone& milestone, bool has_reference) {
+// The chapter names its check, and every exercise begins with idea, cost, expectation and how to
+// run it, and says what to fill in.
+std::vector<std::string> text_problems(const CourseMilestone& milestone) {
   const std::vector<std::string> header = {"// Idea  ", "// Cost  ", "// Expect", "// Run   "};
   const std::string name = milestone.folder.filename().string();
   std::vector<std::string> problems;
@@ -146,15 +128,6 @@ std::vector<std::string> text_problems(const CourseMilestone& milestone, bool ha
         file.path,
         {"Fill in: about", "// Picture", "convlab::not_implemented(\"" + file.path + "\");"},
         problems);
-  }
-  if (!has_reference) return problems;
-  const auto mirror = course_folder() / "reference" / "solutions" / name;
-  for (const auto& file : source_files({milestone.id, milestone.title, mirror})) {
-    const std::string path = file.lexically_relative(course_folder()).generic_string();
-    const std::string text = read_text(file);
-    const bool is_stage = contains(text, "CpuStage stage(") || contains(text, "> stage(");
-    if (!is_stage || contains(path, "/tests/") || is_puzzle(path)) continue;
-    require_parts(path, header, problems);
   }
   return problems;
 }
@@ -187,11 +160,9 @@ std::vector<std::string> handout_problems(const CourseMilestone& milestone, Repo
   if (result.findings.size() != std::max<std::size_t>(1, stages.size())) {
     problems.push_back("A stage passes as it is handed out.");
   }
-  const auto optional = optional_stages(milestone);
   for (const HandoutFile& file : handout_files(milestone)) {
-    if (is_puzzle(file.path)) continue;
-    const auto found = optional.find(file.path);
-    if (found != optional.end() && !stages.contains(found->second)) continue;
+    // A program lacks stages whose library is missing.
+    if (is_puzzle(file.path) || is_optional(file)) continue;
     if (!contains(seen, file.path)) problems.push_back("No finding names " + file.path + ".");
   }
   return problems;
@@ -293,10 +264,12 @@ std::vector<std::string> score_problems(const CourseMilestone& milestone,
                          "', which does not exist.");
     }
   }
-  std::set<std::string> known = stages;
-  for (const auto& [path, stage] : optional_stages(milestone)) known.insert(stage);
-  if (scored != known) {
-    problems.push_back("scores.json gives points for other stages than the milestone has.");
+  for (const std::string& stage : stages) {
+    if (!scored.contains(stage)) problems.push_back("scores.json has no points for " + stage + ".");
+  }
+  for (const std::string& stage : scored) {
+    if (stages.contains(stage) || file_of_stage(milestone.folder, stage)) continue;
+    problems.push_back("scores.json has points for " + stage + ", which has no file.");
   }
   return problems;
 }
@@ -315,8 +288,7 @@ void lint(const CourseMilestone& milestone, const Options& options, Report& repo
   std::set<std::string> references;
   const bool has_reference =
       std::filesystem::exists(program_of(milestone.id, "reference")) && !options.skip_references;
-  examined("chapter and sources say what they must",
-           [&] { return text_problems(milestone, has_reference); });
+  examined("chapter and sources say what they must", [&] { return text_problems(milestone); });
   examined("hints", [&] { return hint_problems(milestone); });
   examined("exercises as in milestones/handout.sha256",
            [&] { return manifest_problems(milestone); });

@@ -94,14 +94,6 @@ TEST_CASE("grader plot: draws, whatever a result is called, refuses what is no r
   CHECK(contains(read_text(plots / "speed-up-fa23.svg"), " over m1 baseline"));
   CHECK(contains(read_text(plots / "op-time-fa23.svg"), "It's \"quoted\" {and} _odd_"));
 
-  const auto slide = folder.path() / "slide";
-  const std::string onto_slide = "plot " + file.string() + " --output " + slide.string();
-  CHECK(run_program("grader", onto_slide + " --stages m1/next").exit_code == 0);
-  CHECK_FALSE(contains(read_text(slide / "op-time-fa23.svg"), "quoted"));
-  const ProgramRun unknown = run_program("grader", onto_slide + " --stages next,m2/next");
-  CHECK(unknown.exit_code == 2);
-  CHECK(contains(unknown.output, "no stage 'm2/next'; they hold: baseline, next."));
-
   result.runs[0].device = Device::kEmulated;
   result.runs.resize(1);
   write_result(file, result);

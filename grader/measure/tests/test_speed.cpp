@@ -6,7 +6,6 @@
 #include "common/base/whole_file.hpp"
 #include "common/data/random.hpp"
 #include "grader/measure/measure_speed.hpp"
-#include "grader/measure/speed.hpp"
 
 using namespace convlab;
 using namespace convlab::grader;

@@ -10,7 +10,7 @@
 #include "common/device/physical_bound.hpp"
 #include "common/timing/statistics.hpp"
 #include "common/timing/three_digits.hpp"
-#include "grader/measure/speed.hpp"
+#include "grader/measure/measure_speed.hpp"
 #include "grader/report/plots/result_figures.hpp"
 
 namespace convlab::grader {
@@ -98,10 +98,7 @@ ComparedStage stage_of(const PlottedRun& item, const std::string& name) {
 }
 
 std::string percent_text(const std::optional<double>& percent) {
-  if (!percent) return "";
-  std::array<char, 32> text{};
-  std::snprintf(text.data(), text.size(), *percent < 9.95 ? "%.1f" : "%.0f", *percent);
-  return text.data();
+  return percent ? three_digits(*percent) : "";
 }
 
 }  // namespace

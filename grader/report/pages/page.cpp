@@ -73,42 +73,27 @@ std::string html_of(const SourceListing& listing) {
   return text + "</tbody></table></div>\n";
 }
 
-std::string code_of(const SourceListing& listing) {
-  std::string text;
-  for (std::size_t i = 0; i < listing.lines.size(); ++i) {
-    const SourceListing::Line& line = listing.lines[i];
-    text += std::to_string(i + 1) + "  " + line.text + "\n";
-    if (!line.note.empty()) text += "      ^ " + line.note + "\n";
-  }
-  return text;
-}
-
 std::string html_of(const PageBlock& block) {
   return std::visit(
-      Overloaded{[](const Paragraph& it) { return "<p>" + html_text(it.text) + "</p>\n"; },
-                 [](const Table& it) { return html_table(it); },
-                 [](const LiveTable& it) {
-                   return "<div class=\"live\">" + html_table(it.table) + "</div>\n";
-                 },
-                 [](const CodeBlock& it) {
-                   return "<pre tabindex=\"0\">" + html_text(it.text) + "</pre>\n";
-                 },
-                 [](const OpenQuestion& it) {
-                   if (!it.answer.empty()) {
-                     return "<p><strong>" + html_text(it.text) + "</strong></p><p>" +
-                            html_text(it.answer) + "</p>\n";
-                   }
-                   return "<div class=\"open\"><p>" + html_text(it.text) +
-                          "</p><p class=\"answer\">Your answer …</p></div>\n";
-                 },
-                 [](const Chart& it) {
-                   return "<figure><figcaption>" + html_text(it.figure.title) +
-                          "</figcaption><div class=\"chart\"></div>" +
-                          script_of("chart-data", nlohmann::json(it.figure)) +
-                          "<details><summary>The numbers</summary>" +
-                          html_table(table_of(it.figure)) + "</details></figure>\n";
-                 },
-                 [](const SourceListing& it) { return html_of(it); }},
+      Overloaded{
+          [](const Paragraph& it) { return "<p>" + html_text(it.text) + "</p>\n"; },
+          [](const Table& it) { return "<div class=\"live\">" + html_table(it) + "</div>\n"; },
+          [](const OpenQuestion& it) {
+            if (!it.answer.empty()) {
+              return "<p><strong>" + html_text(it.text) + "</strong></p><p>" +
+                     html_text(it.answer) + "</p>\n";
+            }
+            return "<div class=\"open\"><p>" + html_text(it.text) +
+                   "</p><p class=\"answer\">Your answer …</p></div>\n";
+          },
+          [](const Chart& it) {
+            return "<figure><figcaption>" + html_text(it.figure.title) +
+                   "</figcaption><div class=\"chart\"></div>" +
+                   script_of("chart-data", nlohmann::json(it.figure)) +
+                   "<details><summary>The numbers</summary>" + html_table(table_of(it.figure)) +
+                   "</details></figure>\n";
+          },
+          [](const SourceListing& it) { return html_of(it); }},
       block);
 }
 
@@ -116,8 +101,6 @@ std::string markdown_of(const PageBlock& block) {
   return std::visit(
       Overloaded{[](const Paragraph& it) { return markdown_text(it.text) + "\n\n"; },
                  [](const Table& it) { return markdown_table(it) + "\n"; },
-                 [](const LiveTable& it) { return markdown_table(it.table) + "\n"; },
-                 [](const CodeBlock& it) { return markdown_code(it.text) + "\n"; },
                  [](const OpenQuestion& it) {
                    return "**" + markdown_text(it.text) + "**\n\n" +
                           (it.answer.empty() ? "> TODO: your answer" : markdown_text(it.answer)) +
@@ -129,7 +112,7 @@ std::string markdown_of(const PageBlock& block) {
                               ? title + "\n\n" + markdown_table(table_of(it.figure)) + "\n"
                               : "![" + title + "](" + it.picture + ")\n\n";
                  },
-                 [](const SourceListing& it) { return markdown_code(code_of(it)) + "\n"; }},
+                 [](const SourceListing& /*only for a page*/) { return std::string(); }},
       block);
 }
 
@@ -161,8 +144,6 @@ std::string terminal_text(const Page& page) {
       body +=
           std::visit(Overloaded{[](const Paragraph& it) { return "\n" + paragraph("  ", it.text); },
                                 [](const Table& it) { return indented(plain_table(it)); },
-                                [](const LiveTable& it) { return indented(plain_table(it.table)); },
-                                [](const CodeBlock& it) { return it.text; },
                                 [](const auto&) { return std::string(); }},
                      block);
     }

@@ -15,11 +15,6 @@ struct Paragraph {
   std::string text{};
 };
 
-/// The output of a program.
-struct CodeBlock {
-  std::string text{};
-};
-
 /// A place that a person must fill in, clearly marked.
 struct OpenQuestion {
   std::string text{};
@@ -30,11 +25,6 @@ struct OpenQuestion {
 struct Chart {
   Figure figure{};
   std::string picture{};  ///< a file beside the page; empty: none
-};
-
-/// A table that readers sort by its headings and filter by a word.
-struct LiveTable {
-  Table table{};
 };
 
 /// A source file with notes beside its lines. Only on the page is a line shaded by its weight.
@@ -48,8 +38,8 @@ struct SourceListing {
   std::vector<Line> lines{};
 };
 
-using PageBlock =
-    std::variant<Paragraph, Table, LiveTable, CodeBlock, OpenQuestion, Chart, SourceListing>;
+/// Readers sort a table by its headings, and filter a long one by a word.
+using PageBlock = std::variant<Paragraph, Table, OpenQuestion, Chart, SourceListing>;
 
 struct PageSection {
   std::string title{};

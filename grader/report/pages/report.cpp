@@ -77,7 +77,8 @@ PageSection method_section(const ReportSource& source) {
     text += "Times are medians of " + std::to_string(*samples.begin()) +
             (samples.size() > 1 ? " to " + std::to_string(*samples.rbegin()) : "") +
             " samples. Op time is the convolution alone, layer time includes allocation and "
-            "copies. Intervals hold 95 % of bootstrap draws. ";
+            "copies. ";
+    if (has_several_stages(source)) text += "Intervals hold 95 % of bootstrap draws. ";
   }
   if (gpu) {
     text +=
@@ -125,15 +126,11 @@ PageSection correctness_section(const ReportSource& source) {
   return section;
 }
 
-Chart chart_of(const Figure& figure, const ReportSource& source) {
-  return {figure, source.pictures.empty() ? "" : source.pictures + "/" + figure.name + ".png"};
-}
-
 PageSection times_section(const ReportSource& source, const std::string& network,
                           const std::vector<Comparison>& comparisons) {
   PageSection section{.title = "Times, network " + network};
   for (const Figure& figure : figures_of(source.results, source.results, network)) {
-    section.blocks.push_back(chart_of(figure, source));
+    section.blocks.push_back(Chart{figure, "plots/" + figure.name + ".png"});
   }
   for (const Comparison& comparison : comparisons) {
     section.blocks.push_back(
@@ -293,7 +290,7 @@ Page make_report(const ReportSource& source) {
   page.sections.push_back(mistakes_section(source));
   page.sections.insert(page.sections.end(), source.notes.begin(), source.notes.end());
   page.sections.push_back(
-      {.title = "Questions",
+      {.title = "What next",
        .blocks = {OpenQuestion{"What would you try next, and what do you expect?"}}});
   return page;
 }

@@ -5,9 +5,9 @@
 
 #include "common/result/result.hpp"
 #include "grader/checks/result/check_history.hpp"
-#include "grader/report/numbers.hpp"
 #include "grader/report/pages/page.hpp"
-#include "grader/report/pages/sweep_tables.hpp"
+#include "grader/report/pages/sweep.hpp"
+#include "grader/report/table.hpp"
 
 namespace convlab::grader {
 
@@ -28,7 +28,6 @@ struct ReportSource {
   std::vector<MendedMistake> mistakes{};
   std::vector<SweepTables> sweeps{};
   std::vector<PageSection> notes{};  ///< what the student predicted and answered
-  std::string pictures{};            ///< folder of the plots beside the page; may be empty
 };
 
 /// The skeleton of a report: all numbers, tables and charts that the results hold, and every

@@ -1,12 +1,23 @@
 #include "grader/report/plots/figure.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cctype>
 #include <cmath>
+#include <cstdio>
 #include <map>
+#include <random>
+#include <thread>
 
 #include "common/base/error.hpp"
+#include "common/base/foreign_text.hpp"
+#include "common/base/in_threads.hpp"
+#include "common/base/run_process.hpp"
+#include "common/base/whole_file.hpp"
+#include "common/network/preset.hpp"
 #include "common/timing/three_digits.hpp"
 #include "grader/report/terminal.hpp"
+#include "grader/submission/sandbox/child_process.hpp"
 
 namespace convlab::grader {
 
@@ -113,6 +124,255 @@ Table table_of(const Figure& figure) {
     table.rows.push_back(std::move(cells));
   }
   return table;
+}
+
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Format {
+  const char* ending;
+  const char* terminal;
+  const char* last;  ///< how a whole file ends: gnuplot does not notice a full disk
+};
+
+// Sizes of letters are those of the PNG in all of them; `dot` does the same for points.
+constexpr std::array<Format, 3> kFormats = {{
+    {".svg",
+     "set terminal svg noenhanced size 1280,720 dynamic standalone background rgb 'white' "
+     "font 'DejaVu Sans,14' fontscale 1.3333\ndot = 0.6\n",
+     "</svg>"},
+    {".pdf",
+     "set terminal pdfcairo noenhanced size 12.8in,7.2in font 'DejaVu Sans,14' fontscale 0.72 "
+     "linewidth 0.72\ndot = 0.72\n",
+     "%%EOF"},
+    {".png", "set terminal pngcairo noenhanced size 1280,720 font 'DejaVu Sans,14'\ndot = 1\n",
+     "IEND"},
+}};
+
+constexpr int kNameWidth = 64;   // of a row
+constexpr int kLabelWidth = 44;  // of a label
+
+/// Variables and data blocks.
+class Data {
+ public:
+  explicit Data(std::string mark) : mark_(std::move(mark)) {}
+
+  void set(const char* variable, double value) {
+    text_ += std::string(variable) + " = " + cell(value) + "\n";
+  }
+  void begin(const char* block) { text_ += "$" + std::string(block) + " << " + mark_ + "\n"; }
+  template <typename... Cells>
+  void row(const Cells&... cells) {
+    std::string line;
+    ((line += (line.empty() ? "" : "\t") + cell(cells)), ...);
+    text_ += line + "\n";
+  }
+  /// The next row belongs to another line of the picture.
+  void end_of_line() { text_ += "\n\n"; }
+  void end() { text_ += mark_ + "\n"; }
+
+  [[nodiscard]] const std::string& text() const { return text_; }
+
+ private:
+  static std::string cell(double number) {
+    std::array<char, 32> text{};
+    std::snprintf(text.data(), text.size(), "%.6g", number);
+    return text.data();
+  }
+  static std::string cell(std::size_t number) { return std::to_string(number); }
+  static std::string cell(int number) { return std::to_string(number); }
+  static std::string cell(const std::string& text) { return gnuplot_cell(text); }
+
+  std::string mark_;
+  std::string text_;
+};
+
+int line_of(const Series& series) {
+  return static_cast<int>(series.line);
+}
+
+void add_panels(Data& data, const Figure& figure) {
+  std::size_t rules = 0;
+  data.begin("panels");
+  for (const Panel& panel : figure.panels) {
+    data.row(panel.title);
+    rules = std::max(rules, panel.rules.size());
+  }
+  data.end();
+  // A series of the same label looks the same in all panels and stands once in the key.
+  Panel key;
+  data.begin("points");
+  for (std::size_t i = 0; i < figure.panels.size(); ++i) {
+    for (const Series& series : figure.panels[i].series) {
+      Series& known = series_of(key, series.label);
+      known.colour = series.colour;
+      known.symbol = series.symbol;
+      const auto place = static_cast<std::size_t>(&known - key.series.data());
+      for (const Mark& mark : series.marks) {
+        data.row(i, mark.at + 1, place, mark.value, mark.low, mark.high);
+      }
+    }
+  }
+  data.end();
+  data.begin("series");
+  for (const Series& series : key.series) data.row(series.colour, series.symbol, series.label);
+  data.end();
+  data.begin("bars");
+  for (std::size_t i = 0; i < figure.panels.size(); ++i) {
+    for (const Mark& bar : figure.panels[i].bars) {
+      data.row(i, bar.at + 1, bar.low, bar.value, bar.high, bar.text);
+    }
+  }
+  data.end();
+  data.begin("rules");
+  for (std::size_t i = 0; i < figure.panels.size(); ++i) {
+    for (std::size_t k = 0; k < figure.panels[i].rules.size(); ++k) {
+      const Rule& rule = figure.panels[i].rules[k];
+      data.row(i, k, rule.value, rule.colour, rule.label);
+    }
+  }
+  data.end();
+  data.set("rules", static_cast<double>(rules));
+  data.set("origin", figure.origin);
+}
+
+void add_lines(Data& data, const Figure& figure) {
+  const std::vector<Series>& all = figure.panels.front().series;
+  data.begin("series");
+  for (const Series& series : all) data.row(series.colour, series.symbol, line_of(series));
+  data.end();
+  data.begin("points");
+  for (const Series& series : all) {
+    for (const Mark& mark : series.marks) data.row(mark.at, mark.value, mark.low, mark.high);
+    data.end_of_line();
+  }
+  data.end();
+  data.begin("labels");
+  int longest = 0;
+  std::size_t most = 0;
+  for (const Label& label : figure.labels) {
+    const std::string text = short_line(label.text, kLabelWidth);
+    data.row(label.x, label.y, label.column, label.text_y, label.to_the_left, label.colour, text);
+    if (label.column > figure.x.high) longest = std::max(longest, display_width(text));
+    const auto beside = [&](const Label& other) { return other.column == label.column; };
+    most = std::max<std::size_t>(most, std::ranges::count_if(figure.labels, beside));
+  }
+  data.end();
+  data.set("longest", longest);
+  data.set("most_labels", static_cast<double>(most));
+  data.begin("tics");
+  for (const auto& [place, text] : figure.x.tics) data.row(place, text);
+  data.end();
+}
+
+// Nobody can know it before.
+std::string random_mark() {
+  std::random_device source;
+  std::string mark = "end_";
+  for (int i = 0; i < 4; ++i) mark += std::to_string(source());
+  return mark;
+}
+
+std::string error_of(const ChildProcess& gnuplot, const Ending& ending) {
+  if (ending.kind == Ending::Kind::kNoStart) return "it is missing";
+  // gnuplot first quotes the line that it does not understand, and names the error last.
+  const std::string printed = trimmed_end(gnuplot.output_tail());
+  return printed.empty() ? "it drew nothing" : printed.substr(printed.find_last_of('\n') + 1);
+}
+
+std::vector<fs::path> draw_one(const Figure& figure, const fs::path& folder) {
+  // network_folder() is ROOT/common/network.
+  const fs::path course = network_folder().parent_path().parent_path();
+  const fs::path templates = course / "grader/report/plots";
+  const ScratchFolder scratch;
+  const std::string data = gnuplot_data(figure, random_mark());
+  std::string program;
+  for (const Format& format : kFormats) {
+    program +=
+        "reset\n" + std::string(format.terminal) + "set output 'figure" + format.ending + "'\n" +
+        data + read_text(templates / "look.gp") +
+        read_text(templates / (figure.form == Figure::Form::kRows ? "rows.gp" : "lines.gp")) +
+        "unset output\n";
+  }
+  write_atomically(scratch.path() / "figure.gp", program);
+  ChildProcess gnuplot("/usr/bin/env", {"gnuplot", "figure.gp"},
+                       {.policy = {.kind = SandboxKind::kCompiler,
+                                   .readable = {"/etc/fonts", "/var/cache/fontconfig"},
+                                   .secret = course,
+                                   .cpu_seconds = 120,
+                                   .data_bytes = std::uint64_t{4} << 30},
+                        .folder = scratch.path()});
+  const Ending ending = gnuplot.wait(std::chrono::minutes(5));
+  std::string stem = figure.name;
+  for (char& c : stem) {
+    if (std::isalnum(static_cast<unsigned char>(c)) == 0 && c != '.' && c != '_') c = '-';
+  }
+  std::vector<fs::path> files;
+  for (const Format& format : kFormats) {
+    const fs::path drawn = scratch.path() / ("figure" + std::string(format.ending));
+    const std::string picture = fs::exists(drawn) ? read_text(drawn) : "";
+    constexpr std::size_t kEnd = 32;
+    if (ending.kind != Ending::Kind::kExited || ending.code != 0 ||
+        picture.find(format.last, picture.size() - std::min(kEnd, picture.size())) ==
+            std::string::npos) {
+      throw EnvironmentError("gnuplot failed: " + error_of(gnuplot, ending) +
+                             ". To install it: common/setup/lab setup");
+    }
+    files.push_back(folder / (stem + format.ending));
+    write_atomically(files.back(), picture);
+  }
+  return files;
+}
+
+}  // namespace
+
+std::string gnuplot_data(const Figure& figure, const std::string& mark) {
+  Data data(mark);
+  data.begin("texts");
+  for (const std::string* text :
+       {&figure.title, &figure.caption, &figure.x.title, &figure.y.title}) {
+    data.row(*text);
+  }
+  data.end();
+  int longest = 0;
+  data.begin("rows");
+  for (const std::string& name : figure.rows) {
+    data.row(short_line(name, kNameWidth));
+    longest = std::max(longest, display_width(short_line(name, kNameWidth)));
+  }
+  data.end();
+  data.set("longest", longest);
+  data.set("x_low", figure.x.low);
+  data.set("x_high", figure.x.high);
+  data.set("y_low", figure.y.low);
+  data.set("y_high", figure.y.high);
+  data.set("x_log", figure.x.log ? 1 : 0);
+  data.set("y_log", figure.y.log ? 1 : 0);
+  if (figure.form == Figure::Form::kRows) {
+    add_panels(data, figure);
+  } else {
+    add_lines(data, figure);
+  }
+  return data.text();
+}
+
+std::vector<fs::path> draw(const std::vector<Figure>& figures, const fs::path& folder) {
+  // More would be unreadable.
+  constexpr std::size_t kMostRows = 64;
+  constexpr std::size_t kMostPanels = 6;
+  for (const Figure& figure : figures) {
+    if (figure.rows.size() <= kMostRows && figure.panels.size() <= kMostPanels) continue;
+    throw UsageError("A picture has room for " + std::to_string(kMostRows) + " stages and " +
+                     std::to_string(kMostPanels) + " batches, and these results hold more; name " +
+                     "fewer.");
+  }
+  std::vector<std::vector<fs::path>> drawn(figures.size());
+  in_threads(figures.size(), std::thread::hardware_concurrency(),
+             [&](std::size_t i) { drawn[i] = draw_one(figures[i], folder); });
+  std::vector<fs::path> files;
+  for (const auto& each : drawn) files.insert(files.end(), each.begin(), each.end());
+  return files;
 }
 
 }  // namespace convlab::grader

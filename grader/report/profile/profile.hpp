@@ -1,10 +1,11 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "grader/measure/counters.hpp"
 #include "grader/measure/estimate.hpp"
-#include "grader/measure/stage_counts.hpp"
 #include "grader/report/pages/page.hpp"
 #include "grader/report/table.hpp"
 
@@ -36,9 +37,6 @@ std::string parts_name(const std::string& space);
 /// "load of `tile`: 225 792 requests, 2 passes each (1 suffices)".
 std::string cost_text(const LineCost& cost);
 
-/// GPU, blocks, threads held, what limits.
-Table occupancy_table(const KernelCounts& kernel);
-
 /// The profile as a page: all counters, each kernel, and the source with the counts beside its
 /// lines.
 /// @param title   "m3, tiled-shared"
@@ -51,5 +49,28 @@ Page profile_page(const StageCounts& counts, const SourceText& sources, const st
 /// a GPU on which ConvLab never measured.
 PageSection estimate_section(const std::vector<Estimate>& estimates, const EstimateModel& model,
                              int batch);
+
+/// The explanation of a passed file: launch, what a thread holds, every line that accesses memory,
+/// each barrier. At most kColumns wide; every number was counted.
+std::string walk_text(const StageCounts& facts, const SourceText& sources);
+
+/// A question with an answer that was counted in the student's own program.
+struct Question {
+  std::string text{};
+  std::string source{};                ///< the quoted lines of the question, or empty
+  std::vector<std::string> choices{};  ///< a, b, …; none: the answer is a whole number
+  std::int64_t answer = 0;             ///< the number, or the choice from 0
+  std::string why{};                   ///< how the answer follows from the counts
+};
+
+/// Up to three questions about a stage on a device.
+std::vector<Question> questions_of(const StageCounts& facts, const SourceText& sources);
+
+/// Whether a text answers the question: "a" or "A)" of choices, "1 152", "1,152" or "1152".
+/// @return nothing if it is not an answer to this kind of question
+std::optional<bool> is_right(const Question& question, const std::string& text);
+
+/// The answer as a person would write it: "b", "1 152".
+std::string answer_text(const Question& question);
 
 }  // namespace convlab::grader

@@ -20,13 +20,6 @@ struct StepMark {
   std::vector<std::pair<int, std::vector<int>>> steps{};
 };
 
-/// The student's name of an array: the kernel's parameter or the variable; its role if the source
-/// does not tell.
-std::string array_name(const StageSteps& steps, const StepArray& array, const SourceText& sources);
-
-/// "input", "weights" or "output"; empty if it is none of them.
-std::string array_role(const StageSteps& steps, const StepArray& array, const SourceText& sources);
-
 /// The worst first.
 std::vector<StepMark> marks_of(const StageSteps& steps, const SourceText& sources);
 

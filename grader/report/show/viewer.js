@@ -460,7 +460,7 @@
       html("section", { "aria-label": "Threads" }, html("h2", {}, "Threads of the block"), grid, key, request),
       html("section", { "aria-label": "Memory" }, html("h2", {}, "Memory"), memoryKey, places),
       html("section", { class: "source", "aria-label": "Source" }, sourceTitle, sourceList,
-        html("p", { class: "quiet" }, "Keys: ← → a step, Space plays, Home and End, PageUp and PageDown barriers, m marks, w the next warp. Tab to the threads, and arrows choose one."))));
+        html("p", { class: "quiet" }, "Keys: ← and → go one step, Home and End to the first and the last one, PageUp and PageDown to the next barrier, m to the next mark. Space plays. w takes the next warp. Tab leads to the threads, where arrows choose one."))));
   draw();
   let waiting = 0;
   let drawnWidth = document.body.clientWidth;

@@ -20,15 +20,3 @@ TEST_CASE("check report: findings fit into 80 columns, whatever was seen") {
     }
   }
 }
-
-TEST_CASE("check report: what another stage has shown is not told again") {
-  grader::Finding finding = grader::finding("E-race", "In case 'small': 3 elements are wrong.");
-  const std::string race = grader::repeated_finding_text(finding, "half");
-  CHECK(race == "  E-race  " + finding.title +
-                    "\n    seen   In case 'small': 3 elements are wrong.\n"
-                    "    next   As for half.\n");
-  finding = grader::finding("E-not-implemented", "a.cu still calls it.\n    a.cu:7 | it();");
-  CHECK(grader::repeated_finding_text(finding, "half") ==
-        "  E-not-implemented  " + finding.title +
-            "\n    seen   a.cu:7 | it();\n    next   As for half.\n");
-}

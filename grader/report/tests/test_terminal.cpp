@@ -73,15 +73,6 @@ TEST_CASE("check report: a row stands below its heading") {
   CHECK(run_row(run) == "    100       2.00 ±0.50       2.00 ±0.50        88/100     2.2  passed");
 }
 
-TEST_CASE("terminal: a bar for what says how far it is") {
-  CHECK(progress_bar("baseline: case 14 of 28, stride 2") == "[##########..........]  ");
-  CHECK(progress_bar("case 28 of 28") == "[####################]  ");
-  CHECK(progress_bar("loading the test images").empty());
-  CHECK(progress_bar("one of many").empty());
-  CHECK(progress_bar("7 of 3").empty());
-  CHECK(progress_bar(" of 3").empty());
-}
-
 TEST_CASE("score table: a row for each item, what was not measured is named") {
   const Score score{
       {{.stage = "a",

@@ -6,7 +6,7 @@
 #include "common/base/tests/support/message_of.hpp"
 #include "common/base/tests/support/temporary_folder.hpp"
 #include "common/base/whole_file.hpp"
-#include "grader/report/pages/sweep_tables.hpp"
+#include "grader/report/pages/sweep.hpp"
 
 namespace {
 
@@ -31,8 +31,7 @@ SweepPlan plan_in(const std::filesystem::path& folder) {
           .gpu = "NVIDIA Test",
           .batches = {100},
           .shapes = {kFirst},
-          .repeats = 2,
-          .interrupted = nullptr};
+          .repeats = 2};
 }
 
 }  // namespace
@@ -59,7 +58,7 @@ TEST_CASE("A sweep's point runs over the channel of a program that nobody has as
                        .shapes = {{1, 4, 1, 12, 12, 5, 1}},
                        .repeats = 2};
   TriedPoint point{.batch = 2, .point = {4, 2, 64}};
-  CHECK(time_point(plan, point));
+  time_point(plan, point);
   CHECK(point.failure == "");
   REQUIRE(point.op_ms.size() == 1);
   CHECK(point.op_ms[0].size() == 2);  // an emulated device's are 0
@@ -73,7 +72,7 @@ TEST_CASE("A sweep measures, goes on where it stopped, and begins anew with a ne
   std::size_t calls = 0;
   // The times follow from the point.
   const auto sweep = [&] {
-    return run_sweep(
+    run_sweep(
         plan, file, record, [](const std::string&) {},
         [&](const SweepPlan&, TriedPoint& tried) {
           ++calls;
@@ -83,10 +82,9 @@ TEST_CASE("A sweep measures, goes on where it stopped, and begins anew with a ne
             const double time = tried.point == SweepPoint{4, 4, 128} ? 1.5 : 2.5;
             tried.op_ms.push_back({time, time});
           }
-          return true;
         });
   };
-  REQUIRE(sweep());
+  sweep();
   const std::size_t all = work_of(plan).size();
   CHECK(all == 8);
   CHECK(calls == all);
@@ -94,7 +92,7 @@ TEST_CASE("A sweep measures, goes on where it stopped, and begins anew with a ne
   record = continued_record(file, plan);
   CHECK(record.tried.size() == all);
   record.tried.pop_back();
-  REQUIRE(sweep());
+  sweep();
   CHECK(calls == all + 1);
 
   const SweepTables sweep_tables = tables_of(plan, read_sweep_record(file));
@@ -109,19 +107,6 @@ TEST_CASE("A sweep measures, goes on where it stopped, and begins anew with a ne
   std::filesystem::last_write_time(
       plan.program, std::filesystem::file_time_type::clock::now() + std::chrono::hours(1));
   CHECK(continued_record(file, plan).tried.empty());
-}
-
-TEST_CASE("A sweep that is interrupted keeps what it has") {
-  const testing::TemporaryFolder folder;
-  SweepPlan plan = plan_in(folder.path());
-  static volatile std::sig_atomic_t stop = 0;
-  stop = 0;
-  plan.interrupted = &stop;
-  const auto file = folder.path() / "tuned.sweep.json";
-  SweepRecord record = continued_record(file, plan);
-  int shown = 0;
-  CHECK_FALSE(run_sweep(plan, file, record, [&](const std::string&) { stop = ++shown == 3; }));
-  CHECK(continued_record(file, plan).tried.size() == 2);
 }
 
 TEST_CASE("A file of sweep spaces says what is wrong with it") {

@@ -3,7 +3,7 @@
 
 #include "common/base/tests/support/catch.hpp"
 #include "common/base/tests/support/temporary_folder.hpp"
-#include "grader/report/plots/gnuplot.hpp"
+#include "grader/report/plots/figure.hpp"
 
 using namespace convlab::grader;
 

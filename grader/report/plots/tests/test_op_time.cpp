@@ -3,7 +3,7 @@
 #include "common/base/error.hpp"
 #include "common/base/tests/support/catch.hpp"
 #include "common/base/tests/support/temporary_folder.hpp"
-#include "grader/report/plots/gnuplot.hpp"
+#include "grader/report/plots/figure.hpp"
 #include "grader/report/plots/result_figures.hpp"
 #include "grader/report/plots/tests/plotted_result.hpp"
 

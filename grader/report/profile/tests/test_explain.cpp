@@ -2,8 +2,8 @@
 
 #include "common/base/tests/support/catch.hpp"
 #include "common/base/tests/support/temporary_folder.hpp"
-#include "grader/report/explain/explain.hpp"
-#include "grader/report/numbers.hpp"
+#include "grader/report/profile/profile.hpp"
+#include "grader/report/table.hpp"
 
 namespace convlab::grader {
 namespace {

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <csignal>
 #include <filesystem>
 #include <functional>
 #include <optional>
@@ -9,6 +8,7 @@
 
 #include "common/base/conv_shape.hpp"
 #include "common/result/json_fields.hpp"
+#include "grader/report/table.hpp"
 
 namespace convlab::grader {
 
@@ -79,7 +79,6 @@ struct SweepPlan {
   std::vector<int> batches{};
   std::vector<ConvShape> shapes{};  ///< of the network's convolutions, at any batch
   int repeats = 10;
-  const volatile std::sig_atomic_t* interrupted = nullptr;
 };
 
 /// The points of a plan that some convolution must try, batch after batch.
@@ -95,17 +94,48 @@ SweepRecord continued_record(const std::filesystem::path& file, const SweepPlan&
 
 /// Times the stage at one point, over the channel of a check, and stores its times or the reason
 /// for none.
-/// @return false if it was interrupted
-bool time_point(const SweepPlan& plan, TriedPoint& point);
+void time_point(const SweepPlan& plan, TriedPoint& point);
 
-using TimePoint = std::function<bool(const SweepPlan& plan, TriedPoint& point)>;
+using TimePoint = std::function<void(const SweepPlan& plan, TriedPoint& point)>;
 
-/// Times the points that the record lacks, and writes it after each point.
+/// Times the points that the record lacks, and writes it after each point: whoever ends the grader
+/// loses one point.
 /// @param show  called before each point with "12 of 57: 4,8,128 at 1000 images"
-/// @return false if it was interrupted
 /// @throws EnvironmentError if the program is missing or no GPU answers it
-bool run_sweep(const SweepPlan& plan, const std::filesystem::path& file, SweepRecord& record,
+void run_sweep(const SweepPlan& plan, const std::filesystem::path& file, SweepRecord& record,
                const std::function<void(const std::string&)>& show,
                const TimePoint& time = time_point);
+
+/// One point of a convolution at a batch: its time in milliseconds, or its counted loads.
+struct ScoredPoint {
+  SweepPoint point{};
+  double score = 0.0;
+};
+
+/// The points of one convolution at one batch, best first, and those that were not tried.
+struct SweepTable {
+  std::string title{};  ///< "convolution 2 at 1 000 images"
+  std::string unit{};   ///< "op time, ms", "loads for each multiply-add"
+  std::vector<ScoredPoint> scored{};
+  std::vector<std::string> left_out{};  ///< "9 points: too many registers: …", "1 point: …"
+
+  /// "4,8,128 with 1.50; next: 4,4,128 with 1.62"; empty if no point has a score.
+  [[nodiscard]] std::string best() const;
+};
+
+/// All tables of a sweep.
+struct SweepTables {
+  SweepSpace space{};
+  std::string caption{};  ///< where it was timed, or that it was counted
+  std::vector<SweepTable> tables{};
+};
+
+/// The tables of what a record holds. Without a GPU nothing ran: its points are ranked by counted
+/// loads, the same at every batch.
+SweepTables tables_of(const SweepPlan& plan, const SweepRecord& record);
+
+/// A row for each value of the first parameter, a column for each of the second, and in each cell
+/// the best over the others, with their values: "0.390 (64)".
+Table cells_of(const SweepSpace& space, const SweepTable& table);
 
 }  // namespace convlab::grader
