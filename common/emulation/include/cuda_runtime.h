@@ -21,7 +21,6 @@
 #include "common/emulation/include/convlab_emulation/launch.hpp"
 #include "common/emulation/include/convlab_emulation/ptx.hpp"
 #include "common/emulation/include/convlab_emulation/runtime_api.hpp"
-#include "common/emulation/include/convlab_emulation/runtime_templates.hpp"
 #include "common/emulation/include/convlab_emulation/shared_variable.hpp"
 #include "common/emulation/include/convlab_emulation/vector_types.hpp"
 #include "common/emulation/include/convlab_emulation/warp_functions.hpp"

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "common/emulation/ptx/translate.hpp"
-#include "common/emulation/rewrite/editor.hpp"
+#include "common/emulation/rewrite/rewriter.hpp"
 
 namespace convlab::rewrite {
 namespace {

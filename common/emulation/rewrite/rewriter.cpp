@@ -14,8 +14,6 @@
 #include <algorithm>
 #include <optional>
 
-#include "common/emulation/rewrite/editor.hpp"
-
 namespace convlab::rewrite {
 namespace {
 

@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include "common/emulation/rewrite/editor.hpp"
+#include "common/emulation/rewrite/rewriter.hpp"
 
 namespace convlab::rewrite {
 namespace {

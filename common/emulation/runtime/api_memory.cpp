@@ -12,7 +12,6 @@
 #include "common/emulation/runtime/device_memory.hpp"
 #include "common/emulation/runtime/report.hpp"
 #include "common/emulation/runtime/settings.hpp"
-#include "common/emulation/runtime/symbol_table.hpp"
 
 using namespace convlab::emulation;
 

@@ -20,6 +20,7 @@
 
 #include "common/base/descriptor.hpp"
 #include "common/base/run_process.hpp"
+#include "common/emulation/runtime/block_runner.hpp"
 #include "common/emulation/runtime/device_memory.hpp"
 #include "common/emulation/runtime/settings.hpp"
 

@@ -25,6 +25,7 @@
 
 #include "common/base/address_sanitizer.hpp"
 #include "common/base/error.hpp"
+#include "common/emulation/runtime/block_runner.hpp"
 #include "common/emulation/runtime/device_memory.hpp"
 #include "common/emulation/runtime/pages.hpp"
 #include "common/emulation/runtime/report.hpp"
