@@ -88,6 +88,10 @@ void RaceDetector::make_block(unsigned threads, const uint3& index) {
   block_->phase.assign(block_->threads, time_);
   block_->warp_phase.assign(block_->threads, time_);
   next_unit_ += block_->threads;
+  // Another block's shared memory lay at the same addresses.
+  std::erase_if(released_, [](const auto& each) {
+    return is_shared(reinterpret_cast<const void*>(each.first));
+  });
   blocks_.push_back({block_->base, index, static_cast<std::uint32_t>(grids_.size() - 1)});
 }
 
@@ -119,11 +123,11 @@ void RaceDetector::met_in_block(const char* call, const CallSite& /*site*/) {
   std::fill(block.phase.begin(), block.phase.end(), time_);
   std::fill(block.warp_phase.begin(), block.warp_phase.end(), time_);
   for (Thread& each : block.extra) {
-    each.known.forget(block.base, block.base + block.threads, block.barrier);
     block.known.join(each.known);
     block.fenced.join(each.fenced);
     each = {};
   }
+  block.known.forget(block.base, block.base + block.threads, block.barrier);
   for (Warp& warp : block.warps) warp.known.reset();
   if (std::strcmp(call, "grid_group::sync") != 0) return;
   // None of them goes on before the last one has come.
@@ -187,31 +191,33 @@ void RaceDetector::met_in_part(std::uint32_t warps) {
   ++now_;
 }
 
-Clock RaceDetector::snapshot(unsigned rank) {
+/// Adds what the thread knows now, and what it has done.
+void RaceDetector::tell_all(unsigned rank, Clock& clock) {
   const Block& block = *block_;
   const Warp& warp = block.warps[rank / kWarpSize];
-  Clock result = block.known;
-  if (!block.extra.empty()) result.join(block.extra[rank].known);
+  clock.join(block.known);
+  if (!block.extra.empty()) clock.join(block.extra[rank].known);
   const Unit self = block.base + rank;
   const Unit first = self / kWarpSize * kWarpSize;
-  if (block.barrier > 0) result.add(block.base, block.base + block.threads, block.barrier);
-  if (warp.all > block.barrier) result.add(first, first + kWarpSize, warp.all);
+  if (block.barrier > 0) clock.add(block.base, block.base + block.threads, block.barrier);
+  if (warp.all > block.barrier) clock.add(first, first + kWarpSize, warp.all);
   if (warp.known) {
     const auto& known = (*warp.known)[rank % kWarpSize];
     for (Unit lane = 0; lane < kWarpSize; ++lane)
-      if (known[lane] > 0) result.add(first + lane, first + lane + 1, known[lane]);
+      if (known[lane] > 0) clock.add(first + lane, first + lane + 1, known[lane]);
   }
-  result.add(self, self + 1, now_++);
-  return result;
+  clock.add(self, self + 1, now_++);
 }
 
 void RaceDetector::fence() {
   if (block_ == nullptr) return;
-  thread(rank()).fenced = snapshot(rank());
+  Clock all;
+  tell_all(rank(), all);
+  thread(rank()).fenced = all;
 }
 
 void RaceDetector::release(const void* object) {
-  if (block_ != nullptr) released_[reinterpret_cast<std::uintptr_t>(object)].join(snapshot(rank()));
+  if (block_ != nullptr) tell_all(rank(), released_[reinterpret_cast<std::uintptr_t>(object)]);
 }
 
 void RaceDetector::acquire(const void* object) {
