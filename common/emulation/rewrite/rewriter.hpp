@@ -118,11 +118,6 @@ bool qualifies_variable(const Source& source, std::size_t i);
 /// @param keyword  one that qualifies_variable
 void register_symbol(const File& file, std::size_t keyword);
 
-/// An asm statement in device code or in a macro: turned into calls of the emulation where
-/// common/emulation/ptx knows its instructions, otherwise into an error of the compiler in its
-/// line. @param keyword  asm, __asm or __asm__
-void rewrite_assembly(const File& file, std::size_t keyword);
-
 Names collect_names(const std::vector<const Source*>& sources);
 
 /// An #include "name" that the caller wants to point elsewhere.

@@ -8,7 +8,6 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
-#include <cstdio>
 #include <iterator>
 #include <utility>
 
@@ -194,17 +193,6 @@ cudaError_t cudaSetDevice(int device) {
 }
 CONVLAB_API(cudaGetDeviceFlags, (unsigned int* flags),
             answer(flags, cudaDeviceScheduleAuto | cudaDeviceMapHost))
-cudaError_t cudaChooseDevice(int* device, const cudaDeviceProp* properties) {
-  if (properties == nullptr) return record_error(cudaErrorInvalidValue);
-  return cudaGetDevice(device);
-}
-cudaError_t cudaDeviceGetPCIBusId(char* text, int length, int device) {
-  note_call(__func__);
-  if (const cudaError_t problem = check_device(device); problem != cudaSuccess) return problem;
-  if (text == nullptr || length < 13) return record_error(cudaErrorInvalidValue);
-  std::snprintf(text, static_cast<std::size_t>(length), "0000:00:00.0");
-  return cudaSuccess;
-}
 
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
   note_call(__func__);
@@ -256,11 +244,6 @@ cudaError_t cudaDeviceGetLimit(std::size_t* value, cudaLimit limit) {
                 limit == cudaLimitStackSize ? FiberPool::stack_bytes() : std::size_t{8} << 20U);
 }
 
-CONVLAB_API(cudaDeviceGetCacheConfig, (cudaFuncCache * config),
-            answer(config, cudaFuncCachePreferNone))
-CONVLAB_API(cudaDeviceGetSharedMemConfig, (cudaSharedMemConfig * config),
-            answer(config, cudaSharedMemBankSizeFourByte))
-
 #define CONVLAB_REFUSED(name, parameters)                                                       \
   CONVLAB_API(name, parameters,                                                                 \
               refuse(cudaErrorNotSupported, #name                                               \
@@ -294,8 +277,7 @@ cudaError_t blocks_per_multiprocessor(int* blocks, int block_size, std::size_t d
   return cudaSuccess;
 }
 
-cudaError_t best_block_size(int* least_grid_size, int* block_size,
-                            std::size_t (*shared_for_block)(const void*, int), const void* state,
+cudaError_t best_block_size(int* least_grid_size, int* block_size, std::size_t dynamic_shared,
                             int block_size_limit) {
   if (least_grid_size == nullptr || block_size == nullptr)
     return record_error(cudaErrorInvalidValue);
@@ -307,7 +289,7 @@ cudaError_t best_block_size(int* least_grid_size, int* block_size,
   *least_grid_size = 0;
   for (int size = limit / model.warpSize * model.warpSize; size > 0; size -= model.warpSize) {
     int blocks = 0;
-    blocks_per_multiprocessor(&blocks, size, shared_for_block(state, size));
+    blocks_per_multiprocessor(&blocks, size, dynamic_shared);
     if (blocks * size <= best_threads) continue;
     best_threads = blocks * size;
     *block_size = size;

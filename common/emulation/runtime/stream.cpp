@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <chrono>
 #include <memory>
+#include <random>
 #include <utility>
 
 #include "common/emulation/include/convlab_emulation/activity.hpp"
 #include "common/emulation/include/convlab_emulation/runtime_api.hpp"
 #include "common/emulation/runtime/observer.hpp"
-#include "common/emulation/runtime/random.hpp"
 #include "common/emulation/runtime/settings.hpp"
 
 namespace convlab::emulation {
@@ -195,8 +195,7 @@ void StreamScheduler::finish_all() {
   if (settings().order == Order::kReverse) {
     std::ranges::reverse(order);
   } else if (settings().order == Order::kShuffle) {
-    Random random(settings().seed, order.size());
-    random.shuffle(order.begin(), order.end());
+    std::ranges::shuffle(order, std::mt19937_64(settings().seed));
   }
   for (CUstream_st* stream : order)
     if (stream->last) {

@@ -23,8 +23,6 @@ cudaError_t cudaGetDeviceCount(int* count);
 cudaError_t cudaGetDevice(int* device);
 cudaError_t cudaSetDevice(int device);
 cudaError_t cudaGetDeviceFlags(unsigned int* flags);
-cudaError_t cudaChooseDevice(int* device, const cudaDeviceProp* properties);
-cudaError_t cudaDeviceGetPCIBusId(char* text, int length, int device);
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device);
 cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int device);
 cudaError_t cudaDeviceSynchronize();
@@ -32,8 +30,6 @@ cudaError_t cudaThreadSynchronize();
 cudaError_t cudaDeviceReset();
 cudaError_t cudaDeviceSetLimit(cudaLimit limit, std::size_t value);
 cudaError_t cudaDeviceGetLimit(std::size_t* value, cudaLimit limit);
-cudaError_t cudaDeviceGetCacheConfig(cudaFuncCache* config);
-cudaError_t cudaDeviceGetSharedMemConfig(cudaSharedMemConfig* config);
 cudaError_t cudaDeviceCanAccessPeer(int* can, int device, int peer);
 cudaError_t cudaDriverGetVersion(int* version);
 cudaError_t cudaRuntimeGetVersion(int* version);
@@ -99,7 +95,6 @@ cudaError_t cudaFreeAsync(void* pointer, cudaStream_t stream);
 cudaError_t cudaMallocPitch(void** pointer, std::size_t* pitch, std::size_t width_bytes,
                             std::size_t height);
 cudaError_t cudaMemGetInfo(std::size_t* free, std::size_t* total);
-cudaError_t cudaHostGetFlags(unsigned int* flags, void* pointer);
 cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t* pool, int device);
 cudaError_t cudaDeviceGetMemPool(cudaMemPool_t* pool, int device);
 cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const void* pointer);
@@ -251,8 +246,7 @@ cudaError_t symbol_size(std::size_t* bytes, const volatile void* symbol, std::si
 cudaError_t set_function_attribute(const void* function, cudaFuncAttribute attribute, int value);
 cudaError_t function_attributes(cudaFuncAttributes* attributes, const void* function);
 cudaError_t blocks_per_multiprocessor(int* blocks, int block_size, std::size_t dynamic_shared);
-cudaError_t best_block_size(int* least_grid_size, int* block_size,
-                            std::size_t (*shared_for_block)(const void*, int), const void* state,
+cudaError_t best_block_size(int* least_grid_size, int* block_size, std::size_t dynamic_shared,
                             int block_size_limit);
 cudaError_t check_launch_attributes(const cudaLaunchConfig_t& config);
 
@@ -355,8 +349,7 @@ template <typename Kernel>
 cudaError_t cudaOccupancyMaxPotentialBlockSize(int* least_grid_size, int* block_size,
                                                Kernel* /*kernel*/, std::size_t dynamic_shared = 0,
                                                int block_size_limit = 0) {
-  const auto same = [](const void* state, int) { return *static_cast<const std::size_t*>(state); };
-  return convlab::emulation::best_block_size(least_grid_size, block_size, same, &dynamic_shared,
+  return convlab::emulation::best_block_size(least_grid_size, block_size, dynamic_shared,
                                              block_size_limit);
 }
 template <typename Kernel>
@@ -366,18 +359,6 @@ cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* blocks, 
                                                                    unsigned int /*flags*/) {
   return cudaOccupancyMaxActiveBlocksPerMultiprocessor(blocks, kernel, block_size, dynamic_shared);
 }
-template <typename Kernel, typename SharedForBlock>
-cudaError_t cudaOccupancyMaxPotentialBlockSizeVariableSMem(int* least_grid_size, int* block_size,
-                                                           Kernel* /*kernel*/,
-                                                           SharedForBlock shared_for_block,
-                                                           int block_size_limit = 0) {
-  const auto call = [](const void* state, int size) {
-    return static_cast<std::size_t>((*static_cast<const SharedForBlock*>(state))(size));
-  };
-  return convlab::emulation::best_block_size(least_grid_size, block_size, call, &shared_for_block,
-                                             block_size_limit);
-}
-
 // By a kernel's name, or by its address: the rewrite has noted what it takes where it is cast.
 #define CONVLAB_LAUNCH(name, is_cooperative)                                                       \
   inline cudaError_t name(const void* kernel, dim3 grid, dim3 block, void** arguments,             \
