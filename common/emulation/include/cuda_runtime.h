@@ -15,7 +15,6 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "common/emulation/include/convlab_emulation/atomics.hpp"
 #include "common/emulation/include/convlab_emulation/device_functions.hpp"
 #include "common/emulation/include/convlab_emulation/device_math.hpp"
 #include "common/emulation/include/convlab_emulation/launch.hpp"

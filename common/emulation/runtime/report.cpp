@@ -4,7 +4,6 @@
 #include <link.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdint>

@@ -5,7 +5,6 @@
 #include <functional>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "common/base/fault_record.hpp"
 #include "common/emulation/include/convlab_emulation/collective.hpp"

@@ -18,7 +18,6 @@
 #include <cstdlib>
 #include <exception>
 #include <memory>
-#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>

@@ -302,7 +302,7 @@ void count_requests() {
 
 }  // namespace convlab::emulation
 
-// No race: a GPU's atomic operations are other functions (atomics.hpp).
+// No race: a GPU's atomic operations are other functions (device_functions.hpp).
 #define CONVLAB_ON_ACCESS(...) \
   convlab::emulation::on_access(__VA_ARGS__, __builtin_frame_address(0))
 #define CONVLAB_ON_RANGE(...) convlab::emulation::on_range(__VA_ARGS__, __builtin_frame_address(0))
