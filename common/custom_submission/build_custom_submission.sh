@@ -87,7 +87,7 @@ run_recorded() {
       [ "$device" = cpu ] || set -- "$@" -fsanitize-coverage=trace-pc
       set -- "$@" -fno-reorder-blocks -Wno-tsan --param tsan-instrument-func-entry-exit=0 \
         --param tsan-distinguish-volatile=1
-      # A call by a pointer goes through common/emulation/trace/crossing.cpp.
+      # A call by a pointer goes through common/emulation/trace/hooks.cpp.
       if [ "$device" = emulated ] && [ "$(uname -m)" = x86_64 ]; then
         set -- "$@" -mindirect-branch=thunk-extern -mindirect-branch-register -fcf-protection=none
       fi
@@ -139,7 +139,7 @@ has_plain_openmp() {
 }
 
 # A kernel calls no function of the host: each call of a library goes through kernel_call
-# (common/emulation/trace/crossing.cpp). Some functions are left alone: mathematics that writes
+# (common/emulation/trace/hooks.cpp). Some functions are left alone: mathematics that writes
 # to no pointer, functions that traced_kernel_calls renames, and those that give nothing away.
 functions_of() {
   for library in "$@"; do

@@ -7,10 +7,9 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <type_traits>
 
 #include "common/emulation/include/convlab_emulation/async_copy.hpp"
-#include "common/emulation/include/convlab_emulation/atomics.hpp"
+#include "common/emulation/include/convlab_emulation/device_functions.hpp"
 
 // NOLINTBEGIN(readability-identifier-naming): the names are CUDA's
 
@@ -18,7 +17,7 @@ namespace cuda {
 
 // ---- atomic variables ---------------------------------------------------------------------------
 // A change is atomic in every scope, because the threads of a block run on one core and blocks take
-// their turns (atomics.hpp); memory orders make no difference.
+// their turns (device_functions.hpp); memory orders make no difference.
 
 enum thread_scope {
   thread_scope_system,
@@ -70,21 +69,23 @@ class atomic_operations {
 
   template <class Value = T>
   T fetch_add(Value value, memory_order order = memory_order_seq_cst) const {
-    return change(order, [=](T old) { return sum(old, value); });
+    return change(order, [=](T old) { return convlab::emulation::wrapped_sum(old, value); });
   }
   template <class Value = T>
   T fetch_sub(Value value, memory_order order = memory_order_seq_cst) const {
-    return change(order, [=](T old) { return difference(old, value); });
+    return change(order, [=](T old) { return convlab::emulation::wrapped_difference(old, value); });
   }
 
   operator T() const { return load(); }
-  T operator+=(T value) const { return sum(fetch_add(value), value); }
-  T operator-=(T value) const { return difference(fetch_sub(value), value); }
+  T operator+=(T value) const { return convlab::emulation::wrapped_sum(fetch_add(value), value); }
+  T operator-=(T value) const {
+    return convlab::emulation::wrapped_difference(fetch_sub(value), value);
+  }
   T operator&=(T value) const { return static_cast<T>(fetch_and(value) & value); }
   T operator|=(T value) const { return static_cast<T>(fetch_or(value) | value); }
   T operator^=(T value) const { return static_cast<T>(fetch_xor(value) ^ value); }
-  T operator++() const { return sum(fetch_add(1), 1); }
-  T operator--() const { return difference(fetch_sub(1), 1); }
+  T operator++() const { return convlab::emulation::wrapped_sum(fetch_add(1), 1); }
+  T operator--() const { return convlab::emulation::wrapped_difference(fetch_sub(1), 1); }
   T operator++(int) const { return fetch_add(1); }
   T operator--(int) const { return fetch_sub(1); }
 
@@ -93,22 +94,6 @@ class atomic_operations {
   template <class Change>
   [[gnu::always_inline]] T change(memory_order order, Change change) const {
     return convlab::emulation::atomic_update(address(), change, order != memory_order_relaxed);
-  }
-  // Integers wrap round.
-  template <class Value>
-  static T sum(T old, Value value) {
-    if constexpr (::std::is_integral_v<T>)
-      return static_cast<T>(static_cast<::std::make_unsigned_t<T>>(old) +
-                            static_cast<::std::make_unsigned_t<T>>(value));
-    else
-      return static_cast<T>(old + value);
-  }
-  template <class Value>
-  static T difference(T old, Value value) {
-    if constexpr (::std::is_integral_v<T>)
-      return sum(old, 0 - static_cast<::std::make_unsigned_t<T>>(value));
-    else
-      return static_cast<T>(old - value);
   }
 
  public:

@@ -7,7 +7,7 @@
 
 #include <cmath>
 
-#include "common/emulation/include/convlab_emulation/atomics.hpp"
+#include "common/emulation/include/convlab_emulation/device_functions.hpp"
 #include "common/emulation/include/convlab_emulation/narrow_format.hpp"
 #include "common/emulation/include/convlab_emulation/vector_types.hpp"
 #include "common/emulation/include/convlab_emulation/warp_functions.hpp"

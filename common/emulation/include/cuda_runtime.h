@@ -15,13 +15,11 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "common/emulation/include/convlab_emulation/atomics.hpp"
 #include "common/emulation/include/convlab_emulation/device_functions.hpp"
 #include "common/emulation/include/convlab_emulation/device_math.hpp"
 #include "common/emulation/include/convlab_emulation/launch.hpp"
 #include "common/emulation/include/convlab_emulation/ptx.hpp"
 #include "common/emulation/include/convlab_emulation/runtime_api.hpp"
-#include "common/emulation/include/convlab_emulation/runtime_templates.hpp"
 #include "common/emulation/include/convlab_emulation/shared_variable.hpp"
 #include "common/emulation/include/convlab_emulation/vector_types.hpp"
 #include "common/emulation/include/convlab_emulation/warp_functions.hpp"

@@ -12,7 +12,6 @@
 #include <cstddef>
 #include <cstring>
 #include <limits>
-#include <utility>
 
 #include "common/emulation/include/convlab_emulation/fragment_layout.hpp"
 #include "common/emulation/runtime/observer.hpp"
@@ -168,42 +167,24 @@ void widen(const FragmentElement<T>* from, Wide<T>* to, int count) {
   }
 }
 
-/// Four floats, or two doubles, that the compiler keeps in one register.
-template <class T>
-struct VectorOf {
-  using Type [[gnu::vector_size(16)]] = T;
-  static constexpr int kWidth = 16 / static_cast<int>(sizeof(T));
-};
-
-template <class Vector, class T>
-Vector load_vector(const T* from) {
-  Vector vector;
-  std::memcpy(&vector, from, sizeof vector);
-  return vector;
-}
-
 /// Two rows of C at once, so that a row of B is read half as often.
-template <int kN, int kK, class T, int... kPart>
-void accumulate_rows(const T* a, const T* b, T* c, std::integer_sequence<int, kPart...>) {
-  using Vector = typename VectorOf<T>::Type;
-  constexpr int kWidth = VectorOf<T>::kWidth;
-  Vector upper[] = {load_vector<Vector>(c + kPart * kWidth)...};
-  Vector lower[] = {load_vector<Vector>(c + kN + kPart * kWidth)...};
-  for (int k = 0; k < kK; ++k) {
-    const Vector row[] = {load_vector<Vector>(b + k * kN + kPart * kWidth)...};
-    ((upper[kPart] += a[k] * row[kPart]), ...);
-    ((lower[kPart] += a[kK + k] * row[kPart]), ...);
-  }
-  (std::memcpy(c + kPart * kWidth, &upper[kPart], sizeof(Vector)), ...);
-  (std::memcpy(c + kN + kPart * kWidth, &lower[kPart], sizeof(Vector)), ...);
-}
-
 template <int kM, int kN, int kK, class T>
 void accumulate(const T* a, const T* b, T* c) {
-  // At most 16 columns at once: more accumulators than that do not fit into the registers.
-  constexpr int kParts = kN / VectorOf<T>::kWidth;
-  for (int m = 0; m < kM; m += 2)
-    accumulate_rows<kN, kK>(a + m * kK, b, c + m * kN, std::make_integer_sequence<int, kParts>{});
+  using Row [[gnu::vector_size(kN * sizeof(T))]] = T;
+  for (int m = 0; m < kM; m += 2, a += 2 * kK, c += 2 * kN) {
+    Row upper;
+    Row lower;
+    std::memcpy(&upper, c, sizeof upper);
+    std::memcpy(&lower, c + kN, sizeof lower);
+    for (int k = 0; k < kK; ++k) {
+      Row row;
+      std::memcpy(&row, b + k * kN, sizeof row);
+      upper += a[k] * row;
+      lower += a[kK + k] * row;
+    }
+    std::memcpy(c, &upper, sizeof upper);
+    std::memcpy(c + kN, &lower, sizeof lower);
+  }
 }
 
 /// Sums of bytes: exact in 64 bits, then clamped or wrapped as asked.

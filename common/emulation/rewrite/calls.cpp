@@ -10,7 +10,7 @@
 #include <algorithm>
 #include <cctype>
 
-#include "common/emulation/rewrite/functions.hpp"
+#include "common/emulation/rewrite/source.hpp"
 
 namespace convlab::rewrite {
 namespace {

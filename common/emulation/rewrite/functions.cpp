@@ -1,7 +1,7 @@
-#include "common/emulation/rewrite/functions.hpp"
-
 #include <algorithm>
 #include <cctype>
+
+#include "common/emulation/rewrite/source.hpp"
 
 namespace convlab::rewrite {
 namespace {

@@ -1,6 +1,6 @@
 #include <string>
 
-#include "common/emulation/rewrite/editor.hpp"
+#include "common/emulation/rewrite/rewriter.hpp"
 
 namespace convlab::rewrite {
 namespace {

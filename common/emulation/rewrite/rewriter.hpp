@@ -1,13 +1,122 @@
 #pragma once
 
+#include <cstddef>
 #include <filesystem>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "common/emulation/rewrite/editor.hpp"
+#include "common/emulation/ptx/translate.hpp"
+#include "common/emulation/rewrite/source.hpp"
 
 namespace convlab::rewrite {
+
+/// The namespace of the functions that rewritten code calls.
+inline constexpr std::string_view kRuntime = "::convlab::emulation::";
+
+struct Rewritten {
+  std::string text;  ///< with #line wherever something would leave its line or column
+  bool changed = false;
+  std::vector<Diagnostic> diagnostics;
+};
+
+/// Collects what is to change in a file and what is wrong with it.
+class Editor {
+ public:
+  /// @param text  of the source; both must outlive this
+  Editor(std::string_view text, const Source& source) : text_(text), source_(source) {}
+
+  void insert(std::size_t offset, std::string text) {
+    edits_.push_back({offset, 0, std::move(text)});
+  }
+  /// Replaces a token.
+  void replace(std::size_t i, std::string text) {
+    replace_range(source_[i].offset, source_[i].text.size(), std::move(text));
+  }
+  void replace_range(std::size_t offset, std::size_t length, std::string text) {
+    edits_.push_back({offset, length, std::move(text)});
+  }
+  /// Replaces the characters by blanks; lines and tabs stay.
+  void blank(std::size_t begin, std::size_t end);
+
+  /// Reports an error in the line of token i.
+  void complain(std::size_t i, std::string message) {
+    diagnostics_.push_back({source_[i].line, std::move(message)});
+  }
+  void complain(Diagnostic diagnostic) { diagnostics_.push_back(std::move(diagnostic)); }
+
+  /// A line end, #line and white space, so that what stands at `offset` in the file keeps its line
+  /// and column for the compiler, whatever was inserted before. Nothing where that may be inside of
+  /// a macro or its arguments. @param token  on the same line
+  [[nodiscard]] std::string anchor(std::size_t token, std::size_t offset) const;
+
+  /// The file with all changes. Where two overlap, the one that begins first counts.
+  [[nodiscard]] Rewritten finish();
+
+ private:
+  struct Edit {
+    std::size_t offset;
+    std::size_t removed;
+    std::string inserted;
+  };
+
+  std::string_view text_;
+  const Source& source_;
+  std::vector<Edit> edits_;
+  std::vector<Diagnostic> diagnostics_;
+};
+
+/// __shared__ variables outside of functions, with what declares them in a function that uses them.
+using SharedVariableTable = std::map<std::string, std::string, std::less<>>;
+
+/// The names that a source and its includes declare.
+struct Names {
+  KernelTable kernels;
+  MacroTable macros;
+  FunctionTable functions;
+  HostVariables host_variables;
+  SharedVariableTable shared_variables;
+};
+
+/// A file that is being rewritten.
+struct File {
+  const Source& source;
+  const Names& names;  ///< of this file and of all that it includes
+  Editor& editor;
+};
+
+using ptx::joined;
+
+/// As a literal of C++.
+std::string string_literal(std::string_view text);
+
+/// kernel<<<blocks, threads>>>(arguments). @param open  the first <
+void rewrite_launch(const File& file, std::size_t open);
+
+/// kernel CONFIGURATION(blocks, threads)(arguments), if token `name` is a macro that holds <<<…>>>.
+void rewrite_launch_by_macro(const File& file, std::size_t name);
+
+/// (void*)kernel and reinterpret_cast<void*>(kernel), also with const: what the kernel takes is
+/// noted where its name still stands there. @param keyword  the void
+void rewrite_untyped_kernel(const File& file, std::size_t keyword);
+
+/// Adds the __shared__ variables that stand outside of functions.
+void collect_shared_variables(const Source& source, SharedVariableTable& variables);
+
+/// Turns a __shared__ declaration into a reference to the block's memory; outside of functions,
+/// into a declaration for use_shared_variables. @param keyword  its __shared__
+void rewrite_shared_variable(const File& file, std::size_t keyword);
+
+/// A function that uses shared variables of the file gets them where its body begins.
+/// @param brace  any {
+void use_shared_variables(const File& file, std::size_t brace);
+
+/// Whether token i is __device__, __constant__ or __managed__.
+bool qualifies_variable(const Source& source, std::size_t i);
+
+/// Registers a variable of the device; functions and declarations are left alone.
+/// @param keyword  one that qualifies_variable
+void register_symbol(const File& file, std::size_t keyword);
 
 Names collect_names(const std::vector<const Source*>& sources);
 

@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include "common/emulation/rewrite/editor.hpp"
+#include "common/emulation/rewrite/rewriter.hpp"
 
 namespace convlab::rewrite {
 namespace {
@@ -90,7 +90,9 @@ class VariableRewriter {
 
   void register_symbol(std::size_t keyword) {
     const std::size_t begin = declaration_begin(keyword);
-    if (source_.is(begin, "extern") || (begin > 0 && source_.is(begin - 1, ">"))) return;
+    const bool is_template =
+        begin > 0 && source_.is(begin - 1, ">") && source_[begin - 1].directive == 0;
+    if (source_.is(begin, "extern") || is_template) return;
     const std::size_t end = statement_end(keyword);
     if (end >= source_.size()) return;
     for (std::size_t i = keyword; i < end; ++i) {
@@ -169,7 +171,7 @@ class VariableRewriter {
   [[nodiscard]] std::size_t declaration_begin(std::size_t i) const {
     static const Words specifiers = {"extern", "static", "volatile",
                                      "const",  "inline", "constexpr"};
-    while (i > 0)
+    while (i > 0 && source_[i - 1].directive == source_[i].directive)
       if (specifiers.contains(source_[i - 1].text))
         --i;
       else if (source_.is(i - 1, ")") && source_.partner(i - 1) < source_.size() &&

@@ -12,7 +12,6 @@
 #include "common/emulation/runtime/device_memory.hpp"
 #include "common/emulation/runtime/report.hpp"
 #include "common/emulation/runtime/settings.hpp"
-#include "common/emulation/runtime/symbol_table.hpp"
 
 using namespace convlab::emulation;
 
@@ -220,16 +219,6 @@ cudaError_t cudaMemGetInfo(std::size_t* free, std::size_t* total) {
   *free = device_memory().free();
   *total = device_memory().total();
   return cudaSuccess;
-}
-
-cudaError_t cudaHostGetFlags(unsigned int* flags, void* pointer) {
-  note_call(__func__);
-  const auto allocation = device_memory().find(pointer);
-  const bool pinned = allocation && allocation->kind == MemoryKind::kPinned;
-  if (!pinned && !only<PinnedMemory>().contains(pointer))
-    return record_error(cudaErrorInvalidValue);
-  // With unified addressing all pinned memory is mapped.
-  return answer(flags, cudaHostAllocMapped);
 }
 
 // There is one memory pool. It returns freed memory at once.

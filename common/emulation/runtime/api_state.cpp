@@ -1,3 +1,4 @@
+// Errors, device queries, limits and occupancy of the runtime API.
 #include "common/emulation/runtime/api_state.hpp"
 
 #include <execinfo.h>
@@ -5,14 +6,20 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <chrono>
+#include <cstdint>
 #include <iterator>
 #include <utility>
 
 #include "common/emulation/include/convlab_emulation/activity.hpp"
 #include "common/emulation/include/convlab_emulation/collective.hpp"
+#include "common/emulation/include/convlab_emulation/device_functions.hpp"
 #include "common/emulation/include/convlab_emulation/runtime_api.hpp"
 #include "common/emulation/runtime/device_memory.hpp"
 #include "common/emulation/runtime/report.hpp"
+#include "common/emulation/runtime/scheduler.hpp"
+#include "common/emulation/runtime/settings.hpp"
+#include "common/emulation/runtime/stream.hpp"
 
 namespace convlab::emulation {
 namespace {
@@ -144,3 +151,151 @@ const char* cudaGetErrorName(cudaError_t error) {
 const char* cudaGetErrorString(cudaError_t error) {
   return words_of(error).text;
 }
+
+// ---- the device
+// ----------------------------------------------------------------------------------
+
+long long convlab::emulation::host_nanoseconds() {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+namespace {
+
+int as_int(std::size_t value) {
+  return static_cast<int>(std::min<std::size_t>(value, INT32_MAX));
+}
+
+/// Attributes that are not listed mean nothing for an emulated device.
+bool is_limit(cudaLimit limit) {
+  constexpr unsigned kLimits = 7;
+  return limit < kLimits;
+}
+
+cudaError_t check_device(int device) {
+  if (device == 0) return cudaSuccess;
+  send_report({.is_note = true,
+               .what = "device " + std::to_string(device) +
+                       ": the emulated device has number 0, and there is no other one"});
+  return record_error(cudaErrorInvalidDevice);
+}
+
+}  // namespace
+
+CONVLAB_API(cudaGetDeviceCount, (int* count), answer(count, 1))
+CONVLAB_API(cudaGetDevice, (int* device), answer(device, 0))
+
+cudaError_t cudaSetDevice(int device) {
+  note_call(__func__);
+  if (context_is_gone()) return sticky_error();
+  return check_device(device);
+}
+CONVLAB_API(cudaGetDeviceFlags, (unsigned int* flags),
+            answer(flags, cudaDeviceScheduleAuto | cudaDeviceMapHost))
+
+cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
+  note_call(__func__);
+  if (const cudaError_t problem = check_device(device); problem != cudaSuccess) return problem;
+  return answer(properties, device_model());
+}
+
+cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int device) {
+  note_call(__func__);
+  if (const cudaError_t problem = check_device(device); problem != cudaSuccess) return problem;
+  const cudaDeviceProp& p = device_model();
+  if (value == nullptr) return record_error(cudaErrorInvalidValue);
+  if (attribute == 0 || attribute >= cudaDevAttrMax) return record_error(cudaErrorInvalidValue);
+  *value = 0;
+#define CONVLAB_ATTRIBUTE(name, number, property) \
+  if (attribute == cudaDevAttr##name) *value = as_int(static_cast<std::size_t>(property));
+  CONVLAB_DEVICE_ATTRIBUTES(CONVLAB_ATTRIBUTE)
+#undef CONVLAB_ATTRIBUTE
+  return cudaSuccess;
+}
+
+cudaError_t cudaDeviceSynchronize() {
+  if (const cudaError_t lost = begin_call(__func__)) return lost;
+  if (const cudaError_t refused = streams().allow_wait()) return record_error(refused);
+  streams().finish_all();
+  return after_synchronization();
+}
+
+CONVLAB_API(cudaThreadSynchronize, (), cudaDeviceSynchronize())
+
+cudaError_t cudaDeviceReset() {
+  note_call(__func__);
+  if (device_was_forked()) return sticky_error();
+  streams().finish_all();
+  device_memory().release_all();
+  reset_errors();
+  return cudaSuccess;
+}
+
+cudaError_t cudaDeviceSetLimit(cudaLimit limit, std::size_t /*value*/) {
+  if (const cudaError_t lost = begin_call(__func__)) return lost;
+  return record_error(is_limit(limit) ? cudaSuccess : cudaErrorInvalidValue);
+}
+
+cudaError_t cudaDeviceGetLimit(std::size_t* value, cudaLimit limit) {
+  note_call(__func__);
+  if (!is_limit(limit)) return record_error(cudaErrorInvalidValue);
+  return answer(value,
+                limit == cudaLimitStackSize ? FiberPool::stack_bytes() : std::size_t{8} << 20U);
+}
+
+#define CONVLAB_REFUSED(name, parameters)                                                       \
+  CONVLAB_API(name, parameters,                                                                 \
+              refuse(cudaErrorNotSupported, #name                                               \
+                     ": there is one emulated device, and its memory belongs to this process: " \
+                     "no other device and no other process can use it"))
+CONVLAB_OF_OTHERS(CONVLAB_REFUSED)
+#undef CONVLAB_REFUSED
+
+CONVLAB_API(cudaDeviceCanAccessPeer, (int* can, int device, int peer),
+            device != 0 || peer != 0 ? record_error(cudaErrorInvalidDevice) : answer(can, 0))
+CONVLAB_API(cudaDriverGetVersion, (int* version), cudaRuntimeGetVersion(version))
+CONVLAB_API(cudaRuntimeGetVersion, (int* version), answer(version, CUDART_VERSION))
+
+// ---- occupancy ----------------------------------------------------------------------------------
+// The number of registers is unknown: only threads, blocks and shared memory limit the result.
+
+namespace convlab::emulation {
+
+cudaError_t blocks_per_multiprocessor(int* blocks, int block_size, std::size_t dynamic_shared) {
+  if (sticky_error() != cudaSuccess) return sticky_error();
+  if (blocks == nullptr || block_size <= 0) return record_error(cudaErrorInvalidValue);
+  const cudaDeviceProp& model = device_model();
+  if (block_size > model.maxThreadsPerBlock || dynamic_shared > model.sharedMemPerBlockOptin) {
+    *blocks = 0;
+    return cudaSuccess;
+  }
+  const int threads = (block_size + model.warpSize - 1) / model.warpSize * model.warpSize;
+  const std::size_t shared = dynamic_shared + model.reservedSharedMemPerBlock;
+  *blocks = std::min(model.maxThreadsPerMultiProcessor / threads, model.maxBlocksPerMultiProcessor);
+  if (shared != 0) *blocks = std::min(*blocks, as_int(model.sharedMemPerMultiprocessor / shared));
+  return cudaSuccess;
+}
+
+cudaError_t best_block_size(int* least_grid_size, int* block_size, std::size_t dynamic_shared,
+                            int block_size_limit) {
+  if (least_grid_size == nullptr || block_size == nullptr)
+    return record_error(cudaErrorInvalidValue);
+  const cudaDeviceProp& model = device_model();
+  int limit = model.maxThreadsPerBlock;
+  if (block_size_limit > 0) limit = std::min(limit, block_size_limit);
+  int best_threads = 0;
+  *block_size = 0;
+  *least_grid_size = 0;
+  for (int size = limit / model.warpSize * model.warpSize; size > 0; size -= model.warpSize) {
+    int blocks = 0;
+    blocks_per_multiprocessor(&blocks, size, dynamic_shared);
+    if (blocks * size <= best_threads) continue;
+    best_threads = blocks * size;
+    *block_size = size;
+    *least_grid_size = blocks * model.multiProcessorCount;
+  }
+  return cudaSuccess;
+}
+
+}  // namespace convlab::emulation

@@ -6,8 +6,8 @@
 #include <string>
 #include <type_traits>
 
-#include "common/emulation/include/convlab_emulation/error_codes.hpp"
-#include "common/emulation/runtime/fault.hpp"
+#include "common/emulation/include/convlab_emulation/runtime_types.hpp"
+#include "common/emulation/runtime/report.hpp"
 
 namespace convlab::emulation {
 

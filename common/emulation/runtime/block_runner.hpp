@@ -2,12 +2,146 @@
 
 #include <cstdint>
 #include <optional>
+#include <vector>
 
-#include "common/emulation/runtime/fault.hpp"
+#include "common/emulation/runtime/report.hpp"
+#include "common/emulation/runtime/scheduler.hpp"
 #include "common/emulation/runtime/shared_memory.hpp"
-#include "common/emulation/runtime/warp_collectives.hpp"
 
 namespace convlab::emulation {
+
+/// The barrier of a block: it opens when every thread that has not exited waits in it. Threads that
+/// wait in different calls make it divergent, which ends the block when the last one arrives.
+class BlockBarrier {
+ public:
+  void begin_block();
+
+  /// Waits until the barrier opens.
+  /// @param name  as the student wrote it, for reports: "__syncthreads_or"
+  void wait(Scheduler& scheduler, const char* name, bool predicate, CallSite site);
+  /// A thread has exited, and counts no more.
+  void leave(Scheduler& scheduler);
+  /// Of the barrier that the running thread has come out of.
+  [[nodiscard]] BarrierResult result() const { return result_; }
+
+  /// Corrects the states of threads for a report about a block that failed. (Threads that a barrier
+  /// has released keep its state until they wait again or exit, and where they wait is noted for
+  /// all of them together.)
+  /// @param all_wait  whether even the running thread waits
+  void settle_states(Scheduler& scheduler, bool all_wait) const;
+
+ private:
+  void arrive(Scheduler& scheduler, const char* name, bool predicate, CallSite site);
+  void open(Scheduler& scheduler);
+
+  Wait place_;                 ///< where the threads wait, as the first of them came
+  std::uint32_t missing_ = 0;  ///< threads still to come, 0 when nobody waits
+  std::uint32_t count_ = 0;    ///< those who came with a predicate that is true
+  bool diverged_ = false;
+  Wait opened_;  ///< the place of the last barrier that opened
+  BarrierResult result_ = {};
+};
+
+[[gnu::always_inline]] inline void BlockBarrier::wait(Scheduler& scheduler, const char* name,
+                                                      bool predicate, CallSite site) {
+  scheduler.thread()->state = EmulatedThread::State::kAtBarrier;
+  // The usual case: one of many threads that come here one after the other.
+  if (missing_ > 1 && site == place_.site && scheduler.next_released() != nullptr) [[likely]] {
+    --missing_;
+    count_ += predicate ? 1 : 0;
+    scheduler.hand_to_released();
+  } else {
+    arrive(scheduler, name, predicate, site);
+  }
+}
+
+inline void BlockBarrier::leave(Scheduler& scheduler) {
+  if (missing_ != 0 && --missing_ == 0) open(scheduler);
+}
+
+/// Where the lanes of each warp of a block meet: shuffles, votes, matrix products. Lanes post what
+/// they hand in; the last one computes the results of all.
+class WarpCollectives {
+ public:
+  void begin_grid(std::uint32_t threads);
+  void begin_block();
+
+  /// Hands the calling lane's operands in, and waits until the operation is done.
+  void collective(Scheduler& scheduler, const WarpOperation& operation, std::uint32_t mask,
+                  const void* input, void* output, CallSite site);
+  /// Waits until no lane of the block can go on. @return the lanes that wait at `site` together
+  std::uint32_t converge(Scheduler& scheduler, CallSite site);
+  /// To be called when no thread can run: lets the lanes of one warp that wait in the same
+  /// converge() go on. @return false if there are none
+  bool resolve_convergence(Scheduler& scheduler);
+  /// The thread has exited: operations no longer wait for it.
+  void leave(Scheduler& scheduler, const EmulatedThread& thread);
+
+  /// The lanes that have not exited, of the warp with this first thread.
+  [[nodiscard]] std::uint32_t live_lanes(std::uint32_t first_rank) const {
+    return warps_[first_rank / kWarpSize].live;
+  }
+  /// The mask of the operation that the thread waits in.
+  [[nodiscard]] std::uint32_t awaited_lanes(const EmulatedThread& thread) const;
+
+ private:
+  /// An operation for which some lanes have arrived.
+  struct Pending {
+    WarpOperation operation;
+    WarpExchange exchange;
+  };
+  struct Warp {
+    std::uint32_t live = 0;
+    std::uint32_t converged = 0;  ///< what the lanes that go on together get from converge()
+    std::vector<Pending> pending;
+  };
+
+  void post(Scheduler& scheduler, Warp& warp, Pending& pending, const void* input, void* output,
+            const Wait& wait);
+  // The slow path of collective(). Static: with `this` its arguments would not fit into registers.
+  static void meet(const WarpOperation& operation, std::uint32_t mask, const void* input,
+                   void* output, CallSite site);
+  void complete(Scheduler& scheduler, Warp& warp, Pending& pending);
+  void complete_and_wait(Scheduler& scheduler, Warp& warp, Pending& pending);
+
+  std::vector<Warp> warps_;
+  std::uint32_t threads_ = 0;
+};
+
+[[gnu::always_inline]] inline void WarpCollectives::post(Scheduler& scheduler, Warp& warp,
+                                                         Pending& pending, const void* input,
+                                                         void* output, const Wait& wait) {
+  EmulatedThread& thread = *scheduler.thread();
+  scheduler.wait_of(thread) = wait;
+  const std::uint32_t lane = thread.rank % kWarpSize;
+  thread.state = EmulatedThread::State::kInWarp;
+  WarpExchange& exchange = pending.exchange;
+  exchange.present |= 1U << lane;
+  exchange.inputs[lane] = input;
+  exchange.outputs[lane] = output;
+  if (exchange.present == (exchange.mask & warp.live)) [[unlikely]]
+    complete_and_wait(scheduler, warp, pending);
+  else
+    scheduler.wait();
+}
+
+// Only the usual case is in collective itself, and all its values stay in registers: every lane
+// would touch a stack frame.
+[[gnu::always_inline]] inline void WarpCollectives::collective(Scheduler& scheduler,
+                                                               const WarpOperation& operation,
+                                                               std::uint32_t mask,
+                                                               const void* input, void* output,
+                                                               CallSite site) {
+  const std::uint32_t rank = scheduler.thread()->rank;
+  Warp& warp = warps_[rank / kWarpSize];
+  const bool usual = ((mask >> (rank % kWarpSize)) & 1U) != 0 && !warp.pending.empty() &&
+                     warp.pending.front().exchange.mask == mask &&
+                     warp.pending.front().operation == operation;
+  if (usual) [[likely]]
+    post(scheduler, warp, warp.pending.front(), input, output, {operation.name, site});
+  else
+    meet(operation, mask, input, output, site);
+}
 
 /// Runs blocks one after the other on the calling worker, from their first thread to their last.
 class BlockRunner {

@@ -21,7 +21,6 @@
 #include "common/emulation/include/convlab_emulation/shared_variable.hpp"
 #include "common/emulation/include/convlab_emulation/warp_functions.hpp"
 #include "common/emulation/runtime/block_runner.hpp"
-#include "common/emulation/runtime/fault.hpp"
 #include "common/emulation/runtime/observer.hpp"
 #include "common/emulation/runtime/report.hpp"
 #include "common/emulation/runtime/settings.hpp"

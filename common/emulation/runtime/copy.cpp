@@ -1,6 +1,9 @@
 #include "common/emulation/runtime/copy.hpp"
 
+#include <algorithm>
 #include <cstring>
+#include <map>
+#include <mutex>
 #include <optional>
 #include <vector>
 
@@ -12,10 +15,78 @@
 #include "common/emulation/runtime/report.hpp"
 #include "common/emulation/runtime/settings.hpp"
 #include "common/emulation/runtime/shared_memory.hpp"
-#include "common/emulation/runtime/symbol_table.hpp"
 #include "common/emulation/runtime/withheld.hpp"
 
+// Bounds of the program's image, from the linker.
+// NOLINTBEGIN(readability-identifier-naming)
+extern "C" {
+extern const char __executable_start;
+extern const char end;
+}
+// NOLINTEND(readability-identifier-naming)
+
 namespace convlab::emulation {
+namespace {
+
+/// Constructors of static objects fill it: it is made at its first use.
+struct SymbolTable {
+  std::mutex mutex;
+  std::vector<Symbol> symbols;
+
+  Symbol* find(const void* address) {
+    const auto* byte = static_cast<const std::byte*>(address);
+    const auto found = std::ranges::find_if(symbols, [&](const Symbol& symbol) {
+      return byte >= symbol.address && byte < symbol.address + symbol.bytes;
+    });
+    return found == symbols.end() ? nullptr : &*found;
+  }
+};
+
+}  // namespace
+
+DeviceSymbol::DeviceSymbol(const char* name, const volatile void* address, std::size_t bytes,
+                           SymbolKind kind, const char* module) {
+  const std::lock_guard lock(only<SymbolTable>().mutex);
+  only<SymbolTable>().symbols.push_back(
+      {name, static_cast<const std::byte*>(const_cast<const void*>(address)), bytes, kind, module,
+       kind == SymbolKind::kManaged});
+}
+
+std::optional<Symbol> find_symbol(const void* address) {
+  const std::lock_guard lock(only<SymbolTable>().mutex);
+  const Symbol* const found = only<SymbolTable>().find(address);
+  return found == nullptr ? std::nullopt : std::optional(*found);
+}
+
+std::vector<Symbol> all_symbols() {
+  const std::lock_guard lock(only<SymbolTable>().mutex);
+  return only<SymbolTable>().symbols;
+}
+
+void note_symbol_address(const void* address) {
+  const std::lock_guard lock(only<SymbolTable>().mutex);
+  if (Symbol* const found = only<SymbolTable>().find(address); found != nullptr)
+    found->address_known = true;
+}
+
+std::size_t constant_bytes() {
+  const std::lock_guard lock(only<SymbolTable>().mutex);
+  std::map<std::string, std::size_t> bytes_of_module;
+  std::size_t most = 0;
+  for (const Symbol& symbol : only<SymbolTable>().symbols)
+    if (symbol.kind == SymbolKind::kConstant)
+      most = std::max(most, bytes_of_module[symbol.module] += symbol.bytes);
+  return most;
+}
+
+bool is_static_storage(const void* address) {
+  const auto* byte = static_cast<const char*>(address);
+  return byte >= &__executable_start && byte < &end;
+}
+
+// ---- copies and fills
+// ----------------------------------------------------------------------------
+
 namespace {
 
 // As CUDA does: a device pointer is accepted for either direction, a host pointer only where the

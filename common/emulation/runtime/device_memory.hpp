@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "common/emulation/runtime/fault.hpp"
 #include "common/emulation/runtime/handles.hpp"
+#include "common/emulation/runtime/report.hpp"
 
 namespace convlab::emulation {
 

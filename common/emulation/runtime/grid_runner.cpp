@@ -14,6 +14,7 @@
 #include <new>
 #include <numeric>
 #include <optional>
+#include <random>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -23,7 +24,6 @@
 #include "common/emulation/runtime/block_runner.hpp"
 #include "common/emulation/runtime/handles.hpp"
 #include "common/emulation/runtime/observer.hpp"
-#include "common/emulation/runtime/random.hpp"
 #include "common/emulation/runtime/report.hpp"
 #include "common/emulation/runtime/settings.hpp"
 #include "common/emulation/runtime/signals.hpp"
@@ -287,10 +287,10 @@ class GridRunner {
       first_ = blocks_ - 1;
     } else if (settings().order == Order::kShuffle) {
       // A step that is coprime to the number of blocks visits each once. Below 2^32 no overflow.
-      Random random(settings().seed, grids_run_);
-      first_ = random.below(blocks_);
+      std::mt19937_64 random(settings().seed ^ grids_run_);
+      first_ = random() % blocks_;
       do {
-        step_ = 1 + random.below(std::min<std::uint64_t>(blocks_, 0xffffffffU));
+        step_ = 1 + random() % std::min<std::uint64_t>(blocks_, 0xffffffffU);
       } while (std::gcd(step_, blocks_) != 1);
     }
   }

@@ -20,7 +20,6 @@
 #include "common/emulation/runtime/report.hpp"
 #include "common/emulation/runtime/settings.hpp"
 #include "common/emulation/runtime/stream.hpp"
-#include "common/emulation/runtime/symbol_table.hpp"
 #include "common/emulation/runtime/withheld.hpp"
 
 namespace convlab::emulation {

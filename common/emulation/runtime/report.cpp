@@ -4,7 +4,6 @@
 #include <link.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdint>
@@ -20,6 +19,7 @@
 
 #include "common/base/descriptor.hpp"
 #include "common/base/run_process.hpp"
+#include "common/emulation/runtime/block_runner.hpp"
 #include "common/emulation/runtime/device_memory.hpp"
 #include "common/emulation/runtime/settings.hpp"
 

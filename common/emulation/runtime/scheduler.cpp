@@ -7,10 +7,10 @@
 #include <iterator>
 #include <new>
 #include <numeric>
+#include <random>
 
 #include "common/emulation/runtime/handles.hpp"
 #include "common/emulation/runtime/pages.hpp"
-#include "common/emulation/runtime/random.hpp"
 #include "common/emulation/runtime/settings.hpp"
 
 constinit thread_local uint3 threadIdx = {};
@@ -126,9 +126,9 @@ void Scheduler::arrange_threads() {
 }
 
 void Scheduler::shuffle_threads(std::uint64_t seed) {
-  Random random(settings().seed, seed);
-  random.shuffle(warp_order_.begin(), warp_order_.end());
-  random.shuffle(lane_order_.begin(), lane_order_.end());
+  std::mt19937_64 random(settings().seed ^ seed << 32U);
+  std::ranges::shuffle(warp_order_, random);
+  std::ranges::shuffle(lane_order_, random);
   arrange_threads();
 }
 

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <string>
 
@@ -25,7 +24,6 @@ struct Settings {
   bool zeros_in_memory = false;     ///< CONVLAB_EMU_POISON=zeros
   bool tell_poison = false;         ///< told: a copy to the host says where its poison comes from
   bool withholds_products = false;  ///< CONVLAB_EMU_PRODUCTS=made|none: tensor cores add nothing
-  int compute_capability = 80;      ///< CONVLAB_EMU_CC, for example 75 or 8.6
 };
 
 /// Parses a value as CONVLAB_EMU_ORDER takes it into `settings`.
@@ -43,12 +41,7 @@ double kernel_time_limit();
 const Settings& settings();
 
 /// The GPU that is emulated: the limits of compute capability 8.0 (an A100) with 16 GiB, unless
-/// CONVLAB_EMU_CC and CONVLAB_EMU_MEMORY say otherwise.
-/// @param compute_capability  75 for 7.5
-/// @param memory_bytes        0 for the usual amount
-cudaDeviceProp make_device_model(int compute_capability, std::size_t memory_bytes);
-
-/// The device that the settings of this process ask for.
+/// CONVLAB_EMU_MEMORY says otherwise.
 const cudaDeviceProp& device_model();
 
 }  // namespace convlab::emulation

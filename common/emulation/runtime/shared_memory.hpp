@@ -7,7 +7,7 @@
 
 #include "common/emulation/include/convlab_emulation/kernel_call.hpp"
 #include "common/emulation/include/convlab_emulation/shared_variable.hpp"
-#include "common/emulation/runtime/fault.hpp"
+#include "common/emulation/runtime/report.hpp"
 
 namespace convlab::emulation {
 

@@ -18,13 +18,13 @@
 #include <cstdlib>
 #include <exception>
 #include <memory>
-#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "common/base/address_sanitizer.hpp"
 #include "common/base/error.hpp"
+#include "common/emulation/runtime/block_runner.hpp"
 #include "common/emulation/runtime/device_memory.hpp"
 #include "common/emulation/runtime/pages.hpp"
 #include "common/emulation/runtime/report.hpp"

@@ -2,7 +2,7 @@
 
 #include <thread>
 
-#include "common/emulation/runtime/fault.hpp"
+#include "common/emulation/runtime/report.hpp"
 
 namespace convlab::emulation {
 

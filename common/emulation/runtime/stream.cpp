@@ -1,10 +1,14 @@
 #include "common/emulation/runtime/stream.hpp"
 
 #include <algorithm>
+#include <chrono>
+#include <memory>
+#include <random>
 #include <utility>
 
+#include "common/emulation/include/convlab_emulation/activity.hpp"
+#include "common/emulation/include/convlab_emulation/runtime_api.hpp"
 #include "common/emulation/runtime/observer.hpp"
-#include "common/emulation/runtime/random.hpp"
 #include "common/emulation/runtime/settings.hpp"
 
 namespace convlab::emulation {
@@ -191,8 +195,7 @@ void StreamScheduler::finish_all() {
   if (settings().order == Order::kReverse) {
     std::ranges::reverse(order);
   } else if (settings().order == Order::kShuffle) {
-    Random random(settings().seed, order.size());
-    random.shuffle(order.begin(), order.end());
+    std::ranges::shuffle(order, std::mt19937_64(settings().seed));
   }
   for (CUstream_st* stream : order)
     if (stream->last) {
@@ -285,3 +288,158 @@ cudaError_t StreamScheduler::end_capture(CUstream_st& stream, std::shared_ptr<Ca
 }
 
 }  // namespace convlab::emulation
+
+// ---- the runtime API
+// -----------------------------------------------------------------------------
+
+using namespace convlab::emulation;
+
+cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned int flags) {
+  if (const cudaError_t lost = begin_call(__func__)) return lost;
+  if (stream == nullptr || flags > cudaStreamNonBlocking)
+    return record_error(cudaErrorInvalidValue);
+  *stream = streams().create(flags);
+  return cudaSuccess;
+}
+
+CONVLAB_API(cudaStreamCreate, (cudaStream_t * stream),
+            cudaStreamCreateWithFlags(stream, cudaStreamDefault))
+
+// What GPUs answer. Priorities say what to begin first, which has no effect on a result.
+constexpr int kLeastPriority = 0;
+constexpr int kGreatestPriority = -5;
+
+cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned int flags, int priority) {
+  note_call(__func__);
+  const cudaError_t error = cudaStreamCreateWithFlags(stream, flags);
+  if (error == cudaSuccess)
+    (*stream)->priority = std::clamp(priority, kGreatestPriority, kLeastPriority);
+  return error;
+}
+
+cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {
+  note_call(__func__);
+  if (least != nullptr) *least = kLeastPriority;
+  if (greatest != nullptr) *greatest = kGreatestPriority;
+  return cudaSuccess;
+}
+
+cudaError_t cudaStreamDestroy(cudaStream_t stream) {
+  note_call(__func__);
+  const cudaError_t error = streams().destroy(stream);
+  return sticky_error() != cudaSuccess ? sticky_error() : record_error(error);
+}
+
+cudaError_t cudaStreamSynchronize(cudaStream_t handle) {
+  return with_stream(__func__, handle, [](CUstream_st& stream) {
+    if (const cudaError_t refused = streams().allow_wait(stream)) return refused;
+    streams().finish(stream);
+    return after_synchronization();
+  });
+}
+
+cudaError_t cudaStreamGetFlags(cudaStream_t handle, unsigned int* flags) {
+  return with_stream(__func__, handle, [&](const CUstream_st& stream) {
+    return answer(flags, stream.blocking ? cudaStreamDefault : cudaStreamNonBlocking);
+  });
+}
+
+cudaError_t cudaStreamGetPriority(cudaStream_t handle, int* priority) {
+  return with_stream(__func__, handle,
+                     [&](const CUstream_st& stream) { return answer(priority, stream.priority); });
+}
+
+cudaError_t cudaStreamQuery(cudaStream_t handle) {
+  return with_stream(__func__, handle, [](CUstream_st& stream) {
+    if (const cudaError_t refused = streams().allow_wait(stream)) return refused;
+    if (!streams().poll(stream.last)) return cudaErrorNotReady;
+    return after_synchronization();
+  });
+}
+
+cudaError_t cudaStreamWaitEvent(cudaStream_t handle, cudaEvent_t event, unsigned int /*flags*/) {
+  return with_stream(__func__, handle, [&](CUstream_st& stream) {
+    if (!is_live(event)) return cudaErrorInvalidResourceHandle;
+    return streams().wait_event(stream, *event);
+  });
+}
+
+cudaError_t cudaLaunchHostFunc(cudaStream_t handle, cudaHostFn_t function, void* data) {
+  return with_stream(__func__, handle, [&](CUstream_st& stream) {
+    if (function == nullptr) return cudaErrorInvalidValue;
+    streams().submit(
+        stream, [function, data] { function(data); }, cudaGraphNodeTypeHost);
+    return cudaSuccess;
+  });
+}
+
+cudaError_t cudaStreamAddCallback(cudaStream_t handle, cudaStreamCallback_t callback, void* data,
+                                  unsigned int /*flags*/) {
+  return with_stream(__func__, handle, [&](CUstream_st& stream) {
+    if (callback == nullptr) return cudaErrorInvalidValue;
+    if (stream.capture) return streams().allow_wait(stream);
+    streams().submit(
+        stream, [=] { callback(handle, sticky_error(), data); }, cudaGraphNodeTypeHost);
+    return cudaSuccess;
+  });
+}
+
+// ---- events -------------------------------------------------------------------------------------
+
+cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned int flags) {
+  if (const cudaError_t lost = begin_call(__func__)) return lost;
+  if (event == nullptr) return record_error(cudaErrorInvalidValue);
+  auto made = std::make_unique<CUevent_st>();
+  made->timed = (flags & cudaEventDisableTiming) == 0;
+  *event = handles<CUevent_st>().add(std::move(made));
+  return cudaSuccess;
+}
+
+CONVLAB_API(cudaEventCreate, (cudaEvent_t * event, unsigned int flags),
+            cudaEventCreateWithFlags(event, flags))
+
+cudaError_t cudaEventDestroy(cudaEvent_t event) {
+  note_call(__func__);
+  const bool removed = handles<CUevent_st>().remove(event) != nullptr;
+  if (sticky_error() != cudaSuccess) return sticky_error();
+  return record_error(removed ? cudaSuccess : cudaErrorInvalidResourceHandle);
+}
+
+cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t handle) {
+  return with_stream(__func__, handle, [&](CUstream_st& stream) {
+    if (!is_live(event)) return cudaErrorInvalidResourceHandle;
+    streams().record(stream, *event);
+    return cudaSuccess;
+  });
+}
+
+CONVLAB_API(cudaEventRecordWithFlags,
+            (cudaEvent_t event, cudaStream_t stream, unsigned int /*flags*/),
+            cudaEventRecord(event, stream))
+
+cudaError_t cudaEventSynchronize(cudaEvent_t event) {
+  if (const cudaError_t lost = begin_call(__func__)) return lost;
+  if (!is_live(event)) return record_error(cudaErrorInvalidResourceHandle);
+  if (const cudaError_t refused = streams().allow_wait(*event)) return record_error(refused);
+  streams().finish(*event);
+  return after_synchronization();
+}
+
+cudaError_t cudaEventQuery(cudaEvent_t event) {
+  if (const cudaError_t lost = begin_call(__func__)) return lost;
+  if (!is_live(event)) return record_error(cudaErrorInvalidResourceHandle);
+  if (const cudaError_t refused = streams().allow_wait(*event)) return record_error(refused);
+  if (!streams().poll(event->record)) return cudaErrorNotReady;
+  return after_synchronization();
+}
+
+cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t start, cudaEvent_t stop) {
+  if (const cudaError_t lost = begin_call(__func__)) return lost;
+  if (milliseconds == nullptr) return record_error(cudaErrorInvalidValue);
+  if (!is_live(start) || !is_live(stop) || !start->timed || !stop->timed || !start->record ||
+      !stop->record)
+    return record_error(cudaErrorInvalidResourceHandle);
+  if (!start->record->done || !stop->record->done) return cudaErrorNotReady;
+  *milliseconds = std::chrono::duration<float, std::milli>(*stop->time - *start->time).count();
+  return cudaSuccess;
+}

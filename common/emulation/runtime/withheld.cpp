@@ -26,7 +26,6 @@
 #include "common/emulation/runtime/observer.hpp"
 #include "common/emulation/runtime/pages.hpp"
 #include "common/emulation/runtime/signals.hpp"
-#include "common/emulation/runtime/symbol_table.hpp"
 
 // The program's own memory, with the variables of the device. Source: ld's default script.
 extern "C" const char __executable_start;

@@ -295,7 +295,8 @@ TEST_CASE("a launch names its function where that is one") {
 
 TEST_CASE("device variables are registered, functions are not") {
   const std::string text =
-      "__constant__ float m[10];\n__device__ __constant__ int n = 3;\n__managed__ int h;\n"
+      "#include <mma.h>\n__constant__ float m[10];\n__device__ __constant__ int n = "
+      "3;\n__managed__ int h;\n"
       "__device__ float f(float x) { return x; }\nextern __constant__ float other[];\n"
       "namespace a { static __device__ int counter; }\n"
       "template <int N> __device__ int variable;\nstruct S { __device__ int g(); };";

@@ -73,31 +73,4 @@ TEST_CASE("settings: the other variables") {
   CHECK(with("CONVLAB_EMU_MEMORY", "2").memory_bytes == 2U << 20U);
   CHECK(complaint("CONVLAB_EMU_MEMORY", "0") ==
         "CONVLAB_EMU_MEMORY=0 is not a number from 1 to 1048576");
-  CHECK(with("CONVLAB_EMU_CC", "8.6").compute_capability == 86);
-  CHECK(with("CONVLAB_EMU_CC", "120").compute_capability == 120);
-  for (const char* wrong : {"3.0", "9.9.9", "8.", ".", "13.0", "8,6"})
-    CHECK(complaint("CONVLAB_EMU_CC", wrong) ==
-          "CONVLAB_EMU_CC=" + std::string(wrong) + " is no compute capability from 5.0 to 12.9");
-}
-
-TEST_CASE("a device has the limits of its compute capability") {
-  struct Row {
-    int compute_capability;
-    std::size_t shared_optin, shared;  // KiB
-    int threads, blocks;
-  };
-  for (const Row& row :
-       {Row{60, 48, 64, 2048, 32}, Row{61, 48, 96, 2048, 32}, Row{70, 96, 96, 2048, 32},
-        Row{75, 64, 64, 1024, 16}, Row{80, 163, 164, 2048, 32}, Row{86, 99, 100, 1536, 16},
-        Row{89, 99, 100, 1536, 24}, Row{90, 227, 228, 2048, 32}, Row{100, 227, 228, 2048, 32},
-        Row{120, 99, 100, 1536, 24}}) {
-    const auto model = convlab::emulation::make_device_model(row.compute_capability, 0);
-    INFO(row.compute_capability);
-    CHECK(model.major * 10 + model.minor == row.compute_capability);
-    CHECK(model.sharedMemPerBlockOptin == row.shared_optin * 1024);
-    CHECK(model.sharedMemPerMultiprocessor == row.shared * 1024);
-    CHECK(model.reservedSharedMemPerBlock == (row.compute_capability < 80 ? 0 : 1024));
-    CHECK(model.maxThreadsPerMultiProcessor == row.threads);
-    CHECK(model.maxBlocksPerMultiProcessor == row.blocks);
-  }
 }

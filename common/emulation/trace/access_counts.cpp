@@ -13,9 +13,9 @@
 #include "common/base/device_notes.hpp"
 #include "common/emulation/include/convlab_emulation/collective.hpp"
 #include "common/emulation/include/convlab_emulation/shared_variable.hpp"
+#include "common/emulation/runtime/block_runner.hpp"
 #include "common/emulation/runtime/device_memory.hpp"
 #include "common/emulation/runtime/report.hpp"
-#include "common/emulation/trace/block_counts.hpp"
 #include "common/emulation/trace/lane_pairing.hpp"
 
 namespace convlab::emulation {

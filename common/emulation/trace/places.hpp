@@ -9,10 +9,10 @@
 #include "common/base/device_notes.hpp"
 #include "common/base/fault_record.hpp"
 #include "common/emulation/include/convlab_emulation/call_site.hpp"
-#include "common/emulation/runtime/fault.hpp"
 #include "common/emulation/runtime/handles.hpp"
 #include "common/emulation/runtime/observer.hpp"
 #include "common/emulation/runtime/pages.hpp"
+#include "common/emulation/runtime/report.hpp"
 
 namespace convlab::emulation {
 

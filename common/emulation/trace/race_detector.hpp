@@ -49,28 +49,38 @@ using Unit = std::uint32_t;
 using Stamp = std::uint32_t;
 
 /// Knowledge that came by other ways than barriers: by fences, atomic operations, objects of
-/// libcu++. Ranges of units, each known up to a stamp.
+/// libcu++. Ranges of units, each known up to a stamp. The threads that have met at an object know
+/// the same: they share the ranges, and who learns more gets a copy.
 class Clock {
  public:
-  [[nodiscard]] bool empty() const { return ranges_.empty(); }
-  void clear() { ranges_.clear(); }
+  [[nodiscard]] bool empty() const { return ranges_ == nullptr; }
 
   void add(Unit begin, Unit end, Stamp stamp) {
-    Stamp& known = ranges_[{begin, end}];
+    Stamp& known = own()[{begin, end}];
     known = std::max(known, stamp);
   }
   void join(const Clock& other) {
-    for (const auto& [range, stamp] : other.ranges_) add(range.first, range.second, stamp);
+    if (other.empty() || other.ranges_ == ranges_ || other.ranges_ == joined_) return;
+    if (empty() || other.joined_ == ranges_) {
+      *this = other;
+      return;
+    }
+    for (const auto& [range, stamp] : *other.ranges_) add(range.first, range.second, stamp);
+    joined_ = other.ranges_;
   }
   /// Leaves out what lies in a range that is known up to `stamp`.
   void forget(Unit begin, Unit end, Stamp stamp) {
-    std::erase_if(ranges_, [&](const auto& each) {
+    if (empty()) return;
+    joined_.reset();
+    std::erase_if(own(), [&](const auto& each) {
       return each.first.first >= begin && each.first.second <= end && each.second <= stamp;
     });
+    if (ranges_->empty()) ranges_.reset();
   }
   [[nodiscard]] bool knows(Unit unit, Stamp stamp) const {
+    if (empty()) return false;
     // Ranges are threads, warps and blocks; those that contain a unit begin at or before it.
-    for (auto at = ranges_.upper_bound({unit, ~Unit{0}}); at != ranges_.begin();) {
+    for (auto at = ranges_->upper_bound({unit, ~Unit{0}}); at != ranges_->begin();) {
       --at;
       const auto& [range, known] = *at;
       if (unit < range.second && stamp <= known) return true;
@@ -81,7 +91,19 @@ class Clock {
 
  private:
   static constexpr Unit kMostThreads = 1024;
-  std::map<std::pair<Unit, Unit>, Stamp> ranges_;
+  using Ranges = std::map<std::pair<Unit, Unit>, Stamp>;
+
+  /// The ranges, which nobody else has.
+  Ranges& own() {
+    if (ranges_ == nullptr)
+      ranges_ = std::make_shared<Ranges>();
+    else if (ranges_.use_count() > 1)
+      ranges_ = std::make_shared<Ranges>(*ranges_);
+    return *ranges_;
+  }
+
+  std::shared_ptr<Ranges> ranges_;
+  std::shared_ptr<Ranges> joined_;  ///< of another clock: these hold all of them
 };
 
 class RaceDetector final : public Observer {
@@ -254,7 +276,7 @@ class RaceDetector final : public Observer {
   [[nodiscard]] std::uint64_t last_of(Place place, unsigned rank) const;
 
   void order_by_word(std::uintptr_t address, bool writes, bool orders);
-  [[nodiscard]] Clock snapshot(unsigned rank);
+  void tell_all(unsigned rank, Clock& clock);
   Thread& thread(unsigned rank);
   [[nodiscard]] static unsigned rank();
   [[nodiscard]] const BlockOf& block_of(Unit unit) const;

@@ -1,13 +1,12 @@
 // What      The weights in constant memory, as many as the network has.
 // Says      general shapes
 // Runs      emulated gpu
-#include <cmath>
-#include <iostream>
-
 #include "gpu-new-forward.h"
 
 #define TILE 16
 
+#include <cmath>
+#include <iostream>
 __constant__ float weights[16 * 4 * 7 * 7];
 
 __global__ void convolve(float* output, const float* input, int M, int C, int H, int W, int K) {

@@ -19,11 +19,8 @@ class LaneGroup {
 
   [[nodiscard]] constexpr std::uint32_t mask() const { return mask_; }
   [[nodiscard]] constexpr unsigned count() const { return static_cast<unsigned>(popcount(mask_)); }
-  [[nodiscard]] unsigned rank() const { return rank_of(lane_id()); }
-
-  /// Rank of a lane; of one outside the group, the number of members below it.
-  [[nodiscard]] constexpr unsigned rank_of(int lane) const {
-    return static_cast<unsigned>(popcount(mask_ & ((1U << lane) - 1U)));
+  [[nodiscard]] unsigned rank() const {
+    return static_cast<unsigned>(popcount(mask_ & ((1U << lane_id()) - 1U)));
   }
 
   [[nodiscard]] constexpr int lane_of(unsigned rank) const {
@@ -41,34 +38,6 @@ class LaneGroup {
     unsigned rank = 0;
     for (const int lane : LaneRange(mask_)) packed |= (lanes >> lane & 1U) << rank++;
     return packed;
-  }
-
-  void barrier(const char* name, CallSite site) const {
-    warp_collective({&nothing_to_exchange, name, true}, mask_, nullptr, nullptr, site);
-  }
-
-  [[nodiscard]] std::uint32_t ballot(const char* name, bool predicate, CallSite site) const {
-    return pack(combine_lanes<int, unsigned, ballot_of>(name, mask_, predicate ? 1 : 0, site));
-  }
-
-  /// The value of another rank; the caller's own where the group has no such rank.
-  template <class T>
-  [[nodiscard]] T value_of(const char* name, const T& value, unsigned rank, CallSite site) const {
-    const int lane = rank < count() ? lane_of(rank) : lane_id();
-    return shuffle(name, ShuffleMode::kIndex, mask_, value, lane, kWarpSize, site);
-  }
-
-  template <class T>
-  [[nodiscard]] std::uint32_t match_any(const T& value, CallSite site) const {
-    unsigned same = 0;
-    warp_collective({&match_any_all<T>, "match_any"}, mask_, &value, &same, site);
-    return pack(same);
-  }
-
-  template <class T>
-  [[nodiscard]] std::uint32_t match_all(const T& value, CallSite site) const {
-    return pack(
-        combine_lanes<T, unsigned, emulation::match_all<T>>("match_all", mask_, value, site));
   }
 
  private:
@@ -120,7 +89,7 @@ class thread_group {
     if (is_block_)
       convlab::emulation::block_barrier("thread_group::sync", false, site);
     else
-      lanes_.barrier("thread_group::sync", site);
+      meet("thread_group::sync", site);
   }
 
   /// The lanes, for a group that is not the block.
@@ -129,6 +98,11 @@ class thread_group {
  protected:
   thread_group() : is_block_(true), lanes_(0) {}
   explicit thread_group(detail::LaneGroup lanes) : is_block_(false), lanes_(lanes) {}
+  /// The lanes wait for each other.
+  void meet(const char* name, detail::CallSite site) const {
+    convlab::emulation::warp_collective({&convlab::emulation::nothing_to_exchange, name, true},
+                                        lanes_.mask(), nullptr, nullptr, site);
+  }
 
  private:
   bool is_block_;
@@ -182,49 +156,73 @@ class grid_group {
 };
 
 namespace detail {
+/// The lanes of a group that have an equal value.
+template <class Group, class T>
+unsigned equals(const Group& group, const char* name, const T& value, CallSite site) {
+  unsigned same = 0;
+  convlab::emulation::warp_collective({&convlab::emulation::match_any_all<T>, name},
+                                      group.lanes().mask(), &value, &same, site);
+  return same;
+}
+
 /// Lanes of one warp, whose values can be compared.
 class warp_group : public thread_group {
  public:
   int any(int predicate, CONVLAB_CALL_SITE) const {
-    return lanes().ballot("cooperative_groups: any", predicate != 0, site) != 0;
+    return votes("cooperative_groups: any", predicate != 0, site) != 0;
   }
   int all(int predicate, CONVLAB_CALL_SITE) const {
-    return lanes().ballot("cooperative_groups: all", predicate == 0, site) == 0;
+    return votes("cooperative_groups: all", predicate == 0, site) == 0;
   }
   unsigned ballot(int predicate, CONVLAB_CALL_SITE) const {
-    return lanes().ballot("cooperative_groups: ballot", predicate != 0, site);
+    return lanes().pack(votes("cooperative_groups: ballot", predicate != 0, site));
   }
-  // Of a rank that the group has not: the caller's own value.
   template <class T>
   T shfl(T value, unsigned rank, CONVLAB_CALL_SITE) const {
-    return lanes().value_of("cooperative_groups: shfl", value, rank % size(), site);
+    return value_of("cooperative_groups: shfl", value, rank % size(), site);
   }
   template <class T>
   T shfl_up(T value, unsigned delta, CONVLAB_CALL_SITE) const {
-    return lanes().value_of("cooperative_groups: shfl_up", value, lanes().rank() - delta, site);
+    return value_of("cooperative_groups: shfl_up", value, lanes().rank() - delta, site);
   }
   template <class T>
   T shfl_down(T value, unsigned delta, CONVLAB_CALL_SITE) const {
-    return lanes().value_of("cooperative_groups: shfl_down", value, lanes().rank() + delta, site);
+    return value_of("cooperative_groups: shfl_down", value, lanes().rank() + delta, site);
   }
   template <class T>
   T shfl_xor(T value, unsigned lane_mask, CONVLAB_CALL_SITE) const {
-    return lanes().value_of("cooperative_groups: shfl_xor", value, lanes().rank() ^ lane_mask,
-                            site);
+    return value_of("cooperative_groups: shfl_xor", value, lanes().rank() ^ lane_mask, site);
   }
   template <class T>
   unsigned match_any(T value, CONVLAB_CALL_SITE) const {
-    return lanes().match_any(value, site);
+    return lanes().pack(equals(*this, "match_any", value, site));
   }
   template <class T>
   unsigned match_all(T value, int& predicate, CONVLAB_CALL_SITE) const {
-    const unsigned same = lanes().match_all(value, site);
+    const unsigned same =
+        convlab::emulation::combine_lanes<T, unsigned, convlab::emulation::match_all<T>>(
+            "match_all", lanes().mask(), value, site);
     predicate = same != 0;
-    return same;
+    return lanes().pack(same);
   }
 
  protected:
   using thread_group::thread_group;
+
+ private:
+  [[nodiscard]] unsigned votes(const char* name, bool predicate, CallSite site) const {
+    using convlab::emulation::ballot_of;
+    return convlab::emulation::combine_lanes<int, unsigned, ballot_of>(name, lanes().mask(),
+                                                                       predicate ? 1 : 0, site);
+  }
+  /// The value of another rank; the caller's own where the group has no such rank.
+  template <class T>
+  [[nodiscard]] T value_of(const char* name, T value, unsigned rank, CallSite site) const {
+    using convlab::emulation::ShuffleMode;
+    const int lane = rank < size() ? lanes().lane_of(rank) : convlab::emulation::lane_id();
+    return convlab::emulation::shuffle(name, ShuffleMode::kIndex, lanes().mask(), value, lane,
+                                       convlab::emulation::kWarpSize, site);
+  }
 };
 }  // namespace detail
 
@@ -263,7 +261,7 @@ class narrow_tile : public warp_group {
   [[nodiscard]] unsigned meta_group_rank() const { return meta_rank_; }
   [[nodiscard]] unsigned meta_group_size() const { return meta_size_; }
 
-  void sync(CONVLAB_CALL_SITE) const { lanes().barrier("thread_block_tile::sync", site); }
+  void sync(CONVLAB_CALL_SITE) const { meet("thread_block_tile::sync", site); }
 
  private:
   unsigned meta_rank_;
@@ -425,11 +423,8 @@ inline thread_group tiled_partition(const thread_group& parent, unsigned size) {
 /// The members of the parent with an equal label.
 template <class Group, class Label>
 coalesced_group labeled_partition(const Group& parent, Label label, CONVLAB_CALL_SITE) {
-  unsigned same = 0;
-  convlab::emulation::warp_collective(
-      {&convlab::emulation::match_any_all<Label>, "labeled_partition"}, parent.lanes().mask(),
-      &label, &same, site);
-  return coalesced_group(detail::LaneGroup(same));
+  return coalesced_group(
+      detail::LaneGroup(detail::equals(parent, "labeled_partition", label, site)));
 }
 /// The members of the parent for which the predicate is the same.
 template <class Group>

@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <random>
 #include <utility>
 #include <vector>
 
 #include "common/emulation/include/convlab_emulation/activity.hpp"
 #include "common/emulation/include/convlab_emulation/runtime_api.hpp"
 #include "common/emulation/runtime/copy.hpp"
-#include "common/emulation/runtime/random.hpp"
 #include "common/emulation/runtime/settings.hpp"
 #include "common/emulation/runtime/stream.hpp"
 
@@ -36,7 +36,7 @@ namespace {
 /// The work of all nodes, each after those it waits for. CONVLAB_EMU_ORDER chooses among the orders
 /// that are left, so that a forgotten dependency shows.
 std::vector<Action> in_order(const CUgraph_st& graph) {
-  Random random(settings().seed, graph.nodes.size());
+  std::mt19937_64 random(settings().seed);
   std::vector<bool> is_done(graph.nodes.size());
   std::vector<Action> order;
   while (order.size() < graph.nodes.size()) {
@@ -47,7 +47,7 @@ std::vector<Action> in_order(const CUgraph_st& graph) {
         ready.push_back(i);
     std::size_t next = ready.front();
     if (settings().order == Order::kReverse) next = ready.back();
-    if (settings().order == Order::kShuffle) next = ready[random.below(ready.size())];
+    if (settings().order == Order::kShuffle) next = ready[random() % ready.size()];
     is_done[next] = true;
     order.push_back(graph.nodes[next]->action);
   }

@@ -57,7 +57,9 @@ __global__ void double_buffered(const float* from, float* to, int tiles) {
 __global__ void copy_together(const int* from, int* to, int count) {
   __shared__ __align__(16) int buffer[300];
   const cg::thread_block block = cg::this_thread_block();
-  cg::memcpy_async(block, buffer, from, sizeof(int) * static_cast<unsigned>(count));
+  const int first = count / 8 * 4;
+  cg::memcpy_async(block, buffer, from, sizeof(int) * static_cast<unsigned>(first));
+  cg::memcpy_async(block, buffer + first, 300 - first, from + first, count - first);
   cg::wait(block);
   for (int i = static_cast<int>(threadIdx.x); i < count; i += static_cast<int>(blockDim.x)) {
     to[i] = buffer[count - 1 - i];

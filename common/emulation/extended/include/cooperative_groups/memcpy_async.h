@@ -5,6 +5,7 @@
 
 #include <cooperative_groups.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstring>
 
@@ -26,6 +27,14 @@ void memcpy_async(const Group& group, T* to, const T* from, std::size_t bytes, C
   else
     std::memcpy(destination, source, share.bytes);
   convlab::emulation::async_copies().commit();
+}
+
+/// The same of elements: as many as both ends have.
+template <class Group, class T, class Room, class Count>
+void memcpy_async(const Group& group, T* to, Room room, const T* from, Count count,
+                  CONVLAB_CALL_SITE) {
+  const std::size_t elements = std::min<std::size_t>(room, count);
+  memcpy_async(group, to, from, elements * sizeof(T), site);
 }
 
 /// Waits until all copies of all members but the last kPrior are done.
