@@ -1,3 +1,6 @@
+#include <malloc.h>
+#include <string.h>  // explicit_bzero
+
 #include <array>
 #include <cstdio>
 #include <string>
@@ -102,6 +105,11 @@ bool mutes_call(const char* function, void* const* arguments, const void* caller
 
 void note_heap(void* begin, std::size_t bytes) {
   if (begin != nullptr && in_kernel()) only<KernelHeap>().add(begin, bytes);
+}
+
+// Freed memory keeps its content, and the host may get it.
+void forget_heap(void* begin) {
+  if (only<KernelHeap>().remove(begin)) ::explicit_bzero(begin, ::malloc_usable_size(begin));
 }
 
 }  // namespace convlab::emulation

@@ -250,11 +250,11 @@ void* convlab_traced_malloc(std::size_t bytes) {
   return memory;
 }
 void convlab_traced_delete(void* memory) {
-  convlab::emulation::only<convlab::emulation::KernelHeap>().remove(memory);
+  convlab::emulation::forget_heap(memory);
   ::operator delete(memory);
 }
 void convlab_traced_free(void* memory) {
-  convlab::emulation::only<convlab::emulation::KernelHeap>().remove(memory);
+  convlab::emulation::forget_heap(memory);
   std::free(memory);
 }
 // The linker renames each function to one of its own.
