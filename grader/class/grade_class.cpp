@@ -93,7 +93,7 @@ class ClassGrading {
   }
 
   ExitCode run(const std::vector<Student>& roster, const std::vector<FoundSubmission>& found) {
-    for (const Student& student : roster) database_.add_student(student);
+    database_.add_students(roster);
     collect_leftovers();
     for (const FoundSubmission& each : found) {
       if (interrupted_ != 0) break;

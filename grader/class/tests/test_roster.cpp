@@ -7,7 +7,7 @@
 #include "common/base/tests/support/temporary_folder.hpp"
 #include "common/base/whole_file.hpp"
 #include "grader/class/roster.hpp"
-#include "grader/class/work_of.hpp"
+#include "grader/class/submitted_files.hpp"
 
 using namespace convlab;
 using namespace convlab::grader;

@@ -1,5 +1,3 @@
-#include "grader/submission/sandbox/own_root.hpp"
-
 #include <fcntl.h>
 #include <link.h>
 #include <sys/mount.h>
@@ -17,6 +15,7 @@
 #include <utility>
 
 #include "common/data/dataset.hpp"
+#include "grader/submission/sandbox/sandbox.hpp"
 
 namespace convlab::grader {
 

@@ -1,5 +1,3 @@
-#include "grader/submission/sandbox/seccomp_filter.hpp"
-
 #include <linux/audit.h>
 #include <linux/seccomp.h>
 #include <sched.h>
@@ -16,6 +14,7 @@
 
 #include "common/base/descriptor.hpp"
 #include "common/serve/serve.hpp"
+#include "grader/submission/sandbox/sandbox.hpp"
 
 namespace convlab::grader {
 

@@ -12,7 +12,6 @@
 #include "common/network/preset.hpp"
 #include "grader/submission/kernel_registers.hpp"
 #include "grader/submission/machine_faults.hpp"
-#include "grader/submission/symbol_rules.hpp"
 
 using namespace convlab;
 using Kind = grader::SymbolProblem::Kind;
