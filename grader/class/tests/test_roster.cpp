@@ -116,6 +116,16 @@ TEST_CASE("roster: a hostile name of a megabyte is a name") {
   }
 }
 
+TEST_CASE("roster: nobody sets the time at which a file came to this disk") {
+  const convlab::testing::TemporaryFolder folder;
+  const auto file = folder.path() / "doe-m1.cpp";
+  write_atomically(file, "x");
+  std::filesystem::last_write_time(
+      file, std::filesystem::file_time_type::clock::now() - std::chrono::hours(100'000));
+  CHECK(find_submissions(folder.path(), {}).at(0).received < "2020");
+  CHECK(arrival_of(file) > "2025");
+}
+
 TEST_CASE("roster: submissions of a folder, with the students they belong to") {
   const convlab::testing::TemporaryFolder folder;
   const auto dir = folder.path();

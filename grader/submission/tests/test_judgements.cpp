@@ -10,7 +10,7 @@
 #include "common/base/tests/support/temporary_folder.hpp"
 #include "common/base/whole_file.hpp"
 #include "common/network/preset.hpp"
-#include "grader/submission/kernel_registers.hpp"
+#include "grader/submission/build_submission.hpp"
 #include "grader/submission/machine_faults.hpp"
 
 using namespace convlab;
