@@ -365,17 +365,10 @@ void convlab_free(void* memory) {
   forget(memory);
   std::free(memory);
 }
+// The other forms, too: of arrays, and with a size.
 void convlab_delete(void* memory) {
   forget(memory);
   ::operator delete(memory);
-}
-void convlab_delete_array(void* memory) {
-  forget(memory);
-  ::operator delete[](memory);
-}
-void convlab_delete_sized(void* memory, std::size_t /*bytes*/) {
-  forget(memory);
-  ::operator delete(memory);  // clang 14 declares no other
 }
 }
 // NOLINTEND(readability-identifier-naming)

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <string>
+#include <tuple>
 
 #include "common/base/text.hpp"
 #include "common/serve/fault_messages.hpp"
@@ -34,22 +35,18 @@ void explain_checked_call(const FaultRecord& fault, const SourceText& sources,
 }
 
 void explain_copy(const FaultRecord& fault, const SourceText& sources, FaultMessage& message) {
-  const auto tells = [&](const char* words) { return fault.text.find(words) != std::string::npos; };
   const std::string line = sources.line(fault.file, fault.line);
-  if (tells("captured")) {
-    say(message, "E-cuda-call/captured");
-  } else if (tells("only cudaMemcpyToSymbol")) {
-    say(message, "E-copy/symbol");
-  } else if (tells("freed")) {
-    say(message, "E-copy/freed");
-  } else if (tells("cudaFree of a pointer")) {
-    say(message, "E-copy/free-of-host");
-  } else if (line.find("cudaMemcpy(&") != std::string::npos) {
-    say(message, "E-copy/address");
-  } else if (tells("do not fit into") || tells("touches")) {
-    say(message, "E-copy/small");
-  } else if (tells("and so is the")) {
-    say(message, "E-copy/both-host");
+  // The first words that stand there tell.
+  for (const auto& [text, words, variant] :
+       {std::tuple{&fault.text, "captured", "E-cuda-call/captured"},
+        {&fault.text, "only cudaMemcpyToSymbol", "E-copy/symbol"},
+        {&fault.text, "freed", "E-copy/freed"},
+        {&fault.text, "cudaFree of a pointer", "E-copy/free-of-host"},
+        {&line, "cudaMemcpy(&", "E-copy/address"},
+        {&fault.text, "do not fit into", "E-copy/small"},
+        {&fault.text, "touches", "E-copy/small"},
+        {&fault.text, "and so is the", "E-copy/both-host"}}) {
+    if (text->find(words) != std::string::npos) return say(message, variant);
   }
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <map>
 #include <vector>
 
 #include "common/serve/finding_texts.hpp"
@@ -159,6 +160,35 @@ std::string guard_lines(const FaultRecord& fault, const SourceText& sources) {
                        : "\nThe conditions of the kernel up to this line:" + lines;
 }
 
+const char* id_of(const FaultRecord& fault) {
+  using enum FaultKind;
+  const auto& g = fault.grid;
+  if (fault.kind == kException && !fault.call.empty()) return "E-cuda-call";
+  if (fault.kind == kLaunch && fault.block_size[0] > 0 && g[0] * g[1] * g[2] == 0) {
+    return "E-empty-grid";
+  }
+  static const std::map<FaultKind, const char*> ids = {{kException, "E-exception"},
+                                                       {kOutOfMemory, "E-memory"},
+                                                       {kLaunch, "E-launch"},
+                                                       {kDeviceMemory, "E-outside"},
+                                                       {kHostPointer, "E-host-pointer"},
+                                                       {kBarrier, "E-barrier"},
+                                                       {kKernelTime, "E-timeout"},
+                                                       {kSlowKernel, "E-slow"},
+                                                       {kWarp, "E-warp"},
+                                                       {kMisaligned, "E-misaligned"},
+                                                       {kCopy, "E-copy"},
+                                                       {kArithmetic, "E-arithmetic"},
+                                                       {kUnsupported, "E-unsupported"},
+                                                       {kDevicePointer, "E-device-pointer"},
+                                                       {kOutside, "E-outside"},
+                                                       {kReadOnly, "E-writes-input"},
+                                                       {kNull, "E-null"},
+                                                       {kStack, "E-stack"}};
+  const auto found = ids.find(fault.kind);
+  return found == ids.end() ? "" : found->second;
+}
+
 void explain_outside(const FaultRecord& fault, const std::optional<ConvShape>& shape,
                      const SourceText& sources, FaultMessage& message) {
   const FaultMemory& memory = fault.memory;
@@ -262,11 +292,7 @@ void explain_outside(const FaultRecord& fault, const std::optional<ConvShape>& s
     say(message, "E-outside/store");
     message.seen += guard_lines(fault, sources);
   } else if (!array.empty() && element < 0) {
-    message.cause =
-        "An index of the " + array +
-        " is negative: something is subtracted that may be larger, or a number does not "
-        "fit into its type, such as 128 into a signed char or 32 768 into a short.";
-    message.next = "Compute the index for this thread by hand, with the type of each variable.";
+    say(message, "E-outside/negative", {array});
   } else if (!array.empty()) {
     say(message, "E-outside/load", {array});
     message.seen += guard_lines(fault, sources);
@@ -334,82 +360,61 @@ std::string place_text(const FaultMemory& memory, const std::string& kernel,
 
 FaultMessage message_of(const FaultRecord& fault, const std::optional<ConvShape>& shape,
                         const SourceText& sources) {
-  FaultMessage message;
   const std::string in_kernel = fault.kernel.empty() ? "" : " in " + kernel_name(fault);
-  const std::string text_and_places = fault.text + in_kernel + ". " + thread_text(fault) +
-                                      place_lines(fault, sources) + launch_lines(fault, sources);
-  const auto element = "at " + fault.array + "[" + std::to_string(fault.element) + "]." +
-                       place_lines(fault, sources);
+  const std::string place = place_lines(fault, sources);
+  const std::string launched = launch_lines(fault, sources);
+  const std::string told = fault.text + in_kernel + ". " + thread_text(fault) + place + launched;
+  const std::string element =
+      "at " + fault.array + "[" + std::to_string(fault.element) + "]." + place;
+  FaultMessage message{.id = id_of(fault), .seen = told};
   switch (fault.kind) {
     case FaultKind::kException:
-      message = {fault.call.empty() ? "E-exception" : "E-cuda-call", text_and_places};
       explain_checked_call(fault, sources, message);
       explain_threads(fault, sources, message);
       break;
     case FaultKind::kOutOfMemory:
-      message = {"E-memory", fault.text + "." + place_lines(fault, sources)};
-      break;
-    case FaultKind::kLaunch:
-      message = {"E-launch", text_and_places};
-      if (fault.block_size[0] > 0 && fault.grid[0] * fault.grid[1] * fault.grid[2] == 0) {
-        message.id = "E-empty-grid";
-      }
+      message.seen = fault.text + "." + place;
       break;
     case FaultKind::kDeviceMemory:
-      message.id = "E-outside";
+      message.seen = {};
       explain_outside(fault, shape, sources, message);
-      if (has_sizes_exchanged(fault, sources)) {
-        say(message, "E-outside/sizes-exchanged");
-      }
+      if (has_sizes_exchanged(fault, sources)) say(message, "E-outside/sizes-exchanged");
       break;
     case FaultKind::kHostPointer: {
       const auto [name, bytes, is_reference] =
           sources.parameter(fault.kernel, fault.memory.argument);
-      message = {"E-host-pointer",
-                 kernel_name(fault) + " gets a pointer to memory of the host as argument " +
+      message.seen = kernel_name(fault) + " gets a pointer to memory of the host as argument " +
                      std::to_string(fault.memory.argument) +
-                     (name.empty() ? "" : ", `" + name + "`") + "." + launch_lines(fault, sources)};
+                     (name.empty() ? "" : ", `" + name + "`") + "." + launched;
       if (is_reference) say(message, "E-host-pointer/reference", {name});
       break;
     }
     case FaultKind::kBarrier:
-      message.id = "E-barrier";
       explain_barrier(fault, sources, message);
       break;
     case FaultKind::kKernelTime:
-      message = {"E-timeout", text_and_places};
       if (fault.kernel.empty()) {
         message.seen = "it was still computing when the time was up" +
-                       (fault.line == 0 ? "." : ", here:" + place_lines(fault, sources));
+                       (fault.line == 0 ? "." : ", here:" + place);
       }
       say(message, "E-timeout/loop");
       break;
     case FaultKind::kSlowKernel:
-      message = {"E-slow", fault.text + in_kernel + "." + launch_lines(fault, sources)};
+      message.seen = fault.text + in_kernel + "." + launched;
       break;
     case FaultKind::kWarp:
-      message = {"E-warp", text_and_places};
       if (fault.text.find("leading dimension") != std::string::npos) {
         say(message, "E-warp/leading-dimension");
       }
       break;
-    case FaultKind::kMisaligned:
-      message = {"E-misaligned", text_and_places};
-      break;
     case FaultKind::kCopy:
-      message = {"E-copy", text_and_places};
       explain_copy(fault, sources, message);
       break;
     case FaultKind::kArithmetic:
-      message = {"E-arithmetic",
-                 fault.text.empty() ? "an integer is divided by zero." + place_lines(fault, sources)
-                                    : text_and_places};
-      break;
-    case FaultKind::kUnsupported:
-      message = {"E-unsupported", text_and_places};
+      if (fault.text.empty()) message.seen = "an integer is divided by zero." + place;
       break;
     case FaultKind::kDevicePointer: {
-      message = {"E-device-pointer", fault.text + "." + place_lines(fault, sources)};
+      message.seen = fault.text + "." + place;
       if (fault.text.starts_with("a thread of the host ran")) {
         say(message, "E-device-pointer/thread");
       }
@@ -424,7 +429,7 @@ FaultMessage message_of(const FaultRecord& fault, const std::optional<ConvShape>
       break;
     }
     case FaultKind::kOutside:
-      message = {"E-outside", element};
+      message.seen = element;
       if (shape && !fault.array.empty()) {
         const std::string position = position_text(*shape, fault.array, fault.element);
         if (!position.empty()) message.seen.insert(message.seen.find(']') + 1, ", " + position);
@@ -432,19 +437,20 @@ FaultMessage message_of(const FaultRecord& fault, const std::optional<ConvShape>
       if (fault.line == 0) explain_long_copy(fault, sources, message);
       break;
     case FaultKind::kReadOnly:
-      message = {"E-writes-input", element};
+      message.seen = element;
       break;
     case FaultKind::kNull:
-      message = {"E-null", "a null pointer is used." + place_lines(fault, sources)};
+      message.seen = "a null pointer is used." + place;
       break;
     case FaultKind::kStack:
-      message = {"E-stack", fault.text.empty() ? "the stack is full." : text_and_places};
+      if (fault.text.empty()) message.seen = "the stack is full.";
       break;
     case FaultKind::kRace:
-      if (fault.race) message = race_message(fault, sources);
-      break;
+      return fault.race ? race_message(fault, sources) : FaultMessage{};
     case FaultKind::kSystemCall:
     case FaultKind::kSignal:
+      return {};
+    default:  // the record tells all
       break;
   }
   return message;

@@ -102,14 +102,7 @@ FaultMessage team_message(const RaceFacts& race, bool is_element, const SourceTe
       message.seen += sources.quote(place.file, place.line);
     }
   }
-  if (is_task(race.first) || is_task(race.second)) {
-    message.cause =
-        "A task runs at any time until its thread comes to a taskwait or to the end of the region, "
-        "and beside all other tasks. Nothing orders these two accesses.";
-    message.next =
-        "Write #pragma omp taskwait before what needs the results, or let each task have sums and "
-        "outputs of its own.";
-  }
+  if (is_task(race.first) || is_task(race.second)) say(message, "E-race/tasks");
   return message;
 }
 

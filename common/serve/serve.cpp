@@ -254,8 +254,7 @@ class Withholding {
     s.input.make(request.input_offset + bytes(request.shape.input_size()));
     s.weights.make(request.weights_offset + bytes(request.shape.weights_size()));
     s.device->withhold(request.token_key);
-    fill(s.input, request.input_offset, request.shape.input_size(),
-         withheld_ != Withheld::kWeights);
+    take_new_input(request);
     fill(s.weights, request.weights_offset, request.shape.weights_size(),
          withheld_ != Withheld::kInput);
   }

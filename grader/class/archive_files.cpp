@@ -1,5 +1,3 @@
-#include "grader/class/archive_files.hpp"
-
 #include <archive.h>
 #include <archive_entry.h>
 
@@ -14,6 +12,7 @@
 #include "common/base/printable.hpp"
 #include "common/serve/channel.hpp"
 #include "common/serve/serve.hpp"
+#include "grader/class/submitted_files.hpp"
 #include "grader/submission/sandbox/child_process.hpp"
 
 namespace convlab::grader {

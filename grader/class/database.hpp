@@ -10,12 +10,29 @@
 #include <vector>
 
 #include "common/base/descriptor.hpp"
+#include "grader/checks/result/check_history.hpp"
 #include "grader/checks/result/check_result.hpp"
 #include "grader/class/roster.hpp"
 #include "grader/class/sqlite.hpp"
-#include "grader/class/student_notes.hpp"
+#include "grader/course/progress.hpp"
 
 namespace convlab::grader {
+
+/// What students noted: the notebook and the checks that grader submit packs. They are theirs to
+/// change, so no point depends on them.
+struct StudentNotes {
+  Notebook notebook{};
+  std::vector<HistoryEntry> checks{};
+};
+
+/// The notes of one archive. Hints and predictions that do not read as such are left out.
+/// @param notebook  the text of notebook.json
+/// @param history   the text of history.jsonl: the checks between which hints were read
+StudentNotes parse_notes(const std::string& notebook, const std::string& history);
+
+/// Whether the first check after a hint that looked at its stage no longer found what the hint was
+/// about: 1 or 0; −1 if there was no such check.
+int helped(const ShownHint& hint, const std::vector<HistoryEntry>& checks);
 
 /// The state of a submission. docs/class.md describes the database.
 enum class SubmissionState {
@@ -124,9 +141,11 @@ class ClassDatabase {
   ///   another grader, or cannot be written
   ClassDatabase(const std::filesystem::path& file, Access access);
 
-  /// Adds a student if missing, and fills in further fields of the roster.
-  /// @return the student's number in this database
-  std::int64_t add_student(const Student& student);
+  /// Adds students that are missing, and fills in further fields of the roster, all in one
+  /// transaction.
+  /// @return the last one's number in this database
+  std::int64_t add_students(const std::vector<Student>& students);
+  std::int64_t add_student(const Student& student) { return add_students({student}); }
 
   /// The submission of these files, new or known. @return its number in this database
   std::int64_t add_submission(std::int64_t student, const std::string& milestone,

@@ -92,13 +92,18 @@ class ClassGrading {
   }
 
   ExitCode run(const std::vector<Student>& roster, const std::vector<FoundSubmission>& found) {
-    for (const Student& student : roster) database_.add_student(student);
+    database_.add_students(roster);
     collect_leftovers();
     for (const FoundSubmission& each : found) {
       if (interrupted_ != 0) break;
       // The roster and the database may lie in the folder of submissions.
       if (is_own_file(each.place)) continue;
-      look_into(each);
+      FoundSubmission submission = each;
+      // A time before the term tells nothing, and everything with it would be in time.
+      if (time_of(each.received).value_or(0) < term_.begins) {
+        submission.received = arrival_of(each.place);
+      }
+      look_into(submission);
     }
     for (const Pending& each : pending_) {
       constexpr int kWidest = 32;

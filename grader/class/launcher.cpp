@@ -1,5 +1,3 @@
-#include "grader/class/launcher.hpp"
-
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -14,6 +12,7 @@
 #include "common/base/error.hpp"
 #include "common/base/in_threads.hpp"
 #include "common/base/whole_file.hpp"
+#include "grader/class/grade_class.hpp"
 #include "grader/course/slurm_job.hpp"
 
 namespace convlab::grader {

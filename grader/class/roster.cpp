@@ -1,5 +1,6 @@
 #include "grader/class/roster.hpp"
 
+#include <sys/stat.h>
 #include <unicode/bytestream.h>
 #include <unicode/normalizer2.h>
 #include <unicode/unistr.h>
@@ -8,7 +9,6 @@
 #include <array>
 #include <cctype>
 #include <chrono>
-#include <functional>
 #include <map>
 #include <set>
 #include <sstream>
@@ -100,52 +100,58 @@ std::string first_word(const std::string& file_name) {
 constexpr const char* kSayIt =
     "Write this name into the column 'file' of the roster, for that student.";
 
-/// The students whom a file's name may mean, by the surest rule that finds one: the name of the
-/// file in the roster; a number, which nobody shares; the whole name, login or address.
-std::vector<const Student*> owners_of(const std::string& file_name,
-                                      const std::vector<Student>& roster) {
-  const std::string whole = squeezed(student_of(file_name));
-  const std::string id = canvas_id(file_name);
-  const std::string first = first_word(file_name);
-  const auto is_number = [](const std::string& number) {
-    return number.find_first_of("0123456789") != std::string::npos;
-  };
-  const std::vector<std::function<bool(const Student&)>> rules = {
-      [&](const Student& each) { return each.file == file_name; },
-      [&](const Student& each) {
-        return (!id.empty() && each.canvas == id) ||
-               (is_number(each.number) && lower(each.number) == lower(first));
-      },
-      [&](const Student& each) {
-        return !whole.empty() && (squeezed(each.name) == whole || squeezed(each.login) == whole ||
-                                  squeezed(each.email) == whole || squeezed(each.number) == whole);
-      }};
-  std::vector<const Student*> owners;
-  for (const auto& fits : rules) {
+/// Finds the students whom a file's name may mean, by the surest rule that finds one: the name of
+/// the file in the roster; a number, which nobody shares; the whole name, login or address. By
+/// keys: a roster may be long.
+class Owners {
+ public:
+  explicit Owners(const std::vector<Student>& roster) {
     for (const Student& each : roster) {
-      if (fits(each)) owners.push_back(&each);
+      add(0, each.file, each);
+      add(1, each.canvas.empty() ? "" : kCanvas + each.canvas, each);
+      const bool is_number = each.number.find_first_of("0123456789") != std::string::npos;
+      add(1, is_number ? lower(each.number) : "", each);
+      for (const std::string* name : {&each.name, &each.login, &each.email, &each.number}) {
+        add(2, squeezed(*name), each);
+      }
     }
-    if (!owners.empty()) break;
   }
-  return owners;
-}
 
-Student match(const std::string& file_name, const std::vector<Student>& roster) {
-  const std::vector<const Student*> owners = owners_of(file_name, roster);
-  if (owners.empty()) return {.name = student_of(file_name)};
-  const std::string who = "Who handed in " + printable_line(file_name);
-  const std::string id = canvas_id(file_name);
-  const Student& first = *owners.front();
-  if (owners.size() == 1 && first.file != file_name && !id.empty() && !first.canvas.empty() &&
-      first.canvas != id && lower(first.number) != lower(first_word(file_name))) {
-    throw UsageError(who + "? Its ID in Canvas is " + id + ", and that of '" + first.name +
-                     "', whose name it has, is " + first.canvas + ". " + kSayIt);
+  [[nodiscard]] Student match(const std::string& file_name) const {
+    const std::string id = canvas_id(file_name);
+    const std::vector<std::vector<std::string>> keys = {
+        {file_name},
+        {kCanvas + id, lower(first_word(file_name))},
+        {squeezed(student_of(file_name))}};
+    std::set<const Student*> owners;
+    for (std::size_t rule = 0; rule < keys.size() && owners.empty(); ++rule) {
+      for (const std::string& key : keys[rule]) {
+        const auto found = rules_[rule].find(key);
+        if (found != rules_[rule].end()) owners.insert(found->second.begin(), found->second.end());
+      }
+    }
+    if (owners.empty()) return {.name = student_of(file_name)};
+    const std::string who = "Who handed in " + printable_line(file_name);
+    const Student& first = **owners.begin();
+    if (owners.size() == 1 && first.file != file_name && !id.empty() && !first.canvas.empty() &&
+        first.canvas != id && lower(first.number) != lower(first_word(file_name))) {
+      throw UsageError(who + "? Its ID in Canvas is " + id + ", and that of '" + first.name +
+                       "', whose name it has, is " + first.canvas + ". " + kSayIt);
+    }
+    if (owners.size() == 1) return first;
+    std::string names;
+    for (const Student* each : owners) names += (names.empty() ? "'" : " or '") + each->name + "'";
+    throw UsageError(who + ", " + names + "? " + kSayIt);
   }
-  if (owners.size() == 1) return first;
-  std::string names;
-  for (const Student* each : owners) names += (names.empty() ? "'" : " or '") + each->name + "'";
-  throw UsageError(who + ", " + names + "? " + kSayIt);
-}
+
+ private:
+  void add(std::size_t rule, const std::string& key, const Student& student) {
+    if (!key.empty()) rules_[rule][key].insert(&student);
+  }
+
+  static constexpr const char* kCanvas = "Canvas ";
+  std::array<std::map<std::string, std::set<const Student*>>, 3> rules_;
+};
 
 // Without a roster a name is all there is; two numbers of Canvas are two students all the same, and
 // two ways to write a name may be one.
@@ -194,6 +200,11 @@ std::vector<fs::path> parts_of(const fs::path& entry) try {
 }
 
 }  // namespace
+
+std::string arrival_of(const fs::path& place) {
+  struct stat status {};
+  return ::lstat(place.c_str(), &status) == 0 ? utc_text(status.st_ctime) : "";
+}
 
 std::string canvas_id(const std::string& file_name) {
   std::istringstream words(file_name);
@@ -284,8 +295,9 @@ std::vector<FoundSubmission> find_submissions(const fs::path& folder,
     throw UsageError("There is no folder " + folder.string() + "; name the folder of submissions.");
   }
   std::vector<FoundSubmission> found;
+  const Owners owners(roster);
   for (const fs::path& entry : entries_of(folder)) {
-    const Student student = match(composed(entry.filename().string()), roster);
+    const Student student = owners.match(composed(entry.filename().string()));
     for (const fs::path& part : parts_of(entry)) {
       found.push_back({.place = part, .student = student, .received = received_text(part)});
     }

@@ -46,6 +46,9 @@ struct FoundSubmission {
 std::vector<FoundSubmission> find_submissions(const std::filesystem::path& folder,
                                               const std::vector<Student>& roster);
 
+/// When it came to this disk, UTC: unlike the time of its last change, nobody sets it.
+std::string arrival_of(const std::filesystem::path& place);
+
 /// Canvas names a file that it gives out NAME[_LATE]_ID_ID_FILE, with the student's own ID first.
 /// @return that ID; empty for other names
 std::string canvas_id(const std::string& file_name);

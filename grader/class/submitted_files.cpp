@@ -11,7 +11,6 @@
 #include "common/base/error.hpp"
 #include "common/base/printable.hpp"
 #include "common/base/whole_file.hpp"
-#include "grader/class/archive_files.hpp"
 
 namespace convlab::grader {
 

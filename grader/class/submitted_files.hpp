@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -36,7 +37,7 @@ inline constexpr const char* kHistoryName = "history.jsonl";
 /// The sources (.cpp, .cu, .cuh, .h, .hpp) of a submission, and the two notes of an archive: an
 /// archive (tar, also compressed, or zip), a folder such as a git working tree, or a single source
 /// file. The texts are read into memory, sorted by path; nothing is unpacked. Archives are read in
-/// a separate sandbox (archive_files.hpp). Links in a folder are not followed.
+/// a separate sandbox. Links in a folder are not followed.
 /// @throws RefusedSubmission for an archive that leaves its folder (`..`, absolute names), contains
 ///   links or devices, two files with the same name, names with control characters, too many
 ///   entries or too many bytes, too long a path, or that is broken or empty; for a folder or file
@@ -95,5 +96,56 @@ bool is_left_out(const std::filesystem::path& path);
 
 /// The name between quotes, printable and not too long.
 std::string quoted_name(const std::string& name);
+
+// An archive is untrusted, and the library that reads it is large. So a separate process reads it
+// in the sandbox of a submission: no network, no file except the archive, limits of memory and
+// time. It returns the sources, or one sentence.
+
+/// Reads an archive in this process. @throws as read_submitted_files
+std::vector<SubmittedFile> read_archive(const std::filesystem::path& file);
+
+/// Reads it in a sandbox, which runs this program as `grader class unpack`.
+/// @throws as read_submitted_files; EnvironmentError if no process can be started
+std::vector<SubmittedFile> read_archive_in_sandbox(const std::filesystem::path& file);
+
+/// Runs as `grader class unpack` in the sandbox: sends the sources, or the sentence, over the
+/// channel (kServeDescriptor).
+void answer_in_sandbox(const std::filesystem::path& file);
+
+/// Writes a zip of texts by their names. @throws EnvironmentError if it cannot be written
+void write_zip(const std::filesystem::path& file, const std::map<std::string, std::string>& texts);
+
+/// The part of a submission that belongs to one milestone.
+struct MilestoneWork {
+  std::string milestone{};               ///< "m1"
+  std::vector<SubmittedFile> files{};    ///< each is checked alone; of m4 one for each stage
+  std::vector<SubmittedFile> headers{};  ///< the student's own, which each file may include
+  /// All puzzles of the milestone, also unchanged ones; empty if none was changed.
+  std::vector<SubmittedFile> puzzles{};
+  /// What grader submit packed beside them; see student_notes.hpp. Empty if it did not.
+  std::string notebook{};
+  std::string history{};
+};
+
+/// The milestones of a submission, with the files that the student changed. If only puzzles were
+/// changed, with the milestone's files as they were handed out. Of sources that were not handed out
+/// (tests, backups) only those count that hold a convolution where no handed-out file does; of a
+/// file and its copies the one whose name the others contain. Of several trees the one with the
+/// shortest way counts.
+/// @param files      of read_submitted_files
+/// @param milestone  only this one; empty: those whose files differ from the hand-out, and for
+/// files
+///   outside milestones/ the one in their names or in `place`
+/// @throws RefusedSubmission if nothing in it belongs to the milestone, if everything is as handed
+///   out, if it is not clear which of several files or trees is meant, or if there are more files
+///   or bytes than one submission may have (build_submission.hpp)
+std::vector<MilestoneWork> work_of(const std::vector<SubmittedFile>& files,
+                                   const std::string& milestone, const std::string& place = "");
+
+/// "m2" of "doejane-m2.cu" or "doejane_1_m2-submission.tar.gz"; empty if the name has none.
+std::string milestone_in(const std::string& name);
+
+/// The same work has the same digest, in any packing. SHA-256, hexadecimal.
+std::string digest_of(const MilestoneWork& work);
 
 }  // namespace convlab::grader

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "grader/class/database.hpp"
-#include "grader/class/work_of.hpp"
+#include "grader/class/submitted_files.hpp"
 
 namespace convlab::grader {
 

@@ -1,5 +1,3 @@
-#include "grader/class/work_of.hpp"
-
 #include <algorithm>
 #include <cstdint>
 #include <filesystem>
@@ -10,6 +8,7 @@
 #include "common/base/printable.hpp"
 #include "common/base/run_process.hpp"
 #include "common/base/text.hpp"
+#include "grader/class/submitted_files.hpp"
 #include "grader/course/course.hpp"
 #include "grader/submission/build_submission.hpp"
 

@@ -31,7 +31,7 @@
 #include "grader/report/profile/profile.hpp"
 #include "grader/report/show/show.hpp"
 #include "grader/report/terminal.hpp"
-#include "grader/submission/kernel_registers.hpp"
+#include "grader/submission/build_submission.hpp"
 
 namespace convlab::grader::kernel_commands {
 

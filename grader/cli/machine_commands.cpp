@@ -26,7 +26,7 @@
 #include "grader/measure/measure_speed.hpp"
 #include "grader/report/terminal.hpp"
 #include "grader/submission/machine_faults.hpp"
-#include "grader/submission/sandbox/isolation.hpp"
+#include "grader/submission/sandbox/sandbox.hpp"
 #include "grader/submission/shared_segment.hpp"
 #include "grader/submission/submission.hpp"
 

@@ -161,31 +161,29 @@ void remove_all_but(const fs::path& folder, const std::vector<std::string>& kept
   }
 }
 
-[[noreturn]] void blame_machine(const fs::path& folder, const std::string& fault) {
-  throw EnvironmentError("Nothing can be compiled in " + folder.parent_path().string() + ": " +
-                         fault + "; free some space, then run this again.");
-}
-
 // A failed compilation may be the machine's fault. The file can influence the compiler's message,
 // but not the state of the machine or whether an empty file compiles.
 void require_working_machine(const CustomSubmissionTarget& target, const fs::path& folder) {
-  if (const std::string fault = fault_of_storage(folder); !fault.empty()) {
-    blame_machine(folder, fault);
+  const fs::path alone = folder / "machine";
+  const fs::path empty = alone / (target.device == Device::kCpu ? "empty.cpp" : "empty.cu");
+  std::string fault = fault_of_storage(folder);
+  std::optional<BuildProblem> problem;
+  if (fault.empty()) {
+    write_atomically(empty, "\n");
+    const Compiler compiler(target, alone);
+    problem = compiler.compile(empty);
+    if (!problem) problem = compiler.link(false);
+    if (!problem) return;
+    fault = fault_of_storage(folder);
+  }
+  if (!fault.empty()) {
+    throw EnvironmentError("Nothing can be compiled in " + folder.parent_path().string() + ": " +
+                           fault + "; free some space, then run this again.");
   }
   if (const auto missing = missing_tool(target.build, to_string(target.device)); !missing.empty()) {
     throw EnvironmentError("The compiler that this build was configured with is gone (" + missing +
                            "); common/setup/lab setup installs one, cmake --preset lab --fresh "
                            "looks for it again.");
-  }
-  const fs::path alone = folder / "machine";
-  const fs::path empty = alone / (target.device == Device::kCpu ? "empty.cpp" : "empty.cu");
-  write_atomically(empty, "\n");
-  const Compiler compiler(target, alone);
-  auto problem = compiler.compile(empty);
-  if (!problem) problem = compiler.link(false);
-  if (!problem) return;
-  if (const std::string fault = fault_of_storage(folder); !fault.empty()) {
-    blame_machine(folder, fault);
   }
   throw EnvironmentError("Not even an empty file can be built here (" + problem->message +
                          "). Does another build change this folder, or is the memory used up? "
@@ -359,13 +357,6 @@ std::optional<BuildProblem> link(const std::vector<Compiled>& compiled,
   return problem;
 }
 
-}  // namespace
-
-SubmittedSources only(const fs::path& file) {
-  const fs::path folder = file.has_parent_path() ? file.parent_path() : fs::path(".");
-  return {.folder = folder, .sources = {folder / file.filename()}, .headers = {}};
-}
-
 std::string lines_of_warnings(const std::string& printed) {
   constexpr std::string_view kMark = ": warning: ";
   std::vector<std::string> found;
@@ -391,6 +382,13 @@ std::string lines_of_warnings(const std::string& printed) {
     text += (text.empty() ? "" : "\n") + found[i];
   }
   return text;
+}
+
+}  // namespace
+
+SubmittedSources only(const fs::path& file) {
+  const fs::path folder = file.has_parent_path() ? file.parent_path() : fs::path(".");
+  return {.folder = folder, .sources = {folder / file.filename()}, .headers = {}};
 }
 
 BuiltSubmission build_submission(const SubmittedSources& submitted,

@@ -2,12 +2,12 @@
 
 #include <chrono>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "common/custom_submission/build_custom_submission.hpp"
-#include "grader/submission/symbol_rules.hpp"
 
 namespace convlab::grader {
 
@@ -31,6 +31,33 @@ struct SubmittedSources {
 /// One file alone.
 SubmittedSources only(const std::filesystem::path& file);
 
+/// A forbidden function that an object file uses or defines.
+struct SymbolProblem {
+  enum class Kind {
+    kLibrary,    ///< it calls a library that does the exercise
+    kForbidden,  ///< it calls a function that its sandbox refuses
+    kReplaced,   ///< it defines a function by which the grader observes it
+  };
+  Kind kind = Kind::kForbidden;
+  std::string name{};  ///< without mangling
+};
+
+/// Checks the symbols of an object file, as `nm --extern-only --format=posix` lists them. Its own
+/// names are free, because build_custom_submission.sh makes them local before it links, but for
+/// those by which its accesses are observed.
+/// It refuses libraries that do the exercise, calls that the sandbox refuses anyway, functions that
+/// get around these rules, and the workbook's side of the channel to the grader. The sandbox stops
+/// system calls that use no function.
+/// @param allowed  libraries that it may call: "cublas"
+std::optional<SymbolProblem> find_symbol_problem(const std::string& symbols,
+                                                 const std::vector<std::string>& allowed = {});
+
+/// A mangled name as its author wrote it, on one line; shortened if that would be endless.
+std::string readable_symbol(const std::string& name);
+
+/// Whether an object file calls one of these libraries.
+bool calls_library(const std::string& symbols, const std::vector<std::string>& libraries);
+
 /// Why no program could be built from them.
 struct BuildProblem {
   enum class Kind { kDoesNotCompile, kTakesTooLong, kSymbol, kNoConvolution, kRefused };
@@ -45,12 +72,10 @@ struct BuiltSubmission {
   std::filesystem::path folder{};   ///< where it lies, with compiler.log
   FileInterface form = FileInterface::kStages;
   std::optional<BuildProblem> problem{};
-  std::string warnings{};  ///< of the compiler, about the file: lines_of_warnings
+  /// Of the compiler, about the file, a line each, those first that explain wrong results:
+  /// "conv.cu:31: 'sum' is used uninitialized". At most three.
+  std::string warnings{};
 };
-
-/// The warnings in a compiler's output, a line each, those first that explain wrong results:
-/// "conv.cu:31: 'sum' is used uninitialized". At most three.
-std::string lines_of_warnings(const std::string& printed);
 
 /// Builds a program for the grader. Copies the files into a separate folder below build/sources,
 /// compiles each source in isolation, checks its symbols and makes its functions local, so that
@@ -66,5 +91,23 @@ BuiltSubmission build_submission(const SubmittedSources& submitted,
 /// The files of the workbook that a compiler of a submission may read: headers that milestones may
 /// include, no weights of a network.
 std::vector<std::filesystem::path> headers_for_submissions();
+
+/// Registers of a thread of each kernel, by its name without namespaces and template arguments; of
+/// several with one name the most. nvcc, which needs no GPU, compiles the files in a sandbox for
+/// compute capability 9.0 and says so.
+/// Source of nvcc: the variable CUDACXX, as for CMake, or the places of the CUDA Toolkit's
+/// packages.
+/// @param kept  folder that keeps what this nvcc said of these files; emptied when it grows
+/// @return none without nvcc, or if it does not take the files
+std::map<std::string, int> kernel_registers(const SubmittedSources& submitted,
+                                            const std::filesystem::path& kept);
+
+/// From what `nvcc -Xptxas -v` prints.
+std::map<std::string, int> registers_printed(const std::string& printed);
+
+/// Those of launched kernels, by the name at the launch. One that is launched through a pointer has
+/// the pointer's name: it takes at most what those do that have no other launch.
+std::map<std::string, int> registers_of(const std::map<std::string, int>& known,
+                                        const std::vector<std::string>& launched);
 
 }  // namespace convlab::grader

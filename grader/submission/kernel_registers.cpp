@@ -1,5 +1,3 @@
-#include "grader/submission/kernel_registers.hpp"
-
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
@@ -10,6 +8,7 @@
 #include "common/base/scratch_folder.hpp"
 #include "common/base/whole_file.hpp"
 #include "common/network/preset.hpp"
+#include "grader/submission/build_submission.hpp"
 #include "grader/submission/sandbox/child_process.hpp"
 
 namespace convlab::grader {

@@ -1,5 +1,3 @@
-#include "grader/submission/reply_text.hpp"
-
 #include <chrono>
 #include <cstdlib>
 #include <sstream>
@@ -7,6 +5,7 @@
 
 #include "common/base/printable.hpp"
 #include "grader/submission/sandbox/child_process.hpp"
+#include "grader/submission/submission.hpp"
 
 namespace convlab::grader {
 

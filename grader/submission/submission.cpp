@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <map>
 #include <random>
 #include <utility>
 
@@ -16,7 +17,6 @@
 #include "common/device/gpu_probe.hpp"
 #include "common/network/preset.hpp"
 #include "grader/submission/machine_faults.hpp"
-#include "grader/submission/reply_text.hpp"
 
 namespace convlab::grader {
 
@@ -59,14 +59,9 @@ bool needs_gpu(const std::filesystem::path& program) {
 // A CPU program that claims to have a GPU would report its own times, and a GPU program that claims
 // to have none would not need kernels.
 bool may_run_on(SandboxKind kind, Device device) {
-  switch (kind) {
-    case SandboxKind::kCpu:
-      return device == Device::kCpu;
-    case SandboxKind::kEmulated:
-      return device == Device::kEmulated;
-    default:
-      return device != Device::kCpu;
-  }
+  return kind == SandboxKind::kCpu        ? device == Device::kCpu
+         : kind == SandboxKind::kEmulated ? device == Device::kEmulated
+                                          : device != Device::kCpu;
 }
 
 // A leftover thread may crash between two requests; its message has the token of the first.
@@ -75,22 +70,16 @@ bool answers(const ServeReply& reply, const ServeRequest& request) {
 }
 
 Failure failure_of(const Ending& ending, milliseconds limit) {
-  switch (ending.kind) {
-    case Ending::Kind::kExited:
-      return {.kind = Failure::Kind::kExit, .code = ending.code};
-    case Ending::Kind::kSignal:
-      return {.kind = Failure::Kind::kCrash, .code = ending.code};
-    case Ending::Kind::kTimeout:
-      return {.kind = Failure::Kind::kTimeout,
-              .limit_s = std::chrono::duration<double>(limit).count()};
-    case Ending::Kind::kFlood:
-      return {.kind = Failure::Kind::kFlood};
-    case Ending::Kind::kMemory:
-      return {.kind = Failure::Kind::kMemory};
-    case Ending::Kind::kNoStart:
-      break;
+  using From = Ending::Kind;
+  using To = Failure::Kind;
+  static const std::map<From, To> kinds = {
+      {From::kExited, To::kExit}, {From::kSignal, To::kCrash},  {From::kTimeout, To::kTimeout},
+      {From::kFlood, To::kFlood}, {From::kMemory, To::kMemory}, {From::kNoStart, To::kNoStart}};
+  Failure failure{.kind = kinds.at(ending.kind), .code = ending.code};
+  if (ending.kind == From::kTimeout) {
+    failure.limit_s = std::chrono::duration<double>(limit).count();
   }
-  return {.kind = Failure::Kind::kNoStart, .code = ending.code};
+  return failure;
 }
 
 }  // namespace
@@ -381,12 +370,10 @@ std::optional<Failure> Submission::ask(const ServeRequest& request, milliseconds
   } else if (auto decoded = decode_reply(std::get<Message>(answer).text);
              !decoded || !answers(*decoded, request) ||
              (decoded->status == ServeStatus::kDone &&
-              paused_times < (request.steps ? pauses : std::min(pauses, 2)))) {
-    failure = Failure{.kind = Failure::Kind::kProtocol};
-  } else if (decoded->status != ServeStatus::kCrash &&  // which does not tell the device
-             !may_run_on(sandbox_kind_for(program_), decoded->device)) {
-    failure = Failure{.kind = Failure::Kind::kProtocol};
-  } else if (!receive_steps(*process_, limit, *decoded)) {
+              paused_times < (request.steps ? pauses : std::min(pauses, 2))) ||
+             (decoded->status != ServeStatus::kCrash &&  // which does not tell the device
+              !may_run_on(sandbox_kind_for(program_), decoded->device)) ||
+             !receive_steps(*process_, limit, *decoded)) {
     failure = Failure{.kind = Failure::Kind::kProtocol};
   } else if (!process_->keeps_environment()) {
     failure = Failure{.kind = Failure::Kind::kSettings};

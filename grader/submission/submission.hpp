@@ -242,4 +242,16 @@ class Submission {
   std::unique_ptr<ChildProcess> process_;
 };
 
+// Parts of Submission.
+
+/// Receives the steps that a reply announces.
+/// @return false if the program sends something else
+bool receive_steps(ChildProcess& process, std::chrono::milliseconds limit, ServeReply& reply);
+
+/// Adds file and line to a fault that only has its address in the program. Does nothing if they are
+/// known or the program has no debug information.
+/// @param secret  the folder that the reader of the program must not see
+void find_line(FaultRecord& fault, const std::filesystem::path& program,
+               const std::filesystem::path& secret);
+
 }  // namespace convlab::grader

@@ -1,5 +1,3 @@
-#include "grader/submission/symbol_rules.hpp"
-
 #include <cxxabi.h>
 
 #include <algorithm>
@@ -10,6 +8,7 @@
 #include <string_view>
 
 #include "common/base/printable.hpp"
+#include "grader/submission/build_submission.hpp"
 
 namespace convlab::grader {
 

@@ -211,6 +211,7 @@ class GridRunner {
       if (!runner.run(block_at(position), position)) record(runner, position);
       if (call_->cooperative) leave_grid();
     }
+    if (forgets_words()) runner.forget_words();
     self.alone = {};
     self.move_to(UINT64_MAX);
   }

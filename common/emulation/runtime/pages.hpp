@@ -94,4 +94,7 @@ class MemoryPieces {
 /// The stacks and the shared memory of the threads of all kernels.
 struct WorkerMemory : MemoryPieces {};
 
+/// What kernels have allocated, where accesses are observed: their heap is the device's.
+struct KernelHeap : MemoryPieces {};
+
 }  // namespace convlab::emulation

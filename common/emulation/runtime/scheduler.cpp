@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstring>
 #include <iterator>
 #include <new>
 #include <numeric>
@@ -78,6 +79,16 @@ void FiberPool::reset() {
   for (const auto& fiber : fibers_) {
     fiber->context = make_context(fiber->stack, entry_);
     parked_.push_back(fiber.get());
+  }
+}
+
+void FiberPool::forget_words() {
+  for (const auto& fiber : fibers_) {
+    auto* const low = static_cast<std::byte*>(fiber->stack.low);
+    auto* const place = static_cast<std::byte*>(fiber->context.place);
+    std::byte* const page = place - reinterpret_cast<std::uintptr_t>(place) % kPage;
+    std::memset(page, 0, static_cast<std::size_t>(place - page));
+    madvise(low, static_cast<std::size_t>(page - low), MADV_DONTNEED);
   }
 }
 

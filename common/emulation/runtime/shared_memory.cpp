@@ -110,6 +110,11 @@ void SharedMemory::begin_block() {
   }
 }
 
+void SharedMemory::forget_words() const {
+  madvise(static_begin_, static_cast<std::size_t>(static_open_ - static_begin_), MADV_DONTNEED);
+  madvise(dynamic_open_, static_cast<std::size_t>(dynamic_end() - dynamic_open_), MADV_DONTNEED);
+}
+
 void SharedMemory::add_redzone(std::byte* end) {
   open_static(end);
   allow_access(static_end_, static_cast<std::size_t>(end - static_end_));

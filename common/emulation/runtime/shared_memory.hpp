@@ -28,6 +28,8 @@ class SharedMemory {
   /// Makes the launch's dynamic memory accessible, and the static memory of another kernel not.
   /// @throws std::bad_alloc when the operating system refuses
   void begin_grid(const KernelCall& call);
+  /// Erases all of it; no block runs.
+  void forget_words() const;
   /// Forgets all variables and poisons the dynamic part, because a GPU clears nothing.
   void begin_block();
 

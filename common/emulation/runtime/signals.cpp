@@ -262,30 +262,53 @@ sock_filter jump(unsigned test, std::uint64_t value, unsigned char if_true,
 }
 
 /// In a sandbox: ends the program if a call reaches the channel or withheld memory without the key
-/// of keyed_call(). Its own code might talk to the grader in the workbook's place.
+/// of keyed_call(). Its own code might talk to the grader in the workbook's place, or put a file
+/// that it can read in the place of device memory.
 void refuse_calls_without_key(int /*count*/, char** /*arguments*/, char** /*environment*/) {
   if (CONVLAB_ADDRESS_SANITIZER) return;  // it protects memory, too
   // A sandbox has set this; elsewhere the author may do what he likes.
   if (prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) != 1) return;
   const auto& key = draw_call_key();
-  std::array filter = {
-      load(offsetof(seccomp_data, nr)),
-      jump(BPF_JEQ, SYS_sendmsg, 6, 0),
-      jump(BPF_JEQ, SYS_recvmsg, 5, 0),
-      jump(BPF_JEQ, SYS_mprotect, 1, 0),
-      jump(BPF_JEQ, SYS_mremap, 0, 9),
-      load_argument(0, sizeof(std::uint32_t)),  // the upper half
-      jump(BPF_JGE, kWithheldBegin >> 32U, 0, 7),
-      jump(BPF_JGE, kWithheldEnd >> 32U, 6, 0),
-      load_argument(3),
-      jump(BPF_JEQ, key[0], 0, 5),
-      load_argument(4),
-      jump(BPF_JEQ, key[1], 0, 3),
-      load_argument(5),
-      jump(BPF_JEQ, key[2], 0, 1),
-      sock_filter BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-      sock_filter BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_TRAP),
+  constexpr std::size_t kHigh = sizeof(std::uint32_t);  // the upper half of an argument
+  std::vector<sock_filter> filter;
+  const auto add = [&](sock_filter step) { filter.push_back(step); };
+  // Where tests lead; only forwards, as the system demands.
+  constexpr std::size_t kMoved = 8, kRange = 10, kKeyed = 24, kAllow = 30, kTrap = 31;
+  const auto if_is = [&](unsigned test, std::uint64_t value, std::size_t goal) {
+    add(jump(test, value, static_cast<unsigned char>(goal - filter.size() - 1), 0));
   };
+  const auto unless = [&](unsigned test, std::uint64_t value, std::size_t goal) {
+    add(jump(test, value, 0, static_cast<unsigned char>(goal - filter.size() - 1)));
+  };
+  add(load(offsetof(seccomp_data, nr)));
+  if_is(BPF_JEQ, SYS_sendmsg, kKeyed);
+  if_is(BPF_JEQ, SYS_recvmsg, kKeyed);
+  if_is(BPF_JEQ, SYS_mremap, kMoved);
+  for (const unsigned call : {SYS_mprotect, SYS_mmap, SYS_munmap}) if_is(BPF_JEQ, call, kRange);
+  add(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW));
+  add(load_argument(3));  // kMoved: to a given place?
+  if_is(BPF_JSET, MREMAP_FIXED, kTrap);
+  add(load_argument(1, kHigh));  // kRange: from the address on, the length
+  add(BPF_STMT(BPF_MISC | BPF_TAX, 0));
+  add(load_argument(0, kHigh));
+  if_is(BPF_JGE, kWithheldEnd >> 32U, kAllow);
+  add(BPF_STMT(BPF_ALU | BPF_ADD | BPF_X, 0));
+  add(BPF_STMT(BPF_ALU | BPF_ADD | BPF_K, 1));
+  unless(BPF_JGE, kWithheldBegin >> 32U, kAllow);
+  add(load(offsetof(seccomp_data, nr)));
+  if_is(BPF_JEQ, SYS_munmap, kTrap);
+  unless(BPF_JEQ, SYS_mmap, kKeyed);
+  add(load_argument(2));  // nothing that can be accessed, and no file
+  unless(BPF_JEQ, PROT_NONE, kTrap);
+  add(load_argument(3));
+  add(jump(BPF_JSET, MAP_SHARED, kTrap - kKeyed, kAllow - kKeyed));
+  for (std::size_t i = 0; i < key.size(); ++i) {
+    add(load_argument(3 + i));
+    unless(BPF_JEQ, key[i], kTrap);
+  }
+  add(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW));
+  add(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_TRAP));
+  if (filter.size() != kTrap + 1) std::abort();
   const sock_fprog program{static_cast<unsigned short>(filter.size()), filter.data()};
   // Also in threads that started before: code that chooses a function (ifunc) runs earlier.
   const long stray =

@@ -308,6 +308,10 @@ bool is_withholding() {
   return withholding.load();
 }
 
+bool forgets_words() {
+  return observer != nullptr && withholding.load();
+}
+
 Crossing withheld_crossing(const Copy& copy) {
   if (!withholding.load()) return Crossing::kNone;
   const auto holds_words = [](const void* address) {
@@ -369,6 +373,8 @@ TrueWords::TrueWords(const KernelCall& call) {
     if (allocation.kind != MemoryKind::kDevice)
       add(allocation.begin, allocation.bytes, Kind::kShared);
   for (const auto& [begin, bytes] : only<PinnedMemory>().all()) add(begin, bytes, Kind::kShared);
+  for (const auto& [begin, bytes] : only<KernelHeap>().all())
+    add(begin, round_up(bytes, kTokenBytes), Kind::kHeap);
   const TokenTable::Open open(only<TokenTable>(), 0);
   for (const Piece& piece : pieces_) {
     if (piece.read_only) set_writable(piece.begin, piece.host.size() * kTokenBytes, true);
@@ -386,7 +392,21 @@ void TrueWords::add(const void* begin, std::size_t bytes, Kind kind) {
   pieces_.push_back(std::move(piece));
 }
 
+// What the kernel has freed is no piece any more; what it has allocated is one, of new words.
+void TrueWords::follow_heap() {
+  std::map<const std::byte*, std::size_t> now = only<KernelHeap>().all();
+  std::erase_if(pieces_, [&](const Piece& piece) {
+    return piece.kind == Kind::kHeap && now.erase(piece.begin) == 0;
+  });
+  for (const auto& [begin, bytes] : now) {
+    const std::size_t whole = round_up(bytes, kTokenBytes);
+    add(begin, whole, Kind::kHeap);
+    for (std::uint32_t& word : pieces_.back().host) word = ~word;
+  }
+}
+
 TrueWords::~TrueWords() {
+  if (lock_.owns_lock()) follow_heap();
   std::size_t words = 0;
   for (const Piece& piece : pieces_) words += piece.host.size();
   if (words == 0) return;

@@ -11,8 +11,9 @@
 namespace convlab::emulation {
 
 // Withholding (activity.hpp): device memory holds the true words, everything that the host can read
-// holds tokens. Variables of the device lie in the program's own memory, where the host can read
-// them by name: they hold tokens while no kernel runs.
+// holds tokens. Variables of the device and what kernels allocate lie in the program's own memory,
+// where a library or the system reads for the host: they hold tokens while no kernel runs. What
+// kernels leave on their stacks and in shared memory is forgotten (forgets_words).
 
 /// What a copy makes of the words that it moves.
 enum class Crossing {
@@ -31,6 +32,10 @@ void move_across(Crossing crossing, std::byte* to, const std::byte* from, std::s
 /// Whether device memory must be closed after each use, at whatever cost.
 bool is_withholding();
 
+/// Whether kernels must leave no number on their stacks and in shared memory: where a program is
+/// observed, this is all that it could tell the host.
+bool forgets_words();
+
 /// The calling thread runs kernels; it is none of the host's.
 void note_worker();
 
@@ -45,7 +50,7 @@ class TrueWords {
   ~TrueWords();
 
  private:
-  enum class Kind { kArguments, kSymbol, kShared };
+  enum class Kind { kArguments, kSymbol, kHeap, kShared };
   struct Piece {
     std::byte* begin = nullptr;
     Kind kind = Kind::kShared;
@@ -53,6 +58,7 @@ class TrueWords {
     std::vector<std::uint32_t> host{};  ///< what it holds for the host
   };
   void add(const void* begin, std::size_t bytes, Kind kind);
+  void follow_heap();
 
   std::unique_lock<std::mutex> lock_;  ///< one at a time, or one would take words for tokens
   std::vector<Piece> pieces_;

@@ -9,6 +9,9 @@
 //                               access memory, as on a GPU that runs them in step
 //                   off         nothing
 
+#include <malloc.h>
+#include <string.h>  // explicit_bzero
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -132,8 +135,12 @@ void note_heap(void* begin, std::size_t bytes) {
   if (begin != nullptr && in_kernel()) only<KernelHeap>().add(begin, bytes);
 }
 
-// ---- what becomes of an access
-// -------------------------------------------------------------------
+// Freed memory keeps its content, and the host may get it.
+void forget_heap(void* begin) {
+  if (only<KernelHeap>().remove(begin)) ::explicit_bzero(begin, ::malloc_usable_size(begin));
+}
+
+// ---- what becomes of an access ------------------------------------------------------------------
 
 namespace {
 
@@ -350,11 +357,11 @@ void* convlab_traced_malloc(std::size_t bytes) {
   return memory;
 }
 void convlab_traced_delete(void* memory) {
-  convlab::emulation::only<convlab::emulation::KernelHeap>().remove(memory);
+  convlab::emulation::forget_heap(memory);
   ::operator delete(memory);
 }
 void convlab_traced_free(void* memory) {
-  convlab::emulation::only<convlab::emulation::KernelHeap>().remove(memory);
+  convlab::emulation::forget_heap(memory);
   std::free(memory);
 }
 // The linker renames each function to one of its own.

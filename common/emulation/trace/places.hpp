@@ -81,9 +81,9 @@ class AccessObserver : public Observer {
 
 /// Local variables of the running thread.
 bool is_own_stack(const void* address);
-/// What kernels have allocated: their heap is the device's.
-struct KernelHeap : MemoryPieces {};
 /// Memory that was allocated, perhaps by a kernel.
 void note_heap(void* begin, std::size_t bytes);
+/// The same memory is about to be freed.
+void forget_heap(void* begin);
 
 }  // namespace convlab::emulation

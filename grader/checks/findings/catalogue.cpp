@@ -13,7 +13,7 @@
 #include "common/base/text.hpp"
 #include "common/base/whole_file.hpp"
 #include "common/network/preset.hpp"
-#include "grader/submission/sandbox/seccomp_filter.hpp"
+#include "grader/submission/sandbox/sandbox.hpp"
 
 namespace convlab::grader {
 

@@ -7,7 +7,7 @@
 #include "common/base/tests/support/temporary_folder.hpp"
 #include "common/base/whole_file.hpp"
 #include "grader/class/roster.hpp"
-#include "grader/class/work_of.hpp"
+#include "grader/class/submitted_files.hpp"
 
 using namespace convlab;
 using namespace convlab::grader;
@@ -114,6 +114,16 @@ TEST_CASE("roster: a hostile name of a megabyte is a name") {
     CHECK_FALSE(student_of(name).empty());
     milestone_in(name);
   }
+}
+
+TEST_CASE("roster: nobody sets the time at which a file came to this disk") {
+  const convlab::testing::TemporaryFolder folder;
+  const auto file = folder.path() / "doe-m1.cpp";
+  write_atomically(file, "x");
+  std::filesystem::last_write_time(
+      file, std::filesystem::file_time_type::clock::now() - std::chrono::hours(100'000));
+  CHECK(find_submissions(folder.path(), {}).at(0).received < "2020");
+  CHECK(arrival_of(file) > "2025");
 }
 
 TEST_CASE("roster: submissions of a folder, with the students they belong to") {

@@ -1,10 +1,9 @@
 // From what grader submit packs to the pages of the class: hints that were read, and predictions.
 #include "common/base/tests/support/catch.hpp"
 #include "common/base/tests/support/temporary_folder.hpp"
-#include "grader/class/archive_files.hpp"
 #include "grader/class/class_pictures.hpp"
+#include "grader/class/submitted_files.hpp"
 #include "grader/class/tests/made_up_class.hpp"
-#include "grader/class/work_of.hpp"
 
 using namespace convlab;
 using namespace convlab::grader;

@@ -12,10 +12,8 @@
 #include "common/base/tests/support/message_of.hpp"
 #include "common/base/tests/support/temporary_folder.hpp"
 #include "common/base/whole_file.hpp"
-#include "grader/class/archive_files.hpp"
 #include "grader/class/submitted_files.hpp"
 #include "grader/class/tests/made_up_class.hpp"
-#include "grader/class/work_of.hpp"
 
 using namespace convlab;
 using namespace convlab::grader;

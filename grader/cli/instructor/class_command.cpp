@@ -11,11 +11,11 @@
 
 #include "common/base/json_text.hpp"
 #include "common/base/whole_file.hpp"
-#include "grader/class/archive_files.hpp"
 #include "grader/class/class_pictures.hpp"
 #include "grader/class/grade_class.hpp"
 #include "grader/class/gradebook.hpp"
 #include "grader/class/similar.hpp"
+#include "grader/class/submitted_files.hpp"
 #include "grader/cli/commands.hpp"
 #include "grader/course/course.hpp"
 #include "grader/report/check_report.hpp"

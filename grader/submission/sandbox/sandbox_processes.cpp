@@ -26,12 +26,10 @@ void for_each_thread(const std::vector<pid_t>& processes, Look look) {
 void add_with_children(pid_t process, std::vector<pid_t>& processes) {
   if (std::find(processes.begin(), processes.end(), process) != processes.end()) return;
   processes.push_back(process);
-  std::error_code gone;
-  for (const auto& thread :
-       fs::directory_iterator("/proc/" + std::to_string(process) + "/task", gone)) {
-    std::ifstream children(thread.path() / "children");
+  for_each_thread({process}, [&](const fs::path& thread) {
+    std::ifstream children(thread / "children");
     for (pid_t child = 0; children >> child;) add_with_children(child, processes);
-  }
+  });
 }
 
 // The letter after the name, which is in parentheses and may contain anything; 'X' if it is gone.

@@ -10,9 +10,8 @@
 #include "common/base/tests/support/temporary_folder.hpp"
 #include "common/base/whole_file.hpp"
 #include "common/network/preset.hpp"
-#include "grader/submission/kernel_registers.hpp"
+#include "grader/submission/build_submission.hpp"
 #include "grader/submission/machine_faults.hpp"
-#include "grader/submission/symbol_rules.hpp"
 
 using namespace convlab;
 using Kind = grader::SymbolProblem::Kind;

@@ -20,7 +20,7 @@
 #include "common/base/tests/support/temporary_folder.hpp"
 #include "common/data/dataset.hpp"
 #include "grader/submission/sandbox/child_process.hpp"
-#include "grader/submission/sandbox/isolation.hpp"
+#include "grader/submission/sandbox/sandbox.hpp"
 
 using namespace convlab;
 using grader::ChildProcess;
