@@ -80,16 +80,7 @@ std::optional<Finding> check_program(const std::filesystem::path& program, const
       outcome.finding->alone.clear();  // a puzzle is always checked as a whole
       return outcome.finding;
     }
-    for (const DeviceLaunch& launch : outcome.call.notes.launches) {
-      if (launch.early == 0) continue;
-      const SourceText sources({puzzle.file});
-      return finding("E-barrier",
-                     std::to_string(launch.early) + " threads of a block of kernel " +
-                         launch.kernel + " never reach this barrier, because they have ended:" +
-                         sources.quote(launch.file, launch.barrier_line) +
-                         "\nThe numbers are right here, but CUDA does not define what such a "
-                         "kernel does.");
-    }
+    if (auto early = find_early_end(outcome.call, submission.sources())) return early;
   }
   // A missing barrier or a missing wait may show in another order only.
   if (auto found = check_order(submission, stage, {.repeated = check.cases}, seed)) return found;

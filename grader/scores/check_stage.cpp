@@ -327,6 +327,10 @@ class StageChecker {
       if (plan.rules == Rules::kWorkbook) return leak;
       warn(stage, *leak);
     }
+    if (plan.rules == Rules::kWorkbook) {
+      if (auto early = check_early_ends(submission_, stage, plan.repeated, seed))
+        warn(stage, *early);
+    }
     network.load(announce);
     if (auto found = run_network_alone(stage, batches, network, announce)) return found;
     const auto [smallest, largest] = std::minmax_element(batches.begin(), batches.end());

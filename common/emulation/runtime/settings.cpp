@@ -13,6 +13,7 @@
 #include "common/emulation/include/convlab_emulation/activity.hpp"
 #include "common/emulation/runtime/handles.hpp"
 #include "common/emulation/runtime/signals.hpp"
+#include "common/emulation/runtime/symbol_table.hpp"
 
 namespace convlab::emulation {
 namespace {
@@ -155,6 +156,7 @@ const Settings& settings() {
 void choose_settings(const std::vector<std::string>& variables) {
   only<ChosenVariables>() = {variables};
   fixed_settings() = read_settings();
+  if (settings().numbered_poison) poison_constants();
 }
 
 cudaDeviceProp make_device_model(int compute_capability, std::size_t memory_bytes) {

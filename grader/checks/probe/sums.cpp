@@ -212,7 +212,9 @@ namespace {
 
 // How many places before each wrong output the one stands whose value it has in addition.
 // @param stored  its stored value, not its right sum
-std::optional<std::int64_t> distance_of_carried(const DenseRun& run, bool stored) {
+// @param enough  as many of them are no chance
+std::optional<std::int64_t> distance_of_carried(const DenseRun& run, bool stored,
+                                                std::int64_t enough) {
   const std::int64_t size = std::ssize(run.right);
   const auto got = [&](std::int64_t i) {
     return static_cast<double>(run.answer.output[static_cast<std::size_t>(i)]);
@@ -233,7 +235,7 @@ std::optional<std::int64_t> distance_of_carried(const DenseRun& run, bool stored
     };
     const auto all = std::views::iota(std::int64_t{0}, size);
     // Where the sum begins anew there is none.
-    if (std::ranges::all_of(all, explains) && 2 * carried >= size) return distance;
+    if (std::ranges::all_of(all, explains) && carried >= enough) return distance;
   }
   return std::nullopt;
 }
@@ -246,7 +248,13 @@ std::optional<Fact> find_carried_sum(const std::vector<DenseRun>& runs) {
   for (const bool stored : {true, false}) {
     std::vector<std::int64_t> distances;
     for (const DenseRun& run : runs) {
-      if (const auto distance = distance_of_carried(run, stored)) distances.push_back(*distance);
+      // At one shape a sum may hold another one by chance, but not 20 of them.
+      constexpr std::int64_t kMany = 20;
+      const std::int64_t half = (std::ssize(run.right) + 1) / 2;
+      const std::int64_t enough = runs.size() == 1 ? kMany : std::min(half, kMany);
+      if (const auto distance = distance_of_carried(run, stored, enough)) {
+        distances.push_back(*distance);
+      }
     }
     if (distances.size() < runs.size()) continue;
     std::string name = name_of(distances, shapes, "1");
