@@ -11,9 +11,7 @@
 #include "grader/checks/device_analysis.hpp"
 #include "grader/checks/element_cases.hpp"
 #include "grader/checks/findings/catalogue.hpp"
-#include "grader/checks/findings/diagnosis.hpp"
 #include "grader/checks/fresh_numbers.hpp"
-#include "grader/checks/narrow_index.hpp"
 #include "grader/checks/probe/probe.hpp"
 #include "reference/oracle/comparison.hpp"
 

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "grader/checks/result/check_result.hpp"
+#include "grader/checks/result/finding.hpp"
 #include "grader/checks/rules.hpp"
 #include "grader/submission/submission.hpp"
 
@@ -62,5 +63,10 @@ std::optional<Finding> check_behaviour(Submission& submission, const StageInfo& 
                                        const CasePlan& plan, std::uint64_t seed,
                                        const std::function<void(const std::string&)>& announce,
                                        const JudgePhases& judge_phases);
+
+/// For a file that keeps an index in a float or a half: shapes at which these no longer hold every
+/// whole number, or at which a quotient is rounded down to the number before.
+std::optional<Finding> check_narrow_index(Submission& submission, const StageInfo& stage,
+                                          const CasePlan& plan, std::uint64_t seed);
 
 }  // namespace convlab::grader

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "grader/checks/findings/catalogue.hpp"
-#include "grader/checks/findings/diagnosis.hpp"
 #include "grader/checks/source_clues.hpp"
 
 namespace convlab::grader {

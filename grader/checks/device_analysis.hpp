@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "grader/checks/element_cases.hpp"
-#include "grader/checks/findings/diagnosis.hpp"
+#include "grader/checks/findings/catalogue.hpp"
 #include "grader/checks/result/check_result.hpp"
 #include "grader/submission/submission.hpp"
 

@@ -87,10 +87,8 @@ CasePlan course_plan(const Preset& network, int batch, bool with_published_cases
     const auto published = published_cases();
     plan.cases.insert(plan.cases.end(), published.begin(), published.end());
   }
-  plan.measured = element_cases();
   for (ElementCase& test : plan.cases) test.probe = ElementCase::Probe::kThisShape;
   for (ElementCase& test : plan.repeated) test.probe = ElementCase::Probe::kThisShape;
-  for (ElementCase& test : plan.measured) test.probe = ElementCase::Probe::kNone;
   return plan;
 }
 

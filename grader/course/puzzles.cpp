@@ -19,8 +19,8 @@
 #include "grader/course/build.hpp"
 #include "grader/course/notebook.hpp"
 #include "grader/course/sources.hpp"
-#include "grader/scores/luck.hpp"
 #include "grader/scores/score_rules.hpp"
+#include "grader/scores/second_opinion.hpp"
 #include "grader/submission/submission.hpp"
 
 namespace convlab::grader {

@@ -4,7 +4,7 @@
 #include <functional>
 #include <string>
 
-#include "grader/checks/graded_network.hpp"
+#include "grader/checks/network_check.hpp"
 #include "grader/checks/result/score.hpp"
 #include "grader/submission/submission.hpp"
 

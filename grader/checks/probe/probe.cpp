@@ -9,7 +9,6 @@
 
 #include "grader/checks/probe/fact_texts.hpp"
 #include "grader/checks/probe/finders.hpp"
-#include "grader/checks/probe/shapes.hpp"
 #include "reference/oracle/comparison.hpp"
 
 namespace convlab::grader::probe {

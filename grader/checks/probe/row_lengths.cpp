@@ -1,8 +1,7 @@
-#include "grader/checks/probe/row_lengths.hpp"
-
 #include <algorithm>
 
 #include "grader/checks/probe/fact_texts.hpp"
+#include "grader/checks/probe/finders.hpp"
 #include "grader/checks/probe/wrong_index.hpp"
 
 namespace convlab::grader::probe {

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "grader/checks/probe/dense_run.hpp"
 #include "grader/checks/probe/fact.hpp"
-#include "grader/checks/probe/program.hpp"
 
 namespace convlab::grader::probe {
 
