@@ -9,9 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "grader/checks/probe/fact_texts.hpp"
+#include "grader/checks/probe/fact.hpp"
 #include "grader/checks/probe/finders.hpp"
-#include "grader/checks/probe/predicate.hpp"
 
 namespace convlab::grader::probe {
 

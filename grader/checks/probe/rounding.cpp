@@ -2,7 +2,7 @@
 #include <cmath>
 
 #include "grader/checks/probe/dense_run.hpp"
-#include "grader/checks/probe/fact_texts.hpp"
+#include "grader/checks/probe/fact.hpp"
 #include "grader/checks/probe/finders.hpp"
 
 namespace convlab::grader::probe {

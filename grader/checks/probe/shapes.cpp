@@ -4,7 +4,6 @@
 
 #include "grader/checks/probe/dense_run.hpp"
 #include "grader/checks/probe/finders.hpp"
-#include "grader/checks/probe/predicate.hpp"
 
 namespace convlab::grader::probe {
 

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <utility>
 
-#include "grader/checks/probe/fact_texts.hpp"
+#include "grader/checks/probe/fact.hpp"
 
 namespace convlab::grader::probe {
 
@@ -447,13 +447,8 @@ Fact fact_of(const WrongIndex& wrong) {
   fact.predicts = [form = wrong.form, index = wrong.index](const DenseRun& run) {
     return predicts(*form, index, run);
   };
-  const LabelledTerms& terms = wrong.terms.front();
-  for (const Labelled& each : terms.terms) {
-    if (is_right_product(terms.shape, each)) continue;
-    show_example(fact, terms, each);
-    if (wrong.form != &input_form()) fact.picture.clear();
-    break;
-  }
+  show_wrong_product(fact, wrong.terms.front());
+  if (wrong.form != &input_form()) fact.picture.clear();
   return fact;
 }
 

@@ -7,7 +7,6 @@
 
 #include "common/base/tests/support/catch.hpp"
 #include "grader/checks/probe/finders.hpp"
-#include "grader/checks/probe/predicate.hpp"
 #include "grader/checks/probe/terms.hpp"
 #include "grader/checks/probe/wrong_index.hpp"
 #include "reference/oracle/comparison.hpp"
