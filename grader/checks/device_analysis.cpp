@@ -81,9 +81,7 @@ std::optional<Finding> find_short_copy(const std::vector<CopiedArray>& arrays,
                             : "E-copy/part",
               seen + sizes, {direction, copies.empty() ? "nothing" : brought + " bytes", name});
   for (const char* call : {"cudaMemcpy", "cudaMemcpyAsync", "cudaMemcpy2D"}) {
-    for (const auto& place : sources.lines_with({call})) {
-      found.seen += sources.quote(place.file, place.line);
-    }
+    found.seen += sources.quotes({call});
   }
   return found;
 }
@@ -130,15 +128,9 @@ std::string early_returns(const DeviceNotes& notes, const SourceText& sources) {
 
 // What is never written in a __constant__ array, and the copies to such arrays.
 Finding unwritten_constant(const std::string& name, const SourceText& sources, std::string seen) {
-  for (const auto& place : sources.lines_with({"__constant__", name})) {
-    seen += sources.quote(place.file, place.line);
-  }
-  std::string copies;
-  for (const char* call : {"cudaMemcpyToSymbol", "cudaMemcpyToSymbolAsync"}) {
-    for (const auto& place : sources.lines_with({call})) {
-      copies += sources.quote(place.file, place.line);
-    }
-  }
+  seen += sources.quotes({"__constant__", name});
+  const std::string copies =
+      sources.quotes({"cudaMemcpyToSymbol"}) + sources.quotes({"cudaMemcpyToSymbolAsync"});
   seen += copies.empty() ? "\nThere is no cudaMemcpyToSymbol."
                          : "\nThese lines copy to constant memory:" + copies;
   return finding("E-unwritten-memory/constant", seen);
@@ -327,10 +319,7 @@ std::string made_and_freed(const std::vector<Calls>& calls, const SourceText& so
   std::string all;
   std::string kept;
   for (const auto& [makes, frees] : calls) {
-    std::string lines;
-    for (const auto& place : sources.lines_with({makes})) {
-      lines += sources.quote(place.file, place.line);
-    }
+    const std::string lines = sources.quotes({makes});
     all += lines;
     const bool is_kept = !lines.empty() && !sources.has(frees);
     if (is_kept) kept += lines + "\nThere is no " + frees + ".";

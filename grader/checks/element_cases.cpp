@@ -150,7 +150,7 @@ std::optional<Finding> find_kept_state(Submission& submission, const StageInfo& 
 // Of a file that starts threads of its own: whether some calls are right and others wrong.
 std::optional<Finding> find_chance(Submission& submission, const StageInfo& stage,
                                    const WrongOutput& wrong, const std::string& seen) {
-  const auto threads = submission.sources().lines_with({"thread"}, {"include"});
+  const auto threads = submission.sources().quotes({"thread"}, {"include"});
   if (submission.device().device != Device::kCpu || threads.empty()) return std::nullopt;
   constexpr int kCalls = 60;
   int wrong_calls = 0;
@@ -161,8 +161,7 @@ std::optional<Finding> find_chance(Submission& submission, const StageInfo& stag
   }
   if (wrong_calls == 0 || wrong_calls == kCalls) return std::nullopt;
   Finding found = finding("E-race/threads", seen, {std::to_string(kCalls)});
-  for (const auto& place : threads)
-    found.seen += submission.sources().quote(place.file, place.line);
+  found.seen += threads;
   return found;
 }
 
@@ -276,9 +275,7 @@ Finding name_mistake(Submission& submission, const StageInfo& stage, WrongOutput
                                              " are added to what the output held before."));
   }
   if (found.id == "E-not-copied-back") {
-    for (const auto& place : submission.sources().lines_with({"cudaMemcpyDeviceToHost"})) {
-      found.seen += submission.sources().quote(place.file, place.line);
-    }
+    found.seen += submission.sources().quotes({"cudaMemcpyDeviceToHost"});
   }
   return found;
 }
