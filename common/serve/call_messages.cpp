@@ -65,9 +65,7 @@ void explain_threads(const FaultRecord& fault, const SourceText& sources, FaultM
     say(message, "E-exception/no-thread");
   } else if (fault.text == kNotJoined) {
     say(message, "E-exception/not-joined");
-    for (const auto& place : sources.lines_with({"thread"}, {"include"})) {
-      message.seen += sources.quote(place.file, place.line);
-    }
+    message.seen += sources.quotes({"thread"}, {"include"});
   }
 }
 

@@ -25,6 +25,7 @@ std::vector<Diagnosis> read_texts() {
     const std::string begins = trimmed(line.substr(0, kText));
     if (!begins.empty()) {
       text = begins == "next"                       ? &all.back().next
+             : begins == "kind"                     ? &all.back().kinds
              : begins == "seen" || begins == "line" ? &all.back().seen
                                                     : &all.back().cause;
     }

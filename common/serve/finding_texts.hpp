@@ -10,6 +10,7 @@ namespace convlab {
 struct Diagnosis {
   std::string id{};
   std::string title{};
+  std::string kinds{};  ///< words, see findings.txt
   std::string seen{};
   std::string cause{};
   std::string next{};

@@ -24,12 +24,7 @@ std::string does(const RaceSide& side, const std::string& what = "it") {
 }
 
 std::string quoted(const RaceSide& side, const SourceText& sources) {
-  if (!side.call.empty()) {
-    std::string lines;
-    for (const auto& place : sources.lines_with({side.call}))
-      lines += sources.quote(place.file, place.line);
-    return lines;
-  }
+  if (!side.call.empty()) return sources.quotes({side.call});
   if (side.line <= 0) return " in a function of a library that it calls";
   const std::string text = sources.quote(side.file, side.line);
   return text.empty() ? " " + side.file + ":" + std::to_string(side.line) : text;
@@ -98,9 +93,7 @@ FaultMessage team_message(const RaceFacts& race, bool is_element, const SourceTe
   say(message, is_element ? "E-race/team-element" : "E-race/team");
   if (is_element) {
     message.seen += "\nThe regions:";
-    for (const auto& place : sources.lines_with({"#pragma", "omp", "parallel"})) {
-      message.seen += sources.quote(place.file, place.line);
-    }
+    message.seen += sources.quotes({"#pragma", "omp", "parallel"});
   }
   if (is_task(race.first) || is_task(race.second)) say(message, "E-race/tasks");
   return message;

@@ -97,7 +97,7 @@ CONVLAB_MESSAGE(FaultRecord, kind, text, kernel, file, line, allocated_at, call,
 CONVLAB_MESSAGE(DeviceTransfer, what, bytes)
 CONVLAB_MESSAGE(DeviceLaunch, kernel, file, line, grid, block, early, barrier_line, absent_line)
 CONVLAB_MESSAGE(PoisonedOutput, never_written, computed, kernel, memory)
-CONVLAB_MESSAGE(DeviceNotes, transfers, launches, live_bytes, poisoned)
+CONVLAB_MESSAGE(DeviceNotes, transfers, launches, live_bytes, live_objects, poisoned)
 CONVLAB_MESSAGE(AccessNote, kernel, file, line, space, memory, writes, bytes, requests, lanes,
                 parts, least, most, threads, most_by_one, atomic, conflicts)
 CONVLAB_MESSAGE(ProductNote, kernel, file, line, kind, multiply_adds, warp_operations)

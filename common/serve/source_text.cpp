@@ -213,6 +213,13 @@ std::string SourceText::kernel_around(const std::string& file, int number) const
   return {};
 }
 
+std::string SourceText::quotes(const std::vector<std::string>& words,
+                               const std::vector<std::string>& without) const {
+  std::string all;
+  for (const Place& place : lines_with(words, without)) all += quote(place.file, place.line);
+  return all;
+}
+
 std::vector<SourceText::Place> SourceText::lines_with(
     const std::vector<std::string>& words, const std::vector<std::string>& without) const {
   constexpr std::size_t kMost = 200;

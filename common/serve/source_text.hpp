@@ -64,6 +64,10 @@ class SourceText {
   [[nodiscard]] std::vector<Place> lines_with(const std::vector<std::string>& words,
                                               const std::vector<std::string>& without = {}) const;
 
+  /// These lines, each as quote() shows it.
+  [[nodiscard]] std::string quotes(const std::vector<std::string>& words,
+                                   const std::vector<std::string>& without = {}) const;
+
   /// Whether a word stands anywhere outside of comments.
   [[nodiscard]] bool has(const std::string& word) const { return !lines_with({word}).empty(); }
 

@@ -11,9 +11,7 @@
 #include "grader/checks/device_analysis.hpp"
 #include "grader/checks/element_cases.hpp"
 #include "grader/checks/findings/catalogue.hpp"
-#include "grader/checks/findings/diagnosis.hpp"
 #include "grader/checks/fresh_numbers.hpp"
-#include "grader/checks/narrow_index.hpp"
 #include "grader/checks/probe/probe.hpp"
 #include "reference/oracle/comparison.hpp"
 
@@ -69,8 +67,10 @@ std::optional<Finding> repeated(const std::optional<Finding>& wrong) {
 
 }  // namespace
 
-std::optional<Finding> check_hidden_shapes(Submission& submission, const StageInfo& stage,
-                                           const CasePlan& plan, std::uint64_t seed) {
+// If every shape must be right: random shapes drawn from the seed, then known ones again in
+// another order.
+static std::optional<Finding> check_hidden_shapes(Submission& submission, const StageInfo& stage,
+                                                  const CasePlan& plan, std::uint64_t seed) {
   std::mt19937_64 engine(seed);
   const int shapes = plan.rules == Rules::kWorkbook ? 6 : 0;
   for (int i = 0; i < shapes; ++i) {
@@ -220,8 +220,11 @@ class Probe {
 
 }  // namespace
 
-std::optional<Finding> check_small_changes(Submission& submission, const StageInfo& stage,
-                                           const ConvShape& shape, std::uint64_t seed) {
+// Whether each number of the input matters: one that differs from the call before, and one that
+// changes between prolog and convolve. This finds a submission that looks at a few numbers only,
+// to see whether a stored result is still valid.
+static std::optional<Finding> check_small_changes(Submission& submission, const StageInfo& stage,
+                                                  const ConvShape& shape, std::uint64_t seed) {
   std::mt19937_64 engine(seed);
   Probe probe(submission, stage, shape);
   const auto change_one = [&] {
@@ -252,8 +255,10 @@ std::optional<Finding> check_small_changes(Submission& submission, const StageIn
   return std::nullopt;
 }
 
-std::optional<Finding> check_memory_of_inputs(Submission& submission, const StageInfo& stage,
-                                              const ConvShape& shape, std::uint64_t seed) {
+// On the CPU: whether a repeated input, also scaled or in another order, takes less than a quarter
+// of the time of a new one. An image of each output, drawn from the seed, must be right.
+static std::optional<Finding> check_memory_of_inputs(Submission& submission, const StageInfo& stage,
+                                                     const ConvShape& shape, std::uint64_t seed) {
   if (submission.device().device != Device::kCpu) return std::nullopt;
   std::mt19937_64 engine(seed);
   Probe probe(submission, stage, shape);
@@ -307,8 +312,9 @@ std::optional<Finding> check_memory_of_inputs(Submission& submission, const Stag
   return std::nullopt;
 }
 
-std::optional<Finding> check_stillness(Submission& submission, const StageInfo& stage,
-                                       const CasePlan& plan, std::uint64_t seed) {
+// Whether threads go on computing after the convolution has returned.
+static std::optional<Finding> check_stillness(Submission& submission, const StageInfo& stage,
+                                              const CasePlan& plan, std::uint64_t seed) {
   if (auto wrong = repeated(first_finding(submission, stage, {plan.repeated.back()}, seed))) {
     return wrong;
   }

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "grader/checks/result/check_result.hpp"
+#include "grader/checks/result/finding.hpp"
 #include "grader/checks/rules.hpp"
 #include "grader/submission/submission.hpp"
 
@@ -14,31 +15,11 @@ namespace convlab::grader {
 // Checks of behaviour that a right output does not show. Each check runs its own convolutions and
 // compares every element, like the cases before; the first finding ends it.
 
-/// If every shape must be right: random shapes drawn from the seed, then known ones again in
-/// another order.
-std::optional<Finding> check_hidden_shapes(Submission& submission, const StageInfo& stage,
-                                           const CasePlan& plan, std::uint64_t seed);
-
 /// Which phase computes: prolog, convolve and epilog each see another input, and the output must
 /// belong to that of convolve. On a device, convolve must also launch kernels, and compute from the
 /// device's data, not the host's.
 std::optional<Finding> check_phases(Submission& submission, const StageInfo& stage,
                                     const ConvShape& shape, std::uint64_t seed);
-
-/// Whether each number of the input matters: one that differs from the call before, and one that
-/// changes between prolog and convolve. This finds a submission that looks at a few numbers only,
-/// to see whether a stored result is still valid.
-std::optional<Finding> check_small_changes(Submission& submission, const StageInfo& stage,
-                                           const ConvShape& shape, std::uint64_t seed);
-
-/// On the CPU: whether a repeated input, also scaled or in another order, takes less than a quarter
-/// of the time of a new one. An image of each output, drawn from the seed, must be right.
-std::optional<Finding> check_memory_of_inputs(Submission& submission, const StageInfo& stage,
-                                              const ConvShape& shape, std::uint64_t seed);
-
-/// Whether threads go on computing after the convolution has returned.
-std::optional<Finding> check_stillness(Submission& submission, const StageInfo& stage,
-                                       const CasePlan& plan, std::uint64_t seed);
 
 /// On an emulated device: the output after a second convolve must be that after the first.
 std::optional<Finding> check_second_convolve(Submission& submission, const StageInfo& stage,
@@ -62,5 +43,10 @@ std::optional<Finding> check_behaviour(Submission& submission, const StageInfo& 
                                        const CasePlan& plan, std::uint64_t seed,
                                        const std::function<void(const std::string&)>& announce,
                                        const JudgePhases& judge_phases);
+
+/// For a file that keeps an index in a float or a half: shapes at which these no longer hold every
+/// whole number, or at which a quotient is rounded down to the number before.
+std::optional<Finding> check_narrow_index(Submission& submission, const StageInfo& stage,
+                                          const CasePlan& plan, std::uint64_t seed);
 
 }  // namespace convlab::grader

@@ -3,12 +3,11 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <functional>
 #include <utility>
 #include <vector>
 
-#include "grader/checks/element_cases.hpp"
 #include "grader/checks/findings/catalogue.hpp"
-#include "grader/checks/findings/diagnosis.hpp"
 #include "grader/checks/source_clues.hpp"
 
 namespace convlab::grader {
@@ -82,9 +81,7 @@ std::optional<Finding> find_short_copy(const std::vector<CopiedArray>& arrays,
                             : "E-copy/part",
               seen + sizes, {direction, copies.empty() ? "nothing" : brought + " bytes", name});
   for (const char* call : {"cudaMemcpy", "cudaMemcpyAsync", "cudaMemcpy2D"}) {
-    for (const auto& place : sources.lines_with({call})) {
-      found.seen += sources.quote(place.file, place.line);
-    }
+    found.seen += sources.quotes({call});
   }
   return found;
 }
@@ -127,6 +124,16 @@ std::string early_returns(const DeviceNotes& notes, const SourceText& sources) {
     return seen + (returns.empty() ? "" : "\nThey returned here:" + returns);
   }
   return {};
+}
+
+// What is never written in a __constant__ array, and the copies to such arrays.
+Finding unwritten_constant(const std::string& name, const SourceText& sources, std::string seen) {
+  seen += sources.quotes({"__constant__", name});
+  const std::string copies =
+      sources.quotes({"cudaMemcpyToSymbol"}) + sources.quotes({"cudaMemcpyToSymbolAsync"});
+  seen += copies.empty() ? "\nThere is no cudaMemcpyToSymbol."
+                         : "\nThese lines copy to constant memory:" + copies;
+  return finding("E-unwritten-memory/constant", seen);
 }
 
 // With numbered memory only such a lane's value is a NaN of ones.
@@ -188,6 +195,9 @@ std::optional<Finding> find_unwritten(const WrongOutput& wrong, const Rerun& num
     seen += std::string(is_shared ? " hold or" : "") +
             " were computed from memory that was never written: " +
             place_text(memory, poisoned.kernel, sources) + ".";
+    if (!sources.lines_with({"__constant__", memory.variable}).empty()) {
+      return unwritten_constant(memory.variable, sources, seen);
+    }
     const bool is_input = array == "input" || array == "weights";
     if (auto copy = is_input ? find_short_copy(inputs_of(shape), "host to device", array,
                                                numbered.notes, sources, seen)
@@ -255,7 +265,15 @@ std::optional<Finding> explain_on_device(Submission& submission, const StageInfo
   if (auto found = find_absent_lane(numbered, sources, seen)) return found;
   if (auto found = find_unwritten(wrong, numbered, right_with_zeros, sources, early, where))
     return found;
-  // Bytes of a number that are not copied leave no mark.
+  // Bytes of a number that are not copied leave no mark. Of all memory only constants begin as
+  // numbers if they are not marked.
+  if (!numbered.failed && numbered.report.not_finite > 0 && !plain.failed &&
+      plain.report.not_finite == 0) {
+    return unwritten_constant("__constant__", sources,
+                              seen + "\n" + of_all(numbered.report.not_finite, shape) +
+                                  " were computed from constant memory to which nothing was "
+                                  "copied, or only a part of a number.");
+  }
   if (wrong.report.not_finite > 0) {
     if (auto found =
             find_short_copy(inputs_of(shape), "host to device", "", call.notes, sources, seen)) {
@@ -274,6 +292,43 @@ std::optional<Finding> explain_on_device(Submission& submission, const StageInfo
                  seen + "\nMeasured: all are right if new memory holds zeros.");
 }
 
+std::optional<Finding> find_early_end(const Call& call, const SourceText& sources) {
+  const std::string early = early_returns(call.notes, sources);
+  return early.empty() ? std::nullopt : std::optional(finding("E-barrier/numbers-right", early));
+}
+
+std::optional<Finding> check_early_ends(Submission& submission, const StageInfo& stage,
+                                        const std::vector<ElementCase>& cases, std::uint64_t seed) {
+  if (submission.device().device != Device::kEmulated) return std::nullopt;
+  for (const ElementCase& test : cases) {
+    const CaseOutcome outcome = run_case(submission, stage, test, ++seed);
+    if (auto early = find_early_end(outcome.call, submission.sources())) return early;
+  }
+  return std::nullopt;
+}
+
+namespace {
+
+struct Calls {
+  const char* makes;
+  const char* frees;
+};
+
+// The lines that make something which no line frees; all, if each has its counterpart.
+std::string made_and_freed(const std::vector<Calls>& calls, const SourceText& sources) {
+  std::string all;
+  std::string kept;
+  for (const auto& [makes, frees] : calls) {
+    const std::string lines = sources.quotes({makes});
+    all += lines;
+    const bool is_kept = !lines.empty() && !sources.has(frees);
+    if (is_kept) kept += lines + "\nThere is no " + frees + ".";
+  }
+  return kept.empty() ? all : kept;
+}
+
+}  // namespace
+
 std::optional<Finding> check_leaks(Submission& submission, const StageInfo& stage,
                                    const ConvShape& shape, std::uint64_t seed) {
   if (submission.device().device != Device::kEmulated) return std::nullopt;
@@ -281,25 +336,37 @@ std::optional<Finding> check_leaks(Submission& submission, const StageInfo& stag
   fill_random({.shape = shape, .exact = true}, seed,
               submission.prepare(shape, Placement::kAligned));
   constexpr int kRuns = 4;
-  std::vector<std::int64_t> live;
+  std::vector<std::int64_t> bytes;
+  std::vector<std::int64_t> objects;
   for (int i = 0; i < kRuns; ++i) {
     const Call call = submission.run(stage.id);
     if (call.failure) return std::nullopt;
-    live.push_back(call.notes.live_bytes);
+    bytes.push_back(call.notes.live_bytes);
+    objects.push_back(call.notes.live_objects);
   }
-  // Memory that is kept for the next call is allocated once.
-  for (std::size_t i = 1; i < live.size(); ++i) {
-    if (live[i] <= live[i - 1]) return std::nullopt;
+  // What is kept for the next call is made once.
+  const auto grows = [](const std::vector<std::int64_t>& live) {
+    return std::ranges::adjacent_find(live, std::greater_equal{}) == live.end();
+  };
+  const std::string runs =
+      "In " + std::to_string(kRuns) + " runs of a convolution of " + to_string(shape) + ": ";
+  if (grows(bytes)) {
+    return finding("E-leak",
+                   runs + std::to_string(bytes[1] - bytes[0]) +
+                       " bytes more stay allocated after each epilog." +
+                       made_and_freed({{"cudaMalloc", "cudaFree"}}, submission.sources()));
   }
-  const SourceText& sources = submission.sources();
-  std::string seen = "In " + std::to_string(kRuns) + " runs of a convolution of " +
-                     to_string(shape) + ": " + std::to_string(live[1] - live[0]) +
-                     " bytes more stay allocated after each epilog.";
-  for (const auto& place : sources.lines_with({"cudaMalloc"})) {
-    seen += sources.quote(place.file, place.line);
-  }
-  if (!sources.has("cudaFree")) seen += "\nThere is no cudaFree.";
-  return finding("E-leak", seen);
+  if (!grows(objects)) return std::nullopt;
+  return finding("E-leak/objects",
+                 runs + std::to_string(objects[1] - objects[0]) +
+                     " more streams, events or graphs exist after each epilog." +
+                     made_and_freed({{"cudaStreamCreate", "cudaStreamDestroy"},
+                                     {"cudaStreamCreateWithFlags", "cudaStreamDestroy"},
+                                     {"cudaEventCreate", "cudaEventDestroy"},
+                                     {"cudaEventCreateWithFlags", "cudaEventDestroy"},
+                                     {"cudaStreamEndCapture", "cudaGraphDestroy"},
+                                     {"cudaGraphInstantiate", "cudaGraphExecDestroy"}},
+                                    submission.sources()));
 }
 
 }  // namespace convlab::grader

@@ -2,8 +2,10 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
-#include "grader/checks/findings/diagnosis.hpp"
+#include "grader/checks/element_cases.hpp"
+#include "grader/checks/findings/catalogue.hpp"
 #include "grader/checks/result/check_result.hpp"
 #include "grader/submission/submission.hpp"
 
@@ -19,7 +21,15 @@ std::optional<Finding> explain_on_device(Submission& submission, const StageInfo
                                          const WrongOutput& wrong, const Call& call,
                                          const std::string& where);
 
-/// Device memory that each run leaves allocated. Emulated only.
+/// Threads that had ended when others of their block reached a barrier, in a call whose numbers are
+/// right: no GPU since Volta minds them.
+std::optional<Finding> find_early_end(const Call& call, const SourceText& sources);
+
+/// The same in these cases. Emulated only.
+std::optional<Finding> check_early_ends(Submission& submission, const StageInfo& stage,
+                                        const std::vector<ElementCase>& cases, std::uint64_t seed);
+
+/// Device memory, streams, events or graphs that each run leaves. Emulated only.
 std::optional<Finding> check_leaks(Submission& submission, const StageInfo& stage,
                                    const ConvShape& shape, std::uint64_t seed);
 

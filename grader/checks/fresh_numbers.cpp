@@ -1,6 +1,12 @@
 #include "grader/checks/fresh_numbers.hpp"
 
+#include <algorithm>
+#include <cmath>
 #include <random>
+#include <vector>
+
+#include "reference/oracle/image_oracle.hpp"
+#include "reference/oracle/oracle.hpp"
 
 namespace convlab::grader {
 
@@ -13,6 +19,52 @@ void FreshNumbers::fill(float* numbers, std::int64_t count) const {
   constexpr std::int64_t kWorthThreads = 1 << 20;
 #pragma omp parallel for simd schedule(static) if (count > kWorthThreads)
   for (std::int64_t i = 0; i < count; ++i) numbers[i] = at(i);
+}
+
+namespace {
+
+/// One element, from its place in the output.
+bool is_right(const ConvShape& s, const FreshNumbers& input, const float* weights, float got,
+              std::int64_t place, const oracle::Tolerance& tolerance) {
+  const auto magnitude_of = [&](double value) {
+    return oracle::rounding_magnitude(value, tolerance.smallest_normal);
+  };
+  const std::int64_t column = place % s.out_width();
+  const std::int64_t row = place / s.out_width() % s.out_height();
+  const std::int64_t map = place / s.out_width() / s.out_height();
+  const std::int64_t m = map % s.out_channels;
+  const std::int64_t b = map / s.out_channels;
+  double sum = 0.0;
+  double magnitude = 0.0;
+  for (std::int64_t c = 0; c < s.in_channels; ++c) {
+    for (std::int64_t p = 0; p < s.kernel; ++p) {
+      const std::int64_t in_row =
+          ((b * s.in_channels + c) * s.height + row * s.stride + p) * s.width + column * s.stride;
+      const float* taps = weights + ((m * s.in_channels + c) * s.kernel + p) * s.kernel;
+      for (std::int64_t q = 0; q < s.kernel; ++q) {
+        const double x = input.at(in_row + q);
+        const double weight = taps[q];
+        sum += x * weight;
+        magnitude += magnitude_of(x) * magnitude_of(weight);
+      }
+    }
+  }
+  const double allowed =
+      tolerance.bound * oracle::kUnitRoundoff * magnitude + tolerance.underflow * s.taps();
+  return std::isfinite(got) && std::fabs(double{got} - sum) <= allowed;
+}
+
+}  // namespace
+
+bool spot_check(const ConvShape& shape, const FreshNumbers& input, const float* weights,
+                const float* output, const oracle::Tolerance& tolerance, int count,
+                std::mt19937_64& engine) {
+  const auto size = static_cast<std::uint64_t>(shape.output_size());
+  std::vector<std::int64_t> places = {0, shape.output_size() - 1};
+  for (int i = 0; i < count; ++i) places.push_back(static_cast<std::int64_t>(engine() % size));
+  return std::all_of(places.begin(), places.end(), [&](std::int64_t place) {
+    return is_right(shape, input, weights, output[place], place, tolerance);
+  });
 }
 
 }  // namespace convlab::grader

@@ -1,8 +1,7 @@
-#include "grader/checks/narrow_index.hpp"
-
 #include <string>
 #include <vector>
 
+#include "grader/checks/behaviour_check.hpp"
 #include "grader/checks/findings/catalogue.hpp"
 #include "grader/checks/source_clues.hpp"
 

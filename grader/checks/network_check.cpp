@@ -4,14 +4,13 @@
 #include <cmath>
 #include <cstring>
 #include <random>
+#include <utility>
 
+#include "common/data/resize.hpp"
 #include "grader/checks/element_cases.hpp"
 #include "grader/checks/findings/catalogue.hpp"
-#include "grader/checks/findings/diagnosis.hpp"
 #include "grader/checks/fresh_numbers.hpp"
 #include "grader/checks/probe/probe.hpp"
-#include "grader/checks/spot_check.hpp"
-#include "grader/checks/who_computes.hpp"
 #include "reference/oracle/oracle.hpp"
 
 namespace convlab::grader {
@@ -231,6 +230,21 @@ std::optional<Finding> check_hidden_batches(Submission& submission, const StageI
     return numbers ? finding("E-shapes", outcome.finding->seen) : outcome.finding;
   }
   return std::nullopt;
+}
+
+GradedNetwork::GradedNetwork(std::string name, int largest_batch)
+    : name_(std::move(name)), largest_batch_(largest_batch) {}
+
+void GradedNetwork::load(const Announce& announce) {
+  const std::lock_guard lock(loading_);
+  if (network_) return;
+  announce("loading the test images");
+  dataset_ = load_dataset(Split::kTest);
+  Network network = load_network(name_);
+  images_ = resize_images(dataset_, largest_batch_, network.preset().image_size);
+  announce("looking up what the network must answer");
+  expected_ = oracle::expected_for(network, dataset_, largest_batch_);
+  network_.emplace(std::move(network));
 }
 
 }  // namespace convlab::grader

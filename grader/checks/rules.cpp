@@ -16,20 +16,6 @@ constexpr const char* kEditions[] = {"fa20", "sp21", "fa21", "sp22", "fa22", "sp
                                      "fa23", "sp24", "fa24", "sp25", "fa25", "sp26"};
 constexpr const char* kFirstWithStride = "fa23";
 
-const ElementCase& general_case(const std::string& name) {
-  const auto& all = element_cases();
-  return *std::find_if(all.begin(), all.end(),
-                       [&](const ElementCase& test) { return test.name == name; });
-}
-
-std::vector<ElementCase> published_cases() {
-  std::vector<ElementCase> published;
-  for (const char* number : {"1", "2", "3", "4"}) {
-    published.push_back(general_case(std::string("course case ") + number));
-  }
-  return published;
-}
-
 }  // namespace
 
 const char* to_string(Rules rules) {
@@ -84,13 +70,12 @@ CasePlan course_plan(const Preset& network, int batch, bool with_published_cases
   }
   plan.phases = plan.small_changes = plan.seen_again = layers.front();
   if (with_published_cases) {
-    const auto published = published_cases();
-    plan.cases.insert(plan.cases.end(), published.begin(), published.end());
+    std::ranges::copy_if(
+        element_cases(), std::back_inserter(plan.cases),
+        [](const ElementCase& test) { return test.name.starts_with("course case"); });
   }
-  plan.measured = element_cases();
   for (ElementCase& test : plan.cases) test.probe = ElementCase::Probe::kThisShape;
   for (ElementCase& test : plan.repeated) test.probe = ElementCase::Probe::kThisShape;
-  for (ElementCase& test : plan.measured) test.probe = ElementCase::Probe::kNone;
   return plan;
 }
 

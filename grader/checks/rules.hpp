@@ -28,7 +28,7 @@ struct RulesRequest {
 /// @throws UsageError for any other; it lists the names
 RulesRequest parse_rules(const std::string& name);
 
-/// Which convolutions decide about a stage, and which are only measured.
+/// Which convolutions decide about a stage.
 struct CasePlan {
   Rules rules = Rules::kWorkbook;
   std::vector<ElementCase> cases{};     ///< in the order in which they are run; each must be right
@@ -36,7 +36,6 @@ struct CasePlan {
   ConvShape phases{};                   ///< in which the phases are told apart
   ConvShape small_changes{};            ///< in which single numbers of the input change
   ConvShape seen_again{};               ///< in which inputs come again, for CPU stages
-  std::vector<ElementCase> measured{};  ///< reported, without effect on the verdict
 };
 
 /// Every shape must be right.

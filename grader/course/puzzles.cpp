@@ -18,8 +18,8 @@
 #include "grader/checks/findings/catalogue.hpp"
 #include "grader/course/course.hpp"
 #include "grader/course/progress.hpp"
-#include "grader/scores/luck.hpp"
 #include "grader/scores/score_rules.hpp"
+#include "grader/scores/second_opinion.hpp"
 #include "grader/submission/submission.hpp"
 
 namespace convlab::grader {
@@ -82,16 +82,7 @@ std::optional<Finding> check_program(const CourseMilestone& milestone,
       outcome.finding->alone.clear();  // a puzzle is always checked as a whole
       return outcome.finding;
     }
-    for (const DeviceLaunch& launch : outcome.call.notes.launches) {
-      if (launch.early == 0) continue;
-      const SourceText sources({puzzle.file});
-      return finding("E-barrier",
-                     std::to_string(launch.early) + " threads of a block of kernel " +
-                         launch.kernel + " never reach this barrier, because they have ended:" +
-                         sources.quote(launch.file, launch.barrier_line) +
-                         "\nThe numbers are right here, but CUDA does not define what such a "
-                         "kernel does.");
-    }
+    if (auto early = find_early_end(outcome.call, submission.sources())) return early;
   }
   // A missing barrier or a missing wait may show in another order only.
   if (auto found = check_order(submission, stage, {.repeated = check.cases}, seed)) return found;

@@ -22,10 +22,8 @@
 #include "common/timing/three_digits.hpp"
 #include "grader/checks/element_cases.hpp"
 #include "grader/checks/findings/catalogue.hpp"
-#include "grader/checks/findings/diagnosis.hpp"
 #include "grader/checks/fresh_numbers.hpp"
 #include "grader/checks/network_check.hpp"
-#include "grader/checks/spot_check.hpp"
 
 namespace convlab::grader {
 

@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "grader/checks/graded_network.hpp"
 #include "grader/checks/network_check.hpp"
 #include "grader/checks/result/score.hpp"
 #include "grader/submission/submission.hpp"

@@ -83,6 +83,7 @@ class ProductWatch {
 
   void look_at(const StepNotes& notes) {
     std::erase_if(kept_, [](const auto& each) { return each.first.first.starts_with("shared"); });
+    std::erase_if(filled_, [](const auto& each) { return each.first.starts_with("shared"); });
     by_warp_ = std::ranges::any_of(
         notes.steps, [](const BlockStep& step) { return step.kind == StepKind::kProducts; });
     held_.clear();
@@ -186,8 +187,9 @@ class ProductWatch {
     int stores = 0;
     std::set<std::int64_t> storing{};
     Lines store_lines{};
-    Lines exchanges{};                    ///< between lanes, or on tensor cores
-    std::map<std::int64_t, Uses> uses{};  ///< by thread, or by the first thread of a warp
+    Lines exchanges{};                      ///< between lanes, or on tensor cores
+    std::map<std::int64_t, Uses> uses{};    ///< by thread, or by the first thread of a warp
+    std::map<std::int64_t, Lines> blind{};  ///< as uses: reads of what nobody has written
   };
 
   struct Access {
@@ -228,6 +230,9 @@ class ProductWatch {
         loads_[origin].insert(access.line);
       }
     } else if (access.reads) {
+      if (access.between.starts_with("shared") && !is_filled(access)) {
+        block.blind[by_warp_ ? access.thread / 32 * 32 : access.thread].insert(access.line);
+      }
       auto from = kept_.lower_bound({access.between, access.begin});
       const std::pair end(access.between, access.begin + access.bytes);
       is_certain_ = is_certain_ && written_.contains(access.between);
@@ -237,7 +242,7 @@ class ProductWatch {
           held[origin].insert(access.line);
         }
       }
-    } else if (written_.insert(access.between); is_of_one_array(held)) {
+    } else if (fill(access); is_of_one_array(held)) {
       // The elements of a vector lie behind each other.
       std::int64_t at = access.begin;
       const bool is_vector = std::ssize(held) * kElement == access.bytes;
@@ -251,7 +256,26 @@ class ProductWatch {
     }
   }
 
+  void fill(const Access& access) {
+    written_.insert(access.between);
+    for (int i = 0; i < access.bytes; ++i) filled_.insert({access.between, access.begin + i});
+  }
+
+  [[nodiscard]] bool is_filled(const Access& access) const {
+    for (int i = 0; i < access.bytes; ++i) {
+      if (!filled_.contains({access.between, access.begin + i})) return false;
+    }
+    return true;
+  }
+
   [[nodiscard]] std::string stores_text() const {
+    Lines blind;
+    for (const Block& block : blocks_) {
+      for (const std::int64_t thread : block.storing) {
+        const auto found = block.blind.find(by_warp_ ? thread / 32 * 32 : thread);
+        if (found != block.blind.end()) blind.insert(found->second.begin(), found->second.end());
+      }
+    }
     Lines lines;
     int count = 0;
     std::size_t threads = 0;
@@ -264,8 +288,10 @@ class ProductWatch {
         threads == 1 ? thread_name(blocks_.front(), *blocks_.front().storing.begin()) + " stores"
                      : std::to_string(threads) + " threads store";
     const bool often = threads == 1 && count > 1;
-    return quoted(
-        who + " this output " + (often ? std::to_string(count) + " times " : "") + "here:", lines);
+    return quoted("its sum reads here what nobody has written:", blind) +
+           quoted(
+               who + " this output " + (often ? std::to_string(count) + " times " : "") + "here:",
+               lines);
   }
 
   [[nodiscard]] std::string role_of(const StepArray& array, const std::string& kernel) const {
@@ -336,10 +362,11 @@ class ProductWatch {
   bool is_certain_ = true;               ///< what was not seen does not happen
   std::map<std::int64_t, Uses> held_{};  ///< by thread: what it has read and not used yet
   std::map<std::pair<std::string, std::int64_t>, Uses>
-      kept_{};                       ///< by array and byte: the way here
-  std::set<std::string> written_{};  ///< arrays that a kernel fills
-  std::map<Origin, Lines> loads_{};  ///< from the arrays of the convolution
-  Lines stores_{};                   ///< of any output
+      kept_{};                                               ///< by array and byte: the way here
+  std::set<std::string> written_{};                          ///< arrays that a kernel fills
+  std::set<std::pair<std::string, std::int64_t>> filled_{};  ///< the bytes of these
+  std::map<Origin, Lines> loads_{};                          ///< from the arrays of the convolution
+  Lines stores_{};                                           ///< of any output
   std::vector<Block> blocks_{};
 };
 

@@ -109,10 +109,7 @@ class StageChecker {
     if (finds && (!found || stage.precision != Precision::kFp32)) {
       observer_.noted(stage, std::string("It computes like ") + describe(stage.precision) + ".");
     }
-    if (!passes(context_, stage, found)) return false;
-    // Where lanes must meet at each access, the large shapes would take minutes.
-    if (!plan.measured.empty() && !submission_.is_traced()) measure_generality(stage, plan, seed);
-    return true;
+    return passes(context_, stage, found);
   }
 
  private:
@@ -251,27 +248,6 @@ class StageChecker {
     observer_.warned(stage, finding);
   }
 
-  // Shapes that do not change the verdict.
-  void measure_generality(const StageInfo& stage, const CasePlan& plan, std::uint64_t seed) {
-    Generality generality{.stage = stage.id};
-    constexpr int kMostTimeouts = 2;  // a program that hangs at each shape would take hours
-    int timeouts = 0;
-    for (const ElementCase& test : plan.measured) {
-      if (timeouts == kMostTimeouts) break;
-      observer_.announce(stage.id + ": general case " + std::to_string(++generality.cases) +
-                         " of " + std::to_string(plan.measured.size()));
-      const CaseOutcome outcome = run_case(submission_, stage, test, ++seed);
-      if (!outcome.finding) ++generality.right;
-      if (outcome.finding && is_about_time(*outcome.finding)) ++timeouts;
-      if (outcome.finding && generality.first_miss.empty()) generality.first_miss = test.name;
-    }
-    std::string text = "also right on " + std::to_string(generality.right) + " of " +
-                       std::to_string(generality.cases) + " general shapes";
-    if (!generality.first_miss.empty()) text += "; first miss: " + generality.first_miss;
-    observer_.noted(stage, text + " (costs nothing).");
-    check_.generality.push_back(std::move(generality));
-  }
-
   std::optional<Finding> check_cases(const StageInfo& stage, const CasePlan& plan,
                                      std::uint64_t seed, const Announce& announce) {
     std::size_t done = 0;
@@ -326,6 +302,10 @@ class StageChecker {
       // The course never checked this.
       if (plan.rules == Rules::kWorkbook) return leak;
       warn(stage, *leak);
+    }
+    if (plan.rules == Rules::kWorkbook) {
+      if (auto early = check_early_ends(submission_, stage, plan.repeated, seed))
+        warn(stage, *early);
     }
     network.load(announce);
     if (auto found = run_network_alone(stage, batches, network, announce)) return found;

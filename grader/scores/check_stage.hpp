@@ -8,7 +8,7 @@
 #include <optional>
 #include <vector>
 
-#include "grader/checks/graded_network.hpp"
+#include "grader/checks/network_check.hpp"
 #include "grader/scores/grade.hpp"
 #include "grader/submission/submission.hpp"
 

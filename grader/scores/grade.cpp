@@ -19,7 +19,7 @@
 #include "common/result/result.hpp"
 #include "grader/checks/element_cases.hpp"
 #include "grader/checks/findings/catalogue.hpp"
-#include "grader/checks/graded_network.hpp"
+#include "grader/checks/network_check.hpp"
 #include "grader/measure/counters.hpp"
 #include "grader/measure/measure_speed.hpp"
 #include "grader/scores/check_stage.hpp"
@@ -235,7 +235,6 @@ class Grading {
       append(check_.result.runs, each.result.runs);
       append(check_.findings, each.findings);
       append(check_.warnings, each.warnings);
-      append(check_.generality, each.generality);
     }
     return good;
   }
@@ -249,7 +248,6 @@ class Grading {
     check_.cases = earlier.cases;
     check_.findings = earlier.findings;
     check_.warnings = earlier.warnings;
-    check_.generality = earlier.generality;
     check_.result.runs = earlier.result.runs;
     std::erase_if(check_.cases, [&](const CaseResult& test) { return !is_here(test.stage); });
     std::erase_if(check_.findings, [&](const Finding& found) { return !is_here(found.stage); });

@@ -11,9 +11,9 @@
 
 #include "common/custom_submission/build_custom_submission.hpp"
 #include "common/network/preset.hpp"
+#include "grader/checks/custom_submission.hpp"
 #include "grader/checks/result/check_result.hpp"
 #include "grader/checks/rules.hpp"
-#include "grader/scores/luck.hpp"
 #include "grader/scores/score_rules.hpp"
 
 namespace convlab::grader {

@@ -1,14 +1,76 @@
 #pragma once
 
 #include <cstdint>
+#include <filesystem>
 #include <future>
 #include <memory>
 #include <optional>
+#include <string>
+#include <vector>
 
+#include "grader/checks/custom_submission.hpp"
+#include "grader/checks/result/finding.hpp"
+#include "grader/checks/rules.hpp"
 #include "grader/scores/check_stage.hpp"
-#include "grader/scores/luck.hpp"
+#include "grader/submission/submission.hpp"
 
 namespace convlab::grader {
+
+/// Two accesses that nothing orders, in whatever order they happened.
+struct Race {
+  Finding finding{};
+  bool is_between_warps = false;  ///< not only lanes of a warp that do not wait for each other
+  bool stores_twice = false;      ///< two threads store in one element: perhaps its index is wrong
+  bool is_in_device_memory = false;  ///< not in shared memory
+  bool is_one_number = false;        ///< of a variable that is no array
+  std::filesystem::path program{};   ///< that found it
+  std::string meeting_places{};      ///< where lanes must meet so that they run as on most GPUs
+};
+
+/// What the repeated cases show where every access to memory is observed (common/emulation/trace).
+struct Observed {
+  std::optional<Race> race{};
+  /// Kernels and host share memory that a GPU keeps apart, or the output is wrong, although no race
+  /// explains it: a file may notice that it is observed, but must be right then, too.
+  std::optional<Finding> wrong{};
+};
+
+/// @param traced  the emulated program that observes every access; it is wrong if this cannot be
+///                built, though the usual one was
+/// @param sources  of the program, whose lines and names the finding quotes
+Observed observe_accesses(const EmulatedProgram& traced, const SourceText& sources,
+                          const StageInfo& stage, const CasePlan& plan, std::uint64_t seed);
+
+/// A fault under CUDA's rules that does not change the result on a GPU, and the emulated program in
+/// which it does not change the result either.
+struct Luck {
+  Finding finding{};
+  std::filesystem::path program{};
+  std::vector<std::string> environment{};
+};
+
+/// Finds out whether GPUs forgive a fault of an emulated program: a read beyond an allocation whose
+/// value is not used (E-outside), or lanes of a warp that read values of other lanes without a
+/// barrier (E-warp-sync).
+/// @param plan   whose repeated cases are tried
+/// @param found  what the emulated device found
+/// @param race   what observe_accesses found
+/// @return nothing if the result is wrong in any case
+std::optional<Luck> find_luck(const BuildEmulated& build, const StageInfo& stage,
+                              const CasePlan& plan, std::uint64_t seed, const Finding& found,
+                              const std::optional<Race>& race);
+
+/// What to tell of a finding and a race. A barrier that not all threads reach is the cause of what
+/// it does not order. A wrong index may lead two threads to one element; what says more about it
+/// stays.
+Finding cause_of(const Finding& found, const Race& race);
+
+/// Whether the order of lanes or neighbouring memory can cause this finding.
+bool may_be_luck(const Finding& finding);
+
+/// Whether the numbers of the output show the mistake, so that another device's finding says no
+/// more.
+bool is_explained(const Finding& finding);
 
 /// A finding, and whether it is only a warning.
 struct Opinion {

@@ -1,9 +1,11 @@
 #include "common/emulation/include/convlab_emulation/activity.hpp"
 
 #include <bit>
+#include <cstring>
 #include <mutex>
 #include <utility>
 
+#include "common/emulation/runtime/copy.hpp"
 #include "common/emulation/runtime/device_memory.hpp"
 #include "common/emulation/runtime/poison.hpp"
 #include "common/emulation/runtime/report.hpp"
@@ -20,6 +22,21 @@ std::mutex record_mutex;
 void note_transfer(const std::string& what, std::int64_t bytes) {
   if (only<DeviceNotes>().transfers.size() < DeviceNotes::kMost)
     only<DeviceNotes>().transfers.push_back({what, bytes});
+}
+
+/// The constant variable that the poison names, if nothing was copied there.
+std::optional<ReportMemory> unwritten_constant(const PoisonedWord& poison) {
+  for (const Symbol& symbol : all_symbols()) {
+    std::uint32_t bits = 0;
+    const auto size = static_cast<std::int64_t>(symbol.bytes);
+    const auto end = poison.offset + static_cast<std::int64_t>(sizeof bits);
+    if (symbol.kind != SymbolKind::kConstant || end > size) continue;
+    std::memcpy(&bits, symbol.address + poison.offset, sizeof bits);
+    PoisonedWord there;
+    if (read_poison(bits, there) && there == poison)
+      return ReportMemory{{.variable = symbol.name, .bytes = size, .offset = poison.offset}};
+  }
+  return std::nullopt;
 }
 
 /// Counts the elements that hold poison. One that holds the poison of its own place in some memory
@@ -42,8 +59,10 @@ std::optional<PoisonedOutput> find_poison(const float* output, std::int64_t coun
   if (!source && !own) return std::nullopt;
   (source ? found.computed : found.never_written) += unnumbered;
   const PoisonedWord word = found.computed > 0 ? *source : *own;
-  const auto memory = word.shared ? poisoned_variable(word.object, word.offset)
-                                  : device_memory().find_poisoned(word.object, word.offset);
+  const auto constant = word.shared ? unwritten_constant(word) : std::nullopt;
+  const auto memory = constant      ? constant
+                      : word.shared ? poisoned_variable(word.object, word.offset)
+                                    : device_memory().find_poisoned(word.object, word.offset);
   if (!memory) return std::nullopt;
   found.kernel = memory->kernel;
   found.memory = fault_memory(*memory, memory->kernel);
@@ -60,6 +79,7 @@ DeviceNotes take_notes(const float* output, std::int64_t count) {
   }
   for (const Allocation& allocation : device_memory().live())
     taken.live_bytes += static_cast<std::int64_t>(allocation.bytes);
+  taken.live_objects = live_objects;
   if (settings().numbered_poison) taken.poisoned = find_poison(output, count);
   return taken;
 }

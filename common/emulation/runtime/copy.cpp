@@ -22,6 +22,7 @@
 extern "C" {
 extern const char __executable_start;
 extern const char end;
+extern const char __bss_start;  // of variables without a value
 }
 // NOLINTEND(readability-identifier-naming)
 
@@ -77,6 +78,19 @@ std::size_t constant_bytes() {
     if (symbol.kind == SymbolKind::kConstant)
       most = std::max(most, bytes_of_module[symbol.module] += symbol.bytes);
   return most;
+}
+
+void poison_constants() {
+  static const bool done = [] {
+    for (const Symbol& symbol : all_symbols()) {
+      const auto* byte = reinterpret_cast<const char*>(symbol.address);
+      const bool has_no_value = byte >= &__bss_start && byte < &end;
+      if (symbol.kind == SymbolKind::kConstant && has_no_value)
+        fill_poison(const_cast<std::byte*>(symbol.address), symbol.bytes, kConstantObject, true);
+    }
+    return true;
+  }();
+  static_cast<void>(done);
 }
 
 bool is_static_storage(const void* address) {

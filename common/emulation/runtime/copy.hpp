@@ -38,6 +38,10 @@ void note_symbol_address(const void* address);
 /// Bytes of __constant__ variables, in the module that has most of them.
 std::size_t constant_bytes();
 
+/// Once: marks __constant__ variables without a value as unwritten memory is marked. They begin as
+/// zeros, but a result that was computed from them tells that nothing was copied there.
+void poison_constants();
+
 /// Whether the address lies in static storage of the program, where every symbol does.
 bool is_static_storage(const void* address);
 

@@ -1,10 +1,14 @@
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <mutex>
 #include <unordered_map>
 
 namespace convlab::emulation {
+
+/// Streams, events and graphs that were made and not destroyed.
+inline std::atomic<int> live_objects{0};
 
 /// The live handles of one kind. Any other handle is an error.
 template <typename Object>
@@ -14,6 +18,7 @@ class Handles {
     const std::lock_guard lock(mutex_);
     Object* const handle = object.get();
     objects_.emplace(handle, std::move(object));
+    ++live_objects;
     return handle;
   }
   [[nodiscard]] bool contain(Object* handle) const {
@@ -24,7 +29,9 @@ class Handles {
   std::unique_ptr<Object> remove(Object* handle) {
     const std::lock_guard lock(mutex_);
     auto node = objects_.extract(handle);
-    return node.empty() ? nullptr : std::move(node.mapped());
+    if (node.empty()) return nullptr;
+    --live_objects;
+    return std::move(node.mapped());
   }
 
  private:

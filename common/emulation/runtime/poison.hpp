@@ -27,6 +27,7 @@ inline constexpr unsigned kSharedShift = 21;
 inline constexpr unsigned kObjectShift = 18;
 inline constexpr std::uint32_t kIndexMask = (1U << kObjectShift) - 1;
 inline constexpr unsigned kPoisonObjects = 8;  ///< numbers of objects count modulo this
+inline constexpr unsigned kConstantObject = kPoisonObjects - 2;  ///< all constant variables
 
 struct PoisonedWord {
   bool shared = false;

@@ -10,6 +10,7 @@
 
 #include "common/base/error.hpp"
 #include "common/emulation/include/convlab_emulation/activity.hpp"
+#include "common/emulation/runtime/copy.hpp"
 #include "common/emulation/runtime/handles.hpp"
 #include "common/emulation/runtime/signals.hpp"
 
@@ -121,6 +122,7 @@ const Settings& settings() {
 void choose_settings(const std::vector<std::string>& variables) {
   only<ChosenVariables>() = {variables};
   fixed_settings() = read_settings();
+  if (settings().numbered_poison) poison_constants();
 }
 
 const cudaDeviceProp& device_model() {

@@ -47,6 +47,7 @@ cudaStream_t StreamScheduler::create(unsigned flags) {
   static int made = 1;
   streams_.back()->number = ++made;
   streams_.back()->blocking = (flags & cudaStreamNonBlocking) == 0;
+  ++live_objects;
   return streams_.back().get();
 }
 
@@ -55,9 +56,13 @@ cudaError_t StreamScheduler::destroy(cudaStream_t stream) {
   const auto found = std::find_if(streams_.begin() + 2, streams_.end(),
                                   [&](const auto& other) { return other.get() == stream; });
   if (found == streams_.end()) return cudaErrorInvalidResourceHandle;
-  // CUDA lets the work of a destroyed stream finish.
-  finish(**found);
+  // CUDA lets the work of a destroyed stream finish, and the host does not wait for it.
+  if ((*found)->last) {
+    if ((*found)->blocking) streams_[0]->waits.push_back((*found)->last);
+    left_.push_back((*found)->last);
+  }
   streams_.erase(found);
+  --live_objects;
   return cudaSuccess;
 }
 
@@ -197,6 +202,10 @@ void StreamScheduler::finish_all() {
   } else if (settings().order == Order::kShuffle) {
     std::ranges::shuffle(order, std::mt19937_64(settings().seed));
   }
+  for (const auto& operation : std::exchange(left_, {})) {
+    run(operation);
+    know(operation);
+  }
   for (CUstream_st* stream : order)
     if (stream->last) {
       run(stream->last);
@@ -216,8 +225,10 @@ bool StreamScheduler::poll(const std::shared_ptr<Operation>& operation) {
 
 bool StreamScheduler::pending() const {
   const std::lock_guard lock(mutex_);
-  return std::ranges::any_of(
-      streams_, [](const auto& stream) { return stream->last != nullptr && !stream->last->done; });
+  return std::ranges::any_of(left_, [](const auto& operation) { return !operation->done; }) ||
+         std::ranges::any_of(streams_, [](const auto& stream) {
+           return stream->last != nullptr && !stream->last->done;
+         });
 }
 
 bool StreamScheduler::meets_capture(const CUstream_st& stream) const {

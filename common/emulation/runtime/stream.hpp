@@ -132,6 +132,7 @@ class StreamScheduler {
   std::map<int, int> known_;  ///< for an observer: what the host has waited for, by stream
   int operations_ = 0;
   std::vector<std::unique_ptr<CUstream_st>> streams_;  ///< the legacy default stream first
+  std::vector<std::shared_ptr<Operation>> left_;       ///< the last work of destroyed streams
 };
 
 inline StreamScheduler& streams() {

@@ -47,8 +47,7 @@
 
 namespace convlab::emulation {
 
-// ---- what crosses the border between host and device
-// ---------------------------------------------
+// ---- what crosses the border between host and device --------------------------------------------
 
 namespace {
 

@@ -1,7 +1,9 @@
 #include "grader/checks/findings/catalogue.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <csignal>
+#include <cstdio>
 #include <cstring>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -14,6 +16,7 @@
 #include "common/base/whole_file.hpp"
 #include "common/network/preset.hpp"
 #include "grader/submission/sandbox/sandbox.hpp"
+#include "reference/oracle/oracle.hpp"
 
 namespace convlab::grader {
 
@@ -36,6 +39,11 @@ Finding finding(const std::string& name, const std::string& seen,
   return found;
 }
 
+bool is_of_kind(const Finding& finding, const std::string& kind) {
+  const auto known = std::ranges::find(catalogue(), finding.id, &Diagnosis::id);
+  return known != catalogue().end() && find_word(known->kinds, kind) != std::string::npos;
+}
+
 bool is_about_time(const Finding& finding) {
   return finding.id == "E-timeout" || finding.id == "E-slow";
 }
@@ -48,11 +56,8 @@ Finding finding(const FaultMessage& message, const std::string& prefix) {
 }
 
 Finding with_warnings(Finding found, const std::string& warnings) {
-  static const std::string wrong_numbers =
-      " E-wrong E-nan E-images E-maps E-blocks E-borders E-sum-kept E-precision "
-      "E-shapes E-replay E-race E-unwritten-memory E-accuracy ";
   const bool uninitialised = warnings.find("uninitialized") != std::string::npos;
-  if (uninitialised && wrong_numbers.find(" " + found.id + " ") != std::string::npos) {
+  if (uninitialised && is_of_kind(found, "numbers")) {
     found = finding("E-uninitialised/warning", found.seen);
   }
   found.compiler = warnings;
@@ -234,6 +239,75 @@ Finding compiler_finding(const std::string& error, const SourceText& sources) {
     break;
   }
   return found;
+}
+
+namespace {
+
+std::string number(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.7g", value);
+  return text;
+}
+
+}  // namespace
+
+std::string place_of(const ConvShape& shape, const oracle::Mismatch& element) {
+  // The puzzles have one row of numbers.
+  const bool is_row = shape.output_size() == shape.out_width() && shape.out_width() > 1;
+  if (is_row) return "element " + std::to_string(element.column);
+  return "image b=" + std::to_string(element.image) + ", map m=" + std::to_string(element.map) +
+         ", row h=" + std::to_string(element.row) + ", column w=" + std::to_string(element.column);
+}
+
+std::string describe(const ConvShape& shape, const oracle::ErrorReport& report) {
+  std::string text = std::to_string(report.wrong) + " of " + std::to_string(shape.output_size()) +
+                     " elements are wrong" +
+                     (report.unwritten > 0 && report.unwritten < report.wrong
+                          ? ", " + std::to_string(report.unwritten) + " of them never written."
+                          : ".");
+  if (!report.first) return text;
+  const oracle::Mismatch& first = *report.first;
+  const bool unwritten = report.unwritten == report.wrong;
+  return text + " The first: " + place_of(shape, first) + ": expected " + number(first.expected) +
+         ", got " +
+         (unwritten ? "nothing: it still holds its value from before the call"
+                    : number(static_cast<double>(first.got))) +
+         ".";
+}
+
+bool is_nearly_right(const WrongOutput& wrong) {
+  constexpr double kNearly = 0.02;
+  return wrong.report.not_finite == 0 &&
+         wrong.report.worst_ratio * oracle::kUnitRoundoff <= kNearly;
+}
+
+Finding lost_precision(const WrongOutput& wrong, const std::string& where) {
+  const oracle::ErrorReport& report = wrong.report;
+  std::string seen = "In " + where + ": " + describe(wrong.shape, report);
+  if (is_nearly_right(wrong)) {
+    seen += " All are nearly right. The largest error is " +
+            std::to_string(static_cast<long long>(report.worst_ratio)) +
+            " · 2^-24 of the sum of absolute products; " +
+            std::to_string(static_cast<long long>(report.bound)) + " are allowed.";
+  }
+  const bool may_be_shorter =
+      wrong.tolerance.bound > oracle::error_bound(Precision::kFp32, wrong.shape.taps());
+  return finding(may_be_shorter ? "E-precision/stage" : "E-precision", seen);
+}
+
+Finding diagnose(const WrongOutput& wrong, const std::string& where) {
+  if (!wrong.is_whole && is_nearly_right(wrong)) return lost_precision(wrong, where);
+  const oracle::ErrorReport& report = wrong.report;
+  const std::string id = report.unwritten == wrong.shape.output_size() ? "E-never-written"
+                         : report.not_finite > report.unwritten        ? "E-nan"
+                         : report.unwritten > 0                        ? "E-partly-written"
+                                                                       : "E-wrong";
+  const float* output = wrong.arrays.output;
+  const bool is_infinite =
+      id == "E-nan" && std::none_of(output, output + wrong.shape.output_size(),
+                                    [](float each) { return std::isnan(each); });
+  return finding(is_infinite ? id + "/infinity" : id,
+                 "In " + where + ": " + describe(wrong.shape, report));
 }
 
 }  // namespace convlab::grader

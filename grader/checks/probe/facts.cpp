@@ -6,10 +6,8 @@
 #include <set>
 #include <utility>
 
-#include "grader/checks/probe/fact_texts.hpp"
+#include "grader/checks/probe/fact.hpp"
 #include "grader/checks/probe/finders.hpp"
-#include "grader/checks/probe/predicate.hpp"
-#include "grader/checks/probe/row_lengths.hpp"
 #include "grader/checks/probe/wrong_index.hpp"
 
 namespace convlab::grader::probe {

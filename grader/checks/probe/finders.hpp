@@ -1,14 +1,57 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "common/base/precision.hpp"
+#include "grader/checks/probe/dense_run.hpp"
 #include "grader/checks/probe/fact.hpp"
 #include "grader/checks/probe/terms.hpp"
 
 namespace convlab::grader::probe {
+
+/// Something that a rule may ask about: a name and its value in each sample.
+struct Feature {
+  std::string name{};
+  std::vector<std::int64_t> values{};
+  std::string end{};         ///< what the values are counted from: "C" makes "c = C - 1" of -1
+  bool only_bounds = false;  ///< single values in the middle mean nothing
+  bool is_flag = false;      ///< 0 or 1, and the name says it all
+  int cost = 1;
+};
+
+/// The simplest rule that holds for exactly the marked samples: one test of a feature, or two
+/// joined. Tests are =, ≠, ≥ and <.
+struct Rule {
+  struct Part {
+    std::string name{};
+    std::string relation{};
+    std::int64_t value = 0;
+    std::string end{};
+  };
+  std::string text{};
+  int cost = 0;
+  std::vector<Part> parts{};
+  bool all = true;  ///< parts are joined by "and", else by "or"
+};
+
+/// The best rules without exception, the simplest first; empty if there is none.
+/// @param most  how many at most
+std::vector<Rule> find_rules(const std::vector<Feature>& features, const std::vector<bool>& marked,
+                             std::size_t most = 1);
+
+/// For which of these samples a rule of others holds.
+std::vector<bool> where_it_holds(const Rule& rule, const std::vector<Feature>& features);
+
+/// Features of a product; those of an output if there are no taps.
+std::vector<Feature> features_of(const ConvShape& s, const std::vector<Label>& labels, bool taps);
+
+/// The simplest rule for exactly what is marked, at all shapes; empty if there is none.
+std::string common_rule(const std::vector<std::vector<Feature>>& features,
+                        const std::vector<std::vector<bool>>& marked);
 
 // What whole runs tell of their sums, without a look at the products.
 
@@ -67,5 +110,48 @@ std::optional<Fact> find_in_large(Program& program, const ConvShape& shape, bool
 /// Of a program that keeps only the last row of each filter: a wrong product of the first wrong
 /// output, and which outputs are wrong.
 std::optional<Fact> find_in_row(Program& program, const ConvShape& shape);
+
+/// Of products with a wrong pixel: whether a map of the output is taken for rows of another length,
+/// as by h = i / H_out.
+std::optional<Fact> find_output_rows(const std::vector<LabelledTerms>& all);
+
+/// Of products with a wrong pixel: whether they are those of a tile that has rows of one length and
+/// is read with another. The tile begins at pixel (0, 0).
+std::optional<Fact> find_tile_rows(const std::vector<LabelledTerms>& all);
+
+/// Whether small whole numbers, which bfloat16 holds and adds up exactly, come out right but for
+/// small errors: then no index and no term is wrong.
+bool only_rounds(Program& program, const std::vector<ConvShape>& shapes);
+
+/// What a program rounds that only rounds: one example that can be followed by hand, and its cause.
+/// @param shape        with three taps at least
+/// @param may_be_half  its class allows input and weights of 11 bits
+Fact measure_rounding(Program& program, const ConvShape& shape, bool may_be_half);
+
+/// The class that its roundings show; nothing if it computes something else.
+std::optional<Precision> precision_of(Program& program, const ConvShape& shape);
+
+/// Of a program whose output is infinite: whether small numbers come out right and large ones as
+/// infinity.
+std::optional<Fact> find_overflow(Program& program, const ConvShape& shape);
+
+/// At which shapes a program fails.
+struct ShapeStudy {
+  ConvShape smallest{};  ///< that fails in the same way; no size can be smaller
+  std::string rule{};  ///< it fails exactly if this holds; empty: none that fresh shapes confirmed
+  int confirmed = 0;   ///< fresh shapes that the rule predicted
+};
+
+/// Shrinks a shape at which the program fails, then compares shapes around it. A rule is kept only
+/// if it predicts what the program does at shapes that it was not made from.
+/// @return nothing if the program does not fail again, or this shape is too large to be tried often
+std::optional<ShapeStudy> study_shapes(Program& program, const ConvShape& failing, bool few_bits);
+
+/// The smallest shape that the study finds.
+std::optional<ConvShape> smallest_failing(Program& program, const ConvShape& failing,
+                                          bool few_bits);
+
+/// "1,2,1,5,6,3,1": as --case takes it.
+std::string case_text(const ConvShape& shape);
 
 }  // namespace convlab::grader::probe

@@ -1,11 +1,10 @@
-#include "grader/checks/probe/predicate.hpp"
-
 #include <algorithm>
 #include <optional>
 #include <set>
 #include <utility>
 
-#include "grader/checks/probe/fact_texts.hpp"
+#include "grader/checks/probe/fact.hpp"
+#include "grader/checks/probe/finders.hpp"
 
 namespace convlab::grader::probe {
 

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "grader/checks/probe/fact.hpp"
-#include "grader/checks/probe/rounding.hpp"
+#include "grader/checks/probe/finders.hpp"
 #include "grader/checks/result/finding.hpp"
 #include "grader/submission/submission.hpp"
 

@@ -1,10 +1,9 @@
-#include "grader/checks/probe/rounding.hpp"
-
 #include <algorithm>
 #include <cmath>
 
 #include "grader/checks/probe/dense_run.hpp"
-#include "grader/checks/probe/fact_texts.hpp"
+#include "grader/checks/probe/fact.hpp"
+#include "grader/checks/probe/finders.hpp"
 
 namespace convlab::grader::probe {
 

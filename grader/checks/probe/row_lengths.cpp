@@ -1,21 +1,10 @@
-#include "grader/checks/probe/row_lengths.hpp"
-
 #include <algorithm>
 
-#include "grader/checks/probe/fact_texts.hpp"
+#include "grader/checks/probe/fact.hpp"
+#include "grader/checks/probe/finders.hpp"
 #include "grader/checks/probe/wrong_index.hpp"
 
 namespace convlab::grader::probe {
-
-namespace {
-
-void show_wrong_product(Fact& fact, const LabelledTerms& first) {
-  const auto wrong = std::ranges::find_if(
-      first.terms, [&](const Labelled& each) { return !is_right_product(first.shape, each); });
-  if (wrong != first.terms.end()) show_example(fact, first, *wrong);
-}
-
-}  // namespace
 
 std::optional<Fact> find_output_rows(const std::vector<LabelledTerms>& all) {
   std::vector<ConvShape> shapes;

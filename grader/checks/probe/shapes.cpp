@@ -1,11 +1,9 @@
-#include "grader/checks/probe/shapes.hpp"
-
 #include <algorithm>
 #include <array>
 #include <random>
 
 #include "grader/checks/probe/dense_run.hpp"
-#include "grader/checks/probe/predicate.hpp"
+#include "grader/checks/probe/finders.hpp"
 
 namespace convlab::grader::probe {
 

@@ -1,13 +1,14 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <ranges>
 #include <set>
 #include <string>
 #include <utility>
 
-#include "grader/checks/probe/fact_texts.hpp"
+#include "grader/checks/probe/fact.hpp"
 #include "grader/checks/probe/finders.hpp"
 #include "grader/checks/probe/terms.hpp"
 #include "grader/checks/probe/wrong_index.hpp"
@@ -212,7 +213,9 @@ namespace {
 
 // How many places before each wrong output the one stands whose value it has in addition.
 // @param stored  its stored value, not its right sum
-std::optional<std::int64_t> distance_of_carried(const DenseRun& run, bool stored) {
+// @param enough  as many of them are no chance
+std::optional<std::int64_t> distance_of_carried(const DenseRun& run, bool stored,
+                                                std::int64_t enough) {
   const std::int64_t size = std::ssize(run.right);
   const auto got = [&](std::int64_t i) {
     return static_cast<double>(run.answer.output[static_cast<std::size_t>(i)]);
@@ -233,7 +236,7 @@ std::optional<std::int64_t> distance_of_carried(const DenseRun& run, bool stored
     };
     const auto all = std::views::iota(std::int64_t{0}, size);
     // Where the sum begins anew there is none.
-    if (std::ranges::all_of(all, explains) && 2 * carried >= size) return distance;
+    if (std::ranges::all_of(all, explains) && carried >= enough) return distance;
   }
   return std::nullopt;
 }
@@ -246,7 +249,13 @@ std::optional<Fact> find_carried_sum(const std::vector<DenseRun>& runs) {
   for (const bool stored : {true, false}) {
     std::vector<std::int64_t> distances;
     for (const DenseRun& run : runs) {
-      if (const auto distance = distance_of_carried(run, stored)) distances.push_back(*distance);
+      // At one shape a sum may hold another one by chance, but not 20 of them.
+      constexpr std::int64_t kMany = 20;
+      const std::int64_t half = (std::ssize(run.right) + 1) / 2;
+      const std::int64_t enough = runs.size() == 1 ? kMany : std::min(half, kMany);
+      if (const auto distance = distance_of_carried(run, stored, enough)) {
+        distances.push_back(*distance);
+      }
     }
     if (distances.size() < runs.size()) continue;
     std::string name = name_of(distances, shapes, "1");
@@ -257,6 +266,66 @@ std::optional<Fact> find_carried_sum(const std::vector<DenseRun>& runs) {
     return fact;
   }
   return std::nullopt;
+}
+
+std::optional<Fact> find_kept(Program& program, const std::function<void()>& restart,
+                              const ConvShape& shape, bool few_bits) {
+  const DenseRun own = run_dense(program, shape, few_bits, 1);
+  const DenseRun other = run_dense(program, shape, few_bits, 2);
+  // The second of two calls in a new process, the first with these numbers.
+  const auto second = [&](const Numbers& input, const Numbers& weights) {
+    restart();
+    program.run(shape, input, weights);
+    return program.run(shape, own.input, own.weights);
+  };
+  const auto gives = [](const Answer& answer, const std::vector<double>& sums) {
+    return std::ranges::equal(
+        sums, answer.output, [](double sum, float got) { return sum == static_cast<double>(got); });
+  };
+  // NaN is equal to nothing.
+  const auto same = [](const Answer& a, const Answer& b) {
+    return std::ranges::equal(a.output, b.output,
+                              [](float x, float y) { return x == y || (x != x && y != y); });
+  };
+  const Answer after = second(other.input, other.weights);
+  const Answer after_same_input = second(own.input, other.weights);
+  const Answer after_same_weights = second(other.input, own.weights);
+  // A call that fails only sometimes fails for another reason than the numbers of the first.
+  if (after.kind != after_same_input.kind || after.kind != after_same_weights.kind) {
+    return std::nullopt;
+  }
+  const Answer again = second(other.input, other.weights);
+  if (after.kind != again.kind) return std::nullopt;
+  const bool of_input = !same(after, after_same_input);
+  const bool of_weights = !same(after, after_same_weights);
+  if (!of_input && !of_weights) {
+    restart();
+    if (!gives(program.run(shape, own.input, own.weights), own.right)) return std::nullopt;
+    if (!gives(after, own.right)) return told("E-replay/first-call-only", {to_string(shape)});
+    ConvShape smaller = shape;
+    smaller.height -= 2, smaller.width -= 1, smaller.batch = 1;
+    constexpr int kTimes = 3;  // not by chance, such as a crash now and then
+    for (int i = 0; i < kTimes; ++i) {
+      restart();
+      run_dense(program, smaller, few_bits, 2);
+      if (gives(program.run(shape, own.input, own.weights), own.right)) return std::nullopt;
+    }
+    if (program.is_over()) return std::nullopt;  // then nothing ran
+    return told("E-replay/earlier-size", {to_string(shape), to_string(smaller)});
+  }
+  if (!same(after, again)) return std::nullopt;  // by chance, such as a race
+  std::vector<double> both = own.right;
+  for (std::size_t i = 0; i < both.size(); ++i) both[i] += other.right[i];
+  const std::string which = of_input && of_weights ? "input and weights"
+                            : of_input             ? "the input"
+                                                   : "the weights";
+  const bool of_all = gives(after, other.right);
+  const char* name = of_all || gives(after, right_sums(shape, other.input, own.weights)) ||
+                             gives(after, right_sums(shape, own.input, other.weights))
+                         ? "E-replay/first-numbers"
+                     : gives(after, both) ? "E-replay/sum-of-both"
+                                          : "E-replay/first-result";
+  return told(name, {which, of_all ? "input and weights" : which});
 }
 
 }  // namespace convlab::grader::probe

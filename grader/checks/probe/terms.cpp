@@ -7,7 +7,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "grader/checks/probe/fact_texts.hpp"
+#include "grader/checks/probe/fact.hpp"
 #include "reference/oracle/comparison.hpp"
 
 namespace convlab::grader::probe {
@@ -277,6 +277,12 @@ void show_example(Fact& fact, const LabelledTerms& terms, const Labelled& one) {
   fact.measured += "\nBy hand, at " + to_string(s) + ": output " + output_text(one.at) + what + ".";
   fact.picture = window_picture(terms, one.at);
   fact.product = watched(s, one);
+}
+
+void show_wrong_product(Fact& fact, const LabelledTerms& terms) {
+  const auto wrong = std::ranges::find_if(
+      terms.terms, [&](const Labelled& each) { return !is_right_product(terms.shape, each); });
+  if (wrong != terms.terms.end()) show_example(fact, terms, *wrong);
 }
 
 }  // namespace convlab::grader::probe

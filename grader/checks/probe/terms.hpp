@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "grader/checks/probe/dense_run.hpp"
 #include "grader/checks/probe/fact.hpp"
-#include "grader/checks/probe/program.hpp"
 
 namespace convlab::grader::probe {
 
@@ -90,5 +90,7 @@ std::string window_picture(const LabelledTerms& terms, const Label& of);
 
 /// Adds a wrong product: in words, in its window, and to watch for.
 void show_example(Fact& fact, const LabelledTerms& terms, const Labelled& one);
+/// The first wrong one.
+void show_wrong_product(Fact& fact, const LabelledTerms& terms);
 
 }  // namespace convlab::grader::probe

@@ -1,7 +1,12 @@
 #include "grader/checks/result/check_result.hpp"
 
+#include <algorithm>
+#include <functional>
+
+#include "common/base/enum_name.hpp"
 #include "common/base/whole_file.hpp"
 #include "common/result/result_json.hpp"
+#include "common/timing/statistics.hpp"
 
 namespace convlab::grader {
 
@@ -64,11 +69,6 @@ static void json_fields(JsonFields& fields, Score& score) {
       .optional("best_of", score.choice);
 }
 
-static void json_fields(JsonFields& fields, Generality& generality) {
-  fields("stage", generality.stage, "right", generality.right, "cases", generality.cases)
-      .optional("first_miss", generality.first_miss);
-}
-
 static void json_fields(JsonFields& fields, SourceFile& file) {
   fields("path", file.path, "sha256", file.sha256);
 }
@@ -77,7 +77,7 @@ static void json_fields(JsonFields& fields, CheckResult& check) {
   json_fields(fields, check.result);
   // Files of m1 and the other programs contain only the fields above.
   fields.defaulted("cases", check.cases, "findings", check.findings)
-      .optional("warnings", check.warnings, "rules", check.rules, "generality", check.generality)
+      .optional("warnings", check.warnings, "rules", check.rules)
       .defaulted("isolation", check.isolation)
       .optional("score", check.score, "sources", check.sources);
 }
@@ -98,6 +98,44 @@ void write_check_result(const std::filesystem::path& file, const CheckResult& ch
 
 CheckResult read_check_result(const std::filesystem::path& file) {
   return parse_check_result(read_text(file), file.string());
+}
+
+const char* to_string(Credit credit) {
+  return enum_name(credit, {"earned", "partial", "undecided", "not-measured"});
+}
+
+double sum_of_medians(const std::vector<std::vector<double>>& series) {
+  double sum = 0.0;
+  for (const std::vector<double>& samples : series) sum += spread_of(samples).median;
+  return sum;
+}
+
+bool Score::is_optional(const std::string& stage) const {
+  return choice && std::ranges::find(choice->stages, stage) != choice->stages.end();
+}
+
+// Points of the choice beyond its maximum do not count.
+static double sum_of(const Score& score, const std::function<double(const ScoreItem&)>& points) {
+  double required = 0.0;
+  double chosen = 0.0;
+  for (const ScoreItem& item : score.items) {
+    (score.is_optional(item.stage) ? chosen : required) += points(item);
+  }
+  return required + (score.choice ? std::min(chosen, score.choice->most) : 0.0);
+}
+
+double Score::earned() const {
+  return sum_of(*this, [](const ScoreItem& item) { return item.earned; });
+}
+
+double Score::counted() const {
+  return sum_of(*this, [](const ScoreItem& item) {
+    return item.credit == Credit::kNotMeasured ? 0.0 : item.points;
+  });
+}
+
+double Score::total() const {
+  return sum_of(*this, [](const ScoreItem& item) { return item.points; });
 }
 
 }  // namespace convlab::grader

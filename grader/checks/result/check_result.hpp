@@ -25,16 +25,6 @@ struct CaseResult {
   friend bool operator==(const CaseResult&, const CaseResult&) = default;
 };
 
-/// The results of a stage at shapes that do not change its verdict.
-struct Generality {
-  std::string stage{};
-  int right = 0;
-  int cases = 0;
-  std::string first_miss{};  ///< name of a case; empty if all are right
-
-  friend bool operator==(const Generality&, const Generality&) = default;
-};
-
 /// A student's file at the time of the check.
 struct SourceFile {
   std::string path{};    ///< from the root of the tree
@@ -49,12 +39,11 @@ struct CheckResult {
   Result result{};
   std::vector<CaseResult> cases{};
   std::vector<Finding> findings{};
-  std::vector<Finding> warnings{};       ///< faults that the rules forgive
-  std::string rules{};                   ///< "course"; empty if every shape must be right
-  std::vector<Generality> generality{};  ///< under the rules of a course
-  std::string isolation{};               ///< the mechanisms that isolated the submission
-  std::optional<Score> score{};          ///< if the milestone has rules for it
-  std::vector<SourceFile> sources{};     ///< the checked program's source files, if known
+  std::vector<Finding> warnings{};    ///< faults that the rules forgive
+  std::string rules{};                ///< "course"; empty if every shape must be right
+  std::string isolation{};            ///< the mechanisms that isolated the submission
+  std::optional<Score> score{};       ///< if the milestone has rules for it
+  std::vector<SourceFile> sources{};  ///< the checked program's source files, if known
 
   friend bool operator==(const CheckResult&, const CheckResult&) = default;
 };

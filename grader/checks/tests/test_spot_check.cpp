@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "common/base/tests/support/catch.hpp"
-#include "grader/checks/spot_check.hpp"
+#include "grader/checks/fresh_numbers.hpp"
 #include "reference/oracle/oracle.hpp"
 
 using namespace convlab;

@@ -1,5 +1,4 @@
 // What      The weights in constant memory, as many as the network has.
-// Says      general shapes
 // Runs      emulated gpu
 #include "gpu-new-forward.h"
 

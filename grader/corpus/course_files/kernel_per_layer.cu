@@ -1,5 +1,4 @@
 // What      One kernel for each layer, with the numbers of maps and channels as template arguments.
-// Says      general shapes; first miss: one number
 // Runs      emulated gpu
 #include <cmath>
 #include <iostream>

@@ -52,7 +52,6 @@ CONV_FORWARD_GPU {
 
   // Case      plain_without_stride
   // What      The plain kernel in the form without a stride.
-  // Says      also right on 29 of 29 general shapes
   launch(device_output, device_input, device_mask, B, M, C, H, W, K, 1);
   // End of cases
 }

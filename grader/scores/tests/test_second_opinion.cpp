@@ -2,7 +2,6 @@
 #include "common/base/tests/support/catch.hpp"
 #include "common/base/tests/support/contains.hpp"
 #include "grader/checks/findings/catalogue.hpp"
-#include "grader/scores/luck.hpp"
 #include "grader/scores/second_opinion.hpp"
 
 using namespace convlab;

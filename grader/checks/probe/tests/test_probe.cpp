@@ -6,11 +6,9 @@
 #include <vector>
 
 #include "common/base/tests/support/catch.hpp"
-#include "grader/checks/probe/affine.hpp"
 #include "grader/checks/probe/finders.hpp"
-#include "grader/checks/probe/predicate.hpp"
-#include "grader/checks/probe/shapes.hpp"
 #include "grader/checks/probe/terms.hpp"
+#include "grader/checks/probe/wrong_index.hpp"
 #include "reference/oracle/comparison.hpp"
 
 using namespace convlab;

@@ -10,7 +10,6 @@
 
 #include "common/base/tests/support/catch.hpp"
 #include "grader/checks/probe/finders.hpp"
-#include "grader/checks/probe/rounding.hpp"
 #include "reference/oracle/comparison.hpp"
 
 using namespace convlab;

@@ -1,10 +1,10 @@
-#include "grader/checks/probe/fact_texts.hpp"
+#include "grader/checks/probe/fact.hpp"
 
 #include <algorithm>
 #include <cstdio>
 
 #include "common/serve/finding_texts.hpp"
-#include "grader/checks/probe/fact.hpp"
+#include "grader/checks/probe/terms.hpp"
 
 namespace convlab::grader::probe {
 
