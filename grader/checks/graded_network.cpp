@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "common/data/resize.hpp"
+#include "common/data/dataset.hpp"
 
 namespace convlab::grader {
 
