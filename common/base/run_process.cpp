@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sched.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -54,23 +53,6 @@ std::vector<std::string> environment_with(const std::vector<std::string>& more) 
     if (!replaced) variables.push_back(variable);
   }
   return variables;
-}
-
-// An unnamed file takes any amount, so the writer never waits for a reader.
-Descriptor input_file(const Command& command) {
-  // Isolated programs get no such file.
-  if (command.input.empty()) return Descriptor(::open("/dev/null", O_RDONLY | O_CLOEXEC));
-  Descriptor file(::memfd_create("input", MFD_CLOEXEC));
-  if (!file.is_open()) fail_to_start(command, errno);
-  std::size_t written = 0;
-  while (written < command.input.size()) {
-    const ssize_t count =
-        ::write(file.get(), command.input.data() + written, command.input.size() - written);
-    if (count < 0 && errno != EINTR) fail_to_start(command, errno);
-    if (count > 0) written += static_cast<std::size_t>(count);
-  }
-  ::lseek(file.get(), 0, SEEK_SET);
-  return file;
 }
 
 struct Pipe {
@@ -141,7 +123,7 @@ FinishedProcess run_process(const Command& command) {
   std::vector<std::string> variables = environment_with(command.environment);
   const std::vector<char*> word_pointers = pointers_to(words);
   const std::vector<char*> variable_pointers = pointers_to(variables);
-  const Descriptor input = input_file(command);
+  const Descriptor input(::open("/dev/null", O_RDONLY | O_CLOEXEC));
   Pipe output;
   Pipe errors;
   if (command.output != Command::Output::kShown) output = make_pipe(command);

@@ -9,7 +9,8 @@
 
 namespace convlab {
 
-/// A program to run and wait for. No shell reads the words, so they need no quotes.
+/// A program to run and wait for. No shell reads the words, so they need no quotes. It has no
+/// input.
 struct Command {
   /// Where standard output and standard error go.
   enum class Output {
@@ -21,7 +22,6 @@ struct Command {
   std::vector<std::string> words{};        ///< the program, looked for in PATH, and its arguments
   std::vector<std::string> environment{};  ///< "NAME=value", added to this process's variables
   std::filesystem::path folder{};          ///< where it starts; empty: where this process is
-  std::string input{};                     ///< standard input
   Output output = Output::kSeparate;
   std::chrono::milliseconds time_limit{};  ///< 0: none
   /// A longer output ends the program: endless output must not fill the memory.

@@ -73,13 +73,6 @@ std::string command_name(const CLI::App& app) {
 
 }  // namespace
 
-CLI::Option* add_seed(CLI::App& app, std::uint64_t& seed, const std::string& description) {
-  // CLI11 would take -4 as a huge number.
-  return app.add_option("--seed", seed, description)->check([](const std::string& text) {
-    return text.starts_with('-') ? "a seed must not be negative, but this is " + text : "";
-  });
-}
-
 int run_program(CLI::App& app, int argc, const char* const* argv,
                 const std::function<ExitCode()>& body) {
   const auto complain = [&](const std::string& text) {

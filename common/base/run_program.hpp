@@ -1,9 +1,7 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
-#include <cstdint>
 #include <functional>
-#include <string>
 
 #include "common/base/error.hpp"
 
@@ -18,8 +16,5 @@ namespace convlab {
 ///   kEnvironment for lack of memory and for any other exception
 int run_program(CLI::App& app, int argc, const char* const* argv,
                 const std::function<ExitCode()>& body);
-
-/// The option --seed of a random sequence, which refuses negative numbers.
-CLI::Option* add_seed(CLI::App& app, std::uint64_t& seed, const std::string& description);
 
 }  // namespace convlab

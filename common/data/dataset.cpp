@@ -3,11 +3,11 @@
 #include <zlib.h>
 
 #include <algorithm>
-#include <array>
 #include <cstdlib>
+#include <map>
 #include <nlohmann/json.hpp>
-#include <span>
 #include <system_error>
+#include <utility>
 
 #include "common/base/error.hpp"
 #include "common/base/json_text.hpp"
@@ -36,22 +36,13 @@ struct Checksum {
   friend bool operator==(const Checksum&, const Checksum&) = default;
 };
 
-struct KnownFile {
-  const char* name;
-  Checksum checksum;
-};
-
 // Fashion-MNIST as its authors publish it and as Debian packs it.
-constexpr std::array<KnownFile, 4> kFashionMnist = {{
+const std::map<std::string, Checksum> kFashionMnist = {
     {"t10k-images-idx3-ubyte", {7'840'016, 0x678fe0b1}},
     {"t10k-labels-idx1-ubyte", {10'008, 0x80142c1f}},
     {"train-images-idx3-ubyte", {47'040'016, 0xb4f29f28}},
     {"train-labels-idx1-ubyte", {60'008, 0x741a4657}},
-}};
-
-Checksum checksum_of(std::span<const std::uint8_t> bytes) {
-  return {bytes.size(), static_cast<std::uint32_t>(crc32_z(0, bytes.data(), bytes.size()))};
-}
+};
 
 /// The folder to read from. The user named the first choice; the last one is a guess, so only there
 /// a missing folder means that no data is installed.
@@ -83,18 +74,10 @@ fs::path find_file(const fs::path& folder, const std::string& name) {
 }
 
 /// The expected properties of the file, and their source.
-struct Expectation {
-  Checksum checksum;
-  std::string source;
-};
-
-Expectation expectation(const fs::path& folder, const std::string& name) {
+std::pair<Checksum, std::string> expectation(const fs::path& folder, const std::string& name) {
   const fs::path manifest = folder / kManifest;
   std::error_code ignored;
-  if (!fs::exists(manifest, ignored)) {
-    const auto* known = std::ranges::find(kFashionMnist, name, &KnownFile::name);
-    return {known->checksum, "Fashion-MNIST"};
-  }
+  if (!fs::exists(manifest, ignored)) return {kFashionMnist.at(name), "Fashion-MNIST"};
   try {
     const Json entry = parse_json(read_text(manifest)).at("files").at(name);
     return {{entry.at("bytes"), entry.at("crc32")}, manifest.string()};
@@ -110,7 +93,8 @@ IdxArray load_array(const fs::path& folder, const std::string& name) {
   const std::vector<std::uint8_t> bytes =
       gunzip(read_bytes(file, kMaxIdxSize), kMaxIdxSize, file.string());
   IdxArray array = parse_idx(bytes, file.string());
-  const Checksum found = checksum_of(bytes);
+  const Checksum found{bytes.size(),
+                       static_cast<std::uint32_t>(crc32_z(0, bytes.data(), bytes.size()))};
   const auto [expected, source] = expectation(folder, name);
   if (found != expected) {
     throw EnvironmentError(
@@ -203,6 +187,75 @@ Dataset load_dataset(Split split) {
                   .labels = std::move(labels.values)};
   check_dataset(dataset, source.string());
   return dataset;
+}
+
+namespace {
+
+// Output pixel x looks at source position (x + ½)·S/N − ½, clamped into the image, between two
+// neighbours. The share of the right one is rounded to 8 bits, likewise for rows, so the weighted
+// sum of four pixels is an integer of at most 255·2¹⁶ < 2²⁴, which a float holds exactly. One
+// division, correctly rounded by IEEE 754, is the only rounding.
+constexpr int kOne = 256;  // an 8-bit share
+constexpr float kScale = 255.0F * kOne * kOne;
+
+/// Source pixels and shares of one output coordinate.
+struct Mix {
+  int first = 0;
+  int second = 0;
+  int first_share = 0;  // of kOne
+  int second_share = 0;
+};
+
+std::vector<Mix> mixes(int source, int target) {
+  std::vector<Mix> result;
+  for (int x = 0; x < target; ++x) {
+    // The position in units of 1 / (2·target) source pixels.
+    const int unit = 2 * target;
+    const int position = std::clamp((2 * x + 1) * source - target, 0, unit * (source - 1));
+    const int first = position / unit;
+    const int share = ((position % unit) * kOne + target) / unit;
+    result.push_back({first, std::min(first + 1, source - 1), kOne - share, share});
+  }
+  return result;
+}
+
+}  // namespace
+
+std::vector<float> resize_images(const Dataset& dataset, int count, int size) {
+  if (count < 0 || count > dataset.count) {
+    throw UsageError("There are " + std::to_string(dataset.count) + " images, not " +
+                     std::to_string(count) + ".");
+  }
+  if (size < 1 || size > kMaxImageSize) {
+    throw UsageError("Images are resized to 1 to " + std::to_string(kMaxImageSize) +
+                     " pixels, not " + std::to_string(size) + ".");
+  }
+  const int height = dataset.height;
+  const int width = dataset.width;
+  const std::vector<Mix> rows = mixes(height, size);
+  const std::vector<Mix> columns = mixes(width, size);
+  const auto image_size = static_cast<std::size_t>(size) * static_cast<std::size_t>(size);
+  std::vector<float> result(static_cast<std::size_t>(count) * image_size);
+
+#pragma omp parallel for schedule(static)
+  for (int image = 0; image < count; ++image) {
+    const std::uint8_t* const source =
+        dataset.images.data() + static_cast<std::ptrdiff_t>(image) * height * width;
+    float* target = result.data() + static_cast<std::size_t>(image) * image_size;
+    for (const Mix& row : rows) {
+      const std::uint8_t* const first = source + row.first * width;
+      const std::uint8_t* const second = source + row.second * width;
+      for (const Mix& column : columns) {
+        const auto mixed = [&](const std::uint8_t* line) {
+          return column.first_share * line[column.first] +
+                 column.second_share * line[column.second];
+        };
+        const int sum = row.first_share * mixed(first) + row.second_share * mixed(second);
+        *target++ = static_cast<float>(sum) / kScale;
+      }
+    }
+  }
+  return result;
 }
 
 }  // namespace convlab

@@ -51,4 +51,13 @@ IdxArray parse_idx(const std::vector<std::uint8_t>& bytes, const std::string& na
 /// The folders in which load_dataset may find a data set, whether they exist or not.
 std::vector<std::filesystem::path> dataset_folders();
 
+/// The first `count` images, resized to size × size, as floats.
+///
+/// Filter: bilinear, half-pixel centres, edges clamped (size 28 copies); then v / 255.
+/// Weights are integers over a power of two, so that the result is the same, bit for bit, with
+/// every compiler and thread count.
+///
+/// @return count × size × size
+std::vector<float> resize_images(const Dataset& dataset, int count, int size);
+
 }  // namespace convlab

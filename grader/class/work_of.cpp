@@ -1,12 +1,14 @@
 #include <algorithm>
 #include <cstdint>
 #include <filesystem>
+#include <fstream>
 #include <map>
 #include <set>
 
 #include "common/base/error.hpp"
 #include "common/base/printable.hpp"
 #include "common/base/run_process.hpp"
+#include "common/base/scratch_folder.hpp"
 #include "common/base/text.hpp"
 #include "grader/class/submitted_files.hpp"
 #include "grader/course/course.hpp"
@@ -309,7 +311,10 @@ std::string digest_of(const MilestoneWork& work) {
   for (const SubmittedFile& file : files) {
     text += '\n' + file.path + '\n' + std::to_string(file.text.size()) + '\n' + file.text;
   }
-  const FinishedProcess run = run_process({.words = {"sha256sum"}, .input = text});
+  const ScratchFolder scratch;
+  const auto whole = scratch.path() / "work";
+  std::ofstream(whole, std::ios::binary) << text;
+  const FinishedProcess run = run_process({.words = {"sha256sum", whole.string()}});
   if (!run.succeeded()) {
     throw EnvironmentError("sha256sum failed: " + trimmed_end(run.errors) + ".");
   }

@@ -369,7 +369,8 @@ void add(CLI::App& app, ExitCode& exit_code) {
                      "the speeds that it lacks");
   command.add_option("--case", options.only_case,
                      "Only this convolution, B,M,C,H,W,K or B,M,C,H,W,K,S, as a finding names it");
-  add_seed(command, options.seed, "Repeat the cases of an earlier check");
+  command.add_option("--seed", options.seed, "Repeat the cases of an earlier check")
+      ->check(CLI::NonNegativeNumber);
   command
       .add_option("--time-limit", options.time_limit_s,
                   "Seconds that one convolution may take (default: from its size)")

@@ -8,7 +8,6 @@
 
 #include "reference/oracle/image_oracle.hpp"
 #include "reference/oracle/oracle.hpp"
-#include "reference/oracle/parallel_images.hpp"
 
 namespace convlab::oracle {
 

@@ -11,11 +11,10 @@
 #include "common/base/json_text.hpp"
 #include "common/base/text.hpp"
 #include "common/base/whole_file.hpp"
-#include "common/data/resize.hpp"
+#include "common/data/dataset.hpp"
 #include "reference/oracle/comparison.hpp"
 #include "reference/oracle/image_oracle.hpp"
 #include "reference/oracle/oracle.hpp"
-#include "reference/oracle/parallel_images.hpp"
 
 namespace convlab::oracle {
 

@@ -16,7 +16,6 @@
 #include "common/base/whole_file.hpp"
 #include "common/data/dataset.hpp"
 #include "common/data/random.hpp"
-#include "common/data/resize.hpp"
 #include "common/network/network.hpp"
 #include "reference/training/model.hpp"
 
@@ -53,7 +52,7 @@ void describe(CLI::App& app, Options& options) {
       ->check(CLI::PositiveNumber);
   app.add_option("--decay", options.decay, "Weight decay: keeps weights that do not help small")
       ->check(CLI::NonNegativeNumber);
-  add_seed(app, options.seed, "Same seed, same weights");
+  app.add_option("--seed", options.seed, "Same seed, same weights")->check(CLI::NonNegativeNumber);
   app.add_option("--limit", options.limit, "Only the first so many images (0: all)")
       ->check(CLI::NonNegativeNumber);
   app.add_option("--output", options.output,

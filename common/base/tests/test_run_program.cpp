@@ -94,7 +94,7 @@ TEST_CASE(
   std::uint64_t seed = 0;
   CLI::App* command = app.add_subcommand("shear", "Shears one");
   command->add_option("NAME", name)->required();
-  convlab::add_seed(*command, seed, "Which");
+  command->add_option("--seed", seed, "Which")->check(CLI::NonNegativeNumber);
   const auto complaint = [&](const std::vector<const char*>& argv) {
     const Captured captured;
     CHECK(convlab::run_program(app, static_cast<int>(argv.size()), argv.data(), nothing) == 2);
@@ -106,7 +106,7 @@ TEST_CASE(
         std::string::npos);
   CHECK(complaint({"farm", "shear"}) == "farm: NAME is required\nSee farm shear --help.\n");
   CHECK_THAT(complaint({"farm", "shear", "dolly", "--seed", "-4"}),
-             Catch::Matchers::ContainsSubstring("a seed must not be negative, but this is -4"));
+             Catch::Matchers::ContainsSubstring("--seed: Value -4 is too small."));
 }
 
 TEST_CASE("run_program: an exception is a sentence and its exit code") {

@@ -6,7 +6,7 @@
 
 #include "common/base/error.hpp"
 #include "common/base/tests/support/catch.hpp"
-#include "common/data/resize.hpp"
+#include "common/data/dataset.hpp"
 #include "common/data/tests/made_up_data.hpp"
 
 using convlab::Dataset;

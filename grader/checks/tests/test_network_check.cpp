@@ -1,6 +1,5 @@
 #include "common/base/tests/support/catch.hpp"
 #include "common/data/dataset.hpp"
-#include "common/data/resize.hpp"
 #include "grader/checks/network_check.hpp"
 
 using namespace convlab;

@@ -3,7 +3,7 @@
 
 #include <benchmark/benchmark.h>
 
-#include "common/data/resize.hpp"
+#include "common/data/dataset.hpp"
 #include "reference/training/model.hpp"
 
 namespace {

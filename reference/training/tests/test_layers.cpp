@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "common/base/tests/support/catch.hpp"
+#include "common/data/dataset.hpp"
 #include "common/data/random.hpp"
-#include "common/data/resize.hpp"
 #include "common/data/tests/made_up_data.hpp"
 #include "reference/oracle/comparison.hpp"
 #include "reference/training/model.hpp"

@@ -94,7 +94,7 @@ TEST_CASE("train: help, and what cannot be done, in one sentence") {
     return here.text("err");
   };
   CHECK_THAT(complaint("nothing", 2), ContainsSubstring("no network preset 'nothing'"));
-  CHECK_THAT(complaint("tiny.json --seed -1", 2), ContainsSubstring("must not be negative"));
+  CHECK_THAT(complaint("tiny.json --seed -1", 2), ContainsSubstring("is too small"));
   CHECK_THAT(complaint("tiny.json --epochs 0 --output x", 2),
              ContainsSubstring("not in range") && ContainsSubstring("1000"));
   CHECK_THAT(complaint("tiny.json --lr 1e30 --output x", 2),

@@ -18,7 +18,8 @@ int fuzz_main(int argc, char** argv, const std::string& name,
   CLI::App app("Feeds damaged input to what reads it, and stops at the first mistake.", name);
   app.add_option("--runs", runs, "Number of inputs")->capture_default_str();
   app.add_option("--seconds", seconds, "Run this long instead");
-  add_seed(app, seed, "Seed of the first input; a failure names its own seed");
+  app.add_option("--seed", seed, "Seed of the first input; a failure names its own seed")
+      ->check(CLI::NonNegativeNumber);
   app.footer("Examples:\n  build/ci/tests/" + name + " --seconds 600\n  build/ci/tests/" + name +
              " --seed 4711 --runs 1");
   return run_program(app, argc, argv, [&] {

@@ -5,7 +5,22 @@
 
 #include "common/device/device_info.hpp"
 
+// What a milestone's program does with its own process: how it ends, and what takes its place.
+
 namespace convlab {
+
+/// Installs handlers: a crash (segmentation fault, division by zero, abort) first prints one
+/// sentence that says where the program was and what such a crash usually means. Then the system's
+/// default action follows, so that a debugger or a core file still shows the crash.
+void explain_crashes();
+
+/// Starts a time limit: after this many seconds of real time the program prints that it did not end
+/// and exits with code 1. 0 removes the limit. Needs explain_crashes(). It also ends kernels on a
+/// GPU.
+void limit_time(int seconds);
+
+/// Sets the place that this sentence names. `place` must live until the next call.
+void set_crash_place(const char* place);
 
 /// The name of a milestone's executable: "m2", "m2-emulated", "m2-reference", …
 /// Each solution has its own executables, so that a student's program never links an answer.
