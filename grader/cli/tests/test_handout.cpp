@@ -46,6 +46,7 @@ TEST_CASE("grader handout: the tree without solutions, the same bytes each time"
   CHECK(fs::exists(a / "convlab-SP27/milestones/m4_optimizations/README.md"));
   CHECK_FALSE(fs::exists(a / "convlab-SP27/reference/solutions"));
   CHECK(fs::exists(a / "convlab-SP27/AGENTS.md"));
+  CHECK(fs::exists(a / "convlab-SP27/milestones/handout.sha256"));
   CHECK_FALSE(fs::exists(a / "convlab-SP27/milestones/handout_files"));
   CHECK(read_text(a / "convlab-SP27.tar.gz") ==
         read_text(copy.folder.path() / "b/convlab-SP27.tar.gz"));
