@@ -10,6 +10,7 @@
 #include <tuple>
 #include <utility>
 
+#include "common/emulation/include/convlab_emulation/shared_variable.hpp"
 #include "common/emulation/include/convlab_emulation/vector_types.hpp"
 #include "common/emulation/runtime/block_runner.hpp"
 #include "common/emulation/runtime/device_memory.hpp"
@@ -88,10 +89,6 @@ void RaceDetector::make_block(unsigned threads, const uint3& index) {
   block_->phase.assign(block_->threads, time_);
   block_->warp_phase.assign(block_->threads, time_);
   next_unit_ += block_->threads;
-  // Another block's shared memory lay at the same addresses.
-  std::erase_if(released_, [](const auto& each) {
-    return is_shared(reinterpret_cast<const void*>(each.first));
-  });
   blocks_.push_back({block_->base, index, static_cast<std::uint32_t>(grids_.size() - 1)});
 }
 
@@ -216,28 +213,37 @@ void RaceDetector::fence() {
   thread(rank()).fenced = all;
 }
 
+// Another block's shared memory lies at the same addresses.
+std::unordered_map<std::uintptr_t, Clock>& RaceDetector::released_near(const void* object) {
+  return is_shared(object) ? block_->released : released_;
+}
+
 void RaceDetector::release(const void* object) {
-  if (block_ != nullptr) tell_all(rank(), released_[reinterpret_cast<std::uintptr_t>(object)]);
+  if (block_ == nullptr) return;
+  tell_all(rank(), released_near(object)[reinterpret_cast<std::uintptr_t>(object)]);
 }
 
 void RaceDetector::acquire(const void* object) {
   if (block_ == nullptr) return;
-  const auto found = released_.find(reinterpret_cast<std::uintptr_t>(object));
-  if (found != released_.end()) thread(rank()).known.join(found->second);
+  const auto& released = released_near(object);
+  const auto found = released.find(reinterpret_cast<std::uintptr_t>(object));
+  if (found != released.end()) thread(rank()).known.join(found->second);
 }
 
 // A volatile access orders like an atomic one: after a fence.
 void RaceDetector::order_by_word(std::uintptr_t address, bool writes, bool orders) {
   const unsigned self = rank();
-  if (!released_.empty()) acquire(reinterpret_cast<const void*>(address));
+  const void* const word = reinterpret_cast<const void*>(address);
+  auto& all_released = released_near(word);
+  if (!all_released.empty()) acquire(word);
   if (!writes) return;
   if (orders) {
-    release(reinterpret_cast<const void*>(address));
+    release(word);
     return;
   }
   const bool has_own = !block_->extra.empty() && !block_->extra[self].fenced.empty();
   if (!has_own && block_->fenced.empty()) return;
-  Clock& released = released_[address];
+  Clock& released = all_released[address];
   released.join(block_->fenced);
   if (has_own) released.join(block_->extra[self].fenced);
 }

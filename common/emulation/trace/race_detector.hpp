@@ -197,6 +197,7 @@ class RaceDetector final : public Observer {
     Stamp barrier = 0;  ///< what its threads did until then is known to all of them
     Clock known{};      ///< to all of them, of other blocks
     Clock fenced{};
+    std::unordered_map<std::uintptr_t, Clock> released{};  ///< by object in its shared memory
     std::vector<Warp> warps;
     std::vector<Thread> extra;                     ///< by rank, empty before it is needed
     std::vector<std::vector<std::uint64_t>> last;  ///< by place, then rank: when it was there last
@@ -277,6 +278,7 @@ class RaceDetector final : public Observer {
 
   void order_by_word(std::uintptr_t address, bool writes, bool orders);
   void tell_all(unsigned rank, Clock& clock);
+  std::unordered_map<std::uintptr_t, Clock>& released_near(const void* object);
   Thread& thread(unsigned rank);
   [[nodiscard]] static unsigned rank();
   [[nodiscard]] const BlockOf& block_of(Unit unit) const;
@@ -297,7 +299,7 @@ class RaceDetector final : public Observer {
   Stamp safe_ = 0;  ///< what happened until then is done before the running grid
   std::unordered_map<std::uintptr_t, std::unique_ptr<Page>> pages_;
   std::array<std::pair<std::uintptr_t, Page*>, 64> latest_{};
-  std::unordered_map<std::uintptr_t, Clock> released_;  ///< by object
+  std::unordered_map<std::uintptr_t, Clock> released_;  ///< by any other object
   std::vector<Race> races_;
   std::unordered_map<std::uint64_t, std::size_t> known_races_;
   std::vector<std::uintptr_t> first_address_;  ///< of each place
