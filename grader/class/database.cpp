@@ -152,7 +152,7 @@ void ClassDatabase::migrate(Access access) {
 // Random, not computed from the name: nobody can find a name by trying.
 std::string ClassDatabase::new_alias() {
   constexpr std::string_view kLetters = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789";
-  std::random_device random;
+  static std::random_device random;  // making one takes longer than all that it draws
   while (true) {
     std::string alias = "S-";
     for (int i = 0; i < 4; ++i) alias += kLetters[random() % kLetters.size()];
