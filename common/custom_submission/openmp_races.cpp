@@ -365,10 +365,12 @@ void convlab_free(void* memory) {
   forget(memory);
   std::free(memory);
 }
-// The other forms, too: of arrays, and with a size.
 void convlab_delete(void* memory) {
   forget(memory);
   ::operator delete(memory);
 }
+// The linker renames each function to one of its own.
+[[gnu::alias("convlab_delete")]] void convlab_delete_array(void*);
+[[gnu::alias("convlab_delete")]] void convlab_delete_sized(void*);
 }
 // NOLINTEND(readability-identifier-naming)

@@ -152,7 +152,7 @@ void ClassDatabase::migrate(Access access) {
 // Random, not computed from the name: nobody can find a name by trying.
 std::string ClassDatabase::new_alias() {
   constexpr std::string_view kLetters = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789";
-  std::random_device random;
+  static std::random_device random;  // making one takes longer than all that it draws
   while (true) {
     std::string alias = "S-";
     for (int i = 0; i < 4; ++i) alias += kLetters[random() % kLetters.size()];
@@ -164,15 +164,16 @@ std::int64_t ClassDatabase::add_students(const std::vector<Student>& students) {
   std::int64_t id = 0;
   sqlite_->transaction([&] {
     for (const Student& student : students) {
-      sqlite_->run("INSERT OR IGNORE INTO student (name, alias) VALUES (?, ?)", student.name,
-                   new_alias());
       id = sqlite_->run(
-          "UPDATE student SET number = coalesce(nullif(?, ''), number), "
-          "login = coalesce(nullif(?, ''), login), email = coalesce(nullif(?, ''), email), "
-          "section = coalesce(nullif(?, ''), section), canvas = coalesce(nullif(?, ''), canvas) "
-          "WHERE name = ? RETURNING id",
-          student.number, student.login, student.email, student.section, student.canvas,
-          student.name);
+          "INSERT INTO student (name, alias, number, login, email, section, canvas) "
+          "VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (name) DO UPDATE SET "
+          "number = coalesce(nullif(excluded.number, ''), number), "
+          "login = coalesce(nullif(excluded.login, ''), login), "
+          "email = coalesce(nullif(excluded.email, ''), email), "
+          "section = coalesce(nullif(excluded.section, ''), section), "
+          "canvas = coalesce(nullif(excluded.canvas, ''), canvas) RETURNING id",
+          student.name, new_alias(), student.number, student.login, student.email, student.section,
+          student.canvas);
     }
   });
   return id;

@@ -6,8 +6,11 @@
 #include <concepts>
 #include <cstdint>
 #include <filesystem>
+#include <map>
+#include <memory>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "common/result/json_fields.hpp"
@@ -75,9 +78,13 @@ class SqliteFile {
   template <class See, class... Values>
   void for_each_row(const std::string& sql, See see, const Values&... values) const {
     told([&] {
-      SQLite::Statement statement(connection_, sql);
-      SQLite::bind(statement, values...);
-      while (statement.executeStep()) see(statement);
+      // Kept: of a long roster each student needs the same statements.
+      auto statement = std::exchange(prepared_[sql], nullptr);
+      if (!statement) statement = std::make_unique<SQLite::Statement>(connection_, sql);
+      SQLite::bind(*statement, values...);
+      while (statement->executeStep()) see(*statement);
+      statement->reset();
+      prepared_[sql] = std::move(statement);
     });
   }
   template <class Work>
@@ -105,6 +112,7 @@ class SqliteFile {
 
   std::filesystem::path file_;
   mutable SQLite::Database connection_;
+  mutable std::map<std::string, std::unique_ptr<SQLite::Statement>> prepared_;  ///< not in use
 };
 
 }  // namespace convlab::grader
