@@ -196,6 +196,11 @@ std::optional<Finding> find_unwritten(const WrongOutput& wrong, const Rerun& num
             " were computed from memory that was never written: " +
             place_text(memory, poisoned.kernel, sources) + ".";
     if (!sources.lines_with({"__constant__", memory.variable}).empty()) {
+      const std::int64_t weights = shape.weights_size();
+      if (memory.offset >= weights * kFloat) {
+        return finding("E-unwritten-memory/beyond-weights",
+                       seen + sources.quotes({memory.variable, "["}), {std::to_string(weights)});
+      }
       return unwritten_constant(memory.variable, sources, seen);
     }
     const bool is_input = array == "input" || array == "weights";

@@ -18,38 +18,6 @@
 
 namespace convlab::grader {
 
-WhoComputes who_computes(Submission& submission, const std::string& stage, const std::string& where,
-                         std::span<float> output, const std::function<bool()>& is_right) {
-  const Withheld before = submission.withheld();
-  if (before == Withheld::kNothing) return {};
-  const std::vector<float> first(output.begin(), output.end());
-  const auto go_back = [&] {
-    submission.set_withheld(before);
-    std::copy(first.begin(), first.end(), output.begin());
-  };
-  bool launches = false;
-  const auto right_with = [&](Withheld withheld) {
-    submission.set_withheld(withheld);
-    const Call call = submission.run(stage);
-    launches = launches || !call.notes.launches.empty();
-    return !call.failure && is_right();
-  };
-  submission.repeat_tokens(true);
-  const bool by_tokens = right_with(Withheld::kNothing) && !right_with(before);
-  submission.repeat_tokens(false);
-  if (!by_tokens) {
-    go_back();
-    return {};  // wrong all the same, or wrong only sometimes: this has another cause
-  }
-  // A number of the program may equal a token; then it does not equal one of the next draw.
-  if (right_with(before)) return {.is_right = true};
-  for (const Withheld one : {Withheld::kInput, Withheld::kWeights}) {
-    if (right_with(one)) return {.is_right = true};
-  }
-  go_back();
-  return {.finding = finding(launches ? "E-no-kernel/host" : "E-no-kernel/none", "In " + where)};
-}
-
 const std::vector<ElementCase>& element_cases() {
   // B, M, C, H, W, K, S
   static const std::vector<ElementCase> cases = {
@@ -129,6 +97,44 @@ std::optional<Finding> find_late_output(Submission& submission, const WrongOutpu
                                .passed(wrong.shape);
   if (!is_complete) return std::nullopt;
   return finding("E-still-working/late", "In " + where);
+}
+
+std::optional<Finding> find_who_computes(Submission& submission, const std::string& stage,
+                                         const std::string& where, const float* weights,
+                                         WrongOutput& wrong,
+                                         const std::function<WrongOutput()>& compare) {
+  if (wrong.report.passed(wrong.shape)) return std::nullopt;
+  if (auto late = find_late_output(submission, wrong, weights, where)) return late;
+  const Withheld before = submission.withheld();
+  if (before == Withheld::kNothing) return std::nullopt;
+  float* const output = wrong.arrays.output;
+  const std::vector<float> first(output, output + wrong.shape.output_size());
+  bool launches = false;
+  const auto right_with = [&](Withheld withheld) {
+    submission.set_withheld(withheld);
+    const Call call = submission.run(stage);
+    launches = launches || !call.notes.launches.empty();
+    return !call.failure && compare().report.passed(wrong.shape);
+  };
+  const auto go_back = [&] {
+    submission.set_withheld(before);
+    std::copy(first.begin(), first.end(), output);
+  };
+  submission.repeat_tokens(true);
+  const bool by_tokens = right_with(Withheld::kNothing) && !right_with(before);
+  submission.repeat_tokens(false);
+  if (!by_tokens) {
+    go_back();
+    return std::nullopt;  // wrong all the same, or wrong only sometimes: this has another cause
+  }
+  // A number of the program may equal a token; then it does not equal one of the next draw.
+  for (const Withheld which : {before, Withheld::kInput, Withheld::kWeights}) {
+    if (!right_with(which)) continue;
+    wrong = compare();
+    return std::nullopt;
+  }
+  go_back();
+  return finding(launches ? "E-no-kernel/host" : "E-no-kernel/none", "In " + where);
 }
 
 namespace {
@@ -410,17 +416,9 @@ CaseOutcome run_case(Submission& submission, const StageInfo& stage, const Eleme
       compared = compare_output();
     }
   }
-  if (!compared.report.passed(test.shape)) {
-    outcome.finding = find_late_output(submission, compared, arrays.weights, where);
-    if (outcome.finding) return outcome;
-    const WhoComputes who =
-        who_computes(submission, stage.id, where,
-                     {arrays.output, static_cast<std::size_t>(test.shape.output_size())},
-                     [&] { return compare_output().report.passed(test.shape); });
-    outcome.finding = who.finding;
-    if (who.finding) return outcome;
-    if (who.is_right) compared = compare_output();
-  }
+  outcome.finding =
+      find_who_computes(submission, stage.id, where, arrays.weights, compared, compare_output);
+  if (outcome.finding) return outcome;
   outcome.result.error = {.compared = compared.report.compared,
                           .wrong = compared.report.wrong,
                           .worst_ratio = compared.report.worst_ratio,

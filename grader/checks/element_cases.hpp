@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
@@ -49,20 +48,17 @@ CaseOutcome run_case(Submission& submission, const StageInfo& stage, const Eleme
 std::optional<Finding> find_late_output(Submission& submission, const WrongOutput& wrong,
                                         const float* weights, const std::string& where);
 
-/// What follows from an output that was wrong while an emulated device withheld numbers.
-struct WhoComputes {
-  bool is_right = false;  ///< now, with other tokens or one array withheld; later calls stay so
-  std::optional<Finding> finding{};  ///< the host computes
-};
-
-/// Who computes, the host or kernels? A convolution mixes the input with the weights, so code that
-/// sees only tokens of one of them cannot compute it. An output that is right with both withheld is
-/// the device's. Host code may also prepare the weights, or the input: then it is right with only
-/// the other one withheld. Or a number of the program equals a token: then it is wrong with the
-/// same tokens once more, and right with others.
-/// @param is_right  compares the output of the same call, made again; the first output comes back
-///                  unless that is right
-WhoComputes who_computes(Submission& submission, const std::string& stage, const std::string& where,
-                         std::span<float> output, const std::function<bool()>& is_right);
+/// Of an output that is wrong: whether it is only late, or the host computes it, which an emulated
+/// device shows that withholds numbers. A convolution mixes the input with the weights, so code
+/// that sees only tokens of one of them cannot compute it. An output that is right with both
+/// withheld is the device's. Host code may also prepare the weights, or the input: then it is right
+/// with only the other one withheld, and later calls stay so. Or a number of the program equals a
+/// token: then it is wrong with the same tokens once more, and right with others.
+/// @param wrong    is compared again if the output is right now
+/// @param weights  the grader's own
+std::optional<Finding> find_who_computes(Submission& submission, const std::string& stage,
+                                         const std::string& where, const float* weights,
+                                         WrongOutput& wrong,
+                                         const std::function<WrongOutput()>& compare);
 
 }  // namespace convlab::grader

@@ -68,14 +68,9 @@ std::optional<Finding> check_layer(Submission& submission, const StageInfo& stag
                        oracle::compare(shape, input, weights, arrays.output, layer.tolerance)};
   };
   WrongOutput compared = compare_output();
-  if (!compared.report.passed(shape)) {
-    if (auto late = find_late_output(submission, compared, weights, layer.where)) return late;
-    const WhoComputes who =
-        who_computes(submission, stage.id, layer.where,
-                     {arrays.output, static_cast<std::size_t>(shape.output_size())},
-                     [&] { return compare_output().report.passed(shape); });
-    if (who.finding) return who.finding;
-    if (who.is_right) compared = compare_output();
+  if (auto found =
+          find_who_computes(submission, stage.id, layer.where, weights, compared, compare_output)) {
+    return found;
   }
   bool is_transform = false;
   if (!compared.report.passed(shape) && compared.report.not_finite == 0) {

@@ -8,7 +8,6 @@
 
 // Case      ignores_stride_fa21
 // What      The form with a stride, but the kernel moves by one pixel; its edition asked no more.
-// Says      first miss: stride 2
 // Options   --rules fa21
 
 // End of cases

@@ -36,7 +36,6 @@ CONV_FORWARD_GPU {
   // Case      streams_of_whole_parts
   // What      The batch must be a multiple of the streams, as the course's batches are.
   // Batch     8
-  // Says      first miss
   cudaStream_t streams[4];
   for (int i = 0; i < 4; i++) {
     cudaStreamCreate(&streams[i]);

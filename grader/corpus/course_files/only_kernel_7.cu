@@ -1,5 +1,4 @@
 // What      The size of the filter is written into the loops: right for the network.
-// Says      first miss: one number
 // Runs      emulated gpu
 #include <cmath>
 #include <iostream>

@@ -1,5 +1,4 @@
 // What      Rows are as long as columns, so the width is never used.
-// Says      first miss: not square
 // Runs      emulated gpu
 #include <cmath>
 #include <iostream>
