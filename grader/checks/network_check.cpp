@@ -6,7 +6,7 @@
 #include <random>
 #include <utility>
 
-#include "common/data/resize.hpp"
+#include "common/data/dataset.hpp"
 #include "grader/checks/element_cases.hpp"
 #include "grader/checks/findings/catalogue.hpp"
 #include "grader/checks/fresh_numbers.hpp"

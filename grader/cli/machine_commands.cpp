@@ -34,8 +34,6 @@ namespace convlab::grader::machine_commands {
 
 namespace {
 
-struct DoctorOptions {};
-
 /// The doctor's result for one item. Without a mend it is well.
 struct Examined {
   std::string name;
@@ -179,7 +177,7 @@ void print(const Examined& item) {
   std::cout << std::flush;
 }
 
-ExitCode run_doctor(const DoctorOptions& /*options*/) {
+ExitCode run_doctor() {
   const std::string setup = "common/setup/lab setup";
   const std::array<std::function<Examined()>, 11> examinations = {
       compiler,
@@ -245,8 +243,8 @@ void add_job(CLI::App& app, ExitCode& exit_code) {
   command.prefix_command();  // what follows is the program's, options too
   command.footer(
       "Shows the place in the queue, then what the program prints. Ctrl-C leaves the\n"
-      "job; the same command finds it again. check, profile and sweep do the same with\n"
-      "--launcher slurm.\n\n"
+      "job; the same command finds it again. check, profile, sweep and the milestones'\n"
+      "own programs (build/bin/m4) do the same with --launcher slurm.\n\n"
       "Examples:\n"
       "  build/bin/grader job build/bin/m4 10000 --all\n"
       "  SBATCH_PARTITION=gpu build/bin/grader job build/bin/m3 1000");

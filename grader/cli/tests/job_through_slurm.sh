@@ -103,7 +103,7 @@ else
   wrong=1
 fi
 
-run 0 "Accuracy\|accuracy" "$build/bin/grader" job "$build/bin/m1" 10 --solution "$solution"
+run 0 "Accuracy\|accuracy" "$build/bin/m1" 10 --solution "$solution" --launcher slurm
 run 0 "loads-per-product" "$build/bin/grader" profile m2 --json --launcher slurm \
   --solution "$tree/reference/solutions/m2_gpu_baseline/conv_forward.cu"
 run 0 "Best: " "$build/bin/grader" sweep sweep-tuned --device emulated --solution reference \

@@ -122,7 +122,7 @@ TEST_CASE("grader job: on a GPU that another program uses the command waits") {
   CHECK(run.output == "waiting until the GPU is idle and cool: 97 % busy, 70 °C\nruns\n");
 }
 
-TEST_CASE("grader job: --launcher slurm makes jobs of check, profile and sweep") {
+TEST_CASE("grader job: --launcher slurm makes jobs of check, profile, sweep and m1") {
   const FakeSlurm slurm;
   write_atomically(slurm.file("refuse"), "");
   const std::string bin = CONVLAB_BINARY_DIR;
@@ -137,5 +137,6 @@ TEST_CASE("grader job: --launcher slurm makes jobs of check, profile and sweep")
                  "/grader-views profile m4 --stage s"));
   CHECK(contains(submitted({bin + "/grader", "sweep", "x", "--launcher", "slurm"}),
                  "/grader-views sweep x"));
+  CHECK(contains(submitted({bin + "/m1", "100", "--launcher", "slurm", "--all"}), "/m1 100 --all"));
   CHECK(contains(read_text(slurm.file("sbatch.log")), "--gres=gpu:1"));
 }
