@@ -177,7 +177,9 @@ void print(const Examined& item) {
   std::cout << std::flush;
 }
 
-ExitCode run_doctor() {
+struct DoctorOptions {};
+
+ExitCode run_doctor(const DoctorOptions& /*options*/) {
   const std::string setup = "common/setup/lab setup";
   const std::array<std::function<Examined()>, 11> examinations = {
       compiler,
