@@ -53,7 +53,7 @@ struct DeviceNotes {
   std::vector<DeviceTransfer> transfers{};  ///< the first of them
   std::vector<DeviceLaunch> launches{};     ///< the first of them
   std::int64_t live_bytes = 0;              ///< allocated now
-  int live_objects = 0;                     ///< streams, events and graphs that exist now
+  int live_objects = 0;                     ///< streams and graphs that exist now
   std::optional<PoisonedOutput> poisoned{};
 
   CONVLAB_EQUALITY(DeviceNotes);

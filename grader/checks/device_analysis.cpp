@@ -364,11 +364,9 @@ std::optional<Finding> check_leaks(Submission& submission, const StageInfo& stag
   if (!grows(objects)) return std::nullopt;
   return finding("E-leak/objects",
                  runs + std::to_string(objects[1] - objects[0]) +
-                     " more streams, events or graphs exist after each epilog." +
+                     " more streams or graphs exist after each epilog." +
                      made_and_freed({{"cudaStreamCreate", "cudaStreamDestroy"},
                                      {"cudaStreamCreateWithFlags", "cudaStreamDestroy"},
-                                     {"cudaEventCreate", "cudaEventDestroy"},
-                                     {"cudaEventCreateWithFlags", "cudaEventDestroy"},
                                      {"cudaStreamEndCapture", "cudaGraphDestroy"},
                                      {"cudaGraphInstantiate", "cudaGraphExecDestroy"}},
                                     submission.sources()));

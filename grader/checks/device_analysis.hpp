@@ -29,7 +29,7 @@ std::optional<Finding> find_early_end(const Call& call, const SourceText& source
 std::optional<Finding> check_early_ends(Submission& submission, const StageInfo& stage,
                                         const std::vector<ElementCase>& cases, std::uint64_t seed);
 
-/// Device memory, streams, events or graphs that each run leaves. Emulated only.
+/// Device memory, streams or graphs that each run leaves. Emulated only.
 std::optional<Finding> check_leaks(Submission& submission, const StageInfo& stage,
                                    const ConvShape& shape, std::uint64_t seed);
 

@@ -3,11 +3,14 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <type_traits>
 #include <unordered_map>
+
+struct CUevent_st;
 
 namespace convlab::emulation {
 
-/// Streams, events and graphs that were made and not destroyed.
+/// Streams and graphs that were made and not destroyed.
 inline std::atomic<int> live_objects{0};
 
 /// The live handles of one kind. Any other handle is an error.
@@ -18,7 +21,7 @@ class Handles {
     const std::lock_guard lock(mutex_);
     Object* const handle = object.get();
     objects_.emplace(handle, std::move(object));
-    ++live_objects;
+    live_objects += kCounted;
     return handle;
   }
   [[nodiscard]] bool contain(Object* handle) const {
@@ -30,11 +33,14 @@ class Handles {
     const std::lock_guard lock(mutex_);
     auto node = objects_.extract(handle);
     if (node.empty()) return nullptr;
-    --live_objects;
+    live_objects -= kCounted;
     return std::move(node.mapped());
   }
 
  private:
+  // An event takes a few bytes, and right programs keep one for each call.
+  static constexpr int kCounted = std::is_same_v<Object, CUevent_st> ? 0 : 1;
+
   mutable std::mutex mutex_;
   std::unordered_map<Object*, std::unique_ptr<Object>> objects_;
 };
