@@ -419,7 +419,10 @@ kernel_call:
   xor %eax, %eax
   ret
 
-# It calls and jumps to a pointer through these (-mindirect-branch): a kernel stays in the program.
+# It calls and jumps to a pointer through these (-mindirect-branch): a kernel stays in the files of
+# who wrote it, which the linker places before all others; in a program with a main of its own it
+# stays in the program.
+.weak convlab_end_of_submission
 .irp target, rax, rcx, rdx, rbx, rsi, rdi, rbp, r8, r9, r10, r11, r12, r13, r14, r15
 .globl __x86_indirect_thunk_\target
 __x86_indirect_thunk_\target:
@@ -431,7 +434,11 @@ indirect_call:
   lea __executable_start(%rip), %rax
   cmp %rax, 8(%rsp)
   jb 1f
+  mov convlab_end_of_submission@GOTPCREL(%rip), %rax
+  test %rax, %rax
+  jne 2f
   lea etext(%rip), %rax
+2:
   cmp %rax, 8(%rsp)
   jae 1f
   pop %rax
