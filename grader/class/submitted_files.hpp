@@ -122,7 +122,7 @@ struct MilestoneWork {
   std::vector<SubmittedFile> headers{};  ///< the student's own, which each file may include
   /// All puzzles of the milestone, also unchanged ones; empty if none was changed.
   std::vector<SubmittedFile> puzzles{};
-  /// What grader submit packed beside them; see student_notes.hpp. Empty if it did not.
+  /// What grader submit packed beside them; see StudentNotes of database.hpp. Empty if it did not.
   std::string notebook{};
   std::string history{};
 };
