@@ -13,6 +13,7 @@
 //          regions, tasks in tasks. The script puts this between a file and libgomp only if the
 //          file calls no other functions of threads.
 
+#include <cxxabi.h>
 #include <malloc.h>
 #include <pthread.h>
 
@@ -25,7 +26,9 @@
 #include <mutex>
 #include <new>
 #include <optional>
+#include <set>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "common/base/fault_record.hpp"
@@ -94,6 +97,8 @@ struct Self {
   unsigned created = 0;
   unsigned waits = 0;
   int guards = 0;
+  int initialised = 0;                       ///< static variables that it initialises now
+  const volatile void* awaited = nullptr;    ///< see on_atomic
   std::uintptr_t shared_from = UINTPTR_MAX;  ///< of its own stack: its tasks may use the rest
 };
 
@@ -112,7 +117,8 @@ struct Detector {
   std::array<Words, 64> parts;
   std::mutex mutex;  ///< of the race
   std::optional<RaceFacts> race;
-  bool is_element = false;  ///< of an array, not a variable with a name
+  bool is_element = false;                ///< of an array, not a variable with a name
+  std::set<const volatile void*> guards;  ///< of static variables
   std::atomic<bool> gave_up = false;
   std::atomic<std::uint64_t> teams = 0;
   std::atomic<unsigned> tasks = 0;
@@ -190,9 +196,35 @@ void tell(const Touch& before, bool before_writes, const Touch& now, bool now_wr
                        .second = side(now, now_writes)};
 }
 
+void give_up() {
+  detector().gave_up = true;
+}
+
+// Relaxed operations order nothing: OpenMP's own atomic parts and reductions are made of them.
+// A static variable of a function has a guard, a byte that is loaded with acquire: nobody else
+// waits for who initialises it. Where the byte is zero, __cxa_guard_acquire must come next.
+template <class T>
+void on_atomic(const volatile T* address, bool writes, int order) {
+  if (std::exchange(self().awaited, nullptr) != nullptr) give_up();
+  if (order == __ATOMIC_RELAXED) return;
+  if (sizeof(T) > 1 || writes || order != __ATOMIC_ACQUIRE) return give_up();
+  Detector& all = detector();
+  const std::lock_guard lock(all.mutex);
+  if (all.guards.contains(address)) return;
+  if (*address != 0) return give_up();
+  self().awaited = address;
+}
+
+void on_atomic(std::nullptr_t /*fence*/, bool /*writes*/, int order) {
+  if (order != __ATOMIC_RELAXED) give_up();
+}
+
 void on_access(const void* pointer, std::size_t bytes, bool writes, const void* caller) {
-  const Self& own = self();
+  Self& own = self();
+  if (std::exchange(own.awaited, nullptr) != nullptr) give_up();
   const auto address = reinterpret_cast<std::uintptr_t>(pointer);
+  // Whoever uses what is initialised has waited for that.
+  if (own.initialised > 0) return;
   if (own.team.number == 0 || !may_be_shared(address, own)) return;
   const Touch now{
       own.team.number, own.phase, own.thread,     own.creator,
@@ -262,10 +294,6 @@ struct alignas(std::max_align_t) Task {
   }
 };
 
-void give_up() {
-  detector().gave_up = true;
-}
-
 std::optional<FaultRecord> take_race() {
   Detector& all = detector();
   const std::lock_guard lock(all.mutex);
@@ -289,11 +317,9 @@ std::optional<FaultRecord> take_race() {
 
 }  // namespace
 
-// Relaxed operations order nothing: OpenMP's own atomic parts and reductions are made of them.
 #define CONVLAB_ON_ACCESS(address, bytes, writes, is_volatile, caller) \
   on_access(address, bytes, writes, caller)
-#define CONVLAB_ON_ATOMIC(address, writes, order) \
-  if ((order) != __ATOMIC_RELAXED) give_up()
+#define CONVLAB_ON_ATOMIC(address, writes, order) on_atomic(address, writes, order)
 #include "common/base/thread_sanitizer_calls.inc"
 
 // ---- what the file calls in place of libgomp (traced_calls) -------------------------------------
@@ -361,6 +387,27 @@ CONVLAB_BARRIER(GOMP_sections_end)
 CONVLAB_GUARDED(GOMP_critical, , )
 CONVLAB_GUARDED(GOMP_critical_name, void** name, name)
 CONVLAB_GUARDED(GOMP_atomic, , )
+
+int convlab_guard_acquire(abi::__guard* guard) {
+  Self& own = self();
+  const bool is_awaited = own.awaited == guard;
+  own.awaited = nullptr;
+  {
+    const std::lock_guard lock(detector().mutex);
+    if (is_awaited) detector().guards.insert(guard);
+  }
+  const int is_first = abi::__cxa_guard_acquire(guard);
+  own.initialised += is_first;
+  return is_first;
+}
+void convlab_guard_release(abi::__guard* guard) {
+  abi::__cxa_guard_release(guard);
+  --self().initialised;
+}
+void convlab_guard_abort(abi::__guard* guard) noexcept {
+  abi::__cxa_guard_abort(guard);
+  --self().initialised;
+}
 void convlab_free(void* memory) {
   forget(memory);
   std::free(memory);
