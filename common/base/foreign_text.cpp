@@ -88,17 +88,6 @@ std::string markdown_text(std::string_view text) {
   return line;
 }
 
-std::string markdown_code(std::string_view text) {
-  std::size_t longest = 2;
-  for (auto at = text.find('`'); at != std::string_view::npos;) {
-    const auto end = std::min(text.find_first_not_of('`', at), text.size());
-    longest = std::max(longest, end - at);
-    at = text.find('`', end);
-  }
-  const std::string fence(longest + 1, '`');
-  return fence + "\n" + printable(text) + "\n" + fence + "\n";
-}
-
 std::string csv_field(std::string_view text) {
   if (is_number(text)) return std::string(text);
   const std::string clean = printable(text);

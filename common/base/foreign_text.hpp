@@ -18,9 +18,6 @@ std::string json_in_html(std::string_view json);
 /// Text in a line of Markdown that shows as it is: no link, no picture, no tag.
 std::string markdown_text(std::string_view text);
 
-/// Lines between fences that are longer than any in the text.
-std::string markdown_code(std::string_view text);
-
 /// One field of a CSV file (RFC 4180). Where a spreadsheet would begin a formula, also one that
 /// separates fields by semicolons or tabs, an apostrophe stands first. Numbers stay numbers.
 std::string csv_field(std::string_view text);

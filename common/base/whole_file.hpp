@@ -11,9 +11,8 @@
 namespace convlab {
 
 /// Replaces `file` by one with this content, or leaves it as it was: writes a temporary file beside
-/// it, flushes it to the disk and renames. A reader at any moment, also after an interruption, sees
-/// the old content or the new, never a part. Creates the folder. Writes directly to a device such
-/// as /dev/stdout.
+/// it and renames. A reader at any moment, also after an interruption, sees the old content or the
+/// new, never a part. Creates the folder. Writes directly to a device such as /dev/stdout.
 /// @throws EnvironmentError with the system's reason (no space, no permission, …) and what to do
 void write_atomically(const std::filesystem::path& file, std::string_view text);
 void write_atomically(const std::filesystem::path& file, std::span<const std::uint8_t> bytes);

@@ -1,17 +1,11 @@
 #include "common/data/dataset.hpp"
 
-#include <zlib.h>
-
 #include <algorithm>
 #include <cstdlib>
-#include <map>
-#include <nlohmann/json.hpp>
 #include <system_error>
 #include <utility>
 
 #include "common/base/error.hpp"
-#include "common/base/json_text.hpp"
-#include "common/base/text.hpp"
 #include "common/base/whole_file.hpp"
 #include "common/data/gzip.hpp"
 
@@ -22,43 +16,19 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kPackageFolder = "/usr/share/datasets/fashion-mnist";
-constexpr const char* kManifest = "manifest.json";
 constexpr int kClasses = 10;
 constexpr int kMaxImageSize = 512;
 constexpr std::uint8_t kUnsignedByte = 0x08;
 constexpr std::size_t kMaxDims = 4;
 
-/// Length and CRC-32 of a file's bytes after decompression.
-struct Checksum {
-  std::size_t size = 0;
-  std::uint32_t crc32 = 0;
-
-  friend bool operator==(const Checksum&, const Checksum&) = default;
-};
-
-// Fashion-MNIST as its authors publish it and as Debian packs it.
-const std::map<std::string, Checksum> kFashionMnist = {
-    {"t10k-images-idx3-ubyte", {7'840'016, 0x678fe0b1}},
-    {"t10k-labels-idx1-ubyte", {10'008, 0x80142c1f}},
-    {"train-images-idx3-ubyte", {47'040'016, 0xb4f29f28}},
-    {"train-labels-idx1-ubyte", {60'008, 0x741a4657}},
-};
-
-/// The folder to read from. The user named the first choice; the last one is a guess, so only there
-/// a missing folder means that no data is installed.
 fs::path data_folder() {
+  const fs::path folder = dataset_folders().back();
   std::error_code ignored;
-  if (const char* wish = std::getenv("CONVLAB_DATA"); wish != nullptr && *wish != '\0') {
-    if (fs::is_directory(wish, ignored)) return wish;
-    throw EnvironmentError("CONVLAB_DATA names the folder " + std::string(wish) +
-                           ", which does not exist; correct it, or unset it where the package "
-                           "dataset-fashion-mnist is installed.");
-  }
-  if (fs::is_directory(kPackageFolder, ignored)) return kPackageFolder;
-  throw EnvironmentError(
-      "There is no Fashion-MNIST here: install the package dataset-fashion-mnist, or set "
-      "CONVLAB_DATA to a folder with t10k-images-idx3-ubyte and t10k-labels-idx1-ubyte, plain or "
-      ".gz.");
+  if (fs::is_directory(folder, ignored)) return folder;
+  throw EnvironmentError("There is no folder " + folder.string() +
+                         " with Fashion-MNIST: install the package dataset-fashion-mnist, or set "
+                         "CONVLAB_DATA to a folder with t10k-images-idx3-ubyte and "
+                         "t10k-labels-idx1-ubyte, plain or .gz.");
 }
 
 /// The file itself or, if it is not there, with .gz.
@@ -73,37 +43,10 @@ fs::path find_file(const fs::path& folder, const std::string& name) {
                          "folder that has it.");
 }
 
-/// The expected properties of the file, and their source.
-std::pair<Checksum, std::string> expectation(const fs::path& folder, const std::string& name) {
-  const fs::path manifest = folder / kManifest;
-  std::error_code ignored;
-  if (!fs::exists(manifest, ignored)) return {kFashionMnist.at(name), "Fashion-MNIST"};
-  try {
-    const Json entry = parse_json(read_text(manifest)).at("files").at(name);
-    return {{entry.at("bytes"), entry.at("crc32")}, manifest.string()};
-  } catch (const Json::exception&) {
-    throw EnvironmentError(manifest.string() + " does not state bytes and crc32 of " + name +
-                           ": write the data set again, or remove the file if the folder holds "
-                           "Fashion-MNIST.");
-  }
-}
-
 IdxArray load_array(const fs::path& folder, const std::string& name) {
   const fs::path file = find_file(folder, name);
-  const std::vector<std::uint8_t> bytes =
-      gunzip(read_bytes(file, kMaxIdxSize), kMaxIdxSize, file.string());
-  IdxArray array = parse_idx(bytes, file.string());
-  const Checksum found{bytes.size(),
-                       static_cast<std::uint32_t>(crc32_z(0, bytes.data(), bytes.size()))};
-  const auto [expected, source] = expectation(folder, name);
-  if (found != expected) {
-    throw EnvironmentError(
-        file.string() + " is damaged or another data set: " + std::to_string(found.size) +
-        " bytes with CRC-32 " + hexadecimal(found.crc32) + ", but " + source + " has " +
-        std::to_string(expected.size) + " bytes with CRC-32 " + hexadecimal(expected.crc32) +
-        "; install dataset-fashion-mnist again, or describe your own data in " + kManifest + ".");
-  }
-  return array;
+  return parse_idx(gunzip(read_bytes(file, kMaxIdxSize), kMaxIdxSize, file.string()),
+                   file.string());
 }
 
 void check_dataset(const Dataset& dataset, const std::string& name) {

@@ -22,8 +22,7 @@ enum class Split { kTest, kTrain };
 /// Loads Fashion-MNIST (or a data set in the same four files).
 ///
 /// The folder is CONVLAB_DATA or, without it, that of Debian's package dataset-fashion-mnist. Files
-/// may be plain or .gz. Sizes and a CRC-32 of the decompressed bytes are verified: against the
-/// folder's own manifest.json if it has one, else against Fashion-MNIST.
+/// may be plain or .gz.
 ///
 /// @throws EnvironmentError: no data (says which package or folder), or a damaged file
 Dataset load_dataset(Split split);

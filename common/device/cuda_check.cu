@@ -10,8 +10,6 @@ namespace {
 
 constexpr std::string_view kThisFile = "common/device/cuda_check.cu";
 
-thread_local std::size_t last_allocation = 0;
-
 // "milestones/m2_gpu_baseline/conv_forward.cu:57", whatever folder the compiler was given.
 std::string text_of(SourceLine where) {
   constexpr std::string_view here = __FILE__;
@@ -30,12 +28,9 @@ std::string size_text(std::size_t bytes) {
 std::string out_of_memory_hint() {
   std::size_t free = 0;
   std::size_t total = 0;
-  std::string hint;
-  if (last_allocation > 0) hint = size_text(last_allocation) + " were asked for; ";
-  if (cudaMemGetInfo(&free, &total) == cudaSuccess) {
-    hint += size_text(free) + " of " + size_text(total) + " are free. ";
-  }
-  return hint + "Take a smaller batch, work on it in slices, or free what is no longer needed.";
+  cudaMemGetInfo(&free, &total);
+  return size_text(free) + " of " + size_text(total) +
+         " are free. Take a smaller batch, work on it in slices, or free what is no longer needed.";
 }
 
 // What usually causes an error, and one next step.
@@ -128,52 +123,6 @@ std::string text_of(dim3 size) {
   return std::to_string(size.x) + " x " + std::to_string(size.y) + " x " + std::to_string(size.z);
 }
 
-int attribute(cudaDeviceAttr which) {
-  int device = 0;
-  int value = 0;
-  cudaGetDevice(&device);
-  cudaDeviceGetAttribute(&value, which, device);
-  return value;
-}
-
-// "grid.z is 160000, the limit is 65535", or nothing if the sizes are within the device's limits.
-std::string excess_of(dim3 grid, dim3 block, std::size_t shared_bytes) {
-  struct Limit {
-    const char* name;
-    std::size_t value;
-    cudaDeviceAttr limit;
-  };
-  const std::size_t threads = std::size_t{block.x} * block.y * block.z;
-  const Limit limits[] = {
-      {"grid.x", grid.x, cudaDevAttrMaxGridDimX},
-      {"grid.y", grid.y, cudaDevAttrMaxGridDimY},
-      {"grid.z", grid.z, cudaDevAttrMaxGridDimZ},
-      {"block.x", block.x, cudaDevAttrMaxBlockDimX},
-      {"block.y", block.y, cudaDevAttrMaxBlockDimY},
-      {"block.z", block.z, cudaDevAttrMaxBlockDimZ},
-      {"the number of threads in a block", threads, cudaDevAttrMaxThreadsPerBlock},
-      {"the dynamic shared memory in bytes", shared_bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin},
-  };
-  for (const Limit& limit : limits) {
-    if (limit.value == 0 && limit.limit != cudaDevAttrMaxSharedMemoryPerBlockOptin) {
-      return std::string(limit.name) + " is 0, nothing would run.";
-    }
-    const int largest = attribute(limit.limit);
-    if (limit.value > static_cast<std::size_t>(largest)) {
-      return std::string(limit.name) + " is " + std::to_string(limit.value) + ", the limit is " +
-             std::to_string(largest) + ".";
-    }
-  }
-  const auto usual = static_cast<std::size_t>(attribute(cudaDevAttrMaxSharedMemoryPerBlock));
-  if (shared_bytes > usual) {
-    return "the dynamic shared memory is " + std::to_string(shared_bytes) + " bytes; above " +
-           std::to_string(usual) +
-           " a kernel must opt in with cudaFuncSetAttribute(kernel, "
-           "cudaFuncAttributeMaxDynamicSharedMemorySize, bytes).";
-  }
-  return {};
-}
-
 }  // namespace
 
 void check_cuda_call(cudaError_t error, const char* call, SourceLine where) {
@@ -186,14 +135,12 @@ void check_cuda_call(cudaError_t error, const char* call, SourceLine where) {
 void check_cuda_launch(dim3 grid, dim3 block, std::size_t shared_bytes, SourceLine where) {
   const cudaError_t error = cudaGetLastError();
   if (error == cudaSuccess) return;
-  const std::string excess = excess_of(grid, block, shared_bytes);
   std::string what = text_of(where) + ": the kernel launch with a grid of " + text_of(grid) +
                      " blocks of " + text_of(block) + " threads";
   if (shared_bytes > 0) {
     what += " and " + std::to_string(shared_bytes) + " bytes of shared memory";
   }
-  fail(error, what, excess.empty() ? hint_for(error) : "Here " + excess,
-       excess.empty() ? kind_of(error, true) : FaultKind::kLaunch);
+  fail(error, what, hint_for(error), kind_of(error, true));
 }
 
 void check_device(const char* phase) {
@@ -202,10 +149,6 @@ void check_device(const char* phase) {
   if (launch != cudaSuccess) fail(launch, what, hint_for(launch), kind_of(launch, true));
   const cudaError_t kernel = cudaDeviceSynchronize();
   if (kernel != cudaSuccess) fail(kernel, what, hint_for(kernel), kind_of(kernel, true));
-}
-
-void note_allocation(std::size_t bytes) {
-  last_allocation = bytes;
 }
 
 }  // namespace convlab

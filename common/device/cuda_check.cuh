@@ -11,11 +11,8 @@
 ///     CONVLAB_CUDA_CHECK(cudaMalloc(&device_input, bytes));
 ///
 /// @throws DeviceError that names file, line, the call, CUDA's reason, and what usually causes it
-#define CONVLAB_CUDA_CHECK(...)                                                    \
-  do {                                                                             \
-    using ::convlab::noted::cudaMalloc;                                            \
-    ::convlab::check_cuda_call((__VA_ARGS__), #__VA_ARGS__, {__FILE__, __LINE__}); \
-  } while (false)
+#define CONVLAB_CUDA_CHECK(...) \
+  ::convlab::check_cuda_call((__VA_ARGS__), #__VA_ARGS__, {__FILE__, __LINE__})
 
 /// Follows every kernel launch, with the same grid, block and bytes of dynamic shared memory:
 ///
@@ -23,7 +20,7 @@
 ///     CONVLAB_CUDA_CHECK_LAUNCH(grid, block, shared_bytes);
 ///
 /// It does not wait for the kernel.
-/// @throws DeviceError that names file, line and the number that is too large
+/// @throws DeviceError that names file, line and the sizes
 #define CONVLAB_CUDA_CHECK_LAUNCH(grid, block, shared_bytes) \
   ::convlab::check_cuda_launch((grid), (block), (shared_bytes), {__FILE__, __LINE__})
 
@@ -44,26 +41,5 @@ void check_cuda_launch(dim3 grid, dim3 block, std::size_t shared_bytes, SourceLi
 /// @param phase  what started its work, "convolve", for the message
 /// @throws DeviceError if a launch, or a kernel that ran meanwhile, failed without being noticed
 void check_device(const char* phase);
-
-/// Remembers the requested size, so that the message "out of memory" can name it.
-void note_allocation(std::size_t bytes);
-
-// Inside CONVLAB_CUDA_CHECK these hide CUDA's functions of the same names.
-namespace noted {
-
-// An object, not a function: for a function the compiler would also look into the namespace of the
-// elements' type, find CUDA's own for float4, and call the two ambiguous.
-struct NotedMalloc {
-  template <class T>
-  cudaError_t operator()(T** pointer, std::size_t bytes) const {
-    note_allocation(bytes);
-    return ::cudaMalloc(reinterpret_cast<void**>(pointer), bytes);
-  }
-};
-
-// NOLINTNEXTLINE(readability-identifier-naming): it takes that function's place
-[[maybe_unused]] inline constexpr NotedMalloc cudaMalloc{};
-
-}  // namespace noted
 
 }  // namespace convlab

@@ -19,7 +19,6 @@
 #include "common/emulation/include/convlab_emulation/activity.hpp"
 #else
 #include "common/device/cupti_profiler.hpp"
-#include "common/device/measured_limits.cuh"
 #include "common/device/recorded_allocations.hpp"
 #endif
 
@@ -162,13 +161,6 @@ class CudaSession final : public DeviceSession {
     return convlab::measure_limits(info_);
 #endif
   }
-
-#if !CONVLAB_EMULATED
-  double measure_tile_copy(const ConvShape& shape) override {
-    return convlab::measure_tile_copy(
-        shape, [&](const std::function<void()>& op) { return time(op).score_ms(); });
-  }
-#endif
 
   void fence(const char* phase) override {
     check_device(phase);

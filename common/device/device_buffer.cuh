@@ -15,7 +15,7 @@ class DeviceBuffer {
   DeviceBuffer() = default;
 
   /// @param size  elements
-  /// @throws DeviceError that says how much memory was requested and how much is free
+  /// @throws DeviceError that says how much memory is free
   explicit DeviceBuffer(std::int64_t size) : size_(size) {
     T* data = nullptr;
     if (size > 0) CONVLAB_CUDA_CHECK(cudaMalloc(&data, bytes()));

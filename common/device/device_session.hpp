@@ -53,12 +53,6 @@ class DeviceSession {
   /// Measures the device's limits with copies and multiply-adds. Zeros for an emulated device.
   virtual DeviceLimits measure_limits() = 0;
 
-  /// Times a copy of a convolution's own bytes, tile by tile. This is the limit for a kernel that
-  /// reads and writes these arrays, because a block must read before it can write. A copy of one
-  /// large array is faster. Median milliseconds by the clock of an op time; 0 if nothing is
-  /// measured.
-  virtual double measure_tile_copy(const ConvShape& /*shape*/) { return 0.0; }
-
   /// Waits until the device is idle.
   /// @param phase  what started its work, for the message
   /// @throws DeviceError if something failed unnoticed

@@ -5,11 +5,10 @@
 #include <algorithm>
 #include <vector>
 
-#include "common/device/bulk_copy.cuh"
 #include "common/device/cuda_check.cuh"
 #include "common/device/cuda_event.cuh"
+#include "common/device/cuda_session.hpp"
 #include "common/device/device_buffer.cuh"
-#include "common/device/measured_limits.cuh"
 #include "common/timing/statistics.hpp"
 
 namespace convlab {
@@ -96,66 +95,7 @@ double copied_bytes_per_second(const DeviceInfo& info) {
   return 2.0 * static_cast<double>(size) / seconds;
 }
 
-// A quarter of an image for each block: it reads its part of the input, then writes as many bytes
-// as its part of the output has; their values do not matter. Pieces fit into shared memory, and
-// several blocks share a multiprocessor, so that some read while others write.
-constexpr int kTilesPerImage = 4;
-constexpr int kTileThreads = 32;
-constexpr int kPieceBytes = 32 * 1024;
-
-__global__ void copy_tiles(char* to, const char* from, int read_bytes, int written_bytes) {
-  extern __shared__ __align__(128) char piece[];
-  __shared__ BlockLoad load;
-  load.init();
-  int parity = 0;
-  for (int at = 0; at < read_bytes; at += kPieceBytes, parity ^= 1) {
-    if (at > 0) __syncthreads();
-    load.start(piece, from + std::int64_t{blockIdx.x} * read_bytes + at,
-               min(kPieceBytes, read_bytes - at));
-    load.wait(parity);
-  }
-  for (int at = 0; at < written_bytes; at += kPieceBytes) {
-    block_store<Keep::kLong>(to + std::int64_t{blockIdx.x} * written_bytes + at, piece,
-                             min(kPieceBytes, written_bytes - at));
-  }
-  block_store_wait();
-}
-
 }  // namespace
-
-double measure_tile_copy(const ConvShape& shape,
-                         const std::function<double(const std::function<void()>&)>& time) {
-  // Bulk copies move multiples of 16 bytes.
-  const auto tile_bytes = [](std::int64_t floats) {
-    constexpr std::int64_t kUnit = 16 * kTilesPerImage;
-    return static_cast<int>((floats * std::int64_t{sizeof(float)} + kUnit - 1) / kUnit * 16);
-  };
-  constexpr std::int64_t kSpare = std::int64_t{64} << 20;
-  const std::int64_t tiles = std::int64_t{shape.batch} * kTilesPerImage;
-  const int read_bytes = tile_bytes(shape.input_image_size());
-  const int written_bytes = tile_bytes(shape.output_image_size());
-  std::size_t free = 0;
-  std::size_t total = 0;
-  CONVLAB_CUDA_CHECK(cudaMemGetInfo(&free, &total));
-  if (static_cast<std::int64_t>(free) < tiles * (read_bytes + written_bytes) + kSpare) return 0.0;
-  DeviceBuffer<char> from(tiles * read_bytes);
-  DeviceBuffer<char> to(tiles * written_bytes);
-  CONVLAB_CUDA_CHECK(cudaMemset(from.data(), 0, from.bytes()));
-  const int bytes = std::min(kPieceBytes, std::max(read_bytes, written_bytes));
-  const auto blocks = static_cast<unsigned>(tiles);
-  constexpr int kWarmUps = 2;
-  constexpr int kSamples = 11;
-  std::vector<double> samples;
-  for (int i = 0; i < kWarmUps + kSamples; ++i) {
-    const double milliseconds = time([&] {
-      copy_tiles<<<blocks, kTileThreads, bytes>>>(to.data(), from.data(), read_bytes,
-                                                  written_bytes);
-      CONVLAB_CUDA_CHECK_LAUNCH(blocks, kTileThreads, bytes);
-    });
-    if (i >= kWarmUps) samples.push_back(milliseconds);
-  }
-  return spread_of(samples).median;
-}
 
 DeviceLimits measure_limits(const DeviceInfo& info) {
   DeviceLimits limits;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <functional>
+#include <utility>
 
 namespace convlab {
 
@@ -21,52 +23,33 @@ std::string line(const char* format, Values... values) {
   return text.data();
 }
 
-std::string table(const char* title, std::vector<ProfileEntry> entries) {
-  std::string text = std::string(title) + "\n";
+// An emulated device has counts, but no times.
+std::string table(const std::string& title, std::vector<ProfileEntry> entries, bool timed) {
+  std::string text = title + "\n";
   if (entries.empty()) return text + "  none\n";
-  std::stable_sort(
-      entries.begin(), entries.end(),
-      [](const ProfileEntry& a, const ProfileEntry& b) { return a.nanoseconds > b.nanoseconds; });
+  std::ranges::stable_sort(entries, std::greater(), [](const ProfileEntry& entry) {
+    return std::pair(entry.nanoseconds, entry.calls);
+  });
   std::int64_t total = 0;
   for (const ProfileEntry& entry : entries) total += entry.nanoseconds;
-  text += "   share     sum     calls       total ms  name\n";
+  const auto share_of = [total](std::int64_t nanoseconds) {
+    return static_cast<double>(nanoseconds) / static_cast<double>(std::max<std::int64_t>(total, 1));
+  };
+  if (timed) text += "   share     sum     calls       total ms  name\n";
   std::int64_t sum = 0;
-  bool past = false;
   for (const ProfileEntry& entry : entries) {
+    const double before = share_of(sum);
     sum += entry.nanoseconds;
-    const double whole = static_cast<double>(std::max<std::int64_t>(total, 1));
-    const double share = static_cast<double>(entry.nanoseconds) / whole;
-    const double cumulative = static_cast<double>(sum) / whole;
-    text += line("  %5.1f %%  %5.1f %%  %8d  %12.4f  ", 100.0 * share, 100.0 * cumulative,
-                 entry.calls, milliseconds(entry.nanoseconds)) +
-            entry.name + "\n";
-    if (!past && cumulative >= kMost && &entry != &entries.back()) {
+    if (timed) {
+      text += line("  %5.1f %%  %5.1f %%  ", 100.0 * share_of(entry.nanoseconds),
+                   100.0 * share_of(sum));
+    }
+    text += line("%8d  ", entry.calls);
+    if (timed) text += line("%12.4f  ", milliseconds(entry.nanoseconds));
+    text += entry.name + "\n";
+    if (timed && before < kMost && share_of(sum) >= kMost && &entry != &entries.back()) {
       text += "  ------------------------------------------- 90 % of the time is above this line\n";
     }
-    past = past || cumulative >= kMost;
-  }
-  return text;
-}
-
-std::string table_of_counts(const char* title, std::vector<ProfileEntry> entries) {
-  std::string text = std::string(title) + "\n";
-  if (entries.empty()) return text + "  none\n";
-  std::ranges::stable_sort(
-      entries, [](const ProfileEntry& a, const ProfileEntry& b) { return a.calls > b.calls; });
-  for (const ProfileEntry& entry : entries) text += line("%8d  ", entry.calls) + entry.name + "\n";
-  return text;
-}
-
-// The data of an emulated device, which has no times.
-std::string counts(const Profile& profile) {
-  std::string text =
-      table_of_counts("Kernels (emulated: launches, no times)", profile.kernels) + "\n" +
-      table_of_counts("CUDA API calls (emulated: calls, no times)", profile.api_calls) +
-      "\nMemory copies\n";
-  if (profile.copies.empty()) text += "  none\n";
-  for (const CopyEntry& copy : profile.copies) {
-    text += line("%8d  %12.3f MB  ", copy.calls, static_cast<double>(copy.bytes) * 1e-6) +
-            copy.direction + "\n";
   }
   return text;
 }
@@ -74,17 +57,23 @@ std::string counts(const Profile& profile) {
 }  // namespace
 
 std::string profile_text(const Profile& profile) {
-  if (!profile.timed) return counts(profile);
-  std::string text = table("Kernels, by GPU time", profile.kernels) + "\n" +
-                     table("CUDA API calls, by host time", profile.api_calls) + "\nMemory copies\n";
+  const bool timed = profile.timed;
+  std::string text =
+      table(timed ? "Kernels, by GPU time" : "Kernels (emulated: launches, no times)",
+            profile.kernels, timed) +
+      "\n" +
+      table(timed ? "CUDA API calls, by host time" : "CUDA API calls (emulated: calls, no times)",
+            profile.api_calls, timed) +
+      "\nMemory copies\n";
   if (profile.copies.empty()) return text + "  none\n";
-  text += "   calls            MB       total ms      GB/s  direction\n";
+  if (timed) text += "   calls            MB       total ms      GB/s  direction\n";
   for (const CopyEntry& copy : profile.copies) {
     const auto bytes = static_cast<double>(copy.bytes);
-    const double rate = copy.nanoseconds > 0 ? bytes / static_cast<double>(copy.nanoseconds) : 0.0;
-    text += line("%8d  %12.3f   %12.4f  %8.2f  ", copy.calls, bytes * 1e-6,
-                 milliseconds(copy.nanoseconds), rate) +
-            copy.direction + "\n";
+    text += line("%8d  %12.3f", copy.calls, bytes * 1e-6);
+    text += timed ? line("   %12.4f  %8.2f  ", milliseconds(copy.nanoseconds),
+                         bytes / static_cast<double>(std::max<std::int64_t>(copy.nanoseconds, 1)))
+                  : " MB  ";
+    text += copy.direction + "\n";
   }
   return text;
 }

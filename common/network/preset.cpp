@@ -21,95 +21,77 @@ constexpr int kMaxUnits = 100'000;
 constexpr int kMaxChannels = 4096;
 constexpr std::size_t kMaxLayers = 64;
 
-/// Thrown while reading; load_preset adds the file's name.
-struct PresetProblem {
-  std::string what;
-};
+// What these refuse, load_preset says with the file's name in front.
 
-// Refuses unknown keys: a misspelt "strde" must not silently mean stride 1.
+// A misspelt "strde" must not silently mean stride 1.
 void check_keys(const Json& object, const std::set<std::string>& known) {
   for (const auto& item : object.items()) {
-    if (!known.contains(item.key())) throw PresetProblem{"has an unknown key '" + item.key() + "'"};
+    if (!known.contains(item.key())) {
+      throw EnvironmentError("it has an unknown key '" + item.key() + "'");
+    }
   }
 }
 
-int read_int(const Json& object, const char* key, int low, int high, int fallback = 0) {
-  if (!object.contains(key)) {
-    if (fallback != 0) return fallback;
-    throw PresetProblem{std::string("lacks '") + key + "'"};
-  }
+int read_int(const Json& object, const char* key, int low, int high) {
   const Json& value = object.at(key);
   if (!value.is_number_integer() || value < low || value > high) {
-    throw PresetProblem{std::string("needs a whole number from ") + std::to_string(low) + " to " +
-                        std::to_string(high) + " for '" + key + "', not " + json_text(value)};
+    throw EnvironmentError("it needs a whole number from " + std::to_string(low) + " to " +
+                           std::to_string(high) + " for '" + key + "', not " + json_text(value));
   }
   return value.get<int>();
 }
 
-std::string read_string(const Json& object, const char* key) {
-  if (!object.contains(key) || !object.at(key).is_string()) {
-    throw PresetProblem{std::string("needs a text for '") + key + "'"};
-  }
-  return object.at(key).get<std::string>();
+// The place of a text among the known ones.
+std::size_t read_choice(const Json& object, const char* key,
+                        const std::vector<std::string>& known) {
+  const auto text = object.at(key).get<std::string>();
+  const auto found = std::ranges::find(known, text);
+  if (found == known.end()) throw EnvironmentError(unknown_name(key, text, known));
+  return static_cast<std::size_t>(found - known.begin());
 }
 
-Layer read_layer(const Json& object) {
-  if (!object.is_object()) throw PresetProblem{"has a layer that is not an object"};
-  const std::string type = read_string(object, "type");
-  if (type == "conv") {
-    check_keys(object, {"type", "out_channels", "kernel", "stride"});
-    return ConvLayer{.out_channels = read_int(object, "out_channels", 1, kMaxChannels),
-                     .kernel = read_int(object, "kernel", 1, kMaxImageSize),
-                     .stride = read_int(object, "stride", 1, kMaxImageSize, 1)};
+Layer read_layer(Json object) {
+  switch (read_choice(object, "type", {"conv", "activation", "pool", "dense"})) {
+    case 0:
+      check_keys(object, {"type", "out_channels", "kernel", "stride"});
+      if (!object.contains("stride")) object["stride"] = 1;
+      return ConvLayer{.out_channels = read_int(object, "out_channels", 1, kMaxChannels),
+                       .kernel = read_int(object, "kernel", 1, kMaxImageSize),
+                       .stride = read_int(object, "stride", 1, kMaxImageSize)};
+    case 1:
+      check_keys(object, {"type", "function"});
+      return ActivationLayer{
+          static_cast<ActivationFunction>(read_choice(object, "function", {"relu", "tanh"}))};
+    case 2:
+      check_keys(object, {"type", "function", "size", "stride", "ceil"});
+      if (!object.contains("stride")) object["stride"] = object.at("size");
+      return PoolLayer{.function = static_cast<PoolFunction>(
+                           read_choice(object, "function", {"max", "average"})),
+                       .size = read_int(object, "size", 1, kMaxImageSize),
+                       .stride = read_int(object, "stride", 1, kMaxImageSize),
+                       .ceil = object.value("ceil", false)};
+    default:
+      check_keys(object, {"type", "units"});
+      return DenseLayer{.units = read_int(object, "units", 1, kMaxUnits)};
   }
-  if (type == "activation") {
-    check_keys(object, {"type", "function"});
-    const std::string function = read_string(object, "function");
-    if (function == "relu") return ActivationLayer{ActivationFunction::kRelu};
-    if (function == "tanh") return ActivationLayer{ActivationFunction::kTanh};
-    throw PresetProblem{"has an activation '" + function + "'; known are relu and tanh"};
-  }
-  if (type == "pool") {
-    check_keys(object, {"type", "function", "size", "stride", "ceil"});
-    PoolLayer pool;
-    const std::string function = read_string(object, "function");
-    if (function != "max" && function != "average") {
-      throw PresetProblem{"has a pooling '" + function + "'; known are max and average"};
-    }
-    pool.function = function == "max" ? PoolFunction::kMax : PoolFunction::kAverage;
-    pool.size = read_int(object, "size", 1, kMaxImageSize);
-    pool.stride = read_int(object, "stride", 1, kMaxImageSize, pool.size);
-    if (object.contains("ceil")) {
-      if (!object.at("ceil").is_boolean()) throw PresetProblem{"needs true or false for 'ceil'"};
-      pool.ceil = object.at("ceil").get<bool>();
-    }
-    return pool;
-  }
-  if (type == "dense") {
-    check_keys(object, {"type", "units"});
-    return DenseLayer{.units = read_int(object, "units", 1, kMaxUnits)};
-  }
-  throw PresetProblem{"has a layer of type '" + type +
-                      "'; known are conv, activation, pool and dense"};
 }
 
 Preset read_preset(const Json& object) {
-  if (!object.is_object()) throw PresetProblem{"is not a JSON object"};
   check_keys(object, {"name", "title", "image_size", "classes", "layers"});
-  Preset preset;
-  preset.name = read_string(object, "name");
-  preset.title = read_string(object, "title");
-  preset.image_size = read_int(object, "image_size", 1, kMaxImageSize);
-  preset.classes = read_int(object, "classes", 2, 1000);
-  if (!object.contains("layers") || !object.at("layers").is_array() ||
-      object.at("layers").empty() || object.at("layers").size() > kMaxLayers) {
-    throw PresetProblem{"needs 1 to " + std::to_string(kMaxLayers) + " 'layers'"};
+  Preset preset{.name = object.at("name"),
+                .title = object.at("title"),
+                .image_size = read_int(object, "image_size", 1, kMaxImageSize),
+                .classes = read_int(object, "classes", 2, 1000),
+                .layers = {}};
+  const Json& layers = object.at("layers");
+  if (!layers.is_array() || layers.empty() || layers.size() > kMaxLayers) {
+    throw EnvironmentError("it needs 1 to " + std::to_string(kMaxLayers) + " 'layers'");
   }
-  for (const Json& layer : object.at("layers")) preset.layers.push_back(read_layer(layer));
-  if (preset.feature_shapes().back().size() != preset.classes) {
-    throw PresetProblem{"ends with " + std::to_string(preset.feature_shapes().back().size()) +
-                        " values instead of one for each of " + std::to_string(preset.classes) +
-                        " classes"};
+  for (const Json& layer : layers) preset.layers.push_back(read_layer(layer));
+  if (const auto values = preset.feature_shapes().back().size(); values != preset.classes) {
+    throw EnvironmentError("it ends with " + std::to_string(values) +
+                           " values instead of one for each of " + std::to_string(preset.classes) +
+                           " classes");
   }
   return preset;
 }
@@ -122,11 +104,15 @@ int pooled(int size, const PoolLayer& pool) {
 struct OutputShape {
   FeatureShape input;
 
+  [[noreturn]] void refuse(const std::string& what, int size) const {
+    throw EnvironmentError("a " + what + " " + std::to_string(size) +
+                           " does not fit into its input of " + std::to_string(input.height) + "×" +
+                           std::to_string(input.width) + " pixels");
+  }
+
   FeatureShape operator()(const ConvLayer& conv) const {
     if (conv.kernel > input.height || conv.kernel > input.width) {
-      throw EnvironmentError("A convolution of kernel " + std::to_string(conv.kernel) +
-                             " does not fit into its input of " + std::to_string(input.height) +
-                             "×" + std::to_string(input.width) + " pixels.");
+      refuse("convolution of kernel", conv.kernel);
     }
     return {conv.out_channels, (input.height - conv.kernel) / conv.stride + 1,
             (input.width - conv.kernel) / conv.stride + 1};
@@ -134,14 +120,11 @@ struct OutputShape {
   FeatureShape operator()(const ActivationLayer&) const { return input; }
   FeatureShape operator()(const PoolLayer& pool) const {
     if (pool.size > input.height || pool.size > input.width) {
-      throw EnvironmentError("A pooling window of " + std::to_string(pool.size) +
-                             " does not fit into its input of " + std::to_string(input.height) +
-                             "×" + std::to_string(input.width) + " pixels.");
+      refuse("pooling window of", pool.size);
     }
     if (pool.stride > pool.size) {
-      throw EnvironmentError("A pooling stride of " + std::to_string(pool.stride) +
-                             " would skip pixels of its window of " + std::to_string(pool.size) +
-                             ".");
+      throw EnvironmentError("a pooling stride of " + std::to_string(pool.stride) +
+                             " would skip pixels of its window of " + std::to_string(pool.size));
     }
     return {input.channels, pooled(input.height, pool), pooled(input.width, pool)};
   }
@@ -215,14 +198,9 @@ Preset load_preset(const std::string& name) {
   const std::string text = read_text(file);
   try {
     return read_preset(parse_json(text));
-  } catch (const Json::exception& error) {
+  } catch (const std::exception& error) {
     throw EnvironmentError("The network preset " + file.string() +
-                           " is not valid JSON: " + error.what());
-  } catch (const PresetProblem& problem) {
-    throw EnvironmentError("The network preset " + file.string() + " " + problem.what + ".");
-  } catch (const EnvironmentError& error) {
-    throw EnvironmentError("The network preset " + file.string() +
-                           " does not fit together: " + error.what());
+                           " cannot be used: " + error.what() + ".");
   }
 }
 

@@ -18,10 +18,7 @@ static_assert(std::endian::native == std::endian::little, "the file is");
 
 constexpr char kMagic[4] = {'C', 'L', 'W', '1'};
 constexpr std::size_t kChecksumBytes = 4;
-constexpr std::uint32_t kMaxParameters = 256;
-constexpr std::uint32_t kMaxNameBytes = 64;
 constexpr std::uint32_t kMaxDims = 4;
-constexpr std::uint64_t kMaxValues = std::uint64_t{1} << 27;
 constexpr std::size_t kMaxFileBytes = std::size_t{1} << 30;
 
 std::uint32_t crc_of(const std::uint8_t* bytes, std::size_t size) {
@@ -76,7 +73,7 @@ void append(Bytes& bytes, std::size_t number) {
 }
 
 std::size_t rows_of(const Parameter& parameter) {
-  return parameter.dims.empty() ? 1 : static_cast<std::size_t>(parameter.dims[0]);
+  return static_cast<std::size_t>(parameter.dims.at(0));
 }
 
 std::size_t size_of(const std::vector<int>& dims) {
@@ -131,11 +128,6 @@ Bytes serialise(const Weights& weights) {
   append(bytes, kMagic, sizeof kMagic);
   append(bytes, weights.parameters.size());
   for (const Parameter& parameter : weights.parameters) {
-    if (parameter.values.size() != size_of(parameter.dims)) {
-      throw EnvironmentError("The parameter " + parameter.name + " has " +
-                             std::to_string(parameter.values.size()) + " values instead of " +
-                             std::to_string(size_of(parameter.dims)) + ".");
-    }
     append(bytes, parameter.name.size());
     append(bytes, parameter.name.data(), parameter.name.size());
     append(bytes, static_cast<std::size_t>(parameter.encoding));
@@ -198,28 +190,22 @@ Weights parse_weights(const std::vector<std::uint8_t>& bytes, const std::string&
     reader.fail("is damaged or truncated (checksum)");
   }
 
-  const std::uint32_t count = reader.next<std::uint32_t>();
-  if (count > kMaxParameters) reader.fail("claims " + std::to_string(count) + " parameters");
   Weights weights;
-  for (std::uint32_t p = 0; p < count; ++p) {
+  for (auto left = reader.next<std::uint32_t>(); left > 0; --left) {
     Parameter parameter;
-    const std::uint32_t name_bytes = reader.next<std::uint32_t>();
-    if (name_bytes > kMaxNameBytes) reader.fail("claims a name of absurd length");
+    const auto name_bytes = reader.next<std::uint32_t>();
     const auto* text = reader.take(name_bytes);
     parameter.name.assign(text, text + name_bytes);
-    const std::uint32_t encoding = reader.next<std::uint32_t>();
-    if (encoding > static_cast<std::uint32_t>(Encoding::kInt8PerRow)) {
-      reader.fail("uses an unknown encoding " + std::to_string(encoding));
+    parameter.encoding = static_cast<Encoding>(reader.next<std::uint32_t>());
+    const auto dims = reader.next<std::uint32_t>();
+    if (parameter.encoding > Encoding::kInt8PerRow || dims < 1 || dims > kMaxDims) {
+      reader.fail("has a parameter of an unknown form");
     }
-    parameter.encoding = static_cast<Encoding>(encoding);
-    const std::uint32_t dims = reader.next<std::uint32_t>();
-    if (dims < 1 || dims > kMaxDims) reader.fail("claims " + std::to_string(dims) + " dimensions");
     std::uint64_t size = 1;
     for (std::uint32_t d = 0; d < dims; ++d) {
-      const std::uint32_t dim = reader.next<std::uint32_t>();
-      if (dim < 1 || dim > kMaxValues || (size *= dim) > kMaxValues) {
-        reader.fail("claims a parameter of absurd size");
-      }
+      const auto dim = reader.next<std::uint32_t>();
+      size *= dim;
+      if (dim < 1 || size > reader.left()) reader.fail("claims a parameter of absurd size");
       parameter.dims.push_back(static_cast<int>(dim));
     }
     read_values(reader, parameter);

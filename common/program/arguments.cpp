@@ -2,58 +2,32 @@
 
 #include <algorithm>
 #include <charconv>
+#include <sstream>
 
 #include "common/base/error.hpp"
 #include "common/base/printable.hpp"
 
 namespace convlab {
 
-namespace {
-
-// Between its commas.
-std::vector<std::string> parts_of(const std::string& text) {
-  std::vector<std::string> parts(1);
-  for (const char c : text) {
-    if (c == ',')
-      parts.emplace_back();
-    else
-      parts.back() += c;
+std::vector<int> parse_numbers(const std::string& text) {
+  std::vector<int> numbers;
+  std::istringstream parts(text + ",");
+  for (std::string part; std::getline(parts, part, ',');) {
+    int& number = numbers.emplace_back(-1);
+    const char* const end = part.data() + part.size();
+    if (std::from_chars(part.data(), end, number).ptr != end || number < 0) return {};
   }
-  return parts;
-}
-
-// -1 for what is no whole number.
-int number_of(const std::string& text) {
-  int number = -1;
-  const char* const end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, number);
-  return error == std::errc() && stop == end ? number : -1;
-}
-
-}  // namespace
-
-int parse_batch(const std::string& text) {
-  const int batch = number_of(text);
-  if (batch < 1 || batch > kMaxBatch) {
-    throw UsageError("The batch is a whole number from 1 to " + std::to_string(kMaxBatch) +
-                     ", not '" + text + "'.");
-  }
-  return batch;
+  return numbers;
 }
 
 std::vector<int> parse_batches(const std::string& text) {
-  std::vector<int> batches;
-  for (const std::string& part : parts_of(text)) batches.push_back(parse_batch(part));
-  return batches;
-}
-
-std::vector<int> parse_numbers(const std::string& text) {
-  std::vector<int> numbers;
-  for (const std::string& part : parts_of(text)) {
-    numbers.push_back(number_of(part));
-    if (numbers.back() < 0) return {};
+  std::vector<int> batches = parse_numbers(text);
+  const auto is_wrong = [](int batch) { return batch < 1 || batch > kMaxBatch; };
+  if (batches.empty() || std::ranges::any_of(batches, is_wrong)) {
+    throw UsageError("The batch is a whole number from 1 to " + std::to_string(kMaxBatch) +
+                     ", not '" + text + "'.");
   }
-  return numbers;
+  return batches;
 }
 
 ConvShape parse_case(const std::string& text) {

@@ -10,11 +10,8 @@ namespace convlab {
 /// Number of test images of Fashion-MNIST, and the largest batch.
 inline constexpr int kMaxBatch = 10'000;
 
-/// A batch as a user types it. @throws UsageError in one sentence unless it is a whole number from
-/// 1 to kMaxBatch.
-int parse_batch(const std::string& text);
-
-/// "100,1000": batches separated by commas. @throws UsageError as parse_batch
+/// "100,1000": batches separated by commas. @throws UsageError in one sentence unless they are
+/// whole numbers from 1 to kMaxBatch
 std::vector<int> parse_batches(const std::string& text);
 
 /// "2,0,1": numbers from 0 on, separated by commas. Empty for any other text.

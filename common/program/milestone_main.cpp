@@ -41,7 +41,7 @@ namespace convlab {
 namespace {
 
 struct Options {
-  std::string batch;  // empty: as many as the device can bear
+  int batch = 0;  // 0: as many as the device can bear
   std::string network = kDefaultPreset;
   std::string stage;
   std::string solution;
@@ -49,7 +49,6 @@ struct Options {
   std::string device = "auto";
   std::string launcher = "local";
   int repeats = 0;
-  int time_limit_s = 120;
   bool profile = false;
   bool all = false;
   bool list = false;
@@ -77,8 +76,9 @@ void declare(CLI::App& app, const Milestone& milestone, Options& options) {
   const bool on_device = milestone.device != Device::kCpu;
   options.repeats = on_device ? 10 : 1;
   app.add_option("BATCH", options.batch,
-                 on_device ? "Images to classify, 1 to 10000 (default: 10000; emulated 100)"
-                           : "Images to classify, 1 to 10000 (default: 10000)");
+                 on_device ? "Images to classify (default: 10000; emulated 100)"
+                           : "Images to classify (default: 10000)")
+      ->check(CLI::Range(1, kMaxBatch));
   app.add_option("--network", options.network, "Network preset, or a preset file (.json)")
       ->capture_default_str();
   auto* stage = app.add_option("--stage", options.stage, "Run this stage (default: the first)");
@@ -94,10 +94,6 @@ void declare(CLI::App& app, const Milestone& milestone, Options& options) {
         ->capture_default_str();
     app.add_flag("--profile", options.profile,
                  "Also show kernels, CUDA calls and copies by their share of the time");
-    app.add_option("--time-limit", options.time_limit_s,
-                   "Seconds that a convolution may take on a GPU; 0 for no limit")
-        ->check(CLI::Range(0, 86400))
-        ->capture_default_str();
   }
   app.add_option("--json", options.json, "Also write all samples to this file");
   app.add_option("--launcher", options.launcher,
@@ -111,21 +107,13 @@ void declare(CLI::App& app, const Milestone& milestone, Options& options) {
 }
 
 void list_stages() {
-  const std::string heading = "as exact as";
-  int id_width = 0;
-  auto precision_width = static_cast<int>(heading.size());
+  std::printf("%-25s  %-14s  title\n", "stage", "as exact as");
   for (const Stage& stage : registered_stages()) {
-    id_width = std::max(id_width, static_cast<int>(stage.id.size()));
-    precision_width =
-        std::max(precision_width, static_cast<int>(std::strlen(to_string(stage.precision))));
-  }
-  std::printf("%-*s  %s  title\n", id_width, "stage", heading.c_str());
-  for (const Stage& stage : registered_stages()) {
-    std::printf("%-*s  %-*s  %s\n", id_width, stage.id.c_str(), precision_width,
-                to_string(stage.precision), stage.title.c_str());
+    std::printf("%-25s  %-14s  %s\n", stage.id.c_str(), to_string(stage.precision),
+                stage.title.c_str());
   }
   for (const auto& [id, reason] : stages_left_out()) {
-    std::printf("%-*s  left out: %s\n", id_width, id.c_str(), reason.c_str());
+    std::printf("%-25s  left out: %s\n", id.c_str(), reason.c_str());
   }
 }
 
@@ -206,12 +194,10 @@ LayerResult run_layer(const Stage& stage, DeviceSession* device, const Options& 
   std::printf("%s\n", device == nullptr ? "Conv-CPU==" : "Conv-GPU==");
   std::fflush(stdout);
   const bool on_gpu = device != nullptr && device->info().device == Device::kGpu;
-  limit_time(on_gpu ? options.time_limit_s : 0);
   const PhaseTimes times = run_stage(stage, shape, input, weights, output,
                                      {.device = device,
                                       .warm_ups = on_gpu && !options.profile ? 1 : 0,
                                       .samples = options.profile ? 1 : options.repeats});
-  limit_time(0);
 
   LayerResult layer{.shape = shape};
   for (const OpSample& sample : times.samples) layer.op_ms.push_back(sample.score_ms());
@@ -290,25 +276,10 @@ std::string sum_text(const std::vector<double>& summands) {
   return text;
 }
 
-// Measures what a copy of the layers' own bytes takes; all runs of a program are of one network
-// and batch.
-void add_tile_copy(Result& result, DeviceSession& device) {
-  if (result.runs.empty()) return;
-  const RunResult& run = result.runs.front();
-  ReferenceLine copy{
-      .label = kTileCopy, .kind = "bound", .network = run.network, .batch = run.batch};
-  for (const LayerResult& layer : run.layers) {
-    copy.op_ms.push_back(device.measure_tile_copy(layer.shape));
-    if (copy.op_ms.back() == 0.0) return;
-  }
-  result.references.push_back(std::move(copy));
-}
-
 // Prints the context of the times: the GPU, and what the times leave out.
 void describe_gpu(DeviceSession& device, Result& result) {
   const MeasuredDevice measured = measure(device);
   add_device(result, measured);
-  add_tile_copy(result, device);
   const DeviceInfo& info = measured.info;
   double first_ms = 0.0;
   int slowed = 0;
@@ -405,7 +376,7 @@ void run_all(const Milestone& milestone, DeviceSession* device, const Options& o
   if (!options.json.empty()) write_result(options.json, result);
 }
 
-ExitCode run(const Milestone& milestone, Options options, char** argv) {
+ExitCode run(const Milestone& milestone, const Options& options, char** argv) {
   if (options.launcher == "slurm") {
     // Not this executable: the job's machine may have the GPU that this one lacks.
     const Device device = milestone.device == Device::kCpu ? Device::kCpu : Device::kGpu;
@@ -424,15 +395,14 @@ ExitCode run(const Milestone& milestone, Options options, char** argv) {
   if (options.serve_channel) {
     return serve(*options.serve_channel, open_device(milestone, options, argv).get());
   }
-  if (options.batch.empty()) {
+  int batch = options.batch;
+  if (batch == 0) {
     const bool emulated = milestone.device == Device::kEmulated;
-    options.batch = std::to_string(emulated ? 100 : kMaxBatch);
+    batch = emulated ? 100 : kMaxBatch;
     if (emulated) {
-      std::printf("No batch was named, so this emulates %s images; 10000 take minutes.\n",
-                  options.batch.c_str());
+      std::printf("No batch was named, so this emulates %d images; 10000 take minutes.\n", batch);
     }
   }
-  const int batch = parse_batch(options.batch);
   const Preset preset = load_preset(options.network);
   // A GPU needs as long to start as the images to load, so both happen at the same time.
   const auto when = milestone.device == Device::kGpu ? std::launch::async : std::launch::deferred;

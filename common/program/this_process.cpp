@@ -45,16 +45,6 @@ void explain(int signal) {
   raise(signal);
 }
 
-void give_up(int /*signal*/) {
-  write_text("\nThe program did not come to an end ");
-  write_text(crash_place.load());
-  write_text(
-      ": the time limit is over (--time-limit).\n"
-      "Usually a loop never ends: check what changes its condition, and that every thread of a\n"
-      "block reaches each __syncthreads().\n");
-  _exit(static_cast<int>(ExitCode::kFallsShort));
-}
-
 const std::filesystem::path kSelf = "/proc/self/exe";
 
 std::filesystem::path sibling(const std::string& name) {
@@ -75,12 +65,6 @@ void explain_crashes() {
   action.sa_handler = explain;
   action.sa_flags = static_cast<int>(SA_ONSTACK | SA_RESETHAND | SA_NODEFER);
   for (int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGABRT}) sigaction(signal, &action, nullptr);
-  action.sa_handler = give_up;
-  sigaction(SIGALRM, &action, nullptr);
-}
-
-void limit_time(int seconds) {
-  alarm(static_cast<unsigned>(seconds));
 }
 
 void set_crash_place(const char* place) {

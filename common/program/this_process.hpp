@@ -14,11 +14,6 @@ namespace convlab {
 /// default action follows, so that a debugger or a core file still shows the crash.
 void explain_crashes();
 
-/// Starts a time limit: after this many seconds of real time the program prints that it did not end
-/// and exits with code 1. 0 removes the limit. Needs explain_crashes(). It also ends kernels on a
-/// GPU.
-void limit_time(int seconds);
-
 /// Sets the place that this sentence names. `place` must live until the next call.
 void set_crash_place(const char* place);
 

@@ -117,10 +117,6 @@ struct RunResult {
 inline constexpr const char* kMemoryBound = "memory bound";
 inline constexpr const char* kFp32Bound = "fp32 bound";
 
-/// Label of the line that a milestone's program measures: a copy of the layers' own bytes, see
-/// DeviceSession::measure_tile_copy.
-inline constexpr const char* kTileCopy = "copy of the tiles";
-
 /// A line that plots draw beside the stages: a library, or a limit of the machine.
 struct ReferenceLine {
   std::string label{};  ///< "oneDNN", "memory bound"

@@ -1,5 +1,6 @@
 #include "common/serve/finding_texts.hpp"
 
+#include <algorithm>
 #include <sstream>
 #include <stdexcept>
 
@@ -54,16 +55,11 @@ const std::vector<Diagnosis>& catalogue() {
   return all;
 }
 
-const Diagnosis& variant(const std::string& name) {
-  static const std::vector<Diagnosis> all = only(true);
-  for (const Diagnosis& each : all) {
-    if (each.id == name) return each;
-  }
-  throw std::out_of_range("no variant " + name);
-}
-
 Diagnosis variant(const std::string& name, const std::vector<std::string>& values) {
-  Diagnosis says = variant(name);
+  static const std::vector<Diagnosis> all = only(true);
+  const auto found = std::ranges::find(all, name, &Diagnosis::id);
+  if (found == all.end()) throw std::out_of_range("no variant " + name);
+  Diagnosis says = *found;
   for (std::string* text : {&says.seen, &says.cause, &says.next}) {
     for (std::size_t i = 0; i < values.size(); ++i) {
       const std::string mark = "{" + std::to_string(i) + "}";

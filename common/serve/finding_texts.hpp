@@ -21,10 +21,9 @@ struct Diagnosis {
 const std::vector<Diagnosis>& catalogue();
 
 /// What a variant of a finding, "E-outside/freed", says in its place; empty where it says the same.
-/// A cause that begins with a blank is added to another one. @throws std::out_of_range
-const Diagnosis& variant(const std::string& name);
-
-/// The same with these values for {0}, {1}, …
-Diagnosis variant(const std::string& name, const std::vector<std::string>& values);
+/// A cause that begins with a blank is added to another one.
+/// @throws std::out_of_range
+/// @param values  for {0}, {1}, …
+Diagnosis variant(const std::string& name, const std::vector<std::string>& values = {});
 
 }  // namespace convlab

@@ -197,25 +197,18 @@ Places places_of(const std::vector<MemoryContent>& memory, const float* numbers,
   return places;
 }
 
-// Runs the phases, with another number at one place of device memory after prolog.
-void run_with_change(const Stage& stage, const ConvShape& shape, const float* input,
-                     const float* weights, float* output, DeviceSession& device,
-                     const std::function<void()>& change) {
-  const std::unique_ptr<Convolution> convolution = stage.make();
-  convolution->prolog(shape, input, weights, output);
-  device.fence("prolog");
-  change();
-  convolution->convolve();
-  device.fence("convolve");
-  convolution->epilog();
-  device.fence("epilog");
-}
-
 // PhaseKernels::reach; -1 also if convolve reads a copy of the input.
 int reach_of_device_memory(const Stage& stage, const ConvShape& shape, const float* input,
                            const float* weights, float* output, DeviceSession& device) {
   const auto run = [&](const std::function<void()>& change) {
-    run_with_change(stage, shape, input, weights, output, device, change);
+    const std::unique_ptr<Convolution> convolution = stage.make();
+    convolution->prolog(shape, input, weights, output);
+    device.fence("prolog");
+    change();
+    convolution->convolve();
+    device.fence("convolve");
+    convolution->epilog();
+    device.fence("epilog");
     const TrueNumbers numbers(&device, output, shape.output_size());
     return std::vector<float>(numbers.data(), numbers.data() + shape.output_size());
   };

@@ -70,8 +70,8 @@ constexpr std::string_view kWorkbook[] = {"_ZN7convlab", "_ZNK7convlab"};
 constexpr std::string_view kWorkbookInterface[] = {
     "Buffer",          "CpuStage",          "StageLeftOut",    "StageRegistration",
     "check_cuda_call", "check_cuda_launch", "check_device",    "cuda_version_text",
-    "describe",        "ladder_stage",      "not_implemented", "note_allocation",
-    "to_string",       "validate"};
+    "describe",        "ladder_stage",      "not_implemented", "to_string",
+    "validate"};
 
 // The functions of the emulated device that its headers call. All others control it and keep its
 // records.

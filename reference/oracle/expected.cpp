@@ -340,10 +340,8 @@ Expected read_expected(const std::filesystem::path& file) {
   }
 }
 
-Expected expected_for(const Network& network, const Dataset& dataset, int batch,
-                      bool* was_computed) {
+Expected expected_for(const Network& network, const Dataset& dataset, int batch) {
   const auto file = expected_folder() / (network.preset().name + ".json");
-  if (was_computed != nullptr) *was_computed = false;
   if (std::filesystem::exists(file)) {
     Expected expected = read_expected(file);
     if (expected.weights_crc == crc_of(network.weights()) && expected.data_crc == crc_of(dataset) &&
@@ -351,7 +349,6 @@ Expected expected_for(const Network& network, const Dataset& dataset, int batch,
       return expected;
     }
   }
-  if (was_computed != nullptr) *was_computed = true;
   return compute_expected(network, dataset, batch);
 }
 

@@ -75,8 +75,6 @@ Expected read_expected(const std::filesystem::path& file);
 
 /// What is expected for the first `batch` images. Reads the file if it belongs to exactly these
 /// weights and data, otherwise computes.
-/// @param was_computed  if given, says which of the two it was
-Expected expected_for(const Network& network, const Dataset& dataset, int batch,
-                      bool* was_computed = nullptr);
+Expected expected_for(const Network& network, const Dataset& dataset, int batch);
 
 }  // namespace convlab::oracle

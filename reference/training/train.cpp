@@ -5,7 +5,6 @@
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 #include <numbers>
 #include <numeric>
 #include <span>
@@ -17,6 +16,7 @@
 #include "common/data/dataset.hpp"
 #include "common/data/random.hpp"
 #include "common/network/network.hpp"
+#include "reference/oracle/expected.hpp"
 #include "reference/training/model.hpp"
 
 namespace {
@@ -34,7 +34,6 @@ struct Options {
   std::uint64_t seed = 1;
   int limit = 0;
   fs::path output;
-  fs::path json;
   bool force = false;
 };
 
@@ -58,7 +57,6 @@ void describe(CLI::App& app, Options& options) {
   app.add_option("--output", options.output,
                  "Weight file to write (default: the preset's in common/network/weights)");
   app.add_flag("--force", options.force, "Replace the weight file if it exists");
-  app.add_option("--json", options.json, "Write settings, epochs and accuracy to this file");
 }
 
 /// The order in which an epoch sees images 0 … count − 1, from the seed alone: an epoch can be
@@ -116,27 +114,6 @@ training::Loss run_epoch(Model& model, const Preset& preset, const Dataset& data
   return total;
 }
 
-/// Images that the network classifies correctly, in single precision. The grader's expected counts
-/// come from the oracle instead.
-int count_correct(const Network& network, const Dataset& dataset) {
-  constexpr int kPiece = 500;  // saves memory
-  int correct = 0;
-  for (int first = 0; first < dataset.count; first += kPiece) {
-    std::vector<int> images(static_cast<std::size_t>(std::min(kPiece, dataset.count - first)));
-    std::iota(images.begin(), images.end(), first);
-    const Dataset piece = batch_of(dataset, images);
-    const std::vector<float> logits = network.forward(
-        resize_images(piece, piece.count, network.preset().image_size), piece.count,
-        [](int /*conv_index*/, const ConvShape& shape, const float* input, const float* weights,
-           float* output) { training::convolve(shape, input, weights, output); });
-    const std::vector<int> classes = argmax(logits, network.preset().classes);
-    for (std::size_t i = 0; i < classes.size(); ++i) {
-      correct += classes[i] == piece.labels[i] ? 1 : 0;
-    }
-  }
-  return correct;
-}
-
 ExitCode run(Options options) {
   const Preset preset = load_preset(options.preset);
   if (options.output.empty()) {
@@ -146,44 +123,27 @@ ExitCode run(Options options) {
     throw UsageError("The weight file " + options.output.string() +
                      " exists: name another one with --output, or replace it with --force.");
   }
-  for (const fs::path& file : {options.output, options.json}) {
-    if (!file.empty()) require_writable(file);
-  }
+  require_writable(options.output);
   const Dataset train_set = load_dataset(Split::kTrain);
   const Dataset test_set = load_dataset(Split::kTest);
   const int images = options.limit > 0 ? std::min(options.limit, train_set.count) : train_set.count;
-  nlohmann::json result = {{"version", 1},
-                           {"settings",
-                            {{"preset", preset.name},
-                             {"epochs", options.epochs},
-                             {"batch", options.batch},
-                             {"rate", options.rate},
-                             {"decay", options.decay},
-                             {"seed", options.seed},
-                             {"limit", options.limit}}},
-                           {"epochs", nlohmann::json::array()},
-                           {"weights", options.output.filename().string()}};
   Model model(preset, options.seed);
   for (int epoch = 0; epoch < options.epochs; ++epoch) {
     const Stopwatch stopwatch;
     const training::Loss loss = run_epoch(model, preset, train_set, images, options, epoch);
-    const nlohmann::json line = {{"epoch", epoch + 1},
-                                 {"loss", loss.sum / images},
-                                 {"accuracy", double{1} * loss.correct / images},
-                                 {"seconds", stopwatch.milliseconds() * 1e-3}};
     std::fprintf(stderr, "epoch %d/%d: loss %.4f, accuracy %.4f, %.1f s\n", epoch + 1,
-                 options.epochs, line["loss"].get<double>(), line["accuracy"].get<double>(),
-                 line["seconds"].get<double>());
-    result["epochs"].push_back(line);
+                 options.epochs, loss.sum / images, double{1} * loss.correct / images,
+                 stopwatch.milliseconds() * 1e-3);
   }
 
   write_weights(options.output, model.weights());
-  const int correct = count_correct({preset, read_weights(options.output)}, test_set);
+  const Network network(preset, read_weights(options.output));
+  const int correct = oracle::count(oracle::compute_expected(network, test_set, test_set.count),
+                                    test_set.labels, test_set.count)
+                          .correct;
   std::printf("%s: %d of %d test images are right (%.4f); weights in %s\n", preset.name.c_str(),
               correct, test_set.count, double{1} * correct / test_set.count,
               options.output.string().c_str());
-  result["test"] = {{"correct", correct}, {"total", test_set.count}};
-  if (!options.json.empty()) write_atomically(options.json, result.dump(2) + "\n");
   return ExitCode::kPassed;
 }
 

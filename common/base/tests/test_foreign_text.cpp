@@ -18,8 +18,6 @@ TEST_CASE("foreign text: Markdown gets no link, picture, tag, table or list from
   CHECK(markdown_text("a_b|c & <d>") == "a\\_b\\|c &amp; &lt;d&gt;");
   CHECK(markdown_text("![x](javascript:1)\n# y") == "!\\[x\\](javascript:1) \\# y");
   CHECK(markdown_text("- `rm` $x$ http://a") == "\\- \\`rm\\` \\$x\\$ http:&#47;/a");
-  CHECK(markdown_code("a\n```\nb") == "````\na\n```\nb\n````\n");
-  CHECK(markdown_code("a") == "```\na\n```\n");
 }
 
 TEST_CASE("foreign text: a CSV field is no formula, in whatever field a spreadsheet puts it") {

@@ -1,12 +1,8 @@
 #include "common/data/tests/made_up_data.hpp"
 
-#include <zlib.h>
-
 #include <algorithm>
 #include <cstdlib>
-#include <nlohmann/json.hpp>
 
-#include "common/base/json_text.hpp"
 #include "common/base/whole_file.hpp"
 #include "common/data/random.hpp"
 
@@ -79,14 +75,7 @@ std::vector<std::uint8_t> format_idx(const IdxArray& array) {
 
 void write_array(const std::filesystem::path& folder, const std::string& name,
                  const IdxArray& array) {
-  const std::vector<std::uint8_t> bytes = format_idx(array);
-  write_atomically(folder / name, bytes);
-  const std::filesystem::path file = folder / "manifest.json";
-  Json manifest = {{"version", 1}, {"files", Json::object()}};
-  if (std::filesystem::exists(file)) manifest = parse_json(read_text(file));
-  manifest["files"][name] = {{"bytes", bytes.size()},
-                             {"crc32", crc32_z(0, bytes.data(), bytes.size())}};
-  write_atomically(file, json_text(manifest, 2));
+  write_atomically(folder / name, format_idx(array));
 }
 
 void write_dataset(const std::filesystem::path& folder, Split split, const Dataset& dataset) {

@@ -16,7 +16,7 @@ Dataset synthetic_dataset(int count, std::uint32_t seed);
 /// The bytes that parse_idx reads back.
 std::vector<std::uint8_t> format_idx(const IdxArray& array);
 
-/// Writes an IDX file and states it in the folder's manifest.json.
+/// Writes an IDX file.
 void write_array(const std::filesystem::path& folder, const std::string& name,
                  const IdxArray& array);
 

@@ -51,7 +51,7 @@ Dataset load_dataset(Split split, const fs::path& folder) {
 
 }  // namespace
 
-TEST_CASE("dataset: Fashion-MNIST of the distribution, verified") {
+TEST_CASE("dataset: Fashion-MNIST of the distribution") {
   const Dataset test = convlab::load_dataset(Split::kTest);
   CHECK(test.count == 10'000);
   CHECK(test.height == 28);
@@ -94,37 +94,9 @@ TEST_CASE("dataset: no data says what to install or set") {
             " has neither t10k-images-idx3-ubyte nor t10k-images-idx3-ubyte.gz: install the "
             "package dataset-fashion-mnist, or set CONVLAB_DATA to a folder that has it.");
   CHECK(message_of([&] { load_dataset(Split::kTest, "/nowhere/at/all"); }) ==
-        "CONVLAB_DATA names the folder /nowhere/at/all, which does not exist; correct it, or unset "
-        "it where the package dataset-fashion-mnist is installed.");
-}
-
-TEST_CASE("dataset: a changed byte is noticed, with a manifest and without") {
-  const TemporaryFolder folder;
-  convlab::write_dataset(folder.path(), Split::kTest, convlab::synthetic_dataset(20, 1));
-  const fs::path labels = folder.path() / kTestLabels;
-  auto bytes = convlab::read_bytes(labels, 1 << 20);
-  bytes.back() ^= 1;
-  convlab::write_atomically(labels, bytes);
-  CHECK_THAT(message_of([&] { load_dataset(Split::kTest, folder.path()); }),
-             ContainsSubstring(labels.string() +
-                               " is damaged or another data set: 28 bytes with CRC-32") &&
-                 ContainsSubstring("manifest.json has 28 bytes"));
-  fs::remove(folder.path() / "manifest.json");
-  CHECK_THAT(message_of([&] { load_dataset(Split::kTest, folder.path()); }),
-             ContainsSubstring("but Fashion-MNIST has 7840016 bytes with CRC-32 678fe0b1"));
-}
-
-TEST_CASE("dataset: a manifest that states nothing is refused") {
-  const TemporaryFolder folder;
-  convlab::write_dataset(folder.path(), Split::kTest, convlab::synthetic_dataset(5, 1));
-  for (const std::string text :
-       {"", "{", "[]", "7", "{}", R"({"files": []})", R"({"files": {}})",
-        R"({"files": {"t10k-images-idx3-ubyte": {"bytes": 5}}})",
-        R"({"files": {"t10k-images-idx3-ubyte": {"bytes": "5", "crc32": 7}}})"}) {
-    convlab::write_atomically(folder.path() / "manifest.json", text);
-    CHECK_THAT(message_of([&] { load_dataset(Split::kTest, folder.path()); }),
-               ContainsSubstring("does not state bytes and crc32 of t10k-images-idx3-ubyte"));
-  }
+        "There is no folder /nowhere/at/all with Fashion-MNIST: install the package "
+        "dataset-fashion-mnist, or set CONVLAB_DATA to a folder with t10k-images-idx3-ubyte and "
+        "t10k-labels-idx1-ubyte, plain or .gz.");
 }
 
 TEST_CASE("dataset: arrays that are sound but no data set") {

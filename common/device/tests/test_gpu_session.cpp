@@ -28,13 +28,3 @@ TEST_CASE("gpu session: a sample carries the clock that it ran at") {
   CHECK(session->start_up_ms() > 0.0);
   CHECK(session->time_empty_launch().score_ms() > 0.0);
 }
-
-TEST_CASE("gpu session: a copy of a layer's tiles takes at least its bytes over the bandwidth") {
-  const auto session = open_cuda_session();
-  const ConvShape shape{2000, 16, 4, 40, 40, 7, 1};  // B M C H W K S
-  const double bytes = 4.0 * static_cast<double>(shape.input_size() + shape.output_size());
-  const double least = 1e3 * bytes / limits_of(session->info()).bytes_per_second;
-  const double copy = session->measure_tile_copy(shape);
-  CHECK(copy > least);
-  CHECK(copy < 3 * least);
-}

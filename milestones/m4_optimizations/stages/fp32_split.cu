@@ -33,8 +33,8 @@ using convlab::ConvShape;
 /// high and low halves of two neighbours in place of the two floats: one 64-bit load then brings
 /// all four.
 ///
-/// On compute capability 9.0, common/device/warpgroup_multiply.cuh has operations that are nearly
-/// twice as fast for the second layer. With them the stage takes about 200 lines more.
+/// On compute capability 9.0 four warps can multiply together (wgmma in NVIDIA's PTX ISA), which is
+/// nearly twice as fast for the second layer. With it the stage takes about 350 lines more.
 __global__ void conv_forward_kernel(float* output, const float* input, const float* weights,
                                     ConvShape shape) {}
 

@@ -2,6 +2,7 @@
 
 #include <sys/wait.h>
 
+#include <cstdio>
 #include <cstdlib>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -54,19 +55,14 @@ class Workplace {
 
 }  // namespace
 
-TEST_CASE("train: preset in, weights and a result out") {
+TEST_CASE("train: preset in, weights out") {
   const Workplace here;
-  REQUIRE(here.run("$train tiny.json --epochs 3 --batch 20 --lr 5e-3 --output tiny.clw "
-                   "--json result.json") == 0);
-  const auto result = nlohmann::json::parse(here.text("result.json"));
-  const int correct = result["test"]["correct"];
+  REQUIRE(here.run("$train tiny.json --epochs 3 --batch 20 --lr 5e-3 --output tiny.clw") == 0);
+  int correct = 0;
+  REQUIRE(std::sscanf(here.text("out").c_str(), "tiny: %d of 200 test images", &correct) == 1);
   CHECK(correct > 150);
-  CHECK_THAT(here.text("out"),
-             ContainsSubstring("tiny: " + std::to_string(correct) + " of 200 test images"));
   CHECK_THAT(here.text("err"),
              ContainsSubstring("epoch 1/3: loss ") && ContainsSubstring("\nepoch 3/3: loss "));
-  CHECK(result["settings"]["batch"] == 20);
-  CHECK(result["epochs"].size() == 3);
 
   CHECK(here.run("$train tiny.json --output tiny.clw") == 2);
   CHECK_THAT(here.text("err"),

@@ -31,7 +31,7 @@
 #include "column_pairs.cuh"
 #include "common/base/conv_shape.hpp"
 #include "common/device/bulk_copy.cuh"
-#include "common/device/warpgroup_multiply.cuh"
+#include "warpgroup_multiply.cuh"
 
 namespace convlab::column_pairs {
 

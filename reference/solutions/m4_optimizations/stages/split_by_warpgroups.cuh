@@ -32,8 +32,8 @@
 #include "column_pairs.cuh"
 #include "common/base/conv_shape.hpp"
 #include "common/device/bulk_copy.cuh"
-#include "common/device/warpgroup_multiply.cuh"
 #include "split_halves.cuh"
+#include "warpgroup_multiply.cuh"
 
 namespace convlab::split_by_warpgroups {
 
