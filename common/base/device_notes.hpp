@@ -79,8 +79,6 @@ struct AccessNote {
   /// Of shared memory the passes that a conflict-free request would not need; of atomic operations
   /// the turns that lanes with the same address wait for.
   std::int64_t conflicts = 0;
-  int least = 0;                 ///< parts of one request
-  int most = 0;                  ///< parts of one request
   std::int64_t threads = 0;      ///< that made at least one access
   std::int64_t most_by_one = 0;  ///< accesses of one thread
 

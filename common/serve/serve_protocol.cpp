@@ -99,7 +99,7 @@ CONVLAB_MESSAGE(DeviceLaunch, kernel, file, line, grid, block, early, barrier_li
 CONVLAB_MESSAGE(PoisonedOutput, never_written, computed, kernel, memory)
 CONVLAB_MESSAGE(DeviceNotes, transfers, launches, live_bytes, live_objects, poisoned)
 CONVLAB_MESSAGE(AccessNote, kernel, file, line, space, memory, writes, bytes, requests, lanes,
-                parts, least, most, threads, most_by_one, atomic, conflicts)
+                parts, threads, most_by_one, atomic, conflicts)
 CONVLAB_MESSAGE(ProductNote, kernel, file, line, kind, multiply_adds, warp_operations)
 CONVLAB_MESSAGE(BarrierNote, kernel, file, line, times, variable, before, before_writes, behind,
                 behind_writes, elements)

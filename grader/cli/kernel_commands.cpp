@@ -1,5 +1,3 @@
-#include <unistd.h>
-
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
@@ -64,54 +62,6 @@ std::string passed_stage(const CountedOptions& options, const CourseMilestone& m
                   grader_command("check", milestone.id, known.size() > 1 ? stage.stage.id : ""));
 }
 
-void print_question(const Question& question, std::size_t number, std::size_t of) {
-  std::cout << "\n"
-            << coloured("Question " + std::to_string(number) + " of " + std::to_string(of),
-                        Colour::kStrong)
-            << "\n"
-            << paragraph("  ", question.text);
-  if (!question.source.empty()) std::cout << question.source.substr(1) << "\n";
-  for (std::size_t i = 0; i < question.choices.size(); ++i) {
-    std::cout << paragraph(std::string("  ") + static_cast<char>('a' + i) + ")  ",
-                           question.choices[i]);
-  }
-}
-
-void print_feedback(const Question& question, bool right) {
-  std::cout << paragraph(
-      "  ", (right ? coloured("Right.", Colour::kGood)
-                   : coloured("No, it is " + answer_text(question) + ".", Colour::kBad)) +
-                " " + question.why);
-}
-
-std::string what_is_asked(const Question& question) {
-  if (question.choices.empty()) return "a whole number";
-  return std::string("a letter from a to ") + static_cast<char>('a' + question.choices.size() - 1);
-}
-
-// An empty line skips a question; the end of the input skips all that are left.
-void hold_quiz(const std::vector<Question>& questions) {
-  if (questions.empty()) return;
-  std::cout << "\n" << coloured("Quiz", Colour::kStrong) << "\n";
-  for (std::size_t i = 0; i < questions.size(); ++i) {
-    const Question& question = questions[i];
-    print_question(question, i + 1, questions.size());
-    for (;;) {
-      std::cout << "  your answer (" << what_is_asked(question)
-                << ", Enter to go on): " << std::flush;
-      std::string line;
-      std::getline(std::cin, line);
-      if (::isatty(STDIN_FILENO) == 0) std::cout << line << "\n";
-      if (line.find_first_not_of(" \t") == std::string::npos) break;
-      if (const auto right = is_right(question, line)) {
-        print_feedback(question, *right);
-        break;
-      }
-      std::cout << "  That is not " << what_is_asked(question) << ".\n";
-    }
-  }
-}
-
 ExitCode run_explain(const CountedOptions& options) {
   const CourseMilestone milestone = find_milestone(options.milestone);
   const bool is_students = options.solution == "student";
@@ -145,7 +95,6 @@ ExitCode run_explain(const CountedOptions& options) {
                                                  "sentence: build/bin/grader answer " +
                                                  milestone.id + " " + id + " \"…\"");
   }
-  hold_quiz(questions_of(stage.counts, stage.sources));
   // Predictions are of the last convolution.
   if (is_students && options.layer == 0) {
     notebook.explained[id] = counted;

@@ -143,10 +143,11 @@ void forget_heap(void* begin) {
 
 namespace {
 
-enum class Mode { kOff, kRaces, kCounts, kSteps, kMeetings };
+enum class Mode { kOff, kRaces, kAccesses, kMeetings };
 
 Mode mode = Mode::kOff;
 RaceDetector* detector = nullptr;
+AccessObserver* accesses = nullptr;
 
 /// Each stands where its last bits say: every access of a program looks there.
 std::vector<std::uintptr_t>* meeting_places = nullptr;
@@ -170,8 +171,7 @@ void read_mode() {
   } else if (value == "counts") {
     count_requests();
   } else if (constexpr std::string_view kSteps = "steps:"; value.starts_with(kSteps)) {
-    if (auto wanted = parse_wanted_steps(value.substr(kSteps.size())))
-      record_steps(std::move(*wanted));
+    record_steps(value.substr(kSteps.size()));
   } else {
     mode = Mode::kMeetings;
     std::set<std::uintptr_t> places;
@@ -222,7 +222,7 @@ int marked_products(const void* address, bool writes) {
 }
 
 void on_product(const char* kind, int numbers, const void* caller, const void* frame) {
-  if (mode == Mode::kCounts && in_kernel()) AccessCounter::multiply(kind, numbers, caller, frame);
+  if (mode == Mode::kAccesses && in_kernel()) accesses->multiply(kind, numbers, caller, frame);
 }
 
 void on_access(const void* address, std::size_t bytes, bool writes, bool is_volatile,
@@ -242,13 +242,10 @@ void on_access(const void* address, std::size_t bytes, bool writes, bool is_vola
       detector->access(
           {reinterpret_cast<std::uintptr_t>(address), bytes, writes, is_volatile, 0, caller});
       return;
-    case Mode::kCounts:
+    case Mode::kAccesses:
       announced = {};
       refuse_crossing(address, writes, caller);
-      if (in_kernel()) only<AccessCounter>().access(address, bytes, writes, caller, frame);
-      return;
-    case Mode::kSteps:
-      if (in_kernel()) only<StepRecorder>().access(address, bytes, writes, caller, frame);
+      if (in_kernel()) accesses->access(address, bytes, writes, caller, frame);
       return;
     case Mode::kMeetings:
       if (runs_kernel()) wait_for_lanes(caller);
@@ -256,17 +253,9 @@ void on_access(const void* address, std::size_t bytes, bool writes, bool is_vola
 }
 
 void on_atomic(const volatile void* address, bool writes, const void* caller) {
-  const bool observes = mode == Mode::kRaces || mode == Mode::kCounts;
+  const bool observes = mode == Mode::kRaces || mode == Mode::kAccesses;
   if (address != nullptr && observes)
     refuse_crossing(const_cast<const void*>(address), writes, caller);
-}
-
-[[gnu::noinline]] void on_block(const void* caller, const void* frame) {
-  if (!in_kernel()) return;
-  if (mode == Mode::kCounts)
-    AccessCounter::come_to_block(caller, frame);
-  else
-    only<StepRecorder>().come_to_block(caller, frame);
 }
 
 void on_range(const void* address, std::size_t bytes, bool writes, const void* caller,
@@ -292,18 +281,9 @@ void look_for_races() {
   race_source() = [] { return only<RaceDetector>().take(); };
 }
 
-void record_steps(WantedSteps wanted) {
-  mode = Mode::kSteps;
-  only<StepRecorder>().want(std::move(wanted));
-  observer = &only<StepRecorder>();
-  step_source() = [] { return only<StepRecorder>().take(); };
-}
-
-void count_requests() {
-  align_to(256);  // as a GPU does: sectors depend on it
-  mode = Mode::kCounts;
-  observer = &only<AccessCounter>();
-  access_source() = take_counts;
+void observe_accesses(AccessObserver& by) {
+  mode = Mode::kAccesses;
+  observer = accesses = &by;
 }
 
 }  // namespace convlab::emulation
@@ -321,8 +301,8 @@ void count_requests() {
 // NOLINTNEXTLINE(bugprone-reserved-identifier,readability-identifier-naming)
 extern "C" void __sanitizer_cov_trace_pc() {
   using namespace convlab::emulation;
-  if (mode != Mode::kCounts && mode != Mode::kSteps) return;
-  on_block(__builtin_return_address(0), __builtin_frame_address(0));
+  if (mode != Mode::kAccesses || !in_kernel()) return;
+  accesses->come_to_block(__builtin_return_address(0), __builtin_frame_address(0));
 }
 
 // What a traced file calls in place of functions of the C library, which are not traced

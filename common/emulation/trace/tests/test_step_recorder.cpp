@@ -6,6 +6,7 @@
 #include "common/base/tests/support/catch.hpp"
 #include "common/emulation/include/convlab_emulation/activity.hpp"
 #include "common/emulation/runtime/api_state.hpp"
+#include "common/emulation/trace/lane_pairing.hpp"
 #include "common/emulation/trace/step_recorder.hpp"
 #include "common/emulation/trace/tests/stepped_kernels.hpp"
 
@@ -20,9 +21,7 @@ constexpr int kElements = 256;
 StepNotes recorded(const std::string& wanted, const std::function<void(float*, float*)>& run,
                    bool fails = false) {
   choose_settings({"CONVLAB_EMU_THREADS=1"});
-  const auto parsed = parse_wanted_steps(wanted);
-  REQUIRE(parsed.has_value());
-  record_steps(*parsed);
+  REQUIRE(record_steps(wanted));
   float* to = nullptr;
   float* from = nullptr;
   REQUIRE(cudaMalloc(&to, kElements * sizeof(float)) == cudaSuccess);
@@ -36,7 +35,7 @@ StepNotes recorded(const std::string& wanted, const std::function<void(float*, f
     CHECK(cudaFree(to) == cudaSuccess);
     CHECK(cudaFree(from) == cudaSuccess);
   }
-  return only<StepRecorder>().take();
+  return take_steps();
 }
 
 std::vector<std::string> kinds(const StepNotes& notes) {
@@ -107,14 +106,9 @@ TEST_CASE("steps: those of the threads go on that are furthest behind") {
 }
 
 TEST_CASE("steps: the wanted block is a text") {
-  const auto wanted = parse_wanted_steps("2,0,1:30:space::conv<7>");
-  REQUIRE(wanted.has_value());
-  CHECK(wanted->block.x == 2);
-  CHECK(wanted->block.z == 1);
-  CHECK(wanted->first == 30);
-  CHECK(wanted->kernel == "space::conv<7>");
+  CHECK(record_steps("2,0,1:30:space::conv<7>"));
   for (const char* text : {"", "1,2:0:k", "1,2,3", "a,0,0:0:k", "1,2,3:x:k", "1,2,3:-1:k"}) {
-    CHECK_FALSE(parse_wanted_steps(text).has_value());
+    CHECK_FALSE(record_steps(text));
   }
 }
 
