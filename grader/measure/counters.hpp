@@ -107,20 +107,8 @@ const std::vector<Counter>& counters();
 /// @return null if there is none with this id
 const Counter* find_counter(std::string_view id);
 
-/// How many blocks of a kernel a multiprocessor holds at the same time.
-struct Occupancy {
-  std::string gpus{};  ///< "A40, RTX 3060 (8.6)"
-  int blocks = 0;
-  double share = 0.0;  ///< of the threads that it could hold
-  std::string limited_by{};
-};
-
 /// Bytes of shared memory that a block of the kernel was seen to use, by array.
 std::int64_t shared_bytes_of(const KernelCounts& kernel);
-
-/// One for each kind of GPU. Registers, which may limit it further, are known to a compiler for
-/// GPUs only.
-std::vector<Occupancy> occupancy_of(const KernelCounts& kernel);
 
 /// What one streaming multiprocessor holds.
 struct MultiprocessorLimits {
@@ -157,6 +145,7 @@ const Gpu& find_gpu(const std::string& name);
 struct ResidentBlocks {
   int blocks = 0;
   std::string limited_by{};
+  double share = 0.0;  ///< of the threads that it could hold
 };
 
 /// @param warps         of a block

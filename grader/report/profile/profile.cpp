@@ -134,9 +134,13 @@ std::string cost_text(const LineCost& cost) {
 
 static Table occupancy_table(const KernelCounts& kernel) {
   Table table{.heading = {"GPU", "blocks", "of its threads", "limited by"}};
-  for (const Occupancy& each : occupancy_of(kernel)) {
-    table.rows.push_back(
-        {each.gpus, std::to_string(each.blocks), percent(each.share), each.limited_by});
+  const auto& [x, y, z] = kernel.launch.block;
+  const int warps = static_cast<int>(std::max(1U, (x * y * z + 31) / 32));
+  for (const Gpu& gpu : published_gpus()) {
+    const auto [blocks, limited_by, share] =
+        resident_blocks(gpu.multiprocessor, warps, shared_bytes_of(kernel), kernel.registers);
+    table.rows.push_back({gpu.name + " (" + gpu.capability + ")", std::to_string(blocks),
+                          percent(share), limited_by});
   }
   return table;
 }
