@@ -144,7 +144,6 @@ std::vector<KernelCounts> kernels_of(const StageCounts& counts, const SourceText
       kernel.accesses.push_back(note);
       if (!note.writes || array_role(note, counts.shape, sources) != "output") continue;
       kernel.storing = std::max(kernel.storing, note.threads);
-      kernel.outputs_of_one += note.most_by_one * note.bytes / kFloat;
     }
     for (const BarrierNote& note : counts.counted.barriers) {
       if (note.kernel == launch.kernel) kernel.barriers.push_back(note);
@@ -339,15 +338,6 @@ Json measure_file(const std::string& name) {
 const std::vector<Gpu>& published_gpus() {
   static const std::vector<Gpu> gpus = read_gpus();
   return gpus;
-}
-
-const Gpu& find_gpu(const std::string& name) {
-  std::vector<std::string> known;
-  for (const Gpu& gpu : published_gpus()) {
-    if (gpu.name == name) return gpu;
-    known.push_back(gpu.name);
-  }
-  throw UsageError(unknown_name("GPU", name, known));
 }
 
 ResidentBlocks resident_blocks(const MultiprocessorLimits& limits, int warps,

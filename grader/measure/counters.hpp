@@ -63,8 +63,7 @@ struct KernelCounts {
   int registers = 0;  ///< of a thread; 0: unknown
   std::vector<AccessNote> accesses{};
   std::vector<BarrierNote> barriers{};
-  std::int64_t storing = 0;         ///< threads that store an element of the output
-  std::int64_t outputs_of_one = 0;  ///< elements of the output that one of them stores
+  std::int64_t storing = 0;  ///< threads that store an element of the output
   std::vector<ProductNote> products{};
 };
 
@@ -136,9 +135,6 @@ Json measure_file(const std::string& name);
 
 /// All in gpus.json, those of one capability side by side.
 const std::vector<Gpu>& published_gpus();
-
-/// @throws UsageError that lists the known ones
-const Gpu& find_gpu(const std::string& name);
 
 /// How many blocks a multiprocessor holds at the same time, and what limits them: "threads",
 /// "blocks", "shared memory" or "registers".

@@ -36,10 +36,10 @@ struct SpotInBlock {
   std::size_t bytes = 0;
   bool atomic = false;
   bool writes = false;
-  bool joins = false;                  ///< JoinedRequests
-  std::string variable{};              ///< of shared memory
-  std::vector<std::uint32_t> times{};  ///< by thread
-  std::vector<Request> fragments{};    ///< not full yet, by column
+  bool joins = false;                ///< JoinedRequests
+  std::string variable{};            ///< of shared memory
+  std::vector<bool> threads{};       ///< that came here, by rank
+  std::vector<Request> fragments{};  ///< not full yet, by column
 };
 
 struct Barrier {
@@ -198,7 +198,8 @@ SpotInBlock& spot_at(Counter& all, RunningBlock& block, Spot spot, Space space, 
                     .atomic = atomic,
                     .writes = note.writes,
                     .joins = space == Space::kShared && !atomic && !note.writes,
-                    .variable = note.memory.variable});
+                    .variable = note.memory.variable,
+                    .threads = std::vector<bool>(block.positions.size())});
   }
   return *(known = entry);
 }
@@ -242,7 +243,6 @@ void add(std::vector<AccessNote>& notes, const AccessNote& note) {
     same.parts += note.parts;
     same.conflicts += note.conflicts;
     same.threads = std::max(same.threads, note.threads);
-    same.most_by_one += note.most_by_one;
   });
 }
 
@@ -303,10 +303,7 @@ class AccessCounter final : public AccessObserver {
     for (const SpotInBlock& here : block.spots) {
       if (here.number == 0) continue;
       AccessNote& note = all.totals[{block.kernel, here.spot, here.bytes}];
-      for (const std::uint32_t times : here.times) {
-        if (times > 0) ++note.threads;
-        note.most_by_one = std::max<std::int64_t>(note.most_by_one, times);
-      }
+      note.threads += std::ranges::count(here.threads, true);
     }
   }
 
@@ -392,7 +389,7 @@ class AccessCounter final : public AccessObserver {
     SpotInBlock& here =
         spot_at(all, block, spot_of(place, space, writes), space, address, bytes, atomic);
     const auto thread = static_cast<std::size_t>(thread_rank());
-    ++at(here.times, thread);
+    here.threads[thread] = true;
     add_event(
         all, block, thread,
         block.positions[thread].event(

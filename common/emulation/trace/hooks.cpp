@@ -3,7 +3,7 @@
 //
 // CONVLAB_EMU_TRACE=races       each access goes to the race detector
 //                   counts      each access is counted (access_counts.hpp)
-//                   steps:2,0,1:0:conv_forward   what one block does is recorded
+//                   steps:2,0,1:conv_forward   what one block does is recorded
 //                               (step_recorder.hpp)
 //                   1a2b,3c4d   at these places lanes of a warp wait for each other before they
 //                               access memory, as on a GPU that runs them in step
@@ -19,7 +19,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <new>
-#include <set>
 #include <sstream>
 #include <string>
 #include <string_view>
@@ -149,18 +148,8 @@ Mode mode = Mode::kOff;
 RaceDetector* detector = nullptr;
 AccessObserver* accesses = nullptr;
 
-/// Each stands where its last bits say: every access of a program looks there.
+/// Sorted.
 std::vector<std::uintptr_t>* meeting_places = nullptr;
-
-void meet_at(const std::set<std::uintptr_t>& places) {
-  const auto has_room = [](std::uintptr_t place) {
-    return std::exchange((*meeting_places)[place % meeting_places->size()], place) == 0;
-  };
-  for (std::size_t size = 64;; size *= 2) {
-    meeting_places = new std::vector<std::uintptr_t>(size);
-    if (std::ranges::all_of(places, has_room)) return;
-  }
-}
 
 void read_mode() {
   const char* const text = std::getenv("CONVLAB_EMU_TRACE");
@@ -174,11 +163,11 @@ void read_mode() {
     record_steps(value.substr(kSteps.size()));
   } else {
     mode = Mode::kMeetings;
-    std::set<std::uintptr_t> places;
+    meeting_places = new std::vector<std::uintptr_t>;
     std::istringstream words(value);
     for (std::string word; std::getline(words, word, ',');)
-      places.insert(std::strtoull(word.c_str(), nullptr, 16));
-    meet_at(places);
+      meeting_places->push_back(std::strtoull(word.c_str(), nullptr, 16));
+    std::ranges::sort(*meeting_places);
   }
 }
 
@@ -186,7 +175,7 @@ void read_mode() {
 
 void wait_for_lanes(const void* caller) {
   const std::uintptr_t place = address_in_program(caller);
-  if ((*meeting_places)[place & (meeting_places->size() - 1)] != place) return;
+  if (!std::ranges::binary_search(*meeting_places, place)) return;
   CallSite site;
   site.file = kInStepSite;
   site.line = static_cast<std::uint32_t>(place);

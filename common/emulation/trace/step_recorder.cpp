@@ -28,7 +28,6 @@ constexpr int kAlignment = 128;
 /// Which steps are recorded.
 struct WantedSteps {
   uint3 block{};
-  std::size_t first = 0;
   std::string kernel{};  ///< as its launch writes it
 };
 
@@ -62,17 +61,15 @@ class StepRecorder final : public AccessObserver {
     std::map<Place, int> places;
     std::size_t numbers = 0;
     std::size_t requests = 0;
-    std::size_t count = 0;
     pair_lanes(threads_, 0, threads_.size(), [&](const auto& threads, const auto& next) {
       const auto event = [&](std::size_t thread) { return threads_[thread][next[thread] - 1]; };
       const StepToken& token = tokens_[event(threads.front()).what()];
       if (token.place == 0) return true;
-      if (count++ < wanted_.first) return true;
       BlockStep step = step_of(token, threads, event);
       numbers += step.threads.size();
       requests += step.requests.size();
       notes.is_cut =
-          count > wanted_.first + kMostSteps || numbers > kMostNumbers || requests > kMostRequests;
+          notes.steps.size() == kMostSteps || numbers > kMostNumbers || requests > kMostRequests;
       if (notes.is_cut) return false;
       const auto [known, is_new] = places.try_emplace(token.place, static_cast<int>(places.size()));
       if (is_new) {
@@ -85,7 +82,6 @@ class StepRecorder final : public AccessObserver {
       notes.steps.push_back(std::move(step));
       return true;
     });
-    notes.first = static_cast<std::int64_t>(std::min(wanted_.first, count));
     threads_.clear();
     state_ = State::kWaiting;
     return notes;
@@ -94,7 +90,7 @@ class StepRecorder final : public AccessObserver {
   void come_to_block(const void* caller, const void* frame) override {
     if (!move(caller, frame)) return;
     const auto thread = static_cast<std::size_t>(thread_rank());
-    if (lengths_[thread] > wanted_.first + kMostSteps) return;
+    if (lengths_[thread] > kMostSteps) return;
     threads_[thread].push_back(positions_[thread].event(0, 0));
   }
 
@@ -212,7 +208,7 @@ class StepRecorder final : public AccessObserver {
 
   void add(std::size_t thread, const StepToken& token, std::int64_t offset) {
     // A step has at most one event of a thread, so more of them are in no step that is shown.
-    if (thread >= threads_.size() || lengths_[thread] > wanted_.first + kMostSteps) return;
+    if (thread >= threads_.size() || lengths_[thread] > kMostSteps) return;
     ++lengths_[thread];
     const auto [known, is_new] =
         numbers_.try_emplace(token, static_cast<std::uint16_t>(tokens_.size()));
@@ -299,8 +295,8 @@ class StepRecorder final : public AccessObserver {
 bool record_steps(const std::string& wanted) {
   WantedSteps steps;
   int name = 0;
-  const bool is_read = std::sscanf(wanted.c_str(), "%u,%u,%u:%zu:%n", &steps.block.x,
-                                   &steps.block.y, &steps.block.z, &steps.first, &name) == 4;
+  const bool is_read = std::sscanf(wanted.c_str(), "%u,%u,%u:%n", &steps.block.x, &steps.block.y,
+                                   &steps.block.z, &name) == 3;
   if (!is_read || name == 0 ||
       wanted.find_first_not_of("0123456789,:") < static_cast<std::size_t>(name))
     return false;

@@ -310,27 +310,10 @@ std::string barriers_text(const KernelCounts& kernel, const SourceText& sources)
   return text;
 }
 
-std::string thread_text(const KernelCounts& kernel, const SourceText& sources) {
-  std::map<std::string, std::int64_t> loads;
-  for (const AccessNote& note : kernel.accesses) {
-    if (!note.writes) loads[array_name(note, sources)] += note.most_by_one;
-  }
-  std::string list;
-  for (const auto& [name, count] : loads) {
-    if (count == 0) continue;  // no thread was followed there
-    list += (list.empty() ? "" : ", ") + grouped(count) + " of " + quoted(name);
-  }
-  std::string text;
-  if (kernel.storing > 0) {
-    text = grouped(kernel.storing) + " of " + grouped(kernel.threads) + " threads store " +
-           (kernel.outputs_of_one == 1 ? "one output"
-                                       : "up to " + count_of(kernel.outputs_of_one, "output")) +
-           (kernel.storing < kernel.threads
-                ? "; " + grouped(kernel.threads - kernel.storing) + " have none. "
-                : ". ");
-  }
-  if (!list.empty()) text += "The busiest thread loads " + list + ".";
-  return text;
+std::string thread_text(const KernelCounts& kernel) {
+  const std::int64_t idle = kernel.threads - kernel.storing;
+  return grouped(kernel.storing) + " of " + grouped(kernel.threads) + " threads store outputs" +
+         (idle > 0 ? "; " + grouped(idle) + " have none." : ".");
 }
 
 }  // namespace
@@ -345,9 +328,7 @@ std::string walk_text(const StageCounts& facts, const SourceText& sources) {
     text += paragraph("  launch   ", launch_text(kernel.launch.grid, kernel.launch.block) + ": " +
                                          count_of(kernel.blocks, "block") + ", " +
                                          count_of(kernel.threads, "thread") + ".");
-    if (const std::string own = thread_text(kernel, sources); !own.empty()) {
-      text += paragraph("  threads  ", own);
-    }
+    if (kernel.storing > 0) text += paragraph("  threads  ", thread_text(kernel));
     if (!kernel.accesses.empty()) text += "  memory\n" + lines_text(kernel, sources);
     const std::string barriers = barriers_text(kernel, sources);
     if (!barriers.empty()) text += "  barriers\n" + barriers;

@@ -37,8 +37,7 @@ StageCounts facts() {
                              .requests = 100,
                              .lanes = 3200,
                              .parts = 520,
-                             .threads = 1024,
-                             .most_by_one = 4},
+                             .threads = 1024},
                             {.kernel = "conv",
                              .file = "conv.cu",
                              .line = 5,
@@ -49,8 +48,7 @@ StageCounts facts() {
                              .requests = 16,
                              .lanes = 512,
                              .parts = 512,
-                             .threads = 512,
-                             .most_by_one = 1}};
+                             .threads = 512}};
   facts.counted.barriers = {{.kernel = "conv", .file = "conv.cu", .line = 4, .times = 2},
                             {.kernel = "conv",
                              .file = "conv.cu",

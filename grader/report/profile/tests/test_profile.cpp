@@ -92,7 +92,7 @@ TEST_CASE("profile: what limits the blocks of a multiprocessor") {
   const testing::TemporaryFolder folder;
   const KernelCounts kernel = kernels_of(counts(), sources(folder.path())).front();
   CHECK(shared_bytes_of(kernel) == 4096);
-  const MultiprocessorLimits& t4 = find_gpu("T4").multiprocessor;
+  const MultiprocessorLimits& t4 = published_gpus().front().multiprocessor;
   const ResidentBlocks medium = resident_blocks(t4, 8, 4096);
   CHECK(medium.blocks == 4);
   CHECK(medium.share == 1.0);
