@@ -79,10 +79,7 @@ struct AccessNote {
   /// Of shared memory the passes that a conflict-free request would not need; of atomic operations
   /// the turns that lanes with the same address wait for.
   std::int64_t conflicts = 0;
-  int least = 0;                 ///< parts of one request
-  int most = 0;                  ///< parts of one request
-  std::int64_t threads = 0;      ///< that made at least one access
-  std::int64_t most_by_one = 0;  ///< accesses of one thread
+  std::int64_t threads = 0;  ///< that made at least one access
 
   CONVLAB_EQUALITY(AccessNote);
 };
@@ -194,9 +191,8 @@ struct StepNotes {
   std::vector<StepArray> arrays{};
   std::vector<StepPlace> places{};
   std::vector<BlockStep> steps{};
-  std::int64_t first = 0;  ///< steps before these
-  bool is_cut = false;     ///< more steps follow
-  bool is_over = false;    ///< the block came to its end
+  bool is_cut = false;   ///< more steps follow
+  bool is_over = false;  ///< the block came to its end
 
   CONVLAB_EQUALITY(StepNotes);
 };

@@ -109,10 +109,6 @@ std::vector<std::string> link_command(const CustomSubmissionTarget& target, cons
   return words;
 }
 
-const char* to_string(FileInterface form) {
-  return enum_name(form, {"stages", "course", "course-with-stride"});
-}
-
 FileInterface interface_of(const std::string& symbols) {
   FileInterface form = FileInterface::kStages;
   for (const std::string& name : defined_functions(symbols)) {

@@ -37,9 +37,6 @@ void require_source(const std::filesystem::path& file);
 /// What a file implements: stages of its own, or a form of the course interface.
 enum class FileInterface { kStages, kCourse, kCourseWithStride };
 
-/// "stages", "course", "course-with-stride".
-const char* to_string(FileInterface form);
-
 /// What an object file implements, completely or in part.
 /// @param symbols  its external symbols, as `nm --extern-only --format=posix` lists them
 FileInterface interface_of(const std::string& symbols);

@@ -99,7 +99,7 @@ CONVLAB_MESSAGE(DeviceLaunch, kernel, file, line, grid, block, early, barrier_li
 CONVLAB_MESSAGE(PoisonedOutput, never_written, computed, kernel, memory)
 CONVLAB_MESSAGE(DeviceNotes, transfers, launches, live_bytes, live_objects, poisoned)
 CONVLAB_MESSAGE(AccessNote, kernel, file, line, space, memory, writes, bytes, requests, lanes,
-                parts, least, most, threads, most_by_one, atomic, conflicts)
+                parts, threads, atomic, conflicts)
 CONVLAB_MESSAGE(ProductNote, kernel, file, line, kind, multiply_adds, warp_operations)
 CONVLAB_MESSAGE(BarrierNote, kernel, file, line, times, variable, before, before_writes, behind,
                 behind_writes, elements)
@@ -107,8 +107,8 @@ CONVLAB_MESSAGE(AccessNotes, accesses, barriers, products, left_out)
 CONVLAB_MESSAGE(StepArray, space, memory, begin)
 CONVLAB_MESSAGE(StepPlace, file, line, call)
 CONVLAB_MESSAGE(BlockStep, kind, place, threads, array, bytes, requests)
-CONVLAB_MESSAGE(StepNotes, kernel, file, grid, block_size, block, arrays, places, steps, first,
-                is_cut, is_over)
+CONVLAB_MESSAGE(StepNotes, kernel, file, grid, block_size, block, arrays, places, steps, is_cut,
+                is_over)
 CONVLAB_MESSAGE(PhaseKernels, prolog, convolve, epilog, unjoined, copies, finished, copied_in,
                 read_back, reach)
 CONVLAB_MESSAGE(ServeRequest, token, stage, settings, shape, input_offset, weights_offset,

@@ -29,7 +29,7 @@ std::pair<CLI::App&, Options&> add_command(CLI::App& parent, ExitCode& exit_code
 /// which the grader builds when the first of them is used.
 inline const std::map<std::string, std::string> kViews = {
     {"compare", "Compares stages, or the same stage in files"},
-    {"explain", "Explains a file that has passed, with a short quiz"},
+    {"explain", "Explains what each line of a file that has passed does"},
     {"plot", "Draws op times, speed-ups and a roofline"},
     {"profile", "Counts what each line of a kernel asks of memory; needs no GPU"},
     {"report", "Makes the skeleton of a report: tables, charts, questions"},

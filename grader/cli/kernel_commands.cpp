@@ -1,5 +1,3 @@
-#include <unistd.h>
-
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
@@ -64,54 +62,6 @@ std::string passed_stage(const CountedOptions& options, const CourseMilestone& m
                   grader_command("check", milestone.id, known.size() > 1 ? stage.stage.id : ""));
 }
 
-void print_question(const Question& question, std::size_t number, std::size_t of) {
-  std::cout << "\n"
-            << coloured("Question " + std::to_string(number) + " of " + std::to_string(of),
-                        Colour::kStrong)
-            << "\n"
-            << paragraph("  ", question.text);
-  if (!question.source.empty()) std::cout << question.source.substr(1) << "\n";
-  for (std::size_t i = 0; i < question.choices.size(); ++i) {
-    std::cout << paragraph(std::string("  ") + static_cast<char>('a' + i) + ")  ",
-                           question.choices[i]);
-  }
-}
-
-void print_feedback(const Question& question, bool right) {
-  std::cout << paragraph(
-      "  ", (right ? coloured("Right.", Colour::kGood)
-                   : coloured("No, it is " + answer_text(question) + ".", Colour::kBad)) +
-                " " + question.why);
-}
-
-std::string what_is_asked(const Question& question) {
-  if (question.choices.empty()) return "a whole number";
-  return std::string("a letter from a to ") + static_cast<char>('a' + question.choices.size() - 1);
-}
-
-// An empty line skips a question; the end of the input skips all that are left.
-void hold_quiz(const std::vector<Question>& questions) {
-  if (questions.empty()) return;
-  std::cout << "\n" << coloured("Quiz", Colour::kStrong) << "\n";
-  for (std::size_t i = 0; i < questions.size(); ++i) {
-    const Question& question = questions[i];
-    print_question(question, i + 1, questions.size());
-    for (;;) {
-      std::cout << "  your answer (" << what_is_asked(question)
-                << ", Enter to go on): " << std::flush;
-      std::string line;
-      std::getline(std::cin, line);
-      if (::isatty(STDIN_FILENO) == 0) std::cout << line << "\n";
-      if (line.find_first_not_of(" \t") == std::string::npos) break;
-      if (const auto right = is_right(question, line)) {
-        print_feedback(question, *right);
-        break;
-      }
-      std::cout << "  That is not " << what_is_asked(question) << ".\n";
-    }
-  }
-}
-
 ExitCode run_explain(const CountedOptions& options) {
   const CourseMilestone milestone = find_milestone(options.milestone);
   const bool is_students = options.solution == "student";
@@ -145,7 +95,6 @@ ExitCode run_explain(const CountedOptions& options) {
                                                  "sentence: build/bin/grader answer " +
                                                  milestone.id + " " + id + " \"…\"");
   }
-  hold_quiz(questions_of(stage.counts, stage.sources));
   // Predictions are of the last convolution.
   if (is_students && options.layer == 0) {
     notebook.explained[id] = counted;
@@ -177,7 +126,6 @@ namespace fs = std::filesystem;
 constexpr int kEstimatedBatch = 10'000;  // the course's
 
 struct ProfileOptions : CountedOptions {
-  std::string gpu;
   int registers = 0;
   fs::path output;
   bool json = false;
@@ -201,10 +149,9 @@ Json requests_json(const KernelCounts& kernel) {
   return json;
 }
 
-std::vector<Estimate> estimates_of(const std::vector<KernelWork>& work, Precision precision,
-                                   const std::string& gpu) {
+std::vector<Estimate> estimates_of(const std::vector<KernelWork>& work, Precision precision) {
   std::vector<Estimate> estimates;
-  for (const Gpu& each : gpu.empty() ? published_gpus() : std::vector{find_gpu(gpu)}) {
+  for (const Gpu& each : published_gpus()) {
     estimates.push_back(estimate(work, precision, each, estimate_model(), kEstimatedBatch));
   }
   return estimates;
@@ -247,7 +194,6 @@ ExitCode run_profile(const ProfileOptions& options) {
   const CourseMilestone milestone = find_milestone(options.milestone);
   const CountedWork wanted = counted_work(milestone, options);
   if (!options.output.empty()) require_writable(options.output);
-  if (!options.gpu.empty()) find_gpu(options.gpu);  // refused before anything is built
   // nvcc takes longer than counting.
   auto registers = std::async(std::launch::async, [&] {
     return options.registers == 0 ? kernel_registers(wanted.submitted, build_folder() / "registers")
@@ -262,7 +208,7 @@ ExitCode run_profile(const ProfileOptions& options) {
   for (KernelWork& kernel : work) {
     if (options.registers > 0) kernel.registers = options.registers;
   }
-  const auto estimates = estimates_of(work, stage.counts.stage.precision, options.gpu);
+  const auto estimates = estimates_of(work, stage.counts.stage.precision);
   if (is_counted && options.json) {
     print_json(stage.counts, stage.sources, work, estimates);
   } else if (is_counted) {
@@ -292,8 +238,6 @@ ExitCode run_profile(const ProfileOptions& options) {
 void add_profile(CLI::App& app, ExitCode& exit_code) {
   auto [command, options] = add_view(app, exit_code, "profile", run_profile);
   add_counted_options(command, options);
-  command.add_option("--gpu", options.gpu,
-                     "Estimate the op time on this GPU alone, such as T4 (default: on all known)");
   command
       .add_option(
           "--registers", options.registers,
@@ -320,7 +264,6 @@ struct ShowOptions : CountedOptions {
   std::string kernel;
   std::string only_case;
   fs::path output;
-  std::int64_t first = 0;
   bool json = false;
 };
 
@@ -350,17 +293,13 @@ std::string nothing_text(const StepNotes& notes, const ShowOptions& options) {
   }
   const std::string block = std::to_string(notes.block[0]) + "," + std::to_string(notes.block[1]) +
                             "," + std::to_string(notes.block[2]);
-  if (options.first > 0) {
-    return "Block " + block + " of " + notes.kernel + " has " + std::to_string(notes.first) +
-           " steps, so --first " + std::to_string(options.first) + " leaves none.";
-  }
   return "Block " + block + " of " + notes.kernel +
          " touches no memory. Name another one with --block or --kernel.";
 }
 
 ExitCode run_show(const ShowOptions& options) {
   const CourseMilestone milestone = find_milestone(options.milestone);
-  WantedBlock wanted{.kernel = options.kernel, .first = options.first};
+  WantedBlock wanted{.kernel = options.kernel};
   if (!options.block.empty()) wanted.block = parse_block(options.block);
   std::optional<ConvShape> one_case;
   if (!options.only_case.empty()) one_case = parse_case(options.only_case);
@@ -428,8 +367,6 @@ void add_show(CLI::App& app, ExitCode& exit_code) {
                      "The kernel, if the stage launches several (default: the last)");
   command.add_option("--case", options.only_case,
                      "Another convolution: B,M,C,H,W,K or B,M,C,H,W,K,S, as a finding prints it");
-  command.add_option("--first", options.first, "Leave out so many steps at the beginning")
-      ->check(CLI::Range(0, 10'000'000));
   command.add_option("--output", options.output, "The page (default: in build/show)");
   command.add_flag("--json", options.json, "Print the steps as JSON instead");
   command.footer(

@@ -144,7 +144,6 @@ std::vector<KernelCounts> kernels_of(const StageCounts& counts, const SourceText
       kernel.accesses.push_back(note);
       if (!note.writes || array_role(note, counts.shape, sources) != "output") continue;
       kernel.storing = std::max(kernel.storing, note.threads);
-      kernel.outputs_of_one += note.most_by_one * note.bytes / kFloat;
     }
     for (const BarrierNote& note : counts.counted.barriers) {
       if (note.kernel == launch.kernel) kernel.barriers.push_back(note);
@@ -305,34 +304,6 @@ std::int64_t shared_bytes_of(const KernelCounts& kernel) {
   return sum;
 }
 
-std::vector<Occupancy> occupancy_of(const KernelCounts& kernel) {
-  constexpr int kWarp = 32;
-  const auto& block = kernel.launch.block;
-  const int threads = static_cast<int>(block[0] * block[1] * block[2]);
-  const int warps = std::max(1, (threads + kWarp - 1) / kWarp);
-  std::vector<Occupancy> all;
-  std::string capability;
-  for (const Gpu& gpu : published_gpus()) {
-    const std::string ending = " (" + gpu.capability + ")";
-    if (gpu.capability == capability) {
-      std::string& gpus = all.back().gpus;
-      gpus.insert(gpus.size() - ending.size(), ", " + gpu.name);
-      continue;
-    }
-    capability = gpu.capability;
-    const auto resident =
-        resident_blocks(gpu.multiprocessor, warps, shared_bytes_of(kernel), kernel.registers);
-    Occupancy occupancy{
-        .gpus = gpu.name + ending,
-        .blocks = resident.blocks,
-        .share = static_cast<double>(resident.blocks) * warps * kWarp / gpu.multiprocessor.threads,
-        .limited_by = resident.limited_by};
-    if (occupancy.share >= 1.0) occupancy.limited_by = "threads";
-    all.push_back(occupancy);
-  }
-  return all;
-}
-
 using convlab::from_json;
 
 static void json_fields(JsonFields& fields, MultiprocessorLimits& limits) {
@@ -369,15 +340,6 @@ const std::vector<Gpu>& published_gpus() {
   return gpus;
 }
 
-const Gpu& find_gpu(const std::string& name) {
-  std::vector<std::string> known;
-  for (const Gpu& gpu : published_gpus()) {
-    if (gpu.name == name) return gpu;
-    known.push_back(gpu.name);
-  }
-  throw UsageError(unknown_name("GPU", name, known));
-}
-
 ResidentBlocks resident_blocks(const MultiprocessorLimits& limits, int warps,
                                std::int64_t shared_bytes, int registers) {
   constexpr int kWarp = 32;
@@ -386,7 +348,7 @@ ResidentBlocks resident_blocks(const MultiprocessorLimits& limits, int warps,
   constexpr std::int64_t kKiB = 1024;
   ResidentBlocks resident{.blocks = limits.blocks, .limited_by = "blocks"};
   const auto limit = [&](std::int64_t blocks, const char* by) {
-    if (blocks < resident.blocks) resident = {static_cast<int>(blocks), by};
+    if (blocks < resident.blocks) resident = {.blocks = static_cast<int>(blocks), .limited_by = by};
   };
   limit(limits.threads / std::max(kWarp, warps * kWarp), "threads");
   if (shared_bytes > 0) {
@@ -396,6 +358,8 @@ ResidentBlocks resident_blocks(const MultiprocessorLimits& limits, int warps,
     const int of_warp = (registers * kWarp + kAtATime - 1) / kAtATime * kAtATime;
     limit(kRegisters / (of_warp * std::max(1, warps)), "registers");
   }
+  resident.share = static_cast<double>(resident.blocks) * warps * kWarp / limits.threads;
+  if (resident.share >= 1.0) resident.limited_by = "threads";
   return resident;
 }
 

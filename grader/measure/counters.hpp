@@ -63,8 +63,7 @@ struct KernelCounts {
   int registers = 0;  ///< of a thread; 0: unknown
   std::vector<AccessNote> accesses{};
   std::vector<BarrierNote> barriers{};
-  std::int64_t storing = 0;         ///< threads that store an element of the output
-  std::int64_t outputs_of_one = 0;  ///< elements of the output that one of them stores
+  std::int64_t storing = 0;  ///< threads that store an element of the output
   std::vector<ProductNote> products{};
 };
 
@@ -107,20 +106,8 @@ const std::vector<Counter>& counters();
 /// @return null if there is none with this id
 const Counter* find_counter(std::string_view id);
 
-/// How many blocks of a kernel a multiprocessor holds at the same time.
-struct Occupancy {
-  std::string gpus{};  ///< "A40, RTX 3060 (8.6)"
-  int blocks = 0;
-  double share = 0.0;  ///< of the threads that it could hold
-  std::string limited_by{};
-};
-
 /// Bytes of shared memory that a block of the kernel was seen to use, by array.
 std::int64_t shared_bytes_of(const KernelCounts& kernel);
-
-/// One for each kind of GPU. Registers, which may limit it further, are known to a compiler for
-/// GPUs only.
-std::vector<Occupancy> occupancy_of(const KernelCounts& kernel);
 
 /// What one streaming multiprocessor holds.
 struct MultiprocessorLimits {
@@ -149,14 +136,12 @@ Json measure_file(const std::string& name);
 /// All in gpus.json, those of one capability side by side.
 const std::vector<Gpu>& published_gpus();
 
-/// @throws UsageError that lists the known ones
-const Gpu& find_gpu(const std::string& name);
-
 /// How many blocks a multiprocessor holds at the same time, and what limits them: "threads",
 /// "blocks", "shared memory" or "registers".
 struct ResidentBlocks {
   int blocks = 0;
   std::string limited_by{};
+  double share = 0.0;  ///< of the threads that it could hold
 };
 
 /// @param warps         of a block

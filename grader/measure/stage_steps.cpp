@@ -51,6 +51,15 @@ void compare_output(const TracedRun& run, StageSteps& steps) {
   std::ranges::sort(steps.wrong);
 }
 
+// Of the kernels, each once.
+std::vector<std::string> names_of(const std::vector<DeviceLaunch>& launches) {
+  std::vector<std::string> names;
+  for (const DeviceLaunch& launch : launches) {
+    if (std::ranges::count(names, launch.kernel) == 0) names.push_back(launch.kernel);
+  }
+  return names;
+}
+
 // The kernel's launch whose grid is largest, to say which blocks there are.
 const DeviceLaunch* launch_of(const std::vector<DeviceLaunch>& launches,
                               const std::string& kernel) {
@@ -377,11 +386,7 @@ std::string lines_of_product(Submission& traced, const StageInfo& stage, WrongPr
   std::vector<std::string> kernels;
   const auto look = [&] {
     launches = run_traced(traced, stage, product.shape, "off").call.notes.launches;
-    kernels.clear();
-    for (const DeviceLaunch& launch : launches) {
-      const bool is_new = std::ranges::find(kernels, launch.kernel) == kernels.end();
-      if (is_new) kernels.push_back(launch.kernel);
-    }
+    kernels = names_of(launches);
   };
   look();
   // Only the first launch of a kernel is recorded: one image may need no other.
@@ -403,7 +408,7 @@ std::string lines_of_product(Submission& traced, const StageInfo& stage, WrongPr
       const std::array<unsigned, 3> block = {i % grid[0], i / grid[0] % grid[1],
                                              i / grid[0] / grid[1]};
       watch.look_at(
-          run_traced(traced, stage, product.shape, "steps:" + listed(block) + ":0:" + kernel)
+          run_traced(traced, stage, product.shape, "steps:" + listed(block) + ":" + kernel)
               .call.steps);
     }
   }
@@ -433,11 +438,7 @@ StageSteps record_stage(Submission& submission, const StageInfo& stage, const Co
   if (steps.fault && !kernel.empty() && launch_of(launches, kernel) == nullptr) {
     launches.push_back({.kernel = kernel, .grid = steps.fault->grid});
   }
-  for (const DeviceLaunch& launch : launches) {
-    if (std::ranges::find(steps.kernels, launch.kernel) == steps.kernels.end()) {
-      steps.kernels.push_back(launch.kernel);
-    }
-  }
+  steps.kernels = names_of(launches);
   if (kernel.empty()) return steps;
   if (!wanted.kernel.empty() && wanted.kernel != kernel) {
     if (std::ranges::find(steps.kernels, wanted.kernel) == steps.kernels.end()) {
@@ -461,9 +462,8 @@ StageSteps record_stage(Submission& submission, const StageInfo& stage, const Co
   }
   std::vector<std::string> settings = {"CONVLAB_EMU_POISON=numbered"};
   if (steps.fault && !steps.fault->writes) settings.emplace_back("CONVLAB_EMU_READS=forgiven:0");
-  TracedRun record = run_traced(
-      submission, stage, shape,
-      "steps:" + listed(block) + ":" + std::to_string(wanted.first) + ":" + kernel, settings);
+  TracedRun record =
+      run_traced(submission, stage, shape, "steps:" + listed(block) + ":" + kernel, settings);
   steps.notes = std::move(record.call.steps);
   if (!record.call.failure) compare_output(record, steps);
   return steps;

@@ -14,9 +14,8 @@ namespace convlab::grader {
 /// Which block of a stage is recorded.
 struct WantedBlock {
   std::optional<std::array<unsigned, 3>>
-      block{};             ///< none: that of a fault or a race, or the first
-  std::string kernel{};    ///< empty: that of a fault or a race, or the last one
-  std::int64_t first = 0;  ///< steps to leave out
+      block{};           ///< none: that of a fault or a race, or the first
+  std::string kernel{};  ///< empty: that of a fault or a race, or the last one
 };
 
 /// What one block of a stage did in one convolution on the emulated device.

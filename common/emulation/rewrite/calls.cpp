@@ -74,9 +74,7 @@ bool is_runtime_api(std::string_view name) {
 
 class CallChecker {
  public:
-  CallChecker(const Source& source, const MacroTable& macros, const FunctionTable& functions,
-              const HostVariables& host_variables)
-      : source_(source), macros_(macros), functions_(functions), host_variables_(host_variables) {}
+  CallChecker(const Source& source, const Names& names) : source_(source), names_(names) {}
 
   std::vector<Diagnostic> run() {
     find_conditional_code();
@@ -87,7 +85,7 @@ class CallChecker {
       if (source_.is(i, "__global__")) check_kernel(i);
       if (source_.is_triple(i, '<') && i > 1) check_launch(i - 1);
     }
-    for (const Function& function : find_functions(source_, macros_))
+    for (const Function& function : find_functions(source_, names_.macros))
       if (function.side != Side::kOther && function.body < source_.size()) check(function);
     return std::move(diagnostics_);
   }
@@ -127,8 +125,8 @@ class CallChecker {
   /// A launch of what is declared as a function of the host or of the device.
   void check_launch(std::size_t i) {
     if (is_member_or_qualified(i) || conditional_[i] || source_[i].directive != 0) return;
-    const auto found = functions_.find(source_[i].text);
-    if (found == functions_.end() || macros_.contains(source_[i].text) ||
+    const auto found = names_.functions.find(source_[i].text);
+    if (found == names_.functions.end() || names_.macros.contains(source_[i].text) ||
         (found->second.side != Side::kHost && found->second.side != Side::kDevice))
       return;
     // A parameter or a local variable may have the name, too.
@@ -177,16 +175,16 @@ class CallChecker {
                       ": only the host has it; device code takes pointers and arrays");
       return;
     }
-    if (host_variables_.contains(name) && !functions_.contains(name) && !macros_.contains(name) &&
-        !is_member_or_qualified(i) && !is_declared(i) && !is_unevaluated(i) &&
-        !is_shadowed(i, caller, end)) {
+    if (names_.host_variables.contains(name) && !names_.functions.contains(name) &&
+        !names_.macros.contains(name) && !is_member_or_qualified(i) && !is_declared(i) &&
+        !is_unevaluated(i) && !is_shadowed(i, caller, end)) {
       complain(i, "the variable " + std::string(name) + " of the host in " + describe(caller) +
                       ": hand it over as an argument, or make it __constant__, __device__ or "
                       "constexpr");
       return;
     }
     const bool library = is_runtime_api(name) || kHostLibrary.contains(name);
-    if (library && !functions_.contains(name) && !macros_.contains(name)) {
+    if (library && !names_.functions.contains(name) && !names_.macros.contains(name)) {
       if (is_call(i, false) && !is_shadowed(i, caller, end))
         complain(i, "calling " + std::string(name) + " from " + describe(caller) +
                         " is not allowed: it is a function of the host");
@@ -271,9 +269,10 @@ class CallChecker {
   /// The side of the function that an unqualified name means here, kOther if that is not certain.
   [[nodiscard]] Side side_of(std::size_t i, const Function& caller) const {
     const std::string_view name = source_[i].text;
-    const auto found = functions_.find(name);
-    if (found == functions_.end() || is_device_library(name) || macros_.contains(name) ||
-        (uses_std_ && kAlgorithms.contains(name)) || !caller.space.starts_with(found->second.space))
+    const auto found = names_.functions.find(name);
+    if (found == names_.functions.end() || is_device_library(name) ||
+        names_.macros.contains(name) || (uses_std_ && kAlgorithms.contains(name)) ||
+        !caller.space.starts_with(found->second.space))
       return Side::kOther;
     return found->second.side;
   }
@@ -331,7 +330,7 @@ class CallChecker {
   [[nodiscard]] bool opens_lambda(std::size_t i) const {
     if (source_.is(i + 1, "(") && source_.partner(i + 1) < source_.size() &&
         source_.is(source_.partner(i + 1) + 1, "{"))
-      return may_be_macro(source_[i].text, macros_);
+      return may_be_macro(source_[i].text, names_.macros);
     if (!source_.is(i, "[")) return false;
     const Token& before = source_[i - 1];
     const bool subscript =
@@ -353,9 +352,7 @@ class CallChecker {
   }
 
   const Source& source_;
-  const MacroTable& macros_;
-  const FunctionTable& functions_;
-  const HostVariables& host_variables_;
+  const Names& names_;
   std::vector<bool> conditional_;
   bool uses_std_ = false;
   std::vector<Diagnostic> diagnostics_;
@@ -363,10 +360,8 @@ class CallChecker {
 
 }  // namespace
 
-std::vector<Diagnostic> find_wrong_calls(const Source& source, const MacroTable& macros,
-                                         const FunctionTable& functions,
-                                         const HostVariables& host_variables) {
-  return CallChecker(source, macros, functions, host_variables).run();
+std::vector<Diagnostic> find_wrong_calls(const Source& source, const Names& names) {
+  return CallChecker(source, names).run();
 }
 
 }  // namespace convlab::rewrite

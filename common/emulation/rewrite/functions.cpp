@@ -195,8 +195,7 @@ class FunctionFinder {
 
 class HostVariableFinder {
  public:
-  HostVariableFinder(const Source& source, const MacroTable& macros, HostVariables& variables)
-      : source_(source), macros_(macros), variables_(variables) {}
+  HostVariableFinder(const Source& source, Names& names) : source_(source), names_(names) {}
 
   void run() {
     for (std::size_t i = 0; i < source_.size(); ++i) {
@@ -231,7 +230,8 @@ class HostVariableFinder {
     if (begin >= name || (begin > 0 && source_[begin - 1].directive != 0)) return false;
     for (std::size_t i = begin; i < name; ++i) {
       if (others.contains(source_[i].text)) return false;
-      if (source_[i].kind == Token::Kind::kIdentifier && may_be_macro(source_[i].text, macros_))
+      if (source_[i].kind == Token::Kind::kIdentifier &&
+          may_be_macro(source_[i].text, names_.macros))
         return false;
     }
     return true;
@@ -251,17 +251,16 @@ class HostVariableFinder {
     for (std::size_t i = begin; i < name && !array; ++i)
       if (source_.is(i, "const") && (!before.is("*") || source_.is(name - 1, "const"))) return;
     if (!array && source_.is(name - 1, "const")) return;
-    variables_.emplace(source_[name].text);
+    names_.host_variables.emplace(source_[name].text);
   }
 
   const Source& source_;
-  const MacroTable& macros_;
-  HostVariables& variables_;
+  Names& names_;
 };
 
 }  // namespace
 
-void collect_macros(const Source& source, MacroTable& macros) {
+static void collect_macros(const Source& source, MacroTable& macros) {
   for (std::size_t i = 0; i + 2 < source.size(); ++i) {
     const int directive = source[i].directive;
     const bool begins = directive != 0 && (i == 0 || source[i - 1].directive != directive);
@@ -293,15 +292,15 @@ std::vector<Function> find_functions(const Source& source, const MacroTable& mac
   return FunctionFinder(source, macros).run();
 }
 
-void collect_kernels(const Source& source, const MacroTable& macros, KernelTable& kernels) {
-  for (const Function& function : find_functions(source, macros)) {
+static void collect_kernels(const Source& source, Names& names) {
+  for (const Function& function : find_functions(source, names.macros)) {
     if (function.side != Side::kKernel) continue;
     Kernel kernel;
     kernel.bodies = function.body < source.size() ? 1 : 0;
     kernel.default_arguments = has_default_argument(source, function.name + 1);
     if (function.head > function.begin)
       count_template_parameters(source, function.begin + 1, function.head - 1, kernel);
-    const auto [entry, added] = kernels.emplace(source[function.name].text, kernel);
+    const auto [entry, added] = names.kernels.emplace(source[function.name].text, kernel);
     if (added) continue;
     Kernel& known = entry->second;
     known.bodies += kernel.bodies;
@@ -313,10 +312,10 @@ void collect_kernels(const Source& source, const MacroTable& macros, KernelTable
   }
 }
 
-void collect_functions(const Source& source, const MacroTable& macros, FunctionTable& functions) {
-  for (Function& function : find_functions(source, macros)) {
-    const auto [entry, added] =
-        functions.emplace(source[function.name].text, NamedFunction{function.side, function.space});
+static void collect_functions(const Source& source, Names& names) {
+  for (Function& function : find_functions(source, names.macros)) {
+    const auto [entry, added] = names.functions.emplace(
+        source[function.name].text, NamedFunction{function.side, function.space});
     NamedFunction& known = entry->second;
     if (added) continue;
     const auto is_plain = [](Side side) { return side == Side::kHost || side == Side::kDevice; };
@@ -328,13 +327,20 @@ void collect_functions(const Source& source, const MacroTable& macros, FunctionT
   static const Words introducers = {"struct", "class", "union", "enum", "using", "namespace"};
   for (std::size_t i = 1; i < source.size(); ++i) {
     if (!introducers.contains(source[i - 1].text)) continue;
-    functions[std::string(source[i].text)].side = Side::kOther;
+    names.functions[std::string(source[i].text)].side = Side::kOther;
   }
 }
 
-void collect_host_variables(const Source& source, const MacroTable& macros,
-                            HostVariables& variables) {
-  HostVariableFinder(source, macros, variables).run();
+Names collect_names(const std::vector<const Source*>& sources) {
+  Names names;
+  for (const Source* source : sources) collect_macros(*source, names.macros);
+  for (const Source* source : sources) {
+    collect_kernels(*source, names);
+    collect_functions(*source, names);
+    HostVariableFinder(*source, names).run();
+    collect_shared_variables(*source, names.shared_variables);
+  }
+  return names;
 }
 
 }  // namespace convlab::rewrite

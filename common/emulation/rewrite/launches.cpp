@@ -15,55 +15,51 @@ struct Callee {
   bool is_pasted = false;          ///< name##_kernel in a macro
 };
 
-class LaunchRewriter {
- public:
-  explicit LaunchRewriter(const File& file)
-      : source_(file.source), names_(file.names), editor_(file.editor) {}
-
+struct LaunchRewriter : File {
   void launch(std::size_t open) {
     const std::size_t close = find_launch_end(open);
-    const bool has_kernel = source_[open].directive == 0 || !begins_replacement(open);
-    if (close < source_.size() && has_kernel)
+    const bool has_kernel = source[open].directive == 0 || !begins_replacement(open);
+    if (close < source.size() && has_kernel)
       launch(open, triple_at(open), triple_at(close), close + 3);
-    else if (source_[open].directive == 0)
-      editor_.complain(open, "the launch has no >>> followed by its arguments in parentheses");
+    else if (source[open].directive == 0)
+      editor.complain(open, "the launch has no >>> followed by its arguments in parentheses");
     else if (!blank_configuration(open))
-      editor_.complain(
+      editor.complain(
           open, "a macro cannot hold a part of a launch: only all of kernel<<<…>>>(…), or <<<…>>>");
   }
 
   void launch_by_macro(std::size_t name) {
-    const auto macro = names_.macros.find(source_[name].text);
-    if (macro == names_.macros.end() || !macro->second.is_configuration) return;
+    const auto macro = names.macros.find(source[name].text);
+    if (macro == names.macros.end() || !macro->second.is_configuration) return;
     std::size_t last = name;
     if (macro->second.takes_arguments) {
-      if (!source_.is(name + 1, "(") || !source_.opens(name + 1)) return;
-      last = source_.partner(name + 1);
+      if (!source.is(name + 1, "(") || !source.opens(name + 1)) return;
+      last = source.partner(name + 1);
     }
-    if (source_.is(last + 1, "("))
-      launch(name, {name, source_[name].offset, 0}, {last, source_[last].end(), 0}, last + 1);
+    if (source.is(last + 1, "("))
+      launch(name, {name, source[name].offset, 0}, {last, source[last].end(), 0}, last + 1);
   }
 
   void untyped_kernel(std::size_t keyword) {
     std::size_t open = keyword - 1;
-    if (keyword > 1 && source_.is(open, "const")) --open;
+    if (keyword > 1 && source.is(open, "const")) --open;
     std::size_t star = keyword + 1;
-    if (source_.is(star, "const")) ++star;
-    if (keyword < 1 || !source_.is(star, "*")) return;
-    const bool c_style = source_.is(open, "(") && source_.is(star + 1, ")");
-    const bool named = open > 0 && source_.is(open, "<") &&
-                       source_.is(open - 1, "reinterpret_cast") && source_.is(star + 1, ">") &&
-                       source_.is(star + 2, "(");
+    if (source.is(star, "const")) ++star;
+    if (keyword < 1 || !source.is(star, "*")) return;
+    const bool c_style = source.is(open, "(") && source.is(star + 1, ")");
+    const bool named = open > 0 && source.is(open, "<") &&
+                       source.is(open - 1, "reinterpret_cast") && source.is(star + 1, ">") &&
+                       source.is(star + 2, "(");
     if (!c_style && !named) return;
     const std::size_t begin = star + (c_style ? 2 : 3);
     const std::size_t end = end_of_kernel_name(begin);
-    if (end == begin || source_.is(end, "(") || (named && !source_.is(end, ")"))) return;
+    if (end == begin || source.is(end, "(") || (named && !source.is(end, ")"))) return;
     const std::size_t first = c_style ? open : open - 1;
-    editor_.replace_range(
-        source_[first].offset, source_[begin].offset - source_[first].offset,
+    editor.replace_range(
+        source[first].offset, source[begin].offset - source[first].offset,
         std::string(kRuntime) + "untyped_kernel(" + std::string(lines_in(first, begin), '\n'));
-    editor_.insert(source_[end - 1].end(),
-                   ", " + string_literal(source_.text(begin, end)) + (c_style ? ")" : ""));
+    editor.insert(source[end - 1].end(),
+                  ", " + string_literal(source.text(begin, end)) + (c_style ? ")" : ""));
   }
 
  private:
@@ -74,20 +70,20 @@ class LaunchRewriter {
     std::size_t i = launch;  // the first token taken so far
     while (i > 0) {
       const std::size_t previous = i - 1;
-      std::size_t part = source_.size();
-      if (source_.is(previous, ">")) {
-        const std::size_t open = source_.opening_angle(previous);
-        if (open >= source_.size() || open == 0) break;
+      std::size_t part = source.size();
+      if (source.is(previous, ">")) {
+        const std::size_t open = source.opening_angle(previous);
+        if (open >= source.size() || open == 0) break;
         if (last_part) callee.template_begin = open;
         part = open - 1;
-        if (source_[part].kind != Token::Kind::kIdentifier) break;
+        if (source[part].kind != Token::Kind::kIdentifier) break;
         if (last_part) callee.name = part;
-      } else if (source_[previous].kind == Token::Kind::kIdentifier) {
+      } else if (source[previous].kind == Token::Kind::kIdentifier) {
         part = previous;
         if (last_part) callee.name = part;
-      } else if (source_.is(previous, ")") || source_.is(previous, "]")) {
-        part = source_.partner(previous);
-        if (part >= source_.size()) break;
+      } else if (source.is(previous, ")") || source.is(previous, "]")) {
+        part = source.partner(previous);
+        if (part >= source.size()) break;
         callee.is_name = false;
         i = part;
         // A call or a subscript has something before it; `if (x) (f)<<<…>>>` has not.
@@ -98,20 +94,20 @@ class LaunchRewriter {
       } else {
         break;
       }
-      while (part > 2 && source_.is(part - 1, "#") && source_.is(part - 2, "#")) {
+      while (part > 2 && source.is(part - 1, "#") && source.is(part - 2, "#")) {
         callee.is_pasted = true;
         part -= 3;
       }
       i = part;
       last_part = false;
-      if (i > 0 && source_.is(i - 1, "template")) --i;
+      if (i > 0 && source.is(i - 1, "template")) --i;
       if (i == 0) break;
-      if (source_.is(i - 1, "::")) {
+      if (source.is(i - 1, "::")) {
         --i;
-        if (i > 0 && (source_.is(i - 1, ">") || (source_[i - 1].kind == Token::Kind::kIdentifier &&
-                                                 !is_keyword(source_[i - 1].text))))
+        if (i > 0 && (source.is(i - 1, ">") || (source[i - 1].kind == Token::Kind::kIdentifier &&
+                                                !is_keyword(source[i - 1].text))))
           continue;
-      } else if (source_.is(i - 1, ".") || source_.is(i - 1, "->")) {
+      } else if (source.is(i - 1, ".") || source.is(i - 1, "->")) {
         callee.is_name = false;
         --i;
         continue;
@@ -124,11 +120,11 @@ class LaunchRewriter {
 
   /// Whether an expression may end at token i, so that a following ( or [ belongs to it.
   [[nodiscard]] bool is_postfix_base(std::size_t i) const {
-    if (source_[i].kind == Token::Kind::kIdentifier) return !is_keyword(source_[i].text);
-    if (source_.is(i, "]")) return true;
-    if (source_.is(i, ")")) {
-      const std::size_t open = source_.partner(i);
-      return open < source_.size() && !(open > 0 && is_keyword(source_[open - 1].text));
+    if (source[i].kind == Token::Kind::kIdentifier) return !is_keyword(source[i].text);
+    if (source.is(i, "]")) return true;
+    if (source.is(i, ")")) {
+      const std::size_t open = source.partner(i);
+      return open < source.size() && !(open > 0 && is_keyword(source[open - 1].text));
     }
     return false;
   }
@@ -141,25 +137,25 @@ class LaunchRewriter {
   };
 
   [[nodiscard]] Span triple_at(std::size_t i) const {
-    return {i, source_[i].offset, source_[i + 2].end() - source_[i].offset};
+    return {i, source[i].offset, source[i + 2].end() - source[i].offset};
   }
 
   /// Whether a macro's replacement begins at token i.
   [[nodiscard]] bool begins_replacement(std::size_t i) const {
     std::size_t before = i - 1;
-    if (source_.is(before, ")") && source_.partner(before) < before)
-      before = source_.partner(before) - 1;
-    return before > 1 && source_.is(before - 1, "define");
+    if (source.is(before, ")") && source.partner(before) < before)
+      before = source.partner(before) - 1;
+    return before > 1 && source.is(before - 1, "define");
   }
 
   /// `#define CONFIGURATION(blocks, threads) <<<blocks, threads>>>` loses its brackets: the launch
   /// is made where the macro is used.
   bool blank_configuration(std::size_t open) {
     std::size_t end = open;
-    while (end < source_.size() && source_[end].directive == source_[open].directive) ++end;
-    if (end < open + 6 || !source_.is_triple(end - 3, '>')) return false;
-    editor_.blank(source_[open].offset, source_[open + 2].end());
-    editor_.blank(source_[end - 3].offset, source_[end - 1].end());
+    while (end < source.size() && source[end].directive == source[open].directive) ++end;
+    if (end < open + 6 || !source.is_triple(end - 3, '>')) return false;
+    editor.blank(source[open].offset, source[open + 2].end());
+    editor.blank(source[end - 3].offset, source[end - 1].end());
     return true;
   }
 
@@ -167,38 +163,38 @@ class LaunchRewriter {
   /// @param begin,end  what the configuration's parentheses replace
   /// @param arguments  their (
   void launch(std::size_t open, const Span& begin, const Span& end, std::size_t arguments) {
-    if (source_.in_device_code(open)) {
-      editor_.complain(open,
-                       "a kernel launched from device code (dynamic parallelism) cannot be "
-                       "emulated: let the host "
-                       "launch it after the kernel");
+    if (source.in_device_code(open)) {
+      editor.complain(open,
+                      "a kernel launched from device code (dynamic parallelism) cannot be "
+                      "emulated: let the host "
+                      "launch it after the kernel");
       return;
     }
     const Callee callee = find_callee(open);
     if (callee.begin == callee.end) {
-      editor_.complain(open, "there is no kernel before <<<");
+      editor.complain(open, "there is no kernel before <<<");
       return;
     }
-    const std::string text = source_.text(callee.begin, callee.end);
+    const std::string text = source.text(callee.begin, callee.end);
     const std::string space(kRuntime);
-    const std::size_t start = source_[callee.begin].offset;
+    const std::size_t start = source[callee.begin].offset;
     // The parenthesis replaces the last < where there is one: it is where compilers point.
     const std::string parenthesis =
-        begin.length > 0 ? editor_.anchor(begin.token, begin.offset + begin.length - 1) + "("
-                         : joined({"(", editor_.anchor(begin.token, begin.offset)});
+        begin.length > 0 ? editor.anchor(begin.token, begin.offset + begin.length - 1) + "("
+                         : joined({"(", editor.anchor(begin.token, begin.offset)});
     // In a macro only the preprocessor knows the kernel's name.
-    const std::string name = source_[callee.begin].directive != 0
+    const std::string name = source[callee.begin].directive != 0
                                  ? joined({"CONVLAB_TEXT(", text, ")"})
                                  : string_literal(text);
     const std::string configuration = name + ", " + space + "configuration" + parenthesis;
     switch (kind_of(callee, open)) {
       case CalleeKind::kPointer:
-        editor_.insert(start, space + "launch_pointer(" + editor_.anchor(callee.begin, start));
-        editor_.replace_range(begin.offset, begin.length, ", " + configuration);
+        editor.insert(start, space + "launch_pointer(" + editor.anchor(callee.begin, start));
+        editor.replace_range(begin.offset, begin.length, ", " + configuration);
         break;
       case CalleeKind::kFunction:
-        editor_.insert(start, space + "launch_function(" + editor_.anchor(callee.begin, start));
-        editor_.replace_range(
+        editor.insert(start, space + "launch_function(" + editor.anchor(callee.begin, start));
+        editor.replace_range(
             begin.offset, begin.length,
             ", [=](auto... convlab_a) { " + text + "(convlab_a...); }, " + configuration);
         break;
@@ -206,34 +202,34 @@ class LaunchRewriter {
         // With a Zero among the arguments the launch must find out what it may stand for.
         const bool probes = wrap_arguments(arguments);
         const std::string result = probes ? "-> decltype(void(" + text + "(convlab_a...))) " : "";
-        editor_.insert(start, space + "launch([=](auto... convlab_a) " + result + "{ " +
-                                  editor_.anchor(callee.begin, start));
-        editor_.replace_range(begin.offset, begin.length, "(convlab_a...); }, " + configuration);
+        editor.insert(start, space + "launch([=](auto... convlab_a) " + result + "{ " +
+                                 editor.anchor(callee.begin, start));
+        editor.replace_range(begin.offset, begin.length, "(convlab_a...); }, " + configuration);
         break;
       }
     }
-    editor_.replace_range(
+    editor.replace_range(
         end.offset, end.length,
-        end.length > 0 ? ")) " : joined({"))", editor_.anchor(end.token, end.offset)}));
+        end.length > 0 ? ")) " : joined({"))", editor.anchor(end.token, end.offset)}));
   }
 
   [[nodiscard]] std::size_t lines_in(std::size_t begin, std::size_t end) const {
-    return source_[end].line - source_[begin].line;
+    return source[end].line - source[begin].line;
   }
 
   /// One past a kernel's name with its namespaces, template arguments and a & in front, or `begin`.
   [[nodiscard]] std::size_t end_of_kernel_name(std::size_t begin) const {
     std::size_t i = begin;
-    if (source_.is(i, "&")) ++i;
-    if (source_.is(i, "::")) ++i;
-    while (source_.is(i + 1, "::")) i += 2;
-    if (i >= source_.size() || names_.kernels.find(source_[i].text) == names_.kernels.end())
+    if (source.is(i, "&")) ++i;
+    if (source.is(i, "::")) ++i;
+    while (source.is(i + 1, "::")) i += 2;
+    if (i >= source.size() || names.kernels.find(source[i].text) == names.kernels.end())
       return begin;
     ++i;
-    if (!source_.is(i, "<") || source_.is_triple(i, '<')) return i;
-    for (std::size_t j = i + 1; j < source_.size() && !source_.is(j, ";"); ++j) {
-      if (source_.opens(j)) j = source_.partner(j);
-      if (source_.is(j, ">") && source_.opening_angle(j) == i) return j + 1;
+    if (!source.is(i, "<") || source.is_triple(i, '<')) return i;
+    for (std::size_t j = i + 1; j < source.size() && !source.is(j, ";"); ++j) {
+      if (source.opens(j)) j = source.partner(j);
+      if (source.is(j, ">") && source.opening_angle(j) == i) return j + 1;
     }
     return begin;
   }
@@ -244,13 +240,13 @@ class LaunchRewriter {
     if (callee.is_pasted) return CalleeKind::kTemplate;
     if (!callee.is_name) return CalleeKind::kPointer;
     const bool explicit_arguments = callee.template_begin < callee.end;
-    const auto known = names_.kernels.find(source_[callee.name].text);
-    if (known == names_.kernels.end())
-      return explicit_arguments || source_[open].directive != 0 ? CalleeKind::kTemplate
-                                                                : CalleeKind::kPointer;
+    const auto known = names.kernels.find(source[callee.name].text);
+    if (known == names.kernels.end())
+      return explicit_arguments || source[open].directive != 0 ? CalleeKind::kTemplate
+                                                               : CalleeKind::kPointer;
     // The lambda of a template finds the right one: by its arguments, or in their namespace.
-    const auto function = names_.functions.find(source_[callee.name].text);
-    if (function != names_.functions.end()) {
+    const auto function = names.functions.find(source[callee.name].text);
+    if (function != names.functions.end()) {
       const bool has_host_twin = function->second.has_host_twin;
       const bool is_elsewhere =
           callee.name == callee.begin && !space_of(open).starts_with(function->second.space);
@@ -272,10 +268,10 @@ class LaunchRewriter {
   [[nodiscard]] std::string space_of(std::size_t i) const {
     std::string space;
     while (i-- > 0)
-      if (source_.is(i, "}") && source_.partner(i) < i)
-        i = source_.partner(i);
-      else if (source_.is(i, "{"))
-        space.insert(0, source_.name_of_namespace(i));
+      if (source.is(i, "}") && source.partner(i) < i)
+        i = source.partner(i);
+      else if (source.is(i, "{"))
+        space.insert(0, source.name_of_namespace(i));
     return space;
   }
 
@@ -285,74 +281,70 @@ class LaunchRewriter {
     int count = 1;
     int depth = 0;
     for (std::size_t i = begin + 1; i + 1 < end; ++i) {
-      if (source_.opens(i)) i = source_.partner(i);
-      if (source_.is(i, "<")) ++depth;
-      if (source_.is(i, ">")) --depth;
-      if (source_.is(i, ",") && depth == 0) ++count;
+      if (source.opens(i)) i = source.partner(i);
+      if (source.is(i, "<")) ++depth;
+      if (source.is(i, ">")) --depth;
+      if (source.is(i, ",") && depth == 0) ++count;
     }
     return count;
   }
 
   [[nodiscard]] int directive_of(std::size_t i) const {
-    return i < source_.size() ? source_[i].directive : 0;
+    return i < source.size() ? source[i].directive : 0;
   }
 
   /// The first > of the >>> that is followed by a parenthesis, outside of all brackets. Where a
   /// macro ends with it, the parenthesis follows where the macro is used.
   [[nodiscard]] std::size_t find_launch_end(std::size_t open) const {
-    const int directive = source_[open].directive;
-    for (std::size_t i = open + 3; i < source_.size() && source_[i].directive == directive; ++i) {
-      if (source_.is(i, ";")) break;
-      if (source_.opens(i))
-        i = source_.partner(i);
-      else if (source_.is_triple(i, '>') &&
-               (source_.is(i + 3, "(") || (directive != 0 && directive_of(i + 3) != directive)))
+    const int directive = source[open].directive;
+    for (std::size_t i = open + 3; i < source.size() && source[i].directive == directive; ++i) {
+      if (source.is(i, ";")) break;
+      if (source.opens(i))
+        i = source.partner(i);
+      else if (source.is_triple(i, '>') &&
+               (source.is(i + 3, "(") || (directive != 0 && directive_of(i + 3) != directive)))
         return i;
     }
-    return source_.size();
+    return source.size();
   }
 
   /// Literal 0, NULL and {…} have no type that a template could deduce: they become objects that
   /// convert to the parameter's. Returns whether there is a Zero.
   bool wrap_arguments(std::size_t open) {
     bool found = false;
-    const std::size_t close = source_.partner(open);
-    if (close >= source_.size()) return false;
+    const std::size_t close = source.partner(open);
+    if (close >= source.size()) return false;
     for (std::size_t i = open + 1; i < close; ++i) {
-      const bool first = source_.is(i - 1, ",") || i == open + 1;
-      if (source_.opens(i)) {
-        const std::size_t end = source_.partner(i);
-        if (first && source_.is(i, "{") && (end + 1 == close || source_.is(end + 1, ","))) {
-          editor_.replace(i, std::string(kRuntime) + "braces(");
-          editor_.replace(end, ")");
+      const bool first = source.is(i - 1, ",") || i == open + 1;
+      if (source.opens(i)) {
+        const std::size_t end = source.partner(i);
+        if (first && source.is(i, "{") && (end + 1 == close || source.is(end + 1, ","))) {
+          editor.replace(i, std::string(kRuntime) + "braces(");
+          editor.replace(end, ")");
         }
         i = end;
-      } else if (first && (source_.is(i, "0") || source_.is(i, "NULL")) &&
-                 (i + 1 == close || source_.is(i + 1, ","))) {
-        editor_.replace(i, std::string(kRuntime) + "Zero{}");
+      } else if (first && (source.is(i, "0") || source.is(i, "NULL")) &&
+                 (i + 1 == close || source.is(i + 1, ","))) {
+        editor.replace(i, std::string(kRuntime) + "Zero{}");
         found = true;
       }
     }
     return found;
   }
-
-  const Source& source_;
-  const Names& names_;
-  Editor& editor_;
 };
 
 }  // namespace
 
 void rewrite_launch(const File& file, std::size_t open) {
-  LaunchRewriter(file).launch(open);
+  LaunchRewriter{file}.launch(open);
 }
 
 void rewrite_launch_by_macro(const File& file, std::size_t name) {
-  LaunchRewriter(file).launch_by_macro(name);
+  LaunchRewriter{file}.launch_by_macro(name);
 }
 
 void rewrite_untyped_kernel(const File& file, std::size_t keyword) {
-  LaunchRewriter(file).untyped_kernel(keyword);
+  LaunchRewriter{file}.untyped_kernel(keyword);
 }
 
 }  // namespace convlab::rewrite

@@ -160,26 +160,13 @@ class Project {
                       head + "#line 1 \"" + unit.path.string() + "\"\n" + rewritten.text);
   }
 
-  /// Each sentence once, with the other lines that it is about.
+  /// Each sentence once.
   void tell(const Unit& unit, const std::vector<Diagnostic>& diagnostics) {
-    constexpr std::size_t kMostLines = 5;
-    std::map<std::string_view, std::set<std::size_t>> lines;
-    for (const Diagnostic& each : diagnostics) lines[each.message].insert(each.line);
-    for (const Diagnostic& each : diagnostics) {
-      const auto found = lines.find(each.message);
-      if (found == lines.end()) continue;  // told
-      std::set<std::size_t>& others = found->second;
-      others.erase(each.line);
-      std::string also;
-      std::size_t shown = 0;
-      for (auto line = others.begin(); line != others.end() && shown < kMostLines; ++line)
-        also += (shown++ == 0 ? " (also in line " : ", ") + std::to_string(*line);
-      if (others.size() > kMostLines)
-        also += " and " + std::to_string(others.size() - kMostLines) + " more";
-      result_.errors.push_back(unit.path.string() + ":" + std::to_string(each.line) +
-                               ": error: " + each.message + also + (also.empty() ? "" : ")"));
-      lines.erase(found);
-    }
+    std::set<std::string_view> told;
+    for (const Diagnostic& each : diagnostics)
+      if (told.insert(each.message).second)
+        result_.errors.push_back(unit.path.string() + ":" + std::to_string(each.line) +
+                                 ": error: " + each.message);
   }
 
   const ProjectOptions& options_;

@@ -132,8 +132,7 @@ class FileRewriter {
     replace_includes(includes);
     refuse_libraries();
     for (std::size_t i = 0; i < source_.size(); ++i) visit(i);
-    for (Diagnostic& diagnostic :
-         find_wrong_calls(source_, names_.macros, names_.functions, names_.host_variables))
+    for (Diagnostic& diagnostic : find_wrong_calls(source_, names_))
       editor_.complain(std::move(diagnostic));
     return editor_.finish();
   }
@@ -284,17 +283,6 @@ class FileRewriter {
 };
 
 }  // namespace
-
-Names collect_names(const std::vector<const Source*>& sources) {
-  Names names;
-  for (const Source* source : sources) collect_macros(*source, names.macros);
-  for (const Source* source : sources) collect_kernels(*source, names.macros, names.kernels);
-  for (const Source* source : sources) collect_functions(*source, names.macros, names.functions);
-  for (const Source* source : sources)
-    collect_host_variables(*source, names.macros, names.host_variables);
-  for (const Source* source : sources) collect_shared_variables(*source, names.shared_variables);
-  return names;
-}
 
 Rewritten rewrite(std::string_view text, const Source& source, const Names& names,
                   const std::vector<Include>& includes) {

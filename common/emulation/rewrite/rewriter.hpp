@@ -66,18 +66,6 @@ class Editor {
   std::vector<Diagnostic> diagnostics_;
 };
 
-/// __shared__ variables outside of functions, with what declares them in a function that uses them.
-using SharedVariableTable = std::map<std::string, std::string, std::less<>>;
-
-/// The names that a source and its includes declare.
-struct Names {
-  KernelTable kernels;
-  MacroTable macros;
-  FunctionTable functions;
-  HostVariables host_variables;
-  SharedVariableTable shared_variables;
-};
-
 /// A file that is being rewritten.
 struct File {
   const Source& source;
@@ -100,9 +88,6 @@ void rewrite_launch_by_macro(const File& file, std::size_t name);
 /// noted where its name still stands there. @param keyword  the void
 void rewrite_untyped_kernel(const File& file, std::size_t keyword);
 
-/// Adds the __shared__ variables that stand outside of functions.
-void collect_shared_variables(const Source& source, SharedVariableTable& variables);
-
 /// Turns a __shared__ declaration into a reference to the block's memory; outside of functions,
 /// into a declaration for use_shared_variables. @param keyword  its __shared__
 void rewrite_shared_variable(const File& file, std::size_t keyword);
@@ -117,8 +102,6 @@ bool qualifies_variable(const Source& source, std::size_t i);
 /// Registers a variable of the device; functions and declarations are left alone.
 /// @param keyword  one that qualifies_variable
 void register_symbol(const File& file, std::size_t keyword);
-
-Names collect_names(const std::vector<const Source*>& sources);
 
 /// An #include "name" that the caller wants to point elsewhere.
 struct Include {

@@ -135,9 +135,6 @@ struct Macro {
 
 using MacroTable = std::map<std::string, Macro, std::less<>>;
 
-/// Adds the macros that the file defines.
-void collect_macros(const Source& source, MacroTable& macros);
-
 /// Where a function runs, by its qualifiers. kOther: both, constexpr, a member, or not certain.
 enum class Side : unsigned char { kHost, kDevice, kKernel, kOther };
 
@@ -164,22 +161,27 @@ bool may_be_macro(std::string_view name, const MacroTable& macros);
 /// The functions that the file declares, outside of each other.
 std::vector<Function> find_functions(const Source& source, const MacroTable& macros);
 
-/// Adds the kernels that the file declares.
-void collect_kernels(const Source& source, const MacroTable& macros, KernelTable& kernels);
-
 using FunctionTable = std::map<std::string, NamedFunction, std::less<>>;
 
-/// Adds the functions that the file declares. A qualifier may hide in a macro, so all files'
-/// macros must be known.
-void collect_functions(const Source& source, const MacroTable& macros, FunctionTable& functions);
+/// __shared__ variables outside of functions, with what declares them in a function that uses them.
+using SharedVariableTable = std::map<std::string, std::string, std::less<>>;
 
-/// Variables that the host has and a kernel has not.
-using HostVariables = std::set<std::string, std::less<>>;
+/// The names that a source and its includes declare.
+struct Names {
+  KernelTable kernels;
+  MacroTable macros;
+  FunctionTable functions;
+  /// Variables at namespace scope without a qualifier of the device that are no constants; none
+  /// where a qualifier may hide.
+  std::set<std::string, std::less<>> host_variables;
+  SharedVariableTable shared_variables;
+};
 
-/// Adds the variables at namespace scope that have no qualifier of the device and are no constants.
-/// Silent wherever a qualifier may hide.
-void collect_host_variables(const Source& source, const MacroTable& macros,
-                            HostVariables& variables);
+/// Of these sources together: a qualifier may hide in a macro of another one.
+Names collect_names(const std::vector<const Source*>& sources);
+
+/// Adds the __shared__ variables that stand outside of functions.
+void collect_shared_variables(const Source& source, SharedVariableTable& variables);
 
 /// Something that device emulation cannot run, or that nvcc would refuse.
 struct Diagnostic {
@@ -190,8 +192,6 @@ struct Diagnostic {
 /// Calls across the border that nvcc refuses: a function of the host called in device code, a
 /// function of the device called by the host, a kernel called without a configuration, a variable
 /// or a class of the host in device code. Silent wherever a name may mean something else.
-std::vector<Diagnostic> find_wrong_calls(const Source& source, const MacroTable& macros,
-                                         const FunctionTable& functions,
-                                         const HostVariables& host_variables);
+std::vector<Diagnostic> find_wrong_calls(const Source& source, const Names& names);
 
 }  // namespace convlab::rewrite

@@ -14,21 +14,17 @@ const Words kQualifiers = {"__device__", "__constant__", "__managed__"};
 constexpr std::string_view kSharedLimit =
     "<= 49152, \"a block has 48 KiB of static shared memory\"); static thread_local ";
 
-class VariableRewriter {
- public:
-  explicit VariableRewriter(const File& file)
-      : source_(file.source), names_(file.names), editor_(file.editor) {}
-
+struct VariableRewriter : File {
   void collect(SharedVariableTable& variables) const {
-    for (std::size_t i = 0; i < source_.size(); ++i) {
-      if (!source_.is(i, "__shared__") || source_[i].directive != 0 ||
-          source_.scope(i) != Scope::kFile)
+    for (std::size_t i = 0; i < source.size(); ++i) {
+      if (!source.is(i, "__shared__") || source[i].directive != 0 ||
+          source.scope(i) != Scope::kFile)
         continue;
       const std::size_t begin = declaration_begin(i);
       const std::size_t end = statement_end(i);
-      if (end >= source_.size()) continue;
+      if (end >= source.size()) continue;
       for (const std::size_t index : declared_names(begin, end)) {
-        const std::string name(source_[index].text);
+        const std::string name(source[index].text);
         variables.emplace(name, shared_value(name, begin, end));
       }
     }
@@ -37,102 +33,101 @@ class VariableRewriter {
   void shared_variable(std::size_t keyword) {
     const std::size_t begin = declaration_begin(keyword);
     const std::size_t end = statement_end(keyword);
-    if (end >= source_.size()) return;  // a macro that pastes only the qualifier
-    if (source_[keyword].directive == 0 && source_.scope(keyword) == Scope::kClass) {
-      editor_.complain(
+    if (end >= source.size()) return;  // a macro that pastes only the qualifier
+    if (source[keyword].directive == 0 && source.scope(keyword) == Scope::kClass) {
+      editor.complain(
           keyword, "a __shared__ variable cannot be a member of a class: declare it in the kernel");
       return;
     }
     for (std::size_t i = begin; i < end; ++i) {
-      const bool initialised = source_.is(i, "=") || (source_.is(i, "{") && source_.is(i - 1, "]"));
-      if (source_.opens(i)) i = source_.partner(i);
+      const bool initialised = source.is(i, "=") || (source.is(i, "{") && source.is(i - 1, "]"));
+      if (source.opens(i)) i = source.partner(i);
       if (!initialised) continue;
       // On a later line it belongs to a statement before which the ; is missing: to the compiler.
-      if (source_[i].line == source_[keyword].line)
-        editor_.complain(i, "a __shared__ variable cannot have an initial value");
+      if (source[i].line == source[keyword].line)
+        editor.complain(i, "a __shared__ variable cannot have an initial value");
       return;
     }
     blank_specifiers(begin, end);
-    editor_.replace(keyword, "typedef   ");
+    editor.replace(keyword, "typedef   ");
     const bool is_local =
-        source_[keyword].directive != 0 || source_.scope(keyword) == Scope::kFunction;
-    const bool dynamic = source_.has(begin, end, {"extern"});
+        source[keyword].directive != 0 || source.scope(keyword) == Scope::kFunction;
+    const bool dynamic = source.has(begin, end, {"extern"});
     std::string after;
     for (const std::size_t index : declared_names(begin, end)) {
-      const std::string name(source_[index].text);
+      const std::string name(source[index].text);
       const std::string type = "convlab_type_" + name;
-      editor_.replace(index, type + editor_.anchor(index, source_[index].end()));
+      editor.replace(index, type + editor.anchor(index, source[index].end()));
       // What is declared here stands in the column of the variable, where warnings are to point.
-      const std::string at_name = editor_.anchor(index, source_[index].offset);
+      const std::string at_name = editor.anchor(index, source[index].offset);
       if (!dynamic)
         after +=
             joined({at_name, "static_assert(sizeof(", type, ")", at_name, kSharedLimit, kRuntime,
                     "SharedSlot convlab_slot_", name, "{\"", name, "\", __FILE__, __LINE__};"});
       if (is_local)
-        after += joined({type, editor_.anchor(index, source_[index].offset - 1), "&", name, " = ",
+        after += joined({type, editor.anchor(index, source[index].offset - 1), "&", name, " = ",
                          shared_value(name, begin, end), ";"});
     }
-    editor_.insert(source_[end].end(), after + editor_.anchor(end, source_[end].end()));
+    editor.insert(source[end].end(), after + editor.anchor(end, source[end].end()));
   }
 
   void use_shared_variables(std::size_t brace) {
-    if (!source_.opens(brace) || source_[brace].directive != 0 ||
-        source_.scope(brace) == Scope::kFunction || source_.scope(brace + 1) != Scope::kFunction)
+    if (!source.opens(brace) || source[brace].directive != 0 ||
+        source.scope(brace) == Scope::kFunction || source.scope(brace + 1) != Scope::kFunction)
       return;
     std::string declarations;
-    for (const auto& [name, value] : names_.shared_variables)
+    for (const auto& [name, value] : names.shared_variables)
       if (uses_from_outside(name, brace))
         declarations += joined({" auto& ", name, " = ", value, ";"});
     if (!declarations.empty())
-      editor_.insert(source_[brace].end(),
-                     declarations + editor_.anchor(brace, source_[brace].end()));
+      editor.insert(source[brace].end(), declarations + editor.anchor(brace, source[brace].end()));
   }
 
   void register_symbol(std::size_t keyword) {
     const std::size_t begin = declaration_begin(keyword);
     const bool is_template =
-        begin > 0 && source_.is(begin - 1, ">") && source_[begin - 1].directive == 0;
-    if (source_.is(begin, "extern") || is_template) return;
+        begin > 0 && source.is(begin - 1, ">") && source[begin - 1].directive == 0;
+    if (source.is(begin, "extern") || is_template) return;
     const std::size_t end = statement_end(keyword);
-    if (end >= source_.size()) return;
+    if (end >= source.size()) return;
     for (std::size_t i = keyword; i < end; ++i) {
-      if (source_.is(i, "=") || source_.is(i, "[") || source_.is(i, "{")) break;
-      if (is_alignment(i) && source_.opens(i + 1))
-        i = source_.partner(i + 1);
-      else if (source_.is(i, "(") || source_.is(i, "extern") || source_.is(i, "operator"))
+      if (source.is(i, "=") || source.is(i, "[") || source.is(i, "{")) break;
+      if (is_alignment(i) && source.opens(i + 1))
+        i = source.partner(i + 1);
+      else if (source.is(i, "(") || source.is(i, "extern") || source.is(i, "operator"))
         return;
     }
     // Several qualifiers on one variable register it once.
-    if (source_.has(keyword > 0 ? std::min(begin, keyword - 1) : begin, keyword, kQualifiers))
+    if (source.has(keyword > 0 ? std::min(begin, keyword - 1) : begin, keyword, kQualifiers))
       return;
-    const char* const kind = source_.has(begin, end, {"__managed__"})    ? "kManaged"
-                             : source_.has(begin, end, {"__constant__"}) ? "kConstant"
-                                                                         : "kDevice";
+    const char* const kind = source.has(begin, end, {"__managed__"})    ? "kManaged"
+                             : source.has(begin, end, {"__constant__"}) ? "kConstant"
+                                                                        : "kDevice";
     std::string after;
     for (const std::size_t index : declared_names(keyword, end)) {
-      const std::string name(source_[index].text);
+      const std::string name(source[index].text);
       after += joined({" static const ", kRuntime, "DeviceSymbol convlab_symbol_", name, "(\"",
                        name, "\", &", name, ", sizeof(", name, "), ", kRuntime,
                        "SymbolKind::", kind, ", __BASE_FILE__);"});
     }
     if (!after.empty())
-      editor_.insert(source_[end].end(), after + editor_.anchor(end, source_[end].end()));
+      editor.insert(source[end].end(), after + editor.anchor(end, source[end].end()));
   }
 
  private:
   /// Names declared between `begin` and the ; at `end`, as token indices.
   [[nodiscard]] std::vector<std::size_t> declared_names(std::size_t begin, std::size_t end) const {
-    std::vector<std::size_t> names;
+    std::vector<std::size_t> found;
     std::size_t last_identifier = end;
     bool in_declarator = false;
     int depth = 0;
     for (std::size_t i = begin; i <= end; ++i) {
-      const Token& token = source_[i];
+      const Token& token = source[i];
       const bool ends_name = i == end || token.is("[") || token.is("=") || token.is(",") ||
                              (token.is("{") && last_identifier + 1 == i && depth == 0 &&
-                              !source_.has(begin, i, {"struct", "union", "class"}));
+                              !source.has(begin, i, {"struct", "union", "class"}));
       if (depth == 0 && ends_name && !in_declarator && last_identifier != end) {
-        names.push_back(last_identifier);
+        found.push_back(last_identifier);
         in_declarator = true;
       }
       if (depth == 0 && token.is(",")) {
@@ -141,42 +136,42 @@ class VariableRewriter {
       }
       if (token.is("<")) ++depth;
       if (token.is(">")) --depth;
-      if (i < end && source_.opens(i) && !opens_declarator(i))
-        i = source_.partner(i);
+      if (i < end && source.opens(i) && !opens_declarator(i))
+        i = source.partner(i);
       else if (token.kind == Token::Kind::kIdentifier && depth == 0)
         last_identifier = i;
     }
-    return names;
+    return found;
   }
 
   /// The parenthesis of `float (*rows)[8]`, which holds the name.
   [[nodiscard]] bool opens_declarator(std::size_t i) const {
     // Or a name alone: `int (s)[32]`.
-    return source_.is(i, "(") &&
-           (source_.is(i + 1, "*") || source_.is(i + 1, "&") ||
-            (source_.is(i + 2, ")") && i > 0 && source_[i - 1].kind == Token::Kind::kIdentifier &&
+    return source.is(i, "(") &&
+           (source.is(i + 1, "*") || source.is(i + 1, "&") ||
+            (source.is(i + 2, ")") && i > 0 && source[i - 1].kind == Token::Kind::kIdentifier &&
              !is_alignment(i - 1)));
   }
 
   [[nodiscard]] std::size_t statement_end(std::size_t i) const {
-    const int directive = source_[i].directive;
-    for (; i < source_.size() && source_[i].directive == directive; ++i) {
-      if (source_.is(i, ";")) return i;
-      if (source_.opens(i)) i = source_.partner(i);
+    const int directive = source[i].directive;
+    for (; i < source.size() && source[i].directive == directive; ++i) {
+      if (source.is(i, ";")) return i;
+      if (source.opens(i)) i = source.partner(i);
     }
-    return source_.size();
+    return source.size();
   }
 
   /// First token of the declaration that contains `i`: specifiers may stand before __shared__.
   [[nodiscard]] std::size_t declaration_begin(std::size_t i) const {
     static const Words specifiers = {"extern", "static", "volatile",
                                      "const",  "inline", "constexpr"};
-    while (i > 0 && source_[i - 1].directive == source_[i].directive)
-      if (specifiers.contains(source_[i - 1].text))
+    while (i > 0 && source[i - 1].directive == source[i].directive)
+      if (specifiers.contains(source[i - 1].text))
         --i;
-      else if (source_.is(i - 1, ")") && source_.partner(i - 1) < source_.size() &&
-               source_.partner(i - 1) > 0 && is_alignment(source_.partner(i - 1) - 1))
-        i = source_.partner(i - 1) - 1;
+      else if (source.is(i - 1, ")") && source.partner(i - 1) < source.size() &&
+               source.partner(i - 1) > 0 && is_alignment(source.partner(i - 1) - 1))
+        i = source.partner(i - 1) - 1;
       else
         break;
     return begins_with_type(i).value_or(i);
@@ -186,29 +181,29 @@ class VariableRewriter {
   /// declaration begins behind the statement before.
   [[nodiscard]] std::optional<std::size_t> begins_with_type(std::size_t i) const {
     std::size_t begin = i;
-    while (begin > 0 && source_[begin - 1].directive == source_[i].directive &&
-           source_[begin - 1].kind == Token::Kind::kIdentifier)
+    while (begin > 0 && source[begin - 1].directive == source[i].directive &&
+           source[begin - 1].kind == Token::Kind::kIdentifier)
       --begin;
     const bool after_statement =
         begin > 0 &&
-        (source_.is(begin - 1, ";") || source_.is(begin - 1, "{") || source_.is(begin - 1, "}"));
+        (source.is(begin - 1, ";") || source.is(begin - 1, "{") || source.is(begin - 1, "}"));
     if (begin == i || !after_statement) return std::nullopt;
     return begin;
   }
 
   [[nodiscard]] bool is_alignment(std::size_t i) const {
-    return source_.is(i, "alignas") || source_.is(i, "__align__") || source_.is(i, "__attribute__");
+    return source.is(i, "alignas") || source.is(i, "__align__") || source.is(i, "__attribute__");
   }
 
   /// Leaves of a declaration what may stand in a typedef.
   void blank_specifiers(std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
       std::size_t last = i;
-      if (is_alignment(i) && source_.is(i + 1, "("))
-        last = source_.partner(i + 1);
-      else if (!source_.is(i, "extern") && !source_.is(i, "static"))
+      if (is_alignment(i) && source.is(i + 1, "("))
+        last = source.partner(i + 1);
+      else if (!source.is(i, "extern") && !source.is(i, "static"))
         continue;
-      editor_.blank(source_[i].offset, source_[last].end());
+      editor.blank(source[i].offset, source[last].end());
       i = last;
     }
   }
@@ -216,13 +211,13 @@ class VariableRewriter {
   /// The variable of the running block, declared between these tokens.
   [[nodiscard]] std::string shared_value(const std::string& name, std::size_t begin,
                                          std::size_t end) const {
-    if (source_.has(begin, end, {"extern"}))
+    if (source.has(begin, end, {"extern"}))
       return joined({kRuntime, "dynamic_shared<convlab_type_", name, ">()"});
     std::string alignment;
     for (std::size_t i = begin; i < end; ++i)
-      if (is_alignment(i) && source_.opens(i + 1) && !source_.is(i, "__attribute__"))
+      if (is_alignment(i) && source.opens(i + 1) && !source.is(i, "__attribute__"))
         // Of a number or of a type.
-        alignment = joined({", [] { struct alignas(", source_.text(i + 2, source_.partner(i + 1)),
+        alignment = joined({", [] { struct alignas(", source.text(i + 2, source.partner(i + 1)),
                             ") Aligned {}; return alignof(Aligned); }()"});
     return joined(
         {kRuntime, "shared_variable<convlab_type_", name, ">(convlab_slot_", name, alignment, ")"});
@@ -232,31 +227,27 @@ class VariableRewriter {
   /// name.
   [[nodiscard]] bool uses_from_outside(const std::string& name, std::size_t brace) const {
     std::size_t begin = brace;
-    while (begin > 0 && source_[begin - 1].directive == 0 && !source_.is(begin - 1, ";") &&
-           !source_.is(begin - 1, "}") && !source_.is(begin - 1, "{"))
+    while (begin > 0 && source[begin - 1].directive == 0 && !source.is(begin - 1, ";") &&
+           !source.is(begin - 1, "}") && !source.is(begin - 1, "{"))
       --begin;
     bool uses = false;
-    for (std::size_t i = begin; i < source_.partner(brace); ++i) {
-      if (source_[i].kind != Token::Kind::kIdentifier) continue;
-      const auto macro = names_.macros.find(source_[i].text);
-      if (macro != names_.macros.end()) {
+    for (std::size_t i = begin; i < source.partner(brace); ++i) {
+      if (source[i].kind != Token::Kind::kIdentifier) continue;
+      const auto macro = names.macros.find(source[i].text);
+      if (macro != names.macros.end()) {
         const auto& words = macro->second.replacement;
         uses = uses || std::ranges::count(words, name) > 0;
       }
-      if (!source_.is(i, name) || i == 0) continue;
-      const Token& before = source_[i - 1];
+      if (!source.is(i, name) || i == 0) continue;
+      const Token& before = source[i - 1];
       if (before.is(".") || before.is("->") || before.is("::")) continue;
       const bool declared = before.kind == Token::Kind::kIdentifier && !is_keyword(before.text) &&
-                            !before.is("sizeof") && before.directive == source_[i].directive;
+                            !before.is("sizeof") && before.directive == source[i].directive;
       if (declared || i < brace) return false;
       uses = true;
     }
     return uses;
   }
-
-  const Source& source_;
-  const Names& names_;
-  Editor& editor_;
 };
 
 }  // namespace
@@ -264,15 +255,15 @@ class VariableRewriter {
 void collect_shared_variables(const Source& source, SharedVariableTable& variables) {
   const Names none;
   Editor editor({}, source);
-  VariableRewriter({source, none, editor}).collect(variables);
+  VariableRewriter{{source, none, editor}}.collect(variables);
 }
 
 void rewrite_shared_variable(const File& file, std::size_t keyword) {
-  VariableRewriter(file).shared_variable(keyword);
+  VariableRewriter{file}.shared_variable(keyword);
 }
 
 void use_shared_variables(const File& file, std::size_t brace) {
-  VariableRewriter(file).use_shared_variables(brace);
+  VariableRewriter{file}.use_shared_variables(brace);
 }
 
 bool qualifies_variable(const Source& source, std::size_t i) {
@@ -280,7 +271,7 @@ bool qualifies_variable(const Source& source, std::size_t i) {
 }
 
 void register_symbol(const File& file, std::size_t keyword) {
-  VariableRewriter(file).register_symbol(keyword);
+  VariableRewriter{file}.register_symbol(keyword);
 }
 
 }  // namespace convlab::rewrite

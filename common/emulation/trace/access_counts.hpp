@@ -212,28 +212,6 @@ struct SharedTouches {
 
 // ---- counting -----------------------------------------------------------------------------------
 
-class AccessCounter final : public AccessObserver {
- public:
-  /// The running thread multiplies so many numbers in one instruction.
-  /// @param kind  as ProductNote has it
-  static void multiply(const char* kind, int numbers, const void* caller, const void* frame);
-  /// The running thread has come to a block of the program.
-  static void come_to_block(const void* caller, const void* frame);
-
-  void begin_block() override;
-  void end_block() override;
-  void met_in_block(const char* call, const CallSite& site) override;
-  void met_in_warp(unsigned first_rank, const WarpOperation& operation, std::uint32_t lanes,
-                   const CallSite& site) override;
-  void access_by_warp(const void* address, std::size_t bytes, std::size_t part, bool writes,
-                      const CallSite& site) override;
-  void multiply_in_warp(long long multiply_adds, const CallSite& site) override;
-
- private:
-  bool move(const void* caller, const void* frame) override;
-  void touch(const void* address, std::size_t bytes, StepKind kind, Place place) override;
-};
-
 /// Counts from now on.
 void count_requests();
 

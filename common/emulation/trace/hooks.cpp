@@ -3,7 +3,7 @@
 //
 // CONVLAB_EMU_TRACE=races       each access goes to the race detector
 //                   counts      each access is counted (access_counts.hpp)
-//                   steps:2,0,1:0:conv_forward   what one block does is recorded
+//                   steps:2,0,1:conv_forward   what one block does is recorded
 //                               (step_recorder.hpp)
 //                   1a2b,3c4d   at these places lanes of a warp wait for each other before they
 //                               access memory, as on a GPU that runs them in step
@@ -19,7 +19,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <new>
-#include <set>
 #include <sstream>
 #include <string>
 #include <string_view>
@@ -143,23 +142,14 @@ void forget_heap(void* begin) {
 
 namespace {
 
-enum class Mode { kOff, kRaces, kCounts, kSteps, kMeetings };
+enum class Mode { kOff, kRaces, kAccesses, kMeetings };
 
 Mode mode = Mode::kOff;
 RaceDetector* detector = nullptr;
+AccessObserver* accesses = nullptr;
 
-/// Each stands where its last bits say: every access of a program looks there.
+/// Sorted.
 std::vector<std::uintptr_t>* meeting_places = nullptr;
-
-void meet_at(const std::set<std::uintptr_t>& places) {
-  const auto has_room = [](std::uintptr_t place) {
-    return std::exchange((*meeting_places)[place % meeting_places->size()], place) == 0;
-  };
-  for (std::size_t size = 64;; size *= 2) {
-    meeting_places = new std::vector<std::uintptr_t>(size);
-    if (std::ranges::all_of(places, has_room)) return;
-  }
-}
 
 void read_mode() {
   const char* const text = std::getenv("CONVLAB_EMU_TRACE");
@@ -170,15 +160,14 @@ void read_mode() {
   } else if (value == "counts") {
     count_requests();
   } else if (constexpr std::string_view kSteps = "steps:"; value.starts_with(kSteps)) {
-    if (auto wanted = parse_wanted_steps(value.substr(kSteps.size())))
-      record_steps(std::move(*wanted));
+    record_steps(value.substr(kSteps.size()));
   } else {
     mode = Mode::kMeetings;
-    std::set<std::uintptr_t> places;
+    meeting_places = new std::vector<std::uintptr_t>;
     std::istringstream words(value);
     for (std::string word; std::getline(words, word, ',');)
-      places.insert(std::strtoull(word.c_str(), nullptr, 16));
-    meet_at(places);
+      meeting_places->push_back(std::strtoull(word.c_str(), nullptr, 16));
+    std::ranges::sort(*meeting_places);
   }
 }
 
@@ -186,7 +175,7 @@ void read_mode() {
 
 void wait_for_lanes(const void* caller) {
   const std::uintptr_t place = address_in_program(caller);
-  if ((*meeting_places)[place & (meeting_places->size() - 1)] != place) return;
+  if (!std::ranges::binary_search(*meeting_places, place)) return;
   CallSite site;
   site.file = kInStepSite;
   site.line = static_cast<std::uint32_t>(place);
@@ -222,7 +211,7 @@ int marked_products(const void* address, bool writes) {
 }
 
 void on_product(const char* kind, int numbers, const void* caller, const void* frame) {
-  if (mode == Mode::kCounts && in_kernel()) AccessCounter::multiply(kind, numbers, caller, frame);
+  if (mode == Mode::kAccesses && in_kernel()) accesses->multiply(kind, numbers, caller, frame);
 }
 
 void on_access(const void* address, std::size_t bytes, bool writes, bool is_volatile,
@@ -242,13 +231,10 @@ void on_access(const void* address, std::size_t bytes, bool writes, bool is_vola
       detector->access(
           {reinterpret_cast<std::uintptr_t>(address), bytes, writes, is_volatile, 0, caller});
       return;
-    case Mode::kCounts:
+    case Mode::kAccesses:
       announced = {};
       refuse_crossing(address, writes, caller);
-      if (in_kernel()) only<AccessCounter>().access(address, bytes, writes, caller, frame);
-      return;
-    case Mode::kSteps:
-      if (in_kernel()) only<StepRecorder>().access(address, bytes, writes, caller, frame);
+      if (in_kernel()) accesses->access(address, bytes, writes, caller, frame);
       return;
     case Mode::kMeetings:
       if (runs_kernel()) wait_for_lanes(caller);
@@ -256,17 +242,9 @@ void on_access(const void* address, std::size_t bytes, bool writes, bool is_vola
 }
 
 void on_atomic(const volatile void* address, bool writes, const void* caller) {
-  const bool observes = mode == Mode::kRaces || mode == Mode::kCounts;
+  const bool observes = mode == Mode::kRaces || mode == Mode::kAccesses;
   if (address != nullptr && observes)
     refuse_crossing(const_cast<const void*>(address), writes, caller);
-}
-
-[[gnu::noinline]] void on_block(const void* caller, const void* frame) {
-  if (!in_kernel()) return;
-  if (mode == Mode::kCounts)
-    AccessCounter::come_to_block(caller, frame);
-  else
-    only<StepRecorder>().come_to_block(caller, frame);
 }
 
 void on_range(const void* address, std::size_t bytes, bool writes, const void* caller,
@@ -292,18 +270,9 @@ void look_for_races() {
   race_source() = [] { return only<RaceDetector>().take(); };
 }
 
-void record_steps(WantedSteps wanted) {
-  mode = Mode::kSteps;
-  only<StepRecorder>().want(std::move(wanted));
-  observer = &only<StepRecorder>();
-  step_source() = [] { return only<StepRecorder>().take(); };
-}
-
-void count_requests() {
-  align_to(256);  // as a GPU does: sectors depend on it
-  mode = Mode::kCounts;
-  observer = &only<AccessCounter>();
-  access_source() = take_counts;
+void observe_accesses(AccessObserver& by) {
+  mode = Mode::kAccesses;
+  observer = accesses = &by;
 }
 
 }  // namespace convlab::emulation
@@ -321,8 +290,8 @@ void count_requests() {
 // NOLINTNEXTLINE(bugprone-reserved-identifier,readability-identifier-naming)
 extern "C" void __sanitizer_cov_trace_pc() {
   using namespace convlab::emulation;
-  if (mode != Mode::kCounts && mode != Mode::kSteps) return;
-  on_block(__builtin_return_address(0), __builtin_frame_address(0));
+  if (mode != Mode::kAccesses || !in_kernel()) return;
+  accesses->come_to_block(__builtin_return_address(0), __builtin_frame_address(0));
 }
 
 // What a traced file calls in place of functions of the C library, which are not traced

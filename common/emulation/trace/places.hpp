@@ -68,6 +68,12 @@ class AccessObserver : public Observer {
   void begin_copy(void* to, const void* from, std::size_t bytes, const CallSite& site) final;
   void begin_atomic(const void* address, std::size_t bytes, bool orders, const void* place) final;
   void end_atomic() final;
+  /// The running thread has come to a block of the program.
+  virtual void come_to_block(const void* caller, const void* frame) = 0;
+  /// It multiplies so many numbers in one instruction.
+  /// @param kind  as ProductNote has it
+  virtual void multiply(const char* /*kind*/, int /*numbers*/, const void* /*caller*/,
+                        const void* /*frame*/) {}
 
  protected:
   ~AccessObserver() = default;
@@ -78,6 +84,9 @@ class AccessObserver : public Observer {
  private:
   void touch_all(const void* address, std::size_t bytes, bool writes, Place place);
 };
+
+/// Tells it everything from now on (hooks.cpp).
+void observe_accesses(AccessObserver& by);
 
 /// Local variables of the running thread.
 bool is_own_stack(const void* address);

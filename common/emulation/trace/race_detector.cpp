@@ -125,7 +125,6 @@ void RaceDetector::met_in_block(const char* call, const CallSite& /*site*/) {
     each = {};
   }
   block.known.forget(block.base, block.base + block.threads, block.barrier);
-  for (Warp& warp : block.warps) warp.known.reset();
   if (std::strcmp(call, "grid_group::sync") != 0) return;
   // None of them goes on before the last one has come.
   Grid& grid = grids_.back();
@@ -146,28 +145,22 @@ void RaceDetector::met_in_warp(unsigned first_rank, const WarpOperation& operati
   warp.site = site;
   for (const int lane : LaneRange(lanes))
     block.warp_phase[first_rank + static_cast<unsigned>(lane)] = time_;
-  if (lanes == BlockRunner::current()->warps().live_lanes(first_rank)) {
-    warp.all = now_++;
-    warp.known.reset();
-  } else {
-    if (!warp.known) warp.known = std::make_unique<LaneTable>();
-    std::array<Stamp, kWarpSize> together{};
-    for (const int lane : LaneRange(lanes)) {
-      auto& known = (*warp.known)[static_cast<std::size_t>(lane)];
-      known[static_cast<std::size_t>(lane)] = now_;
-      for (std::size_t i = 0; i < kWarpSize; ++i) together[i] = std::max(together[i], known[i]);
-    }
-    for (const int lane : LaneRange(lanes))
-      (*warp.known)[static_cast<std::size_t>(lane)] = together;
-    ++now_;
-  }
-  if (block.extra.empty()) return;
+  const bool is_whole = lanes == BlockRunner::current()->warps().live_lanes(first_rank);
+  if (is_whole) warp.all = now_++;
+  if (is_whole && block.extra.empty()) return;
+  std::vector<unsigned> ranks;
+  for (const int lane : LaneRange(lanes)) ranks.push_back(first_rank + static_cast<unsigned>(lane));
+  meet(ranks, is_whole);
+}
+
+void RaceDetector::meet(const std::vector<unsigned>& ranks, bool is_whole_warp) {
   Clock all;
-  for (const int lane : LaneRange(lanes))
-    all.join(block.extra[first_rank + static_cast<unsigned>(lane)].known);
-  if (all.empty()) return;
-  for (const int lane : LaneRange(lanes))
-    block.extra[first_rank + static_cast<unsigned>(lane)].known = all;
+  for (const unsigned rank : ranks) {
+    all.join(thread(rank).known);
+    if (!is_whole_warp) all.add(block_->base + rank, block_->base + rank + 1, now_);
+  }
+  for (const unsigned rank : ranks) thread(rank).known = all;
+  ++now_;
 }
 
 void RaceDetector::met_in_part(std::uint32_t warps) {
@@ -176,16 +169,10 @@ void RaceDetector::met_in_part(std::uint32_t warps) {
     if (BlockRunner::current()->warps().live_lanes(warp * kWarpSize) != 0) live |= 1U << warp;
   if (warps == live) return met_in_block("bar.sync", {});
   resolve_pending();
-  Clock all;
-  for (unsigned rank = 0; rank < block_->threads; ++rank) {
-    if ((warps >> rank / kWarpSize & 1U) == 0) continue;
-    all.join(thread(rank).known);
-    const Unit first = block_->base + rank / kWarpSize * kWarpSize;
-    all.add(first, first + kWarpSize, now_);
-  }
+  std::vector<unsigned> ranks;
   for (unsigned rank = 0; rank < block_->threads; ++rank)
-    if ((warps >> rank / kWarpSize & 1U) != 0) thread(rank).known = all;
-  ++now_;
+    if ((warps >> rank / kWarpSize & 1U) != 0) ranks.push_back(rank);
+  meet(ranks, false);
 }
 
 /// Adds what the thread knows now, and what it has done.
@@ -198,11 +185,6 @@ void RaceDetector::tell_all(unsigned rank, Clock& clock) {
   const Unit first = self / kWarpSize * kWarpSize;
   if (block.barrier > 0) clock.add(block.base, block.base + block.threads, block.barrier);
   if (warp.all > block.barrier) clock.add(first, first + kWarpSize, warp.all);
-  if (warp.known) {
-    const auto& known = (*warp.known)[rank % kWarpSize];
-    for (Unit lane = 0; lane < kWarpSize; ++lane)
-      if (known[lane] > 0) clock.add(first + lane, first + lane + 1, known[lane]);
-  }
   clock.add(self, self + 1, now_++);
 }
 
@@ -269,12 +251,8 @@ bool RaceDetector::known_to(unsigned rank, const Touch& before) const {
   if (same_block) {
     if (before.stamp <= block.barrier) return true;
     const unsigned other = before.unit - block.base;
-    if (other / kWarpSize == rank / kWarpSize) {
-      const Warp& warp = block.warps[rank / kWarpSize];
-      if (before.stamp <= warp.all) return true;
-      if (warp.known && before.stamp <= (*warp.known)[rank % kWarpSize][other % kWarpSize])
-        return true;
-    }
+    const bool same_warp = other / kWarpSize == rank / kWarpSize;
+    if (same_warp && before.stamp <= block.warps[rank / kWarpSize].all) return true;
   } else if (before_grid(before.stamp) ||
              (before.stamp >= grids_.back().begin && before.stamp <= grids_.back().synced) ||
              block.known.knows(before.unit, before.stamp)) {

@@ -48,9 +48,10 @@ using Unit = std::uint32_t;
 /// count serves all of them.
 using Stamp = std::uint32_t;
 
-/// Knowledge that came by other ways than barriers: by fences, atomic operations, objects of
-/// libcu++. Ranges of units, each known up to a stamp. The threads that have met at an object know
-/// the same: they share the ranges, and who learns more gets a copy.
+/// Knowledge that came by other ways than barriers: by meetings of some lanes or warps, fences,
+/// atomic operations, objects of libcu++. Ranges of units, each known up to a stamp. The threads
+/// that have met at an object know the same: they share the ranges, and who learns more gets a
+/// copy.
 class Clock {
  public:
   [[nodiscard]] bool empty() const { return ranges_ == nullptr; }
@@ -179,16 +180,13 @@ class RaceDetector final : public Observer {
     unsigned shift = 2;
     std::vector<Cell> cells;
   };
-  using LaneTable = std::array<std::array<Stamp, kWarpSize>, kWarpSize>;
   struct Warp {
     Stamp all = 0;               ///< what its lanes did until then is known to all of them
     const char* call = nullptr;  ///< that met last, and where
     CallSite site{};
-    /// Where lanes have met in parts: known[a][b], what a knows of b.
-    std::unique_ptr<LaneTable> known{};
   };
   struct Thread {
-    Clock known{};   ///< beyond barriers and meetings
+    Clock known{};   ///< beyond barriers of the block and meetings of whole warps
     Clock fenced{};  ///< what it knew at its last fence
   };
   struct Block {
@@ -277,6 +275,7 @@ class RaceDetector final : public Observer {
   [[nodiscard]] std::uint64_t last_of(Place place, unsigned rank) const;
 
   void order_by_word(std::uintptr_t address, bool writes, bool orders);
+  void meet(const std::vector<unsigned>& ranks, bool is_whole_warp);
   void tell_all(unsigned rank, Clock& clock);
   std::unordered_map<std::uintptr_t, Clock>& released_near(const void* object);
   Thread& thread(unsigned rank);

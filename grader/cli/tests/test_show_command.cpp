@@ -58,7 +58,6 @@ TEST_CASE("grader show: what it cannot draw, in one sentence") {
   says("m3 --block 1,x", "--block takes X, X,Y or X,Y,Z");
   says("m3 --block 1,2,3,4", "--block takes X, X,Y or X,Y,Z");
   says("m3 --case 1,2", "--case takes B,M,C,H,W,K");
-  says("m3 --first -1", "--first");
 }
 
 TEST_CASE("grader show: a page and JSON from a right file, a race in a wrong one") {
@@ -90,9 +89,6 @@ TEST_CASE("grader show: a page and JSON from a right file, a race in a wrong one
   CHECK(contains(missing.output,
                  "There is no block 0,1,0: conv is launched with blocks from 0,0,0 "
                  "to 0,0,0 here."));
-  const ProgramRun beyond_end = run_program("grader", command + " --first 1000");
-  CHECK(beyond_end.exit_code == 1);
-  CHECK(contains(beyond_end.output, "steps, so --first 1000 leaves none."));
 
   write_atomically(file, source(""));
   const ProgramRun race = run_program("grader", command + " --output " + page.string());

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 
 #include "common/base/tests/support/catch.hpp"
@@ -88,7 +89,8 @@ TEST_CASE("estimate: latency is named, too, if the registers leave few warps") {
   KernelWork work{.multiply_warps = 1e9, .warps = 1e6, .block_warps = 4.0};
   const auto limit = [&](int registers) {
     work.registers = registers;
-    return limited_by(estimate({work}, Precision::kFp32, find_gpu("H100"), plain(), 1));
+    const auto h100 = std::ranges::find(published_gpus(), "H100", &Gpu::name);
+    return limited_by(estimate({work}, Precision::kFp32, *h100, plain(), 1));
   };
   CHECK(limit(0) == "issue and FP32");
   CHECK(limit(128) == "issue and FP32");           // 4 blocks of 4 warps
@@ -133,7 +135,6 @@ TEST_CASE("estimate: every published GPU has all numbers, and the model its cons
     const double lanes = gpu.fp32_tflops / (2e-6 * gpu.clock_mhz * gpu.multiprocessors);
     CHECK((std::abs(lanes - 64.0) < 1.0 || std::abs(lanes - 128.0) < 1.5));
   }
-  CHECK_THROWS_WITH(find_gpu("T5"), Catch::Matchers::ContainsSubstring("T4"));
   const EstimateModel& model = estimate_model();
   CHECK(model.low < 1.0);
   CHECK(model.high > 1.0);

@@ -63,7 +63,7 @@ class Marks {
       const auto [step, threads] = mark.steps.front();
       mark.kind = kind;
       mark.array = std::get<1>(key);
-      mark.text = "Step " + grouped(notes.first + step + 1) + ": " +
+      mark.text = "Step " + grouped(std::int64_t{step} + 1) + ": " +
                   does_text(notes.steps[static_cast<std::size_t>(step)], threads.size()) +
                   text(notes.arrays[static_cast<std::size_t>(mark.array)]) +
                   line_text(notes.places[static_cast<std::size_t>(std::get<0>(key))]) + ".";
@@ -170,7 +170,7 @@ std::vector<StepMark> marks_of(const StageSteps& stage, const SourceText& source
     if (!touches_memory(step)) continue;
     const StepArray& array = notes.arrays[static_cast<std::size_t>(step.array)];
     auto& words = written[static_cast<std::size_t>(step.array)];
-    const bool knows_all = array.space == "shared" && notes.first == 0;
+    const bool knows_all = array.space == "shared";
     for_each_access(step, [&](int thread, std::int64_t offset) {
       if (offset < 0 || offset + step.bytes > array.memory.bytes) {
         beyond.add(static_cast<int>(i), step, thread);
@@ -295,19 +295,10 @@ Json sources_json(const StepNotes& notes, const SourceText& sources) {
 }
 
 std::string cut_text(const StepNotes& notes) {
-  const auto count = static_cast<std::int64_t>(notes.steps.size());
-  std::string text;
-  if (notes.first > 0) text += " " + grouped(notes.first) + " steps before them were left out.";
-  if (notes.is_cut) {
-    text +=
-        " More steps follow; add --first " + std::to_string(notes.first + count) + " to see them.";
-  }
-  if (!notes.is_over && !notes.is_cut) {
-    text +=
-        " Then a fault ended the kernel. Threads that had not come so far are missing in the "
-        "last steps, because the emulated device runs one thread after the other.";
-  }
-  return text;
+  if (notes.is_cut) return " More steps follow; a smaller convolution (--case) has fewer.";
+  if (notes.is_over) return {};
+  return " Then a fault ended the kernel. Threads that had not come so far are missing in the last "
+         "steps, because the emulated device runs one thread after the other.";
 }
 
 std::string block_text(const StepNotes& notes) {
@@ -330,7 +321,6 @@ Json steps_json(const StageSteps& steps, const SourceText& sources) {
                {"grid", notes.grid},
                {"block_size", notes.block_size},
                {"block", notes.block},
-               {"first", notes.first},
                {"is_cut", notes.is_cut},
                {"arrays", Json::array()},
                {"places", Json::array()},

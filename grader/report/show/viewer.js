@@ -378,7 +378,7 @@
     }
     const own = array ? elementOfChosen(step, array) : "";
     if (own) text += " Thread " + threadName(state.thread) + ": " + own + ".";
-    return "Step " + (data.first + state.at + 1) + " of " + (data.first + last + 1) + (data.is_cut ? " and more" : "") + ". " + line + text;
+    return "Step " + (state.at + 1) + " of " + (last + 1) + (data.is_cut ? " and more" : "") + ". " + line + text;
   }
 
   function draw() {
@@ -387,7 +387,7 @@
     const doing = new Set();
     forEachAccess(step, (thread) => doing.add(thread));
     slider.value = state.at;
-    slider.setAttribute("aria-valuetext", "step " + (data.first + state.at + 1));
+    slider.setAttribute("aria-valuetext", "step " + (state.at + 1));
     warpChoice.value = state.warp;
     const marks = data.marks.filter((mark) => mark.steps.some(([number]) => number === state.at)).map((mark) => mark.kind);
     words.replaceChildren(describe(step, place, doing.size), marks.length ? html("strong", { class: "outside" }, " Marked: " + [...new Set(marks)].map((kind) => meanings[kind]).join(", ") + ".") : "");
@@ -439,7 +439,7 @@
     const list = html("ul");
     for (const mark of data.marks) {
       const first = mark.steps.length ? mark.steps[0][0] : -1;
-      list.append(html("li", {}, html("pre", {}, mark.text), first >= 0 ? button("Show step " + (data.first + first + 1), "Go to the first of these steps", () => { state.warp = Math.floor(mark.steps[0][1][0] / kWarp); state.thread = mark.steps[0][1][0]; go(first); }) : null));
+      list.append(html("li", {}, html("pre", {}, mark.text), first >= 0 ? button("Show step " + (first + 1), "Go to the first of these steps", () => { state.warp = Math.floor(mark.steps[0][1][0] / kWarp); state.thread = mark.steps[0][1][0]; go(first); }) : null));
     }
     return html("div", { class: "marks" }, list);
   }

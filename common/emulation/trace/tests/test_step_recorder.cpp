@@ -6,6 +6,7 @@
 #include "common/base/tests/support/catch.hpp"
 #include "common/emulation/include/convlab_emulation/activity.hpp"
 #include "common/emulation/runtime/api_state.hpp"
+#include "common/emulation/trace/lane_pairing.hpp"
 #include "common/emulation/trace/step_recorder.hpp"
 #include "common/emulation/trace/tests/stepped_kernels.hpp"
 
@@ -20,9 +21,7 @@ constexpr int kElements = 256;
 StepNotes recorded(const std::string& wanted, const std::function<void(float*, float*)>& run,
                    bool fails = false) {
   choose_settings({"CONVLAB_EMU_THREADS=1"});
-  const auto parsed = parse_wanted_steps(wanted);
-  REQUIRE(parsed.has_value());
-  record_steps(*parsed);
+  REQUIRE(record_steps(wanted));
   float* to = nullptr;
   float* from = nullptr;
   REQUIRE(cudaMalloc(&to, kElements * sizeof(float)) == cudaSuccess);
@@ -36,7 +35,7 @@ StepNotes recorded(const std::string& wanted, const std::function<void(float*, f
     CHECK(cudaFree(to) == cudaSuccess);
     CHECK(cudaFree(from) == cudaSuccess);
   }
-  return only<StepRecorder>().take();
+  return take_steps();
 }
 
 std::vector<std::string> kinds(const StepNotes& notes) {
@@ -107,19 +106,14 @@ TEST_CASE("steps: those of the threads go on that are furthest behind") {
 }
 
 TEST_CASE("steps: the wanted block is a text") {
-  const auto wanted = parse_wanted_steps("2,0,1:30:space::conv<7>");
-  REQUIRE(wanted.has_value());
-  CHECK(wanted->block.x == 2);
-  CHECK(wanted->block.z == 1);
-  CHECK(wanted->first == 30);
-  CHECK(wanted->kernel == "space::conv<7>");
-  for (const char* text : {"", "1,2:0:k", "1,2,3", "a,0,0:0:k", "1,2,3:x:k", "1,2,3:-1:k"}) {
-    CHECK_FALSE(parse_wanted_steps(text).has_value());
+  CHECK(record_steps("2,0,1:space::conv<7>"));
+  for (const char* text : {"", "1,2:k", "1,2,3", "a,0,0:k", "-1,2,3:k"}) {
+    CHECK_FALSE(record_steps(text));
   }
 }
 
 TEST_CASE("steps: one block, its arrays, lines and requests") {
-  const StepNotes notes = recorded("1,0,0:0:tile", copy_by_tile);
+  const StepNotes notes = recorded("1,0,0:tile", copy_by_tile);
   CHECK(kinds(notes) ==
         Kinds{"read global", "write shared", "barrier", "read shared", "write global"});
   CHECK(notes.grid == std::array<unsigned, 3>{2, 1, 1});
@@ -144,7 +138,7 @@ TEST_CASE("steps: one block, its arrays, lines and requests") {
 }
 
 TEST_CASE("steps: lanes that leave a loop earlier meet the others behind it") {
-  const StepNotes notes = recorded("0,0,0:0:loop", loop_by_lane);
+  const StepNotes notes = recorded("0,0,0:loop", loop_by_lane);
   CHECK(kinds(notes) ==
         Kinds{"read global", "read global", "read global", "read global", "write global"});
   REQUIRE(notes.steps.size() == 5);
@@ -154,7 +148,7 @@ TEST_CASE("steps: lanes that leave a loop earlier meet the others behind it") {
 }
 
 TEST_CASE("steps: a branch in a loop does not move the turns") {
-  const StepNotes notes = recorded("0,0,0:0:branch", skip_by_branch);
+  const StepNotes notes = recorded("0,0,0:branch", skip_by_branch);
   REQUIRE(notes.steps.size() == 9);
   for (std::size_t turn = 0; turn < 3; ++turn) {
     const auto offset = static_cast<std::int64_t>(turn) * 4;
@@ -164,34 +158,31 @@ TEST_CASE("steps: a branch in a loop does not move the turns") {
   }
 }
 
-TEST_CASE("steps: conflicts, atomic operations and what is left out") {
+TEST_CASE("steps: conflicts and atomic operations") {
   const StepNotes conflicts =
-      recorded("0,0,0:0:columns", [](float* to, float*) { load_columns(to); });
+      recorded("0,0,0:columns", [](float* to, float*) { load_columns(to); });
   REQUIRE(conflicts.steps.size() == 4);
   CHECK(conflicts.steps[0].requests == std::vector<int>{0, 32, 31});
   CHECK(conflicts.arrays[0].memory.row_bytes == 128);
-  const StepNotes rest = recorded("0,0,0:2:columns", [](float* to, float*) { load_columns(to); });
-  CHECK(kinds(rest) == Kinds{"read shared", "write global"});
-  CHECK(rest.first == 2);
-  const StepNotes atomic = recorded("0,0,0:0:one", [](float* to, float*) { add_to_one(to); });
+  const StepNotes atomic = recorded("0,0,0:one", [](float* to, float*) { add_to_one(to); });
   REQUIRE(atomic.steps.size() == 1);
   CHECK(atomic.steps[0].kind == StepKind::kAtomic);
   CHECK(atomic.steps[0].requests == std::vector<int>{0, 32, 31});
 }
 
 TEST_CASE("steps: a shuffle is a meeting") {
-  const StepNotes notes = recorded("0,0,0:0:exchange", exchange_lanes);
+  const StepNotes notes = recorded("0,0,0:exchange", exchange_lanes);
   CHECK(kinds(notes) == Kinds{"read global", "meeting", "write global"});
   CHECK(notes.places[static_cast<std::size_t>(notes.steps[1].place)].call == "__shfl_down_sync");
 }
 
 TEST_CASE("steps: another kernel or block leaves nothing") {
-  CHECK(recorded("0,0,0:0:other", copy_by_tile).steps.empty());
-  CHECK(recorded("2,0,0:0:tile", copy_by_tile).steps.empty());
+  CHECK(recorded("0,0,0:other", copy_by_tile).steps.empty());
+  CHECK(recorded("2,0,0:tile", copy_by_tile).steps.empty());
 }
 
 TEST_CASE("steps: a fault leaves the steps before it") {
-  const StepNotes notes = recorded("0,0,0:0:beyond", read_beyond, true);
+  const StepNotes notes = recorded("0,0,0:beyond", read_beyond, true);
   CHECK_FALSE(notes.is_over);
   REQUIRE_FALSE(notes.steps.empty());
   CHECK(notes.steps[0].threads == Threads{0, 32, 900, 4});

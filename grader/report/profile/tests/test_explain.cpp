@@ -37,10 +37,7 @@ StageCounts facts() {
                              .requests = 100,
                              .lanes = 3200,
                              .parts = 520,
-                             .least = 4,
-                             .most = 6,
-                             .threads = 1024,
-                             .most_by_one = 4},
+                             .threads = 1024},
                             {.kernel = "conv",
                              .file = "conv.cu",
                              .line = 5,
@@ -51,10 +48,7 @@ StageCounts facts() {
                              .requests = 16,
                              .lanes = 512,
                              .parts = 512,
-                             .least = 32,
-                             .most = 32,
-                             .threads = 512,
-                             .most_by_one = 1}};
+                             .threads = 512}};
   facts.counted.barriers = {{.kernel = "conv", .file = "conv.cu", .line = 4, .times = 2},
                             {.kernel = "conv",
                              .file = "conv.cu",
@@ -86,21 +80,6 @@ TEST_CASE("explain: the walk says what each line, each barrier and each thread d
   once.counted.barriers[1].variable = "dynamic";  // of a kernel that the sources do not show
   CHECK(has(walk_text(once, SourceText{}), "Line 3 writes `shared memory`"));
   CHECK(has(text, "512 of " + grouped(1024) + " threads store"));
-}
-
-TEST_CASE("explain: answers follow from what was counted") {
-  const testing::TemporaryFolder folder;
-  const auto questions = questions_of(facts(), sources(folder.path()));
-  REQUIRE(questions.size() == 3);
-  CHECK(answer_text(questions[0]) == "a");    // the barrier separates a write from a read
-  CHECK(answer_text(questions[1]) == "6");    // sectors
-  CHECK(answer_text(questions[2]) == "512");  // threads without an output
-  CHECK(is_right(questions[0], " A) ") == true);
-  CHECK(is_right(questions[0], "b") == false);
-  CHECK_FALSE(is_right(questions[0], "d").has_value());
-  CHECK_FALSE(is_right(questions[1], "six").has_value());
-  CHECK(is_right(questions[2], "512") == true);
-  CHECK(is_right(questions[2], grouped(1024)) == false);
 }
 
 }  // namespace

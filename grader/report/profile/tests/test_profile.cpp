@@ -90,18 +90,17 @@ TEST_CASE("profile: lines of one kind of memory, most parts first") {
 
 TEST_CASE("profile: what limits the blocks of a multiprocessor") {
   const testing::TemporaryFolder folder;
-  KernelCounts kernel = kernels_of(counts(), sources(folder.path())).front();
+  const KernelCounts kernel = kernels_of(counts(), sources(folder.path())).front();
   CHECK(shared_bytes_of(kernel) == 4096);
-  const Occupancy t4 = occupancy_of(kernel).front();
-  CHECK(t4.blocks == 4);
-  CHECK(t4.share == 1.0);
-  CHECK(t4.limited_by == "threads");
-  kernel.launch.block = {33, 1, 1};  // two warps
-  const Occupancy small = occupancy_of(kernel).front();
+  const MultiprocessorLimits& t4 = published_gpus().front().multiprocessor;
+  const ResidentBlocks medium = resident_blocks(t4, 8, 4096);
+  CHECK(medium.blocks == 4);
+  CHECK(medium.share == 1.0);
+  CHECK(medium.limited_by == "threads");
+  const ResidentBlocks small = resident_blocks(t4, 2, 4096);
   CHECK(small.blocks == 16);
   CHECK(small.share == 1.0);
-  kernel.accesses[1].memory.bytes = kernel.accesses[2].memory.bytes = 40'000;
-  const Occupancy large = occupancy_of(kernel).front();
+  const ResidentBlocks large = resident_blocks(t4, 2, 40'000);
   CHECK(large.blocks == 1);
   CHECK(large.limited_by == "shared memory");
 }
