@@ -240,8 +240,8 @@ Matrix exchanged(const Matrix& from, int row_group, int column_group) {
 
 }  // namespace
 
-std::optional<Fact> find_matrix_mistake(Program& program, bool few_bits) {
-  const DenseRun run = run_dense(program, {1, kSize, kSize, 1, kSize, 1, 1}, few_bits);
+std::optional<Fact> find_matrix_mistake(Program& program) {
+  const DenseRun run = run_dense(program, {1, kSize, kSize, 1, kSize, 1, 1});
   if (run.answer.kind != Answer::Kind::kNumbers || run.is_right()) return std::nullopt;
   const Matrix weights = matrix_of(run.weights);
   const Matrix input = matrix_of(run.input);
@@ -290,11 +290,11 @@ std::optional<Fact> find_matrix_mistake(Program& program, bool few_bits) {
   return std::nullopt;
 }
 
-std::optional<Fact> find_unused_array(Program& program, const DenseRun& run, bool few_bits) {
+std::optional<Fact> find_unused_array(Program& program, const DenseRun& run) {
   // Infinity hides the numbers behind it.
   const auto is_finite = [](float each) { return std::isfinite(each); };
   if (!std::ranges::all_of(run.answer.output, is_finite)) return std::nullopt;
-  const DenseRun other = run_dense(program, run.shape, few_bits, 4);
+  const DenseRun other = run_dense(program, run.shape, 4);
   std::vector<std::string> unused;
   for (const bool input : {true, false}) {
     const Answer mixed = program.run(run.shape, input ? other.input : run.input,

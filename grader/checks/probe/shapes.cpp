@@ -26,7 +26,7 @@ class Tried {
   static constexpr std::int64_t kFew = 50;
 
  public:
-  Tried(Program& program, bool few_bits) : program_(program), few_bits_(few_bits) {}
+  explicit Tried(Program& program) : program_(program) {}
 
   bool fails(const ConvShape& shape) {
     const auto known = std::ranges::find(shapes_, shape);
@@ -35,7 +35,7 @@ class Tried {
     const bool small = std::min(shape.output_size(), shape.weights_size()) < kFew;
     bool failed = false;
     for (std::uint64_t seed = 1; seed <= (small ? 3 : 1) && !failed; ++seed) {
-      failed = !run_dense(program_, shape, few_bits_, seed).is_right();
+      failed = !run_dense(program_, shape, seed).is_right();
     }
     shapes_.push_back(shape);
     fails_.push_back(failed);
@@ -50,7 +50,6 @@ class Tried {
 
  private:
   Program& program_;
-  bool few_bits_;
   std::vector<ConvShape> shapes_{};
   std::vector<bool> fails_{};
 };
@@ -203,15 +202,14 @@ constexpr std::int64_t kMostWork = 5'000'000;
 
 }  // namespace
 
-std::optional<ConvShape> smallest_failing(Program& program, const ConvShape& failing,
-                                          bool few_bits) {
-  Tried tried(program, few_bits);
+std::optional<ConvShape> smallest_failing(Program& program, const ConvShape& failing) {
+  Tried tried(program);
   if (!is_possible(failing, kMostWork) || !tried.fails(failing)) return std::nullopt;
   return shrunk(tried, failing, program);
 }
 
-std::optional<ShapeStudy> study_shapes(Program& program, const ConvShape& failing, bool few_bits) {
-  Tried tried(program, few_bits);
+std::optional<ShapeStudy> study_shapes(Program& program, const ConvShape& failing) {
+  Tried tried(program);
   ShapeStudy study;
   if (!is_possible(failing, kMostWork) || !tried.fails(failing)) return std::nullopt;
   study.smallest = shrunk(tried, failing, program);
