@@ -5,7 +5,6 @@
 #include <memory>
 #include <mutex>
 #include <set>
-#include <vector>
 
 #include "common/base/error.hpp"
 #include "common/base/printable.hpp"

@@ -5,9 +5,7 @@
 #include <cmath>
 #include <functional>
 #include <utility>
-#include <vector>
 
-#include "grader/checks/findings/catalogue.hpp"
 #include "grader/checks/source_clues.hpp"
 
 namespace convlab::grader {

@@ -1,17 +1,14 @@
 #include "grader/checks/network_check.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 #include <random>
 #include <utility>
 
-#include "common/data/dataset.hpp"
 #include "grader/checks/element_cases.hpp"
 #include "grader/checks/findings/catalogue.hpp"
 #include "grader/checks/fresh_numbers.hpp"
 #include "grader/checks/probe/probe.hpp"
-#include "reference/oracle/oracle.hpp"
 
 namespace convlab::grader {
 

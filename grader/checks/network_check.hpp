@@ -10,7 +10,7 @@
 
 #include "common/data/dataset.hpp"
 #include "common/network/network.hpp"
-#include "grader/checks/result/check_result.hpp"
+#include "grader/checks/result/finding.hpp"
 #include "grader/submission/submission.hpp"
 #include "reference/oracle/comparison.hpp"
 #include "reference/oracle/expected.hpp"

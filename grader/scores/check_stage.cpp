@@ -1,7 +1,5 @@
 #include "grader/scores/check_stage.hpp"
 
-#include <omp.h>
-
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
@@ -16,11 +14,9 @@
 #include "grader/checks/device_analysis.hpp"
 #include "grader/checks/element_cases.hpp"
 #include "grader/checks/findings/catalogue.hpp"
-#include "grader/checks/network_check.hpp"
 #include "grader/checks/probe/probe.hpp"
 #include "grader/checks/source_clues.hpp"
 #include "grader/measure/measure_speed.hpp"
-#include "grader/measure/stage_steps.hpp"
 #include "grader/scores/second_opinion.hpp"
 
 namespace convlab::grader {

@@ -7,7 +7,6 @@
 #include <map>
 #include <mutex>
 #include <random>
-#include <set>
 #include <utility>
 
 #include "common/base/buffer.hpp"
@@ -15,7 +14,6 @@
 #include "common/base/in_threads.hpp"
 #include "common/base/printable.hpp"
 #include "common/base/unknown_name.hpp"
-#include "common/network/preset.hpp"
 #include "common/result/result.hpp"
 #include "grader/checks/element_cases.hpp"
 #include "grader/checks/findings/catalogue.hpp"

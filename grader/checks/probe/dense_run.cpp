@@ -1,6 +1,5 @@
 #include "grader/checks/probe/dense_run.hpp"
 
-#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <random>

@@ -7,7 +7,6 @@
 #include <utility>
 #include <vector>
 
-#include "grader/checks/probe/fact.hpp"
 #include "grader/checks/probe/finders.hpp"
 #include "reference/oracle/comparison.hpp"
 

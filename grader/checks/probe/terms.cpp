@@ -7,7 +7,6 @@
 #include <unordered_map>
 #include <utility>
 
-#include "grader/checks/probe/fact.hpp"
 #include "reference/oracle/comparison.hpp"
 
 namespace convlab::grader::probe {

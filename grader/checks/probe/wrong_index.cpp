@@ -7,7 +7,6 @@
 #include <string_view>
 #include <utility>
 
-#include "grader/checks/probe/fact.hpp"
 
 namespace convlab::grader::probe {
 
