@@ -199,7 +199,7 @@ Opinion judge(const std::optional<Finding>& found, Finding emulated,
 }
 
 void SecondOpinion::begin_tracing() {
-  const BuildEmulated& build = context_.request.build_emulated;
+  const BuildEmulated& build = context_.request.work.build_emulated;
   if (traced_.valid() || !build) return;
   traced_ = std::async(std::launch::async, [build] { return build(true); });
 }
@@ -207,7 +207,7 @@ void SecondOpinion::begin_tracing() {
 Observed SecondOpinion::observe(const StageInfo& stage, const CasePlan& plan,
                                 const std::optional<Finding>& found, std::uint64_t seed) {
   context_.observer.announce(stage.id + ": what orders its threads");
-  const BuildEmulated& build = context_.request.build_emulated;
+  const BuildEmulated& build = context_.request.work.build_emulated;
   if (!build || build(false).program.empty()) return {};
   begin_tracing();
   CasePlan watched = plan;
@@ -218,14 +218,14 @@ Observed SecondOpinion::observe(const StageInfo& stage, const CasePlan& plan,
   if (is_known || plan.rules == Rules::kWorkbook) {
     watched.repeated.push_back({"many products", shape, true});
   }
-  return observe_accesses(traced_.get(), SourceText(context_.request.sources), stage, watched,
+  return observe_accesses(traced_.get(), SourceText(context_.request.work.sources), stage, watched,
                           seed);
 }
 
 std::unique_ptr<Submission> SecondOpinion::start(const std::filesystem::path& program) const {
   if (program.empty()) return nullptr;
   auto submission = std::make_unique<Submission>(program);
-  submission->set_sources(SourceText(context_.request.sources));
+  submission->set_sources(SourceText(context_.request.work.sources));
   std::vector<StageInfo> stages;
   return submission->list_stages(stages) ? nullptr : std::move(submission);
 }
@@ -233,12 +233,12 @@ std::unique_ptr<Submission> SecondOpinion::start(const std::filesystem::path& pr
 std::optional<Finding> SecondOpinion::openmp_race(const StageInfo& stage,
                                                   std::uint64_t seed) const {
   const SourceText& sources = context_.submission.sources();
-  if (!context_.request.build_traced ||
+  if (!context_.request.work.build_traced ||
       sources.lines_with({"#pragma", "omp", "parallel"}).empty()) {
     return std::nullopt;
   }
   context_.observer.announce(stage.id + ": what orders its threads");
-  const auto traced = start(context_.request.build_traced());
+  const auto traced = start(context_.request.work.build_traced());
   if (!traced) return std::nullopt;
   traced->set_environment({"OMP_NUM_THREADS=4", "OMP_DYNAMIC=false"});
   // After the first: many images, many pixels, many maps and channels with little work each. Some
@@ -258,13 +258,13 @@ std::optional<Finding> SecondOpinion::openmp_race(const StageInfo& stage,
 
 std::optional<Finding> SecondOpinion::phases(const StageInfo& stage, const ConvShape& shape,
                                              std::uint64_t seed) const {
-  const auto emulated = start(context_.request.build_emulated(false).program);
+  const auto emulated = start(context_.request.work.build_emulated(false).program);
   return emulated ? check_phases(*emulated, stage, shape, seed) : std::nullopt;
 }
 
 std::optional<Finding> SecondOpinion::rehearse(const StageInfo& stage, const CasePlan& plan,
                                                std::uint64_t seed) const {
-  const EmulatedProgram built = context_.request.build_emulated(false);
+  const EmulatedProgram built = context_.request.work.build_emulated(false);
   if (built.program.empty()) return built.refused;
   const auto emulated = start(built.program);
   if (!emulated) return std::nullopt;
@@ -311,7 +311,7 @@ Opinion SecondOpinion::rehearsed(const StageInfo& stage, const CasePlan& plan, s
     emulated = find_outside(context_.submission, stage, plan, seed);
   }
   if (!emulated) return {found};
-  const auto luck = find_luck(request.build_emulated, stage, plan, seed, *emulated, race);
+  const auto luck = find_luck(request.work.build_emulated, stage, plan, seed, *emulated, race);
   return judge(found, *emulated, luck, rules_of(request));
 }
 
