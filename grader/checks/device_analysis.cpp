@@ -312,13 +312,9 @@ std::optional<Finding> check_early_ends(Submission& submission, const StageInfo&
 
 namespace {
 
-struct Calls {
-  const char* makes;
-  const char* frees;
-};
-
 // The lines that make something which no line frees; all, if each has its counterpart.
-std::string made_and_freed(const std::vector<Calls>& calls, const SourceText& sources) {
+std::string made_and_freed(const std::vector<std::pair<const char*, const char*>>& calls,
+                           const SourceText& sources) {
   std::string all;
   std::string kept;
   for (const auto& [makes, frees] : calls) {

@@ -390,8 +390,8 @@ Measured measure_speed(Submission& submission, const SpeedRequest& request,
                std::to_string(layer.index + 1) + round);
       return time_layer(submission, request.stage, layer, result, &times);
     };
-    const NetworkOutcome run = check_network(submission, request.stage,
-                                             task_of(network, request.batch), announce, in_turns);
+    const NetworkOutcome run =
+        check_network(submission, request.stage, network, request.batch, announce, in_turns);
     if (run.finding) {
       outcome.finding = run.finding;
       return outcome;

@@ -311,7 +311,7 @@ class StageChecker {
       if (auto late = time_is_up()) return late;
       if (batch < std::exchange(largest, std::max(batch, largest))) submission_.restart();
       const NetworkOutcome outcome =
-          check_network(submission_, stage, task_of(network, batch), announce, time);
+          check_network(submission_, stage, network, batch, announce, time);
       check_.result.runs.push_back(outcome.result);
       observer_.tell(stage, {.run = outcome.result});
       if (outcome.finding) return outcome.finding;

@@ -81,7 +81,7 @@ std::vector<Terms> measured(Program& program, const std::vector<ConvShape>& shap
 // Some products are right and the others wrong: which ones, and by how much their index differs.
 std::optional<Fact> find_wrong_part(const std::vector<LabelledTerms>& all, bool by_weight,
                                     const std::string& outputs) {
-  const IndexForm& form = by_weight ? input_form() : weights_form();
+  const IndexForm& form = by_weight ? kInputForm : kWeightsForm;
   std::vector<ConvShape> shapes;
   std::vector<std::vector<Point>> deviations;
   std::vector<std::vector<Feature>> features;
@@ -115,7 +115,7 @@ std::optional<Fact> find_wrong_part(const std::vector<LabelledTerms>& all, bool 
   IndexForm difference = form;
   std::ranges::fill(difference.right, "0");
   if (const auto by = named_index(difference, shapes, deviations)) {
-    const std::string text = sum_text(by->factors, form.variables, by->constant);
+    const std::string text = sum_text(by->factors, by->constant);
     fact.measured += " The difference to the right index is " + text + ".";
     fact.cause += " It differs by " + text + ".";
   }

@@ -54,9 +54,6 @@ std::string common_rule(const std::vector<std::vector<Feature>>& features,
 
 // What whole runs tell of their sums, without a look at the products.
 
-/// The first wrong output, as a whole.
-WrongProduct first_wrong(const DenseRun& run);
-
 /// If most wrong outputs hold the right sum of another one: how many, and an example.
 std::string moved_sums(const DenseRun& run);
 

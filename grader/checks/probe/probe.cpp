@@ -75,13 +75,10 @@ class StageProgram : public Program {
 
 // Sizes that differ from each other and between the shapes, so that two of them tell names apart.
 // The last two have more products than two slices of a warp. B, M, C, H, W, K, S
-const std::vector<ConvShape>& probe_shapes() {
-  static const std::vector<ConvShape> shapes = {{4, 2, 3, 8, 6, 2, 2},   {3, 5, 2, 7, 9, 3, 1},
-                                                {2, 6, 4, 10, 13, 2, 3}, {1, 2, 1, 20, 52, 3, 1},
-                                                {1, 3, 2, 27, 28, 2, 1}, {2, 18, 3, 5, 4, 3, 1},
-                                                {1, 2, 9, 5, 4, 3, 1},   {2, 1, 21, 3, 5, 2, 1}};
-  return shapes;
-}
+const std::vector<ConvShape> kProbeShapes = {{4, 2, 3, 8, 6, 2, 2},   {3, 5, 2, 7, 9, 3, 1},
+                                             {2, 6, 4, 10, 13, 2, 3}, {1, 2, 1, 20, 52, 3, 1},
+                                             {1, 3, 2, 27, 28, 2, 1}, {2, 18, 3, 5, 4, 3, 1},
+                                             {1, 2, 9, 5, 4, 3, 1},   {2, 1, 21, 3, 5, 2, 1}};
 
 // Files that promise only the layers of a network may have their sizes as constants: one of these
 // with few images. Nothing if it is large.
@@ -106,7 +103,7 @@ std::optional<Fact> rounding_of(Submission& submission, const StageInfo& stage,
   if (is_infinite) {
     if (auto overflow = find_overflow(program, shape)) return overflow;
   }
-  auto shapes = any_shape ? probe_shapes() : std::vector<ConvShape>{shape};
+  auto shapes = any_shape ? kProbeShapes : std::vector<ConvShape>{shape};
   constexpr std::int64_t kMostWork = 5'000'000;
   if (any_shape && failing.multiply_adds() <= kMostWork) shapes.push_back(failing);
   if (!only_rounds(program, shapes)) return std::nullopt;
@@ -170,7 +167,7 @@ std::optional<Fact> measure_mistake(Submission& submission, const StageInfo& sta
   StageProgram program(submission, stage);
   if (nan_is_unwritten) program.mark_nan();
   if (any_shape) {
-    if (auto fact = find_fact(program, probe_shapes())) return fact;
+    if (auto fact = find_fact(program, kProbeShapes)) return fact;
     if (auto fact = find_in_large(program, failing)) return fact;
     // It may need a larger filter or more channels than the shapes of the probe have.
     StageProgram again(submission, stage);
@@ -217,7 +214,7 @@ std::optional<Fact> wrong_slices(Submission& submission, const StageInfo& stage,
 std::optional<Fact> measure_index(Submission& submission, const StageInfo& stage) {
   // An emulated device then clears megabytes for each allocation, so there are few shapes.
   StageProgram program(submission, stage, {"CONVLAB_EMU_READS=forgiven:0"});
-  const std::vector<ConvShape> shapes(probe_shapes().begin(), probe_shapes().begin() + 3);
+  const std::vector<ConvShape> shapes(kProbeShapes.begin(), kProbeShapes.begin() + 3);
   if (auto fact = find_fact(program, shapes)) {
     return fact->predicts ? fact : std::nullopt;
   }

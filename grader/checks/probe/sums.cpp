@@ -79,8 +79,8 @@ std::optional<Fact> find_moved_sums(const std::vector<DenseRun>& runs) {
   }
   // Outputs that do not exist, of a wrong size of the output, may lie over others.
   const bool is_enough = shapes.size() > (is_part ? 1 : 0);
-  if (const auto named = is_enough ? named_index(output_form(), shapes, points) : std::nullopt) {
-    Fact fact = index_fact(output_form(), *named, shapes);
+  if (const auto named = is_enough ? named_index(kOutputForm, shapes, points) : std::nullopt) {
+    Fact fact = index_fact(kOutputForm, *named, shapes);
     if (is_part) fact.id = "E-index";
     return fact;
   }

@@ -37,6 +37,10 @@ Label output_label(const ConvShape& s, std::int64_t index) {
   return at;
 }
 
+namespace {
+
+// The output and the tap in which the right loops multiply this weight for this output element;
+// nothing if they do not.
 std::optional<Label> label_by_weight(const ConvShape& s, std::int64_t output, std::int64_t weight) {
   Label at = output_label(s, output);
   at.q = static_cast<int>(weight % s.kernel);
@@ -60,8 +64,6 @@ std::optional<Label> label_by_pixel(const ConvShape& s, std::int64_t output, std
   if (!inside || pixel / s.in_channels != at.b) return std::nullopt;
   return at;
 }
-
-namespace {
 
 /// A different number for each element of an array and of its margins, and the way back.
 class Codes {

@@ -24,11 +24,6 @@ std::int64_t output_index(const ConvShape& s, const Label& at);
 /// The output element at a flat index; its tap is the first one.
 Label output_label(const ConvShape& s, std::int64_t index);
 
-/// The output and the tap in which the right loops multiply this weight for this output element;
-/// nothing if they do not.
-std::optional<Label> label_by_weight(const ConvShape& s, std::int64_t output, std::int64_t weight);
-std::optional<Label> label_by_pixel(const ConvShape& s, std::int64_t output, std::int64_t pixel);
-
 /// A product that the program adds to an output element.
 struct Term {
   std::int64_t output = 0;
