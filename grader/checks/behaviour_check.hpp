@@ -5,7 +5,6 @@
 #include <optional>
 #include <string>
 
-#include "grader/checks/result/check_result.hpp"
 #include "grader/checks/result/finding.hpp"
 #include "grader/checks/rules.hpp"
 #include "grader/submission/submission.hpp"

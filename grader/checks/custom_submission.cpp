@@ -5,11 +5,9 @@
 #include <memory>
 #include <mutex>
 #include <set>
-#include <vector>
 
 #include "common/base/error.hpp"
 #include "common/base/printable.hpp"
-#include "common/base/text.hpp"
 #include "common/device/gpu_probe.hpp"
 #include "common/network/preset.hpp"
 #include "grader/checks/findings/catalogue.hpp"
@@ -17,37 +15,11 @@
 
 namespace convlab::grader {
 
-namespace {
-
-// "kernel conv_forward_kernel", which this text calls.
-std::string called_kernel(const std::string& text, const SourceText& sources) {
-  for (auto open = text.find('('); open != std::string::npos; open = text.find('(', open + 1)) {
-    const std::string name = word_before(text, open);
-    if (!name.empty() && !sources.parameter(name, 1).name.empty()) return "kernel " + name;
-  }
-  return "a kernel";
-}
-
-}  // namespace
-
 Finding explain(const BuildProblem& problem, const SubmittedSources& submitted) {
   const std::string file = printable_line(problem.file);
   switch (problem.kind) {
-    case BuildProblem::Kind::kDoesNotCompile: {
-      Finding found = compiler_finding(problem.message, SourceText(submitted.sources));
-      // Emulated it compiles, and fails when it runs.
-      if (problem.message.find("must be configured") != std::string::npos) {
-        const std::string kernel = called_kernel(found.seen, SourceText(submitted.sources));
-        found = finding("E-device-pointer", found.seen);
-        found.cause = "In this line " + kernel +
-                      " is called without <<<grid, block>>>, as a function of the host.";
-        found.next = "Launch it with <<<grid, block>>> before the parentheses.";
-      }
-      if (problem.message.find("cannot be emulated") != std::string::npos) {
-        found = finding("E-unsupported", problem.message);
-      }
-      return found;
-    }
+    case BuildProblem::Kind::kDoesNotCompile:
+      return compiler_finding(problem.message, SourceText(submitted.sources));
     case BuildProblem::Kind::kTakesTooLong:
       return finding("E-build", file + ": the compiler did not finish: " + problem.message + ".");
     case BuildProblem::Kind::kRefused:
@@ -133,10 +105,10 @@ CustomSubmission build_custom_submissions(const SubmittedSources& submitted, boo
           build_submission(submitted, {.build = build, .device = Device::kEmulated});
       if (emulated.problem && emulated.problem->kind == BuildProblem::Kind::kDoesNotCompile) {
         Finding found = explain(*emulated.problem, submitted);
-        if (found.id == "E-build") return {.device = target.device, .finding = found};
+        if (found.id == "E-build") return {.device = target.device, .unbuilt = found};
       }
     }
-    return {.device = target.device, .finding = explain(*built.problem, submitted)};
+    return {.device = target.device, .unbuilt = explain(*built.problem, submitted)};
   }
   CustomSubmission given{.program = built.program,
                          .device = target.device,

@@ -20,18 +20,19 @@ struct EmulatedProgram {
 };
 using BuildEmulated = std::function<EmulatedProgram(bool traced)>;
 
-/// The sources to check, and the program built from them.
+/// The program to check, and the sources that it was built from, if they are known.
 struct CustomSubmission {
   std::filesystem::path program{};
-  Device device = Device::kCpu;      ///< for which it was built, or would have been
-  std::optional<Finding> finding{};  ///< why they cannot be checked
+  std::optional<Device> device{};    ///< for which sources were built, or would have been
+  std::optional<Finding> unbuilt{};  ///< why there is none; then nothing runs
   FileInterface form = FileInterface::kStages;
-  std::string warnings{};                        ///< of the compiler, a line each
-  std::vector<std::filesystem::path> sources{};  ///< that were compiled, to quote
+  std::string warnings{};                        ///< of the compiler, shown beside a finding
+  std::vector<std::filesystem::path> sources{};  ///< to quote
   /// Builds the same file emulated; traced, it observes every access to memory
-  /// (common/emulation/trace). Null for the CPU.
+  /// (common/emulation/trace). Null for the CPU and
+  /// where only the program is known.
   BuildEmulated build_emulated{};
-  /// Builds the same file traced; empty if that would show nothing. Null for GPUs.
+  /// Builds the same file traced; empty if that would show nothing. Null but for the CPU.
   std::function<std::filesystem::path()> build_traced{};
 };
 

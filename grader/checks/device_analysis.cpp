@@ -5,9 +5,7 @@
 #include <cmath>
 #include <functional>
 #include <utility>
-#include <vector>
 
-#include "grader/checks/findings/catalogue.hpp"
 #include "grader/checks/source_clues.hpp"
 
 namespace convlab::grader {
@@ -314,13 +312,9 @@ std::optional<Finding> check_early_ends(Submission& submission, const StageInfo&
 
 namespace {
 
-struct Calls {
-  const char* makes;
-  const char* frees;
-};
-
 // The lines that make something which no line frees; all, if each has its counterpart.
-std::string made_and_freed(const std::vector<Calls>& calls, const SourceText& sources) {
+std::string made_and_freed(const std::vector<std::pair<const char*, const char*>>& calls,
+                           const SourceText& sources) {
   std::string all;
   std::string kept;
   for (const auto& [makes, frees] : calls) {

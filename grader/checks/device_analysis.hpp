@@ -6,7 +6,6 @@
 
 #include "grader/checks/element_cases.hpp"
 #include "grader/checks/findings/catalogue.hpp"
-#include "grader/checks/result/check_result.hpp"
 #include "grader/submission/submission.hpp"
 
 namespace convlab::grader {

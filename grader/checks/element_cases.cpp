@@ -3,16 +3,12 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <functional>
 #include <random>
 #include <set>
 #include <span>
 #include <thread>
-#include <utility>
-#include <vector>
 
 #include "grader/checks/device_analysis.hpp"
-#include "grader/checks/findings/catalogue.hpp"
 #include "grader/checks/probe/dense_run.hpp"
 #include "grader/checks/probe/probe.hpp"
 
@@ -291,8 +287,7 @@ std::optional<WrongProduct> add_shapes(Submission& submission, const StageInfo& 
                                        const ElementCase& test, Finding& finding) {
   if (test.probe != ElementCase::Probe::kAnyShape || is_of_kind(finding, "any-shape")) return {};
   const auto smallest = probe::add_failing_shapes(submission, stage, test.shape, finding);
-  static const std::set<std::string> open = {"E-wrong", "E-index", "E-blocks", "E-borders"};
-  if (smallest && smallest->shape.stride > 1 && open.contains(finding.id)) {
+  if (smallest && smallest->shape.stride > 1 && is_of_kind(finding, "by-stride")) {
     const Finding named = grader::finding("E-stride/only", "");
     finding.cause = (finding.id == "E-wrong" ? "" : finding.cause + " ") + named.cause;
     finding.id = named.id, finding.title = named.title, finding.next = named.next;
@@ -367,7 +362,7 @@ CaseOutcome run_case(Submission& submission, const StageInfo& stage, const Eleme
       confirm_bytes(submission, stage, *outcome.finding);
       refill(Placement::kAtEnd);
     }
-    if (test.probe != ElementCase::Probe::kNone && call.failure->fault && !is_late) {
+    if (test.is_probed() && call.failure->fault && !is_late) {
       submission.restart();
       const bool fails_again = submission.run(stage.id).failure.has_value();
       const auto kept = fails_again
@@ -379,8 +374,7 @@ CaseOutcome run_case(Submission& submission, const StageInfo& stage, const Eleme
         return outcome;
       }
     }
-    const bool is_probed = test.probe != ElementCase::Probe::kNone && !test.one_row;
-    if (outcome.finding->id == "E-outside" && is_probed) {
+    if (outcome.finding->id == "E-outside" && test.is_probed() && !test.one_row) {
       const auto fact = probe::measure_index(submission, stage);
       const bool is_open = outcome.finding->cause == finding("E-outside", "").cause;
       if (fact && (is_open || fact->id != "E-outside")) {
@@ -401,6 +395,10 @@ CaseOutcome run_case(Submission& submission, const StageInfo& stage, const Eleme
         test.exact};
   };
   WrongOutput compared = compare_output();
+  if (test.probe == ElementCase::Probe::kKnown && !compared.report.passed(test.shape)) {
+    outcome.finding = diagnose(compared, where);
+    return outcome;
+  }
   if (!compared.report.passed(test.shape) && compared.report.not_finite == 0) {
     const oracle::Tolerance usual = tolerance;
     // A transform rounds whole numbers, too.
@@ -424,16 +422,14 @@ CaseOutcome run_case(Submission& submission, const StageInfo& stage, const Eleme
                           .worst_ratio = compared.report.worst_ratio,
                           .bound = tolerance.bound};
   if (!compared.report.passed(test.shape)) {
-    if (test.probe == ElementCase::Probe::kNone) {
+    if (!test.is_probed()) {
       const auto found = explain_on_device(submission, stage, compared, call, where);
       outcome.finding = found ? *found : diagnose(compared, where);
       return outcome;
     }
     outcome.finding = name_mistake(submission, stage, compared, refill, call, where, test);
     const auto smallest = add_shapes(submission, stage, test, *outcome.finding);
-    static const std::set<std::string> of_outputs = {"E-partly-written", "E-uninitialised",
-                                                     "E-unwritten-memory"};
-    if (!of_outputs.contains(outcome.finding->id) || outcome.finding->product) return outcome;
+    if (!is_of_kind(*outcome.finding, "of-outputs") || outcome.finding->product) return outcome;
     // A traced program is watched where there is least to see.
     const oracle::Mismatch& first = *compared.report.first;
     const std::int64_t row = (std::int64_t{first.image} * test.shape.out_channels + first.map) *

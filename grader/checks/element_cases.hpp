@@ -20,8 +20,9 @@ struct ElementCase {
   int largest = 8;       ///< of the whole numbers
   bool one_row = false;  ///< only the last row of each filter is not 0: one dimension
   /// Where it is wrong, small shapes are tried to find out why: a file must be right at all shapes,
-  /// at this one, or nobody reads the finding.
-  enum class Probe { kAnyShape, kThisShape, kNone } probe = Probe::kAnyShape;
+  /// at this one, nobody reads the finding, or a finding is known already.
+  enum class Probe { kAnyShape, kThisShape, kNone, kKnown } probe = Probe::kAnyShape;
+  [[nodiscard]] bool is_probed() const { return probe < Probe::kNone; }
 };
 
 /// The cases from simple to difficult: from one number to the four cases of the course and sizes

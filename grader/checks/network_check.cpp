@@ -1,17 +1,15 @@
 #include "grader/checks/network_check.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 #include <random>
+#include <span>
 #include <utility>
 
-#include "common/data/dataset.hpp"
 #include "grader/checks/element_cases.hpp"
 #include "grader/checks/findings/catalogue.hpp"
 #include "grader/checks/fresh_numbers.hpp"
 #include "grader/checks/probe/probe.hpp"
-#include "reference/oracle/oracle.hpp"
 
 namespace convlab::grader {
 
@@ -103,32 +101,32 @@ std::optional<Finding> check_layer(Submission& submission, const StageInfo& stag
 }
 
 // Images whose class is certain must get that class.
-std::optional<Finding> judge_accuracy(const NetworkTask& task, const StageInfo& stage,
-                                      const std::vector<int>& predictions,
+std::optional<Finding> judge_accuracy(const GradedNetwork& network, int batch, int first,
+                                      const StageInfo& stage, const std::vector<int>& predictions,
                                       AccuracyResult& accuracy) {
-  accuracy.total = task.batch;
-  if (task.first == 0) {
-    const oracle::ExpectedCount expected = oracle::count(task.expected, task.labels, task.batch);
-    accuracy.expected = expected.correct;
-    accuracy.undecided = expected.undecided;
+  const oracle::Expected& expected = network.expected();
+  accuracy.total = batch;
+  if (first == 0) {
+    const oracle::ExpectedCount count = oracle::count(expected, network.labels(), batch);
+    accuracy.expected = count.correct;
+    accuracy.undecided = count.undecided;
   }
   int other = 0;
   int first_other = -1;
-  for (int image = task.first; image < task.first + task.batch; ++image) {
+  for (int image = first; image < first + batch; ++image) {
     const auto i = static_cast<std::size_t>(image);
-    const int prediction = predictions[i - static_cast<std::size_t>(task.first)];
-    if (prediction == task.labels[i]) ++accuracy.correct;
-    const bool undecided =
-        std::binary_search(task.expected.undecided.begin(), task.expected.undecided.end(), image);
-    if (undecided || prediction == task.expected.predictions[i]) continue;
+    const int prediction = predictions[i - static_cast<std::size_t>(first)];
+    if (prediction == network.labels()[i]) ++accuracy.correct;
+    const bool undecided = std::ranges::binary_search(expected.undecided, image);
+    if (undecided || prediction == expected.predictions[i]) continue;
     ++other;
     if (first_other < 0) first_other = image;
   }
   // The undecided images are those of single precision; lower precision may change a few more.
   constexpr int kPerMille = 5;
-  const int allowed = stage.precision == Precision::kFp32 ? 0 : 1 + task.batch * kPerMille / 1000;
+  const int allowed = stage.precision == Precision::kFp32 ? 0 : 1 + batch * kPerMille / 1000;
   if (other <= allowed) return std::nullopt;
-  return finding("E-accuracy", std::to_string(other) + " of " + std::to_string(task.batch) +
+  return finding("E-accuracy", std::to_string(other) + " of " + std::to_string(batch) +
                                    " images get another class than expected; the first is image " +
                                    std::to_string(first_other) + ".");
 }
@@ -144,17 +142,14 @@ ProcessUsage since(const ProcessUsage& before, ProcessUsage now) {
 
 }  // namespace
 
-NetworkTask task_of(const GradedNetwork& network, int batch, int first) {
-  return {network.network(), network.images(), network.labels(), network.expected(), batch, first};
-}
-
 NetworkOutcome check_network(Submission& submission, const StageInfo& stage,
-                             const NetworkTask& task, const Announce& announce,
-                             const LayerTimer& time) {
+                             const GradedNetwork& network, int batch, const Announce& announce,
+                             const LayerTimer& time, int first) {
+  const Preset& preset = network.network().preset();
   NetworkOutcome outcome;
   RunResult& result = outcome.result;
-  result.network = task.network.preset().name;
-  result.batch = task.batch;
+  result.network = preset.name;
+  result.batch = batch;
   result.stage = stage;
   result.verdict = Verdict::kFailed;
   const ProcessUsage before = submission.usage();
@@ -163,7 +158,7 @@ NetworkOutcome check_network(Submission& submission, const StageInfo& stage,
   const auto convolve = [&](int index, const ConvShape& shape, const float* input,
                             const float* weights, float* output) {
     const std::string name = "convolution " + std::to_string(index + 1);
-    announce("batch " + std::to_string(task.batch) + ", " + name);
+    announce("batch " + std::to_string(batch) + ", " + name);
     CheckedLayer& layer = layers.emplace_back(CheckedLayer{
         .index = index,
         .where = name + " of network " + result.network + " (" + to_string(shape) + ")",
@@ -175,20 +170,21 @@ NetworkOutcome check_network(Submission& submission, const StageInfo& stage,
     if (found) throw Stop{*found};
     result.device = submission.device().device;
   };
-  const auto image_size = task.network.preset().feature_shapes().front().size();
-  const auto images = task.images.subspan(static_cast<std::size_t>(image_size * task.first),
-                                          static_cast<std::size_t>(image_size * task.batch));
+  const auto image_size = preset.feature_shapes().front().size();
+  const auto images = std::span(network.images())
+                          .subspan(static_cast<std::size_t>(image_size * first),
+                                   static_cast<std::size_t>(image_size * batch));
   try {
-    const std::vector<float> logits = task.network.forward(images, task.batch, convolve);
+    const std::vector<float> logits = network.network().forward(images, batch, convolve);
     AccuracyResult accuracy;
     outcome.finding =
-        judge_accuracy(task, stage, argmax(logits, task.network.preset().classes), accuracy);
+        judge_accuracy(network, batch, first, stage, argmax(logits, preset.classes), accuracy);
     result.accuracy = accuracy;
     // In a random order: no sample can be prepared for.
     if (time && !outcome.finding) {
       std::shuffle(layers.begin(), layers.end(), std::mt19937_64(std::random_device{}()));
       for (const CheckedLayer& layer : layers) {
-        announce("batch " + std::to_string(task.batch) + ", times of convolution " +
+        announce("batch " + std::to_string(batch) + ", times of convolution " +
                  std::to_string(layer.index + 1));
         outcome.finding = time(layer, result.layers[static_cast<std::size_t>(layer.index)]);
         if (outcome.finding) break;
@@ -218,7 +214,7 @@ std::optional<Finding> check_hidden_batches(Submission& submission, const StageI
     const int batch = size.value_or(drawn);
     const int first = static_cast<int>(engine() % static_cast<unsigned>(largest - batch + 1));
     const NetworkOutcome outcome =
-        check_network(submission, stage, task_of(network, batch, first), announce);
+        check_network(submission, stage, network, batch, announce, {}, first);
     if (!outcome.finding) continue;
     const auto& layers = outcome.result.layers;
     const bool numbers = !layers.empty() && layers.back().error && layers.back().error->wrong > 0 &&

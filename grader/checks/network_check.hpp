@@ -4,13 +4,12 @@
 #include <functional>
 #include <mutex>
 #include <optional>
-#include <span>
 #include <string>
 #include <vector>
 
 #include "common/data/dataset.hpp"
 #include "common/network/network.hpp"
-#include "grader/checks/result/check_result.hpp"
+#include "grader/checks/result/finding.hpp"
 #include "grader/submission/submission.hpp"
 #include "reference/oracle/comparison.hpp"
 #include "reference/oracle/expected.hpp"
@@ -48,19 +47,6 @@ class GradedNetwork {
   oracle::Expected expected_;
 };
 
-/// A network at one batch, in which a submission's convolutions run.
-struct NetworkTask {
-  const Network& network;
-  std::span<const float> images;            ///< at least (first + batch) × image_size²
-  const std::vector<std::uint8_t>& labels;  ///< at least first + batch
-  const oracle::Expected& expected;
-  int batch = 0;
-  int first = 0;  ///< the image with which the batch begins
-};
-
-/// @param network  loaded
-NetworkTask task_of(const GradedNetwork& network, int batch, int first = 0);
-
 /// A convolution of the network whose output was found right.
 struct CheckedLayer {
   int index = 0;        ///< among the network's convolutions
@@ -84,12 +70,13 @@ struct NetworkOutcome {
   std::optional<Finding> finding{};
 };
 
-/// Runs the network; its convolutions run in the submission's process, everything else here. Each
-/// convolution is called once and every element of its output compared with the oracle.
+/// Runs a network that is loaded; its convolutions run in the submission's process, everything else
+/// here. Each convolution is called once and every element of its output compared with the oracle.
 /// @param time  called in the end for each convolution, in a random order; empty: nothing is timed
+/// @param first  the image with which the batch begins
 NetworkOutcome check_network(Submission& submission, const StageInfo& stage,
-                             const NetworkTask& task, const Announce& announce,
-                             const LayerTimer& time = {});
+                             const GradedNetwork& network, int batch, const Announce& announce,
+                             const LayerTimer& time = {}, int first = 0);
 
 /// The same for batches from random places of the data.
 /// @param size  of these batches; none: random sizes, too

@@ -5,16 +5,15 @@
 
 #include "common/base/enum_name.hpp"
 #include "common/base/error.hpp"
+#include "common/base/unknown_name.hpp"
 
 namespace convlab::grader {
 
 namespace {
 
-// Terms of the course whose interface this workbook builds. Since FA23 the interface has a stride,
-// and a run begins with the published cases.
-constexpr const char* kEditions[] = {"fa20", "sp21", "fa21", "sp22", "fa22", "sp23",
-                                     "fa23", "sp24", "fa24", "sp25", "fa25", "sp26"};
-constexpr const char* kFirstWithStride = "fa23";
+// Terms of the course whose interface this workbook builds.
+const std::vector<std::string> kEditions = {"fa20", "sp21", "fa21", "sp22", "fa22", "sp23",
+                                            "fa23", "sp24", "fa24", "sp25", "fa25", "sp26"};
 
 }  // namespace
 
@@ -26,22 +25,20 @@ RulesRequest parse_rules(const std::string& name) {
   if (name.empty()) return {};
   if (name == to_string(Rules::kWorkbook)) return {.rules = Rules::kWorkbook};
   if (name == to_string(Rules::kCourse)) return {.rules = Rules::kCourse};
-  const auto* const edition = std::find(std::begin(kEditions), std::end(kEditions), name);
-  if (edition == std::end(kEditions)) {
-    std::string known;
-    for (const char* each : kEditions) known += std::string(", ") + each;
-    throw UsageError("There are no rules '" + name + "'; the rules are: workbook, course" + known +
-                     ".");
+  const auto edition = std::ranges::find(kEditions, name);
+  if (edition == kEditions.end()) {
+    std::vector<std::string> known = {"workbook", "course"};
+    known.insert(known.end(), kEditions.begin(), kEditions.end());
+    throw UsageError(unknown_name("edition", name, known));
   }
-  const auto* const first_with_stride =
-      std::find(std::begin(kEditions), std::end(kEditions), std::string(kFirstWithStride));
-  return {.rules = Rules::kCourse, .published_cases = edition >= first_with_stride};
+  // Since then the interface has a stride, and a run begins with the published cases.
+  return {.rules = Rules::kCourse,
+          .published_cases = edition >= std::ranges::find(kEditions, "fa23")};
 }
 
 CasePlan workbook_plan() {
   CasePlan plan{.cases = element_cases(),
                 .phases = {3, 2, 4, 19, 17, 3, 1},  // fewer outputs than inputs
-                .small_changes = {4, 3, 3, 23, 21, 3, 1},
                 .seen_again = {8, 8, 3, 40, 40, 5, 1}};
   // Some quick cases with several blocks, images and channels; streams may divide 130 images.
   constexpr std::int64_t kFew = 400'000;
@@ -68,7 +65,7 @@ CasePlan course_plan(const Preset& network, int batch, bool with_published_cases
   for (std::size_t i = 0; i < layers.size(); ++i) {
     plan.cases.push_back({name(i) + ", random", layers[i], false});
   }
-  plan.phases = plan.small_changes = plan.seen_again = layers.front();
+  plan.phases = plan.seen_again = layers.front();
   if (with_published_cases) {
     std::ranges::copy_if(
         element_cases(), std::back_inserter(plan.cases),

@@ -33,9 +33,8 @@ struct CasePlan {
   Rules rules = Rules::kWorkbook;
   std::vector<ElementCase> cases{};     ///< in the order in which they are run; each must be right
   std::vector<ElementCase> repeated{};  ///< quick ones, to ask again and in other orders of threads
-  ConvShape phases{};                   ///< in which the phases are told apart
-  ConvShape small_changes{};            ///< in which single numbers of the input change
-  ConvShape seen_again{};               ///< in which inputs come again, for CPU stages
+  ConvShape phases{};      ///< in which the phases are told apart, and single numbers change
+  ConvShape seen_again{};  ///< in which inputs come again, for CPU stages
 };
 
 /// Every shape must be right.

@@ -57,16 +57,6 @@ bool runs_on_cpu(const CourseMilestone& milestone) {
   return milestone.id == "m1";
 }
 
-void use(CustomSubmission file, GradeRequest& request) {
-  request.build_emulated = std::move(file.build_emulated);
-  request.build_traced = std::move(file.build_traced);
-  request.program = std::move(file.program);
-  request.device = file.device;
-  request.unbuilt = std::move(file.finding);
-  request.warnings = std::move(file.warnings);
-  request.sources = std::move(file.sources);
-}
-
 // The files that milestones/CMakeLists.txt compiles: one file for m1 and m2, for the others each
 // file in the folder or in stages/, without puzzles. For a single stage only its file: compiling
 // all of m4 takes far longer than checking a stage.
@@ -107,25 +97,21 @@ void build_students_work(const CourseMilestone& milestone, const std::string& st
                          GradeRequest& request) {
   // A tree without the parts, as in tests, has only the program that CMake builds.
   if (!std::filesystem::exists(build_folder() / "custom_submission")) {
-    request.unbuilt = build_milestone(milestone);
+    request.work.unbuilt = build_milestone(milestone);
     return;
   }
   build_custom_submission_parts(runs_on_cpu(milestone));
-  use(build_custom_submissions(students_sources(milestone, stage), runs_on_cpu(milestone),
-                               build_folder()),
-      request);
+  request.work = build_custom_submissions(students_sources(milestone, stage),
+                                          runs_on_cpu(milestone), build_folder());
 }
 
 // The grader finds the precision of a course file; that of a stage stands in the milestone's table.
-std::optional<PrecisionRequest> precision_of(const Options& options, FileInterface form) {
-  const bool named = !options.precision.empty() && options.precision != "auto";
-  const bool by_course =
-      form != FileInterface::kStages &&
-      parse_rules(options.rules).rules.value_or(Rules::kCourse) == Rules::kCourse;
-  std::optional<PrecisionRequest> request;
-  if (named || by_course || options.precision == "auto") request.emplace();
-  if (named) request->declared = parse_precision(options.precision);
-  return request;
+void set_precision(const Options& options, GradeRequest& request) {
+  const bool is_named = !options.precision.empty() && options.precision != "auto";
+  if (is_named) request.precision = parse_precision(options.precision);
+  const bool by_course = request.work.form != FileInterface::kStages &&
+                         request.rules.rules.value_or(Rules::kCourse) == Rules::kCourse;
+  request.finds_precision = !is_named && (options.precision == "auto" || by_course);
 }
 
 // A course file gets the points of a milestone with one stage.
@@ -148,16 +134,13 @@ GradeRequest request_of(const CourseMilestone& milestone, const Options& options
     const bool on_cpu = runs_on_cpu(milestone);
     const SubmittedSources sources = sources_of(options.solution, on_cpu);
     if (!has_custom_submission_parts(on_cpu)) build_custom_submission_parts(on_cpu);
-    CustomSubmission file =
-        build_custom_submissions(sources, on_cpu, build_folder(), options.libraries);
-    request.form = file.form;
-    use(std::move(file), request);
+    request.work = build_custom_submissions(sources, on_cpu, build_folder(), options.libraries);
   } else {
-    request.program = options.program.empty() ? program_of(options.milestone, options.solution)
-                                              : std::filesystem::absolute(options.program);
+    request.work.program = options.program.empty() ? program_of(options.milestone, options.solution)
+                                                   : std::filesystem::absolute(options.program);
   }
   request.rules = parse_rules(options.rules);
-  request.precision = precision_of(options, request.form);
+  set_precision(options, request);
   request.refused = {options.refused.begin(), options.refused.end()};
   if (!options.stage.empty()) request.stage = options.stage;
   if (!options.times_of.empty()) request.checked = read_check_result(options.times_of);
@@ -173,7 +156,7 @@ GradeRequest request_of(const CourseMilestone& milestone, const Options& options
     request.score = {.rules = load_score_rules(milestone.folder),
                      .reference = program_of(milestone.id, "reference"),
                      .measures_speed = !options.no_speed};
-    if (request.form != FileInterface::kStages && !score_custom_submission(*request.score)) {
+    if (request.work.form != FileInterface::kStages && !score_custom_submission(*request.score)) {
       request.score.reset();
     }
   }
@@ -270,7 +253,7 @@ ExitCode run(const Options& options) {
   }
   GradeRequest request = request_of(milestone, options);
   std::cout << "Checking " << milestone.id << ", " << milestone.title << ": "
-            << (!options.program.empty()           ? display_path(request.program)
+            << (!options.program.empty()           ? display_path(request.work.program)
                 : is_source_file(options.solution) ? printable_line(options.solution)
                                                    : "the " + options.solution + "'s solution")
             << std::endl;

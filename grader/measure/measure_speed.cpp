@@ -372,9 +372,9 @@ void wait_for_quiet_gpu(const Announce& announce) {
   if (!seen.empty()) announce("waiting no longer: the GPU is still " + seen);
 }
 
-SpeedOutcome measure_speed(Submission& submission, const SpeedRequest& request,
-                           const GradedNetwork& network, const Announce& announce) {
-  SpeedOutcome outcome{.stage = request.stage.id, .batch = request.batch};
+Measured measure_speed(Submission& submission, const SpeedRequest& request,
+                       const GradedNetwork& network, const Announce& announce) {
+  Measured outcome{.stage = request.stage.id, .batch = request.batch};
   SpeedMeasure measure{.reference = request.reference};
   if (submission.device().device == Device::kGpu) wait_for_quiet_gpu(announce);
   bool settled = false;
@@ -390,8 +390,8 @@ SpeedOutcome measure_speed(Submission& submission, const SpeedRequest& request,
                std::to_string(layer.index + 1) + round);
       return time_layer(submission, request.stage, layer, result, &times);
     };
-    const NetworkOutcome run = check_network(submission, request.stage,
-                                             task_of(network, request.batch), announce, in_turns);
+    const NetworkOutcome run =
+        check_network(submission, request.stage, network, request.batch, announce, in_turns);
     if (run.finding) {
       outcome.finding = run.finding;
       return outcome;
@@ -408,7 +408,7 @@ SpeedOutcome measure_speed(Submission& submission, const SpeedRequest& request,
     estimate_speed(measure);
     settled = request.is_settled(measure);
   }
-  outcome.measure = std::move(measure);
+  outcome.speed = std::move(measure);
   return outcome;
 }
 

@@ -75,8 +75,8 @@ void wait_for_quiet_gpu(const Announce& announce);
 /// Times a stage that passed its check and the reference in turns: after each timed (and compared)
 /// call of the submission the reference is called with the same numbers.
 /// @param network  loaded, with images for the batch
-SpeedOutcome measure_speed(Submission& submission, const SpeedRequest& request,
-                           const GradedNetwork& network, const Announce& announce);
+Measured measure_speed(Submission& submission, const SpeedRequest& request,
+                       const GradedNetwork& network, const Announce& announce);
 
 /// Fills speed, low and high from the samples: the reference's time over the submission's, each the
 /// sum of the convolutions' medians. Low and high bound the middle 95 % of the ratios of series

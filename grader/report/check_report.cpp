@@ -82,43 +82,29 @@ std::string finding_text(const Finding& finding) {
 }
 
 GradeObserver CheckPrinter::observer() {
-  return {.announce = [this](const std::string& what) { progress_.show(what); },
-          .cases_passed =
-              [this](const StageInfo& stage, std::size_t cases) {
-                progress_.clear();
-                name(stage);
-                std::cout << "  element-wise cases: " << cases << " of " << cases << " "
-                          << coloured("passed", Colour::kGood) << std::endl;
-              },
-          .run_ended =
-              [this](const RunResult& run) {
-                progress_.clear();
-                if (table_of_ != run.stage.id) {
-                  table_of_ = run.stage.id;
-                  std::cout << "  network " << run.network << "\n"
-                            << run_heading(run.layers.size()) << "\n";
-                }
-                std::cout << run_row(run) << std::endl;
-              },
-          .found =
-              [this](const StageInfo& stage, const Finding& finding) {
-                progress_.clear();
-                name(stage);
-                std::cout << finding_text(finding) << std::flush;
-              },
-          .noted =
-              [this](const StageInfo& stage, const std::string& text) {
-                progress_.clear();
-                name(stage);
-                std::cout << paragraph("  ", text) << std::flush;
-              },
-          .warned =
-              [this](const StageInfo& stage, const Finding& finding) {
-                progress_.clear();
-                name(stage);
-                std::cout << "  The output is right, so this is only a warning:\n"
-                          << finding_text(finding) << std::flush;
-              }};
+  return {
+      .announce = [this](const std::string& what) { progress_.show(what); },
+      .tell = [this](const StageInfo& stage, const StageReport& report) { tell(stage, report); }};
+}
+
+void CheckPrinter::tell(const StageInfo& stage, const StageReport& report) {
+  progress_.clear();
+  name(stage);
+  if (report.cases_passed > 0) {
+    std::cout << "  element-wise cases: " << report.cases_passed << " of " << report.cases_passed
+              << " " << coloured("passed", Colour::kGood) << "\n";
+  }
+  if (report.run) {
+    if (std::exchange(table_of_, stage.id) != stage.id) {
+      std::cout << "  network " << report.run->network << "\n"
+                << run_heading(report.run->layers.size()) << "\n";
+    }
+    std::cout << run_row(*report.run) << "\n";
+  }
+  if (report.is_forgiven) std::cout << "  The output is right, so this is only a warning:\n";
+  if (report.finding) std::cout << finding_text(*report.finding);
+  if (!report.note.empty()) std::cout << paragraph("  ", report.note);
+  std::cout << std::flush;
 }
 
 void CheckPrinter::name(const StageInfo& stage) {

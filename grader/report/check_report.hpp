@@ -37,6 +37,7 @@ class CheckPrinter {
 
  private:
   void name(const StageInfo& stage);
+  void tell(const StageInfo& stage, const StageReport& report);
 
   ProgressLine progress_;
   std::string named_;

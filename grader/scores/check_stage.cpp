@@ -1,9 +1,6 @@
 #include "grader/scores/check_stage.hpp"
 
-#include <omp.h>
-
 #include <algorithm>
-#include <cmath>
 #include <filesystem>
 #include <map>
 #include <mutex>
@@ -11,16 +8,13 @@
 #include <string>
 #include <utility>
 
-#include "common/base/stopwatch.hpp"
 #include "grader/checks/behaviour_check.hpp"
 #include "grader/checks/device_analysis.hpp"
 #include "grader/checks/element_cases.hpp"
 #include "grader/checks/findings/catalogue.hpp"
-#include "grader/checks/network_check.hpp"
 #include "grader/checks/probe/probe.hpp"
 #include "grader/checks/source_clues.hpp"
 #include "grader/measure/measure_speed.hpp"
-#include "grader/measure/stage_steps.hpp"
 #include "grader/scores/second_opinion.hpp"
 
 namespace convlab::grader {
@@ -28,23 +22,14 @@ namespace convlab::grader {
 namespace {
 
 std::string warnings_of(const GradeRequest& request) {
-  if (!request.warnings.empty() || !request.build_emulated) return request.warnings;
-  return request.build_emulated(false).warnings;
+  if (!request.work.warnings.empty() || !request.work.build_emulated) return request.work.warnings;
+  return request.work.build_emulated(false).warnings;
 }
 
 // The exercises of the first milestones must handle every shape; a stage's declaration does not
 // matter.
 bool supports_one_network(const GradeRequest& request, const StageInfo& stage) {
   return !stage.only_for.empty() && request.milestone == "m4";
-}
-
-// "; up to 4 minutes for this batch", if that is worth saying.
-std::string patience_text(double seconds) {
-  constexpr double kShort = 10.0;
-  if (seconds < kShort) return {};
-  const bool in_minutes = seconds > 90.0;
-  const auto number = static_cast<int>(std::ceil(in_minutes ? seconds / 60.0 : seconds));
-  return "; up to " + std::to_string(number) + (in_minutes ? " minutes" : " s") + " for this batch";
 }
 
 // The next class to try for a stage that is not exact enough for this one; none after the last.
@@ -84,14 +69,11 @@ class StageChecker {
                                   " only; check it with --network " + stage.only_for + "."));
     }
     const CasePlan plan = plan_for(request_, stage, batches);
-    const bool finds = request_.precision && !request_.precision->declared;
-    if (request_.precision && request_.precision->declared) {
-      stage.precision = *request_.precision->declared;
-    } else if (finds) {
-      find_precision(stage, plan);
-    }
+    const bool finds = request_.finds_precision;
+    stage.precision = request_.precision.value_or(stage.precision);
+    if (finds) find_precision(stage, plan);
     std::optional<Finding> found = check_in_class(stage, plan, batches, seed, network);
-    if (request_.build_emulated) {
+    if (request_.work.build_emulated) {
       found = is_emulated() ? without_luck(stage, plan, batches, seed, network, found)
                             : rehearsed(stage, plan, seed, found);
     }
@@ -107,7 +89,8 @@ class StageChecker {
       found = refused_;
     }
     if (finds && (!found || stage.precision != Precision::kFp32)) {
-      observer_.noted(stage, std::string("It computes like ") + describe(stage.precision) + ".");
+      observer_.tell(stage,
+                     {.note = std::string("It computes like ") + describe(stage.precision) + "."});
     }
     return passes(context_, stage, found);
   }
@@ -162,11 +145,10 @@ class StageChecker {
   std::optional<Finding> check_in_class(StageInfo& stage, const CasePlan& plan,
                                         const std::vector<int>& batches, std::uint64_t seed,
                                         GradedNetwork& network) {
-    const bool finds = request_.precision && !request_.precision->declared;
     const std::size_t cases = check_.cases.size();
     const std::size_t runs = check_.result.runs.size();
     std::optional<Finding> found = run_checks(stage, plan, batches, seed, network);
-    while (finds && found && found->id == "E-precision") {
+    while (request_.finds_precision && found && found->id == "E-precision") {
       const std::optional<Precision> looser = next_looser(stage.precision);
       if (!looser) break;
       stage.precision = *looser;
@@ -191,7 +173,8 @@ class StageChecker {
     const bool by_workbook = rules_of(request_) == Rules::kWorkbook;
     if (!found) {
       if (by_workbook) return race->finding;
-      if (wrong && !find_luck(request_.build_emulated, stage, plan, seed, race->finding, race)) {
+      if (wrong &&
+          !find_luck(request_.work.build_emulated, stage, plan, seed, race->finding, race)) {
         take_back(stage);
         return wrong;
       }
@@ -200,7 +183,7 @@ class StageChecker {
     }
     if (race && race->is_between_warps) return cause_of(*found, *race);
     observer_.announce(stage.id + ": whether a GPU would show this");
-    const auto luck = find_luck(request_.build_emulated, stage, plan, seed, *found, race);
+    const auto luck = find_luck(request_.work.build_emulated, stage, plan, seed, *found, race);
     if (!luck) return race && race->stores_twice ? cause_of(*found, *race) : found;
     if (by_workbook) return luck->finding;
     const CheckResult before = check_;
@@ -209,7 +192,7 @@ class StageChecker {
                   [&](const RunResult& run) { return run.stage.id == stage.id; });
     const std::filesystem::path usual = submission_.program();
     submission_.replace_program(luck->program, luck->environment);
-    if (request_.precision && !request_.precision->declared) find_precision(stage, plan);
+    if (request_.finds_precision) find_precision(stage, plan);
     const std::optional<Finding> still = check_in_class(stage, plan, batches, seed, network);
     if (still) {
       check_ = before;
@@ -245,7 +228,7 @@ class StageChecker {
     }
     check_.warnings.push_back(finding);
     check_.warnings.back().stage = stage.id;
-    observer_.warned(stage, finding);
+    observer_.tell(stage, {.finding = finding, .is_forgiven = true});
   }
 
   std::optional<Finding> check_cases(const StageInfo& stage, const CasePlan& plan,
@@ -260,7 +243,7 @@ class StageChecker {
       if (outcome.finding) return outcome.finding;
       if (is_emulated()) others_.begin_tracing();
     }
-    observer_.cases_passed(stage, done);
+    observer_.tell(stage, {.cases_passed = done});
     return std::nullopt;
   }
 
@@ -282,9 +265,9 @@ class StageChecker {
       // Only an emulated device can tell a conversion from a hidden convolution, and from a copy of
       // the input that the grader did not find.
       const bool is_open = !is_emulated() && found.id == "E-converted";
-      if (is_open && !request_.build_emulated) return std::nullopt;
+      if (is_open && !request_.work.build_emulated) return std::nullopt;
       if (is_open ||
-          (!is_emulated() && found.id == "E-timed-phase-empty" && request_.build_emulated)) {
+          (!is_emulated() && found.id == "E-timed-phase-empty" && request_.work.build_emulated)) {
         told = others_.phases(stage, plan.phases, seed);
       }
       if (!told || told->id != "E-converted") return is_open ? told : found;
@@ -324,19 +307,13 @@ class StageChecker {
     // A process that begins with this batch has taken the memory of no other.
     submission_.restart();
     int largest = 0;
-    double seconds_per_image = 0.0;
     for (const int batch : batches) {
       if (auto late = time_is_up()) return late;
       if (batch < std::exchange(largest, std::max(batch, largest))) submission_.restart();
-      const Stopwatch watch;
-      const Announce with_patience = [&](const std::string& what) {
-        announce(what + patience_text(seconds_per_image * batch));
-      };
       const NetworkOutcome outcome =
-          check_network(submission_, stage, task_of(network, batch), with_patience, time);
-      seconds_per_image = watch.milliseconds() / 1000.0 / batch;
+          check_network(submission_, stage, network, batch, announce, time);
       check_.result.runs.push_back(outcome.result);
-      observer_.run_ended(outcome.result);
+      observer_.tell(stage, {.run = outcome.result});
       if (outcome.finding) return outcome.finding;
     }
     return std::nullopt;
@@ -364,17 +341,18 @@ bool passes(const CheckContext& context, const StageInfo& stage,
   if (!finding) return true;
   auto& findings = context.check.findings;
   // A file that does not compile has shown its errors already.
-  findings.push_back(
-      context.request.unbuilt ? *finding : with_warnings(*finding, warnings_of(context.request)));
+  findings.push_back(context.request.work.unbuilt
+                         ? *finding
+                         : with_warnings(*finding, warnings_of(context.request)));
   quote_suspects(context.submission.sources(), findings.back());
   findings.back().stage = stage.id;
   context.check.result.verdict = Verdict::kFailed;
-  context.observer.found(stage, findings.back());
+  context.observer.tell(stage, {.finding = findings.back()});
   return false;
 }
 
 Rules rules_of(const GradeRequest& request) {
-  const bool course = request.form != FileInterface::kStages;
+  const bool course = request.work.form != FileInterface::kStages;
   return request.rules.rules.value_or(course ? Rules::kCourse : Rules::kWorkbook);
 }
 
@@ -393,12 +371,12 @@ CasePlan plan_for(const GradeRequest& request, const StageInfo& stage,
     plan.repeated = {plan.cases.front()};
     return plan;
   }
-  const bool has_stride = request.form == FileInterface::kCourseWithStride;
+  const bool has_stride = request.work.form == FileInterface::kCourseWithStride;
   CasePlan plan = rules_of(request) == Rules::kWorkbook
                       ? workbook_plan()
                       : course_plan(load_preset(request.network), batch,
                                     request.rules.published_cases.value_or(has_stride));
-  if (request.form != FileInterface::kCourse) return plan;
+  if (request.work.form != FileInterface::kCourse) return plan;
   const auto needs_stride = [](const ElementCase& test) { return test.shape.stride != 1; };
   std::erase_if(plan.cases, needs_stride);
   std::erase_if(plan.repeated, needs_stride);

@@ -3,7 +3,6 @@
 #include <omp.h>
 #include <pthread.h>
 
-#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <vector>

@@ -7,7 +7,6 @@
 #include <map>
 #include <mutex>
 #include <random>
-#include <set>
 #include <utility>
 
 #include "common/base/buffer.hpp"
@@ -15,7 +14,6 @@
 #include "common/base/in_threads.hpp"
 #include "common/base/printable.hpp"
 #include "common/base/unknown_name.hpp"
-#include "common/network/preset.hpp"
 #include "common/result/result.hpp"
 #include "grader/checks/element_cases.hpp"
 #include "grader/checks/findings/catalogue.hpp"
@@ -47,47 +45,19 @@ void append(std::vector<Each>& all, std::vector<Each>& more) {
   std::move(more.begin(), more.end(), std::back_inserter(all));
 }
 
-/// Of the check of one stage beside others: what it reports waits until those before it have ended.
-/// Progress does not wait.
-class HeldReports {
- public:
-  explicit HeldReports(const GradeObserver& to) : to_(to) {}
-
-  GradeObserver observer() {
-    return {.announce = to_.announce,
-            .cases_passed = held(to_.cases_passed),
-            .run_ended = held(to_.run_ended),
-            .found = held(to_.found),
-            .noted = held(to_.noted),
-            .warned = held(to_.warned)};
-  }
-  void tell() const {
-    for (const auto& each : reports_) each();
-  }
-
- private:
-  template <class... Values>
-  std::function<void(Values...)> held(const std::function<void(Values...)>& tell) {
-    return [this, &tell](Values... values) {
-      reports_.push_back([&tell, values...] { tell(values...); });
-    };
-  }
-
-  const GradeObserver& to_;
-  std::vector<std::function<void()>> reports_;
-};
-
 class Grading {
  public:
   Grading(const GradeRequest& request, const GradeObserver& observer)
-      : request_(request), observer_(observer), submission_(request.program, request.time_limit) {
+      : request_(request),
+        observer_(observer),
+        submission_(request.work.program, request.time_limit) {
     check_.result = {.program = "grader check",
                      .milestone = request.milestone,
                      .solution = request.solution,
                      .created = utc_now(),
                      .machine = describe_machine(),
                      .verdict = Verdict::kFailed};
-    submission_.set_sources(SourceText(request.sources));
+    submission_.set_sources(SourceText(request.work.sources));
   }
 
   CheckResult run() {
@@ -123,13 +93,13 @@ class Grading {
 
  private:
   [[nodiscard]] bool is_emulated() const {
-    return request_.device.value_or(submission_.device().device) == Device::kEmulated;
+    return request_.work.device.value_or(submission_.device().device) == Device::kEmulated;
   }
 
   // Starts the program and reads its stages and its device; none if there is nothing to check.
   std::vector<StageInfo> list_stages() {
     std::vector<StageInfo> stages;
-    if (!passes(context_, {}, request_.unbuilt)) {
+    if (!passes(context_, {}, request_.work.unbuilt)) {
       if (request_.score)
         submission_.list_stages(stages);  // the last built program knows the device
       return {};
@@ -142,7 +112,7 @@ class Grading {
     }
     // A custom submission's own word is no proof; the workbook's program was asked before it
     // (target_for).
-    if (!request_.device) refuse_silent_emulation(submission_.device());
+    if (!request_.work.device) refuse_silent_emulation(submission_.device());
     if (!passes(context_, {}, refused(stages))) return {};
     return chosen(stages, request_);
   }
@@ -150,8 +120,9 @@ class Grading {
   // Why a list of stages cannot be checked.
   std::optional<Finding> refused(const std::vector<StageInfo>& stages) {
     if (stages.empty()) {
-      const bool needs_gpu = submission_.device().device == Device::kEmulated &&
-                             !SourceText(request_.sources).lines_with({"StageLeftOut"}).empty();
+      const bool needs_gpu =
+          submission_.device().device == Device::kEmulated &&
+          !SourceText(request_.work.sources).lines_with({"StageLeftOut"}).empty();
       return finding(needs_gpu ? "E-no-stage/gpu" : "E-no-stage", "The program lists no stage.");
     }
     std::set<std::string> seen;
@@ -205,20 +176,23 @@ class Grading {
                       std::uint64_t seed, GradedNetwork& network, std::size_t threads) {
     submission_.restart();  // it takes no memory meanwhile
     std::mutex telling;
-    GradeObserver one_by_one = observer_;
-    one_by_one.announce = [&](const std::string& what) {
+    const auto announce = [&](const std::string& what) {
       const std::lock_guard lock(telling);
       observer_.announce(what);
     };
-    std::vector<HeldReports> reports(stages.size(), HeldReports(one_by_one));
+    // What a stage reports waits until those before it have ended. Progress does not wait.
+    std::vector<std::vector<std::pair<StageInfo, StageReport>>> reports(stages.size());
     std::vector<bool> ended(stages.size());
     std::size_t next = 0;
     std::vector<CheckResult> results(stages.size());
     const int share = std::max(1, omp_get_max_threads() / static_cast<int>(threads));
     in_threads(stages.size(), threads, [&](std::size_t i) {
       omp_set_num_threads(share);  // for this thread alone: the other processors have other work
-      const GradeObserver observer = reports[i].observer();
-      Submission submission(request_.program, request_.time_limit);
+      const GradeObserver observer{.announce = announce,
+                                   .tell = [&](const StageInfo& stage, const StageReport& report) {
+                                     reports[i].emplace_back(stage, report);
+                                   }};
+      Submission submission(request_.work.program, request_.time_limit);
       submission.set_sources(submission_.sources());
       submission.set_device(submission_.device());
       results[i].result.verdict = Verdict::kPassed;
@@ -226,7 +200,9 @@ class Grading {
                   network);
       const std::lock_guard lock(telling);
       ended[i] = true;
-      for (; next < ended.size() && ended[next]; ++next) reports[next].tell();
+      for (; next < ended.size() && ended[next]; ++next) {
+        for (const auto& [stage, report] : reports[next]) observer_.tell(stage, report);
+      }
     });
     bool good = true;
     for (CheckResult& each : results) {
@@ -266,27 +242,25 @@ class Grading {
                            .cases_of = cases_of_,
                            .puzzles = wanted.puzzles,
                            .predicted = wanted.predicted};
-    std::vector<SpeedOutcome> speeds;
+    std::vector<Measured> measured;
+    std::vector<Measured> counted;
     for (const ScoreRule& rule : wanted.rules.items) {
       std::string why;
-      if (rule.what != ScoreRule::What::kSpeed || !can_measure(rule, wanted.rules, work, why)) {
-        continue;
-      }
-      const auto stage = std::find_if(stages.begin(), stages.end(),
-                                      [&](const StageInfo& each) { return each.id == rule.stage; });
-      speeds.push_back(measure(wanted, rule, as_judged(*stage), network));
-      passes(context_, *stage, speeds.back().finding);
-    }
-    std::vector<CounterOutcome> counted;
-    for (const ScoreRule& rule : wanted.rules.items) {
       if (rule.what == ScoreRule::What::kCounters && can_count(rule, work)) {
         counted.push_back({.stage = rule.stage});
       }
+      if (rule.what != ScoreRule::What::kSpeed || !can_measure(rule, wanted.rules, work, why)) {
+        continue;
+      }
+      const auto stage = std::ranges::find(stages, rule.stage, &StageInfo::id);
+      measured.push_back(measure(wanted, rule, as_judged(*stage), network));
+      passes(context_, *stage, measured.back().finding);
     }
     if (!counted.empty()) observer_.announce("counting requests, emulated");
     in_threads(counted.size(), static_cast<std::size_t>(omp_get_max_threads()),
                [&](std::size_t i) { count(wanted.rules, counted[i]); });
-    check_.score = make_score(wanted.rules, work, speeds, counted);
+    append(measured, counted);
+    check_.score = make_score(wanted.rules, work, measured);
     if (!request_.checked || !request_.checked->score || wanted.puzzles) return;
     // The earlier check looked at the puzzles and predictions; this one only takes times.
     for (const ScoreItem& item : request_.checked->score->items) {
@@ -308,18 +282,18 @@ class Grading {
   }
 
   // In the last convolution of the network that counts, on an emulated device.
-  void count(const ScoreRules& rules, CounterOutcome& outcome) {
-    if (!request_.build_emulated) {
+  void count(const ScoreRules& rules, Measured& outcome) {
+    if (!request_.work.build_emulated) {
       outcome.why_not = "counted only in source files";
       return;
     }
-    const EmulatedProgram built = request_.build_emulated(true);
+    const EmulatedProgram built = request_.work.build_emulated(true);
     if (built.refused) {
       outcome.why_not = "it cannot be emulated";
       return;
     }
     Submission counting(built.program, request_.time_limit);
-    counting.set_sources(SourceText(request_.sources));
+    counting.set_sources(SourceText(request_.work.sources));
     std::vector<StageInfo> stages;
     StageCounts counts;
     const bool listed = !counting.list_stages(stages);
@@ -329,20 +303,18 @@ class Grading {
       return;
     }
     const ConvShape layer = load_preset(rules.network).conv_shapes(1).back();
-    if (const auto found = count_accesses(counting, as_judged(*own), layer, counts)) {
-      outcome.failure = found->id + " while it was counted";
-      return;
-    }
+    outcome.finding = count_accesses(counting, as_judged(*own), layer, counts);
+    if (outcome.finding) return;
     if (counts.counted.left_out > 0) {
       outcome.why_not = "its kernels have too many lines to count";
       return;
     }
-    for (const Counter& counter : counters()) outcome.values.push_back(counter.value(counts));
+    for (const Counter& counter : counters()) outcome.counters.push_back(counter.value(counts));
   }
 
-  SpeedOutcome measure(const ScoreRequest& wanted, const ScoreRule& rule, const StageInfo& stage,
-                       const GradedNetwork& network) {
-    SpeedOutcome outcome{.stage = rule.stage, .batch = rule.batch};
+  Measured measure(const ScoreRequest& wanted, const ScoreRule& rule, const StageInfo& stage,
+                   const GradedNetwork& network) {
+    Measured outcome{.stage = rule.stage, .batch = rule.batch};
     if (!wanted.measures_speed) {
       outcome.why_not = kSpeedLeftOut;
     } else if (!std::filesystem::exists(wanted.reference)) {

@@ -28,11 +28,6 @@ struct ScoreRequest {
   std::optional<std::set<std::string>> predicted{};  ///< stages; none: as for puzzles
 };
 
-/// How exactly a custom submission must compute, if its own declaration does not count.
-struct PrecisionRequest {
-  std::optional<Precision> declared{};  ///< none: the tightest class that it keeps
-};
-
 /// Why the points for a speed are open after a check without speeds.
 inline constexpr const char* kSpeedLeftOut = "left out (--no-speed)";
 
@@ -40,11 +35,7 @@ inline constexpr const char* kSpeedLeftOut = "left out (--no-speed)";
 struct GradeRequest {
   std::string milestone;
   std::string solution = "student";
-  std::filesystem::path program{};   ///< the milestone's executable
-  std::optional<Device> device{};    ///< of a custom submission, also of one that did not build
-  std::optional<Finding> unbuilt{};  ///< why there is none; then nothing runs
-  std::vector<std::filesystem::path> sources{};  ///< its source files, to quote
-  std::string warnings{};              ///< of the compiler about these, shown beside a finding
+  CustomSubmission work{};
   std::optional<std::string> stage{};  ///< none: every stage of the program
   std::vector<int> batches{};          ///< none: 100, 1000, and 10000 unless it is emulated
   std::string network = kDefaultPreset;
@@ -53,26 +44,27 @@ struct GradeRequest {
   std::optional<std::chrono::milliseconds> time_limit{};  ///< of one convolution
   std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::now() + kMostTime;
   std::optional<ScoreRequest> score{};
-  FileInterface form = FileInterface::kStages;  ///< of a custom submission
   RulesRequest rules{};
-  std::optional<PrecisionRequest> precision{};  ///< none: that of the milestone's table
-  std::set<std::string> refused{};              ///< findings that are no mere warnings
-  BuildEmulated build_emulated{};               ///< of a custom submission; null for others
-  std::function<std::filesystem::path()> build_traced{};  ///< see CustomSubmission
+  std::optional<Precision> precision{};  ///< none: that of the milestone's table
+  bool finds_precision = false;          ///< none of these: the tightest class that it keeps
+  std::set<std::string> refused{};       ///< findings that are no mere warnings
   /// An earlier check of the same program: nothing is checked again, only the speeds are measured.
   std::optional<CheckResult> checked{};
 };
 
-/// Callbacks that report progress.
+/// What the check of a stage has to say; one of these.
+struct StageReport {
+  std::size_t cases_passed = 0;  ///< all of them
+  std::optional<RunResult> run{};
+  std::optional<Finding> finding{};
+  bool is_forgiven = false;  ///< the finding is only a warning
+  std::string note{};        ///< no fault
+};
+
+/// Callbacks: what is done now, and what it has shown.
 struct GradeObserver {
   std::function<void(const std::string& what)> announce = [](const auto&...) {};
-  std::function<void(const StageInfo&, std::size_t cases)> cases_passed = [](const auto&...) {};
-  std::function<void(const RunResult&)> run_ended = [](const auto&...) {};
-  std::function<void(const StageInfo&, const Finding&)> found = [](const auto&...) {};
-  /// A remark, not a fault.
-  std::function<void(const StageInfo&, const std::string&)> noted = [](const auto&...) {};
-  /// A fault that is forgiven.
-  std::function<void(const StageInfo&, const Finding&)> warned = [](const auto&...) {};
+  std::function<void(const StageInfo&, const StageReport&)> tell = [](const auto&...) {};
 };
 
 /// Checks, measures and scores, in this order. Checking runs the element-wise cases, looks at the

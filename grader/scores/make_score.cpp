@@ -161,16 +161,7 @@ void score_network(ScoreItem& item, const RunResult* run, const std::string& id)
 }
 
 void score_speed(ScoreItem& item, const ScoreRule& rule, const ScoreRules& rules,
-                 const SpeedOutcome* outcome) {
-  if (outcome == nullptr || !outcome->why_not.empty()) {
-    leave_out(item, outcome == nullptr ? "not measured" : outcome->why_not);
-    return;
-  }
-  if (outcome->finding) {
-    give(item, 0.0, "when measured again: " + outcome->finding->id);
-    return;
-  }
-  const SpeedMeasure& measure = *outcome->measure;
+                 const SpeedMeasure& measure) {
   item.speed = measure;
   item.yours = three_digits(sum_of_medians(measure.yours_ms)) + " ms";
   item.reference = three_digits(sum_of_medians(measure.reference_ms)) + " ms";
@@ -196,17 +187,12 @@ std::string missed_text(const CounterLimit& limit, const Counter& counter, doubl
          ratio_text(at_most ? *limit.at_most : *limit.at_least);
 }
 
-void score_counters(ScoreItem& item, const ScoreRule& rule, const CounterOutcome* outcome) {
-  if (outcome == nullptr || !outcome->why_not.empty()) {
-    leave_out(item, outcome == nullptr ? "not counted" : outcome->why_not);
-    return;
-  }
-  if (!outcome->failure.empty()) return give(item, 0.0, outcome->failure);
+void score_counters(ScoreItem& item, const ScoreRule& rule, const std::vector<double>& values) {
   std::size_t kept = 0;
   std::string missed;
   for (const CounterLimit& limit : rule.limits) {
     const Counter* const counter = find_counter(limit.counter);
-    const double value = outcome->values[static_cast<std::size_t>(counter - counters().data())];
+    const double value = values[static_cast<std::size_t>(counter - counters().data())];
     if (keeps(limit, value)) {
       ++kept;
     } else if (missed.empty()) {
@@ -217,6 +203,22 @@ void score_counters(ScoreItem& item, const ScoreRule& rule, const CounterOutcome
   item.reference = std::to_string(rule.limits.size());
   give(item, item.points * static_cast<double>(kept) / static_cast<double>(rule.limits.size()),
        missed);
+}
+
+void score_measured(ScoreItem& item, const ScoreRule& rule, const ScoreRules& rules,
+                    const std::vector<Measured>& measured) {
+  const auto found = std::ranges::find_if(measured, [&](const Measured& each) {
+    return each.stage == rule.stage && each.batch == rule.batch;
+  });
+  if (found == measured.end() || !found->why_not.empty()) {
+    leave_out(item, found == measured.end() ? "not measured" : found->why_not);
+  } else if (found->finding) {
+    give(item, 0.0, "when it was measured: " + found->finding->id);
+  } else if (found->speed) {
+    score_speed(item, rule, rules, *found->speed);
+  } else {
+    score_counters(item, rule, found->counters);
+  }
 }
 
 // Why this item is not part of the requested check; empty if it is.
@@ -244,8 +246,7 @@ bool can_count(const ScoreRule& rule, const CheckedWork& work) {
 }
 
 Score make_score(const ScoreRules& rules, const CheckedWork& work,
-                 const std::vector<SpeedOutcome>& speeds,
-                 const std::vector<CounterOutcome>& counted) {
+                 const std::vector<Measured>& measured) {
   Score score{.items = {}, .choice = rules.choice};
   for (const ScoreRule& rule : rules.items) {
     ScoreItem item{.stage = rule.stage,
@@ -271,20 +272,10 @@ Score make_score(const ScoreRules& rules, const CheckedWork& work,
       score_cases(item, stage, own == work.cases_of.end() ? work.cases_in_all : own->second, id);
     } else if (rule.what == ScoreRule::What::kNetwork) {
       score_network(item, run_of(work.check.result, rule.stage, rule.batch), id);
-    } else if (rule.what == ScoreRule::What::kCounters) {
-      if (can_count(rule, work)) {
-        const auto found = std::ranges::find(counted, rule.stage, &CounterOutcome::stage);
-        score_counters(item, rule, found == counted.end() ? nullptr : &*found);
-      } else {
-        give(item, 0.0, "only right results are counted");
-      }
-    } else if (is_measured) {
-      const auto found = std::ranges::find_if(speeds, [&](const SpeedOutcome& speed) {
-        return speed.stage == rule.stage && speed.batch == rule.batch;
-      });
-      score_speed(item, rule, rules, found == speeds.end() ? nullptr : &*found);
+    } else if (is_measured || (!is_speed && can_count(rule, work))) {
+      score_measured(item, rule, rules, measured);
     } else {
-      give(item, 0.0, "only right results are timed");
+      give(item, 0.0, is_speed ? "only right results are timed" : "only right results are counted");
     }
     score.items.push_back(std::move(item));
   }

@@ -33,14 +33,6 @@ struct SpeedPoints {
 /// must look.
 SpeedPoints points_for(const SpeedMeasure& measure, const ScoreRule& rule, double tolerance);
 
-/// The counters of a stage, in the order of counters(), or why there are none.
-struct CounterOutcome {
-  std::string stage{};
-  std::vector<double> values{};
-  std::string failure{};  ///< of the work itself
-  std::string why_not{};
-};
-
 /// The data of a check that the table of points needs.
 struct CheckedWork {
   const CheckResult& check;
@@ -63,10 +55,8 @@ bool can_measure(const ScoreRule& rule, const ScoreRules& rules, const CheckedWo
 bool can_count(const ScoreRule& rule, const CheckedWork& work);
 
 /// The table of points of a check.
-/// @param speeds    an outcome for every rule for speed that could be measured
-/// @param counted   one for every rule for counters whose stage could be counted
+/// @param measured  for every rule for speed or counters that could be measured or counted
 Score make_score(const ScoreRules& rules, const CheckedWork& work,
-                 const std::vector<SpeedOutcome>& speeds,
-                 const std::vector<CounterOutcome>& counted = {});
+                 const std::vector<Measured>& measured);
 
 }  // namespace convlab::grader

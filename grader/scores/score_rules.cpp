@@ -7,6 +7,7 @@
 #include "common/base/enum_name.hpp"
 #include "common/base/error.hpp"
 #include "common/base/json_text.hpp"
+#include "common/base/unknown_name.hpp"
 #include "common/base/whole_file.hpp"
 #include "common/program/arguments.hpp"
 #include "grader/measure/counters.hpp"
@@ -26,90 +27,66 @@ struct RuleProblem {
   std::string what;
 };
 
+void require(bool holds, const std::string& otherwise) {
+  if (!holds) throw RuleProblem{otherwise};
+}
+
 // Refuses unknown keys: a misspelt "ponits" must not silently give none.
 void check_keys(const Json& object, const std::set<std::string>& known) {
-  if (!object.is_object()) throw RuleProblem{"is not a JSON object"};
-  for (const auto& item : object.items()) {
-    if (known.contains(item.key())) continue;
-    std::string list;
-    for (const std::string& key : known) list += (list.empty() ? "" : ", ") + key;
-    throw RuleProblem{"has an unknown key '" + item.key() + "'; known are " + list};
+  std::string list;
+  for (const std::string& key : known) list += (list.empty() ? "" : ", ") + key;
+  for (const auto& [key, value] : object.items()) {
+    require(known.contains(key), "has an unknown key '" + key + "'; known are " + list);
   }
-}
-
-std::string read_text_field(const Json& object, const char* key) {
-  if (!object.contains(key) || !object.at(key).is_string() ||
-      object.at(key).get<std::string>().empty()) {
-    throw RuleProblem{std::string("needs a text for '") + key + "'"};
-  }
-  return object.at(key).get<std::string>();
-}
-
-std::string number_text(double value) {
-  return json_text(value);
 }
 
 double read_number(const Json& object, const char* key, double low, double high) {
-  const bool is_number = object.contains(key) && object.at(key).is_number();
-  if (!is_number || !(object.at(key) >= low && object.at(key) <= high)) {
-    throw RuleProblem{std::string("needs a number from ") + number_text(low) + " to " +
-                      number_text(high) + " for '" + key + "'" +
-                      (object.contains(key) ? ", not " + json_text(object.at(key)) : "")};
-  }
-  return object.at(key).get<double>();
+  const double number = object.at(key);
+  require(number >= low && number <= high, std::string("needs a number from ") + json_text(low) +
+                                               " to " + json_text(high) + " for '" + key +
+                                               "', not " + json_text(number));
+  return number;
 }
 
-int read_int(const Json& object, const char* key, int low, int high) {
-  if (object.contains(key) && !object.at(key).is_number_integer()) {
-    throw RuleProblem{std::string("needs a whole number for '") + key + "', not " +
-                      json_text(object.at(key))};
-  }
-  return static_cast<int>(read_number(object, key, low, high));
+int read_int(const Json& object, const char* key, int high) {
+  const double number = read_number(object, key, 1, high);
+  require(number == std::floor(number), std::string("needs a whole number for '") + key + "'");
+  return static_cast<int>(number);
 }
 
-// A list that has something in it. @param needed  completes "needs"
-const Json& read_list(const Json& object, const char* key, const char* needed) {
-  if (!object.contains(key) || !object.at(key).is_array() || object.at(key).empty()) {
-    throw RuleProblem{std::string("needs ") + needed};
-  }
-  return object.at(key);
+// A list that has something in it.
+const Json& read_list(const Json& object, const char* key) {
+  const Json& list = object.at(key);
+  require(list.is_array() && !list.empty(), std::string("needs a list of '") + key + "'");
+  return list;
 }
 
 std::vector<CurvePoint> read_curve(const Json& object) {
   std::vector<CurvePoint> curve;
-  for (const Json& point :
-       read_list(object, "curve", "a 'curve': a list of {\"speed\": …, \"share\": …}")) {
+  for (const Json& point : read_list(object, "curve")) {
     check_keys(point, {"speed", "share"});
-    const double speed = read_number(point, "speed", 0.0, kMostSpeed);
-    if (speed == 0.0) throw RuleProblem{"has a curve with speed 0, which no program has"};
-    const double share = read_number(point, "share", 0.0, 1.0);
-    if (!curve.empty() && (speed < curve.back().speed || share < curve.back().share)) {
-      throw RuleProblem{"has a curve that falls: after speed " + number_text(curve.back().speed) +
-                        ", share " + number_text(curve.back().share) + " comes speed " +
-                        number_text(speed) + ", share " + number_text(share)};
-    }
-    curve.push_back({speed, share});
+    const CurvePoint next{read_number(point, "speed", 0.0, kMostSpeed),
+                          read_number(point, "share", 0.0, 1.0)};
+    require(next.speed > 0.0, "has a curve with speed 0, which no program has");
+    require(curve.empty() || (next.speed >= curve.back().speed && next.share >= curve.back().share),
+            "has a curve that falls at speed " + json_text(next.speed));
+    curve.push_back(next);
   }
   return curve;
 }
 
 std::vector<CounterLimit> read_limits(const Json& object) {
   std::vector<CounterLimit> limits;
-  for (const Json& each :
-       read_list(object, "limits", "'limits': a list of {\"counter\": …, \"at_most\": …}")) {
+  for (const Json& each : read_list(object, "limits")) {
     check_keys(each, {"counter", "at_most", "at_least"});
-    CounterLimit limit{.counter = read_text_field(each, "counter")};
-    if (find_counter(limit.counter) == nullptr) {
-      std::string known;
-      for (const Counter& counter : counters())
-        known += (known.empty() ? "" : ", ") + std::string(counter.id);
-      throw RuleProblem{"names the counter '" + limit.counter + "'; known are " + known};
-    }
+    CounterLimit limit{.counter = each.at("counter")};
+    std::vector<std::string> known;
+    for (const Counter& counter : counters()) known.emplace_back(counter.id);
+    require(find_counter(limit.counter) != nullptr,
+            unknown_name("counter", limit.counter, known, ""));
     const bool has_most = each.contains("at_most");
-    if (has_most == each.contains("at_least")) {
-      throw RuleProblem{"needs either 'at_most' or 'at_least' for the counter '" + limit.counter +
-                        "'"};
-    }
+    require(has_most != each.contains("at_least"),
+            "needs either 'at_most' or 'at_least' for the counter '" + limit.counter + "'");
     (has_most ? limit.at_most : limit.at_least) =
         read_number(each, has_most ? "at_most" : "at_least", 0.0, kMostCounter);
     limits.push_back(std::move(limit));
@@ -117,36 +94,30 @@ std::vector<CounterLimit> read_limits(const Json& object) {
   return limits;
 }
 
-ScoreRule::What read_what(const Json& object) {
-  const std::string text = read_text_field(object, "item");
-  using enum ScoreRule::What;
-  for (const ScoreRule::What what :
-       {kRuns, kPrediction, kPuzzles, kCases, kNetwork, kSpeed, kCounters}) {
-    if (text == to_string(what)) return what;
-  }
-  throw RuleProblem{"has the item '" + text +
-                    "'; known are runs, prediction, puzzles, cases, network, speed and counters"};
-}
-
 ScoreRule read_rule(const Json& object) {
-  if (!object.is_object()) throw RuleProblem{"is not a JSON object"};
-  ScoreRule rule;
-  rule.stage = read_text_field(object, "stage");
-  rule.what = read_what(object);
-  std::set<std::string> keys = {"stage", "item", "points"};
-  if (rule.what == ScoreRule::What::kNetwork || rule.what == ScoreRule::What::kSpeed) {
-    keys.insert("batch");
-    rule.batch = read_int(object, "batch", 1, kMaxBatch);
+  using enum ScoreRule::What;
+  ScoreRule rule{.stage = object.at("stage")};
+  const std::string item = object.at("item");
+  while (item != to_string(rule.what)) {
+    require(rule.what != kCounters,
+            "has the item '" + item +
+                "'; known are runs, prediction, puzzles, cases, network, speed and counters");
+    rule.what = static_cast<ScoreRule::What>(static_cast<int>(rule.what) + 1);
   }
-  if (rule.what == ScoreRule::What::kSpeed) {
+  std::set<std::string> keys = {"stage", "item", "points"};
+  if (rule.what == kNetwork || rule.what == kSpeed) {
+    keys.insert("batch");
+    rule.batch = read_int(object, "batch", kMaxBatch);
+  }
+  if (rule.what == kSpeed) {
     keys.insert({"reference", "curve", "near_bound"});
-    rule.reference = read_text_field(object, "reference");
+    rule.reference = object.at("reference");
     rule.curve = read_curve(object);
     if (object.contains("near_bound")) {
       rule.near_bound = read_number(object, "near_bound", 0.0, 1.0);
     }
   }
-  if (rule.what == ScoreRule::What::kCounters) {
+  if (rule.what == kCounters) {
     keys.insert("limits");
     rule.limits = read_limits(object);
   }
@@ -158,49 +129,40 @@ ScoreRule read_rule(const Json& object) {
 // {"points": …, "stages": […]}; each stage must have items, and together more points than count.
 ScoreChoice read_choice(const Json& object, const std::vector<ScoreRule>& items) {
   check_keys(object, {"points", "stages"});
-  ScoreChoice choice{.most = read_number(object, "points", 0.0, kMostPoints), .stages = {}};
+  ScoreChoice choice{.most = read_number(object, "points", 0.0, kMostPoints),
+                     .stages = read_list(object, "stages")};
   double sum = 0.0;
-  for (const Json& stage : read_list(object, "stages", "a list of 'stages' in 'best_of'")) {
-    if (!stage.is_string()) throw RuleProblem{"has a stage in 'best_of' that is no text"};
-    choice.stages.push_back(stage.get<std::string>());
+  for (const std::string& stage : choice.stages) {
     double points = 0.0;
-    for (const ScoreRule& rule : items)
-      points += rule.stage == choice.stages.back() ? rule.points : 0.0;
-    if (points == 0.0) {
-      throw RuleProblem{"names the stage '" + choice.stages.back() +
-                        "' in 'best_of', which no item gives points for"};
-    }
+    for (const ScoreRule& rule : items) points += rule.stage == stage ? rule.points : 0.0;
+    require(points > 0.0,
+            "names the stage '" + stage + "' in 'best_of', which no item gives points for");
     sum += points;
   }
-  if (sum < choice.most) {
-    throw RuleProblem{"has stages with " + number_text(sum) + " points in 'best_of', fewer than " +
-                      number_text(choice.most)};
-  }
+  require(sum >= choice.most, "has stages with " + json_text(sum) +
+                                  " points in 'best_of', fewer than " + json_text(choice.most));
   return choice;
 }
 
 ScoreRules read_rules(const Json& object) {
   check_keys(object, {"schema", "network", "rounds", "tolerance", "items", "best_of"});
-  if (const std::string schema = read_text_field(object, "schema"); schema != kSchema) {
-    throw RuleProblem{"has the schema '" + schema + "'; this grader reads " + kSchema};
-  }
-  ScoreRules rules{.network = read_text_field(object, "network"),
-                   .rounds = read_int(object, "rounds", 1, kMostRounds),
-                   .tolerance = read_number(object, "tolerance", 0.0, kMostPoints),
-                   .items = {},
-                   .choice = {}};
+  const std::string schema = object.at("schema");
+  require(schema == kSchema, "has the schema '" + schema + "'; this grader reads " + kSchema);
+  ScoreRules rules{.network = object.at("network"),
+                   .rounds = read_int(object, "rounds", kMostRounds),
+                   .tolerance = read_number(object, "tolerance", 0.0, kMostPoints)};
   std::set<std::tuple<std::string, ScoreRule::What, int>> seen;
-  for (const Json& item : read_list(object, "items", "a list of 'items'")) {
-    const std::string place = "item " + std::to_string(rules.items.size() + 1) + " ";
+  for (const Json& item : read_list(object, "items")) {
+    const std::string place = "item " + std::to_string(rules.items.size() + 1) + ": ";
     try {
-      rules.items.push_back(read_rule(item));
+      const ScoreRule& rule = rules.items.emplace_back(read_rule(item));
+      require(seen.insert({rule.stage, rule.what, rule.batch}).second,
+              std::string("gives points a second time for '") + to_string(rule.what) +
+                  "' of stage '" + rule.stage + "'");
     } catch (const RuleProblem& problem) {
       throw RuleProblem{place + problem.what};
-    }
-    const ScoreRule& rule = rules.items.back();
-    if (!seen.insert({rule.stage, rule.what, rule.batch}).second) {
-      throw RuleProblem{place + "gives points a second time for '" + to_string(rule.what) +
-                        "' of stage '" + rule.stage + "'"};
+    } catch (const Json::exception& error) {  // names a missing key
+      throw RuleProblem{place + error.what()};
     }
   }
   if (object.contains("best_of")) rules.choice = read_choice(object.at("best_of"), rules.items);
@@ -220,16 +182,15 @@ bool keeps(const CounterLimit& limit, double value) {
 }
 
 ScoreRules parse_score_rules(const std::string& text, const std::string& name) {
+  const auto refuse = [&](const std::string& what) -> ScoreRules {
+    throw EnvironmentError(name + ": " + what + " (docs/grading.md describes the file).");
+  };
   try {
     return read_rules(parse_json(text));
-  } catch (const Json::parse_error& error) {
-    throw EnvironmentError(name + " is not JSON (it goes wrong at byte " +
-                           std::to_string(error.byte) + "); docs/grading.md shows its form.");
-  } catch (const Json::exception& error) {  // a number too large for a double
-    throw EnvironmentError(name + " holds what cannot be read (" + error.what() +
-                           "); docs/grading.md shows its form.");
+  } catch (const Json::exception& error) {
+    return refuse(error.what());
   } catch (const RuleProblem& problem) {
-    throw EnvironmentError(name + ": " + problem.what + " (docs/grading.md describes the file).");
+    return refuse(problem.what);
   }
 }
 

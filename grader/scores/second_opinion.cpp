@@ -21,47 +21,29 @@ constexpr const char* kNumbersBeyond[] = {"CONVLAB_EMU_READS=forgiven:61",
                                           "CONVLAB_EMU_READS=forgiven:193"};
 const std::string kTrace = "CONVLAB_EMU_TRACE=";
 
-bool all_right(Submission& submission, const StageInfo& stage,
-               const std::vector<ElementCase>& cases, std::uint64_t seed) {
-  return std::all_of(cases.begin(), cases.end(), [&](ElementCase test) {
-    test.probe = ElementCase::Probe::kNone;
-    return !run_case(submission, stage, test, ++seed).finding;
-  });
-}
+}  // namespace
 
-// The same cases with one image each.
-std::vector<ElementCase> with_one_image(std::vector<ElementCase> cases) {
-  for (ElementCase& test : cases) test.shape.batch = 1;
-  return cases;
-}
-
-// A case of a file that is known to be wrong: why another one is, too, takes many runs.
-CaseOutcome run_without_explaining(Submission& submission, const StageInfo& stage,
-                                   const ElementCase& test, std::uint64_t seed) {
-  const Arrays arrays = submission.prepare(test.shape, Placement::kAtEnd);
-  fill_random(test, seed, arrays);
-  CaseOutcome outcome{.call = submission.run(stage.id)};
-  const auto tolerance =
-      test.exact ? oracle::Tolerance::exact() : oracle::Tolerance::of(stage.precision, test.shape);
-  const auto is_right = [&] {
-    return oracle::compare(test.shape, arrays.input, arrays.weights, arrays.output, tolerance)
-        .passed(test.shape);
-  };
-  if (outcome.call.failure || !is_right()) outcome.finding = finding("E-wrong", "");
-  return outcome;
-}
-
-std::optional<Luck> find_luck_in(const BuildEmulated& build, const StageInfo& stage,
-                                 const std::vector<ElementCase>& cases, std::uint64_t seed,
-                                 const Finding& found, const std::optional<Race>& race) {
+std::optional<Luck> find_luck(const BuildEmulated& build, const StageInfo& stage,
+                              const CasePlan& plan, std::uint64_t seed, const Finding& found,
+                              const std::optional<Race>& race) {
   using Settings = std::vector<std::string>;
-  // The output must be right with all of these.
+  const auto all_right = [&](Submission& submission, bool one_image) {
+    std::uint64_t next = seed;
+    return std::ranges::all_of(plan.repeated, [&](ElementCase test) {
+      test.probe = ElementCase::Probe::kNone;
+      if (one_image) test.shape.batch = 1;
+      return !run_case(submission, stage, test, ++next).finding;
+    });
+  };
+  // The output must be right with all of these. One image is quick. But some files divide the batch
+  // by the number of their streams, and the course never ran fewer images.
   const auto right_in = [&](const std::filesystem::path& program, const Finding& finding,
                             const std::vector<Settings>& all) -> std::optional<Luck> {
     Submission submission(program);
     for (const Settings& settings : all) {
       submission.set_environment(settings);
-      if (!all_right(submission, stage, cases, seed)) return std::nullopt;
+      if (all_right(submission, true)) continue;
+      if (plan.rules != Rules::kCourse || !all_right(submission, false)) return std::nullopt;
     }
     return Luck{finding, program, all.front()};
   };
@@ -77,18 +59,6 @@ std::optional<Luck> find_luck_in(const BuildEmulated& build, const StageInfo& st
   const std::string meeting = kTrace + race->meeting_places;
   auto luck = right_in(race->program, race->finding, {{meeting}});
   return luck ? luck : right_in(race->program, race->finding, {{meeting, kForgiven}});
-}
-
-}  // namespace
-
-// One image is quick. But some files divide the batch by the number of their streams, and the
-// course never ran fewer images.
-std::optional<Luck> find_luck(const BuildEmulated& build, const StageInfo& stage,
-                              const CasePlan& plan, std::uint64_t seed, const Finding& found,
-                              const std::optional<Race>& race) {
-  auto luck = find_luck_in(build, stage, with_one_image(plan.repeated), seed, found, race);
-  if (luck || plan.rules != Rules::kCourse) return luck;
-  return find_luck_in(build, stage, plan.repeated, seed, found, race);
 }
 
 Observed observe_accesses(const EmulatedProgram& traced, const SourceText& sources,
@@ -110,15 +80,14 @@ Observed observe_accesses(const EmulatedProgram& traced, const SourceText& sourc
            failure->kind != Failure::Kind::kException;
   };
   for (ElementCase test : plan.repeated) {
-    test.probe = ElementCase::Probe::kNone;
+    test.probe = observed.wrong ? ElementCase::Probe::kKnown : ElementCase::Probe::kNone;
     const int batch = test.shape.batch;
     if (plan.rules == Rules::kCourse) test.shape.batch = 1;
-    const auto run = observed.wrong ? run_without_explaining : run_case;
-    CaseOutcome outcome = run(submission, stage, test, ++seed);
+    CaseOutcome outcome = run_case(submission, stage, test, ++seed);
     // Some files divide the batch by the number of their streams.
     if (outcome.finding && batch != test.shape.batch) {
       test.shape.batch = batch;
-      outcome = run(submission, stage, test, seed);
+      outcome = run_case(submission, stage, test, seed);
     }
     const Call& call = outcome.call;
     if (!observed.wrong && !is_slow(outcome)) observed.wrong = outcome.finding;
@@ -144,10 +113,9 @@ Observed observe_accesses(const EmulatedProgram& traced, const SourceText& sourc
 }
 
 Finding cause_of(const Finding& found, const Race& race) {
-  static const std::set<std::string> kept = {"E-barrier", "E-warp", "E-misaligned"};
   // One number that threads share may decide which of them come to the barrier.
   const bool decides = found.id == "E-barrier" && race.is_one_number;
-  if (kept.contains(found.id) && !decides) return found;
+  if (is_of_kind(found, "before-race") && !decides) return found;
   // A wrong index that gives exactly these numbers may also hit what other threads write.
   if (found.is_proved && race.is_in_device_memory) return found;
   if (race.stores_twice && !race.is_one_number && !is_of_kind(found, "guessed")) return found;
@@ -231,7 +199,7 @@ Opinion judge(const std::optional<Finding>& found, Finding emulated,
 }
 
 void SecondOpinion::begin_tracing() {
-  const BuildEmulated& build = context_.request.build_emulated;
+  const BuildEmulated& build = context_.request.work.build_emulated;
   if (traced_.valid() || !build) return;
   traced_ = std::async(std::launch::async, [build] { return build(true); });
 }
@@ -239,7 +207,7 @@ void SecondOpinion::begin_tracing() {
 Observed SecondOpinion::observe(const StageInfo& stage, const CasePlan& plan,
                                 const std::optional<Finding>& found, std::uint64_t seed) {
   context_.observer.announce(stage.id + ": what orders its threads");
-  const BuildEmulated& build = context_.request.build_emulated;
+  const BuildEmulated& build = context_.request.work.build_emulated;
   if (!build || build(false).program.empty()) return {};
   begin_tracing();
   CasePlan watched = plan;
@@ -250,14 +218,14 @@ Observed SecondOpinion::observe(const StageInfo& stage, const CasePlan& plan,
   if (is_known || plan.rules == Rules::kWorkbook) {
     watched.repeated.push_back({"many products", shape, true});
   }
-  return observe_accesses(traced_.get(), SourceText(context_.request.sources), stage, watched,
+  return observe_accesses(traced_.get(), SourceText(context_.request.work.sources), stage, watched,
                           seed);
 }
 
 std::unique_ptr<Submission> SecondOpinion::start(const std::filesystem::path& program) const {
   if (program.empty()) return nullptr;
   auto submission = std::make_unique<Submission>(program);
-  submission->set_sources(SourceText(context_.request.sources));
+  submission->set_sources(SourceText(context_.request.work.sources));
   std::vector<StageInfo> stages;
   return submission->list_stages(stages) ? nullptr : std::move(submission);
 }
@@ -265,12 +233,12 @@ std::unique_ptr<Submission> SecondOpinion::start(const std::filesystem::path& pr
 std::optional<Finding> SecondOpinion::openmp_race(const StageInfo& stage,
                                                   std::uint64_t seed) const {
   const SourceText& sources = context_.submission.sources();
-  if (!context_.request.build_traced ||
+  if (!context_.request.work.build_traced ||
       sources.lines_with({"#pragma", "omp", "parallel"}).empty()) {
     return std::nullopt;
   }
   context_.observer.announce(stage.id + ": what orders its threads");
-  const auto traced = start(context_.request.build_traced());
+  const auto traced = start(context_.request.work.build_traced());
   if (!traced) return std::nullopt;
   traced->set_environment({"OMP_NUM_THREADS=4", "OMP_DYNAMIC=false"});
   // After the first: many images, many pixels, many maps and channels with little work each. Some
@@ -290,13 +258,13 @@ std::optional<Finding> SecondOpinion::openmp_race(const StageInfo& stage,
 
 std::optional<Finding> SecondOpinion::phases(const StageInfo& stage, const ConvShape& shape,
                                              std::uint64_t seed) const {
-  const auto emulated = start(context_.request.build_emulated(false).program);
+  const auto emulated = start(context_.request.work.build_emulated(false).program);
   return emulated ? check_phases(*emulated, stage, shape, seed) : std::nullopt;
 }
 
 std::optional<Finding> SecondOpinion::rehearse(const StageInfo& stage, const CasePlan& plan,
                                                std::uint64_t seed) const {
-  const EmulatedProgram built = context_.request.build_emulated(false);
+  const EmulatedProgram built = context_.request.work.build_emulated(false);
   if (built.program.empty()) return built.refused;
   const auto emulated = start(built.program);
   if (!emulated) return std::nullopt;
@@ -343,7 +311,7 @@ Opinion SecondOpinion::rehearsed(const StageInfo& stage, const CasePlan& plan, s
     emulated = find_outside(context_.submission, stage, plan, seed);
   }
   if (!emulated) return {found};
-  const auto luck = find_luck(request.build_emulated, stage, plan, seed, *emulated, race);
+  const auto luck = find_luck(request.work.build_emulated, stage, plan, seed, *emulated, race);
   return judge(found, *emulated, luck, rules_of(request));
 }
 

@@ -6,7 +6,6 @@
 #include <cstdio>
 #include <cstring>
 #include <nlohmann/json.hpp>
-#include <set>
 #include <sstream>
 #include <stdexcept>
 
@@ -68,6 +67,12 @@ namespace {
 
 constexpr std::size_t kLongest = 160;  // characters of what a program printed
 
+std::string number(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.7g", value);
+  return text;
+}
+
 std::string last_line(const std::string& printed) {
   std::istringstream lines(printed);
   std::string line;
@@ -78,50 +83,39 @@ std::string last_line(const std::string& printed) {
   return last.substr(0, kLongest);
 }
 
-// The C library ends a program whose own arrays are damaged, and says why in its last line.
-std::optional<Finding> damaged_heap(const std::string& said, const std::string& where) {
-  for (const char* words : {"free(): ", "malloc(): ", "corrupted", "double free", "realloc(): "}) {
-    if (said.find(words) == std::string::npos) continue;
-    return finding("E-crash/heap",
-                   "In " + where + ": the C library ended the program: " + said + ".");
-  }
-  return std::nullopt;
-}
-
 // The finding that follows from the signal alone.
-Finding explain_signal(int signal, const std::string& where, const FaultRecord& fault) {
+Finding explain_signal(int signal, const std::string& in, const FaultRecord& fault) {
   switch (signal) {
     case SIGSYS:
-      return finding("E-forbidden",
-                     "In " + where + ": the system call was made before the first convolution.");
+      return finding("E-forbidden", in + "the system call was made before the first convolution.");
     case SIGXCPU:
-      return finding("E-timeout", "In " + where + ": it used more processor time than it may.");
+      return finding("E-timeout", in + "it used more processor time than it may.");
     case SIGXFSZ:
-      return finding("E-flood", "In " + where + ": it wrote a file without end.");
+      return finding("E-flood", in + "it wrote a file without end.");
     default:
-      return finding(
-          "E-crash",
-          "In " + where + ": " + ::strsignal(signal) +
-              (fault.line > 0 ? ", " + fault.file + ":" + std::to_string(fault.line) : "") + ".");
+      const std::string line =
+          fault.line > 0 ? ", " + fault.file + ":" + std::to_string(fault.line) : "";
+      return finding("E-crash", in + ::strsignal(signal) + line + ".");
   }
 }
 
-Finding explain_fault(const Failure& failure, const std::string& where) {
+Finding explain_fault(const Failure& failure, const std::string& in) {
   const FaultRecord fault = failure.fault.value_or(FaultRecord{FaultKind::kSignal});
   const FaultMessage message =
       failure.told.id.empty() ? message_of(fault, std::nullopt, {}) : failure.told;
-  if (!message.id.empty()) return finding(message, "In " + where + ": ");
+  if (!message.id.empty()) return finding(message, in);
   if (fault.kind == FaultKind::kSystemCall) {
-    return finding("E-forbidden", "In " + where + ": the system call " +
-                                      system_call_name(static_cast<int>(fault.element)) + ".");
+    const std::string call = system_call_name(static_cast<int>(fault.element));
+    return finding("E-forbidden", in + "the system call " + call + ".");
   }
-  if (auto found = damaged_heap(last_line(failure.printed), where)) return *found;
-  return explain_signal(failure.code, where, fault);
+  // The C library ends a program whose own arrays are damaged, and says why in its last line.
+  const std::string said = last_line(failure.printed);
+  for (const char* words : {"free(): ", "malloc(): ", "corrupted", "double free", "realloc(): "}) {
+    if (said.find(words) == std::string::npos) continue;
+    return finding("E-crash/heap", in + "the C library ended the program: " + said + ".");
+  }
+  return explain_signal(failure.code, in, fault);
 }
-
-}  // namespace
-
-namespace {
 
 // What compilers and CUDA say, and what it means.
 Json known_messages(const char* file) {
@@ -137,15 +131,14 @@ bool is_said(const Json& message, const std::string& text) {
 }
 
 // A program that checks its calls itself has printed an error of CUDA and ended.
-std::optional<Finding> printed_cuda_error(const std::string& printed, const std::string& where) {
+std::optional<Finding> printed_cuda_error(const std::string& printed, const std::string& in) {
   static const Json known = known_messages("cuda_errors.json");
   std::istringstream lines(printed);
   std::optional<Finding> found;
   for (std::string line; std::getline(lines, line);) {
     for (const Json& error : known) {
       if (!is_said(error, line)) continue;
-      found = finding(error.at("finding"), "In " + where +
-                                               ": the program checked a CUDA call, printed '" +
+      found = finding(error.at("finding"), in + "the program checked a CUDA call, printed '" +
                                                line.substr(0, kLongest) + "' and ended.");
     }
   }
@@ -155,48 +148,39 @@ std::optional<Finding> printed_cuda_error(const std::string& printed, const std:
 }  // namespace
 
 Finding explain(const Failure& failure, const std::string& where) {
+  const std::string in = "In " + where + ": ";
   switch (failure.kind) {
     case Failure::Kind::kNotImplemented:
       return finding("E-not-implemented", failure.message);
-    case Failure::Kind::kException:
-    case Failure::Kind::kCrash:
-      return explain_fault(failure, where);
     case Failure::Kind::kExit: {
-      if (auto found = printed_cuda_error(failure.printed, where)) return *found;
-      std::string seen = "In " + where + ": exit code " + std::to_string(failure.code);
-      if (const std::string line = last_line(failure.printed); !line.empty()) {
-        seen += "; it last printed: " + line;
-      }
-      return finding("E-exit", seen + ".");
+      if (auto found = printed_cuda_error(failure.printed, in)) return *found;
+      const std::string line = last_line(failure.printed);
+      return finding("E-exit", in + "exit code " + std::to_string(failure.code) +
+                                   (line.empty() ? "" : "; it last printed: " + line) + ".");
     }
-    case Failure::Kind::kTimeout: {
-      std::ostringstream seconds;
-      seconds << failure.limit_s;
-      return finding("E-timeout", "In " + where + ": stopped after " + seconds.str() + " seconds.");
-    }
+    case Failure::Kind::kTimeout:
+      return finding("E-timeout", in + "stopped after " + number(failure.limit_s) + " seconds.");
     case Failure::Kind::kFlood:
-      return finding("E-flood", "In " + where + ": stopped after " +
+      return finding("E-flood", in + "stopped after " +
                                     std::to_string(ChildProcess::kOutputLimit >> 20) +
                                     " MB; the last line: " + last_line(failure.printed));
     case Failure::Kind::kMemory:
-      return finding("E-memory",
-                     "In " + where + ": it was stopped before the machine ran out of memory.");
+      return finding("E-memory", in + "it was stopped before the machine ran out of memory.");
     case Failure::Kind::kNoStart:
       return finding("E-no-program",
                      std::string("It cannot be started: ") + std::strerror(failure.code) + ".");
     case Failure::Kind::kProtocol:
       return finding("E-channel", "In " + where + ".");
     case Failure::Kind::kSettings:
-      return finding("E-forbidden",
-                     "In " + where + ": it changed the settings that the grader gave it.");
+      return finding("E-forbidden", in + "it changed the settings that the grader gave it.");
     case Failure::Kind::kWorksOn:
-      return finding(
-          "E-still-working",
-          "In " + where + ": its threads computed while the grader had stopped the program.");
+      return finding("E-still-working",
+                     in + "its threads computed while the grader had stopped the program.");
     case Failure::Kind::kRefused:
-      return finding("E-memory", "In " + where + ": " + failure.message + ".");
+      return finding("E-memory", in + failure.message + ".");
+    default:
+      return explain_fault(failure, in);
   }
-  return finding("E-crash", "In " + where + ".");
 }
 
 namespace {
@@ -234,22 +218,13 @@ Finding compiler_finding(const std::string& error, const SourceText& sources) {
   static const Json known = known_messages("compiler_messages.json");
   for (const Json& words : known) {
     if (!is_said(words, error)) continue;
-    found.cause = words.at("cause");
-    found.next = words.at("next");
+    if (words.contains("finding")) found = finding(words.at("finding"), found.seen);
+    found.cause = words.value("cause", found.cause);
+    found.next = words.value("next", found.next);
     break;
   }
   return found;
 }
-
-namespace {
-
-std::string number(double value) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.7g", value);
-  return text;
-}
-
-}  // namespace
 
 std::string place_of(const ConvShape& shape, const oracle::Mismatch& element) {
   // The puzzles have one row of numbers.

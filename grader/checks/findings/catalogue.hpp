@@ -4,7 +4,7 @@
 
 #include "common/base/conv_shape.hpp"
 #include "common/serve/finding_texts.hpp"
-#include "grader/checks/result/check_result.hpp"
+#include "grader/checks/result/finding.hpp"
 #include "grader/submission/submission.hpp"
 #include "reference/oracle/comparison.hpp"
 

@@ -1,6 +1,5 @@
 #include "grader/checks/probe/dense_run.hpp"
 
-#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <random>
@@ -31,8 +30,8 @@ std::vector<double> right_sums(const ConvShape& shape, const Numbers& input,
   return oracle::exact_sums(shape, input.begin(), weights.begin()).values;
 }
 
-DenseRun run_dense(Program& program, const ConvShape& shape, bool few_bits, std::uint64_t seed) {
-  return run_whole(program, shape, few_bits ? 15 : 2047, few_bits ? 3 : 8, seed);
+DenseRun run_dense(Program& program, const ConvShape& shape, std::uint64_t seed) {
+  return run_whole(program, shape, program.few_bits ? 15 : 2047, program.few_bits ? 3 : 8, seed);
 }
 
 DenseRun run_whole(Program& program, const ConvShape& shape, int most_input, int most_weight,

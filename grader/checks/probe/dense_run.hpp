@@ -1,8 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
-#include <string>
 #include <vector>
 
 #include "common/base/conv_shape.hpp"
@@ -43,7 +41,9 @@ struct Answer {
 /// answers kFault.
 class Program {
  public:
-  explicit Program(int most_faults) : most_faults_(most_faults) {}
+  /// @param has_few_bits  it may compute with halves: whole numbers are exact to 2048 only
+  explicit Program(int most_faults, bool has_few_bits = false)
+      : few_bits(has_few_bits), most_faults_(most_faults) {}
   Program(const Program&) = delete;
   Program& operator=(const Program&) = delete;
   virtual ~Program() = default;
@@ -58,6 +58,11 @@ class Program {
     if (answer.kind == Answer::Kind::kTimeout) hangs_ = true;
     return answer;
   }
+
+  /// Forgets earlier calls, as a new process does.
+  virtual void restart() {}
+
+  const bool few_bits;
 
   [[nodiscard]] int runs() const { return runs_; }
   /// Each fault costs a new process, each timeout seconds.
@@ -115,8 +120,7 @@ void keep_last_rows(const ConvShape& shape, Weights& weights) {
 DenseRun run_whole(Program& program, const ConvShape& shape, int most_input, int most_weight,
                    std::uint64_t seed);
 
-/// @param few_bits  the program may compute with halves, so the numbers are small
-/// @param seed      other numbers
-DenseRun run_dense(Program& program, const ConvShape& shape, bool few_bits, std::uint64_t seed = 3);
+/// The same with the largest numbers whose sums the program can keep.
+DenseRun run_dense(Program& program, const ConvShape& shape, std::uint64_t seed = 3);
 
 }  // namespace convlab::grader::probe

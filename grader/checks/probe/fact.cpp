@@ -20,9 +20,9 @@ std::string number(std::int64_t value) {
   return std::to_string(value);
 }
 
-std::string real(double value) {
+std::string real(double value, int digits) {
   char text[32];
-  std::snprintf(text, sizeof text, "%.7g", value);
+  std::snprintf(text, sizeof text, "%.*g", digits, value);
   return text;
 }
 
@@ -101,23 +101,10 @@ std::string picture(const ConvShape& s, std::int64_t plane, const std::set<std::
   return text;
 }
 
-namespace {
-
-// At most nine characters, but for very small and very large numbers.
-std::string short_real(double value) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.6g", value);
-  return text;
-}
-
-}  // namespace
-
 std::string neighbourhood(const DenseRun& run) {
   const ConvShape& s = run.shape;
-  std::size_t first = 0;
-  while (first < run.right.size() && !run.is_wrong(first)) ++first;
-  if (first == run.right.size()) return {};
-  const Label at = output_label(s, static_cast<std::int64_t>(first));
+  if (run.is_right()) return {};
+  const Label at = output_label(s, first_wrong(run).output);
   constexpr int kAround = 1;
   constexpr int kColumns = 3;  // more do not fit into a line
   const int left = std::max(0, std::min(at.w - 1, s.out_width() - kColumns));
@@ -134,9 +121,11 @@ std::string neighbourhood(const DenseRun& run) {
       const auto padded = [&](std::string cell) {
         return std::string(cell.size() < kWidth ? kWidth - cell.size() : 0, ' ') + cell;
       };
-      expected += padded(short_real(run.right[i]));
+      // At most nine characters, but for very small and very large numbers.
+      const auto short_text = [](double value) { return real(value, 6); };
+      expected += padded(short_text(run.right[i]));
       found +=
-          padded(run.is_unwritten(i) ? "-" : short_real(static_cast<double>(run.answer.output[i])));
+          padded(run.is_unwritten(i) ? "-" : short_text(static_cast<double>(run.answer.output[i])));
     }
     text += "\n    h=" + number(h) + expected + "  |" + found;
   }

@@ -28,7 +28,7 @@ struct Fact {
 Fact told(const std::string& variant, const std::vector<std::string>& values = {});
 
 std::string number(std::int64_t value);
-std::string real(double value);  ///< seven digits
+std::string real(double value, int digits = 7);
 
 struct Label;  // terms.hpp
 
@@ -46,6 +46,9 @@ std::string joined(const std::vector<std::string>& parts, const std::string& bet
 /// with one pixel around them. Empty if they would be large.
 std::string picture(const ConvShape& s, std::int64_t plane, const std::set<std::int64_t>& right,
                     const std::set<std::int64_t>& found);
+
+/// The first wrong output, as a whole.
+WrongProduct first_wrong(const DenseRun& run);
 
 /// Expected and found numbers around the first wrong element, side by side.
 std::string neighbourhood(const DenseRun& run);

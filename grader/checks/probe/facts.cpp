@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <cmath>
 #include <functional>
 #include <iterator>
 #include <map>
@@ -16,8 +15,22 @@ namespace {
 
 constexpr std::size_t kFewRuns = 3;
 
+// In the words of a puzzle of one dimension.
+Fact fact_of_row(const ConvShape& s, const Label& at, const std::vector<std::int64_t>& pixels) {
+  const std::string channel = s.in_channels > 1 ? " of channel " + number(at.c) : "";
+  const auto input = [&](std::int64_t pixel) {
+    return "input[" + number(pixel - input_index(s, at) + at.w + at.q) + "]" + channel;
+  };
+  std::vector<std::string> instead;
+  for (const std::int64_t each : pixels) instead.push_back(input(each));
+  return told(pixels.empty() ? "E-terms/row" : "E-index/row",
+              {number(at.w), "filter[" + number(at.q) + "]" + channel, input(input_index(s, at)),
+               joined(instead, " and by ")});
+}
+
 // Without a name: what one wrong output computes.
-std::optional<Fact> show_products(const Terms& terms, const DenseRun& dense) {
+// @param one_row  the filters have one row, their last
+std::optional<Fact> show_products(const Terms& terms, const DenseRun& dense, bool one_row = false) {
   const ConvShape& s = terms.shape;
   std::size_t o = 0;
   while (o < dense.right.size() && (!dense.is_wrong(o) || terms.unwritten[o])) ++o;
@@ -35,7 +48,8 @@ std::optional<Fact> show_products(const Terms& terms, const DenseRun& dense) {
     const std::int64_t weight = weight_index(s, at);
     const std::vector<std::int64_t>& pixels = meets[weight];
     const bool is_right = std::ranges::find(pixels, pixel) != pixels.end();
-    if (output_index(s, at) != output || is_right) continue;
+    if (output_index(s, at) != output || is_right || (one_row && at.p < s.kernel - 1)) continue;
+    if (one_row) return fact_of_row(s, at, pixels);
     std::vector<std::string> instead;
     for (const std::int64_t each : pixels) instead.push_back(pixel_text(s, each));
     constexpr std::int64_t kShort = 1 << 16;
@@ -53,12 +67,11 @@ std::optional<Fact> show_products(const Terms& terms, const DenseRun& dense) {
   return std::nullopt;
 }
 
-template <class Measure>
-std::vector<Terms> measured(Program& program, const std::vector<ConvShape>& shapes, bool few_bits,
-                            const Measure& measure) {
+std::vector<Terms> measured(Program& program, const std::vector<ConvShape>& shapes,
+                            bool by_weight) {
   std::vector<Terms> all;
   for (const ConvShape& shape : shapes) {
-    auto terms = measure(program, shape, few_bits);
+    auto terms = measure(program, shape, by_weight);
     if (!terms) return {};
     all.push_back(std::move(*terms));
   }
@@ -68,7 +81,7 @@ std::vector<Terms> measured(Program& program, const std::vector<ConvShape>& shap
 // Some products are right and the others wrong: which ones, and by how much their index differs.
 std::optional<Fact> find_wrong_part(const std::vector<LabelledTerms>& all, bool by_weight,
                                     const std::string& outputs) {
-  const IndexForm& form = by_weight ? input_form() : weights_form();
+  const IndexForm& form = by_weight ? kInputForm : kWeightsForm;
   std::vector<ConvShape> shapes;
   std::vector<std::vector<Point>> deviations;
   std::vector<std::vector<Feature>> features;
@@ -102,7 +115,7 @@ std::optional<Fact> find_wrong_part(const std::vector<LabelledTerms>& all, bool 
   IndexForm difference = form;
   std::ranges::fill(difference.right, "0");
   if (const auto by = named_index(difference, shapes, deviations)) {
-    const std::string text = sum_text(by->factors, form.variables, by->constant);
+    const std::string text = sum_text(by->factors, by->constant);
     fact.measured += " The difference to the right index is " + text + ".";
     fact.cause += " It differs by " + text + ".";
   }
@@ -114,7 +127,7 @@ std::optional<Fact> find_wrong_part(const std::vector<LabelledTerms>& all, bool 
 }
 
 // @param any_shape  the program promises more than the shapes of these runs
-std::optional<Fact> find_terms(Program& program, const std::vector<DenseRun>& runs, bool few_bits,
+std::optional<Fact> find_terms(Program& program, const std::vector<DenseRun>& runs,
                                const std::string& outputs, bool any_shape) {
   std::vector<ConvShape> shapes;
   // Each weight takes a run, and others must have some left.
@@ -136,7 +149,7 @@ std::optional<Fact> find_terms(Program& program, const std::vector<DenseRun>& ru
       candidates.push_back(std::move(*wrong));
     }
   };
-  const std::vector<Terms> by_weight = measured(program, shapes, few_bits, measure_by_weight);
+  const std::vector<Terms> by_weight = measured(program, shapes, true);
   look_at(by_weight, true);
   if (!views.empty()) {
     if (auto fact = find_counts(views.front().terms)) return fact;
@@ -150,7 +163,7 @@ std::optional<Fact> find_terms(Program& program, const std::vector<DenseRun>& ru
     std::ranges::copy_if(shapes, std::back_inserter(two), [&](const ConvShape& shape) {
       return two.size() < 2 && shape.input_image_size() <= kMostPixels;
     });
-    by_pixel = measured(program, two, few_bits, measure_by_pixel);
+    by_pixel = measured(program, two, false);
     look_at(by_pixel, false);
     look_at(by_pixel, true);
   }
@@ -178,9 +191,9 @@ std::optional<Fact> find_terms(Program& program, const std::vector<DenseRun>& ru
     if (auto fact = find_wrong_part(view.terms, view.by_weight, outputs)) return fact;
   }
   if (any_shape) {
-    if (auto fact = find_matrix_mistake(program, few_bits)) return fact;
+    if (auto fact = find_matrix_mistake(program)) return fact;
   }
-  if (auto fact = find_unused_array(program, runs.front(), few_bits)) return fact;
+  if (auto fact = find_unused_array(program, runs.front())) return fact;
   const bool is_unclear =
       std::ranges::any_of(by_weight, [](const Terms& terms) { return terms.unclear > 0; });
   if (any_shape && is_unclear) {
@@ -238,62 +251,17 @@ WrongProduct first_wrong(const DenseRun& run) {
 }
 
 std::optional<Fact> find_in_row(Program& program, const ConvShape& shape) {
-  DenseRun run = run_dense(program, shape, false);
-  if (run.answer.kind != Answer::Kind::kNumbers) return std::nullopt;
+  DenseRun run = run_dense(program, shape);
   keep_last_rows(shape, run.weights);
   run.right = right_sums(shape, run.input, run.weights);
-  if (run.is_right()) return std::nullopt;
-  const auto terms = measure_by_weight(program, shape, false);
-  if (!terms) return std::nullopt;
-  Label at = output_label(shape, first_wrong(run).output);
-  at.p = shape.kernel - 1;
-  const auto of_channel = [&](std::int64_t c) {
-    return shape.in_channels > 1 ? " of channel " + number(c) : "";
-  };
-  const auto input_text = [&](std::int64_t pixel) {
-    const std::int64_t row = at.c * shape.height + shape.height - 1;
-    return "input[" + number(pixel - row * shape.width) + "]" + of_channel(at.c);
-  };
-  // Which weights this output multiplies a pixel by, if others are 0.
-  const auto met_by = [&](std::int64_t pixel) -> std::int64_t {
-    Numbers input(shape.input_size());
-    Numbers weights(shape.weights_size());
-    input[pixel] = 1.0F;
-    for (std::int64_t i = 0; i < shape.weights_size(); ++i) weights[i] = static_cast<float>(i + 1);
-    const Answer answer = program.run(shape, input, weights);
-    if (answer.kind != Answer::Kind::kNumbers) return -1;
-    return std::llround(answer.output[static_cast<std::size_t>(output_index(shape, at))]) - 1;
-  };
-  for (at.c = 0; at.c < shape.in_channels; ++at.c) {
-    for (at.q = 0; at.q < shape.kernel; ++at.q) {
-      const std::int64_t pixel = input_index(shape, at);
-      const std::int64_t weight = weight_index(shape, at);
-      std::vector<std::string> met;
-      for (const Term& term : terms->terms) {
-        const bool is_own = term.output == output_index(shape, at) && term.weight == weight;
-        if (is_own) met.push_back(input_text(term.pixel));
-      }
-      const std::string right = input_text(pixel);
-      std::string variant = met.empty() ? "E-terms/row" : "E-index/row";
-      std::string instead = joined(met, " and by ");
-      if (terms->unclear > 0) {
-        const std::int64_t other = met_by(pixel);
-        if (other == weight || other < 0 || other >= shape.weights_size()) continue;
-        variant = "E-index/filter-row";
-        instead = "filter[" + number(other % shape.kernel) + "]" +
-                  of_channel(other / (shape.kernel * shape.kernel));
-      } else if (met == std::vector{right}) {
-        continue;
-      }
-      std::string rule = wrong_outputs({run});
-      if (rule.starts_with("w")) rule.front() = 'i';
-      const std::string tap = "filter[" + number(at.q) + "]" + of_channel(at.c);
-      Fact fact = told(variant, {number(at.w), tap, right, instead});
-      if (!rule.empty()) fact.measured += "\nExactly the outputs with " + rule + " are wrong.";
-      return fact;
-    }
-  }
-  return std::nullopt;
+  run.answer = program.run(shape, run.input, run.weights);
+  if (run.answer.kind != Answer::Kind::kNumbers || run.is_right()) return std::nullopt;
+  const auto terms = measure(program, shape, true);
+  auto fact = terms ? show_products(*terms, run, true) : std::nullopt;
+  std::string rule = fact ? wrong_outputs({run}) : "";
+  if (rule.starts_with("w")) rule.front() = 'i';
+  if (!rule.empty()) fact->measured += "\nExactly the outputs with " + rule + " are wrong.";
+  return fact;
 }
 
 std::optional<Fact> find_unwritten(const std::vector<DenseRun>& all) {
@@ -340,11 +308,11 @@ static std::optional<Fact> find_in_sums(const std::vector<DenseRun>& all) {
   return fact;
 }
 
-std::optional<Fact> find_in_large(Program& program, const ConvShape& shape, bool few_bits) {
+std::optional<Fact> find_in_large(Program& program, const ConvShape& shape) {
   constexpr std::int64_t kMostOutputs = 200'000;
   constexpr std::int64_t kMostWork = 50'000'000;
   if (shape.output_size() > kMostOutputs || shape.multiply_adds() > kMostWork) return std::nullopt;
-  const std::vector<DenseRun> runs = {run_dense(program, shape, few_bits)};
+  const std::vector<DenseRun> runs = {run_dense(program, shape)};
   if (runs.front().answer.kind != Answer::Kind::kNumbers || runs.front().is_right()) {
     return std::nullopt;
   }
@@ -361,7 +329,7 @@ std::optional<Fact> find_in_large(Program& program, const ConvShape& shape, bool
     (is_of("h")   ? larger.height
      : is_of("m") ? larger.out_channels
                   : larger.width) += is_of("m") ? 32 : 32 * shape.stride;
-    const std::vector<DenseRun> both = {runs.front(), run_dense(program, larger, few_bits)};
+    const std::vector<DenseRun> both = {runs.front(), run_dense(program, larger)};
     const bool has_numbers = both.back().answer.kind == Answer::Kind::kNumbers;
     const auto rest = has_numbers && !both.back().is_right() ? find_unwritten(both) : std::nullopt;
     return rest && rest->id == "E-rounded-down" ? rest : fact;
@@ -370,28 +338,28 @@ std::optional<Fact> find_in_large(Program& program, const ConvShape& shape, bool
   return outputs.empty() ? std::nullopt : std::optional(fact_of_outputs(outputs, runs.front()));
 }
 
-std::optional<Fact> find_fact(Program& program, const std::vector<ConvShape>& shapes, bool few_bits,
+std::optional<Fact> find_fact(Program& program, const std::vector<ConvShape>& shapes,
                               const std::optional<ConvShape>& must) {
   std::vector<DenseRun> all;
   std::vector<DenseRun> wrong;
   for (const ConvShape& shape : shapes) {
-    DenseRun run = run_dense(program, shape, few_bits);
+    DenseRun run = run_dense(program, shape);
     if (run.answer.kind != Answer::Kind::kNumbers) continue;
     if (!run.is_right() && wrong.size() < kFewRuns) wrong.push_back(run);
     all.push_back(std::move(run));
   }
   if (wrong.empty()) return std::nullopt;
   if (must) {
-    DenseRun run = run_dense(program, *must, few_bits);
+    DenseRun run = run_dense(program, *must);
     if (run.answer.kind != Answer::Kind::kNumbers || run.is_right()) return std::nullopt;
     all.push_back(run);
     if (auto fact = find_in_sums(all)) return fact;
-    auto fact = find_terms(program, wrong, few_bits, "", false);
+    auto fact = find_terms(program, wrong, "", false);
     return fact && fact->predicts && fact->predicts(run) ? fact : std::nullopt;
   }
   if (auto fact = find_in_sums(all)) return fact;
   const std::string outputs = wrong_outputs(all);
-  auto fact = find_terms(program, wrong, few_bits, outputs, true);
+  auto fact = find_terms(program, wrong, outputs, true);
   if (fact && fact->cause.empty()) {
     if (auto stored = find_moved_sums({wrong.front()})) return stored;
   }

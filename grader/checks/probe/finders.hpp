@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -55,9 +54,6 @@ std::string common_rule(const std::vector<std::vector<Feature>>& features,
 
 // What whole runs tell of their sums, without a look at the products.
 
-/// The first wrong output, as a whole.
-WrongProduct first_wrong(const DenseRun& run);
-
 /// If most wrong outputs hold the right sum of another one: how many, and an example.
 std::string moved_sums(const DenseRun& run);
 
@@ -71,9 +67,7 @@ std::optional<Fact> find_function(const std::vector<DenseRun>& runs);
 std::optional<Fact> find_carried_sum(const std::vector<DenseRun>& runs);
 
 /// What a call takes over from an earlier call.
-/// @param restart  begins a new process
-std::optional<Fact> find_kept(Program& program, const std::function<void()>& restart,
-                              const ConvShape& shape, bool few_bits);
+std::optional<Fact> find_kept(Program& program, const ConvShape& shape);
 
 /// Right outputs but for those that are never written: which ones.
 std::optional<Fact> find_unwritten(const std::vector<DenseRun>& all);
@@ -91,21 +85,21 @@ std::optional<Fact> find_factors(Program& program);
 /// Computes one product of matrices, 32 × 32 each: M = C = W = 32, all other sizes 1. Looks for
 /// what products in tiles do wrong as a whole: rows and columns of a tile exchanged, a matrix used
 /// in place of the other one.
-std::optional<Fact> find_matrix_mistake(Program& program, bool few_bits);
+std::optional<Fact> find_matrix_mistake(Program& program);
 
 /// An array without any influence on the output.
 /// @param run  a wrong one
-std::optional<Fact> find_unused_array(Program& program, const DenseRun& run, bool few_bits);
+std::optional<Fact> find_unused_array(Program& program, const DenseRun& run);
 
 /// Measures what the program computes at those of these shapes at which it is wrong, three at most;
 /// what has a name holds at all of them.
 /// @param must  a shape whose numbers the fact must explain, too, because the others are not those
 ///              that the program promises
-std::optional<Fact> find_fact(Program& program, const std::vector<ConvShape>& shapes, bool few_bits,
+std::optional<Fact> find_fact(Program& program, const std::vector<ConvShape>& shapes,
                               const std::optional<ConvShape>& must = {});
 
 /// The same without a look at single products: what the numbers of one run at a larger shape tell.
-std::optional<Fact> find_in_large(Program& program, const ConvShape& shape, bool few_bits);
+std::optional<Fact> find_in_large(Program& program, const ConvShape& shape);
 
 /// Of a program that keeps only the last row of each filter: a wrong product of the first wrong
 /// output, and which outputs are wrong.
@@ -145,11 +139,10 @@ struct ShapeStudy {
 /// Shrinks a shape at which the program fails, then compares shapes around it. A rule is kept only
 /// if it predicts what the program does at shapes that it was not made from.
 /// @return nothing if the program does not fail again, or this shape is too large to be tried often
-std::optional<ShapeStudy> study_shapes(Program& program, const ConvShape& failing, bool few_bits);
+std::optional<ShapeStudy> study_shapes(Program& program, const ConvShape& failing);
 
 /// The smallest shape that the study finds.
-std::optional<ConvShape> smallest_failing(Program& program, const ConvShape& failing,
-                                          bool few_bits);
+std::optional<ConvShape> smallest_failing(Program& program, const ConvShape& failing);
 
 /// "1,2,1,5,6,3,1": as --case takes it.
 std::string case_text(const ConvShape& shape);

@@ -25,6 +25,13 @@ void set(Bits& bits, std::size_t i) {
   bits[i / kWord] |= std::uint64_t{1} << i % kWord;
 }
 
+bool (*holds(const std::string& relation))(std::int64_t value, std::int64_t bound) {
+  if (relation == "≥") return [](std::int64_t value, std::int64_t bound) { return value >= bound; };
+  if (relation == "<") return [](std::int64_t value, std::int64_t bound) { return value < bound; };
+  if (relation == "≠") return [](std::int64_t value, std::int64_t bound) { return value != bound; };
+  return [](std::int64_t value, std::int64_t bound) { return value == bound; };
+}
+
 std::string text_of(const Feature& feature, const std::string& relation, std::int64_t value) {
   const auto place = value == 0 ? feature.name.find(" in the last") : std::string::npos;
   if (feature.is_flag && place != std::string::npos) {
@@ -41,37 +48,32 @@ std::string text_of(const Feature& feature, const std::string& relation, std::in
 std::vector<Test> tests_of(const Feature& feature, std::size_t count) {
   std::vector<Test> tests;
   const std::set<std::int64_t> values(feature.values.begin(), feature.values.end());
-  const auto add = [&](const std::string& relation, std::int64_t value, int cost,
-                       const auto& holds) {
+  const auto add = [&](const std::string& relation, std::int64_t value, int cost) {
     Test test{{feature.name, relation, value, feature.end},
               text_of(feature, relation, value),
               feature.cost + cost,
               Bits((count + kWord - 1) / kWord)};
+    const auto test_holds = holds(relation);
     for (std::size_t i = 0; i < count; ++i) {
-      if (holds(feature.values[i])) set(test.bits, i);
+      if (test_holds(feature.values[i], value)) set(test.bits, i);
     }
     tests.push_back(std::move(test));
   };
   constexpr std::size_t kAtEachEnd = 20;
   if (values.size() < 2) return tests;
   if (feature.is_flag) {
-    add("", 1, 0, [](std::int64_t each) { return each == 1; });
-    if (feature.name.find(" in the last") != std::string::npos) {
-      add("", 0, 1, [](std::int64_t each) { return each == 0; });
-    }
+    add("", 1, 0);
+    if (feature.name.find(" in the last") != std::string::npos) add("", 0, 1);
     return tests;
   }
   std::size_t tried = 0;
   for (const std::int64_t value : values) {
     if (++tried > kAtEachEnd && tried + kAtEachEnd <= values.size()) continue;
-    if (!feature.only_bounds || value == *values.begin())
-      add("=", value, 0, [value](std::int64_t each) { return each == value; });
-    if (value != *values.begin()) {
-      add("≥", value, 0, [value](std::int64_t each) { return each >= value; });
-      add("<", value, 0, [value](std::int64_t each) { return each < value; });
-    }
-    if (values.size() > 2 && !feature.only_bounds)
-      add("≠", value, 1, [value](std::int64_t each) { return each != value; });
+    const bool is_first = value == *values.begin();
+    if (!feature.only_bounds || is_first) add("=", value, 0);
+    if (!is_first) add("≥", value, 0);
+    if (!is_first) add("<", value, 0);
+    if (values.size() > 2 && !feature.only_bounds) add("≠", value, 1);
   }
   return tests;
 }
@@ -103,61 +105,53 @@ std::vector<Rule> find_rules(const std::vector<Feature>& features, const std::ve
     if (covers) wider.push_back(&test);
     if (within) narrower.push_back(&test);
   }
-  {
-    const auto cheaper = [](const Test* a, const Test* b) { return a->cost < b->cost; };
-    std::stable_sort(wider.begin(), wider.end(), cheaper);
-    std::stable_sort(narrower.begin(), narrower.end(), cheaper);
-    constexpr int kPair = 3;
-    Bits both(wanted.size());
-    const auto try_pairs = [&](const std::vector<const Test*>& from, const char* word, bool all) {
-      constexpr std::size_t kMostPairs = 400;
-      for (std::size_t a = 0; a < std::min(from.size(), kMostPairs); ++a) {
-        for (std::size_t b = a + 1; b < std::min(from.size(), kMostPairs); ++b) {
-          // "w = 6 and w ≥ 2": one value, and by chance.
-          const auto narrows = [](const Test* value, const Test* test) {
-            return value->part.relation == "=" && value->part.end.empty() &&
-                   (test->part.name + " ").starts_with(value->part.name + " ");
-          };
-          if (all && (narrows(from[a], from[b]) || narrows(from[b], from[a]))) continue;
-          for (std::size_t i = 0; i < both.size(); ++i) {
-            both[i] =
-                all ? from[a]->bits[i] & from[b]->bits[i] : from[a]->bits[i] | from[b]->bits[i];
-          }
-          if (both == wanted) {
-            rules.push_back({from[a]->text + word + from[b]->text,
-                             from[a]->cost + from[b]->cost + kPair,
-                             {from[a]->part, from[b]->part},
-                             all});
-          }
+  std::ranges::stable_sort(wider, {}, &Test::cost);
+  std::ranges::stable_sort(narrower, {}, &Test::cost);
+  constexpr int kPair = 3;
+  Bits both(wanted.size());
+  const auto try_pairs = [&](const std::vector<const Test*>& from, const char* word, bool all) {
+    constexpr std::size_t kMostPairs = 400;
+    for (std::size_t a = 0; a < std::min(from.size(), kMostPairs); ++a) {
+      for (std::size_t b = a + 1; b < std::min(from.size(), kMostPairs); ++b) {
+        // "w = 6 and w ≥ 2": one value, and by chance.
+        const auto narrows = [](const Test* value, const Test* test) {
+          return value->part.relation == "=" && value->part.end.empty() &&
+                 (test->part.name + " ").starts_with(value->part.name + " ");
+        };
+        if (all && (narrows(from[a], from[b]) || narrows(from[b], from[a]))) continue;
+        for (std::size_t i = 0; i < both.size(); ++i) {
+          both[i] = all ? from[a]->bits[i] & from[b]->bits[i] : from[a]->bits[i] | from[b]->bits[i];
+        }
+        if (both == wanted) {
+          rules.push_back({from[a]->text + word + from[b]->text,
+                           from[a]->cost + from[b]->cost + kPair,
+                           {from[a]->part, from[b]->part},
+                           all});
         }
       }
-    };
-    try_pairs(wider, " and ", true);
-    try_pairs(narrower, " or ", false);
-  }
-  std::stable_sort(rules.begin(), rules.end(),
-                   [](const Rule& a, const Rule& b) { return a.cost < b.cost; });
+    }
+  };
+  try_pairs(wider, " and ", true);
+  try_pairs(narrower, " or ", false);
+  std::ranges::stable_sort(rules, {}, &Rule::cost);
   if (rules.size() > most) rules.resize(most);
   return rules;
 }
 
 std::vector<bool> where_it_holds(const Rule& rule, const std::vector<Feature>& features) {
-  std::vector<bool> holds(features.empty() ? 0 : features.front().values.size(), rule.all);
+  std::vector<bool> where(features.empty() ? 0 : features.front().values.size(), rule.all);
   for (const Rule::Part& part : rule.parts) {
     const auto feature = std::ranges::find_if(features, [&](const Feature& each) {
       return each.name == part.name && each.end == part.end;
     });
-    for (std::size_t i = 0; i < holds.size(); ++i) {
+    for (std::size_t i = 0; i < where.size(); ++i) {
       // There is no incomplete tile where its feature is missing.
       const std::int64_t value = feature == features.end() ? 0 : feature->values[i];
-      const bool own = part.relation == "≥"   ? value >= part.value
-                       : part.relation == "<" ? value < part.value
-                       : part.relation == "≠" ? value != part.value
-                                              : value == part.value;
-      holds[i] = rule.all ? holds[i] && own : holds[i] || own;
+      const bool own = holds(part.relation)(value, part.value);
+      where[i] = rule.all ? where[i] && own : where[i] || own;
     }
   }
-  return holds;
+  return where;
 }
 
 std::vector<Feature> features_of(const ConvShape& s, const std::vector<Label>& labels, bool taps) {

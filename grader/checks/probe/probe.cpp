@@ -7,7 +7,6 @@
 #include <utility>
 #include <vector>
 
-#include "grader/checks/probe/fact.hpp"
 #include "grader/checks/probe/finders.hpp"
 #include "reference/oracle/comparison.hpp"
 
@@ -15,12 +14,18 @@ namespace convlab::grader::probe {
 
 namespace {
 
+// Each costs a new process.
+constexpr int kFaults = 8;
+constexpr int kFaultsOfShapes = 40;
+
 /// A stage in its own process.
 class StageProgram : public Program {
  public:
-  StageProgram(Submission& submission, const StageInfo& stage, int most_faults,
-               std::vector<std::string> settings = {})
-      : Program(most_faults), submission_(submission), stage_(stage) {
+  StageProgram(Submission& submission, const StageInfo& stage,
+               std::vector<std::string> settings = {}, int most_faults = kFaults)
+      : Program(most_faults, stage.precision != Precision::kFp32),
+        submission_(submission),
+        stage_(stage) {
     settings.emplace_back("CONVLAB_EMU_THREADS=1");
     submission.watch(false);
     submission.set_environment(std::move(settings));
@@ -30,10 +35,11 @@ class StageProgram : public Program {
     submission_.set_environment({});
   }
 
+  void restart() override { submission_.restart(); }
   /// What is NaN was never written.
   void mark_nan() { marks_nan_ = true; }
 
- protected:
+ private:
   Answer convolve(const ConvShape& shape, const Numbers& input, const Numbers& weights) override {
     const Arrays arrays = submission_.prepare(shape, Placement::kAligned);
     std::ranges::copy(input.with_margins(), arrays.input - Numbers::kMargin);
@@ -54,7 +60,6 @@ class StageProgram : public Program {
     return answer;
   }
 
- private:
   // A new process begins at zero.
   void look_at_clock() {
     const double now = std::chrono::duration<double>(submission_.computing_time()).count();
@@ -68,19 +73,12 @@ class StageProgram : public Program {
   bool marks_nan_ = false;
 };
 
-// Each costs a new process.
-constexpr int kFaults = 8;
-constexpr int kFaultsOfShapes = 40;
-
 // Sizes that differ from each other and between the shapes, so that two of them tell names apart.
 // The last two have more products than two slices of a warp. B, M, C, H, W, K, S
-const std::vector<ConvShape>& probe_shapes() {
-  static const std::vector<ConvShape> shapes = {{4, 2, 3, 8, 6, 2, 2},   {3, 5, 2, 7, 9, 3, 1},
-                                                {2, 6, 4, 10, 13, 2, 3}, {1, 2, 1, 20, 52, 3, 1},
-                                                {1, 3, 2, 27, 28, 2, 1}, {2, 18, 3, 5, 4, 3, 1},
-                                                {1, 2, 9, 5, 4, 3, 1},   {2, 1, 21, 3, 5, 2, 1}};
-  return shapes;
-}
+const std::vector<ConvShape> kProbeShapes = {{4, 2, 3, 8, 6, 2, 2},   {3, 5, 2, 7, 9, 3, 1},
+                                             {2, 6, 4, 10, 13, 2, 3}, {1, 2, 1, 20, 52, 3, 1},
+                                             {1, 3, 2, 27, 28, 2, 1}, {2, 18, 3, 5, 4, 3, 1},
+                                             {1, 2, 9, 5, 4, 3, 1},   {2, 1, 21, 3, 5, 2, 1}};
 
 // Files that promise only the layers of a network may have their sizes as constants: one of these
 // with few images. Nothing if it is large.
@@ -97,7 +95,7 @@ std::optional<ConvShape> promised(const ConvShape& failing) {
 
 std::optional<Fact> rounding_of(Submission& submission, const StageInfo& stage,
                                 const ConvShape& failing, bool any_shape, bool is_infinite) {
-  StageProgram program(submission, stage, kFaults);
+  StageProgram program(submission, stage);
   auto must = promised(failing);
   if (!any_shape && (!must || must->taps() < 3)) return std::nullopt;
   if (must) must->batch = 1;
@@ -105,7 +103,7 @@ std::optional<Fact> rounding_of(Submission& submission, const StageInfo& stage,
   if (is_infinite) {
     if (auto overflow = find_overflow(program, shape)) return overflow;
   }
-  auto shapes = any_shape ? probe_shapes() : std::vector<ConvShape>{shape};
+  auto shapes = any_shape ? kProbeShapes : std::vector<ConvShape>{shape};
   constexpr std::int64_t kMostWork = 5'000'000;
   if (any_shape && failing.multiply_adds() <= kMostWork) shapes.push_back(failing);
   if (!only_rounds(program, shapes)) return std::nullopt;
@@ -113,7 +111,7 @@ std::optional<Fact> rounding_of(Submission& submission, const StageInfo& stage,
 }
 
 bool is_transform(Submission& submission, const StageInfo& stage, const ConvShape& failing) {
-  StageProgram program(submission, stage, kFaults);
+  StageProgram program(submission, stage);
   constexpr float kLarge = 1.2345678F;
   constexpr double kSmall = 1e-5;
   bool mixes = false;
@@ -143,7 +141,7 @@ Precision precision_shown(Submission& submission, const StageInfo& stage,
   submission.set_withheld(Withheld::kNothing);
   Precision loosest = Precision::kFp32;
   for (ConvShape shape : shapes) {
-    StageProgram program(submission, stage, kFaults);
+    StageProgram program(submission, stage);
     // One image is quick. But some files divide the batch by the number of their streams.
     const int images = std::exchange(shape.batch, 1);
     auto shown = precision_of(program, shape);
@@ -166,45 +164,33 @@ Finding with_rounding(Finding found, const Fact& rounding) {
 std::optional<Fact> measure_mistake(Submission& submission, const StageInfo& stage,
                                     const ConvShape& failing, bool any_shape,
                                     bool nan_is_unwritten) {
-  StageProgram program(submission, stage, kFaults);
+  StageProgram program(submission, stage);
   if (nan_is_unwritten) program.mark_nan();
-  const bool few_bits = stage.precision != Precision::kFp32;
   if (any_shape) {
-    if (auto fact = find_fact(program, probe_shapes(), few_bits)) return fact;
-    if (auto fact = find_in_large(program, failing, few_bits)) return fact;
+    if (auto fact = find_fact(program, kProbeShapes)) return fact;
+    if (auto fact = find_in_large(program, failing)) return fact;
     // It may need a larger filter or more channels than the shapes of the probe have.
-    StageProgram again(submission, stage, kFaults);
+    StageProgram again(submission, stage);
     if (nan_is_unwritten) again.mark_nan();
-    auto wide = smallest_failing(again, failing, few_bits);
+    auto wide = smallest_failing(again, failing);
     if (!wide) return std::nullopt;
     wide->height += 2 * wide->stride, wide->width += 3 * wide->stride;
-    return find_fact(again, {*wide}, few_bits);
+    return find_fact(again, {*wide});
   }
   const auto found = promised(failing);
   ConvShape must = found.value_or(failing);
   must.batch = std::min(must.batch, 3);
-  if (!found) return find_in_large(program, must, few_bits);
+  if (!found) return find_in_large(program, must);
   ConvShape wide = must;
   wide.batch = 2, wide.height = wide.kernel + 4, wide.width = wide.kernel + 6;
   ConvShape high = must;
   high.batch = 3, high.height = high.kernel + 7, high.width = high.kernel + 3;
-  return find_fact(program, {wide, high}, few_bits, must);
+  return find_fact(program, {wide, high}, must);
 }
 
 std::optional<Fact> measure_row(Submission& submission, const StageInfo& stage,
                                 const ConvShape& failing) {
-  class OneRow final : public StageProgram {
-   public:
-    using StageProgram::StageProgram;
-
-   private:
-    Answer convolve(const ConvShape& shape, const Numbers& input, const Numbers& weights) override {
-      Numbers last = weights;
-      keep_last_rows(shape, last);
-      return StageProgram::convolve(shape, input, last);
-    }
-  };
-  OneRow program(submission, stage, kFaults);
+  StageProgram program(submission, stage);
   return find_in_row(program, failing);
 }
 
@@ -213,31 +199,28 @@ std::optional<Fact> kept_state(Submission& submission, const StageInfo& stage,
   auto shape = any_shape ? std::optional(ConvShape{2, 2, 2, 5, 6, 2, 1}) : promised(failing);
   if (!shape) return std::nullopt;
   shape->batch = std::min(shape->batch, 2);
-  StageProgram program(submission, stage, kFaults);
-  return find_kept(
-      program, [&] { submission.restart(); }, *shape, stage.precision != Precision::kFp32);
+  StageProgram program(submission, stage);
+  return find_kept(program, *shape);
 }
 
 std::optional<Fact> wrong_slices(Submission& submission, const StageInfo& stage,
                                  const ConvShape& failing, int memory) {
-  StageProgram program(submission, stage, kFaults,
-                       {"CONVLAB_EMU_MEMORY=" + std::to_string(memory)});
-  const DenseRun run = run_dense(program, failing, stage.precision != Precision::kFp32);
+  StageProgram program(submission, stage, {"CONVLAB_EMU_MEMORY=" + std::to_string(memory)});
+  const DenseRun run = run_dense(program, failing);
   if (run.answer.kind != Answer::Kind::kNumbers) return std::nullopt;
   return find_moved_images(run);
 }
 
 std::optional<Fact> measure_index(Submission& submission, const StageInfo& stage) {
   // An emulated device then clears megabytes for each allocation, so there are few shapes.
-  StageProgram program(submission, stage, kFaults, {"CONVLAB_EMU_READS=forgiven:0"});
-  const bool few_bits = stage.precision != Precision::kFp32;
-  const std::vector<ConvShape> shapes(probe_shapes().begin(), probe_shapes().begin() + 3);
-  if (auto fact = find_fact(program, shapes, few_bits)) {
+  StageProgram program(submission, stage, {"CONVLAB_EMU_READS=forgiven:0"});
+  const std::vector<ConvShape> shapes(kProbeShapes.begin(), kProbeShapes.begin() + 3);
+  if (auto fact = find_fact(program, shapes)) {
     return fact->predicts ? fact : std::nullopt;
   }
   std::vector<ConvShape> failing;
   for (const ConvShape& shape : shapes) {
-    if (!run_dense(program, shape, few_bits).is_right()) return std::nullopt;
+    if (!run_dense(program, shape).is_right()) return std::nullopt;
   }
   submission.set_environment({});
   for (const ConvShape& shape : shapes) {
@@ -252,9 +235,8 @@ std::optional<Fact> measure_index(Submission& submission, const StageInfo& stage
 
 std::optional<WrongProduct> add_failing_shapes(Submission& submission, const StageInfo& stage,
                                                const ConvShape& failing, Finding& finding) {
-  StageProgram program(submission, stage, kFaultsOfShapes);
-  const bool few_bits = stage.precision != Precision::kFp32;
-  const auto study = study_shapes(program, failing, few_bits);
+  StageProgram program(submission, stage, {}, kFaultsOfShapes);
+  const auto study = study_shapes(program, failing);
   if (!study) return std::nullopt;
   finding.smallest = to_string(study->smallest);
   finding.alone = "--case " + case_text(study->smallest);
@@ -267,7 +249,7 @@ std::optional<WrongProduct> add_failing_shapes(Submission& submission, const Sta
   if (study->smallest.stride > 1) lines.emplace_back("With a stride of 1 this case is right.");
   finding.shapes = joined(lines, "\n");
   for (const std::uint64_t seed : {1, 2, 3}) {  // a small shape may be right by luck
-    const DenseRun run = run_dense(program, study->smallest, few_bits, seed);
+    const DenseRun run = run_dense(program, study->smallest, seed);
     if (run.answer.kind != Answer::Kind::kNumbers) break;
     if (!run.is_right()) return first_wrong(run);
   }

@@ -1,10 +1,8 @@
 #pragma once
 
 #include <optional>
-#include <string>
 
 #include "grader/checks/probe/fact.hpp"
-#include "grader/checks/probe/finders.hpp"
 #include "grader/checks/result/finding.hpp"
 #include "grader/submission/submission.hpp"
 

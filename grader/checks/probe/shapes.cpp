@@ -4,6 +4,7 @@
 
 #include "grader/checks/probe/dense_run.hpp"
 #include "grader/checks/probe/finders.hpp"
+#include "grader/checks/probe/wrong_index.hpp"
 
 namespace convlab::grader::probe {
 
@@ -26,7 +27,7 @@ class Tried {
   static constexpr std::int64_t kFew = 50;
 
  public:
-  Tried(Program& program, bool few_bits) : program_(program), few_bits_(few_bits) {}
+  explicit Tried(Program& program) : program_(program) {}
 
   bool fails(const ConvShape& shape) {
     const auto known = std::ranges::find(shapes_, shape);
@@ -35,7 +36,7 @@ class Tried {
     const bool small = std::min(shape.output_size(), shape.weights_size()) < kFew;
     bool failed = false;
     for (std::uint64_t seed = 1; seed <= (small ? 3 : 1) && !failed; ++seed) {
-      failed = !run_dense(program_, shape, few_bits_, seed).is_right();
+      failed = !run_dense(program_, shape, seed).is_right();
     }
     shapes_.push_back(shape);
     fails_.push_back(failed);
@@ -50,7 +51,6 @@ class Tried {
 
  private:
   Program& program_;
-  bool few_bits_;
   std::vector<ConvShape> shapes_{};
   std::vector<bool> fails_{};
 };
@@ -82,40 +82,35 @@ std::vector<Feature> features_of(const std::vector<ConvShape>& shapes) {
   };
   struct Named {
     const char* name;
-    std::int64_t (*of)(const ConvShape& s);
     int cost;
     bool divides;
+    const char* formula = name;
   };
-  static const std::vector<Named> sizes = {
-      {"B", [](const ConvShape& s) -> std::int64_t { return s.batch; }, 1, true},
-      {"M", [](const ConvShape& s) -> std::int64_t { return s.out_channels; }, 1, true},
-      {"C", [](const ConvShape& s) -> std::int64_t { return s.in_channels; }, 1, true},
-      {"H", [](const ConvShape& s) -> std::int64_t { return s.height; }, 2, true},
-      {"W", [](const ConvShape& s) -> std::int64_t { return s.width; }, 2, true},
-      {"K", [](const ConvShape& s) -> std::int64_t { return s.kernel; }, 1, true},
-      {"S", [](const ConvShape& s) -> std::int64_t { return s.stride; }, 1, false},
-      {"H_out", [](const ConvShape& s) -> std::int64_t { return s.out_height(); }, 1, true},
-      {"W_out", [](const ConvShape& s) -> std::int64_t { return s.out_width(); }, 1, true},
-      {"C·K·K", [](const ConvShape& s) -> std::int64_t { return s.taps(); }, 2, true},
-      {"H_out·W_out",
-       [](const ConvShape& s) -> std::int64_t { return s.out_height() * s.out_width(); }, 2, true},
-      {"B·H_out·W_out",
-       [](const ConvShape& s) -> std::int64_t {
-         return std::int64_t{s.batch} * s.out_height() * s.out_width();
-       },
-       3, true},
-      {"B·M", [](const ConvShape& s) -> std::int64_t { return s.batch * s.out_channels; }, 3,
-       false},
-      {"M·C", [](const ConvShape& s) -> std::int64_t { return s.out_channels * s.in_channels; }, 3,
-       false},
-      {"the number of outputs", [](const ConvShape& s) { return s.output_size(); }, 3, true},
-      {"the number of weights", [](const ConvShape& s) { return s.weights_size(); }, 3, false}};
-  for (const Named& size : sizes) {
-    add(size.name, size.cost, false, size.of);
-    if (!size.divides) continue;
+  static const std::vector<Named> sizes = {{"B", 1, true},
+                                           {"M", 1, true},
+                                           {"C", 1, true},
+                                           {"H", 2, true},
+                                           {"W", 2, true},
+                                           {"K", 1, true},
+                                           {"S", 1, false},
+                                           {"H_out", 1, true},
+                                           {"W_out", 1, true},
+                                           {"C·K·K", 2, true},
+                                           {"H_out·W_out", 2, true},
+                                           {"B·H_out·W_out", 3, true},
+                                           {"B·M", 3, false},
+                                           {"M·C", 3, false},
+                                           {"the number of outputs", 3, true, "B·M·H_out·W_out"},
+                                           {"the number of weights", 3, false, "M·C·K·K"}};
+  for (const auto& [name, cost, divides, formula] : sizes) {
+    const auto value = [&, &name_of_size = formula](const ConvShape& s) {
+      return *value_of(name_of_size, s);
+    };
+    add(name, cost, false, value);
     for (const int by : {2, 4, 8, 16, 32}) {
-      add(std::string(size.name) + " is no multiple of " + std::to_string(by), size.cost + 1, true,
-          [&](const ConvShape& s) -> std::int64_t { return size.of(s) % by != 0 ? 1 : 0; });
+      if (!divides) break;
+      add(std::string(name) + " is no multiple of " + std::to_string(by), cost + 1, true,
+          [&](const ConvShape& s) { return value(s) % by != 0 ? 1 : 0; });
     }
   }
   for (const int by : {8, 16, 32}) {
@@ -203,15 +198,14 @@ constexpr std::int64_t kMostWork = 5'000'000;
 
 }  // namespace
 
-std::optional<ConvShape> smallest_failing(Program& program, const ConvShape& failing,
-                                          bool few_bits) {
-  Tried tried(program, few_bits);
+std::optional<ConvShape> smallest_failing(Program& program, const ConvShape& failing) {
+  Tried tried(program);
   if (!is_possible(failing, kMostWork) || !tried.fails(failing)) return std::nullopt;
   return shrunk(tried, failing, program);
 }
 
-std::optional<ShapeStudy> study_shapes(Program& program, const ConvShape& failing, bool few_bits) {
-  Tried tried(program, few_bits);
+std::optional<ShapeStudy> study_shapes(Program& program, const ConvShape& failing) {
+  Tried tried(program);
   ShapeStudy study;
   if (!is_possible(failing, kMostWork) || !tried.fails(failing)) return std::nullopt;
   study.smallest = shrunk(tried, failing, program);

@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <ranges>
 #include <set>
@@ -80,8 +79,8 @@ std::optional<Fact> find_moved_sums(const std::vector<DenseRun>& runs) {
   }
   // Outputs that do not exist, of a wrong size of the output, may lie over others.
   const bool is_enough = shapes.size() > (is_part ? 1 : 0);
-  if (const auto named = is_enough ? named_index(output_form(), shapes, points) : std::nullopt) {
-    Fact fact = index_fact(output_form(), *named, shapes);
+  if (const auto named = is_enough ? named_index(kOutputForm, shapes, points) : std::nullopt) {
+    Fact fact = index_fact(kOutputForm, *named, shapes);
     if (is_part) fact.id = "E-index";
     return fact;
   }
@@ -268,13 +267,12 @@ std::optional<Fact> find_carried_sum(const std::vector<DenseRun>& runs) {
   return std::nullopt;
 }
 
-std::optional<Fact> find_kept(Program& program, const std::function<void()>& restart,
-                              const ConvShape& shape, bool few_bits) {
-  const DenseRun own = run_dense(program, shape, few_bits, 1);
-  const DenseRun other = run_dense(program, shape, few_bits, 2);
+std::optional<Fact> find_kept(Program& program, const ConvShape& shape) {
+  const DenseRun own = run_dense(program, shape, 1);
+  const DenseRun other = run_dense(program, shape, 2);
   // The second of two calls in a new process, the first with these numbers.
   const auto second = [&](const Numbers& input, const Numbers& weights) {
-    restart();
+    program.restart();
     program.run(shape, input, weights);
     return program.run(shape, own.input, own.weights);
   };
@@ -299,15 +297,15 @@ std::optional<Fact> find_kept(Program& program, const std::function<void()>& res
   const bool of_input = !same(after, after_same_input);
   const bool of_weights = !same(after, after_same_weights);
   if (!of_input && !of_weights) {
-    restart();
+    program.restart();
     if (!gives(program.run(shape, own.input, own.weights), own.right)) return std::nullopt;
     if (!gives(after, own.right)) return told("E-replay/first-call-only", {to_string(shape)});
     ConvShape smaller = shape;
     smaller.height -= 2, smaller.width -= 1, smaller.batch = 1;
     constexpr int kTimes = 3;  // not by chance, such as a crash now and then
     for (int i = 0; i < kTimes; ++i) {
-      restart();
-      run_dense(program, smaller, few_bits, 2);
+      program.restart();
+      run_dense(program, smaller, 2);
       if (gives(program.run(shape, own.input, own.weights), own.right)) return std::nullopt;
     }
     if (program.is_over()) return std::nullopt;  // then nothing ran

@@ -7,7 +7,6 @@
 #include <unordered_map>
 #include <utility>
 
-#include "grader/checks/probe/fact.hpp"
 #include "reference/oracle/comparison.hpp"
 
 namespace convlab::grader::probe {
@@ -38,6 +37,10 @@ Label output_label(const ConvShape& s, std::int64_t index) {
   return at;
 }
 
+namespace {
+
+// The output and the tap in which the right loops multiply this weight for this output element;
+// nothing if they do not.
 std::optional<Label> label_by_weight(const ConvShape& s, std::int64_t output, std::int64_t weight) {
   Label at = output_label(s, output);
   at.q = static_cast<int>(weight % s.kernel);
@@ -61,8 +64,6 @@ std::optional<Label> label_by_pixel(const ConvShape& s, std::int64_t output, std
   if (!inside || pixel / s.in_channels != at.b) return std::nullopt;
   return at;
 }
-
-namespace {
 
 /// A different number for each element of an array and of its margins, and the way back.
 class Codes {
@@ -135,8 +136,8 @@ class Codes {
 
 // Each element of `marked` is 1 once, all elements of the other array have their code. Pixels are
 // marked in all images at the same time: each image is an experiment of its own.
-std::optional<Terms> measure(Program& program, const ConvShape& shape, bool few_bits,
-                             bool by_weight) {
+std::optional<Terms> measure(Program& program, const ConvShape& shape, bool by_weight,
+                             bool few_bits) {
   const std::int64_t marked = by_weight ? shape.weights_size() : shape.input_image_size();
   const std::int64_t images = by_weight ? 1 : shape.batch;
   const std::int64_t coded = by_weight ? shape.input_size() : shape.weights_size();
@@ -184,14 +185,10 @@ std::optional<Terms> measure(Program& program, const ConvShape& shape, bool few_
 }  // namespace
 
 // Sums of many small numbers are exact where those of few large ones are not.
-std::optional<Terms> measure_by_weight(Program& program, const ConvShape& shape, bool few_bits) {
-  auto terms = measure(program, shape, few_bits, true);
-  if (few_bits || !terms || terms->unclear == 0) return terms;
+std::optional<Terms> measure(Program& program, const ConvShape& shape, bool by_weight) {
+  auto terms = measure(program, shape, by_weight, program.few_bits);
+  if (!by_weight || program.few_bits || !terms || terms->unclear == 0) return terms;
   return measure(program, shape, true, true);
-}
-
-std::optional<Terms> measure_by_pixel(Program& program, const ConvShape& shape, bool few_bits) {
-  return measure(program, shape, few_bits, false);
 }
 
 std::size_t place_of(const ConvShape& s, const Label& at) {

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -25,11 +24,6 @@ std::int64_t output_index(const ConvShape& s, const Label& at);
 /// The output element at a flat index; its tap is the first one.
 Label output_label(const ConvShape& s, std::int64_t index);
 
-/// The output and the tap in which the right loops multiply this weight for this output element;
-/// nothing if they do not.
-std::optional<Label> label_by_weight(const ConvShape& s, std::int64_t output, std::int64_t weight);
-std::optional<Label> label_by_pixel(const ConvShape& s, std::int64_t output, std::int64_t pixel);
-
 /// A product that the program adds to an output element.
 struct Term {
   std::int64_t output = 0;
@@ -48,13 +42,10 @@ struct Terms {
 
 /// One weight is 1 and the others 0, each pixel has its own number: shows the pixels that meet this
 /// weight. One run a weight, two if the program computes with few bits.
-/// @param few_bits  whole numbers are exact to 2048 only
+/// @param by_weight  else with one pixel of each image, for programs that use a weight for several
+///                   pixels. Takes for granted that no image uses pixels of another one.
 /// @return nothing if the program fails
-std::optional<Terms> measure_by_weight(Program& program, const ConvShape& shape, bool few_bits);
-
-/// The same with one pixel of each image, for programs that use a weight for several pixels. Takes
-/// for granted that no image uses pixels of another one.
-std::optional<Terms> measure_by_pixel(Program& program, const ConvShape& shape, bool few_bits);
+std::optional<Terms> measure(Program& program, const ConvShape& shape, bool by_weight);
 
 /// The products of a program, each with the output and tap that it belongs to.
 struct Labelled {

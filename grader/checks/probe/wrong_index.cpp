@@ -5,9 +5,8 @@
 #include <functional>
 #include <map>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
-
-#include "grader/checks/probe/fact.hpp"
 
 namespace convlab::grader::probe {
 
@@ -49,8 +48,14 @@ namespace {
 
 struct Letter {
   std::string name;
-  std::function<std::int64_t(const ConvShape&)> of;
+  std::function<int(const ConvShape&)> size;
   int cost;
+  int kernels = 0;  ///< so often K is added
+  int more = 0;
+
+  [[nodiscard]] std::int64_t of(const ConvShape& s) const {
+    return size(s) + kernels * s.kernel + more;
+  }
 };
 
 // The sizes of a shape, and what students make of them.
@@ -62,26 +67,17 @@ const std::vector<Letter>& letters() {
         {"W_out", &ConvShape::out_width, 2}, {"S", &ConvShape::stride, 2},
         {"H", &ConvShape::height, 2},        {"W", &ConvShape::width, 2},
         {"K", &ConvShape::kernel, 2}};
-    for (const Letter& size : std::vector(made)) {
-      if (size.name == "S") continue;
-      const auto near = [&](const char* more, int by) {
-        made.push_back({"(" + size.name + more,
-                        [of = size.of, by](const ConvShape& s) { return of(s) + by; }, 5});
-      };
-      near(" - 1)", -1);
-      if (std::string_view("BMC").find(size.name) == std::string_view::npos) near(" + 1)", 1);
+    for (const auto& [name, size, cost, kernels, more] : std::vector(made)) {
+      if (name == "S") continue;
+      made.push_back({"(" + name + " - 1)", size, 5, 0, -1});
+      const bool is_count = name == "B" || name == "M" || name == "C";
+      if (!is_count) made.push_back({"(" + name + " + 1)", size, 5, 0, 1});
     }
-    for (const auto& [side, of] : {std::pair{"H", &ConvShape::height}, {"W", &ConvShape::width}}) {
-      const auto with_kernel = [&](const char* more, int times, int by, int cost) {
-        made.push_back({std::string("(") + side + more,
-                        [of, times, by](const ConvShape& s) -> std::int64_t {
-                          return s.*of + times * s.kernel + by;
-                        },
-                        cost});
-      };
-      with_kernel(" - K + 1)", -1, 1, 6);
-      with_kernel(" - K)", -1, 0, 8);
-      with_kernel(" + K)", 1, 0, 6);
+    for (const auto& [side, size] :
+         {std::pair{"(H", &ConvShape::height}, {"(W", &ConvShape::width}}) {
+      made.push_back({std::string(side) + " - K + 1)", size, 6, -1, 1});
+      made.push_back({std::string(side) + " - K)", size, 8, -1});
+      made.push_back({std::string(side) + " + K)", size, 6, 1});
     }
     return made;
   }();
@@ -144,6 +140,9 @@ const std::vector<Expression>& expressions() {
   return all;
 }
 
+// As variables_of orders them.
+const std::vector<std::string> kVariables = {"b", "m", "c", "h", "p", "w", "q"};
+
 bool is_number(const std::string& text) {
   return !text.empty() && text.find_first_not_of("-0123456789") == std::string::npos;
 }
@@ -198,12 +197,16 @@ std::string name_of(const std::vector<std::int64_t>& values, const std::vector<C
 
 std::optional<std::int64_t> value_of(const std::string& name, const ConvShape& shape) {
   if (is_number(name)) return std::stoll(name);
-  const auto found = std::ranges::find(expressions(), name, &Expression::name);
-  return found == expressions().end() ? std::nullopt : std::optional(found->at(shape));
+  static const auto by_name = [] {
+    std::unordered_map<std::string, const Expression*> all;
+    for (const Expression& each : expressions()) all.emplace(each.name, &each);
+    return all;
+  }();
+  const auto found = by_name.find(name);
+  return found == by_name.end() ? std::nullopt : std::optional(found->second->at(shape));
 }
 
-std::string sum_text(const std::vector<std::string>& factors,
-                     const std::vector<std::string>& variables, const std::string& constant) {
+std::string sum_text(const std::vector<std::string>& factors, const std::string& constant) {
   std::string text;
   const auto add = [&](std::string part) {
     const bool minus = part.starts_with('-');
@@ -214,9 +217,9 @@ std::string sum_text(const std::vector<std::string>& factors,
   for (std::size_t i = 0; i < factors.size(); ++i) {
     if (factors[i].empty() || factors[i] == "0") continue;
     const bool one = factors[i] == "1" || factors[i] == "-1";
-    add(one ? (factors[i] == "1" ? "" : "-") + variables[i]
-            : (factors[i].starts_with('-') ? "-" + variables[i] + "·" + factors[i].substr(1)
-                                           : variables[i] + "·" + factors[i]));
+    add(one ? (factors[i] == "1" ? "" : "-") + kVariables[i]
+            : (factors[i].starts_with('-') ? "-" + kVariables[i] + "·" + factors[i].substr(1)
+                                           : kVariables[i] + "·" + factors[i]));
   }
   if (!constant.empty() && constant != "0") add(constant);
   return text.empty() ? "0" : text;
@@ -224,25 +227,6 @@ std::string sum_text(const std::vector<std::string>& factors,
 
 std::vector<std::int64_t> variables_of(const Label& at) {
   return {at.b, at.m, at.c, at.h, at.p, at.w, at.q};
-}
-
-const IndexForm& input_form() {
-  static const IndexForm form{
-      "input", {"b", "m", "c", "h", "p", "w", "q"}, {"C·H·W", "0", "H·W", "S·W", "W", "S", "1"}};
-  return form;
-}
-
-const IndexForm& weights_form() {
-  static const IndexForm form{
-      "weights", {"b", "m", "c", "h", "p", "w", "q"}, {"0", "C·K·K", "K·K", "0", "K", "0", "1"}};
-  return form;
-}
-
-const IndexForm& output_form() {
-  static const IndexForm form{"output",
-                              {"b", "m", "c", "h", "p", "w", "q"},
-                              {"M·H_out·W_out", "H_out·W_out", "0", "W_out", "0", "1", "0"}};
-  return form;
 }
 
 std::optional<NamedIndex> named_index(const IndexForm& form, const std::vector<ConvShape>& shapes,
@@ -254,8 +238,8 @@ std::optional<NamedIndex> named_index(const IndexForm& form, const std::vector<C
     fits.push_back(std::move(*fitted));
   }
   NamedIndex named;
-  for (std::size_t v = 0; v <= form.variables.size(); ++v) {
-    const bool is_constant = v == form.variables.size();
+  for (std::size_t v = 0; v <= kVariables.size(); ++v) {
+    const bool is_constant = v == kVariables.size();
     std::vector<std::int64_t> values;
     std::vector<ConvShape> where;
     for (std::size_t i = 0; i < fits.size(); ++i) {
@@ -280,13 +264,13 @@ namespace {
 
 // Which of the usual names this index has.
 std::string id_of(const IndexForm& form, const NamedIndex& index) {
-  const std::string array = form.array;
+  const std::string& array = form.array;
   if (array == "output") return "E-output-order";
   // The factors that differ, by variable.
   std::map<std::string, std::string> wrong;
   for (std::size_t v = 0; v < index.factors.size(); ++v) {
     const std::string& factor = index.factors[v];
-    if (!factor.empty() && factor != form.right[v]) wrong[form.variables[v]] = factor;
+    if (!factor.empty() && factor != form.right[v]) wrong[kVariables[v]] = factor;
   }
   const bool shifted = index.constant != "0";
   const auto is = [&](const char* variable, const std::string& factor) {
@@ -326,10 +310,10 @@ std::string id_of(const IndexForm& form, const NamedIndex& index) {
 // What differs, one sentence for each variable.
 std::string differences(const IndexForm& form, const NamedIndex& index) {
   std::vector<std::string> parts;
-  const bool is_last = form.array == std::string("output");
-  for (std::size_t v = 0; v < form.variables.size(); ++v) {
+  const bool is_last = form.array == "output";
+  for (std::size_t v = 0; v < kVariables.size(); ++v) {
     const std::string& factor = index.factors[v];
-    const std::string& name = form.variables[v];
+    const std::string& name = kVariables[v];
     // Several sums have the same place, and all that is left has one value of the variable.
     if (factor.empty() && is_last) {
       if (form.right[v] != "0") parts.push_back(name + " is missing or has no effect");
@@ -354,13 +338,13 @@ Fact index_fact(const IndexForm& form, const NamedIndex& index,
     if (index.factors[v].empty()) right[v].clear();
   }
   Fact fact{.id = id_of(form, index)};
-  const std::string array = form.array;
+  const std::string& array = form.array;
   const bool stores = array == "output";
   fact.measured = std::string("Measured at ") + shapes_text(shapes) +
                   (stores ? ": the sum of output (b, m, h, w) is stored at index\n    "
                           : ": the index of the " + array + " is\n    ") +
-                  sum_text(index.factors, form.variables, index.constant) +
-                  "\nand should be\n    " + sum_text(right, form.variables, "0");
+                  sum_text(index.factors, index.constant) + "\nand should be\n    " +
+                  sum_text(right, "0");
   fact.cause = "In the index of the " + array + ": " + differences(form, index) + ".";
   if (fact.id == "E-transposed-weights") {
     fact.cause +=
@@ -377,7 +361,7 @@ Fact index_fact(const IndexForm& form, const NamedIndex& index,
 std::optional<WrongIndex> wrong_index(std::vector<LabelledTerms> all, bool by_weight) {
   // A shape may be so small that all of its products lie outside.
   std::erase_if(all, [](const LabelledTerms& terms) { return terms.terms.empty(); });
-  const IndexForm& form = by_weight ? input_form() : weights_form();
+  const IndexForm& form = by_weight ? kInputForm : kWeightsForm;
   std::vector<ConvShape> shapes;
   std::vector<std::vector<Point>> points;
   bool all_right = true;
@@ -402,7 +386,7 @@ std::size_t complexity(const WrongIndex& wrong) {
     size += wrong.index.factors[v] != wrong.form->right[v] ? 10 + wrong.index.factors[v].size() : 0;
   }
   // Of two that are as simple, the index of the weights, which has fewer variables.
-  if (wrong.form == &input_form()) ++size;
+  if (wrong.form == &kInputForm) ++size;
   return size + (wrong.index.constant == "0" ? 0 : 10);
 }
 
@@ -417,7 +401,7 @@ bool predicts(const IndexForm& form, const NamedIndex& index, const DenseRun& ru
   const auto constant = value_of(index.constant, s);
   if (!constant) return false;
   there.constant = *constant;
-  const bool of_input = &form == &input_form();
+  const bool of_input = &form == &kInputForm;
   const auto read = [](const Numbers& numbers, std::int64_t i) {
     const bool inside = i >= -Numbers::kMargin && i < numbers.size() + Numbers::kMargin;
     return inside ? static_cast<double>(numbers[i]) : 0.0;
@@ -448,7 +432,7 @@ Fact fact_of(const WrongIndex& wrong) {
     return predicts(*form, index, run);
   };
   show_wrong_product(fact, wrong.terms.front());
-  if (wrong.form != &input_form()) fact.picture.clear();
+  if (wrong.form != &kInputForm) fact.picture.clear();
   return fact;
 }
 

@@ -39,25 +39,22 @@ std::string name_of(const std::vector<std::int64_t>& values, const std::vector<C
 /// The value of a name at another shape; nothing for other text.
 std::optional<std::int64_t> value_of(const std::string& name, const ConvShape& shape);
 
-/// "b·C·H·W + h·W + 3": a sum of products of names of factors and variables. A factor "0" is left
+/// "b·C·H·W + h·W + 3": a sum of products of variables and names of factors. A factor "0" is left
 /// out.
-std::string sum_text(const std::vector<std::string>& factors,
-                     const std::vector<std::string>& variables, const std::string& constant);
+std::string sum_text(const std::vector<std::string>& factors, const std::string& constant);
 
-/// The variables of an index, and the right factor of each as a name.
-struct IndexForm {
-  const char* array;
-  std::vector<std::string> variables;
-  std::vector<std::string> right;
-};
-
-/// The values of these variables.
+/// The variables of an index, b, m, c, h, p, w and q.
 std::vector<std::int64_t> variables_of(const Label& at);
 
-// The right indices of the three arrays.
-const IndexForm& input_form();
-const IndexForm& weights_form();
-const IndexForm& output_form();
+/// The right factor of each variable in the index of an array, as a name.
+struct IndexForm {
+  std::string array;
+  std::vector<std::string> right;
+};
+inline const IndexForm kInputForm{"input", {"C·H·W", "0", "H·W", "S·W", "W", "S", "1"}};
+inline const IndexForm kWeightsForm{"weights", {"0", "C·K·K", "K·K", "0", "K", "0", "1"}};
+inline const IndexForm kOutputForm{"output",
+                                   {"M·H_out·W_out", "H_out·W_out", "0", "W_out", "0", "1", "0"}};
 
 /// An index in names.
 struct NamedIndex {

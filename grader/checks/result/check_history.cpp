@@ -25,23 +25,6 @@ std::set<std::string> checked_stages(const CheckResult& check) {
   return stages;
 }
 
-// The smallest case and its picture. If the finding names no case, the smallest of those that
-// failed; if none failed, nothing.
-std::string smallest_case(const Finding& finding, const std::vector<CaseResult>& cases) {
-  const std::string sentence = smallest_case_text(finding);
-  if (!sentence.empty()) return sentence + "\n" + finding.picture;
-  const CaseResult* least = nullptr;
-  for (const CaseResult& each : cases) {
-    if (each.verdict != Verdict::kFailed || each.stage != finding.stage) continue;
-    const bool smaller =
-        least == nullptr || each.shape.multiply_adds() < least->shape.multiply_adds();
-    if (smaller) least = &each;
-  }
-  if (least == nullptr) return {};
-  return "The smallest case that is wrong: '" + least->name + "' (" + to_string(least->shape) +
-         ").\n" + finding.picture;
-}
-
 }  // namespace
 
 void append_history(const std::filesystem::path& file, const CheckResult& check) {
@@ -52,8 +35,10 @@ void append_history(const std::filesystem::path& file, const CheckResult& check)
   for (const Finding& finding : check.findings) {
     line["findings"].push_back(
         {{"id", finding.id}, {"title", finding.title}, {"stage", finding.stage}});
-    const std::string smallest = smallest_case(finding, check.cases);
-    if (!smallest.empty()) line["findings"].back()["smallest"] = smallest;
+    const std::string smallest = smallest_case_text(finding);
+    if (!smallest.empty()) {
+      line["findings"].back()["smallest"] = smallest + "\n" + finding.picture;
+    }
   }
   const std::string text = json_text(line) + "\n";
   // The first check of a student may be that of a puzzle or a repair, which has no result.

@@ -38,11 +38,13 @@ struct SpeedMeasure {
 /// The sum of the convolutions' medians, in milliseconds.
 double sum_of_medians(const std::vector<std::vector<double>>& series);
 
-/// The outcome of measuring a speed: a measure, a finding of the submission, or neither and why.
-struct SpeedOutcome {
+/// What was measured for one item: a speed, counters, a finding of the submission, or none of these
+/// and why.
+struct Measured {
   std::string stage{};
-  int batch = 0;
-  std::optional<SpeedMeasure> measure{};
+  int batch = 0;  ///< of a speed
+  std::optional<SpeedMeasure> speed{};
+  std::vector<double> counters{};  ///< in the order of counters()
   std::optional<Finding> finding{};
   std::string why_not{};
 };

@@ -145,9 +145,10 @@ std::set<std::string> stages_of(const CheckResult& result) {
 // Every stage must give E-not-implemented, which names its file.
 std::vector<std::string> handout_problems(const CourseMilestone& milestone, Report& report,
                                           std::set<std::string>& stages) {
-  const CheckResult result = grade(
-      {.milestone = milestone.id, .program = program_of(milestone.id, "student"), .batches = {1}},
-      observer_of(report));
+  const CheckResult result = grade({.milestone = milestone.id,
+                                    .work = {.program = program_of(milestone.id, "student")},
+                                    .batches = {1}},
+                                   observer_of(report));
   stages = stages_of(result);
   std::vector<std::string> problems;
   std::string seen;
@@ -172,7 +173,7 @@ std::vector<std::string> reference_problems(const CourseMilestone& milestone, in
                                             Report& report, std::set<std::string>& stages) {
   const CheckResult result = grade({.milestone = milestone.id,
                                     .solution = "reference",
-                                    .program = program_of(milestone.id, "reference"),
+                                    .work = {.program = program_of(milestone.id, "reference")},
                                     .batches = {batch}},
                                    observer_of(report));
   stages = stages_of(result);

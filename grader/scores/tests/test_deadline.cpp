@@ -12,7 +12,10 @@ using convlab::testing::contains;
 namespace {
 
 GradeRequest request() {
-  return {.milestone = "m1", .program = SUBMISSIONS "/plain_loops", .batches = {1}, .seed = 1};
+  return {.milestone = "m1",
+          .work = {.program = SUBMISSIONS "/plain_loops"},
+          .batches = {1},
+          .seed = 1};
 }
 
 }  // namespace

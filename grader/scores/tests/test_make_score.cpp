@@ -51,11 +51,11 @@ CheckedWork work_of(const CheckResult& check) {
           .cases_in_all = kCases};
 }
 
-SpeedOutcome speed_of(double speed) {
+Measured speed_of(double speed) {
   SpeedMeasure measure{.reference = "r", .speed = speed, .low = speed, .high = speed, .rounds = 1};
   measure.yours_ms = {{1 / speed, 1 / speed, 1 / speed}};
   measure.reference_ms = {{1, 1, 1}};
-  return {.stage = "a", .batch = 100, .measure = measure};
+  return {.stage = "a", .batch = 100, .speed = measure};
 }
 
 }  // namespace
@@ -123,11 +123,11 @@ TEST_CASE("score: emulated, speed has no points and the others make up the total
 
 TEST_CASE("score: noise that decides is said, and costs nothing") {
   const CheckResult check = passed();
-  SpeedOutcome noisy = speed_of(0.75);
-  noisy.measure->low = 0.5;
-  noisy.measure->high = 1.0;
-  noisy.measure->yours_ms[0].back() = 1.0;  // the fastest call shows what the stage can do
-  noisy.measure->rounds = 3;
+  Measured noisy = speed_of(0.75);
+  noisy.speed->low = 0.5;
+  noisy.speed->high = 1.0;
+  noisy.speed->yours_ms[0].back() = 1.0;  // the fastest call shows what the stage can do
+  noisy.speed->rounds = 3;
   const Score score = make_score(kRules, work_of(check), {noisy});
   CHECK(score.items[4].credit == Credit::kUndecided);
   CHECK(score.items[4].earned == 20);
@@ -137,11 +137,11 @@ TEST_CASE("score: noise that decides is said, and costs nothing") {
 
 TEST_CASE("score: a finding while it is timed again takes the speed's points") {
   const CheckResult check = passed();
-  SpeedOutcome caught = speed_of(1.0);
-  caught.measure.reset();
+  Measured caught = speed_of(1.0);
+  caught.speed.reset();
   caught.finding = Finding{.id = "E-replay"};
   CHECK(make_score(kRules, work_of(check), {caught}).items[4].why ==
-        "when measured again: E-replay");
+        "when it was measured: E-replay");
 }
 
 TEST_CASE("score: another network and another stage give no points") {
@@ -206,16 +206,16 @@ TEST_CASE("score: counters give points for the limits that they keep, without a 
   CheckedWork work = work_of(check);
   work.emulated = true;
   const auto counted = [](double loads, double tensor) {
-    CounterOutcome outcome{.stage = "a", .values = std::vector<double>(counters().size(), NAN)};
+    Measured outcome{.stage = "a", .counters = std::vector<double>(counters().size(), NAN)};
     const auto set = [&](const char* id, double value) {
-      outcome.values[static_cast<std::size_t>(find_counter(id) - counters().data())] = value;
+      outcome.counters[static_cast<std::size_t>(find_counter(id) - counters().data())] = value;
     };
     set("loads-per-product", loads);
     set("tensor-share", tensor);
     return outcome;
   };
-  const auto item = [&](const CounterOutcome& outcome) {
-    return make_score(rules, work, {}, {outcome}).items.front();
+  const auto item = [&](const Measured& outcome) {
+    return make_score(rules, work, {outcome}).items.front();
   };
   CHECK(item(counted(0.5, 1.0)).credit == Credit::kEarned);
   const ScoreItem half = item(counted(2.0, 1.0));
@@ -224,15 +224,14 @@ TEST_CASE("score: counters give points for the limits that they keep, without a 
   CHECK(half.why == "loads for each multiply-add 2.00, at most 0.50");
   CHECK(item(counted(2.0, NAN)).earned == 0);
   CHECK(item({.stage = "a", .why_not = "it cannot be emulated"}).credit == Credit::kNotMeasured);
-  const ScoreItem wrong_when_counted =
-      item({.stage = "a", .failure = "E-nan while it was counted"});
+  const ScoreItem wrong_when_counted = item({.stage = "a", .finding = Finding{.id = "E-nan"}});
   CHECK(wrong_when_counted.credit == Credit::kPartial);
   CHECK(wrong_when_counted.earned == 0);
   // Wrong results earn nothing by how they were computed.
   CheckResult wrong = check;
   wrong.cases.front().verdict = Verdict::kFailed;
   const CheckedWork failed = work_of(wrong);
-  const ScoreItem none = make_score(rules, failed, {}, {}).items.front();
+  const ScoreItem none = make_score(rules, failed, {}).items.front();
   CHECK(none.credit == Credit::kPartial);
   CHECK(none.why == "only right results are counted");
 }

@@ -121,25 +121,22 @@ TEST_CASE("probe: what a call takes over from an earlier call") {
       for (std::size_t i = 0; i < sums.size(); ++i) answer.output[i] = sums[i] += answer.output[i];
       return answer;
     }
-    void restart() { first_ = Numbers(0), sums.clear(); }
+    void restart() override { first_ = Numbers(0), sums.clear(); }
 
    private:
     Numbers first_{0};
   };
   Keeps weights;
-  auto fact = find_kept(
-      weights, [&] { weights.restart(); }, kShape, false);
+  auto fact = find_kept(weights, kShape);
   REQUIRE(fact);
   CHECK(fact->cause.starts_with("A copy of the weights is made in the first call"));
   Keeps sums;
   sums.adds = true;
-  fact = find_kept(
-      sums, [&] { sums.restart(); }, kShape, false);
+  fact = find_kept(sums, kShape);
   REQUIRE(fact);
   CHECK(fact->cause.starts_with("Sums are kept from one call to the next"));
   Rounds right;
-  CHECK_FALSE(find_kept(
-      right, [] {}, kShape, false));
+  CHECK_FALSE(find_kept(right, kShape));
 }
 
 TEST_CASE("probe: a call that fails now and then keeps nothing") {
@@ -158,7 +155,6 @@ TEST_CASE("probe: a call that fails now and then keeps nothing") {
     CAPTURE(turn);
     Crashes crashes;
     crashes.turn = turn;
-    CHECK_FALSE(find_kept(
-        crashes, [] {}, kShape, false));
+    CHECK_FALSE(find_kept(crashes, kShape));
   }
 }

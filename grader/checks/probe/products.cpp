@@ -11,6 +11,7 @@
 
 #include "grader/checks/probe/fact.hpp"
 #include "grader/checks/probe/finders.hpp"
+#include "grader/checks/probe/wrong_index.hpp"
 
 namespace convlab::grader::probe {
 
@@ -132,6 +133,103 @@ std::optional<Fact> find_counts(const std::vector<LabelledTerms>& all) {
   return fact;
 }
 
+std::optional<Fact> find_output_rows(const std::vector<LabelledTerms>& all) {
+  std::vector<ConvShape> shapes;
+  for (const LabelledTerms& terms : all) {
+    // A few outputs lie in many kinds of rows.
+    if (std::ranges::find(terms.unwritten, true) != terms.unwritten.end()) return std::nullopt;
+    shapes.push_back(terms.shape);
+  }
+  for (const std::string rows : {"H_out", "W", "H", "(W_out - 1)", "(W_out + 1)"}) {
+    std::vector<std::vector<Point>> points;
+    bool differs = false;
+    for (const LabelledTerms& terms : all) {
+      const ConvShape& s = terms.shape;
+      const int length = static_cast<int>(value_of(rows, s).value_or(0));
+      differs = differs || length != s.out_width();
+      points.emplace_back();
+      for (const Labelled& each : terms.terms) {
+        Label at = each.at;
+        const int place = at.h * s.out_width() + at.w;
+        at.h = place / std::max(1, length), at.w = place % std::max(1, length);
+        points.back().push_back({variables_of(at), each.term.pixel});
+      }
+    }
+    const auto index = differs ? named_index(kInputForm, shapes, points) : std::nullopt;
+    if (!index) continue;
+    Fact fact = index_fact(kInputForm, *index, shapes);
+    fact.id = rows == "H_out" ? "E-height-width" : "E-index";
+    const std::string taken = "element i of a map of the output is taken for row i / " + rows +
+                              ", column i % " + rows + "; right is i / W_out and i % W_out";
+    fact.measured += "\nwhere h and w are not the output's: " + taken + ".";
+    const bool is_right = index->factors == kInputForm.right && index->constant == "0";
+    fact.cause = sentence(taken) + (is_right ? "" : " " + fact.cause);
+    fact.next =
+        "Compare the sizes by which the number of the output is divided, or multiplied where "
+        "it is stored, with these.";
+    show_wrong_product(fact, all.front());
+    fact.picture.clear();  // its rows are the input's
+    return fact;
+  }
+  return std::nullopt;
+}
+
+std::optional<Fact> find_tile_rows(const std::vector<LabelledTerms>& all) {
+  struct Lengths {
+    std::int64_t filled;
+    std::int64_t read;
+  };
+  std::vector<ConvShape> shapes;
+  std::vector<std::vector<Lengths>> possible;  // with few rows several pairs are
+  for (const LabelledTerms& terms : all) {
+    const ConvShape& s = terms.shape;
+    shapes.push_back(s);
+    possible.emplace_back();
+    constexpr std::int64_t kLongest = 80;
+    for (std::int64_t length = s.width; length <= kLongest; ++length) {
+      // The place of each pixel in the tile, as a function of its row and column.
+      std::vector<Point> points;
+      for (const Labelled& each : terms.terms) {
+        const std::int64_t plane = std::int64_t{each.at.b} * s.in_channels + each.at.c;
+        const std::int64_t pixel = each.term.pixel - plane * s.height * s.width;
+        if (pixel < 0 || pixel >= std::int64_t{s.height} * s.width) return std::nullopt;
+        points.push_back({{each.at.h * s.stride + each.at.p, each.at.w * s.stride + each.at.q},
+                          pixel / s.width * length + pixel % s.width});
+      }
+      const auto index = fit(points);
+      if (!index || !index->factors[0] || index->factors[1] != 1 || index->constant != 0) continue;
+      if (*index->factors[0] != length) possible.back().push_back({length, *index->factors[0]});
+    }
+  }
+  // One of the two lengths is the width of the block, the same at all shapes.
+  std::vector<Lengths> found;
+  for (const auto same : {&Lengths::read, &Lengths::filled}) {
+    for (const Lengths& first : possible.front()) {
+      if (found.size() == all.size()) break;
+      found.clear();
+      for (const auto& own : possible) {
+        const auto fits = std::ranges::find(own, first.*same, same);
+        if (fits != own.end()) found.push_back(*fits);
+      }
+    }
+  }
+  if (found.size() < all.size()) return std::nullopt;
+  const auto text = [&](auto length) {
+    std::vector<std::int64_t> lengths;
+    for (const Lengths& each : found) lengths.push_back(each.*length);
+    const std::string name = name_of(lengths, shapes, "");
+    return name.empty() ? number(lengths.front()) : name;
+  };
+  const std::string rows = text(&Lengths::filled);
+  const std::string read = text(&Lengths::read);
+  Fact fact = told("E-tile-rows/measured", {shapes_text(shapes), rows, read});
+  if (rows == number(found.front().filled) || read == number(found.front().read)) {
+    fact.measured += " Numbers are those of the first shape.";
+  }
+  show_wrong_product(fact, all.front());
+  return fact;
+}
+
 std::optional<Fact> find_factors(Program& program) {
   static const std::vector<ConvShape> shapes = {{1, 1, 1, 1, 2, 1, 1},
                                                 {1, 1, 1, 2, 3, 2, 1},
@@ -197,18 +295,27 @@ Matrix matrix_of(const Numbers& numbers) {
   return {numbers.begin(), numbers.begin() + numbers.size()};
 }
 
-// Rows and columns exchanged in each tile × tile part; 1: as it is.
-Matrix with_tiles_transposed(const Matrix& from, int tile) {
+// @param place  where the element of a row and a column comes from
+template <class Place>
+Matrix permuted(const Matrix& from, const Place& place) {
   Matrix to(from.size());
   for (int row = 0; row < kSize; ++row) {
-    for (int column = 0; column < kSize; ++column) {
-      const int first_row = row / tile * tile;
-      const int first_column = column / tile * tile;
-      to[at(first_row + column - first_column, first_column + row - first_row)] =
-          from[at(row, column)];
-    }
+    for (int column = 0; column < kSize; ++column) to[at(row, column)] = from[place(row, column)];
   }
   return to;
+}
+
+// Rows and columns exchanged in each tile × tile part; 1: as it is.
+Matrix with_tiles_transposed(const Matrix& from, int tile) {
+  return permuted(from, [tile](int row, int column) {
+    return at(row / tile * tile + column % tile, column / tile * tile + row % tile);
+  });
+}
+
+// Neighbouring groups of rows, or of columns, exchanged, as by two registers of a fragment.
+Matrix exchanged(const Matrix& from, int row_group, int column_group) {
+  return permuted(from,
+                  [=](int row, int column) { return at(row ^ row_group, column ^ column_group); });
 }
 
 Matrix product(const Matrix& a, const Matrix& b) {
@@ -227,21 +334,10 @@ std::string tiles_text(int tile) {
   return number(tile) + " × " + number(tile);
 }
 
-// Neighbouring groups of rows, or of columns, exchanged, as by two registers of a fragment.
-Matrix exchanged(const Matrix& from, int row_group, int column_group) {
-  Matrix to(from.size());
-  for (int row = 0; row < kSize; ++row) {
-    for (int column = 0; column < kSize; ++column) {
-      to[at(row, column)] = from[at(row ^ row_group, column ^ column_group)];
-    }
-  }
-  return to;
-}
-
 }  // namespace
 
-std::optional<Fact> find_matrix_mistake(Program& program, bool few_bits) {
-  const DenseRun run = run_dense(program, {1, kSize, kSize, 1, kSize, 1, 1}, few_bits);
+std::optional<Fact> find_matrix_mistake(Program& program) {
+  const DenseRun run = run_dense(program, {1, kSize, kSize, 1, kSize, 1, 1});
   if (run.answer.kind != Answer::Kind::kNumbers || run.is_right()) return std::nullopt;
   const Matrix weights = matrix_of(run.weights);
   const Matrix input = matrix_of(run.input);
@@ -290,11 +386,11 @@ std::optional<Fact> find_matrix_mistake(Program& program, bool few_bits) {
   return std::nullopt;
 }
 
-std::optional<Fact> find_unused_array(Program& program, const DenseRun& run, bool few_bits) {
+std::optional<Fact> find_unused_array(Program& program, const DenseRun& run) {
   // Infinity hides the numbers behind it.
   const auto is_finite = [](float each) { return std::isfinite(each); };
   if (!std::ranges::all_of(run.answer.output, is_finite)) return std::nullopt;
-  const DenseRun other = run_dense(program, run.shape, few_bits, 4);
+  const DenseRun other = run_dense(program, run.shape, 4);
   std::vector<std::string> unused;
   for (const bool input : {true, false}) {
     const Answer mixed = program.run(run.shape, input ? other.input : run.input,
