@@ -285,33 +285,10 @@ void ClassDatabase::for_each_submission(
   }
 }
 
-std::vector<StateCount> ClassDatabase::counts() const {
-  return sqlite_->rows<StateCount>(
-      "SELECT milestone, state, count(*), sum(passed) FROM submission "
-      "GROUP BY milestone, state ORDER BY milestone",
-      [](StateCount& r) { return std::tie(r.milestone, r.state, r.count, r.passed); });
-}
-
 std::vector<Student> ClassDatabase::students() const {
   return sqlite_->rows<Student>(
       "SELECT name, number, login, email, section, canvas FROM student ORDER BY name",
       [](Student& r) { return std::tie(r.name, r.number, r.login, r.email, r.section, r.canvas); });
-}
-
-std::vector<SpeedRow> ClassDatabase::speeds() const {
-  return sqlite_->rows<SpeedRow>(
-      "SELECT s.id, t.name, t.alias, s.milestone, s.received, "
-      "(SELECT count(*) FROM submission e WHERE e.student = s.student AND "
-      " e.milestone = s.milestone AND (e.received, e.id) <= (s.received, s.id)), "
-      "v.stage, v.batch, v.precision, v.yours_ms, v.reference_ms, v.bound_ms, v.speed "
-      "FROM speed v JOIN submission s ON s.id = v.submission JOIN student t ON t.id = s.student "
-      "WHERE NOT EXISTS (SELECT 1 FROM revocation r WHERE r.submission = s.id AND r.restored = '') "
-      "ORDER BY s.milestone, v.stage, v.batch, v.yours_ms",
-      [](SpeedRow& r) {
-        return std::tie(r.submission, r.student, r.alias, r.milestone, r.received, r.attempt,
-                        r.stage, r.batch, r.precision, r.yours_ms, r.reference_ms, r.bound_ms,
-                        r.speed);
-      });
 }
 
 std::optional<CheckResult> ClassDatabase::result(std::int64_t submission) const {
@@ -429,12 +406,8 @@ void ClassDatabase::keep_notes(std::int64_t student, const std::string& mileston
   });
 }
 
-ClassTables ClassDatabase::tables(const std::string& milestone) const {
-  const auto view = [&](const std::string& name) {
-    return sqlite_->table("SELECT * FROM " + name + " WHERE ?1 IN ('', milestone)", milestone);
-  };
-  return {view("overview"),        view("submissions"), view("passed_by_day"), view("findings"),
-          view("findings_by_day"), view("hints_read"),  view("predictions")};
+Table ClassDatabase::table(const std::string& view, const std::string& milestone) const {
+  return sqlite_->table("SELECT * FROM " + view + " WHERE ?1 IN ('', milestone)", milestone);
 }
 
 int helped(const ShownHint& hint, const std::vector<HistoryEntry>& checks) {

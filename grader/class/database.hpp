@@ -70,31 +70,6 @@ struct SubmissionRow {
   friend bool operator==(const SubmissionRow&, const SubmissionRow&) = default;
 };
 
-/// How many submissions of a milestone are in each state.
-struct StateCount {
-  std::string milestone{};
-  std::string state{};
-  int count = 0;
-  int passed = 0;
-};
-
-/// One speed that was measured, as plots need it; milliseconds, sums over the convolutions.
-struct SpeedRow {
-  std::int64_t submission = 0;
-  std::string student{};
-  std::string alias{};
-  std::string milestone{};
-  std::string received{};
-  int attempt = 0;
-  std::string stage{};
-  int batch = 0;
-  std::string precision{};  ///< class of the attempt, "fp32"; empty: not known
-  double yours_ms = 0.0;
-  double reference_ms = 0.0;
-  double bound_ms = 0.0;  ///< 0: not known
-  double speed = 0.0;
-};
-
 /// The outcome of a submission.
 struct Outcome {
   SubmissionState state = SubmissionState::kMachine;
@@ -103,17 +78,6 @@ struct Outcome {
   std::optional<CheckResult> check{};
 
   friend bool operator==(const Outcome&, const Outcome&) = default;
-};
-
-/// What the database itself computes of submissions that are not revoked: its views of these names.
-struct ClassTables {
-  Table overview{};  ///< milestone, and how many submissions are in which state
-  Table submissions{.heading = {"name", "alias"}};  ///< and their states, points, findings
-  Table passed_by_day{};    ///< milestone, day, students who had passed by then
-  Table findings{};         ///< those with most attempts first
-  Table findings_by_day{};  ///< milestone, day, attempts, finding; in the order of `findings`
-  Table hints_read{};       ///< those that helped most first
-  Table predictions{};
 };
 
 /// Words of a human on submissions.
@@ -184,8 +148,9 @@ class ClassDatabase {
   /// Adds what a student noted in a milestone to what earlier archives held.
   /// @param student  of add_student()
   void keep_notes(std::int64_t student, const std::string& milestone, const StudentNotes& notes);
+  /// What the database itself computes: one of the views of schema.sql that have a milestone.
   /// @param milestone  only of this one; empty: of all
-  [[nodiscard]] ClassTables tables(const std::string& milestone = "") const;
+  [[nodiscard]] Table table(const std::string& view, const std::string& milestone = "") const;
 
   /// One submission; its attempt is not counted.
   [[nodiscard]] std::optional<SubmissionRow> submission(std::int64_t id) const;
@@ -197,9 +162,7 @@ class ClassDatabase {
   /// The same, one after the other: nothing is stored, so even a long list begins at once.
   void for_each_submission(const std::string& student, const std::string& milestone,
                            const std::function<void(const SubmissionRow&)>& see) const;
-  [[nodiscard]] std::vector<StateCount> counts() const;
   [[nodiscard]] std::vector<Student> students() const;
-  [[nodiscard]] std::vector<SpeedRow> speeds() const;
 
   /// The whole result of a submission, if it has one. @throws EnvironmentError if it is damaged
   [[nodiscard]] std::optional<CheckResult> result(std::int64_t submission) const;

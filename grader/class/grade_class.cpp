@@ -323,8 +323,8 @@ class ClassGrading {
 
   void write_leaderboard() const {
     if (request_.leaderboard.empty()) return;
-    write_atomically(request_.leaderboard, html_of(leaderboard_page(database_.speeds()),
-                                                   course_folder() / "grader/report/pages"));
+    write_atomically(request_.leaderboard,
+                     html_of(leaderboard_page(database_), course_folder() / "grader/report/pages"));
   }
 
   void print(std::int64_t id) {
@@ -348,7 +348,7 @@ class ClassGrading {
 
   ExitCode finish() {
     std::map<std::string, int> counts;  // by state
-    for (const StateCount& each : database_.counts()) counts[each.state] += each.count;
+    for (const auto& row : database_.table("states").rows) counts[row[1]] += std::stoi(row[2]);
     const int open = counts["waiting"] + counts["checked"];
     if (interrupted_ != 0) {
       std::cout << "Stopped. " << printed_ << " were graded now and are kept in "

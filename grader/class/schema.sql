@@ -263,3 +263,30 @@ CREATE VIEW predictions AS
     LEFT JOIN median c ON c.milestone = p.milestone AND c.stage = p.stage AND c.what = 'expected'
     LEFT JOIN median d ON d.milestone = p.milestone AND d.stage = p.stage AND d.what = 'timed'
   GROUP BY p.milestone, p.stage ORDER BY p.milestone, p.stage;
+
+-- version 7: leaderboards by precision class: the best attempt of each student; equal times share a
+-- rank
+CREATE VIEW leaderboard AS
+  WITH attempt AS (
+    SELECT id, row_number() OVER (PARTITION BY student, milestone ORDER BY received, id) AS number
+    FROM submission),
+  timed AS (
+    SELECT s.milestone, v.*, s.student, max(a.number) OVER one AS attempts,
+      row_number() OVER (one ORDER BY v.yours_ms, a.number) AS place
+    FROM speed v JOIN standing s ON s.id = v.submission JOIN attempt a ON a.id = s.id
+    WINDOW one AS (PARTITION BY v.precision, s.milestone, v.stage, v.batch, s.student))
+  SELECT b.milestone,
+    b.milestone || ' ' || b.stage || ', batch ' || b.batch ||
+      coalesce(', ' || nullif(b.precision, ''), '') AS what,
+    t.name, t.alias,
+    rank() OVER (PARTITION BY b.precision, b.milestone, b.stage, b.batch ORDER BY b.yours_ms)
+      AS rank,
+    b.yours_ms AS "op time, ms", b.speed AS "times the reference", b.attempts,
+    b.reference_ms AS "reference, ms", b.bound_ms AS "bound, ms"
+  FROM timed b JOIN student t ON t.id = b.student
+  WHERE b.place = 1
+  ORDER BY b.precision, b.milestone, b.stage, b.batch, b.yours_ms, t.name;
+
+CREATE VIEW states AS
+  SELECT milestone, state, count(*) AS submissions, sum(passed) AS passed FROM submission
+  GROUP BY milestone, state ORDER BY milestone, state;

@@ -5,8 +5,10 @@
 #include <cstdint>
 #include <map>
 #include <set>
-#include <string_view>
 #include <tuple>
+#include <utility>
+
+#include "common/emulation/rewrite/source.hpp"
 
 namespace convlab::grader {
 
@@ -18,10 +20,12 @@ constexpr std::size_t kWindow = 13;  // any kTokens + kWindow - 1 = 24 tokens le
 struct Token {
   std::string text;
   int line = 0;
+  int directive = 0;  // of the preprocessor, that it stands in; 0 for none
 };
 
-// Of a name or a number; letters of other languages, too.
-bool is_name(char c) {
+// A name, or a number.
+bool is_name(const Token& token) {
+  const char c = token.text.front();
   return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || (c & 0x80) != 0;
 }
 
@@ -36,52 +40,20 @@ bool is_keyword(const std::string& word) {
   return keywords.count(word) > 0;
 }
 
-// The tokens of a text without comments; the text of a token is that of the source.
-std::vector<Token> words_of(std::string_view text) {
-  std::vector<Token> tokens;
-  int line = 1;
-  for (std::size_t i = 0; i < text.size();) {
-    const char c = text[i];
-    const auto end_of = [&](std::string_view mark, std::size_t from) {
-      const auto at = text.find(mark, from);
-      return at == std::string_view::npos ? text.size() : at + mark.size();
-    };
-    static const std::map<std::string_view, const char*> digraphs = {
-        {"<:", "["}, {":>", "]"}, {"<%", "{"}, {"%>", "}"}, {"%:", "#"}};
-    const auto digraph = digraphs.find(text.substr(i, 2));
-    std::size_t end = i + 1;
-    if (digraph != digraphs.end()) {
-      tokens.push_back({digraph->second, line});
-      end = i + 2;
-    } else if (text.substr(i, 2) == "//") {
-      end = std::min(text.size(), text.find('\n', i));
-    } else if (text.substr(i, 2) == "/*") {
-      end = end_of("*/", i + 2);
-    } else if (text.substr(i, 2) == "\\\n" || text.substr(i, 3) == "\\\r\n") {
-      end = text.find('\n', i) + 1;  // the line goes on
-    } else if (c == '"' && i > 0 && text[i - 1] == 'R') {
-      const std::string_view mark = text.substr(i + 1, text.find('(', i) - i - 1);
-      end = end_of(")" + std::string(mark) + "\"", i);
-    } else if (c == '"' || c == '\'') {
-      while (end < text.size() && text[end] != c && text[end] != '\n') {
-        end += text[end] == '\\' ? 2 : 1;
-      }
-      end = std::min(text.size(), end + 1);
-      tokens.push_back({"\"", line});
-    } else if (is_name(c)) {
-      const auto goes_on = [&] {  // 1'000, too
-        const bool separates =
-            text[end] == '\'' && std::isdigit(static_cast<unsigned char>(c)) != 0;
-        return is_name(text[end]) || (separates && is_name(text.substr(end, 2).back()));
-      };
-      while (end < text.size() && goes_on()) ++end;
-      tokens.push_back({std::string(text.substr(i, end - i)), line});
-    } else if (c == '\n' || std::isspace(static_cast<unsigned char>(c)) == 0) {
-      tokens.push_back({std::string(1, c), line});
+// The tokens of a text without comments; all texts between quotes are equal.
+std::vector<Token> words_of(std::string text) {
+  for (const auto& [digraph, sign] :
+       {std::pair{"<:", "[ "}, {":>", "] "}, {"<%", "{ "}, {"%>", "} "}, {"%:", "# "}}) {
+    for (auto at = text.find(digraph); at != std::string::npos; at = text.find(digraph, at)) {
+      text.replace(at, 2, sign);
     }
-    line += static_cast<int>(std::count(text.begin() + static_cast<std::ptrdiff_t>(i),
-                                        text.begin() + static_cast<std::ptrdiff_t>(end), '\n'));
-    i = end;
+  }
+  using Kind = rewrite::Token::Kind;
+  std::vector<Token> tokens;
+  for (const rewrite::Token& token : rewrite::tokenize(text)) {
+    const bool is_text = token.kind == Kind::kString || token.kind == Kind::kCharacter;
+    tokens.push_back(
+        {is_text ? "\"" : std::string(token.text), static_cast<int>(token.line), token.directive});
   }
   return tokens;
 }
@@ -95,22 +67,19 @@ class Macros {
     budget_ = kMostTokens;
     std::vector<Token> code;
     std::vector<Token> result;
-    for (std::size_t i = 0; i < words.size(); ++i) {
-      const bool begins = i == 0 || words[i - 1].text == "\n";
-      std::size_t end = i;
-      if (begins && words[i].text == "#") {
-        while (end < words.size() && words[end].text != "\n") ++end;
-        // A name may become another macro further down.
-        append(code, 0, result);
-        code.clear();
-        if (defines) {
-          define({words.begin() + static_cast<std::ptrdiff_t>(i),
-                  words.begin() + static_cast<std::ptrdiff_t>(end)});
-        }
-        i = end;
-      } else if (words[i].text != "\n") {
-        code.push_back(words[i]);
+    for (auto word = words.begin(); word != words.end();) {
+      if (word->directive == 0) {
+        code.push_back(*word++);
+        continue;
       }
+      const auto end = std::find_if(word, words.end(), [&](const Token& token) {
+        return token.directive != word->directive;
+      });
+      // A name may become another macro further down.
+      append(code, 0, result);
+      code.clear();
+      if (defines) define({word, end});
+      word = end;
     }
     append(code, 0, result);
     return result;
@@ -132,7 +101,7 @@ class Macros {
     std::size_t at = 3;
     macro.has_parameters = at < line.size() && line[at].text == "(";
     for (; macro.has_parameters && at < line.size(); ++at) {
-      if (is_name(line[at].text.front())) macro.parameters.push_back(line[at].text);
+      if (is_name(line[at])) macro.parameters.push_back(line[at].text);
       if (line[at].text == ")") break;
     }
     if (macro.has_parameters) ++at;
@@ -196,7 +165,7 @@ std::vector<Token> without_choices(std::vector<Token> tokens) {
     const char c = token.text.front();
     if (std::isdigit(static_cast<unsigned char>(c)) != 0) {
       token.text.assign(1, '0');
-    } else if (is_name(c) && !is_keyword(token.text)) {
+    } else if (is_name(token) && !is_keyword(token.text)) {
       token.text.assign(1, 'n');
     }
   }

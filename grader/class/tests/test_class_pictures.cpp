@@ -9,108 +9,69 @@ using namespace convlab::grader;
 
 namespace {
 
-std::vector<SpeedRow> some_speeds() {
-  const auto row = [](const char* student, const char* alias, int attempt, const char* day,
-                      double ms) {
-    return SpeedRow{.student = student,
-                    .alias = alias,
-                    .milestone = "m2",
-                    .received = day,
-                    .attempt = attempt,
-                    .stage = "baseline",
-                    .batch = 1000,
-                    .yours_ms = ms,
-                    .reference_ms = 2.0,
-                    .bound_ms = 0.5,
-                    .speed = 2.0 / ms};
-  };
-  return {row("alice", "S-AAAA", 1, "2026-10-01T00:00:00Z", 8.0),
-          row("alice", "S-AAAA", 2, "2026-10-03T00:00:00Z", 1.0),
-          row("bob", "S-BBBB", 1, "2026-10-02T00:00:00Z", 4.0)};
+struct SmallClass {
+  convlab::testing::TemporaryFolder folder;
+  ClassDatabase database{folder.path() / "class.db", ClassDatabase::Access::kGrade};
+
+  // An attempt with a time, beside a reference of 2 ms and a bound of 0.5 ms.
+  void add(const char* student, const std::string& received, double ms,
+           Precision precision = Precision::kFp32) {
+    CheckResult check;
+    check.result.verdict = Verdict::kPassed;
+    RunResult run{.batch = 1000};
+    run.stage = {.id = "baseline", .precision = precision};
+    check.result.runs = {run};
+    check.score = Score{.items = {{.stage = "baseline", .item = "speed", .batch = 1000}}};
+    check.score->items[0].speed = {
+        .yours_ms = {{ms}}, .reference_ms = {{2.0}}, .speed = 2.0 / ms, .bound_ms = 0.5};
+    const auto id = database.add_submission(database.add_student({.name = student}), "m2", received,
+                                            {.place = received, .received = received});
+    database.set_outcome(id, {.state = SubmissionState::kGraded, .check = check}, 100.0);
+  }
+
+  std::string alias_of(const char* student) { return database.submissions(student).at(0).alias; }
+};
+
+// A table of a page, without its headings.
+auto rows_of(const PageSection& section) {
+  return std::get<Table>(section.blocks.at(0)).rows;
 }
 
-std::vector<SubmissionRow> some_rows() {
-  return {{.student = "alice",
-           .alias = "S-AAAA",
-           .milestone = "m2",
-           .attempt = 1,
-           .received = "2026-10-01T00:00:00Z",
-           .state = SubmissionState::kGraded,
-           .passed = true,
-           .earned = 90,
-           .counted = 100},
-          {.student = "eve",
-           .alias = "S-EEEE",
-           .milestone = "m2",
-           .attempt = 1,
-           .received = "2026-10-02T00:00:00Z",
-           .state = SubmissionState::kRefused}};
-}
-
-std::vector<Figure> class_figures(const std::vector<SubmissionRow>& rows,
-                                  const std::vector<SpeedRow>& speeds) {
-  return figures_of(class_dashboard(rows, rows, speeds, {}, false));
-}
+using Texts = std::vector<std::vector<std::string>>;
 
 }  // namespace
 
-TEST_CASE("class pictures: the best attempt of each, by alias") {
-  const Table board = leaderboard(some_speeds(), false);
-  CHECK(board.rows == std::vector<std::vector<std::string>>{{"S-AAAA", "1", "1.00", "2.00", "2"},
-                                                            {"S-BBBB", "2", "4.00", "0.500", "1"}});
-  CHECK(leaderboard(some_speeds(), true).rows[0][0] == "alice");
-  auto equal = some_speeds();
-  equal[2].yours_ms = 1.0;  // as fast as the other's best
-  CHECK(leaderboard(equal, false).rows[1][1] == "1");
-}
-
-TEST_CASE("class pictures: each chart has what the class did, and no name") {
-  const auto figures = class_figures(some_rows(), some_speeds());
-  REQUIRE(figures.size() == 4);
-  const auto values = [&](std::size_t figure, std::size_t series) {
-    std::vector<double> all;
-    for (const Mark& mark : figures.at(figure).panels.at(0).series.at(series).marks) {
-      all.push_back(mark.value);
-    }
-    return all;
-  };
-  using Values = std::vector<double>;
-  CHECK(figures[0].name == "progress");
-  CHECK(figures[0].panels[0].series.empty());  // its numbers come from the database
-  CHECK(figures[1].name == "op-time-m2-baseline-1000");
-  CHECK(values(1, 0) == Values{1.0, 4.0});
-  CHECK(figures[1].panels[0].series[0].marks[0].at == 50.0);
-  CHECK(values(1, 1) == Values{2.0, 2.0});
-  CHECK(figures[1].panels[0].series[2].label == "bound");
-  // Attempts are rows, never joined by a line.
-  CHECK(figures[2].rows ==
-        std::vector<std::string>{"attempt 1 of 2 students", "attempt 2 of 1 student"});
-  CHECK(values(2, 1) == Values{0.5, 2.0});
-  // Days are places on a line: 1, 2 and 3 October.
-  CHECK(figures[3].x.tics.size() == 3);
-  CHECK(figures[3].x.tics[1].first == figures[3].x.tics[0].first + 1);
-  CHECK(values(3, 1).at(2) == 2.0);
-  const std::string page =
-      markdown_of(class_dashboard(some_rows(), some_rows(), some_speeds(), {}, false));
-  CHECK(page.find("alice") == std::string::npos);
-  CHECK(page.find("S-AAAA") != std::string::npos);
-  CHECK(markdown_of(class_dashboard(some_rows(), some_rows(), some_speeds(), {}, true))
-            .find("alice") != std::string::npos);
-}
-
-TEST_CASE("class pictures: the leaderboard is sorted by precision class and names nobody") {
-  auto speeds = some_speeds();
-  speeds[0].precision = speeds[2].precision = "fp32";
-  speeds[1].precision = "fp16";
-  const Page page = leaderboard_page(speeds);
+TEST_CASE("class pictures: the best attempt of each, by precision class and alias") {
+  SmallClass made;
+  made.add("alice", "2026-10-01T00:00:00Z", 8.0);
+  made.add("alice", "2026-10-03T00:00:00Z", 1.0, Precision::kFp16);
+  made.add("alice", "2026-10-04T00:00:00Z", 4.0);
+  made.add("bob", "2026-10-02T00:00:00Z", 4.0);
+  made.add("eve", "2026-10-02T00:00:00Z", 5.0);
+  const Page page = leaderboard_page(made.database);
   REQUIRE(page.sections.size() == 2);
   CHECK(page.sections[0].title == "m2 baseline, batch 1000, fp16");
   CHECK(page.sections[1].title == "m2 baseline, batch 1000, fp32");
-  const auto& table = std::get<Table>(page.sections[1].blocks.at(0));
-  CHECK(table.rows.size() == 2);
-  CHECK(table.rows[0][0] == "S-BBBB");
+  // Equal times share a rank; alice has had three attempts.
+  CHECK(rows_of(page.sections[1]) ==
+        Texts{{made.alias_of("alice"), "1", "4.00", "0.500", "3", "2.00", "0.500"},
+              {made.alias_of("bob"), "1", "4.00", "0.500", "1", "2.00", "0.500"},
+              {made.alias_of("eve"), "3", "5.00", "0.400", "1", "2.00", "0.500"}});
   const Figure& figure = std::get<Chart>(page.sections[1].blocks.at(1)).figure;
-  CHECK(figure.panels.at(0).series.size() == 3);  // the class, the reference, the bound
+  CHECK(figure.name == "op-time-m2-baseline-batch-1000-fp32");
+  const auto& series = figure.panels.at(0).series;
+  REQUIRE(series.size() == 3);  // the class, the reference, the bound
+  CHECK(series[0].marks.at(2).at == 100.0);
+  CHECK(series[0].marks.at(2).value == 5.0);
+  CHECK(series[1].marks.at(0).value == 2.0);
+  CHECK(series[2].label == "bound");
+  const auto dashboard = [&](bool names) {
+    return markdown_of(class_dashboard(made.database, "", names));
+  };
+  CHECK(dashboard(false).find("alice") == std::string::npos);
+  CHECK(dashboard(false).find(made.alias_of("alice")) != std::string::npos);
+  CHECK(dashboard(true).find("alice") != std::string::npos);
+  CHECK(dashboard(true).find(made.alias_of("alice")) == std::string::npos);
 }
 
 TEST_CASE("class pictures: findings by the attempts that they cost, and who passed when") {
@@ -130,11 +91,8 @@ TEST_CASE("class pictures: findings by the attempts that they cost, and who pass
   add("alice", "2026-10-02T01:00:00Z", "");
   add("bob", "2026-10-02T00:00:00Z", "E-outside");
   const auto last = add("bob", "2026-10-04T00:00:00Z", "E-stride");
-  const auto figures = [&] {
-    const auto rows = database.submissions();
-    return figures_of(class_dashboard(rows, rows, {}, database.tables(), false));
-  };
-  const Table table = database.tables().findings;
+  const auto figures = [&] { return figures_of(class_dashboard(database, "", false)); };
+  const Table table = database.table("findings");
   CHECK(table.heading == std::vector<std::string>{"finding", "milestone", "students", "attempts",
                                                   "attempts each", "still have it", "most on"});
   REQUIRE(table.rows.size() == 2);
@@ -156,24 +114,18 @@ TEST_CASE("class pictures: findings by the attempts that they cost, and who pass
   CHECK(values("findings", 0) == Values{3, 1});
   CHECK(values("findings", 1) == Values{2, 1});
   CHECK(values("progress", 0) == Values{0, 1, 1});
-  const ClassTables tables = database.tables();
-  CHECK(tables.overview.rows == std::vector<std::vector<std::string>>{{"m2", "5", "0", "0"}});
-  REQUIRE(tables.submissions.rows.size() == 5);
-  CHECK(tables.submissions.heading.at(1) == "alias");
-  auto second = tables.submissions.rows[4];
+  CHECK(database.table("overview").rows == Texts{{"m2", "5", "0", "0"}});
+  CHECK(database.table("states").rows == Texts{{"m2", "graded", "5", "1"}});
+  const Table submissions = database.table("submissions");
+  REQUIRE(submissions.rows.size() == 5);
+  CHECK(submissions.heading.at(1) == "alias");
+  auto second = submissions.rows[4];
   second.erase(second.begin() + 1);
   CHECK(second == std::vector<std::string>{"bob", "m2", "2", "2026-10-04T00:00:00Z", "graded", "0",
                                            "100", "E-stride"});
-  const auto page_with = [&](bool names) {
-    return markdown_of(class_dashboard({}, {}, {}, database.tables(), names));
-  };
-  CHECK(page_with(true).find("bob") != std::string::npos);
-  CHECK(page_with(false).find("bob") == std::string::npos);
-  CHECK(page_with(false).find(tables.submissions.rows[4][1]) != std::string::npos);
   // Of bob's attempts the one before the revoked one is his last.
   database.revoke(last, "Copied.", "");
-  CHECK(database.tables().findings.rows ==
-        std::vector<std::vector<std::string>>{
-            {"E-outside", "m2", "2", "3", "1.50", "1", "2026-10-02"}});
+  CHECK(database.table("findings").rows ==
+        Texts{{"E-outside", "m2", "2", "3", "1.50", "1", "2026-10-02"}});
   CHECK(values("progress", 0) == Values{0, 1});
 }

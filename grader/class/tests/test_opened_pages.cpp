@@ -6,7 +6,6 @@
 #include "common/base/tests/support/temporary_folder.hpp"
 #include "common/base/whole_file.hpp"
 #include "grader/class/class_pictures.hpp"
-#include "grader/class/term.hpp"
 #include "grader/report/pages/comparison.hpp"
 #include "grader/report/pages/report.hpp"
 #include "grader/report/pages/tests/opened_page.hpp"
@@ -46,106 +45,51 @@ void look_at(const std::string& name, const Page& page, int charts) {
   }
 }
 
-// A class of 60 students, of which one has the hostile name; some fail, some improve.
-struct SmallClass {
-  std::vector<SubmissionRow> rows{};
-  std::vector<SpeedRow> speeds{};
-  ClassTables tables{};
-};
-
-SmallClass small_class() {
-  constexpr int kStudents = 60;
+// A class of 60 students, of which one has the hostile name, also for a stage; some fail, some
+// improve.
+void fill_class(ClassDatabase& database) {
   const std::vector<std::string> findings = {
       "E-outside", "E-stride", "E-last-channel", "E-transposed-weights", "E-timeout", "E-build"};
-  SmallClass made;
-  for (int i = 0; i < kStudents; ++i) {
+  for (std::size_t i = 0; i < 60; ++i) {
     const std::string number = std::to_string(100 + i);
-    const std::string student = i == 7 ? kHostileName : "Student " + number;
-    const std::string alias = "S-A" + number;
-    for (int attempt = 1; attempt <= 1 + i % 4; ++attempt) {
-      const bool passed = attempt > i % 3;
-      const int day = 1 + (i * 7 + attempt * 5) % 28;
-      const std::string received =
-          "2027-02-" + std::string(day < 10 ? "0" : "") + std::to_string(day) + "T10:00:00Z";
-      made.rows.push_back({.student = student,
-                           .alias = alias,
-                           .milestone = i % 2 == 0 ? "m2" : "m3",
-                           .attempt = attempt,
-                           .received = received,
-                           .state = SubmissionState::kGraded,
-                           .finding = passed ? "" : findings[static_cast<std::size_t>(i) % 6],
-                           .passed = passed,
-                           .earned = passed ? 60.0 + i % 40 : 20.0,
-                           .counted = 100});
-      if (!passed) continue;
-      const double time = (4.0 + i % 17) / attempt;
-      made.speeds.push_back({.student = student,
-                             .alias = alias,
-                             .milestone = i % 2 == 0 ? "m2" : "m3",
-                             .received = received,
-                             .attempt = attempt,
-                             .stage = i % 2 == 0 ? "baseline" : "tiled-shared-constant",
-                             .batch = 1000,
-                             .precision = "fp32",
-                             .yours_ms = time,
-                             .reference_ms = 4.0,
-                             .bound_ms = 0.5,
-                             .speed = 4.0 / time});
+    const auto student =
+        database.add_student({.name = i == 7 ? kHostileName : "Student " + number});
+    const std::string milestone = i % 2 == 0 ? "m2" : "m3";
+    const std::string stage = i == 7       ? kHostileName
+                              : i % 2 == 0 ? "baseline"
+                                           : "tiled-shared-constant";
+    for (std::size_t attempt = 1; attempt <= 1 + i % 4; ++attempt) {
+      const std::string day = std::to_string(10 + (i * 7 + attempt * 5) % 18);
+      CheckResult check;
+      check.score = Score{.items = {{.stage = stage, .item = "speed", .batch = 1000}}};
+      if (attempt > i % 3) {
+        const double time = static_cast<double>(4 + i % 17) / static_cast<double>(attempt);
+        check.score->items[0].speed = {
+            .yours_ms = {{time}}, .reference_ms = {{4.0}}, .speed = 4.0 / time, .bound_ms = 0.5};
+        check.result.verdict = Verdict::kPassed;
+      } else {
+        check.findings = {{.id = findings[i % 6]}};
+      }
+      const auto id = database.add_submission(
+          student, milestone, std::to_string(attempt),
+          {.place = number + ".cu", .received = "2027-02-" + day + "T10:00:00Z"});
+      database.set_outcome(id, {.state = SubmissionState::kGraded, .check = check}, 100.0);
     }
+    Notebook notebook;
+    notebook.hints = {{.list = findings[i % 6], .number = 1, .finding = findings[i % 6]}};
+    notebook.predictions["baseline"] = {.limiter = "memory", .loads = 3.4, .op_ms = 4.0};
+    database.keep_notes(student, milestone, {.notebook = notebook});
   }
-  made.tables.hints_read.heading = {"hint",   "milestone", "students", "checked after it",
-                                    "helped", "share"};
-  made.tables.findings.heading = {"finding",       "milestone",     "students", "attempts",
-                                  "attempts each", "still have it", "most on"};
-  for (int i = 0; i < 6; ++i) {
-    const std::string& finding = findings[static_cast<std::size_t>(i)];
-    made.tables.hints_read.rows.push_back(
-        {finding + ", hint 1", "m2", std::to_string(60 - i), "40", "20", "50 %"});
-    made.tables.findings.rows.push_back({finding, i % 2 == 0 ? "m2" : "m3", "7",
-                                         std::to_string(24 - 2 * i), "2.10", "3", "2027-02-08"});
-    for (int day = 10; day < 28; ++day) {
-      const std::string date = "2027-02-" + std::to_string(day);
-      made.tables.findings_by_day.rows.push_back(
-          {i % 2 == 0 ? "m2" : "m3", date, std::to_string((day * (i + 1)) % 7), finding});
-      if (i >= 2) continue;
-      made.tables.passed_by_day.rows.push_back(
-          {i % 2 == 0 ? "m2" : "m3", date, std::to_string(day + i)});
-    }
-  }
-  made.tables.overview = {.heading = {"milestone", "submissions", "refused", "stopped"},
-                          .rows = {{"m2", "60", "0", "1"}, {"m3", "90", "2", "0"}}};
-  made.tables.submissions.heading = {"name",  "alias",  "milestone", "attempt", "received",
-                                     "state", "points", "of",        "finding"};
-  for (const SubmissionRow& row : made.rows) {
-    made.tables.submissions.rows.push_back({row.student, row.alias, row.milestone,
-                                            std::to_string(row.attempt), row.received, "graded",
-                                            "62.5", "100", row.passed ? "passed" : row.finding});
-  }
-  made.tables.predictions = {
-      .heading = {"stage", "milestone", "students", "loads predicted", "loads counted", "within 2×",
-                  "expected, ms", "timed, ms", "what limits it"},
-      .rows = {{"baseline", "m2", "30", "3.40", "2.30", "12 of 30", "4.00", "7.50",
-                "latency 20, memory 10, arithmetic 3, launches 1"},
-               {"tiled-shared-constant", "m3", "30", "0.520", "0.480", "30 of 30", "2.00", "3.10",
-                "memory 30"}}};
-  // The hostile name also where a stage is named.
-  for (SpeedRow& row : made.speeds) {
-    if (row.student == kHostileName) row.stage = kHostileName;
-  }
-  return made;
 }
 
 }  // namespace
 
-TEST_CASE("opened pages: the dashboard of a class, with what it gets wrong") {
-  const SmallClass made = small_class();
-  const Page page =
-      class_dashboard(made.rows, counting(made.rows, {}), made.speeds, made.tables, true);
-  look_at("dashboard", page, 3 + 3 * 3);
-}
-
-TEST_CASE("opened pages: the leaderboard") {
-  look_at("leaderboard", leaderboard_page(small_class().speeds), 3);
+TEST_CASE("opened pages: the dashboard of a class, with what it gets wrong, and the leaderboard") {
+  const convlab::testing::TemporaryFolder folder;
+  ClassDatabase database(folder.path() / "class.db", ClassDatabase::Access::kGrade);
+  fill_class(database);
+  look_at("dashboard", class_dashboard(database, "", true), 3 + 3);
+  look_at("leaderboard", leaderboard_page(database), 3);
 }
 
 TEST_CASE("opened pages: a report, with the comparison of all stages") {

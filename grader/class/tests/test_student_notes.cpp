@@ -90,8 +90,7 @@ TEST_CASE("student notes: the class keeps what each archive adds, in any order")
       Score{.items = {{.stage = "baseline", .item = "speed", .batch = 1000, .speed = speed}}};
   const auto id = database.add_submission(bob, "m2", "d", {.received = "2027-02-01T10:00:00Z"});
   database.set_outcome(id, {.state = SubmissionState::kGraded, .check = check}, 100.0);
-  const ClassTables tables = database.tables();
-  const Table& hints = tables.hints_read;
+  const Table hints = database.table("hints_read");
   CHECK(hints.heading == std::vector<std::string>{"hint", "milestone", "students",
                                                   "checked after it", "helped", "share"});
   REQUIRE(hints.rows.size() == 3);
@@ -99,27 +98,26 @@ TEST_CASE("student notes: the class keeps what each archive adds, in any order")
         std::vector<std::string>{"E-outside, hint 2", "m2", "2", "1", "1", "100 %"});
   CHECK(hints.rows[1] == std::vector<std::string>{"E-outside, hint 1", "m2", "2", "1", "0", "0 %"});
   CHECK(hints.rows[2] == std::vector<std::string>{"m2, hint 1", "m2", "2", "0", "0", "-"});
-  const Table& predictions = tables.predictions;
+  const Table predictions = database.table("predictions");
   CHECK(predictions.heading.back() == "what limits it");
   REQUIRE(predictions.rows.size() == 1);
   CHECK(predictions.rows[0] == std::vector<std::string>{"baseline", "m2", "2", "2.00", "2.50",
                                                         "2 of 2", "3.00", "4.50", "memory 2"});
-  const std::string page =
-      markdown_of(class_dashboard({{.student = "alice"}}, {}, {}, tables, false));
+  const std::string page = markdown_of(class_dashboard(database, "", false));
   CHECK(page.find("## Which hint helped") != std::string::npos);
   CHECK(page.find("## What the class predicted") != std::string::npos);
   CHECK(page.find("alice") == std::string::npos);
-  CHECK(database.tables("m1").hints_read.rows.empty());
+  CHECK(database.table("hints_read", "m1").rows.empty());
   // A revoked time is none.
   database.revoke(id, "Copied.", "");
-  CHECK(database.tables().predictions.rows.at(0).at(7) == "-");
+  CHECK(database.table("predictions").rows.at(0).at(7) == "-");
   // Of two the median lies between them; what most expect comes first.
   database.keep_notes(
       database.add_student({.name = "eve"}), "m2",
       {.notebook = {
            .predictions = {{"baseline", {.limiter = "latency", .loads = 9, .op_ms = 5}}}}});
   database.keep_notes(alice, "m3", {.notebook = {.predictions = {{"a", {.limiter = "memory"}}}}});
-  const Table both = database.tables().predictions;
+  const Table both = database.table("predictions");
   REQUIRE(both.rows.size() == 2);
   CHECK(both.rows[0] == std::vector<std::string>{"baseline", "m2", "3", "2.00", "2.50", "2 of 2",
                                                  "3.00", "-", "memory 2, latency 1"});
@@ -129,7 +127,7 @@ TEST_CASE("student notes: the class keeps what each archive adds, in any order")
       database.add_student({.name = "mel"}), "m2",
       {.notebook = {
            .predictions = {{"baseline", {.limiter = "latency", .loads = 9, .op_ms = 5}}}}});
-  const Table even = database.tables("m2").predictions;
+  const Table even = database.table("predictions", "m2");
   CHECK(even.rows.at(0).at(3) == "5.50");
   CHECK(even.rows.at(0).back() == "latency 2, memory 2");
 }

@@ -123,12 +123,11 @@ ExitCode status(const Options& options) {
   std::map<std::string, std::string> words;
   std::map<std::string, int> passed;
   int all = 0;
-  for (const StateCount& each : database.counts()) {
-    if (!options.milestone.empty() && each.milestone != options.milestone) continue;
-    std::string& text = words[each.milestone];
-    text += (text.empty() ? "" : ", ") + std::to_string(each.count) + " " + each.state;
-    passed[each.milestone] += each.passed;
-    all += each.count;
+  for (const auto& row : database.table("states", options.milestone).rows) {
+    std::string& text = words[row[0]];
+    text += (text.empty() ? "" : ", ") + row[2] + " " + row[1];
+    passed[row[0]] += std::stoi(row[3]);
+    all += std::stoi(row[2]);
   }
   std::cout << display_path(database.file()) << ": " << database.students().size() << " students, "
             << all << " submissions\n";
@@ -224,20 +223,14 @@ ExitCode export_grades(const Options& options) {
 
 ExitCode plot(const Options& options) {
   const ClassDatabase database = open_database(options);
-  auto rows = rows_of(options, database);
-  std::erase_if(rows, [](const SubmissionRow& row) { return !row.revoked.empty(); });
-  if (rows.empty()) {
+  if (!options.milestone.empty()) find_milestone(options.milestone);
+  if (database.table("submissions", options.milestone).rows.empty()) {
     throw UsageError("There is nothing to draw in " + display_path(options.file()) +
                      (options.milestone.empty() ? "" : " for " + options.milestone) + ".");
   }
-  auto speeds = database.speeds();
-  std::erase_if(speeds, [&](const SpeedRow& row) {
-    return !options.milestone.empty() && row.milestone != options.milestone;
-  });
   const fs::path folder =
       options.output.empty() ? build_folder() / "class" / "plots" : fs::path(options.output);
-  const Page page = class_dashboard(rows, counting(database.submissions(), term_in_force(database)),
-                                    speeds, database.tables(options.milestone), options.names);
+  const Page page = class_dashboard(database, options.milestone, options.names);
   write_atomically(folder / "dashboard.html",
                    html_of(page, course_folder() / "grader/report/pages"));
   std::cout << display_path(folder / "dashboard.html") << "\n";
