@@ -37,6 +37,8 @@ namespace convlab::grader::kernel_commands {
 
 namespace {
 
+namespace fs = std::filesystem;
+
 // The stage to explain: the named one, or the only one that has passed.
 // @throws Error that says what to do first
 std::string passed_stage(const CountedOptions& options, const CourseMilestone& milestone) {
@@ -156,24 +158,6 @@ ExitCode run_explain(const CountedOptions& options) {
   return ExitCode::kPassed;
 }
 
-}  // namespace
-
-void add_explain(CLI::App& app, ExitCode& exit_code) {
-  auto [command, options] = add_view(app, exit_code, "explain", run_explain);
-  add_counted_options(command, options);
-  command.get_option("--stage")->description("The stage, if several have passed");
-  command.footer(
-      "Builds the file once more so that the emulated device counts its loads and\n"
-      "stores. No GPU is needed, and no time is measured.\n\n"
-      "Examples:\n"
-      "  build/bin/grader explain m2\n"
-      "  build/bin/grader explain m4 --stage fused-gemm --layer 1");
-}
-
-namespace {
-
-namespace fs = std::filesystem;
-
 constexpr int kEstimatedBatch = 10'000;  // the course's
 
 struct ProfileOptions : CountedOptions {
@@ -287,34 +271,6 @@ ExitCode run_profile(const ProfileOptions& options) {
   return stage.finding ? ExitCode::kFallsShort : ExitCode::kPassed;
 }
 
-}  // namespace
-
-void add_profile(CLI::App& app, ExitCode& exit_code) {
-  auto [command, options] = add_view(app, exit_code, "profile", run_profile);
-  add_counted_options(command, options);
-  command.add_option("--gpu", options.gpu,
-                     "Estimate the op time on this GPU alone, such as T4 (default: on all known)");
-  command
-      .add_option(
-          "--registers", options.registers,
-          "Of a thread, on a machine without nvcc: as nvcc -Xptxas -v says elsewhere. Tells "
-          "whether too few warps run")
-      ->check(CLI::Range(1, 255));
-  command.add_option("--output", options.output, "Also write a page (HTML) with your source");
-  command.add_flag("--json", options.json, "Print the counters as JSON instead of text");
-  add_launcher(command, options.launcher);
-  command.footer(
-      "Builds the file so that the emulated device counts, and runs one image. The file\n"
-      "need not be right. docs/profile.md says what each number means.\n\n"
-      "Examples:\n"
-      "  build/bin/grader profile m3\n"
-      "  build/bin/grader profile m4 --stage fused-gemm --output profile.html");
-}
-
-namespace {
-
-namespace fs = std::filesystem;
-
 struct ShowOptions : CountedOptions {
   std::string block;
   std::string kernel;
@@ -416,6 +372,40 @@ ExitCode run_show(const ShowOptions& options) {
 }
 
 }  // namespace
+
+void add_explain(CLI::App& app, ExitCode& exit_code) {
+  auto [command, options] = add_view(app, exit_code, "explain", run_explain);
+  add_counted_options(command, options);
+  command.get_option("--stage")->description("The stage, if several have passed");
+  command.footer(
+      "Builds the file once more so that the emulated device counts its loads and\n"
+      "stores. No GPU is needed, and no time is measured.\n\n"
+      "Examples:\n"
+      "  build/bin/grader explain m2\n"
+      "  build/bin/grader explain m4 --stage fused-gemm --layer 1");
+}
+
+void add_profile(CLI::App& app, ExitCode& exit_code) {
+  auto [command, options] = add_view(app, exit_code, "profile", run_profile);
+  add_counted_options(command, options);
+  command.add_option("--gpu", options.gpu,
+                     "Estimate the op time on this GPU alone, such as T4 (default: on all known)");
+  command
+      .add_option(
+          "--registers", options.registers,
+          "Of a thread, on a machine without nvcc: as nvcc -Xptxas -v says elsewhere. Tells "
+          "whether too few warps run")
+      ->check(CLI::Range(1, 255));
+  command.add_option("--output", options.output, "Also write a page (HTML) with your source");
+  command.add_flag("--json", options.json, "Print the counters as JSON instead of text");
+  add_launcher(command, options.launcher);
+  command.footer(
+      "Builds the file so that the emulated device counts, and runs one image. The file\n"
+      "need not be right. docs/profile.md says what each number means.\n\n"
+      "Examples:\n"
+      "  build/bin/grader profile m3\n"
+      "  build/bin/grader profile m4 --stage fused-gemm --output profile.html");
+}
 
 void add_show(CLI::App& app, ExitCode& exit_code) {
   auto [command, options] = add_view(app, exit_code, "show", run_show);

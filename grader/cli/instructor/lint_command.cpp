@@ -5,12 +5,8 @@
 
 #include "common/base/text.hpp"
 #include "common/base/whole_file.hpp"
-#include "grader/checks/findings/catalogue.hpp"
-#include "grader/cli/check_puzzles.hpp"
 #include "grader/cli/commands.hpp"
 #include "grader/course/course.hpp"
-#include "grader/course/progress.hpp"
-#include "grader/course/puzzles.hpp"
 #include "grader/report/terminal.hpp"
 #include "grader/scores/grade.hpp"
 #include "grader/scores/score_rules.hpp"
@@ -55,41 +51,6 @@ class Report {
   bool good_ = true;
 };
 
-void require_parts(const std::string& path, const std::vector<std::string>& parts,
-                   std::vector<std::string>& problems) {
-  const std::string text = read_text(course_folder() / path);
-  for (const std::string& part : parts) {
-    if (!contains(text, part)) problems.push_back(path + " lacks: " + part);
-  }
-}
-
-void examine_hints(const std::string& name, const std::vector<std::string>& hints,
-                   std::size_t least, std::vector<std::string>& problems) {
-  if (hints.size() >= least) return;
-  problems.push_back("hints.json has only " + std::to_string(hints.size()) + " hints for " + name +
-                     "; there should be at least " + std::to_string(least) + ".");
-}
-
-// A stage has at least four hints of its own, from a nudge to nearly the code.
-std::vector<std::string> hint_problems(const CourseMilestone& milestone) {
-  const Hints hints = read_hints(milestone.folder / "hints.json");
-  std::vector<std::string> problems;
-  if (!hints.contains("general")) problems.push_back("hints.json lacks the list 'general'.");
-  for (const auto& [stage, list] : hints) {
-    examine_hints(stage, list, stage == "general" ? 3 : 4, problems);
-  }
-  for (const Puzzle& puzzle : puzzles_of(milestone)) {
-    if (hints.contains(puzzle.stage)) continue;
-    problems.push_back("hints.json has no hints for the puzzle " + puzzle.stage + ".");
-  }
-  for (const auto& [id, list] : read_hints(course_folder() / "milestones/finding_hints.json")) {
-    if (std::ranges::find(catalogue(), id, &Diagnosis::id) == catalogue().end()) {
-      problems.push_back("finding_hints.json has hints for " + id + ", which no check finds.");
-    }
-  }
-  return problems;
-}
-
 bool is_optional(const HandoutFile& file) {
   return contains(read_text(course_folder() / file.path), "StageLeftOut");
 }
@@ -108,26 +69,6 @@ std::vector<std::string> manifest_problems(const CourseMilestone& milestone) {
   for (const auto& file : source_files(milestone)) {
     const std::string path = file.lexically_relative(course_folder()).generic_string();
     if (!known.contains(path)) problems.push_back(path + " is not in milestones/handout.sha256.");
-  }
-  return problems;
-}
-
-// The chapter names its check, and every exercise begins with idea, cost, expectation and how to
-// run it, and says what to fill in.
-std::vector<std::string> text_problems(const CourseMilestone& milestone) {
-  const std::vector<std::string> header = {"// Idea  ", "// Cost  ", "// Expect", "// Run   "};
-  const std::string name = milestone.folder.filename().string();
-  std::vector<std::string> problems;
-  require_parts("milestones/" + name + "/README.md",
-                {"# Milestone " + milestone.id.substr(1) + ": ", "grader check " + milestone.id},
-                problems);
-  for (const HandoutFile& file : handout_files(milestone)) {
-    if (is_puzzle(file.path)) continue;
-    require_parts(file.path, header, problems);
-    require_parts(
-        file.path,
-        {"Fill in: about", "// Picture", "convlab::not_implemented(\"" + file.path + "\");"},
-        problems);
   }
   return problems;
 }
@@ -185,69 +126,6 @@ std::vector<std::string> reference_problems(const CourseMilestone& milestone, in
   return problems;
 }
 
-// The puzzles as the reference solves them: those handed out, with the lines changed that
-// reference/solutions/…/puzzles says. Nothing where the reference is not part of the tree.
-std::vector<Puzzle> solved_puzzles(const CourseMilestone& milestone, const std::string& folder) {
-  const auto changes =
-      course_folder() / "reference" / "solutions" / milestone.folder.filename() / folder;
-  if (!std::filesystem::is_directory(changes)) return {};
-  std::vector<Puzzle> puzzles = puzzles_of(milestone, folder);
-  for (Puzzle& puzzle : puzzles) {
-    const auto name = puzzle.file.filename();
-    const auto change = changes / std::filesystem::path(name).replace_extension(".change");
-    const auto file = build_folder() / "solved-puzzles" / milestone.id / name;
-    if (!std::filesystem::exists(change)) continue;
-    std::filesystem::create_directories(file.parent_path());
-    write_atomically(file,
-                     with_changed_lines(read_text(puzzle.file), read_text(change), name.string()));
-    puzzle.file = file;
-  }
-  return puzzles;
-}
-
-// As handed out no puzzle is solved; the reference solves all of them.
-std::vector<std::string> puzzle_problems(const CourseMilestone& milestone,
-                                         const std::string& folder, Report& report) {
-  std::vector<std::string> problems;
-  for (const bool reference : {false, true}) {
-    const auto puzzles =
-        reference ? solved_puzzles(milestone, folder) : puzzles_of(milestone, folder);
-    if (puzzles.empty()) continue;
-    for (const Puzzle& puzzle : puzzles) {
-      report.announce("the puzzle " + puzzle.stage);
-      const auto found = check_puzzle(milestone, puzzle);
-      if (!reference && !found) problems.push_back(puzzle.stage + " is solved as handed out.");
-      if (!reference || !found) continue;
-      problems.push_back("The reference does not solve " + puzzle.stage + ". " + found->id + ": " +
-                         found->seen);
-    }
-  }
-  return problems;
-}
-
-// As handed out every kernel of the detective's case is right; the reference makes all of them
-// fast.
-std::vector<std::string> detective_problems(const CourseMilestone& milestone, Report& report) {
-  std::vector<std::string> problems;
-  for (const bool is_mended : {false, true}) {
-    const auto kernels =
-        is_mended ? solved_puzzles(milestone, "detective") : puzzles_of(milestone, "detective");
-    double most = 0.0;
-    for (const Puzzle& each : kernels) most = std::max(most, each.most_moved);
-    for (const Puzzle& each : kernels) {
-      report.announce(each.stage);
-      if (const auto found = check_puzzle(milestone, each)) {
-        problems.push_back(each.stage + " is wrong: " + found->seen);
-        continue;
-      }
-      const bool is_fast = check_command::bytes_over_least(milestone, each) <= most;
-      if (is_fast == (is_mended || each.cause.empty())) continue;
-      problems.push_back(each.stage + (is_fast ? " is not slow." : " is slow."));
-    }
-  }
-  return problems;
-}
-
 // `references` is empty where they were not run.
 std::vector<std::string> score_problems(const CourseMilestone& milestone,
                                         const std::set<std::string>& stages,
@@ -288,19 +166,11 @@ void lint(const CourseMilestone& milestone, const Options& options, Report& repo
   std::set<std::string> references;
   const bool has_reference =
       std::filesystem::exists(program_of(milestone.id, "reference")) && !options.skip_references;
-  examined("chapter and sources say what they must", [&] { return text_problems(milestone); });
-  examined("hints", [&] { return hint_problems(milestone); });
   examined("exercises as in milestones/handout.sha256",
            [&] { return manifest_problems(milestone); });
   examined("exercises compile and fail politely",
            [&] { return handout_problems(milestone, report, stages); });
   if (has_reference) {
-    examined("puzzles wait, and the reference solves them",
-             [&] { return puzzle_problems(milestone, "puzzles", report); });
-    examined("repairs are broken, and the reference mends them",
-             [&] { return puzzle_problems(milestone, "repairs", report); });
-    examined("the detective's kernels are right, and the reference makes them fast",
-             [&] { return detective_problems(milestone, report); });
     examined("reference passes every case and batch " + std::to_string(options.batch),
              [&] { return reference_problems(milestone, options.batch, report, references); });
   }
