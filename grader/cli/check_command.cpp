@@ -116,18 +116,6 @@ void build_students_work(const CourseMilestone& milestone, const std::string& st
       request);
 }
 
-// The grader finds the precision of a course file; that of a stage stands in the milestone's table.
-std::optional<PrecisionRequest> precision_of(const Options& options, FileInterface form) {
-  const bool named = !options.precision.empty() && options.precision != "auto";
-  const bool by_course =
-      form != FileInterface::kStages &&
-      parse_rules(options.rules).rules.value_or(Rules::kCourse) == Rules::kCourse;
-  std::optional<PrecisionRequest> request;
-  if (named || by_course || options.precision == "auto") request.emplace();
-  if (named) request->declared = parse_precision(options.precision);
-  return request;
-}
-
 // A course file gets the points of a milestone with one stage.
 bool score_custom_submission(ScoreRequest& score) {
   auto& items = score.rules.items;
@@ -139,25 +127,19 @@ bool score_custom_submission(ScoreRequest& score) {
   return true;
 }
 
-// What to check, from the command line; files that are named there are built.
+// What to check, from the command line; builds nothing.
 GradeRequest request_of(const CourseMilestone& milestone, const Options& options) {
   GradeRequest request{.milestone = milestone.id,
                        .solution = printable_line(options.solution),
+                       .program = options.program.empty()
+                                      ? program_of(options.milestone, options.solution)
+                                      : std::filesystem::absolute(options.program),
                        .network = options.network};
-  if (options.program.empty() && is_source_file(options.solution)) {
-    const bool on_cpu = runs_on_cpu(milestone);
-    const SubmittedSources sources = sources_of(options.solution, on_cpu);
-    if (!has_custom_submission_parts(on_cpu)) build_custom_submission_parts(on_cpu);
-    CustomSubmission file =
-        build_custom_submissions(sources, on_cpu, build_folder(), options.libraries);
-    request.form = file.form;
-    use(std::move(file), request);
-  } else {
-    request.program = options.program.empty() ? program_of(options.milestone, options.solution)
-                                              : std::filesystem::absolute(options.program);
-  }
   request.rules = parse_rules(options.rules);
-  request.precision = precision_of(options, request.form);
+  if (!options.precision.empty()) request.precision.emplace();
+  if (!options.precision.empty() && options.precision != "auto") {
+    request.precision->declared = parse_precision(options.precision);
+  }
   request.refused = {options.refused.begin(), options.refused.end()};
   if (!options.stage.empty()) request.stage = options.stage;
   if (!options.times_of.empty()) request.checked = read_check_result(options.times_of);
@@ -173,12 +155,28 @@ GradeRequest request_of(const CourseMilestone& milestone, const Options& options
     request.score = {.rules = load_score_rules(milestone.folder),
                      .reference = program_of(milestone.id, "reference"),
                      .measures_speed = !options.no_speed};
-    if (request.form != FileInterface::kStages && !score_custom_submission(*request.score)) {
-      request.score.reset();
-    }
   }
   if (request.only_case) request.score.reset();
   return request;
+}
+
+// Builds the file that --solution names.
+void build_given_file(const CourseMilestone& milestone, const Options& options,
+                      GradeRequest& request) {
+  const bool on_cpu = runs_on_cpu(milestone);
+  const SubmittedSources sources = sources_of(options.solution, on_cpu);
+  if (!has_custom_submission_parts(on_cpu)) build_custom_submission_parts(on_cpu);
+  CustomSubmission file =
+      build_custom_submissions(sources, on_cpu, build_folder(), options.libraries);
+  request.form = file.form;
+  use(std::move(file), request);
+  if (request.form == FileInterface::kStages) return;
+  // The grader finds the precision of a course file; that of a stage stands in the milestone's
+  // table.
+  if (request.rules.rules.value_or(Rules::kCourse) == Rules::kCourse && !request.precision) {
+    request.precision.emplace();
+  }
+  if (request.score && !score_custom_submission(*request.score)) request.score.reset();
 }
 
 // A check of one stage does not change the results of the others.
@@ -237,12 +235,7 @@ ExitCode run(const Options& options) {
   if (options.launcher == "slurm") return run_as_slurm_job(own_words_without_launcher());
   const CourseMilestone milestone = find_milestone(options.milestone);
   // Errors in the command line are reported before anything is built.
-  if (!options.batches.empty()) parse_batches(options.batches);
-  parse_rules(options.rules);
-  if (!options.only_case.empty()) parse_case(options.only_case);
-  if (!options.precision.empty() && options.precision != "auto") {
-    parse_precision(options.precision);
-  }
+  GradeRequest request = request_of(milestone, options);
   if (!options.precision.empty() && !is_source_file(options.solution)) {
     throw UsageError(
         "--precision is for a file given by --solution; those of the workbook's stages are "
@@ -268,7 +261,9 @@ ExitCode run(const Options& options) {
     return puzzle->folder == "repairs" ? check_repair(milestone, *puzzle, options.cause, printer)
                                        : check_puzzle(milestone, *puzzle, printer);
   }
-  GradeRequest request = request_of(milestone, options);
+  if (options.program.empty() && is_source_file(options.solution)) {
+    build_given_file(milestone, options, request);
+  }
   std::cout << "Checking " << milestone.id << ", " << milestone.title << ": "
             << (!options.program.empty()           ? display_path(request.program)
                 : is_source_file(options.solution) ? printable_line(options.solution)

@@ -42,28 +42,19 @@ namespace fs = std::filesystem;
 // The stage to explain: the named one, or the only one that has passed.
 // @throws Error that says what to do first
 std::string passed_stage(const CountedOptions& options, const CourseMilestone& milestone) {
-  const std::vector<Progress> stages = progress_of(milestone);
-  std::vector<std::string> known;
-  std::vector<Progress> found;  // the named one, or those that have passed
-  for (const Progress& each : stages) {
-    known.push_back(each.stage.id);
-    const bool passed = each.state == State::kPassed && !each.changed;
-    if (options.stage.empty() ? passed : each.stage.id == options.stage) found.push_back(each);
+  if (!options.stage.empty()) require_stage(milestone, options.stage);
+  std::vector<std::string> passed;
+  for (const Progress& each : progress_of(milestone)) {
+    const bool is_asked = options.stage.empty() || each.stage.id == options.stage;
+    if (is_asked && each.state == State::kPassed && !each.changed) passed.push_back(each.stage.id);
   }
-  if (found.empty() && !options.stage.empty()) {
-    throw UsageError(unknown_stage(milestone, options.stage, known));
-  }
-  if (found.size() > 1) {
-    throw UsageError("Several stages of " + milestone.id +
-                     " have passed; add --stage and a name (build/bin/grader list shows them).");
-  }
-  const Progress& stage = found.empty() ? stages.front() : found.front();
-  if (stage.state == State::kPassed && !stage.changed) return stage.stage.id;
+  if (passed.size() > 1) throw name_a_stage(milestone);
+  if (passed.size() == 1) return passed.front();
   throw Error(ExitCode::kFallsShort,
-              "explain shows what a file that has passed does, and " + stage.stage.id +
-                  (stage.changed ? " has changed since its check" : " has not passed") +
-                  ". Next: " +
-                  grader_command("check", milestone.id, known.size() > 1 ? stage.stage.id : ""));
+              "explain shows what a file that has passed does, and " +
+                  (options.stage.empty() ? "none of " + milestone.id : options.stage) +
+                  " has passed as it is now. Next: " +
+                  grader_command("check", milestone.id, options.stage));
 }
 
 void print_question(const Question& question, std::size_t number, std::size_t of) {
@@ -298,22 +289,6 @@ SourceText sources_of_steps(const TracedStage& traced, const StepNotes& notes) {
   return used_sources(traced, files);
 }
 
-std::string nothing_text(const StepNotes& notes, const ShowOptions& options) {
-  if (notes.kernel.empty()) {
-    return "The stage launches no kernel" +
-           (options.block.empty() ? std::string() : " that has a block " + options.block) +
-           ", so there is nothing to see.";
-  }
-  const std::string block = std::to_string(notes.block[0]) + "," + std::to_string(notes.block[1]) +
-                            "," + std::to_string(notes.block[2]);
-  if (options.first > 0) {
-    return "Block " + block + " of " + notes.kernel + " has " + std::to_string(notes.first) +
-           " steps, so --first " + std::to_string(options.first) + " leaves none.";
-  }
-  return "Block " + block + " of " + notes.kernel +
-         " touches no memory. Name another one with --block or --kernel.";
-}
-
 ExitCode run_show(const ShowOptions& options) {
   const CourseMilestone milestone = find_milestone(options.milestone);
   WantedBlock wanted{.kernel = options.kernel, .first = options.first};
@@ -357,7 +332,11 @@ ExitCode run_show(const ShowOptions& options) {
     }
     if (!options.json) std::cout << "\nOpen this page in a browser: " << display_path(page) << "\n";
   } else if (!steps.finding) {
-    throw Error(ExitCode::kFallsShort, nothing_text(steps.notes, options));
+    throw Error(
+        ExitCode::kFallsShort,
+        "There is nothing to see: the stage launches no such kernel or block, or it touches "
+        "no memory, or has no more steps. Name another one with --kernel, --block or "
+        "--first.");
   }
   // JSON stays JSON.
   if (steps.finding) (options.json ? std::cerr : std::cout) << "\n" << finding_text(*steps.finding);

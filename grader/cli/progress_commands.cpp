@@ -7,7 +7,6 @@
 #include <iostream>
 #include <map>
 #include <optional>
-#include <set>
 #include <thread>
 #include <vector>
 
@@ -42,22 +41,12 @@ std::string counts_text(const MilestoneWay& way) {
                                    {Step::Kind::kExplain, "explained"},
                                    {Step::Kind::kRepair, "practice"},
                                    {Step::Kind::kQuestion, "questions"}}) {
-    std::set<std::string> done;
-    std::set<std::string> all;
-    for (const Step& step : way.steps) {
-      if (step.kind != kind) continue;
-      all.insert(step.name);
-      // Puzzles that are no longer asked for are not solved.
-      if (step.done && kind != Step::Kind::kPuzzle) done.insert(step.name);
-    }
-    if (kind == Step::Kind::kPuzzle) {
-      // The way leads only to those before its stages.
-      for (const Puzzle& puzzle : puzzles_of(way.milestone)) all.insert(puzzle.stage);
-      for (const auto& [puzzle, hash] : known_solved(way.milestone)) done.insert(puzzle);
-    }
-    if (all.empty()) continue;
-    text += (text.empty() ? "" : ", ") + std::string(name) + " " + std::to_string(done.size()) +
-            " of " + std::to_string(all.size());
+    const auto all = std::ranges::count(way.steps, kind, &Step::kind);
+    const auto done = std::ranges::count_if(
+        way.steps, [&](const Step& step) { return step.kind == kind && step.done; });
+    if (all == 0) continue;
+    text += (text.empty() ? "" : ", ") + std::string(name) + " " + std::to_string(done) + " of " +
+            std::to_string(all);
   }
   return text;
 }

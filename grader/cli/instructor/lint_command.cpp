@@ -26,31 +26,6 @@ bool contains(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
-/// Prints the examined items.
-class Report {
- public:
-  explicit Report(std::string milestone) : milestone_(std::move(milestone)) {}
-
-  /// @param problems  none: it is as it should be
-  void item(const std::string& what, const std::vector<std::string>& problems) {
-    progress_.clear();
-    good_ = good_ && problems.empty();
-    std::cout << coloured(problems.empty() ? "ok    " : "WRONG ",
-                          problems.empty() ? Colour::kGood : Colour::kBad)
-              << milestone_ << "  " << what << "\n";
-    for (const std::string& problem : problems) std::cout << paragraph("        → ", problem);
-    std::cout << std::flush;
-  }
-
-  void announce(const std::string& what) { progress_.show(milestone_ + ": " + what); }
-  [[nodiscard]] bool good() const { return good_; }
-
- private:
-  std::string milestone_;
-  ProgressLine progress_;
-  bool good_ = true;
-};
-
 bool is_optional(const HandoutFile& file) {
   return contains(read_text(course_folder() / file.path), "StageLeftOut");
 }
@@ -73,10 +48,6 @@ std::vector<std::string> manifest_problems(const CourseMilestone& milestone) {
   return problems;
 }
 
-GradeObserver observer_of(Report& report) {
-  return {.announce = [&report](const std::string& what) { report.announce(what); }};
-}
-
 std::set<std::string> stages_of(const CheckResult& result) {
   std::set<std::string> stages;
   for (const CaseResult& test : result.cases) stages.insert(test.stage);
@@ -84,11 +55,11 @@ std::set<std::string> stages_of(const CheckResult& result) {
 }
 
 // Every stage must give E-not-implemented, which names its file.
-std::vector<std::string> handout_problems(const CourseMilestone& milestone, Report& report,
+std::vector<std::string> handout_problems(const CourseMilestone& milestone, ProgressLine& progress,
                                           std::set<std::string>& stages) {
   const CheckResult result = grade(
       {.milestone = milestone.id, .program = program_of(milestone.id, "student"), .batches = {1}},
-      observer_of(report));
+      {.announce = [&](const std::string& what) { progress.show(what); }});
   stages = stages_of(result);
   std::vector<std::string> problems;
   std::string seen;
@@ -110,12 +81,13 @@ std::vector<std::string> handout_problems(const CourseMilestone& milestone, Repo
 }
 
 std::vector<std::string> reference_problems(const CourseMilestone& milestone, int batch,
-                                            Report& report, std::set<std::string>& stages) {
-  const CheckResult result = grade({.milestone = milestone.id,
-                                    .solution = "reference",
-                                    .program = program_of(milestone.id, "reference"),
-                                    .batches = {batch}},
-                                   observer_of(report));
+                                            ProgressLine& progress, std::set<std::string>& stages) {
+  const CheckResult result =
+      grade({.milestone = milestone.id,
+             .solution = "reference",
+             .program = program_of(milestone.id, "reference"),
+             .batches = {batch}},
+            {.announce = [&](const std::string& what) { progress.show(what); }});
   stages = stages_of(result);
   std::vector<std::string> problems;
   for (const Finding& finding : result.findings) {
@@ -152,7 +124,10 @@ std::vector<std::string> score_problems(const CourseMilestone& milestone,
   return problems;
 }
 
-void lint(const CourseMilestone& milestone, const Options& options, Report& report) {
+// False if something is missing.
+bool lint(const CourseMilestone& milestone, const Options& options) {
+  ProgressLine progress;
+  bool is_good = true;
   const auto examined = [&](const std::string& what, const auto& examine) {
     std::vector<std::string> problems;
     try {
@@ -160,7 +135,13 @@ void lint(const CourseMilestone& milestone, const Options& options, Report& repo
     } catch (const Error& error) {
       problems = {error.what()};
     }
-    report.item(what, problems);
+    progress.clear();
+    is_good = is_good && problems.empty();
+    std::cout << (problems.empty() ? coloured("ok    ", Colour::kGood)
+                                   : coloured("WRONG ", Colour::kBad))
+              << milestone.id << "  " << what << "\n";
+    for (const std::string& problem : problems) std::cout << paragraph("        → ", problem);
+    std::cout << std::flush;
   };
   std::set<std::string> stages;
   std::set<std::string> references;
@@ -169,12 +150,13 @@ void lint(const CourseMilestone& milestone, const Options& options, Report& repo
   examined("exercises as in milestones/handout.sha256",
            [&] { return manifest_problems(milestone); });
   examined("exercises compile and fail politely",
-           [&] { return handout_problems(milestone, report, stages); });
+           [&] { return handout_problems(milestone, progress, stages); });
   if (has_reference) {
     examined("reference passes every case and batch " + std::to_string(options.batch),
-             [&] { return reference_problems(milestone, options.batch, report, references); });
+             [&] { return reference_problems(milestone, options.batch, progress, references); });
   }
   examined("points", [&] { return score_problems(milestone, stages, references); });
+  return is_good;
 }
 
 void update_manifest() {
@@ -195,9 +177,7 @@ ExitCode run(const Options& options) {
   bool good = true;
   for (const CourseMilestone& milestone : milestones()) {
     if (!options.milestone.empty() && milestone.id != options.milestone) continue;
-    Report report(milestone.id);
-    lint(milestone, options, report);
-    good &= report.good();
+    good &= lint(milestone, options);
   }
   std::cout << (good ? "The course is complete.\n" : "Fix what is marked WRONG.\n");
   return good ? ExitCode::kPassed : ExitCode::kFallsShort;

@@ -92,7 +92,7 @@ TEST_CASE("grader show: a page and JSON from a right file, a race in a wrong one
                  "to 0,0,0 here."));
   const ProgramRun beyond_end = run_program("grader", command + " --first 1000");
   CHECK(beyond_end.exit_code == 1);
-  CHECK(contains(beyond_end.output, "steps, so --first 1000 leaves none."));
+  CHECK(contains(beyond_end.output, "Name another one with --kernel, --block or --first."));
 
   write_atomically(file, source(""));
   const ProgramRun race = run_program("grader", command + " --output " + page.string());
