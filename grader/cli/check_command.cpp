@@ -105,15 +105,6 @@ void build_students_work(const CourseMilestone& milestone, const std::string& st
                                           runs_on_cpu(milestone), build_folder());
 }
 
-// The grader finds the precision of a course file; that of a stage stands in the milestone's table.
-void set_precision(const Options& options, GradeRequest& request) {
-  const bool is_named = !options.precision.empty() && options.precision != "auto";
-  if (is_named) request.precision = parse_precision(options.precision);
-  const bool by_course = request.work.form != FileInterface::kStages &&
-                         request.rules.rules.value_or(Rules::kCourse) == Rules::kCourse;
-  request.finds_precision = !is_named && (options.precision == "auto" || by_course);
-}
-
 // A course file gets the points of a milestone with one stage.
 bool score_custom_submission(ScoreRequest& score) {
   auto& items = score.rules.items;
@@ -125,22 +116,18 @@ bool score_custom_submission(ScoreRequest& score) {
   return true;
 }
 
-// What to check, from the command line; files that are named there are built.
+// What to check, from the command line; builds nothing.
 GradeRequest request_of(const CourseMilestone& milestone, const Options& options) {
-  GradeRequest request{.milestone = milestone.id,
-                       .solution = printable_line(options.solution),
-                       .network = options.network};
-  if (options.program.empty() && is_source_file(options.solution)) {
-    const bool on_cpu = runs_on_cpu(milestone);
-    const SubmittedSources sources = sources_of(options.solution, on_cpu);
-    if (!has_custom_submission_parts(on_cpu)) build_custom_submission_parts(on_cpu);
-    request.work = build_custom_submissions(sources, on_cpu, build_folder(), options.libraries);
-  } else {
-    request.work.program = options.program.empty() ? program_of(options.milestone, options.solution)
-                                                   : std::filesystem::absolute(options.program);
-  }
+  GradeRequest request{
+      .milestone = milestone.id,
+      .solution = printable_line(options.solution),
+      .work = {.program = options.program.empty() ? program_of(options.milestone, options.solution)
+                                                  : std::filesystem::absolute(options.program)},
+      .network = options.network};
   request.rules = parse_rules(options.rules);
-  set_precision(options, request);
+  const bool is_named = !options.precision.empty() && options.precision != "auto";
+  if (is_named) request.precision = parse_precision(options.precision);
+  request.finds_precision = options.precision == "auto";
   request.refused = {options.refused.begin(), options.refused.end()};
   if (!options.stage.empty()) request.stage = options.stage;
   if (!options.times_of.empty()) request.checked = read_check_result(options.times_of);
@@ -156,12 +143,25 @@ GradeRequest request_of(const CourseMilestone& milestone, const Options& options
     request.score = {.rules = load_score_rules(milestone.folder),
                      .reference = program_of(milestone.id, "reference"),
                      .measures_speed = !options.no_speed};
-    if (request.work.form != FileInterface::kStages && !score_custom_submission(*request.score)) {
-      request.score.reset();
-    }
   }
   if (request.only_case) request.score.reset();
   return request;
+}
+
+// Builds the file that --solution names.
+void build_given_file(const CourseMilestone& milestone, const Options& options,
+                      GradeRequest& request) {
+  const bool on_cpu = runs_on_cpu(milestone);
+  const SubmittedSources sources = sources_of(options.solution, on_cpu);
+  if (!has_custom_submission_parts(on_cpu)) build_custom_submission_parts(on_cpu);
+  request.work = build_custom_submissions(sources, on_cpu, build_folder(), options.libraries);
+  if (request.work.form == FileInterface::kStages) return;
+  // The grader finds the precision of a course file; that of a stage stands in the milestone's
+  // table.
+  if (request.rules.rules.value_or(Rules::kCourse) == Rules::kCourse && !request.precision) {
+    request.finds_precision = true;
+  }
+  if (request.score && !score_custom_submission(*request.score)) request.score.reset();
 }
 
 // A check of one stage does not change the results of the others.
@@ -220,12 +220,7 @@ ExitCode run(const Options& options) {
   if (options.launcher == "slurm") return run_as_slurm_job(own_words_without_launcher());
   const CourseMilestone milestone = find_milestone(options.milestone);
   // Errors in the command line are reported before anything is built.
-  if (!options.batches.empty()) parse_batches(options.batches);
-  parse_rules(options.rules);
-  if (!options.only_case.empty()) parse_case(options.only_case);
-  if (!options.precision.empty() && options.precision != "auto") {
-    parse_precision(options.precision);
-  }
+  GradeRequest request = request_of(milestone, options);
   if (!options.precision.empty() && !is_source_file(options.solution)) {
     throw UsageError(
         "--precision is for a file given by --solution; those of the workbook's stages are "
@@ -251,7 +246,9 @@ ExitCode run(const Options& options) {
     return puzzle->folder == "repairs" ? check_repair(milestone, *puzzle, options.cause, printer)
                                        : check_puzzle(milestone, *puzzle, printer);
   }
-  GradeRequest request = request_of(milestone, options);
+  if (options.program.empty() && is_source_file(options.solution)) {
+    build_given_file(milestone, options, request);
+  }
   std::cout << "Checking " << milestone.id << ", " << milestone.title << ": "
             << (!options.program.empty()           ? display_path(request.work.program)
                 : is_source_file(options.solution) ? printable_line(options.solution)

@@ -261,10 +261,6 @@ ExitCode check_repair(const CourseMilestone& milestone, const Puzzle& repair,
   return ExitCode::kPassed;
 }
 
-double bytes_over_least(const CourseMilestone& milestone, const Puzzle& kernel) {
-  return value_of("bytes-over-least", counts_of(milestone, kernel));
-}
-
 ExitCode check_detective(const CourseMilestone& milestone, const std::string& given,
                          CheckPrinter& printer) {
   std::cout << "Checking " << milestone.id
@@ -305,7 +301,7 @@ ExitCode check_detective(const CourseMilestone& milestone, const std::string& gi
                 ". A high hit rate only says that the same sectors are asked for again, not that "
                 "few are.");
   const auto found = checked(milestone, slow, printer);
-  const double moves = found ? 0.0 : bytes_over_least(milestone, slow);
+  const double moves = found ? 0.0 : value_of("bytes-over-least", counts_of(milestone, slow));
   const std::string text =
       display_path(slow.file) + " moves " + three_digits(moves) + " times the least bytes";
   if (!found && moves <= slow.most_moved) {

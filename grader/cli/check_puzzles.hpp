@@ -39,7 +39,4 @@ ExitCode check_repair(const CourseMilestone& milestone, const Puzzle& repair,
 ExitCode check_detective(const CourseMilestone& milestone, const std::string& given,
                          CheckPrinter& printer);
 
-/// What a kernel moves of global memory, over the bytes of its arrays.
-double bytes_over_least(const CourseMilestone& milestone, const Puzzle& kernel);
-
 }  // namespace convlab::grader::check_command

@@ -12,6 +12,9 @@
 
 namespace convlab::grader {
 
+/// Of a command without options.
+struct NoOptions {};
+
 /// A new command, and its options for the caller to declare. If the command line names it, `run`
 /// gets the options after parsing and returns the exit code. Errors are thrown.
 template <class Options>
@@ -98,8 +101,10 @@ void add_watch(CLI::App& app, ExitCode& exit_code);
 void add_list(CLI::App& app, ExitCode& exit_code);
 void add_hint(CLI::App& app, ExitCode& exit_code);
 }
-namespace predict_command { void add(CLI::App& app, ExitCode& exit_code); }
-namespace answer_command { void add(CLI::App& app, ExitCode& exit_code); }
+namespace notebook_commands {
+void add_predict(CLI::App& app, ExitCode& exit_code);
+void add_answer(CLI::App& app, ExitCode& exit_code);
+}
 namespace work_commands {
 void add_reset(CLI::App& app, ExitCode& exit_code);
 void add_submit(CLI::App& app, ExitCode& exit_code);

@@ -35,31 +35,24 @@ namespace convlab::grader::kernel_commands {
 
 namespace {
 
+namespace fs = std::filesystem;
+
 // The stage to explain: the named one, or the only one that has passed.
 // @throws Error that says what to do first
 std::string passed_stage(const CountedOptions& options, const CourseMilestone& milestone) {
-  const std::vector<Progress> stages = progress_of(milestone);
-  std::vector<std::string> known;
-  std::vector<Progress> found;  // the named one, or those that have passed
-  for (const Progress& each : stages) {
-    known.push_back(each.stage.id);
-    const bool passed = each.state == State::kPassed && !each.changed;
-    if (options.stage.empty() ? passed : each.stage.id == options.stage) found.push_back(each);
+  if (!options.stage.empty()) require_stage(milestone, options.stage);
+  std::vector<std::string> passed;
+  for (const Progress& each : progress_of(milestone)) {
+    const bool is_asked = options.stage.empty() || each.stage.id == options.stage;
+    if (is_asked && each.state == State::kPassed && !each.changed) passed.push_back(each.stage.id);
   }
-  if (found.empty() && !options.stage.empty()) {
-    throw UsageError(unknown_stage(milestone, options.stage, known));
-  }
-  if (found.size() > 1) {
-    throw UsageError("Several stages of " + milestone.id +
-                     " have passed; add --stage and a name (build/bin/grader list shows them).");
-  }
-  const Progress& stage = found.empty() ? stages.front() : found.front();
-  if (stage.state == State::kPassed && !stage.changed) return stage.stage.id;
+  if (passed.size() > 1) throw name_a_stage(milestone);
+  if (passed.size() == 1) return passed.front();
   throw Error(ExitCode::kFallsShort,
-              "explain shows what a file that has passed does, and " + stage.stage.id +
-                  (stage.changed ? " has changed since its check" : " has not passed") +
-                  ". Next: " +
-                  grader_command("check", milestone.id, known.size() > 1 ? stage.stage.id : ""));
+              "explain shows what a file that has passed does, and " +
+                  (options.stage.empty() ? "none of " + milestone.id : options.stage) +
+                  " has passed as it is now. Next: " +
+                  grader_command("check", milestone.id, options.stage));
 }
 
 ExitCode run_explain(const CountedOptions& options) {
@@ -104,24 +97,6 @@ ExitCode run_explain(const CountedOptions& options) {
   }
   return ExitCode::kPassed;
 }
-
-}  // namespace
-
-void add_explain(CLI::App& app, ExitCode& exit_code) {
-  auto [command, options] = add_view(app, exit_code, "explain", run_explain);
-  add_counted_options(command, options);
-  command.get_option("--stage")->description("The stage, if several have passed");
-  command.footer(
-      "Builds the file once more so that the emulated device counts its loads and\n"
-      "stores. No GPU is needed, and no time is measured.\n\n"
-      "Examples:\n"
-      "  build/bin/grader explain m2\n"
-      "  build/bin/grader explain m4 --stage fused-gemm --layer 1");
-}
-
-namespace {
-
-namespace fs = std::filesystem;
 
 constexpr int kEstimatedBatch = 10'000;  // the course's
 
@@ -233,32 +208,6 @@ ExitCode run_profile(const ProfileOptions& options) {
   return stage.finding ? ExitCode::kFallsShort : ExitCode::kPassed;
 }
 
-}  // namespace
-
-void add_profile(CLI::App& app, ExitCode& exit_code) {
-  auto [command, options] = add_view(app, exit_code, "profile", run_profile);
-  add_counted_options(command, options);
-  command
-      .add_option(
-          "--registers", options.registers,
-          "Of a thread, on a machine without nvcc: as nvcc -Xptxas -v says elsewhere. Tells "
-          "whether too few warps run")
-      ->check(CLI::Range(1, 255));
-  command.add_option("--output", options.output, "Also write a page (HTML) with your source");
-  command.add_flag("--json", options.json, "Print the counters as JSON instead of text");
-  add_launcher(command, options.launcher);
-  command.footer(
-      "Builds the file so that the emulated device counts, and runs one image. The file\n"
-      "need not be right. docs/profile.md says what each number means.\n\n"
-      "Examples:\n"
-      "  build/bin/grader profile m3\n"
-      "  build/bin/grader profile m4 --stage fused-gemm --output profile.html");
-}
-
-namespace {
-
-namespace fs = std::filesystem;
-
 struct ShowOptions : CountedOptions {
   std::string block;
   std::string kernel;
@@ -283,18 +232,6 @@ SourceText sources_of_steps(const TracedStage& traced, const StepNotes& notes) {
   std::set<std::string> files = {notes.file};
   for (const StepPlace& place : notes.places) files.insert(place.file);
   return used_sources(traced, files);
-}
-
-std::string nothing_text(const StepNotes& notes, const ShowOptions& options) {
-  if (notes.kernel.empty()) {
-    return "The stage launches no kernel" +
-           (options.block.empty() ? std::string() : " that has a block " + options.block) +
-           ", so there is nothing to see.";
-  }
-  const std::string block = std::to_string(notes.block[0]) + "," + std::to_string(notes.block[1]) +
-                            "," + std::to_string(notes.block[2]);
-  return "Block " + block + " of " + notes.kernel +
-         " touches no memory. Name another one with --block or --kernel.";
 }
 
 ExitCode run_show(const ShowOptions& options) {
@@ -340,7 +277,10 @@ ExitCode run_show(const ShowOptions& options) {
     }
     if (!options.json) std::cout << "\nOpen this page in a browser: " << display_path(page) << "\n";
   } else if (!steps.finding) {
-    throw Error(ExitCode::kFallsShort, nothing_text(steps.notes, options));
+    throw Error(
+        ExitCode::kFallsShort,
+        "There is nothing to see: the stage launches no such kernel or block, or it touches "
+        "no memory. Name another one with --kernel or --block.");
   }
   // JSON stays JSON.
   if (steps.finding) (options.json ? std::cerr : std::cout) << "\n" << finding_text(*steps.finding);
@@ -355,6 +295,38 @@ ExitCode run_show(const ShowOptions& options) {
 }
 
 }  // namespace
+
+void add_explain(CLI::App& app, ExitCode& exit_code) {
+  auto [command, options] = add_view(app, exit_code, "explain", run_explain);
+  add_counted_options(command, options);
+  command.get_option("--stage")->description("The stage, if several have passed");
+  command.footer(
+      "Builds the file once more so that the emulated device counts its loads and\n"
+      "stores. No GPU is needed, and no time is measured.\n\n"
+      "Examples:\n"
+      "  build/bin/grader explain m2\n"
+      "  build/bin/grader explain m4 --stage fused-gemm --layer 1");
+}
+
+void add_profile(CLI::App& app, ExitCode& exit_code) {
+  auto [command, options] = add_view(app, exit_code, "profile", run_profile);
+  add_counted_options(command, options);
+  command
+      .add_option(
+          "--registers", options.registers,
+          "Of a thread, on a machine without nvcc: as nvcc -Xptxas -v says elsewhere. Tells "
+          "whether too few warps run")
+      ->check(CLI::Range(1, 255));
+  command.add_option("--output", options.output, "Also write a page (HTML) with your source");
+  command.add_flag("--json", options.json, "Print the counters as JSON instead of text");
+  add_launcher(command, options.launcher);
+  command.footer(
+      "Builds the file so that the emulated device counts, and runs one image. The file\n"
+      "need not be right. docs/profile.md says what each number means.\n\n"
+      "Examples:\n"
+      "  build/bin/grader profile m3\n"
+      "  build/bin/grader profile m4 --stage fused-gemm --output profile.html");
+}
 
 void add_show(CLI::App& app, ExitCode& exit_code) {
   auto [command, options] = add_view(app, exit_code, "show", run_show);

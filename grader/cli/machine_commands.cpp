@@ -1,15 +1,13 @@
-#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <functional>
 #include <iostream>
-#include <sstream>
 #include <string>
 #include <vector>
 
@@ -18,12 +16,12 @@
 #include "common/base/run_process.hpp"
 #include "common/data/dataset.hpp"
 #include "common/device/gpu_probe.hpp"
-#include "common/network/network.hpp"
 #include "common/result/result.hpp"
 #include "grader/cli/commands.hpp"
 #include "grader/course/course.hpp"
 #include "grader/course/slurm_job.hpp"
 #include "grader/measure/measure_speed.hpp"
+#include "grader/report/table.hpp"
 #include "grader/report/terminal.hpp"
 #include "grader/submission/machine_faults.hpp"
 #include "grader/submission/sandbox/sandbox.hpp"
@@ -42,17 +40,11 @@ struct Examined {
   bool needed = true;  ///< without it the workbook does not work at all
 };
 
-/// The first line of what a program prints; nothing if there is no such program.
-std::string first_line(const std::vector<std::string>& words) {
-  const std::string text = run_process({.words = words}).output;
-  return text.substr(0, text.find('\n'));
-}
-
 Examined program(const std::string& name, const std::string& program, const std::string& mend,
                  bool needed) {
-  const std::string line = first_line({program, "--version"});
-  if (line.empty()) return {name, "not found", mend, needed};
-  return {name, line, {}, needed};
+  const std::string text = run_process({.words = {program, "--version"}}).output;
+  if (text.empty()) return {name, "not found", mend, needed};
+  return {name, text.substr(0, text.find('\n')), {}, needed};
 }
 
 Examined compiler() {
@@ -70,16 +62,11 @@ Examined compiler() {
 }
 
 Examined cuda() {
-  // The last line but one names the release: "Build cuda_13.0.r13.0/compiler.36424714_0" is last.
-  std::istringstream lines(run_process({.words = {"nvcc", "--version"}}).output);
-  std::string line;
-  for (std::string next; std::getline(lines, next);) {
-    if (next.find("release") != std::string::npos) line = next;
-  }
-  if (line.empty()) {
-    return {"CUDA", "no nvcc", "Not needed for m1. For GPU milestones: docs/setup.md", false};
-  }
-  return {"CUDA", line, {}};
+  // The line that names the release: "Cuda compilation tools, release 13.0, V13.0.88".
+  const std::string text = run_process({.words = {"nvcc", "--version"}}).output;
+  const std::size_t at = text.find("release");
+  if (at != std::string::npos) return {"CUDA", text.substr(at, text.find('\n', at) - at), {}};
+  return {"CUDA", "no nvcc", "Not needed for m1. For GPU milestones: docs/setup.md", false};
 }
 
 Examined gpu() {
@@ -108,24 +95,8 @@ Examined data() {
   }
 }
 
-Examined networks() {
-  std::string good;
-  for (const std::string& name : preset_names()) {
-    try {
-      load_network(name);
-      good += (good.empty() ? "" : " ") + name;
-    } catch (const Error& error) {
-      return {"networks", name + " is not usable", error.what()};
-    }
-  }
-  return {"networks", good, {}};
-}
-
 std::string gigabytes(double bytes) {
-  std::array<char, 32> text{};
-  constexpr double kGigabyte = 1e9;
-  std::snprintf(text.data(), text.size(), "%.1f GB", bytes / kGigabyte);
-  return text.data();
+  return short_number(bytes / 1e9) + " GB";
 }
 
 Examined memory() {
@@ -142,19 +113,14 @@ Examined memory() {
 }
 
 Examined disk() {
-  struct statvfs status {};
-  if (::statvfs(build_folder().c_str(), &status) != 0) {
-    return {"disk", "cannot be read", "Look at the permissions of " + build_folder().string()};
-  }
   constexpr double kWanted = 1e9;
-  const double free = static_cast<double>(status.f_bavail) * static_cast<double>(status.f_frsize);
-  const std::string seen = gigabytes(free) + " free";
   if (::access(build_folder().c_str(), W_OK) != 0) {
     return {"disk", build_folder().string() + " is read-only",
             "Copy the tree to where you may write"};
   }
-  if (free < kWanted) return {"disk", seen, "Free at least " + gigabytes(kWanted)};
-  return {"disk", seen, {}};
+  const auto free = static_cast<double>(std::filesystem::space(build_folder()).available);
+  return {"disk", gigabytes(free) + " free",
+          free < kWanted ? "Free at least " + gigabytes(kWanted) : ""};
 }
 
 Examined isolation() {
@@ -177,17 +143,14 @@ void print(const Examined& item) {
   std::cout << std::flush;
 }
 
-struct DoctorOptions {};
-
-ExitCode run_doctor(const DoctorOptions& /*options*/) {
+ExitCode run_doctor(const NoOptions&) {
   const std::string setup = "common/setup/lab setup";
-  const std::array<std::function<Examined()>, 11> examinations = {
+  const std::array<std::function<Examined()>, 10> examinations = {
       compiler,
       [&] { return program("CMake", "cmake", setup, true); },
       [&] { return program("Ninja", "ninja", setup, true); },
       [&] { return program("gnuplot", "gnuplot", "For plots: " + setup, false); },
       data,
-      networks,
       memory,
       disk,
       isolation,
@@ -203,22 +166,10 @@ ExitCode run_doctor(const DoctorOptions& /*options*/) {
   return well ? ExitCode::kPassed : ExitCode::kEnvironment;
 }
 
-}  // namespace
-
-void add_doctor(CLI::App& app, ExitCode& exit_code) {
-  auto [command, options] = add_command(
-      app, exit_code, "doctor", "Examines the machine and says what is missing", run_doctor);
-  command.footer("Example:\n  build/bin/grader doctor");
-}
-
-namespace {
-
-struct JobOptions {};
-
 // Before the words of the program, when the job runs.
 constexpr const char* kInJob = "--when-the-gpu-is-quiet";
 
-ExitCode run_job(const JobOptions& /*options*/) {
+ExitCode run_job(const NoOptions&) {
   std::vector<std::string> words = own_words();
   const std::string self = words.front();
   words.erase(words.begin(), std::find(words.begin(), words.end(), "job") + 1);
@@ -238,6 +189,12 @@ ExitCode run_job(const JobOptions& /*options*/) {
 }
 
 }  // namespace
+
+void add_doctor(CLI::App& app, ExitCode& exit_code) {
+  auto [command, options] = add_command(
+      app, exit_code, "doctor", "Examines the machine and says what is missing", run_doctor);
+  command.footer("Example:\n  build/bin/grader doctor");
+}
 
 void add_job(CLI::App& app, ExitCode& exit_code) {
   auto [command, options] =

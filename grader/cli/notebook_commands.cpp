@@ -19,11 +19,11 @@
 
 // What students write into their notebook: predictions and answers.
 
-namespace convlab::grader::predict_command {
+namespace convlab::grader::notebook_commands {
 
 namespace {
 
-struct Options {
+struct PredictOptions {
   std::string milestone;
   std::string stage;
   std::string limiter;
@@ -92,8 +92,8 @@ void print(const Prediction& slip) {
   std::cout << paragraph("  because    ", slip.reason);
 }
 
-ExitCode run(const Options& asked_for) {
-  Options options = asked_for;
+ExitCode run_predict(const PredictOptions& asked_for) {
+  PredictOptions options = asked_for;
   const CourseMilestone milestone = find_milestone(options.milestone);
   options.stage = stage_of(milestone, options.stage);
   Notebook notebook = read_notebook(milestone);
@@ -156,39 +156,7 @@ ExitCode run(const Options& asked_for) {
   return ExitCode::kPassed;
 }
 
-}  // namespace
-
-void add(CLI::App& app, ExitCode& exit_code) {
-  auto [command, options] = add_command(
-      app, exit_code, "predict", "Notes what you expect of a stage before it is measured", run);
-  command.add_option("MILESTONE", options.milestone, "m1, m2, …")->required();
-  command.add_option("--stage", options.stage, "The stage, if there are several");
-  command.add_option("--limit", options.limiter, "What will limit it")
-      ->check(CLI::IsMember(std::vector<std::string>(kLimiters.begin(), kLimiters.end())));
-  command.add_option("--loads", options.loads, "Loads for each multiply-add")
-      ->check(CLI::NonNegativeNumber);
-  command.add_option("--op-ms", options.op_ms, "Op time of all convolutions at 1000 images")
-      ->check(CLI::PositiveNumber);
-  command
-      .add_option("--inputs", options.inputs,
-                  "Without a GPU: how often each input is loaded from global memory")
-      ->check(CLI::NonNegativeNumber);
-  command.add_option("--because", options.reason, "A sentence with a number");
-  command.footer(
-      "Asks for what is not given. A prediction stays as it is. It gives its points if\n"
-      "its reason argues with a number, right or wrong; `explain` and a GPU measure.\n\n"
-      "Examples:\n"
-      "  build/bin/grader predict m4 --stage fused-gemm\n"
-      "  build/bin/grader answer m4 fused-gemm \"It makes 2.1 loads, because …\"");
-}
-
-}  // namespace convlab::grader::predict_command
-
-namespace convlab::grader::answer_command {
-
-namespace {
-
-struct Options {
+struct AnswerOptions {
   std::string milestone;
   std::string question;
   std::vector<std::string> words;
@@ -201,7 +169,7 @@ void print(const ChapterQuestion& question, const Notebook& notebook) {
   if (answer != notebook.answers.end()) std::cout << paragraph("      Yours: ", answer->second);
 }
 
-ExitCode run(const Options& options) {
+ExitCode run_answer(const AnswerOptions& options) {
   const CourseMilestone milestone = find_milestone(options.milestone);
   Notebook notebook = read_notebook(milestone);
   const auto questions = chapter_questions(read_text(milestone.folder / "README.md"));
@@ -248,9 +216,34 @@ ExitCode run(const Options& options) {
 
 }  // namespace
 
-void add(CLI::App& app, ExitCode& exit_code) {
-  auto [command, options] = add_command(app, exit_code, "answer",
-                                        "Shows a chapter's questions, and keeps your answers", run);
+void add_predict(CLI::App& app, ExitCode& exit_code) {
+  auto [command, options] =
+      add_command(app, exit_code, "predict",
+                  "Notes what you expect of a stage before it is measured", run_predict);
+  command.add_option("MILESTONE", options.milestone, "m1, m2, …")->required();
+  command.add_option("--stage", options.stage, "The stage, if there are several");
+  command.add_option("--limit", options.limiter, "What will limit it")
+      ->check(CLI::IsMember(std::vector<std::string>(kLimiters.begin(), kLimiters.end())));
+  command.add_option("--loads", options.loads, "Loads for each multiply-add")
+      ->check(CLI::NonNegativeNumber);
+  command.add_option("--op-ms", options.op_ms, "Op time of all convolutions at 1000 images")
+      ->check(CLI::PositiveNumber);
+  command
+      .add_option("--inputs", options.inputs,
+                  "Without a GPU: how often each input is loaded from global memory")
+      ->check(CLI::NonNegativeNumber);
+  command.add_option("--because", options.reason, "A sentence with a number");
+  command.footer(
+      "Asks for what is not given. A prediction stays as it is. It gives its points if\n"
+      "its reason argues with a number, right or wrong; `explain` and a GPU measure.\n\n"
+      "Examples:\n"
+      "  build/bin/grader predict m4 --stage fused-gemm\n"
+      "  build/bin/grader answer m4 fused-gemm \"It makes 2.1 loads, because …\"");
+}
+
+void add_answer(CLI::App& app, ExitCode& exit_code) {
+  auto [command, options] = add_command(
+      app, exit_code, "answer", "Shows a chapter's questions, and keeps your answers", run_answer);
   command.add_option("MILESTONE", options.milestone, "m1, m2, …")->required();
   command.add_option("QUESTION", options.question,
                      "Its number (default: show all), or a stage that you predicted");
@@ -260,4 +253,4 @@ void add(CLI::App& app, ExitCode& exit_code) {
       "  build/bin/grader answer m2 4 \"14.1 ms are 2.6 TFLOP/s, 4 % of the peak.\"");
 }
 
-}  // namespace convlab::grader::answer_command
+}  // namespace convlab::grader::notebook_commands

@@ -7,7 +7,6 @@
 #include <iostream>
 #include <map>
 #include <optional>
-#include <set>
 #include <thread>
 #include <vector>
 
@@ -27,7 +26,7 @@ namespace convlab::grader::progress_commands {
 
 namespace {
 
-struct NextOptions {};
+using std::chrono::milliseconds;
 
 // "puzzles 2 of 3, stages 1 of 1, questions 0 of 6".
 std::string counts_text(const MilestoneWay& way) {
@@ -42,27 +41,17 @@ std::string counts_text(const MilestoneWay& way) {
                                    {Step::Kind::kExplain, "explained"},
                                    {Step::Kind::kRepair, "practice"},
                                    {Step::Kind::kQuestion, "questions"}}) {
-    std::set<std::string> done;
-    std::set<std::string> all;
-    for (const Step& step : way.steps) {
-      if (step.kind != kind) continue;
-      all.insert(step.name);
-      // Puzzles that are no longer asked for are not solved.
-      if (step.done && kind != Step::Kind::kPuzzle) done.insert(step.name);
-    }
-    if (kind == Step::Kind::kPuzzle) {
-      // The way leads only to those before its stages.
-      for (const Puzzle& puzzle : puzzles_of(way.milestone)) all.insert(puzzle.stage);
-      for (const auto& [puzzle, hash] : known_solved(way.milestone)) done.insert(puzzle);
-    }
-    if (all.empty()) continue;
-    text += (text.empty() ? "" : ", ") + std::string(name) + " " + std::to_string(done.size()) +
-            " of " + std::to_string(all.size());
+    const auto all = std::ranges::count(way.steps, kind, &Step::kind);
+    const auto done = std::ranges::count_if(
+        way.steps, [&](const Step& step) { return step.kind == kind && step.done; });
+    if (all == 0) continue;
+    text += (text.empty() ? "" : ", ") + std::string(name) + " " + std::to_string(done) + " of " +
+            std::to_string(all);
   }
   return text;
 }
 
-ExitCode run_next(const NextOptions&) {
+ExitCode run_next(const NoOptions&) {
   const std::vector<MilestoneWay> way = way_through();
   for (const MilestoneWay& milestone : way) {
     std::cout << coloured(milestone.milestone.id, Colour::kStrong) << "  "
@@ -90,21 +79,6 @@ ExitCode run_next(const NextOptions&) {
   return ExitCode::kPassed;
 }
 
-}  // namespace
-
-void add_next(CLI::App& app, ExitCode& exit_code) {
-  auto [command, options] =
-      add_command(app, exit_code, "next", "Says what is done and what to do now", run_next);
-  command.footer(
-      "Leads from the puzzles to the exercise, to a look at your kernel and to the\n"
-      "chapter's questions, milestone by milestone.\n\n"
-      "Example:\n  build/bin/grader next");
-}
-
-namespace {
-
-struct ListOptions {};
-
 std::string joined(const std::vector<int>& batches) {
   std::string text;
   for (const int batch : batches) text += (text.empty() ? "" : ", ") + std::to_string(batch);
@@ -125,7 +99,7 @@ std::string state_text(const Progress& progress) {
   return text;
 }
 
-ExitCode run_list(const ListOptions& /*options*/) {
+ExitCode run_list(const NoOptions&) {
   constexpr int kStageWidth = 27;
   int passed = 0;
   int tried = 0;
@@ -151,16 +125,6 @@ ExitCode run_list(const ListOptions& /*options*/) {
   }
   return ExitCode::kPassed;
 }
-
-}  // namespace
-
-void add_list(CLI::App& app, ExitCode& exit_code) {
-  auto [command, options] = add_command(
-      app, exit_code, "list", "Lists milestones and stages, and how far you are", run_list);
-  command.footer("Example:\n  build/bin/grader list");
-}
-
-namespace {
 
 struct HintOptions {
   std::string milestone;
@@ -294,25 +258,6 @@ ExitCode run_hint(const HintOptions& options) {
   return ExitCode::kPassed;
 }
 
-}  // namespace
-
-void add_hint(CLI::App& app, ExitCode& exit_code) {
-  auto [command, options] =
-      add_command(app, exit_code, "hint", "Shows one more hint each time", run_hint);
-  command.add_option("MILESTONE", options.milestone, "m1, m2, …")->required();
-  command.add_option("--stage", options.stage, "The hints for this stage");
-  command.add_flag("--again", options.again, "Show the hints so far, and no new one");
-  command.footer(
-      "If the last check found something, the first hints are about that: one more for\n"
-      "each check that found it again. grader submit packs which hints you read: your\n"
-      "instructor sees which ones help; no point depends on it.\n\n"
-      "Examples:\n  build/bin/grader hint m1\n  build/bin/grader hint m4 --stage register-tiled");
-}
-
-namespace {
-
-using std::chrono::milliseconds;
-
 constexpr milliseconds kLook{200};
 
 struct WatchOptions {
@@ -441,6 +386,34 @@ ExitCode run_watch(const WatchOptions& asked) {
 }
 
 }  // namespace
+
+void add_next(CLI::App& app, ExitCode& exit_code) {
+  auto [command, options] =
+      add_command(app, exit_code, "next", "Says what is done and what to do now", run_next);
+  command.footer(
+      "Leads from the puzzles to the exercise, to a look at your kernel and to the\n"
+      "chapter's questions, milestone by milestone.\n\n"
+      "Example:\n  build/bin/grader next");
+}
+
+void add_list(CLI::App& app, ExitCode& exit_code) {
+  auto [command, options] = add_command(
+      app, exit_code, "list", "Lists milestones and stages, and how far you are", run_list);
+  command.footer("Example:\n  build/bin/grader list");
+}
+
+void add_hint(CLI::App& app, ExitCode& exit_code) {
+  auto [command, options] =
+      add_command(app, exit_code, "hint", "Shows one more hint each time", run_hint);
+  command.add_option("MILESTONE", options.milestone, "m1, m2, …")->required();
+  command.add_option("--stage", options.stage, "The hints for this stage");
+  command.add_flag("--again", options.again, "Show the hints so far, and no new one");
+  command.footer(
+      "If the last check found something, the first hints are about that: one more for\n"
+      "each check that found it again. grader submit packs which hints you read: your\n"
+      "instructor sees which ones help; no point depends on it.\n\n"
+      "Examples:\n  build/bin/grader hint m1\n  build/bin/grader hint m4 --stage register-tiled");
+}
 
 void add_watch(CLI::App& app, ExitCode& exit_code) {
   auto [command, options] =

@@ -31,6 +31,8 @@ namespace convlab::grader::result_commands {
 
 namespace {
 
+namespace fs = std::filesystem;
+
 struct PlotOptions {
   std::vector<std::string> files;
   std::string output;
@@ -38,12 +40,11 @@ struct PlotOptions {
 };
 
 ExitCode run_plot(const PlotOptions& options) {
-  const std::vector<Result> results = read_results({options.files.begin(), options.files.end()});
-  std::vector<Result> rows = results;
+  std::vector<Result> results = read_results({options.files.begin(), options.files.end()});
   if (!options.batches.empty()) {
     // A row for each stage and batch is too much for a ladder with thirty stages.
     const std::vector<int> batches = parse_batches(options.batches);
-    for (Result& result : rows) {
+    for (Result& result : results) {
       std::erase_if(result.runs, [&](const RunResult& run) {
         return std::ranges::find(batches, run.batch) == batches.end();
       });
@@ -52,8 +53,8 @@ ExitCode run_plot(const PlotOptions& options) {
   const auto folder =
       options.output.empty() ? build_folder() / "plots" : std::filesystem::path(options.output);
   std::vector<Figure> figures;
-  for (const std::string& network : networks_of(rows)) {
-    std::ranges::move(figures_of(results, rows, network), std::back_inserter(figures));
+  for (const std::string& network : networks_of(results)) {
+    std::ranges::move(figures_of(results, network), std::back_inserter(figures));
   }
   if (figures.empty()) {
     std::cout
@@ -65,30 +66,8 @@ ExitCode run_plot(const PlotOptions& options) {
   return ExitCode::kPassed;
 }
 
-}  // namespace
-
-void add_plot(CLI::App& app, ExitCode& exit_code) {
-  auto [command, options] = add_view(app, exit_code, "plot", run_plot);
-  command.add_option("RESULT", options.files, "Result files (.json)")->required();
-  command.add_option("--output", options.output, "Folder of the plots (default: build/plots)");
-  command.add_option("--batches", options.batches,
-                     "Batches of op-time and speed-up (default: all in the results)");
-  command.footer(
-      "For each network in the results, each as SVG, PDF and PNG:\n"
-      "  op-time-NETWORK   op times, stage by stage\n"
-      "  speed-up-NETWORK  every stage against its baseline\n"
-      "  roofline-NETWORK  stages under the limits of the GPU, if known\n\n"
-      "Examples:\n"
-      "  build/bin/m1 1000 --json build/m1.json\n"
-      "  build/bin/grader plot build/m1.json\n"
-      "  build/bin/grader plot reference/results/*.json --batches 10000");
-}
-
-namespace {
-
 struct CompareOptions {
   std::vector<std::string> files;
-  std::string stage;
   bool by_file = false;
 };
 
@@ -101,8 +80,7 @@ ExitCode run_compare(const CompareOptions& options) {
   if (options.by_file && results.size() < 2) {
     throw UsageError("--by-file compares results with the first one; name two or more.");
   }
-  const auto comparisons =
-      compare(results, names, {.stage = options.stage, .by_file = options.by_file});
+  const auto comparisons = compare(results, names, options.by_file);
   if (comparisons.empty()) {
     std::cout << "There is nothing to compare: these results hold no op time of a stage that\n"
                  "passed. An emulated run has none.\n";
@@ -116,29 +94,6 @@ ExitCode run_compare(const CompareOptions& options) {
   }
   return ExitCode::kPassed;
 }
-
-}  // namespace
-
-void add_compare(CLI::App& app, ExitCode& exit_code) {
-  auto [command, options] = add_view(app, exit_code, "compare", run_compare);
-  command.add_option("RESULT", options.files, "Result files (.json)")->required();
-  auto* stage = command.add_option("--against", options.stage,
-                                   "A stage (default: for each stage the one before it)");
-  command
-      .add_flag("--by-file", options.by_file,
-                "The same stage in the first file: two versions, or two machines")
-      ->excludes(stage);
-  command.footer(
-      "Verdict: faster or slower if the whole 95 % interval of the ratio lies on one\n"
-      "side of 1, else undecided (docs/results.md).\n\n"
-      "Examples:\n"
-      "  build/bin/grader compare build/results/m4-student.json\n"
-      "  build/bin/grader compare before.json after.json --by-file");
-}
-
-namespace {
-
-namespace fs = std::filesystem;
 
 struct ReportOptions {
   std::string milestone;
@@ -166,7 +121,7 @@ std::vector<fs::path> default_results(const ReportOptions& options) {
 std::optional<ComparedStage> measured(const ReportSource& source, const std::string& stage) {
   constexpr int kBatch = 1000;
   std::optional<ComparedStage> found;
-  for (const Comparison& each : compare(source.results, source.names, {})) {
+  for (const Comparison& each : compare(source.results, source.names)) {
     const auto own =
         std::ranges::find(each.stages, source.milestone + " " + stage, &ComparedStage::name);
     if (each.batch == kBatch && own != each.stages.end()) found = *own;
@@ -232,16 +187,13 @@ void add_notes(const CourseMilestone& milestone, ReportSource& source) {
   }
 }
 
-// The tables of the milestone's sweeps that were made here.
-void add_sweeps(const CourseMilestone& milestone, ReportSource& source) {
-  if (!fs::exists(milestone.folder / "sweeps.json")) return;
-  for (const SweepSpace& space : read_sweep_spaces(milestone.folder / "sweeps.json")) {
-    const fs::path file = build_folder() / "sweeps" / (space.stage + ".sweep.json");
-    if (!fs::exists(file)) continue;
-    const SweepRecord record = read_sweep_record(file);
-    const auto shapes = load_preset(record.network).conv_shapes(1);
-    source.sweeps.push_back(tables_of({.space = space, .shapes = shapes}, record));
-  }
+fs::path sweep_file(const std::string& stage) {
+  return build_folder() / "sweeps" / (stage + ".sweep.json");
+}
+
+std::vector<SweepSpace> sweep_spaces(const CourseMilestone& milestone) {
+  const fs::path file = milestone.folder / "sweeps.json";
+  return fs::exists(file) ? read_sweep_spaces(file) : std::vector<SweepSpace>{};
 }
 
 ExitCode run_report(const ReportOptions& options) {
@@ -260,7 +212,11 @@ ExitCode run_report(const ReportOptions& options) {
   std::erase_if(source.mistakes, [&](const MendedMistake& each) {
     return each.id == "E-not-implemented" || is_repair(milestone, each.stage);
   });
-  add_sweeps(milestone, source);
+  for (const SweepSpace& space : sweep_spaces(milestone)) {
+    if (!fs::exists(sweep_file(space.stage))) continue;
+    std::ranges::move(tables_of(space, read_sweep_record(sweep_file(space.stage))),
+                      std::back_inserter(source.sweeps));
+  }
   if (options.solution == "student") add_notes(milestone, source);
   const Page page = make_report(source);
   draw(figures_of(page), folder / "plots");
@@ -277,7 +233,108 @@ ExitCode run_report(const ReportOptions& options) {
   return ExitCode::kPassed;
 }
 
+struct SweepOptions {
+  std::string stage;
+  std::string batches = "100,1000,10000";
+  std::string network = kDefaultPreset;
+  std::string solution = "student";
+  std::string device = "auto";
+  std::string launcher = "local";
+};
+
+// @throws UsageError that lists the stages with a space
+std::pair<CourseMilestone, SweepSpace> find_sweep(const std::string& stage) {
+  std::vector<std::string> known;
+  for (const CourseMilestone& milestone : milestones()) {
+    for (const SweepSpace& space : sweep_spaces(milestone)) {
+      if (space.stage == stage) return {milestone, space};
+      known.push_back(space.stage);
+    }
+  }
+  throw UsageError(unknown_name("stage", stage, known, " with parameters in a sweeps.json"));
+}
+
+void print_tables(const SweepSpace& space, const SweepRecord& record) {
+  for (const SweepTable& table : tables_of(space, record)) {
+    std::cout << "\n" << paragraph("", table.text) << plain_table(table.cells);
+  }
+}
+
+ExitCode run_sweep(const SweepOptions& options) {
+  if (options.launcher == "slurm") return run_as_slurm_job(own_words_without_launcher());
+  const auto [milestone, space] = find_sweep(options.stage);
+  const std::optional<std::string> gpu =
+      options.device == "emulated" ? std::nullopt : answering_gpu();
+  if (options.device == "gpu" && !gpu) {
+    throw EnvironmentError("No GPU answers; without --device the sweep counts instead of timing.");
+  }
+  const std::vector<int> batches = parse_batches(options.batches);
+  const auto shapes = load_preset(options.network).conv_shapes(1);
+  const auto file = sweep_file(space.stage);
+  SweepRecord record{.stage = space.stage, .network = options.network, .gpu = gpu.value_or("")};
+  if (!gpu) {
+    std::cout << "No GPU is used, so nothing runs: the points are ranked by counted loads. That\n"
+                 "rules out points; only a GPU can show which of the rest is fastest.\n";
+    // What a GPU measured says more.
+    if (!fs::exists(file)) write_sweep_record(file, record);
+    print_tables(space, record);
+    return ExitCode::kPassed;
+  }
+  if (options.solution == "student") {
+    if (const std::optional<Finding> failed = build_milestone(milestone)) {
+      std::cout << finding_text(*failed);
+      return ExitCode::kFallsShort;
+    }
+  }
+  ProgressLine progress;
+  wait_for_quiet_gpu([&](const std::string& text) { progress.show(text); });
+  for (const int batch : batches) {
+    for (const SweepPoint& point : points_of(space)) {
+      TriedPoint& tried = record.tried.emplace_back(TriedPoint{.batch = batch, .point = point});
+      const std::string name = text_of(point) + " at " + std::to_string(batch) + " images";
+      progress.show(name);
+      time_point(program_of(milestone.id, options.solution), space, shapes, tried);
+      progress.clear();
+      if (!tried.failure.empty()) std::cout << paragraph(name + ": ", tried.failure);
+      write_sweep_record(file, record);
+    }
+  }
+  print_tables(space, record);
+  return ExitCode::kPassed;
+}
+
 }  // namespace
+
+void add_plot(CLI::App& app, ExitCode& exit_code) {
+  auto [command, options] = add_view(app, exit_code, "plot", run_plot);
+  command.add_option("RESULT", options.files, "Result files (.json)")->required();
+  command.add_option("--output", options.output, "Folder of the plots (default: build/plots)");
+  command.add_option("--batches", options.batches,
+                     "Only these batches (default: all in the results)");
+  command.footer(
+      "For each network in the results, each as SVG, PDF and PNG:\n"
+      "  op-time-NETWORK   op times, stage by stage\n"
+      "  speed-up-NETWORK  every stage against its baseline\n"
+      "  roofline-NETWORK  stages under the limits of the GPU, if known\n\n"
+      "Examples:\n"
+      "  build/bin/m1 1000 --json build/m1.json\n"
+      "  build/bin/grader plot build/m1.json\n"
+      "  build/bin/grader plot reference/results/*.json --batches 10000");
+}
+
+void add_compare(CLI::App& app, ExitCode& exit_code) {
+  auto [command, options] = add_view(app, exit_code, "compare", run_compare);
+  command.add_option("RESULT", options.files, "Result files (.json)")->required();
+  command.add_flag("--by-file", options.by_file,
+                   "The same stage in the first file: two versions, or two machines (default: "
+                   "each stage with the one before it)");
+  command.footer(
+      "Verdict: faster or slower if the whole 95 % interval of the ratio lies on one\n"
+      "side of 1, else undecided (docs/results.md).\n\n"
+      "Examples:\n"
+      "  build/bin/grader compare build/results/m4-student.json\n"
+      "  build/bin/grader compare before.json after.json --by-file");
+}
 
 void add_report(CLI::App& app, ExitCode& exit_code) {
   auto [command, options] = add_view(app, exit_code, "report", run_report);
@@ -295,99 +352,6 @@ void add_report(CLI::App& app, ExitCode& exit_code) {
       "  build/bin/grader report m4 reference/results/nvidia-h200.m*.json");
 }
 
-namespace {
-
-struct SweepOptions {
-  std::string stage;
-  std::string batches = "100,1000,10000";
-  std::string network = kDefaultPreset;
-  std::string solution = "student";
-  std::string device = "auto";
-  std::string output;
-  int repeats = 10;
-  std::string launcher = "local";
-};
-
-struct DeclaredSweep {
-  CourseMilestone milestone;
-  SweepSpace space;
-};
-
-// @throws UsageError that lists the stages with a space
-DeclaredSweep find_sweep(const std::string& stage) {
-  std::vector<std::string> known;
-  for (const CourseMilestone& milestone : milestones()) {
-    const auto file = milestone.folder / "sweeps.json";
-    if (!std::filesystem::exists(file)) continue;
-    for (const SweepSpace& space : read_sweep_spaces(file)) {
-      if (space.stage == stage) return {milestone, space};
-      known.push_back(space.stage);
-    }
-  }
-  throw UsageError(unknown_name("stage", stage, known, " with parameters in a sweeps.json"));
-}
-
-void print_tables(const SweepPlan& plan, const SweepRecord& record) {
-  for (const SweepTable& table : tables_of(plan, record).tables) {
-    std::cout << "\n"
-              << paragraph("", "Sweep of " + plan.space.stage + ", " + table.title + ": " +
-                                   table.unit + "; in brackets the other parameters")
-              << plain_table(cells_of(plan.space, table));
-    if (!table.scored.empty()) std::cout << "Best: " << table.best() << "\n";
-    for (const std::string& line : table.left_out) std::cout << paragraph("Left out, ", line);
-  }
-}
-
-ExitCode run_sweep(const SweepOptions& options) {
-  if (options.launcher == "slurm") return run_as_slurm_job(own_words_without_launcher());
-  const auto [milestone, space] = find_sweep(options.stage);
-  const std::optional<std::string> gpu =
-      options.device == "emulated" ? std::nullopt : answering_gpu();
-  if (options.device == "gpu" && !gpu) {
-    throw EnvironmentError("No GPU answers; without --device the sweep counts instead of timing.");
-  }
-  const auto folder =
-      options.output.empty() ? build_folder() / "sweeps" : std::filesystem::path(options.output);
-  SweepPlan plan{.space = space,
-                 .program = program_of(milestone.id, options.solution),
-                 .network = options.network,
-                 .gpu = gpu.value_or(""),
-                 .batches = parse_batches(options.batches),
-                 .shapes = load_preset(options.network).conv_shapes(1),
-                 .repeats = options.repeats};
-  const auto file = folder / (space.stage + ".sweep.json");
-  require_writable(file);
-  if (!gpu) {
-    std::cout << "No GPU is used, so nothing runs: the points are ranked by counted loads. That\n"
-                 "rules out points; only a GPU can show which of the rest is fastest.\n";
-    const SweepRecord counted{.stage = space.stage, .network = options.network};
-    // What a GPU measured says more.
-    if (!std::filesystem::exists(file)) write_sweep_record(file, counted);
-    print_tables(plan, counted);
-    return ExitCode::kPassed;
-  }
-  if (options.solution == "student") {
-    if (const std::optional<Finding> failed = build_milestone(milestone)) {
-      std::cout << finding_text(*failed);
-      return ExitCode::kFallsShort;
-    }
-  }
-  SweepRecord record = continued_record(file, plan);
-  if (!record.tried.empty()) {
-    std::cout << "Going on after " << record.tried.size() << " of " << work_of(plan).size()
-              << " points (" << display_path(file) << "; remove it to begin anew).\n";
-  }
-  ProgressLine progress;
-  const auto announce = [&](const std::string& text) { progress.show(text); };
-  wait_for_quiet_gpu(announce);
-  run_sweep(plan, file, record, announce);
-  progress.clear();
-  print_tables(plan, record);
-  return ExitCode::kPassed;
-}
-
-}  // namespace
-
 void add_sweep(CLI::App& app, ExitCode& exit_code) {
   auto [command, options] = add_view(app, exit_code, "sweep", run_sweep);
   command.add_option("STAGE", options.stage, "A stage that sweeps.json declares")->required();
@@ -401,14 +365,9 @@ void add_sweep(CLI::App& app, ExitCode& exit_code) {
                   "gpu: by time; emulated: by counted loads; auto: a GPU if one answers")
       ->check(CLI::IsMember({"auto", "gpu", "emulated"}))
       ->capture_default_str();
-  command.add_option("--repeats", options.repeats, "Samples of each op time")
-      ->check(CLI::Range(1, 1000))
-      ->capture_default_str();
-  command.add_option("--output", options.output, "Folder of the record (default: build/sweeps)");
   add_launcher(command, options.launcher);
   command.footer(
-      "Leaves out points that cannot be good, and says why. After Ctrl-C the same\n"
-      "command continues, unless the program was rebuilt.\n\n"
+      "Keeps the times in build/sweeps, where `report` finds them.\n\n"
       "Examples:\n"
       "  build/bin/grader sweep sweep-tuned\n"
       "  build/bin/grader sweep sweep-tuned --batches 10000\n"

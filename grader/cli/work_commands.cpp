@@ -22,6 +22,8 @@ namespace convlab::grader::work_commands {
 
 namespace {
 
+namespace fs = std::filesystem;
+
 struct ResetOptions {
   std::string milestone;
   bool yes = false;
@@ -76,18 +78,6 @@ ExitCode run_reset(const ResetOptions& options) {
   std::cout << "Build and check again: build/bin/grader check " << milestone.id << "\n";
   return ExitCode::kPassed;
 }
-
-}  // namespace
-
-void add_reset(CLI::App& app, ExitCode& exit_code) {
-  auto [command, options] = add_command(
-      app, exit_code, "reset", "Restores a milestone's files, and keeps a backup", run_reset);
-  command.add_option("MILESTONE", options.milestone, "m1, m2, …")->required();
-  command.add_flag("--yes", options.yes, "Do not ask");
-  command.footer("Example:\n  build/bin/grader reset m1");
-}
-
-namespace {
 
 struct SubmitOptions {
   std::string milestone;
@@ -164,21 +154,6 @@ ExitCode run_submit(const SubmitOptions& options) {
                                        "what is in it.");
   return ExitCode::kPassed;
 }
-
-}  // namespace
-
-void add_submit(CLI::App& app, ExitCode& exit_code) {
-  auto [command, options] =
-      add_command(app, exit_code, "submit", "Packs the checked files into one archive", run_submit);
-  command.add_option("MILESTONE", options.milestone, "m1, m2, …")->required();
-  command.add_option("--output", options.output,
-                     "The archive (default: build/submissions/MILESTONE-submission.tar.gz)");
-  command.footer("Example:\n  build/bin/grader submit m1");
-}
-
-namespace {
-
-namespace fs = std::filesystem;
 
 struct RestoreOptions {
   std::string archive;
@@ -257,6 +232,23 @@ ExitCode run_restore(const RestoreOptions& options) {
 }
 
 }  // namespace
+
+void add_reset(CLI::App& app, ExitCode& exit_code) {
+  auto [command, options] = add_command(
+      app, exit_code, "reset", "Restores a milestone's files, and keeps a backup", run_reset);
+  command.add_option("MILESTONE", options.milestone, "m1, m2, …")->required();
+  command.add_flag("--yes", options.yes, "Do not ask");
+  command.footer("Example:\n  build/bin/grader reset m1");
+}
+
+void add_submit(CLI::App& app, ExitCode& exit_code) {
+  auto [command, options] =
+      add_command(app, exit_code, "submit", "Packs the checked files into one archive", run_submit);
+  command.add_option("MILESTONE", options.milestone, "m1, m2, …")->required();
+  command.add_option("--output", options.output,
+                     "The archive (default: build/submissions/MILESTONE-submission.tar.gz)");
+  command.footer("Example:\n  build/bin/grader submit m1");
+}
 
 void add_restore(CLI::App& app, ExitCode& exit_code) {
   auto [command, options] = add_command(app, exit_code, "restore",

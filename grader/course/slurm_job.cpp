@@ -244,16 +244,9 @@ std::vector<std::string> own_words() {
 
 std::vector<std::string> own_words_without_launcher() {
   std::vector<std::string> words = own_words();
-  for (auto word = words.begin(); word != words.end(); ++word) {
-    if (*word == "--launcher=slurm") {
-      words.erase(word);
-      break;
-    }
-    if (*word == "--launcher") {
-      words.erase(word, word + 2);
-      break;
-    }
-  }
+  std::erase(words, "--launcher=slurm");
+  const auto option = std::ranges::find(words, "--launcher");
+  if (option != words.end()) words.erase(option, option + 2);
   return words;
 }
 

@@ -3,11 +3,9 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <string_view>
-#include <tuple>
 
 namespace convlab::grader {
 
@@ -75,20 +73,7 @@ std::string hanging(const std::string& label, int indent, const std::string& tex
   return result + "\n";
 }
 
-ProgressLine::ProgressLine() : enabled_(::isatty(STDERR_FILENO) == 1) {
-  struct sigaction action {};
-  if (!enabled_ || ::sigaction(SIGINT, nullptr, &action) != 0 || action.sa_handler != SIG_DFL) {
-    return;
-  }
-  // After Ctrl-C the prompt begins on a line of its own.
-  action.sa_handler = [](int signal) {
-    constexpr std::string_view kLast = "\r\033[KStopped.\n";
-    std::ignore = ::write(STDERR_FILENO, kLast.data(), kLast.size());
-    ::raise(signal);
-  };
-  action.sa_flags = static_cast<int>(SA_RESETHAND);
-  ::sigaction(SIGINT, &action, nullptr);
-}
+ProgressLine::ProgressLine() : enabled_(::isatty(STDERR_FILENO) == 1) {}
 
 ProgressLine::~ProgressLine() {
   clear();

@@ -107,12 +107,6 @@ run 0 "Accuracy\|accuracy" "$build/bin/m1" 10 --solution "$solution" --launcher 
 run 0 "loads-per-product" "$build/bin/grader" profile m2 --json --launcher slurm \
   --solution "$tree/reference/solutions/m2_gpu_baseline/conv_forward.cu"
 run 0 "Best: " "$build/bin/grader" sweep sweep-tuned --device emulated --solution reference \
-  --output "$base/sweeps" --launcher slurm
-if [[ -f $base/sweeps/sweep-tuned.sweep.json ]]; then
-  echo "fine: the record of the sweep came back"
-else
-  echo "no record of the sweep came back"
-  wrong=1
-fi
+  --launcher slurm
 ((wrong == 0)) && echo "all jobs came back"
 ((wrong == 0))

@@ -4,7 +4,6 @@
 #include <array>
 #include <cstdio>
 #include <map>
-#include <set>
 
 #include "common/base/error.hpp"
 #include "common/device/physical_bound.hpp"
@@ -53,19 +52,14 @@ ComparedSpeed compare_runs(const RunResult& other, const RunResult& own, const s
   return speed;
 }
 
-// The run that runs[i] is compared with; null if there is none.
-// @param first  of the results
-const PlottedRun* other_of(const std::vector<PlottedRun>& runs, std::size_t i,
-                           const ComparedWith& with, const Result* first) {
-  const PlottedRun& own = runs[i];
-  if (!with.by_file && with.stage.empty()) return baseline_of(runs, i);
-  if (with.by_file && own.result == first) return nullptr;
-  const std::string& stage = with.by_file ? own.run->stage.id : with.stage;
+// The run of the same stage in the first of the results; null if there is none.
+const PlottedRun* same_in_first(const std::vector<PlottedRun>& runs, const PlottedRun& own,
+                                const Result* first) {
   for (const PlottedRun& each : runs) {
-    if (with.by_file && each.result != first) break;  // many thousands may follow
-    if (each.run != own.run && each.run->stage.id == stage && each.run->batch == own.run->batch &&
+    if (each.result != first || own.result == first) break;  // many thousands may follow
+    if (each.run->stage.id == own.run->stage.id && each.run->batch == own.run->batch &&
         each.run->layers.size() == own.run->layers.size() &&
-        (!with.by_file || each.result->milestone == own.result->milestone)) {
+        each.result->milestone == own.result->milestone) {
       return &each;
     }
   }
@@ -109,13 +103,12 @@ const char* ComparedSpeed::verdict() const {
 }
 
 std::vector<Comparison> compare(const std::vector<Result>& results,
-                                const std::vector<std::string>& names, const ComparedWith& with) {
+                                const std::vector<std::string>& names, bool by_file) {
   std::vector<Comparison> comparisons;
-  std::set<std::string> known;
   for (const std::string& network : networks_of(results)) {
-    const auto runs = runs_of(results, network, with.by_file);
+    const auto runs = runs_of(results, network, by_file);
     const auto name_of = [&](const PlottedRun& item) {
-      if (!with.by_file) return short_name(item, runs);
+      if (!by_file) return short_name(item, runs);
       const auto file = static_cast<std::size_t>(item.result - results.data());
       return item.result->milestone + " " + item.run->stage.id + " (" + names[file] + ")";
     };
@@ -125,20 +118,17 @@ std::vector<Comparison> compare(const std::vector<Result>& results,
       Comparison comparison{.network = network, .batch = batch};
       std::vector<PlottedRun> drawn;
       for (const std::size_t i : members) {
-        known.insert(runs[i].run->stage.id);
         drawn.push_back(runs[i]);
         ComparedStage& stage = comparison.stages.emplace_back(stage_of(runs[i], name_of(runs[i])));
-        if (const PlottedRun* other = other_of(runs, i, with, results.data())) {
+        const PlottedRun* other =
+            by_file ? same_in_first(runs, runs[i], results.data()) : baseline_of(runs, i);
+        if (other != nullptr) {
           stage.speed = compare_runs(*other->run, *runs[i].run, name_of(*other));
         }
       }
       comparison.caption = caption_of(drawn, network, "");
       comparisons.push_back(std::move(comparison));
     }
-  }
-  if (!with.stage.empty() && !known.contains(with.stage)) {
-    throw UsageError("These results hold no stage '" + with.stage +
-                     "' with times; they hold: " + joined(known) + ".");
   }
   return comparisons;
 }

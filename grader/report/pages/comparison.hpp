@@ -40,18 +40,12 @@ struct Comparison {
   std::vector<ComparedStage> stages{};
 };
 
-/// What is compared with what.
-struct ComparedWith {
-  std::string stage{};   ///< every stage with this one; empty: with its step on the ladder
-  bool by_file = false;  ///< the same stage in the first result, instead of another stage
-};
-
-/// Compares stages: by default each with the one before it on the ladder (its `baseline`).
-/// @param names  of the results, for rows where several results hold the same stage
+/// Compares stages: each with the one before it on the ladder (its `baseline`).
+/// @param names    of the results, for rows where several results hold the same stage
+/// @param by_file  with the same stage in the first result instead
 /// @return one for each network and batch that has times; emulated and failed runs have none
-/// @throws UsageError if `with.stage` is unknown; lists the known ones
 std::vector<Comparison> compare(const std::vector<Result>& results,
-                                const std::vector<std::string>& names, const ComparedWith& with);
+                                const std::vector<std::string>& names, bool by_file = false);
 
 /// The rows: op time of each convolution and their sum, layer time, percents where known, ratio
 /// with its interval and verdict.

@@ -55,38 +55,13 @@ bool has_several_stages(const ReportSource& source) {
 }
 
 PageSection method_section(const ReportSource& source) {
-  PageSection section{.title = "Method"};
-  std::set<std::string> networks;
-  std::set<std::size_t> samples;
-  bool emulated = false;
-  bool gpu = false;
-  for (const Result& result : source.results) {
-    for (const RunResult& run : result.runs) {
-      networks.insert(run.network);
-      emulated = emulated || run.device == Device::kEmulated;
-      gpu = gpu || run.device == Device::kGpu;
-      for (const LayerResult& layer : run.layers) {
-        if (!layer.op_ms.empty()) samples.insert(layer.op_ms.size());
-      }
-    }
-  }
-  std::string names;
-  for (const std::string& network : networks) names += (names.empty() ? "" : ", ") + network;
-  std::string text = "Network " + names + ". ";
-  if (!samples.empty()) {
-    text += "Times are medians of " + std::to_string(*samples.begin()) +
-            (samples.size() > 1 ? " to " + std::to_string(*samples.rbegin()) : "") +
-            " samples. Op time is the convolution alone, layer time includes allocation and "
-            "copies. ";
-    if (has_several_stages(source)) text += "Intervals hold 95 % of bootstrap draws. ";
-  }
-  if (gpu) {
-    text +=
-        "Before and after every sample the whole GPU is idle; of event time and host time the "
-        "larger one counts. ";
-  }
-  if (emulated) text += "Emulated runs were checked and not timed. ";
-  section.blocks.push_back(Paragraph{text});
+  PageSection section{
+      .title = "Method",
+      .blocks = {Paragraph{
+          "Op time is the convolution alone, layer time includes allocation and copies; below each "
+          "batch stand its samples. Intervals hold 95 % of bootstrap draws. Before and after every "
+          "sample the whole GPU is idle; of event time and host time the larger one counts. "
+          "Emulated runs are checked and not timed."}}};
   if (has_several_stages(source)) {
     section.blocks.push_back(
         OpenQuestion{"How did you choose which stages to try, and in which order?"});
@@ -129,7 +104,7 @@ PageSection correctness_section(const ReportSource& source) {
 PageSection times_section(const ReportSource& source, const std::string& network,
                           const std::vector<Comparison>& comparisons) {
   PageSection section{.title = "Times, network " + network};
-  for (const Figure& figure : figures_of(source.results, source.results, network)) {
+  for (const Figure& figure : figures_of(source.results, network)) {
     section.blocks.push_back(Chart{figure, "plots/" + figure.name + ".png"});
   }
   for (const Comparison& comparison : comparisons) {
@@ -163,19 +138,9 @@ PageSection profile_section(const ReportSource& source) {
 
 PageSection sweeps_section(const ReportSource& source) {
   PageSection section{.title = "Sweeps"};
-  for (const SweepTables& sweep : source.sweeps) {
-    section.blocks.push_back(Paragraph{"Sweep of " + sweep.space.stage + ": " + sweep.caption});
-    for (const SweepTable& table : sweep.tables) {
-      if (!table.scored.empty()) {
-        section.blocks.push_back(
-            Paragraph{table.title + ": " + table.unit +
-                      "; in brackets the other parameters. Best: " + table.best() + "."});
-        section.blocks.push_back(cells_of(sweep.space, table));
-      }
-      for (const std::string& line : table.left_out) {
-        section.blocks.push_back(Paragraph{"Left out, " + line + "."});
-      }
-    }
+  for (const SweepTable& table : source.sweeps) {
+    section.blocks.push_back(Paragraph{table.text});
+    section.blocks.push_back(table.cells);
   }
   section.blocks.push_back(
       OpenQuestion{"Why is the best point the best, and why not the one beside it?"});
@@ -208,18 +173,13 @@ PageSection mistakes_section(const ReportSource& source) {
 }  // namespace
 
 std::vector<KnownNumber> known_numbers(const std::vector<Result>& results,
-                                       const std::vector<SweepTables>& sweeps) {
+                                       const std::vector<SweepTable>& sweeps) {
   std::vector<KnownNumber> known;
   for (const Result& result : results) {
     for (const KnownNumber& each : known_times(result)) known.push_back(each);
   }
-  for (const SweepTables& sweep : sweeps) {
-    for (const SweepTable& table : sweep.tables) {
-      for (const ScoredPoint& point : table.scored) {
-        known.push_back(
-            {point.score, table.unit + " of " + text_of(point.point) + " in " + table.title});
-      }
-    }
+  for (const SweepTable& table : sweeps) {
+    known.insert(known.end(), table.scores.begin(), table.scores.end());
   }
   std::erase_if(known, [](const KnownNumber& each) { return !(each.value > 0.0); });
   return known;
@@ -270,7 +230,7 @@ Page make_report(const ReportSource& source) {
                         " Numbers are measured; the marked questions are yours to answer."};
   page.sections.push_back(machine_section(source));
   page.sections.push_back(method_section(source));
-  const auto all = compare(source.results, source.names, {});
+  const auto all = compare(source.results, source.names);
   for (const std::string& network : networks_of(source.results)) {
     std::vector<Comparison> comparisons;
     for (const Comparison& each : all) {

@@ -13,7 +13,7 @@ namespace convlab::grader {
 
 /// The times of results, in milliseconds, and the times of sweeps by their parameters.
 std::vector<KnownNumber> known_numbers(const std::vector<Result>& results,
-                                       const std::vector<SweepTables>& sweeps);
+                                       const std::vector<SweepTable>& sweeps);
 
 /// Which numbers of a text are known, to the digits that it gives: "14.1: the op time of …". It
 /// reads "11 832" as one number, and "15.2 s" as milliseconds, too. Empty if none is known.
@@ -26,7 +26,7 @@ struct ReportSource {
   std::vector<Result> results{};
   std::vector<std::string> names{};  ///< of their files
   std::vector<MendedMistake> mistakes{};
-  std::vector<SweepTables> sweeps{};
+  std::vector<SweepTable> sweeps{};
   std::vector<PageSection> notes{};  ///< what the student predicted and answered
 };
 

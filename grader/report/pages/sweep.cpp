@@ -1,16 +1,16 @@
 #include "grader/report/pages/sweep.hpp"
 
 #include <algorithm>
-#include <map>
 #include <set>
+#include <utility>
 
 #include "common/base/error.hpp"
 #include "common/base/whole_file.hpp"
+#include "common/network/preset.hpp"
 #include "common/timing/statistics.hpp"
 #include "common/timing/three_digits.hpp"
 #include "grader/checks/findings/catalogue.hpp"
 #include "grader/checks/fresh_numbers.hpp"
-#include "grader/report/table.hpp"
 #include "grader/submission/submission.hpp"
 
 namespace convlab::grader {
@@ -33,30 +33,68 @@ static void json_fields(JsonFields& fields, TriedPoint& tried) {
 }
 
 static void json_fields(JsonFields& fields, SweepRecord& record) {
-  fields("stage", record.stage, "program", record.program, "network", record.network, "gpu",
-         record.gpu, "tried", record.tried);
+  fields("stage", record.stage, "network", record.network, "gpu", record.gpu, "tried",
+         record.tried);
 }
 
 namespace {
 
-// Changes when the program is rebuilt.
-std::string state_of(const std::filesystem::path& program) {
-  std::error_code missing;
-  const auto time = std::filesystem::last_write_time(program, missing);
-  if (missing) throw EnvironmentError("There is no program " + program.string() + ": build it.");
-  return program.filename().string() + " " + std::to_string(time.time_since_epoch().count());
-}
-
 // The value of a named parameter; 1 if the space lacks it.
 int value_of(const SweepSpace& space, const SweepPoint& point, const std::string& name) {
-  for (std::size_t i = 0; i < point.size(); ++i) {
-    if (space.parameters[i].name == name) return point[i];
-  }
-  return 1;
+  const auto found = std::ranges::find(space.parameters, name, &SweepParameter::name);
+  return found == space.parameters.end()
+             ? 1
+             : point[static_cast<std::size_t>(found - space.parameters.begin())];
 }
 
 int round_up(int value, int unit) {
   return (value + unit - 1) / unit * unit;
+}
+
+/// A point with its time in milliseconds, or its counted loads.
+struct ScoredPoint {
+  SweepPoint point{};
+  double score = 0.0;
+};
+
+Table cells_of(const SweepSpace& space, const std::vector<ScoredPoint>& best_first) {
+  const SweepParameter& down = space.parameters.at(0);
+  const SweepParameter& across = space.parameters.at(1);
+  Table cells{.heading = {down.name + " \\ " + across.name}};
+  for (const int column : across.values) cells.heading.push_back(std::to_string(column));
+  for (const int row : down.values) {
+    std::vector<std::string> line = {std::to_string(row)};
+    for (const int column : across.values) {
+      const auto best = std::ranges::find_if(best_first, [&](const ScoredPoint& each) {
+        return each.point[0] == row && each.point[1] == column;
+      });
+      if (best == best_first.end()) {
+        line.emplace_back("-");
+        continue;
+      }
+      const std::string rest = text_of({best->point.begin() + 2, best->point.end()});
+      line.push_back(three_digits(best->score) + (rest.empty() ? "" : " (" + rest + ")"));
+    }
+    cells.rows.push_back(std::move(line));
+  }
+  return cells;
+}
+
+SweepTable table_of(const SweepSpace& space, const std::string& title, const std::string& unit,
+                    std::vector<ScoredPoint> points) {
+  std::ranges::stable_sort(points, {}, &ScoredPoint::score);
+  SweepTable table{.text = "Sweep of " + space.stage + ", " + title + ": " + unit +
+                           "; in brackets the other parameters. ",
+                   .cells = cells_of(space, points)};
+  for (std::size_t i = 0; i < std::min<std::size_t>(2, points.size()); ++i) {
+    table.text += (i == 0 ? "Best: " : "; next: ") + text_of(points[i].point) + " with " +
+                  three_digits(points[i].score);
+  }
+  table.text += points.empty() ? "No point ran." : ".";
+  for (const ScoredPoint& each : points) {
+    table.scores.push_back({each.score, unit + " of " + text_of(each.point) + " in " + title});
+  }
+  return table;
 }
 
 }  // namespace
@@ -65,16 +103,10 @@ std::vector<SweepSpace> read_sweep_spaces(const std::filesystem::path& file) {
   const std::string text = read_text(file);
   try {
     auto spaces = parse_json(text).get<std::vector<SweepSpace>>();
-    for (const SweepSpace& space : spaces) {
-      const bool good = std::ranges::all_of(space.parameters, [](const SweepParameter& each) {
-        return !each.values.empty() && std::ranges::min(each.values) > 0;
-      });
-      if (!good || space.parameters.size() < 2) {
-        throw EnvironmentError(file.string() + ", stage '" + space.stage +
-                               "': a sweep needs two parameters or more, with values above 0.");
-      }
+    if (std::ranges::all_of(spaces, [](const auto& each) { return each.parameters.size() >= 2; })) {
+      return spaces;
     }
-    return spaces;
+    throw EnvironmentError(file.string() + ": a sweep needs two parameters or more.");
   } catch (const Json::exception& error) {
     throw EnvironmentError(file.string() + " is no list of sweep spaces: " + error.what());
   }
@@ -92,6 +124,10 @@ std::vector<SweepPoint> points_of(const SweepSpace& space) {
     }
     points = std::move(longer);
   }
+  std::erase_if(points, [&](const SweepPoint& point) {
+    const int sums = value_of(space, point, "maps") * value_of(space, point, "pixels");
+    return space.most_sums > 0 && sums > space.most_sums;
+  });
   return points;
 }
 
@@ -99,32 +135,6 @@ std::string text_of(const SweepPoint& point) {
   std::string text;
   for (const int value : point) text += (text.empty() ? "" : ",") + std::to_string(value);
   return text;
-}
-
-std::optional<std::string> reason_against(const SweepSpace& space, const SweepPoint& point,
-                                          const ConvShape& shape) {
-  constexpr int kWarp = 32;
-  constexpr int kMostThreads = 1024;  // of a block
-  const int maps = value_of(space, point, "maps");
-  const int pixels = value_of(space, point, "pixels");
-  const int block = value_of(space, point, "block");
-  const auto number = [](std::int64_t value) { return std::to_string(value); };
-  if (block > kMostThreads) {
-    return "too many threads: a block may have " + number(kMostThreads);
-  }
-  if (block > 1 && block % kWarp != 0)
-    return "a block that is no multiple of 32 leaves threads of a warp idle";
-  if (space.most_sums > 0 && maps * pixels > space.most_sums) {
-    return "too many registers: more than " + number(space.most_sums) + " sums for a thread";
-  }
-  if (maps > shape.out_channels) {
-    return "more maps than the convolution has, " + number(shape.out_channels);
-  }
-  const std::int64_t map_pixels = std::int64_t{shape.out_height()} * shape.out_width();
-  if (std::int64_t{block} * pixels > 2 * map_pixels) {
-    return "more than half of the threads have no pixel: a map has " + number(map_pixels);
-  }
-  return std::nullopt;
 }
 
 double counted_loads(const SweepSpace& space, const SweepPoint& point, const ConvShape& shape) {
@@ -136,19 +146,6 @@ double counted_loads(const SweepSpace& space, const SweepPoint& point, const Con
       static_cast<double>(round_up(shape.out_channels, m)) * round_up(map_pixels, block * p);
   const double useful = static_cast<double>(shape.out_channels) * map_pixels;
   return (m + p) / (static_cast<double>(m) * p) * (paid / useful);
-}
-
-std::vector<TriedPoint> work_of(const SweepPlan& plan) {
-  std::vector<TriedPoint> work;
-  for (const int batch : plan.batches) {
-    for (const SweepPoint& point : points_of(plan.space)) {
-      const bool wanted = std::any_of(
-          plan.shapes.begin(), plan.shapes.end(),
-          [&](const ConvShape& shape) { return !reason_against(plan.space, point, shape); });
-      if (wanted) work.push_back({.batch = batch, .point = point});
-    }
-  }
-  return work;
 }
 
 SweepRecord read_sweep_record(const std::filesystem::path& file) {
@@ -164,127 +161,61 @@ void write_sweep_record(const std::filesystem::path& file, const SweepRecord& re
   write_atomically(file, json_text(Json(record), 1) + "\n");
 }
 
-SweepRecord continued_record(const std::filesystem::path& file, const SweepPlan& plan) {
-  SweepRecord fresh{.stage = plan.space.stage,
-                    .program = state_of(plan.program),
-                    .network = plan.network,
-                    .gpu = plan.gpu,
-                    .tried = {}};
-  if (!std::filesystem::exists(file)) return fresh;
-  SweepRecord old = read_sweep_record(file);
-  const bool same = old.stage == fresh.stage && old.program == fresh.program &&
-                    old.network == fresh.network && old.gpu == fresh.gpu;
-  return same ? old : fresh;
-}
-
-void time_point(const SweepPlan& plan, TriedPoint& point) {
-  Submission submission(plan.program);
-  submission.set_environment({plan.space.variable + "=" + text_of(point.point)});
-  for (ConvShape shape : plan.shapes) {
-    shape.batch = point.batch;
+void time_point(const std::filesystem::path& program, const SweepSpace& space,
+                std::vector<ConvShape> shapes, TriedPoint& tried) {
+  constexpr int kSamples = 10;
+  Submission submission(program);
+  submission.set_environment({space.variable + "=" + text_of(tried.point)});
+  for (ConvShape& shape : shapes) {
+    shape.batch = tried.batch;
     const Arrays arrays = submission.prepare(shape, Placement::kAligned);
     FreshNumbers::draw().fill(arrays.weights, shape.weights_size());
-    std::vector<double>& samples = point.op_ms.emplace_back();
-    for (int i = 0; i <= plan.repeats; ++i) {
+    std::vector<double> samples;
+    for (int i = 0; i <= kSamples; ++i) {
       const Call call = submission.run_timed(
-          plan.space.stage, [&] { FreshNumbers::draw().fill(arrays.input, shape.input_size()); });
+          space.stage, [&] { FreshNumbers::draw().fill(arrays.input, shape.input_size()); });
       if (call.failure) {
-        point.op_ms.clear();
+        tried.op_ms.clear();
         const Finding found = explain(*call.failure, "a sample");
-        point.failure = found.title + "; " + found.seen;
+        tried.failure = found.title + "; " + found.seen;
         return;
       }
       refuse_silent_emulation(submission.device());
       if (i > 0) samples.push_back(call.op_ms);  // the first one warms up
     }
+    tried.op_ms.push_back(spread_of(samples).median);
   }
 }
 
-void run_sweep(const SweepPlan& plan, const std::filesystem::path& file, SweepRecord& record,
-               const std::function<void(const std::string&)>& show, const TimePoint& time) {
-  const std::vector<TriedPoint> work = work_of(plan);
-  for (std::size_t i = 0; i < work.size(); ++i) {
-    TriedPoint point = work[i];
-    const auto same = [&](const TriedPoint& tried) {
-      return tried.batch == point.batch && tried.point == point.point;
-    };
-    if (std::ranges::any_of(record.tried, same)) continue;
-    show(std::to_string(i + 1) + " of " + std::to_string(work.size()) + ": " +
-         text_of(point.point) + " at " + std::to_string(point.batch) + " images");
-    time(plan, point);
-    record.tried.push_back(std::move(point));
-    write_sweep_record(file, record);
-  }
-}
-
-std::string SweepTable::best() const {
-  std::string text;
-  for (std::size_t i = 0; i < std::min<std::size_t>(2, scored.size()); ++i) {
-    text += (i == 0 ? "" : "; next: ") + text_of(scored[i].point) + " with " +
-            three_digits(scored[i].score);
-  }
-  return text;
-}
-
-SweepTables tables_of(const SweepPlan& plan, const SweepRecord& record) {
-  const bool counted = record.gpu.empty();
-  SweepTables all{plan.space,
-                  counted ? "counted, not timed" : record.gpu + ", network " + record.network};
+std::vector<SweepTable> tables_of(const SweepSpace& space, const SweepRecord& record) {
+  const bool is_counted = record.gpu.empty();
+  const std::vector<ConvShape> shapes = load_preset(record.network).conv_shapes(1);
   std::set<int> batches;
   for (const TriedPoint& tried : record.tried) batches.insert(tried.batch);
-  if (counted) batches = {0};
+  if (is_counted) batches = {0};
+  std::vector<SweepTable> tables;
   for (const int batch : batches) {
-    for (std::size_t i = 0; i < plan.shapes.size(); ++i) {
-      SweepTable table{.title = "convolution " + std::to_string(i + 1) +
-                                (counted ? ", counted" : " at " + grouped(batch) + " images"),
-                       .unit = counted ? "loads for each multiply-add" : "op time, ms"};
-      std::map<std::string, int> reasons;
-      for (const SweepPoint& point : points_of(plan.space)) {
-        const auto tried = std::ranges::find_if(record.tried, [&](const TriedPoint& each) {
-          return each.batch == batch && each.point == point;
-        });
-        if (const auto reason = reason_against(plan.space, point, plan.shapes[i])) {
-          ++reasons[*reason];
-        } else if (counted) {
-          table.scored.push_back({point, counted_loads(plan.space, point, plan.shapes[i])});
-        } else if (tried != record.tried.end() && !tried->failure.empty()) {
-          ++reasons["failed: " + tried->failure];
-        } else if (tried != record.tried.end() && i < tried->op_ms.size()) {
-          table.scored.push_back({point, spread_of(tried->op_ms[i]).median});
+    for (std::size_t i = 0; i < shapes.size(); ++i) {
+      const std::string layer = "convolution " + std::to_string(i + 1) + " of " + record.network;
+      std::vector<ScoredPoint> points;
+      if (is_counted) {
+        for (const SweepPoint& point : points_of(space)) {
+          points.push_back({point, counted_loads(space, point, shapes[i])});
         }
-      }
-      std::ranges::stable_sort(table.scored, {}, &ScoredPoint::score);
-      for (const auto& [reason, count] : reasons) {
-        table.left_out.push_back(std::to_string(count) + (count == 1 ? " point: " : " points: ") +
-                                 reason);
-      }
-      all.tables.push_back(std::move(table));
-    }
-  }
-  return all;
-}
-
-Table cells_of(const SweepSpace& space, const SweepTable& table) {
-  const SweepParameter& down = space.parameters.at(0);
-  const SweepParameter& across = space.parameters.at(1);
-  Table cells{.heading = {down.name + " \\ " + across.name}};
-  for (const int column : across.values) cells.heading.push_back(std::to_string(column));
-  for (const int row : down.values) {
-    std::vector<std::string> line = {std::to_string(row)};
-    for (const int column : across.values) {
-      const auto best = std::ranges::find_if(table.scored, [&](const ScoredPoint& each) {
-        return each.point[0] == row && each.point[1] == column;
-      });
-      if (best == table.scored.end()) {
-        line.emplace_back("-");
+        tables.push_back(
+            table_of(space, layer + ", counted", "loads for each multiply-add", points));
         continue;
       }
-      const std::string rest = text_of({best->point.begin() + 2, best->point.end()});
-      line.push_back(three_digits(best->score) + (rest.empty() ? "" : " (" + rest + ")"));
+      for (const TriedPoint& tried : record.tried) {
+        if (tried.batch == batch && i < tried.op_ms.size()) {
+          points.push_back({tried.point, tried.op_ms[i]});
+        }
+      }
+      tables.push_back(table_of(space, layer + " at " + grouped(batch) + " images, " + record.gpu,
+                                "op time, ms", points));
     }
-    cells.rows.push_back(std::move(line));
   }
-  return cells;
+  return tables;
 }
 
 }  // namespace convlab::grader

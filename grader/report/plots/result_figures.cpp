@@ -434,11 +434,10 @@ std::optional<Figure> roofline(const std::vector<Result>& results, const std::st
   return figure;
 }
 
-std::vector<Figure> figures_of(const std::vector<Result>& results, const std::vector<Result>& rows,
-                               const std::string& network) {
+std::vector<Figure> figures_of(const std::vector<Result>& results, const std::string& network) {
   std::vector<Figure> figures;
   for (auto& figure :
-       {op_times(rows, network), speed_ups(rows, network), roofline(results, network)}) {
+       {op_times(results, network), speed_ups(results, network), roofline(results, network)}) {
     if (figure) figures.push_back(*figure);
   }
   return figures;

@@ -75,8 +75,6 @@ std::optional<Figure> speed_ups(const std::vector<Result>& results, const std::s
 std::optional<Figure> roofline(const std::vector<Result>& results, const std::string& network);
 
 /// The figures of a network; each if the results have the data.
-/// @param rows  the results of op times and speed-ups, which may be fewer
-std::vector<Figure> figures_of(const std::vector<Result>& results, const std::vector<Result>& rows,
-                               const std::string& network);
+std::vector<Figure> figures_of(const std::vector<Result>& results, const std::string& network);
 
 }  // namespace convlab::grader

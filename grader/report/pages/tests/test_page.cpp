@@ -105,35 +105,36 @@ TEST_CASE("report: no text of a result that somebody edited is more than text") 
 }
 
 TEST_CASE("report: the tables of a sweep") {
-  const SweepTables sweep{
-      .space = {.stage = "tuned",
-                .variable = "POINT",
-                .parameters = {{"maps", {1, 4}}, {"pixels", {1, 2}}, {"block", {64}}}},
-      .caption = "Some GPU",
-      .tables = {{.title = "convolution 1",
-                  .unit = "ms",
-                  .scored = {{{4, 2, 64}, 1.0}, {{4, 1, 64}, 1.5}, {{1, 1, 64}, 8.0}},
-                  .left_out = {"1 point: too large"}}}};
-  const ReportSource source{
-      .milestone = "m4", .results = {plotted_result({})}, .names = {"x"}, .sweeps = {sweep}};
+  const SweepSpace space{.stage = "tuned",
+                         .variable = "POINT",
+                         .parameters = {{"maps", {1, 4}}, {"pixels", {1, 2}}, {"block", {64}}}};
+  const SweepRecord record{.stage = "tuned",
+                           .network = "fa23",
+                           .gpu = "Some GPU",
+                           .tried = {{100, {4, 1, 64}, {1.5, 2.5}},
+                                     {100, {4, 2, 64}, {1.0, 2.0}},
+                                     {100, {1, 1, 64}, {8.0, 9.0}},
+                                     {100, {1, 2, 64}, {}, "too large"}}};
+  const ReportSource source{.milestone = "m4",
+                            .results = {plotted_result({})},
+                            .names = {"x"},
+                            .sweeps = tables_of(space, record)};
   const std::string markdown = markdown_of(make_report(source));
   CHECK(contains(markdown, "| maps \\\\ pixels | 1 | 2 |"));
   CHECK(contains(markdown, "| 4 | 1.50 (64) | 1.00 (64) |"));
   CHECK(contains(markdown, "| 1 | 8.00 (64) | - |"));
-  CHECK(contains(markdown, "Left out, 1 point: too large."));
+  CHECK(contains(markdown, "convolution 1 of fa23 at 100 images, Some GPU: op time, ms"));
   CHECK(contains(markdown, "Best: 4,2,64 with 1.00; next: 4,1,64 with 1.50."));
 }
 
 TEST_CASE("report: numbers of an answer are looked up in the results") {
   const Result result = plotted_result({plotted_run("b", 2, 100, {2.04}, {14.1})}, "m4");
-  const SweepTables sweep{.tables = {{.title = "convolution 1 at 100 images",
-                                      .unit = "loads for each multiply-add",
-                                      .scored = {{{4, 8}, 0.375}}}}};
+  const SweepTable sweep{.scores = {{0.375, "loads for each multiply-add of 4,8"}}};
   const auto known = known_numbers({result}, {sweep});
   CHECK(found_numbers("It took 14.1 ms, not 15.2.", known) ==
         "14.1: the op time of convolution 2 of b at 100 images.");
   CHECK(found_numbers("0.375 loads, thus 2.0 ms", known) ==
-        "0.375: loads for each multiply-add of 4,8 in convolution 1 at 100 images.");
+        "0.375: loads for each multiply-add of 4,8.");
   CHECK(found_numbers("2.04 ms. 2", known) ==
         "2.04: the op time of convolution 1 of b at 100 images.");
   CHECK(found_numbers("no numbers", known).empty());

@@ -1,0 +1,79 @@
+// As handed out no puzzle and no repair is solved; the reference solves all of them.
+#include <algorithm>
+#include <filesystem>
+
+#include "common/base/address_sanitizer.hpp"
+#include "common/base/tests/support/catch.hpp"
+#include "common/base/tests/support/temporary_folder.hpp"
+#include "common/base/text.hpp"
+#include "common/base/whole_file.hpp"
+#include "grader/checks/custom_submission.hpp"
+#include "grader/course/counted_stage.hpp"
+#include "grader/course/course.hpp"
+#include "grader/course/puzzles.hpp"
+#include "grader/measure/counters.hpp"
+
+using namespace convlab;
+using namespace convlab::grader;
+namespace fs = std::filesystem;
+
+namespace {
+
+// The file with the lines changed that reference/solutions/…/puzzles says.
+Puzzle solved(const CourseMilestone& milestone, Puzzle puzzle, const fs::path& folder) {
+  const fs::path name = puzzle.file.filename();
+  const fs::path change = course_folder() / "reference/solutions" / milestone.folder.filename() /
+                          puzzle.folder / fs::path(name).replace_extension(".change");
+  if (!fs::exists(change)) return puzzle;
+  write_atomically(folder / name,
+                   with_changed_lines(read_text(puzzle.file), read_text(change), name.string()));
+  puzzle.file = folder / name;
+  return puzzle;
+}
+
+double bytes_over_least(const CourseMilestone& milestone, const Puzzle& kernel) {
+  const CountedStage counted = counted_stage({.submitted = only(kernel.file),
+                                              .stage = kernel.stage,
+                                              .shape = first_shape(milestone, kernel)});
+  return find_counter("bytes-over-least")->value(counted.counts);
+}
+
+bool can_run() {
+  return !CONVLAB_ADDRESS_SANITIZER && fs::exists(course_folder() / "reference/solutions");
+}
+
+}  // namespace
+
+TEST_CASE("course: puzzles and repairs wait, and the reference solves them") {
+  if (!can_run()) return;
+  const testing::TemporaryFolder folder;
+  for (const CourseMilestone& milestone : milestones()) {
+    for (const char* kind : {"puzzles", "repairs"}) {
+      for (const Puzzle& puzzle : puzzles_of(milestone, kind)) {
+        INFO(milestone.id << " " << puzzle.stage);
+        CHECK(check_puzzle(milestone, puzzle));
+        const auto found = check_puzzle(milestone, solved(milestone, puzzle, folder.path()));
+        INFO((found ? found->id + ": " + found->seen : ""));
+        CHECK_FALSE(found);
+      }
+    }
+  }
+}
+
+TEST_CASE("course: the detective's kernels are right, and the reference makes them fast") {
+  if (!can_run()) return;
+  const testing::TemporaryFolder folder;
+  for (const CourseMilestone& milestone : milestones()) {
+    const auto kernels = puzzles_of(milestone, "detective");
+    double most = 0.0;
+    for (const Puzzle& each : kernels) most = std::max(most, each.most_moved);
+    for (const Puzzle& each : kernels) {
+      INFO(each.stage);
+      CHECK_FALSE(check_puzzle(milestone, each));
+      CHECK((bytes_over_least(milestone, each) <= most) == each.cause.empty());
+      const Puzzle fast = solved(milestone, each, folder.path());
+      CHECK_FALSE(check_puzzle(milestone, fast));
+      CHECK(bytes_over_least(milestone, fast) <= most);
+    }
+  }
+}

@@ -1,0 +1,55 @@
+// What this course's chapters, exercises and hints must hold.
+#include <algorithm>
+
+#include "common/base/tests/support/catch.hpp"
+#include "common/base/tests/support/contains.hpp"
+#include "common/base/whole_file.hpp"
+#include "grader/checks/findings/catalogue.hpp"
+#include "grader/course/course.hpp"
+#include "grader/course/progress.hpp"
+#include "grader/course/puzzles.hpp"
+
+using namespace convlab;
+using namespace convlab::grader;
+using convlab::testing::contains;
+
+TEST_CASE(
+    "course: the chapter names its check, and every exercise says idea, cost and what to do") {
+  for (const CourseMilestone& milestone : milestones()) {
+    const std::string chapter = read_text(milestone.folder / "README.md");
+    INFO(milestone.id);
+    CHECK(contains(chapter, "# Milestone " + milestone.id.substr(1) + ": "));
+    CHECK(contains(chapter, "grader check " + milestone.id));
+    for (const HandoutFile& file : handout_files(milestone)) {
+      if (is_puzzle(file.path)) continue;
+      const std::string text = read_text(course_folder() / file.path);
+      for (const std::string& part :
+           {std::string("// Idea  "), std::string("// Cost  "), std::string("// Expect"),
+            std::string("// Run   "), std::string("// Picture"), std::string("Fill in: about"),
+            "convlab::not_implemented(\"" + file.path + "\");"}) {
+        INFO(file.path << " lacks: " << part);
+        CHECK(contains(text, part));
+      }
+    }
+  }
+}
+
+TEST_CASE(
+    "course: hints for each stage, from a nudge to nearly the code, for puzzles and findings") {
+  for (const CourseMilestone& milestone : milestones()) {
+    const Hints hints = read_hints(milestone.folder / "hints.json");
+    CHECK(hints.contains("general"));
+    for (const auto& [stage, list] : hints) {
+      INFO(milestone.id << " " << stage);
+      CHECK(list.size() >= (stage == "general" ? 3 : 4));
+    }
+    for (const Puzzle& puzzle : puzzles_of(milestone)) {
+      INFO(puzzle.stage);
+      CHECK(hints.contains(puzzle.stage));
+    }
+  }
+  for (const auto& [id, list] : read_hints(course_folder() / "milestones/finding_hints.json")) {
+    INFO(id);
+    CHECK(std::ranges::find(catalogue(), id, &Diagnosis::id) != catalogue().end());
+  }
+}
