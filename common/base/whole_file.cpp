@@ -1,10 +1,9 @@
 #include "common/base/whole_file.hpp"
 
-#include <unistd.h>
-
 #include <cerrno>
 #include <cstring>
 #include <fstream>
+#include <random>
 #include <sstream>
 
 #include "common/base/error.hpp"
@@ -38,7 +37,7 @@ fs::path temporary_beside(const fs::path& file) {
   if (file.has_parent_path()) fs::create_directories(file.parent_path(), error);
   if (error) fail(file, error.value());
   if (fs::is_directory(file, error)) fail(file, EISDIR);
-  return file.string() + "." + std::to_string(::getpid());
+  return file.string() + "." + std::to_string(std::random_device{}());
 }
 
 /// Writes a text to `place`, which is `file` or a temporary file beside it.

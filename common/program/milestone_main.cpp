@@ -202,7 +202,6 @@ LayerResult run_layer(const Stage& stage, DeviceSession* device, const Options& 
   LayerResult layer{.shape = shape};
   for (const OpSample& sample : times.samples) layer.op_ms.push_back(sample.score_ms());
   if (on_gpu) layer.samples = times.samples;
-  if (on_gpu) layer.first_op_ms = times.first_op_ms;
   if (times.samples.empty()) {
     std::printf("Layer Time: not measured (emulated)\nOp Time: not measured (emulated)\n");
     return layer;
@@ -281,12 +280,10 @@ void describe_gpu(DeviceSession& device, Result& result) {
   const MeasuredDevice measured = measure(device);
   add_device(result, measured);
   const DeviceInfo& info = measured.info;
-  double first_ms = 0.0;
   int slowed = 0;
   int samples = 0;
   for (const RunResult& run : result.runs) {
     for (const LayerResult& layer : run.layers) {
-      first_ms = std::max(first_ms, layer.first_op_ms);
       for (const OpSample& sample : layer.samples) slowed += sample.slowed ? 1 : 0;
       samples += static_cast<int>(layer.samples.size());
     }
@@ -294,9 +291,8 @@ void describe_gpu(DeviceSession& device, Result& result) {
   std::printf("\n%s, compute capability %s, up to %d MHz, driver for CUDA %s, built with CUDA %s\n",
               info.name.c_str(), to_string(info.capability).c_str(), info.clock_mhz,
               info.driver.c_str(), info.runtime.c_str());
-  std::printf("Not in these times: %g ms to start the GPU", measured.start_up_ms);
-  if (first_ms > 0.0) std::printf("; the first call of a stage took %g ms", first_ms);
-  std::printf(".\nAn empty kernel takes %g ms by the same clock.\n", measured.empty_launch_ms);
+  std::printf("Not in these times: %g ms to start the GPU.\n", measured.start_up_ms);
+  std::printf("An empty kernel takes %g ms by the same clock.\n", measured.empty_launch_ms);
   for (const ReferenceLine& line : result.references) {
     std::printf("The %s is %s ms.\n", line.label.c_str(), sum_text(line.op_ms).c_str());
   }

@@ -82,7 +82,6 @@ struct LayerResult {
   std::vector<double> layer_ms{};  ///< prolog, convolution and epilog
   std::optional<ErrorMeasure> error{};
   std::vector<OpSample> samples{};  ///< on a GPU, what each of op_ms was made of
-  double first_op_ms = 0.0;         ///< on a GPU, the first call, which op_ms leaves out
 
   friend bool operator==(const LayerResult&, const LayerResult&) = default;
 };

@@ -59,15 +59,14 @@ void json_fields(JsonFields& fields, ErrorMeasure& error) {
 
 static void json_fields(JsonFields& fields, MachineInfo& machine) {
   fields("cpu", machine.cpu, "cores", machine.cores, "memory_mib", machine.memory_mib, "gpu",
-         machine.gpu, "driver", machine.driver)
-      .defaulted("cuda", machine.cuda, "gpu_clock_mhz", machine.gpu_clock_mhz, "promised",
-                 machine.promised, "measured", machine.measured)(
-          "compiler", machine.compiler, "build_type", machine.build_type, "commit", machine.commit);
+         machine.gpu, "driver", machine.driver, "cuda", machine.cuda, "gpu_clock_mhz",
+         machine.gpu_clock_mhz, "promised", machine.promised, "measured", machine.measured,
+         "compiler", machine.compiler, "build_type", machine.build_type, "commit", machine.commit);
 }
 
 static void json_fields(JsonFields& fields, LayerResult& layer) {
   fields("shape", layer.shape, "op_ms", layer.op_ms, "layer_ms", layer.layer_ms)
-      .optional("error", layer.error, "samples", layer.samples, "first_op_ms", layer.first_op_ms);
+      .optional("error", layer.error, "samples", layer.samples);
 }
 
 static void json_fields(JsonFields& fields, ProcessUsage& usage) {

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <map>
 #include <vector>
 
 #include "common/serve/finding_texts.hpp"
@@ -160,33 +159,26 @@ std::string guard_lines(const FaultRecord& fault, const SourceText& sources) {
                        : "\nThe conditions of the kernel up to this line:" + lines;
 }
 
-const char* id_of(const FaultRecord& fault) {
-  using enum FaultKind;
+std::string id_of(const FaultRecord& fault) {
   const auto& g = fault.grid;
-  if (fault.kind == kException && !fault.call.empty()) return "E-cuda-call";
-  if (fault.kind == kLaunch && fault.block_size[0] > 0 && g[0] * g[1] * g[2] == 0) {
-    return "E-empty-grid";
+  switch (fault.kind) {
+    case FaultKind::kOutOfMemory:
+      return "E-memory";
+    case FaultKind::kDeviceMemory:
+      return "E-outside";
+    case FaultKind::kKernelTime:
+      return "E-timeout";
+    case FaultKind::kSlowKernel:
+      return "E-slow";
+    case FaultKind::kReadOnly:
+      return "E-writes-input";
+    case FaultKind::kException:
+      return fault.call.empty() ? "E-exception" : "E-cuda-call";
+    case FaultKind::kLaunch:
+      return fault.block_size[0] > 0 && g[0] * g[1] * g[2] == 0 ? "E-empty-grid" : "E-launch";
+    default:
+      return std::string("E-") + to_string(fault.kind);
   }
-  static const std::map<FaultKind, const char*> ids = {{kException, "E-exception"},
-                                                       {kOutOfMemory, "E-memory"},
-                                                       {kLaunch, "E-launch"},
-                                                       {kDeviceMemory, "E-outside"},
-                                                       {kHostPointer, "E-host-pointer"},
-                                                       {kBarrier, "E-barrier"},
-                                                       {kKernelTime, "E-timeout"},
-                                                       {kSlowKernel, "E-slow"},
-                                                       {kWarp, "E-warp"},
-                                                       {kMisaligned, "E-misaligned"},
-                                                       {kCopy, "E-copy"},
-                                                       {kArithmetic, "E-arithmetic"},
-                                                       {kUnsupported, "E-unsupported"},
-                                                       {kDevicePointer, "E-device-pointer"},
-                                                       {kOutside, "E-outside"},
-                                                       {kReadOnly, "E-writes-input"},
-                                                       {kNull, "E-null"},
-                                                       {kStack, "E-stack"}};
-  const auto found = ids.find(fault.kind);
-  return found == ids.end() ? "" : found->second;
 }
 
 void explain_outside(const FaultRecord& fault, const std::optional<ConvShape>& shape,

@@ -184,9 +184,8 @@ std::vector<SourceText::Place> SourceText::lines_of_kernel(
   if (body == nullptr) return places;
   const auto& lines = code_.at(body->file);
   for (std::size_t i = body->first; i <= body->last; ++i) {
-    const bool found = std::any_of(words.begin(), words.end(), [&](const std::string& word) {
-      return has_word(lines[i], word);
-    });
+    const bool found = std::ranges::any_of(
+        words, [&](const std::string& word) { return has_word(lines[i], word); });
     if (found) places.push_back({body->file, static_cast<int>(i) + 1});
   }
   return places;
@@ -226,22 +225,15 @@ std::vector<SourceText::Place> SourceText::lines_with(
   std::vector<Place> places;
   for (const auto& [file, lines] : code_) {
     for (std::size_t i = 0; i < lines.size() && places.size() < kMost; ++i) {
-      // By name: clang 14 lets no lambda capture a structured binding.
-      const auto stands = [&line = lines[i]](const std::string& word) {
-        return has_word(line, word);
-      };
       // A call may go on in the next line.
-      const std::string whole =
-          lines[i] + (i + 1 < lines.size() && lines[i].find(';') == std::string::npos
-                          ? lines[i + 1]
-                          : std::string());
-      const bool excluded = std::any_of(without.begin(), without.end(), [&](const auto& word) {
+      std::string whole = lines[i];
+      if (i + 1 < lines.size() && whole.find(';') == std::string::npos) whole += lines[i + 1];
+      const auto stands = [&](const std::string& word) { return has_word(whole, word); };
+      const auto excludes = [&](const std::string& word) {
         return whole.find(word) != std::string::npos;
-      });
-      if (!excluded &&
-          std::all_of(words.begin(), words.end(),
-                      [&](const auto& word) { return has_word(whole, word); }) &&
-          stands(words.front())) {
+      };
+      if (has_word(lines[i], words.front()) && std::ranges::all_of(words, stands) &&
+          std::ranges::none_of(without, excludes)) {
         places.push_back({file, static_cast<int>(i) + 1});
       }
     }

@@ -373,10 +373,7 @@ PhaseTimes run_stage(const Stage& stage, const ConvShape& shape, const float* in
   }
 
   PhaseTimes times;
-  for (int i = 0; i < plan.warm_ups; ++i) {
-    const double warm_up_ms = time_op(device, convolve).score_ms();
-    if (i == 0) times.first_op_ms = warm_up_ms;
-  }
+  for (int i = 0; i < plan.warm_ups; ++i) time_op(device, convolve);
   std::vector<double> scores;
   for (int i = 0; i < plan.samples; ++i) {
     times.samples.push_back(time_op(device, convolve));

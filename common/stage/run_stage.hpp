@@ -40,9 +40,8 @@ struct PhaseKernels {
 /// is measured, and all members keep these values.
 struct PhaseTimes {
   std::vector<OpSample> samples{};
-  double op_ms = 0.0;        ///< convolve alone: median score of the samples
-  double layer_ms = 0.0;     ///< prolog, one convolve (op_ms) and epilog
-  double first_op_ms = 0.0;  ///< convolve's first warm-up
+  double op_ms = 0.0;     ///< convolve alone: median score of the samples
+  double layer_ms = 0.0;  ///< prolog, one convolve (op_ms) and epilog
 };
 
 /// Runs prolog, convolve and epilog of a new convolution of this stage, and times them. The arrays

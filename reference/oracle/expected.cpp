@@ -336,7 +336,8 @@ Expected read_expected(const std::filesystem::path& file) {
     return expected;
   } catch (const std::exception& error) {
     throw EnvironmentError(file.string() + " holds no expected counts of the form " + kSchema +
-                           " (" + error.what() + "); write it anew with build/bin/expect.");
+                           " (" + error.what() +
+                           "); write it anew with build/bin/train NETWORK --keep.");
   }
 }
 

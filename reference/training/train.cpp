@@ -1,4 +1,4 @@
-// train: preset in, weights out.
+// train: preset in, weights and expected answers out.
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -35,6 +35,7 @@ struct Options {
   int limit = 0;
   fs::path output;
   bool force = false;
+  bool keep = false;
 };
 
 void describe(CLI::App& app, Options& options) {
@@ -54,9 +55,13 @@ void describe(CLI::App& app, Options& options) {
   app.add_option("--seed", options.seed, "Same seed, same weights")->check(CLI::NonNegativeNumber);
   app.add_option("--limit", options.limit, "Only the first so many images (0: all)")
       ->check(CLI::NonNegativeNumber);
-  app.add_option("--output", options.output,
-                 "Weight file to write (default: the preset's in common/network/weights)");
-  app.add_flag("--force", options.force, "Replace the weight file if it exists");
+  app.add_option(
+      "--output", options.output,
+      "Weight file to write (default: the preset's in common/network/weights, with the answers "
+      "that the grader expects in reference/oracle/expected)");
+  auto* force = app.add_flag("--force", options.force, "Replace the weight file if it exists");
+  app.add_flag("--keep", options.keep, "Do not train: only expect answers of the weights there are")
+      ->excludes(force);
 }
 
 /// The order in which an epoch sees images 0 … count − 1, from the seed alone: an epoch can be
@@ -114,36 +119,41 @@ training::Loss run_epoch(Model& model, const Preset& preset, const Dataset& data
   return total;
 }
 
-ExitCode run(Options options) {
-  const Preset preset = load_preset(options.preset);
-  if (options.output.empty()) {
-    options.output = network_folder() / "weights" / (preset.name + ".clw");
-  }
-  if (fs::exists(options.output) && !options.force) {
-    throw UsageError("The weight file " + options.output.string() +
-                     " exists: name another one with --output, or replace it with --force.");
-  }
+void train(const Preset& preset, const Options& options) {
   require_writable(options.output);
-  const Dataset train_set = load_dataset(Split::kTrain);
-  const Dataset test_set = load_dataset(Split::kTest);
-  const int images = options.limit > 0 ? std::min(options.limit, train_set.count) : train_set.count;
+  const Dataset dataset = load_dataset(Split::kTrain);
+  const int images = options.limit > 0 ? std::min(options.limit, dataset.count) : dataset.count;
   Model model(preset, options.seed);
   for (int epoch = 0; epoch < options.epochs; ++epoch) {
     const Stopwatch stopwatch;
-    const training::Loss loss = run_epoch(model, preset, train_set, images, options, epoch);
+    const training::Loss loss = run_epoch(model, preset, dataset, images, options, epoch);
     std::fprintf(stderr, "epoch %d/%d: loss %.4f, accuracy %.4f, %.1f s\n", epoch + 1,
                  options.epochs, loss.sum / images, double{1} * loss.correct / images,
                  stopwatch.milliseconds() * 1e-3);
   }
-
   write_weights(options.output, model.weights());
+}
+
+ExitCode run(Options options) {
+  const Preset preset = load_preset(options.preset);
+  const bool is_for_everybody = options.output.empty();
+  if (is_for_everybody) options.output = network_folder() / "weights" / (preset.name + ".clw");
+  if (fs::exists(options.output) && !options.force && !options.keep) {
+    throw UsageError("The weight file " + options.output.string() +
+                     " exists: name another one with --output, or replace it with --force.");
+  }
+  const Dataset test_set = load_dataset(Split::kTest);
+  if (!options.keep) train(preset, options);
   const Network network(preset, read_weights(options.output));
-  const int correct = oracle::count(oracle::compute_expected(network, test_set, test_set.count),
-                                    test_set.labels, test_set.count)
-                          .correct;
-  std::printf("%s: %d of %d test images are right (%.4f); weights in %s\n", preset.name.c_str(),
-              correct, test_set.count, double{1} * correct / test_set.count,
-              options.output.string().c_str());
+  const auto expected = oracle::compute_expected(network, test_set, test_set.count);
+  const auto [correct, undecided] = oracle::count(expected, test_set.labels, test_set.count);
+  std::printf("%s: %d of %d test images are right (%.4f), %d undecided; weights in %s\n",
+              preset.name.c_str(), correct, test_set.count, double{1} * correct / test_set.count,
+              undecided, options.output.string().c_str());
+  if (is_for_everybody) {
+    write_atomically(oracle::expected_folder() / (preset.name + ".json"),
+                     oracle::to_json(expected, test_set.labels));
+  }
   return ExitCode::kPassed;
 }
 
@@ -151,8 +161,7 @@ ExitCode run(Options options) {
 
 int main(int argc, char** argv) {
   Options options;
-  CLI::App app("Trains a network: preset in, weights out, with the accuracy of what is on disk.",
-               "train");
+  CLI::App app("Trains a network: preset in, weights and expected answers out.", "train");
   describe(app, options);
   return run_program(app, argc, argv, [&] { return run(options); });
 }

@@ -64,6 +64,10 @@ TEST_CASE("train: preset in, weights out") {
   CHECK_THAT(here.text("err"),
              ContainsSubstring("epoch 1/3: loss ") && ContainsSubstring("\nepoch 3/3: loss "));
 
+  const std::string line = here.text("out");
+  CHECK(here.run("$train tiny.json --keep --output tiny.clw") == 0);
+  CHECK(here.text("out") == line);
+
   CHECK(here.run("$train tiny.json --output tiny.clw") == 2);
   CHECK_THAT(here.text("err"),
              ContainsSubstring("tiny.clw exists") && ContainsSubstring("--force"));
