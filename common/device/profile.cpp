@@ -48,21 +48,13 @@ std::string table(const char* title, std::vector<ProfileEntry> entries) {
   return text;
 }
 
-std::string table_of_counts(const char* title, std::vector<ProfileEntry> entries) {
-  std::string text = std::string(title) + "\n";
-  if (entries.empty()) return text + "  none\n";
-  std::ranges::stable_sort(
-      entries, [](const ProfileEntry& a, const ProfileEntry& b) { return a.calls > b.calls; });
-  for (const ProfileEntry& entry : entries) text += line("%8d  ", entry.calls) + entry.name + "\n";
-  return text;
-}
-
 // The data of an emulated device, which has no times.
 std::string counts(const Profile& profile) {
-  std::string text =
-      table_of_counts("Kernels (emulated: launches, no times)", profile.kernels) + "\n" +
-      table_of_counts("CUDA API calls (emulated: calls, no times)", profile.api_calls) +
-      "\nMemory copies\n";
+  std::string text = "Kernels (emulated: launches, no times)\n";
+  if (profile.kernels.empty()) text += "  none\n";
+  for (const ProfileEntry& entry : profile.kernels)
+    text += line("%8d  ", entry.calls) + entry.name + "\n";
+  text += "\nMemory copies\n";
   if (profile.copies.empty()) text += "  none\n";
   for (const CopyEntry& copy : profile.copies) {
     text += line("%8d  %12.3f MB  ", copy.calls, static_cast<double>(copy.bytes) * 1e-6) +
