@@ -94,7 +94,11 @@ cudaError_t copy_memory(Copy copy, cudaMemcpyKind kind, bool asynchronous, cudaS
   });
 }
 
-cudaError_t set_memory(const char* function, const Fill& fill, cudaStream_t handle) {
+/// Sets rows of `width` bytes that begin `pitch` bytes apart to one value.
+cudaError_t set_rows(const char* function, void* to, std::size_t pitch, int value,
+                     std::size_t width, std::size_t height, cudaStream_t handle) {
+  const Fill fill{
+      static_cast<std::byte*>(to), pitch, static_cast<unsigned>(value), 1, width, height};
   return with_stream(function, handle, [&](CUstream_st& stream) {
     const cudaError_t problem = fill.is_empty() ? cudaSuccess : check(fill, "cudaMemset");
     if (problem == cudaSuccess && !fill.is_empty())
@@ -102,11 +106,6 @@ cudaError_t set_memory(const char* function, const Fill& fill, cudaStream_t hand
           stream, [fill, function] { fill.run(function); }, cudaGraphNodeTypeMemset);
     return problem;
   });
-}
-
-/// Rows of `width` bytes that begin `pitch` bytes apart, all of one value.
-Fill equal_rows(void* to, std::size_t pitch, int value, std::size_t width, std::size_t height) {
-  return {static_cast<std::byte*>(to), pitch, static_cast<unsigned>(value), 1, width, height};
 }
 
 cudaError_t check_symbol(const volatile void* symbol, std::size_t symbol_bytes, std::size_t bytes,
@@ -265,21 +264,21 @@ CONVLAB_API(cudaMemcpy2D,
                         nullptr, "cudaMemcpy2D"))
 
 cudaError_t cudaMemset(void* to, int value, std::size_t bytes) {
-  return set_memory(__func__, equal_rows(to, bytes, value, bytes, 1), nullptr);
+  return set_rows(__func__, to, bytes, value, bytes, 1, nullptr);
 }
 
 cudaError_t cudaMemsetAsync(void* to, int value, std::size_t bytes, cudaStream_t stream) {
-  return set_memory(__func__, equal_rows(to, bytes, value, bytes, 1), stream);
+  return set_rows(__func__, to, bytes, value, bytes, 1, stream);
 }
 
 cudaError_t cudaMemset2D(void* to, std::size_t pitch, int value, std::size_t width_bytes,
                          std::size_t height) {
-  return set_memory(__func__, equal_rows(to, pitch, value, width_bytes, height), nullptr);
+  return set_rows(__func__, to, pitch, value, width_bytes, height, nullptr);
 }
 
 cudaError_t cudaMemset2DAsync(void* to, std::size_t pitch, int value, std::size_t width_bytes,
                               std::size_t height, cudaStream_t stream) {
-  return set_memory(__func__, equal_rows(to, pitch, value, width_bytes, height), stream);
+  return set_rows(__func__, to, pitch, value, width_bytes, height, stream);
 }
 
 // ---- symbols ------------------------------------------------------------------------------------

@@ -83,11 +83,6 @@ cudaError_t after_synchronization() {
   return record_error(sticky_fault.load());
 }
 
-void reset_errors() {
-  if (device_is_lost()) sticky_fault.store(cudaErrorDevicesUnavailable);
-  pending_fault.store(cudaSuccess);
-}
-
 void renew_device() {
   cudaDeviceReset();
   sticky_fault.store(cudaSuccess);
@@ -190,7 +185,9 @@ CONVLAB_API(cudaThreadSynchronize, (), cudaDeviceSynchronize())
 cudaError_t cudaDeviceReset() {
   streams().finish_all();
   device_memory().release_all();
-  reset_errors();
+  // A fault ends the context for good: as on a GPU, the process then has no device any more.
+  if (device_is_lost()) sticky_fault.store(cudaErrorDevicesUnavailable);
+  pending_fault.store(cudaSuccess);
   return cudaSuccess;
 }
 

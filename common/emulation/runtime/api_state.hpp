@@ -44,10 +44,6 @@ void raise_device_fault(const EmulationReport& failure);
 /// a pending fault sticky, and returns the error code that the API function must return.
 cudaError_t after_synchronization();
 
-/// Clears the errors, as cudaDeviceReset does. A fault ends the context for good: as on a GPU, the
-/// process then has no device any more.
-void reset_errors();
-
 /// Makes the device work again, whatever has happened. For tests.
 void renew_device();
 

@@ -95,7 +95,7 @@ void align_to(std::size_t bytes) {
   least_alignment.store(std::max(bytes, least_alignment.load()));
 }
 
-DeviceMemory::DeviceMemory() : total_(device_model().totalGlobalMem) {
+DeviceMemory::DeviceMemory() {
   void* const range = reserve(kWithheldBegin, kRangeBytes);
   if (range == MAP_FAILED) {
     throw EnvironmentError(
@@ -330,7 +330,7 @@ std::size_t DeviceMemory::free() const {
 }
 
 std::size_t DeviceMemory::total() const {
-  return settings().memory_bytes > 0 ? settings().memory_bytes : total_;
+  return settings().memory_bytes > 0 ? settings().memory_bytes : device_model().totalGlobalMem;
 }
 
 std::size_t DeviceMemory::unused() const {

@@ -109,7 +109,6 @@ class DeviceMemory {
   std::byte* cursor_ = nullptr;
   std::map<const std::byte*, Allocation> live_;   ///< by pages
   std::map<const std::byte*, Allocation> freed_;  ///< by pages, for reports
-  std::size_t total_ = 0;
   std::size_t used_ = 0;
   std::uint64_t count_ = 0;
 };
