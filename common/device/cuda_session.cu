@@ -99,28 +99,12 @@ std::string pci_bus_id(const cudaDeviceProp& properties) {
 #if CONVLAB_EMULATED
 using TrueCopies = emulation::WorkbookCopies;
 
-// The difference between two states of the emulator's record.
-Profile difference(const emulation::Activity& before, const emulation::Activity& after) {
+Profile profile_of(const emulation::Activity& activity) {
   Profile profile;
   profile.timed = false;
-  const auto entries = [](const std::map<std::string, int>& old_counts,
-                          const std::map<std::string, int>& new_counts) {
-    std::vector<ProfileEntry> list;
-    for (const auto& [name, count] : new_counts) {
-      const auto old = old_counts.find(name);
-      const int calls = count - (old == old_counts.end() ? 0 : old->second);
-      if (calls > 0) list.push_back({name, calls, 0});
-    }
-    return list;
-  };
-  profile.kernels = entries(before.launches, after.launches);
-  profile.api_calls = entries(before.calls, after.calls);
-  for (const auto& [direction, copies] : after.copies) {
-    const auto old = before.copies.find(direction);
-    const auto base = old == before.copies.end() ? emulation::Activity::Copies{} : old->second;
-    const int calls = copies.calls - base.calls;
-    if (calls > 0) profile.copies.push_back({direction, calls, copies.bytes - base.bytes, 0});
-  }
+  for (const auto& [name, calls] : activity.launches) profile.kernels.push_back({name, calls, 0});
+  for (const auto& [direction, copies] : activity.copies)
+    profile.copies.push_back({direction, copies.calls, copies.bytes, 0});
   return profile;
 }
 #else
@@ -302,7 +286,7 @@ class CudaSession final : public DeviceSession {
 #if !CONVLAB_EMULATED
     start_cupti_profile();
 #else
-    before_profile_ = emulation::activity();
+    emulation::take_activity();
 #endif
   }
 
@@ -312,7 +296,7 @@ class CudaSession final : public DeviceSession {
 #if !CONVLAB_EMULATED
     return stop_cupti_profile();
 #else
-    return difference(before_profile_, emulation::activity());
+    return profile_of(emulation::take_activity());
 #endif
   }
 
@@ -368,7 +352,6 @@ class CudaSession final : public DeviceSession {
   DeviceBuffer<float> flush_;
   DeviceBuffer<float> sink_{1};
 #if CONVLAB_EMULATED
-  emulation::Activity before_profile_;
   bool withholds_ = false;
 #endif
   bool is_profiling_ = false;

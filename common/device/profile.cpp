@@ -61,10 +61,9 @@ std::string profile_text(const Profile& profile) {
   std::string text =
       table(timed ? "Kernels, by GPU time" : "Kernels (emulated: launches, no times)",
             profile.kernels, timed) +
-      "\n" +
-      table(timed ? "CUDA API calls, by host time" : "CUDA API calls (emulated: calls, no times)",
-            profile.api_calls, timed) +
-      "\nMemory copies\n";
+      "\n";
+  if (timed) text += table("CUDA API calls, by host time", profile.api_calls, timed) + "\n";
+  text += "Memory copies\n";
   if (profile.copies.empty()) return text + "  none\n";
   if (timed) text += "   calls            MB       total ms      GB/s  direction\n";
   for (const CopyEntry& copy : profile.copies) {

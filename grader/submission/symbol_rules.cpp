@@ -79,7 +79,7 @@ constexpr std::string_view kEmulation[] = {"_ZN7convlab9emulation", "_ZNK7convla
 constexpr std::string_view kEmulationInterface[] = {
     // Memory and copies.
     "AsyncCopyQueue", "DeviceSymbol", "async_copies", "begin_async_copy", "bind_copy",
-    "copy_symbol", "note_call", "run_bound_copies", "symbol_address", "symbol_size", "place_shared",
+    "copy_symbol", "run_bound_copies", "symbol_address", "symbol_size", "place_shared",
     // Launches.
     "best_block_size", "blocks_per_multiprocessor", "check_launch_attributes",
     "function_attributes", "is_cooperative", "launch_untyped", "pop_launch", "push_launch",

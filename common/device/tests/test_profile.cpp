@@ -27,16 +27,11 @@ TEST_CASE("profile: largest first, cumulative, marked at 90 %") {
 
 TEST_CASE("profile: emulated, counts without times") {
   const Profile profile{.kernels = {{"conv_forward", 2, 0}},
-                        .api_calls = {{"cudaFree", 2, 0}, {"cudaMemcpy", 4, 0}},
                         .copies = {{"host to device", 4, 50'000'000, 0}},
                         .timed = false};
   CHECK(profile_text(profile) ==
         "Kernels (emulated: launches, no times)\n"
         "       2  conv_forward\n"
-        "\n"
-        "CUDA API calls (emulated: calls, no times)\n"
-        "       4  cudaMemcpy\n"
-        "       2  cudaFree\n"
         "\n"
         "Memory copies\n"
         "       4        50.000 MB  host to device\n");

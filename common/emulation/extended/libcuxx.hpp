@@ -167,10 +167,6 @@ namespace detail {
 using convlab::emulation::CallSite;
 using convlab::emulation::Here;
 
-struct no_completion {
-  void operator()() const {}
-};
-
 template <class Size>
 constexpr ::std::size_t alignment_of_size = 1;
 template <::std::size_t Alignment>
@@ -207,7 +203,7 @@ convlab::emulation::AsyncCopy member_copy(const Group& group, void* to, const vo
 }  // namespace detail
 
 /// Threads of a block meet again and again. In shared memory it begins with init().
-template <thread_scope Scope, class Completion = detail::no_completion>
+template <thread_scope Scope>
 class barrier {
  public:
   class arrival_token {
@@ -217,15 +213,11 @@ class barrier {
   };
 
   barrier() = default;
-  explicit barrier(::std::ptrdiff_t expected, Completion completion = Completion()) {
-    begin(expected, completion);
-  }
+  explicit barrier(::std::ptrdiff_t expected) { begin(expected); }
   barrier(const barrier&) = delete;
   barrier& operator=(const barrier&) = delete;
 
-  friend void init(barrier* self, ::std::ptrdiff_t expected, Completion completion = Completion()) {
-    self->begin(expected, completion);
-  }
+  friend void init(barrier* self, ::std::ptrdiff_t expected) { self->begin(expected); }
   static constexpr ::std::ptrdiff_t max() { return (1 << 20) - 1; }
 
   [[nodiscard]] arrival_token arrive(::std::ptrdiff_t count = 1, CONVLAB_CALL_SITE) {
@@ -265,12 +257,11 @@ class barrier {
   [[nodiscard]] const void* phase_object(::std::uint64_t phase) const {
     return reinterpret_cast<const char*>(this) + phase % 2;
   }
-  void begin(::std::ptrdiff_t expected, Completion completion) {
+  void begin(::std::ptrdiff_t expected) {
     convlab::emulation::observe_object(this, sizeof *this);
     begun_ = kBegun;
     expected_ = missing_ = expected;
     phase_ = 0;
-    completion_ = completion;
   }
   void check_begun(detail::CallSite site) const {
     if (begun_ == kBegun) return;
@@ -280,7 +271,6 @@ class barrier {
   }
   void open() {
     convlab::emulation::run_bound_copies(this);
-    completion_();
     missing_ = expected_;
     ++phase_;
     convlab::emulation::wake_sleepers(this);
@@ -290,7 +280,6 @@ class barrier {
   ::std::ptrdiff_t expected_;
   ::std::ptrdiff_t missing_;
   ::std::uint64_t phase_;
-  [[no_unique_address]] Completion completion_;
 };
 
 /// Begins to copy `size` bytes. Waiting for the phase of a barrier, or for the stage of a pipeline
@@ -386,8 +375,8 @@ template <class T>
 using atomic = ::cuda::atomic<T, thread_scope_system>;
 template <class T>
 using atomic_ref = ::cuda::atomic_ref<T, thread_scope_system>;
-template <class Completion = detail::no_completion>
-using barrier = ::cuda::barrier<thread_scope_system, Completion>;
+template <class Completion = void, class = enable_if_t<is_void_v<Completion>>>
+using barrier = ::cuda::barrier<thread_scope_system>;
 
 }  // namespace cuda::std
 

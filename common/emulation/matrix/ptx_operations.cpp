@@ -114,20 +114,17 @@ void load_matrices_all(int count, bool transposed, const MatrixRows& rows) {
                   nullptr, rows.site);
 }
 
+template <bool kAroundL1>
 void copy(Address to, Address from, std::size_t bytes, std::size_t source_bytes, CallSite site) {
+  if (kAroundL1 && bytes != 16)
+    fail_kernel(KernelFault::kIllegalInstruction, site,
+                "cp.async.cg copies 16 bytes; 4 and 8 are for cp.async.ca");
   if (source_bytes == kAllBytes) source_bytes = bytes;
   begin_async_copy("cp.async", in_shared("cp.async", to.value, bytes, site),
                    reinterpret_cast<const void*>(from.value), bytes, bytes - source_bytes, site);
 }
-
-void copy_around_l1(Address to, Address from, std::size_t bytes, std::size_t source_bytes,
-                    CallSite site) {
-  if (bytes != 16) {
-    fail_kernel(KernelFault::kIllegalInstruction, site,
-                "cp.async.cg copies 16 bytes; 4 and 8 are for cp.async.ca");
-  }
-  copy(to, from, bytes, source_bytes, site);
-}
+template void copy<false>(Address, Address, std::size_t, std::size_t, CallSite);
+template void copy<true>(Address, Address, std::size_t, std::size_t, CallSite);
 
 void copy_commit() {
   async_copies().commit();

@@ -112,7 +112,7 @@ std::optional<Instruction> begin_copy(Words words) {
   take_hints(words, {"L2::"});
   if (!words.empty()) return std::nullopt;
   return Instruction{
-      around_l1 ? "copy_around_l1" : "copy", {kAddress, kAddress, kImmediate, kImmediate}, 1};
+      around_l1 ? "copy<true>" : "copy<false>", {kAddress, kAddress, kImmediate, kImmediate}, 1};
 }
 
 /// Loads and stores, with the hints that these have.
@@ -180,42 +180,27 @@ std::optional<Instruction> convert(Words words) {
       {write(1, to->bytes), read(1, from->bytes)}};
 }
 
-/// Arithmetic in registers, as expressions of C++ of the operands a, b, c, d.
-/// Source: PTX ISA, "Integer Arithmetic", "Extended-Precision", "Floating-Point Instructions",
-/// "Comparison and Selection", "Logic and Shift".
+/// Arithmetic in registers, as expressions of C++ of the operands a, b, c.
+/// Source: PTX ISA, "Integer Arithmetic", "Floating-Point Instructions", "Comparison and
+/// Selection", "Logic and Shift".
 std::optional<Instruction> compute(Words words) {
 #define PTX "::convlab::emulation::ptx::"
   struct Operation {
     int operands;
-    std::string_view whole;      ///< for whole numbers, of 32 bits where it begins with ::__
+    std::string_view whole;      ///< for whole numbers
     std::string_view real = {};  ///< for floating point, single precision where it has f(
   };
   static const std::map<std::string_view, Operation> operations = {
       {"add", {2, "a + b", "a + b"}},
       {"sub", {2, "a - b", "a - b"}},
-      {"add.cc", {2, PTX "carried<false, true>(a, b)"}},
-      {"addc", {2, PTX "carried<true, false>(a, b)"}},
-      {"addc.cc", {2, PTX "carried<true, true>(a, b)"}},
-      {"sub.cc", {2, PTX "borrowed<false, true>(a, b)"}},
-      {"subc", {2, PTX "borrowed<true, false>(a, b)"}},
-      {"subc.cc", {2, PTX "borrowed<true, true>(a, b)"}},
       {"mul", {2, {}, "a * b"}},
       {"mul.lo", {2, "a * b"}},
-      {"mul.hi", {2, PTX "high(a, b)"}},
-      {"mul.wide", {2, PTX "wide(a) * b"}},
       {"mad.lo", {3, "a * b + c"}},
-      {"mad.lo.cc", {3, PTX "carried<false, true>(a * b, c)"}},
-      {"madc.lo", {3, PTX "carried<true, false>(a * b, c)"}},
-      {"madc.lo.cc", {3, PTX "carried<true, true>(a * b, c)"}},
-      {"mad.hi", {3, PTX "carried<false, false>(" PTX "high(a, b), c)"}},
-      {"mad.hi.cc", {3, PTX "carried<false, true>(" PTX "high(a, b), c)"}},
-      {"madc.hi", {3, PTX "carried<true, false>(" PTX "high(a, b), c)"}},
-      {"madc.hi.cc", {3, PTX "carried<true, true>(" PTX "high(a, b), c)"}},
       {"fma", {3, {}, "::std::fma(a, b, c)"}},
       {"div", {2, "a / b", "a / b"}},
       {"rem", {2, "a % b"}},
       {"neg", {1, "0 - a", "-a"}},
-      {"abs", {1, "a < 0 ? " PTX "borrowed<false, false>(a - a, a) : a", "::std::fabs(a)"}},
+      {"abs", {1, "a < 0 ? 0ULL - a : a", "::std::fabs(a)"}},
       {"min", {2, "b < a ? b : a", "::min(a, b)"}},
       {"max", {2, "a < b ? b : a", "::max(a, b)"}},
       {"setp.eq", {2, "a == b", "a == b"}},
@@ -228,25 +213,12 @@ std::optional<Instruction> compute(Words words) {
       {"and", {2, "a & b"}},
       {"or", {2, "a | b"}},
       {"xor", {2, "a ^ b"}},
-      {"not", {1, "~a"}},
       {"shl", {2, PTX "shifted_left(a, b)"}},
       {"shr", {2, PTX "shifted_right(a, b)"}},
-      {"popc", {1, "::__popc(a)"}},
-      {"clz", {1, "::__clz(a)"}},
-      {"brev", {1, "::__brev(a)"}},
-      {"prmt", {3, PTX "permuted(a, b, c)"}},
-      {"shf.l.wrap", {3, "::__funnelshift_l(a, b, c)"}},
-      {"shf.r.wrap", {3, "::__funnelshift_r(a, b, c)"}},
-      {"bfe", {3, PTX "bit_field(a, b, c)"}},
-      {"bfi", {4, PTX "with_bit_field(a, b, c, d)"}},
-      {"lop3", {4, PTX "logic(a, b, c, d)"}},
       {"rcp", {1, {}, "1 / a"}},
       {"sqrt", {1, {}, "::std::sqrt(a)"}},
-      {"rsqrt", {1, {}, "::rsqrtf(a)"}},
       {"ex2", {1, {}, "::exp2f(a)"}},
       {"lg2", {1, {}, "::log2f(a)"}},
-      {"sin", {1, {}, "::sinf(a)"}},
-      {"cos", {1, {}, "::cosf(a)"}},
       {"tanh", {1, {}, "::tanhf(a)"}},
   };
 #undef PTX
@@ -254,28 +226,24 @@ std::optional<Instruction> compute(Words words) {
   std::string name(words[0]);
   words.erase(words.begin());
   const bool compares = name == "setp";
-  for (const std::string_view part : {"lo", "hi", "wide", "cc", "l", "r", "wrap"})
-    if (take(words, part)) name.append(".").append(part);
-  if (compares) name.append(".").append(words[0]), words.erase(words.begin());
+  if (compares || words[0] == "lo") {
+    name.append(".").append(words[0]);
+    words.erase(words.begin());
+  }
   take_hints(words, {"rn", "approx", "full", "ftz"});
   const auto operation = operations.find(name);
   const Type* type = words.size() == 1 ? find_type(words[0]) : nullptr;
   if (operation == operations.end() || type == nullptr) return std::nullopt;
   const auto& [count, whole, real] = operation->second;
   const std::string_view expression = words[0].starts_with('f') ? real : whole;
-  const bool of_word = expression.starts_with("::__") || expression.find("f(") != real.npos ||
-                       name == "mul.wide" || count == 4 || name == "bfe" || name == "prmt";
-  const bool negates_predicate = words[0] == "pred" && name == "not";
-  if (expression.empty() || negates_predicate || (type->bytes == kLong && of_word))
-    return std::nullopt;
+  const bool of_word = expression.find("f(") != real.npos;
+  if (expression.empty() || (type->bytes == kLong && of_word)) return std::nullopt;
   // Where the sign makes no difference, whole numbers have none: what is too large wraps around.
-  if (name == "add" || name == "sub" || name == "neg" || name.find(".lo") != name.npos)
+  if (name == "add" || name == "sub" || name == "neg" || name.ends_with(".lo"))
     if (words[0].starts_with('s')) type = find_type(type->bytes == kWord ? "u32" : "u64");
   // Of shifts the second operand is a word, and of a selection the last one.
   const int word = name == "selp" ? 2 : name == "shl" || name == "shr" ? 1 : -1;
-  Type result = *type;
-  if (compares) result = {"unsigned", kWord};
-  if (name == "mul.wide") result = {"auto", kLong};
+  const Type result = compares ? Type{"unsigned", kWord} : *type;
   std::vector<Slot> slots = {write(1, result.bytes)};
   std::string parameters;
   for (int i = 0; i < count; ++i) {

@@ -130,19 +130,14 @@ bool has_pending_work() {
   return streams().pending();
 }
 
-Activity activity() {
+Activity take_activity() {
   const std::lock_guard lock(record_mutex);
-  return only<Activity>();
+  return std::exchange(only<Activity>(), {});
 }
 
 void note_launch(const std::string& kernel) {
   const std::lock_guard lock(record_mutex);
   ++only<Activity>().launches[kernel];
-}
-
-void note_call(const char* function) {
-  const std::lock_guard lock(record_mutex);
-  ++only<Activity>().calls[function];
 }
 
 void note_copy(bool from_device, bool to_device, std::int64_t bytes) {

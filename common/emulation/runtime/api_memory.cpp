@@ -67,37 +67,38 @@ cudaError_t release(void* pointer, MemoryKind kind, const char* function) {
 /// and written before it returns, as CUDA promises.
 cudaError_t copy_memory(Copy copy, cudaMemcpyKind kind, bool asynchronous, cudaStream_t handle,
                         const char* function) {
-  if (sticky_error() != cudaSuccess) return sticky_error();
-  CUstream_st* const stream = streams().resolve(handle);
-  if (stream == nullptr) return record_error(cudaErrorInvalidResourceHandle);
-  if (const cudaError_t refused = streams().allow_work(*stream)) return record_error(refused);
-  if (copy.is_empty()) return cudaSuccess;
-  const cudaError_t problem = check(copy, kind, function);
-  if (problem != cudaSuccess) return problem;
-  const Side from = copy.from_side();
-  const Side to = copy.to_side();
-  note_copy(from == Side::kDevice, to == Side::kDevice,
-            static_cast<std::int64_t>(copy.width * copy.height));
-  if (stream->capture == nullptr && asynchronous && settings().lazy_streams &&
-      from == Side::kHost) {
-    const auto staged =
-        std::make_shared<std::vector<std::byte>>(copy.from, copy.from + copy.from_span());
-    streams().submit(*stream, [copy, staged, function]() mutable {
-      copy.from = staged->data();
-      copy.run(function);
-    });
-  } else {
-    streams().submit(
-        *stream, [copy, function] { copy.run(function); }, cudaGraphNodeTypeMemcpy);
-  }
-  const bool on_device = from == Side::kDevice && to == Side::kDevice;
-  const bool waits = stream->capture == nullptr && (asynchronous ? to == Side::kHost : !on_device);
-  if (!waits) return cudaSuccess;
-  streams().finish(*stream);
-  return after_synchronization();
+  return with_stream(function, handle, [&](CUstream_st& stream) {
+    if (copy.is_empty()) return cudaSuccess;
+    const cudaError_t problem = check(copy, kind, function);
+    if (problem != cudaSuccess) return problem;
+    const Side from = copy.from_side();
+    const Side to = copy.to_side();
+    note_copy(from == Side::kDevice, to == Side::kDevice,
+              static_cast<std::int64_t>(copy.width * copy.height));
+    if (!stream.capture && asynchronous && settings().lazy_streams && from == Side::kHost) {
+      const auto staged =
+          std::make_shared<std::vector<std::byte>>(copy.from, copy.from + copy.from_span());
+      streams().submit(stream, [copy, staged, function]() mutable {
+        copy.from = staged->data();
+        copy.run(function);
+      });
+    } else {
+      streams().submit(
+          stream, [copy, function] { copy.run(function); }, cudaGraphNodeTypeMemcpy);
+    }
+    const bool on_device = from == Side::kDevice && to == Side::kDevice;
+    const bool waits = !stream.capture && (asynchronous ? to == Side::kHost : !on_device);
+    if (!waits) return cudaSuccess;
+    streams().finish(stream);
+    return after_synchronization();
+  });
 }
 
-cudaError_t set_memory(const char* function, const Fill& fill, cudaStream_t handle) {
+/// Sets rows of `width` bytes that begin `pitch` bytes apart to one value.
+cudaError_t set_rows(const char* function, void* to, std::size_t pitch, int value,
+                     std::size_t width, std::size_t height, cudaStream_t handle) {
+  const Fill fill{
+      static_cast<std::byte*>(to), pitch, static_cast<unsigned>(value), 1, width, height};
   return with_stream(function, handle, [&](CUstream_st& stream) {
     const cudaError_t problem = fill.is_empty() ? cudaSuccess : check(fill, "cudaMemset");
     if (problem == cudaSuccess && !fill.is_empty())
@@ -105,11 +106,6 @@ cudaError_t set_memory(const char* function, const Fill& fill, cudaStream_t hand
           stream, [fill, function] { fill.run(function); }, cudaGraphNodeTypeMemset);
     return problem;
   });
-}
-
-/// Rows of `width` bytes that begin `pitch` bytes apart, all of one value.
-Fill equal_rows(void* to, std::size_t pitch, int value, std::size_t width, std::size_t height) {
-  return {static_cast<std::byte*>(to), pitch, static_cast<unsigned>(value), 1, width, height};
 }
 
 cudaError_t check_symbol(const volatile void* symbol, std::size_t symbol_bytes, std::size_t bytes,
@@ -139,7 +135,6 @@ CONVLAB_API(cudaMallocHost, (void** pointer, std::size_t bytes, unsigned int /*f
             allocate(pointer, bytes, MemoryKind::kPinned))
 
 cudaError_t cudaHostAlloc(void** pointer, std::size_t bytes, unsigned int flags) {
-  note_call(__func__);
   constexpr unsigned kFlags =
       cudaHostAllocPortable | cudaHostAllocMapped | cudaHostAllocWriteCombined;
   if ((flags & ~kFlags) != 0) return record_error(cudaErrorInvalidValue);
@@ -154,7 +149,6 @@ cudaError_t cudaMallocAsync(void** pointer, std::size_t bytes, cudaStream_t hand
 
 cudaError_t cudaMallocPitch(void** pointer, std::size_t* pitch, std::size_t width_bytes,
                             std::size_t height) {
-  note_call(__func__);
   if (pitch == nullptr) return record_error(cudaErrorInvalidValue);
   const std::size_t most = SIZE_MAX / 2 / std::max<std::size_t>(height, 1);
   if (width_bytes > most) return record_error(cudaErrorInvalidValue);
@@ -224,7 +218,6 @@ cudaError_t cudaMemGetInfo(std::size_t* free, std::size_t* total) {
 // There is one memory pool. It returns freed memory at once.
 
 cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t* pool, int device) {
-  note_call(__func__);
   static char the_pool;
   if (device != 0) return record_error(cudaErrorInvalidDevice);
   return answer(pool, reinterpret_cast<cudaMemPool_t>(&the_pool));
@@ -234,7 +227,6 @@ CONVLAB_API(cudaDeviceGetMemPool, (cudaMemPool_t * pool, int device),
             cudaDeviceGetDefaultMemPool(pool, device))
 
 cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const void* pointer) {
-  note_call(__func__);
   if (attributes == nullptr) return record_error(cudaErrorInvalidValue);
   *attributes = {cudaMemoryTypeUnregistered, 0, nullptr, nullptr};
   auto* const address = const_cast<void*>(pointer);
@@ -272,21 +264,21 @@ CONVLAB_API(cudaMemcpy2D,
                         nullptr, "cudaMemcpy2D"))
 
 cudaError_t cudaMemset(void* to, int value, std::size_t bytes) {
-  return set_memory(__func__, equal_rows(to, bytes, value, bytes, 1), nullptr);
+  return set_rows(__func__, to, bytes, value, bytes, 1, nullptr);
 }
 
 cudaError_t cudaMemsetAsync(void* to, int value, std::size_t bytes, cudaStream_t stream) {
-  return set_memory(__func__, equal_rows(to, bytes, value, bytes, 1), stream);
+  return set_rows(__func__, to, bytes, value, bytes, 1, stream);
 }
 
 cudaError_t cudaMemset2D(void* to, std::size_t pitch, int value, std::size_t width_bytes,
                          std::size_t height) {
-  return set_memory(__func__, equal_rows(to, pitch, value, width_bytes, height), nullptr);
+  return set_rows(__func__, to, pitch, value, width_bytes, height, nullptr);
 }
 
 cudaError_t cudaMemset2DAsync(void* to, std::size_t pitch, int value, std::size_t width_bytes,
                               std::size_t height, cudaStream_t stream) {
-  return set_memory(__func__, equal_rows(to, pitch, value, width_bytes, height), stream);
+  return set_rows(__func__, to, pitch, value, width_bytes, height, stream);
 }
 
 // ---- symbols ------------------------------------------------------------------------------------

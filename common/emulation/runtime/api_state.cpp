@@ -27,16 +27,6 @@ namespace {
 constinit thread_local cudaError_t last_error = cudaSuccess;
 std::atomic<cudaError_t> pending_fault = cudaSuccess;
 std::atomic<cudaError_t> sticky_fault = cudaSuccess;
-std::atomic<bool> forked = false;
-
-void tell_of_fork() {
-  static std::atomic<bool> told = false;
-  if (!told.exchange(true))
-    send_report({.fault = {.kind = FaultKind::kException},
-                 .what = "this process was made by fork() after its parent had used the device: as "
-                         "on a GPU, every call fails here; fork before the first call, or start a "
-                         "program of its own"});
-}
 
 struct ErrorWords {
   cudaError_t error;
@@ -62,13 +52,10 @@ cudaError_t record_error(cudaError_t error) {
 }
 
 cudaError_t sticky_error() {
-  if (forked.load()) [[unlikely]]
-    tell_of_fork();
   return record_error(sticky_fault.load());
 }
 
 cudaError_t begin_call(const char* function) {
-  note_call(function);
   if (in_kernel()) [[unlikely]] {  // it would wait for the kernel
     fail_kernel(KernelFault::kLaunchFailure, {},
                 "%s is called in a kernel, and only the host may call it. (Does a parameter's "
@@ -79,21 +66,8 @@ cudaError_t begin_call(const char* function) {
   return sticky_error();
 }
 
-void lose_device_by_fork() {
-  sticky_fault.store(cudaErrorInitializationError);
-  forked.store(true);
-}
-
-bool device_was_forked() {
-  return forked.load();
-}
-
-bool context_is_gone() {
-  return device_was_forked() || sticky_fault.load() == cudaErrorDevicesUnavailable;
-}
-
-void raise_device_fault(const KernelFailure& failure) {
-  send_report(failure.report);
+void raise_device_fault(const EmulationReport& failure) {
+  send_report(failure);
   cudaError_t none = cudaSuccess;
   pending_fault.compare_exchange_strong(none, static_cast<cudaError_t>(failure.error));
 }
@@ -103,16 +77,10 @@ bool device_is_lost() {
 }
 
 cudaError_t after_synchronization() {
-  if (const auto damage = device_memory().damage(false, "something"))
-    raise_device_fault({KernelFault::kIllegalAddress, *damage});
+  if (const auto damage = device_memory().damage(false, "something")) raise_device_fault(*damage);
   const cudaError_t fault = pending_fault.exchange(cudaSuccess);
   if (fault != cudaSuccess) sticky_fault.store(fault);
   return record_error(sticky_fault.load());
-}
-
-void reset_errors() {
-  if (device_is_lost()) sticky_fault.store(cudaErrorDevicesUnavailable);
-  pending_fault.store(cudaSuccess);
 }
 
 void renew_device() {
@@ -135,12 +103,10 @@ cudaError_t refuse(cudaError_t error, const std::string& what, FaultKind kind) {
 using namespace convlab::emulation;
 
 cudaError_t cudaGetLastError() {
-  note_call(__func__);
   return std::exchange(last_error, cudaSuccess);
 }
 
 cudaError_t cudaPeekAtLastError() {
-  note_call(__func__);
   return last_error;
 }
 
@@ -152,8 +118,7 @@ const char* cudaGetErrorString(cudaError_t error) {
   return words_of(error).text;
 }
 
-// ---- the device
-// ----------------------------------------------------------------------------------
+// ---- the device ---------------------------------------------------------------------------------
 
 long long convlab::emulation::host_nanoseconds() {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(
@@ -167,11 +132,7 @@ int as_int(std::size_t value) {
   return static_cast<int>(std::min<std::size_t>(value, INT32_MAX));
 }
 
-/// Attributes that are not listed mean nothing for an emulated device.
-bool is_limit(cudaLimit limit) {
-  constexpr unsigned kLimits = 7;
-  return limit < kLimits;
-}
+constexpr unsigned kLimits = 7;
 
 cudaError_t check_device(int device) {
   if (device == 0) return cudaSuccess;
@@ -187,21 +148,19 @@ CONVLAB_API(cudaGetDeviceCount, (int* count), answer(count, 1))
 CONVLAB_API(cudaGetDevice, (int* device), answer(device, 0))
 
 cudaError_t cudaSetDevice(int device) {
-  note_call(__func__);
-  if (context_is_gone()) return sticky_error();
+  // It would have to make a new context, and after cudaDeviceReset there is none.
+  if (sticky_fault.load() == cudaErrorDevicesUnavailable) return sticky_error();
   return check_device(device);
 }
 CONVLAB_API(cudaGetDeviceFlags, (unsigned int* flags),
             answer(flags, cudaDeviceScheduleAuto | cudaDeviceMapHost))
 
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
-  note_call(__func__);
   if (const cudaError_t problem = check_device(device); problem != cudaSuccess) return problem;
   return answer(properties, device_model());
 }
 
 cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int device) {
-  note_call(__func__);
   if (const cudaError_t problem = check_device(device); problem != cudaSuccess) return problem;
   const cudaDeviceProp& p = device_model();
   if (value == nullptr) return record_error(cudaErrorInvalidValue);
@@ -224,22 +183,21 @@ cudaError_t cudaDeviceSynchronize() {
 CONVLAB_API(cudaThreadSynchronize, (), cudaDeviceSynchronize())
 
 cudaError_t cudaDeviceReset() {
-  note_call(__func__);
-  if (device_was_forked()) return sticky_error();
   streams().finish_all();
   device_memory().release_all();
-  reset_errors();
+  // A fault ends the context for good: as on a GPU, the process then has no device any more.
+  if (device_is_lost()) sticky_fault.store(cudaErrorDevicesUnavailable);
+  pending_fault.store(cudaSuccess);
   return cudaSuccess;
 }
 
 cudaError_t cudaDeviceSetLimit(cudaLimit limit, std::size_t /*value*/) {
   if (const cudaError_t lost = begin_call(__func__)) return lost;
-  return record_error(is_limit(limit) ? cudaSuccess : cudaErrorInvalidValue);
+  return record_error(limit < kLimits ? cudaSuccess : cudaErrorInvalidValue);
 }
 
 cudaError_t cudaDeviceGetLimit(std::size_t* value, cudaLimit limit) {
-  note_call(__func__);
-  if (!is_limit(limit)) return record_error(cudaErrorInvalidValue);
+  if (limit >= kLimits) return record_error(cudaErrorInvalidValue);
   return answer(value,
                 limit == cudaLimitStackSize ? FiberPool::stack_bytes() : std::size_t{8} << 20U);
 }

@@ -26,35 +26,23 @@ cudaError_t answer(T* wanted, std::type_identity_t<T> value) {
 /// records it and returns it.
 [[nodiscard]] cudaError_t sticky_error();
 
-/// Notes a call of the API that needs the context. @return sticky_error()
+/// Begins a call of the API that needs the context; fails a kernel that makes it.
+/// @return sticky_error()
 [[nodiscard]] cudaError_t begin_call(const char* function);
 
 /// A function of the API that is one expression.
 #define CONVLAB_API(name, parameters, expression) \
   cudaError_t name parameters {                   \
-    note_call(#name);                             \
     return expression;                            \
   }
 
 /// A kernel failed. The host hears of it at its next synchronisation; no other work is done.
-void raise_device_fault(const KernelFailure& failure);
+void raise_device_fault(const EmulationReport& failure);
 [[nodiscard]] bool device_is_lost();
 
 /// Call it after the host has waited for the device. It looks for writes around allocations, makes
 /// a pending fault sticky, and returns the error code that the API function must return.
 cudaError_t after_synchronization();
-
-/// Takes the device away from the child of a fork(), as a GPU does. For pthread_atfork.
-void lose_device_by_fork();
-[[nodiscard]] bool device_was_forked();
-
-/// Whether the process has no context any more, after cudaDeviceReset or fork(): cudaSetDevice
-/// would have to make one.
-[[nodiscard]] bool context_is_gone();
-
-/// Clears the errors, as cudaDeviceReset does. A fault ends the context for good: as on a GPU, the
-/// process then has no device any more.
-void reset_errors();
 
 /// Makes the device work again, whatever has happened. For tests.
 void renew_device();

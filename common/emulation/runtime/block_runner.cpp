@@ -28,8 +28,6 @@ void BlockRunner::begin_grid(const KernelCall& call, Grid& grid) {
   shared_.begin_grid(call);
   blockDim = call.block;
   gridDim = call.grid;
-  is_first_block_ = true;
-  stack_shift_ = 0;
   scheduler_.begin_grid(call.block);
   warps_.begin_grid(static_cast<std::uint32_t>(scheduler_.threads().size()));
 }
@@ -40,7 +38,7 @@ bool BlockRunner::run(uint3 block_index, std::uint64_t position) {
   position_ = position;
   has_turn_ = false;
   to_pass_ = 0;
-  scheduler_.begin_block(position);
+  scheduler_.begin_block();
   barrier_.begin_block();
   warps_.begin_block();
   shared_.begin_block();
@@ -65,8 +63,6 @@ bool BlockRunner::run(uint3 block_index, std::uint64_t position) {
     fault_.has_thread = false;
     return false;
   }
-  if (is_first_block_) stack_shift_ = shift_to_line(scheduler_.threads().front().context);
-  is_first_block_ = false;
   return true;
 }
 
@@ -95,10 +91,7 @@ void BlockRunner::carry(Fiber& self) {
   }
 }
 
-// Not inlined: the shift must be given back before the next thread.
-[[gnu::noinline]] void BlockRunner::run_thread() {
-  // Compilers round up to 16 bytes; GCC adds 8 before. The asm keeps the unused memory alive.
-  if (stack_shift_ != 0) asm volatile("" : : "r"(__builtin_alloca(stack_shift_ - 8)));
+void BlockRunner::run_thread() {
   call_->run_thread(call_->arguments);
   // If the thread has waited, this stack has become its own: what returned is the running thread,
   // which need not be the one that began above.
@@ -160,8 +153,7 @@ Fault& BlockRunner::new_fault() {
   return fault_;
 }
 
-// ---- barriers and meetings of warps
-// --------------------------------------------------------------
+// ---- barriers and meetings of warps -------------------------------------------------------------
 
 namespace {
 using State = EmulatedThread::State;

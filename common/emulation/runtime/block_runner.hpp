@@ -223,9 +223,7 @@ class BlockRunner {
   uint3 block_index_ = {};
   std::uint64_t position_ = 0;
   bool has_turn_ = false;
-  std::uint32_t to_pass_ = 0;    ///< threads that have not left the barrier of the grid yet
-  bool is_first_block_ = false;  ///< of its grid on this worker
-  std::size_t stack_shift_ = 0;  ///< of a thread that begins, as the first block has shown
+  std::uint32_t to_pass_ = 0;  ///< threads that have not left the barrier of the grid yet
 
   SharedMemory shared_;
   Fault fault_;
@@ -233,6 +231,6 @@ class BlockRunner {
 
 /// Runs the whole grid and waits for it.
 /// @return the failure of the first block that failed, in grid order
-std::optional<KernelFailure> run_grid(const KernelCall& call);
+std::optional<EmulationReport> run_grid(const KernelCall& call);
 
 }  // namespace convlab::emulation

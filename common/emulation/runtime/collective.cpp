@@ -41,17 +41,21 @@ void finish(const AsyncCopy& copy) {
   std::memset(static_cast<unsigned char*>(copy.to) + copy.bytes, 0, copy.zeros);
 }
 
+Fault& begin_fault(FaultKind kind, KernelFault error) {
+  Fault& fault = runner().new_fault();
+  fault.kind = kind;
+  fault.error = error;
+  return fault;
+}
+
 [[noreturn]] void fail(FaultKind kind, KernelFault error, const CallSite& site, const char* format,
                        std::va_list values) {
   std::array<char, 512> message;
   std::vsnprintf(message.data(), message.size(), format, values);
-  BlockRunner& block = BlockRunner::of_kernel();
-  Fault& fault = block.new_fault();
-  fault.kind = kind;
-  fault.error = error;
+  Fault& fault = begin_fault(kind, error);
   fault.message = message.data();
   fault.site = site;
-  block.abandon();
+  BlockRunner::current()->abandon();
 }
 
 }  // namespace
@@ -232,13 +236,10 @@ void run_bound_copies(const void* barrier) {
 // The ways to end a kernel with a fault: fail_kernel (collective.hpp), traps, assert, exceptions.
 
 void fail_block(FaultKind kind, KernelFault error, const char* reason) {
-  BlockRunner& block = BlockRunner::of_kernel();
-  Fault& fault = block.new_fault();
-  fault.kind = kind;
-  fault.error = error;
+  Fault& fault = begin_fault(kind, error);
   fault.reason = reason;
   fault.has_thread = false;
-  block.abandon();
+  BlockRunner::current()->abandon();
 }
 
 void fail_thread(FaultKind kind, KernelFault error, CallSite site, const char* format, ...) {
@@ -260,7 +261,7 @@ void trap(CallSite site) {
 }
 
 void exceed_launch_bounds(long long most_threads, CallSite site) {
-  const dim3& block = BlockRunner::of_kernel().call().block;
+  const dim3& block = runner().call().block;
   fail_thread(FaultKind::kLaunch, KernelFault::kInvalidValue, site,
               "invalid launch: %u threads per block, but its __launch_bounds__ allow %lld",
               block.x * block.y * block.z, most_threads);
@@ -275,7 +276,7 @@ void note_kernel(const char* message, CallSite site) {
     const std::lock_guard lock(mutex);
     if (!told.emplace(file, site.line, site.column).second) return;
   }
-  const BlockRunner& block = BlockRunner::of_kernel();
+  const BlockRunner& block = runner();
   send_report({.fault = {.kind = FaultKind::kWarp, .kernel = block.call().name},
                .is_note = true,
                .what = std::string("note: ") + message,
@@ -283,7 +284,7 @@ void note_kernel(const char* message, CallSite site) {
 }
 
 void note_absent_lane(int lane, int source, std::uint32_t mask, CallSite site) {
-  note_absent_value(BlockRunner::of_kernel().call(), site);
+  note_absent_value(runner().call(), site);
   std::array<char, 128> text;
   std::snprintf(
       text.data(), text.size(),

@@ -42,25 +42,6 @@ extern "C" void convlab_switch_stack(void** save, void* load);
 }
 #endif
 
-/// Prefetches the stack of a context that runs soon. With hundreds of threads, the cache misses on
-/// their stacks are most of what switches cost.
-[[gnu::always_inline]] inline void prefetch_stack(const Context& soon) {
-  __builtin_prefetch(soon.place);
-}
-
-/// By how many bytes the flow of control should begin lower on its stack. What it leaves there when
-/// it is suspended then begins at a cache line and fills as few lines as possible.
-[[nodiscard]] inline std::size_t shift_to_line([[maybe_unused]] const Context& suspended) {
-#if CONVLAB_ADDRESS_SANITIZER
-  return 0;  // the sanitizer lays out every stack allocation itself
-#else
-  constexpr std::uintptr_t kLine = 64;
-  constexpr std::uintptr_t kStackAlignment = 16;
-  return reinterpret_cast<std::uintptr_t>(suspended.place) % kLine / kStackAlignment *
-         kStackAlignment;
-#endif
-}
-
 /// Whether a switch has begun that AddressSanitizer believes unfinished: it takes no second one
 /// now.
 #if CONVLAB_ADDRESS_SANITIZER

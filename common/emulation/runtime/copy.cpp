@@ -98,8 +98,7 @@ bool is_static_storage(const void* address) {
   return byte >= &__executable_start && byte < &end;
 }
 
-// ---- copies and fills
-// ----------------------------------------------------------------------------
+// ---- copies and fills ---------------------------------------------------------------------------
 
 namespace {
 
@@ -132,9 +131,8 @@ std::string problem(const Copy& copy) {
 /// A lazy stream or a graph may run the copy after its memory was freed.
 bool is_too_late(const std::string& problem, const char* function) {
   if (problem.empty()) return false;
-  raise_device_fault(
-      {KernelFault::kIllegalAddress,
-       {.what = std::string(function) + ", when its turn came, touches " + problem}});
+  raise_device_fault({.error = KernelFault::kIllegalAddress,
+                      .what = std::string(function) + ", when its turn came, touches " + problem});
   return true;
 }
 

@@ -2,7 +2,6 @@
 
 #include <execinfo.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 
 #include <algorithm>
 #include <atomic>
@@ -24,18 +23,9 @@
 namespace convlab::emulation {
 namespace {
 
-constexpr std::size_t kMostReserved = std::size_t{1} << 40U;
-constexpr std::size_t kLeastReserved = std::size_t{1} << 26U;
-// An index that is off by some rows must not hit another allocation.
-constexpr std::size_t kWideGap = std::size_t{1} << 20U;
-constexpr std::size_t kManyAddresses = std::size_t{1} << 38U;
 constexpr std::size_t kFreedRemembered = 4096;
 // Reading /proc/meminfo takes longer than a small allocation.
 constexpr std::size_t kLargeAllocation = std::size_t{64} << 20U;
-
-// Opening and closing device memory may take a 20th of the time of the work, plus kMostCredit.
-constexpr int kWorkPerCost = 20;
-constexpr std::chrono::milliseconds kMostCredit(100);
 
 // Set before main begins.
 std::atomic<std::size_t> least_alignment = 4;
@@ -94,18 +84,6 @@ std::size_t forgiven_bytes() {
   return settings().forgives_reads ? kFar : 0;
 }
 
-#if !CONVLAB_ADDRESS_SANITIZER
-/// The first byte in the range that was overwritten, or null.
-const std::byte* first_hit(const std::byte* begin, const std::byte* end) {
-  // Fast: if the first byte is right and each equals the next, all are right.
-  const auto bytes = static_cast<std::size_t>(end - begin);
-  const std::byte redzone = redzone_byte();
-  if (bytes == 0 || (*begin == redzone && std::memcmp(begin, begin + 1, bytes - 1) == 0))
-    return nullptr;
-  return std::find_if(begin, end, [=](std::byte b) { return b != redzone; });
-}
-#endif
-
 }  // namespace
 
 bool note_wide_accesses() {
@@ -117,26 +95,15 @@ void align_to(std::size_t bytes) {
   least_alignment.store(std::max(bytes, least_alignment.load()));
 }
 
-DeviceMemory::DeviceMemory() : total_(device_model().totalGlobalMem), credit_(kMostCredit) {
-  // At most half of `ulimit -v`: stacks and the program need addresses, too.
-  rlimit limit = {};
-  const bool limited = getrlimit(RLIMIT_AS, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
-  const std::size_t most =
-      limited ? std::bit_floor(std::size_t{limit.rlim_cur} / 2) : kMostReserved;
-  for (range_bytes_ = std::min(most, kMostReserved); range_bytes_ >= kLeastReserved;
-       range_bytes_ /= 2) {
-    void* range = reserve(kWithheldBegin, range_bytes_);
-    if (range == MAP_FAILED) continue;
-    range_ = static_cast<std::byte*>(range);
-    gap_ = range_bytes_ >= kManyAddresses ? kWideGap : kPage;
-    cursor_ = range_ + gap_;
-    range_begin = reinterpret_cast<std::uintptr_t>(range);
-    range_size = range_bytes_;
-    return;
+DeviceMemory::DeviceMemory() {
+  void* const range = reserve(kWithheldBegin, kRangeBytes);
+  if (range == MAP_FAILED) {
+    throw EnvironmentError(
+        "The machine has no addresses left for the memory of the emulated device (ulimit -v?).");
   }
-  const TellUncaughtErrors tell;
-  throw EnvironmentError(
-      "The machine has no addresses left for the memory of the emulated device (ulimit -v?).");
+  range_ = static_cast<std::byte*>(range);
+  cursor_ = range_ + kGap;
+  range_begin = reinterpret_cast<std::uintptr_t>(range);
 }
 
 std::byte* DeviceMemory::find_gap(std::size_t bytes) {
@@ -144,19 +111,19 @@ std::byte* DeviceMemory::find_gap(std::size_t bytes) {
   if (settings().forgives_reads) {
     cursor_ = range_ + round_up(static_cast<std::size_t>(cursor_ - range_), 2 * forgiven_bytes());
   }
-  const std::size_t needed = bytes + gap_;
-  if (cursor_ + needed <= range_ + range_bytes_) {
+  const std::size_t needed = bytes + kGap;
+  if (cursor_ + needed <= range_ + kRangeBytes) {
     std::byte* const found = cursor_;
     cursor_ += needed;
     return found;
   }
   // Every address has been used once. From now on, take the first gap that is wide enough.
-  std::byte* gap = range_ + gap_;
+  std::byte* gap = range_ + kGap;
   for (const auto& [pages, allocation] : live_) {
     if (gap + needed <= pages) return gap;
-    gap = allocation.pages + allocation.page_bytes + gap_;
+    gap = allocation.pages + allocation.page_bytes + kGap;
   }
-  return gap + needed <= range_ + range_bytes_ ? gap : nullptr;
+  return gap + needed <= range_ + kRangeBytes ? gap : nullptr;
 }
 
 void DeviceMemory::forget_freed(const std::byte* begin, const std::byte* end) {
@@ -318,16 +285,19 @@ std::string DeviceMemory::describe(const void* address) const {
 
 std::optional<EmulationReport> DeviceMemory::damage([[maybe_unused]] bool of_device_memory,
                                                     [[maybe_unused]] const std::string& writer) {
-  EmulationReport report{.fault = {.kind = FaultKind::kDeviceMemory, .writes = true}};
+  EmulationReport report{.fault = {.kind = FaultKind::kDeviceMemory, .writes = true},
+                         .error = KernelFault::kIllegalAddress};
 #if !CONVLAB_ADDRESS_SANITIZER
+  const std::byte redzone = redzone_byte();
   const std::lock_guard lock(mutex_);
   for (const auto& [pages, allocation] : live_) {
     if ((allocation.kind == MemoryKind::kDevice) != of_device_memory) continue;
     // Another host thread has just allocated it; no kernel can have written there.
     if (!allocation.is_open) continue;
     const std::byte* const end = allocation.begin + allocation.bytes;
-    const std::byte* const before = first_hit(allocation.pages, allocation.begin);
-    const std::byte* const after = first_hit(end, allocation.pages + allocation.page_bytes);
+    const std::byte* const before = first_other(redzone, allocation.pages, allocation.begin);
+    const std::byte* const after =
+        first_other(redzone, end, allocation.pages + allocation.page_bytes);
     if (before == nullptr && after == nullptr) continue;
     report.memory = memory_of(before != nullptr ? before : after, allocation);
     if (!report.what.empty()) report.what += "\n";
@@ -360,7 +330,7 @@ std::size_t DeviceMemory::free() const {
 }
 
 std::size_t DeviceMemory::total() const {
-  return settings().memory_bytes > 0 ? settings().memory_bytes : total_;
+  return settings().memory_bytes > 0 ? settings().memory_bytes : device_model().totalGlobalMem;
 }
 
 std::size_t DeviceMemory::unused() const {
@@ -372,7 +342,6 @@ std::size_t DeviceMemory::unused() const {
 void DeviceMemory::open(Allocation& allocation) {
   if (!allocation.is_open &&
       !protect(allocation.pages, allocation.page_bytes, PROT_READ | PROT_WRITE)) {
-    const TellUncaughtErrors tell;
     throw EnvironmentError("The machine has no room for the pages of " +
                            std::to_string(live_.size()) + " pieces of device memory.");
   }
@@ -390,36 +359,28 @@ void DeviceAccess::open(DeviceMemory& memory, Allocation& allocation) {
   opened_.push_back(allocation.pages);
 }
 
-DeviceAccess::DeviceAccess() : start_(DeviceMemory::Clock::now()) {
+DeviceAccess::DeviceAccess() {
   DeviceMemory& memory = device_memory();
   const std::lock_guard lock(memory.mutex_);
   opened_.reserve(memory.live_.size());
   for (auto& [pages, allocation] : memory.live_) open(memory, allocation);
-  memory.pay(start_);
 }
 
-DeviceAccess::DeviceAccess(std::initializer_list<const void*> addresses)
-    : start_(DeviceMemory::Clock::now()) {
+DeviceAccess::DeviceAccess(std::initializer_list<const void*> addresses) {
   DeviceMemory& memory = device_memory();
   const std::lock_guard lock(memory.mutex_);
   for (const void* address : addresses)
     if (Allocation* const found = last_before(memory.live_, address)) open(memory, *found);
-  memory.pay(start_);
 }
 
 DeviceAccess::~DeviceAccess() {
   DeviceMemory& memory = device_memory();
   const std::lock_guard lock(memory.mutex_);
-  const auto now = DeviceMemory::Clock::now();
-  memory.credit_ = std::min<DeviceMemory::Clock::duration>(
-      memory.credit_ + (now - start_) / kWorkPerCost, kMostCredit);
-  const bool close = is_withholding() || memory.credit_ > DeviceMemory::Clock::duration::zero();
   for (const std::byte* pages : opened_) {
     const auto entry = memory.live_.find(pages);
     if (entry == memory.live_.end()) continue;  // freed meanwhile
-    if (--entry->second.users == 0 && close) memory.close(entry->second);
+    if (--entry->second.users == 0) memory.close(entry->second);
   }
-  memory.pay(now);
 }
 
 std::string describe_address(const void* address) {

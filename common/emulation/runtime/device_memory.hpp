@@ -1,7 +1,6 @@
 #pragma once
 
 #include <array>
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
@@ -70,7 +69,7 @@ class DeviceMemory {
   [[nodiscard]] std::vector<Allocation> live() const;
   /// Whether the address lies in the reserved range at all.
   [[nodiscard]] static bool contains(const void* address) {
-    return reinterpret_cast<std::uintptr_t>(address) - range_begin < range_size;
+    return reinterpret_cast<std::uintptr_t>(address) - range_begin < kRangeBytes;
   }
   /// The allocation that contains the address, a freed one that did, or the nearest one; none while
   /// nothing is allocated.
@@ -90,8 +89,11 @@ class DeviceMemory {
   [[nodiscard]] std::size_t free() const;
 
  private:
-  static inline std::uintptr_t range_begin = 0;  ///< of range_, for contains()
-  static inline std::size_t range_size = 0;
+  static constexpr std::size_t kRangeBytes = std::size_t{1} << 40U;
+  /// Inaccessible between two allocations: an index that is off by some rows must not hit another.
+  static constexpr std::size_t kGap = std::size_t{1} << 20U;
+  /// Of range_, for contains(); before that is reserved, nothing lies in it.
+  static inline std::uintptr_t range_begin = UINTPTR_MAX - kRangeBytes;
   [[nodiscard]] std::size_t unused() const;  ///< the mutex is held
   void unmap(const Allocation& allocation);
   std::byte* find_gap(std::size_t bytes);
@@ -99,23 +101,16 @@ class DeviceMemory {
   static void fill_surroundings(const Allocation& allocation);
 
   friend class DeviceAccess;
-  using Clock = std::chrono::steady_clock;
   void open(Allocation& allocation);
   static void close(Allocation& allocation);
-  /// Subtracts the time since then from the credit.
-  void pay(Clock::time_point since) { credit_ -= Clock::now() - since; }
 
   mutable std::mutex mutex_;
   std::byte* range_ = nullptr;
-  std::size_t range_bytes_ = 0;
   std::byte* cursor_ = nullptr;
-  std::size_t gap_ = 0;                           ///< inaccessible bytes between two allocations
   std::map<const std::byte*, Allocation> live_;   ///< by pages
   std::map<const std::byte*, Allocation> freed_;  ///< by pages, for reports
-  std::size_t total_ = 0;
   std::size_t used_ = 0;
   std::uint64_t count_ = 0;
-  Clock::duration credit_;  ///< time that opening and closing may still take
 };
 
 inline DeviceMemory& device_memory() {
@@ -139,10 +134,6 @@ class HostSleeps {
 };
 
 /// Makes device memory accessible while it lives: for a kernel, or for a copy.
-///
-/// Opening and closing takes time for each page. When it has taken more than a twentieth of the
-/// time of the work between, the memory stays open, so that programs of many tiny kernels stay
-/// fast.
 class DeviceAccess {
  public:
   DeviceAccess();  ///< to all memory that is allocated now
@@ -157,7 +148,6 @@ class DeviceAccess {
 
   HostSleeps host_sleeps_;
   std::vector<const std::byte*> opened_;  ///< by pages
-  DeviceMemory::Clock::time_point start_;
 };
 
 /// Stands for an address that the processor does not report, because no program can have it.

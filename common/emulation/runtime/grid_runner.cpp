@@ -1,20 +1,16 @@
 // Runs grids.
 
-#include <pthread.h>
-#include <time.h>
-
 #include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
+#include <ctime>
 #include <deque>
 #include <future>
 #include <mutex>
 #include <new>
-#include <numeric>
 #include <optional>
-#include <random>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -42,9 +38,7 @@ using Seconds = std::chrono::duration<double>;
 
 // Of all threads of this process.
 Seconds processor_time() {
-  timespec now{};
-  ::clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-  return std::chrono::seconds(now.tv_sec) + std::chrono::nanoseconds(now.tv_nsec);
+  return Seconds(static_cast<double>(std::clock()) / CLOCKS_PER_SEC);
 }
 
 /// The blocks, in order, over one worker per core. A block stays on its worker. The blocks of a
@@ -58,26 +52,20 @@ class GridRunner {
     if (count == 0) count = std::clamp(std::thread::hardware_concurrency(), 1U, kMostWorkers);
     while (workers_.size() < count && add_worker()) {
     }
-    {
-      const std::lock_guard lock(mutex_);
-      usual_ = workers_.size();
-    }
+    usual_ = workers_.size();
     if (workers_.empty()) {
-      const TellUncaughtErrors tell;
       throw EnvironmentError(
           "The machine has no room for a thread that runs kernels: too little memory or address "
           "space (ulimit -v), or too many threads (ulimit -u).");
     }
-    pthread_atfork(nullptr, nullptr, lose_device_by_fork);
   }
 
-  std::optional<KernelFailure> run(const KernelCall& call) {
+  std::optional<EmulationReport> run(const KernelCall& call) {
     const std::lock_guard one_grid(launch_mutex_);
     install_signal_handlers();
     std::unique_lock lock(mutex_);
     call_ = &call;
     blocks_ = std::uint64_t{call.grid.x} * call.grid.y * call.grid.z;
-    arrange_blocks();
     active_ = usual_;
     met_ = ended_ = 0;
     if (call.cooperative) {
@@ -88,11 +76,10 @@ class GridRunner {
       if (workers_.size() < blocks_) {
         const std::string text = "the machine has no room for the " + std::to_string(blocks_) +
                                  " blocks of a cooperative launch, each with a thread of its own";
-        return KernelFailure{KernelFault::kInvalidValue, {.what = text, .text = text}};
+        return EmulationReport{.error = KernelFault::kInvalidValue, .what = text, .text = text};
       }
       active_ = std::max<std::size_t>(usual_, blocks_);
     }
-    ++grids_run_;
     if (observer != nullptr) observer->begin_grid(call);
     next_.store(0);
     cancelled_.store(false);
@@ -103,7 +90,6 @@ class GridRunner {
     busy_ = active_;
     ++generation_;
     start_.notify_all();
-    if (active_ > usual_) start_more_.notify_all();
     wait_for_workers(lock);
     return failure_;
   }
@@ -123,34 +109,22 @@ class GridRunner {
       position.store(next);
       position.notify_all();  // workers that wait for their turn
     }
+    /// Others may run observed blocks while this worker waits.
+    template <typename Wait>
+    auto let_others_run(Wait wait) {
+      if (!alone.owns_lock()) return wait();
+      alone.unlock();
+      const auto result = wait();
+      alone.lock();
+      observer->resume_block();
+      return result;
+    }
     bool take_turn(std::uint64_t at) override {
-      const Pause pause(alone);
-      return runner.wait_for_turn(at);
+      return let_others_run([&] { return runner.wait_for_turn(at); });
     }
     Met meet_all(std::uint64_t& at) override {
-      const Pause pause(alone);
-      return runner.meet_all(*this, at);
+      return let_others_run([&] { return runner.meet_all(*this, at); });
     }
-  };
-
-  /// Lets others run observed blocks while this worker waits.
-  class Pause {
-   public:
-    explicit Pause(std::unique_lock<std::mutex>& alone)
-        : alone_(alone), paused_(alone.owns_lock()) {
-      if (paused_) alone_.unlock();
-    }
-    Pause(const Pause&) = delete;
-    Pause& operator=(const Pause&) = delete;
-    ~Pause() {
-      if (!paused_) return;
-      alone_.lock();
-      observer->resume_block();
-    }
-
-   private:
-    std::unique_lock<std::mutex>& alone_;
-    bool paused_;
   };
 
   /// @return false, without a new worker, if the machine has no room for it
@@ -188,9 +162,7 @@ class GridRunner {
     for (;;) {
       {
         std::unique_lock lock(mutex_);
-        (self.index < usual_ || usual_ == 0 ? start_ : start_more_).wait(lock, [&] {
-          return generation_ != seen && self.index < active_;
-        });
+        start_.wait(lock, [&] { return generation_ != seen && self.index < active_; });
         seen = generation_;
       }
       run_blocks(runner, self);
@@ -223,9 +195,9 @@ class GridRunner {
     const std::lock_guard lock(mutex_);
     if (failure_ && failure_position_ < position) return;
     failure_position_ = position;
-    failure_ = KernelFailure{runner.fault().error, describe_fault(runner)};
+    failure_ = describe_fault(runner);
     if (runner.fault().kind == FaultKind::kKernelTime)
-      tell_blocks(failure_->report, std::min(next_.load(), blocks_), blocks_, is_slow_);
+      tell_blocks(*failure_, std::min(next_.load(), blocks_), blocks_, is_slow_);
   }
 
   BlockRunner::Grid::Met meet_all(Worker& self, std::uint64_t& position) {
@@ -262,8 +234,7 @@ class GridRunner {
   }
 
   [[nodiscard]] uint3 block_at(std::uint64_t position) const {
-    // The product fits into 64 bits for every grid that ends within years.
-    const std::uint64_t linear = (first_ + position * step_) % blocks_;
+    const std::uint64_t linear = settings().reverses ? blocks_ - 1 - position : position;
     const dim3& grid = call_->grid;
     return {static_cast<unsigned>(linear % grid.x), static_cast<unsigned>(linear / grid.x % grid.y),
             static_cast<unsigned>(linear / grid.x / grid.y)};
@@ -280,22 +251,6 @@ class GridRunner {
     return true;
   }
 
-  void arrange_blocks() {
-    step_ = 1;
-    first_ = 0;
-    if (settings().order == Order::kReverse) {
-      step_ = blocks_ - 1;
-      first_ = blocks_ - 1;
-    } else if (settings().order == Order::kShuffle) {
-      // A step that is coprime to the number of blocks visits each once. Below 2^32 no overflow.
-      std::mt19937_64 random(settings().seed ^ grids_run_);
-      first_ = random() % blocks_;
-      do {
-        step_ = 1 + random() % std::min<std::uint64_t>(blocks_, 0xffffffffU);
-      } while (std::gcd(step_, blocks_) != 1);
-    }
-  }
-
   // On a busy machine the workers get a part of their processors' time, and the limit counts that
   // part: whether a kernel passes must not depend on what else runs. Three times the limit end a
   // kernel that waits without computing. A kernel whose blocks still begin in the second half of
@@ -305,25 +260,16 @@ class GridRunner {
     constexpr double kIdle = 0.005;  // of a processor: less than one of two hundred programs gets
     constexpr double kNearly = 0.9;  // the system takes some of each processor
     constexpr std::chrono::milliseconds kLook(100);
-    constexpr Seconds kQuiet(15);
-    constexpr double kMinute = 60;  // a check has shorter limits, and its own words
     const auto start = std::chrono::steady_clock::now();
     Seconds computed = processor_time();
     Seconds used{};  // by each worker that has blocks
     std::uint64_t begun_at_half = blocks_;
-    std::uint64_t begun = 0;
-    Seconds begun_at{};
     while (!done_.wait_for(lock, std::min<Seconds>(kLook, limit), [&] { return busy_ == 0; })) {
       const auto processors = std::min<std::size_t>(busy_, std::thread::hardware_concurrency());
       const Seconds now = processor_time();
       used += (now - computed) / static_cast<double>(processors);
       computed = now;
       const Seconds passed = std::chrono::steady_clock::now() - start;
-      if (std::exchange(begun, next_.load()) != begun) begun_at = used;
-      if (used - begun_at > kQuiet && begun < blocks_ && limit.count() > kMinute) {
-        tell_of_waiting();
-        begun_at = Seconds::max();
-      }
       if (used < kNearly * limit / 2) begun_at_half = next_.load();
       if (used >= kNearly * limit || (passed >= kMost * limit && used < kIdle * passed)) {
         is_slow_ = next_.load() > begun_at_half && next_.load() < blocks_;
@@ -333,20 +279,9 @@ class GridRunner {
     return true;
   }
 
-  /// Nobody waits ten minutes to learn this.
-  void tell_of_waiting() const {
-    EmulationReport report = report_about(*call_, FaultKind::kKernelTime);
-    report.is_note = true;
-    report.what =
-        "note: for 15 s no block of the kernel has begun. Does a block wait for what a later one "
-        "does? Blocks run one after the other, as many at a time as there are cores; only those of "
-        "a cooperative launch run side by side, and meet in grid.sync()";
-    send_report(std::move(report));
-  }
-
   void wait_for_workers(std::unique_lock<std::mutex>& lock) {
     const auto finished = [&] { return busy_ == 0; };
-    const double limit = kernel_time_limit();
+    const double limit = settings().timeout_seconds;
     if (limit == 0) {
       done_.wait(lock, finished);
       return;
@@ -362,8 +297,9 @@ class GridRunner {
     } while (!done_.wait_for(lock, std::chrono::milliseconds(1), finished));
     const std::uint64_t begun = next_.load();
     if (!failure_ && begun < blocks_) {  // between two blocks
-      failure_ = {KernelFault::kLaunchTimeout, report_about(*call_, FaultKind::kKernelTime)};
-      tell_blocks(failure_->report, begun, blocks_, true);
+      failure_ = report_about(*call_, FaultKind::kKernelTime);
+      failure_->error = KernelFault::kLaunchTimeout;
+      tell_blocks(*failure_, begun, blocks_, true);
     }
   }
 
@@ -371,7 +307,6 @@ class GridRunner {
   std::mutex mutex_;
   std::mutex observed_;
   std::condition_variable start_;
-  std::condition_variable start_more_;  ///< for workers beyond one per core
   std::condition_variable done_;
   std::deque<Worker> workers_;
   std::size_t usual_ = 0;   ///< workers of a launch that is not cooperative
@@ -382,14 +317,11 @@ class GridRunner {
   // The grid that runs.
   const KernelCall* call_ = nullptr;
   std::uint64_t blocks_ = 0;
-  std::uint64_t step_ = 1;  ///< position p runs block (first + p * step) mod blocks
-  std::uint64_t first_ = 0;
   std::atomic<std::uint64_t> next_{0};
   std::atomic<bool> cancelled_{false};
-  std::optional<KernelFailure> failure_;
+  std::optional<EmulationReport> failure_;
   std::uint64_t failure_position_ = 0;
   bool is_slow_ = false;  ///< at its time limit blocks still ended
-  std::uint64_t grids_run_ = 0;
 
   // The barrier of a cooperative grid.
   std::mutex meeting_mutex_;
@@ -401,7 +333,7 @@ class GridRunner {
 
 }  // namespace
 
-std::optional<KernelFailure> run_grid(const KernelCall& call) {
+std::optional<EmulationReport> run_grid(const KernelCall& call) {
   return only<GridRunner>().run(call);
 }
 

@@ -91,7 +91,7 @@ void run_kernel(const KernelCall& call) {
   const TrueWords words(call);
   if (const auto failure = run_grid(call)) {
     if (failure->error == KernelFault::kInvalidValue) {
-      send_report(failure->report);
+      send_report(*failure);
       record_error(cudaErrorInvalidValue);
     } else {
       raise_device_fault(*failure);
@@ -103,7 +103,8 @@ void run_kernel(const KernelCall& call) {
     report.what = report.text = damage->what;  // which names kernel and launch
     report.memory = damage->memory;
     report.fault.writes = damage->fault.writes;
-    raise_device_fault({KernelFault::kIllegalAddress, report});
+    report.error = damage->error;
+    raise_device_fault(report);
   }
 }
 
@@ -157,21 +158,20 @@ cudaError_t plan_kernel(KernelCall call, std::shared_ptr<void> owner,
     const std::string what = "illegal memory access: argument " +
                              std::to_string(pointers[i].position) + " of " + name_and_place(call) +
                              " " + why;
-    const KernelFailure failure{KernelFault::kIllegalAddress,
-                                {.fault = {.kind = FaultKind::kHostPointer,
-                                           .kernel = call.name,
-                                           .memory = {.argument = pointers[i].position}},
-                                 .what = what,
-                                 .launched_at = place_of(call.site),
-                                 .text = what}};
+    const EmulationReport failure{.fault = {.kind = FaultKind::kHostPointer,
+                                            .kernel = call.name,
+                                            .memory = {.argument = pointers[i].position}},
+                                  .error = KernelFault::kIllegalAddress,
+                                  .what = what,
+                                  .launched_at = place_of(call.site),
+                                  .text = what};
     action = [failure] {
       if (!device_is_lost()) raise_device_fault(failure);
     };
     return cudaSuccess;
   }
-  note_call("cudaLaunchKernel");  // as profilers call a launch
   // A captured kernel runs when its graph is launched, as often as that happens.
-  action = [call = std::move(call), owner = std::move(owner)] {
+  action = [call, owner = std::move(owner)] {
     note_launch(call.name);
     run_kernel(call);
   };
@@ -181,14 +181,12 @@ cudaError_t plan_kernel(KernelCall call, std::shared_ptr<void> owner,
 /// Submits the action that `plan` sets, unless `plan` returns an error.
 template <typename Plan>
 cudaError_t submit(cudaStream_t handle, Plan plan) {
-  if (sticky_error() != cudaSuccess) return sticky_error();
-  CUstream_st* const stream = streams().resolve(handle);
-  if (stream == nullptr) return record_error(cudaErrorInvalidResourceHandle);
-  if (const cudaError_t refused = streams().allow_work(*stream)) return record_error(refused);
-  Action action;
-  const cudaError_t problem = plan(action);
-  if (problem == cudaSuccess) streams().submit(*stream, std::move(action));
-  return problem;
+  return with_stream("cudaLaunchKernel", handle, [&](CUstream_st& stream) {
+    Action action;
+    const cudaError_t problem = plan(action);
+    if (problem == cudaSuccess) streams().submit(stream, std::move(action));
+    return problem;
+  });
 }
 
 }  // namespace
@@ -203,11 +201,10 @@ PendingLaunch pop_launch() {
   return launch;
 }
 
-cudaError_t submit_kernel(KernelCall call, const PointerArgument* pointers, int pointer_count,
-                          cudaStream_t handle) {
+cudaError_t submit_kernel(KernelCall call, const PointerArgument* pointers, int pointer_count) {
   std::shared_ptr<void> owner(call.arguments, call.destroy);
-  return submit(handle, [&](Action& action) {
-    return plan_kernel(std::move(call), std::move(owner), pointers, pointer_count, action);
+  return submit(call.stream, [&](Action& action) {
+    return plan_kernel(call, std::move(owner), pointers, pointer_count, action);
   });
 }
 
@@ -235,13 +232,10 @@ cudaError_t plan_untyped(const void* function, void** arguments, const Configura
                   "its name is cast, as in cudaLaunchKernel((void*)kernel, …)");
   if (kernel->parameters != 0 && arguments == nullptr) return record_error(cudaErrorInvalidValue);
   std::vector<PointerArgument> pointers(static_cast<std::size_t>(kernel->parameters) + 1);
-  KernelCall call;
-  call.name = kernel->name;
-  call.function = function;
-  configure(call, configuration);
+  KernelCall call{configuration, kernel->name, function};
   const int count = kernel->bind(function, arguments, call, pointers.data());
   std::shared_ptr<void> owner(call.arguments, call.destroy);
-  return plan_kernel(std::move(call), std::move(owner), pointers.data(), count, action);
+  return plan_kernel(call, std::move(owner), pointers.data(), count, action);
 }
 
 cudaError_t launch_untyped(const void* function, void** arguments,

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -14,6 +15,16 @@ inline constexpr int kPoisonByte = 0xff;
 /// Fills the bytes around device and shared memory, so that writes there are found.
 inline constexpr int kRedzoneByte = 0xa5;
 inline constexpr std::byte kRedzone{kRedzoneByte};
+
+/// The first byte in the range that is another one, or null.
+inline const std::byte* first_other(std::byte wanted, const std::byte* begin,
+                                    const std::byte* end) {
+  // Fast: if the first byte is right and each equals the next, all are right.
+  const auto bytes = static_cast<std::size_t>(end - begin);
+  if (bytes == 0 || (*begin == wanted && std::memcmp(begin, begin + 1, bytes - 1) == 0))
+    return nullptr;
+  return std::find_if(begin, end, [=](std::byte each) { return each != wanted; });
+}
 
 // With CONVLAB_EMU_POISON=numbered each 32-bit word of new memory holds a NaN of its own. A
 // processor hands the low bits of a NaN on from operand to result, so a result tells from which

@@ -97,20 +97,13 @@ std::string thread_groups(const BlockRunner& runner, std::vector<FaultWait>& wai
 }
 
 /// A kernel that waits for what comes after its launch waits for ever.
-std::string advice_on_waiting() {
-  return settings().lazy_streams
-             ? " (does it wait for another kernel? Here they run one after the other)"
-             : " (does it wait for what the host or another kernel does later? Here the launch "
-               "runs "
-               "it to its end; CONVLAB_EMU_STREAMS=lazy runs it when the host synchronises)";
-}
+constexpr const char* kAdviceOnWaiting =
+    " (does it wait for what the host or another kernel does later? Here a launch runs to its end "
+    "before the next one begins; CONVLAB_EMU_STREAMS=lazy runs it when the host synchronises)";
 
 std::string time_limit() {
   std::ostringstream text;
-  const bool of_user = kernel_time_limit() == settings().timeout_seconds;
-  const double tenths = std::round(kernel_time_limit() * 10.0) / 10.0;
-  text << "within " << (of_user ? "the " : "") << tenths << " s"
-       << (of_user ? " of CONVLAB_EMU_TIMEOUT" : "");
+  text << "within " << std::round(settings().timeout_seconds * 10.0) / 10.0 << " s";
   return text.str();
 }
 
@@ -121,7 +114,7 @@ std::string headline(const Fault& fault) {
     return "stack overflow: the thread's calls and local arrays need more than " +
            std::to_string(FiberPool::stack_bytes() / 1024) + " KiB (endless recursion?)";
   if (fault.kind != FaultKind::kKernelTime) return "the kernel failed";
-  return "time limit: the kernel did not end " + time_limit() + advice_on_waiting();
+  return "time limit: the kernel did not end " + time_limit() + kAdviceOnWaiting;
 }
 
 /// The text of a report about a kernel or the host.
@@ -244,6 +237,7 @@ EmulationReport report_about(const KernelCall& call, FaultKind fault) {
 EmulationReport describe_fault(const BlockRunner& runner) {
   const Fault& fault = runner.fault();
   EmulationReport report = report_about(runner.call(), fault.kind);
+  report.error = fault.error;
   report.what = fault.message;
   report.has_block = true;
   report.memory = fault.memory;

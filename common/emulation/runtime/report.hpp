@@ -34,12 +34,13 @@ struct ReportMemory : FaultMemory {
 struct EmulationReport {
   /// Without the places below. Its text: only where `what` names kernel and places besides.
   FaultRecord fault{.kind = FaultKind::kCopy};
-  bool is_note = false;        ///< doubtful, but the kernel went on
-  std::string what{};          ///< the first line of `text`: what happened
-  bool has_block = false;      ///< whether it happened in `fault.block`
-  ReportPlace at{};            ///< the line that did it
-  ReportPlace launched_at{};   ///< the launch of the kernel
-  ReportPlace allocated_at{};  ///< the call that made the memory
+  KernelFault error = KernelFault::kLaunchFailure;  ///< of a failed kernel
+  bool is_note = false;                             ///< doubtful, but the kernel went on
+  std::string what{};                               ///< the first line of `text`: what happened
+  bool has_block = false;                           ///< whether it happened in `fault.block`
+  ReportPlace at{};                                 ///< the line that did it
+  ReportPlace launched_at{};                        ///< the launch of the kernel
+  ReportPlace allocated_at{};                       ///< the call that made the memory
   std::optional<ReportMemory> memory{};
   std::string text{};  ///< all lines for a person, as printed; without "emulated device: "
 };
@@ -66,12 +67,6 @@ struct Fault {
   bool writes = false;                ///< the stray access is a write
   std::array<void*, 32> frames = {};  ///< return addresses, innermost first
   int frame_count = 0;
-};
-
-/// A failed kernel as the API and the user see it.
-struct KernelFailure {
-  KernelFault error = KernelFault::kLaunchFailure;
-  EmulationReport report;
 };
 
 /// Ends the running block with a fault of the whole block: no thread of it is named.

@@ -8,7 +8,6 @@
 #include <iterator>
 #include <new>
 #include <numeric>
-#include <random>
 
 #include "common/emulation/runtime/handles.hpp"
 #include "common/emulation/runtime/pages.hpp"
@@ -117,34 +116,17 @@ void Scheduler::begin_grid(const dim3& block) {
       }
   waits_.resize(count);
   ready_stack_.resize(count);
-  warp_order_.resize((count + kWarpSize - 1) / kWarpSize);
-  std::iota(warp_order_.begin(), warp_order_.end(), 0U);
   std::iota(lane_order_.begin(), lane_order_.end(), 0U);
-  if (settings().order == Order::kReverse) {
-    std::ranges::reverse(warp_order_);
+  order_.clear();
+  for (EmulatedThread& thread : threads_) order_.push_back(&thread);
+  if (settings().reverses) {
+    std::ranges::reverse(order_);
     std::ranges::reverse(lane_order_);
   }
-  arrange_threads();
-}
-
-void Scheduler::arrange_threads() {
-  order_.clear();
-  for (const std::uint32_t warp : warp_order_)
-    for (const std::uint32_t lane : lane_order_)
-      if (warp * kWarpSize + lane < threads_.size())
-        order_.push_back(&threads_[warp * kWarpSize + lane]);
   order_.push_back(nullptr);
 }
 
-void Scheduler::shuffle_threads(std::uint64_t seed) {
-  std::mt19937_64 random(settings().seed ^ seed << 32U);
-  std::ranges::shuffle(warp_order_, random);
-  std::ranges::shuffle(lane_order_, random);
-  arrange_threads();
-}
-
-void Scheduler::begin_block(std::uint64_t position) {
-  if (settings().order == Order::kShuffle) shuffle_threads(position);
+void Scheduler::begin_block() {
   for (EmulatedThread& thread : threads_) thread.state = EmulatedThread::State::kFresh;
   live_ = static_cast<std::uint32_t>(threads_.size());
   next_fresh_ = 0;

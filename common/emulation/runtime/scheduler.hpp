@@ -105,8 +105,8 @@ class Scheduler {
   explicit Scheduler(void (*carrier)());
 
   void begin_grid(const dim3& block);
-  /// All threads are fresh again. @param position  of the block: the seed of a shuffled order
-  void begin_block(std::uint64_t position);
+  /// All threads are fresh again.
+  void begin_block();
 
   /// The running thread; null before the first one has begun.
   [[nodiscard]] EmulatedThread* thread() const { return thread_; }
@@ -181,8 +181,6 @@ class Scheduler {
   }
   void resume(EmulatedThread& thread, Context& left);
   void carry_on();
-  void arrange_threads();
-  void shuffle_threads(std::uint64_t seed);
 
   // What every barrier of every thread touches comes first, close together.
   EmulatedThread* thread_ = nullptr;
@@ -193,7 +191,6 @@ class Scheduler {
 
   std::vector<EmulatedThread> threads_;
   std::vector<Wait> waits_;  ///< by rank
-  std::vector<std::uint32_t> warp_order_;
   std::array<std::uint32_t, kWarpSize> lane_order_ = {};
   std::vector<EmulatedThread*> order_;      ///< in starting order, warp after warp; then a null
   EmulatedThread** ready_later_ = nullptr;  ///< above those pushed before ready_, and a null
@@ -237,8 +234,6 @@ class Scheduler {
 [[gnu::always_inline]] inline void Scheduler::wait() {
   EmulatedThread* const self = thread_;
   if (EmulatedThread* const next = take_ready()) [[likely]] {
-    if (EmulatedThread* const soon = next_ready()) [[likely]]
-      prefetch_stack(soon->context);
     resume(*next, self->context);
   } else {
     carry_on();
@@ -255,8 +250,6 @@ class Scheduler {
 [[gnu::always_inline]] inline void Scheduler::hand_to_released() {
   EmulatedThread* const self = thread_;
   EmulatedThread* const next = *released_++;
-  if (EmulatedThread* const soon = *released_) [[likely]]
-    prefetch_stack(soon->context);
   resume(*next, self->context);
 }
 

@@ -1,6 +1,5 @@
 #include "common/emulation/runtime/settings.hpp"
 
-#include <atomic>
 #include <charconv>
 #include <cstdlib>
 #include <cstring>
@@ -12,7 +11,6 @@
 #include "common/emulation/include/convlab_emulation/activity.hpp"
 #include "common/emulation/runtime/copy.hpp"
 #include "common/emulation/runtime/handles.hpp"
-#include "common/emulation/runtime/signals.hpp"
 
 namespace convlab::emulation {
 namespace {
@@ -53,24 +51,9 @@ bool is_second(const char* name, const std::string& first, const std::string& se
 
 }  // namespace
 
-void parse_order(const std::string& text, Settings& settings) {
-  const std::string shuffle = "shuffle:";
-  if (text == "forward") {
-    settings.order = Order::kForward;
-  } else if (text == "reverse") {
-    settings.order = Order::kReverse;
-  } else if (text.starts_with(shuffle)) {
-    settings.order = Order::kShuffle;
-    settings.seed = parse_number<std::uint64_t>(
-        "CONVLAB_EMU_ORDER=shuffle:", text.substr(shuffle.size()), 0, UINT64_MAX);
-  } else {
-    throw UsageError("CONVLAB_EMU_ORDER=" + text + " is none of forward, reverse, shuffle:SEED");
-  }
-}
-
 Settings read_settings() {
   Settings result;
-  if (const auto text = variable("CONVLAB_EMU_ORDER")) parse_order(*text, result);
+  result.reverses = is_second("CONVLAB_EMU_ORDER", "forward", "reverse");
   result.lazy_streams = is_second("CONVLAB_EMU_STREAMS", "eager", "lazy");
   const std::string forgiven = "forgiven:";
   if (const auto text = variable("CONVLAB_EMU_READS"); text && text->starts_with(forgiven)) {
@@ -96,27 +79,17 @@ Settings read_settings() {
   return result;
 }
 
-static std::atomic<double> chosen_limit = -1.0;
-
-double kernel_time_limit() {
-  const double chosen = chosen_limit.load();
-  return chosen >= 0.0 ? chosen : settings().timeout_seconds;
-}
-
-void limit_kernels(double seconds) {
-  chosen_limit.store(seconds);
-}
-
 static Settings& fixed_settings() {
-  static Settings instance = [] {
-    const TellUncaughtErrors tell;
-    return read_settings();
-  }();
+  static Settings instance = read_settings();
   return instance;
 }
 
 const Settings& settings() {
   return fixed_settings();
+}
+
+void limit_kernels(double seconds) {
+  fixed_settings().timeout_seconds = seconds;
 }
 
 void choose_settings(const std::vector<std::string>& variables) {

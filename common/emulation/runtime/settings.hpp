@@ -7,13 +7,11 @@
 
 namespace convlab::emulation {
 
-/// In which order the threads of a block, its warps and the blocks of a grid take their turns.
-enum class Order { kForward, kReverse, kShuffle };
-
 /// What the environment asks of the emulated device. docs/emulation.md lists the variables.
 struct Settings {
-  Order order = Order::kForward;  ///< CONVLAB_EMU_ORDER=forward|reverse|shuffle:SEED
-  std::uint64_t seed = 0;
+  /// CONVLAB_EMU_ORDER=forward|reverse: the last thread of a block, the last block of a grid
+  /// begins.
+  bool reverses = false;
   bool lazy_streams = false;        ///< CONVLAB_EMU_STREAMS=eager|lazy
   double timeout_seconds = 600;     ///< CONVLAB_EMU_TIMEOUT, per kernel; 0 for none
   int workers = 0;                  ///< CONVLAB_EMU_THREADS; 0 for one per core
@@ -26,18 +24,11 @@ struct Settings {
   bool withholds_products = false;  ///< CONVLAB_EMU_PRODUCTS=made|none: tensor cores add nothing
 };
 
-/// Parses a value as CONVLAB_EMU_ORDER takes it into `settings`.
-/// @throws convlab::UsageError for anything else
-void parse_order(const std::string& text, Settings& settings);
-
 /// Reads the environment. @throws convlab::UsageError naming the variable that cannot be read
 Settings read_settings();
 
-/// The time limit of one kernel in seconds, 0 for none: that of the settings, or what was set
-/// since.
-double kernel_time_limit();
-
-/// The settings of this process, read when first asked for; then only choose_settings changes them.
+/// The settings of this process, read when first asked for; then only choose_settings and
+/// limit_kernels change them.
 const Settings& settings();
 
 /// The GPU that is emulated: the limits of compute capability 8.0 (an A100) with 16 GiB, unless

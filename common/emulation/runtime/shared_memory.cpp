@@ -149,8 +149,7 @@ bool SharedMemory::place(SharedSlot& slot, std::size_t bytes, std::size_t alignm
 std::optional<ReportMemory> SharedMemory::damage() const {
 #if !CONVLAB_ADDRESS_SANITIZER
   const auto hit = [](const std::byte* begin, const std::byte* end) {
-    const auto* const found = std::find_if(begin, end, [](std::byte b) { return b != kRedzone; });
-    return found == end ? nullptr : found;
+    return first_other(kRedzone, begin, end);
   };
   for (std::size_t i = 0; i < variables_.size(); ++i) {
     const Variable& variable = variables_[i];

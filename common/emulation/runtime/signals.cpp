@@ -1,7 +1,6 @@
 #include "common/emulation/runtime/signals.hpp"
 
 #include <execinfo.h>
-#include <link.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <signal.h>
@@ -18,7 +17,6 @@
 #include <cstdlib>
 #include <exception>
 #include <memory>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -29,6 +27,14 @@
 #include "common/emulation/runtime/pages.hpp"
 #include "common/emulation/runtime/report.hpp"
 
+// Bounds of the program's code, from the linker.
+// NOLINTBEGIN(readability-identifier-naming)
+extern "C" {
+extern const char __executable_start;
+extern const char etext;
+}
+// NOLINTEND(readability-identifier-naming)
+
 namespace convlab::emulation {
 namespace {
 
@@ -37,34 +43,9 @@ constexpr std::size_t kSignalStackBytes = std::size_t{64} * 1024;
 
 std::array<struct sigaction, kFaultSignals.size()> former_actions;
 
-/// The code of the system's libraries that were loaded when the first kernel started.
-using Ranges = std::vector<std::pair<const std::byte*, const std::byte*>>;
-
-const Ranges& library_code() {
-  static const auto* const ranges = [] {
-    auto* const found = new Ranges;
-    const auto note = [](dl_phdr_info* object, std::size_t /*bytes*/, void* data) {
-      const std::string_view name = object->dlpi_name;
-      if (!name.starts_with("/lib") && !name.starts_with("/usr/lib")) return 0;
-      for (int i = 0; i < object->dlpi_phnum; ++i) {
-        const auto& segment = object->dlpi_phdr[i];
-        if (segment.p_type != PT_LOAD || (segment.p_flags & PF_X) == 0) continue;
-        // NOLINTNEXTLINE(performance-no-int-to-ptr): the loader says where as an integer
-        const auto* begin = reinterpret_cast<const std::byte*>(object->dlpi_addr + segment.p_vaddr);
-        static_cast<Ranges*>(data)->emplace_back(begin, begin + segment.p_memsz);
-      }
-      return 0;
-    };
-    dl_iterate_phdr(note, found);
-    return found;
-  }();
-  return *ranges;
-}
-
-bool in_library(const void* address) {
-  const auto* byte = static_cast<const std::byte*>(address);
-  return std::any_of(library_code().begin(), library_code().end(),
-                     [&](const auto& range) { return byte >= range.first && byte < range.second; });
+/// Whether the code is not the program's own: kernels are linked into the program.
+bool in_library(const void* code) {
+  return code < &__executable_start || code >= &etext;
 }
 
 void* program_counter(void* context) {
@@ -322,6 +303,8 @@ void refuse_calls_without_key(int /*count*/, char** /*arguments*/, char** /*envi
 
 std::terminate_handler former_handler = nullptr;
 
+/// An uncaught convlab::Error ends the program with its sentence and its exit code: programs with a
+/// main of their own do not catch our errors.
 [[noreturn]] void end_with_sentence() {
   try {
     if (std::current_exception()) throw;
@@ -335,6 +318,11 @@ std::terminate_handler former_handler = nullptr;
   std::abort();
 }
 
+// Before static objects that may use the device.
+[[gnu::constructor(101)]] void tell_uncaught_errors() {
+  former_handler = std::set_terminate(end_with_sentence);
+}
+
 }  // namespace
 
 void install_signal_handlers() {
@@ -344,7 +332,6 @@ void install_signal_handlers() {
     return backtrace(frame.data(), 1);
   }();
   static_cast<void>(first_backtrace);
-  static_cast<void>(library_code());
   struct sigaction current = {};
   const struct sigaction fault = action_for(&on_fault);
   for (std::size_t i = 0; i < kFaultSignals.size(); ++i) {
@@ -383,15 +370,6 @@ void prepare_worker_for_signals() {
   stack.ss_sp = memory.get();
   stack.ss_size = kSignalStackBytes;
   sigaltstack(&stack, nullptr);
-}
-
-TellUncaughtErrors::TellUncaughtErrors() {
-  if (const auto handler = std::set_terminate(end_with_sentence); handler != end_with_sentence)
-    former_handler = handler;
-}
-
-TellUncaughtErrors::~TellUncaughtErrors() {
-  std::set_terminate(former_handler);
 }
 
 }  // namespace convlab::emulation

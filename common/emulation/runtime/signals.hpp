@@ -24,14 +24,4 @@ void prepare_worker_for_signals();
 /// @param even_in_library  stops it there, too, at the risk that a lock stays held
 void interrupt_kernel(std::thread& worker, bool even_in_library);
 
-/// While one of these lives, an uncaught convlab::Error ends the program with its sentence and its
-/// exit code. For programs with a main of their own, which do not catch our errors.
-class TellUncaughtErrors {
- public:
-  TellUncaughtErrors();
-  ~TellUncaughtErrors();
-  TellUncaughtErrors(const TellUncaughtErrors&) = delete;
-  TellUncaughtErrors& operator=(const TellUncaughtErrors&) = delete;
-};
-
 }  // namespace convlab::emulation

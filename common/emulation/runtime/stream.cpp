@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <chrono>
 #include <memory>
-#include <random>
 #include <utility>
 
 #include "common/emulation/include/convlab_emulation/activity.hpp"
@@ -119,7 +118,7 @@ void StreamScheduler::submit(CUstream_st& stream, Action action, cudaGraphNodeTy
     append(stream, std::move(action));
     return;
   }
-  stream.capture->add(type, std::move(action));
+  stream.capture->work.emplace_back(type, std::move(action));
   ++stream.captured;
 }
 
@@ -197,11 +196,7 @@ void StreamScheduler::finish_all() {
   const std::lock_guard lock(mutex_);
   std::vector<CUstream_st*> order;
   for (const auto& stream : streams_) order.push_back(stream.get());
-  if (settings().order == Order::kReverse) {
-    std::ranges::reverse(order);
-  } else if (settings().order == Order::kShuffle) {
-    std::ranges::shuffle(order, std::mt19937_64(settings().seed));
-  }
+  if (settings().reverses) std::ranges::reverse(order);
   for (const auto& operation : std::exchange(left_, {})) {
     run(operation);
     know(operation);
@@ -215,10 +210,9 @@ void StreamScheduler::finish_all() {
 
 bool StreamScheduler::poll(const std::shared_ptr<Operation>& operation) {
   const std::lock_guard lock(mutex_);
-  if (operation && operation->done) know(operation);
-  if (!operation || operation->done) return true;
+  if (!operation) return true;
   // A program that asks once and ignores the answer has not waited.
-  if (std::exchange(operation->asked, true)) run(operation);
+  if (!operation->done && std::exchange(operation->asked, true)) run(operation);
   if (operation->done) know(operation);
   return operation->done;
 }
@@ -272,11 +266,12 @@ cudaError_t StreamScheduler::allow_unsafe() {
                         "an allocation, a release or a wait while a stream is captured");
 }
 
-cudaError_t StreamScheduler::begin_capture(CUstream_st& stream, std::shared_ptr<Capture> capture) {
+cudaError_t StreamScheduler::begin_capture(CUstream_st& stream, bool relaxed) {
   const std::lock_guard lock(mutex_);
   if (&stream == streams_[0].get()) return cudaErrorStreamCaptureUnsupported;
   if (stream.capture) return cudaErrorIllegalState;
-  stream.capture = std::move(capture);
+  stream.capture = std::make_shared<Capture>();
+  stream.capture->relaxed = relaxed;
   stream.capture_origin = true;
   stream.captured = stream.joined = 0;
   return cudaSuccess;
@@ -300,8 +295,7 @@ cudaError_t StreamScheduler::end_capture(CUstream_st& stream, std::shared_ptr<Ca
 
 }  // namespace convlab::emulation
 
-// ---- the runtime API
-// -----------------------------------------------------------------------------
+// ---- the runtime API ----------------------------------------------------------------------------
 
 using namespace convlab::emulation;
 
@@ -317,26 +311,17 @@ CONVLAB_API(cudaStreamCreate, (cudaStream_t * stream),
             cudaStreamCreateWithFlags(stream, cudaStreamDefault))
 
 // What GPUs answer. Priorities say what to begin first, which has no effect on a result.
-constexpr int kLeastPriority = 0;
-constexpr int kGreatestPriority = -5;
-
-cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned int flags, int priority) {
-  note_call(__func__);
-  const cudaError_t error = cudaStreamCreateWithFlags(stream, flags);
-  if (error == cudaSuccess)
-    (*stream)->priority = std::clamp(priority, kGreatestPriority, kLeastPriority);
-  return error;
-}
+CONVLAB_API(cudaStreamCreateWithPriority,
+            (cudaStream_t * stream, unsigned int flags, int /*priority*/),
+            cudaStreamCreateWithFlags(stream, flags))
 
 cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {
-  note_call(__func__);
-  if (least != nullptr) *least = kLeastPriority;
-  if (greatest != nullptr) *greatest = kGreatestPriority;
+  if (least != nullptr) *least = 0;
+  if (greatest != nullptr) *greatest = -5;
   return cudaSuccess;
 }
 
 cudaError_t cudaStreamDestroy(cudaStream_t stream) {
-  note_call(__func__);
   const cudaError_t error = streams().destroy(stream);
   return sticky_error() != cudaSuccess ? sticky_error() : record_error(error);
 }
@@ -353,11 +338,6 @@ cudaError_t cudaStreamGetFlags(cudaStream_t handle, unsigned int* flags) {
   return with_stream(__func__, handle, [&](const CUstream_st& stream) {
     return answer(flags, stream.blocking ? cudaStreamDefault : cudaStreamNonBlocking);
   });
-}
-
-cudaError_t cudaStreamGetPriority(cudaStream_t handle, int* priority) {
-  return with_stream(__func__, handle,
-                     [&](const CUstream_st& stream) { return answer(priority, stream.priority); });
 }
 
 cudaError_t cudaStreamQuery(cudaStream_t handle) {
@@ -410,7 +390,6 @@ CONVLAB_API(cudaEventCreate, (cudaEvent_t * event, unsigned int flags),
             cudaEventCreateWithFlags(event, flags))
 
 cudaError_t cudaEventDestroy(cudaEvent_t event) {
-  note_call(__func__);
   const bool removed = handles<CUevent_st>().remove(event) != nullptr;
   if (sticky_error() != cudaSuccess) return sticky_error();
   return record_error(removed ? cudaSuccess : cudaErrorInvalidResourceHandle);

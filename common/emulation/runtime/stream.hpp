@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 #include "common/emulation/include/convlab_emulation/launch.hpp"
@@ -19,16 +20,10 @@ using Action = std::function<void()>;
 
 /// Takes the work of streams instead of the device, between cudaStreamBeginCapture and
 /// cudaStreamEndCapture.
-class Capture {
- public:
-  Capture() = default;
-  Capture(const Capture&) = delete;
-  Capture& operator=(const Capture&) = delete;
-  virtual ~Capture() = default;
-  virtual void add(cudaGraphNodeType type, Action action) = 0;
-
-  bool relaxed = false;  ///< does not mind unsafe calls
-  bool broken = false;   ///< by a call that is not allowed meanwhile
+struct Capture {
+  std::vector<std::pair<cudaGraphNodeType, Action>> work{};  ///< in the order of submission
+  bool relaxed = false;                                      ///< does not mind unsafe calls
+  bool broken = false;  ///< by a call that is not allowed meanwhile
 };
 
 /// What an observer may know of the order of work: its stream, its number in it, and for each
@@ -61,7 +56,6 @@ struct CUstream_st {
   bool capture_origin = false;
   int captured = 0;  ///< pieces of work in this capture
   int joined = 0;    ///< of them, those for which another stream waits
-  int priority = 0;
 };
 struct CUevent_st {
   bool timed = true;
@@ -114,8 +108,8 @@ class StreamScheduler {
   cudaError_t allow_wait();
   /// Of memory that is allocated, freed or pinned.
   cudaError_t allow_unsafe();
-  cudaError_t begin_capture(CUstream_st& stream, std::shared_ptr<Capture> capture);
-  /// @param capture  set to what begin_capture was given
+  cudaError_t begin_capture(CUstream_st& stream, bool relaxed);
+  /// @param capture  what was captured
   cudaError_t end_capture(CUstream_st& stream, std::shared_ptr<Capture>& capture);
 
  private:

@@ -27,10 +27,6 @@
 #include "common/emulation/runtime/pages.hpp"
 #include "common/emulation/runtime/signals.hpp"
 
-// The program's own memory, with the variables of the device. Source: ld's default script.
-extern "C" const char __executable_start;
-extern "C" const char _end;
-
 namespace convlab::emulation {
 namespace {
 
@@ -61,7 +57,7 @@ bool may_be_token(std::uint32_t word) {
 bool is_pointer(std::uint32_t low, std::uint32_t high) {
   // NOLINTNEXTLINE(performance-no-int-to-ptr): it is only compared
   const void* const address = reinterpret_cast<const void*>(std::uintptr_t{high} << 32U | low);
-  return device_memory().contains(address) || (address >= &__executable_start && address < &_end);
+  return device_memory().contains(address) || is_static_storage(address);
 }
 
 /// The true words of all tokens, in the order in which these were made. Its pages are accessible

@@ -1,8 +1,4 @@
-// Wrong calls of the runtime API: copies, handles, launches, and programs of many threads or
-// processes.
-
-#include <sys/wait.h>
-#include <unistd.h>
+// Wrong calls of the runtime API: copies, handles, launches, and programs of many threads.
 
 #include <thread>
 #include <vector>
@@ -168,30 +164,4 @@ TEST_CASE("threads of the host use the device at once") {
   for (std::thread& thread : threads) thread.join();
   CHECK(wrong == std::vector<int>(kThreads, 0));
   CHECK(reports.empty());
-}
-
-TEST_CASE("a process that was forked has no device") {
-  const Reports reports;
-  int* data = device_integers(32);
-  add<<<1, 32>>>(data, 1);
-  REQUIRE(cudaDeviceSynchronize() == cudaSuccess);
-  const pid_t child = fork();
-  REQUIRE(child >= 0);
-  if (child == 0) {
-    int failures = 0;
-    add<<<1, 32>>>(data, 1);
-    failures += cudaGetLastError() == cudaErrorInitializationError;
-    failures += cudaDeviceSynchronize() == cudaErrorInitializationError;
-    failures += cudaDeviceReset() == cudaErrorInitializationError;
-    failures += cudaMalloc(&data, 4) == cudaErrorInitializationError;
-    failures += reports.has("made by fork() after its parent had used the device");
-    _exit(failures);
-  }
-  int status = 0;
-  waitpid(child, &status, 0);
-  CHECK(WIFEXITED(status));
-  CHECK(WEXITSTATUS(status) == 5);
-  int value = 0;
-  CHECK(cudaMemcpy(&value, data, 4, cudaMemcpyDeviceToHost) == cudaSuccess);
-  CHECK(value == 1);
 }

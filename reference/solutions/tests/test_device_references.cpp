@@ -56,8 +56,6 @@ TEST_CASE("device references: a profile counts launches and copies") {
   REQUIRE(run.exit_code == 0);
   CHECK(run.out.find("Kernels (emulated: launches, no times)\n       2  conv_forward\n") !=
         std::string::npos);
-  CHECK(run.out.find("       6  cudaMemcpy\n") != std::string::npos);
-  CHECK(run.out.find("       2  cudaLaunchKernel\n") != std::string::npos);
   // Input and weights of two layers there, their outputs back.
   CHECK(run.out.find("       4 ") != std::string::npos);
   CHECK(run.out.find(" MB  host to device\n") != std::string::npos);

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
-#include <random>
 #include <utility>
 #include <vector>
 
@@ -36,7 +35,6 @@ namespace {
 /// The work of all nodes, each after those it waits for. CONVLAB_EMU_ORDER chooses among the orders
 /// that are left, so that a forgotten dependency shows.
 std::vector<Action> in_order(const CUgraph_st& graph) {
-  std::mt19937_64 random(settings().seed);
   std::vector<bool> is_done(graph.nodes.size());
   std::vector<Action> order;
   while (order.size() < graph.nodes.size()) {
@@ -45,9 +43,7 @@ std::vector<Action> in_order(const CUgraph_st& graph) {
       if (!is_done[i] && std::ranges::all_of(graph.nodes[i]->before,
                                              [&](std::size_t other) { return is_done[other]; }))
         ready.push_back(i);
-    std::size_t next = ready.front();
-    if (settings().order == Order::kReverse) next = ready.back();
-    if (settings().order == Order::kShuffle) next = ready[random() % ready.size()];
+    const std::size_t next = settings().reverses ? ready.back() : ready.front();
     is_done[next] = true;
     order.push_back(graph.nodes[next]->action);
   }
@@ -64,24 +60,18 @@ std::unique_ptr<Copied> copy_of(const CUgraph_st& graph) {
   return copied;
 }
 
-/// Gathers the work of captured streams in a graph.
-class GraphCapture : public Capture {
- public:
-  /// Each node waits for the one before: captured work keeps the order in which it was submitted.
-  void add(cudaGraphNodeType type, Action action) override {
-    auto node = std::make_unique<CUgraphNode_st>();
-    node->type = type;
-    node->action = std::move(action);
-    if (!graph_->nodes.empty()) node->before.push_back(graph_->nodes.size() - 1);
-    graph_->nodes.push_back(std::move(node));
+/// The graph of captured work. Each node waits for the one before: captured work keeps the order in
+/// which it was submitted.
+std::unique_ptr<CUgraph_st> graph_of(Capture& capture) {
+  auto graph = std::make_unique<CUgraph_st>();
+  for (auto& [type, action] : capture.work) {
+    auto& node = *graph->nodes.emplace_back(std::make_unique<CUgraphNode_st>());
+    node.type = type;
+    node.action = std::move(action);
+    if (graph->nodes.size() > 1) node.before.push_back(graph->nodes.size() - 2);
   }
-  [[nodiscard]] std::unique_ptr<CUgraph_st> take_graph() {
-    return std::exchange(graph_, std::make_unique<CUgraph_st>());
-  }
-
- private:
-  std::unique_ptr<CUgraph_st> graph_ = std::make_unique<CUgraph_st>();
-};
+  return graph;
+}
 
 // ---- what nodes do ------------------------------------------------------------------------------
 // Each sets the action, or records and returns an error.
@@ -243,7 +233,6 @@ CONVLAB_API(cudaGraphNodeGetType, (cudaGraphNode_t node, cudaGraphNodeType* type
             node == nullptr ? record_error(cudaErrorInvalidValue) : answer(type, node->type))
 
 cudaError_t cudaGraphClone(cudaGraph_t* copy, cudaGraph_t graph) {
-  note_call(__func__);
   if (copy == nullptr || !is_live(graph)) return record_error(cudaErrorInvalidValue);
   *copy = handles<CUgraph_st>().add(copy_of<CUgraph_st>(*graph));
   return cudaSuccess;
@@ -255,7 +244,6 @@ CONVLAB_API(cudaGraphDestroy, (cudaGraph_t graph), removed(graph))
 
 cudaError_t cudaGraphInstantiate(cudaGraphExec_t* executable, cudaGraph_t graph,
                                  unsigned long long /*flags*/) {
-  note_call(__func__);
   if (executable == nullptr || !is_live(graph)) return record_error(cudaErrorInvalidValue);
   *executable = handles<CUgraphExec_st>().add(copy_of<CUgraphExec_st>(*graph));
   return cudaSuccess;
@@ -267,7 +255,6 @@ CONVLAB_API(cudaGraphInstantiateWithFlags,
 
 cudaError_t cudaGraphInstantiate(cudaGraphExec_t* executable, cudaGraph_t graph,
                                  cudaGraphNode_t* error_node, char* log, std::size_t log_bytes) {
-  note_call(__func__);
   if (error_node != nullptr) *error_node = nullptr;
   if (log != nullptr && log_bytes != 0) *log = '\0';
   return cudaGraphInstantiate(executable, graph, 0ULL);
@@ -289,7 +276,6 @@ cudaError_t cudaGraphExecMemcpyNodeSetParams1D(cudaGraphExec_t executable, cudaG
 
 cudaError_t cudaGraphExecUpdate(cudaGraphExec_t executable, cudaGraph_t graph,
                                 cudaGraphExecUpdateResultInfo* result) {
-  note_call(__func__);
   if (!is_live(executable) || !is_live(graph)) return record_error(cudaErrorInvalidValue);
   auto outcome = cudaGraphExecUpdateSuccess;
   if (graph->nodes.size() != executable->nodes.size())
@@ -307,7 +293,6 @@ cudaError_t cudaGraphExecUpdate(cudaGraphExec_t executable, cudaGraph_t graph,
 }
 
 cudaError_t cudaGraphUpload(cudaGraphExec_t executable, cudaStream_t stream) {
-  note_call(__func__);
   if (!is_live(executable)) return record_error(cudaErrorInvalidValue);
   return record_error(streams().resolve(stream) == nullptr ? cudaErrorInvalidResourceHandle
                                                            : cudaSuccess);
@@ -332,9 +317,7 @@ CONVLAB_API(cudaGraphExecDestroy, (cudaGraphExec_t executable), removed(executab
 
 cudaError_t cudaStreamBeginCapture(cudaStream_t handle, cudaStreamCaptureMode mode) {
   return with_stream(__func__, handle, [mode](CUstream_st& stream) {
-    const auto capture = std::make_shared<GraphCapture>();
-    capture->relaxed = mode == cudaStreamCaptureModeRelaxed;
-    return streams().begin_capture(stream, capture);
+    return streams().begin_capture(stream, mode == cudaStreamCaptureModeRelaxed);
   });
 }
 
@@ -343,10 +326,7 @@ cudaError_t cudaStreamEndCapture(cudaStream_t handle, cudaGraph_t* graph) {
     if (graph == nullptr) return cudaErrorInvalidValue;
     std::shared_ptr<Capture> ended;
     const cudaError_t error = streams().end_capture(stream, ended);
-    *graph = nullptr;
-    auto* const capture = dynamic_cast<GraphCapture*>(ended.get());
-    if (capture != nullptr && error == cudaSuccess)
-      *graph = handles<CUgraph_st>().add(capture->take_graph());
+    *graph = error == cudaSuccess ? handles<CUgraph_st>().add(graph_of(*ended)) : nullptr;
     return error;
   });
 }

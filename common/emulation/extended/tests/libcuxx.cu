@@ -87,36 +87,12 @@ __global__ void parts(int* out) {
   out[t] = values[t];
 }
 
-struct Count {
-  int* rounds;
-  __host__ __device__ void operator()() const { ++*rounds; }
-};
-
-__global__ void complete(int* out) {
-  __shared__ cuda::barrier<cuda::thread_scope_block, Count> barrier;
-  __shared__ int rounds;
-  if (threadIdx.x == 0) {
-    rounds = 0;
-    init(&barrier, blockDim.x, Count{&rounds});
-  }
-  __syncthreads();
-  int sum = 0;
-  for (int i = 1; i <= 4; ++i) {
-    barrier.arrive_and_wait();
-    sum = sum * 10 + rounds;
-    barrier.arrive_and_wait();
-  }
-  out[threadIdx.x] = sum;
-}
-
 const Register kMeet{"libcu++", "barrier: arrive_and_wait in a loop",
                      [] { return results_of(meet, 1, kThreads, kThreads, 7); }};
 const Register kSplit{"libcu++", "barrier: arrive, work, wait",
                       [] { return results_of(split, 1, kThreads, kThreads); }};
 const Register kParts{"libcu++", "barriers of parts of a block, arrive_and_drop",
                       [] { return results_of(parts, 1, kThreads, kThreads); }};
-const Register kComplete{"libcu++", "barrier with a completion function",
-                         [] { return results_of(complete, 1, 64, 64); }};
 
 // ---- copies -------------------------------------------------------------------------------------
 

@@ -11,18 +11,18 @@
 
 namespace convlab::emulation {
 
-/// What the program has asked of the emulated device so far. Counts; times would mean nothing.
+/// What the program has asked of the emulated device. Counts; times would mean nothing.
 struct Activity {
   struct Copies {
     int calls = 0;
     std::int64_t bytes = 0;
   };
   std::map<std::string, int> launches{};   ///< kernels that began to run, by name in the source
-  std::map<std::string, int> calls{};      ///< of the runtime's functions, by name
   std::map<std::string, Copies> copies{};  ///< by direction, "host to device"
 };
 
-Activity activity();
+/// Since the last call.
+Activity take_activity();
 
 /// One allocation of device memory.
 struct MemoryRange {
@@ -71,7 +71,6 @@ class WorkbookCopies {
 
 /// When a kernel begins to run, which a captured one does with its graph.
 void note_launch(const std::string& kernel);
-void note_call(const char* function);
 void note_copy(bool from_device, bool to_device, std::int64_t bytes);
 void note_allocation(std::int64_t bytes);
 /// When a launch is asked for.

@@ -1,7 +1,8 @@
 #pragma once
 
-// Asynchronous copies into shared memory (cp.async), done as late as the interface allows: when the
-// thread waits for them. A program that forgets to wait reads the old values.
+// Asynchronous copies into shared memory (cp.async, __pipeline_memcpy_async), done as late as the
+// interface allows: when the thread waits for them. A program that forgets to wait reads the old
+// values.
 
 #include <algorithm>
 #include <cstddef>
@@ -69,3 +70,24 @@ void bind_copy(const void* barrier, const AsyncCopy& copy);
 void run_bound_copies(const void* barrier);
 
 }  // namespace convlab::emulation
+
+// NOLINTBEGIN(bugprone-reserved-identifier,readability-identifier-naming): the names are CUDA's
+
+inline void __pipeline_memcpy_async(void* dst_shared, const void* src_global,
+                                    std::size_t size_and_align, std::size_t zfill = 0,
+                                    CONVLAB_CALL_SITE) {
+  convlab::emulation::begin_async_copy("__pipeline_memcpy_async", dst_shared, src_global,
+                                       size_and_align, zfill, site);
+}
+
+/// Closes the batch of all copies begun since the last commit.
+inline void __pipeline_commit() {
+  convlab::emulation::async_copies().commit();
+}
+
+/// Waits for the calling thread's batches, except the `prior` last ones.
+inline void __pipeline_wait_prior(std::size_t prior) {
+  convlab::emulation::async_copies().wait_prior(prior);
+}
+
+// NOLINTEND(bugprone-reserved-identifier,readability-identifier-naming)

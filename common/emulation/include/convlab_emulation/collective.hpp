@@ -7,22 +7,8 @@
 //          place: every lane posts where its input lies and where its result is wanted; the last
 //          one to arrive computes the results of all lanes in one call; then all go on, in lane
 //          order. Nothing about fibers is visible here.
-// Use      A shuffle is a struct for the input, a function for the operation and one call:
-//
-//            struct ShuffleInput { int value; int source_lane; int width; };
-//            void shuffle_all(WarpExchange& exchange) {
-//              for (int lane : exchange.lanes()) {
-//                const auto& in = exchange.input<ShuffleInput>(lane);
-//                exchange.output<int>(lane) = exchange.input<ShuffleInput>(in.source_lane).value;
-//              }
-//            }
-//            int __shfl_sync(unsigned mask, int value, int source, int width = 32,
-//                            CONVLAB_CALL_SITE) {
-//              ShuffleInput in{value, source, width};
-//              int out;
-//              warp_collective({&shuffle_all, "__shfl_sync"}, mask, &in, &out, site);
-//              return out;
-//            }
+// Use      shuffle() in warp_functions.hpp: a struct for the input, a function for the operation,
+//          one call of warp_collective.
 //
 // The inputs and outputs live on the stacks of the waiting threads, which stay put until the
 // operation is over.

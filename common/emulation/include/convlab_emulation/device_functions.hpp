@@ -144,8 +144,7 @@ CONVLAB_ATOMIC_SCOPES(atomicInc)
 CONVLAB_ATOMIC_SCOPES(atomicDec)
 #undef CONVLAB_ATOMIC_SCOPES
 
-// ---- fences, caches, clocks, traps
-// ---------------------------------------------------------------
+// ---- fences, caches, clocks, traps --------------------------------------------------------------
 
 inline void __threadfence() {
   __atomic_thread_fence(__ATOMIC_SEQ_CST);

@@ -186,10 +186,6 @@ CONVLAB_MINMAX_OF(long long, unsigned long long)
 #undef CONVLAB_MINMAX
 
 // Other names.
-CONVLAB_OF_TWO(int, mul24, __mul24(x, y))
-CONVLAB_OF_TWO(unsigned int, umul24, __umul24(x, y))
-CONVLAB_OF_TWO(int, mulhi, __mulhi(x, y))
-CONVLAB_OF_TWO(unsigned int, umulhi, __umulhi(x, y))
 CONVLAB_OF_TWO(unsigned int, umin, min(x, y))
 CONVLAB_OF_TWO(unsigned int, umax, max(x, y))
 CONVLAB_OF_TWO(long long, llmin, min(x, y))
@@ -327,30 +323,11 @@ CONVLAB_FUNCTION(float, __saturatef, (float x), x > 0.0F ? (x < 1.0F ? x : 1.0F)
 // Functions that <math.h> lacks.
 
 CONVLAB_FUNCTION(double, rcbrt, (double x), 1.0 / std::cbrt(x))
-CONVLAB_FUNCTION(double, rhypot, (double x, double y), 1.0 / std::hypot(x, y))
 CONVLAB_FUNCTION(double, norm3d, (double a, double b, double c), std::hypot(a, b, c))
 CONVLAB_FUNCTION(float, norm3df, (float a, float b, float c), std::hypot(a, b, c))
 CONVLAB_FUNCTION(double, rnorm3d, (double a, double b, double c), 1.0 / norm3d(a, b, c))
-CONVLAB_FUNCTION(double, norm4d, (double a, double b, double c, double d),
-                 std::hypot(std::hypot(a, b), std::hypot(c, d)))
-CONVLAB_FUNCTION(double, rnorm4d, (double a, double b, double c, double d),
-                 1.0 / norm4d(a, b, c, d))
 /// The normal distribution's cumulative probability.
 CONVLAB_FUNCTION(double, normcdf, (double x), 0.5 * std::erfc(-x * 0.70710678118654752440))
-/// Where a function that falls, such as erfc, takes the value.
-inline double falls_to(double value, double (*function)(double)) {
-  if (!(value >= function(30.0) && value <= function(-30.0))) return std::nan("");
-  if (value == function(30.0)) return HUGE_VAL;
-  if (value == function(-30.0)) return -HUGE_VAL;
-  double low = -30.0;
-  double high = 30.0;
-  for (double x = 0.0; x != low && x != high; x = low + (high - low) / 2.0)
-    (function(x) > value ? low : high) = x;
-  return low;
-}
-CONVLAB_FUNCTION(double, erfcinv, (double x), falls_to(x, [](double y) { return std::erfc(y); }))
-CONVLAB_FUNCTION(double, erfinv, (double x), falls_to(-x, [](double y) { return -std::erf(y); }))
-CONVLAB_FUNCTION(double, normcdfinv, (double x), -1.41421356237309504880 * erfcinv(2.0 * x))
 /// sin(π x), exact where x is a multiple of one half.
 inline double sinpi(double x) {
   const double turn = std::remainder(x, 2.0);  // -1 to 1, exact
@@ -370,25 +347,10 @@ inline double cospi(double x) {
 CONVLAB_FUNCTION(float, rsqrtf, (float x), rsqrt(static_cast<double>(x)))
 CONVLAB_FUNCTION(float, __frsqrt_rn, (float x), rsqrt(static_cast<double>(x)))
 CONVLAB_FUNCTION(float, rcbrtf, (float x), rcbrt(static_cast<double>(x)))
-CONVLAB_FUNCTION(float, rhypotf, (float x, float y), rhypot(double{x}, double{y}))
 CONVLAB_FUNCTION(float, rnorm3df, (float a, float b, float c), rnorm3d(a, b, c))
-CONVLAB_FUNCTION(float, norm4df, (float a, float b, float c, float d), norm4d(a, b, c, d))
-CONVLAB_FUNCTION(float, rnorm4df, (float a, float b, float c, float d), rnorm4d(a, b, c, d))
 CONVLAB_FUNCTION(float, normcdff, (float x), normcdf(x))
-CONVLAB_FUNCTION(float, erfcinvf, (float x), erfcinv(x))
-CONVLAB_FUNCTION(float, erfinvf, (float x), erfinv(x))
-CONVLAB_FUNCTION(float, normcdfinvf, (float x), normcdfinv(x))
 CONVLAB_FUNCTION(float, sinpif, (float x), sinpi(x))
 CONVLAB_FUNCTION(float, cospif, (float x), cospi(x))
-
-inline void sincospi(double x, double* sine, double* cosine) {
-  *sine = sinpi(x);
-  *cosine = cospi(x);
-}
-inline void sincospif(float x, float* sine, float* cosine) {
-  *sine = sinpif(x);
-  *cosine = cospif(x);
-}
 
 // min and max: a NaN loses, and -0 is below +0, as fminf and fmaxf do on a GPU. Equal numbers have
 // equal bits but for zeros, whose signs the bits' union and intersection order.

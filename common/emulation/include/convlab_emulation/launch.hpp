@@ -29,35 +29,10 @@
 
 namespace convlab::emulation {
 
-/// The configuration between <<< and >>>, and its place.
-struct Configuration {
-  dim3 grid;
-  dim3 block;
-  std::size_t dynamic_shared;
-  cudaStream_t stream;
-  CallSite site;
-  bool cooperative = false;
-};
-
 inline Configuration configuration(dim3 grid, dim3 block, std::size_t dynamic_shared = 0,
                                    cudaStream_t stream = nullptr, CONVLAB_CALL_SITE) {
   return {grid, block, dynamic_shared, stream, site, false};
 }
-
-inline void configure(KernelCall& call, const Configuration& configuration) {
-  call.site = configuration.site;
-  call.grid = configuration.grid;
-  call.block = configuration.block;
-  call.dynamic_shared_bytes = configuration.dynamic_shared;
-  call.cooperative = configuration.cooperative;
-}
-
-/// A launch without the kernel's body and arguments.
-struct LaunchSetup {
-  const char* name;
-  const void* function;  ///< null where it is not known
-  Configuration configuration;
-};
 
 /// A pointer among the arguments of a launch, to be checked.
 struct PointerArgument {
@@ -67,8 +42,7 @@ struct PointerArgument {
 
 /// Checks the configuration as a GPU would and puts the kernel into its stream.
 /// Errors of the configuration are returned and become the last error.
-cudaError_t submit_kernel(KernelCall call, const PointerArgument* pointers, int pointer_count,
-                          cudaStream_t stream);
+cudaError_t submit_kernel(KernelCall call, const PointerArgument* pointers, int pointer_count);
 
 /// Ends a kernel that has thrown an exception. (A GPU knows none.)
 [[noreturn]] void fail_with_exception(std::exception_ptr thrown);
@@ -140,17 +114,12 @@ int find_pointers(PointerArgument* pointers, const Arguments&... arguments) {
 }
 
 template <typename Callable, typename... Arguments>
-cudaError_t start_kernel(const LaunchSetup& setup, const Callable& callable,
-                         const Arguments&... arguments) {
+cudaError_t start_kernel(KernelCall call, const Callable& callable, const Arguments&... arguments) {
   using Bound = BoundKernel<Callable, Arguments...>;
   PointerArgument pointers[sizeof...(Arguments) + 1];
   const int pointer_count = find_pointers(pointers, arguments...);
-  KernelCall call;
-  call.name = setup.name;
-  call.function = setup.function;
-  configure(call, setup.configuration);
   hold_arguments(call, [&] { return Bound{callable, {arguments...}}; });
-  return submit_kernel(std::move(call), pointers, pointer_count, setup.configuration.stream);
+  return submit_kernel(call, pointers, pointer_count);
 }
 
 /// A kernel that is known by its address only, with its name and parameters.
@@ -252,8 +221,7 @@ Braces<Values...> braces(Values... values) {
 template <typename Callable>
 class Launch {
  public:
-  Launch(const LaunchSetup& setup, Callable callable)
-      : setup_(setup), callable_(std::move(callable)) {}
+  Launch(const KernelCall& call, Callable callable) : call_(call), callable_(std::move(callable)) {}
 
   template <typename... Arguments>
   void operator()(Arguments&&... arguments) const {
@@ -275,16 +243,16 @@ class Launch {
  private:
   template <typename... Arguments>
   void start(const Arguments&... arguments) const {
-    start_kernel<Callable, Arguments...>(setup_, callable_, arguments...);
+    start_kernel<Callable, Arguments...>(call_, callable_, arguments...);
   }
 
-  LaunchSetup setup_;
+  KernelCall call_;
   Callable callable_;
 };
 
 template <typename Callable>
 Launch<Callable> launch(Callable callable, const char* name, const Configuration& configuration) {
-  return {{name, nullptr, configuration}, std::move(callable)};
+  return {KernelCall{configuration, name}, std::move(callable)};
 }
 
 // ---- kernels of known parameters ----------------------------------------------------------------
@@ -292,7 +260,7 @@ Launch<Callable> launch(Callable callable, const char* name, const Configuration
 /// A launch between its <<<…>>> and its (…), which stand in one expression: the callable lives so
 /// long.
 struct PendingLaunch {
-  LaunchSetup setup;
+  KernelCall call;
   const void* callable;
 };
 
@@ -305,18 +273,19 @@ void start_pending(Parameters... arguments) {
   const PendingLaunch launch = pop_launch();
   if constexpr (std::is_pointer_v<Callable>)
     start_kernel<Callable, Kept<Parameters>...>(
-        launch.setup, reinterpret_cast<Callable>(const_cast<void*>(launch.setup.function)),
+        launch.call, reinterpret_cast<Callable>(const_cast<void*>(launch.call.function)),
         arguments...);
   else
     start_kernel<Callable, Kept<Parameters>...>(
-        launch.setup, *static_cast<const Callable*>(launch.callable), arguments...);
+        launch.call, *static_cast<const Callable*>(launch.callable), arguments...);
 }
 
 template <typename Callable, typename Result, typename... Parameters>
 auto launch_function(Result (*function)(Parameters...), const Callable& callable, const char* name,
                      const Configuration& configuration) -> void (*)(Parameters...) {
   static_assert(std::is_void_v<Result>, "a kernel must return void");
-  push_launch({{name, reinterpret_cast<const void*>(function), configuration}, &callable});
+  push_launch(
+      {KernelCall{configuration, name, reinterpret_cast<const void*>(function)}, &callable});
   return &start_pending<Callable, Parameters...>;
 }
 

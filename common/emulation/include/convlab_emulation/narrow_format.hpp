@@ -8,7 +8,7 @@
 //          the low bits. No branch, no table; subnormals are nothing special.
 // Exact    +, -, ·, / and sqrt of two narrow numbers may be done in float and rounded again: the 24
 //          bits are at least 2·11 + 2, so the second rounding sees no false tie (Figueroa, 1995).
-//          A fused multiply-add needs double, and for bfloat16 rounding to odd besides.
+//          A fused multiply-add needs double and rounding to odd.
 // NaN      Operations yield the GPU's canonical NaN, 0x7fff. Only the conversion from double
 //          keeps a NaN's sign and upper bits, as an H200 does.
 
@@ -76,7 +76,7 @@ template <class Format>
   }
 }
 
-/// A double to the nearest narrow number, ties to even.
+/// A float or double to the nearest narrow number, ties to even.
 template <class Format>
 [[nodiscard]] inline std::uint16_t encode(double value) noexcept {
   constexpr std::uint64_t kInfinity = 0x7ff0'0000'0000'0000;
@@ -100,34 +100,6 @@ template <class Format>
   result |= sign;
   result = magnitude > kInfinity ? kCanonicalNan : result;
   return static_cast<std::uint16_t>(result);
-}
-
-/// A float to the nearest narrow number, ties to even.
-template <class Format>
-[[nodiscard]] inline std::uint16_t encode(float value) noexcept {
-  const auto bits = bit_cast<std::uint32_t>(value);
-  const std::uint32_t magnitude = bits & 0x7fff'ffffU;
-  const bool nan = magnitude > 0x7f80'0000U;
-  if constexpr (std::is_same_v<Format, Bfloat16Format>) {
-    const std::uint32_t rounded = (bits + 0x7fffU + (bits >> 16 & 1U)) >> 16;
-    return static_cast<std::uint16_t>(nan ? kCanonicalNan : rounded);
-  } else {
-    constexpr std::uint32_t kTooLarge = 0x4780'0000U;        // 65536
-    constexpr std::uint32_t kSmallestNormal = 0x3880'0000U;  // 2^-14
-    const std::uint32_t sign = bits >> 16 & kSignBit;
-    // Subnormal result: the last place of 0.5 is 2^-24, the unit of a half's subnormals.
-    const std::uint32_t subnormal =
-        bit_cast<std::uint32_t>(bit_cast<float>(magnitude < kSmallestNormal ? magnitude : 0U) +
-                                0.5F) -
-        0x3f00'0000U;
-    const std::uint32_t normal =
-        (magnitude - ((127U - 15U) << 23) + 0xfffU + (magnitude >> 13 & 1U)) >> 13;
-    std::uint32_t result = magnitude < kSmallestNormal ? subnormal : normal;
-    result = magnitude >= kTooLarge ? kInfinityBits<Format> : result;
-    result |= sign;
-    result = nan ? kCanonicalNan : result;
-    return static_cast<std::uint16_t>(result);
-  }
 }
 
 /// Whether a mode takes the neighbour of the nearest number: toward zero, up or down.
@@ -200,19 +172,13 @@ template <class Format>
   const double product = static_cast<double>(a) * static_cast<double>(b);  // exact: 22 bits at most
   const double addend = c;
   const double sum = product + addend;
-  if constexpr (std::is_same_v<Format, HalfFormat>) {
-    // Where double loses a bit of this sum, one term is below 2^-29 of the other, which is then a
-    // half itself or too large for one: no tie is near.
-    return encode<Format>(sum);
-  } else {
-    const double back = sum - product;
-    const double lost = (product - (sum - back)) + (addend - back);  // sum + lost is exact
-    if (lost == 0.0 || !std::isfinite(sum)) return encode<Format>(sum);
-    // Round to odd: a sum that only seems to be a tie must fall to its true side.
-    auto bits = bit_cast<std::uint64_t>(sum);
-    if ((bits & 1) == 0) bits = std::signbit(lost) == std::signbit(sum) ? bits + 1 : bits - 1;
-    return encode<Format>(bit_cast<double>(bits));
-  }
+  const double back = sum - product;
+  const double lost = (product - (sum - back)) + (addend - back);  // sum + lost is exact
+  if (lost == 0.0 || !std::isfinite(sum)) return encode<Format>(sum);
+  // Round to odd: a sum that only seems to be a tie must fall to its true side.
+  auto bits = bit_cast<std::uint64_t>(sum);
+  if ((bits & 1) == 0) bits = std::signbit(lost) == std::signbit(sum) ? bits + 1 : bits - 1;
+  return encode<Format>(bit_cast<double>(bits));
 }
 
 /// An integer that orders patterns as their values, -0 below +0.
@@ -220,20 +186,13 @@ template <class Format>
   return static_cast<std::uint16_t>((bits & kSignBit) != 0 ? ~bits : bits | kSignBit);
 }
 
-/// The larger of two patterns; a NaN only where both are.
+/// The larger or the smaller of two patterns; a NaN only where both are.
 template <class Format>
-[[nodiscard]] constexpr std::uint16_t larger(std::uint16_t a, std::uint16_t b) noexcept {
+[[nodiscard]] constexpr std::uint16_t extreme(std::uint16_t a, std::uint16_t b,
+                                              bool larger) noexcept {
   if (is_nan_bits<Format>(a)) return is_nan_bits<Format>(b) ? kCanonicalNan : b;
   if (is_nan_bits<Format>(b)) return a;
-  return order_key(a) > order_key(b) ? a : b;
-}
-
-/// The smaller of two patterns; a NaN only where both are.
-template <class Format>
-[[nodiscard]] constexpr std::uint16_t smaller(std::uint16_t a, std::uint16_t b) noexcept {
-  if (is_nan_bits<Format>(a)) return is_nan_bits<Format>(b) ? kCanonicalNan : b;
-  if (is_nan_bits<Format>(b)) return a;
-  return order_key(a) < order_key(b) ? a : b;
+  return (order_key(a) > order_key(b)) == larger ? a : b;
 }
 
 /// A floating-point value to an integer in a rounding mode, as the GPU converts: what does not fit

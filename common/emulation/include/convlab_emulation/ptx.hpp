@@ -6,7 +6,6 @@
 // are offsets from the start of the block's, as __cvta_generic_to_shared returns them: they fit
 // into 32 bits, as on a GPU.
 
-#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstddef>
@@ -100,12 +99,11 @@ void load_matrices(const Results<kCount>& results, Address row, CONVLAB_CALL_SIT
 
 /// cp.async: begins a copy of 4, 8 or 16 bytes; of these the first `source_bytes`, or all, are read
 /// and the others become 0. async_copy.hpp tells when it happens.
+/// @tparam kAroundL1  past the L1 cache, for 16 bytes only
 constexpr std::size_t kAllBytes = SIZE_MAX;
+template <bool kAroundL1>
 void copy(Address to, Address from, std::size_t bytes, std::size_t source_bytes = kAllBytes,
           CONVLAB_CALL_SITE);
-/// The same past the L1 cache, for 16 bytes only.
-void copy_around_l1(Address to, Address from, std::size_t bytes,
-                    std::size_t source_bytes = kAllBytes, CONVLAB_CALL_SITE);
 void copy_commit();
 void copy_wait(std::size_t unfinished);
 void copy_wait_all();
@@ -168,6 +166,7 @@ auto compute(Function function) {
   return compute_as(function, +function);
 }
 
+/// By as many bits as there are, or more, nothing is left but the sign.
 template <class T>
 T shifted_left(T a, std::uint32_t by) {
   return by >= 8 * sizeof a ? 0 : a << by;
@@ -175,79 +174,6 @@ T shifted_left(T a, std::uint32_t by) {
 template <class T>
 T shifted_right(T a, std::uint32_t by) {
   return by >= 8 * sizeof a ? (a < 0 ? static_cast<T>(-1) : 0) : a >> by;
-}
-inline unsigned long long wide(unsigned a) {
-  return a;
-}
-inline long long wide(int a) {
-  return a;
-}
-/// The upper half of a product.
-template <class T>
-T high(T a, T b) {
-  using Wide = std::conditional_t<std::is_signed_v<T>, Int128, UInt128>;
-  return static_cast<T>(Wide{a} * b >> 8 * sizeof a);
-}
-
-/// The carry flag, which add.cc sets and addc reads. No barrier lies between the two.
-inline thread_local bool carry = false;
-template <bool kReads, bool kSets, class T>
-T carried(T a, T b) {
-  std::make_unsigned_t<T> sum = 0;
-  const bool first =
-      __builtin_add_overflow(std::make_unsigned_t<T>(a), std::make_unsigned_t<T>(b), &sum);
-  const bool second = __builtin_add_overflow(sum, kReads && carry ? 1U : 0U, &sum);
-  if (kSets) carry = first || second;
-  return static_cast<T>(sum);
-}
-/// a - b; the flag is then that of the borrow.
-template <bool kReads, bool kSets, class T>
-T borrowed(T a, T b) {
-  std::make_unsigned_t<T> rest = 0;
-  const bool first =
-      __builtin_sub_overflow(std::make_unsigned_t<T>(a), std::make_unsigned_t<T>(b), &rest);
-  const bool second = __builtin_sub_overflow(rest, kReads && carry ? 1U : 0U, &rest);
-  if (kSets) carry = first || second;
-  return static_cast<T>(rest);
-}
-
-inline std::uint32_t bits_from(std::uint32_t begin, std::uint32_t count) {
-  return shifted_left(~shifted_left(~0U, count & 255U), begin & 255U);
-}
-inline std::uint32_t bit_field(std::uint32_t a, std::uint32_t begin, std::uint32_t count) {
-  return shifted_right(a & bits_from(begin, count), begin & 255U);
-}
-/// The sign is the field's last bit that there is.
-inline int bit_field(int a, std::uint32_t begin, std::uint32_t count) {
-  begin &= 255U;
-  count &= 255U;
-  if (count == 0) return 0;
-  const std::uint32_t above = 31U - std::min(begin + count - 1, 31U);
-  const auto field = static_cast<int>(static_cast<std::uint32_t>(a) << above);
-  return shifted_right(field, begin + above);
-}
-inline std::uint32_t with_bit_field(std::uint32_t from, std::uint32_t into, std::uint32_t begin,
-                                    std::uint32_t count) {
-  const std::uint32_t mask = bits_from(begin, count);
-  return (into & ~mask) | (shifted_left(from, begin & 255U) & mask);
-}
-/// prmt: four of the eight bytes of b and a; the upper bit of a choice asks for the byte's sign.
-inline std::uint32_t permuted(std::uint32_t a, std::uint32_t b, std::uint32_t choices) {
-  std::uint32_t result = 0;
-  for (unsigned i = 0; i < 32; i += 8, choices >>= 4U) {
-    auto byte = static_cast<std::uint8_t>(((std::uint64_t{b} << 32U) | a) >> (choices % 8 * 8));
-    if ((choices & 8U) != 0) byte = byte >= 128 ? 255 : 0;
-    result |= std::uint32_t{byte} << i;
-  }
-  return result;
-}
-/// lop3: bit by bit, what the table says of the three.
-inline std::uint32_t logic(std::uint32_t a, std::uint32_t b, std::uint32_t c, std::uint32_t table) {
-  std::uint32_t result = 0;
-  for (unsigned i = 0; i < 8; ++i)
-    if ((table >> i & 1U) != 0)
-      result |= ((i & 4U) != 0 ? a : ~a) & ((i & 2U) != 0 ? b : ~b) & ((i & 1U) != 0 ? c : ~c);
-  return result;
 }
 
 inline void fence() {

@@ -35,14 +35,8 @@ cudaError_t cudaDriverGetVersion(int* version);
 cudaError_t cudaRuntimeGetVersion(int* version);
 
 // Calls that make no difference on the emulated device: hints, caches, where memory lies.
-namespace convlab::emulation {
-void note_call(const char* function);
-}
 #define CONVLAB_WITHOUT_EFFECT(name, parameters) \
-  inline cudaError_t name parameters {           \
-    convlab::emulation::note_call(#name);        \
-    return cudaSuccess;                          \
-  }
+  CONVLAB_FUNCTION(cudaError_t, name, parameters, cudaSuccess)
 CONVLAB_WITHOUT_EFFECT(cudaSetDeviceFlags, (unsigned int))
 CONVLAB_WITHOUT_EFFECT(cudaDeviceSetCacheConfig, (cudaFuncCache))
 CONVLAB_WITHOUT_EFFECT(cudaDeviceSetSharedMemConfig, (cudaSharedMemConfig))
@@ -122,7 +116,6 @@ cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned int flag
 cudaError_t cudaStreamDestroy(cudaStream_t stream);
 cudaError_t cudaStreamSynchronize(cudaStream_t stream);
 cudaError_t cudaStreamGetFlags(cudaStream_t stream, unsigned int* flags);
-cudaError_t cudaStreamGetPriority(cudaStream_t stream, int* priority);
 cudaError_t cudaStreamQuery(cudaStream_t stream);
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event, unsigned int flags = 0);
 cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStreamCallback_t callback, void* data,
@@ -252,8 +245,7 @@ cudaError_t check_launch_attributes(const cudaLaunchConfig_t& config);
 
 }  // namespace convlab::emulation
 
-// ---- the parts that take kernels, symbols or typed pointers
-// --------------------------------------
+// ---- the parts that take kernels, symbols or typed pointers -------------------------------------
 
 // The functions that give a pointer, for pointers of any type.
 #define CONVLAB_TYPED(name, parameters, ...)                     \
@@ -351,13 +343,6 @@ cudaError_t cudaOccupancyMaxPotentialBlockSize(int* least_grid_size, int* block_
                                                int block_size_limit = 0) {
   return convlab::emulation::best_block_size(least_grid_size, block_size, dynamic_shared,
                                              block_size_limit);
-}
-template <typename Kernel>
-cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* blocks, Kernel* kernel,
-                                                                   int block_size,
-                                                                   std::size_t dynamic_shared,
-                                                                   unsigned int /*flags*/) {
-  return cudaOccupancyMaxActiveBlocksPerMultiprocessor(blocks, kernel, block_size, dynamic_shared);
 }
 // By a kernel's name, or by its address: the rewrite has noted what it takes where it is cast.
 #define CONVLAB_LAUNCH(name, is_cooperative)                                                       \

@@ -10,34 +10,25 @@
 
 // NOLINTBEGIN(readability-identifier-naming): the names are CUDA's
 
-// ---- errors, with their numbers and words
-// --------------------------------------------------------
+// ---- errors, with their numbers and words -------------------------------------------------------
 
 // X(name without cuda or cudaError, number, text)
 #define CONVLAB_CUDA_ERRORS(X)                                                                     \
   X(InvalidValue, 1, "invalid argument")                                                           \
   X(MemoryAllocation, 2, "out of memory")                                                          \
   X(InitializationError, 3, "initialization error")                                                \
-  X(CudartUnloading, 4, "driver shutting down")                                                    \
-  X(ProfilerDisabled, 5, "profiler disabled while using external profiling tool")                  \
   X(InvalidConfiguration, 9, "invalid configuration argument")                                     \
   X(InvalidPitchValue, 12, "invalid pitch argument")                                               \
   X(InvalidSymbol, 13, "invalid device symbol")                                                    \
-  X(InvalidHostPointer, 16, "invalid host pointer")                                                \
   X(InvalidDevicePointer, 17, "invalid device pointer")                                            \
-  X(InvalidTexture, 18, "invalid texture reference")                                               \
   X(InvalidMemcpyDirection, 21, "invalid copy direction for memcpy")                               \
   X(InsufficientDriver, 35, "CUDA driver version is insufficient for CUDA runtime version")        \
   X(DevicesUnavailable, 46, "CUDA-capable device(s) is/are busy or unavailable")                   \
-  X(MissingConfiguration, 52, "__global__ function call is not configured")                        \
   X(InvalidDeviceFunction, 98, "invalid device function")                                          \
   X(NoDevice, 100, "no CUDA-capable device is detected")                                           \
   X(InvalidDevice, 101, "invalid device ordinal")                                                  \
-  X(InvalidKernelImage, 200, "device kernel image is invalid")                                     \
-  X(DeviceUninitialized, 201, "invalid device context")                                            \
   X(NoKernelImageForDevice, 209, "no kernel image is available for execution on the device")       \
   X(PeerAccessUnsupported, 217, "peer access is not supported between these two devices")          \
-  X(InvalidPtx, 218, "a PTX JIT compilation failed")                                               \
   X(InvalidResourceHandle, 400, "invalid resource handle")                                         \
   X(IllegalState, 401, "the operation cannot be performed in the present state")                   \
   X(SymbolNotFound, 500, "named symbol not found")                                                 \
@@ -45,10 +36,8 @@
   X(IllegalAddress, 700, "an illegal memory access was encountered")                               \
   X(LaunchOutOfResources, 701, "too many resources requested for launch")                          \
   X(LaunchTimeout, 702, "the launch timed out and was terminated")                                 \
-  X(LaunchIncompatibleTexturing, 703, "launch uses incompatible texturing mode")                   \
   X(PeerAccessAlreadyEnabled, 704, "peer access is already enabled")                               \
   X(PeerAccessNotEnabled, 705, "peer access has not been enabled")                                 \
-  X(ContextIsDestroyed, 709, "context is destroyed")                                               \
   X(Assert, 710, "device-side assert triggered")                                                   \
   X(HostMemoryAlreadyRegistered, 712,                                                              \
     "part or all of the requested memory range is already mapped")                                 \
@@ -57,23 +46,18 @@
   X(IllegalInstruction, 715, "an illegal instruction was encountered")                             \
   X(MisalignedAddress, 716, "misaligned address")                                                  \
   X(InvalidAddressSpace, 717, "operation not supported on global/shared address space")            \
-  X(InvalidPc, 718, "invalid program counter")                                                     \
   X(LaunchFailure, 719, "unspecified launch failure")                                              \
   X(CooperativeLaunchTooLarge, 720, "too many blocks in cooperative launch")                       \
   X(NotPermitted, 800, "operation not permitted")                                                  \
   X(NotSupported, 801, "operation not supported")                                                  \
   X(StreamCaptureUnsupported, 900, "operation not permitted when stream is capturing")             \
   X(StreamCaptureInvalidated, 901, "operation failed due to a previous error during capture")      \
-  X(StreamCaptureMerge, 902, "operation would result in a merge of separate capture sequences")    \
   X(StreamCaptureUnmatched, 903, "capture was not ended in the same stream as it began")           \
   X(StreamCaptureUnjoined, 904, "capturing stream has unjoined work")                              \
   X(StreamCaptureIsolation, 905, "dependency created on uncaptured work in another stream")        \
   X(StreamCaptureImplicit, 906,                                                                    \
     "operation would make the legacy stream depend on a capturing blocking stream")                \
   X(CapturedEvent, 907, "operation not permitted on an event last recorded in a capturing stream") \
-  X(StreamCaptureWrongThread, 908,                                                                 \
-    "attempt to terminate a thread-local capture sequence from another thread")                    \
-  X(Timeout, 909, "wait operation timed out")                                                      \
   X(GraphExecUpdateFailure, 910,                                                                   \
     "the graph update was not performed because it included changes which violated constraints "   \
     "specific to instantiated graph update")                                                       \
@@ -87,73 +71,54 @@ enum cudaError : unsigned int {
 };
 using cudaError_t = cudaError;
 
-// ---- what cudaDeviceGetAttribute is asked for
-// ----------------------------------------------------
+// ---- what cudaDeviceGetAttribute is asked for ---------------------------------------------------
 
 /// X(name, number in CUDA, value as a cudaDeviceProp p has it). An emulated device answers 0 to
 /// what it knows nothing of. Not here: textures, surfaces, and what ties a GPU to other devices and
 /// programs.
-#define CONVLAB_DEVICE_ATTRIBUTES(X)                                                       \
-  X(MaxThreadsPerBlock, 1, p.maxThreadsPerBlock)                                           \
-  X(MaxBlockDimX, 2, p.maxThreadsDim[0])                                                   \
-  X(MaxBlockDimY, 3, p.maxThreadsDim[1])                                                   \
-  X(MaxBlockDimZ, 4, p.maxThreadsDim[2])                                                   \
-  X(MaxGridDimX, 5, p.maxGridSize[0])                                                      \
-  X(MaxGridDimY, 6, p.maxGridSize[1])                                                      \
-  X(MaxGridDimZ, 7, p.maxGridSize[2])                                                      \
-  X(MaxSharedMemoryPerBlock, 8, p.sharedMemPerBlock)                                       \
-  X(TotalConstantMemory, 9, p.totalConstMem)                                               \
-  X(WarpSize, 10, p.warpSize)                                                              \
-  X(MaxPitch, 11, p.memPitch)                                                              \
-  X(MaxRegistersPerBlock, 12, p.regsPerBlock)                                              \
-  X(ClockRate, 13, p.clockRate)                                                            \
-  X(TextureAlignment, 14, p.textureAlignment)                                              \
-  X(GpuOverlap, 15, p.deviceOverlap)                                                       \
-  X(MultiProcessorCount, 16, p.multiProcessorCount)                                        \
-  X(KernelExecTimeout, 17, p.kernelExecTimeoutEnabled)                                     \
-  X(Integrated, 18, p.integrated)                                                          \
-  X(CanMapHostMemory, 19, p.canMapHostMemory)                                              \
-  X(ComputeMode, 20, p.computeMode)                                                        \
-  X(MaxTexture1DWidth, 21, p.maxTexture1D)                                                 \
-  X(ConcurrentKernels, 31, p.concurrentKernels)                                            \
-  X(EccEnabled, 32, p.ECCEnabled)                                                          \
-  X(PciBusId, 33, p.pciBusID)                                                              \
-  X(PciDeviceId, 34, p.pciDeviceID)                                                        \
-  X(TccDriver, 35, p.tccDriver)                                                            \
-  X(MemoryClockRate, 36, p.memoryClockRate)                                                \
-  X(GlobalMemoryBusWidth, 37, p.memoryBusWidth)                                            \
-  X(L2CacheSize, 38, p.l2CacheSize)                                                        \
-  X(MaxThreadsPerMultiProcessor, 39, p.maxThreadsPerMultiProcessor)                        \
-  X(AsyncEngineCount, 40, p.asyncEngineCount)                                              \
-  X(UnifiedAddressing, 41, p.unifiedAddressing)                                            \
-  X(PciDomainId, 50, p.pciDomainID)                                                        \
-  X(ComputeCapabilityMajor, 75, p.major)                                                   \
-  X(ComputeCapabilityMinor, 76, p.minor)                                                   \
-  X(StreamPrioritiesSupported, 78, p.streamPrioritiesSupported)                            \
-  X(GlobalL1CacheSupported, 79, p.globalL1CacheSupported)                                  \
-  X(LocalL1CacheSupported, 80, p.localL1CacheSupported)                                    \
-  X(MaxSharedMemoryPerMultiprocessor, 81, p.sharedMemPerMultiprocessor)                    \
-  X(MaxRegistersPerMultiprocessor, 82, p.regsPerMultiprocessor)                            \
-  X(ManagedMemory, 83, p.managedMemory)                                                    \
-  X(IsMultiGpuBoard, 84, p.isMultiGpuBoard)                                                \
-  X(MultiGpuBoardGroupID, 85, 0)                                                           \
-  X(HostNativeAtomicSupported, 86, p.hostNativeAtomicSupported)                            \
-  X(SingleToDoublePrecisionPerfRatio, 87, p.singleToDoublePrecisionPerfRatio)              \
-  X(PageableMemoryAccess, 88, p.pageableMemoryAccess)                                      \
-  X(ConcurrentManagedAccess, 89, p.concurrentManagedAccess)                                \
-  X(ComputePreemptionSupported, 90, p.computePreemptionSupported)                          \
-  X(CanUseHostPointerForRegisteredMem, 91, p.canUseHostPointerForRegisteredMem)            \
-  X(CooperativeLaunch, 95, p.cooperativeLaunch)                                            \
-  X(MaxSharedMemoryPerBlockOptin, 97, p.sharedMemPerBlockOptin)                            \
-  X(CanFlushRemoteWrites, 98, 0)                                                           \
-  X(HostRegisterSupported, 99, 0)                                                          \
-  X(PageableMemoryAccessUsesHostPageTables, 100, p.pageableMemoryAccessUsesHostPageTables) \
-  X(DirectManagedMemAccessFromHost, 101, p.directManagedMemAccessFromHost)                 \
-  X(MaxBlocksPerMultiprocessor, 106, p.maxBlocksPerMultiProcessor)                         \
-  X(MaxPersistingL2CacheSize, 108, p.persistingL2CacheMaxSize)                             \
-  X(MaxAccessPolicyWindowSize, 109, 0)                                                     \
-  X(ReservedSharedMemoryPerBlock, 111, p.reservedSharedMemPerBlock)                        \
-  X(MemoryPoolsSupported, 115, p.memoryPoolsSupported)                                     \
+#define CONVLAB_DEVICE_ATTRIBUTES(X)                                    \
+  X(MaxThreadsPerBlock, 1, p.maxThreadsPerBlock)                        \
+  X(MaxBlockDimX, 2, p.maxThreadsDim[0])                                \
+  X(MaxBlockDimY, 3, p.maxThreadsDim[1])                                \
+  X(MaxBlockDimZ, 4, p.maxThreadsDim[2])                                \
+  X(MaxGridDimX, 5, p.maxGridSize[0])                                   \
+  X(MaxGridDimY, 6, p.maxGridSize[1])                                   \
+  X(MaxGridDimZ, 7, p.maxGridSize[2])                                   \
+  X(MaxSharedMemoryPerBlock, 8, p.sharedMemPerBlock)                    \
+  X(TotalConstantMemory, 9, p.totalConstMem)                            \
+  X(WarpSize, 10, p.warpSize)                                           \
+  X(MaxRegistersPerBlock, 12, p.regsPerBlock)                           \
+  X(ClockRate, 13, p.clockRate)                                         \
+  X(MultiProcessorCount, 16, p.multiProcessorCount)                     \
+  X(KernelExecTimeout, 17, p.kernelExecTimeoutEnabled)                  \
+  X(Integrated, 18, p.integrated)                                       \
+  X(CanMapHostMemory, 19, p.canMapHostMemory)                           \
+  X(ComputeMode, 20, p.computeMode)                                     \
+  X(MaxTexture1DWidth, 21, p.maxTexture1D)                              \
+  X(ConcurrentKernels, 31, p.concurrentKernels)                         \
+  X(EccEnabled, 32, p.ECCEnabled)                                       \
+  X(PciBusId, 33, p.pciBusID)                                           \
+  X(PciDeviceId, 34, p.pciDeviceID)                                     \
+  X(MemoryClockRate, 36, p.memoryClockRate)                             \
+  X(GlobalMemoryBusWidth, 37, p.memoryBusWidth)                         \
+  X(L2CacheSize, 38, p.l2CacheSize)                                     \
+  X(MaxThreadsPerMultiProcessor, 39, p.maxThreadsPerMultiProcessor)     \
+  X(AsyncEngineCount, 40, p.asyncEngineCount)                           \
+  X(UnifiedAddressing, 41, p.unifiedAddressing)                         \
+  X(PciDomainId, 50, p.pciDomainID)                                     \
+  X(ComputeCapabilityMajor, 75, p.major)                                \
+  X(ComputeCapabilityMinor, 76, p.minor)                                \
+  X(StreamPrioritiesSupported, 78, p.streamPrioritiesSupported)         \
+  X(MaxSharedMemoryPerMultiprocessor, 81, p.sharedMemPerMultiprocessor) \
+  X(MaxRegistersPerMultiprocessor, 82, p.regsPerMultiprocessor)         \
+  X(ManagedMemory, 83, p.managedMemory)                                 \
+  X(PageableMemoryAccess, 88, p.pageableMemoryAccess)                   \
+  X(ConcurrentManagedAccess, 89, p.concurrentManagedAccess)             \
+  X(ComputePreemptionSupported, 90, p.computePreemptionSupported)       \
+  X(CooperativeLaunch, 95, p.cooperativeLaunch)                         \
+  X(MaxSharedMemoryPerBlockOptin, 97, p.sharedMemPerBlockOptin)         \
+  X(MaxBlocksPerMultiprocessor, 106, p.maxBlocksPerMultiProcessor)      \
+  X(MemoryPoolsSupported, 115, p.memoryPoolsSupported)                  \
   X(ClusterLaunch, 120, 0)
 
 enum cudaDeviceAttr : unsigned int {
@@ -163,8 +128,7 @@ enum cudaDeviceAttr : unsigned int {
       cudaDevAttrMax = 148
 };
 
-// ---- types and constants
-// -------------------------------------------------------------------------
+// ---- types and constants ------------------------------------------------------------------------
 
 using cudaStream_t = struct CUstream_st*;
 using cudaEvent_t = struct CUevent_st*;

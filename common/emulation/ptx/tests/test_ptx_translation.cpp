@@ -49,10 +49,10 @@ TEST_CASE("ptx: registers in braces, addresses with offsets, numbers") {
         "address(convlab_2, 64));");
   CHECK(calls({"cp.async.cg.shared.global.L2::128B [%0], [%1], 16;\n\tcp.async.commit_group;",
                {{"r", "s"}, {"l", "g"}}}) ==
-        "copy_around_l1(address(convlab_0, 0), address(convlab_1, 0), 16); copy_commit();");
+        "copy<true>(address(convlab_0, 0), address(convlab_1, 0), 16); copy_commit();");
   CHECK(calls({"cp.async.ca.shared.global [%0], [%1], %2, %3;",
                {{"r", "s"}, {"l", "g"}, {"n", "8"}, {"r", "left"}}}) ==
-        "copy(address(convlab_0, 0), address(convlab_1, 0), convlab_2, convlab_3);");
+        "copy<false>(address(convlab_0, 0), address(convlab_1, 0), convlab_2, convlab_3);");
   CHECK(calls({"cp.async.wait_group 1; // all but one", {}}) == "copy_wait(1);");
   CHECK(calls({"{ .reg .u64 a; cvta.to.shared.u64 a, %1; cvt.u32.u64 %0, a; }",
                {{"=r", "d"}, {"l", "p"}}}) ==
@@ -87,10 +87,6 @@ TEST_CASE("ptx: arithmetic becomes an expression") {
   CHECK(calls({"ex2.approx.ftz.f32 %0, %1;", {{"=f", "a"}, {"f", "b"}}}) ==
         "compute([](float a) -> float { return ::exp2f(a); })(list(write<4>(convlab_0)), "
         "list(read<4>(convlab_1)));");
-  CHECK(calls({"shf.l.wrap.b32 %0, %1, %1, 7;", {{"=r", "a"}, {"r", "b"}}}) ==
-        "compute([](unsigned a, unsigned b, unsigned c) -> unsigned { return ::__funnelshift_l(a, "
-        "b, c); })(list(write<4>(convlab_0)), list(read<4>(convlab_1)), list(read<4>(convlab_1)), "
-        "list(read<4>(7)));");
   CHECK(calls({"ld.shared.u32 %0, [%1];", {{"=r", "a"}, {"r", "s"}}}) ==
         "load<true>(list(write<4>(convlab_0)), address(convlab_1, 0));");
   CHECK(calls({"{ .reg .pred %p1; setp.ne.f32 %p1, %1, %1; @!%p1 bar.sync 1, 64; }",
@@ -98,7 +94,7 @@ TEST_CASE("ptx: arithmetic becomes an expression") {
         "unsigned convlab_register_p1 = 0; compute([](float a, float b) -> unsigned { return a < b "
         "|| a > b; })(list(write<4>(convlab_register_p1)), list(read<4>(convlab_1)), "
         "list(read<4>(convlab_1))); if (convlab_register_p1 == 0) { barrier<true>(1, 64); };");
-  for (const std::string name : {"add.cc.f32", "fma.rz.f32", "bfe.u64", "mul.wide.u64", "lop3.f32",
+  for (const std::string name : {"add.cc.u32", "fma.rz.f32", "bfe.u32", "mul.wide.u32", "lop3.b32",
                                  "not.pred", "setp.lt.and.s32", "cvt.rzi.s32.f32", "sqrt.rn.b32"})
     CHECK(refusal({name + " %0, %0, %0;", {{"+r", "a"}}}) == "'" + name + "'");
 }

@@ -1,4 +1,4 @@
-// Inline PTX: carries, predicates, shifts, bits, conversions, barriers with numbers.
+// Inline PTX: arithmetic, predicates, conversions, barriers with numbers.
 
 #include "common/emulation/tests/features/sweep.hpp"
 
@@ -53,57 +53,6 @@ __device__ unsigned one_word(const Result (&results)[count]) {
   unsigned sum = 0;
   for (const Result result : results) sum = mixed(sum, result);
   return sum;
-}
-
-__device__ unsigned sums_with_carries(unsigned i) {
-  unsigned long long wide[2];
-  asm("add.cc.u64 %0, %2, %3; addc.u64 %1, %4, %5;"
-      : "=&l"(wide[0]), "=l"(wide[1])
-      : "l"(wide_word(i, 0)), "l"(wide_word(i, 1)), "l"(wide_word(i, 2)), "l"(wide_word(i, 3)));
-  unsigned part[3];
-  asm("add.cc.u32 %0, %3, %4; addc.cc.u32 %1, %3, %5; addc.u32 %2, %5, 0;"
-      : "=&r"(part[0]), "=&r"(part[1]), "=r"(part[2])
-      : "r"(word(i, 0)), "r"(word(i, 1)), "r"(word(i, 2)));
-  return one_word(one_word(wide), one_word(part));
-}
-
-__device__ unsigned differences_with_borrows(unsigned i) {
-  unsigned long long wide[2];
-  asm("sub.cc.u64 %0, %2, %3; subc.u64 %1, %4, %5;"
-      : "=&l"(wide[0]), "=l"(wide[1])
-      : "l"(wide_word(i, 0)), "l"(wide_word(i, 1)), "l"(wide_word(i, 2)), "l"(wide_word(i, 3)));
-  unsigned part[3];
-  asm("sub.cc.u32 %0, %3, %4; subc.cc.u32 %1, %3, %5; subc.u32 %2, %5, 0;"
-      : "=&r"(part[0]), "=&r"(part[1]), "=r"(part[2])
-      : "r"(word(i, 0)), "r"(word(i, 1)), "r"(word(i, 2)));
-  return one_word(one_word(wide), one_word(part));
-}
-
-__device__ unsigned products_with_carries(unsigned i) {
-  unsigned part[4];
-  asm("mul.lo.u32 %0, %4, %6; mul.hi.u32 %1, %4, %6;"
-      "mad.lo.cc.u32 %1, %4, %7, %1; madc.hi.u32 %2, %4, %7, 0;"
-      "mad.lo.cc.u32 %1, %5, %6, %1; madc.hi.cc.u32 %2, %5, %6, %2; addc.u32 %3, 0, 0;"
-      "mad.lo.cc.u32 %2, %5, %7, %2; madc.hi.u32 %3, %5, %7, %3;"
-      : "=&r"(part[0]), "=&r"(part[1]), "=&r"(part[2]), "=&r"(part[3])
-      : "r"(word(i, 0)), "r"(word(i, 1)), "r"(word(i, 2)), "r"(word(i, 3)));
-  return one_word(part);
-}
-
-__device__ unsigned products(unsigned i) {
-  unsigned long long wide[5];
-  asm("mul.wide.s32 %0, %2, %3; mul.wide.u32 %1, %2, %3;"
-      : "=&l"(wide[0]), "=l"(wide[1])
-      : "r"(word(i, 0)), "r"(word(i, 1)));
-  asm("mul.hi.s64 %0, %3, %4; mul.hi.u64 %1, %3, %4; mul.lo.s64 %2, %3, %4;"
-      : "=&l"(wide[2]), "=&l"(wide[3]), "=l"(wide[4])
-      : "l"(wide_word(i, 0)), "l"(wide_word(i, 1)));
-  unsigned part[4];
-  asm("mul.hi.s32 %0, %4, %5; mul.hi.u32 %1, %4, %5; mad.lo.s32 %2, %4, %5, %6;"
-      "mad.hi.s32 %3, %4, %5, %6;"
-      : "=&r"(part[0]), "=&r"(part[1]), "=&r"(part[2]), "=r"(part[3])
-      : "r"(word(i, 0)), "r"(word(i, 1)), "r"(word(i, 2)));
-  return one_word(one_word(wide), one_word(part));
 }
 
 __device__ unsigned compared(int a, int b) {
@@ -193,42 +142,6 @@ __device__ unsigned guards(unsigned i) {
   return result;
 }
 
-__device__ unsigned shifts(unsigned i) {
-  unsigned long long wide[3];
-  asm("shl.b64 %0, %3, %4; shr.u64 %1, %3, %4; shr.s64 %2, %3, %4;"
-      : "=&l"(wide[0]), "=&l"(wide[1]), "=l"(wide[2])
-      : "l"(wide_word(i, 0)), "r"(word(i, 1)));
-  unsigned part[6];
-  asm("shl.b32 %0, %6, %7; shr.u32 %1, %6, %7; shr.s32 %2, %6, %7; shr.b32 %3, %6, %7;"
-      "shf.l.wrap.b32 %4, %6, %8, %7; shf.r.wrap.b32 %5, %6, %8, %7;"
-      : "=&r"(part[0]), "=&r"(part[1]), "=&r"(part[2]), "=&r"(part[3]), "=&r"(part[4]),
-        "=r"(part[5])
-      : "r"(word(i, 0)), "r"(word(i, 1)), "r"(word(i, 2)));
-  return one_word(one_word(wide), one_word(part));
-}
-
-__device__ unsigned bits(unsigned i) {
-  unsigned part[9];
-  asm("and.b32 %0, %5, %6; or.b32 %1, %5, %6; xor.b32 %2, %5, %6; lop3.b32 %3, %5, %6, %7, 0xD8;"
-      "prmt.b32 %4, %5, %6, %7;"
-      : "=&r"(part[0]), "=&r"(part[1]), "=&r"(part[2]), "=&r"(part[3]), "=r"(part[4])
-      : "r"(word(i, 0)), "r"(word(i, 1)), "r"(word(i, 2)));
-  asm("not.b32 %0, %4; popc.b32 %1, %4; clz.b32 %2, %4; brev.b32 %3, %4;"
-      : "=&r"(part[5]), "=&r"(part[6]), "=&r"(part[7]), "=r"(part[8])
-      : "r"(word(i, 0)));
-  unsigned long long differs;
-  asm("xor.b64 %0, %1, %2;" : "=l"(differs) : "l"(wide_word(i, 0)), "l"(wide_word(i, 1)));
-  return one_word(one_word(part), differs);
-}
-
-__device__ unsigned bit_fields(unsigned i) {
-  unsigned part[3];
-  asm("bfi.b32 %0, %3, %4, %5, %6; bfe.u32 %1, %3, %5, %6; bfe.s32 %2, %3, %5, %6;"
-      : "=&r"(part[0]), "=&r"(part[1]), "=r"(part[2])
-      : "r"(word(i, 0)), "r"(word(i, 1)), "r"(word(i, 2)), "r"(word(i, 3)));
-  return one_word(part);
-}
-
 __device__ unsigned least_and_most(unsigned i) {
   unsigned part[9];
   asm("min.s32 %0, %5, %6; max.s32 %1, %5, %6; min.u32 %2, %5, %6; abs.s32 %3, %5; neg.s32 %4, %5;"
@@ -279,15 +192,8 @@ __device__ unsigned conversions(unsigned i) {
 #define PTX(function, title) \
   CONVLAB_SWEEP("inline PTX", title, sweep_##function, kCount, { return function(i); })
 
-PTX(sums_with_carries, "add.cc, addc.cc, addc: sums of 128 and of 96 bits")
-PTX(differences_with_borrows, "sub.cc, subc.cc, subc: differences of 128 and of 96 bits")
-PTX(products_with_carries, "mad.lo.cc, madc.lo.cc, madc.hi.cc, madc.hi: 64 by 64 bits")
-PTX(products, "mul.lo, mul.hi, mul.wide, mad.lo, mad.hi")
 PTX(comparisons, "setp with eq, ne, lt, le, gt, ge; selp")
 PTX(guards, "@p and @!p before an instruction; predicates of a statement")
-PTX(shifts, "shl, shr of 32 and 64 bits, by more than there are; shf")
-PTX(bits, "and, or, xor, not, popc, clz, brev, prmt, lop3")
-PTX(bit_fields, "bfe of signed and unsigned words, bfi")
 PTX(least_and_most, "min, max, abs, neg of whole numbers; div, rem")
 PTX(real_numbers, "add, sub, mul, fma, div, rcp, sqrt, min, max, abs, neg of float and double")
 PTX(conversions, "cvt between whole numbers, and to floating point")
