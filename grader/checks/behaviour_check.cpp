@@ -37,7 +37,7 @@ ConvShape drawn_shape(std::mt19937_64& engine) {
 }
 
 ElementCase whole_numbers(const ConvShape& shape) {
-  return {.shape = shape, .exact = true, .largest = 4};
+  return {.shape = shape, .exact = true};
 }
 
 std::optional<Finding> first_finding(Submission& submission, const StageInfo& stage,

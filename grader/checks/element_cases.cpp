@@ -51,15 +51,32 @@ const std::vector<ElementCase>& element_cases() {
   return cases;
 }
 
+// The largest of the whole numbers. Halves hold whole numbers up to 2048, so these inputs are exact
+// in every class, and so are sums in halves: a sum of so many products of random sign that lies
+// beyond 2048 is eleven standard deviations away.
+static int largest_of(const ElementCase& test) {
+  constexpr double kLargestInHalf = 2048.0;
+  constexpr double kDeviations = 11.0;
+  const double root =
+      std::sqrt(double{test.shape.in_channels} * test.shape.kernel * test.shape.kernel);
+  int largest = test.largest;
+  // The mean square of 1 to n is (n + 1)(2n + 1)/6; that of a product is its square.
+  while (largest > 1 &&
+         kDeviations * root * (largest + 1) * (2 * largest + 1) / 6.0 > kLargestInHalf) {
+    --largest;
+  }
+  return largest;
+}
+
 void fill_random(const ElementCase& test, std::uint64_t seed, const Arrays& arrays) {
   // The engine's numbers are fixed by the standard; its distributions are not, so there are none.
   std::mt19937_64 engine(seed);
   const auto fill = [&](float* values, std::int64_t count) {
-    const auto largest = static_cast<std::uint64_t>(test.largest);
+    const int largest = largest_of(test);
     constexpr int kBits = 24;
     for (std::int64_t i = 0; i < count; ++i) {
       if (test.exact) {
-        const int whole = static_cast<int>(engine() % (2 * largest)) - test.largest;
+        const int whole = static_cast<int>(engine() % static_cast<unsigned>(2 * largest)) - largest;
         values[i] = static_cast<float>(whole < 0 ? whole : whole + 1);  // a zero would hide much
       } else {
         const auto bits = static_cast<std::int32_t>(engine() >> (64 - kBits));
@@ -332,9 +349,6 @@ std::optional<Finding> slow_in_part(Submission& submission, const StageInfo& sta
 
 CaseOutcome run_case(Submission& submission, const StageInfo& stage, const ElementCase& test,
                      std::uint64_t seed) {
-  // Halves hold whole numbers up to 2048, so these inputs are exact in every class, and so are sums
-  // in halves: with at most 50 products of random sign a sum beyond 2048 lies eleven standard
-  // deviations away.
   oracle::Tolerance tolerance =
       test.exact ? oracle::Tolerance::exact() : oracle::Tolerance::of(stage.precision, test.shape);
   CaseOutcome outcome;

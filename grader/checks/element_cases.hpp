@@ -17,7 +17,7 @@ struct ElementCase {
   std::string name{};
   ConvShape shape{};
   bool exact = false;    ///< whole numbers
-  int largest = 8;       ///< of the whole numbers
+  int largest = 8;       ///< of the whole numbers; of many products less, see fill_random
   bool one_row = false;  ///< only the last row of each filter is not 0: one dimension
   /// Where it is wrong, small shapes are tried to find out why: a file must be right at all shapes,
   /// at this one, nobody reads the finding, or a finding is known already.
@@ -29,8 +29,8 @@ struct ElementCase {
 /// next to a tile's. The first failing case tells a student most.
 const std::vector<ElementCase>& element_cases();
 
-/// Fills input and weights: whole numbers from -largest to largest but 0, or numbers in [-1, 1)
-/// with all 24 bits. The same for a seed on every machine.
+/// Fills input and weights: whole numbers from -largest to largest but 0, so small that halves hold
+/// every sum, or numbers in [-1, 1) with all 24 bits. The same for a seed on every machine.
 void fill_random(const ElementCase& test, std::uint64_t seed, const Arrays& arrays);
 
 struct CaseOutcome {
