@@ -46,17 +46,11 @@ std::string products_name(const std::string& kind) {
 }
 
 std::string products_text(const KernelCounts& kernel) {
-  std::map<std::string, std::pair<std::int64_t, const ProductNote*>> kinds;
-  for (const ProductNote& note : kernel.products) {
-    auto& [sum, most] = kinds[note.kind];
-    sum += note.multiply_adds;
-    if (most == nullptr || note.multiply_adds > most->multiply_adds) most = &note;
-  }
+  std::map<std::string, std::int64_t> kinds;
+  for (const ProductNote& note : kernel.products) kinds[note.kind] += note.multiply_adds;
   std::string text;
   for (const auto& [kind, made] : kinds) {
-    text += grouped(made.first) + " multiply-adds " + products_name(kind) +
-            (made.second->multiply_adds < made.first ? ", most of them" : "") + " in line " +
-            std::to_string(made.second->line) + ". ";
+    text += grouped(made) + " multiply-adds " + products_name(kind) + ". ";
   }
   return text;
 }
