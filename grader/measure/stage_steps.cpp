@@ -71,10 +71,6 @@ const DeviceLaunch* launch_of(const std::vector<DeviceLaunch>& launches,
   return found;
 }
 
-}  // namespace
-
-namespace {
-
 /// Where a number came from: an element of the input or of the weights.
 struct Origin {
   bool is_weight = false;

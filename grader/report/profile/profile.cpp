@@ -61,6 +61,16 @@ std::string registers_text(const KernelCounts& kernel) {
          " registers, as nvcc says for compute capability 9.0. So";
 }
 
+constexpr double kMilliseconds = 1e3;
+
+std::string two_digits(double number) {
+  if (number <= 0.0) return "0";
+  const double unit = std::pow(10.0, std::floor(std::log10(number)) - 1.0);
+  std::ostringstream text;
+  text << std::round(number / unit) * unit;
+  return text.str();
+}
+
 }  // namespace
 
 std::string counted_where(const StageCounts& counts, const std::string& network, int layer) {
@@ -189,20 +199,6 @@ Page profile_page(const StageCounts& counts, const SourceText& sources, const st
   page.sections.push_back(std::move(source));
   return page;
 }
-
-namespace {
-
-constexpr double kMilliseconds = 1e3;
-
-std::string two_digits(double number) {
-  if (number <= 0.0) return "0";
-  const double unit = std::pow(10.0, std::floor(std::log10(number)) - 1.0);
-  std::ostringstream text;
-  text << std::round(number / unit) * unit;
-  return text.str();
-}
-
-}  // namespace
 
 PageSection estimate_section(const std::vector<Estimate>& estimates, const EstimateModel& model,
                              int batch) {
