@@ -214,11 +214,9 @@ void require_source(const fs::path& file) {
   std::error_code failed;
   const fs::file_status status = fs::symlink_status(file, failed);
   if (!fs::exists(status)) throw UsageError("There is no file " + name + " to compile.");
-  if (fs::is_symlink(status)) {
-    throw UsageError(name + " is a symbolic link; give the file that it points to.");
+  if (!fs::is_regular_file(status)) {
+    throw UsageError(name + " is a folder, a link or a device; give the source file itself.");
   }
-  if (fs::is_directory(status)) throw UsageError(name + " is a folder; give one source file.");
-  if (!fs::is_regular_file(status)) throw UsageError(name + " is no file to compile.");
   constexpr std::uintmax_t kLargest = std::uintmax_t{4} << 20;
   const std::uintmax_t size = fs::file_size(file, failed);
   if (!failed && size > kLargest) {

@@ -101,7 +101,6 @@ ExitCode run_explain(const CountedOptions& options) {
 constexpr int kEstimatedBatch = 10'000;  // the course's
 
 struct ProfileOptions : CountedOptions {
-  int registers = 0;
   fs::path output;
   bool json = false;
   std::string launcher = "local";
@@ -171,18 +170,14 @@ ExitCode run_profile(const ProfileOptions& options) {
   if (!options.output.empty()) require_writable(options.output);
   // nvcc takes longer than counting.
   auto registers = std::async(std::launch::async, [&] {
-    return options.registers == 0 ? kernel_registers(wanted.submitted, build_folder() / "registers")
-                                  : std::map<std::string, int>{};
+    return kernel_registers(wanted.submitted, build_folder() / "registers");
   });
   CountedStage stage = counted_stage(wanted);
   std::vector<std::string> launched;
   for (const DeviceLaunch& launch : stage.counts.launches) launched.push_back(launch.kernel);
   stage.counts.registers = registers_of(registers.get(), launched);
   const bool is_counted = !stage.counts.launches.empty();
-  std::vector<KernelWork> work = work_of(stage.counts, stage.sources);
-  for (KernelWork& kernel : work) {
-    if (options.registers > 0) kernel.registers = options.registers;
-  }
+  const std::vector<KernelWork> work = work_of(stage.counts, stage.sources);
   const auto estimates = estimates_of(work, stage.counts.stage.precision);
   if (is_counted && options.json) {
     print_json(stage.counts, stage.sources, work, estimates);
@@ -311,12 +306,6 @@ void add_explain(CLI::App& app, ExitCode& exit_code) {
 void add_profile(CLI::App& app, ExitCode& exit_code) {
   auto [command, options] = add_view(app, exit_code, "profile", run_profile);
   add_counted_options(command, options);
-  command
-      .add_option(
-          "--registers", options.registers,
-          "Of a thread, on a machine without nvcc: as nvcc -Xptxas -v says elsewhere. Tells "
-          "whether too few warps run")
-      ->check(CLI::Range(1, 255));
   command.add_option("--output", options.output, "Also write a page (HTML) with your source");
   command.add_flag("--json", options.json, "Print the counters as JSON instead of text");
   add_launcher(command, options.launcher);

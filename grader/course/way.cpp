@@ -237,9 +237,8 @@ MilestoneWay way_of(const CourseMilestone& milestone, const Stages& stages,
          .kind = Step::Kind::kExplain,
          .name = passed,
          .done = !read_notebook(milestone).explained.empty(),
-         .what =
-             "a look at what your kernel does: what each line loads, and which threads have "
-             "nothing to do.",
+         .what = "a look at what your kernel does: what each line loads, and which threads have "
+                 "nothing to do.",
          .command = grader_command("explain", milestone.id, many ? passed : "")});
   }
   add_practice(milestone, way.steps);

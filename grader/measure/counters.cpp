@@ -232,18 +232,6 @@ double ratio(double part, double of) {
   return of > 0.0 ? part / of : std::numeric_limits<double>::quiet_NaN();
 }
 
-double products(const StageCounts& stage) {
-  return static_cast<double>(stage.shape.multiply_adds());
-}
-
-double all_loads_per_product(const StageCounts& stage) {
-  return loads_per_product(stage);
-}
-
-double global_loads_per_product(const StageCounts& stage) {
-  return loads_per_product(stage, {"global", "constant"});
-}
-
 double sectors_over_needed(const StageCounts& stage) {
   const Sum sum = sum_of(stage, is_global);
   return ratio(sum.parts, sum.needed);
@@ -272,15 +260,19 @@ double tensor_share(const StageCounts& stage) {
   for (const ProductNote& note : stage.counted.products) {
     if (note.kind == "tensor") made += static_cast<double>(note.multiply_adds);
   }
-  return std::min(stage.tensor_part, ratio(made, products(stage)));
+  return std::min(stage.tensor_part, ratio(made, static_cast<double>(stage.shape.multiply_adds())));
 }
 
 }  // namespace
 
 const std::vector<Counter>& counters() {
   static const std::vector<Counter> all = {
-      {"loads-per-product", "loads for each multiply-add", false, all_loads_per_product},
-      {"global-loads-per-product", "of these, from global memory", false, global_loads_per_product},
+      {"loads-per-product", "loads for each multiply-add", false,
+       [](const StageCounts& stage) { return loads_per_product(stage); }},
+      {"global-loads-per-product", "of these, from global memory", false,
+       [](const StageCounts& stage) {
+         return loads_per_product(stage, {"global", "constant"});
+       }},
       {"bytes-over-least", "global bytes moved, over the least", false, bytes_over_least},
       {"sectors-over-needed", "sectors moved, over those needed", false, sectors_over_needed},
       {"conflicts-per-request", "bank conflicts for each request", false, conflicts_per_request},
@@ -319,24 +311,18 @@ static void json_fields(JsonFields& fields, Gpu& gpu) {
   fields.defaulted("tf32_tensor_tflops", gpu.tf32_tensor_tflops);
 }
 
-namespace {
-
-std::vector<Gpu> read_gpus() {
-  const auto json = measure_file("gpus.json");
-  auto gpus = json.at("gpus").get<std::vector<Gpu>>();
-  for (Gpu& gpu : gpus) json.at("capabilities").at(gpu.capability).get_to(gpu.multiprocessor);
-  return gpus;
-}
-
-}  // namespace
-
 Json measure_file(const std::string& name) {
   const auto course = network_folder().parent_path().parent_path();  // of ROOT/common/network
   return parse_json(read_text(course / "grader/measure" / name));
 }
 
 const std::vector<Gpu>& published_gpus() {
-  static const std::vector<Gpu> gpus = read_gpus();
+  static const std::vector<Gpu> gpus = [] {
+    const auto json = measure_file("gpus.json");
+    auto all = json.at("gpus").get<std::vector<Gpu>>();
+    for (Gpu& gpu : all) json.at("capabilities").at(gpu.capability).get_to(gpu.multiprocessor);
+    return all;
+  }();
   return gpus;
 }
 

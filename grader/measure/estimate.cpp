@@ -56,18 +56,6 @@ KernelWork work_of_kernel(const KernelCounts& kernel) {
   return work;
 }
 
-}  // namespace
-
-std::vector<KernelWork> work_of(const StageCounts& counts, const SourceText& sources) {
-  std::vector<KernelWork> all;
-  for (const KernelCounts& kernel : kernels_of(counts, sources)) {
-    all.push_back(work_of_kernel(kernel));
-  }
-  return all;
-}
-
-namespace {
-
 constexpr std::array<const char*, 7> kLimitNames = {
     "memory", "cache", "shared memory", "issue and FP32", "tensor cores", "latency", "launches"};
 
@@ -118,6 +106,14 @@ bool has_few_warps(const KernelWork& work, const Gpu& gpu) {
 }
 
 }  // namespace
+
+std::vector<KernelWork> work_of(const StageCounts& counts, const SourceText& sources) {
+  std::vector<KernelWork> all;
+  for (const KernelCounts& kernel : kernels_of(counts, sources)) {
+    all.push_back(work_of_kernel(kernel));
+  }
+  return all;
+}
 
 void json_fields(JsonFields& fields, KernelWork& work) {
   fields("kernel", work.kernel, "dram_bytes", work.dram_bytes, "global_requests",

@@ -6,7 +6,6 @@
 #include <chrono>
 #include <cmath>
 #include <cstdlib>
-#include <cstring>
 #include <random>
 #include <sstream>
 #include <string>
@@ -27,35 +26,55 @@
 
 namespace convlab::grader {
 
-void ReferenceTimes::call(int layer, const ConvShape& shape, const Arrays& given) {
-  if (problem_) return;
-  const auto index = static_cast<std::size_t>(layer);
-  if (index >= op_ms_.size()) op_ms_.resize(index + 1);
-  const bool is_new = op_ms_[index].empty();
-  const Arrays arrays = submission_.prepare(shape, Placement::kAligned);
-  const auto copy = [](float* to, const float* from, std::int64_t count) {
-    std::memcpy(to, from, static_cast<std::size_t>(count) * sizeof(float));
-  };
-  copy(arrays.weights, given.weights, shape.weights_size());
-  // The submission's first call of a layer is not a sample, and neither is the reference's.
-  const auto exchange = [&] { copy(arrays.input, given.input, shape.input_size()); };
-  if (is_new) run(exchange);
-  if (const auto op_ms = run(exchange)) op_ms_[index].push_back(*op_ms);
-}
-
-// Measured in the same way as the submission.
-std::optional<double> ReferenceTimes::run(const std::function<void()>& exchange) {
-  const Call call = submission_.run_timed(stage_, exchange);
-  const Device device = submission_.device().device;
-  // An emulated reference has no time to compare with that of a submission on a GPU.
-  if (!call.failure && device != Device::kEmulated) {
-    return device == Device::kCpu ? call.own_ms : call.op_ms;
-  }
-  problem_ = "the reference does not run here";
-  return std::nullopt;
-}
-
 namespace {
+
+/// The reference solution, called in turns with a submission: its times, or the reason for none.
+class ReferenceTimes {
+ public:
+  ReferenceTimes(const std::filesystem::path& program, std::string stage)
+      : submission_(program), stage_(std::move(stage)) {}
+
+  /// @param layer  among the network's convolutions
+  /// @param given  the arrays of the submission's call
+  void call(int layer, const ConvShape& shape, const Arrays& given) {
+    if (problem_) return;
+    const auto index = static_cast<std::size_t>(layer);
+    if (index >= op_ms_.size()) op_ms_.resize(index + 1);
+    const bool is_new = op_ms_[index].empty();
+    const Arrays arrays = submission_.prepare(shape, Placement::kAligned);
+    std::copy_n(given.weights, shape.weights_size(), arrays.weights);
+    // The submission's first call of a layer is not a sample, and neither is the reference's.
+    const auto exchange = [&] { std::copy_n(given.input, shape.input_size(), arrays.input); };
+    if (is_new) run(exchange);
+    if (const auto op_ms = run(exchange)) op_ms_[index].push_back(*op_ms);
+  }
+
+  /// In milliseconds, a series per convolution.
+  [[nodiscard]] const std::vector<std::vector<double>>& op_ms() const { return op_ms_; }
+  [[nodiscard]] const std::optional<std::string>& problem() const { return problem_; }
+
+  /// The device as the reference's program measured it: a submission that lies about its device
+  /// could reach any bound.
+  [[nodiscard]] const MeasuredDevice& device() const { return submission_.device().measured; }
+
+ private:
+  // Measured in the same way as the submission.
+  std::optional<double> run(const std::function<void()>& exchange) {
+    const Call call = submission_.run_timed(stage_, exchange);
+    const Device device = submission_.device().device;
+    // An emulated reference has no time to compare with that of a submission on a GPU.
+    if (!call.failure && device != Device::kEmulated) {
+      return device == Device::kCpu ? call.own_ms : call.op_ms;
+    }
+    problem_ = "the reference does not run here";
+    return std::nullopt;
+  }
+
+  Submission submission_;
+  std::string stage_;
+  std::vector<std::vector<double>> op_ms_;
+  std::optional<std::string> problem_;
+};
 
 // A time in milliseconds that no honest convolution of this shape can beat on this machine. On a
 // GPU it follows from the limits that its properties promise, see physical_bound; on a CPU from
@@ -87,12 +106,12 @@ constexpr double kMostMs = 30'000.0;
 class LayerTiming {
  public:
   LayerTiming(Submission& submission, const StageInfo& stage, const CheckedLayer& layer,
-              LayerResult& result, ReferenceTimes* reference)
+              LayerResult& result, const std::function<void(const Arrays&)>& in_turns)
       : submission_(submission),
         stage_(stage),
         layer_(layer),
         result_(result),
-        reference_(reference) {}
+        in_turns_(in_turns) {}
 
   std::optional<Finding> run() {
     if (submission_.device().device == Device::kEmulated) return std::nullopt;
@@ -170,8 +189,8 @@ class LayerTiming {
     if (on_gpu()) {
       result_.samples.push_back(call.sample);
     }
-    if (reference_ != nullptr) {
-      reference_->call(layer_.index, layer_.shape, arrays_);
+    if (in_turns_) {
+      in_turns_(arrays_);
       if (!submission_.stands_still()) {
         return explain({.kind = Failure::Kind::kWorksOn}, layer_.where);
       }
@@ -221,7 +240,7 @@ class LayerTiming {
   const StageInfo& stage_;
   const CheckedLayer& layer_;
   LayerResult& result_;
-  ReferenceTimes* reference_;
+  const std::function<void(const Arrays&)>& in_turns_;
   Arrays arrays_{};
   struct Contradiction {
     double claimed_ms = 0.0;
@@ -235,8 +254,8 @@ class LayerTiming {
 
 std::optional<Finding> time_layer(Submission& submission, const StageInfo& stage,
                                   const CheckedLayer& layer, LayerResult& result,
-                                  ReferenceTimes* reference) {
-  return LayerTiming(submission, stage, layer, result, reference).run();
+                                  const std::function<void(const Arrays&)>& in_turns) {
+  return LayerTiming(submission, stage, layer, result, in_turns).run();
 }
 
 namespace {
@@ -388,7 +407,9 @@ Measured measure_speed(Submission& submission, const SpeedRequest& request,
     const LayerTimer in_turns = [&](const CheckedLayer& layer, LayerResult& result) {
       announce(request.stage.id + ": in turns with the reference, convolution " +
                std::to_string(layer.index + 1) + round);
-      return time_layer(submission, request.stage, layer, result, &times);
+      return time_layer(submission, request.stage, layer, result, [&](const Arrays& arrays) {
+        times.call(layer.index, layer.shape, arrays);
+      });
     };
     const NetworkOutcome run =
         check_network(submission, request.stage, network, request.batch, announce, in_turns);

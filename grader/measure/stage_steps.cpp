@@ -71,10 +71,6 @@ const DeviceLaunch* launch_of(const std::vector<DeviceLaunch>& launches,
   return found;
 }
 
-}  // namespace
-
-namespace {
-
 /// Where a number came from: an element of the input or of the weights.
 struct Origin {
   bool is_weight = false;
@@ -345,13 +341,10 @@ class ProductWatch {
 
   static std::string thread_name(const Block& block, std::int64_t thread) {
     const auto rank = static_cast<unsigned>(thread);
-    const auto index = [](unsigned x, unsigned y, unsigned z) {
-      return "(" + std::to_string(x) + ", " + std::to_string(y) + ", " + std::to_string(z) + ")";
-    };
     return "thread " +
-           index(rank % block.size[0], rank / block.size[0] % block.size[1],
-                 rank / block.size[0] / block.size[1]) +
-           " of block " + index(block.index[0], block.index[1], block.index[2]);
+           index_text({rank % block.size[0], rank / block.size[0] % block.size[1],
+                       rank / block.size[0] / block.size[1]}) +
+           " of block " + index_text(block.index);
   }
 
   [[nodiscard]] std::string quoted(std::string head, const Lines& lines) const {

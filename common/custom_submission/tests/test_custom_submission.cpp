@@ -232,11 +232,12 @@ TEST_CASE("custom submission: what can be no source is refused in one sentence")
     const char* name;
     const char* words;
   };
-  for (const Row& row : {Row{"binary.cu", "is no text (byte 3 is 0)"}, Row{"empty.cu", "is empty"},
-                         Row{"line\nbreak.cu", "has a quotation mark, a backslash or a line break"},
-                         Row{"quo\"te.cu", "has a quotation mark, a backslash or a line break"},
-                         Row{"folder.cu", "is a folder"}, Row{"link.cu", "is a symbolic link"},
-                         Row{"huge.cu", "has 50 MB"}, Row{"none.cu", "There is no file"}}) {
+  for (const Row& row :
+       {Row{"binary.cu", "is no text (byte 3 is 0)"}, Row{"empty.cu", "is empty"},
+        Row{"line\nbreak.cu", "has a quotation mark, a backslash or a line break"},
+        Row{"quo\"te.cu", "has a quotation mark, a backslash or a line break"},
+        Row{"folder.cu", "is a folder, a link"}, Row{"link.cu", "is a folder, a link"},
+        Row{"huge.cu", "has 50 MB"}, Row{"none.cu", "There is no file"}}) {
     INFO(row.name);
     const CommandResult refused =
         run_source(folder, "5 --solution '" + path(row.name).string() + "'");

@@ -247,10 +247,8 @@ class HostVariableFinder {
                        before.is("&") || before.is(">");
     if (!typed || !is_of_host(begin, name)) return;
     // A constant number may be read anywhere.
-    const bool array = source_.is(name + 1, "[");
-    for (std::size_t i = begin; i < name && !array; ++i)
-      if (source_.is(i, "const") && (!before.is("*") || source_.is(name - 1, "const"))) return;
-    if (!array && source_.is(name - 1, "const")) return;
+    const bool is_number = !source_.is(name + 1, "[") && !before.is("*");
+    if (is_number && source_.has(begin, name, {"const"})) return;
     names_.host_variables.emplace(source_[name].text);
   }
 

@@ -55,9 +55,9 @@ struct LaunchRewriter : File {
     const std::size_t end = end_of_kernel_name(begin);
     if (end == begin || source.is(end, "(") || (named && !source.is(end, ")"))) return;
     const std::size_t first = c_style ? open : open - 1;
-    editor.replace_range(
-        source[first].offset, source[begin].offset - source[first].offset,
-        std::string(kRuntime) + "untyped_kernel(" + std::string(lines_in(first, begin), '\n'));
+    editor.replace_range(source[first].offset, source[begin].offset - source[first].offset,
+                         std::string(kRuntime) + "untyped_kernel(" +
+                             std::string(source[begin].line - source[first].line, '\n'));
     editor.insert(source[end - 1].end(),
                   ", " + string_literal(source.text(begin, end)) + (c_style ? ")" : ""));
   }
@@ -213,10 +213,6 @@ struct LaunchRewriter : File {
         end.length > 0 ? ")) " : joined({"))", editor.anchor(end.token, end.offset)}));
   }
 
-  [[nodiscard]] std::size_t lines_in(std::size_t begin, std::size_t end) const {
-    return source[end].line - source[begin].line;
-  }
-
   /// One past a kernel's name with its namespaces, template arguments and a & in front, or `begin`.
   [[nodiscard]] std::size_t end_of_kernel_name(std::size_t begin) const {
     std::size_t i = begin;
@@ -289,10 +285,6 @@ struct LaunchRewriter : File {
     return count;
   }
 
-  [[nodiscard]] int directive_of(std::size_t i) const {
-    return i < source.size() ? source[i].directive : 0;
-  }
-
   /// The first > of the >>> that is followed by a parenthesis, outside of all brackets. Where a
   /// macro ends with it, the parenthesis follows where the macro is used.
   [[nodiscard]] std::size_t find_launch_end(std::size_t open) const {
@@ -302,7 +294,9 @@ struct LaunchRewriter : File {
       if (source.opens(i))
         i = source.partner(i);
       else if (source.is_triple(i, '>') &&
-               (source.is(i + 3, "(") || (directive != 0 && directive_of(i + 3) != directive)))
+               (source.is(i + 3, "(") ||
+                (directive != 0 &&
+                 (i + 3 == source.size() || source[i + 3].directive != directive))))
         return i;
     }
     return source.size();

@@ -1,13 +1,13 @@
 // convlab-rewrite: the build step between a .cu file and the host compiler.
 //
 // It reads its few options itself: CLI11 would take longer to compile than all of the rewrite, and
-// every emulated file waits for this program.
+// every emulated file waits for this program. --include: a folder of quoted includes; --exclude:
+// headers below it are left alone; --depfile: what was read, in make's syntax.
 
 #include <cstdio>
 #include <exception>
 #include <filesystem>
 #include <fstream>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,37 +17,25 @@
 
 namespace {
 
-constexpr const char* kHelp =
-    "Rewrites a CUDA source for device emulation, line by line.\n"
-    "\n"
+constexpr const char* kUsage =
     "convlab-rewrite SOURCE --output FILE [--include FOLDER]... [--exclude FOLDER] [--depfile "
-    "FILE]\n"
-    "  SOURCE     the .cu file\n"
-    "  --output   where the C++ goes\n"
-    "  --include  folder of quoted includes\n"
-    "  --exclude  leave headers below this folder alone\n"
-    "  --depfile  write what was read, in make's syntax\n"
-    "\n"
-    "Example (the build does this for every .cu file):\n"
-    "  build/bin/convlab-rewrite kernel.cu --output kernel.cpp --include . \\\n"
-    "      --exclude common/emulation/include\n";
+    "FILE]";
 
 struct Arguments {
   convlab::rewrite::ProjectOptions project;
   std::filesystem::path dependencies;
 };
 
-/// Nothing if --help was asked for. @throws convlab::UsageError for a wrong command line
-std::optional<Arguments> parse(int argc, char** argv) {
+/// @throws convlab::UsageError for a wrong command line
+Arguments parse(int argc, char** argv) {
   Arguments result;
   for (int i = 1; i < argc; ++i) {
     const std::string word = argv[i];
-    if (word == "--help" || word == "-h") return std::nullopt;
     if (!word.starts_with("-")) {
       result.project.source = word;
       continue;
     }
-    if (++i == argc) throw convlab::UsageError(word + " wants a value; --help tells more.");
+    if (++i == argc) throw convlab::UsageError(kUsage);
     if (word == "--output")
       result.project.output = argv[i];
     else if (word == "--include")
@@ -57,10 +45,10 @@ std::optional<Arguments> parse(int argc, char** argv) {
     else if (word == "--depfile")
       result.dependencies = argv[i];
     else
-      throw convlab::UsageError("There is no option " + word + "; --help tells which there are.");
+      throw convlab::UsageError(kUsage);
   }
   if (result.project.source.empty() || result.project.output.empty())
-    throw convlab::UsageError("A source and --output FILE are needed; --help tells more.");
+    throw convlab::UsageError(kUsage);
   return result;
 }
 
@@ -79,15 +67,11 @@ void write_dependencies(const std::filesystem::path& file, const std::string& ta
 }
 
 convlab::ExitCode run(int argc, char** argv) {
-  const std::optional<Arguments> arguments = parse(argc, argv);
-  if (!arguments) {
-    std::fputs(kHelp, stdout);
-    return convlab::ExitCode::kPassed;
-  }
-  const auto result = convlab::rewrite::rewrite_project(arguments->project);
+  const Arguments arguments = parse(argc, argv);
+  const auto result = convlab::rewrite::rewrite_project(arguments.project);
   for (const std::string& error : result.errors) std::fprintf(stderr, "%s\n", error.c_str());
-  if (!arguments->dependencies.empty())
-    write_dependencies(arguments->dependencies, arguments->project.output.string(), result.inputs);
+  if (!arguments.dependencies.empty())
+    write_dependencies(arguments.dependencies, arguments.project.output.string(), result.inputs);
   return result.errors.empty() ? convlab::ExitCode::kPassed : convlab::ExitCode::kFallsShort;
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "common/base/enum_name.hpp"
 #include "common/emulation/runtime/report.hpp"
 #include "common/emulation/trace/race_detector.hpp"
 
@@ -26,19 +27,12 @@ std::string advice(const RaceFacts& race) {
   if (race.updates) return "use atomicAdd, or give each thread an element of its own";
   if (race.first.writes && race.second.writes && race.first.line == race.second.line)
     return "make the index different for every thread, or let one thread store";
-  switch (race.scope) {
-    case RaceScope::kWarp:
-      return "__syncwarp() belongs between the two lines";
-    case RaceScope::kBlock:
-      return "__syncthreads() belongs between the two lines";
-    case RaceScope::kGrid:
-      return "nothing orders the blocks of a kernel: split it in two, or use atomic operations";
-    case RaceScope::kStreams:
-      return "the two run in different streams: an event must make one wait for the other";
-    case RaceScope::kTeam:  // of the host, which is not traced here
-      break;
-  }
-  return {};
+  return enum_name(
+      race.scope,
+      {"__syncwarp() belongs between the two lines",
+       "__syncthreads() belongs between the two lines",
+       "nothing orders the blocks of a kernel: split it in two, or use atomic operations",
+       "the two run in different streams: an event must make one wait for the other"});
 }
 
 void print_races() {

@@ -262,17 +262,11 @@ bool RaceDetector::known_to(unsigned rank, const Touch& before) const {
 }
 
 bool RaceDetector::is_known(const Touch& before, const Touch& now) const {
-  const auto unit_of = [](const Touch& touch, Unit lane) {
-    Touch one = touch;
-    one.unit += lane;
-    return one;
-  };
   const Unit before_lanes = (before.flags & kByWarp) != 0 ? kWarpSize : 1;
   const Unit now_lanes = (now.flags & kByWarp) != 0 ? kWarpSize : 1;
-  if (before_lanes == 1 && now_lanes == 1)
-    return before.unit == now.unit || known_to(now.unit - block_->base, before);
   for (Unit b = 0; b < before_lanes; ++b) {
-    const Touch one = unit_of(before, b);
+    Touch one = before;
+    one.unit += b;
     for (Unit n = 0; n < now_lanes; ++n) {
       const Unit lane = now.unit + n;
       if (lane - block_->base >= block_->threads || lane == one.unit) continue;

@@ -46,17 +46,11 @@ std::string products_name(const std::string& kind) {
 }
 
 std::string products_text(const KernelCounts& kernel) {
-  std::map<std::string, std::pair<std::int64_t, const ProductNote*>> kinds;
-  for (const ProductNote& note : kernel.products) {
-    auto& [sum, most] = kinds[note.kind];
-    sum += note.multiply_adds;
-    if (most == nullptr || note.multiply_adds > most->multiply_adds) most = &note;
-  }
+  std::map<std::string, std::int64_t> kinds;
+  for (const ProductNote& note : kernel.products) kinds[note.kind] += note.multiply_adds;
   std::string text;
   for (const auto& [kind, made] : kinds) {
-    text += grouped(made.first) + " multiply-adds " + products_name(kind) +
-            (made.second->multiply_adds < made.first ? ", most of them" : "") + " in line " +
-            std::to_string(made.second->line) + ". ";
+    text += grouped(made) + " multiply-adds " + products_name(kind) + ". ";
   }
   return text;
 }
@@ -65,6 +59,16 @@ std::string registers_text(const KernelCounts& kernel) {
   if (kernel.registers == 0) return "Without a limit by registers";
   return "A thread takes at most " + std::to_string(kernel.registers) +
          " registers, as nvcc says for compute capability 9.0. So";
+}
+
+constexpr double kMilliseconds = 1e3;
+
+std::string two_digits(double number) {
+  if (number <= 0.0) return "0";
+  const double unit = std::pow(10.0, std::floor(std::log10(number)) - 1.0);
+  std::ostringstream text;
+  text << std::round(number / unit) * unit;
+  return text.str();
 }
 
 }  // namespace
@@ -195,20 +199,6 @@ Page profile_page(const StageCounts& counts, const SourceText& sources, const st
   page.sections.push_back(std::move(source));
   return page;
 }
-
-namespace {
-
-constexpr double kMilliseconds = 1e3;
-
-std::string two_digits(double number) {
-  if (number <= 0.0) return "0";
-  const double unit = std::pow(10.0, std::floor(std::log10(number)) - 1.0);
-  std::ostringstream text;
-  text << std::round(number / unit) * unit;
-  return text.str();
-}
-
-}  // namespace
 
 PageSection estimate_section(const std::vector<Estimate>& estimates, const EstimateModel& model,
                              int batch) {

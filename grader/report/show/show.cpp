@@ -6,6 +6,7 @@
 
 #include "common/base/foreign_text.hpp"
 #include "common/base/whole_file.hpp"
+#include "common/serve/fault_messages.hpp"
 #include "grader/report/pages/page.hpp"
 #include "grader/report/table.hpp"
 #include "grader/report/terminal.hpp"
@@ -223,13 +224,6 @@ std::int64_t guessed_row(const StepNotes& notes, int array, std::int64_t element
 
 namespace {
 
-using Index = std::array<unsigned, 3>;
-
-std::string text_of(const Index& index) {
-  return "(" + std::to_string(index[0]) + ", " + std::to_string(index[1]) + ", " +
-         std::to_string(index[2]) + ")";
-}
-
 std::int64_t element_bytes(const StageSteps& steps, const StepArray& array, int number,
                            const SourceText& sources) {
   const StepNotes& notes = steps.notes;
@@ -305,8 +299,8 @@ std::string block_text(const StepNotes& notes) {
   const std::int64_t threads =
       std::int64_t{notes.block_size[0]} * notes.block_size[1] * notes.block_size[2];
   const auto count = static_cast<std::int64_t>(notes.steps.size());
-  return "Block " + text_of(notes.block) + " of " + notes.kernel + ", launched with " +
-         text_of(notes.grid) + " blocks of " + text_of(notes.block_size) +
+  return "Block " + index_text(notes.block) + " of " + notes.kernel + ", launched with " +
+         index_text(notes.grid) + " blocks of " + index_text(notes.block_size) +
          " threads: " + grouped(threads) + " threads, " + grouped(count) +
          (count == 1 ? " step." : " steps.") + cut_text(notes);
 }

@@ -344,5 +344,5 @@ for file in sorted(here.glob("*.limits.json")):
         table.append(f"| `{key.split()[0]}`, {key.split()[1]} | {', '.join(said)} | "
                      f"{', '.join(true)} | {units} | {stall} |")
 write_table("right", [f"The estimated limit is a measured one for {right} of {total} kernels, and "
-                      f"for {known} if `--registers` is given. The others:"])
+                      f"for {known} if the registers are known. The others:"])
 write_table("limits", table)
