@@ -83,9 +83,7 @@ class StageChecker {
     }
     if (found) others_.add_lines(stage, *found);
     if (!found && refused_) {
-      for (RunResult& run : check_.result.runs) {
-        if (run.stage.id == stage.id) run.verdict = Verdict::kFailed;
-      }
+      fail_runs(stage);
       found = refused_;
     }
     if (finds && (!found || stage.precision != Precision::kFp32)) {
@@ -208,6 +206,10 @@ class StageChecker {
     for (CaseResult& test : check_.cases) {
       if (test.stage == stage.id) test.verdict = Verdict::kFailed;
     }
+    fail_runs(stage);
+  }
+
+  void fail_runs(const StageInfo& stage) {
     for (RunResult& run : check_.result.runs) {
       if (run.stage.id == stage.id) run.verdict = Verdict::kFailed;
     }

@@ -218,8 +218,7 @@ class Grading {
   // Takes an earlier check's results for these stages; false if one of them failed.
   bool take_over(const CheckResult& earlier, const std::vector<StageInfo>& stages) {
     const auto is_here = [&](const std::string& id) {
-      return std::any_of(stages.begin(), stages.end(),
-                         [&](const StageInfo& stage) { return stage.id == id; });
+      return std::ranges::find(stages, id, &StageInfo::id) != stages.end();
     };
     check_.cases = earlier.cases;
     check_.findings = earlier.findings;

@@ -181,10 +181,10 @@ void score_speed(ScoreItem& item, const ScoreRule& rule, const ScoreRules& rules
 
 // "loads for each multiply-add 4.00, at most 1.70".
 std::string missed_text(const CounterLimit& limit, const Counter& counter, double value) {
-  const bool at_most = limit.at_most.has_value();
+  const bool at_most = std::isfinite(limit.at_most);
   return std::string(counter.title) + (std::isnan(value) ? " none" : " " + ratio_text(value)) +
          (at_most ? ", at most " : ", at least ") +
-         ratio_text(at_most ? *limit.at_most : *limit.at_least);
+         ratio_text(at_most ? limit.at_most : limit.at_least);
 }
 
 void score_counters(ScoreItem& item, const ScoreRule& rule, const std::vector<double>& values) {
@@ -193,7 +193,7 @@ void score_counters(ScoreItem& item, const ScoreRule& rule, const std::vector<do
   for (const CounterLimit& limit : rule.limits) {
     const Counter* const counter = find_counter(limit.counter);
     const double value = values[static_cast<std::size_t>(counter - counters().data())];
-    if (keeps(limit, value)) {
+    if (limit.is_kept_by(value)) {
       ++kept;
     } else if (missed.empty()) {
       missed = missed_text(limit, *counter, value);

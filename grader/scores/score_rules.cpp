@@ -1,6 +1,5 @@
 #include "grader/scores/score_rules.hpp"
 
-#include <cmath>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -174,11 +173,6 @@ ScoreRules read_rules(const Json& object) {
 const char* to_string(ScoreRule::What what) {
   return enum_name(what,
                    {"runs", "prediction", "puzzles", "cases", "network", "speed", "counters"});
-}
-
-bool keeps(const CounterLimit& limit, double value) {
-  if (limit.at_most) return value <= *limit.at_most;
-  return limit.at_least && value >= *limit.at_least;
 }
 
 ScoreRules parse_score_rules(const std::string& text, const std::string& name) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cmath>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -20,14 +21,16 @@ struct CurvePoint {
 /// A counter that a stage must keep (grader/measure/counters.hpp).
 struct CounterLimit {
   std::string counter{};
-  std::optional<double> at_most{};
-  std::optional<double> at_least{};
+  double at_least = -HUGE_VAL;
+  double at_most = HUGE_VAL;
+
+  /// NaN keeps none.
+  [[nodiscard]] bool is_kept_by(double value) const {
+    return value >= at_least && value <= at_most;
+  }
 
   friend bool operator==(const CounterLimit&, const CounterLimit&) = default;
 };
-
-/// Whether a counter's value keeps the limit; NaN does not.
-bool keeps(const CounterLimit& limit, double value);
 
 /// What the points of one item are given for.
 struct ScoreRule {

@@ -68,10 +68,6 @@ Finding cause_of(const Finding& found, const Race& race);
 /// Whether the order of lanes or neighbouring memory can cause this finding.
 bool may_be_luck(const Finding& finding);
 
-/// Whether the numbers of the output show the mistake, so that another device's finding says no
-/// more.
-bool is_explained(const Finding& finding);
-
 /// A finding, and whether it is only a warning.
 struct Opinion {
   std::optional<Finding> finding{};

@@ -32,21 +32,20 @@ std::string output_text(const Label& at) {
 }
 
 std::string pixel_text(const ConvShape& s, std::int64_t index) {
-  if (index < 0 || index >= s.input_size()) return "input[" + number(index) + "], outside";
-  const std::int64_t row = index / s.width % s.height;
+  const std::string element = "input[" + number(index) + "]";
+  if (index < 0 || index >= s.input_size()) return element + ", outside";
   const std::int64_t plane = index / s.width / s.height;
-  return "input[" + number(index) + "] (b=" + number(plane / s.in_channels) +
-         ", c=" + number(plane % s.in_channels) + ", row " + number(row) + ", column " +
-         number(index % s.width) + ")";
+  return element + " (b=" + number(plane / s.in_channels) + ", c=" + number(plane % s.in_channels) +
+         ", row " + number(index / s.width % s.height) + ", column " + number(index % s.width) +
+         ")";
 }
 
 std::string weight_text(const ConvShape& s, std::int64_t index) {
-  if (index < 0 || index >= s.weights_size()) return "weights[" + number(index) + "], outside";
-  const std::int64_t row = index / s.kernel % s.kernel;
+  const std::string element = "weights[" + number(index) + "]";
+  if (index < 0 || index >= s.weights_size()) return element + ", outside";
   const std::int64_t plane = index / s.kernel / s.kernel;
-  return "weights[" + number(index) + "] (m=" + number(plane / s.in_channels) +
-         ", c=" + number(plane % s.in_channels) + ", p=" + number(row) +
-         ", q=" + number(index % s.kernel) + ")";
+  return element + " (m=" + number(plane / s.in_channels) + ", c=" + number(plane % s.in_channels) +
+         ", p=" + number(index / s.kernel % s.kernel) + ", q=" + number(index % s.kernel) + ")";
 }
 
 std::string shapes_text(const std::vector<ConvShape>& shapes) {

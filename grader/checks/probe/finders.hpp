@@ -48,9 +48,15 @@ std::vector<bool> where_it_holds(const Rule& rule, const std::vector<Feature>& f
 /// Features of a product; those of an output if there are no taps.
 std::vector<Feature> features_of(const ConvShape& s, const std::vector<Label>& labels, bool taps);
 
-/// The simplest rule for exactly what is marked, at all shapes; empty if there is none.
-std::string common_rule(const std::vector<std::vector<Feature>>& features,
-                        const std::vector<std::vector<bool>>& marked);
+/// Of one shape: what rules may ask about, and which samples are meant.
+struct Samples {
+  std::vector<Feature> features;
+  std::vector<bool> marked;
+};
+
+/// The simplest rule for exactly what is marked, at all shapes; empty if there is none, or if all
+/// are marked at all shapes.
+std::string common_rule(const std::vector<Samples>& all);
 
 // What whole runs tell of their sums, without a look at the products.
 

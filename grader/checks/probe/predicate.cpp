@@ -231,21 +231,19 @@ std::vector<Feature> features_of(const ConvShape& s, const std::vector<Label>& l
   return all;
 }
 
-std::string common_rule(const std::vector<std::vector<Feature>>& features,
-                        const std::vector<std::vector<bool>>& marked) {
+std::string common_rule(const std::vector<Samples>& all) {
   constexpr std::size_t kMany = 500;
-  const auto has = [&](std::size_t i, bool mark) {
-    return std::ranges::find(marked[i], mark) != marked[i].end();
+  const auto has = [](const Samples& samples, bool mark) {
+    return std::ranges::find(samples.marked, mark) != samples.marked.end();
   };
+  if (std::ranges::none_of(all, [&](const Samples& each) { return has(each, false); })) return {};
   // Where all are marked, a variable may have one value only, and no rule can be made of it.
-  bool some_partly = false;
-  for (std::size_t i = 0; i < features.size(); ++i) {
-    some_partly = some_partly || (has(i, true) && has(i, false));
-  }
+  const bool some_partly = std::ranges::any_of(
+      all, [&](const Samples& each) { return has(each, true) && has(each, false); });
   std::optional<std::vector<Rule>> rules;
-  for (std::size_t i = 0; i < features.size(); ++i) {
-    if (!has(i, true) || (some_partly && !has(i, false))) continue;
-    std::vector<Rule> own = find_rules(features[i], marked[i], kMany);
+  for (const Samples& each : all) {
+    if (!has(each, true) || (some_partly && !has(each, false))) continue;
+    std::vector<Rule> own = find_rules(each.features, each.marked, kMany);
     if (!rules) {
       rules = std::move(own);
       continue;
@@ -255,11 +253,10 @@ std::string common_rule(const std::vector<std::vector<Feature>>& features,
     });
   }
   if (!rules) return {};
-  const auto rule = std::ranges::find_if(*rules, [&](const Rule& each) {
-    for (std::size_t i = 0; i < features.size(); ++i) {
-      if (where_it_holds(each, features[i]) != marked[i]) return false;
-    }
-    return true;
+  const auto rule = std::ranges::find_if(*rules, [&](const Rule& rule_of_all) {
+    return std::ranges::all_of(all, [&](const Samples& each) {
+      return where_it_holds(rule_of_all, each.features) == each.marked;
+    });
   });
   return rule == rules->end() ? "" : rule->text;
 }

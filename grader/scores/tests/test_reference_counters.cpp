@@ -32,8 +32,9 @@ std::map<std::string, std::map<std::string, double>> reference_counters() {
 }
 
 bool keeps_all(const ScoreRule& rule, std::map<std::string, double>& values) {
-  return std::ranges::all_of(
-      rule.limits, [&](const CounterLimit& limit) { return keeps(limit, values[limit.counter]); });
+  return std::ranges::all_of(rule.limits, [&](const CounterLimit& limit) {
+    return limit.is_kept_by(values[limit.counter]);
+  });
 }
 
 }  // namespace
