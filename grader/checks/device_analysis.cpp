@@ -300,16 +300,6 @@ std::optional<Finding> find_early_end(const Call& call, const SourceText& source
   return early.empty() ? std::nullopt : std::optional(finding("E-barrier/numbers-right", early));
 }
 
-std::optional<Finding> check_early_ends(Submission& submission, const StageInfo& stage,
-                                        const std::vector<ElementCase>& cases, std::uint64_t seed) {
-  if (submission.device().device != Device::kEmulated) return std::nullopt;
-  for (const ElementCase& test : cases) {
-    const CaseOutcome outcome = run_case(submission, stage, test, ++seed);
-    if (auto early = find_early_end(outcome.call, submission.sources())) return early;
-  }
-  return std::nullopt;
-}
-
 namespace {
 
 // The lines that make something which no line frees; all, if each has its counterpart.

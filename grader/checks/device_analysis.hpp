@@ -24,10 +24,6 @@ std::optional<Finding> explain_on_device(Submission& submission, const StageInfo
 /// right: no GPU since Volta minds them.
 std::optional<Finding> find_early_end(const Call& call, const SourceText& sources);
 
-/// The same in these cases. Emulated only.
-std::optional<Finding> check_early_ends(Submission& submission, const StageInfo& stage,
-                                        const std::vector<ElementCase>& cases, std::uint64_t seed);
-
 /// Device memory, streams or graphs that each run leaves. Emulated only.
 std::optional<Finding> check_leaks(Submission& submission, const StageInfo& stage,
                                    const ConvShape& shape, std::uint64_t seed);

@@ -12,6 +12,9 @@ namespace convlab::grader {
 
 namespace {
 
+constexpr double kWidestBounds = 3.0;    // further apart they are no measurement
+constexpr std::size_t kFewestPairs = 3;  // samples of each convolution, for a decision
+
 double share_of(const SpeedMeasure& measure, const ScoreRule& rule, double speed) {
   const bool is_near = measure.bound_ms && rule.near_bound > 0.0 &&
                        *measure.bound_ms >= rule.near_bound * sum_of_medians(measure.yours_ms);

@@ -13,12 +13,6 @@
 
 namespace convlab::grader {
 
-/// Bounds of a speed that are further apart than this factor are no measurement.
-inline constexpr double kWidestBounds = 3.0;
-
-/// The smallest number of samples per convolution for a decision.
-inline constexpr std::size_t kFewestPairs = 3;
-
 /// The points for a measured speed.
 struct SpeedPoints {
   double least = 0.0;  ///< at the lower end of what noise allows
@@ -28,7 +22,7 @@ struct SpeedPoints {
   bool no_measure = false;  ///< the bounds are so far apart that the speed says nothing
 };
 
-/// By the curve, or all points near the bound. Noise costs no points, within kWidestBounds and up
+/// By the curve, or all points near the bound. Noise costs no points, within a factor of 3 and up
 /// to the speed of the fastest calls. If the bounds are wider, the lower one counts, and a person
 /// must look.
 SpeedPoints points_for(const SpeedMeasure& measure, const ScoreRule& rule, double tolerance);
