@@ -2,7 +2,6 @@
 
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "grader/checks/element_cases.hpp"
 #include "grader/checks/findings/catalogue.hpp"

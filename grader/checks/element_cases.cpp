@@ -4,12 +4,11 @@
 #include <chrono>
 #include <cmath>
 #include <random>
-#include <set>
 #include <span>
 #include <thread>
 
 #include "grader/checks/device_analysis.hpp"
-#include "grader/checks/probe/dense_run.hpp"
+#include "grader/checks/probe/fact.hpp"
 #include "grader/checks/probe/probe.hpp"
 
 namespace convlab::grader {

@@ -79,7 +79,15 @@ class Grading {
       }
       bool good = true;
       if (request_.checked) {
-        good = take_over(*request_.checked, stages);
+        check_.cases = request_.checked->cases;
+        check_.findings = request_.checked->findings;
+        check_.warnings = request_.checked->warnings;
+        check_.result.runs = request_.checked->result.runs;
+        // The program may list other stages now.
+        std::erase_if(check_.result.runs, [&](const RunResult& run) {
+          return std::ranges::find(stages, run.stage.id, &StageInfo::id) == stages.end();
+        });
+        good = check_.findings.empty();
         network.load(observer_.announce);
       } else {
         good = check_all(stages, batches, seed, network);
@@ -213,21 +221,6 @@ class Grading {
       append(check_.warnings, each.warnings);
     }
     return good;
-  }
-
-  // Takes an earlier check's results for these stages; false if one of them failed.
-  bool take_over(const CheckResult& earlier, const std::vector<StageInfo>& stages) {
-    const auto is_here = [&](const std::string& id) {
-      return std::ranges::find(stages, id, &StageInfo::id) != stages.end();
-    };
-    check_.cases = earlier.cases;
-    check_.findings = earlier.findings;
-    check_.warnings = earlier.warnings;
-    check_.result.runs = earlier.result.runs;
-    std::erase_if(check_.cases, [&](const CaseResult& test) { return !is_here(test.stage); });
-    std::erase_if(check_.findings, [&](const Finding& found) { return !is_here(found.stage); });
-    std::erase_if(check_.result.runs, [&](const RunResult& run) { return !is_here(run.stage.id); });
-    return check_.findings.empty();
   }
 
   void score(const ScoreRequest& wanted, const std::vector<StageInfo>& stages,

@@ -1,9 +1,7 @@
 #include "grader/scores/make_score.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <cstdio>
 
 #include "common/timing/three_digits.hpp"
 #include "grader/measure/counters.hpp"
@@ -92,15 +90,6 @@ std::string finding_id(const CheckResult& check, const std::string& stage) {
   return {};
 }
 
-// 0.95, 1.23, 12.35; three digits for speeds far below the reference.
-std::string ratio_text(double ratio) {
-  constexpr double kSlow = 0.1;
-  if (ratio < kSlow) return three_digits(ratio);
-  std::array<char, 32> text{};
-  std::snprintf(text.data(), text.size(), "%.2f", ratio);
-  return text.data();
-}
-
 // No rule and no result gives more than an item has.
 void give(ScoreItem& item, double earned, const std::string& why) {
   item.earned = std::clamp(std::isfinite(earned) ? earned : 0.0, 0.0, item.points);
@@ -170,8 +159,8 @@ void score_speed(ScoreItem& item, const ScoreRule& rule, const ScoreRules& rules
   item.reference = three_digits(sum_of_medians(measure.reference_ms)) + " ms";
   const SpeedPoints points = points_for(measure, rule, rules.tolerance);
   give(item, points.points,
-       "speed " + ratio_text(measure.speed) + " (" + ratio_text(measure.low) + " to " +
-           ratio_text(measure.high) + ")");
+       "speed " + three_digits(measure.speed) + " (" + three_digits(measure.low) + " to " +
+           three_digits(measure.high) + ")");
   if (!points.decided) {
     item.credit = Credit::kUndecided;
     const std::string rounds =
@@ -185,9 +174,9 @@ void score_speed(ScoreItem& item, const ScoreRule& rule, const ScoreRules& rules
 // "loads for each multiply-add 4.00, at most 1.70".
 std::string missed_text(const CounterLimit& limit, const Counter& counter, double value) {
   const bool at_most = std::isfinite(limit.at_most);
-  return std::string(counter.title) + (std::isnan(value) ? " none" : " " + ratio_text(value)) +
+  return std::string(counter.title) + (std::isnan(value) ? " none" : " " + three_digits(value)) +
          (at_most ? ", at most " : ", at least ") +
-         ratio_text(at_most ? limit.at_most : limit.at_least);
+         three_digits(at_most ? limit.at_most : limit.at_least);
 }
 
 void score_counters(ScoreItem& item, const ScoreRule& rule, const std::vector<double>& values) {

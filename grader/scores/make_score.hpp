@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "grader/checks/result/check_result.hpp"
-#include "grader/checks/result/score.hpp"
 #include "grader/scores/score_rules.hpp"
 
 namespace convlab::grader {

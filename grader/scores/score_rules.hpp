@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "grader/checks/result/score.hpp"
+#include "grader/checks/result/check_result.hpp"
 
 namespace convlab::grader {
 

@@ -220,14 +220,15 @@ std::optional<WrongProduct> add_failing_shapes(Submission& submission, const Sta
   if (!study) return std::nullopt;
   finding.smallest = to_string(study->smallest);
   finding.alone = "--case " + case_text(study->smallest);
-  std::vector<std::string> lines;
   if (!study->rule.empty()) {
-    lines.push_back("It fails exactly if " + study->rule + " (" + std::to_string(study->confirmed) +
-                    " more shapes confirm this).");
+    finding.shapes = "It fails exactly if " + study->rule + " (" +
+                     std::to_string(study->confirmed) + " more shapes confirm this).";
   }
   // No size of the smallest can be smaller.
-  if (study->smallest.stride > 1) lines.emplace_back("With a stride of 1 this case is right.");
-  finding.shapes = joined(lines, "\n");
+  if (study->smallest.stride > 1) {
+    finding.shapes += finding.shapes.empty() ? "" : "\n";
+    finding.shapes += "With a stride of 1 this case is right.";
+  }
   for (const std::uint64_t seed : {1, 2, 3}) {  // a small shape may be right by luck
     const DenseRun run = run_dense(program, study->smallest, seed);
     if (run.answer.kind != Answer::Kind::kNumbers) break;

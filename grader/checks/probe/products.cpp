@@ -9,7 +9,6 @@
 #include <utility>
 #include <vector>
 
-#include "grader/checks/probe/fact.hpp"
 #include "grader/checks/probe/finders.hpp"
 #include "grader/checks/probe/wrong_index.hpp"
 
