@@ -21,7 +21,7 @@
 #include "grader/measure/counters.hpp"
 #include "grader/measure/measure_speed.hpp"
 #include "grader/scores/check_stage.hpp"
-#include "grader/scores/make_score.hpp"
+#include "grader/scores/points.hpp"
 #include "grader/submission/submission.hpp"
 
 namespace convlab::grader {
@@ -275,32 +275,21 @@ class Grading {
 
   // In the last convolution of the network that counts, on an emulated device.
   void count(const ScoreRules& rules, Measured& outcome) {
-    if (!request_.work.build_emulated) {
-      outcome.why_not = "counted only in source files";
-      return;
-    }
+    const auto leave_out = [&](const char* why) { outcome.why_not = why; };
+    if (!request_.work.build_emulated) return leave_out("counted only in source files");
     const EmulatedProgram built = request_.work.build_emulated(true);
-    if (built.refused) {
-      outcome.why_not = "it cannot be emulated";
-      return;
-    }
+    if (built.refused) return leave_out("it cannot be emulated");
     Submission counting(built.program, request_.time_limit);
     counting.set_sources(SourceText(request_.work.sources));
     std::vector<StageInfo> stages;
     StageCounts counts;
     const bool listed = !counting.list_stages(stages);
     const auto own = std::ranges::find(stages, outcome.stage, &StageInfo::id);
-    if (!listed || own == stages.end()) {
-      outcome.why_not = "the emulated device gave no counts";
-      return;
-    }
+    if (!listed || own == stages.end()) return leave_out("the emulated device gave no counts");
     const ConvShape layer = load_preset(rules.network).conv_shapes(1).back();
     outcome.finding = count_accesses(counting, as_judged(*own), layer, counts);
     if (outcome.finding) return;
-    if (counts.counted.left_out > 0) {
-      outcome.why_not = "its kernels have too many lines to count";
-      return;
-    }
+    if (counts.counted.left_out > 0) return leave_out("its kernels have too many lines to count");
     for (const Counter& counter : counters()) outcome.counters.push_back(counter.value(counts));
   }
 

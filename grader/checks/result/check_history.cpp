@@ -17,20 +17,12 @@
 
 namespace convlab::grader {
 
-namespace {
-
-std::set<std::string> checked_stages(const CheckResult& check) {
+void append_history(const std::filesystem::path& file, const CheckResult& check) {
   std::set<std::string> stages;
   for (const CaseResult& test : check.cases) stages.insert(test.stage);
-  return stages;
-}
-
-}  // namespace
-
-void append_history(const std::filesystem::path& file, const CheckResult& check) {
   Json line = {{"created", check.result.created},
                {"milestone", check.result.milestone},
-               {"stages", checked_stages(check)},
+               {"stages", stages},
                {"findings", Json::array()}};
   for (const Finding& finding : check.findings) {
     line["findings"].push_back(

@@ -13,7 +13,7 @@
 #include "grader/course/puzzles.hpp"
 #include "grader/report/terminal.hpp"
 #include "grader/scores/grade.hpp"
-#include "grader/scores/score_rules.hpp"
+#include "grader/scores/points.hpp"
 
 namespace convlab::grader::lint_command {
 

@@ -2,7 +2,7 @@
 
 #include "common/base/tests/support/catch.hpp"
 #include "grader/measure/counters.hpp"
-#include "grader/scores/make_score.hpp"
+#include "grader/scores/points.hpp"
 
 using namespace convlab;
 using namespace convlab::grader;

@@ -8,7 +8,7 @@
 #include "common/base/whole_file.hpp"
 #include "common/stage/stage.hpp"
 #include "grader/measure/counters.hpp"
-#include "grader/scores/score_rules.hpp"
+#include "grader/scores/points.hpp"
 
 using namespace convlab;
 using namespace convlab::grader;

@@ -3,7 +3,7 @@
 #include "common/base/tests/support/catch.hpp"
 #include "common/base/tests/support/message_of.hpp"
 #include "common/base/whole_file.hpp"
-#include "grader/scores/score_rules.hpp"
+#include "grader/scores/points.hpp"
 
 using namespace convlab;
 using namespace convlab::grader;
