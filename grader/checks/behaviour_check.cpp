@@ -12,6 +12,7 @@
 #include "grader/checks/findings/catalogue.hpp"
 #include "grader/checks/fresh_numbers.hpp"
 #include "grader/checks/probe/probe.hpp"
+#include "grader/checks/source_clues.hpp"
 #include "reference/oracle/comparison.hpp"
 
 namespace convlab::grader {
@@ -89,6 +90,67 @@ static std::optional<Finding> check_hidden_shapes(Submission& submission, const 
     known.insert(known.begin(), {"kernel 7 first", {1, 2, 1, 9, 8, 7, 1}, true});
   }
   return repeated(first_finding(submission, stage, known, engine()));
+}
+
+namespace {
+
+/// A shape at which a type no longer holds an index.
+struct Limit {
+  bool of_half;  ///< else of float; where the file has no line with that type, nothing is run
+  ElementCase test;
+  const char* name;  ///< of the finding
+};
+
+// Where something else is wrong, too, the cases before have told it.
+std::optional<Finding> wrong_numbers(Submission& submission, const StageInfo& stage,
+                                     ElementCase test, std::uint64_t seed) {
+  test.exact = true;
+  test.largest = 1;
+  test.probe = ElementCase::Probe::kNone;
+  const CaseOutcome outcome = run_case(submission, stage, test, seed);
+  const bool is_outside = outcome.finding && outcome.finding->id == "E-outside";
+  return is_outside || outcome.result.error.wrong > 0 ? outcome.finding : std::nullopt;
+}
+
+std::string lines_with_half(const SourceText& sources) {
+  std::string lines;
+  for (const char* word : {"_Float16", "__int2half_rn", "__half", "half"}) {
+    for (const auto& place : sources.lines_with({word}, {"include"})) {
+      constexpr std::size_t kEnough = 300;
+      if (lines.size() < kEnough) lines += sources.quote(place.file, place.line);
+    }
+    if (!lines.empty()) break;
+  }
+  return lines;
+}
+
+}  // namespace
+
+// For a file that keeps an index in a float or a half: shapes at which these no longer hold every
+// whole number, or at which a quotient is rounded down to the number before.
+static std::optional<Finding> check_narrow_index(Submission& submission, const StageInfo& stage,
+                                                 const CasePlan& plan, std::uint64_t seed) {
+  if (plan.rules != Rules::kWorkbook) return std::nullopt;
+  const std::string floats = float_index(submission.sources());
+  const std::string halves = lines_with_half(submission.sources());
+  static const std::vector<Limit> limits = {
+      {false, {"17 million outputs", {17, 1, 1, 1024, 1024, 1, 1}}, "E-images/float"},
+      // The stride as a factor, as a divisor, or as one over it.
+      {false, {"2100 columns", {1, 1, 1, 3, 2100, 1, 3}}, "E-index/float"},
+      {false, {"2100 columns", {1, 1, 1, 3, 2100, 1, 7}}, "E-index/float"},
+      {false, {"2100 rows", {1, 1, 1, 2100, 3, 1, 3}}, "E-index/float"},
+      {false, {"2100 rows", {1, 1, 1, 2100, 3, 1, 7}}, "E-index/float"},
+      {true, {"2107 taps", {1, 1, 43, 8, 9, 7, 1}}, "E-index/half"}};
+  for (const auto& [of_half, test, name] : limits) {
+    const std::string& lines = of_half ? halves : floats;
+    if (lines.empty()) continue;
+    const auto wrong = wrong_numbers(submission, stage, test, seed);
+    if (!wrong) continue;
+    // Just below the limit it must be right.
+    const ElementCase below{"below", of_half ? ConvShape{1, 1, 41, 8, 9, 7, 1} : ConvShape{}};
+    if (!wrong_numbers(submission, stage, below, seed)) return finding(name, wrong->seen + lines);
+  }
+  return std::nullopt;
 }
 
 std::optional<Finding> check_phases(Submission& submission, const StageInfo& stage,
@@ -225,20 +287,14 @@ static std::optional<Finding> check_small_changes(Submission& submission, const 
   const std::string where = "convolutions of " + to_string(shape);
   if (const Call call = probe.run(); call.failure) return explain(*call.failure, where);
   constexpr int kTries = 3;
-  for (int i = 0; i < kTries; ++i) {
+  for (int i = 0; i < 2 * kTries; ++i) {
+    const bool in_phases = i >= kTries;
     change_one();
-    probe.give_input();
-    const Call call = probe.run();
-    if (call.failure) return explain(*call.failure, where);
-    if (!probe.is_right(0, shape.batch)) {
-      return finding("E-replay/one-number", "In two " + where);
-    }
-  }
-  for (int i = 0; i < kTries; ++i) {
-    change_one();
-    const Call call = probe.run_timed();
+    if (!in_phases) probe.give_input();
+    const Call call = in_phases ? probe.run_timed() : probe.run();
     if (call.failure) return explain(*call.failure, where);
     if (probe.is_right(0, shape.batch)) continue;
+    if (!in_phases) return finding("E-replay/one-number", "In two " + where);
     const bool on_device = submission.device().device != Device::kCpu;
     if (on_device && call.copies <= 0) return std::nullopt;  // it has another form of the input
     return finding("E-timed-phase-empty/one-number", "In " + where);
@@ -332,19 +388,6 @@ static std::optional<Finding> check_stillness(Submission& submission, const Stag
   return finding("E-still-working/idle", "", {std::to_string(worked.count())});
 }
 
-namespace {
-
-// With lazy streams, unjoined work is still pending when convolve returns.
-std::optional<Finding> check_joined(Submission& submission, const StageInfo& stage,
-                                    const ConvShape& shape, std::uint64_t seed) {
-  fill_random(whole_numbers(shape), seed, submission.prepare(shape, Placement::kAligned));
-  const Call call = submission.run_phases(stage.id, [] {});
-  if (call.failure || !call.kernels.unjoined) return std::nullopt;
-  return finding("E-side-stream/pending", "In a convolution of " + to_string(shape));
-}
-
-}  // namespace
-
 std::optional<Finding> check_second_convolve(Submission& submission, const StageInfo& stage,
                                              const CasePlan& plan, std::uint64_t seed) {
   const bool is_emulated = submission.device().device == Device::kEmulated;
@@ -368,8 +411,14 @@ std::optional<Finding> check_order(Submission& submission, const StageInfo& stag
   submission.set_environment({"CONVLAB_EMU_ORDER=reverse"});
   auto found = told("E-race", "With threads, warps and blocks in reverse order: ");
   if (!found) {
+    // Unjoined work is still pending when convolve returns.
     submission.set_environment({"CONVLAB_EMU_STREAMS=lazy"});
-    found = check_joined(submission, stage, plan.repeated.front().shape, seed);
+    const ConvShape& shape = plan.repeated.front().shape;
+    fill_random(whole_numbers(shape), seed, submission.prepare(shape, Placement::kAligned));
+    const Call call = submission.run_phases(stage.id, [] {});
+    if (!call.failure && call.kernels.unjoined) {
+      found = finding("E-side-stream/pending", "In a convolution of " + to_string(shape));
+    }
   }
   if (!found) {
     found = told("E-unsynchronised", "With work that begins only when the host waits for it: ");

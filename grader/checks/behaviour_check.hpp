@@ -43,9 +43,4 @@ std::optional<Finding> check_behaviour(Submission& submission, const StageInfo& 
                                        const std::function<void(const std::string&)>& announce,
                                        const JudgePhases& judge_phases);
 
-/// For a file that keeps an index in a float or a half: shapes at which these no longer hold every
-/// whole number, or at which a quotient is rounded down to the number before.
-std::optional<Finding> check_narrow_index(Submission& submission, const StageInfo& stage,
-                                          const CasePlan& plan, std::uint64_t seed);
-
 }  // namespace convlab::grader

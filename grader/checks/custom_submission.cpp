@@ -61,10 +61,6 @@ CustomSubmissionTarget target_for(bool is_cpu, const std::filesystem::path& buil
   return target;
 }
 
-}  // namespace
-
-namespace {
-
 // All files below a folder with one of these endings.
 std::vector<std::filesystem::path> files_in(const std::filesystem::path& folder,
                                             const std::set<std::string>& endings) {

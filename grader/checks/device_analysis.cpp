@@ -4,9 +4,10 @@
 #include <bit>
 #include <cmath>
 #include <functional>
+#include <set>
 #include <utility>
 
-#include "grader/checks/source_clues.hpp"
+#include "common/base/text.hpp"
 
 namespace convlab::grader {
 
@@ -18,6 +19,42 @@ std::string of_all(std::int64_t count, const ConvShape& shape) {
   const std::int64_t all = shape.output_size();
   return (count == all ? "All " : std::to_string(count) + " of ") + std::to_string(all) +
          " elements";
+}
+
+// The line of a launch, below those that set what stands in its <<<…>>>.
+std::string launch_lines(const SourceText& sources, const std::string& file, int line) {
+  constexpr int kNear = 40;
+  constexpr std::size_t kMost = 5;
+  const std::string launch = sources.line(file, line);
+  const auto begin = std::min(launch.find("<<<"), launch.size());
+  std::vector<std::string> texts = {launch.substr(begin, launch.find(">>>", begin) - begin)};
+  std::set<int> lines = {line};
+  for (std::size_t next = 0; next < texts.size() && lines.size() < kMost; ++next) {
+    const std::string text = texts[next];
+    for (std::size_t i = 0; i < text.size(); ++i) {
+      const std::string name = word_at(text, i);
+      const bool is_member = i > 0 && text[i - 1] == '.';
+      i += name.size();
+      if (name.empty() || is_member || text.substr(i, 1) == ".") continue;
+      int last = 0;
+      for (const auto& [where, number] : sources.lines_with({name})) {
+        const std::string own = sources.line(where, number);
+        const auto after = after_spaces(own, find_word(own, name) + name.size());
+        const std::string sign = own.substr(std::min(after, own.size()), 2);
+        // "grid(…" behind a type is a declaration, "long(…" behind an operator a cast.
+        const std::string before = own.substr(0, find_word(own, name));
+        const bool is_declared = before.ends_with(' ') && before.size() > 1 &&
+                                 (is_word(before[before.size() - 2]) || before.ends_with("> "));
+        const bool is_set = !sign.empty() && sign != "==" &&
+                            (sign[0] == '=' || (is_declared && (sign[0] == '(' || sign[0] == '{')));
+        if (is_set && where == file && number < line && number + kNear > line) last = number;
+      }
+      if (last > 0 && lines.insert(last).second) texts.push_back(sources.line(file, last));
+    }
+  }
+  std::string quoted;
+  for (const int each : lines) quoted += sources.quote(file, each);
+  return quoted;
 }
 
 std::string launch_of(const DeviceNotes& notes, const SourceText& sources) {
@@ -298,16 +335,6 @@ std::optional<Finding> explain_on_device(Submission& submission, const StageInfo
 std::optional<Finding> find_early_end(const Call& call, const SourceText& sources) {
   const std::string early = early_returns(call.notes, sources);
   return early.empty() ? std::nullopt : std::optional(finding("E-barrier/numbers-right", early));
-}
-
-std::optional<Finding> check_early_ends(Submission& submission, const StageInfo& stage,
-                                        const std::vector<ElementCase>& cases, std::uint64_t seed) {
-  if (submission.device().device != Device::kEmulated) return std::nullopt;
-  for (const ElementCase& test : cases) {
-    const CaseOutcome outcome = run_case(submission, stage, test, ++seed);
-    if (auto early = find_early_end(outcome.call, submission.sources())) return early;
-  }
-  return std::nullopt;
 }
 
 namespace {

@@ -2,7 +2,6 @@
 
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "grader/checks/element_cases.hpp"
 #include "grader/checks/findings/catalogue.hpp"
@@ -23,10 +22,6 @@ std::optional<Finding> explain_on_device(Submission& submission, const StageInfo
 /// Threads that had ended when others of their block reached a barrier, in a call whose numbers are
 /// right: no GPU since Volta minds them.
 std::optional<Finding> find_early_end(const Call& call, const SourceText& sources);
-
-/// The same in these cases. Emulated only.
-std::optional<Finding> check_early_ends(Submission& submission, const StageInfo& stage,
-                                        const std::vector<ElementCase>& cases, std::uint64_t seed);
 
 /// Device memory, streams or graphs that each run leaves. Emulated only.
 std::optional<Finding> check_leaks(Submission& submission, const StageInfo& stage,

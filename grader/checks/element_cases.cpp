@@ -4,12 +4,11 @@
 #include <chrono>
 #include <cmath>
 #include <random>
-#include <set>
 #include <span>
 #include <thread>
 
 #include "grader/checks/device_analysis.hpp"
-#include "grader/checks/probe/dense_run.hpp"
+#include "grader/checks/probe/fact.hpp"
 #include "grader/checks/probe/probe.hpp"
 
 namespace convlab::grader {
@@ -267,7 +266,7 @@ Finding name_mistake(Submission& submission, const StageInfo& stage, WrongOutput
     if (any_shape) confirm_bytes(submission, stage, *found);
     if (found->id != "E-partly-written") return *found;
     const auto fact =
-        measured(probe::measure_mistake(submission, stage, wrong.shape, any_shape, true));
+        measured(probe::measure_mistake(submission, stage, wrong.shape, any_shape, false, true));
     if (!fact || fact->cause.empty()) return *found;
     // What the device noted stands beside what was measured.
     Finding both = named(*fact, found->seen);
@@ -276,8 +275,7 @@ Finding name_mistake(Submission& submission, const StageInfo& stage, WrongOutput
   }
   if (auto found = find_before_begin(submission, stage, refill, where)) return *found;
   const auto fact =
-      measured(test.one_row ? probe::measure_row(submission, stage, wrong.shape)
-                            : probe::measure_mistake(submission, stage, wrong.shape, any_shape));
+      measured(probe::measure_mistake(submission, stage, wrong.shape, any_shape, test.one_row));
   Finding found = fact ? named(*fact, seen) : general;
   if (adds) {
     // NaN plus a number is that NaN, so what is added to looks as if nothing were written.
@@ -334,7 +332,7 @@ std::optional<Finding> slow_in_part(Submission& submission, const StageInfo& sta
   submission.restart();  // what it keeps of this shape must not matter
   if (call.failure) {
     const Finding found = explain(*call.failure, where_of(part));
-    return is_about_time(found) ? std::optional(found) : std::nullopt;
+    return is_of_kind(found, "time") ? std::optional(found) : std::nullopt;
   }
   submission.prepare(test.shape, Placement::kAtEnd);
   const double most_s = std::chrono::duration<double>(submission.time_limit()).count() *
@@ -371,7 +369,7 @@ CaseOutcome run_case(Submission& submission, const StageInfo& stage, const Eleme
   const Call& call = outcome.call = submission.run(stage.id);
   if (call.failure) {
     outcome.finding = explain(*call.failure, where);
-    const bool is_late = is_about_time(*outcome.finding);
+    const bool is_late = is_of_kind(*outcome.finding, "time");
     if (test.probe == ElementCase::Probe::kAnyShape) {
       confirm_bytes(submission, stage, *outcome.finding);
       refill(Placement::kAtEnd);
@@ -390,14 +388,7 @@ CaseOutcome run_case(Submission& submission, const StageInfo& stage, const Eleme
     }
     if (outcome.finding->id == "E-outside" && test.is_probed() && !test.one_row) {
       const auto fact = probe::measure_index(submission, stage);
-      const bool is_open = outcome.finding->cause == finding("E-outside", "").cause;
-      if (fact && (is_open || fact->id != "E-outside")) {
-        outcome.finding = named(*fact, outcome.finding->seen);
-      } else if (fact) {
-        outcome.finding->seen += "\n" + fact->measured;
-        outcome.finding->picture = fact->picture;
-        outcome.finding->product = fact->product;
-      }
+      if (fact) outcome.finding = named(*fact, outcome.finding->seen);
     }
     if (call.failure->fault && !is_late) add_shapes(submission, stage, test, *outcome.finding);
     return outcome;

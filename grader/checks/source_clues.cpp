@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <set>
 #include <vector>
 
 #include "common/base/text.hpp"
@@ -41,41 +40,6 @@ std::string float_index(const SourceText& sources) {
     }
   }
   return {};
-}
-
-std::string launch_lines(const SourceText& sources, const std::string& file, int line) {
-  constexpr int kNear = 40;
-  constexpr std::size_t kMost = 5;
-  const std::string launch = sources.line(file, line);
-  const auto begin = std::min(launch.find("<<<"), launch.size());
-  std::vector<std::string> texts = {launch.substr(begin, launch.find(">>>", begin) - begin)};
-  std::set<int> lines = {line};
-  for (std::size_t next = 0; next < texts.size() && lines.size() < kMost; ++next) {
-    const std::string text = texts[next];
-    for (std::size_t i = 0; i < text.size(); ++i) {
-      const std::string name = word_at(text, i);
-      const bool is_member = i > 0 && text[i - 1] == '.';
-      i += name.size();
-      if (name.empty() || is_member || text.substr(i, 1) == ".") continue;
-      int last = 0;
-      for (const auto& [where, number] : sources.lines_with({name})) {
-        const std::string own = sources.line(where, number);
-        const auto after = after_spaces(own, find_word(own, name) + name.size());
-        const std::string sign = own.substr(std::min(after, own.size()), 2);
-        // "grid(…" behind a type is a declaration, "long(…" behind an operator a cast.
-        const std::string before = own.substr(0, find_word(own, name));
-        const bool is_declared = before.ends_with(' ') && before.size() > 1 &&
-                                 (is_word(before[before.size() - 2]) || before.ends_with("> "));
-        const bool is_set = !sign.empty() && sign != "==" &&
-                            (sign[0] == '=' || (is_declared && (sign[0] == '(' || sign[0] == '{')));
-        if (is_set && where == file && number < line && number + kNear > line) last = number;
-      }
-      if (last > 0 && lines.insert(last).second) texts.push_back(sources.line(file, last));
-    }
-  }
-  std::string quoted;
-  for (const int each : lines) quoted += sources.quote(file, each);
-  return quoted;
 }
 
 void quote_suspects(const SourceText& sources, Finding& finding) {

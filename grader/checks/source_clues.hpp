@@ -7,9 +7,6 @@
 
 namespace convlab::grader {
 
-/// The line of a launch, below those that set what stands in its <<<…>>>.
-std::string launch_lines(const SourceText& sources, const std::string& file, int line);
-
 /// The line that declares a float, and the one in which it is an index; empty if there is none.
 std::string float_index(const SourceText& sources);
 

@@ -14,7 +14,7 @@
 #include "grader/course/course.hpp"
 #include "grader/report/check_report.hpp"
 #include "grader/report/terminal.hpp"
-#include "grader/scores/score_rules.hpp"
+#include "grader/scores/points.hpp"
 
 namespace convlab::grader {
 

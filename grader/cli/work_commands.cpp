@@ -224,7 +224,7 @@ ExitCode run_restore(const RestoreOptions& options) {
     write_atomically(notebook_file(milestone), read_text(folder / "notebook.json"));
   }
   if (fs::exists(folder / "history.jsonl")) {
-    keep_history(history_file(), milestone.id, read_text(folder / "history.jsonl"));
+    keep_history(history_file(), read_text(folder / "history.jsonl"));
   }
   std::cout << paragraph("", milestone.id + " is as it was on " + check.result.created +
                                  ". Next: build/bin/grader next");

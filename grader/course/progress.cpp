@@ -12,7 +12,7 @@
 #include "common/program/arguments.hpp"
 #include "common/result/result_json.hpp"
 #include "grader/course/course.hpp"
-#include "grader/scores/score_rules.hpp"
+#include "grader/scores/points.hpp"
 
 namespace convlab::grader {
 

@@ -18,7 +18,7 @@
 #include "grader/checks/findings/catalogue.hpp"
 #include "grader/course/course.hpp"
 #include "grader/course/progress.hpp"
-#include "grader/scores/score_rules.hpp"
+#include "grader/scores/points.hpp"
 #include "grader/scores/second_opinion.hpp"
 #include "grader/submission/submission.hpp"
 

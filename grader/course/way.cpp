@@ -12,7 +12,7 @@
 #include "grader/course/course.hpp"
 #include "grader/course/progress.hpp"
 #include "grader/report/terminal.hpp"
-#include "grader/scores/score_rules.hpp"
+#include "grader/scores/points.hpp"
 
 namespace convlab::grader {
 

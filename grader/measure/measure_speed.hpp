@@ -6,7 +6,7 @@
 #include <string>
 
 #include "grader/checks/network_check.hpp"
-#include "grader/checks/result/score.hpp"
+#include "grader/checks/result/check_result.hpp"
 #include "grader/submission/submission.hpp"
 
 namespace convlab::grader {

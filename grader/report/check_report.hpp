@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "common/result/result.hpp"
+#include "grader/checks/result/check_result.hpp"
 #include "grader/checks/result/finding.hpp"
-#include "grader/checks/result/score.hpp"
 #include "grader/report/terminal.hpp"
 #include "grader/scores/grade.hpp"
 

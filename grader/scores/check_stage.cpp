@@ -83,9 +83,7 @@ class StageChecker {
     }
     if (found) others_.add_lines(stage, *found);
     if (!found && refused_) {
-      for (RunResult& run : check_.result.runs) {
-        if (run.stage.id == stage.id) run.verdict = Verdict::kFailed;
-      }
+      fail_runs(stage);
       found = refused_;
     }
     if (finds && (!found || stage.precision != Precision::kFp32)) {
@@ -208,6 +206,10 @@ class StageChecker {
     for (CaseResult& test : check_.cases) {
       if (test.stage == stage.id) test.verdict = Verdict::kFailed;
     }
+    fail_runs(stage);
+  }
+
+  void fail_runs(const StageInfo& stage) {
     for (RunResult& run : check_.result.runs) {
       if (run.stage.id == stage.id) run.verdict = Verdict::kFailed;
     }
@@ -234,6 +236,7 @@ class StageChecker {
   std::optional<Finding> check_cases(const StageInfo& stage, const CasePlan& plan,
                                      std::uint64_t seed, const Announce& announce) {
     std::size_t done = 0;
+    early_end_.reset();
     for (const ElementCase& test : plan.cases) {
       if (auto late = time_is_up()) return late;
       announce("case " + std::to_string(++done) + " of " + std::to_string(plan.cases.size()) +
@@ -241,6 +244,7 @@ class StageChecker {
       const CaseOutcome outcome = run_case(submission_, stage, test, seed + done);
       check_.cases.push_back(outcome.result);
       if (outcome.finding) return outcome.finding;
+      if (!early_end_) early_end_ = find_early_end(outcome.call, submission_.sources());
       if (is_emulated()) others_.begin_tracing();
     }
     observer_.tell(stage, {.cases_passed = done});
@@ -286,10 +290,7 @@ class StageChecker {
       if (plan.rules == Rules::kWorkbook) return leak;
       warn(stage, *leak);
     }
-    if (plan.rules == Rules::kWorkbook) {
-      if (auto early = check_early_ends(submission_, stage, plan.repeated, seed))
-        warn(stage, *early);
-    }
+    if (early_end_ && plan.rules == Rules::kWorkbook) warn(stage, *early_end_);
     network.load(announce);
     if (auto found = run_network_alone(stage, batches, network, announce)) return found;
     const auto [smallest, largest] = std::minmax_element(batches.begin(), batches.end());
@@ -326,7 +327,8 @@ class StageChecker {
   CheckResult& check_;
   std::shared_lock<Machine> sharing_{context_.machine};
   SecondOpinion others_{context_};
-  std::optional<Finding> refused_{};  ///< a warning that the instructor does not leave at that
+  std::optional<Finding> early_end_{};  ///< of the first case that shows one
+  std::optional<Finding> refused_{};    ///< a warning that the instructor does not leave at that
 };
 
 }  // namespace

@@ -21,7 +21,7 @@
 #include "grader/measure/counters.hpp"
 #include "grader/measure/measure_speed.hpp"
 #include "grader/scores/check_stage.hpp"
-#include "grader/scores/make_score.hpp"
+#include "grader/scores/points.hpp"
 #include "grader/submission/submission.hpp"
 
 namespace convlab::grader {
@@ -79,7 +79,15 @@ class Grading {
       }
       bool good = true;
       if (request_.checked) {
-        good = take_over(*request_.checked, stages);
+        check_.cases = request_.checked->cases;
+        check_.findings = request_.checked->findings;
+        check_.warnings = request_.checked->warnings;
+        check_.result.runs = request_.checked->result.runs;
+        // The program may list other stages now.
+        std::erase_if(check_.result.runs, [&](const RunResult& run) {
+          return std::ranges::find(stages, run.stage.id, &StageInfo::id) == stages.end();
+        });
+        good = check_.findings.empty();
         network.load(observer_.announce);
       } else {
         good = check_all(stages, batches, seed, network);
@@ -215,22 +223,6 @@ class Grading {
     return good;
   }
 
-  // Takes an earlier check's results for these stages; false if one of them failed.
-  bool take_over(const CheckResult& earlier, const std::vector<StageInfo>& stages) {
-    const auto is_here = [&](const std::string& id) {
-      return std::any_of(stages.begin(), stages.end(),
-                         [&](const StageInfo& stage) { return stage.id == id; });
-    };
-    check_.cases = earlier.cases;
-    check_.findings = earlier.findings;
-    check_.warnings = earlier.warnings;
-    check_.result.runs = earlier.result.runs;
-    std::erase_if(check_.cases, [&](const CaseResult& test) { return !is_here(test.stage); });
-    std::erase_if(check_.findings, [&](const Finding& found) { return !is_here(found.stage); });
-    std::erase_if(check_.result.runs, [&](const RunResult& run) { return !is_here(run.stage.id); });
-    return check_.findings.empty();
-  }
-
   void score(const ScoreRequest& wanted, const std::vector<StageInfo>& stages,
              const std::vector<int>& batches, const GradedNetwork& network) {
     const CheckedWork work{.check = check_,
@@ -283,32 +275,21 @@ class Grading {
 
   // In the last convolution of the network that counts, on an emulated device.
   void count(const ScoreRules& rules, Measured& outcome) {
-    if (!request_.work.build_emulated) {
-      outcome.why_not = "counted only in source files";
-      return;
-    }
+    const auto leave_out = [&](const char* why) { outcome.why_not = why; };
+    if (!request_.work.build_emulated) return leave_out("counted only in source files");
     const EmulatedProgram built = request_.work.build_emulated(true);
-    if (built.refused) {
-      outcome.why_not = "it cannot be emulated";
-      return;
-    }
+    if (built.refused) return leave_out("it cannot be emulated");
     Submission counting(built.program, request_.time_limit);
     counting.set_sources(SourceText(request_.work.sources));
     std::vector<StageInfo> stages;
     StageCounts counts;
     const bool listed = !counting.list_stages(stages);
     const auto own = std::ranges::find(stages, outcome.stage, &StageInfo::id);
-    if (!listed || own == stages.end()) {
-      outcome.why_not = "the emulated device gave no counts";
-      return;
-    }
+    if (!listed || own == stages.end()) return leave_out("the emulated device gave no counts");
     const ConvShape layer = load_preset(rules.network).conv_shapes(1).back();
     outcome.finding = count_accesses(counting, as_judged(*own), layer, counts);
     if (outcome.finding) return;
-    if (counts.counted.left_out > 0) {
-      outcome.why_not = "its kernels have too many lines to count";
-      return;
-    }
+    if (counts.counted.left_out > 0) return leave_out("its kernels have too many lines to count");
     for (const Counter& counter : counters()) outcome.counters.push_back(counter.value(counts));
   }
 

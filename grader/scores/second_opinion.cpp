@@ -129,19 +129,12 @@ Finding cause_of(const Finding& found, const Race& race) {
 }
 
 bool may_be_luck(const Finding& finding) {
-  return !is_of_kind(finding, "certain") && !is_explained(finding);
-}
-
-bool is_explained(const Finding& finding) {
   // Errors that no rounding explains may come from a race.
-  return is_of_kind(finding, "explained") || (finding.id == "E-precision" && finding.is_proved);
+  const bool is_rounding = finding.id == "E-precision" && finding.is_proved;
+  return !is_of_kind(finding, "certain") && !is_of_kind(finding, "explained") && !is_rounding;
 }
 
 namespace {
-
-bool is_certain(const Finding& finding) {
-  return !may_be_luck(finding) && !is_explained(finding);
-}
 
 // On a GPU: accesses beyond an allocation, which usually hit another allocation unnoticed.
 std::optional<Finding> find_outside(Submission& submission, const StageInfo& stage,
@@ -162,7 +155,7 @@ std::optional<Finding> find_outside(Submission& submission, const StageInfo& sta
 }  // namespace
 
 bool asks_emulated(const std::optional<Finding>& found) {
-  return !found || !is_certain(*found) || is_of_kind(*found, "place-on-emulated");
+  return !found || !is_of_kind(*found, "certain") || is_of_kind(*found, "place-on-emulated");
 }
 
 std::optional<Finding> rehearsal_of(const std::optional<Finding>& found,
@@ -175,7 +168,8 @@ std::optional<Finding> rehearsal_of(const std::optional<Finding>& found,
     return emulated;
   }
   const bool same = emulated && found && emulated->id == found->id;
-  if (emulated && !same && (is_of_kind(*emulated, "limit") || (!found && is_certain(*emulated)))) {
+  if (emulated && !same &&
+      (is_of_kind(*emulated, "limit") || (!found && is_of_kind(*emulated, "certain")))) {
     emulated.reset();
   }
   if (race && race->is_between_warps) return cause_of(emulated.value_or(race->finding), *race);

@@ -41,21 +41,19 @@ struct Observed {
 Observed observe_accesses(const EmulatedProgram& traced, const SourceText& sources,
                           const StageInfo& stage, const CasePlan& plan, std::uint64_t seed);
 
-/// A fault under CUDA's rules that does not change the result on a GPU, and the emulated program in
-/// which it does not change the result either.
+/// A fault that GPUs forgive, and the emulated program in which it does not change the result
+/// either.
 struct Luck {
   Finding finding{};
   std::filesystem::path program{};
   std::vector<std::string> environment{};
 };
 
-/// Finds out whether GPUs forgive a fault of an emulated program: a read beyond an allocation whose
-/// value is not used (E-outside), or lanes of a warp that read values of other lanes without a
-/// barrier (E-warp-sync).
-/// @param plan   whose repeated cases are tried
-/// @param found  what the emulated device found
+/// Whether GPUs forgive a fault of an emulated program: a read beyond an allocation whose value is
+/// not used (E-outside), or lanes of a warp that read values of other lanes without a barrier
+/// (E-warp-sync).
 /// @param race   what observe_accesses found
-/// @return nothing if the result is wrong in any case
+/// @return nothing if the result is wrong in any of the plan's repeated cases
 std::optional<Luck> find_luck(const BuildEmulated& build, const StageInfo& stage,
                               const CasePlan& plan, std::uint64_t seed, const Finding& found,
                               const std::optional<Race>& race);
@@ -67,10 +65,6 @@ Finding cause_of(const Finding& found, const Race& race);
 
 /// Whether the order of lanes or neighbouring memory can cause this finding.
 bool may_be_luck(const Finding& finding);
-
-/// Whether the numbers of the output show the mistake, so that another device's finding says no
-/// more.
-bool is_explained(const Finding& finding);
 
 /// A finding, and whether it is only a warning.
 struct Opinion {

@@ -43,10 +43,6 @@ bool is_of_kind(const Finding& finding, const std::string& kind) {
   return known != catalogue().end() && find_word(known->kinds, kind) != std::string::npos;
 }
 
-bool is_about_time(const Finding& finding) {
-  return finding.id == "E-timeout" || finding.id == "E-slow";
-}
-
 Finding finding(const FaultMessage& message, const std::string& prefix) {
   Finding found = finding(message.id, prefix + message.seen);
   if (!message.cause.empty()) found.cause = message.cause;

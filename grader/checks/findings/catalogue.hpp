@@ -23,9 +23,6 @@ Finding finding(const std::string& name, const std::string& seen,
 /// Whether findings.txt says that it is of this kind.
 bool is_of_kind(const Finding& finding, const std::string& kind);
 
-/// Whether the time was up: E-timeout or E-slow.
-bool is_about_time(const Finding& finding);
-
 /// The finding with these words. @param prefix  where it was: "In case 'stride 2' (…): "
 Finding finding(const FaultMessage& message, const std::string& prefix);
 

@@ -5,7 +5,6 @@
 #include <set>
 #include <utility>
 
-#include "grader/checks/probe/fact.hpp"
 #include "grader/checks/probe/finders.hpp"
 #include "grader/checks/probe/wrong_index.hpp"
 
@@ -84,19 +83,18 @@ std::optional<Fact> find_wrong_part(const std::vector<LabelledTerms>& all, bool 
   const IndexForm& form = by_weight ? kInputForm : kWeightsForm;
   std::vector<ConvShape> shapes;
   std::vector<std::vector<Point>> deviations;
-  std::vector<std::vector<Feature>> features;
-  std::vector<std::vector<bool>> marked;
+  std::vector<Samples> samples;
   const Labelled* example = nullptr;
   bool some_right = false;
   for (const LabelledTerms& terms : all) {
     shapes.push_back(terms.shape);
     deviations.emplace_back();
-    marked.emplace_back();
+    std::vector<bool> marked;
     std::vector<Label> labels;
     for (const Labelled& each : terms.terms) {
       const bool wrong = !is_right_product(terms.shape, each);
       labels.push_back(each.at);
-      marked.back().push_back(wrong);
+      marked.push_back(wrong);
       some_right = some_right || !wrong;
       if (!wrong) continue;
       if (example == nullptr) example = &each;
@@ -105,10 +103,10 @@ std::optional<Fact> find_wrong_part(const std::vector<LabelledTerms>& all, bool 
                                       ? each.term.pixel - input_index(terms.shape, each.at)
                                       : each.term.weight - weight_index(terms.shape, each.at)});
     }
-    features.push_back(features_of(terms.shape, labels, true));
+    samples.push_back({features_of(terms.shape, labels, true), marked});
   }
   if (example == nullptr || !some_right) return std::nullopt;
-  const std::string rule = outputs.empty() ? common_rule(features, marked) : outputs;
+  const std::string rule = outputs.empty() ? common_rule(samples) : outputs;
   if (rule.empty()) return std::nullopt;
   Fact fact = told("E-index/part", {shapes_text(shapes), outputs.empty() ? "products" : "outputs",
                                     rule, form.array});
@@ -209,22 +207,20 @@ std::optional<Fact> find_terms(Program& program, const std::vector<DenseRun>& ru
 // Exactly the outputs with this are wrong: "m = M - 1"; empty if there is no such rule.
 // @param tiles  only rules of incomplete tiles
 std::string wrong_outputs(const std::vector<DenseRun>& runs, bool tiles = false) {
-  std::vector<std::vector<Feature>> features;
-  std::vector<std::vector<bool>> marked;
-  bool some_right = false;
+  std::vector<Samples> samples;
   for (const DenseRun& run : runs) {
     std::vector<Label> labels;
-    marked.emplace_back();
+    std::vector<bool> marked;
     for (std::size_t i = 0; i < run.right.size(); ++i) {
       labels.push_back(output_label(run.shape, static_cast<std::int64_t>(i)));
-      marked.back().push_back(run.is_wrong(i));
-      some_right = some_right || !run.is_wrong(i);
+      marked.push_back(run.is_wrong(i));
     }
-    features.push_back(features_of(run.shape, labels, false));
-    if (tiles) std::erase_if(features.back(), [](const Feature& each) { return !each.is_flag; });
+    samples.push_back({features_of(run.shape, labels, false), marked});
+    if (tiles) {
+      std::erase_if(samples.back().features, [](const Feature& each) { return !each.is_flag; });
+    }
   }
-  const std::string rule = some_right ? common_rule(features, marked) : "";
-  return rule;
+  return common_rule(samples);
 }
 
 // The outputs of this rule are wrong; the variable of the rule says what kind of mistake it is.
@@ -323,12 +319,11 @@ std::optional<Fact> find_in_large(Program& program, const ConvShape& shape) {
     if (fact->id != "E-partly-written") return fact;
     // Is it still the last, incomplete tile where there are two more of 16?
     ConvShape larger = shape;
-    const auto is_of = [&](const char* name) {
-      return fact->cause.starts_with(std::string("The outputs with ") + name);
-    };
-    (is_of("h")   ? larger.height
-     : is_of("m") ? larger.out_channels
-                  : larger.width) += is_of("m") ? 32 : 32 * shape.stride;
+    const bool is_map = fact->cause.starts_with("The outputs with m");
+    const bool is_row = fact->cause.starts_with("The outputs with h");
+    (is_map   ? larger.out_channels
+     : is_row ? larger.height
+              : larger.width) += is_map ? 32 : 32 * shape.stride;
     const std::vector<DenseRun> both = {runs.front(), run_dense(program, larger)};
     const bool has_numbers = both.back().answer.kind == Answer::Kind::kNumbers;
     const auto rest = has_numbers && !both.back().is_right() ? find_unwritten(both) : std::nullopt;

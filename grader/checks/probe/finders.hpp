@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "common/base/precision.hpp"
-#include "grader/checks/probe/dense_run.hpp"
 #include "grader/checks/probe/fact.hpp"
 #include "grader/checks/probe/terms.hpp"
 
@@ -48,9 +47,15 @@ std::vector<bool> where_it_holds(const Rule& rule, const std::vector<Feature>& f
 /// Features of a product; those of an output if there are no taps.
 std::vector<Feature> features_of(const ConvShape& s, const std::vector<Label>& labels, bool taps);
 
-/// The simplest rule for exactly what is marked, at all shapes; empty if there is none.
-std::string common_rule(const std::vector<std::vector<Feature>>& features,
-                        const std::vector<std::vector<bool>>& marked);
+/// Of one shape: what rules may ask about, and which samples are meant.
+struct Samples {
+  std::vector<Feature> features;
+  std::vector<bool> marked;
+};
+
+/// The simplest rule for exactly what is marked, at all shapes; empty if there is none, or if all
+/// are marked at all shapes.
+std::string common_rule(const std::vector<Samples>& all);
 
 // What whole runs tell of their sums, without a look at the products.
 
@@ -82,9 +87,8 @@ std::optional<Fact> find_counts(const std::vector<LabelledTerms>& all);
 /// or lanes make of several pixels.
 std::optional<Fact> find_factors(Program& program);
 
-/// Computes one product of matrices, 32 × 32 each: M = C = W = 32, all other sizes 1. Looks for
-/// what products in tiles do wrong as a whole: rows and columns of a tile exchanged, a matrix used
-/// in place of the other one.
+/// Computes one product of matrices, 32 × 32 each, and looks for what products in tiles do wrong as
+/// a whole: rows and columns of a tile exchanged, a matrix used in place of the other one.
 std::optional<Fact> find_matrix_mistake(Program& program);
 
 /// An array without any influence on the output.
@@ -125,8 +129,7 @@ Fact measure_rounding(Program& program, const ConvShape& shape, bool may_be_half
 /// The class that its roundings show; nothing if it computes something else.
 std::optional<Precision> precision_of(Program& program, const ConvShape& shape);
 
-/// Of a program whose output is infinite: whether small numbers come out right and large ones as
-/// infinity.
+/// Whether small numbers come out right and large ones as infinity.
 std::optional<Fact> find_overflow(Program& program, const ConvShape& shape);
 
 /// At which shapes a program fails.

@@ -3,7 +3,6 @@
 #include <set>
 #include <utility>
 
-#include "grader/checks/probe/fact.hpp"
 #include "grader/checks/probe/finders.hpp"
 
 namespace convlab::grader::probe {
@@ -183,6 +182,13 @@ std::vector<Feature> features_of(const ConvShape& s, const std::vector<Label>& l
       all.push_back(std::move(rest));
     }
   };
+  const auto add_rests = [&](const std::string& name, int cost, const std::vector<int>& tiles,
+                             const auto& value) {
+    for (const int tile : tiles) {
+      add(name + " % " + number(tile), 0, "", cost,
+          [&](const Label& at) { return value(at) % tile; });
+    }
+  };
   add("b", s.batch, "B", 1, [](const Label& at) { return at.b; });
   add("m", s.out_channels, "M", 1, [](const Label& at) { return at.m; });
   add("h", s.out_height(), "H_out", 1, [](const Label& at) { return at.h; });
@@ -195,9 +201,7 @@ std::vector<Feature> features_of(const ConvShape& s, const std::vector<Label>& l
     add("c", s.in_channels, "C", 1, [](const Label& at) { return at.c; });
     add("p", s.kernel, "K", 1, [](const Label& at) { return at.p; });
     add("q", s.kernel, "K", 1, [](const Label& at) { return at.q; });
-    for (const int tile : {2, 4, 8, 16, 32}) {
-      add("c % " + number(tile), 0, "", 3, [tile](const Label& at) { return at.c % tile; });
-    }
+    add_rests("c", 3, {2, 4, 8, 16, 32}, [](const Label& at) { return at.c; });
     const auto flat = [&s](const Label& at) { return (at.c * s.kernel + at.p) * s.kernel + at.q; };
     add("the number of the tap", s.taps(), "C·K·K", 3, flat);
     add("the number of the weight", static_cast<int>(s.weights_size()), "", 3,
@@ -211,41 +215,33 @@ std::vector<Feature> features_of(const ConvShape& s, const std::vector<Label>& l
         [&s](const Label& at) { return at.h * s.stride + at.p; });
     add("the column of the pixel", s.out_width(), "W_out", 4,
         [&s](const Label& at) { return at.w * s.stride + at.q; });
-    for (const int tile : {4, 8, 16, 32, 64}) {
-      add("the number of the tap % " + number(tile), 0, "", 4,
-          [&, tile](const Label& at) { return flat(at) % tile; });
-    }
+    add_rests("the number of the tap", 4, {4, 8, 16, 32, 64}, flat);
   }
-  for (const int tile : {2, 4, 8, 16, 32, 64}) {
-    const std::string by = " % " + number(tile);
-    add("(h·W_out + w)" + by, 0, "", 4,
-        [&s, tile](const Label& at) { return (at.h * s.out_width() + at.w) % tile; });
-    add("the column of the product, (b·H_out + h)·W_out + w," + by, 0, "", 5,
-        [&s, tile](const Label& at) {
-          return ((at.b * s.out_height() + at.h) * s.out_width() + at.w) % tile;
-        });
-    add("m" + by, 0, "", 3, [tile](const Label& at) { return at.m % tile; });
-    add("h" + by, 0, "", 3, [tile](const Label& at) { return at.h % tile; });
-    add("w" + by, 0, "", 3, [tile](const Label& at) { return at.w % tile; });
-  }
+  const std::vector<int> tiles = {2, 4, 8, 16, 32, 64};
+  add_rests("(h·W_out + w)", 4, tiles,
+            [&s](const Label& at) { return at.h * s.out_width() + at.w; });
+  add_rests("the column of the product, (b·H_out + h)·W_out + w,", 5, tiles, [&s](const Label& at) {
+    return (at.b * s.out_height() + at.h) * s.out_width() + at.w;
+  });
+  add_rests("m", 3, tiles, [](const Label& at) { return at.m; });
+  add_rests("h", 3, tiles, [](const Label& at) { return at.h; });
+  add_rests("w", 3, tiles, [](const Label& at) { return at.w; });
   return all;
 }
 
-std::string common_rule(const std::vector<std::vector<Feature>>& features,
-                        const std::vector<std::vector<bool>>& marked) {
+std::string common_rule(const std::vector<Samples>& all) {
   constexpr std::size_t kMany = 500;
-  const auto has = [&](std::size_t i, bool mark) {
-    return std::ranges::find(marked[i], mark) != marked[i].end();
+  const auto has = [](const Samples& samples, bool mark) {
+    return std::ranges::find(samples.marked, mark) != samples.marked.end();
   };
+  if (std::ranges::none_of(all, [&](const Samples& each) { return has(each, false); })) return {};
   // Where all are marked, a variable may have one value only, and no rule can be made of it.
-  bool some_partly = false;
-  for (std::size_t i = 0; i < features.size(); ++i) {
-    some_partly = some_partly || (has(i, true) && has(i, false));
-  }
+  const bool some_partly = std::ranges::any_of(
+      all, [&](const Samples& each) { return has(each, true) && has(each, false); });
   std::optional<std::vector<Rule>> rules;
-  for (std::size_t i = 0; i < features.size(); ++i) {
-    if (!has(i, true) || (some_partly && !has(i, false))) continue;
-    std::vector<Rule> own = find_rules(features[i], marked[i], kMany);
+  for (const Samples& each : all) {
+    if (!has(each, true) || (some_partly && !has(each, false))) continue;
+    std::vector<Rule> own = find_rules(each.features, each.marked, kMany);
     if (!rules) {
       rules = std::move(own);
       continue;
@@ -255,11 +251,10 @@ std::string common_rule(const std::vector<std::vector<Feature>>& features,
     });
   }
   if (!rules) return {};
-  const auto rule = std::ranges::find_if(*rules, [&](const Rule& each) {
-    for (std::size_t i = 0; i < features.size(); ++i) {
-      if (where_it_holds(each, features[i]) != marked[i]) return false;
-    }
-    return true;
+  const auto rule = std::ranges::find_if(*rules, [&](const Rule& rule_of_all) {
+    return std::ranges::all_of(all, [&](const Samples& each) {
+      return where_it_holds(rule_of_all, each.features) == each.marked;
+    });
   });
   return rule == rules->end() ? "" : rule->text;
 }

@@ -162,9 +162,10 @@ Finding with_rounding(Finding found, const Fact& rounding) {
 }
 
 std::optional<Fact> measure_mistake(Submission& submission, const StageInfo& stage,
-                                    const ConvShape& failing, bool any_shape,
+                                    const ConvShape& failing, bool any_shape, bool one_row,
                                     bool nan_is_unwritten) {
   StageProgram program(submission, stage);
+  if (one_row) return find_in_row(program, failing);
   if (nan_is_unwritten) program.mark_nan();
   if (any_shape) {
     if (auto fact = find_fact(program, kProbeShapes)) return fact;
@@ -188,12 +189,6 @@ std::optional<Fact> measure_mistake(Submission& submission, const StageInfo& sta
   return find_fact(program, {wide, high}, must);
 }
 
-std::optional<Fact> measure_row(Submission& submission, const StageInfo& stage,
-                                const ConvShape& failing) {
-  StageProgram program(submission, stage);
-  return find_in_row(program, failing);
-}
-
 std::optional<Fact> kept_state(Submission& submission, const StageInfo& stage,
                                const ConvShape& failing, bool any_shape) {
   auto shape = any_shape ? std::optional(ConvShape{2, 2, 2, 5, 6, 2, 1}) : promised(failing);
@@ -214,23 +209,8 @@ std::optional<Fact> wrong_slices(Submission& submission, const StageInfo& stage,
 std::optional<Fact> measure_index(Submission& submission, const StageInfo& stage) {
   // An emulated device then clears megabytes for each allocation, so there are few shapes.
   StageProgram program(submission, stage, {"CONVLAB_EMU_READS=forgiven:0"});
-  const std::vector<ConvShape> shapes(kProbeShapes.begin(), kProbeShapes.begin() + 3);
-  if (auto fact = find_fact(program, shapes)) {
-    return fact->predicts ? fact : std::nullopt;
-  }
-  std::vector<ConvShape> failing;
-  for (const ConvShape& shape : shapes) {
-    if (!run_dense(program, shape).is_right()) return std::nullopt;
-  }
-  submission.set_environment({});
-  for (const ConvShape& shape : shapes) {
-    const Arrays arrays = submission.prepare(shape, Placement::kAtEnd);
-    std::fill_n(arrays.input, shape.input_size(), 1.0F);
-    std::fill_n(arrays.weights, shape.weights_size(), 1.0F);
-    if (submission.run(stage.id).failure) failing.push_back(shape);
-  }
-  if (failing.size() < 2) return std::nullopt;
-  return told("E-outside/no-effect", {shapes_text(failing)});
+  auto fact = find_fact(program, {kProbeShapes.begin(), kProbeShapes.begin() + 3});
+  return fact && fact->predicts ? fact : std::nullopt;
 }
 
 std::optional<WrongProduct> add_failing_shapes(Submission& submission, const StageInfo& stage,
@@ -240,14 +220,15 @@ std::optional<WrongProduct> add_failing_shapes(Submission& submission, const Sta
   if (!study) return std::nullopt;
   finding.smallest = to_string(study->smallest);
   finding.alone = "--case " + case_text(study->smallest);
-  std::vector<std::string> lines;
   if (!study->rule.empty()) {
-    lines.push_back("It fails exactly if " + study->rule + " (" + std::to_string(study->confirmed) +
-                    " more shapes confirm this).");
+    finding.shapes = "It fails exactly if " + study->rule + " (" +
+                     std::to_string(study->confirmed) + " more shapes confirm this).";
   }
   // No size of the smallest can be smaller.
-  if (study->smallest.stride > 1) lines.emplace_back("With a stride of 1 this case is right.");
-  finding.shapes = joined(lines, "\n");
+  if (study->smallest.stride > 1) {
+    finding.shapes += finding.shapes.empty() ? "" : "\n";
+    finding.shapes += "With a stride of 1 this case is right.";
+  }
   for (const std::uint64_t seed : {1, 2, 3}) {  // a small shape may be right by luck
     const DenseRun run = run_dense(program, study->smallest, seed);
     if (run.answer.kind != Answer::Kind::kNumbers) break;

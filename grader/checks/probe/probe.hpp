@@ -13,15 +13,11 @@ namespace convlab::grader::probe {
 /// there.
 /// @param failing    at which the stage is wrong
 /// @param any_shape  it must be right at every shape; if not, the fact must explain `failing`
+/// @param one_row    the filters are 0 but for their last row, as in a puzzle of one dimension
 /// @param nan_is_unwritten  the outputs that are NaN were never written in the device's memory
 std::optional<Fact> measure_mistake(Submission& submission, const StageInfo& stage,
-                                    const ConvShape& failing, bool any_shape,
+                                    const ConvShape& failing, bool any_shape, bool one_row,
                                     bool nan_is_unwritten = false);
-
-/// The same of a stage of one dimension, whose filters are 0 but for their last row: at this shape,
-/// the first wrong output, one of its products, and which outputs are wrong.
-std::optional<Fact> measure_row(Submission& submission, const StageInfo& stage,
-                                const ConvShape& failing);
 
 /// For a stage whose output is nearly right: what it rounds. Nothing if it does more than that:
 /// then an index or a term is wrong.

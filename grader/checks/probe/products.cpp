@@ -9,7 +9,6 @@
 #include <utility>
 #include <vector>
 
-#include "grader/checks/probe/fact.hpp"
 #include "grader/checks/probe/finders.hpp"
 #include "grader/checks/probe/wrong_index.hpp"
 
@@ -37,19 +36,18 @@ Counted counted(const LabelledTerms& terms) {
 // of the first one: a rule of one variable would be the same at all.
 std::string rule_of(const std::vector<LabelledTerms>& all, const std::vector<Counted>& products,
                     bool (*has)(double factor)) {
-  std::vector<std::vector<Feature>> features;
-  std::vector<std::vector<bool>> marked;
+  std::vector<Samples> samples;
   for (std::size_t i = 0; i < all.size(); ++i) {
-    features.push_back(features_of(all[i].shape, products[i].labels, true));
-    marked.emplace_back();
-    std::ranges::transform(products[i].factors, std::back_inserter(marked.back()), has);
+    samples.push_back({features_of(all[i].shape, products[i].labels, true), {}});
+    std::ranges::transform(products[i].factors, std::back_inserter(samples.back().marked), has);
   }
-  std::string rule = common_rule(features, marked);
+  std::string rule = common_rule(samples);
   if (!rule.empty() || all.size() == 1) return rule;
-  std::erase_if(features.front(), [](const Feature& each) {
+  samples.resize(1);
+  std::erase_if(samples.front().features, [](const Feature& each) {
     return !each.name.starts_with("the number of the") && !each.name.starts_with("(h·");
   });
-  rule = common_rule({features.front()}, {marked.front()});
+  rule = common_rule(samples);
   return rule.empty() ? rule : rule + " (at " + to_string(all.front().shape) + ")";
 }
 
@@ -268,7 +266,7 @@ std::optional<Fact> find_factors(Program& program) {
     const auto first = std::ranges::find(wrong, true);
     if (first == wrong.end()) continue;
     const auto i = static_cast<std::size_t>(first - wrong.begin());
-    const std::string rule = common_rule({features_of(s, labels, true)}, {wrong});
+    const std::string rule = common_rule({{features_of(s, labels, true), wrong}});
     const std::int64_t weight = weight_index(s, labels[i]);
     const std::int64_t pixel = input_index(s, labels[i]);
     Fact fact =

@@ -1,8 +1,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "grader/checks/probe/dense_run.hpp"
-#include "grader/checks/probe/fact.hpp"
 #include "grader/checks/probe/finders.hpp"
 
 namespace convlab::grader::probe {

@@ -2,7 +2,6 @@
 #include <array>
 #include <random>
 
-#include "grader/checks/probe/dense_run.hpp"
 #include "grader/checks/probe/finders.hpp"
 #include "grader/checks/probe/wrong_index.hpp"
 
@@ -16,7 +15,8 @@ constexpr std::array<Size, 7> kSizes = {
     &ConvShape::batch,  &ConvShape::out_channels, &ConvShape::in_channels, &ConvShape::kernel,
     &ConvShape::stride, &ConvShape::height,       &ConvShape::width};
 
-constexpr std::int64_t kUsualWork = 200'000;  // multiply-adds of one run
+constexpr std::int64_t kUsualWork = 200'000;   // multiply-adds of one run
+constexpr std::int64_t kMostWork = 5'000'000;  // of the shape that is given
 
 bool is_possible(const ConvShape& s, std::int64_t most = kUsualWork) {
   return s.kernel <= std::min(s.height, s.width) && s.multiply_adds() <= most;
@@ -186,17 +186,10 @@ std::string case_text(const ConvShape& s) {
   std::string text;
   for (const int size :
        {s.batch, s.out_channels, s.in_channels, s.height, s.width, s.kernel, s.stride}) {
-    if (!text.empty()) text += ',';
-    text += std::to_string(size);
+    text += (text.empty() ? "" : ",") + std::to_string(size);
   }
   return text;
 }
-
-namespace {
-
-constexpr std::int64_t kMostWork = 5'000'000;
-
-}  // namespace
 
 std::optional<ConvShape> smallest_failing(Program& program, const ConvShape& failing) {
   Tried tried(program);

@@ -7,7 +7,6 @@
 #include <string>
 #include <utility>
 
-#include "grader/checks/probe/fact.hpp"
 #include "grader/checks/probe/finders.hpp"
 #include "grader/checks/probe/terms.hpp"
 #include "grader/checks/probe/wrong_index.hpp"
@@ -97,18 +96,10 @@ std::optional<Fact> find_moved_images(const DenseRun& run) {
   const ConvShape& s = run.shape;
   const std::int64_t size = s.output_image_size();
   const auto& output = run.answer.output;
-  // The place of an image's sums at or behind `from`; the number of outputs if there is none.
-  const auto place_of = [&](int image, std::int64_t from) {
-    const auto begin = run.right.begin() + image * size;
-    return std::search(output.begin() + from, output.end(), begin,
-                       begin + std::min<std::int64_t>(size, 16),
-                       [](float got, double right) { return static_cast<double>(got) == right; }) -
-           output.begin();
-  };
+  const auto equal = [](float got, double right) { return static_cast<double>(got) == right; };
   const auto holds = [&](int at, int image) {
-    return std::equal(run.right.begin() + image * size, run.right.begin() + (image + 1) * size,
-                      output.begin() + at * size,
-                      [](double right, float got) { return static_cast<double>(got) == right; });
+    return std::equal(output.begin() + at * size, output.begin() + (at + 1) * size,
+                      run.right.begin() + image * size, equal);
   };
   int first = 0;
   while (first < s.batch && holds(first, first)) ++first;
@@ -121,7 +112,10 @@ std::optional<Fact> find_moved_images(const DenseRun& run) {
   // Its slice may have begun before: where do the sums of the next images stand?
   for (int image = 1; image < s.batch; ++image) {
     const std::int64_t right = image * size;
-    const std::int64_t found = place_of(image, 0);
+    const auto begin = run.right.begin() + right;
+    const std::int64_t found = std::search(output.begin(), output.end(), begin,
+                                           begin + std::min<std::int64_t>(size, 16), equal) -
+                               output.begin();
     if (found == right || found == std::ssize(output) || found % image != 0) continue;
     const std::int64_t step = found / image;
     return told("E-slices/step",

@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "grader/checks/probe/dense_run.hpp"
 #include "grader/checks/probe/fact.hpp"
 
 namespace convlab::grader::probe {

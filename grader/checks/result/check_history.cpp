@@ -8,29 +8,21 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 #include <set>
-#include <sstream>
 
 #include "common/base/descriptor.hpp"
 #include "common/base/error.hpp"
+#include "common/base/text.hpp"
 #include "common/base/whole_file.hpp"
 #include "common/result/result_json.hpp"
 
 namespace convlab::grader {
 
-namespace {
-
-std::set<std::string> checked_stages(const CheckResult& check) {
+void append_history(const std::filesystem::path& file, const CheckResult& check) {
   std::set<std::string> stages;
   for (const CaseResult& test : check.cases) stages.insert(test.stage);
-  return stages;
-}
-
-}  // namespace
-
-void append_history(const std::filesystem::path& file, const CheckResult& check) {
   Json line = {{"created", check.result.created},
                {"milestone", check.result.milestone},
-               {"stages", checked_stages(check)},
+               {"stages", stages},
                {"findings", Json::array()}};
   for (const Finding& finding : check.findings) {
     line["findings"].push_back(
@@ -59,8 +51,7 @@ std::vector<HistoryEntry> read_history(const std::filesystem::path& file) {
 
 std::vector<HistoryEntry> parse_history(const std::string& text) {
   std::vector<HistoryEntry> history;
-  std::istringstream lines(text);
-  for (std::string line; std::getline(lines, line);) {
+  for (const std::string& line : lines_of(text)) {
     try {
       const Json json = parse_foreign(line);
       HistoryEntry entry{.created = json.at("created"),
@@ -83,22 +74,18 @@ std::vector<HistoryEntry> parse_history(const std::string& text) {
 std::string history_of(const std::filesystem::path& file, const std::string& milestone) {
   std::string text;
   if (!std::filesystem::exists(file)) return text;
-  std::istringstream lines(read_text(file));
-  for (std::string line; std::getline(lines, line);) {
+  for (const std::string& line : lines_of(read_text(file))) {
     const auto json = parse_json_or_null(line);
     if (json.is_object() && json.value("milestone", "") == milestone) text += line + "\n";
   }
   return text;
 }
 
-void keep_history(const std::filesystem::path& file, const std::string& milestone,
-                  const std::string& lines) {
-  std::set<std::string> known;
-  std::istringstream own(history_of(file, milestone));
-  for (std::string line; std::getline(own, line);) known.insert(line);
+void keep_history(const std::filesystem::path& file, const std::string& lines) {
   std::string text = std::filesystem::exists(file) ? read_text(file) : "";
-  std::istringstream added(lines);
-  for (std::string line; std::getline(added, line);) {
+  const auto own = lines_of(text);
+  const std::set<std::string> known(own.begin(), own.end());
+  for (const std::string& line : lines_of(lines)) {
     if (!known.contains(line)) text += line + "\n";
   }
   write_atomically(file, text);

@@ -41,8 +41,7 @@ std::vector<HistoryEntry> parse_history(const std::string& text);
 std::string history_of(const std::filesystem::path& file, const std::string& milestone);
 
 /// Adds such lines to a history, without those that it has. @throws EnvironmentError as above
-void keep_history(const std::filesystem::path& file, const std::string& milestone,
-                  const std::string& lines);
+void keep_history(const std::filesystem::path& file, const std::string& lines);
 
 /// The mistakes of a milestone, in the order in which they were first seen.
 std::vector<MendedMistake> mended_mistakes(const std::vector<HistoryEntry>& history,

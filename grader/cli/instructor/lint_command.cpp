@@ -9,7 +9,7 @@
 #include "grader/course/course.hpp"
 #include "grader/report/terminal.hpp"
 #include "grader/scores/grade.hpp"
-#include "grader/scores/score_rules.hpp"
+#include "grader/scores/points.hpp"
 
 namespace convlab::grader::lint_command {
 

@@ -2,7 +2,7 @@
 
 #include "common/base/tests/support/catch.hpp"
 #include "grader/measure/counters.hpp"
-#include "grader/scores/make_score.hpp"
+#include "grader/scores/points.hpp"
 
 using namespace convlab;
 using namespace convlab::grader;
@@ -132,7 +132,7 @@ TEST_CASE("score: noise that decides is said, and costs nothing") {
   CHECK(score.items[4].credit == Credit::kUndecided);
   CHECK(score.items[4].earned == 20);
   CHECK(score.items[4].why ==
-        "speed 0.75 (0.50 to 1.00); noise decides after 3 rounds, in your favour");
+        "speed 0.750 (0.500 to 1.00); noise decides after 3 rounds, in your favour");
 }
 
 TEST_CASE("score: a finding while it is timed again takes the speed's points") {
@@ -221,7 +221,7 @@ TEST_CASE("score: counters give points for the limits that they keep, without a 
   const ScoreItem half = item(counted(2.0, 1.0));
   CHECK(half.earned == 5);
   CHECK(half.yours == "1 of 2");
-  CHECK(half.why == "loads for each multiply-add 2.00, at most 0.50");
+  CHECK(half.why == "loads for each multiply-add 2.00, at most 0.500");
   CHECK(item(counted(2.0, NAN)).earned == 0);
   CHECK(item({.stage = "a", .why_not = "it cannot be emulated"}).credit == Credit::kNotMeasured);
   const ScoreItem wrong_when_counted = item({.stage = "a", .finding = Finding{.id = "E-nan"}});

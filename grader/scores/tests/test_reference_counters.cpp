@@ -8,7 +8,7 @@
 #include "common/base/whole_file.hpp"
 #include "common/stage/stage.hpp"
 #include "grader/measure/counters.hpp"
-#include "grader/scores/score_rules.hpp"
+#include "grader/scores/points.hpp"
 
 using namespace convlab;
 using namespace convlab::grader;
@@ -32,8 +32,9 @@ std::map<std::string, std::map<std::string, double>> reference_counters() {
 }
 
 bool keeps_all(const ScoreRule& rule, std::map<std::string, double>& values) {
-  return std::ranges::all_of(
-      rule.limits, [&](const CounterLimit& limit) { return keeps(limit, values[limit.counter]); });
+  return std::ranges::all_of(rule.limits, [&](const CounterLimit& limit) {
+    return limit.is_kept_by(values[limit.counter]);
+  });
 }
 
 }  // namespace

@@ -1,7 +1,7 @@
 #include <limits>
 
 #include "common/base/tests/support/catch.hpp"
-#include "grader/scores/make_score.hpp"
+#include "grader/scores/points.hpp"
 
 using namespace convlab;
 using namespace convlab::grader;

@@ -310,8 +310,8 @@ TEST_CASE("probe: a multiple of the right factor is named so, and a name needs e
 
 TEST_CASE("probe: a rule of several shapes holds for each sample where all are marked") {
   const auto rule = [](std::int64_t only) {
-    return common_rule({{{.name = "x", .values = {0, 1, 2}}}, {{.name = "x", .values = {only}}}},
-                       {{false, true, false}, {true}});
+    return common_rule({{{{.name = "x", .values = {0, 1, 2}}}, {false, true, false}},
+                        {{{.name = "x", .values = {only}}}, {true}}});
   };
   CHECK(rule(1) == "x = 1");
   CHECK(rule(0).empty());
