@@ -10,6 +10,10 @@
 #include "grader/checks/result/finding.hpp"
 #include "grader/checks/result/score.hpp"
 
+namespace convlab {
+class JsonFields;
+}
+
 namespace convlab::grader {
 
 /// One element-wise case of a check.
@@ -47,6 +51,9 @@ struct CheckResult {
 
   friend bool operator==(const CheckResult&, const CheckResult&) = default;
 };
+
+/// As common/result/json_fields.hpp describes; also part of other files.
+void json_fields(JsonFields& fields, CheckResult& check);
 
 /// The text of the file, docs/results.md.
 std::string to_json(const CheckResult& check);
