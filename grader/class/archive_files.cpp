@@ -32,28 +32,13 @@ std::string safe_path(const char* name) {
                             " in it holds control characters or is no UTF-8; use plain letters.");
   }
   const fs::path normal = fs::path(path).lexically_normal();
-  if (normal.is_absolute()) {
-    throw RefusedSubmission("The name " + quoted_name(path) +
-                            " in it does not start from the archive's own folder.");
-  }
   const fs::path raw(path);
-  if (std::ranges::any_of(raw, [](const fs::path& part) { return part == ".."; })) {
+  if (normal.is_absolute() ||
+      std::ranges::any_of(raw, [](const fs::path& part) { return part == ".."; })) {
     throw RefusedSubmission("The name " + quoted_name(path) +
-                            " in it leaves the archive's folder by '..'.");
+                            " in it leaves the archive's folder: it begins with '/', or has '..'.");
   }
   return normal.generic_string();
-}
-
-/// Names a kind of entry that is neither a file nor a folder.
-const char* kind_of(archive_entry* entry) {
-  if (::archive_entry_hardlink(entry) != nullptr) return "a hard link";
-  static const std::map<unsigned, const char*> kinds = {{AE_IFLNK, "a symbolic link"},
-                                                        {AE_IFCHR, "a device"},
-                                                        {AE_IFBLK, "a device"},
-                                                        {AE_IFIFO, "a pipe"},
-                                                        {AE_IFSOCK, "a socket"}};
-  const auto found = kinds.find(::archive_entry_filetype(entry));
-  return found == kinds.end() ? nullptr : found->second;
 }
 
 class Archive {
@@ -93,9 +78,11 @@ class Archive {
       }
       if (::archive_entry_filetype(entry) == AE_IFDIR) continue;
       const bool counts = is_source(path) || is_note(path);
-      if (const char* kind = kind_of(entry); kind != nullptr && counts) {
-        throw RefusedSubmission(quoted_name(path) + " in it is " + kind +
-                                "; hand in plain files only.");
+      const bool is_plain =
+          ::archive_entry_hardlink(entry) == nullptr && ::archive_entry_filetype(entry) == AE_IFREG;
+      if (counts && !is_plain) {
+        throw RefusedSubmission(quoted_name(path) +
+                                " in it is a link, a device or a pipe; hand in plain files only.");
       }
       if (!names.insert(path).second) {
         throw RefusedSubmission("It holds two files of the name " + quoted_name(path) + ".");
@@ -146,35 +133,6 @@ class Archive {
 };
 
 }  // namespace
-
-void write_zip(const fs::path& file, const std::map<std::string, std::string>& texts) {
-  const std::unique_ptr<archive, decltype(&::archive_write_free)> zip(::archive_write_new(),
-                                                                      ::archive_write_free);
-  const auto require = [&](bool good) {
-    if (good) return;
-    const char* reason = ::archive_error_string(zip.get());
-    throw EnvironmentError("Cannot write " + file.string() + ": " +
-                           (reason == nullptr ? "no reason is known" : reason) + ".");
-  };
-  require(::archive_write_set_format_zip(zip.get()) == ARCHIVE_OK);
-  // Otherwise names of other languages are lost.
-  require(::archive_write_set_options(zip.get(), "hdrcharset=UTF-8") == ARCHIVE_OK);
-  require(::archive_write_open_filename(zip.get(), file.c_str()) == ARCHIVE_OK);
-  for (const auto& [name, text] : texts) {
-    constexpr unsigned kReadable = 0644;
-    archive_entry* entry = ::archive_entry_new();
-    ::archive_entry_set_pathname_utf8(entry, name.c_str());
-    ::archive_entry_set_filetype(entry, AE_IFREG);
-    ::archive_entry_set_perm(entry, kReadable);
-    ::archive_entry_set_size(entry, static_cast<la_int64_t>(text.size()));
-    const int code = ::archive_write_header(zip.get(), entry);
-    ::archive_entry_free(entry);
-    require(code >= ARCHIVE_WARN);
-    require(::archive_write_data(zip.get(), text.data(), text.size()) ==
-            static_cast<la_ssize_t>(text.size()));
-  }
-  require(::archive_write_close(zip.get()) == ARCHIVE_OK);
-}
 
 std::vector<SubmittedFile> read_archive(const fs::path& file) {
   return Archive(file).files();

@@ -4,10 +4,8 @@
 #include <map>
 
 #include "common/timing/statistics.hpp"
-#include "common/timing/three_digits.hpp"
 #include "grader/class/term.hpp"
 #include "grader/report/check_report.hpp"
-#include "grader/report/plots/result_figures.hpp"
 
 namespace convlab::grader {
 

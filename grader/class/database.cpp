@@ -1,11 +1,10 @@
 #include "grader/class/database.hpp"
 
 #include <fcntl.h>
+#include <sqlite3.h>
 #include <sys/file.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstring>
 #include <random>
@@ -19,6 +18,7 @@
 #include "common/result/json_fields.hpp"
 #include "common/result/result.hpp"
 #include "common/timing/statistics.hpp"
+#include "common/timing/three_digits.hpp"
 #include "grader/course/course.hpp"
 
 namespace convlab::grader {
@@ -44,13 +44,16 @@ std::vector<std::string> migrations() {
 }
 
 constexpr const char* kSubmissionColumns =
-    "SELECT s.id, t.name, t.alias, s.milestone, "
+    "SELECT s.id, t.name, t.alias, s.milestone, row_number() OVER (PARTITION BY s.milestone, "
+    "t.name "
+    "ORDER BY s.received, s.id), "
     "s.place, s.received, s.state, s.sentence, s.finding, s.passed, s.earned, s.counted, s.total, "
     "s.seconds, s.rules, (SELECT reason FROM revocation r WHERE r.submission = s.id AND "
-    "r.restored = '') FROM ";
+    "r.restored = '') FROM submission s JOIN student t ON t.id = s.student ";
 constexpr auto kSubmissionFields = [](SubmissionRow& r) {
-  return std::tie(r.id, r.student, r.alias, r.milestone, r.place, r.received, r.state, r.sentence,
-                  r.finding, r.passed, r.earned, r.counted, r.total, r.seconds, r.rules, r.revoked);
+  return std::tie(r.id, r.student, r.alias, r.milestone, r.attempt, r.place, r.received, r.state,
+                  r.sentence, r.finding, r.passed, r.earned, r.counted, r.total, r.seconds, r.rules,
+                  r.revoked);
 };
 
 // The precision class in which an item's stage was measured.
@@ -75,19 +78,20 @@ Descriptor lock_beside(const fs::path& file) {
                            "; name another --database, or change the folder's permissions.");
   }
   if (::flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
-    std::array<char, 32> holder{};
-    const ssize_t size = ::pread(lock.get(), holder.data(), holder.size() - 1, 0);
-    throw EnvironmentError(
-        "Another grader (process " +
-        std::string(holder.data(), size > 0 ? static_cast<std::size_t>(size) : 0) +
-        ") is grading into " + file.string() + "; wait for it, or name another --database.");
-  }
-  const std::string own = std::to_string(::getpid());
-  // The number is for the words above only, so it does not matter if it cannot be written.
-  if (::ftruncate(lock.get(), 0) == 0) {
-    [[maybe_unused]] const ssize_t size = ::pwrite(lock.get(), own.data(), own.size(), 0);
+    throw EnvironmentError("Another grader is grading into " + file.string() +
+                           "; wait for it, or name another --database.");
   }
   return lock;
+}
+
+// Makes the folder of a database that may be missing.
+Descriptor lock_for(const fs::path& file, ClassDatabase::Access access) {
+  using enum ClassDatabase::Access;
+  if (access != kGrade && !fs::exists(file)) fail_without(file);
+  if (access == kRead) return {};
+  std::error_code exists;
+  if (file.has_parent_path()) fs::create_directories(file.parent_path(), exists);
+  return lock_beside(file);
 }
 
 // A finding, a milestone, a stage of a milestone.
@@ -104,29 +108,74 @@ const char* to_string(SubmissionState state) {
   return enum_name(state, {"waiting", "checked", "graded", "refused", "stopped", "machine"});
 }
 
-ClassDatabase::ClassDatabase(const fs::path& file, Access access) {
-  const bool creates = access == Access::kGrade;
-  if (!creates && !fs::exists(file)) fail_without(file);
-  if (access != Access::kRead) {
-    std::error_code exists;
-    if (file.has_parent_path()) fs::create_directories(file.parent_path(), exists);
-    lock_ = lock_beside(file);
+SqliteFile::SqliteFile(const std::filesystem::path& file, bool create) try
+    : file_(file),
+      connection_(file.string(), SQLite::OPEN_READWRITE | SQLite::OPEN_NOMUTEX |
+                                     (create ? SQLite::OPEN_CREATE : 0)) {
+  constexpr int kPatienceMs = 10'000;
+  connection_.setBusyTimeout(kPatienceMs);
+  // A list of everything reads most pages more than once.
+  connection_.exec("PRAGMA cache_size = -65536");
+} catch (const SQLite::Exception& error) {
+  fail(file, error);
+}
+
+void SqliteFile::run_all(const std::string& sql) const {
+  told([&] { connection_.exec(sql); });
+}
+
+void SqliteFile::fail(const std::filesystem::path& file, const SQLite::Exception& error) {
+  const std::string name = "The database " + file.string();
+  switch (error.getErrorCode()) {
+    case SQLITE_NOTADB:
+    case SQLITE_CORRUPT:
+      throw EnvironmentError(name +
+                             " is damaged, or is no database: move it away and grade again (the "
+                             "submissions are still where they were), or restore a copy of it.");
+    case SQLITE_FULL:
+    case SQLITE_IOERR:
+      throw EnvironmentError(name + " cannot be written (" + error.getErrorStr() +
+                             "): free some space, then run this again; what was graded is kept.");
+    default:
+      throw EnvironmentError(name + " answers: " + error.what() + ".");
   }
-  sqlite_ = std::make_unique<SqliteFile>(file, creates);
+}
+
+Table SqliteFile::table(const std::string& sql, const std::string& value) const {
+  Table table;
+  told([&] {
+    SQLite::Statement statement(connection_, sql);
+    statement.bind(1, value);
+    for (int i = 0; i < statement.getColumnCount(); ++i) {
+      table.heading.emplace_back(statement.getColumnName(i));
+    }
+    while (statement.executeStep()) {
+      std::vector<std::string>& row = table.rows.emplace_back();
+      for (int i = 0; i < statement.getColumnCount(); ++i) {
+        const SQLite::Column column = statement.getColumn(i);
+        row.push_back(column.isFloat() ? three_digits(column.getDouble()) : column.getString());
+      }
+    }
+  });
+  return table;
+}
+
+ClassDatabase::ClassDatabase(const fs::path& file, Access access)
+    : lock_(lock_for(file, access)), sqlite_(file, access == Access::kGrade) {
   migrate(access);
-  sqlite_->run_all("PRAGMA foreign_keys = ON");  // not before: migrations replace tables
+  sqlite_.run_all("PRAGMA foreign_keys = ON");  // not before: migrations replace tables
 }
 
 void ClassDatabase::migrate(Access access) {
-  const std::int64_t tables = sqlite_->run("SELECT count(*) FROM sqlite_master");
-  const std::int64_t application = sqlite_->run("PRAGMA application_id");
+  const std::int64_t tables = sqlite_.run("SELECT count(*) FROM sqlite_master");
+  const std::int64_t application = sqlite_.run("PRAGMA application_id");
   // A grader is making it at this moment: two that make it would stop each other.
   if (tables == 0 && access == Access::kRead) fail_without(file());
   if (tables > 0 && application != kApplication) {
     throw EnvironmentError("The file " + file().string() +
                            " is a database of another program; name another --database.");
   }
-  const std::int64_t version = sqlite_->run("PRAGMA user_version");
+  const std::int64_t version = sqlite_.run("PRAGMA user_version");
   const std::vector<std::string> all = migrations();
   const auto newest = static_cast<std::int64_t>(all.size());
   if (version > newest) {
@@ -138,14 +187,14 @@ void ClassDatabase::migrate(Access access) {
   if (version == newest && access == Access::kRead) return;
   if (access == Access::kRead) lock_ = lock_beside(file());
   // A reader sees the last complete state while a writer goes on.
-  sqlite_->run_all("PRAGMA journal_mode = WAL");
+  sqlite_.run_all("PRAGMA journal_mode = WAL");
   if (version == newest) return;
-  sqlite_->transaction([&] {
+  sqlite_.transaction([&] {
     for (auto i = static_cast<std::size_t>(version); i < all.size(); ++i) {
-      sqlite_->run_all(all[i]);
+      sqlite_.run_all(all[i]);
     }
-    sqlite_->run_all("PRAGMA application_id = " + std::to_string(kApplication));
-    sqlite_->run_all("PRAGMA user_version = " + std::to_string(newest));
+    sqlite_.run_all("PRAGMA application_id = " + std::to_string(kApplication));
+    sqlite_.run_all("PRAGMA user_version = " + std::to_string(newest));
   });
 }
 
@@ -156,15 +205,15 @@ std::string ClassDatabase::new_alias() {
   while (true) {
     std::string alias = "S-";
     for (int i = 0; i < 4; ++i) alias += kLetters[random() % kLetters.size()];
-    if (sqlite_->run("SELECT count(*) FROM student WHERE alias = ?", alias) == 0) return alias;
+    if (sqlite_.run("SELECT count(*) FROM student WHERE alias = ?", alias) == 0) return alias;
   }
 }
 
 std::int64_t ClassDatabase::add_students(const std::vector<Student>& students) {
   std::int64_t id = 0;
-  sqlite_->transaction([&] {
+  sqlite_.transaction([&] {
     for (const Student& student : students) {
-      id = sqlite_->run(
+      id = sqlite_.run(
           "INSERT INTO student (name, alias, number, login, email, section, canvas) "
           "VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (name) DO UPDATE SET "
           "number = coalesce(nullif(excluded.number, ''), number), "
@@ -184,7 +233,7 @@ std::int64_t ClassDatabase::add_submission(std::int64_t student, const std::stri
                                            const FoundSubmission& found) {
   const std::string place = printable_line(found.place.string());
   // It could be read this time: nothing is left of a machine that was at fault before.
-  sqlite_->run(
+  sqlite_.run(
       "DELETE FROM submission WHERE student = ? AND place = ? AND digest <> ? AND state = "
       "'machine' "
       "AND digest LIKE 'unread %' AND id NOT IN (SELECT submission FROM earlier UNION "
@@ -192,7 +241,7 @@ std::int64_t ClassDatabase::add_submission(std::int64_t student, const std::stri
       student, place, digest);
   // Known is what this place held before; in a new place, such as a second download, what was
   // handed in at that time, or with nothing else between. Another time alone is no attempt.
-  const std::int64_t known = sqlite_->run(
+  const std::int64_t known = sqlite_.run(
       "WITH mine AS (SELECT * FROM submission WHERE student = ?1 AND milestone = ?2), "
       "here AS (SELECT * FROM mine WHERE place = ?4 ORDER BY id DESC LIMIT 1) "
       "SELECT id FROM here WHERE digest = ?3 UNION ALL SELECT id FROM mine WHERE digest = ?3 "
@@ -201,7 +250,7 @@ std::int64_t ClassDatabase::add_submission(std::int64_t student, const std::stri
       "(SELECT id FROM mine WHERE received > ?5 ORDER BY received, id LIMIT 1))) LIMIT 1",
       student, milestone, digest, place, found.received);
   if (known > 0) return known;
-  return sqlite_->run(
+  return sqlite_.run(
       "INSERT INTO submission (student, milestone, digest, place, received) "
       "VALUES (?, ?, ?, ?, ?) RETURNING id",
       student, milestone, digest, place, found.received);
@@ -213,86 +262,63 @@ void ClassDatabase::set_outcome(std::int64_t submission, const Outcome& outcome,
   const Score* score = check != nullptr && check->score ? &*check->score : nullptr;
   const bool found = check != nullptr && !check->findings.empty();
   const bool passed = check != nullptr && check->result.verdict == Verdict::kPassed;
-  sqlite_->transaction([&] {
-    sqlite_->run(
+  sqlite_.transaction([&] {
+    sqlite_.run(
         "INSERT INTO earlier (submission, replaced, rules, state, sentence, finding, "
         "passed, earned, counted, total, json) SELECT id, ?, rules, state, sentence, finding, "
         "passed, earned, counted, total, (SELECT json FROM result WHERE submission = id) "
         "FROM submission WHERE id = ? AND state IN ('graded', 'refused', 'stopped')",
         utc_now(), submission);
-    sqlite_->run(
+    sqlite_.run(
         "UPDATE submission SET state = ?, sentence = ?, finding = ?, passed = ?, earned = ?, "
         "counted = ?, total = ?, seconds = seconds + ?, rules = ? WHERE id = ?",
         to_string(outcome.state), outcome.sentence, found ? check->findings.front().id : "", passed,
         score == nullptr ? 0.0 : score->earned(), score == nullptr ? total : score->counted(),
         score == nullptr ? total : score->total(), outcome.seconds, rules, submission);
     // What an outcome does not have must not stay from the one that it replaces.
-    sqlite_->run("DELETE FROM result WHERE submission = ?", submission);
-    sqlite_->run("DELETE FROM speed WHERE submission = ?", submission);
+    sqlite_.run("DELETE FROM result WHERE submission = ?", submission);
+    sqlite_.run("DELETE FROM speed WHERE submission = ?", submission);
     if (check != nullptr) {
       const std::string text = to_json(*check);
       const auto packed = gzip({text.begin(), text.end()});
-      sqlite_->run("INSERT INTO result VALUES (?, CAST(? AS BLOB))", submission,
-                   std::string(packed.begin(), packed.end()));
+      sqlite_.run("INSERT INTO result VALUES (?, CAST(? AS BLOB))", submission,
+                  std::string(packed.begin(), packed.end()));
     }
     if (score == nullptr) return;
     for (const ScoreItem& item : score->items) {
       if (!item.speed) continue;
-      sqlite_->run("INSERT OR REPLACE INTO speed VALUES (?, ?, ?, ?, ?, ?, ?, ?)", submission,
-                   item.stage, item.batch, sum_of_medians(item.speed->yours_ms),
-                   sum_of_medians(item.speed->reference_ms), item.speed->bound_ms.value_or(0.0),
-                   item.speed->speed, precision_of(*check, item));
+      sqlite_.run("INSERT OR REPLACE INTO speed VALUES (?, ?, ?, ?, ?, ?, ?, ?)", submission,
+                  item.stage, item.batch, sum_of_medians(item.speed->yours_ms),
+                  sum_of_medians(item.speed->reference_ms), item.speed->bound_ms.value_or(0.0),
+                  item.speed->speed, precision_of(*check, item));
     }
   });
 }
 
 std::optional<SubmissionRow> ClassDatabase::submission(std::int64_t id) const {
-  const std::string sql = std::string(kSubmissionColumns) +
-                          "submission s JOIN student t ON t.id = s.student WHERE s.id = ?";
-  const auto rows = sqlite_->rows<SubmissionRow>(sql, kSubmissionFields, id);
+  const auto rows = sqlite_.rows<SubmissionRow>(std::string(kSubmissionColumns) + "WHERE s.id = ?",
+                                                kSubmissionFields, id);
   return rows.empty() ? std::nullopt : std::optional(rows.front());
 }
 
 std::vector<SubmissionRow> ClassDatabase::submissions(const std::string& student,
                                                       const std::string& milestone) const {
-  std::vector<SubmissionRow> rows;
-  for_each_submission(student, milestone, [&](const SubmissionRow& row) { rows.push_back(row); });
-  return rows;
-}
-
-void ClassDatabase::for_each_submission(
-    const std::string& student, const std::string& milestone,
-    const std::function<void(const SubmissionRow&)>& see) const {
-  // CROSS JOIN keeps the order of the loops: students by name, and each one's attempts by time.
-  const std::string sql = std::string(kSubmissionColumns) +
-                          "student t CROSS JOIN submission s ON t.id = s.student "
-                          "WHERE s.milestone = ?1 AND (?2 = '' OR t.name = ?2 COLLATE NOCASE"
-                          " OR t.alias = ?2 OR t.login = ?2 OR t.number = ?2) "
-                          "ORDER BY t.name, s.received, s.id";
-  for (const std::string& each : sqlite_->rows<std::string>(
-           "SELECT DISTINCT milestone FROM submission WHERE ?1 = '' OR milestone = ?1 "
-           "ORDER BY milestone",
-           [](std::string& name) { return std::tie(name); }, milestone)) {
-    std::string before;
-    int attempt = 0;
-    const auto count = [&](SubmissionRow& row) {
-      // The attempts of a student are consecutive rows.
-      row.attempt = attempt = row.student == before ? attempt + 1 : 1;
-      before = row.student;
-      see(row);
-    };
-    sqlite_->for_each<SubmissionRow>(sql, count, kSubmissionFields, each, student);
-  }
+  return sqlite_.rows<SubmissionRow>(
+      std::string(kSubmissionColumns) +
+          "WHERE ?1 IN ('', s.milestone) AND (?2 = '' OR t.name = ?2 COLLATE NOCASE"
+          " OR t.alias = ?2 OR t.login = ?2 OR t.number = ?2) "
+          "ORDER BY s.milestone, t.name, s.received, s.id",
+      kSubmissionFields, milestone, student);
 }
 
 std::vector<Student> ClassDatabase::students() const {
-  return sqlite_->rows<Student>(
+  return sqlite_.rows<Student>(
       "SELECT name, number, login, email, section, canvas FROM student ORDER BY name",
       [](Student& r) { return std::tie(r.name, r.number, r.login, r.email, r.section, r.canvas); });
 }
 
 std::optional<CheckResult> ClassDatabase::result(std::int64_t submission) const {
-  const auto packed = sqlite_->rows<std::string>(
+  const auto packed = sqlite_.rows<std::string>(
       "SELECT json FROM result WHERE submission = ?",
       [](std::string& bytes) { return std::tie(bytes); }, submission);
   if (packed.empty()) return std::nullopt;
@@ -302,21 +328,18 @@ std::optional<CheckResult> ClassDatabase::result(std::int64_t submission) const 
   return parse_check_result({bytes.begin(), bytes.end()}, name);
 }
 
-// ---- a term: rules, replaced outcomes, revocations, comments, what students noted
-// ----------------
-
 std::vector<std::string> ClassDatabase::history(std::int64_t submission) const {
-  return sqlite_->rows<std::string>(
+  return sqlite_.rows<std::string>(
       "SELECT words FROM history WHERE submission = ? ORDER BY time",
       [](std::string& words) { return std::tie(words); }, submission);
 }
 
 void ClassDatabase::set_sentence(std::int64_t submission, const std::string& sentence) {
-  sqlite_->run("UPDATE submission SET sentence = ? WHERE id = ?", sentence, submission);
+  sqlite_.run("UPDATE submission SET sentence = ? WHERE id = ?", sentence, submission);
 }
 
 int ClassDatabase::attempts_in_hour_before(std::int64_t submission) const {
-  return static_cast<int>(sqlite_->run(
+  return static_cast<int>(sqlite_.run(
       "SELECT count(*) FROM submission s JOIN submission e ON e.student = s.student AND "
       "e.milestone = s.milestone WHERE s.id = ? AND (e.received, e.id) < (s.received, s.id) AND "
       "e.received > strftime('%Y-%m-%dT%H:%M:%SZ', s.received, '-1 hour')",
@@ -324,30 +347,30 @@ int ClassDatabase::attempts_in_hour_before(std::int64_t submission) const {
 }
 
 std::string ClassDatabase::term_text() const {
-  const auto texts = sqlite_->rows<std::string>("SELECT json FROM term",
-                                                [](std::string& text) { return std::tie(text); });
+  const auto texts = sqlite_.rows<std::string>("SELECT json FROM term",
+                                               [](std::string& text) { return std::tie(text); });
   return texts.empty() ? "" : texts.front();
 }
 
 void ClassDatabase::set_term_text(const std::string& text) {
-  sqlite_->run("INSERT OR REPLACE INTO term VALUES (1, ?)", text);
+  sqlite_.run("INSERT OR REPLACE INTO term VALUES (1, ?)", text);
 }
 
 void ClassDatabase::revoke(std::int64_t submission, const std::string& reason,
                            const std::string& evidence) {
-  sqlite_->run("INSERT INTO revocation (submission, reason, evidence, revoked) VALUES (?, ?, ?, ?)",
-               submission, reason, evidence, utc_now());
+  sqlite_.run("INSERT INTO revocation (submission, reason, evidence, revoked) VALUES (?, ?, ?, ?)",
+              submission, reason, evidence, utc_now());
 }
 
 bool ClassDatabase::restore(std::int64_t submission) {
-  return sqlite_->run(
+  return sqlite_.run(
              "UPDATE revocation SET restored = ? WHERE submission = ? AND restored = '' RETURNING "
              "1",
              utc_now(), submission) > 0;
 }
 
 void ClassDatabase::add_comment(const Comment& comment) {
-  sqlite_->run(
+  sqlite_.run(
       "INSERT INTO comment (milestone, finding, place, submission, text, for_staff, written) "
       "VALUES (?, ?, ?, ?, ?, ?, ?)",
       comment.milestone, comment.finding, comment.place, comment.submission, comment.text,
@@ -355,16 +378,15 @@ void ClassDatabase::add_comment(const Comment& comment) {
 }
 
 bool ClassDatabase::remove_comment(std::int64_t id) {
-  return sqlite_->run("DELETE FROM comment WHERE id = ? RETURNING 1", id) > 0;
+  return sqlite_.run("DELETE FROM comment WHERE id = ? RETURNING 1", id) > 0;
 }
 
 std::vector<Comment> ClassDatabase::comments(const SubmissionRow& row) const {
-  auto own = sqlite_->rows<Comment>(
-      "SELECT id, milestone, finding, place, submission, text, for_staff, written "
+  auto own = sqlite_.rows<Comment>(
+      "SELECT id, milestone, finding, place, submission, text, for_staff "
       "FROM comment WHERE submission = ?1 OR (finding <> '' AND milestone = ?2) ORDER BY id",
       [](Comment& r) {
-        return std::tie(r.id, r.milestone, r.finding, r.place, r.submission, r.text, r.for_staff,
-                        r.written);
+        return std::tie(r.id, r.milestone, r.finding, r.place, r.submission, r.text, r.for_staff);
       },
       row.id, row.milestone);
   if (own.empty()) return own;
@@ -384,11 +406,11 @@ void ClassDatabase::keep_notes(std::int64_t student, const std::string& mileston
                                const StudentNotes& notes) {
   const Notebook& notebook = notes.notebook;
   if (notebook.hints.empty() && notebook.predictions.empty()) return;
-  sqlite_->transaction([&] {
+  sqlite_.transaction([&] {
     // Archives come in any order: one that was packed before the next check does not know yet
     // whether a hint helped.
     for (const ShownHint& hint : notebook.hints) {
-      sqlite_->run(
+      sqlite_.run(
           "INSERT INTO hint VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET "
           "helped = max(helped, excluded.helped)",
           student, milestone, hint.list, hint.number, hint.finding, helped(hint, notes.checks));
@@ -396,7 +418,7 @@ void ClassDatabase::keep_notes(std::int64_t student, const std::string& mileston
     for (const auto& [stage, slip] : notebook.predictions) {
       const auto counted = notebook.explained.find(stage);
       const Counted now = counted == notebook.explained.end() ? Counted{} : counted->second;
-      sqlite_->run(
+      sqlite_.run(
           "INSERT INTO prediction VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET "
           "counted_loads = max(counted_loads, excluded.counted_loads), "
           "counted_inputs = max(counted_inputs, excluded.counted_inputs)",
@@ -407,7 +429,7 @@ void ClassDatabase::keep_notes(std::int64_t student, const std::string& mileston
 }
 
 Table ClassDatabase::table(const std::string& view, const std::string& milestone) const {
-  return sqlite_->table("SELECT * FROM " + view + " WHERE ?1 IN ('', milestone)", milestone);
+  return sqlite_.table("SELECT * FROM " + view + " WHERE ?1 IN ('', milestone)", milestone);
 }
 
 int helped(const ShownHint& hint, const std::vector<HistoryEntry>& checks) {

@@ -1,20 +1,26 @@
 #pragma once
 
+#include <SQLiteCpp/SQLiteCpp.h>
+#include <SQLiteCpp/VariadicBind.h>
+
+#include <concepts>
 #include <cstdint>
 #include <filesystem>
-#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "common/base/descriptor.hpp"
+#include "common/result/json_fields.hpp"
 #include "grader/checks/result/check_history.hpp"
 #include "grader/checks/result/check_result.hpp"
 #include "grader/class/roster.hpp"
-#include "grader/class/sqlite.hpp"
 #include "grader/course/progress.hpp"
+#include "grader/report/table.hpp"
 
 namespace convlab::grader {
 
@@ -66,8 +72,6 @@ struct SubmissionRow {
   double seconds = 0.0;   ///< that grading took
   std::string rules{};    ///< of the points and the grader that gave them, see rules_of()
   std::string revoked{};  ///< why it no longer counts; empty: it counts
-
-  friend bool operator==(const SubmissionRow&, const SubmissionRow&) = default;
 };
 
 /// The outcome of a submission.
@@ -89,7 +93,97 @@ struct Comment {
   std::int64_t submission = 0;  ///< or to this one; 0: to all with the finding
   std::string text{};
   bool for_staff = false;  ///< never leaves the class
-  std::string written{};   ///< when, UTC
+};
+
+/// A connection to an SQLite file. It throws SQLite's errors as one sentence that names the file
+/// and says what to do: a full disk, a damaged file, a file that is not a database. The values of a
+/// statement replace its `?` from left to right. Used by one thread at a time.
+class SqliteFile {
+ public:
+  /// @param create  whether to create a missing file
+  /// @throws EnvironmentError if it cannot be opened, as all functions do for any error
+  SqliteFile(const std::filesystem::path& file, bool create);
+
+  /// Runs statements without values, one after the other.
+  void run_all(const std::string& sql) const;
+
+  /// Runs one statement. @return the number in its first row; 0 without a row
+  template <class... Values>
+  std::int64_t run(const std::string& sql, const Values&... values) const {
+    std::int64_t number = 0;
+    for_each_row(
+        sql, [&](SQLite::Statement& row) { number = row.getColumn(0).getInt64(); }, values...);
+    return number;
+  }
+
+  /// The rows of a query.
+  /// @param fields  of a row, in the order of the columns: [](Row& r) { return std::tie(r.name); }
+  template <class Row, class Fields, class... Values>
+  [[nodiscard]] std::vector<Row> rows(const std::string& sql, Fields fields,
+                                      const Values&... values) const {
+    std::vector<Row> rows;
+    const auto add = [&](SQLite::Statement& from) {
+      int column = 0;
+      std::apply([&](auto&... value) { (get(from.getColumn(column++), value), ...); },
+                 fields(rows.emplace_back()));
+    };
+    for_each_row(sql, add, values...);
+    return rows;
+  }
+  /// The same below the names of the columns, as texts; a REAL with three digits.
+  [[nodiscard]] Table table(const std::string& sql, const std::string& value) const;
+
+  /// All of what `work` runs, or nothing if it throws.
+  template <class Work>
+  void transaction(Work work) const {
+    told([&] {
+      SQLite::Transaction all(connection_, SQLite::TransactionBehavior::IMMEDIATE);
+      work();
+      all.commit();
+    });
+  }
+
+  [[nodiscard]] const std::filesystem::path& file() const { return file_; }
+
+ private:
+  template <class See, class... Values>
+  void for_each_row(const std::string& sql, See see, const Values&... values) const {
+    told([&] {
+      // Kept: of a long roster each student needs the same statements.
+      auto statement = std::exchange(prepared_[sql], nullptr);
+      if (!statement) statement = std::make_unique<SQLite::Statement>(connection_, sql);
+      SQLite::bind(*statement, values...);
+      while (statement->executeStep()) see(*statement);
+      statement->reset();
+      prepared_[sql] = std::move(statement);
+    });
+  }
+  template <class Work>
+  void told(Work work) const {
+    try {
+      work();
+    } catch (const SQLite::Exception& error) {
+      fail(file_, error);
+    }
+  }
+  [[noreturn]] static void fail(const std::filesystem::path& file, const SQLite::Exception& error);
+
+  template <class T>
+  static void get(const SQLite::Column& column, T& value) {
+    if constexpr (std::is_enum_v<T>) {
+      from_json(Json(column.getString()), value);
+    } else if constexpr (std::integral<T>) {
+      value = static_cast<T>(column.getInt64());
+    } else if constexpr (std::floating_point<T>) {
+      value = column.getDouble();
+    } else {
+      value = column.getString();  // "" for NULL
+    }
+  }
+
+  std::filesystem::path file_;
+  mutable SQLite::Database connection_;
+  mutable std::map<std::string, std::unique_ptr<SQLite::Statement>> prepared_;  ///< not in use
 };
 
 /// The class: students, submissions, results, in one SQLite file. Every change is one transaction,
@@ -152,29 +246,26 @@ class ClassDatabase {
   /// @param milestone  only of this one; empty: of all
   [[nodiscard]] Table table(const std::string& view, const std::string& milestone = "") const;
 
-  /// One submission; its attempt is not counted.
+  /// One submission; its attempt is not counted, it is 1.
   [[nodiscard]] std::optional<SubmissionRow> submission(std::int64_t id) const;
   /// All submissions, by milestone, student and attempt.
   /// @param student    only this one's; empty: everybody's
   /// @param milestone  only of this one; empty: of all
   [[nodiscard]] std::vector<SubmissionRow> submissions(const std::string& student = "",
                                                        const std::string& milestone = "") const;
-  /// The same, one after the other: nothing is stored, so even a long list begins at once.
-  void for_each_submission(const std::string& student, const std::string& milestone,
-                           const std::function<void(const SubmissionRow&)>& see) const;
   [[nodiscard]] std::vector<Student> students() const;
 
   /// The whole result of a submission, if it has one. @throws EnvironmentError if it is damaged
   [[nodiscard]] std::optional<CheckResult> result(std::int64_t submission) const;
 
-  [[nodiscard]] const std::filesystem::path& file() const { return sqlite_->file(); }
+  [[nodiscard]] const std::filesystem::path& file() const { return sqlite_.file(); }
 
  private:
   void migrate(Access access);
   std::string new_alias();
 
   Descriptor lock_;
-  std::unique_ptr<SqliteFile> sqlite_;
+  SqliteFile sqlite_;
 };
 
 }  // namespace convlab::grader

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <iostream>
 #include <map>
 #include <set>
@@ -69,12 +70,6 @@ std::string why_moved(const SubmissionRow& row, const std::string& rules,
          " instead of " + (row.finding.empty() ? "no finding" : row.finding);
 }
 
-std::string duration_text(double seconds) {
-  constexpr double kMinute = 60.0;
-  if (seconds < 1.5 * kMinute) return std::to_string(static_cast<int>(seconds) + 1) + " s";
-  return std::to_string(static_cast<int>(seconds / kMinute + 0.5)) + " min";
-}
-
 /// One unfinished submission.
 struct Pending {
   std::int64_t id = 0;
@@ -110,10 +105,8 @@ class ClassGrading {
       width_ = std::clamp(display_width(database_.submission(each.id)->student), width_, kWidest);
     }
     if (known_ > 0) std::cout << known_ << " of " << found.size() << " are graded already.\n";
-    const Task::Phase first = request_.times_alone ? Task::Phase::kCorrectness : Task::Phase::kBoth;
-    run_phase(pending_, first, request_.launcher);
-    // Alone: nothing else of this class runs now.
-    run_phase(checked_, Task::Phase::kTimes, local_launcher(1));
+    run_phase(pending_, request_.on_cluster ? Task::Phase::kBoth : Task::Phase::kCorrectness);
+    run_phase(checked_, Task::Phase::kTimes);
     return finish();
   }
 
@@ -187,6 +180,10 @@ class ClassGrading {
     return place->second;
   }
 
+  bool is_asked_again(const SubmissionRow& row) {
+    return request_.again && (!request_.changed_rules || row.rules != rules_now(row.milestone));
+  }
+
   void look_into(const FoundSubmission& found) {
     const std::int64_t student = database_.add_student(found.student);
     try {
@@ -218,9 +215,7 @@ class ClassGrading {
   void add(std::int64_t id, MilestoneWork work) {
     if (!seen_.insert(id).second) return;  // the same files twice
     const SubmissionRow row = *database_.submission(id);
-    if (has_ended(row.state) &&
-        (request_.again == Again::kAll ||
-         (request_.again == Again::kChangedRules && row.rules != rules_now(row.milestone)))) {
+    if (has_ended(row.state) && is_asked_again(row)) {
       pending_.push_back({id, std::move(work)});
       return;
     }
@@ -273,8 +268,7 @@ class ClassGrading {
     }
   }
 
-  void run_phase(const std::vector<Pending>& submissions, Task::Phase phase,
-                 const Launcher& launcher) {
+  void run_phase(const std::vector<Pending>& submissions, Task::Phase phase) {
     if (submissions.empty() || interrupted_ != 0) return;
     std::vector<Task> tasks;
     for (const Pending& each : submissions) {
@@ -295,29 +289,32 @@ class ClassGrading {
     const auto announce = [&] {
       std::string text = what + std::to_string(done) + " of " + std::to_string(tasks.size());
       if (done > 0) {
-        const double taken = std::chrono::duration<double>(Clock::now() - start).count();
-        const auto rest = static_cast<double>(tasks.size() - done);
-        text += ", about " + duration_text(taken * rest / static_cast<double>(done)) + " left";
+        const std::chrono::duration<double, std::ratio<60>> taken = Clock::now() - start;
+        const double left =
+            taken.count() * static_cast<double>(tasks.size() - done) / static_cast<double>(done);
+        text += ", about " + std::to_string(std::lround(std::ceil(left))) + " min left";
       }
       progress_.show(text);
     };
     announce();
-    launcher(
-        tasks,
-        [&](std::size_t index) {
-          const Pending& each = submissions[index];
-          const std::optional<SubmissionState> state = keep(each.id, tasks[index]);
-          if (!state) return;
-          ++done;
-          progress_.clear();
-          if (state == SubmissionState::kChecked) {
-            checked_.push_back(each);
-          } else {
-            print(each.id);
-          }
-          announce();
-        },
-        &interrupted_);
+    const auto ended = [&](std::size_t index) {
+      const Pending& each = submissions[index];
+      const std::optional<SubmissionState> state = keep(each.id, tasks[index]);
+      if (!state) return;
+      ++done;
+      progress_.clear();
+      if (state == SubmissionState::kChecked) {
+        checked_.push_back(each);
+      } else {
+        print(each.id);
+      }
+      announce();
+    };
+    if (phase == Task::Phase::kBoth) {
+      run_through_slurm(tasks, request_.slurm, request_.settings.limit_s, ended, interrupted_);
+    } else {  // times alone: nothing else of this class runs then
+      run_locally(tasks, phase == Task::Phase::kTimes ? 1 : request_.jobs, ended, interrupted_);
+    }
     progress_.clear();
   }
 
@@ -333,19 +330,6 @@ class ClassGrading {
     ++printed_;
   }
 
-  // Those that this run was asked to grade again, and whose files it was not given.
-  void name_absent() {
-    if (request_.again == Again::kNone) return;
-    const auto rows = database_.submissions("", request_.milestone);
-    const auto absent = std::ranges::count_if(rows, [&](const SubmissionRow& row) {
-      return row.state == SubmissionState::kGraded && seen_.count(row.id) == 0 &&
-             (request_.again == Again::kAll || row.rules != rules_now(row.milestone));
-    });
-    if (absent == 0) return;
-    std::cout << "Not graded again, because " << display_path(request_.folder)
-              << " does not hold them: " << absent << ".\n";
-  }
-
   ExitCode finish() {
     std::map<std::string, int> counts;  // by state
     for (const auto& row : database_.table("states").rows) counts[row[1]] += std::stoi(row[2]);
@@ -358,7 +342,15 @@ class ClassGrading {
     }
     std::error_code ignored;
     if (open == 0) fs::remove_all(work_folder_, ignored);
-    name_absent();
+    const auto absent = std::ranges::count_if(
+        database_.submissions("", request_.milestone), [&](const SubmissionRow& row) {
+          return row.state == SubmissionState::kGraded && !seen_.contains(row.id) &&
+                 is_asked_again(row);
+        });
+    if (absent > 0) {
+      std::cout << "Not graded again, because " << display_path(request_.folder)
+                << " does not hold them: " << absent << ".\n";
+    }
     write_leaderboard();  // also if nothing is new: somebody may have been revoked
     if (!moved_.empty()) std::cout << "Points that moved:\n" << moved_;
     if (!falls_.empty()) {

@@ -4,45 +4,96 @@
 #include <cstddef>
 #include <filesystem>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "common/base/error.hpp"
-#include "grader/class/task.hpp"
+#include "grader/class/database.hpp"
+#include "grader/class/submitted_files.hpp"
 
 namespace convlab::grader {
+
+/// Settings common to all submissions of one run of `grader class grade`.
+struct TaskSettings {
+  std::string grader{};   ///< the program that checks, build/bin/grader
+  std::string batches{};  ///< empty: as grader check
+  bool measures_speed = true;
+  double limit_s = 1200.0;  ///< for one submission, all of its files
+};
+
+/// One submission for a launcher: a folder with its sources, the settings, and at the end the
+/// outcome. A task reads and writes only this folder, so it runs in a thread, or on another machine
+/// that sees the same disk.
+class Task {
+ public:
+  /// What a task does: check correctness, which may run beside others; time what is right, which
+  /// needs the machine alone; or both.
+  enum class Phase { kCorrectness, kTimes, kBoth };
+
+  /// @param folder  is made by write()
+  explicit Task(std::filesystem::path folder) : folder_(std::move(folder)) {}
+
+  /// Writes sources and settings and removes an older outcome. Does not touch a folder that holds
+  /// the same task: a job may be working on it, or has ended meanwhile.
+  /// @param checked  the result of an earlier phase, with which kTimes begins
+  void write(const MilestoneWork& work, const TaskSettings& settings, Phase phase,
+             const std::optional<CheckResult>& checked = std::nullopt) const;
+
+  /// Grades, by running `grader check` for each file, and writes the outcome. Does nothing if there
+  /// is an outcome, or when interrupted.
+  /// @param interrupted  ends it once it is not 0
+  /// @throws EnvironmentError if the folder is damaged, or the outcome cannot be written
+  void run(const volatile std::sig_atomic_t& interrupted) const;
+
+  /// The outcome; empty if the task did not finish.
+  [[nodiscard]] std::optional<Outcome> outcome() const;
+  void write_outcome(const Outcome& outcome) const;
+
+  void remove() const;
+
+  [[nodiscard]] const std::filesystem::path& folder() const { return folder_; }
+
+ private:
+  std::filesystem::path folder_;
+};
+
+/// "correctness", "times", "both".
+const char* to_string(Task::Phase phase);
+
+/// Joins the checks of one submission's files into one: all stages, all findings, and for each item
+/// of points the check that has the stage.
+/// @param checks  at least one; all of the same milestone with the same rules
+CheckResult merge_checks(const std::vector<CheckResult>& checks);
+
+/// Whether there are points for speed that were left out of a check by --no-speed.
+bool waits_for_times(const CheckResult& check);
 
 /// Called for every task that ended, with its place in the list; never by two threads at once.
 using TaskEnded = std::function<void(std::size_t index)>;
 
-/// Runs tasks until each has an outcome, or until interrupted.
-using Launcher = std::function<void(const std::vector<Task>& tasks, const TaskEnded& ended,
-                                    const volatile std::sig_atomic_t* interrupted)>;
-
-/// Runs them on this machine.
+/// Runs tasks on this machine until each has an outcome, or until interrupted.
 /// @param jobs  how many at the same time, at least 1
-/// @throws EnvironmentError of the first task that could not run; the others still run
-Launcher local_launcher(int jobs);
+/// @throws EnvironmentError of the first task that could not run; then no further one begins
+void run_locally(const std::vector<Task>& tasks, int jobs, const TaskEnded& ended,
+                 const volatile std::sig_atomic_t& interrupted);
 
 struct SlurmSettings {
-  int chunk = 1;               ///< submissions of one job of the array
-  std::string gres = "gpu:1";  ///< empty: no device is requested
-  std::string partition{};     ///< empty: the cluster's own
-  int memory_mib = 8192;
-  double limit_s = 0.0;                ///< for one submission
+  int chunk = 1;                       ///< submissions of one job of the array
+  std::string gres = "gpu:1";          ///< empty: no device is requested
   int attempts = 3;                    ///< for a task that a node lost
   std::vector<std::string> options{};  ///< further ones for sbatch
 };
 
-/// Runs tasks as an array of Slurm jobs (sbatch) and collects their outcomes, so the tasks' folder
+/// The same as an array of Slurm jobs (sbatch) and collects their outcomes, so the tasks' folder
 /// must be on a disk that all nodes see. If a node dies, its job is submitted again. After an
 /// interruption the jobs go on; the next run finds them by the number in each task's folder and
 /// waits for them.
+/// @param limit_s  for one task
 /// @throws EnvironmentError if Slurm is missing, refuses the jobs, or does not answer for long
-Launcher slurm_launcher(const SlurmSettings& settings);
-
-/// Which submissions are graded although they are graded already.
-enum class Again { kNone, kAll, kChangedRules };
+void run_through_slurm(const std::vector<Task>& tasks, const SlurmSettings& settings,
+                       double limit_s, const TaskEnded& ended,
+                       const volatile std::sig_atomic_t& interrupted);
 
 struct ClassRequest {
   std::filesystem::path folder{};    ///< of the submissions
@@ -50,10 +101,11 @@ struct ClassRequest {
   std::filesystem::path roster{};    ///< empty: names come from the files
   std::string milestone{};           ///< empty: those that each submission contains
   TaskSettings settings{};
-  bool times_alone = true;  ///< times last, one submission after the other
-  Launcher launcher{};
-  /// kChangedRules: those whose scores.json or grader was another one.
-  Again again = Again::kNone;
+  int jobs = 1;             ///< submissions at the same time; their times are taken alone, last
+  bool on_cluster = false;  ///< through Slurm instead; there a job has its device alone
+  SlurmSettings slurm{};
+  bool again = false;          ///< also what is graded already
+  bool changed_rules = false;  ///< of these those whose scores.json or grader was another one
   std::filesystem::path leaderboard{};  ///< a page that every outcome rewrites; empty: none
   bool allow_lower = false;  ///< a new outcome may give fewer points than the one it replaces
 };

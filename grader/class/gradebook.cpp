@@ -62,35 +62,31 @@ std::string points_csv(const Gradebook& book,
   return text;
 }
 
+using Columns = std::vector<std::pair<const char*, std::string>>;
+
 // An attempt as a line of the list, with and without the rules of the term.
-Json json_of(const SettledAttempt& each) {
+Columns columns_of(const SettledAttempt& each) {
   const SubmissionRow& row = each.row;
+  const auto yes = [](bool value) { return value ? "yes" : "no"; };
   return {{"student", row.student},
           {"milestone", row.milestone},
-          {"attempt", row.attempt},
+          {"attempt", std::to_string(row.attempt)},
           {"received", row.received},
           {"state", to_string(row.state)},
-          {"earned", row.earned},
-          {"counted", row.counted},
-          {"total", row.total},
-          {"late_days", each.late},
-          {"free_late_days", each.free},
-          {"points", each.points},
-          {"last", each.last},
-          {"best", each.best},
-          {"counts", each.counts},
+          {"earned", points_text(row.earned)},
+          {"counted", points_text(row.counted)},
+          {"total", points_text(row.total)},
+          {"late_days", std::to_string(each.late)},
+          {"free_late_days", std::to_string(each.free)},
+          {"points", points_text(each.points)},
+          {"last", yes(each.last)},
+          {"best", yes(each.best)},
+          {"counts", yes(each.counts)},
           {"revoked", row.revoked},
-          {"passed", row.passed},
+          {"passed", yes(row.passed)},
           {"finding", row.finding},
           {"sentence", row.sentence},
           {"place", row.place}};
-}
-
-bool is_hidden(const ScoreItem& item, const GradescopeSettings& settings) {
-  const std::string with_batch = item.item + " " + std::to_string(item.batch);
-  return std::ranges::any_of(settings.hidden, [&](const std::string& name) {
-    return name == item.item || name == with_batch;
-  });
 }
 
 std::string words_of(const ScoreItem& item) {
@@ -151,31 +147,15 @@ std::string moodle_csv(const Gradebook& book) {
 }
 
 std::string list_csv(const std::vector<SettledAttempt>& attempts) {
-  const Json columns = json_of({});
   std::vector<std::string> line;
-  for (const auto& [name, value] : columns.items()) line.push_back(name);
+  for (const auto& [name, text] : columns_of({})) line.emplace_back(name);
   std::string text = csv_line(line);
   for (const SettledAttempt& each : attempts) {
     line.clear();
-    const Json fields = json_of(each);
-    for (const Json& value : fields) {
-      line.push_back(value.is_boolean()  ? (value.get<bool>() ? "yes" : "no")
-                     : value.is_number() ? points_text(value.get<double>())
-                                         : value.get<std::string>());
-    }
+    for (const auto& [name, value] : columns_of(each)) line.push_back(value);
     text += csv_line(line);
   }
   return text;
-}
-
-std::string list_json(const std::vector<SettledAttempt>& attempts) {
-  Json list = Json::array();
-  for (const SettledAttempt& each : attempts) {
-    Json& json = list.emplace_back(json_of(each));
-    json["alias"] = each.row.alias;
-    json["seconds"] = each.row.seconds;
-  }
-  return file_text({{"schema", "convlab-class-1"}, {"submissions", list}});
 }
 
 std::map<std::pair<std::string, std::string>, std::string> notes_on(
@@ -229,7 +209,8 @@ std::string feedback_text(const SettledAttempt& attempt, const ClassDatabase& da
   return comments.empty() ? text : text + "\n" + comments;
 }
 
-std::string gradescope_results(const CheckResult& check, const GradescopeSettings& settings) {
+std::string gradescope_results(const CheckResult& check, const SettledAttempt* attempt,
+                               const std::string& comments) {
   Json tests = Json::array();
   Json leaderboard = Json::array();
   if (check.score) {
@@ -244,7 +225,7 @@ std::string gradescope_results(const CheckResult& check, const GradescopeSetting
                        {"status", item.earned >= item.points ? "passed" : "failed"},
                        {"output", words_of(item)},
                        {"output_format", "text"},
-                       {"visibility", is_hidden(item, settings) ? "after_published" : "visible"}});
+                       {"visibility", "visible"}});
       if (item.speed) {
         leaderboard.push_back({{"name", item.stage + " " + std::to_string(item.batch) + ", speed"},
                                {"value", item.speed->speed},
@@ -258,10 +239,11 @@ std::string gradescope_results(const CheckResult& check, const GradescopeSetting
               "\ncause: " + finding.cause + "\nnext: " + finding.next + "\n\n";
   }
   if (output.empty()) output = "Everything that was checked passed.\n";
-  if (!settings.comments.empty()) output += "\n" + settings.comments;
+  if (attempt != nullptr && attempt->late > 0) output += "\n" + settled_points(*attempt) + "\n";
+  if (!comments.empty()) output += "\n" + comments;
   const double earned = check.score ? check.score->earned() : 0.0;
-  Json json = gradescope_json(settings.points.value_or(earned), output, tests);
-  if (settings.seconds > 0.0) json["execution_time"] = settings.seconds;
+  Json json = gradescope_json(attempt == nullptr ? earned : attempt->points, output, tests);
+  if (attempt != nullptr) json["execution_time"] = attempt->row.seconds;
   if (!leaderboard.empty()) json["leaderboard"] = leaderboard;
   return file_text(json);
 }

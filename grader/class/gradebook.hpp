@@ -39,21 +39,13 @@ std::string moodle_csv(const Gradebook& book);
 /// One line for each submission, all columns of the list, with and without the rules of the term.
 std::string list_csv(const std::vector<SettledAttempt>& attempts);
 
-/// The same as JSON, `{"schema": "convlab-class-1", "submissions": […]}`.
-std::string list_json(const std::vector<SettledAttempt>& attempts);
-
-/// The parts of a submission that Gradescope shows.
-struct GradescopeSettings {
-  std::vector<std::string> hidden{};  ///< items ("speed", "network 10000") shown after publishing
-  double seconds = 0.0;               ///< that grading took
-  std::string comments{};             ///< for the student
-  std::optional<double> points{};     ///< by the rules of a term; empty: as they were earned
-};
-
 /// The results.json of a Gradescope autograder: the score, one test for each item of points, the
 /// findings in words, and each measured speed on the leaderboard.
+/// @param attempt   whose points by the rules of a term count; null: as they were earned
+/// @param comments  for the student
 /// Source: https://gradescope-autograders.readthedocs.io/en/latest/specs/
-std::string gradescope_results(const CheckResult& check, const GradescopeSettings& settings);
+std::string gradescope_results(const CheckResult& check, const SettledAttempt* attempt = nullptr,
+                               const std::string& comments = "");
 
 /// What a student reads about an attempt: points with and without the rules of the term, findings,
 /// the table of points, comments that are not for staff only.

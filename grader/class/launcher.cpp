@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <exception>
 #include <filesystem>
 #include <mutex>
 #include <optional>
@@ -42,15 +41,19 @@ JobOfTask job_of(const Task& task) {
 
 class SlurmRun {
  public:
-  SlurmRun(const SlurmSettings& settings, const std::vector<Task>& tasks, const TaskEnded& ended,
-           const volatile std::sig_atomic_t* interrupted)
-      : settings_(settings), tasks_(tasks), ended_(ended), interrupted_(interrupted) {
+  SlurmRun(const std::vector<Task>& tasks, const SlurmSettings& settings, double limit_s,
+           const TaskEnded& ended, const volatile std::sig_atomic_t& interrupted)
+      : tasks_(tasks),
+        settings_(settings),
+        limit_s_(limit_s),
+        ended_(ended),
+        interrupted_(interrupted) {
     for (std::size_t i = 0; i < tasks.size(); ++i) open_.insert(i);
   }
 
   void run() {
     auto answered = Clock::now();
-    while (!open_.empty() && !stopped()) {
+    while (!open_.empty() && interrupted_ == 0) {
       const std::optional<std::set<std::string>> alive = jobs_in_queue();
       // Read after the list of jobs: a job that left the list has written its outcome.
       collect();
@@ -67,23 +70,18 @@ class SlurmRun {
   }
 
  private:
-  [[nodiscard]] bool stopped() const { return interrupted_ != nullptr && *interrupted_ != 0; }
-
   void wait() const {
-    for (int i = 0; i < 10 && !stopped(); ++i) {
+    for (int i = 0; i < 10 && interrupted_ == 0; ++i) {
       std::this_thread::sleep_for(std::chrono::milliseconds(100));
     }
   }
 
   void collect() {
-    for (auto it = open_.begin(); it != open_.end();) {
-      if (tasks_[*it].outcome()) {
-        ended_(*it);
-        it = open_.erase(it);
-      } else {
-        ++it;
-      }
-    }
+    std::erase_if(open_, [&](std::size_t index) {
+      const bool has_ended = tasks_[index].outcome().has_value();
+      if (has_ended) ended_(index);
+      return has_ended;
+    });
   }
 
   // Every job of the array in a line of its own; nothing if Slurm does not answer.
@@ -110,18 +108,14 @@ class SlurmRun {
           {.state = SubmissionState::kMachine,
            .sentence = "Slurm lost this submission " + std::to_string(job.attempts) + " times."});
     }
-    // Slurm's usual limit of an array is 1001 (MaxArraySize).
-    const std::size_t most = std::size_t{1000} * static_cast<std::size_t>(settings_.chunk);
-    for (std::size_t i = 0; i < lost.size(); i += most) {
-      const std::size_t end = std::min(lost.size(), i + most);
-      submit({lost.begin() + static_cast<std::ptrdiff_t>(i),
-              lost.begin() + static_cast<std::ptrdiff_t>(end)});
-    }
+    if (!lost.empty()) submit(lost);
   }
 
   void submit(const std::vector<std::size_t>& indices) {
     const fs::path folder = tasks_.front().folder().parent_path() / "slurm";
-    const auto chunk = static_cast<std::size_t>(std::max(1, settings_.chunk));
+    constexpr std::size_t kMostJobs = 1000;  // Slurm's usual limit of an array (MaxArraySize)
+    const auto chunk = std::max(static_cast<std::size_t>(std::max(1, settings_.chunk)),
+                                (indices.size() + kMostJobs - 1) / kMostJobs);
     const std::size_t jobs = (indices.size() + chunk - 1) / chunk;
     const std::string name =
         "array-" + std::to_string(::time(nullptr)) + "-" + std::to_string(submissions_++);
@@ -132,7 +126,7 @@ class SlurmRun {
       }
       write_atomically(folder / (name + "." + std::to_string(job)), list);
     }
-    const std::string id = sbatch(folder, name, jobs);
+    const std::string id = sbatch(folder, name, jobs, chunk);
     for (std::size_t i = 0; i < indices.size(); ++i) {
       const Task& task = tasks_[indices[i]];
       const int attempts = job_of(task).attempts + 1;
@@ -142,18 +136,17 @@ class SlurmRun {
   }
 
   [[nodiscard]] std::string sbatch(const fs::path& folder, const std::string& name,
-                                   std::size_t jobs) const {
+                                   std::size_t jobs, std::size_t chunk) const {
     constexpr double kMinute = 60.0;
     const int minutes =
-        static_cast<int>(std::ceil((settings_.limit_s * settings_.chunk + kMinute) / kMinute));
+        static_cast<int>(std::ceil(limit_s_ * static_cast<double>(chunk) / kMinute) + 1);
     std::vector<std::string> words = {"--job-name=convlab-class",
                                       "--array=0-" + std::to_string(jobs - 1),
                                       "--time=" + std::to_string(minutes),
-                                      "--mem=" + std::to_string(settings_.memory_mib),
+                                      "--mem=8G",
                                       "--no-requeue",
                                       "--output=" + (folder / (name + ".%a.log")).string()};
     if (!settings_.gres.empty()) words.push_back("--gres=" + settings_.gres);
-    if (!settings_.partition.empty()) words.push_back("--partition=" + settings_.partition);
     words.insert(words.end(), settings_.options.begin(), settings_.options.end());
     // The folder is a parameter of the script, so that no name is read by a shell.
     write_atomically(folder / "job.sh",
@@ -164,42 +157,32 @@ class SlurmRun {
     return submit_to_slurm(words);
   }
 
-  const SlurmSettings& settings_;
   const std::vector<Task>& tasks_;
+  const SlurmSettings& settings_;
+  double limit_s_;
   const TaskEnded& ended_;
-  const volatile std::sig_atomic_t* interrupted_;
+  const volatile std::sig_atomic_t& interrupted_;
   std::set<std::size_t> open_;
   int submissions_ = 0;
 };
 
 }  // namespace
 
-Launcher local_launcher(int jobs) {
-  return [jobs](const std::vector<Task>& tasks, const TaskEnded& ended,
-                const volatile std::sig_atomic_t* interrupted) {
-    const auto stopped = [&] { return interrupted != nullptr && *interrupted != 0; };
-    std::mutex mutex;
-    std::exception_ptr problem;
-    in_threads(tasks.size(), static_cast<std::size_t>(jobs), [&](std::size_t i) {
-      if (stopped()) return;
-      try {
-        tasks[i].run(interrupted);
-        const std::lock_guard lock(mutex);
-        if (!stopped()) ended(i);
-      } catch (...) {
-        const std::lock_guard lock(mutex);
-        if (!problem) problem = std::current_exception();
-      }
-    });
-    if (problem) std::rethrow_exception(problem);
-  };
+void run_locally(const std::vector<Task>& tasks, int jobs, const TaskEnded& ended,
+                 const volatile std::sig_atomic_t& interrupted) {
+  std::mutex mutex;
+  in_threads(tasks.size(), static_cast<std::size_t>(jobs), [&](std::size_t i) {
+    if (interrupted != 0) return;
+    tasks[i].run(interrupted);
+    const std::lock_guard lock(mutex);
+    if (interrupted == 0) ended(i);
+  });
 }
 
-Launcher slurm_launcher(const SlurmSettings& settings) {
-  return [settings](const std::vector<Task>& tasks, const TaskEnded& ended,
-                    const volatile std::sig_atomic_t* interrupted) {
-    SlurmRun(settings, tasks, ended, interrupted).run();
-  };
+void run_through_slurm(const std::vector<Task>& tasks, const SlurmSettings& settings,
+                       double limit_s, const TaskEnded& ended,
+                       const volatile std::sig_atomic_t& interrupted) {
+  SlurmRun(tasks, settings, limit_s, ended, interrupted).run();
 }
 
 }  // namespace convlab::grader

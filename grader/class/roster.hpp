@@ -30,8 +30,6 @@ struct FoundSubmission {
   std::filesystem::path place{};  ///< an archive, a source, or a folder
   Student student{};
   std::string received{};  ///< UTC, when it was last written: of a folder its newest file
-
-  friend bool operator==(const FoundSubmission&, const FoundSubmission&) = default;
 };
 
 /// The submissions in a folder, oldest first. One entry is one submission; in a folder with

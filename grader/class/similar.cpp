@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
-#include <cstdint>
+#include <functional>
 #include <map>
 #include <set>
 #include <tuple>
@@ -173,20 +173,17 @@ std::vector<Token> without_choices(std::vector<Token> tokens) {
 }
 
 struct Fingerprint {
-  std::uint64_t hash = 0;
+  std::size_t hash = 0;
   int first = 0;  // lines
   int last = 0;
+  std::size_t source = 0;
 };
 
-// FNV-1a over the tokens, each ended by a zero byte.
-std::uint64_t hash_of(const std::vector<Token>& tokens, std::size_t begin) {
-  std::uint64_t hash = 14695981039346656037U;
-  const auto add = [&](unsigned char byte) { hash = (hash ^ byte) * 1099511628211U; };
-  for (std::size_t i = begin; i < begin + kTokens; ++i) {
-    for (const char c : tokens[i].text) add(static_cast<unsigned char>(c));
-    add(0);
-  }
-  return hash;
+// Each token ends with a zero byte.
+std::size_t hash_of(const std::vector<Token>& tokens, std::size_t begin) {
+  std::string text;
+  for (std::size_t i = begin; i < begin + kTokens; ++i) text += tokens[i].text + '\0';
+  return std::hash<std::string>()(text);
 }
 
 void add_fingerprints(const std::vector<Token>& tokens, std::vector<Fingerprint>& kept) {
@@ -215,13 +212,6 @@ std::vector<Fingerprint> fingerprints_of(const std::string& text, Macros& macros
   add_fingerprints(without_choices(Macros().expanded(words, false)), kept);
   return kept;
 }
-
-/// A fingerprint with its source.
-struct Place {
-  std::size_t source = 0;
-  int first = 0;
-  int last = 0;
-};
 
 // Neighbouring places become one.
 std::vector<SharedPlace> joined(std::vector<SharedPlace> places) {
@@ -252,18 +242,19 @@ std::vector<SharedPlace> joined(std::vector<SharedPlace> places) {
 
 std::vector<SimilarPair> similar_pairs(const std::vector<OwnedSource>& sources,
                                        const std::vector<OwnedSource>& excluded, double least) {
-  std::set<std::uint64_t> known;
+  std::set<std::size_t> known;
   for (const OwnedSource& source : excluded) {
     Macros macros;
     for (const Fingerprint& each : fingerprints_of(source.text, macros)) known.insert(each.hash);
   }
-  std::map<std::string, std::map<std::uint64_t, Place>> by_owner;
-  std::map<std::uint64_t, std::set<std::string>> owners;
+  std::map<std::string, std::map<std::size_t, Fingerprint>> by_owner;
+  std::map<std::size_t, std::set<std::string>> owners;
   std::map<std::string, Macros> macros;
   for (std::size_t i = 0; i < sources.size(); ++i) {
-    for (const Fingerprint& each : fingerprints_of(sources[i].text, macros[sources[i].owner])) {
+    for (Fingerprint each : fingerprints_of(sources[i].text, macros[sources[i].owner])) {
       if (known.count(each.hash) > 0) continue;
-      by_owner[sources[i].owner].try_emplace(each.hash, Place{i, each.first, each.last});
+      each.source = i;
+      by_owner[sources[i].owner].try_emplace(each.hash, each);
       owners[each.hash].insert(sources[i].owner);
     }
   }
@@ -273,8 +264,8 @@ std::vector<SimilarPair> similar_pairs(const std::vector<OwnedSource>& sources,
       for (auto b = std::next(a); b != names.end(); ++b) {
         SimilarPair& pair = pairs[{*a, *b}];
         ++pair.shared;
-        const Place& at_a = by_owner[*a].at(hash);
-        const Place& at_b = by_owner[*b].at(hash);
+        const Fingerprint& at_a = by_owner[*a].at(hash);
+        const Fingerprint& at_b = by_owner[*b].at(hash);
         pair.places.push_back({sources[at_a.source].path, at_a.first, at_a.last,
                                sources[at_b.source].path, at_b.first, at_b.last});
       }

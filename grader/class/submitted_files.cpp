@@ -178,10 +178,8 @@ std::vector<SubmittedFile> read_submitted_files(const fs::path& place, ArchiveRe
   const fs::file_status status = fs::symlink_status(place);
   if (fs::is_directory(status)) {
     files = files_of_folder(place);
-  } else if (fs::is_symlink(status)) {
-    throw RefusedSubmission("It is a symbolic link; hand in plain files only.");
   } else if (!fs::is_regular_file(status)) {
-    throw RefusedSubmission("It is neither a file nor a folder.");
+    throw RefusedSubmission("It is neither a plain file nor a folder.");
   } else if (fs::file_size(place) == 0) {
     throw RefusedSubmission("The file is empty.");
   } else if (is_source(place)) {

@@ -112,9 +112,6 @@ std::vector<SubmittedFile> read_archive_in_sandbox(const std::filesystem::path& 
 /// channel (kServeDescriptor).
 void answer_in_sandbox(const std::filesystem::path& file);
 
-/// Writes a zip of texts by their names. @throws EnvironmentError if it cannot be written
-void write_zip(const std::filesystem::path& file, const std::map<std::string, std::string>& texts);
-
 /// The part of a submission that belongs to one milestone.
 struct MilestoneWork {
   std::string milestone{};               ///< "m1"

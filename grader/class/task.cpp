@@ -1,5 +1,3 @@
-#include "grader/class/task.hpp"
-
 #include <algorithm>
 #include <chrono>
 #include <sstream>
@@ -11,6 +9,7 @@
 #include "common/base/whole_file.hpp"
 #include "common/result/json_fields.hpp"
 #include "common/result/result_json.hpp"
+#include "grader/class/grade_class.hpp"
 #include "grader/scores/grade.hpp"
 
 namespace convlab::grader {
@@ -40,7 +39,8 @@ static void json_fields(JsonFields& fields, TaskText& task) {
 }
 
 static void json_fields(JsonFields& fields, Outcome& outcome) {
-  fields("state", outcome.state, "sentence", outcome.sentence, "seconds", outcome.seconds);
+  fields("state", outcome.state, "sentence", outcome.sentence, "seconds", outcome.seconds)
+      .optional("check", outcome.check);
 }
 
 namespace {
@@ -83,7 +83,7 @@ void leave_out_speed(CheckResult& check) {
 /// Runs `grader check` for one file after the other.
 class Checks {
  public:
-  Checks(TaskText task, fs::path folder, const volatile std::sig_atomic_t* interrupted)
+  Checks(TaskText task, fs::path folder, const volatile std::sig_atomic_t& interrupted)
       : task_(std::move(task)), folder_(std::move(folder)), interrupted_(interrupted) {}
 
   /// @return nothing when interrupted
@@ -147,7 +147,7 @@ class Checks {
                          std::chrono::milliseconds(1),
                          std::chrono::ceil<std::chrono::milliseconds>(deadline_ - Clock::now())),
                      .output_limit = kOutput,
-                     .interrupted = interrupted_});
+                     .interrupted = &interrupted_});
     judge(run, result_of(index), outcome);
     return run.end != FinishedProcess::End::kInterrupted;
   }
@@ -175,7 +175,7 @@ class Checks {
 
   TaskText task_;
   fs::path folder_;
-  const volatile std::sig_atomic_t* interrupted_;
+  const volatile std::sig_atomic_t& interrupted_;
   Clock::time_point deadline_{};  // of the whole submission
 };
 
@@ -235,7 +235,7 @@ void Task::write(const MilestoneWork& work, const TaskSettings& settings, Phase 
   write_atomically(file, text);
 }
 
-void Task::run(const volatile std::sig_atomic_t* interrupted) const {
+void Task::run(const volatile std::sig_atomic_t& interrupted) const {
   if (outcome()) return;
   TaskText task;
   const fs::path file = folder_ / kTaskFile;
@@ -246,23 +246,14 @@ void Task::run(const volatile std::sig_atomic_t* interrupted) const {
 }
 
 void Task::write_outcome(const Outcome& outcome) const {
-  // The outcome is written last, so the result exists when it appears.
-  if (outcome.check) write_check_result(folder_ / "result.json", *outcome.check);
-  Json json(outcome);
-  json["checked"] = outcome.check.has_value();
-  write_atomically(folder_ / kOutcomeFile, file_text(json));
+  write_atomically(folder_ / kOutcomeFile, file_text(Json(outcome)));
 }
 
 std::optional<Outcome> Task::outcome() const {
   const fs::path file = folder_ / kOutcomeFile;
   if (!fs::exists(file)) return std::nullopt;
   Outcome outcome;
-  bool checked = false;
-  read_file_text(read_text(file), file.string(), [&](const Json& json) {
-    json.get_to(outcome);
-    json.at("checked").get_to(checked);
-  });
-  if (checked) outcome.check = read_check_result(folder_ / "result.json");
+  read_file_text(read_text(file), file.string(), [&](const Json& json) { json.get_to(outcome); });
   return outcome;
 }
 

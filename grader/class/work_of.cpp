@@ -1,15 +1,13 @@
 #include <algorithm>
 #include <cstdint>
 #include <filesystem>
-#include <fstream>
 #include <map>
 #include <set>
 
-#include "common/base/error.hpp"
 #include "common/base/printable.hpp"
-#include "common/base/run_process.hpp"
 #include "common/base/scratch_folder.hpp"
 #include "common/base/text.hpp"
+#include "common/base/whole_file.hpp"
 #include "grader/class/submitted_files.hpp"
 #include "grader/course/course.hpp"
 #include "grader/submission/build_submission.hpp"
@@ -143,13 +141,10 @@ std::vector<HandedOut> handed_out_milestones() {
 }
 
 std::string names_of(const std::vector<SubmittedFile>& files) {
-  constexpr std::size_t kShown = 4;
+  constexpr int kColumns = 240;
   std::string names;
-  for (std::size_t i = 0; i < std::min(files.size(), kShown); ++i) {
-    constexpr int kColumns = 80;
-    names += (i == 0 ? "" : ", ") + short_line(files[i].path, kColumns);
-  }
-  return names + (files.size() > kShown ? ", …" : "");
+  for (const SubmittedFile& file : files) names += (names.empty() ? "" : ", ") + file.path;
+  return short_line(names, kColumns);
 }
 
 // Leaves out what lies beside the file that is meant: tests, other editions and copies of it.
@@ -312,13 +307,8 @@ std::string digest_of(const MilestoneWork& work) {
     text += '\n' + file.path + '\n' + std::to_string(file.text.size()) + '\n' + file.text;
   }
   const ScratchFolder scratch;
-  const auto whole = scratch.path() / "work";
-  std::ofstream(whole, std::ios::binary) << text;
-  const FinishedProcess run = run_process({.words = {"sha256sum", whole.string()}});
-  if (!run.succeeded()) {
-    throw EnvironmentError("sha256sum failed: " + trimmed_end(run.errors) + ".");
-  }
-  return run.output.substr(0, run.output.find(' '));
+  write_atomically(scratch.path() / "work", text);
+  return describe_files({scratch.path() / "work"}).front().sha256;
 }
 
 }  // namespace convlab::grader

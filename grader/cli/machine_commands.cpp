@@ -23,9 +23,8 @@
 #include "grader/measure/measure_speed.hpp"
 #include "grader/report/table.hpp"
 #include "grader/report/terminal.hpp"
-#include "grader/submission/machine_faults.hpp"
+#include "grader/submission/build_submission.hpp"
 #include "grader/submission/sandbox/sandbox.hpp"
-#include "grader/submission/shared_segment.hpp"
 #include "grader/submission/submission.hpp"
 
 namespace convlab::grader::machine_commands {

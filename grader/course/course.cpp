@@ -25,7 +25,7 @@
 #include "common/network/preset.hpp"
 #include "grader/checks/findings/catalogue.hpp"
 #include "grader/course/puzzles.hpp"
-#include "grader/submission/machine_faults.hpp"
+#include "grader/submission/build_submission.hpp"
 
 namespace convlab::grader {
 

@@ -16,7 +16,6 @@
 #include "common/base/text.hpp"
 #include "common/base/whole_file.hpp"
 #include "common/network/preset.hpp"
-#include "grader/submission/machine_faults.hpp"
 #include "grader/submission/sandbox/child_process.hpp"
 #include "grader/submission/submission.hpp"
 

@@ -92,6 +92,29 @@ BuiltSubmission build_submission(const SubmittedSources& submitted,
 /// include, no weights of a network.
 std::vector<std::filesystem::path> headers_for_submissions();
 
+// Whether the machine is at fault, and what it is like.
+
+/// The machine's fault after a failed build in `folder`, "No space left on device". It asks the
+/// machine: the compiler's output is no evidence, because a source can make it print anything.
+/// @return empty if there is room for an object file and all files made from it
+std::string fault_of_storage(const std::filesystem::path& folder);
+
+/// The configured compiler, or rewriter, that can no longer be executed; empty if all exist.
+/// @param build   the build folder, with custom_submission/
+/// @param device  "cpu", "emulated" or "gpu"
+std::string missing_tool(const std::filesystem::path& build, const std::string& device);
+
+/// The folders of this build's compilers, "/apps/cuda-13/bin" and its neighbours for
+/// /apps/cuda-13/bin/nvcc, with the files that they include and execute. Without the system's own
+/// folders, which are always readable.
+std::vector<std::filesystem::path> tool_folders(const std::filesystem::path& build,
+                                                const std::string& device);
+
+/// How many times slower this machine is than the one for which the time limits were chosen, at
+/// least 1: the time of a million loads, additions and stores. Processor time, and the best of
+/// five, because whatever else runs must not matter.
+double slowness();
+
 /// Registers of a thread of each kernel, by its name without namespaces and template arguments; of
 /// several with one name the most. nvcc, which needs no GPU, compiles the files in a sandbox for
 /// compute capability 9.0 and says so.

@@ -63,19 +63,13 @@ std::map<std::string, int> kernel_registers(const SubmittedSources& submitted,
   if (compiler.empty()) return {};
   const fs::path course = network_folder().parent_path().parent_path();
   const ScratchFolder scratch;
-  const std::vector<std::string> words = {"-std=c++20",
-                                          "-w",
-                                          "--expt-relaxed-constexpr",
-                                          "--extended-lambda",
-                                          "-arch=sm_90",
-                                          "-cubin",
-                                          "-Xptxas=-v",
-                                          "-I",
-                                          scratch.path(),
-                                          "-I",
-                                          course,
-                                          "-I",
-                                          course / "common/custom_submission/course_interface"};
+  std::vector<std::string> words = {"-std=c++20",        "-w",          "--expt-relaxed-constexpr",
+                                    "--extended-lambda", "-arch=sm_90", "-cubin",
+                                    "-Xptxas=-v"};
+  for (const fs::path& headers :
+       {scratch.path(), course, course / "common/custom_submission/course_interface"}) {
+    words.insert(words.end(), {"-I", headers});
+  }
   // Another version is another file, or a newer one.
   std::string texts = fs::canonical(compiler).string() +
                       std::to_string(fs::last_write_time(compiler).time_since_epoch().count());

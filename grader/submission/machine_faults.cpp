@@ -1,62 +1,32 @@
-#include "grader/submission/machine_faults.hpp"
-
-#include <fcntl.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstdint>
-#include <cstdlib>
 #include <cstring>
 #include <ctime>
 #include <fstream>
 #include <limits>
-#include <sstream>
 #include <vector>
 
-#include "common/base/descriptor.hpp"
+#include "grader/submission/build_submission.hpp"
 
 namespace convlab::grader {
 
-namespace {
-
 namespace fs = std::filesystem;
 
-}  // namespace
-
-// Quotas and limits of a container show only in an attempt to write.
 std::string fault_of_storage(const fs::path& folder) {
-  const fs::path file = folder / ".convlab-space";
-  // Room for a convolution's object file and all files made from it.
-  const std::vector<char> block(std::size_t{16} << 20, '\x5a');
-  const Descriptor descriptor(::open(file.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
-  if (!descriptor.is_open()) return std::strerror(errno);
-  const ssize_t written = ::write(descriptor.get(), block.data(), block.size());
-  int error = written < 0 ? errno : 0;
-  if (error == 0 && static_cast<std::size_t>(written) < block.size()) {
-    // Another write would give the reason, but beyond a limit of this process it ends the process.
-    rlimit limit{};
-    ::getrlimit(RLIMIT_FSIZE, &limit);
-    error = limit.rlim_cur < block.size() ? EFBIG : ENOSPC;
-  }
-  if (error == 0 && ::fsync(descriptor.get()) != 0) error = errno;
-  ::unlink(file.c_str());
-  return error == 0 ? "" : std::strerror(error);
+  constexpr std::uintmax_t kNeeded = std::uintmax_t{16} << 20;
+  std::error_code error;
+  const fs::space_info space = fs::space(folder, error);
+  if (error) return error.message();
+  if (::access(folder.c_str(), W_OK) != 0) return std::strerror(errno);
+  const bool is_limited = space.capacity > 0;
+  return is_limited && space.available < kNeeded ? std::strerror(ENOSPC) : "";
 }
 
 namespace {
-
-bool can_be_executed(const std::string& program) {
-  if (program.find('/') != std::string::npos) return ::access(program.c_str(), X_OK) == 0;
-  const char* path = std::getenv("PATH");
-  std::istringstream folders(path == nullptr ? "/usr/bin:/bin" : path);
-  for (std::string folder; std::getline(folders, folder, ':');) {
-    if (::access((folder + "/" + program).c_str(), X_OK) == 0) return true;
-  }
-  return false;
-}
 
 std::vector<std::string> compilers(const fs::path& build, const std::string& device) {
   std::vector<std::string> programs;
@@ -78,10 +48,9 @@ double thread_seconds() {
 
 std::string missing_tool(const fs::path& build, const std::string& device) {
   std::vector<std::string> tools = compilers(build, device);
-  tools.insert(tools.end(), {"sh", "nm", "ld", "objcopy", "objdump"});
   if (device == "emulated") tools.push_back((build / "bin" / "convlab-rewrite").string());
   for (const std::string& tool : tools) {
-    if (!can_be_executed(tool)) return tool;
+    if (::access(tool.c_str(), X_OK) != 0) return tool;
   }
   return {};
 }

@@ -1,5 +1,7 @@
 #include "grader/submission/submission.hpp"
 
+#include <fcntl.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -12,11 +14,12 @@
 #include <random>
 #include <utility>
 
+#include "common/base/buffer.hpp"
 #include "common/base/error.hpp"
 #include "common/data/dataset.hpp"
 #include "common/device/gpu_probe.hpp"
 #include "common/network/preset.hpp"
-#include "grader/submission/machine_faults.hpp"
+#include "grader/submission/build_submission.hpp"
 
 namespace convlab::grader {
 
@@ -82,7 +85,36 @@ Failure failure_of(const Ending& ending, milliseconds limit) {
   return failure;
 }
 
+[[noreturn]] void fail_to_share(std::size_t size) {
+  throw EnvironmentError("Cannot share " + std::to_string(size >> 20) +
+                         " MiB with the submission: " + std::strerror(errno) + ".");
+}
+
 }  // namespace
+
+SharedSegment::SharedSegment(std::size_t size, Access access) {
+  const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  size_ = (size + page - 1) / page * page;
+  // A shared page that is missing later causes a fatal signal, not an error. So check first.
+  const auto free = static_cast<std::size_t>(available_memory());
+  if (size_ > free) {
+    throw EnvironmentError("This needs " + std::to_string(size_ >> 20) + " MiB of memory and " +
+                           std::to_string(free >> 20) +
+                           " MiB are free: close other programs or use a smaller batch.");
+  }
+  descriptor_ = Descriptor(::memfd_create("convlab", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  if (!descriptor_.is_open() || ::ftruncate(descriptor_.get(), static_cast<off_t>(size_)) != 0) {
+    fail_to_share(size_);
+  }
+  void* mapped = ::mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor_.get(), 0);
+  if (mapped == MAP_FAILED) fail_to_share(size_);
+  const auto unmap = [size = size_](std::byte* memory) { ::munmap(memory, size); };
+  data_ = {static_cast<std::byte*>(mapped), unmap};
+  int seals = F_SEAL_SHRINK | F_SEAL_GROW;
+  // The mapping above stays writable; later mappings cannot write (Linux 5.1).
+  if (access == Access::kReadOnly) seals |= F_SEAL_FUTURE_WRITE;
+  if (::fcntl(descriptor_.get(), F_ADD_SEALS, seals | F_SEAL_SEAL) != 0) fail_to_share(size_);
+}
 
 void refuse_silent_emulation(const SubmissionDevice& device) {
   if (device.no_gpu.empty() || !answering_gpu()) return;
@@ -208,7 +240,7 @@ Call Submission::run_timed(const std::string& stage, const std::function<void()>
   };
   // The phases in which it pauses depend on the device.
   if (std::vector<StageInfo> stages; !knows_device_) {
-    if (auto failure = list_stages(stages)) return {.failure = std::move(failure)};
+    if (auto failure = list_stages(stages)) return {{}, std::move(failure)};
   }
   const bool on_cpu = device_.device == Device::kCpu;
   Clock::time_point start;
@@ -287,25 +319,16 @@ Call Submission::call(ServeRequest request, int pauses, const OnPause& on_pause)
   if (!repeats_tokens_) token_key_ = fresh_token();
   request.token_key = token_key_;
   request.calls = convolve_calls_;
-  ServeReply reply;
   const auto start = std::chrono::steady_clock::now();
   Call call;
-  call.failure = ask(request, time_limit(), reply, pauses, on_pause);
+  call.failure = ask(request, time_limit(), call, pauses, on_pause);
   if (call.failure && call.failure->fault) {
     call.failure->told = message_of(*call.failure->fault, shape_, sources_);
   }
   call.round_trip_ms =
       std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
   if (watches_ && process_ && !process_->freeze()) fail_for_working_on(call);
-  call.op_ms = reply.op_ms;
-  call.layer_ms = reply.layer_ms;
-  call.sample = reply.sample;
-  call.kernels = reply.kernels;
-  call.race = reply.race;
   if (call.race) find_line(*call.race, program_, course_folder());
-  call.notes = reply.notes;
-  call.accesses = reply.accesses;
-  call.steps = std::move(reply.steps);
   call.wrote_outside = !surroundings_intact();
   return call;
 }

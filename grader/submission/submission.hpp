@@ -12,10 +12,10 @@
 
 #include "common/base/conv_shape.hpp"
 #include "common/result/result.hpp"
+#include "common/serve/channel.hpp"
 #include "common/serve/fault_messages.hpp"
 #include "common/serve/serve.hpp"
 #include "grader/submission/sandbox/child_process.hpp"
-#include "grader/submission/shared_segment.hpp"
 #include "reference/oracle/comparison.hpp"
 
 namespace convlab::grader {
@@ -49,6 +49,28 @@ struct Failure {
   std::string printed{};               ///< the end of what the program printed
 };
 
+/// Memory that the grader and a submission share. The grader may always write; a submission may
+/// write only if Access allows it.
+class SharedSegment {
+ public:
+  enum class Access { kReadOnly, kWritable };  ///< for the submission
+
+  SharedSegment() = default;
+
+  /// `size` bytes, rounded up to whole pages.
+  /// @throws EnvironmentError if there is not that much memory
+  SharedSegment(std::size_t size, Access access);
+
+  [[nodiscard]] std::byte* data() const { return data_.get(); }
+  [[nodiscard]] std::size_t size() const { return size_; }
+  [[nodiscard]] int descriptor() const { return descriptor_.get(); }
+
+ private:
+  Descriptor descriptor_;
+  std::shared_ptr<std::byte> data_;
+  std::size_t size_ = 0;
+};
+
 /// Where the arrays lie in their segments.
 enum class Placement {
   kAligned,  ///< at the beginning of a page, as from an allocator; for timing
@@ -63,24 +85,16 @@ struct Arrays {
   float* output = nullptr;
 };
 
-/// One call of a stage.
-struct Call {
+/// One call of a stage: what the program replied, and what the grader saw of it.
+struct Call : ServeReply {
   std::optional<Failure> failure{};
-  double op_ms = 0.0;     ///< as the submission reports it
-  double layer_ms = 0.0;  ///< the same
-  OpSample sample{};      ///< what op_ms was made of, on a device
   /// Of run_timed, on the grader's clock: convolve, minus an empty request.
   double own_ms = 0.0;
-  double processor_ms = 0.0;          ///< on the CPU: of all threads during the call
-  int threads = 0;                    ///< on the CPU: their number
-  double round_trip_ms = 0.0;         ///< of all phases, on the grader's clock
-  int copies = 0;                     ///< of run_timed: see run_in_steps
-  PhaseKernels kernels{};             ///< of run_phases
-  DeviceNotes notes{};                ///< of an emulated device
-  AccessNotes accesses{};             ///< of an emulated program that counts them
-  StepNotes steps{};                  ///< of an emulated program that records them
-  bool wrote_outside = false;         ///< the memory next to the output has changed
-  std::optional<FaultRecord> race{};  ///< of a program that looks for races
+  double processor_ms = 0.0;   ///< on the CPU: of all threads during the call
+  int threads = 0;             ///< on the CPU: their number
+  double round_trip_ms = 0.0;  ///< of all phases, on the grader's clock
+  int copies = 0;              ///< of run_timed: see run_in_steps
+  bool wrote_outside = false;  ///< the memory next to the output has changed
 };
 
 /// Where a submission's stages run, as it reports.

@@ -73,7 +73,7 @@ static void json_fields(JsonFields& fields, SourceFile& file) {
   fields("path", file.path, "sha256", file.sha256);
 }
 
-static void json_fields(JsonFields& fields, CheckResult& check) {
+void json_fields(JsonFields& fields, CheckResult& check) {
   json_fields(fields, check.result);
   // Files of m1 and the other programs contain only the fields above.
   fields.defaulted("cases", check.cases, "findings", check.findings)

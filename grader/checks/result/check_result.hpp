@@ -9,6 +9,10 @@
 #include "common/result/result.hpp"
 #include "grader/checks/result/finding.hpp"
 
+namespace convlab {
+class JsonFields;
+}
+
 namespace convlab::grader {
 
 /// The outcome of one item of points.
@@ -126,6 +130,9 @@ struct CheckResult {
 
   friend bool operator==(const CheckResult&, const CheckResult&) = default;
 };
+
+/// As common/result/json_fields.hpp describes; also part of other files.
+void json_fields(JsonFields& fields, CheckResult& check);
 
 /// The text of the file, docs/results.md.
 std::string to_json(const CheckResult& check);

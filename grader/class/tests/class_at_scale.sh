@@ -23,7 +23,7 @@ database=(--database "$base/class.db")
 grading=0
 grade() {
   "${class[@]}" grade "$base/submissions" "${database[@]}" --grader "$base/grader" --launcher slurm \
-    --gres '' --memory 500 --chunk "$chunk" --limit 60 --leaderboard "$base/pages/leaderboard.html" \
+    --gres '' --sbatch=--mem=500 --chunk "$chunk" --limit 60 --leaderboard "$base/pages/leaderboard.html" \
     >>"$base/graded.txt" 2>&1 &
   grading=$!
   pids=("$grading")

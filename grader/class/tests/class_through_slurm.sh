@@ -19,7 +19,7 @@ export CONVLAB_SUBMISSION_OPTIMISE=-O1
 # Through Slurm first: what was compiled once is not compiled again, and nothing would run long enough.
 seconds=$SECONDS
 killed="no node was killed"
-"${common[@]}" --database "$base/slurm.db" --launcher slurm --gres '' --memory 1500 \
+"${common[@]}" --database "$base/slurm.db" --launcher slurm --gres '' --sbatch=--mem=1500 \
   >"$base/slurm.txt" 2>&1 &
 grading=$!
 pids+=("$grading")
@@ -36,7 +36,7 @@ if kill -0 "$grading" 2>/dev/null; then
   pids=()
   start_node
 fi
-"${common[@]}" --database "$base/slurm.db" --launcher slurm --gres '' --memory 1500 --chunk 2 \
+"${common[@]}" --database "$base/slurm.db" --launcher slurm --gres '' --sbatch=--mem=1500 --chunk 2 \
   >>"$base/slurm.txt"
 if ! grep -q 'Allocate JobId' "$base/log/ctld.log"; then
   echo "Slurm ran no job, so nothing was compared" >&2

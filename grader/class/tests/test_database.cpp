@@ -7,8 +7,8 @@
 #include "common/base/tests/support/temporary_folder.hpp"
 #include "common/base/whole_file.hpp"
 #include "grader/class/database.hpp"
+#include "grader/class/grade_class.hpp"
 #include "grader/class/gradebook.hpp"
-#include "grader/class/task.hpp"
 #include "grader/class/term.hpp"
 #include "grader/class/tests/gradescope_fields.hpp"
 #include "grader/scores/grade.hpp"
@@ -19,6 +19,8 @@ using convlab::testing::contains;
 using Access = ClassDatabase::Access;
 
 namespace {
+
+const volatile std::sig_atomic_t kNever = 0;
 
 CheckResult graded(double earned) {
   CheckResult check;
@@ -158,7 +160,7 @@ TEST_CASE("class database: a page in the middle is damaged") {
 TEST_CASE("class database: one writer, any reader") {
   SmallClass small;
   const ClassDatabase writer(small.file, Access::kGrade);
-  CHECK(contains(small.complaint(Access::kGrade), "Another grader (process "));
+  CHECK(contains(small.complaint(Access::kGrade), "Another grader is grading into "));
   CHECK(small.complaint(Access::kRead).empty());
 }
 
@@ -182,15 +184,13 @@ TEST_CASE("gradebook: Canvas, Moodle and the list") {
         "\"Doe, Jane\",7,j@d.org,50,passed\n"
         "bob,,,0,Empty.\n"
         "eve,,,,\n");
-  const auto list = nlohmann::json::parse(list_json(attempts));
-  CHECK(list["submissions"].size() == 2);
   CHECK(contains(list_csv(attempts),
-                 "bob,m1,1,2026-01-01,refused,0,100,100,0,0,0,yes,yes,yes,,no,,Empty.,bob.cpp"));
+                 "bob,m1,1,2026-01-01,refused,0,100,100,0,0,0,yes,yes,yes,,no,,Empty.,bob.cpp\n"));
 }
 
 TEST_CASE("gradebook: the fields that Gradescope documents") {
-  const GradescopeSettings settings{.hidden = {"speed"}, .seconds = 3.0};
-  const auto json = nlohmann::json::parse(gradescope_results(graded(50), settings));
+  const SettledAttempt attempt{.row = {.seconds = 3.0}, .points = 50.0};
+  const auto json = nlohmann::json::parse(gradescope_results(graded(50), &attempt));
   CHECK(grader::testing::undocumented(json).empty());
   CHECK(json["score"] == 50.0);
   CHECK(json["execution_time"] == 3.0);
@@ -200,7 +200,7 @@ TEST_CASE("gradebook: the fields that Gradescope documents") {
   CHECK(json["tests"][0]["score"] == 40.0);
   CHECK(json["tests"][0]["max_score"] == 40.0);
   CHECK(json["tests"][0]["visibility"] == "visible");
-  CHECK(json["tests"][1]["visibility"] == "after_published");
+  CHECK(json["tests"][1]["visibility"] == "visible");
   REQUIRE(json["leaderboard"].size() == 1);
   CHECK(json["leaderboard"][0]["value"] == 2.0);
   CHECK(json["leaderboard"][0]["order"] == "desc");
@@ -238,7 +238,7 @@ TEST_CASE("class task: an outcome is there as a whole or not at all") {
              {.grader = "/nonexistent/grader"}, Task::Phase::kBoth);
   CHECK(read_text(task.folder() / "1/x.cpp") == "int b;\n");
   CHECK_FALSE(task.outcome());
-  task.run(nullptr);
+  task.run(kNever);
   REQUIRE(task.outcome());
   CHECK(task.outcome()->state == SubmissionState::kMachine);
   const Outcome outcome{.state = SubmissionState::kGraded, .seconds = 1.5, .check = graded(50)};
@@ -264,7 +264,7 @@ TEST_CASE("class task: all files of a submission have one deadline") {
   const Task task(folder.path() / "1");
   task.write({.milestone = "m1", .files = {{"a.cpp", "x"}, {"b.cpp", "y"}, {"c.cpp", "z"}}},
              {.grader = script, .limit_s = 1.0}, Task::Phase::kCorrectness);
-  task.run(nullptr);
+  task.run(kNever);
   CHECK(task.outcome()->state == SubmissionState::kStopped);
 }
 

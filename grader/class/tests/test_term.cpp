@@ -134,7 +134,8 @@ TEST_CASE("term: what is not earned uses no late day, and Gradescope gets the se
         "0 of 100 points (80 before 19 late days, after which nothing is earned)");
   const auto nothing = settled({attempt("m1", "2027-02-04T00:00:00Z", 0)}, term);
   CHECK(settled_points(nothing.at(0)) == "0 of 100 points");
-  const std::string results = gradescope_results({}, {.points = 57.5});
+  const SettledAttempt counted{.points = 57.5};
+  const std::string results = gradescope_results({}, &counted);
   CHECK(contains(results, "\"score\": 57.5"));
 }
 

@@ -3,7 +3,6 @@
 #include <csignal>
 #include <iostream>
 #include <map>
-#include <memory>
 #include <nlohmann/json.hpp>
 #include <set>
 #include <sstream>
@@ -40,19 +39,9 @@ void keep_what_is_done() {
 }
 
 struct GradeOptions : ClassOptions {
-  std::string folder;
-  std::string roster;
-  std::string batches;
-  std::string grader;
+  ClassRequest request{.jobs = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()))};
   std::string launcher = "local";
-  SlurmSettings slurm;
-  int jobs = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()));
-  double limit_s = 1200.0;
   bool no_speed = false;
-  bool again = false;
-  bool changed_rules = false;
-  bool allow_lower = false;
-  std::string leaderboard;
 };
 
 struct Options : ClassOptions {
@@ -62,7 +51,6 @@ struct Options : ClassOptions {
   std::string format = "csv";
   std::string output;
   std::string result;
-  std::vector<std::string> hidden;
   bool best = false;
   bool list = false;
   bool names = false;
@@ -87,26 +75,15 @@ std::vector<SubmissionRow> rows_of(const Options& options, const ClassDatabase& 
 ExitCode grade(const GradeOptions& options) {
   if (!options.milestone.empty()) find_milestone(options.milestone);
   keep_what_is_done();
-  SlurmSettings slurm = options.slurm;
-  slurm.limit_s = options.limit_s;
-  const bool on_cluster = options.launcher == "slurm";
-  const ClassRequest request{
-      .folder = fs::absolute(options.folder).lexically_normal(),
-      .database = fs::absolute(options.file()),
-      .roster = options.roster,
-      .milestone = options.milestone,
-      .settings = {.grader = options.grader.empty() ? (build_folder() / "bin" / "grader").string()
-                                                    : fs::absolute(options.grader).string(),
-                   .batches = options.batches,
-                   .measures_speed = !options.no_speed,
-                   .limit_s = options.limit_s},
-      .times_alone = !on_cluster,  // there a job has its device alone
-      .launcher = on_cluster ? slurm_launcher(slurm) : local_launcher(options.jobs),
-      .again = options.changed_rules ? Again::kChangedRules
-               : options.again       ? Again::kAll
-                                     : Again::kNone,
-      .leaderboard = options.leaderboard,
-      .allow_lower = options.allow_lower};
+  ClassRequest request = options.request;
+  request.folder = fs::absolute(request.folder).lexically_normal();
+  request.database = fs::absolute(options.file());
+  request.milestone = options.milestone;
+  request.on_cluster = options.launcher == "slurm";
+  request.settings.grader = request.settings.grader.empty()
+                                ? (build_folder() / "bin" / "grader").string()
+                                : fs::absolute(request.settings.grader).string();
+  request.settings.measures_speed = !options.no_speed;
   return grade_class(request, stop_asked);
 }
 
@@ -114,10 +91,10 @@ ExitCode status(const Options& options) {
   if (!options.milestone.empty()) find_milestone(options.milestone);
   const ClassDatabase database = open_database(options);
   if (options.list) {
-    database.for_each_submission("", options.milestone, [](const SubmissionRow& row) {
-      constexpr int kNameWidth = 24;
+    constexpr int kNameWidth = 24;
+    for (const SubmissionRow& row : database.submissions("", options.milestone)) {
       std::cout << row_text(row, kNameWidth, true);
-    });
+    }
     return ExitCode::kPassed;
   }
   std::map<std::string, std::string> words;
@@ -185,10 +162,7 @@ void write_or_print(const Options& options, const std::string& text) {
 
 // A result file needs no database: in a Gradescope container there is no class.
 std::string gradescope_text(const Options& options) {
-  GradescopeSettings settings{.hidden = options.hidden};
-  if (!options.result.empty()) {
-    return gradescope_results(read_check_result(options.result), settings);
-  }
+  if (!options.result.empty()) return gradescope_results(read_check_result(options.result));
   const ClassDatabase database = open_database(options);
   auto attempts = settled_rows(options, database);
   std::erase_if(attempts, [](const SettledAttempt& each) { return !each.counts; });
@@ -198,12 +172,9 @@ std::string gradescope_text(const Options& options) {
         "--result FILE.");
   }
   const SubmissionRow& row = attempts.front().row;
-  settings.seconds = row.seconds;
-  settings.points = attempts.front().points;
-  if (attempts.front().late > 0) settings.comments = settled_points(attempts.front()) + "\n";
-  settings.comments += comments_text(row, database);
   const std::optional<CheckResult> check = database.result(row.id);
-  return check ? gradescope_results(*check, settings) : gradescope_failure(row.sentence);
+  return check ? gradescope_results(*check, &attempts.front(), comments_text(row, database))
+               : gradescope_failure(row.sentence);
 }
 
 ExitCode export_grades(const Options& options) {
@@ -216,7 +187,6 @@ ExitCode export_grades(const Options& options) {
   const Gradebook book = gradebook_of(attempts, database);
   write_or_print(options, options.format == "canvas"   ? canvas_csv(book)
                           : options.format == "moodle" ? moodle_csv(book)
-                          : options.format == "json"   ? list_json(attempts)
                                                        : list_csv(attempts));
   return ExitCode::kPassed;
 }
@@ -299,8 +269,8 @@ ExitCode run_tasks(const Options& options) {
   std::vector<Task> tasks;
   std::istringstream list(read_text(options.folder));
   for (std::string folder; std::getline(list, folder);) tasks.emplace_back(folder);
-  local_launcher(1)(
-      tasks, [](std::size_t) {}, &stop_asked);
+  run_locally(
+      tasks, 1, [](std::size_t) {}, stop_asked);
   return stop_asked != 0 ? ExitCode::kInterrupted : ExitCode::kPassed;
 }
 
@@ -313,42 +283,44 @@ void add_grade(CLI::App& group, ExitCode& exit_code) {
   auto [command, options] =
       add_command(group, exit_code, "grade",
                   "Grades a folder of submissions; continues where it stopped", grade);
-  command.add_option("DIR", options.folder, "Archives, source files, folders")->required();
+  command.add_option("DIR", options.request.folder, "Archives, source files, folders")->required();
   options.add_database(command);
   command.add_option("--milestone", options.milestone,
                      "m1, m2, … (default: what each submission changed of the hand-out)");
-  command.add_option("--roster", options.roster, "CSV file with the students (docs/class.md)");
-  command.add_option("--batches", options.batches, "As in grader check");
+  command.add_option("--roster", options.request.roster,
+                     "CSV file with the students (docs/class.md)");
+  command.add_option("--batches", options.request.settings.batches, "As in grader check");
   command
-      .add_option("--jobs", options.jobs, "Submissions at the same time (default: one per core)")
+      .add_option("--jobs", options.request.jobs,
+                  "Submissions at the same time (default: one per core)")
       ->check(CLI::Range(1, 1024));
-  command.add_option("--limit", options.limit_s, "Seconds that grading one submission may take")
+  command
+      .add_option("--limit", options.request.settings.limit_s,
+                  "Seconds that grading one submission may take")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
-  CLI::Option* again = command.add_flag("--again", options.again,
+  CLI::Option* again = command.add_flag("--again", options.request.again,
                                         "Also what is graded already; keeps the old outcomes");
   command
-      .add_flag("--changed-rules", options.changed_rules,
+      .add_flag("--changed-rules", options.request.changed_rules,
                 "With --again: only what other rules for points, or another grader, graded")
       ->needs(again);
-  command.add_flag("--allow-lower", options.allow_lower, "With --again: points may fall")
+  command.add_flag("--allow-lower", options.request.allow_lower, "With --again: points may fall")
       ->needs(again);
-  command.add_option("--leaderboard", options.leaderboard,
+  command.add_option("--leaderboard", options.request.leaderboard,
                      "HTML page of ranks, with aliases, that each graded submission rewrites");
   command.add_flag("--no-speed", options.no_speed, "Do not measure the speeds that give points");
   command.add_option("--launcher", options.launcher, "local, or slurm: as an array of jobs")
       ->check(CLI::IsMember({"local", "slurm"}))
       ->capture_default_str();
-  command.add_option("--chunk", options.slurm.chunk, "slurm: submissions per job")
+  command.add_option("--chunk", options.request.slurm.chunk, "slurm: submissions per job")
       ->check(CLI::Range(1, 10'000))
       ->capture_default_str();
-  command.add_option("--gres", options.slurm.gres, "slurm: devices per job; '' for none")
+  command.add_option("--gres", options.request.slurm.gres, "slurm: devices per job; '' for none")
       ->capture_default_str();
-  command.add_option("--partition", options.slurm.partition, "slurm: partition");
-  command.add_option("--memory", options.slurm.memory_mib, "slurm: MiB per job")
-      ->capture_default_str();
-  command.add_option("--sbatch", options.slurm.options, "slurm: one more option of sbatch");
-  command.add_option("--grader", options.grader)->group("");  // for tests: what checks
+  command.add_option("--sbatch", options.request.slurm.options, "slurm: one more option of sbatch");
+  command.add_option("--grader", options.request.settings.grader)
+      ->group("");  // for tests: what checks
   command.footer(
       "Checks correctness in parallel, then takes times, one submission after the\n"
       "other. Ctrl-C keeps finished submissions; the same command continues.\n\n"
@@ -362,17 +334,14 @@ void add_export(CLI::App& group, ExitCode& exit_code) {
                                         "Writes the points for other programs", export_grades);
   options.add_database(command);
   options.add_milestone(command);
-  command.add_option("--format", options.format, "csv, canvas, moodle, json, gradescope")
-      ->check(CLI::IsMember({"csv", "canvas", "moodle", "json", "gradescope"}))
+  command.add_option("--format", options.format, "csv, canvas, moodle, gradescope")
+      ->check(CLI::IsMember({"csv", "canvas", "moodle", "gradescope"}))
       ->capture_default_str();
   command.add_option("--output", options.output, "File (default: standard output)");
   command.add_flag("--best", options.best, "The best attempt counts, not the last");
   command.add_option("--student", options.name, "Only this student");
   command.add_option("--result", options.result,
                      "gradescope: a result of grader check instead of the class");
-  command.add_option("--hide", options.hidden,
-                     "gradescope: items that students see after publishing, such as speed or "
-                     "'network 10000'");
   command.footer(
       "Examples:\n"
       "  build/bin/grader class export --format canvas --output canvas.csv\n"

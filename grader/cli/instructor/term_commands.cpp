@@ -250,7 +250,7 @@ ExitCode feedback(const Options& options) {
       options.output.empty() ? build_folder() / "class" / "feedback" : fs::path(options.output);
   if (!options.milestone.empty()) find_milestone(options.milestone);
   int files = 0;
-  std::map<std::string, std::map<std::string, std::string>> from_canvas;  // by milestone
+  std::map<std::string, int> from_canvas;  // by milestone
   const auto attempts = settled(database.submissions(), term);
   const auto notes = notes_on(attempts);
   // By student and milestone the attempt that counts; without one the last.
@@ -277,16 +277,14 @@ ExitCode feedback(const Options& options) {
                      : whose.first + ", " + whose.second + "\nNothing counts so far.\n") +
         (note == notes.end() ? "" : "\n" + note->second);
     write_atomically(folder / each.row.milestone / name, text);
-    if (!canvas_id(name.string()).empty()) from_canvas[each.row.milestone][name.string()] = text;
+    if (!canvas_id(name.string()).empty()) ++from_canvas[each.row.milestone];
     ++files;
   }
   std::cout << files << " files in " << display_path(fs::absolute(folder)) << "\n";
-  for (const auto& [milestone, texts] : from_canvas) {
-    const fs::path zip = folder / (milestone + "-canvas.zip");
-    write_zip(zip, texts);
-    std::cout << display_path(fs::absolute(zip)) << " holds those of " << texts.size()
-              << " files of Canvas; upload it there: Gradebook, " << milestone
-              << ", Upload Submissions\n";
+  for (const auto& [milestone, count] : from_canvas) {
+    std::cout << count << " in " << milestone
+              << " are for Canvas: pack them into a zip; in Canvas, "
+              << "Gradebook, " << milestone << ", Upload Submissions\n";
   }
   return ExitCode::kPassed;
 }

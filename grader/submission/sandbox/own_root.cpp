@@ -48,10 +48,18 @@ std::vector<fs::path> own_libraries() {
   return libraries;
 }
 
-/// The list, while it grows.
+/// The existing files and folders that a program may read: only those of a list. OwnRoot shows no
+/// others, so home folders, temporary folders, the course, passwords and terminals are closed
+/// without being named. A program reads what a run time needs (libraries, the machine's
+/// description) and uses the null device; one for a GPU uses its devices; a compiler reads its
+/// tools.
+///
+/// If libraries or compilers lie elsewhere, for example on a cluster,
+/// CONVLAB_ISOLATION_READABLE=/apps/gcc:/apps/cuda names them.
 class VisibleFiles {
  public:
-  explicit VisibleFiles(const SandboxPolicy& policy) {
+  /// @param program  also its emulated sibling
+  VisibleFiles(const SandboxPolicy& policy, const fs::path& program) {
     // Labels and images, too, wherever they lie.
     for (const fs::path& each : dataset_folders()) {
       std::error_code missing;
@@ -62,8 +70,22 @@ class VisibleFiles {
     add_system(policy.kind);
     add_machine(policy.kind);
     add_devices(policy.kind);
+    std::error_code unknown;
+    for (const fs::path& file :
+         {program, fs::canonical(program, unknown), fs::path(program.string() + "-emulated")}) {
+      if (!file.empty()) add(file);
+    }
+    // The emulation runs this to find the line of a stray access.
+    if (policy.kind == SandboxKind::kEmulated || policy.kind == SandboxKind::kGpu)
+      add("/usr/bin/addr2line");
+    for (const fs::path& path : policy.readable) add(path);
+    if (policy.kind != SandboxKind::kCpu) add_listed("LD_LIBRARY_PATH");
+    add_listed("CONVLAB_ISOLATION_READABLE");
   }
 
+  [[nodiscard]] const std::vector<fs::path>& paths() const { return paths_; }
+
+ private:
   void add(const fs::path& path) {
     std::error_code missing;
     if (fs::exists(path, missing)) paths_.push_back(path);
@@ -78,9 +100,6 @@ class VisibleFiles {
     }
   }
 
-  [[nodiscard]] std::vector<fs::path> paths() && { return std::move(paths_); }
-
- private:
   // Everything below `path` except secret folders.
   void add_but_secrets(const fs::path& path) {
     if (std::ranges::none_of(secrets_,
@@ -144,31 +163,6 @@ class VisibleFiles {
   std::vector<fs::path> paths_;
 };
 
-// The existing files and folders that a program may read: only those of a list. OwnRoot shows no
-// others, so home folders, temporary folders, the course, passwords and terminals are closed
-// without being named. A program reads what a run time needs (libraries, the machine's
-// description) and uses the null device; one for a GPU uses its devices; a compiler reads its
-// tools.
-//
-// If libraries or compilers lie elsewhere, for example on a cluster,
-// CONVLAB_ISOLATION_READABLE=/apps/gcc:/apps/cuda names them.
-// @param program  also its emulated sibling
-std::vector<fs::path> visible_files(const SandboxPolicy& policy, const fs::path& program) {
-  VisibleFiles files(policy);
-  std::error_code unknown;
-  for (const fs::path& file :
-       {program, fs::canonical(program, unknown), fs::path(program.string() + "-emulated")}) {
-    if (!file.empty()) files.add(file);
-  }
-  // The emulation runs this to find the line of a stray access.
-  if (policy.kind == SandboxKind::kEmulated || policy.kind == SandboxKind::kGpu)
-    files.add("/usr/bin/addr2line");
-  for (const fs::path& path : policy.readable) files.add(path);
-  if (policy.kind != SandboxKind::kCpu) files.add_listed("LD_LIBRARY_PATH");
-  files.add_listed("CONVLAB_ISOLATION_READABLE");
-  return std::move(files).paths();
-}
-
 // The place of the new root until it becomes the root. It exists on every machine, and no program
 // needs files below it.
 const std::string kPlace = "/dev/shm";
@@ -181,7 +175,6 @@ const std::string kOfMachine[] = {kProc + "/sys", kProc + "/sysrq-trigger", kPro
                                   kProc + "/bus", kProc + "/fs"};
 
 constexpr unsigned long kQuiet = MS_NOSUID | MS_NODEV | MS_NOEXEC;
-constexpr unsigned kMountSetattr = 442;
 
 // Source: linux/mount.h of Linux 5.12.
 struct MountAttributes {
@@ -218,8 +211,8 @@ int restrict_mount(const char* target, std::uint64_t flags) {
   constexpr std::uint64_t kNoSetuid = 2;
   constexpr unsigned kRecursive = 0x8000;  // AT_RECURSIVE
   MountAttributes attributes{.set = flags | kNoSetuid};
-  return error_of(
-      ::syscall(kMountSetattr, AT_FDCWD, target, kRecursive, &attributes, sizeof attributes) == 0);
+  return error_of(::syscall(SYS_mount_setattr, AT_FDCWD, target, kRecursive, &attributes,
+                            sizeof attributes) == 0);
 }
 
 int mount_memory(const char* target, const char* options) {
@@ -231,7 +224,8 @@ int mount_memory(const char* target, const char* options) {
 OwnRoot::OwnRoot(const SandboxPolicy& policy, const fs::path& program, std::string folder)
     : folder_(std::move(folder)), folder_target_(kPlace + folder_), kind_(policy.kind) {
   std::vector<std::string> paths;
-  for (const fs::path& path : visible_files(policy, program)) {
+  const VisibleFiles files(policy, program);
+  for (const fs::path& path : files.paths()) {
     paths.push_back(path.lexically_normal());
   }
   // Folders come before their contents, so that contents are found to exist already.

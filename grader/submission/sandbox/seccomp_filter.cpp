@@ -25,25 +25,19 @@ struct NamedCall {
   const char* name;
 };
 
-// Newer than the headers of some distributions.
-constexpr unsigned kClone3 = 435;
-constexpr unsigned kIoUringSetup = 425;
-constexpr unsigned kMemfdSecret = 447;
-
-constexpr NamedCall named(unsigned number, const char* name) {
-  return {number, name};
-}
-
 // Calls that no kind of program may make.
-#define CALL(name) named(SYS_##name, #name)
+#define CALL(name)    \
+  NamedCall {         \
+    SYS_##name, #name \
+  }
 constexpr NamedCall kForbidden[] = {
     CALL(ptrace), CALL(process_vm_readv), CALL(process_vm_writev), CALL(mount), CALL(umount2),
     CALL(pivot_root), CALL(chroot), CALL(bpf), CALL(perf_event_open), CALL(keyctl), CALL(add_key),
     CALL(request_key), CALL(userfaultfd), CALL(unshare), CALL(setns), CALL(syslog),
-    named(424, "pidfd_send_signal"), named(438, "pidfd_getfd"),
+    CALL(pidfd_send_signal), CALL(pidfd_getfd),
     // New ways to mount.
-    named(428, "open_tree"), named(429, "move_mount"), named(430, "fsopen"), named(431, "fsconfig"),
-    named(432, "fsmount"), named(433, "fspick"), named(442, "mount_setattr")};
+    CALL(open_tree), CALL(move_mount), CALL(fsopen), CALL(fsconfig), CALL(fsmount), CALL(fspick),
+    CALL(mount_setattr)};
 
 // These are allowed only with some arguments.
 constexpr NamedCall kRestricted[] = {
@@ -81,10 +75,7 @@ constexpr unsigned kOfConvolution[] = {
     SYS_fsync, SYS_fdatasync, SYS_fallocate, SYS_fadvise64, SYS_statfs, SYS_fstatfs, SYS_umask,
     SYS_fchmod, SYS_fchmodat, SYS_utimensat, SYS_flock, SYS_dup, SYS_dup3, SYS_pipe2, SYS_fcntl,
     SYS_ioctl, SYS_ppoll, SYS_pselect6, SYS_epoll_create1, SYS_epoll_ctl, SYS_epoll_pwait,
-    SYS_eventfd2,
-    436,  // close_range
-    437,  // openat2
-    439,  // faccessat2
+    SYS_eventfd2, SYS_close_range, SYS_openat2, SYS_faccessat2,
     // The process itself, and the machine.
     SYS_getpid, SYS_gettid, SYS_getppid, SYS_getuid, SYS_geteuid, SYS_getgid, SYS_getegid,
     SYS_getresuid, SYS_getresgid, SYS_getgroups, SYS_getpgid, SYS_getsid, SYS_getpriority,
@@ -144,11 +135,9 @@ SeccompFilter::SeccompFilter(SandboxKind kind) {
   for (const NamedCall& call : kForbidden) rule(call.number, kTrap);
   for (const unsigned call : {SYS_setsid, SYS_setpgid}) rule(call, fail(EPERM));
   // Their requests lie in memory, where no filter looks.
-  for (const unsigned call : {kIoUringSetup, static_cast<unsigned>(SYS_io_setup)}) {
-    rule(call, fail(ENOSYS));
-  }
-  rule(kMemfdSecret, fail(ENOSYS));
-  rule(kClone3, fail(ENOSYS));  // its flags lie in memory; glibc then uses clone
+  for (const unsigned call : {SYS_io_uring_setup, SYS_io_setup}) rule(call, fail(ENOSYS));
+  rule(SYS_memfd_secret, fail(ENOSYS));
+  rule(SYS_clone3, fail(ENOSYS));  // its flags lie in memory; glibc then uses clone
   restrict_processes(kind);
   restrict_signals(kind);
   restrict_sockets(kind);

@@ -11,7 +11,6 @@
 #include "common/base/whole_file.hpp"
 #include "common/network/preset.hpp"
 #include "grader/submission/build_submission.hpp"
-#include "grader/submission/machine_faults.hpp"
 
 using namespace convlab;
 using Kind = grader::SymbolProblem::Kind;
