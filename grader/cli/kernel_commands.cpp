@@ -268,7 +268,6 @@ struct ShowOptions : CountedOptions {
   std::string only_case;
   fs::path output;
   std::int64_t first = 0;
-  bool json = false;
 };
 
 // "2", "2,1" or "2,1,0".
@@ -314,23 +313,15 @@ ExitCode run_show(const ShowOptions& options) {
              ? "one convolution"
              : "convolution " + std::to_string(traced.layer) + " of " + options.network) +
         ": " + to_string(steps.shape) + ".";
-    fs::path page = options.output;
-    if (page.empty() && !options.json) {
-      fs::create_directories(build_folder() / "show");
-      page = build_folder() / "show" / (milestone.id + "-" + id + ".html");
-    }
-    if (options.json) {
-      std::cout << json_text(steps_json(steps, sources)) << "\n";
-    } else {
-      std::cout << coloured(id, Colour::kStrong) << "  "
-                << display_path(work.submitted.sources.front()) << "\n"
-                << paragraph("", where) << steps_text(steps, sources);
-    }
-    if (!page.empty()) {
-      write_atomically(page, steps_page(steps, sources, milestone.id + ", " + id, where,
-                                        course_folder() / "grader/report/show"));
-    }
-    if (!options.json) std::cout << "\nOpen this page in a browser: " << display_path(page) << "\n";
+    const fs::path page = options.output.empty()
+                              ? build_folder() / "show" / (milestone.id + "-" + id + ".html")
+                              : options.output;
+    write_atomically(page, steps_page(steps, sources, milestone.id + ", " + id, where,
+                                      course_folder() / "grader/report/show"));
+    std::cout << coloured(id, Colour::kStrong) << "  "
+              << display_path(work.submitted.sources.front()) << "\n"
+              << paragraph("", where) << steps_text(steps, sources)
+              << "\nOpen this page in a browser: " << display_path(page) << "\n";
   } else if (!steps.finding) {
     throw Error(
         ExitCode::kFallsShort,
@@ -338,15 +329,14 @@ ExitCode run_show(const ShowOptions& options) {
         "no memory, or has no more steps. Name another one with --kernel, --block or "
         "--first.");
   }
-  // JSON stays JSON.
-  if (steps.finding) (options.json ? std::cerr : std::cout) << "\n" << finding_text(*steps.finding);
-  if (steps.finding) return ExitCode::kFallsShort;
-  if (steps.wrong.empty() && steps.unwritten.empty()) return ExitCode::kPassed;
-  if (!options.json) {
-    std::cout << "Next: " << grader_command("check", milestone.id, options.stage)
-              << (options.solution == "student" ? "" : " --solution " + options.solution)
-              << " says why.\n";
+  if (steps.finding) {
+    std::cout << "\n" << finding_text(*steps.finding);
+    return ExitCode::kFallsShort;
   }
+  if (steps.wrong.empty() && steps.unwritten.empty()) return ExitCode::kPassed;
+  std::cout << "Next: " << grader_command("check", milestone.id, options.stage)
+            << (options.solution == "student" ? "" : " --solution " + options.solution)
+            << " says why.\n";
   return ExitCode::kFallsShort;
 }
 
@@ -400,7 +390,6 @@ void add_show(CLI::App& app, ExitCode& exit_code) {
   command.add_option("--first", options.first, "Leave out so many steps at the beginning")
       ->check(CLI::Range(0, 10'000'000));
   command.add_option("--output", options.output, "The page (default: in build/show)");
-  command.add_flag("--json", options.json, "Print the steps as JSON instead");
   command.footer(
       "Builds the file so that the emulated device sees each access, and runs one\n"
       "image. The file need not be right. docs/profile.md says what the page shows.\n\n"

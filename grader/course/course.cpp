@@ -19,6 +19,7 @@
 #include "common/base/printable.hpp"
 #include "common/base/run_process.hpp"
 #include "common/base/scratch_folder.hpp"
+#include "common/base/text.hpp"
 #include "common/base/unknown_name.hpp"
 #include "common/base/whole_file.hpp"
 #include "common/data/gzip.hpp"
@@ -134,11 +135,8 @@ Descriptor lock_build_folder() {
 // The part of a build's output that a person must read: a few lines from the first error on; all
 // of a short output without an error.
 std::string first_error(const std::string& output) {
-  std::vector<std::string> lines;
-  std::istringstream stream(output);
-  for (std::string line; std::getline(stream, line);) {
-    if (line.find_first_not_of(" \r") != std::string::npos) lines.push_back(line);
-  }
+  std::vector<std::string> lines = lines_of(output);
+  std::erase_if(lines, [](const std::string& line) { return trimmed(line).empty(); });
   const auto is_error = [](const std::string& line) {
     return line.find("error: ") != std::string::npos ||
            line.find("error : ") != std::string::npos ||
