@@ -57,26 +57,6 @@ std::string passed_stage(const CountedOptions& options, const CourseMilestone& m
                   grader_command("check", milestone.id, options.stage));
 }
 
-void print_question(const Question& question, std::size_t number, std::size_t of) {
-  std::cout << "\n"
-            << coloured("Question " + std::to_string(number) + " of " + std::to_string(of),
-                        Colour::kStrong)
-            << "\n"
-            << paragraph("  ", question.text);
-  if (!question.source.empty()) std::cout << question.source.substr(1) << "\n";
-  for (std::size_t i = 0; i < question.choices.size(); ++i) {
-    std::cout << paragraph(std::string("  ") + static_cast<char>('a' + i) + ")  ",
-                           question.choices[i]);
-  }
-}
-
-void print_feedback(const Question& question, bool right) {
-  std::cout << paragraph(
-      "  ", (right ? coloured("Right.", Colour::kGood)
-                   : coloured("No, it is " + answer_text(question) + ".", Colour::kBad)) +
-                " " + question.why);
-}
-
 std::string what_is_asked(const Question& question) {
   if (question.choices.empty()) return "a whole number";
   return std::string("a letter from a to ") + static_cast<char>('a' + question.choices.size() - 1);
@@ -88,7 +68,17 @@ void hold_quiz(const std::vector<Question>& questions) {
   std::cout << "\n" << coloured("Quiz", Colour::kStrong) << "\n";
   for (std::size_t i = 0; i < questions.size(); ++i) {
     const Question& question = questions[i];
-    print_question(question, i + 1, questions.size());
+    std::cout << "\n"
+              << coloured("Question " + std::to_string(i + 1) + " of " +
+                              std::to_string(questions.size()),
+                          Colour::kStrong)
+              << "\n"
+              << paragraph("  ", question.text);
+    if (!question.source.empty()) std::cout << question.source.substr(1) << "\n";
+    for (std::size_t k = 0; k < question.choices.size(); ++k) {
+      std::cout << paragraph(std::string("  ") + static_cast<char>('a' + k) + ")  ",
+                             question.choices[k]);
+    }
     for (;;) {
       std::cout << "  your answer (" << what_is_asked(question)
                 << ", Enter to go on): " << std::flush;
@@ -97,7 +87,10 @@ void hold_quiz(const std::vector<Question>& questions) {
       if (::isatty(STDIN_FILENO) == 0) std::cout << line << "\n";
       if (line.find_first_not_of(" \t") == std::string::npos) break;
       if (const auto right = is_right(question, line)) {
-        print_feedback(question, *right);
+        const std::string verdict =
+            *right ? coloured("Right.", Colour::kGood)
+                   : coloured("No, it is " + answer_text(question) + ".", Colour::kBad);
+        std::cout << paragraph("  ", verdict + " " + question.why);
         break;
       }
       std::cout << "  That is not " << what_is_asked(question) << ".\n";

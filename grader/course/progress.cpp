@@ -12,6 +12,7 @@
 #include "common/program/arguments.hpp"
 #include "common/result/result_json.hpp"
 #include "grader/course/course.hpp"
+#include "grader/report/table.hpp"
 #include "grader/scores/score_rules.hpp"
 
 namespace convlab::grader {
@@ -34,11 +35,6 @@ std::vector<CheckResult> earlier_results() {
     return a.result.created < b.result.created;
   });
   return results;
-}
-
-std::string date_of(const CheckResult& result) {
-  constexpr std::size_t kDate = 10;  // of 2026-11-20T23:40:00Z
-  return result.result.created.substr(0, kDate);
 }
 
 // The finding that ended a check before any stage ran, mostly "E-build"; else empty.
@@ -71,7 +67,7 @@ bool take_over(const CheckResult& result, Progress& progress) {
   }
   progress.state = passed && found.empty() ? State::kPassed : State::kFailed;
   progress.batches = std::move(batches);
-  progress.date = date_of(result);
+  progress.date = date_of(result.result.created);
   progress.finding = std::move(found);
   return true;
 }
