@@ -76,20 +76,14 @@ bool is_shown(const Score& score, const std::string& stage) {
   return false;
 }
 
-std::string choice_lines(const Score& score) {
-  std::string others;
+std::string choice_line(const Score& score) {
   double chosen = 0.0;
-  for (const std::string& stage : score.choice->stages) {
-    if (!is_shown(score, stage)) others += (others.empty() ? "" : ", ") + stage;
-  }
   for (const ScoreItem& item : score.items) {
     chosen += score.is_optional(item.stage) ? item.earned : 0.0;
   }
-  std::string text = paragraph("  ", "Stages to choose from have " + points_text(chosen) +
-                                         " points so far, of which up to " +
-                                         points_text(score.choice->most) + " count.");
-  if (!others.empty()) text += paragraph("  ", "Nothing earned yet in: " + others + ".");
-  return text;
+  return paragraph("  ", "Stages to choose from have " + points_text(chosen) +
+                             " points so far, of which up to " + points_text(score.choice->most) +
+                             " count.");
 }
 
 }  // namespace
@@ -225,7 +219,7 @@ std::string score_table(const Score& score) {
   const double left_out = score.total() - score.counted();
   if (left_out > 0.0) text += "  " + points_text(left_out) + " more points were not measured";
   text += "\n";
-  if (score.choice) text += choice_lines(score);
+  if (score.choice) text += choice_line(score);
   return text;
 }
 
