@@ -208,7 +208,6 @@ struct ShowOptions : CountedOptions {
   std::string kernel;
   std::string only_case;
   fs::path output;
-  bool json = false;
 };
 
 // "2", "2,1" or "2,1,0".
@@ -254,38 +253,29 @@ ExitCode run_show(const ShowOptions& options) {
              ? "one convolution"
              : "convolution " + std::to_string(traced.layer) + " of " + options.network) +
         ": " + to_string(steps.shape) + ".";
-    fs::path page = options.output;
-    if (page.empty() && !options.json) {
-      fs::create_directories(build_folder() / "show");
-      page = build_folder() / "show" / (milestone.id + "-" + id + ".html");
-    }
-    if (options.json) {
-      std::cout << json_text(steps_json(steps, sources)) << "\n";
-    } else {
-      std::cout << coloured(id, Colour::kStrong) << "  "
-                << display_path(work.submitted.sources.front()) << "\n"
-                << paragraph("", where) << steps_text(steps, sources);
-    }
-    if (!page.empty()) {
-      write_atomically(page, steps_page(steps, sources, milestone.id + ", " + id, where,
-                                        course_folder() / "grader/report/show"));
-    }
-    if (!options.json) std::cout << "\nOpen this page in a browser: " << display_path(page) << "\n";
+    const fs::path page = options.output.empty()
+                              ? build_folder() / "show" / (milestone.id + "-" + id + ".html")
+                              : options.output;
+    write_atomically(page, steps_page(steps, sources, milestone.id + ", " + id, where,
+                                      course_folder() / "grader/report/show"));
+    std::cout << coloured(id, Colour::kStrong) << "  "
+              << display_path(work.submitted.sources.front()) << "\n"
+              << paragraph("", where) << steps_text(steps, sources)
+              << "\nOpen this page in a browser: " << display_path(page) << "\n";
   } else if (!steps.finding) {
     throw Error(
         ExitCode::kFallsShort,
         "There is nothing to see: the stage launches no such kernel or block, or it touches "
         "no memory. Name another one with --kernel or --block.");
   }
-  // JSON stays JSON.
-  if (steps.finding) (options.json ? std::cerr : std::cout) << "\n" << finding_text(*steps.finding);
-  if (steps.finding) return ExitCode::kFallsShort;
-  if (steps.wrong.empty() && steps.unwritten.empty()) return ExitCode::kPassed;
-  if (!options.json) {
-    std::cout << "Next: " << grader_command("check", milestone.id, options.stage)
-              << (options.solution == "student" ? "" : " --solution " + options.solution)
-              << " says why.\n";
+  if (steps.finding) {
+    std::cout << "\n" << finding_text(*steps.finding);
+    return ExitCode::kFallsShort;
   }
+  if (steps.wrong.empty() && steps.unwritten.empty()) return ExitCode::kPassed;
+  std::cout << "Next: " << grader_command("check", milestone.id, options.stage)
+            << (options.solution == "student" ? "" : " --solution " + options.solution)
+            << " says why.\n";
   return ExitCode::kFallsShort;
 }
 
@@ -329,7 +319,6 @@ void add_show(CLI::App& app, ExitCode& exit_code) {
   command.add_option("--case", options.only_case,
                      "Another convolution: B,M,C,H,W,K or B,M,C,H,W,K,S, as a finding prints it");
   command.add_option("--output", options.output, "The page (default: in build/show)");
-  command.add_flag("--json", options.json, "Print the steps as JSON instead");
   command.footer(
       "Builds the file so that the emulated device sees each access, and runs one\n"
       "image. The file need not be right. docs/profile.md says what the page shows.\n\n"

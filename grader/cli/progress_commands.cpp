@@ -321,19 +321,6 @@ void check_once(const CourseMilestone& milestone, const WatchOptions& options) {
             << "\n";
 }
 
-// The stage of a milestone to work on: of the first step that no check has passed with these
-// batches. Empty: the whole milestone, if it has one stage only or every step passes.
-std::string stage_to_watch(const std::string& milestone) {
-  std::vector<MilestoneWay> way = way_through();
-  std::erase_if(way, [&](const MilestoneWay& each) { return each.milestone.id != milestone; });
-  std::vector<Step>& steps = way.front().steps;
-  for (Step& step : steps) step.done = step.done || step.tried;
-  const std::optional<Step> step = next_step(way, true);
-  const bool is_only_stage = std::ranges::count(steps, Step::Kind::kStage, &Step::kind) == 1;
-  if (!step || (step->kind == Step::Kind::kStage && is_only_stage)) return {};
-  return step->name;
-}
-
 ExitCode run_watch(const WatchOptions& asked) {
   // Saving a file cannot correct these.
   if (!asked.milestone.empty()) {
@@ -347,21 +334,26 @@ ExitCode run_watch(const WatchOptions& asked) {
   for (int checks = 0; stop_asked == 0;) {
     WatchOptions options = asked;
     bool is_fresh = false;
-    if (asked.milestone.empty()) {
-      const std::vector<MilestoneWay> way = way_through();
+    if (asked.stage.empty()) {
+      std::vector<MilestoneWay> way = way_through();
+      const bool is_all = asked.milestone.empty();
+      if (!is_all) {
+        std::erase_if(way, [&](const auto& each) { return each.milestone.id != asked.milestone; });
+        for (Step& step : way.front().steps) step.done = step.done || step.tried;
+      }
       const std::optional<Step> step = next_step(way, true);
-      if (!step) break;
-      // Not while it can still be made: watch goes on, but says so.
-      const std::optional<Step> first = next_step(way);
-      if (first->kind == Step::Kind::kPrediction) std::cout << lead_text(*first);
-      std::cout << lead_text(*step);
-      options.milestone = step->milestone;
+      if (!step && is_all) break;
+      if (is_all) {
+        // Not while it can still be made: watch goes on, but says so.
+        const std::optional<Step> first = next_step(way);
+        if (first->kind == Step::Kind::kPrediction) std::cout << lead_text(*first);
+        std::cout << lead_text(*step);
+        options.milestone = step->milestone;
+        if (step->tried) options.batches.clear();
+        is_fresh = step->fresh;
+      }
       // The only stage of a milestone needs no name.
-      options.stage = step->command.find("--stage") == std::string::npos ? "" : step->name;
-      if (step->tried) options.batches.clear();
-      is_fresh = step->fresh;
-    } else if (asked.stage.empty()) {
-      options.stage = stage_to_watch(asked.milestone);
+      if (step && step->command.find("--stage") != std::string::npos) options.stage = step->name;
     }
     const CourseMilestone milestone = find_milestone(options.milestone);
     const std::string work = options.milestone + " " + options.stage + " " + options.batches;

@@ -167,8 +167,7 @@ void add_notes(const CourseMilestone& milestone, ReportSource& source) {
   }
   auto known = known_numbers(source.results, source.sweeps);
   for (const ShownNumber& each : notebook.numbers) {
-    constexpr std::size_t kDate = 10;
-    known.push_back({each.value, each.what + ", " + each.shown.substr(0, kDate)});
+    known.push_back({each.value, each.what + ", " + date_of(each.shown)});
   }
   PageSection chapter{.title = "Questions of the chapter"};
   for (const ChapterQuestion& each : chapter_questions(read_text(milestone.folder / "README.md"))) {

@@ -19,6 +19,10 @@ namespace convlab::grader {
 
 namespace fs = std::filesystem;
 
+namespace {
+
+// The file of a stage in a milestone's folder: the one with its name, or the only one.
+// @throws UsageError with the known ones if there is none
 SubmittedSources sources_of_stage(const CourseMilestone& milestone, const std::string& solution,
                                   const std::string& stage) {
   const bool is_reference = solution == "reference";
@@ -35,6 +39,8 @@ SubmittedSources sources_of_stage(const CourseMilestone& milestone, const std::s
   throw UsageError("No file in " + display_path(folder) + " has the name of " + stage +
                    "; name yours: --solution FILE.");
 }
+
+}  // namespace
 
 CountedWork counted_work(const CourseMilestone& milestone, const CountedOptions& options) {
   if (milestone.id == "m1") {

@@ -55,12 +55,6 @@ struct CountedStage {
 /// Counts one convolution of one image. @throws as traced_stage()
 CountedStage counted_stage(const CountedWork& work);
 
-/// The file of a stage in a milestone's folder: the one with its name, or the only one.
-/// @param solution  "student" or "reference"
-/// @throws UsageError with the known ones if there is none
-SubmittedSources sources_of_stage(const CourseMilestone& milestone, const std::string& solution,
-                                  const std::string& stage);
-
 /// What a command line asks to count: a stage, a puzzle, or a file with the course's interface.
 struct CountedOptions {
   std::string milestone{};

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <ctime>
 #include <fstream>
@@ -19,6 +20,7 @@
 #include "common/base/printable.hpp"
 #include "common/base/run_process.hpp"
 #include "common/base/scratch_folder.hpp"
+#include "common/base/text.hpp"
 #include "common/base/unknown_name.hpp"
 #include "common/base/whole_file.hpp"
 #include "common/data/gzip.hpp"
@@ -38,6 +40,78 @@ std::string heading_of(const std::filesystem::path& chapter) {
   if (!std::getline(stream, line)) return chapter.parent_path().filename().string();
   if (const auto colon = line.find(": "); colon != std::string::npos) return line.substr(colon + 2);
   return line.substr(std::min(line.size(), line.find_first_not_of("# ")));
+}
+
+// Ninja keeps its state in the build folder and does not lock it.
+Descriptor lock_build_folder() {
+  const auto file = build_folder() / ".grader-build-lock";
+  Descriptor lock(::open(file.c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0644));
+  if (lock.get() < 0 || ::flock(lock.get(), LOCK_EX) != 0) {
+    throw EnvironmentError("Nothing can be built in " + build_folder().string() + ": " +
+                           std::strerror(errno) + ".");
+  }
+  return lock;
+}
+
+// The part of a build's output that a person must read: a few lines from the first error on; all
+// of a short output without an error.
+std::string first_error(const std::string& output) {
+  std::vector<std::string> lines = lines_of(output);
+  std::erase_if(lines, [](const std::string& line) { return trimmed(line).empty(); });
+  const auto is_error = [](const std::string& line) {
+    return line.find("error: ") != std::string::npos ||
+           line.find("error : ") != std::string::npos ||
+           line.find("undefined reference") != std::string::npos;
+  };
+  constexpr std::ptrdiff_t kShown = 6;
+  const auto first = std::ranges::find_if(lines, is_error);
+  const auto begin = first != lines.end()                   ? first
+                     : lines.end() - lines.begin() > kShown ? lines.end() - kShown
+                                                            : lines.begin();
+  std::string text;
+  for (auto line = begin; line != lines.end() && line - begin < kShown; ++line) {
+    text.append(*line).append(1, '\n');
+  }
+  if (!text.empty()) text.pop_back();
+  return text;
+}
+
+// @param is_long  shows in a terminal what is compiled, with how much is left
+std::optional<Finding> build_target(const std::string& target, bool is_long = false) {
+  constexpr std::chrono::minutes kLimit{20};  // compiling for a GPU on a slow machine takes minutes
+  const Descriptor lock = lock_build_folder();
+  const bool is_shown = is_long && ::isatty(STDOUT_FILENO) == 1;
+  // If the grader is killed, the shell ends its group: CMake alone would leave Ninja at work.
+  const char* const with_group = "trap 'trap - TERM; kill 0' TERM; \"$0\" \"$@\" & wait $!";
+  const FinishedProcess run =
+      run_process({.words = {"/bin/sh", "-c", with_group, "cmake", "--build",
+                             build_folder().string(), "--target", target},
+                   .output = is_shown ? Command::Output::kShown : Command::Output::kTogether,
+                   .time_limit = kLimit});
+  if (run.end == FinishedProcess::End::kTimeLimit) {
+    return finding("E-build",
+                   "It was stopped after " + std::to_string(kLimit.count()) + " minutes.");
+  }
+  if (run.exit_code == 0) return std::nullopt;
+  if (run.exit_code == kNoSuchProgram) {
+    throw EnvironmentError("CMake is not found; to install it: common/setup/lab setup");
+  }
+  if (const std::string fault = fault_of_storage(build_folder()); !fault.empty()) {
+    throw EnvironmentError("Nothing can be built in " + build_folder().string() + ": " + fault +
+                           "; free some space, then run this again.");
+  }
+  if (const std::string tool = missing_tool(build_folder(), "cpu"); !tool.empty()) {
+    throw EnvironmentError("The compiler that this build was configured with is gone (" + tool +
+                           "); common/setup/lab setup installs one, cmake --preset lab --fresh "
+                           "looks for it again.");
+  }
+  return finding("E-build", first_error(run.output));
+}
+
+constexpr std::size_t kHashLength = 64;
+
+std::string hash_of(const std::filesystem::path& file) {
+  return describe_files({file}).front().sha256;
 }
 
 }  // namespace
@@ -117,78 +191,6 @@ std::string display_path(const std::filesystem::path& file) {
   const std::string shorter = file.lexically_proximate(std::filesystem::current_path()).string();
   return printable_line(shorter.size() < whole.size() ? shorter : whole);
 }
-
-namespace {
-
-// Ninja keeps its state in the build folder and does not lock it.
-Descriptor lock_build_folder() {
-  const auto file = build_folder() / ".grader-build-lock";
-  Descriptor lock(::open(file.c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0644));
-  if (lock.get() < 0 || ::flock(lock.get(), LOCK_EX) != 0) {
-    throw EnvironmentError("Nothing can be built in " + build_folder().string() + ": " +
-                           std::strerror(errno) + ".");
-  }
-  return lock;
-}
-
-// The part of a build's output that a person must read: a few lines from the first error on; all
-// of a short output without an error.
-std::string first_error(const std::string& output) {
-  std::vector<std::string> lines;
-  std::istringstream stream(output);
-  for (std::string line; std::getline(stream, line);) {
-    if (line.find_first_not_of(" \r") != std::string::npos) lines.push_back(line);
-  }
-  const auto is_error = [](const std::string& line) {
-    return line.find("error: ") != std::string::npos ||
-           line.find("error : ") != std::string::npos ||
-           line.find("undefined reference") != std::string::npos;
-  };
-  constexpr std::ptrdiff_t kShown = 6;
-  const auto first = std::ranges::find_if(lines, is_error);
-  const auto begin = first != lines.end()                   ? first
-                     : lines.end() - lines.begin() > kShown ? lines.end() - kShown
-                                                            : lines.begin();
-  std::string text;
-  for (auto line = begin; line != lines.end() && line - begin < kShown; ++line) {
-    text.append(*line).append(1, '\n');
-  }
-  if (!text.empty()) text.pop_back();
-  return text;
-}
-
-// @param is_long  shows in a terminal what is compiled, with how much is left
-std::optional<Finding> build_target(const std::string& target, bool is_long = false) {
-  const Descriptor lock = lock_build_folder();
-  const bool is_shown = is_long && ::isatty(STDOUT_FILENO) == 1;
-  // If the grader is killed, the shell ends its group: CMake alone would leave Ninja at work.
-  const char* const with_group = "trap 'trap - TERM; kill 0' TERM; \"$0\" \"$@\" & wait $!";
-  const FinishedProcess run =
-      run_process({.words = {"/bin/sh", "-c", with_group, "cmake", "--build",
-                             build_folder().string(), "--target", target},
-                   .output = is_shown ? Command::Output::kShown : Command::Output::kTogether,
-                   .time_limit = kBuildLimit});
-  if (run.end == FinishedProcess::End::kTimeLimit) {
-    return finding("E-build",
-                   "It was stopped after " + std::to_string(kBuildLimit.count()) + " minutes.");
-  }
-  if (run.exit_code == 0) return std::nullopt;
-  if (run.exit_code == kNoSuchProgram) {
-    throw EnvironmentError("CMake is not found; to install it: common/setup/lab setup");
-  }
-  if (const std::string fault = fault_of_storage(build_folder()); !fault.empty()) {
-    throw EnvironmentError("Nothing can be built in " + build_folder().string() + ": " + fault +
-                           "; free some space, then run this again.");
-  }
-  if (const std::string tool = missing_tool(build_folder(), "cpu"); !tool.empty()) {
-    throw EnvironmentError("The compiler that this build was configured with is gone (" + tool +
-                           "); common/setup/lab setup installs one, cmake --preset lab --fresh "
-                           "looks for it again.");
-  }
-  return finding("E-build", first_error(run.output));
-}
-
-}  // namespace
 
 std::optional<Finding> build_milestone(const CourseMilestone& milestone) {
   return build_target(milestone.id);
@@ -275,16 +277,6 @@ std::vector<SourceFile> describe_files(const std::vector<std::filesystem::path>&
   }
   return described;
 }
-
-namespace {
-
-constexpr std::size_t kHashLength = 64;
-
-std::string hash_of(const std::filesystem::path& file) {
-  return describe_files({file}).front().sha256;
-}
-
-}  // namespace
 
 std::vector<HandoutFile> handout_files(const CourseMilestone& milestone) {
   const auto manifest = course_folder() / "milestones" / "handout.sha256";

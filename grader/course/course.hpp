@@ -1,6 +1,5 @@
 #pragma once
 
-#include <chrono>
 #include <csignal>
 #include <cstdint>
 #include <filesystem>
@@ -65,9 +64,6 @@ inline void stop_on_signals() {
   action.sa_handler = [](int /*signal*/) { stop_asked = 1; };
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) ::sigaction(signal, &action, nullptr);
 }
-
-/// How long a build may take; compiling for a GPU on a slow machine takes minutes.
-inline constexpr std::chrono::minutes kBuildLimit{20};
 
 /// Builds the student's program of a milestone, one build of a folder at a time.
 /// @return the compiler's message, if it does not build

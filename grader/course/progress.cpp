@@ -12,6 +12,7 @@
 #include "common/program/arguments.hpp"
 #include "common/result/result_json.hpp"
 #include "grader/course/course.hpp"
+#include "grader/report/table.hpp"
 #include "grader/scores/points.hpp"
 
 namespace convlab::grader {
@@ -34,11 +35,6 @@ std::vector<CheckResult> earlier_results() {
     return a.result.created < b.result.created;
   });
   return results;
-}
-
-std::string date_of(const CheckResult& result) {
-  constexpr std::size_t kDate = 10;  // of 2026-11-20T23:40:00Z
-  return result.result.created.substr(0, kDate);
 }
 
 // The finding that ended a check before any stage ran, mostly "E-build"; else empty.
@@ -71,7 +67,7 @@ bool take_over(const CheckResult& result, Progress& progress) {
   }
   progress.state = passed && found.empty() ? State::kPassed : State::kFailed;
   progress.batches = std::move(batches);
-  progress.date = date_of(result);
+  progress.date = date_of(result.result.created);
   progress.finding = std::move(found);
   return true;
 }
@@ -235,36 +231,14 @@ CheckResult combined_result(const CourseMilestone& milestone) {
   return *all;
 }
 
-using convlab::from_json;
-using convlab::to_json;
-
-static void json_fields(JsonFields& fields, Prediction& slip) {
-  fields("made", slip.made, "limiter", slip.limiter, "loads", slip.loads)
-      .optional("inputs", slip.inputs, "op_ms", slip.op_ms)("reason", slip.reason);
-}
-
-static void json_fields(JsonFields& fields, Counted& counted) {
-  fields.optional("loads", counted.loads, "inputs", counted.inputs);
-}
-
-static void json_fields(JsonFields& fields, Repair& repair) {
-  fields.optional("named", repair.named, "mended", repair.mended);
-}
-
-static void json_fields(JsonFields& fields, ShownHint& hint) {
-  fields("shown", hint.shown, "list", hint.list, "number", hint.number)
-      .optional("finding", hint.finding, "stage", hint.stage);
-}
-
-static void json_fields(JsonFields& fields, ShownNumber& number) {
-  fields("value", number.value, "what", number.what, "shown", number.shown);
-}
-
-static void json_fields(JsonFields& fields, Notebook& notebook) {
-  fields.defaulted("puzzles", notebook.puzzles, "answers", notebook.answers, "predictions",
-                   notebook.predictions, "explained", notebook.explained, "repairs",
-                   notebook.repairs, "hints", notebook.hints, "numbers", notebook.numbers);
-}
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Prediction, made, limiter, loads, inputs, op_ms,
+                                                reason)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Counted, loads, inputs)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Repair, named, mended)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(ShownHint, shown, list, number, finding, stage)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(ShownNumber, value, what, shown)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Notebook, puzzles, answers, predictions, explained,
+                                                repairs, hints, numbers)
 
 void note_number(Notebook& notebook, double value, const std::string& what,
                  const std::string& when) {
@@ -294,7 +268,7 @@ Notebook read_notebook(const CourseMilestone& milestone) {
 
 Notebook parse_notebook(const std::string& text, const std::string& name) {
   try {
-    return parse_foreign(text, true).get<Notebook>();
+    return nlohmann::json(parse_foreign(text, true)).get<Notebook>();
   } catch (const std::exception& error) {
     throw EnvironmentError(name + " is damaged (" + error.what() +
                            "); remove it, or take yours with grader restore.");
@@ -302,7 +276,7 @@ Notebook parse_notebook(const std::string& text, const std::string& name) {
 }
 
 void write_notebook(const CourseMilestone& milestone, const Notebook& notebook) {
-  write_atomically(notebook_file(milestone), json_text(Json(notebook), 1) + "\n");
+  write_atomically(notebook_file(milestone), json_text(nlohmann::json(notebook), 1) + "\n");
 }
 
 Hints read_hints(const std::filesystem::path& file) {

@@ -32,6 +32,11 @@ std::string grouped(std::int64_t number);
 /// "5", "5.2": at most one digit behind the point.
 std::string short_number(double number);
 
+/// "2026-11-20" of "2026-11-20T23:40:00Z".
+inline std::string date_of(const std::string& time) {
+  return time.substr(0, 10);
+}
+
 /// "12 %" for 0.12.
 std::string percent(double share);
 

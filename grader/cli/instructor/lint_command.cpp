@@ -15,8 +15,9 @@ namespace convlab::grader::lint_command {
 
 namespace {
 
+constexpr int kBatch = 4;  // images that the reference stages classify
+
 struct Options {
-  int batch = 4;
   std::string milestone;
   bool skip_references = false;
   bool update = false;
@@ -82,13 +83,13 @@ std::vector<std::string> handout_problems(const CourseMilestone& milestone, Prog
   return problems;
 }
 
-std::vector<std::string> reference_problems(const CourseMilestone& milestone, int batch,
+std::vector<std::string> reference_problems(const CourseMilestone& milestone,
                                             ProgressLine& progress, std::set<std::string>& stages) {
   const CheckResult result =
       grade({.milestone = milestone.id,
              .solution = "reference",
              .work = {.program = program_of(milestone.id, "reference")},
-             .batches = {batch}},
+             .batches = {kBatch}},
             {.announce = [&](const std::string& what) { progress.show(what); }});
   stages = stages_of(result);
   std::vector<std::string> problems;
@@ -154,8 +155,8 @@ bool lint(const CourseMilestone& milestone, const Options& options) {
   examined("exercises compile and fail politely",
            [&] { return handout_problems(milestone, progress, stages); });
   if (has_reference) {
-    examined("reference passes every case and batch " + std::to_string(options.batch),
-             [&] { return reference_problems(milestone, options.batch, progress, references); });
+    examined("reference passes every case and batch " + std::to_string(kBatch),
+             [&] { return reference_problems(milestone, progress, references); });
   }
   examined("points", [&] { return score_problems(milestone, stages, references); });
   return is_good;
@@ -191,9 +192,6 @@ void add(CLI::App& app, ExitCode& exit_code) {
   auto [command, options] = add_command(
       app, exit_code, "lint", "For instructors: is the course complete? (also a test in CI)", run);
   command.add_option("MILESTONE", options.milestone, "Only this milestone");
-  command.add_option("--batch", options.batch, "Images that the reference stages classify")
-      ->check(CLI::Range(1, 10000))
-      ->capture_default_str();
   command.add_flag("--no-references", options.skip_references, "Leave the reference solutions out");
   command.add_flag("--update", options.update, "First update milestones/handout.sha256");
   command.footer("Example:\n  build/bin/grader lint");

@@ -28,8 +28,7 @@ std::string words(const std::string& text) {
 TEST_CASE("grader doctor: examines everything and agrees with its exit code") {
   const ProgramRun run = run_program("grader", "doctor");
   INFO(run.output);
-  for (const char* item :
-       {"compiler", "CMake", "gnuplot", "data", "memory", "disk", "CUDA"}) {
+  for (const char* item : {"compiler", "CMake", "gnuplot", "data", "memory", "disk", "CUDA"}) {
     CHECK(contains(run.output, item));
   }
   CHECK(run.exit_code == (contains(run.output, "FAIL") ? 3 : 0));

@@ -24,14 +24,13 @@ PageSection machine_section(const ReportSource& source) {
   PageSection section{.title = "Machine"};
   Table table{.heading = {"file", "processor", "cores", "memory", "GPU", "driver", "CUDA",
                           "compiler", "commit", "date"}};
-  constexpr std::size_t kDate = 10;
   for (std::size_t i = 0; i < source.results.size(); ++i) {
     const Result& result = source.results[i];
     const MachineInfo& machine = result.machine;
     table.rows.push_back({source.names.at(i), machine.cpu, std::to_string(machine.cores),
                           mib_text(machine.memory_mib), machine.gpu.empty() ? "none" : machine.gpu,
                           machine.driver, machine.cuda, machine.compiler, machine.commit,
-                          result.created.substr(0, kDate)});
+                          date_of(result.created)});
   }
   // Without a GPU there is neither a driver nor CUDA.
   for (std::size_t i = table.heading.size(); i-- > 0;) {

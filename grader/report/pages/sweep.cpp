@@ -1,6 +1,7 @@
 #include "grader/report/pages/sweep.hpp"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 #include <set>
 #include <utility>
 
@@ -15,27 +16,10 @@
 
 namespace convlab::grader {
 
-using convlab::from_json;
-using convlab::to_json;
-
-static void json_fields(JsonFields& fields, SweepParameter& parameter) {
-  fields("name", parameter.name, "values", parameter.values);
-}
-
-static void json_fields(JsonFields& fields, SweepSpace& space) {
-  fields("stage", space.stage, "variable", space.variable, "parameters", space.parameters)
-      .optional("most_sums", space.most_sums);
-}
-
-static void json_fields(JsonFields& fields, TriedPoint& tried) {
-  fields("batch", tried.batch, "point", tried.point)
-      .optional("op_ms", tried.op_ms, "failure", tried.failure);
-}
-
-static void json_fields(JsonFields& fields, SweepRecord& record) {
-  fields("stage", record.stage, "network", record.network, "gpu", record.gpu, "tried",
-         record.tried);
-}
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(SweepParameter, name, values)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(SweepSpace, stage, variable, parameters, most_sums)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(TriedPoint, batch, point, op_ms, failure)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(SweepRecord, stage, network, gpu, tried)
 
 namespace {
 
@@ -102,12 +86,12 @@ SweepTable table_of(const SweepSpace& space, const std::string& title, const std
 std::vector<SweepSpace> read_sweep_spaces(const std::filesystem::path& file) {
   const std::string text = read_text(file);
   try {
-    auto spaces = parse_json(text).get<std::vector<SweepSpace>>();
+    auto spaces = nlohmann::json::parse(text).get<std::vector<SweepSpace>>();
     if (std::ranges::all_of(spaces, [](const auto& each) { return each.parameters.size() >= 2; })) {
       return spaces;
     }
     throw EnvironmentError(file.string() + ": a sweep needs two parameters or more.");
-  } catch (const Json::exception& error) {
+  } catch (const nlohmann::json::exception& error) {
     throw EnvironmentError(file.string() + " is no list of sweep spaces: " + error.what());
   }
 }
@@ -150,15 +134,15 @@ double counted_loads(const SweepSpace& space, const SweepPoint& point, const Con
 
 SweepRecord read_sweep_record(const std::filesystem::path& file) {
   try {
-    return parse_json(read_text(file)).get<SweepRecord>();
-  } catch (const Json::exception& error) {
+    return nlohmann::json::parse(read_text(file)).get<SweepRecord>();
+  } catch (const nlohmann::json::exception& error) {
     throw EnvironmentError(file.string() + " is no record of a sweep (" + error.what() +
                            "); delete it to begin anew.");
   }
 }
 
 void write_sweep_record(const std::filesystem::path& file, const SweepRecord& record) {
-  write_atomically(file, json_text(Json(record), 1) + "\n");
+  write_atomically(file, nlohmann::json(record).dump(1) + "\n");
 }
 
 void time_point(const std::filesystem::path& program, const SweepSpace& space,

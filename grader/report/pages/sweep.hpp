@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "common/base/conv_shape.hpp"
-#include "common/result/json_fields.hpp"
 #include "grader/report/table.hpp"
 
 namespace convlab::grader {

@@ -41,108 +41,6 @@ std::string samples_text(const std::set<std::size_t>& counts, const std::string&
   return text + std::to_string(*counts.rbegin()) + (bars.empty() ? "" : ", bars: " + bars);
 }
 
-}  // namespace
-
-std::vector<Result> read_results(const std::vector<std::filesystem::path>& files) {
-  std::vector<Result> results(files.size());
-  in_threads(files.size(), std::thread::hardware_concurrency(),
-             [&](std::size_t i) { results[i] = read_result(files[i]); });
-  return results;
-}
-
-std::vector<PlottedRun> plotted_runs(std::span<const Result> results, const std::string& network) {
-  using Key = std::tuple<std::string, int, std::string, std::string, int>;
-  std::map<Key, PlottedRun> latest;
-  for (const Result& result : results) {
-    for (const RunResult& run : result.runs) {
-      if (run.network != network || !is_plotted(run)) continue;
-      latest[{result.milestone, run.stage.order, run.stage.id, result.solution, run.batch}] = {
-          &run, &result};
-    }
-  }
-  std::vector<PlottedRun> runs;
-  runs.reserve(latest.size());
-  for (const auto& [key, item] : latest) runs.push_back(item);
-  return runs;
-}
-
-std::vector<std::string> networks_of(const std::vector<Result>& results) {
-  std::vector<std::string> networks;
-  for (const Result& result : results) {
-    for (const RunResult& run : result.runs) {
-      if (is_plotted(run) && std::ranges::find(networks, run.network) == networks.end()) {
-        networks.push_back(run.network);
-      }
-    }
-  }
-  return networks;
-}
-
-PlottedTimes times_of(const RunResult& run) {
-  PlottedTimes times;
-  for (const LayerResult& layer : run.layers) {
-    const Spread spread = spread_of(layer.op_ms);
-    times.layers.push_back(spread);
-    // The layers are timed one after the other, so the sums of their quartiles bound those of the
-    // sum.
-    times.sum.median += spread.median;
-    times.sum.lower_quartile += spread.lower_quartile;
-    times.sum.upper_quartile += spread.upper_quartile;
-  }
-  return times;
-}
-
-const PlottedRun* baseline_of(const std::vector<PlottedRun>& runs, std::size_t index) {
-  const PlottedRun& own = runs[index];
-  const std::string& named = own.run->stage.baseline;
-  for (std::size_t i = index; i-- > 0;) {
-    const PlottedRun& earlier = runs[i];
-    const bool is_like = earlier.run->batch == own.run->batch &&
-                         earlier.run->layers.size() == own.run->layers.size() &&
-                         earlier.result->solution == own.result->solution;
-    const bool is_named = earlier.run->stage.id == named && earlier.run->device == own.run->device;
-    if (is_like && (named.empty() || is_named)) return &earlier;
-  }
-  return nullptr;
-}
-
-std::string joined(const std::set<std::string>& parts) {
-  std::string text;
-  for (const std::string& part : parts) text += (text.empty() ? "" : ", ") + part;
-  return text;
-}
-
-std::string short_name(const PlottedRun& run, const std::vector<PlottedRun>& runs) {
-  const std::string name = run.result->milestone + " " + run.run->stage.id;
-  const bool twice = std::ranges::any_of(runs, [&](const PlottedRun& other) {
-    return other.result->milestone == run.result->milestone &&
-           other.run->stage.id == run.run->stage.id &&
-           other.result->solution != run.result->solution;
-  });
-  return twice ? name + " (" + run.result->solution + ")" : name;
-}
-
-std::string caption_of(const std::vector<PlottedRun>& runs, const std::string& network,
-                       const std::string& bars) {
-  std::set<std::string> machines;
-  std::set<std::string> compilers;
-  std::set<std::string> commits;
-  std::set<std::string> dates;
-  std::set<std::size_t> samples;
-  for (const PlottedRun& item : runs) {
-    machines.insert(machine_text(item.result->machine));
-    compilers.insert(item.result->machine.compiler);
-    commits.insert(item.result->machine.commit);
-    constexpr std::size_t kDate = 10;
-    dates.insert(item.result->created.substr(0, kDate));
-    for (const LayerResult& layer : item.run->layers) samples.insert(layer.op_ms.size());
-  }
-  return joined(machines) + " · " + joined(compilers) + " · network " + network + " · " +
-         samples_text(samples, bars) + " · commit " + joined(commits) + " · " + joined(dates);
-}
-
-namespace {
-
 Spread ratio(const Spread& baseline, const Spread& own) {
   return {baseline.median / own.median, baseline.lower_quartile / own.upper_quartile,
           baseline.upper_quartile / own.lower_quartile};
@@ -242,7 +140,133 @@ Figure RowFigure::finish() {
   return std::move(figure_);
 }
 
+constexpr double kTera = 1e-12;  // speeds are in TFLOP/s here, bandwidths in TB/s
+
+double tera_operations(const LayerResult& layer) {
+  return 2.0 * static_cast<double>(layer.shape.multiply_adds()) * kTera;
+}
+
+// A GPU's runs at their largest batch, with as many layers as the last one.
+std::vector<PlottedRun> runs_on_gpu(const std::vector<Result>& results,
+                                    const std::string& network) {
+  std::vector<PlottedRun> runs = plotted_runs(results, network);
+  std::erase_if(runs, [](const PlottedRun& item) { return item.run->device != Device::kGpu; });
+  if (runs.empty()) return runs;
+  const RunResult& largest = *std::ranges::max_element(runs, [](const auto& a, const auto& b) {
+                                return a.run->batch < b.run->batch;
+                              })->run;
+  std::erase_if(runs, [&](const PlottedRun& item) {
+    return item.run->batch != largest.batch || item.run->layers.size() != largest.layers.size();
+  });
+  return runs;
+}
+
+std::string caption(const PlottedRun& last) {
+  const MachineInfo& machine = last.result->machine;
+  return machine.gpu + ", driver " + machine.driver + " · network " + last.run->network +
+         " · batch " + grouped(last.run->batch) + " · ceilings " +
+         (machine.measured.bytes_per_second > 0.0 ? "measured" : "promised") + " · commit " +
+         machine.commit + " · " + date_of(last.result->created);
+}
+
 }  // namespace
+
+std::vector<Result> read_results(const std::vector<std::filesystem::path>& files) {
+  std::vector<Result> results(files.size());
+  in_threads(files.size(), std::thread::hardware_concurrency(),
+             [&](std::size_t i) { results[i] = read_result(files[i]); });
+  return results;
+}
+
+std::vector<PlottedRun> plotted_runs(std::span<const Result> results, const std::string& network) {
+  using Key = std::tuple<std::string, int, std::string, std::string, int>;
+  std::map<Key, PlottedRun> latest;
+  for (const Result& result : results) {
+    for (const RunResult& run : result.runs) {
+      if (run.network != network || !is_plotted(run)) continue;
+      latest[{result.milestone, run.stage.order, run.stage.id, result.solution, run.batch}] = {
+          &run, &result};
+    }
+  }
+  std::vector<PlottedRun> runs;
+  runs.reserve(latest.size());
+  for (const auto& [key, item] : latest) runs.push_back(item);
+  return runs;
+}
+
+std::vector<std::string> networks_of(const std::vector<Result>& results) {
+  std::vector<std::string> networks;
+  for (const Result& result : results) {
+    for (const RunResult& run : result.runs) {
+      if (is_plotted(run) && std::ranges::find(networks, run.network) == networks.end()) {
+        networks.push_back(run.network);
+      }
+    }
+  }
+  return networks;
+}
+
+PlottedTimes times_of(const RunResult& run) {
+  PlottedTimes times;
+  for (const LayerResult& layer : run.layers) {
+    const Spread spread = spread_of(layer.op_ms);
+    times.layers.push_back(spread);
+    // The layers are timed one after the other, so the sums of their quartiles bound those of the
+    // sum.
+    times.sum.median += spread.median;
+    times.sum.lower_quartile += spread.lower_quartile;
+    times.sum.upper_quartile += spread.upper_quartile;
+  }
+  return times;
+}
+
+const PlottedRun* baseline_of(const std::vector<PlottedRun>& runs, std::size_t index) {
+  const PlottedRun& own = runs[index];
+  const std::string& named = own.run->stage.baseline;
+  for (std::size_t i = index; i-- > 0;) {
+    const PlottedRun& earlier = runs[i];
+    const bool is_like = earlier.run->batch == own.run->batch &&
+                         earlier.run->layers.size() == own.run->layers.size() &&
+                         earlier.result->solution == own.result->solution;
+    const bool is_named = earlier.run->stage.id == named && earlier.run->device == own.run->device;
+    if (is_like && (named.empty() || is_named)) return &earlier;
+  }
+  return nullptr;
+}
+
+std::string joined(const std::set<std::string>& parts) {
+  std::string text;
+  for (const std::string& part : parts) text += (text.empty() ? "" : ", ") + part;
+  return text;
+}
+
+std::string short_name(const PlottedRun& run, const std::vector<PlottedRun>& runs) {
+  const std::string name = run.result->milestone + " " + run.run->stage.id;
+  const bool twice = std::ranges::any_of(runs, [&](const PlottedRun& other) {
+    return other.result->milestone == run.result->milestone &&
+           other.run->stage.id == run.run->stage.id &&
+           other.result->solution != run.result->solution;
+  });
+  return twice ? name + " (" + run.result->solution + ")" : name;
+}
+
+std::string caption_of(const std::vector<PlottedRun>& runs, const std::string& network,
+                       const std::string& bars) {
+  std::set<std::string> machines;
+  std::set<std::string> compilers;
+  std::set<std::string> commits;
+  std::set<std::string> dates;
+  std::set<std::size_t> samples;
+  for (const PlottedRun& item : runs) {
+    machines.insert(machine_text(item.result->machine));
+    compilers.insert(item.result->machine.compiler);
+    commits.insert(item.result->machine.commit);
+    dates.insert(date_of(item.result->created));
+    for (const LayerResult& layer : item.run->layers) samples.insert(layer.op_ms.size());
+  }
+  return joined(machines) + " · " + joined(compilers) + " · network " + network + " · " +
+         samples_text(samples, bars) + " · commit " + joined(commits) + " · " + joined(dates);
+}
 
 std::optional<Figure> op_times(const std::vector<Result>& results, const std::string& network) {
   const std::vector<PlottedRun> runs = plotted_runs(results, network);
@@ -296,40 +320,6 @@ std::optional<Figure> speed_ups(const std::vector<Result>& results, const std::s
   }
   return figure.finish();
 }
-
-namespace {
-
-constexpr double kTera = 1e-12;  // speeds are in TFLOP/s here, bandwidths in TB/s
-
-double tera_operations(const LayerResult& layer) {
-  return 2.0 * static_cast<double>(layer.shape.multiply_adds()) * kTera;
-}
-
-// A GPU's runs at their largest batch, with as many layers as the last one.
-std::vector<PlottedRun> runs_on_gpu(const std::vector<Result>& results,
-                                    const std::string& network) {
-  std::vector<PlottedRun> runs = plotted_runs(results, network);
-  std::erase_if(runs, [](const PlottedRun& item) { return item.run->device != Device::kGpu; });
-  if (runs.empty()) return runs;
-  const RunResult& largest = *std::ranges::max_element(runs, [](const auto& a, const auto& b) {
-                                return a.run->batch < b.run->batch;
-                              })->run;
-  std::erase_if(runs, [&](const PlottedRun& item) {
-    return item.run->batch != largest.batch || item.run->layers.size() != largest.layers.size();
-  });
-  return runs;
-}
-
-std::string caption(const PlottedRun& last) {
-  const MachineInfo& machine = last.result->machine;
-  constexpr std::size_t kDate = 10;
-  return machine.gpu + ", driver " + machine.driver + " · network " + last.run->network +
-         " · batch " + grouped(last.run->batch) + " · ceilings " +
-         (machine.measured.bytes_per_second > 0.0 ? "measured" : "promised") + " · commit " +
-         machine.commit + " · " + last.result->created.substr(0, kDate);
-}
-
-}  // namespace
 
 std::optional<Figure> roofline(const std::vector<Result>& results, const std::string& network) {
   const std::vector<PlottedRun> runs = runs_on_gpu(results, network);

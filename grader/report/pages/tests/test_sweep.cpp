@@ -66,6 +66,6 @@ TEST_CASE("A file of sweep spaces says what is wrong with it") {
     return testing::message_of([&] { read_sweep_spaces(file); });
   };
   CHECK(contains(message("{"), "is no list of sweep spaces"));
-  CHECK(contains(message(R"([{"stage": "a", "variable": "V", "parameters": []}])"),
+  CHECK(contains(message(R"([{"stage": "a", "variable": "V", "parameters": [], "most_sums": 0}])"),
                  "two parameters or more"));
 }
