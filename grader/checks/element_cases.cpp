@@ -56,12 +56,12 @@ const std::vector<ElementCase>& element_cases() {
 static int largest_of(const ElementCase& test) {
   constexpr double kLargestInHalf = 2048.0;
   constexpr double kDeviations = 11.0;
-  const double root =
-      std::sqrt(double{test.shape.in_channels} * test.shape.kernel * test.shape.kernel);
+  const double products = 1.0 * test.shape.in_channels * test.shape.kernel * test.shape.kernel;
   int largest = test.largest;
   // The mean square of 1 to n is (n + 1)(2n + 1)/6; that of a product is its square.
   while (largest > 1 &&
-         kDeviations * root * (largest + 1) * (2 * largest + 1) / 6.0 > kLargestInHalf) {
+         kDeviations * std::sqrt(products) * (largest + 1) * (2 * largest + 1) / 6.0 >
+             kLargestInHalf) {
     --largest;
   }
   return largest;
