@@ -1,6 +1,7 @@
 #include "common/base/whole_file.hpp"
 
 #include <cerrno>
+#include <csignal>
 #include <cstring>
 #include <fstream>
 #include <random>
@@ -42,6 +43,9 @@ fs::path temporary_beside(const fs::path& file) {
 
 /// Writes a text to `place`, which is `file` or a temporary file beside it.
 void write_to(const fs::path& place, std::string_view text, const fs::path& file) {
+  // A limit of the size of files shall be an error that can be told, and programs that are started
+  // shall not inherit this, as they would inherit SIG_IGN.
+  std::signal(SIGXFSZ, [](int /*signal*/) {});
   std::ofstream stream(place, std::ios::binary);
   stream << text;
   stream.close();

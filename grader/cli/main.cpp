@@ -33,7 +33,7 @@ constexpr const char* kExamples =
     "  build/bin/grader check m1 --batches 100        the same, quickly\n"
     "  build/bin/grader watch m1                      again, whenever you save\n"
     "  build/bin/grader hint m1                       the next hint\n"
-    "  build/bin/grader explain m2                    what each line of your file does\n"
+    "  build/bin/grader explain m2                    what your file does\n"
     "  build/bin/grader show m3                       a page of your kernel\n"
     "  build/bin/grader submit m1                     pack what was checked\n"
     "  build/bin/grader plot build/results/*.json --output build/plots\n\n"

@@ -79,7 +79,10 @@ class StageChecker {
     }
     // Whatever it looks like: threads that share the variable of a loop may never end it.
     if (found) {
-      if (auto race = others_.openmp_race(stage, seed)) found = race;
+      if (auto race = others_.openmp_race(stage, seed)) {
+        const auto alone = wrong_with_one_thread(stage, plan);
+        found = alone ? alone : race;
+      }
     }
     if (found) others_.add_lines(stage, *found);
     if (!found && refused_) {
@@ -199,6 +202,19 @@ class StageChecker {
     }
     warn(stage, luck->finding);
     return std::nullopt;
+  }
+
+  // A case that one thread gets wrong, too, has another cause than a race.
+  std::optional<Finding> wrong_with_one_thread(const StageInfo& stage, const CasePlan& plan) {
+    if (check_.cases.empty() || check_.cases.back().stage != stage.id) return std::nullopt;
+    const CaseResult& last = check_.cases.back();
+    const auto test = std::ranges::find(plan.cases, last.name, &ElementCase::name);
+    if (last.verdict == Verdict::kPassed || test == plan.cases.end()) return std::nullopt;
+    submission_.replace_program(submission_.program(), {"OMP_NUM_THREADS=1"});
+    std::optional<Finding> found = run_case(submission_, stage, *test, last.seed).finding;
+    submission_.replace_program(submission_.program(), {});
+    if (found) found->seen += "\nWith one thread of OpenMP it is wrong, too.";
+    return found;
   }
 
   // What passed before was another computation.

@@ -209,8 +209,21 @@ std::optional<Fact> wrong_slices(Submission& submission, const StageInfo& stage,
 std::optional<Fact> measure_index(Submission& submission, const StageInfo& stage) {
   // An emulated device then clears megabytes for each allocation, so there are few shapes.
   StageProgram program(submission, stage, {"CONVLAB_EMU_READS=forgiven:0"});
-  auto fact = find_fact(program, {kProbeShapes.begin(), kProbeShapes.begin() + 3});
-  return fact && fact->predicts ? fact : std::nullopt;
+  const std::vector<ConvShape> shapes(kProbeShapes.begin(), kProbeShapes.begin() + 3);
+  if (auto fact = find_fact(program, shapes)) return fact->predicts ? fact : std::nullopt;
+  for (const ConvShape& shape : shapes) {
+    if (!run_dense(program, shape).is_right()) return std::nullopt;
+  }
+  std::vector<ConvShape> failing;
+  submission.set_environment({});
+  for (const ConvShape& shape : shapes) {
+    const Arrays arrays = submission.prepare(shape, Placement::kAtEnd);
+    std::fill_n(arrays.input, shape.input_size(), 1.0F);
+    std::fill_n(arrays.weights, shape.weights_size(), 1.0F);
+    if (submission.run(stage.id).failure) failing.push_back(shape);
+  }
+  if (failing.size() < 2) return std::nullopt;
+  return told("E-outside/no-effect", {shapes_text(failing)});
 }
 
 std::optional<WrongProduct> add_failing_shapes(Submission& submission, const StageInfo& stage,
