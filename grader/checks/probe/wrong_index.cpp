@@ -333,13 +333,14 @@ std::string differences(const IndexForm& form, const NamedIndex& index) {
 
 Fact index_fact(const IndexForm& form, const NamedIndex& index,
                 const std::vector<ConvShape>& shapes) {
-  std::vector<std::string> right = form.right;
-  for (std::size_t v = 0; v < right.size(); ++v) {
-    if (index.factors[v].empty()) right[v].clear();
-  }
-  Fact fact{.id = id_of(form, index)};
   const std::string& array = form.array;
   const bool stores = array == "output";
+  std::vector<std::string> right = form.right;
+  for (std::size_t v = 0; v < right.size(); ++v) {
+    // Of an output it is missing; otherwise it was not measured.
+    if (index.factors[v].empty() && !stores) right[v].clear();
+  }
+  Fact fact{.id = id_of(form, index)};
   fact.measured = std::string("Measured at ") + shapes_text(shapes) +
                   (stores ? ": the sum of output (b, m, h, w) is stored at index\n    "
                           : ": the index of the " + array + " is\n    ") +
