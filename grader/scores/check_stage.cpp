@@ -389,16 +389,10 @@ CasePlan plan_for(const GradeRequest& request, const StageInfo& stage,
     plan.repeated = {plan.cases.front()};
     return plan;
   }
+  if (rules_of(request) == Rules::kWorkbook) return workbook_plan();
   const bool has_stride = request.work.form == FileInterface::kCourseWithStride;
-  CasePlan plan = rules_of(request) == Rules::kWorkbook
-                      ? workbook_plan()
-                      : course_plan(load_preset(request.network), batch,
-                                    request.rules.published_cases.value_or(has_stride));
-  if (request.work.form != FileInterface::kCourse) return plan;
-  const auto needs_stride = [](const ElementCase& test) { return test.shape.stride != 1; };
-  std::erase_if(plan.cases, needs_stride);
-  std::erase_if(plan.repeated, needs_stride);
-  return plan;
+  return course_plan(load_preset(request.network), batch,
+                     request.rules.published_cases.value_or(has_stride));
 }
 
 }  // namespace convlab::grader
