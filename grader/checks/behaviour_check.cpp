@@ -73,8 +73,8 @@ static std::optional<Finding> check_hidden_shapes(Submission& submission, const 
     const CaseOutcome outcome = run_case(submission, stage, hidden, engine());
     const auto& found = outcome.finding;
     if (!found) continue;
-    // What does not concern numbers keeps its name, and what a new process or one thread avoids. More
-    // products round more, so a class may end at a size.
+    // What does not concern numbers keeps its name, and what a new process or one thread avoids.
+    // More products round more, so a class may end at a size.
     const std::string& id = found->id;
     const bool keeps_its_name = id == "E-replay" || id == "E-race" || id == "E-precision";
     if (outcome.result.error.compared == 0 || keeps_its_name) return found;
