@@ -389,15 +389,12 @@ CONVLAB_GUARDED(GOMP_critical_name, void** name, name)
 CONVLAB_GUARDED(GOMP_atomic, , )
 
 int convlab_guard_acquire(abi::__guard* guard) {
-  Self& own = self();
-  const bool is_awaited = own.awaited == guard;
-  own.awaited = nullptr;
-  {
+  if (std::exchange(self().awaited, nullptr) == guard) {
     const std::lock_guard lock(detector().mutex);
-    if (is_awaited) detector().guards.insert(guard);
+    detector().guards.insert(guard);
   }
   const int is_first = abi::__cxa_guard_acquire(guard);
-  own.initialised += is_first;
+  self().initialised += is_first;
   return is_first;
 }
 void convlab_guard_release(abi::__guard* guard) {

@@ -54,7 +54,8 @@ std::optional<Finding> find_late_output(Submission& submission, const WrongOutpu
 /// that sees only tokens of one of them cannot compute it. An output that is right with both
 /// withheld is the device's. Host code may also prepare the weights, or the input: then it is right
 /// with only the other one withheld, and later calls stay so. Or a number of the program equals a
-/// token: then it is wrong with the same tokens once more, and right with others.
+/// token: then it is wrong with the same tokens once more, and right with others. A race, too, may
+/// be right with nothing withheld, but not five times with a wrong run behind each.
 /// @param wrong    is compared again if the output is right now
 /// @param weights  the grader's own
 std::optional<Finding> find_who_computes(Submission& submission, const std::string& stage,
