@@ -143,7 +143,7 @@ ProcessUsage since(const ProcessUsage& before, ProcessUsage now) {
 
 NetworkOutcome check_network(Submission& submission, const StageInfo& stage,
                              const GradedNetwork& network, int batch, const Announce& announce,
-                             const LayerTimer& time, int first) {
+                             int first) {
   const Preset& preset = network.network().preset();
   NetworkOutcome outcome;
   RunResult& result = outcome.result;
@@ -153,12 +153,11 @@ NetworkOutcome check_network(Submission& submission, const StageInfo& stage,
   result.verdict = Verdict::kFailed;
   const ProcessUsage before = submission.usage();
 
-  std::vector<CheckedLayer> layers;
   const auto convolve = [&](int index, const ConvShape& shape, const float* input,
                             const float* weights, float* output) {
     const std::string name = "convolution " + std::to_string(index + 1);
     announce("batch " + std::to_string(batch) + ", " + name);
-    CheckedLayer& layer = layers.emplace_back(CheckedLayer{
+    CheckedLayer& layer = outcome.layers.emplace_back(CheckedLayer{
         .index = index,
         .where = name + " of network " + result.network + " (" + to_string(shape) + ")",
         .shape = shape,
@@ -179,22 +178,25 @@ NetworkOutcome check_network(Submission& submission, const StageInfo& stage,
     outcome.finding =
         judge_accuracy(network, batch, first, stage, argmax(logits, preset.classes), accuracy);
     result.accuracy = accuracy;
-    // In a random order: no sample can be prepared for.
-    if (time && !outcome.finding) {
-      std::shuffle(layers.begin(), layers.end(), std::mt19937_64(std::random_device{}()));
-      for (const CheckedLayer& layer : layers) {
-        announce("batch " + std::to_string(batch) + ", times of convolution " +
-                 std::to_string(layer.index + 1));
-        outcome.finding = time(layer, result.layers[static_cast<std::size_t>(layer.index)]);
-        if (outcome.finding) break;
-      }
-    }
     if (!outcome.finding) result.verdict = Verdict::kPassed;
   } catch (const Stop& stop) {
     outcome.finding = stop.finding;
   }
   result.total = since(before, submission.usage());
   return outcome;
+}
+
+void time_network(NetworkOutcome& run, const Announce& announce, const LayerTimer& time) {
+  if (run.finding) return;
+  std::shuffle(run.layers.begin(), run.layers.end(), std::mt19937_64(std::random_device{}()));
+  for (const CheckedLayer& layer : run.layers) {
+    announce("batch " + std::to_string(run.result.batch) + ", times of convolution " +
+             std::to_string(layer.index + 1));
+    run.finding = time(layer, run.result.layers[static_cast<std::size_t>(layer.index)]);
+    if (!run.finding) continue;
+    run.result.verdict = Verdict::kFailed;
+    return;
+  }
 }
 
 std::optional<Finding> check_hidden_batches(Submission& submission, const StageInfo& stage,
@@ -213,7 +215,7 @@ std::optional<Finding> check_hidden_batches(Submission& submission, const StageI
     const int batch = size.value_or(drawn);
     const int first = static_cast<int>(engine() % static_cast<unsigned>(largest - batch + 1));
     const NetworkOutcome outcome =
-        check_network(submission, stage, network, batch, announce, {}, first);
+        check_network(submission, stage, network, batch, announce, first);
     if (!outcome.finding) continue;
     const auto& layers = outcome.result.layers;
     const bool numbers = !layers.empty() && layers.back().error && layers.back().error->wrong > 0 &&

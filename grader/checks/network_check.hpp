@@ -61,22 +61,26 @@ struct CheckedLayer {
   bool exchanges = true;
 };
 
-/// Times a layer and adds the times to its result; a finding ends the run.
-using LayerTimer =
-    std::function<std::optional<Finding>(const CheckedLayer& layer, LayerResult& result)>;
-
 struct NetworkOutcome {
   RunResult result{};
   std::optional<Finding> finding{};
+  std::vector<CheckedLayer> layers{};
 };
 
 /// Runs a network that is loaded; its convolutions run in the submission's process, everything else
 /// here. Each convolution is called once and every element of its output compared with the oracle.
-/// @param time  called in the end for each convolution, in a random order; empty: nothing is timed
 /// @param first  the image with which the batch begins
 NetworkOutcome check_network(Submission& submission, const StageInfo& stage,
                              const GradedNetwork& network, int batch, const Announce& announce,
-                             const LayerTimer& time = {}, int first = 0);
+                             int first = 0);
+
+/// Times a layer and adds the times to its result; a finding ends the run.
+using LayerTimer =
+    std::function<std::optional<Finding>(const CheckedLayer& layer, LayerResult& result)>;
+
+/// Calls `time` for each convolution of a run that was found right, in a random order: no sample
+/// can be prepared for.
+void time_network(NetworkOutcome& run, const Announce& announce, const LayerTimer& time);
 
 /// The same for batches from random places of the data.
 /// @param size  of these batches; none: random sizes, too

@@ -29,9 +29,9 @@ std::optional<Finding> time_layer(Submission& submission, const StageInfo& stage
 struct SpeedRequest {
   StageInfo stage{};
   int batch = 0;
-  std::filesystem::path program{};  ///< the reference solution's
-  std::string reference{};          ///< its stage
-  int rounds = 1;                   ///< at most
+  Submission& program;      ///< the reference solution's
+  std::string reference{};  ///< its stage
+  int rounds = 1;           ///< at most
   /// Whether more samples would change nothing; asked after each round.
   std::function<bool(const SpeedMeasure&)> is_settled{};
 };

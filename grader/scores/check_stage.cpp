@@ -107,24 +107,6 @@ class StageChecker {
     sharing_.lock();
   }
 
-  // The network's run, with all processors, whatever share of them this thread has else. Emulated,
-  // it takes no times and need not be alone.
-  std::optional<Finding> run_network_alone(const StageInfo& stage, const std::vector<int>& batches,
-                                           const GradedNetwork& network, const Announce& announce) {
-    if (is_emulated()) return run_network(stage, batches, network, announce);
-    const int share = omp_get_max_threads();
-    sharing_.unlock();
-    std::optional<Finding> found;
-    {
-      const std::lock_guard alone(context_.machine);
-      omp_set_num_threads(context_.machine.processors);
-      found = run_network(stage, batches, network, announce);
-      omp_set_num_threads(share);
-    }
-    sharing_.lock();
-    return found;
-  }
-
   [[nodiscard]] std::optional<Finding> time_is_up() const {
     if (std::chrono::steady_clock::now() < context_.request.deadline) return std::nullopt;
     return finding("E-timeout", "The whole check took more than " +
@@ -308,7 +290,7 @@ class StageChecker {
     }
     if (early_end_ && plan.rules == Rules::kWorkbook) warn(stage, *early_end_);
     network.load(announce);
-    if (auto found = run_network_alone(stage, batches, network, announce)) return found;
+    if (auto found = run_network(stage, batches, network, announce)) return found;
     const auto [smallest, largest] = std::minmax_element(batches.begin(), batches.end());
     std::optional<int> hidden_batch;  // of any size where every shape must be right
     if (plan.rules == Rules::kCourse) hidden_batch = *smallest;
@@ -316,24 +298,48 @@ class StageChecker {
                                 announce);
   }
 
+  // On a GPU, times are taken when all batches are right: the other stages wait only meanwhile.
   std::optional<Finding> run_network(const StageInfo& stage, const std::vector<int>& batches,
                                      const GradedNetwork& network, const Announce& announce) {
-    const LayerTimer time = [&](const CheckedLayer& layer, LayerResult& result) {
-      return time_layer(submission_, stage, layer, result);
-    };
     // A process that begins with this batch has taken the memory of no other.
     submission_.restart();
+    std::vector<NetworkOutcome> untimed;
     int largest = 0;
     for (const int batch : batches) {
       if (auto late = time_is_up()) return late;
       if (batch < std::exchange(largest, std::max(batch, largest))) submission_.restart();
-      const NetworkOutcome outcome =
-          check_network(submission_, stage, network, batch, announce, time);
-      check_.result.runs.push_back(outcome.result);
-      observer_.tell(stage, {.run = outcome.result});
-      if (outcome.finding) return outcome.finding;
+      NetworkOutcome outcome = check_network(submission_, stage, network, batch, announce);
+      if (!outcome.finding && submission_.device().device == Device::kGpu) {
+        untimed.push_back(std::move(outcome));
+      } else if (auto found = finish_run(stage, outcome, announce)) {
+        return found;
+      }
     }
-    return std::nullopt;
+    if (untimed.empty()) return std::nullopt;
+    const int share = omp_get_max_threads();
+    std::optional<Finding> found;
+    sharing_.unlock();
+    {
+      const std::lock_guard alone(context_.machine);
+      omp_set_num_threads(context_.machine.processors);
+      for (NetworkOutcome& outcome : untimed) {
+        if (!found) found = finish_run(stage, outcome, announce);
+      }
+      omp_set_num_threads(share);
+    }
+    sharing_.lock();
+    return found;
+  }
+
+  // Times what is right, and tells the outcome.
+  std::optional<Finding> finish_run(const StageInfo& stage, NetworkOutcome& outcome,
+                                    const Announce& announce) {
+    time_network(outcome, announce, [&](const CheckedLayer& layer, LayerResult& result) {
+      return time_layer(submission_, stage, layer, result);
+    });
+    check_.result.runs.push_back(outcome.result);
+    observer_.tell(stage, {.run = outcome.result});
+    return outcome.finding;
   }
 
   const CheckContext& context_;

@@ -166,7 +166,7 @@ class Grading {
   std::size_t threads_for(std::size_t stages, const std::vector<int>& batches) {
     constexpr std::int64_t kBytesPerImage = std::int64_t{2} << 20;
     constexpr int kLeast = 500;
-    constexpr int kMostOnGpu = 4;
+    constexpr int kMostOnGpu = 8;
     const Device device = submission_.device().device;
     if (device == Device::kCpu) return 1;
     const bool on_gpu = device == Device::kGpu;
@@ -236,6 +236,7 @@ class Grading {
                            .predicted = wanted.predicted};
     std::vector<Measured> measured;
     std::vector<Measured> counted;
+    Submission reference(wanted.reference);
     for (const ScoreRule& rule : wanted.rules.items) {
       std::string why;
       if (rule.what == ScoreRule::What::kCounters && can_count(rule, work)) {
@@ -245,7 +246,7 @@ class Grading {
         continue;
       }
       const auto stage = std::ranges::find(stages, rule.stage, &StageInfo::id);
-      measured.push_back(measure(wanted, rule, as_judged(*stage), network));
+      measured.push_back(measure(wanted, rule, as_judged(*stage), network, reference));
       passes(context_, *stage, measured.back().finding);
     }
     if (!counted.empty()) observer_.announce("counting requests, emulated");
@@ -294,7 +295,7 @@ class Grading {
   }
 
   Measured measure(const ScoreRequest& wanted, const ScoreRule& rule, const StageInfo& stage,
-                   const GradedNetwork& network) {
+                   const GradedNetwork& network, Submission& reference) {
     Measured outcome{.stage = rule.stage, .batch = rule.batch};
     if (!wanted.measures_speed) {
       outcome.why_not = kSpeedLeftOut;
@@ -307,7 +308,7 @@ class Grading {
       outcome = measure_speed(submission_,
                               {.stage = stage,
                                .batch = rule.batch,
-                               .program = wanted.reference,
+                               .program = reference,
                                .reference = rule.reference,
                                .rounds = wanted.rules.rounds,
                                .is_settled = is_settled},

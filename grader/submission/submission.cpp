@@ -174,7 +174,7 @@ Arrays Submission::prepare(const ConvShape& shape, Placement placement) {
   return {input_.begin(), weights_.begin(), output_.begin()};
 }
 
-void Submission::fill_output(std::uint32_t content) const {
+void Submission::fill_output(std::optional<std::uint32_t> content) const {
   auto* words = reinterpret_cast<std::uint32_t*>(output_.segment.data());
   const auto begin = static_cast<std::int64_t>(output_.offset / sizeof(std::uint32_t));
   const auto end = static_cast<std::int64_t>(begin + output_.bytes / sizeof(std::uint32_t));
@@ -182,9 +182,10 @@ void Submission::fill_output(std::uint32_t content) const {
   constexpr auto kZone = static_cast<std::int64_t>(kRedzone / sizeof(std::uint32_t));
   std::fill(words + std::max(begin - kZone, std::int64_t{0}), words + begin, oracle::kPoisonBits);
   std::fill(words + end, words + std::min(end + kZone, last), oracle::kPoisonBits);
+  if (!content) return;
   constexpr std::int64_t kWorthThreads = 1 << 20;
 #pragma omp parallel for schedule(static) if (end - begin > kWorthThreads)
-  for (std::int64_t i = begin; i < end; ++i) words[i] = content;
+  for (std::int64_t i = begin; i < end; ++i) words[i] = *content;
 }
 
 bool Submission::surroundings_intact() const {
@@ -228,12 +229,13 @@ double Submission::kernel_limit_s() const {
   return std::min(part * call_s, is_traced() ? usual * kTracedSlower : usual);
 }
 
-Call Submission::run(const std::string& stage, std::uint32_t content) {
+Call Submission::run(const std::string& stage, std::optional<std::uint32_t> content) {
   fill_output(content);
   return call({.stage = stage}, 0, {});
 }
 
-Call Submission::run_timed(const std::string& stage, const std::function<void()>& exchange) {
+Call Submission::run_timed(const std::string& stage, const std::function<void()>& exchange,
+                           std::optional<std::uint32_t> content) {
   using Clock = std::chrono::steady_clock;
   const auto since = [](Clock::time_point start) {
     return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
@@ -250,7 +252,7 @@ Call Submission::run_timed(const std::string& stage, const std::function<void()>
   int pause = 0;
   bool still = true;
   std::chrono::nanoseconds used{0};
-  fill_output(oracle::kPoisonBits);
+  fill_output(content);
   // Both requests begin in the same way: all threads stand still.
   const auto begin = [&](Step step, const std::function<void()>& meanwhile) {
     still = process_->freeze() && still;

@@ -123,14 +123,15 @@ class Submission {
   /// @throws EnvironmentError that says how much memory is needed
   Arrays prepare(const ConvShape& shape, Placement placement);
 
-  /// Fills the output with `content` (by default poison) and the memory next to it with poison, and
-  /// lets the stage write the output.
-  Call run(const std::string& stage, std::uint32_t content = oracle::kPoisonBits);
+  /// Fills the output with `content` (by default poison; none: it keeps what the last call wrote)
+  /// and the memory next to it with poison, and lets the stage write the output.
+  Call run(const std::string& stage, std::optional<std::uint32_t> content = oracle::kPoisonBits);
 
   /// The same on the grader's clock. When prolog has returned, everything in the sandbox is stopped
   /// and `exchange` puts other numbers into the input array and into its copies in the device's
   /// memory. So the work of prolog belongs to another input, whatever times the program reports.
-  Call run_timed(const std::string& stage, const std::function<void()>& exchange);
+  Call run_timed(const std::string& stage, const std::function<void()>& exchange,
+                 std::optional<std::uint32_t> content = oracle::kPoisonBits);
 
   /// The same with pauses after prolog and after convolve, in which `pause` may change the input;
   /// on a device two before convolve, of which only the first also changes the device's copies.
@@ -221,7 +222,7 @@ class Submission {
     [[nodiscard]] float* begin() const;
   };
 
-  void fill_output(std::uint32_t content) const;
+  void fill_output(std::optional<std::uint32_t> content) const;
   [[nodiscard]] bool surroundings_intact() const;
   [[nodiscard]] double kernel_limit_s() const;
 
