@@ -18,57 +18,26 @@ namespace fs = std::filesystem;
 constexpr const char* kPackageFolder = "/usr/share/datasets/fashion-mnist";
 constexpr int kClasses = 10;
 constexpr int kMaxImageSize = 512;
-constexpr std::uint8_t kUnsignedByte = 0x08;
 constexpr std::size_t kMaxDims = 4;
 
-fs::path data_folder() {
-  const fs::path folder = dataset_folders().back();
+/// A file of the data folder, plain or with .gz.
+IdxArray load_array(const fs::path& folder, const std::string& name, std::size_t dims) {
+  fs::path file = folder / name;
   std::error_code ignored;
-  if (fs::is_directory(folder, ignored)) return folder;
-  throw EnvironmentError("There is no folder " + folder.string() +
-                         " with Fashion-MNIST: install the package dataset-fashion-mnist, or set "
-                         "CONVLAB_DATA to a folder with t10k-images-idx3-ubyte and "
-                         "t10k-labels-idx1-ubyte, plain or .gz.");
-}
-
-/// The file itself or, if it is not there, with .gz.
-fs::path find_file(const fs::path& folder, const std::string& name) {
-  for (const fs::path& file : {folder / name, folder / (name + ".gz")}) {
-    std::error_code ignored;
-    if (fs::exists(file, ignored)) return file;
+  if (!fs::exists(file, ignored)) file += ".gz";
+  if (!fs::exists(file, ignored)) {
+    throw EnvironmentError("The data folder " + folder.string() + " has neither " + name + " nor " +
+                           name +
+                           ".gz: install the package dataset-fashion-mnist, or set CONVLAB_DATA to "
+                           "a folder that has it.");
   }
-  throw EnvironmentError("The data folder " + folder.string() + " has neither " + name + " nor " +
-                         name +
-                         ".gz: install the package dataset-fashion-mnist, or set CONVLAB_DATA to a "
-                         "folder that has it.");
-}
-
-IdxArray load_array(const fs::path& folder, const std::string& name) {
-  const fs::path file = find_file(folder, name);
-  return parse_idx(gunzip(read_bytes(file, kMaxIdxSize), kMaxIdxSize, file.string()),
-                   file.string());
-}
-
-void check_dataset(const Dataset& dataset, const std::string& name) {
-  const auto refuse = [&name](const std::string& why) {
-    throw EnvironmentError("The data set " + name + " cannot be used: " + why + ".");
-  };
-  if (dataset.height < 1 || dataset.height > kMaxImageSize || dataset.width < 1 ||
-      dataset.width > kMaxImageSize) {
-    refuse("its images have " + std::to_string(dataset.height) + "×" +
-           std::to_string(dataset.width) + " pixels, not 1 to " + std::to_string(kMaxImageSize) +
-           " each way");
+  IdxArray array =
+      parse_idx(gunzip(read_bytes(file, kMaxIdxSize), kMaxIdxSize, file.string()), file.string());
+  if (array.dims.size() != dims) {
+    throw EnvironmentError(file.string() + " cannot be used: it needs " + std::to_string(dims) +
+                           " dimensions, not " + std::to_string(array.dims.size()) + ".");
   }
-  if (dataset.labels.size() != static_cast<std::size_t>(dataset.count)) {
-    refuse("it has " + std::to_string(dataset.count) + " images but " +
-           std::to_string(dataset.labels.size()) + " labels");
-  }
-  for (std::size_t i = 0; i < dataset.labels.size(); ++i) {
-    if (dataset.labels[i] >= kClasses) {
-      refuse("label " + std::to_string(i) + " is " + std::to_string(dataset.labels[i]) +
-             ", not 0 to " + std::to_string(kClasses - 1));
-    }
-  }
+  return array;
 }
 
 }  // namespace
@@ -80,6 +49,7 @@ IdxArray parse_idx(const std::vector<std::uint8_t>& bytes, const std::string& na
   };
   const std::size_t dims = bytes.size() < 4 ? 0 : bytes[3];
   const std::size_t header = 4 + 4 * dims;
+  constexpr std::uint8_t kUnsignedByte = 0x08;
   if (dims < 1 || dims > kMaxDims || bytes[0] != 0 || bytes[1] != 0 || bytes[2] != kUnsignedByte ||
       bytes.size() < header) {
     refuse("its header is not that of an array of bytes in 1 to 4 dimensions");
@@ -106,30 +76,36 @@ IdxArray parse_idx(const std::vector<std::uint8_t>& bytes, const std::string& na
 
 std::vector<fs::path> dataset_folders() {
   std::vector<fs::path> folders = {kPackageFolder};
-  if (const char* wish = std::getenv("CONVLAB_DATA"); wish != nullptr && *wish != '\0') {
-    folders.emplace_back(wish);
-  }
+  const char* const wish = std::getenv("CONVLAB_DATA");
+  if (wish != nullptr && *wish != '\0') folders.emplace_back(wish);
   return folders;
 }
 
 Dataset load_dataset(Split split) {
-  const fs::path source = data_folder();
-  const std::string prefix = split == Split::kTest ? "t10k" : "train";
-  IdxArray images = load_array(source, prefix + "-images-idx3-ubyte");
-  IdxArray labels = load_array(source, prefix + "-labels-idx1-ubyte");
-  if (images.dims.size() != 3 || labels.dims.size() != 1) {
-    throw EnvironmentError("The data set " + source.string() +
-                           " cannot be used: images need 3 dimensions and labels 1, not " +
-                           std::to_string(images.dims.size()) + " and " +
-                           std::to_string(labels.dims.size()) + ".");
+  const fs::path folder = dataset_folders().back();
+  std::error_code ignored;
+  if (!fs::is_directory(folder, ignored)) {
+    throw EnvironmentError("There is no folder " + folder.string() +
+                           " with Fashion-MNIST: install the package dataset-fashion-mnist, or set "
+                           "CONVLAB_DATA to a folder with t10k-images-idx3-ubyte and "
+                           "t10k-labels-idx1-ubyte, plain or .gz.");
   }
-  Dataset dataset{.count = images.dims[0],
-                  .height = images.dims[1],
-                  .width = images.dims[2],
-                  .images = std::move(images.values),
-                  .labels = std::move(labels.values)};
-  check_dataset(dataset, source.string());
-  return dataset;
+  const std::string prefix = split == Split::kTest ? "t10k" : "train";
+  IdxArray images = load_array(folder, prefix + "-images-idx3-ubyte", 3);
+  IdxArray labels = load_array(folder, prefix + "-labels-idx1-ubyte", 1);
+  const bool fits = std::max(images.dims[1], images.dims[2]) <= kMaxImageSize &&
+                    images.dims[0] == labels.dims[0] &&
+                    std::ranges::all_of(labels.values, [](int label) { return label < kClasses; });
+  if (!fits) {
+    throw EnvironmentError("The data set " + folder.string() +
+                           " cannot be used: it needs one label from 0 to 9 for each image of at "
+                           "most 512×512 pixels.");
+  }
+  return {.count = images.dims[0],
+          .height = images.dims[1],
+          .width = images.dims[2],
+          .images = std::move(images.values),
+          .labels = std::move(labels.values)};
 }
 
 namespace {

@@ -19,11 +19,8 @@ struct Dataset {
 
 enum class Split { kTest, kTrain };
 
-/// Loads Fashion-MNIST (or a data set in the same four files).
-///
-/// The folder is CONVLAB_DATA or, without it, that of Debian's package dataset-fashion-mnist. Files
-/// may be plain or .gz.
-///
+/// Loads Fashion-MNIST (or a data set in the same four files, plain or .gz) from CONVLAB_DATA or,
+/// without it, from the folder of Debian's package dataset-fashion-mnist.
 /// @throws EnvironmentError: no data (says which package or folder), or a damaged file
 Dataset load_dataset(Split split);
 
@@ -50,12 +47,9 @@ IdxArray parse_idx(const std::vector<std::uint8_t>& bytes, const std::string& na
 /// The folders in which load_dataset may find a data set, whether they exist or not.
 std::vector<std::filesystem::path> dataset_folders();
 
-/// The first `count` images, resized to size × size, as floats.
-///
-/// Filter: bilinear, half-pixel centres, edges clamped (size 28 copies); then v / 255.
+/// The first `count` images, resized (bilinear, half-pixel centres, edges clamped), then v / 255.
 /// Weights are integers over a power of two, so that the result is the same, bit for bit, with
 /// every compiler and thread count.
-///
 /// @return count × size × size
 std::vector<float> resize_images(const Dataset& dataset, int count, int size);
 

@@ -66,13 +66,13 @@ std::string profile_text(const Profile& profile) {
   text += "Memory copies\n";
   if (profile.copies.empty()) return text + "  none\n";
   if (timed) text += "   calls            MB       total ms      GB/s  direction\n";
-  for (const CopyEntry& copy : profile.copies) {
+  for (const ProfileEntry& copy : profile.copies) {
     const auto bytes = static_cast<double>(copy.bytes);
     text += line("%8d  %12.3f", copy.calls, bytes * 1e-6);
     text += timed ? line("   %12.4f  %8.2f  ", milliseconds(copy.nanoseconds),
                          bytes / static_cast<double>(std::max<std::int64_t>(copy.nanoseconds, 1)))
                   : " MB  ";
-    text += copy.direction + "\n";
+    text += copy.name + "\n";
   }
   return text;
 }

@@ -44,18 +44,12 @@ std::string compiler_name() {
 #endif
 }
 
-bool has_bound(const Result& result, const RunResult& run) {
-  return std::any_of(
-      result.references.begin(), result.references.end(), [&](const ReferenceLine& line) {
-        return line.label == kMemoryBound && line.network == run.network && line.batch == run.batch;
-      });
-}
-
 void add_bounds(Result& result, const DeviceLimits& limits) {
   for (const RunResult& run : result.runs) {
-    if (run.device != Device::kGpu || run.verdict == Verdict::kFailed || has_bound(result, run)) {
-      continue;
-    }
+    const bool is_known = std::ranges::any_of(result.references, [&](const ReferenceLine& line) {
+      return line.label == kMemoryBound && line.network == run.network && line.batch == run.batch;
+    });
+    if (run.device != Device::kGpu || run.verdict == Verdict::kFailed || is_known) continue;
     ReferenceLine memory{
         .label = kMemoryBound, .kind = "bound", .network = run.network, .batch = run.batch};
     ReferenceLine arithmetic = memory;

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <vector>
 
-#include "common/base/equality.hpp"
 
 namespace convlab {
 
@@ -17,8 +16,6 @@ struct OpSample {
 
   /// The time that counts: work that hides from one clock shows on the other.
   [[nodiscard]] double score_ms() const { return std::max(host_ms, event_ms); }
-
-  CONVLAB_EQUALITY(OpSample);
 };
 
 /// Marks the samples with a clock more than 3 % below the highest of the series. The device was hot

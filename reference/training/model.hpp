@@ -9,16 +9,12 @@ namespace convlab::training {
 
 /// A parameter that is learnt, the loss's gradient by it, and the optimiser's two moments of that.
 struct Tensor {
-  explicit Tensor(std::int64_t size)
-      : values(static_cast<std::size_t>(size)),
-        gradient(values.size()),
-        mean(values.size()),
-        variance(values.size()) {}
+  explicit Tensor(std::int64_t size) : values(static_cast<std::size_t>(size)) {}
 
   std::vector<float> values;
-  std::vector<float> gradient;
-  std::vector<float> mean;
-  std::vector<float> variance;
+  std::vector<float> gradient = std::vector<float>(values.size());
+  std::vector<float> mean = gradient;
+  std::vector<float> variance = gradient;
 };
 
 /// A layer that can be run backwards. Uses all threads; results do not depend on their number.
@@ -95,7 +91,7 @@ class Model {
   [[nodiscard]] Weights weights();
 
  private:
-  Preset preset_;  // activations moved behind maxima
+  Preset preset_;
   std::vector<FeatureShape> shapes_;
   std::vector<TrainableLayer> layers_;
   std::vector<std::vector<float>> features_;   // between layers, layers_.size() + 1 of them

@@ -64,8 +64,7 @@ void describe(CLI::App& app, Options& options) {
       ->excludes(force);
 }
 
-/// The order in which an epoch sees images 0 … count − 1, from the seed alone: an epoch can be
-/// repeated without those before it.
+/// The order in which an epoch sees images 0 … count − 1, from the seed alone.
 std::vector<int> epoch_order(int count, std::uint64_t seed, int epoch) {
   std::vector<int> order(static_cast<std::size_t>(count));
   std::iota(order.begin(), order.end(), 0);
@@ -144,7 +143,7 @@ ExitCode run(Options options) {
   }
   const Dataset test_set = load_dataset(Split::kTest);
   if (!options.keep) train(preset, options);
-  const Network network(preset, read_weights(options.output));
+  const Network network(preset, read_weights(options.output, preset));
   const auto expected = oracle::compute_expected(network, test_set, test_set.count);
   const auto [correct, undecided] = oracle::count(expected, test_set.labels, test_set.count);
   std::printf("%s: %d of %d test images are right (%.4f), %d undecided; weights in %s\n",

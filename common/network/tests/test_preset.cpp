@@ -85,7 +85,7 @@ TEST_CASE("preset: a malformed file is described") {
   CHECK(contains(complaint_about(with_layers(R"({"type":"dense","units":9})")),
                  "ends with 9 values instead of one for each of 10 classes"));
   CHECK(contains(complaint_about(with_layers(R"({"type":"dense","units":-1})")),
-                 "needs a whole number from 1 to 100000 for 'units', not -1"));
+                 "needs a whole number from 1 to 4096 for 'units', not -1"));
   CHECK(contains(complaint_about(with_layers(R"({"type":"conv","out_channels":1,"kernel":99})")),
                  "a convolution of kernel 99 does not fit into its input of 28×28 pixels."));
   CHECK(contains(

@@ -42,9 +42,6 @@ class FakeDevice final : public DeviceSession {
     info_.capability = {8, 0};
   }
   [[nodiscard]] const DeviceInfo& info() const override { return info_; }
-  [[nodiscard]] double start_up_ms() const override { return 1.0; }
-  OpSample time_empty_launch() override { return {}; }
-  DeviceLimits measure_limits() override { return {}; }
   void start_profile() override {}
   Profile stop_profile() override { return {}; }
   std::vector<MemoryContent> memory() override { return {content}; }
