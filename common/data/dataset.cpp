@@ -121,19 +121,19 @@ constexpr float kScale = 255.0F * kOne * kOne;
 struct Mix {
   int first = 0;
   int second = 0;
-  int first_share = 0;  // of kOne
-  int second_share = 0;
+  int share = 0;  // of the second one, in parts of kOne
+
+  [[nodiscard]] int of(int left, int right) const { return (kOne - share) * left + share * right; }
 };
 
 std::vector<Mix> mixes(int source, int target) {
   std::vector<Mix> result;
+  const int unit = 2 * target;  // positions are counted in units of 1 / unit source pixels
   for (int x = 0; x < target; ++x) {
-    // The position in units of 1 / (2·target) source pixels.
-    const int unit = 2 * target;
     const int position = std::clamp((2 * x + 1) * source - target, 0, unit * (source - 1));
     const int first = position / unit;
-    const int share = ((position % unit) * kOne + target) / unit;
-    result.push_back({first, std::min(first + 1, source - 1), kOne - share, share});
+    result.push_back(
+        {first, std::min(first + 1, source - 1), ((position % unit) * kOne + target) / unit});
   }
   return result;
 }
@@ -149,9 +149,8 @@ std::vector<float> resize_images(const Dataset& dataset, int count, int size) {
     throw UsageError("Images are resized to 1 to " + std::to_string(kMaxImageSize) +
                      " pixels, not " + std::to_string(size) + ".");
   }
-  const int height = dataset.height;
   const int width = dataset.width;
-  const std::vector<Mix> rows = mixes(height, size);
+  const std::vector<Mix> rows = mixes(dataset.height, size);
   const std::vector<Mix> columns = mixes(width, size);
   const auto image_size = static_cast<std::size_t>(size) * static_cast<std::size_t>(size);
   std::vector<float> result(static_cast<std::size_t>(count) * image_size);
@@ -159,17 +158,14 @@ std::vector<float> resize_images(const Dataset& dataset, int count, int size) {
 #pragma omp parallel for schedule(static)
   for (int image = 0; image < count; ++image) {
     const std::uint8_t* const source =
-        dataset.images.data() + static_cast<std::ptrdiff_t>(image) * height * width;
+        dataset.images.data() + static_cast<std::ptrdiff_t>(image) * dataset.height * width;
     float* target = result.data() + static_cast<std::size_t>(image) * image_size;
     for (const Mix& row : rows) {
-      const std::uint8_t* const first = source + row.first * width;
-      const std::uint8_t* const second = source + row.second * width;
+      const std::uint8_t* const upper = source + row.first * width;
+      const std::uint8_t* const lower = source + row.second * width;
       for (const Mix& column : columns) {
-        const auto mixed = [&](const std::uint8_t* line) {
-          return column.first_share * line[column.first] +
-                 column.second_share * line[column.second];
-        };
-        const int sum = row.first_share * mixed(first) + row.second_share * mixed(second);
+        const int sum = row.of(column.of(upper[column.first], upper[column.second]),
+                               column.of(lower[column.first], lower[column.second]));
         *target++ = static_cast<float>(sum) / kScale;
       }
     }

@@ -46,9 +46,6 @@ constexpr Meaning kMeanings[] = {
     {cudaErrorInvalidConfiguration, FaultKind::kLaunch, kWork,
      "Usually grid.y or grid.z is above 65535 (put the large number into grid.x), a block has more "
      "than 1024 threads, or a size is zero."},
-    {cudaErrorLaunchOutOfResources, FaultKind::kException, kWork,
-     "A block of this size needs more registers than a multiprocessor has: use fewer threads per "
-     "block, or __launch_bounds__."},
     {cudaErrorInvalidValue, FaultKind::kException, kWork,
      "Usually a size or a pointer is wrong, the direction of a copy does not fit its pointers, or "
      "a "
@@ -60,16 +57,6 @@ constexpr Meaning kMeanings[] = {
      "size. Every row must begin at such an address, or load the elements one by one."},
     {cudaErrorIllegalAddress, FaultKind::kDeviceMemory, kWork, kMemoryHint},
     {cudaErrorLaunchFailure, FaultKind::kDeviceMemory, kWork, kMemoryHint},
-    {cudaErrorLaunchTimeout, FaultKind::kException, kWork,
-     "The kernel ran too long. Usually a loop in it never ends."},
-    {cudaErrorInvalidSymbol, FaultKind::kException, kWork,
-     "The name must be that of a __constant__ or __device__ variable of the same file."},
-    {cudaErrorNoDevice, FaultKind::kException, kMachine,
-     "This machine has no CUDA GPU; run it emulated (--device emulated)."},
-    {cudaErrorInsufficientDriver, FaultKind::kException, kMachine,
-     "The driver is older than the CUDA Toolkit that built this program, or there is none: update "
-     "the driver, build with an older Toolkit, or run it emulated (--device emulated)."},
-    {cudaErrorInitializationError, FaultKind::kException, kMachine, ""},
     {cudaErrorNoKernelImageForDevice, FaultKind::kException, kMachine, kOtherGpuHint},
     {cudaErrorInvalidDeviceFunction, FaultKind::kException, kWork, kOtherGpuHint},
 };

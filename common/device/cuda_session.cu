@@ -1,7 +1,6 @@
 #include <cuda_runtime.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <cstdlib>
 #include <map>
 #include <string>
@@ -12,7 +11,6 @@
 #include "common/device/cuda_check.cuh"
 #include "common/device/cuda_session.hpp"
 #include "common/device/device_buffer.cuh"
-#include "common/device/gpu_probe.hpp"
 #if CONVLAB_EMULATED
 #include "common/emulation/include/convlab_emulation/activity.hpp"
 #else
@@ -109,13 +107,6 @@ DeviceInfo describe(const cudaDeviceProp& properties) {
   return info;
 }
 
-std::string pci_bus_id(const cudaDeviceProp& properties) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%08x:%02x:%02x.0", properties.pciDomainID, properties.pciBusID,
-                properties.pciDeviceID);
-  return text;
-}
-
 #if CONVLAB_EMULATED
 using TrueCopies = emulation::WorkbookCopies;
 
@@ -137,10 +128,7 @@ class CudaSession final : public DeviceSession {
   CudaSession(double start_up_ms, const cudaDeviceProp& properties)
       : info_(describe(properties)),
         start_up_ms_(start_up_ms),
-        clock_(pci_bus_id(properties)),
         flush_(CONVLAB_EMULATED ? 0 : flush_size(info_)) {
-    // The properties give the rated clock, which consumer GPUs exceed.
-    info_.clock_mhz = std::max(info_.clock_mhz, clock_.highest_mhz().value_or(0));
     if (flush_.size() > 0) CONVLAB_CUDA_CHECK(cudaMemset(flush_.data(), 0, flush_.bytes()));
   }
 
@@ -224,9 +212,7 @@ class CudaSession final : public DeviceSession {
   OpSample time(const std::function<void()>& op) override {
     if (!is_profiling_) prepare_measurement();  // its kernels must not appear in a profile
     check_device("the preparation of a measurement");
-    OpSample timed = sample(op, "convolve");
-    timed.clock_mhz = clock_.mhz().value_or(0);
-    return timed;
+    return sample(op, "convolve");
   }
 
 #if CONVLAB_EMULATED
@@ -380,7 +366,6 @@ class CudaSession final : public DeviceSession {
 
   DeviceInfo info_;
   double start_up_ms_;
-  SmClock clock_;
   DeviceBuffer<float> flush_;
   DeviceBuffer<float> sink_{1};
 #if CONVLAB_EMULATED

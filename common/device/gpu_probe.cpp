@@ -31,21 +31,6 @@ bool ask_driver(Name& name) {
   return true;
 }
 
-// The used part of NVML, declared here because only the CUDA Toolkit has its header. It stays
-// loaded and open until the process ends: its shutdown may wait for the driver. Source: NVML API
-// reference.
-constexpr const char* kNvml = "libnvidia-ml.so.1";
-
-std::optional<int> ask(const char* function, void* device) {
-  constexpr int kClockSm = 1;
-  unsigned int clock = 0;
-  if (device == nullptr) return {};
-  auto* const get_clock =
-      library_function<int(void* device, int which, unsigned int* mhz)>(kNvml, function);
-  if (get_clock == nullptr || get_clock(device, kClockSm, &clock) != 0) return {};
-  return static_cast<int>(clock);
-}
-
 }  // namespace
 
 std::optional<std::string> answering_gpu() {
@@ -63,32 +48,13 @@ std::optional<std::string> answering_gpu() {
   }
   ::close(pipe[1]);
   Name name{};
-  ssize_t length = 0;
-  do {
-    length = process < 0 ? 0 : ::read(pipe[0], name.data(), name.size() - 1);
-  } while (length < 0 && errno == EINTR);
+  while (process > 0 && ::read(pipe[0], name.data(), name.size() - 1) < 0 && errno == EINTR) {
+  }
   ::close(pipe[0]);
   while (process > 0 && ::waitpid(process, nullptr, 0) < 0 && errno == EINTR) {
   }
-  if (length <= 0) return std::nullopt;
-  return std::string(name.data(), static_cast<std::size_t>(length));
-}
-
-SmClock::SmClock(const std::string& pci_bus_id) {
-  auto* const init = library_function<int()>(kNvml, "nvmlInit_v2");
-  auto* const get_handle = library_function<int(const char* pci_bus_id, void** device)>(
-      kNvml, "nvmlDeviceGetHandleByPciBusId_v2");
-  const bool found = init != nullptr && get_handle != nullptr && init() == 0 &&
-                     get_handle(pci_bus_id.c_str(), &device_) == 0;
-  if (!found) device_ = nullptr;
-}
-
-std::optional<int> SmClock::mhz() const {
-  return ask("nvmlDeviceGetClockInfo", device_);
-}
-
-std::optional<int> SmClock::highest_mhz() const {
-  return ask("nvmlDeviceGetMaxClockInfo", device_);
+  if (name[0] == '\0') return std::nullopt;
+  return name.data();
 }
 
 }  // namespace convlab

@@ -32,22 +32,18 @@ std::string table(const std::string& title, std::vector<ProfileEntry> entries, b
   });
   std::int64_t total = 0;
   for (const ProfileEntry& entry : entries) total += entry.nanoseconds;
-  const auto share_of = [total](std::int64_t nanoseconds) {
-    return static_cast<double>(nanoseconds) / static_cast<double>(std::max<std::int64_t>(total, 1));
-  };
+  const auto whole = static_cast<double>(std::max<std::int64_t>(total, 1));
   if (timed) text += "   share     sum     calls       total ms  name\n";
-  std::int64_t sum = 0;
+  double sum = 0.0;
   for (const ProfileEntry& entry : entries) {
-    const double before = share_of(sum);
-    sum += entry.nanoseconds;
-    if (timed) {
-      text += line("  %5.1f %%  %5.1f %%  ", 100.0 * share_of(entry.nanoseconds),
-                   100.0 * share_of(sum));
-    }
+    const bool was_below = sum < kMost;
+    const double share = static_cast<double>(entry.nanoseconds) / whole;
+    sum += share;
+    if (timed) text += line("  %5.1f %%  %5.1f %%  ", 100.0 * share, 100.0 * sum);
     text += line("%8d  ", entry.calls);
     if (timed) text += line("%12.4f  ", milliseconds(entry.nanoseconds));
     text += entry.name + "\n";
-    if (timed && before < kMost && share_of(sum) >= kMost && &entry != &entries.back()) {
+    if (timed && was_below && sum >= kMost && &entry != &entries.back()) {
       text += "  ------------------------------------------- 90 % of the time is above this line\n";
     }
   }

@@ -27,8 +27,6 @@ namespace {
 // the driver does not start without one.
 #define CONVLAB_IN_DRIVER(function) library_function<decltype(function)>("libcuda.so.1", #function)
 struct Driver {
-  decltype(&cuMemGetAllocationGranularity) granularity =
-      CONVLAB_IN_DRIVER(cuMemGetAllocationGranularity);
   decltype(&cuMemAddressReserve) reserve = CONVLAB_IN_DRIVER(cuMemAddressReserve);
   decltype(&cuMemAddressFree) unreserve = CONVLAB_IN_DRIVER(cuMemAddressFree);
   decltype(&cuMemCreate) create = CONVLAB_IN_DRIVER(cuMemCreate);
@@ -88,20 +86,16 @@ bool map_pages(Mapping& mapping, std::size_t bytes, int device) {
   CUmemAccessDesc access{};
   access.location = properties.location;
   access.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
-  std::size_t page = 0;
-  if (driver().granularity(&page, &properties, CU_MEM_ALLOC_GRANULARITY_MINIMUM) != CUDA_SUCCESS ||
-      page == 0) {
-    return false;
-  }
-  mapping.mapped_bytes = round_up(bytes, page);
-  mapping.reserved_bytes = mapping.mapped_bytes + 2 * page;
+  constexpr std::size_t kPage = std::size_t{2} << 20;  // of every GPU
+  mapping.mapped_bytes = round_up(bytes, kPage);
+  mapping.reserved_bytes = mapping.mapped_bytes + 2 * kPage;
   CUdeviceptr reserved = 0;
   CUmemGenericAllocationHandle handle = 0;
   if (driver().reserve(&reserved, mapping.reserved_bytes, 0, 0, 0) != CUDA_SUCCESS) return false;
   mapping.reserved = reserved;
   if (driver().create(&handle, mapping.mapped_bytes, &properties, 0) != CUDA_SUCCESS) return false;
   mapping.handle = handle;
-  const CUdeviceptr begin = reserved + page;
+  const CUdeviceptr begin = reserved + kPage;
   if (driver().map(begin, mapping.mapped_bytes, 0, handle, 0) != CUDA_SUCCESS) return false;
   mapping.mapped = begin;
   return driver().set_access(begin, mapping.mapped_bytes, &access, 1) == CUDA_SUCCESS;

@@ -95,23 +95,19 @@ void run_layer(const Layer& layer, const FeatureShape& in, const float* weights,
 
 std::vector<float> Network::forward(std::span<const float> images, int batch,
                                     const ConvRunner& run_convolution) const {
-  const auto wanted = std::int64_t{batch} * preset_.image_size * preset_.image_size;
+  FeatureShape shape{1, preset_.image_size, preset_.image_size};
+  const std::int64_t wanted = batch * shape.size();
   if (batch < 1 || static_cast<std::int64_t>(images.size()) != wanted) {
     throw ShapeError("Network " + preset_.name + " at batch " + std::to_string(batch) + " takes " +
                      std::to_string(wanted) + " pixels, not " + std::to_string(images.size()) +
                      ".");
   }
-  FeatureShape shape{1, preset_.image_size, preset_.image_size};
   Buffer features(wanted);
   std::copy(images.begin(), images.end(), features.begin());
   auto parameter = weights_.parameters.begin();  // in the order of the layers
   int convs = 0;
   for (const Layer& layer : preset_.layers) {
     const FeatureShape out = output_shape(layer, shape);
-    if (std::holds_alternative<ActivationLayer>(layer)) {
-      run_layer(layer, shape, nullptr, nullptr, features.data(), features.data(), batch);
-      continue;
-    }
     // An element that the convolution forgets to write must not look like a result.
     Buffer output(batch * out.size(), std::numeric_limits<float>::quiet_NaN());
     if (const auto* conv = std::get_if<ConvLayer>(&layer)) {

@@ -7,7 +7,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
-#include <future>
 #include <iostream>
 #include <memory>
 #include <optional>
@@ -21,7 +20,6 @@
 #include "common/custom_submission/build_custom_submission.hpp"
 #include "common/data/dataset.hpp"
 #include "common/device/device_session.hpp"
-#include "common/device/gpu_probe.hpp"
 #include "common/network/network.hpp"
 #include "common/program/arguments.hpp"
 #include "common/result/result.hpp"
@@ -176,12 +174,9 @@ std::unique_ptr<DeviceSession> open_device(const Milestone& milestone, const Opt
     // Without a CUDA Toolkit "m2" is a link to "m2-emulated".
     const fs::path for_gpu = program(Device::kGpu);
     if (fs::exists(for_gpu) && !fs::equivalent(for_gpu, kSelf)) become(for_gpu, argv);
-    const auto gpu = answering_gpu();
     throw EnvironmentError(
-        gpu ? *gpu +
-                  " answers, but this build has no programs for a GPU; install a CUDA Toolkit "
-                  "and configure again (cmake --preset lab), or say --device emulated."
-            : "No GPU answers on this machine; leave the option out, or say --device emulated.");
+        "No GPU answers on this machine; leave the option out, or say --device emulated. If there "
+        "is one, install a CUDA Toolkit and configure again (cmake --preset lab).");
   }
   try {
     if (options.device != "emulated") return milestone.open_device();
@@ -283,17 +278,6 @@ void describe_gpu(DeviceSession& device, Result& result) {
     for (const double ms : line.op_ms) sum += (sum.empty() ? "" : " + ") + three_digits(ms);
     std::printf("The %s is %s ms.\n", line.label.c_str(), sum.c_str());
   }
-  int slowed = 0;
-  std::size_t samples = 0;
-  for (const RunResult& run : result.runs) {
-    for (const LayerResult& layer : run.layers) {
-      for (const OpSample& sample : layer.samples) slowed += sample.slowed ? 1 : 0;
-      samples += layer.samples.size();
-    }
-  }
-  if (slowed == 0) return;
-  std::printf("%d of %zu samples ran at a lower clock than the others: the GPU was hot or busy.\n",
-              slowed, samples);
 }
 
 // Prints "What...Done", or "What...failed" before the error.
@@ -311,14 +295,15 @@ auto announced(const char* what, Work work) {
   }
 }
 
-void run_all(const Milestone& milestone, DeviceSession* device, const Options& options,
-             const Preset& preset, int batch, std::future<Images> loading) {
+void run_all(const Milestone& milestone, DeviceSession* device, const Options& options, int batch) {
   std::vector<Stage> stages = registered_stages();
   if (!options.all) stages = {options.stage.empty() ? stages.front() : find_stage(options.stage)};
   if (!options.json.empty()) require_writable(options.json);
 
+  const Preset preset = load_preset(options.network);
   std::printf("Test batch size: %d\n", batch);
-  const Images images = announced("Loading fashion-mnist data", [&] { return loading.get(); });
+  const Images images =
+      announced("Loading fashion-mnist data", [&] { return load_images(batch, preset); });
   const Network network = announced("Loading model", [&] { return load_network(options.network); });
 
   Result result{.program = milestone.id,
@@ -371,12 +356,7 @@ ExitCode run(const Milestone& milestone, const Options& options, char** argv) {
       std::printf("No batch was named, so this emulates %d images; 10000 take minutes.\n", batch);
     }
   }
-  const Preset preset = load_preset(options.network);
-  // A GPU needs as long to start as the images to load, so both happen at the same time.
-  const auto when = milestone.device == Device::kGpu ? std::launch::async : std::launch::deferred;
-  std::future<Images> loading = std::async(when, [&] { return load_images(batch, preset); });
-  const std::unique_ptr<DeviceSession> device = open_device(milestone, options, argv);
-  run_all(milestone, device.get(), options, preset, batch, std::move(loading));
+  run_all(milestone, open_device(milestone, options, argv).get(), options, batch);
   return ExitCode::kPassed;
 }
 

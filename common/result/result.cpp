@@ -36,14 +36,6 @@ int usable_cores() {
   return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
 }
 
-std::string compiler_name() {
-#if defined(__clang__)
-  return "clang " + std::to_string(__clang_major__) + "." + std::to_string(__clang_minor__);
-#else
-  return "g++ " + std::to_string(__GNUC__) + "." + std::to_string(__GNUC_MINOR__);
-#endif
-}
-
 void add_bounds(Result& result, const DeviceLimits& limits) {
   for (const RunResult& run : result.runs) {
     const bool is_known = std::ranges::any_of(result.references, [&](const ReferenceLine& line) {
@@ -75,7 +67,7 @@ MachineInfo describe_machine() {
           .memory_mib = static_cast<int>(pages * page_size / kMebibyte),
           .gpu = {},
           .driver = {},
-          .compiler = compiler_name(),
+          .compiler = CONVLAB_COMPILER,
           .build_type = CONVLAB_BUILD_TYPE,
           .commit = kCommit};
 }

@@ -30,20 +30,14 @@ class CpuConvolution final : public Convolution {
 
   void prolog(const ConvShape& shape, const float* input, const float* weights,
               float* output) override {
-    shape_ = shape;
-    input_ = input;
-    weights_ = weights;
-    output_ = output;
+    call_ = [=, function = conv_forward_] { function(shape, input, weights, output); };
   }
-  void convolve() override { conv_forward_(shape_, input_, weights_, output_); }
+  void convolve() override { call_(); }
   void epilog() override {}
 
  private:
   ConvForward conv_forward_;
-  ConvShape shape_;
-  const float* input_ = nullptr;
-  const float* weights_ = nullptr;
-  float* output_ = nullptr;
+  std::function<void()> call_{};
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Layers forward and backward, as plain loops. Forward, all but the convolution is the network's.
+// Layers backward, as plain loops. Forward, a convolution is milestone 1's, all else the network's.
 //
 // Threads  Each number is summed by one thread, in a fixed order, so that the result does not
 //          depend on the number of threads.
@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "common/network/network.hpp"
+#include "reference/solutions/m1_cpu_baseline/im2col_gemm.hpp"
 #include "reference/training/model.hpp"
 
 namespace convlab::training {
@@ -64,22 +65,6 @@ void pool_backward(const PoolLayer& pool, const float* input, const FeatureShape
 
 }  // namespace
 
-void convolve(const ConvShape& shape, const float* input, const float* weights, float* output) {
-  const int columns = shape.out_width();
-  const int step = shape.stride;
-#pragma omp parallel for
-  for (int image = 0; image < shape.batch; ++image) {
-    const float* const in = input + image * shape.input_image_size();
-    float* const out = output + image * shape.output_image_size();
-    std::fill_n(out, shape.output_image_size(), 0.0F);
-    for_each_row(shape, [&](std::int64_t weight, std::int64_t pixel, std::int64_t place) {
-      const float factor = weights[weight];
-#pragma omp simd
-      for (int w = 0; w < columns; ++w) out[place + w] += factor * in[pixel + w * step];
-    });
-  }
-}
-
 TrainableLayer::TrainableLayer(const Layer& layer, const FeatureShape& in)
     : layer_(layer), in_(in), out_(output_shape(layer, in)) {
   if (const auto* conv = std::get_if<ConvLayer>(&layer)) {
@@ -92,7 +77,7 @@ TrainableLayer::TrainableLayer(const Layer& layer, const FeatureShape& in)
 
 void TrainableLayer::forward(const float* input, float* output, int images) const {
   if (const auto* conv = std::get_if<ConvLayer>(&layer_)) {
-    convolve(conv_shape(*conv, in_, images), input, tensors_[0].values.data(), output);
+    convolve_im2col(conv_shape(*conv, in_, images), input, tensors_[0].values.data(), output);
   } else {
     const bool dense = !tensors_.empty();
     run_layer(layer_, in_, dense ? tensors_[0].values.data() : nullptr,

@@ -1,5 +1,7 @@
+#include <array>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <random>
 
 #include "common/base/error.hpp"
@@ -83,31 +85,19 @@ TEST_CASE("network: tanh is exact to a few units in the last place, and NaN stay
 }
 
 TEST_CASE("network: dense layers of any size") {
-  for (int images : {1, 3, 8}) {
-    for (int units : {1, 5, 10, 32}) {
-      for (int inputs : {1, 15, 17, 1023, 1024, 2500}) {
-        const auto size = [](int a, int b) { return static_cast<std::size_t>(a * b); };
-        const std::vector<float> x = random_floats(size(images, inputs), 1);
-        const std::vector<float> w = random_floats(size(units, inputs), 2);
-        const std::vector<float> bias = random_floats(size(units, 1), 3);
-        std::vector<float> y(size(images, units), std::numeric_limits<float>::quiet_NaN());
-        run_layer(DenseLayer{units}, {1, 1, inputs}, w.data(), bias.data(), x.data(), y.data(),
-                  images);
-        bool right = true;
-        for (int i = 0; i < images; ++i) {
-          for (int u = 0; u < units; ++u) {
-            double sum = bias[static_cast<std::size_t>(u)];
-            for (int k = 0; k < inputs; ++k) {
-              sum += double{x[size(i, inputs) + static_cast<std::size_t>(k)]} *
-                     w[size(u, inputs) + static_cast<std::size_t>(k)];
-            }
-            right =
-                right && std::fabs(y[size(i, units) + static_cast<std::size_t>(u)] - sum) < 1e-3;
-          }
-        }
-        INFO("images " << images << " units " << units << " inputs " << inputs);
-        CHECK(right);
-      }
+  for (const auto& [images, units, inputs] :
+       {std::array{1, 1, 1}, {3, 5, 15}, {8, 32, 17}, {3, 10, 1023}, {1, 32, 1024}, {8, 5, 2500}}) {
+    const std::vector<float> x = random_floats(images * inputs, 1);
+    const std::vector<float> w = random_floats(units * inputs, 2);
+    const std::vector<float> bias = random_floats(units, 3);
+    std::vector<float> y(static_cast<std::size_t>(images * units), NAN);
+    run_layer(DenseLayer{units}, {1, 1, inputs}, w.data(), bias.data(), x.data(), y.data(), images);
+    for (int i = 0; i < images * units; ++i) {
+      const auto row = x.begin() + std::ptrdiff_t{i / units} * inputs;
+      const auto weights = w.begin() + std::ptrdiff_t{i % units} * inputs;
+      const double sum = std::inner_product(row, row + inputs, weights,
+                                            double{bias[static_cast<std::size_t>(i % units)]});
+      CHECK(y[static_cast<std::size_t>(i)] == Approx(sum).margin(1e-3));
     }
   }
 }

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <string>
 
 #include "common/base/tests/support/catch.hpp"
@@ -48,15 +49,12 @@ TEST_CASE("preset: every edition has the shapes of the course") {
     CHECK(preset.name == edition.name);
     CHECK(preset.image_size == edition.image);
     CHECK(preset.conv_shapes(1) == edition.convs);
-    std::int64_t flattened = 0;
     const auto shapes = preset.feature_shapes();
-    for (std::size_t i = 0; i < preset.layers.size(); ++i) {
-      if (std::holds_alternative<DenseLayer>(preset.layers[i])) {
-        flattened = shapes[i].size();
-        break;
-      }
-    }
-    CHECK(flattened == edition.flattened);
+    const auto dense = std::ranges::find_if(preset.layers, [](const Layer& layer) {
+      return std::holds_alternative<DenseLayer>(layer);
+    });
+    CHECK(shapes[static_cast<std::size_t>(dense - preset.layers.begin())].size() ==
+          edition.flattened);
     CHECK(shapes.back() == FeatureShape{10, 1, 1});
   }
 }

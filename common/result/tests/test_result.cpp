@@ -25,8 +25,7 @@ Result example() {
                  .op_ms = {1.5, 0.1},
                  .layer_ms = {2.0, 0.25},
                  .error = convlab::ErrorMeasure{.compared = 5, .bound = 32},
-                 .samples = {{.host_ms = 1.5, .event_ms = 1.25, .clock_mhz = 1980},
-                             {.host_ms = 0.1, .slowed = true}}},
+                 .samples = {{.host_ms = 1.5, .event_ms = 1.25}, {.host_ms = 0.1}}},
                 {.shape = shape, .op_ms = {3}, .layer_ms = {3}, .error = {}}};
   run.total = convlab::ProcessUsage{.user_s = 1.0, .peak_memory_mib = 12.5};
   run.accuracy =
