@@ -1,6 +1,7 @@
 #include "common/data/dataset.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <system_error>
 #include <utility>
@@ -18,7 +19,6 @@ namespace fs = std::filesystem;
 constexpr const char* kPackageFolder = "/usr/share/datasets/fashion-mnist";
 constexpr int kClasses = 10;
 constexpr int kMaxImageSize = 512;
-constexpr std::size_t kMaxDims = 4;
 
 /// A file of the data folder, plain or with .gz.
 IdxArray load_array(const fs::path& folder, const std::string& name, std::size_t dims) {
@@ -31,42 +31,35 @@ IdxArray load_array(const fs::path& folder, const std::string& name, std::size_t
                            ".gz: install the package dataset-fashion-mnist, or set CONVLAB_DATA to "
                            "a folder that has it.");
   }
-  IdxArray array =
-      parse_idx(gunzip(read_bytes(file, kMaxIdxSize), kMaxIdxSize, file.string()), file.string());
-  if (array.dims.size() != dims) {
-    throw EnvironmentError(file.string() + " cannot be used: it needs " + std::to_string(dims) +
-                           " dimensions, not " + std::to_string(array.dims.size()) + ".");
-  }
-  return array;
+  return parse_idx(gunzip(read_bytes(file, kMaxIdxSize), kMaxIdxSize, file.string()), dims,
+                   file.string());
 }
 
 }  // namespace
 
-IdxArray parse_idx(const std::vector<std::uint8_t>& bytes, const std::string& name) {
+IdxArray parse_idx(const std::vector<std::uint8_t>& bytes, std::size_t dims,
+                   const std::string& name) {
   const auto refuse = [&name](const std::string& why) {
     throw EnvironmentError(name + " is not a sound IDX file: " + why +
                            "; fetch or install it again.");
   };
-  const std::size_t dims = bytes.size() < 4 ? 0 : bytes[3];
-  const std::size_t header = 4 + 4 * dims;
-  constexpr std::uint8_t kUnsignedByte = 0x08;
-  if (dims < 1 || dims > kMaxDims || bytes[0] != 0 || bytes[1] != 0 || bytes[2] != kUnsignedByte ||
-      bytes.size() < header) {
-    refuse("its header is not that of an array of bytes in 1 to 4 dimensions");
+  const std::array<std::uint8_t, 4> magic = {0, 0, 0x08, static_cast<std::uint8_t>(dims)};
+  const std::size_t header = magic.size() + 4 * dims;
+  if (bytes.size() < header || !std::equal(magic.begin(), magic.end(), bytes.begin())) {
+    refuse("its header is not that of an array of bytes in " + std::to_string(dims) +
+           " dimensions");
   }
   IdxArray array;
-  std::uint64_t size = 1;
+  double size = 1;  // no product of four dimensions overflows it
   std::string shape;
-  for (std::size_t at = 4; at < header; at += 4) {
+  for (std::size_t at = magic.size(); at < header; at += 4) {
     const std::uint32_t dim = std::uint32_t{bytes[at]} << 24 | std::uint32_t{bytes[at + 1]} << 16 |
                               std::uint32_t{bytes[at + 2]} << 8 | std::uint32_t{bytes[at + 3]};
     array.dims.push_back(static_cast<int>(dim));
     shape += (shape.empty() ? "" : "×") + std::to_string(dim);
-    // So that the product never leaves 64 bits; 0 stays 0.
-    size = std::min<std::uint64_t>(size * std::min<std::uint64_t>(dim, kMaxIdxSize + 1),
-                                   kMaxIdxSize + 1);
+    size *= dim;
   }
-  if (size == 0 || size != bytes.size() - header) {
+  if (size == 0 || size != static_cast<double>(bytes.size() - header)) {
     refuse("its dimensions are " + shape + ", but " + std::to_string(bytes.size() - header) +
            " bytes follow the header");
   }

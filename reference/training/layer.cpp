@@ -14,25 +14,19 @@ namespace convlab::training {
 
 namespace {
 
-/// Calls action(weight, pixel, output) for every weight and row of the output of one image: their
-/// places, of pixel and output for the first column. From column to column the pixel moves by the
-/// stride.
-template <class Action>
-void for_each_row(const ConvShape& shape, const Action& action) {
-  std::int64_t weight = 0;
-  const std::int64_t map = std::int64_t{shape.out_height()} * shape.out_width();
-  for (int m = 0; m < shape.out_channels; ++m) {
-    for (int tap = 0; tap < shape.taps(); ++tap, ++weight) {
-      const int c = tap / (shape.kernel * shape.kernel);
-      const int p = tap / shape.kernel % shape.kernel;
-      for (int h = 0; h < shape.out_height(); ++h) {
-        action(weight,
-               std::int64_t{c * shape.height + h * shape.stride + p} * shape.width +
-                   tap % shape.kernel,
-               m * map + std::int64_t{h} * shape.out_width());
-      }
-    }
-  }
+/// Where a row of the output, and the pixels that a weight takes for it, begin in one image. From
+/// column to column the pixel moves by the stride.
+struct Row {
+  std::int64_t pixel;
+  std::int64_t place;
+};
+
+Row row_of(const ConvShape& shape, std::int64_t weight, int h) {
+  const std::int64_t tap = weight % shape.taps();
+  const std::int64_t y = tap / shape.kernel % shape.kernel + h * shape.stride;
+  const std::int64_t channel = tap / (shape.kernel * shape.kernel);
+  return {(channel * shape.height + y) * shape.width + tap % shape.kernel,
+          (weight / shape.taps() * shape.out_height() + h) * shape.out_width()};
 }
 
 /// to[i] += factor · from[i]
@@ -115,40 +109,33 @@ void TrainableLayer::backward(const float* input, const float* output, const flo
 
 void TrainableLayer::convolve_backward(const ConvShape& shape, const float* input,
                                        const float* d_output, float* d_input) {
-  constexpr int kGroup = 4;  // images whose weight gradients one thread adds up
-  const int groups = (shape.batch + kGroup - 1) / kGroup;
   const int columns = shape.out_width();
   const int step = shape.stride;
-  const float* const weights = tensors_[0].values.data();
-  const std::size_t count = tensors_[0].values.size();
-  std::vector<float> sums(static_cast<std::size_t>(groups) * count);
-#pragma omp parallel for schedule(dynamic)
-  for (int group = 0; group < groups; ++group) {
-    float* const sum = sums.data() + static_cast<std::size_t>(group) * count;
-    for (int i = group * kGroup; i < std::min(shape.batch, (group + 1) * kGroup); ++i) {
-      const float* const in = input + i * in_.size();
-      const float* const d_out = d_output + i * out_.size();
-      for_each_row(shape, [&](std::int64_t weight, std::int64_t pixel, std::int64_t place) {
-        float product = 0;
-#pragma omp simd reduction(+ : product)
-        for (int w = 0; w < columns; ++w) product += d_out[place + w] * in[pixel + w * step];
-        sum[weight] += product;
-      });
-      if (d_input == nullptr) continue;
-      float* const d_in = d_input + i * in_.size();
-      std::fill_n(d_in, in_.size(), 0.0F);
-      for_each_row(shape, [&](std::int64_t weight, std::int64_t pixel, std::int64_t place) {
-        const float factor = weights[weight];
-#pragma omp simd
-        for (int w = 0; w < columns; ++w) d_in[pixel + w * step] += factor * d_out[place + w];
-      });
+#pragma omp parallel for
+  for (std::int64_t weight = 0; weight < shape.weights_size(); ++weight) {
+    float sum = 0;
+    for (int i = 0; i < shape.batch * shape.out_height(); ++i) {
+      const int image = i / shape.out_height();
+      const Row row = row_of(shape, weight, i % shape.out_height());
+      const float* const in = input + image * in_.size() + row.pixel;
+      const float* const d_out = d_output + image * out_.size() + row.place;
+#pragma omp simd reduction(+ : sum)
+      for (int w = 0; w < columns; ++w) sum += d_out[w] * in[w * step];
     }
+    tensors_[0].gradient[static_cast<std::size_t>(weight)] = sum;
   }
 #pragma omp parallel for
-  for (std::size_t i = 0; i < count; ++i) {
-    float sum = 0;
-    for (std::size_t at = i; at < sums.size(); at += count) sum += sums[at];
-    tensors_[0].gradient[i] = sum;
+  for (int image = 0; image < (d_input == nullptr ? 0 : shape.batch); ++image) {
+    std::fill_n(d_input + image * in_.size(), in_.size(), 0.0F);
+    for (std::int64_t i = 0; i < shape.weights_size() * shape.out_height(); ++i) {
+      const std::int64_t weight = i / shape.out_height();
+      const Row row = row_of(shape, weight, static_cast<int>(i % shape.out_height()));
+      const float factor = tensors_[0].values[static_cast<std::size_t>(weight)];
+      const float* const d_out = d_output + image * out_.size() + row.place;
+      float* const d_in = d_input + image * in_.size() + row.pixel;
+#pragma omp simd
+      for (int w = 0; w < columns; ++w) d_in[w * step] += factor * d_out[w];
+    }
   }
 }
 

@@ -67,23 +67,18 @@ class Model {
   /// Source: He et al., Delving Deep into Rectifiers, ICCV 2015.
   Model(Preset preset, std::uint64_t seed);
 
-  /// Forward, loss and backward of one batch; afterwards the tensors hold the gradient of the mean
-  /// loss.
-  /// @param images  batch × image_size × image_size
+  /// Forward, loss and backward of one batch of batch × image_size × image_size pixels; afterwards
+  /// the tensors hold the gradient of the mean loss.
   Loss step(const float* images, const std::uint8_t* labels, int batch);
 
-  /// Moves the parameters by their gradients:
+  /// Moves the parameters by their gradients, for the time `steps`:
   ///
-  ///     m ← 0.9 m + 0.1 g,  v ← 0.999 v + 0.001 g²,  w ← (1 − rate · decay) · w − rate · m̂ / (√v̂ +
-  ///     1e-8)
+  ///     m ← 0.9 m + 0.1 g,  v ← 0.999 v + 0.001 g²,
+  ///     w ← (1 − rate · decay) · w − rate · m̂ / (√v̂ + 1e-8)
   ///
   /// Source: Kingma and Ba, Adam: A Method for Stochastic Optimization, ICLR 2015; Loshchilov and
   /// Hutter, Decoupled Weight Decay Regularization, ICLR 2019.
-  /// @param steps  how often this was called, this call included
   void learn(std::int64_t steps, double rate, double decay);
-
-  /// In the order of empty_weights(preset).
-  [[nodiscard]] std::vector<Tensor*> tensors();
 
   [[nodiscard]] Weights weights();
 

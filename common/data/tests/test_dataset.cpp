@@ -92,7 +92,8 @@ TEST_CASE("dataset: arrays that are sound but no data set") {
   CHECK_THAT(message({{2, 2, 2}, Bytes(8)}, {{3}, Bytes(3)}), ContainsSubstring(unfit));
   CHECK_THAT(message({{2, 2, 2}, Bytes(8)}, {{2}, {0, 10}}), ContainsSubstring(unfit));
   CHECK_THAT(message({{1, 1, 513}, Bytes(513)}, {{1}, Bytes(1)}), ContainsSubstring(unfit));
-  CHECK_THAT(message({{8}, Bytes(8)}, {{2}, Bytes(2)}), ContainsSubstring("needs 3 dimensions"));
+  CHECK_THAT(message({{8}, Bytes(8)}, {{2}, Bytes(2)}),
+             ContainsSubstring("of bytes in 3 dimensions"));
   CHECK_THAT(message({{2, 2, 2}, Bytes(8)}, {{2, 1}, Bytes(2)}),
-             ContainsSubstring("needs 1 dimensions, not 2"));
+             ContainsSubstring("of bytes in 1 dimensions"));
 }

@@ -61,13 +61,6 @@ TEST_CASE("resize: equals the definition bit for bit, at every size of the netwo
   }
 }
 
-TEST_CASE("resize: doubling shows the filter's quarters, edges are clamped") {
-  const Dataset dataset{.count = 1, .height = 1, .width = 2, .images = {0, 255}, .labels = {0}};
-  const std::vector<float> image = resize_images(dataset, 1, 4);
-  const std::vector<float> row = {0.0F, 0.25F, 0.75F, 1.0F};
-  for (std::size_t i = 0; i < image.size(); ++i) CHECK(image[i] == row[i % 4]);
-}
-
 TEST_CASE("resize: the same with one thread and with many, and as it has always been") {
   const Dataset dataset = convlab::synthetic_dataset(50, 7);
   const int threads = omp_get_max_threads();

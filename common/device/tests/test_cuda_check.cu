@@ -65,12 +65,9 @@ TEST_CASE("cuda check: a launch beyond a limit tells its sizes and the limits") 
   CHECK(contains(said(1, 32, 50'000), "and 50000 bytes of shared memory failed"));
 }
 
-TEST_CASE("cuda check: what has been reported is not met again") {
+TEST_CASE("cuda check: a failed launch that nobody looked at is found at the fence, once") {
   CHECK(contains(message_of([] { CONVLAB_CUDA_CHECK(cudaSetDevice(99)); }), "invalid device"));
   CHECK_NOTHROW(check_device("the test"));
-}
-
-TEST_CASE("cuda check: a failed launch that nobody looked at is found at the fence") {
   fill<<<dim3(1, 1, 70'000), 32>>>(nullptr, 0, 0.0f);
   const std::string message = message_of([] { check_device("convolve"); });
   INFO(message);

@@ -52,36 +52,10 @@ TEST_CASE("network: an image's logits do not depend on its batch") {
   const std::vector<float> alone(images.begin() + static_cast<std::ptrdiff_t>(64 * pixels),
                                  images.begin() + static_cast<std::ptrdiff_t>(65 * pixels));
   const std::vector<float> single = network.forward(alone, 1, each_by_itself);
+  CHECK_THROWS_AS(network.forward(alone, 2, each_by_itself), ShapeError);
   for (std::size_t c = 0; c < 10; ++c) {
     CHECK(single[c] == Approx(together[640 + c]).epsilon(1e-4).margin(1e-5));
   }
-}
-
-TEST_CASE("network: the number of pixels must fit the batch") {
-  const Preset preset = load_preset("fa23");
-  const Network network(preset, random_weights(preset));
-  CHECK_THROWS_AS(network.forward(std::vector<float>(86 * 86), 2, each_by_itself), ShapeError);
-}
-
-TEST_CASE("network: tanh is exact to a few units in the last place, and NaN stays NaN") {
-  std::vector<float> values;
-  for (float x = 1e-30f; x < 1e30f; x *= 1.0007f) values.insert(values.end(), {x, -x});
-  for (const float x : {0.0f, 0.5f, 0.49999997f, 9.5f, std::numeric_limits<float>::infinity(),
-                        std::numeric_limits<float>::quiet_NaN()}) {
-    values.push_back(x);
-  }
-  const std::vector<float> points = values;
-  const FeatureShape shape{1, 1, static_cast<int>(values.size())};
-  run_layer(ActivationLayer{ActivationFunction::kTanh}, shape, nullptr, nullptr, points.data(),
-            values.data(), 1);
-  double worst = 0;
-  for (std::size_t i = 0; i + 1 < points.size(); ++i) {
-    const double expected = std::tanh(static_cast<double>(points[i]));
-    const double ulp = std::ldexp(1.0, std::max(std::ilogb(expected), -126) - 23);
-    worst = std::max(worst, std::fabs(values[i] - expected) / ulp);
-  }
-  CHECK(worst < 4);
-  CHECK(std::isnan(values.back()));
 }
 
 TEST_CASE("network: dense layers of any size") {
@@ -102,13 +76,16 @@ TEST_CASE("network: dense layers of any size") {
   }
 }
 
-TEST_CASE("network: a NaN of the convolution stays visible behind ReLU") {
-  float values[3] = {std::numeric_limits<float>::quiet_NaN(), -1.0f, 2.0f};
-  run_layer(ActivationLayer{ActivationFunction::kRelu}, {1, 1, 3}, nullptr, nullptr, values, values,
-            1);
-  CHECK(std::isnan(values[0]));
-  CHECK(values[1] == 0.0f);
-  CHECK(values[2] == 2.0f);
+TEST_CASE("network: activations let a NaN of the convolution be seen") {
+  const auto run = [](ActivationFunction function) {
+    std::vector<float> values = {NAN, -1.0f, 2.0f};
+    run_layer(ActivationLayer{function}, {1, 1, 3}, nullptr, nullptr, values.data(), values.data(),
+              1);
+    CHECK(std::isnan(values[0]));
+    return std::vector<float>{values[1], values[2]};
+  };
+  CHECK(run(ActivationFunction::kRelu) == std::vector<float>{0.0f, 2.0f});
+  CHECK(run(ActivationFunction::kTanh) == std::vector<float>{std::tanh(-1.0f), std::tanh(2.0f)});
 }
 
 TEST_CASE("network: argmax takes the first of equals and no NaN") {

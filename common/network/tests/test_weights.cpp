@@ -115,8 +115,3 @@ TEST_CASE("weights: a file that is cut, damaged, longer or of another network is
   seal(infinite);
   CHECK(contains(complaint_about(infinite), "holds a value that is not finite"));
 }
-
-TEST_CASE("weights: missing files and unwritable folders are one sentence") {
-  CHECK_THROWS_AS(read_weights("/nonexistent/x.clw", small()), EnvironmentError);
-  CHECK_THROWS_AS(write_weights("/dev/null/x.clw", example()), EnvironmentError);
-}

@@ -139,7 +139,7 @@ void read_images(const std::string& text) {
   constexpr std::size_t kMost = std::size_t{1} << 20;  // small, so that a bomb is refused quickly
   try {
     const auto bytes = gunzip({text.begin(), text.end()}, kMost, "a file");
-    if (format_idx(parse_idx(bytes, "a file")) != bytes) {
+    if (format_idx(parse_idx(bytes, 3, "a file")) != bytes) {
       throw std::logic_error("images change when they are written");
     }
   } catch (const EnvironmentError&) {
