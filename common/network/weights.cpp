@@ -50,10 +50,8 @@ Bytes head_of(const Parameter& parameter) {
   return bytes;
 }
 
-/// Magic, version and number of parameters.
 Bytes head_of(const Weights& weights) {
-  Bytes bytes;
-  append(bytes, kMagic, sizeof kMagic);
+  Bytes bytes(std::begin(kMagic), std::end(kMagic));
   append(bytes, weights.parameters.size());
   return bytes;
 }

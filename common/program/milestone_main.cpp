@@ -139,17 +139,6 @@ std::vector<char*> arguments_without(char** argv, const std::string& option) {
   become(fs::path(program).replace_filename(grader), words.data());
 }
 
-/// The first test images, as the network takes them.
-struct Images {
-  std::vector<float> pixels{};
-  std::vector<std::uint8_t> labels{};
-};
-
-Images load_images(int batch, const Preset& preset) {
-  const Dataset dataset = load_dataset(Split::kTest);
-  return {resize_images(dataset, batch, preset.image_size), dataset.labels};
-}
-
 void list_stages() {
   std::printf("%-25s  %-14s  title\n", "stage", "as exact as");
   for (const Stage& stage : registered_stages()) {
@@ -239,23 +228,24 @@ LayerResult run_layer(const Stage& stage, DeviceSession* device, const Options& 
 }
 
 RunResult run(const Stage& stage, DeviceSession* device, const Options& options,
-              const Network& network, const Images& data, int batch) {
+              const Network& network, const std::vector<float>& pixels,
+              const std::vector<std::uint8_t>& labels) {
   RunResult result{.network = network.preset().name,
-                   .batch = batch,
+                   .batch = options.batch,
                    .stage = info_of(stage),
                    .device = device == nullptr ? Device::kCpu : device->info().device};
   const std::vector<float> logits = network.forward(
-      data.pixels, batch,
+      pixels, options.batch,
       [&](int /*index*/, const ConvShape& shape, const float* input, const float* weights,
           float* output) {
         result.layers.push_back(run_layer(stage, device, options, shape, input, weights, output));
       });
   const std::vector<int> classes = argmax(logits, network.preset().classes);
-  AccuracyResult accuracy{.total = batch};
+  AccuracyResult accuracy{.total = options.batch};
   for (std::size_t i = 0; i < classes.size(); ++i) {
-    if (classes[i] == data.labels[i]) ++accuracy.correct;
+    if (classes[i] == labels[i]) ++accuracy.correct;
   }
-  std::printf("\nTest Accuracy: %g\n", static_cast<double>(accuracy.correct) / batch);
+  std::printf("\nTest Accuracy: %g\n", static_cast<double>(accuracy.correct) / options.batch);
   result.accuracy = accuracy;
   result.total = process_usage();
   return result;
@@ -295,15 +285,16 @@ auto announced(const char* what, Work work) {
   }
 }
 
-void run_all(const Milestone& milestone, DeviceSession* device, const Options& options, int batch) {
+void run_all(const Milestone& milestone, DeviceSession* device, const Options& options) {
   std::vector<Stage> stages = registered_stages();
   if (!options.all) stages = {options.stage.empty() ? stages.front() : find_stage(options.stage)};
   if (!options.json.empty()) require_writable(options.json);
 
   const Preset preset = load_preset(options.network);
-  std::printf("Test batch size: %d\n", batch);
-  const Images images =
-      announced("Loading fashion-mnist data", [&] { return load_images(batch, preset); });
+  std::printf("Test batch size: %d\n", options.batch);
+  const Dataset dataset =
+      announced("Loading fashion-mnist data", [] { return load_dataset(Split::kTest); });
+  const std::vector<float> pixels = resize_images(dataset, options.batch, preset.image_size);
   const Network network = announced("Loading model", [&] { return load_network(options.network); });
 
   Result result{.program = milestone.id,
@@ -325,14 +316,14 @@ void run_all(const Milestone& milestone, DeviceSession* device, const Options& o
       continue;
     }
     if (options.profile) device->start_profile();
-    result.runs.push_back(run(stage, device, options, network, images, batch));
+    result.runs.push_back(run(stage, device, options, network, pixels, dataset.labels));
     if (options.profile) std::printf("\n%s", profile_text(device->stop_profile()).c_str());
   }
   if (device != nullptr && device->info().device == Device::kGpu) describe_gpu(*device, result);
   if (!options.json.empty()) write_result(options.json, result);
 }
 
-ExitCode run(const Milestone& milestone, const Options& options, char** argv) {
+ExitCode run(const Milestone& milestone, Options options, char** argv) {
   const std::string& solution = options.solution;
   if (options.launcher == "slurm") become_slurm_job(milestone, argv);
   if (!solution.empty() && solution != milestone.solution) {
@@ -348,15 +339,12 @@ ExitCode run(const Milestone& milestone, const Options& options, char** argv) {
   if (options.serve_channel) {
     return serve(*options.serve_channel, open_device(milestone, options, argv).get());
   }
-  int batch = options.batch;
-  if (batch == 0) {
-    const bool emulated = milestone.device == Device::kEmulated;
-    batch = emulated ? 100 : kMaxBatch;
-    if (emulated) {
-      std::printf("No batch was named, so this emulates %d images; 10000 take minutes.\n", batch);
-    }
+  if (options.batch == 0 && milestone.device == Device::kEmulated) {
+    options.batch = 100;
+    std::printf("No batch was named, so this emulates 100 images; 10000 take minutes.\n");
   }
-  run_all(milestone, open_device(milestone, options, argv).get(), options, batch);
+  if (options.batch == 0) options.batch = kMaxBatch;
+  run_all(milestone, open_device(milestone, options, argv).get(), options);
   return ExitCode::kPassed;
 }
 

@@ -22,9 +22,7 @@ namespace {
 std::string cpu_name() {
   std::ifstream info("/proc/cpuinfo");
   for (std::string line; std::getline(info, line);) {
-    if (line.rfind("model name", 0) != 0) continue;
-    const auto colon = line.find(": ");
-    if (colon != std::string::npos) return line.substr(colon + 2);
+    if (line.starts_with("model name")) return line.substr(line.find(':') + 2);
   }
   return "unknown processor";
 }

@@ -4,7 +4,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <iterator>
 #include <random>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -33,26 +35,12 @@ class Mutator {
 
  private:
   void change(std::string& bytes, const std::vector<std::string>& samples) {
-    static const std::vector<std::string> kWords = {"null",
-                                                    "true",
-                                                    "-1",
-                                                    "0",
-                                                    "1e999",
-                                                    "18446744073709551616",
-                                                    "-9223372036854775808",
-                                                    "[]",
-                                                    "{}",
-                                                    "\"\"",
-                                                    "[[[[[[[[",
-                                                    "\\u0000",
-                                                    "\xff\xfe",
-                                                    "\033[2J",
-                                                    "nan",
-                                                    "2147483648",
-                                                    "\xe2\x80\xae",
-                                                    "/../../",
-                                                    "4294967297",
-                                                    "{\"a\":"};
+    static const std::vector<std::string> kWords = [] {
+      std::istringstream words(
+          "null true -1 0 1e999 18446744073709551616 -9223372036854775808 [] {} \"\" [[[[[[[[ "
+          "\\u0000 \xff\xfe \033[2J nan 2147483648 \xe2\x80\xae /../../ 4294967297 {\"a\":");
+      return std::vector<std::string>(std::istream_iterator<std::string>(words), {});
+    }();
     const std::size_t at = below(bytes.size() + 1);
     const std::size_t length = below(bytes.size() - at + 1);
     switch (bytes.empty() ? 3 : below(7)) {
