@@ -84,7 +84,7 @@ class JsonFields {
  private:
   JsonFields(const Json* from, Json* to) : from_(from), to_(to) {}
 
-  // A template: `!=` must not be looked up before the types here that it could convert to are known.
+  // A template: `!=` shall be looked up when the types that JSON converts to are known.
   template <class T>
   static bool differs(const T& one, const T& other) {
     return one != other;

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <vector>
 
-
 namespace convlab {
 
 /// One timed call of a convolution, fenced on both sides.
