@@ -2,7 +2,6 @@
 
 #include <sys/mman.h>
 
-#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -26,28 +25,26 @@ std::string gigabytes(std::int64_t bytes) {
   return text;
 }
 
-[[noreturn]] void out_of_memory(std::int64_t bytes) {
-  throw EnvironmentError("This run needs " + gigabytes(bytes) +
-                         " more memory for one array, and only " + gigabytes(available_memory()) +
-                         " are free; close other programs or take a smaller batch.");
-}
-
 }  // namespace
 
 Buffer::Buffer(std::int64_t size, float fill) : size_(size) {
   const std::int64_t bytes = size * static_cast<std::int64_t>(sizeof(float));
+  const bool is_large = bytes > kLargeBytes;
+  const std::size_t alignment = is_large ? kHugePageBytes : kVectorBytes;
+  const std::size_t rounded = (static_cast<std::size_t>(bytes) / alignment + 1) * alignment;
   // Linux grants more memory than it has and kills the program later, so check first.
-  if (bytes > kLargeBytes && bytes > available_memory()) out_of_memory(bytes);
-  const std::size_t alignment = bytes > kLargeBytes ? kHugePageBytes : kVectorBytes;
-  const std::size_t rounded =
-      (std::max<std::size_t>(static_cast<std::size_t>(bytes), 1) + alignment - 1) / alignment *
-      alignment;
-  data_.reset(static_cast<float*>(std::aligned_alloc(alignment, rounded)));
-  if (!data_) out_of_memory(bytes);
-  if (alignment == kHugePageBytes) madvise(data_.get(), rounded, MADV_HUGEPAGE);
+  if (!is_large || bytes <= available_memory()) {
+    data_.reset(static_cast<float*>(std::aligned_alloc(alignment, rounded)));
+  }
+  if (!data_) {
+    throw EnvironmentError("This run needs " + gigabytes(bytes) +
+                           " more memory for one array, and only " + gigabytes(available_memory()) +
+                           " are free; close other programs or take a smaller batch.");
+  }
+  if (is_large) madvise(data_.get(), rounded, MADV_HUGEPAGE);
   float* const values = data_.get();
   // Small arrays are often scratch of a timed call, which should not wait for other threads.
-#pragma omp parallel for schedule(static) if (bytes > kLargeBytes)
+#pragma omp parallel for schedule(static) if (is_large)
   for (std::int64_t i = 0; i < size; ++i) values[i] = fill;
 }
 

@@ -19,10 +19,8 @@ class Buffer {
   [[nodiscard]] float* data() { return data_.get(); }
   [[nodiscard]] const float* data() const { return data_.get(); }
   [[nodiscard]] std::int64_t size() const { return size_; }
-  [[nodiscard]] float operator[](std::int64_t i) const {
-    return data_[static_cast<std::size_t>(i)];
-  }
-  [[nodiscard]] float& operator[](std::int64_t i) { return data_[static_cast<std::size_t>(i)]; }
+  [[nodiscard]] float operator[](std::int64_t i) const { return data()[i]; }
+  [[nodiscard]] float& operator[](std::int64_t i) { return data()[i]; }
   [[nodiscard]] float* begin() { return data(); }
   [[nodiscard]] float* end() { return data() + size_; }
   [[nodiscard]] const float* begin() const { return data(); }

@@ -1,44 +1,31 @@
 #include "common/base/conv_shape.hpp"
 
-#include <array>
-#include <utility>
+#include <algorithm>
 
 #include "common/base/error.hpp"
 
 namespace convlab {
 
-namespace {
-
-// In double precision, because the product may leave 64 bits.
-bool too_many(double a, double b, double c, double d) {
-  return a * b * c * d > 0x1p40;
-}
-
-}  // namespace
-
 void validate(const ConvShape& shape) {
-  const std::array<std::pair<const char*, int>, 7> sizes = {{{"batch", shape.batch},
-                                                             {"out_channels", shape.out_channels},
-                                                             {"in_channels", shape.in_channels},
-                                                             {"height", shape.height},
-                                                             {"width", shape.width},
-                                                             {"kernel", shape.kernel},
-                                                             {"stride", shape.stride}}};
-  for (const auto& [name, value] : sizes) {
-    if (value < 1) {
-      throw ShapeError("A convolution needs " + std::string(name) + " of at least 1, not " +
-                       std::to_string(value) + " (" + to_string(shape) + ").");
-    }
+  const auto refuse = [&](const std::string& why) {
+    throw ShapeError(why + " (" + to_string(shape) + ").");
+  };
+  const auto& [batch, out_channels, in_channels, height, width, kernel, stride] = shape;
+  if (std::min({batch, out_channels, in_channels, height, width, kernel, stride}) < 1) {
+    refuse("A convolution needs sizes of at least 1");
   }
-  if (shape.kernel > shape.height || shape.kernel > shape.width) {
-    throw ShapeError("A kernel of " + std::to_string(shape.kernel) + " does not fit into " +
-                     std::to_string(shape.height) + "×" + std::to_string(shape.width) +
-                     " pixels (" + to_string(shape) + ").");
+  if (kernel > std::min(height, width)) {
+    refuse("A kernel of " + std::to_string(kernel) + " does not fit into " +
+           std::to_string(height) + "×" + std::to_string(width) + " pixels");
   }
-  if (too_many(shape.batch, shape.in_channels, shape.height, shape.width) ||
-      too_many(shape.batch, shape.out_channels, shape.out_height(), shape.out_width()) ||
-      too_many(shape.out_channels, shape.in_channels, shape.kernel, shape.kernel)) {
-    throw ShapeError("A tensor of more than 2^40 elements is refused (" + to_string(shape) + ").");
+  // In double precision, because the product may leave 64 bits.
+  const auto too_many = [](double a, double b, double c, double d) {
+    return a * b * c * d > 0x1p40;
+  };
+  if (too_many(batch, in_channels, height, width) ||
+      too_many(batch, out_channels, shape.out_height(), shape.out_width()) ||
+      too_many(out_channels, in_channels, kernel, kernel)) {
+    refuse("A tensor of more than 2^40 elements is refused");
   }
 }
 

@@ -3,8 +3,6 @@
 #include <cstdint>
 #include <string>
 
-#include "common/base/equality.hpp"
-
 namespace convlab {
 
 /// Every size of one forward convolution without padding. Rows are contiguous:
@@ -46,7 +44,9 @@ struct ConvShape {
   /// Multiply-adds of the whole convolution.
   [[nodiscard]] constexpr std::int64_t multiply_adds() const { return output_size() * taps(); }
 
-  CONVLAB_EQUALITY(ConvShape);
+#if __cplusplus >= 202002L  // CUDA 11 compiles C++17, where no .cu file needs it
+  friend bool operator==(const ConvShape&, const ConvShape&) = default;
+#endif
 };
 
 /// @throws ShapeError unless all sizes are positive, the kernel fits into the image, and every

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "common/base/enum_name.hpp"
-#include "common/base/equality.hpp"
 #include "common/base/fault_record.hpp"
 
 namespace convlab {
@@ -19,8 +18,6 @@ namespace convlab {
 struct DeviceTransfer {
   std::string what{};  ///< "allocation", "host to device", "device to host", …
   std::int64_t bytes = 0;
-
-  CONVLAB_EQUALITY(DeviceTransfer);
 };
 
 /// A launch of a kernel.
@@ -33,8 +30,6 @@ struct DeviceLaunch {
   int early = 0;         ///< threads of one block that had ended when the others met in a barrier
   int barrier_line = 0;  ///< of that barrier
   int absent_line = 0;   ///< of a shuffle that took the value of a lane which was not there
-
-  CONVLAB_EQUALITY(DeviceLaunch);
 };
 
 /// Output elements that were never written, or were computed from unwritten memory.
@@ -43,8 +38,6 @@ struct PoisonedOutput {
   std::int64_t computed = 0;
   std::string kernel{};  ///< the last one that got `memory`
   FaultMemory memory{};  ///< what the first element of the larger group was computed from
-
-  CONVLAB_EQUALITY(PoisonedOutput);
 };
 
 /// The requests of a program to its device in one run of a stage; only an emulated device knows.
@@ -55,8 +48,6 @@ struct DeviceNotes {
   std::int64_t live_bytes = 0;              ///< allocated now
   int live_objects = 0;                     ///< streams and graphs that exist now
   std::optional<PoisonedOutput> poisoned{};
-
-  CONVLAB_EQUALITY(DeviceNotes);
 };
 
 /// The accesses of a kernel's warps to one array in one line of a source. A *request* is one load
@@ -80,8 +71,6 @@ struct AccessNote {
   /// the turns that lanes with the same address wait for.
   std::int64_t conflicts = 0;
   std::int64_t threads = 0;  ///< that made at least one access
-
-  CONVLAB_EQUALITY(AccessNote);
 };
 
 /// Why a barrier is needed: one thread accessed elements of shared memory before it and another one
@@ -97,8 +86,6 @@ struct BarrierNote {
   int behind = 0;  ///< the line of the later access
   bool behind_writes = false;
   std::int64_t elements = 0;  ///< pairs of accesses
-
-  CONVLAB_EQUALITY(BarrierNote);
 };
 
 /// Multiply-adds (or products alone) that one line of a kernel makes: on tensor cores those with
@@ -110,8 +97,6 @@ struct ProductNote {
   std::string kind{};                ///< "tensor", "float", "half" or "half2", which makes two
   std::int64_t multiply_adds = 0;    ///< of all threads
   std::int64_t warp_operations = 0;  ///< that warps make for them; 0 on tensor cores
-
-  CONVLAB_EQUALITY(ProductNote);
 };
 
 /// The counts of one run of a stage.
@@ -120,17 +105,12 @@ struct AccessNotes {
   std::vector<BarrierNote> barriers{};
   std::vector<ProductNote> products{};
   std::int64_t left_out = 0;  ///< accesses and products for which a message has no room
-
-  CONVLAB_EQUALITY(AccessNotes);
 };
 
 /// Returns the accesses that the program has counted since the last call
 /// (common/emulation/trace/access_counts). Null in programs that do not count.
 using AccessSource = AccessNotes (*)();
-inline AccessSource& access_source() {
-  static AccessSource source = nullptr;
-  return source;
-}
+inline AccessSource access_source = nullptr;
 
 /// What threads do in one step of a block.
 enum class StepKind {
@@ -152,8 +132,6 @@ struct StepArray {
   std::string space{};   ///< "global", "shared" or "constant"
   FaultMemory memory{};  ///< which one; without an offset
   int begin = 0;         ///< of its address, modulo 128: sectors and banks follow from it
-
-  CONVLAB_EQUALITY(StepArray);
 };
 
 /// A place in the source.
@@ -161,8 +139,6 @@ struct StepPlace {
   std::string file{};  ///< without its folder
   int line = 0;        ///< 0: unknown
   std::string call{};  ///< of a barrier or a meeting: "__syncthreads"
-
-  CONVLAB_EQUALITY(StepPlace);
 };
 
 /// What threads of a block do together at one place.
@@ -176,8 +152,6 @@ struct BlockStep {
   std::vector<std::int64_t> threads{};
   /// Three numbers for each warp that accesses memory: its number, AccessNote::parts and conflicts.
   std::vector<int> requests{};
-
-  CONVLAB_EQUALITY(BlockStep);
 };
 
 /// What one block of a kernel did, step by step. Threads that do the same at the same place of the
@@ -193,16 +167,11 @@ struct StepNotes {
   std::vector<BlockStep> steps{};
   bool is_cut = false;   ///< more steps follow
   bool is_over = false;  ///< the block came to its end
-
-  CONVLAB_EQUALITY(StepNotes);
 };
 
 /// Returns what the program has recorded since the last call
 /// (common/emulation/trace/step_recorder). Null in programs that do not record.
 using StepSource = StepNotes (*)();
-inline StepSource& step_source() {
-  static StepSource source = nullptr;
-  return source;
-}
+inline StepSource step_source = nullptr;
 
 }  // namespace convlab

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "common/base/enum_name.hpp"
-#include "common/base/equality.hpp"
 
 namespace convlab {
 
@@ -56,8 +55,6 @@ struct FaultMemory {
   long long offset = 0;     ///< of the access, from its first byte; may be negative or beyond
   long long row_bytes = 0;  ///< of an array of several dimensions: the step of its first index
   std::string allocated_at{};  ///< "conv_forward.cu:52"
-
-  CONVLAB_EQUALITY(FaultMemory);
 };
 
 /// Threads of a block that wait at one place.
@@ -65,8 +62,6 @@ struct FaultWait {
   int threads = 0;
   std::string call{};  ///< "__syncthreads"; empty for threads that have ended
   int line = 0;
-
-  CONVLAB_EQUALITY(FaultWait);
 };
 
 /// How far apart the threads of a race are: what would order them depends on it. kTeam: of an
@@ -90,8 +85,6 @@ struct RaceSide {
   bool by_warp = false;         ///< by the warp that begins with `thread`: a fragment
   unsigned long long code = 0;  ///< of the CPU: the instruction, from the program's beginning
   std::string call{};           ///< "cudaMemsetAsync": no thread, but a copy or a fill
-
-  CONVLAB_EQUALITY(RaceSide);
 };
 
 /// Two accesses to one element, at least one of them a write, that nothing orders; in the order in
@@ -106,8 +99,6 @@ struct RaceFacts {
   /// Where lanes must meet so that they run as most GPUs run them, for CONVLAB_EMU_TRACE; empty if
   /// that mends nothing.
   std::string meeting_places{};
-
-  CONVLAB_EQUALITY(RaceFacts);
 };
 
 /// Why a stage gave no output. Fields that do not apply to a kind are empty.
@@ -142,10 +133,7 @@ inline constexpr const char* kNotJoined =
 /// Returns the race that an emulated device has found since the last call. Null in programs that
 /// were not compiled for it.
 using RaceSource = std::optional<FaultRecord> (*)();
-inline RaceSource& race_source() {
-  static RaceSource source = nullptr;
-  return source;
-}
+inline RaceSource race_source = nullptr;
 
 /// Replaces the device fault that no exception describes and that was noted last.
 inline std::optional<FaultRecord> exchange_noted_fault(std::optional<FaultRecord> next) {
@@ -154,9 +142,6 @@ inline std::optional<FaultRecord> exchange_noted_fault(std::optional<FaultRecord
   static auto* const noted = new std::optional<FaultRecord>;
   const std::lock_guard<std::mutex> lock(mutex);
   return std::exchange(*noted, std::move(next));
-}
-inline void note_fault(FaultRecord record) {
-  exchange_noted_fault(std::move(record));
 }
 inline std::optional<FaultRecord> take_noted_fault() {
   return exchange_noted_fault({});

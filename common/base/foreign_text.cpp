@@ -1,10 +1,10 @@
 #include "common/base/foreign_text.hpp"
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <cmath>
 #include <initializer_list>
+#include <iterator>
 #include <utility>
 
 #include "common/base/printable.hpp"
@@ -36,19 +36,15 @@ bool is_number(std::string_view text) {
 
 // Whether a spreadsheet takes what begins here for a formula. The wide forms count in Asia.
 bool begins_formula(std::string_view text) {
-  static constexpr std::array<std::string_view, 16> kSigns = {
-      "=", "+", "-", "@", "＝", "＋", "－", "＠", "﹦", "﹢", "﹣", "﹫", "−", "˖", "˗", "⁼"};
-  static constexpr std::array<std::string_view, 6> kBefore = {" ",      "\"",     "'",
-                                                              "\u00a0", "\u3000", "\t"};
-  for (bool skips = true; skips;) {
-    skips = false;
-    for (const std::string_view each : kBefore) {
-      if (!text.starts_with(each)) continue;
-      text.remove_prefix(each.size());
-      skips = true;
-    }
+  const auto begins_with = [&](std::string_view each) { return text.starts_with(each); };
+  static constexpr std::string_view kSigns[] = {"=",  "+",  "-",  "@",  "＝", "＋", "－", "＠",
+                                                "﹦", "﹢", "﹣", "﹫", "−",  "˖",  "˗",  "⁼"};
+  static constexpr std::string_view kBefore[] = {" ", "\"", "'", "\u00a0", "\u3000", "\t"};
+  while (true) {
+    const auto* const before = std::ranges::find_if(kBefore, begins_with);
+    if (before == std::end(kBefore)) return std::ranges::any_of(kSigns, begins_with);
+    text.remove_prefix(before->size());
   }
-  return std::ranges::any_of(kSigns, [&](std::string_view sign) { return text.starts_with(sign); });
 }
 
 }  // namespace
@@ -67,20 +63,13 @@ std::string json_in_html(std::string_view json) {
 }
 
 std::string markdown_text(std::string_view text) {
-  std::string line = replaced(printable_line(text), {{"\\", "\\\\"},
-                                                     {"`", "\\`"},
-                                                     {"|", "\\|"},
-                                                     {"*", "\\*"},
-                                                     {"_", "\\_"},
-                                                     {"[", "\\["},
-                                                     {"]", "\\]"},
-                                                     {"~", "\\~"},
-                                                     {"$", "\\$"},
-                                                     {"#", "\\#"},
-                                                     {"://", ":&#47;/"},
-                                                     {"&", "&amp;"},
-                                                     {"<", "&lt;"},
-                                                     {">", "&gt;"}});
+  std::string escaped;
+  for (const char each : printable_line(text)) {
+    if (std::string_view("\\`|*_[]~$#").find(each) != std::string_view::npos) escaped += '\\';
+    escaped += each;
+  }
+  std::string line =
+      replaced(escaped, {{"://", ":&#47;/"}, {"&", "&amp;"}, {"<", "&lt;"}, {">", "&gt;"}});
   // A list, a ruler or an underline would begin here.
   for (const std::string_view mark : {"- ", "+ ", "--", "=="}) {
     if (line.starts_with(mark)) line.insert(0, 1, '\\');

@@ -2,6 +2,7 @@
 
 #include "common/base/enum_name.hpp"
 #include "common/base/error.hpp"
+#include "common/base/unknown_name.hpp"
 
 namespace convlab {
 
@@ -17,19 +18,17 @@ const char* describe(Precision precision) {
        "fp16 inputs with single-precision sums", "bfloat16 inputs with single-precision sums",
        "fp16 inputs with sums in half precision",
        "TF32 inputs, cut off instead of rounded, with single-precision sums",
-       "bfloat16 inputs, cut off instead of rounded, with single-precision "
-       "sums",
+       "bfloat16 inputs, cut off instead of rounded, with single-precision sums",
        "fp16 inputs and products with single-precision sums"});
 }
 
 Precision parse_precision(const std::string& name) {
-  std::string known;
+  std::vector<std::string> known;
   for (int i = 0; i <= static_cast<int>(Precision::kFp16Products); ++i) {
-    const auto precision = static_cast<Precision>(i);
-    if (name == to_string(precision)) return precision;
-    known += std::string(known.empty() ? "" : ", ") + to_string(precision);
+    known.emplace_back(to_string(static_cast<Precision>(i)));
+    if (name == known.back()) return static_cast<Precision>(i);
   }
-  throw UsageError("There is no precision class '" + name + "'; the classes are: " + known + ".");
+  throw UsageError(unknown_name("precision", name, known));
 }
 
 }  // namespace convlab

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <iostream>
+#include <span>
 #include <streambuf>
 
 namespace convlab {
@@ -44,45 +45,42 @@ struct Range {
   std::uint32_t last;
 };
 
-template <std::size_t N>
-bool lies_in(std::uint32_t code, const std::array<Range, N>& ranges) {
+bool lies_in(std::uint32_t code, std::span<const Range> ranges) {
   return std::ranges::any_of(
       ranges, [code](const Range& range) { return code >= range.first && code <= range.last; });
 }
 
+// Calls `take` with each character of a text and its bytes; what is no UTF-8 is one of one byte.
+template <class Take>
+void for_each_character(std::string_view text, const Take& take) {
+  while (!text.empty()) {
+    const Character character = first_character(text);
+    const std::size_t bytes = std::max<std::size_t>(character.bytes, 1);
+    take(character, text.substr(0, bytes));
+    text.remove_prefix(bytes);
+  }
+}
+
 bool has_picture(std::uint32_t code) {
-  constexpr std::array<Range, 14> kWithout = {{{0x00, 0x08},
-                                               {0x0b, 0x1f},
-                                               {0x7f, 0x9f},
-                                               {0xad, 0xad},      // soft hyphen
-                                               {0x061c, 0x061c},  // direction
-                                               {0x180e, 0x180e},
-                                               {0x200b, 0x200f},  // joiners, direction
-                                               {0x2028, 0x202e},  // separators, direction
-                                               {0x2060, 0x206f},  // joiners, direction
-                                               {0xfdd0, 0xfdef},  // no characters
-                                               {0xfeff, 0xfeff},
-                                               {0xfff0, 0xfffb},  // annotations
-                                               {0xfffe, 0xffff},
-                                               {0xe0000, 0x10ffff}}};  // tags, private planes
+  constexpr Range kWithout[] = {{0x00, 0x08},     {0x0b, 0x1f},
+                                {0x7f, 0x9f},     {0xad, 0xad},          // soft hyphen
+                                {0x061c, 0x061c},                        // direction
+                                {0x180e, 0x180e}, {0x200b, 0x200f},      // joiners, direction
+                                {0x2028, 0x202e},                        // separators, direction
+                                {0x2060, 0x206f},                        // joiners, direction
+                                {0xfdd0, 0xfdef},                        // no characters
+                                {0xfeff, 0xfeff}, {0xfff0, 0xfffb},      // annotations
+                                {0xfffe, 0xffff}, {0xe0000, 0x10ffff}};  // tags, private planes
   return !lies_in(code, kWithout);
 }
 
 // Source: Unicode Standard 15.0, property White_Space; and characters that look the same.
 bool is_blank(std::uint32_t code) {
-  constexpr std::array<Range, 12> kBlanks = {{{0x09, 0x0d},
-                                              {0x20, 0x20},
-                                              {0xa0, 0xa0},
-                                              {0x034f, 0x034f},
-                                              {0x115f, 0x1160},
-                                              {0x1680, 0x1680},
-                                              {0x17b4, 0x17b5},
-                                              {0x2000, 0x200f},
-                                              {0x205f, 0x205f},
-                                              {0x2800, 0x2800},
-                                              {0x3000, 0x3000},
-                                              {0x3164, 0x3164}}};
-  return lies_in(code, kBlanks) || code == 0xffa0;
+  constexpr Range kBlanks[] = {
+      {0x09, 0x0d},     {0x20, 0x20},     {0xa0, 0xa0},     {0x034f, 0x034f}, {0x115f, 0x1160},
+      {0x1680, 0x1680}, {0x17b4, 0x17b5}, {0x2000, 0x200f}, {0x205f, 0x205f}, {0x2800, 0x2800},
+      {0x3000, 0x3000}, {0x3164, 0x3164}, {0xffa0, 0xffa0}};
+  return lies_in(code, kBlanks);
 }
 
 // By the C library's table, whatever the language of this machine.
@@ -99,7 +97,7 @@ constexpr std::string_view kColourMark = "\xef\xb7\x90";  // U+FDD0; the colour 
 constexpr std::array<std::string_view, 5> kSequences = {"\033[0m", "\033[32m", "\033[1;31m",
                                                         "\033[2m", "\033[1m"};
 
-/// A stream that passes on what is printable, by lines or when it is flushed.
+/// A stream that passes on what is printable. Each piece of text arrives whole.
 class SafeBuffer : public std::streambuf {
  public:
   explicit SafeBuffer(std::streambuf* to) : to_(to) {}
@@ -108,37 +106,29 @@ class SafeBuffer : public std::streambuf {
 
  protected:
   int overflow(int c) override {
-    if (c != traits_type::eof()) waiting_ += static_cast<char>(c);
-    return c == '\n' || waiting_.size() >= kLongest ? (pass_on() ? c : traits_type::eof()) : 0;
+    const char one = traits_type::to_char_type(c);
+    return c == traits_type::eof() || xsputn(&one, 1) == 1 ? traits_type::not_eof(c)
+                                                           : traits_type::eof();
   }
   std::streamsize xsputn(const char* text, std::streamsize count) override {
-    waiting_.append(text, static_cast<std::size_t>(count));
-    return (waiting_.size() < kLongest && !waiting_.ends_with('\n')) || pass_on() ? count : 0;
-  }
-  int sync() override { return pass_on() && to_->pubsync() == 0 ? 0 : -1; }
-
- private:
-  static constexpr std::size_t kLongest = 4096;
-
-  bool pass_on() {
-    std::string text;
-    std::string_view rest = waiting_;
-    while (!rest.empty()) {
+    std::string safe;
+    std::string_view rest(text, static_cast<std::size_t>(count));
+    while (true) {
       const auto mark = std::min(rest.find(kColourMark.substr(0, 2)), rest.size());
-      text += printable(rest.substr(0, mark));
+      safe += printable(rest.substr(0, mark));
       rest.remove_prefix(mark);
       if (rest.empty()) break;
       const auto colour = rest.size() > 2 ? static_cast<unsigned char>(rest[2]) - 0x90U : 99U;
-      text += colour < kSequences.size() ? kSequences[colour] : "\xef\xbf\xbd";
+      safe += colour < kSequences.size() ? kSequences[colour] : "\xef\xbf\xbd";
       rest.remove_prefix(std::min<std::size_t>(3, rest.size()));
     }
-    waiting_.clear();
-    const auto size = static_cast<std::streamsize>(text.size());
-    return to_->sputn(text.data(), size) == size;
+    const auto size = static_cast<std::streamsize>(safe.size());
+    return to_->sputn(safe.data(), size) == size ? count : 0;
   }
+  int sync() override { return to_->pubsync(); }
 
+ private:
   std::streambuf* to_;
-  std::string waiting_{};
 };
 
 }  // namespace
@@ -146,36 +136,29 @@ class SafeBuffer : public std::streambuf {
 std::string printable(std::string_view text) {
   std::string result;
   result.reserve(text.size());
-  while (!text.empty()) {
-    const Character character = first_character(text);
-    const std::size_t taken = std::max<std::size_t>(character.bytes, 1);
-    if (character.bytes > 0 && has_picture(character.code)) {
-      result += text.substr(0, taken);
-    } else {
-      result += "\xef\xbf\xbd";  // U+FFFD
-    }
-    text.remove_prefix(taken);
-  }
+  for_each_character(text, [&](const Character& character, std::string_view bytes) {
+    const bool shows = character.bytes > 0 && has_picture(character.code);
+    result += shows ? bytes : std::string_view("\xef\xbf\xbd");  // U+FFFD
+  });
   return result;
 }
 
 std::string printable_line(std::string_view text) {
   std::string line = printable(text);
-  std::replace_if(
-      line.begin(), line.end(), [](char c) { return c == '\n' || c == '\t'; }, ' ');
+  std::ranges::replace_if(
+      line, [](char c) { return c == '\n' || c == '\t'; }, ' ');
   return line;
 }
 
 std::string short_line(std::string_view text, int columns) {
   std::string line;
-  const std::string clean = printable(text);
-  for (std::string_view rest = clean; !rest.empty();) {
-    const Character character = first_character(rest);
-    const bool blank = is_blank(character.code);
-    if (blank && !line.ends_with(' ')) line += ' ';
-    if (!blank) line += rest.substr(0, character.bytes);
-    rest.remove_prefix(character.bytes);
-  }
+  for_each_character(printable(text), [&](const Character& character, std::string_view bytes) {
+    if (!is_blank(character.code)) {
+      line += bytes;
+    } else if (!line.ends_with(' ')) {
+      line += ' ';
+    }
+  });
   if (display_width(line) <= columns) return line;
   return cut_to_columns(line, columns - 1).front() + "…";
 }
@@ -189,30 +172,24 @@ bool is_id(std::string_view text) {
 
 int display_width(std::string_view text) {
   int width = 0;
-  while (!text.empty()) {
-    const Character character = first_character(text);
-    const bool is_colour = text.starts_with(kColourMark.substr(0, 2));
-    width += is_colour ? 0 : width_of(character.code);
-    text.remove_prefix(std::max<std::size_t>(character.bytes, 1));
-  }
+  for_each_character(text, [&](const Character& character, std::string_view bytes) {
+    width += bytes.starts_with(kColourMark.substr(0, 2)) ? 0 : width_of(character.code);
+  });
   return width;
 }
 
 std::vector<std::string> cut_to_columns(std::string_view text, int columns) {
   std::vector<std::string> parts(1);
   int width = 0;
-  while (!text.empty()) {
-    const Character character = first_character(text);
-    const std::size_t bytes = std::max<std::size_t>(character.bytes, 1);
+  for_each_character(text, [&](const Character& character, std::string_view bytes) {
     const int wide = width_of(character.code);
     if (width + wide > columns && !parts.back().empty()) {
       parts.emplace_back();
       width = 0;
     }
-    parts.back() += text.substr(0, bytes);
+    parts.back() += bytes;
     width += wide;
-    text.remove_prefix(bytes);
-  }
+  });
   return parts;
 }
 

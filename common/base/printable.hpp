@@ -8,14 +8,8 @@ namespace convlab {
 
 /// Makes untrusted text safe for a terminal and for JSON. All code that receives a name, a message
 /// or an output of a submission calls this where the text enters. Each of these becomes one U+FFFD
-/// (�):
-///
-/// - control characters except line feed and tab. One of them is ESC, which begins the sequences
-/// that move the cursor, colour, and set the window's title
-/// - bytes that are not UTF-8
-/// - invisible characters that change how others are shown: marks and overrides of the direction of
-///   writing, joiners, separators of lines and paragraphs, tags
-///
+/// (�): control characters except line feed and tab, bytes that are not UTF-8, and invisible
+/// characters that change how others are shown (direction, joiners, separators, tags).
 /// Source: Unicode Standard 15.0, chapter 23; Unicode Technical Report 36, section 2.
 std::string printable(std::string_view text);
 

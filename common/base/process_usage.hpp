@@ -8,8 +8,6 @@ struct ProcessUsage {
   double system_s = 0.0;
   double elapsed_s = 0.0;
   double peak_memory_mib = 0.0;
-
-  friend bool operator==(const ProcessUsage&, const ProcessUsage&) = default;
 };
 
 /// The usage of this process.

@@ -55,17 +55,34 @@ std::vector<std::string> environment_with(const std::vector<std::string>& more) 
   return variables;
 }
 
+/// The way of one output: the program writes `to`.
 struct Pipe {
   Descriptor from{};
   Descriptor to{};
-};
 
-Pipe make_pipe(const Command& command) {
-  std::array<int, 2> ends{};
-  if (::pipe2(ends.data(), O_CLOEXEC) != 0) fail_to_start(command, errno);
-  ::fcntl(ends[0], F_SETFL, O_NONBLOCK);
-  return {Descriptor(ends[0]), Descriptor(ends[1])};
-}
+  void open(const Command& command) {
+    std::array<int, 2> ends{};
+    if (::pipe2(ends.data(), O_CLOEXEC) != 0) fail_to_start(command, errno);
+    ::fcntl(ends[0], F_SETFL, O_NONBLOCK);
+    from = Descriptor(ends[0]);
+    to = Descriptor(ends[1]);
+  }
+
+  // Appends the available output: at most a part at a time, so that limits are checked even if a
+  // program never stops printing; but more than a pipe holds, so that no last output is lost.
+  void read_available(std::string& text) {
+    // Small: the emulated device asks addr2line on the stack of a signal handler.
+    std::array<char, 4096> bytes{};
+    constexpr std::size_t kMost = std::size_t{1} << 20;
+    const std::size_t end = text.size() + kMost;
+    while (from.is_open() && text.size() < end) {
+      const ssize_t count = ::read(from.get(), bytes.data(), bytes.size());
+      if (count > 0) text.append(bytes.data(), static_cast<std::size_t>(count));
+      if (count < 0 && errno == EAGAIN) return;
+      if (count == 0 || (count < 0 && errno != EINTR)) from.close();
+    }
+  }
+};
 
 /// The data that the new process needs before exec, where nothing may be allocated.
 struct Launch {
@@ -93,29 +110,6 @@ struct Launch {
   ::_exit(kNoSuchProgram);
 }
 
-// Appends the available output: at most a part at a time, so that limits are checked even if a
-// program never stops printing; but more than a pipe holds, so that no last output is lost.
-// @return false once the other end is closed
-bool read_available(const Descriptor& from, std::string& text) {
-  // Small: the emulated device asks addr2line on the stack of a signal handler.
-  std::array<char, 4096> bytes{};
-  constexpr std::size_t kMost = std::size_t{1} << 20;
-  const std::size_t end = text.size() + kMost;
-  while (text.size() < end) {
-    const ssize_t count = ::read(from.get(), bytes.data(), bytes.size());
-    if (count == 0) return false;
-    if (count < 0 && errno == EINTR) continue;
-    if (count < 0) return errno == EAGAIN;
-    text.append(bytes.data(), static_cast<std::size_t>(count));
-  }
-  return true;
-}
-
-int exit_code_of(int status) {
-  constexpr int kSignal = 128;
-  return WIFEXITED(status) ? WEXITSTATUS(status) : kSignal + WTERMSIG(status);
-}
-
 }  // namespace
 
 FinishedProcess run_process(const Command& command) {
@@ -126,8 +120,8 @@ FinishedProcess run_process(const Command& command) {
   const Descriptor input(::open("/dev/null", O_RDONLY | O_CLOEXEC));
   Pipe output;
   Pipe errors;
-  if (command.output != Command::Output::kShown) output = make_pipe(command);
-  if (command.output == Command::Output::kSeparate) errors = make_pipe(command);
+  if (command.output != Command::Output::kShown) output.open(command);
+  if (command.output == Command::Output::kSeparate) errors.open(command);
   const Launch launch{.words = word_pointers.data(),
                       .environment = variable_pointers.data(),
                       .folder = command.folder.c_str(),
@@ -153,32 +147,21 @@ FinishedProcess run_process(const Command& command) {
 
   FinishedProcess finished;
   const auto deadline = Clock::now() + command.time_limit;
-  const auto stop = [&](End end) {
-    finished.end = end;
-    ::kill(-process, SIGKILL);
-  };
-  const auto read_all = [&] {
-    if (output.from.is_open() && !read_available(output.from, finished.output)) {
-      output.from.close();
-    }
-    if (errors.from.is_open() && !read_available(errors.from, finished.errors)) {
-      errors.from.close();
-    }
-    return finished.output.size() + finished.errors.size() <= command.output_limit;
-  };
   int status = 0;
   while (true) {
     const bool ended = ::waitpid(process, &status, WNOHANG) == process;
-    const bool fits = read_all();  // after waitpid, so that no last output is lost
+    output.read_available(finished.output);  // after waitpid, so that no last output is lost
+    errors.read_available(finished.errors);
     if (ended) break;
-    if (!fits) {
-      stop(End::kOutputLimit);
+    if (finished.output.size() + finished.errors.size() > command.output_limit) {
+      finished.end = End::kOutputLimit;
     } else if (command.interrupted != nullptr && *command.interrupted != 0) {
-      stop(End::kInterrupted);
+      finished.end = End::kInterrupted;
     } else if (command.time_limit.count() > 0 && Clock::now() >= deadline) {
-      stop(End::kTimeLimit);
+      finished.end = End::kTimeLimit;
     }
     if (finished.end != End::kExited) {
+      ::kill(-process, SIGKILL);
       ::waitpid(process, &status, 0);
       break;
     }
@@ -188,7 +171,8 @@ FinishedProcess run_process(const Command& command) {
     const bool open = output.from.is_open() || errors.from.is_open();
     ::poll(pipes.data(), pipes.size(), static_cast<int>(open ? kLook.count() : 2));
   }
-  finished.exit_code = exit_code_of(status);
+  constexpr int kSignal = 128;
+  finished.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : kSignal + WTERMSIG(status);
   return finished;
 }
 

@@ -14,46 +14,39 @@
 namespace convlab {
 namespace {
 
-// CLI11 says "Could not convert: --epochs = x", but not what to type instead.
+// A range without an upper end has 309 digits in CLI11's text, or in newer versions an exponent.
 std::string sentence(const CLI::ParseError& error) {
-  std::string text = error.what();
-  // A range without an upper end has 309 digits there, or in newer versions an exponent.
+  const std::string text = error.what();
   const auto range = text.find(" not in range ");
   const auto has = [&](const char* end) { return text.find(end, range) != std::string::npos; };
-  if (range != std::string::npos && (has("17976931") || has("e+308"))) {
-    const std::string before = text.substr(0, range);
-    const auto value = before.rfind(' ') + 1;
-    const bool is_number = CLI::Number(before.substr(value)).empty();
-    return before + (is_number ? " is too small." : " is no number; write it as 3.5.");
-  }
-  const std::string could_not = "Could not convert: ";
-  const std::string equals = " = ";
-  const auto value = text.find(equals);
-  if (!text.starts_with(could_not) || value == std::string::npos) return text;
-  return text.substr(could_not.size(), value - could_not.size()) + " takes a number, not '" +
-         text.substr(value + equals.size()) + "'.";
+  if (range == std::string::npos || !(has("17976931") || has("e+308"))) return text;
+  const std::string before = text.substr(0, range);
+  const bool is_number = CLI::Number(before.substr(before.rfind(' ') + 1)).empty();
+  return before + (is_number ? " is too small." : " is no number; write it as 3.5.");
 }
 
-/// " Did you mean --batches?" if an unknown word is like an option of the command.
-std::string suggestion(const CLI::App* command, const std::vector<std::string>& unknown) {
-  while (!command->get_subcommands().empty()) command = command->get_subcommands().front();
+/// What is wrong, whether an option like an unknown one was meant, and which help to see. An
+/// unknown word is more likely a mistake than a missing one, so it is reported first.
+std::string complaint(const CLI::App& app, const CLI::ParseError& error) {
+  const std::vector<std::string> unknown = app.remaining(true);
+  const bool is_missing = dynamic_cast<const CLI::RequiredError*>(&error) != nullptr;
+  std::string text =
+      is_missing && !unknown.empty() ? CLI::ExtrasError(unknown).what() : sentence(error);
+  const CLI::App* command = &app;
+  std::string name = app.get_name();
+  while (!command->get_subcommands().empty()) {
+    command = command->get_subcommands().front();
+    name += " " + command->get_name();
+  }
   std::vector<std::string> known;
   for (const CLI::Option* option : command->get_options()) {
-    for (const std::string& name : option->get_lnames()) known.push_back("--" + name);
+    for (const std::string& long_name : option->get_lnames()) known.push_back("--" + long_name);
   }
   for (const std::string& word : unknown) {
     const std::string meant = word.starts_with("--") ? name_meant(word, known) : "";
-    if (!meant.empty()) return ". Did you mean " + meant + "?";
+    if (!meant.empty()) return text + ". Did you mean " + meant + "?\nSee " + name + " --help.";
   }
-  return {};
-}
-
-/// An unknown word is more likely a mistake than a missing one, so it is reported first.
-std::string complaint(const CLI::App& app, const CLI::ParseError& error) {
-  const std::vector<std::string> unknown = app.remaining(true);
-  if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr && !unknown.empty())
-    return CLI::ExtrasError(unknown).what() + suggestion(&app, unknown);
-  return sentence(error) + suggestion(&app, unknown);
+  return text + "\nSee " + name + " --help.";
 }
 
 /// CLI11 would take the word after "--stages=" for the value.
@@ -62,13 +55,6 @@ void refuse_missing_values(int argc, const char* const* argv) {
     if (word.starts_with("--") && word.find('=') + 1 == word.size())
       throw UsageError("There is no value after " + word + ". Write " + word +
                        "VALUE, or leave the option out.");
-}
-
-/// "grader check" for a mistake in the arguments of its subcommand.
-std::string command_name(const CLI::App& app) {
-  std::string name = app.get_name();
-  for (const CLI::App* command : app.get_subcommands()) name += " " + command->get_name();
-  return name;
 }
 
 }  // namespace
@@ -90,7 +76,7 @@ int run_program(CLI::App& app, int argc, const char* const* argv,
     std::cout << app.help() << "\n";
     exit_code = ExitCode::kPassed;
   } catch (const CLI::ParseError& error) {
-    complain(complaint(app, error) + "\nSee " + command_name(app) + " --help.");
+    complain(complaint(app, error));
     exit_code = ExitCode::kUsage;
   } catch (const Error& error) {
     complain(error.what());

@@ -7,11 +7,8 @@
 
 namespace convlab {
 
-/// What every `main` of the workbook does: it parses the arguments, runs `body`, and turns an
-/// exception into one sentence on standard error, "NAME: …", and an exit code. `--help` prints the
-/// help on standard output and returns 0.
-///
-/// @param app every message begins with its name
+/// What every `main` does: it parses the arguments, runs `body`, and turns an exception into one
+/// sentence on standard error, "NAME: …". `--help` prints the help and returns 0.
 /// @return the exit code for the shell: `body`'s, an Error's own, kUsage for a wrong command line,
 ///   kEnvironment for lack of memory and for any other exception
 int run_program(CLI::App& app, int argc, const char* const* argv,

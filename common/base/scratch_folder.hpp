@@ -20,13 +20,10 @@ class ScratchFolder {
     const auto place = parent.empty() ? std::filesystem::temp_directory_path(failed) : parent;
     std::string name = (place / "convlab-XXXXXX").string();
     if (failed || ::mkdtemp(name.data()) == nullptr) {
-      if (!parent.empty()) {
-        throw EnvironmentError("Nothing can be written to " + parent.string() +
-                               "; check its permissions and the disk.");
-      }
       throw EnvironmentError("Cannot make the temporary folder " + name + ": " +
                              (failed ? failed.message() : std::strerror(errno)) +
-                             "; free some space there, or set TMPDIR to another folder.");
+                             "; free some space there, check its permissions, or set TMPDIR to "
+                             "another folder.");
     }
     path_ = name;
   }

@@ -4,7 +4,6 @@
 #include <cctype>
 #include <cstdio>
 #include <sstream>
-#include <stdexcept>
 
 namespace convlab {
 
@@ -72,41 +71,6 @@ std::string hexadecimal(std::uint32_t number) {
   char digits[9];
   std::snprintf(digits, sizeof digits, "%08x", static_cast<unsigned>(number));
   return digits;
-}
-
-std::string with_changed_lines(const std::string& text, const std::string& change_text,
-                               const std::string& where) {
-  std::vector<std::string> lines = lines_of(text);
-  std::vector<std::string> change = lines_of(change_text);
-  std::erase_if(change, [](const std::string& line) {
-    return !line.starts_with('-') && !line.starts_with('+');
-  });
-  std::size_t from = 0;  // changes follow one another in the solution
-  for (std::size_t i = 0; i < change.size();) {
-    std::vector<std::string> out;
-    std::vector<std::string> in;
-    for (; i < change.size() && change[i].front() == '-'; ++i) out.push_back(change[i].substr(1));
-    for (; i < change.size() && change[i].front() == '+'; ++i) in.push_back(change[i].substr(1));
-    const auto at = std::search(
-        lines.begin() + static_cast<std::ptrdiff_t>(from), lines.end(), out.begin(), out.end(),
-        [](const std::string& a, const std::string& b) { return trimmed(a) == trimmed(b); });
-    if (out.empty() || at == lines.end()) {
-      throw std::runtime_error(where + " has no line '" +
-                               (out.empty() ? "" : trimmed(out.front())) + "'");
-    }
-    // The new lines are indented as the first of the old ones.
-    const std::string indent(std::min(at->size(), at->find_first_not_of(' ')), ' ');
-    const auto first_in = in.empty() ? 0 : in.front().find_first_not_of(' ');
-    for (std::string& line : in) {
-      line = indent + line.substr(std::min({first_in, line.find_first_not_of(' '), line.size()}));
-    }
-    const auto next = lines.erase(at, at + static_cast<std::ptrdiff_t>(out.size()));
-    const auto inserted = lines.insert(next, in.begin(), in.end());
-    from = static_cast<std::size_t>(inserted - lines.begin()) + in.size();
-  }
-  std::string changed;
-  for (const std::string& line : lines) changed += line + "\n";
-  return changed;
 }
 
 }  // namespace convlab

@@ -18,11 +18,11 @@ namespace fs = std::filesystem;
 [[noreturn]] void fail(const fs::path& file, int error) {
   const bool is_full = error == ENOSPC || error == EDQUOT || error == EFBIG;
   const bool is_forbidden = error == EACCES || error == EPERM || error == EROFS;
-  throw EnvironmentError("Cannot write " + file.string() + ": " + std::strerror(error) +
-                         (is_full ? "; free some space, then run this again."
-                          : is_forbidden
-                              ? "; name a folder that you may write to, or change its permissions."
-                              : "."));
+  const char* const next = is_full ? "; free some space, then run this again."
+                           : is_forbidden
+                               ? "; name a folder that you may write to, or change its permissions."
+                               : ".";
+  throw EnvironmentError("Cannot write " + file.string() + ": " + std::strerror(error) + next);
 }
 
 // A device or a pipe (/dev/stdout, /dev/full) cannot be renamed over, so the text is written to it
@@ -77,8 +77,7 @@ void write_atomically(const fs::path& file, std::string_view text) {
 }
 
 void write_atomically(const fs::path& file, std::span<const std::uint8_t> bytes) {
-  write_atomically(file,
-                   std::string_view(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
+  write_atomically(file, {reinterpret_cast<const char*>(bytes.data()), bytes.size()});
 }
 
 std::string read_text(const fs::path& file) {

@@ -311,7 +311,7 @@ std::optional<FaultRecord> take_race() {
 }
 
 [[maybe_unused]] const bool is_registered = [] {
-  convlab::race_source() = take_race;
+  convlab::race_source = take_race;
   return true;
 }();
 

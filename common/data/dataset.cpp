@@ -1,6 +1,7 @@
 #include "common/data/dataset.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cstdlib>
 #include <system_error>
 #include <utility>
@@ -18,85 +19,47 @@ namespace fs = std::filesystem;
 constexpr const char* kPackageFolder = "/usr/share/datasets/fashion-mnist";
 constexpr int kClasses = 10;
 constexpr int kMaxImageSize = 512;
-constexpr std::uint8_t kUnsignedByte = 0x08;
-constexpr std::size_t kMaxDims = 4;
 
-fs::path data_folder() {
-  const fs::path folder = dataset_folders().back();
+/// A file of the data folder, plain or with .gz.
+IdxArray load_array(const fs::path& folder, const std::string& name, std::size_t dims) {
+  fs::path file = folder / name;
   std::error_code ignored;
-  if (fs::is_directory(folder, ignored)) return folder;
-  throw EnvironmentError("There is no folder " + folder.string() +
-                         " with Fashion-MNIST: install the package dataset-fashion-mnist, or set "
-                         "CONVLAB_DATA to a folder with t10k-images-idx3-ubyte and "
-                         "t10k-labels-idx1-ubyte, plain or .gz.");
-}
-
-/// The file itself or, if it is not there, with .gz.
-fs::path find_file(const fs::path& folder, const std::string& name) {
-  for (const fs::path& file : {folder / name, folder / (name + ".gz")}) {
-    std::error_code ignored;
-    if (fs::exists(file, ignored)) return file;
+  if (!fs::exists(file, ignored)) file += ".gz";
+  if (!fs::exists(file, ignored)) {
+    throw EnvironmentError("The data folder " + folder.string() + " has neither " + name + " nor " +
+                           name +
+                           ".gz: install the package dataset-fashion-mnist, or set CONVLAB_DATA to "
+                           "a folder that has it.");
   }
-  throw EnvironmentError("The data folder " + folder.string() + " has neither " + name + " nor " +
-                         name +
-                         ".gz: install the package dataset-fashion-mnist, or set CONVLAB_DATA to a "
-                         "folder that has it.");
-}
-
-IdxArray load_array(const fs::path& folder, const std::string& name) {
-  const fs::path file = find_file(folder, name);
-  return parse_idx(gunzip(read_bytes(file, kMaxIdxSize), kMaxIdxSize, file.string()),
+  return parse_idx(gunzip(read_bytes(file, kMaxIdxSize), kMaxIdxSize, file.string()), dims,
                    file.string());
-}
-
-void check_dataset(const Dataset& dataset, const std::string& name) {
-  const auto refuse = [&name](const std::string& why) {
-    throw EnvironmentError("The data set " + name + " cannot be used: " + why + ".");
-  };
-  if (dataset.height < 1 || dataset.height > kMaxImageSize || dataset.width < 1 ||
-      dataset.width > kMaxImageSize) {
-    refuse("its images have " + std::to_string(dataset.height) + "×" +
-           std::to_string(dataset.width) + " pixels, not 1 to " + std::to_string(kMaxImageSize) +
-           " each way");
-  }
-  if (dataset.labels.size() != static_cast<std::size_t>(dataset.count)) {
-    refuse("it has " + std::to_string(dataset.count) + " images but " +
-           std::to_string(dataset.labels.size()) + " labels");
-  }
-  for (std::size_t i = 0; i < dataset.labels.size(); ++i) {
-    if (dataset.labels[i] >= kClasses) {
-      refuse("label " + std::to_string(i) + " is " + std::to_string(dataset.labels[i]) +
-             ", not 0 to " + std::to_string(kClasses - 1));
-    }
-  }
 }
 
 }  // namespace
 
-IdxArray parse_idx(const std::vector<std::uint8_t>& bytes, const std::string& name) {
+IdxArray parse_idx(const std::vector<std::uint8_t>& bytes, std::size_t dims,
+                   const std::string& name) {
   const auto refuse = [&name](const std::string& why) {
     throw EnvironmentError(name + " is not a sound IDX file: " + why +
                            "; fetch or install it again.");
   };
-  const std::size_t dims = bytes.size() < 4 ? 0 : bytes[3];
-  const std::size_t header = 4 + 4 * dims;
-  if (dims < 1 || dims > kMaxDims || bytes[0] != 0 || bytes[1] != 0 || bytes[2] != kUnsignedByte ||
-      bytes.size() < header) {
-    refuse("its header is not that of an array of bytes in 1 to 4 dimensions");
+  const std::array<std::uint8_t, 4> magic = {0, 0, 0x08, static_cast<std::uint8_t>(dims)};
+  const std::size_t header = magic.size() + 4 * dims;
+  if (bytes.size() < header || !std::equal(magic.begin(), magic.end(), bytes.begin())) {
+    refuse("its header is not that of an array of bytes in " + std::to_string(dims) +
+           " dimensions");
   }
   IdxArray array;
-  std::uint64_t size = 1;
+  double size = 1;  // no product of four dimensions overflows it
   std::string shape;
-  for (std::size_t at = 4; at < header; at += 4) {
+  for (std::size_t at = magic.size(); at < header; at += 4) {
     const std::uint32_t dim = std::uint32_t{bytes[at]} << 24 | std::uint32_t{bytes[at + 1]} << 16 |
                               std::uint32_t{bytes[at + 2]} << 8 | std::uint32_t{bytes[at + 3]};
     array.dims.push_back(static_cast<int>(dim));
     shape += (shape.empty() ? "" : "×") + std::to_string(dim);
-    // So that the product never leaves 64 bits; 0 stays 0.
-    size = std::min<std::uint64_t>(size * std::min<std::uint64_t>(dim, kMaxIdxSize + 1),
-                                   kMaxIdxSize + 1);
+    size *= dim;
   }
-  if (size == 0 || size != bytes.size() - header) {
+  if (size == 0 || size != static_cast<double>(bytes.size() - header)) {
     refuse("its dimensions are " + shape + ", but " + std::to_string(bytes.size() - header) +
            " bytes follow the header");
   }
@@ -106,30 +69,36 @@ IdxArray parse_idx(const std::vector<std::uint8_t>& bytes, const std::string& na
 
 std::vector<fs::path> dataset_folders() {
   std::vector<fs::path> folders = {kPackageFolder};
-  if (const char* wish = std::getenv("CONVLAB_DATA"); wish != nullptr && *wish != '\0') {
-    folders.emplace_back(wish);
-  }
+  const char* const wish = std::getenv("CONVLAB_DATA");
+  if (wish != nullptr && *wish != '\0') folders.emplace_back(wish);
   return folders;
 }
 
 Dataset load_dataset(Split split) {
-  const fs::path source = data_folder();
-  const std::string prefix = split == Split::kTest ? "t10k" : "train";
-  IdxArray images = load_array(source, prefix + "-images-idx3-ubyte");
-  IdxArray labels = load_array(source, prefix + "-labels-idx1-ubyte");
-  if (images.dims.size() != 3 || labels.dims.size() != 1) {
-    throw EnvironmentError("The data set " + source.string() +
-                           " cannot be used: images need 3 dimensions and labels 1, not " +
-                           std::to_string(images.dims.size()) + " and " +
-                           std::to_string(labels.dims.size()) + ".");
+  const fs::path folder = dataset_folders().back();
+  std::error_code ignored;
+  if (!fs::is_directory(folder, ignored)) {
+    throw EnvironmentError("There is no folder " + folder.string() +
+                           " with Fashion-MNIST: install the package dataset-fashion-mnist, or set "
+                           "CONVLAB_DATA to a folder with t10k-images-idx3-ubyte and "
+                           "t10k-labels-idx1-ubyte, plain or .gz.");
   }
-  Dataset dataset{.count = images.dims[0],
-                  .height = images.dims[1],
-                  .width = images.dims[2],
-                  .images = std::move(images.values),
-                  .labels = std::move(labels.values)};
-  check_dataset(dataset, source.string());
-  return dataset;
+  const std::string prefix = split == Split::kTest ? "t10k" : "train";
+  IdxArray images = load_array(folder, prefix + "-images-idx3-ubyte", 3);
+  IdxArray labels = load_array(folder, prefix + "-labels-idx1-ubyte", 1);
+  const bool fits = std::max(images.dims[1], images.dims[2]) <= kMaxImageSize &&
+                    images.dims[0] == labels.dims[0] &&
+                    std::ranges::all_of(labels.values, [](int label) { return label < kClasses; });
+  if (!fits) {
+    throw EnvironmentError("The data set " + folder.string() +
+                           " cannot be used: it needs one label from 0 to 9 for each image of at "
+                           "most 512×512 pixels.");
+  }
+  return {.count = images.dims[0],
+          .height = images.dims[1],
+          .width = images.dims[2],
+          .images = std::move(images.values),
+          .labels = std::move(labels.values)};
 }
 
 namespace {
@@ -145,19 +114,19 @@ constexpr float kScale = 255.0F * kOne * kOne;
 struct Mix {
   int first = 0;
   int second = 0;
-  int first_share = 0;  // of kOne
-  int second_share = 0;
+  int share = 0;  // of the second one, in parts of kOne
+
+  [[nodiscard]] int of(int left, int right) const { return (kOne - share) * left + share * right; }
 };
 
 std::vector<Mix> mixes(int source, int target) {
   std::vector<Mix> result;
+  const int unit = 2 * target;  // positions are counted in units of 1 / unit source pixels
   for (int x = 0; x < target; ++x) {
-    // The position in units of 1 / (2·target) source pixels.
-    const int unit = 2 * target;
     const int position = std::clamp((2 * x + 1) * source - target, 0, unit * (source - 1));
     const int first = position / unit;
-    const int share = ((position % unit) * kOne + target) / unit;
-    result.push_back({first, std::min(first + 1, source - 1), kOne - share, share});
+    result.push_back(
+        {first, std::min(first + 1, source - 1), ((position % unit) * kOne + target) / unit});
   }
   return result;
 }
@@ -173,9 +142,8 @@ std::vector<float> resize_images(const Dataset& dataset, int count, int size) {
     throw UsageError("Images are resized to 1 to " + std::to_string(kMaxImageSize) +
                      " pixels, not " + std::to_string(size) + ".");
   }
-  const int height = dataset.height;
   const int width = dataset.width;
-  const std::vector<Mix> rows = mixes(height, size);
+  const std::vector<Mix> rows = mixes(dataset.height, size);
   const std::vector<Mix> columns = mixes(width, size);
   const auto image_size = static_cast<std::size_t>(size) * static_cast<std::size_t>(size);
   std::vector<float> result(static_cast<std::size_t>(count) * image_size);
@@ -183,17 +151,14 @@ std::vector<float> resize_images(const Dataset& dataset, int count, int size) {
 #pragma omp parallel for schedule(static)
   for (int image = 0; image < count; ++image) {
     const std::uint8_t* const source =
-        dataset.images.data() + static_cast<std::ptrdiff_t>(image) * height * width;
+        dataset.images.data() + static_cast<std::ptrdiff_t>(image) * dataset.height * width;
     float* target = result.data() + static_cast<std::size_t>(image) * image_size;
     for (const Mix& row : rows) {
-      const std::uint8_t* const first = source + row.first * width;
-      const std::uint8_t* const second = source + row.second * width;
+      const std::uint8_t* const upper = source + row.first * width;
+      const std::uint8_t* const lower = source + row.second * width;
       for (const Mix& column : columns) {
-        const auto mixed = [&](const std::uint8_t* line) {
-          return column.first_share * line[column.first] +
-                 column.second_share * line[column.second];
-        };
-        const int sum = row.first_share * mixed(first) + row.second_share * mixed(second);
+        const int sum = row.of(column.of(upper[column.first], upper[column.second]),
+                               column.of(lower[column.first], lower[column.second]));
         *target++ = static_cast<float>(sum) / kScale;
       }
     }

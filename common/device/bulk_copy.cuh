@@ -123,13 +123,6 @@ __device__ void bulk_store(void* global, const void* shared, std::uint32_t bytes
   }
 }
 
-/// One thread prefetches global memory into the L2 cache.
-__device__ inline void bulk_fetch_ahead(const void* global, std::uint32_t bytes) {
-  asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(__cvta_generic_to_global(global)),
-               "r"(bytes)
-               : "memory");
-}
-
 /// Ends a group of this thread's bulk stores.
 __device__ inline void bulk_commit() {
   asm volatile("cp.async.bulk.commit_group;" ::: "memory");
@@ -184,21 +177,6 @@ struct BlockLoad {
 #endif
   }
 };
-
-/// Stores four floats at once; `global` is aligned to 16 bytes.
-template <Keep Time>
-__device__ void store_four(float* global, float4 four) {
-#if CONVLAB_BULK_COPY
-  static_assert(Time != Keep::kAsUsual);
-  asm volatile("st.global.L2::cache_hint.v4.f32 [%0], {%1, %2, %3, %4}, %5;" ::"l"(
-                   __cvta_generic_to_global(global)),
-               "f"(four.x), "f"(four.y), "f"(four.z), "f"(four.w), "l"(cache_policy<Time>())
-               : "memory");
-#else
-  // Without a hint the compiler may split the store into four.
-  __stcs(reinterpret_cast<float4*>(global), four);
-#endif
-}
 
 /// A store of the whole block: `pieces` pieces of `bytes` each, one after the other in shared
 /// memory and `stride` bytes apart in global memory. All threads call it after they wrote to

@@ -2,7 +2,7 @@
 #include <string_view>
 
 #include "common/device/cuda_check.cuh"
-#include "common/device/device_error.hpp"
+#include "common/device/device_session.hpp"
 
 namespace convlab {
 
@@ -21,102 +21,68 @@ std::string text_of(SourceLine where) {
   return std::string(file) + ":" + std::to_string(where.line);
 }
 
-std::string size_text(std::size_t bytes) {
-  return std::to_string(bytes / 1'000'000) + " MB";
-}
+/// What an error usually means.
+struct Meaning {
+  cudaError_t error;
+  FaultKind kind;
+  ExitCode exit_code;
+  const char* hint;  ///< what usually causes it, and one next step
+};
 
-std::string out_of_memory_hint() {
+constexpr ExitCode kWork = ExitCode::kFallsShort;
+constexpr ExitCode kMachine = ExitCode::kEnvironment;
+constexpr const char* kMemoryHint =
+    CONVLAB_EMULATED ? "A kernel accessed memory outside of its arrays. Check the index in the "
+                       "line that is named above."
+                     : "A kernel accessed memory outside of its arrays; it may be an earlier "
+                       "kernel. Check the bounds of every index. To see the line, run it emulated "
+                       "(--device emulated), or under compute-sanitizer.";
+constexpr const char* kOtherGpuHint =
+    "The program was built for other GPUs; configure it again on this machine.";
+
+constexpr Meaning kMeanings[] = {
+    {cudaErrorMemoryAllocation, FaultKind::kOutOfMemory, kMachine,
+     "Take a smaller batch, work on it in slices, or free what is no longer needed."},
+    {cudaErrorInvalidConfiguration, FaultKind::kLaunch, kWork,
+     "Usually grid.y or grid.z is above 65535 (put the large number into grid.x), a block has more "
+     "than 1024 threads, or a size is zero."},
+    {cudaErrorInvalidValue, FaultKind::kException, kWork,
+     "Usually a size or a pointer is wrong, the direction of a copy does not fit its pointers, or "
+     "a "
+     "launch asks for too much: grid.y or grid.z above 65535 (put the large number into grid.x), a "
+     "block of more than 1024 threads, a size of zero, or more than 48 KiB of shared memory "
+     "without cudaFuncSetAttribute."},
+    {cudaErrorMisalignedAddress, FaultKind::kException, kWork,
+     "A kernel accessed a float4 or another vector at an address that is not a multiple of its "
+     "size. Every row must begin at such an address, or load the elements one by one."},
+    {cudaErrorIllegalAddress, FaultKind::kDeviceMemory, kWork, kMemoryHint},
+    {cudaErrorLaunchFailure, FaultKind::kDeviceMemory, kWork, kMemoryHint},
+    {cudaErrorNoKernelImageForDevice, FaultKind::kException, kMachine, kOtherGpuHint},
+    {cudaErrorInvalidDeviceFunction, FaultKind::kException, kWork, kOtherGpuHint},
+};
+
+std::string free_memory() {
   std::size_t free = 0;
   std::size_t total = 0;
   cudaMemGetInfo(&free, &total);
-  return size_text(free) + " of " + size_text(total) +
-         " are free. Take a smaller batch, work on it in slices, or free what is no longer needed.";
+  return std::to_string(free / 1'000'000) + " MB of " + std::to_string(total / 1'000'000) +
+         " MB are free. ";
 }
 
-// What usually causes an error, and one next step.
-std::string hint_for(cudaError_t error) {
-  switch (error) {
-    case cudaErrorMemoryAllocation:
-      return out_of_memory_hint();
-    case cudaErrorInvalidConfiguration:
-      return "Usually grid.y or grid.z is above 65535 (put the large number into grid.x), a block "
-             "has more than 1024 threads, or a size is zero.";
-    case cudaErrorLaunchOutOfResources:
-      return "A block of this size needs more registers than a multiprocessor has: use fewer "
-             "threads per block, or __launch_bounds__.";
-    case cudaErrorInvalidValue:
-      return "Usually a size or a pointer is wrong, the direction of a copy does not fit its "
-             "pointers, or a launch asks for too much: grid.y or grid.z above 65535 (put the large "
-             "number into grid.x), a block of more than 1024 threads, a size of zero, or more than "
-             "48 KiB of shared memory without cudaFuncSetAttribute.";
-    case cudaErrorInvalidMemcpyDirection:
-      return "The kind of copy (cudaMemcpyHostToDevice, …) does not fit the two pointers.";
-    case cudaErrorMisalignedAddress:
-      return "A kernel accessed a float4 or another vector at an address that is not a multiple of "
-             "its size. Every row must begin at such an address, or load the elements one by one.";
-    case cudaErrorIllegalAddress:
-    case cudaErrorLaunchFailure:
-      return CONVLAB_EMULATED
-                 ? "A kernel accessed memory outside of its arrays. Check the index in the "
-                   "line that is named above."
-                 : "A kernel accessed memory outside of its arrays; it may be an earlier kernel. "
-                   "Check the bounds of every index. To see the line, run it emulated (--device "
-                   "emulated), or under compute-sanitizer.";
-    case cudaErrorAssert:
-      return "An assert() in a kernel failed; the line above names it.";
-    case cudaErrorLaunchTimeout:
-      return "The kernel ran too long. Usually a loop in it never ends.";
-    case cudaErrorInvalidSymbol:
-      return "The name must be that of a __constant__ or __device__ variable of the same file.";
-    case cudaErrorNoDevice:
-      return "This machine has no CUDA GPU; run it emulated (--device emulated).";
-    case cudaErrorInsufficientDriver:
-      return "The driver is older than the CUDA Toolkit that built this program, or there is none: "
-             "update the driver, build with an older Toolkit, or run it emulated "
-             "(--device emulated).";
-    case cudaErrorNoKernelImageForDevice:
-    case cudaErrorInvalidDeviceFunction:
-      return "The program was built for other GPUs; configure it again on this machine.";
-    default:
-      return {};
+[[noreturn]] void fail(cudaError_t error, const std::string& what, bool of_launch) {
+  Meaning meaning{error, FaultKind::kException, kWork, ""};
+  for (const Meaning& each : kMeanings) {
+    if (each.error == error) meaning = each;
   }
-}
-
-bool is_environment(cudaError_t error) {
-  switch (error) {
-    case cudaErrorMemoryAllocation:
-    case cudaErrorNoDevice:
-    case cudaErrorInsufficientDriver:
-    case cudaErrorInitializationError:
-    case cudaErrorNoKernelImageForDevice:
-      return true;
-    default:
-      return false;
-  }
-}
-
-FaultKind kind_of(cudaError_t error, bool of_launch) {
-  switch (error) {
-    case cudaErrorMemoryAllocation:
-      return FaultKind::kOutOfMemory;
-    case cudaErrorInvalidConfiguration:
-      return FaultKind::kLaunch;
-    case cudaErrorInvalidValue:  // what CUDA says of sizes, too
-      return of_launch ? FaultKind::kLaunch : FaultKind::kException;
-    case cudaErrorIllegalAddress:
-    case cudaErrorLaunchFailure:
-      return FaultKind::kDeviceMemory;
-    default:
-      return FaultKind::kException;
-  }
-}
-
-[[noreturn]] void fail(cudaError_t error, const std::string& what, const std::string& hint,
-                       FaultKind kind) {
-  const std::string message = what + " failed: " + cudaGetErrorString(error) + " (" +
-                              cudaGetErrorName(error) + ")." + (hint.empty() ? "" : " " + hint);
-  throw DeviceError(is_environment(error) ? ExitCode::kEnvironment : ExitCode::kFallsShort, message,
-                    kind);
+  // This is what CUDA says of sizes, too.
+  if (of_launch && error == cudaErrorInvalidValue) meaning.kind = FaultKind::kLaunch;
+  std::string hint = meaning.hint;
+  if (error == cudaErrorMemoryAllocation) hint = free_memory() + hint;
+  cudaGetLastError();  // clears the reported error for the next launch's check
+  throw DeviceError(meaning.exit_code,
+                    what + " failed: " + cudaGetErrorString(error) + " (" +
+                        cudaGetErrorName(error) + ")." + (hint.empty() ? "" : " " + hint),
+                    meaning.kind);
 }
 
 std::string text_of(dim3 size) {
@@ -126,10 +92,7 @@ std::string text_of(dim3 size) {
 }  // namespace
 
 void check_cuda_call(cudaError_t error, const char* call, SourceLine where) {
-  if (error == cudaSuccess) return;
-  const std::string hint = hint_for(error);
-  cudaGetLastError();  // clears the reported error for the next launch's check
-  fail(error, text_of(where) + ": " + call, hint, kind_of(error, false));
+  if (error != cudaSuccess) fail(error, text_of(where) + ": " + call, false);
 }
 
 void check_cuda_launch(dim3 grid, dim3 block, std::size_t shared_bytes, SourceLine where) {
@@ -140,15 +103,14 @@ void check_cuda_launch(dim3 grid, dim3 block, std::size_t shared_bytes, SourceLi
   if (shared_bytes > 0) {
     what += " and " + std::to_string(shared_bytes) + " bytes of shared memory";
   }
-  fail(error, what, hint_for(error), kind_of(error, true));
+  fail(error, what, true);
 }
 
 void check_device(const char* phase) {
-  const std::string what = "Something that " + std::string(phase) + " started on the device";
-  const cudaError_t launch = cudaGetLastError();
-  if (launch != cudaSuccess) fail(launch, what, hint_for(launch), kind_of(launch, true));
-  const cudaError_t kernel = cudaDeviceSynchronize();
-  if (kernel != cudaSuccess) fail(kernel, what, hint_for(kernel), kind_of(kernel, true));
+  cudaError_t error = cudaGetLastError();
+  if (error == cudaSuccess) error = cudaDeviceSynchronize();
+  if (error == cudaSuccess) return;
+  fail(error, "Something that " + std::string(phase) + " started on the device", true);
 }
 
 }  // namespace convlab

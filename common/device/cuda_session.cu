@@ -1,7 +1,6 @@
 #include <cuda_runtime.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <cstdlib>
 #include <map>
 #include <string>
@@ -10,21 +9,40 @@
 
 #include "common/base/stopwatch.hpp"
 #include "common/device/cuda_check.cuh"
-#include "common/device/cuda_event.cuh"
 #include "common/device/cuda_session.hpp"
 #include "common/device/device_buffer.cuh"
-#include "common/device/device_error.hpp"
-#include "common/device/gpu_probe.hpp"
 #if CONVLAB_EMULATED
 #include "common/emulation/include/convlab_emulation/activity.hpp"
 #else
-#include "common/device/cupti_profiler.hpp"
 #include "common/device/recorded_allocations.hpp"
 #endif
 
 namespace convlab {
 
 namespace {
+
+/// A point in the default stream's work, with the time at which the device reached it.
+class CudaEvent {
+ public:
+  CudaEvent() { CONVLAB_CUDA_CHECK(cudaEventCreate(&event_)); }
+  CudaEvent(const CudaEvent&) = delete;
+  CudaEvent& operator=(const CudaEvent&) = delete;
+  ~CudaEvent() { cudaEventDestroy(event_); }
+
+  // Of a kernel that failed these return the error, too; check_device has the better message.
+  void record() { cudaEventRecord(event_); }
+  void wait() { cudaEventSynchronize(event_); }
+
+  /// On the device's clock.
+  [[nodiscard]] double milliseconds_since(const CudaEvent& start) const {
+    float milliseconds = 0.0f;
+    CONVLAB_CUDA_CHECK(cudaEventElapsedTime(&milliseconds, start.event_, event_));
+    return static_cast<double>(milliseconds);
+  }
+
+ private:
+  cudaEvent_t event_ = nullptr;
+};
 
 __global__ void do_nothing() {}
 
@@ -89,22 +107,15 @@ DeviceInfo describe(const cudaDeviceProp& properties) {
   return info;
 }
 
-std::string pci_bus_id(const cudaDeviceProp& properties) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%08x:%02x:%02x.0", properties.pciDomainID, properties.pciBusID,
-                properties.pciDeviceID);
-  return text;
-}
-
 #if CONVLAB_EMULATED
 using TrueCopies = emulation::WorkbookCopies;
 
 Profile profile_of(const emulation::Activity& activity) {
   Profile profile;
   profile.timed = false;
-  for (const auto& [name, calls] : activity.launches) profile.kernels.push_back({name, calls, 0});
+  for (const auto& [name, calls] : activity.launches) profile.kernels.push_back({name, calls});
   for (const auto& [direction, copies] : activity.copies)
-    profile.copies.push_back({direction, copies.calls, copies.bytes, 0});
+    profile.copies.push_back({direction, copies.calls, 0, copies.bytes});
   return profile;
 }
 #else
@@ -117,38 +128,26 @@ class CudaSession final : public DeviceSession {
   CudaSession(double start_up_ms, const cudaDeviceProp& properties)
       : info_(describe(properties)),
         start_up_ms_(start_up_ms),
-        clock_(pci_bus_id(properties)),
         flush_(CONVLAB_EMULATED ? 0 : flush_size(info_)) {
-    // The properties give the rated clock, which consumer GPUs exceed.
-    info_.clock_mhz = std::max(info_.clock_mhz, clock_.highest_mhz().value_or(0));
     if (flush_.size() > 0) CONVLAB_CUDA_CHECK(cudaMemset(flush_.data(), 0, flush_.bytes()));
   }
 
   [[nodiscard]] const DeviceInfo& info() const override { return info_; }
-  [[nodiscard]] double start_up_ms() const override { return start_up_ms_; }
 
-  OpSample time_empty_launch() override {
-    constexpr int kSamples = 21;
-    std::vector<OpSample> samples;
-    for (int i = 0; i < kSamples; ++i) {
-      samples.push_back(measure([] { do_nothing<<<1, 1>>>(); }, "an empty kernel"));
+  MeasuredDevice measure() override {
+    MeasuredDevice measured = DeviceSession::measure();
+    if (CONVLAB_EMULATED) return measured;
+    measured.limits.bytes_per_second = copied_bytes_per_second();
+    measured.start_up_ms = start_up_ms_;
+    std::vector<double> empty_ms;
+    for (int i = 0; i < 21; ++i) {
+      empty_ms.push_back(sample([] { do_nothing<<<1, 1>>>(); }, "an empty kernel").score_ms());
     }
-    std::sort(samples.begin(), samples.end(),
-              [](const OpSample& a, const OpSample& b) { return a.score_ms() < b.score_ms(); });
-    return samples[kSamples / 2];
+    measured.empty_launch_ms = spread_of(empty_ms).median;
+    return measured;
   }
 
-  DeviceLimits measure_limits() override {
-#if CONVLAB_EMULATED
-    return {};
-#else
-    return convlab::measure_limits(info_);
-#endif
-  }
-
-  void fence(const char* phase) override {
-    check_device(phase);
-  }
+  void fence(const char* phase) override { check_device(phase); }
 
   std::vector<MemoryContent> memory() override {
 #if CONVLAB_EMULATED
@@ -156,15 +155,15 @@ class CudaSession final : public DeviceSession {
 #else
     const auto ranges = profiled_memory();
 #endif
-    const TrueCopies copies{};
     constexpr std::int64_t kMostBytes = std::int64_t{16} << 20;
     constexpr std::int64_t kWord = sizeof(std::uint32_t);
     std::vector<MemoryContent> contents;
     for (const auto& range : ranges) {
-      const auto words = static_cast<std::size_t>(std::min(range.bytes, kMostBytes) / kWord);
-      MemoryContent content{range.begin, std::vector<std::uint32_t>(words)};
-      CONVLAB_CUDA_CHECK(
-          cudaMemcpy(content.words.data(), range.begin, words * kWord, cudaMemcpyDefault));
+      const std::int64_t words = std::min(range.bytes, kMostBytes) / kWord;
+      MemoryContent content{range.begin,
+                            std::vector<std::uint32_t>(static_cast<std::size_t>(words))};
+      read_rows(range.begin, words * kWord, words * kWord, 1,
+                reinterpret_cast<std::byte*>(content.words.data()));
       contents.push_back(std::move(content));
     }
     return contents;
@@ -179,19 +178,6 @@ class CudaSession final : public DeviceSession {
     }
   }
 
-  std::optional<std::vector<MemoryRange>> allocations() override {
-    std::vector<MemoryRange> ranges;
-#if CONVLAB_EMULATED
-    for (const auto& range : emulation::allocated_memory()) {
-      ranges.push_back({range.begin, range.bytes, true});
-    }
-#else
-    if (!allocations_are_recorded()) return std::nullopt;
-    ranges = recorded_allocations();
-#endif
-    return ranges;
-  }
-
   bool read_rows(const std::byte* from, std::int64_t pitch, std::int64_t width, int rows,
                  std::byte* to) override {
     const TrueCopies copies{};
@@ -204,32 +190,40 @@ class CudaSession final : public DeviceSession {
     return error == cudaSuccess;
   }
 
-#if !CONVLAB_EMULATED
-  // On a GPU the device itself looks through its memory.
-  std::vector<std::byte*> places_of(const MemoryRange& range,
-                                    const std::vector<std::uint32_t>& words) override {
-    if (!range.here) return DeviceSession::places_of(range, words);
-    constexpr int kMost = 64;
-    Words wanted{};
-    wanted.count = static_cast<int>(std::min<std::size_t>(words.size(), kWantedWords));
-    std::copy_n(words.begin(), wanted.count, wanted.words);
-    DeviceBuffer<unsigned long long> found(kMost + 1);
-    CONVLAB_CUDA_CHECK(cudaMemset(found.data(), 0, found.bytes()));
-    const auto size = range.bytes / static_cast<std::int64_t>(sizeof(std::uint32_t));
-    find_words<<<4 * info_.multiprocessors, 256>>>(
-        reinterpret_cast<const std::uint32_t*>(range.begin), size, wanted, found.data(), kMost);
-    std::vector<unsigned long long> host(kMost + 1);
-    found.copy_to_host(host.data());
-    check_device("the search for the input in device memory");
-    std::vector<std::byte*> places;
-    for (unsigned long long i = 0; i < std::min<unsigned long long>(host[0], kMost); ++i) {
-      places.push_back(range.begin + host[i + 1] * sizeof(std::uint32_t));
-    }
-    return places;
-  }
+  void start_profile() override {
+    is_profiling_ = true;
+#if CONVLAB_EMULATED
+    emulation::take_activity();
+#else
+    start_cupti_profile();
 #endif
+  }
+
+  Profile stop_profile() override {
+    is_profiling_ = false;
+    check_device("the profiled run");
+#if CONVLAB_EMULATED
+    return profile_of(emulation::take_activity());
+#else
+    return stop_cupti_profile();
+#endif
+  }
+
+  OpSample time(const std::function<void()>& op) override {
+    if (!is_profiling_) prepare_measurement();  // its kernels must not appear in a profile
+    check_device("the preparation of a measurement");
+    return sample(op, "convolve");
+  }
 
 #if CONVLAB_EMULATED
+  std::optional<std::vector<MemoryRange>> allocations() override {
+    std::vector<MemoryRange> ranges;
+    for (const auto& range : emulation::allocated_memory()) {
+      ranges.push_back({range.begin, range.bytes, true});
+    }
+    return ranges;
+  }
+
   DeviceNotes take_notes(const float* output, std::int64_t count) override {
     return emulation::take_notes(output, count);
   }
@@ -266,10 +260,38 @@ class CudaSession final : public DeviceSession {
 
   bool has_unjoined_work() override {
     stop_.record();
-    cudaEventSynchronize(stop_.get());
+    stop_.wait();
     return emulation::has_pending_work();
   }
 #else
+  std::optional<std::vector<MemoryRange>> allocations() override {
+    if (!allocations_are_recorded()) return std::nullopt;
+    return recorded_allocations();
+  }
+
+  // The device itself looks through its memory.
+  std::vector<std::byte*> places_of(const MemoryRange& range,
+                                    const std::vector<std::uint32_t>& words) override {
+    if (!range.here) return DeviceSession::places_of(range, words);
+    constexpr int kMost = 64;
+    Words wanted{};
+    wanted.count = static_cast<int>(std::min<std::size_t>(words.size(), kWantedWords));
+    std::copy_n(words.begin(), wanted.count, wanted.words);
+    DeviceBuffer<unsigned long long> found(kMost + 1);
+    CONVLAB_CUDA_CHECK(cudaMemset(found.data(), 0, found.bytes()));
+    const auto size = range.bytes / static_cast<std::int64_t>(sizeof(std::uint32_t));
+    find_words<<<4 * info_.multiprocessors, 256>>>(
+        reinterpret_cast<const std::uint32_t*>(range.begin), size, wanted, found.data(), kMost);
+    std::vector<unsigned long long> host(kMost + 1);
+    found.copy_to_host(host.data());
+    check_device("the search for the input in device memory");
+    std::vector<std::byte*> places;
+    for (unsigned long long i = 0; i < std::min<unsigned long long>(host[0], kMost); ++i) {
+      places.push_back(range.begin + host[i + 1] * sizeof(std::uint32_t));
+    }
+    return places;
+  }
+
   void choose_settings(const std::vector<std::string>& settings) override {
     const auto asks = [&](const std::string& mode) {
       return std::find(settings.begin(), settings.end(), kGpuMemorySetting + mode) !=
@@ -280,33 +302,6 @@ class CudaSession final : public DeviceSession {
                                               : AllocationMode::kUsual);
   }
 #endif
-
-  void start_profile() override {
-    is_profiling_ = true;
-#if !CONVLAB_EMULATED
-    start_cupti_profile();
-#else
-    emulation::take_activity();
-#endif
-  }
-
-  Profile stop_profile() override {
-    is_profiling_ = false;
-    check_device("the profiled run");
-#if !CONVLAB_EMULATED
-    return stop_cupti_profile();
-#else
-    return profile_of(emulation::take_activity());
-#endif
-  }
-
-  OpSample time(const std::function<void()>& op) override {
-    if (!is_profiling_) prepare_measurement();  // its kernels must not appear in a profile
-    check_device("the preparation of a measurement");
-    OpSample sample = measure(op, "convolve");
-    sample.clock_mhz = clock_.mhz().value_or(0);
-    return sample;
-  }
 
  private:
   // Twice the cache, in floats.
@@ -325,30 +320,52 @@ class CudaSession final : public DeviceSession {
     check_device("the emptying of the cache");
   }
 
+  // A copy reads and writes; its arrays are many times as large as the cache.
+  double copied_bytes_per_second() {
+    constexpr int kWarmUps = 3;  // let the clock rise
+    constexpr int kSamples = 7;
+    std::size_t free = 0;
+    std::size_t total = 0;
+    CONVLAB_CUDA_CHECK(cudaMemGetInfo(&free, &total));
+    const std::int64_t size = std::min(std::max(16 * info_.l2_bytes, std::int64_t{256} << 20),
+                                       static_cast<std::int64_t>(free / 4));
+    DeviceBuffer<char> from(size);
+    DeviceBuffer<char> to(size);
+    CONVLAB_CUDA_CHECK(cudaMemset(from.data(), 0, from.bytes()));
+    std::vector<double> times_ms;
+    for (int i = 0; i < kWarmUps + kSamples; ++i) {
+      start_.record();
+      CONVLAB_CUDA_CHECK(
+          cudaMemcpyAsync(to.data(), from.data(), from.bytes(), cudaMemcpyDeviceToDevice));
+      stop_.record();
+      stop_.wait();
+      if (i >= kWarmUps) times_ms.push_back(stop_.milliseconds_since(start_));
+    }
+    return 2e3 * static_cast<double>(size) / spread_of(times_ms).median;
+  }
+
   // The events lie on the legacy default stream, which waits for all blocking streams. Work on a
   // non-blocking stream shows on the host's clock, because the host waits for the whole device.
-  OpSample measure(const std::function<void()>& op, const char* name) {
-    OpSample sample;
+  OpSample sample(const std::function<void()>& op, const char* name) {
+    OpSample timed;
     start_.record();
     const Stopwatch host{};  // CUDA 11 wants the braces
     op();
-    // If a kernel failed, these return its error too; check_device has the better message.
-    cudaEventRecord(stop_.get());
-    cudaEventSynchronize(stop_.get());
+    stop_.record();
+    stop_.wait();
     const double joined_ms = host.milliseconds();
     cudaDeviceSynchronize();
-    sample.tail_ms = host.milliseconds() - joined_ms;
+    timed.tail_ms = host.milliseconds() - joined_ms;
     // Querying an idle device takes time, too, which does not belong to the convolution.
     constexpr double kAskingMs = 0.002;
-    sample.host_ms = joined_ms + (sample.tail_ms > kAskingMs ? sample.tail_ms : 0.0);
+    timed.host_ms = joined_ms + (timed.tail_ms > kAskingMs ? timed.tail_ms : 0.0);
     check_device(name);
-    sample.event_ms = stop_.milliseconds_since(start_);
-    return sample;
+    timed.event_ms = stop_.milliseconds_since(start_);
+    return timed;
   }
 
   DeviceInfo info_;
   double start_up_ms_;
-  SmClock clock_;
   DeviceBuffer<float> flush_;
   DeviceBuffer<float> sink_{1};
 #if CONVLAB_EMULATED
@@ -362,18 +379,12 @@ class CudaSession final : public DeviceSession {
 // Why no device can be used, for a person.
 [[noreturn]] void no_device(cudaError_t error) {
   int driver = 0;
-  int runtime = 0;
   cudaDriverGetVersion(&driver);
-  cudaRuntimeGetVersion(&runtime);
-  std::string why = cudaGetErrorString(error);
-  if (error == cudaErrorInsufficientDriver && driver == 0) {
-    why = "no NVIDIA driver is loaded";
-  } else if (error == cudaErrorInsufficientDriver) {
-    why = "the driver serves CUDA " + cuda_version_text(driver) +
-          ", but this program was built with CUDA " + cuda_version_text(runtime) +
-          " (update the driver, or build with an older CUDA Toolkit)";
-  }
-  throw DeviceError(ExitCode::kEnvironment, "No CUDA device answered: " + why + ".");
+  const bool no_driver = error == cudaErrorInsufficientDriver && driver == 0;
+  throw DeviceError(ExitCode::kEnvironment,
+                    std::string("No CUDA device answered: ") +
+                        (no_driver ? "no NVIDIA driver is loaded" : cudaGetErrorString(error)) +
+                        ".");
 }
 
 }  // namespace

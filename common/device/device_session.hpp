@@ -9,12 +9,27 @@
 
 #include "common/base/conv_shape.hpp"
 #include "common/base/device_notes.hpp"
+#include "common/base/error.hpp"
+#include "common/base/fault_record.hpp"
 #include "common/device/device_info.hpp"
 #include "common/device/physical_bound.hpp"
 #include "common/device/profile.hpp"
 #include "common/timing/statistics.hpp"
 
 namespace convlab {
+
+/// A call of the CUDA runtime that failed, or a kernel that did.
+class DeviceError : public Error {
+ public:
+  DeviceError(ExitCode exit_code, const std::string& message,
+              FaultKind kind = FaultKind::kException)
+      : Error(exit_code, message), kind_(kind) {}
+
+  [[nodiscard]] FaultKind kind() const noexcept { return kind_; }
+
+ private:
+  FaultKind kind_;
+};
 
 /// One allocation of device memory and what it holds: its first 16 MiB at most, as 32-bit words.
 struct MemoryContent {
@@ -32,8 +47,16 @@ struct MemoryRange {
 /// The setting for memory that a custom submission's program gets on a GPU.
 inline const std::string kGpuMemorySetting = "CONVLAB_GPU_MEMORY=";
 
+/// A device and the measurements on it that a reader of times needs; zeros on an emulated device.
+struct MeasuredDevice {
+  DeviceInfo info{};
+  DeviceLimits limits{};         ///< as measured: of the memory
+  double start_up_ms = 0.0;      ///< context and loading of kernels, in no other time
+  double empty_launch_ms = 0.0;  ///< a kernel that does nothing, by the same clock as an op time
+};
+
 /// The open device of a program: a GPU, or its emulation. Through this interface the milestones'
-/// main uses a device without CUDA headers.
+/// main uses a device without CUDA headers. What only an emulated device can do does nothing here.
 class DeviceSession {
  public:
   DeviceSession() = default;
@@ -43,23 +66,15 @@ class DeviceSession {
 
   [[nodiscard]] virtual const DeviceInfo& info() const = 0;
 
-  /// How long opening took, in milliseconds: starting the driver, loading all kernels. It happens
-  /// once and is not part of any op time.
-  [[nodiscard]] virtual double start_up_ms() const = 0;
-
-  /// Times a kernel that does nothing: no kernel is faster. Median of some calls.
-  virtual OpSample time_empty_launch() = 0;
-
-  /// Measures the device's limits with copies and multiply-adds. Zeros for an emulated device.
-  virtual DeviceLimits measure_limits() = 0;
+  /// Measures what the device's properties do not say; takes about ten milliseconds on a GPU.
+  virtual MeasuredDevice measure() { return {info(), {}, 0.0, 0.0}; }
 
   /// Waits until the device is idle.
   /// @param phase  what started its work, for the message
   /// @throws DeviceError if something failed unnoticed
   virtual void fence(const char* phase) = 0;
 
-  /// What device memory holds. The emulation knows all of its memory; on a GPU this covers the
-  /// allocations of the last profile.
+  /// What device memory holds; on a GPU only the allocations of the last profile.
   virtual std::vector<MemoryContent> memory() = 0;
 
   /// The memory that a submission has allocated and not freed; empty without a record.
@@ -71,7 +86,7 @@ class DeviceSession {
   virtual bool read_rows(const std::byte* from, std::int64_t pitch, std::int64_t width, int rows,
                          std::byte* to) = 0;
 
-  /// The offsets in this memory where `words` begin. This implementation copies all of it out.
+  /// Where `words` begin in this memory. This implementation copies all of it out.
   virtual std::vector<std::byte*> places_of(const MemoryRange& range,
                                             const std::vector<std::uint32_t>& words);
 
@@ -79,15 +94,12 @@ class DeviceSession {
   virtual void overwrite(std::byte* place, const float* numbers, std::int64_t count) = 0;
 
   /// Withholds numbers from the stages (withhold_numbers, activity.hpp) until stop_withholding.
-  /// Emulated only.
+  /// Meanwhile make_tokens fills an array of the host with tokens of numbers, and reveal replaces
+  /// tokens by what they stand for.
   virtual void withhold(std::uint64_t /*key*/) {}
   virtual void stop_withholding() {}
-
-  /// Fills an array of the host with tokens of these numbers.
-  virtual void make_tokens(const float* /*numbers*/, float* /*tokens*/, std::int64_t /*count*/) {}
-
-  /// Whether the host's arrays may hold tokens, and their true numbers instead.
   [[nodiscard]] virtual bool withholds() const { return false; }
+  virtual void make_tokens(const float* /*numbers*/, float* /*tokens*/, std::int64_t /*count*/) {}
   virtual void reveal(float* /*numbers*/, std::int64_t /*count*/) {}
 
   /// Overrides settings of the environment: for the emulation, "CONVLAB_EMU_ORDER=reverse"; for a
@@ -95,37 +107,23 @@ class DeviceSession {
   virtual void choose_settings(const std::vector<std::string>& /*settings*/) {}
 
   /// After a timed operation: whether streams still have work that an event on the default stream
-  /// does not wait for. Known only when emulated with lazy streams, otherwise false.
+  /// does not wait for. Known only with lazy streams.
   virtual bool has_unjoined_work() { return false; }
 
-  /// The requests to the device since the last call, and the state of an output on the host. Empty
-  /// on a GPU.
+  /// The requests to the device since the last call, and the state of an output on the host.
   virtual DeviceNotes take_notes(const float* /*output*/, std::int64_t /*count*/) { return {}; }
 
-  /// Ends a kernel that takes longer. A GPU cannot do that.
+  /// Ends a kernel that takes longer.
   virtual void limit_kernels(double /*seconds*/) {}
 
-  /// Records from now on what runs on the device.
+  /// Records what runs on the device until stop_profile.
   /// @throws EnvironmentError if no profile can be recorded
   virtual void start_profile() = 0;
-
-  /// What ran since start_profile.
   virtual Profile stop_profile() = 0;
 
   /// Times `op` between two fences of the whole device, with none of its data in the cache.
   virtual OpSample time(const std::function<void()>& op) = 0;
 };
-
-/// A device and the measurements on it that a reader of times needs.
-struct MeasuredDevice {
-  DeviceInfo info{};
-  DeviceLimits limits{};         ///< as measured; zeros on an emulated device
-  double start_up_ms = 0.0;      ///< context and loading of kernels, in no other time
-  double empty_launch_ms = 0.0;  ///< a kernel that does nothing, by the same clock as an op time
-};
-
-/// Measures what the device's properties do not say; takes about ten milliseconds on a GPU.
-MeasuredDevice measure(DeviceSession& device);
 
 /// The true numbers of an array of the host. Leaves none behind, because stages share the memory.
 class TrueNumbers {

@@ -1,6 +1,5 @@
 #include "common/device/gpu_probe.hpp"
 
-#include <dlfcn.h>
 #include <fcntl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -10,17 +9,11 @@
 #include <csignal>
 #include <cstring>
 
+#include "common/base/library_function.hpp"
+
 namespace convlab {
 
 namespace {
-
-// A function of a library that this machine may lack; null then. The library is loaded at run
-// time, so that neither building nor starting a program needs it, and stays loaded.
-template <class Function>
-Function* find_function(const char* library, const char* name) {
-  void* const handle = ::dlopen(library, RTLD_NOW | RTLD_LOCAL);
-  return handle == nullptr ? nullptr : reinterpret_cast<Function*>(::dlsym(handle, name));
-}
 
 using Name = std::array<char, 256>;
 
@@ -28,33 +21,14 @@ using Name = std::array<char, 256>;
 // Source: CUDA Driver API reference, cuInit, cuDeviceGetCount, cuDeviceGetName.
 bool ask_driver(Name& name) {
   constexpr const char* kDriver = "libcuda.so.1";
-  auto* const init = find_function<int(unsigned flags)>(kDriver, "cuInit");
-  auto* const get_count = find_function<int(int* count)>(kDriver, "cuDeviceGetCount");
+  auto* const init = library_function<int(unsigned flags)>(kDriver, "cuInit");
+  auto* const get_count = library_function<int(int* count)>(kDriver, "cuDeviceGetCount");
   auto* const get_name =
-      find_function<int(char* name, int size, int device)>(kDriver, "cuDeviceGetName");
+      library_function<int(char* name, int size, int device)>(kDriver, "cuDeviceGetName");
   int count = 0;
-  if (init == nullptr || init(0) != 0 || get_count == nullptr || get_count(&count) != 0 ||
-      count == 0) {
-    return false;
-  }
-  if (get_name != nullptr) get_name(name.data(), static_cast<int>(name.size() - 1), 0);
+  if (init == nullptr || init(0) != 0 || get_count(&count) != 0 || count == 0) return false;
+  get_name(name.data(), static_cast<int>(name.size() - 1), 0);
   return true;
-}
-
-// The used part of NVML, declared here because only the CUDA Toolkit has its header. It stays
-// loaded and open until the process ends: its shutdown may wait for the driver. Source: NVML API
-// reference.
-constexpr const char* kLibrary = "libnvidia-ml.so.1";
-using Init = int();
-using GetHandle = int(const char* pci_bus_id, void** device);
-using GetClock = int(void* device, int which, unsigned int* mhz);
-
-std::optional<int> ask(const char* function, void* device) {
-  constexpr int kClockSm = 1;
-  unsigned int clock = 0;
-  auto* const get_clock = device == nullptr ? nullptr : find_function<GetClock>(kLibrary, function);
-  if (get_clock == nullptr || get_clock(device, kClockSm, &clock) != 0) return {};
-  return static_cast<int>(clock);
 }
 
 }  // namespace
@@ -74,32 +48,13 @@ std::optional<std::string> answering_gpu() {
   }
   ::close(pipe[1]);
   Name name{};
-  ssize_t length = 0;
-  do {
-    length = process < 0 ? 0 : ::read(pipe[0], name.data(), name.size() - 1);
-  } while (length < 0 && errno == EINTR);
+  while (process > 0 && ::read(pipe[0], name.data(), name.size() - 1) < 0 && errno == EINTR) {
+  }
   ::close(pipe[0]);
   while (process > 0 && ::waitpid(process, nullptr, 0) < 0 && errno == EINTR) {
   }
-  if (length <= 0) return std::nullopt;
-  return std::string(name.data(), static_cast<std::size_t>(length));
-}
-
-SmClock::SmClock(const std::string& pci_bus_id) {
-  auto* const init = find_function<Init>(kLibrary, "nvmlInit_v2");
-  auto* const get_handle = find_function<GetHandle>(kLibrary, "nvmlDeviceGetHandleByPciBusId_v2");
-  if (init == nullptr || get_handle == nullptr || init() != 0 ||
-      get_handle(pci_bus_id.c_str(), &device_) != 0) {
-    device_ = nullptr;
-  }
-}
-
-std::optional<int> SmClock::mhz() const {
-  return ask("nvmlDeviceGetClockInfo", device_);
-}
-
-std::optional<int> SmClock::highest_mhz() const {
-  return ask("nvmlDeviceGetMaxClockInfo", device_);
+  if (name[0] == '\0') return std::nullopt;
+  return name.data();
 }
 
 }  // namespace convlab

@@ -18,10 +18,6 @@ std::int64_t covered(int positions, int kernel, int stride) {
   return std::int64_t{positions - 1} * std::min(kernel, stride) + kernel;
 }
 
-double beyond(std::int64_t bytes, std::int64_t cache) {
-  return static_cast<double>(std::max<std::int64_t>(bytes - cache, 0));
-}
-
 /// Multiply-adds of a multiprocessor in each clock.
 struct Units {
   ComputeCapability from;  ///< the first capability that has them
@@ -53,22 +49,16 @@ double DeviceLimits::operations_per_second(Precision precision) const {
     case Precision::kTf32:
     case Precision::kTf32Truncated:
       return tf32_per_second;
-    case Precision::kFp16:
-    case Precision::kBf16:  // as fast as half
-    case Precision::kBf16Truncated:
-    case Precision::kFp16Products:
-    case Precision::kFp16Sums:  // tensor cores can keep sums in halves, too
+    default:  // tensor cores are as fast with bfloat16, and can keep sums in halves, too
       return fp16_per_second;
   }
-  return 0.0;
 }
 
 DeviceLimits limits_of(const DeviceInfo& info) {
   DeviceLimits limits;
   if (info.device != Device::kGpu) return limits;
   constexpr double kMega = 1e6;
-  constexpr double kTransfersPerClock =
-      2.0;  // for every kind of memory, in terms of the clock that CUDA reports
+  constexpr double kTransfersPerClock = 2.0;  // of the clock that CUDA reports, for every memory
   limits.bytes_per_second =
       kTransfersPerClock * info.memory_clock_mhz * kMega * info.memory_bus_bits / 8.0;
   const double clocks = kMega * info.clock_mhz * info.multiprocessors;  // of all, in a second
@@ -84,40 +74,37 @@ DeviceLimits limits_of(const DeviceInfo& info) {
 }
 
 DeviceLimits with_measured(DeviceLimits promised, const DeviceLimits& measured) {
-  const auto take = [](double& limit, double value) {
+  for (double DeviceLimits::*const which :
+       {&DeviceLimits::bytes_per_second, &DeviceLimits::cache_bytes_per_second,
+        &DeviceLimits::fp32_per_second, &DeviceLimits::tf32_per_second,
+        &DeviceLimits::fp16_per_second}) {
+    double& limit = promised.*which;
+    const double value = measured.*which;
     if (value > 0.0 && (value <= limit || limit == 0.0)) limit = value;
-  };
-  take(promised.bytes_per_second, measured.bytes_per_second);
-  take(promised.cache_bytes_per_second, measured.cache_bytes_per_second);
-  take(promised.fp32_per_second, measured.fp32_per_second);
-  take(promised.tf32_per_second, measured.tf32_per_second);
-  take(promised.fp16_per_second, measured.fp16_per_second);
+  }
   return promised;
 }
 
 CompulsoryTraffic compulsory_traffic(const ConvShape& shape) {
   const std::int64_t pixels = covered(shape.out_height(), shape.kernel, shape.stride) *
                               covered(shape.out_width(), shape.kernel, shape.stride);
-  CompulsoryTraffic traffic;
-  traffic.read =
-      kElement * (std::int64_t{shape.batch} * shape.in_channels * pixels + shape.weights_size());
-  traffic.written = kElement * shape.output_size();
-  return traffic;
+  return {.read = kElement *
+                  (std::int64_t{shape.batch} * shape.in_channels * pixels + shape.weights_size()),
+          .written = kElement * shape.output_size()};
 }
 
 PhysicalBound physical_bound(const ConvShape& shape, const DeviceLimits& limits,
                              Precision precision) {
   const CompulsoryTraffic traffic = compulsory_traffic(shape);
   const auto bytes = static_cast<double>(traffic.bytes());
-  PhysicalBound bound;
-  bound.memory_ms = milliseconds(bytes, limits.bytes_per_second);
-  bound.arithmetic_ms = milliseconds(2.0 * static_cast<double>(shape.multiply_adds()),
-                                     limits.operations_per_second(precision));
-  const double memory_bytes =
-      beyond(traffic.read, limits.cache_bytes) + beyond(traffic.written, limits.cache_bytes);
-  bound.impossible_ms = std::max(milliseconds(memory_bytes, limits.bytes_per_second),
-                                 milliseconds(bytes, limits.cache_bytes_per_second));
-  return bound;
+  const std::int64_t beyond_cache = std::max<std::int64_t>(traffic.read - limits.cache_bytes, 0) +
+                                    std::max<std::int64_t>(traffic.written - limits.cache_bytes, 0);
+  return {.memory_ms = milliseconds(bytes, limits.bytes_per_second),
+          .arithmetic_ms = milliseconds(2.0 * static_cast<double>(shape.multiply_adds()),
+                                        limits.operations_per_second(precision)),
+          .impossible_ms =
+              std::max(milliseconds(static_cast<double>(beyond_cache), limits.bytes_per_second),
+                       milliseconds(bytes, limits.cache_bytes_per_second))};
 }
 
 }  // namespace convlab

@@ -3,7 +3,6 @@
 #include <cstdint>
 
 #include "common/base/conv_shape.hpp"
-#include "common/base/equality.hpp"
 #include "common/base/precision.hpp"
 #include "common/device/device_info.hpp"
 
@@ -19,18 +18,13 @@ struct DeviceLimits {
   double fp16_per_second = 0.0;         ///< of the tensor cores, sums in single precision
 
   [[nodiscard]] double operations_per_second(Precision precision) const;
-
-  CONVLAB_EQUALITY(DeviceLimits);
 };
 
 /// The limits that a GPU's properties promise: memory clock × bus width, multiprocessors × units ×
 /// highest clock. Nothing runs faster; copies and kernels reach about nine tenths of it. All zero
-/// unless the device is a GPU.
-///
-/// The units of a multiprocessor follow from the compute capability; a capability newer than this
-/// table counts as the newest one in the table. Sources: CUDA C++ Programming Guide, "Throughput of
-/// native arithmetic instructions"; NVIDIA's architecture white papers for the tensor cores
-/// (dense).
+/// unless the device is a GPU. A compute capability newer than the table of units counts as the
+/// newest one there. Sources: CUDA C++ Programming Guide, "Throughput of native arithmetic
+/// instructions"; NVIDIA's architecture white papers for the tensor cores (dense).
 DeviceLimits limits_of(const DeviceInfo& info);
 
 /// The measured limits, or the promised ones if none was measured. A measurement above the promise
@@ -61,12 +55,11 @@ struct PhysicalBound {
   [[nodiscard]] double ms() const { return memory_ms > arithmetic_ms ? memory_ms : arithmetic_ms; }
 };
 
-/// ms() is a value to compare with. An honest stage may be faster: at small batches the L2 cache
-/// still holds inputs or keeps outputs, and Winograd's method or a Fourier transform replaces most
-/// of the operations. impossible_ms counts only what no method avoids. Inputs beyond the size of
-/// the cache must come from memory; outputs beyond its size must reach memory before the kernel
-/// ends; and everything must pass between the cache and the multiprocessors. So it is smaller than
-/// memory_ms, and says little if all data fits into the cache.
+/// An honest stage may be faster than ms(): at small batches the L2 cache still holds inputs or
+/// keeps outputs, and Winograd's method or a Fourier transform replaces most of the operations.
+/// impossible_ms counts only what no method avoids: inputs beyond the size of the cache come from
+/// memory, outputs beyond it must reach memory before the kernel ends, and everything passes
+/// between the cache and the multiprocessors.
 ///
 /// Source of the idea: Williams, Waterman, Patterson, Roofline, CACM 52 (2009).
 PhysicalBound physical_bound(const ConvShape& shape, const DeviceLimits& limits,

@@ -32,22 +32,18 @@ std::string table(const std::string& title, std::vector<ProfileEntry> entries, b
   });
   std::int64_t total = 0;
   for (const ProfileEntry& entry : entries) total += entry.nanoseconds;
-  const auto share_of = [total](std::int64_t nanoseconds) {
-    return static_cast<double>(nanoseconds) / static_cast<double>(std::max<std::int64_t>(total, 1));
-  };
+  const auto whole = static_cast<double>(std::max<std::int64_t>(total, 1));
   if (timed) text += "   share     sum     calls       total ms  name\n";
-  std::int64_t sum = 0;
+  double sum = 0.0;
   for (const ProfileEntry& entry : entries) {
-    const double before = share_of(sum);
-    sum += entry.nanoseconds;
-    if (timed) {
-      text += line("  %5.1f %%  %5.1f %%  ", 100.0 * share_of(entry.nanoseconds),
-                   100.0 * share_of(sum));
-    }
+    const bool was_below = sum < kMost;
+    const double share = static_cast<double>(entry.nanoseconds) / whole;
+    sum += share;
+    if (timed) text += line("  %5.1f %%  %5.1f %%  ", 100.0 * share, 100.0 * sum);
     text += line("%8d  ", entry.calls);
     if (timed) text += line("%12.4f  ", milliseconds(entry.nanoseconds));
     text += entry.name + "\n";
-    if (timed && before < kMost && share_of(sum) >= kMost && &entry != &entries.back()) {
+    if (timed && was_below && sum >= kMost && &entry != &entries.back()) {
       text += "  ------------------------------------------- 90 % of the time is above this line\n";
     }
   }
@@ -66,13 +62,13 @@ std::string profile_text(const Profile& profile) {
   text += "Memory copies\n";
   if (profile.copies.empty()) return text + "  none\n";
   if (timed) text += "   calls            MB       total ms      GB/s  direction\n";
-  for (const CopyEntry& copy : profile.copies) {
+  for (const ProfileEntry& copy : profile.copies) {
     const auto bytes = static_cast<double>(copy.bytes);
     text += line("%8d  %12.3f", copy.calls, bytes * 1e-6);
     text += timed ? line("   %12.4f  %8.2f  ", milliseconds(copy.nanoseconds),
                          bytes / static_cast<double>(std::max<std::int64_t>(copy.nanoseconds, 1)))
                   : " MB  ";
-    text += copy.direction + "\n";
+    text += copy.name + "\n";
   }
   return text;
 }

@@ -6,26 +6,19 @@
 
 namespace convlab {
 
-/// What one kernel, or one function of the CUDA API, took altogether.
+/// What one kernel, one function of the CUDA API, or all copies of one direction took altogether.
 struct ProfileEntry {
-  std::string name{};
+  std::string name{};  ///< of copies "host to device", …
   int calls = 0;
   std::int64_t nanoseconds = 0;
-};
-
-/// All copies of one direction.
-struct CopyEntry {
-  std::string direction{};  ///< "host to device"
-  int calls = 0;
-  std::int64_t bytes = 0;
-  std::int64_t nanoseconds = 0;
+  std::int64_t bytes = 0;  ///< of copies
 };
 
 /// Where the time of a program went.
 struct Profile {
   std::vector<ProfileEntry> kernels{};    ///< time on the GPU
   std::vector<ProfileEntry> api_calls{};  ///< time on the host
-  std::vector<CopyEntry> copies{};        ///< time on the GPU
+  std::vector<ProfileEntry> copies{};     ///< time on the GPU
   bool timed = true;                      ///< false: counts only, from an emulated device
 };
 

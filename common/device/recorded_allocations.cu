@@ -4,21 +4,19 @@
 // objcopy renames the calls of the file's object, cudaMalloc to convlab_recorded_cudaMalloc
 // (common/custom_submission/recorded_calls). A call by another way is not recorded: then the input
 // may not be found, and the grader counts the prolog as well.
-
 //
 // Guarded, memory from cudaMalloc ends at most 15 bytes before unmapped memory: a kernel that reads
 // or writes beyond it fails. Each allocation takes at least one page of the GPU, which is 2 MiB.
 
 #include <cuda.h>
 #include <cuda_runtime.h>
-#include <dlfcn.h>
 
 #include <atomic>
 #include <map>
 #include <mutex>
 #include <optional>
-#include <type_traits>
 
+#include "common/base/library_function.hpp"
 #include "common/device/recorded_allocations.hpp"
 
 namespace convlab {
@@ -27,31 +25,15 @@ namespace {
 
 // CUDA's virtual memory, functions of the driver. Found at run time, because a program that links
 // the driver does not start without one.
+#define CONVLAB_IN_DRIVER(function) library_function<decltype(function)>("libcuda.so.1", #function)
 struct Driver {
-  decltype(&cuMemGetAllocationGranularity) granularity = nullptr;
-  decltype(&cuMemAddressReserve) reserve = nullptr;
-  decltype(&cuMemAddressFree) unreserve = nullptr;
-  decltype(&cuMemCreate) create = nullptr;
-  decltype(&cuMemRelease) release = nullptr;
-  decltype(&cuMemMap) map = nullptr;
-  decltype(&cuMemUnmap) unmap = nullptr;
-  decltype(&cuMemSetAccess) set_access = nullptr;
-
-  Driver() {
-    void* const library = dlopen("libcuda.so.1", RTLD_NOW);
-    if (library == nullptr) return;
-    const auto find = [library](auto& function, const char* name) {
-      function = reinterpret_cast<std::decay_t<decltype(function)>>(dlsym(library, name));
-      return function != nullptr;
-    };
-    is_complete = find(granularity, "cuMemGetAllocationGranularity") &&
-                  find(reserve, "cuMemAddressReserve") && find(unreserve, "cuMemAddressFree") &&
-                  find(create, "cuMemCreate") && find(release, "cuMemRelease") &&
-                  find(map, "cuMemMap") && find(unmap, "cuMemUnmap") &&
-                  find(set_access, "cuMemSetAccess");
-  }
-
-  bool is_complete = false;
+  decltype(&cuMemAddressReserve) reserve = CONVLAB_IN_DRIVER(cuMemAddressReserve);
+  decltype(&cuMemAddressFree) unreserve = CONVLAB_IN_DRIVER(cuMemAddressFree);
+  decltype(&cuMemCreate) create = CONVLAB_IN_DRIVER(cuMemCreate);
+  decltype(&cuMemRelease) release = CONVLAB_IN_DRIVER(cuMemRelease);
+  decltype(&cuMemMap) map = CONVLAB_IN_DRIVER(cuMemMap);
+  decltype(&cuMemUnmap) unmap = CONVLAB_IN_DRIVER(cuMemUnmap);
+  decltype(&cuMemSetAccess) set_access = CONVLAB_IN_DRIVER(cuMemSetAccess);
 };
 
 const Driver& driver() {
@@ -89,10 +71,7 @@ Record& record() {
   return *instance;
 }
 
-std::atomic<AllocationMode>& mode() {
-  static std::atomic<AllocationMode> chosen = AllocationMode::kUsual;
-  return chosen;
-}
+std::atomic<AllocationMode> mode{AllocationMode::kUsual};
 
 std::size_t round_up(std::size_t bytes, std::size_t step) {
   return (bytes + step - 1) / step * step;
@@ -104,30 +83,22 @@ bool map_pages(Mapping& mapping, std::size_t bytes, int device) {
   properties.type = CU_MEM_ALLOCATION_TYPE_PINNED;
   properties.location.type = CU_MEM_LOCATION_TYPE_DEVICE;
   properties.location.id = device;
-  std::size_t page = 0;
-  if (driver().granularity(&page, &properties, CU_MEM_ALLOC_GRANULARITY_MINIMUM) != CUDA_SUCCESS ||
-      page == 0) {
-    return false;
-  }
-  mapping.mapped_bytes = round_up(bytes, page);
-  mapping.reserved_bytes = mapping.mapped_bytes + 2 * page;
-  if (driver().reserve(&mapping.reserved, mapping.reserved_bytes, 0, 0, 0) != CUDA_SUCCESS) {
-    mapping.reserved = 0;
-    return false;
-  }
-  if (driver().create(&mapping.handle, mapping.mapped_bytes, &properties, 0) != CUDA_SUCCESS) {
-    mapping.handle = 0;
-    return false;
-  }
-  if (driver().map(mapping.reserved + page, mapping.mapped_bytes, 0, mapping.handle, 0) !=
-      CUDA_SUCCESS) {
-    return false;
-  }
-  mapping.mapped = mapping.reserved + page;
   CUmemAccessDesc access{};
   access.location = properties.location;
   access.flags = CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
-  return driver().set_access(mapping.mapped, mapping.mapped_bytes, &access, 1) == CUDA_SUCCESS;
+  constexpr std::size_t kPage = std::size_t{2} << 20;  // of every GPU
+  mapping.mapped_bytes = round_up(bytes, kPage);
+  mapping.reserved_bytes = mapping.mapped_bytes + 2 * kPage;
+  CUdeviceptr reserved = 0;
+  CUmemGenericAllocationHandle handle = 0;
+  if (driver().reserve(&reserved, mapping.reserved_bytes, 0, 0, 0) != CUDA_SUCCESS) return false;
+  mapping.reserved = reserved;
+  if (driver().create(&handle, mapping.mapped_bytes, &properties, 0) != CUDA_SUCCESS) return false;
+  mapping.handle = handle;
+  const CUdeviceptr begin = reserved + kPage;
+  if (driver().map(begin, mapping.mapped_bytes, 0, handle, 0) != CUDA_SUCCESS) return false;
+  mapping.mapped = begin;
+  return driver().set_access(begin, mapping.mapped_bytes, &access, 1) == CUDA_SUCCESS;
 }
 
 // On a separate stream: the file's streams need not wait for the default one.
@@ -148,10 +119,10 @@ int current_device() {
   return device;
 }
 
-cudaError_t note(cudaError_t error, void* const* memory, std::size_t bytes, int device,
-                 std::optional<Mapping> guarded = std::nullopt) {
+cudaError_t note(cudaError_t error, void* const* memory, std::size_t bytes,
+                 int device = current_device(), std::optional<Mapping> guarded = std::nullopt) {
   if (error != cudaSuccess || memory == nullptr || *memory == nullptr) return error;
-  if (device != kHost && mode() != AllocationMode::kUsual) poison(*memory, bytes);
+  if (device != kHost && mode != AllocationMode::kUsual) poison(*memory, bytes);
   const std::lock_guard<std::mutex> lock(record().mutex);
   record().allocations[*memory] = {
       {static_cast<std::byte*>(*memory), static_cast<std::int64_t>(bytes), device == 0}, guarded};
@@ -160,8 +131,8 @@ cudaError_t note(cudaError_t error, void* const* memory, std::size_t bytes, int 
 
 // Nothing if the driver has no such memory, or none is left.
 std::optional<Mapping> allocate_guarded(void** memory, std::size_t bytes) {
-  if (mode() != AllocationMode::kGuarded || memory == nullptr || bytes == 0 ||
-      !driver().is_complete) {
+  const bool has_such_memory = driver().set_access != nullptr;
+  if (mode != AllocationMode::kGuarded || memory == nullptr || bytes == 0 || !has_such_memory) {
     return std::nullopt;
   }
   Mapping mapping;
@@ -187,7 +158,7 @@ std::optional<Mapping> forget(void* memory) {
 }  // namespace
 
 void choose_allocation_mode(AllocationMode chosen) {
-  mode() = chosen;
+  mode = chosen;
 }
 
 std::vector<MemoryRange> recorded_allocations() {
@@ -210,26 +181,23 @@ cudaError_t convlab_recorded_cudaMalloc(void** memory, std::size_t bytes) {
 
 cudaError_t convlab_recorded_cudaMallocAsync(void** memory, std::size_t bytes,
                                              cudaStream_t stream) {
-  return convlab::note(cudaMallocAsync(memory, bytes, stream), memory, bytes,
-                       convlab::current_device());
+  return convlab::note(cudaMallocAsync(memory, bytes, stream), memory, bytes);
 }
 
 cudaError_t convlab_recorded_cudaMallocFromPoolAsync(void** memory, std::size_t bytes,
                                                      cudaMemPool_t pool, cudaStream_t stream) {
-  return convlab::note(cudaMallocFromPoolAsync(memory, bytes, pool, stream), memory, bytes,
-                       convlab::current_device());
+  return convlab::note(cudaMallocFromPoolAsync(memory, bytes, pool, stream), memory, bytes);
 }
 
 cudaError_t convlab_recorded_cudaMallocManaged(void** memory, std::size_t bytes, unsigned flags) {
-  return convlab::note(cudaMallocManaged(memory, bytes, flags), memory, bytes,
-                       convlab::current_device());
+  return convlab::note(cudaMallocManaged(memory, bytes, flags), memory, bytes);
 }
 
 cudaError_t convlab_recorded_cudaMallocPitch(void** memory, std::size_t* pitch, std::size_t width,
                                              std::size_t height) {
   const cudaError_t error = cudaMallocPitch(memory, pitch, width, height);
   const std::size_t bytes = error == cudaSuccess ? *pitch * height : 0;
-  return convlab::note(error, memory, bytes, convlab::current_device());
+  return convlab::note(error, memory, bytes);
 }
 
 cudaError_t convlab_recorded_cudaMallocHost(void** memory, std::size_t bytes) {

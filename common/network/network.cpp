@@ -93,42 +93,21 @@ void run_layer(const Layer& layer, const FeatureShape& in, const float* weights,
   }
 }
 
-std::vector<Layer> with_activations_after_max_pools(std::vector<Layer> layers) {
-  for (std::size_t i = 0; i + 1 < layers.size(); ++i) {
-    const auto* pool = std::get_if<PoolLayer>(&layers[i + 1]);
-    if (std::holds_alternative<ActivationLayer>(layers[i]) && pool &&
-        pool->function == PoolFunction::kMax) {
-      std::swap(layers[i], layers[i + 1]);
-    }
-  }
-  return layers;
-}
-
-Network::Network(Preset preset, Weights weights)
-    : preset_(std::move(preset)), weights_(std::move(weights)) {
-  check_weights(preset_, weights_);
-}
-
 std::vector<float> Network::forward(std::span<const float> images, int batch,
                                     const ConvRunner& run_convolution) const {
-  const auto wanted = std::int64_t{batch} * preset_.image_size * preset_.image_size;
+  FeatureShape shape{1, preset_.image_size, preset_.image_size};
+  const std::int64_t wanted = batch * shape.size();
   if (batch < 1 || static_cast<std::int64_t>(images.size()) != wanted) {
     throw ShapeError("Network " + preset_.name + " at batch " + std::to_string(batch) + " takes " +
                      std::to_string(wanted) + " pixels, not " + std::to_string(images.size()) +
                      ".");
   }
-  const std::vector<Layer> layers = with_activations_after_max_pools(preset_.layers);
-  FeatureShape shape{1, preset_.image_size, preset_.image_size};
   Buffer features(wanted);
   std::copy(images.begin(), images.end(), features.begin());
   auto parameter = weights_.parameters.begin();  // in the order of the layers
   int convs = 0;
-  for (const Layer& layer : layers) {
+  for (const Layer& layer : preset_.layers) {
     const FeatureShape out = output_shape(layer, shape);
-    if (std::holds_alternative<ActivationLayer>(layer)) {
-      run_layer(layer, shape, nullptr, nullptr, features.data(), features.data(), batch);
-      continue;
-    }
     // An element that the convolution forgets to write must not look like a result.
     Buffer output(batch * out.size(), std::numeric_limits<float>::quiet_NaN());
     if (const auto* conv = std::get_if<ConvLayer>(&layer)) {
@@ -149,7 +128,7 @@ std::vector<float> Network::forward(std::span<const float> images, int batch,
 
 Network load_network(const std::string& name) {
   const Preset preset = load_preset(name);
-  return {preset, read_weights(network_folder() / "weights" / (preset.name + ".clw"))};
+  return {preset, read_weights(network_folder() / "weights" / (preset.name + ".clw"), preset)};
 }
 
 std::vector<int> argmax(const std::vector<float>& logits, int classes) {

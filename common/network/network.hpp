@@ -3,6 +3,7 @@
 #include <functional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "common/base/conv_shape.hpp"
@@ -18,8 +19,9 @@ using ConvRunner = std::function<void(int conv_index, const ConvShape& shape, co
 /// A preset with its weights. Computes everything but the convolutions, on all threads.
 class Network {
  public:
-  /// @throws EnvironmentError if the weights do not fit the preset.
-  Network(Preset preset, Weights weights);
+  /// @param weights  fit the preset
+  Network(Preset preset, Weights weights)
+      : preset_(std::move(preset)), weights_(std::move(weights)) {}
 
   [[nodiscard]] const Preset& preset() const { return preset_; }
   [[nodiscard]] const Weights& weights() const { return weights_; }
@@ -36,10 +38,6 @@ class Network {
 
 /// load_preset plus its weight file weights/NAME.clw.
 Network load_network(const std::string& name);
-
-/// The layers in the order of computation: an activation before a maximum moves after it. Both
-/// activations are monotone, so the result is the same and there are fewer values to compute.
-std::vector<Layer> with_activations_after_max_pools(std::vector<Layer> layers);
 
 /// Any layer but a convolution, on all threads.
 /// @param weights  those of a dense layer and, in `bias`, its bias; else nothing

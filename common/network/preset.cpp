@@ -15,10 +15,6 @@ namespace convlab {
 
 namespace {
 
-// Bounds that keep every product of sizes far from overflow and refuse nonsense early.
-constexpr int kMaxImageSize = 512;
-constexpr int kMaxUnits = 100'000;
-constexpr int kMaxChannels = 4096;
 constexpr std::size_t kMaxLayers = 64;
 
 // What these refuse, load_preset says with the file's name in front.
@@ -32,11 +28,12 @@ void check_keys(const Json& object, const std::set<std::string>& known) {
   }
 }
 
-int read_int(const Json& object, const char* key, int low, int high) {
+int read_int(const Json& object, const char* key) {
+  constexpr int kMost = 4096;  // keeps every product of sizes far from overflow
   const Json& value = object.at(key);
-  if (!value.is_number_integer() || value < low || value > high) {
-    throw EnvironmentError("it needs a whole number from " + std::to_string(low) + " to " +
-                           std::to_string(high) + " for '" + key + "', not " + json_text(value));
+  if (!value.is_number_integer() || value < 1 || value > kMost) {
+    throw EnvironmentError("it needs a whole number from 1 to " + std::to_string(kMost) + " for '" +
+                           key + "', not " + json_text(value));
   }
   return value.get<int>();
 }
@@ -55,9 +52,9 @@ Layer read_layer(Json object) {
     case 0:
       check_keys(object, {"type", "out_channels", "kernel", "stride"});
       if (!object.contains("stride")) object["stride"] = 1;
-      return ConvLayer{.out_channels = read_int(object, "out_channels", 1, kMaxChannels),
-                       .kernel = read_int(object, "kernel", 1, kMaxImageSize),
-                       .stride = read_int(object, "stride", 1, kMaxImageSize)};
+      return ConvLayer{.out_channels = read_int(object, "out_channels"),
+                       .kernel = read_int(object, "kernel"),
+                       .stride = read_int(object, "stride")};
     case 1:
       check_keys(object, {"type", "function"});
       return ActivationLayer{
@@ -67,12 +64,12 @@ Layer read_layer(Json object) {
       if (!object.contains("stride")) object["stride"] = object.at("size");
       return PoolLayer{.function = static_cast<PoolFunction>(
                            read_choice(object, "function", {"max", "average"})),
-                       .size = read_int(object, "size", 1, kMaxImageSize),
-                       .stride = read_int(object, "stride", 1, kMaxImageSize),
+                       .size = read_int(object, "size"),
+                       .stride = read_int(object, "stride"),
                        .ceil = object.value("ceil", false)};
     default:
       check_keys(object, {"type", "units"});
-      return DenseLayer{.units = read_int(object, "units", 1, kMaxUnits)};
+      return DenseLayer{.units = read_int(object, "units")};
   }
 }
 
@@ -80,8 +77,8 @@ Preset read_preset(const Json& object) {
   check_keys(object, {"name", "title", "image_size", "classes", "layers"});
   Preset preset{.name = object.at("name"),
                 .title = object.at("title"),
-                .image_size = read_int(object, "image_size", 1, kMaxImageSize),
-                .classes = read_int(object, "classes", 2, 1000),
+                .image_size = read_int(object, "image_size"),
+                .classes = read_int(object, "classes"),
                 .layers = {}};
   const Json& layers = object.at("layers");
   if (!layers.is_array() || layers.empty() || layers.size() > kMaxLayers) {
@@ -96,45 +93,29 @@ Preset read_preset(const Json& object) {
   return preset;
 }
 
-int pooled(int size, const PoolLayer& pool) {
-  const int span = size - pool.size + (pool.ceil ? pool.stride - 1 : 0);
-  return span / pool.stride + 1;
-}
-
-struct OutputShape {
-  FeatureShape input;
-
-  [[noreturn]] void refuse(const std::string& what, int size) const {
-    throw EnvironmentError("a " + what + " " + std::to_string(size) +
-                           " does not fit into its input of " + std::to_string(input.height) + "×" +
-                           std::to_string(input.width) + " pixels");
-  }
-
-  FeatureShape operator()(const ConvLayer& conv) const {
-    if (conv.kernel > input.height || conv.kernel > input.width) {
-      refuse("convolution of kernel", conv.kernel);
-    }
-    return {conv.out_channels, (input.height - conv.kernel) / conv.stride + 1,
-            (input.width - conv.kernel) / conv.stride + 1};
-  }
-  FeatureShape operator()(const ActivationLayer&) const { return input; }
-  FeatureShape operator()(const PoolLayer& pool) const {
-    if (pool.size > input.height || pool.size > input.width) {
-      refuse("pooling window of", pool.size);
-    }
-    if (pool.stride > pool.size) {
-      throw EnvironmentError("a pooling stride of " + std::to_string(pool.stride) +
-                             " would skip pixels of its window of " + std::to_string(pool.size));
-    }
-    return {input.channels, pooled(input.height, pool), pooled(input.width, pool)};
-  }
-  FeatureShape operator()(const DenseLayer& dense) const { return {dense.units, 1, 1}; }
-};
-
 }  // namespace
 
-FeatureShape output_shape(const Layer& layer, const FeatureShape& input) {
-  return std::visit(OutputShape{input}, layer);
+FeatureShape output_shape(const Layer& layer, const FeatureShape& in) {
+  if (const auto* dense = std::get_if<DenseLayer>(&layer)) return {dense->units, 1, 1};
+  if (std::holds_alternative<ActivationLayer>(layer)) return in;
+  const auto* const conv = std::get_if<ConvLayer>(&layer);
+  const PoolLayer window = conv != nullptr ? PoolLayer{.size = conv->kernel, .stride = conv->stride}
+                                           : std::get<PoolLayer>(layer);
+  if (window.size > in.height || window.size > in.width) {
+    throw EnvironmentError(
+        std::string(conv != nullptr ? "a convolution of kernel " : "a pooling window of ") +
+        std::to_string(window.size) + " does not fit into its input of " +
+        std::to_string(in.height) + "×" + std::to_string(in.width) + " pixels");
+  }
+  if (conv == nullptr && window.stride > window.size) {
+    throw EnvironmentError("a pooling stride of " + std::to_string(window.stride) +
+                           " would skip pixels of its window of " + std::to_string(window.size));
+  }
+  const auto windows = [&](int length) {
+    return (length - window.size + (window.ceil ? window.stride - 1 : 0)) / window.stride + 1;
+  };
+  return {conv != nullptr ? conv->out_channels : in.channels, windows(in.height),
+          windows(in.width)};
 }
 
 ConvShape conv_shape(const ConvLayer& conv, const FeatureShape& input, int batch) {
@@ -165,10 +146,8 @@ std::vector<ConvShape> Preset::conv_shapes(int batch) const {
 }
 
 std::filesystem::path network_folder() {
-  if (const char* home = std::getenv("CONVLAB_HOME")) {
-    return std::filesystem::path(home) / "common" / "network";
-  }
-  return std::filesystem::path(CONVLAB_SOURCE_DIR) / "common" / "network";
+  const char* const home = std::getenv("CONVLAB_HOME");
+  return std::filesystem::path(home != nullptr ? home : CONVLAB_SOURCE_DIR) / "common" / "network";
 }
 
 std::vector<std::string> preset_names() {

@@ -34,17 +34,14 @@ struct Weights {
 Weights empty_weights(const Preset& preset);
 
 /// Reads a .clw file (format: docs/weights.md). @throws EnvironmentError in one sentence for a file
-/// that is missing, truncated, damaged (checksum), too large, or of another version.
-Weights read_weights(const std::filesystem::path& file);
+/// that is missing, truncated, damaged (checksum), too large, of another version or network.
+Weights read_weights(const std::filesystem::path& file, const Preset& preset);
 
 /// The same from bytes; `name` stands for the file in messages.
-Weights parse_weights(const std::vector<std::uint8_t>& bytes, const std::string& name);
+Weights parse_weights(const std::vector<std::uint8_t>& bytes, const Preset& preset,
+                      const std::string& name);
 
-/// Writes to a temporary file beside `file` and renames, so an interrupted write loses nothing.
-/// kInt8PerRow values are quantised to the nearest step.
+/// kInt8PerRow values are quantised to the nearest step. An interrupted write loses nothing.
 void write_weights(const std::filesystem::path& file, const Weights& weights);
-
-/// @throws EnvironmentError naming the first parameter that does not fit the preset.
-void check_weights(const Preset& preset, const Weights& weights);
 
 }  // namespace convlab

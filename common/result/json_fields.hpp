@@ -18,6 +18,13 @@
 // nlohmann-json then converts the struct, and vectors of it, by itself. An enum needs only a
 // to_string that returns "unknown" for a value that does not exist.
 
+/// The same for a struct whose fields have the names of its members, and are in every file.
+#define CONVLAB_FIELD(name) fields(#name, value.name);
+#define CONVLAB_FIELDS(Struct, ...)                                       \
+  void json_fields(JsonFields& fields, Struct& value) {                   \
+    NLOHMANN_JSON_EXPAND(NLOHMANN_JSON_PASTE(CONVLAB_FIELD, __VA_ARGS__)) \
+  }
+
 namespace convlab {
 
 /// Writes the fields of a struct to a JSON object, or reads them from one.
@@ -62,7 +69,11 @@ class JsonFields {
   /// A field that is written only if it has another value than the usual one.
   template <class T>
   void unless(const T& usual, const char* name, T& value) {
-    if (reads() ? from_->contains(name) : !(value == usual)) (*this)(name, value);
+    if (reads()) {
+      if (from_->contains(name)) (*this)(name, value);
+    } else if (Json json = value; differs<Json>(json, usual)) {
+      (*to_)[name] = std::move(json);
+    }
   }
   template <class T>
   void unless(const std::optional<T>& /*usual*/, const char* name, std::optional<T>& value) {
@@ -72,6 +83,12 @@ class JsonFields {
 
  private:
   JsonFields(const Json* from, Json* to) : from_(from), to_(to) {}
+
+  // A template: `!=` shall be looked up when the types that JSON converts to are known.
+  template <class T>
+  static bool differs(const T& one, const T& other) {
+    return one != other;
+  }
 
   const Json* from_;
   Json* to_;

@@ -22,9 +22,7 @@ namespace {
 std::string cpu_name() {
   std::ifstream info("/proc/cpuinfo");
   for (std::string line; std::getline(info, line);) {
-    if (line.rfind("model name", 0) != 0) continue;
-    const auto colon = line.find(": ");
-    if (colon != std::string::npos) return line.substr(colon + 2);
+    if (line.starts_with("model name")) return line.substr(line.find(':') + 2);
   }
   return "unknown processor";
 }
@@ -36,26 +34,12 @@ int usable_cores() {
   return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
 }
 
-std::string compiler_name() {
-#if defined(__clang__)
-  return "clang " + std::to_string(__clang_major__) + "." + std::to_string(__clang_minor__);
-#else
-  return "g++ " + std::to_string(__GNUC__) + "." + std::to_string(__GNUC_MINOR__);
-#endif
-}
-
-bool has_bound(const Result& result, const RunResult& run) {
-  return std::any_of(
-      result.references.begin(), result.references.end(), [&](const ReferenceLine& line) {
-        return line.label == kMemoryBound && line.network == run.network && line.batch == run.batch;
-      });
-}
-
 void add_bounds(Result& result, const DeviceLimits& limits) {
   for (const RunResult& run : result.runs) {
-    if (run.device != Device::kGpu || run.verdict == Verdict::kFailed || has_bound(result, run)) {
-      continue;
-    }
+    const bool is_known = std::ranges::any_of(result.references, [&](const ReferenceLine& line) {
+      return line.label == kMemoryBound && line.network == run.network && line.batch == run.batch;
+    });
+    if (run.device != Device::kGpu || run.verdict == Verdict::kFailed || is_known) continue;
     ReferenceLine memory{
         .label = kMemoryBound, .kind = "bound", .network = run.network, .batch = run.batch};
     ReferenceLine arithmetic = memory;
@@ -81,7 +65,7 @@ MachineInfo describe_machine() {
           .memory_mib = static_cast<int>(pages * page_size / kMebibyte),
           .gpu = {},
           .driver = {},
-          .compiler = compiler_name(),
+          .compiler = CONVLAB_COMPILER,
           .build_type = CONVLAB_BUILD_TYPE,
           .commit = kCommit};
 }

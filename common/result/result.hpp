@@ -21,7 +21,7 @@ struct MeasuredDevice;
 /// docs/results.md describes the file format.
 inline constexpr const char* kResultSchema = "convlab-result-1";
 
-/// The description of a machine that a reader needs to compare two times.
+/// What a reader needs to compare two times.
 struct MachineInfo {
   std::string cpu{};  ///< the processor's name
   int cores = 0;      ///< threads that this process may use
@@ -35,8 +35,6 @@ struct MachineInfo {
   std::string compiler{};
   std::string build_type{};  ///< "Release"
   std::string commit{};      ///< of the source that was built, "-dirty" if it had changes
-
-  friend bool operator==(const MachineInfo&, const MachineInfo&) = default;
 };
 
 /// This machine and this build; the GPU's fields stay empty.
@@ -59,8 +57,6 @@ struct StageInfo {
   Precision precision = Precision::kFp32;
   int order = 0;
   std::string only_for{};  ///< a network whose layers are all that the stage supports
-
-  friend bool operator==(const StageInfo&, const StageInfo&) = default;
 };
 
 StageInfo info_of(const Stage& stage);
@@ -71,8 +67,6 @@ struct ErrorMeasure {
   std::int64_t wrong = 0;
   double worst_ratio = 0.0;  ///< largest |error| / (2^-24 · Σ|a||b|) of the finite outputs
   double bound = 0.0;        ///< the ratio that the stage's precision allows
-
-  friend bool operator==(const ErrorMeasure&, const ErrorMeasure&) = default;
 };
 
 /// One convolution layer of one run; every sample is kept, in milliseconds.
@@ -82,8 +76,6 @@ struct LayerResult {
   std::vector<double> layer_ms{};  ///< prolog, convolution and epilog
   std::optional<ErrorMeasure> error{};
   std::vector<OpSample> samples{};  ///< on a GPU, what each of op_ms was made of
-
-  friend bool operator==(const LayerResult&, const LayerResult&) = default;
 };
 
 struct AccuracyResult {
@@ -91,8 +83,6 @@ struct AccuracyResult {
   int total = 0;
   std::optional<int> expected{};  ///< the count that the double-precision network reaches
   int undecided = 0;              ///< undecided images, too close to call; they fail nobody
-
-  friend bool operator==(const AccuracyResult&, const AccuracyResult&) = default;
 };
 
 /// One network with one stage at one batch.
@@ -107,12 +97,10 @@ struct RunResult {
   Verdict verdict = Verdict::kMeasured;
   double start_up_ms = 0.0;      ///< on a GPU: context and loading of kernels; in no time above
   double empty_launch_ms = 0.0;  ///< on a GPU: a kernel that does nothing, by the same clock
-
-  friend bool operator==(const RunResult&, const RunResult&) = default;
 };
 
-/// Labels of the lines that add_device makes: the time to move the data of all
-/// layers, and the time of single precision's arithmetic if that is longer.
+/// Labels of the lines that add_device makes: the time to move the data of all layers, and that of
+/// single precision's arithmetic if it is longer.
 inline constexpr const char* kMemoryBound = "memory bound";
 inline constexpr const char* kFp32Bound = "fp32 bound";
 
@@ -123,8 +111,6 @@ struct ReferenceLine {
   std::string network{};
   int batch = 0;
   std::vector<double> op_ms{};  ///< one time per convolution layer
-
-  friend bool operator==(const ReferenceLine&, const ReferenceLine&) = default;
 };
 
 /// The content of one result file; after a check the file holds more, grader/checks/result.
@@ -137,8 +123,6 @@ struct Result {
   std::vector<RunResult> runs{};
   std::vector<ReferenceLine> references{};
   Verdict verdict = Verdict::kMeasured;
-
-  friend bool operator==(const Result&, const Result&) = default;
 };
 
 /// Writes the device into the result: the machine, the times that no run contains, and the physical
@@ -158,8 +142,7 @@ std::string to_json(const Result& result);
 /// @throws EnvironmentError if the text is not JSON, has another schema, or lacks a field.
 Result parse_result(const std::string& text, const std::string& name);
 
-/// Writes to a temporary file beside `file` and renames: an earlier result survives any
-/// interruption. Creates the folder. @throws EnvironmentError with the system's reason.
+/// By write_atomically.
 void write_result(const std::filesystem::path& file, const Result& result);
 
 /// @throws EnvironmentError if the file is missing or not a result.

@@ -8,13 +8,6 @@ namespace convlab {
 // nlohmann-json finds these through the names of the types; the names of the fields are the file
 // format, docs/results.md.
 
-static void to_json(Json& json, const ComputeCapability& capability) {
-  json = {capability.major, capability.minor};
-}
-static void from_json(const Json& json, ComputeCapability& capability) {
-  capability = {json.at(0).get<int>(), json.at(1).get<int>()};
-}
-
 void json_fields(JsonFields& fields, ConvShape& shape) {
   fields("batch", shape.batch, "out_channels", shape.out_channels, "in_channels", shape.in_channels,
          "height", shape.height, "width", shape.width, "kernel", shape.kernel, "stride",
@@ -30,48 +23,26 @@ void json_fields(JsonFields& fields, StageInfo& stage) {
 
 void json_fields(JsonFields& fields, OpSample& sample) {
   fields("host_ms", sample.host_ms, "event_ms", sample.event_ms)
-      .optional("tail_ms", sample.tail_ms)("clock_mhz", sample.clock_mhz, "slowed", sample.slowed);
+      .optional("tail_ms", sample.tail_ms);
 }
 
-void json_fields(JsonFields& fields, DeviceLimits& limits) {
-  fields("bytes_per_second", limits.bytes_per_second, "cache_bytes_per_second",
-         limits.cache_bytes_per_second, "cache_bytes", limits.cache_bytes, "fp32_per_second",
-         limits.fp32_per_second, "tf32_per_second", limits.tf32_per_second, "fp16_per_second",
-         limits.fp16_per_second);
-}
+CONVLAB_FIELDS(DeviceLimits, bytes_per_second, cache_bytes_per_second, cache_bytes, fp32_per_second,
+               tf32_per_second, fp16_per_second)
+CONVLAB_FIELDS(ComputeCapability, major, minor)
+CONVLAB_FIELDS(DeviceInfo, device, name, capability, multiprocessors, memory_bytes, l2_bytes,
+               clock_mhz, memory_clock_mhz, memory_bus_bits, driver, runtime)
+CONVLAB_FIELDS(MeasuredDevice, info, limits, start_up_ms, empty_launch_ms)
+CONVLAB_FIELDS(ErrorMeasure, compared, wrong, worst_ratio, bound)
+static CONVLAB_FIELDS(
+    MachineInfo, cpu, cores, memory_mib, gpu, driver, cuda, gpu_clock_mhz, promised, measured,
+    compiler, build_type,
+    commit) static CONVLAB_FIELDS(ProcessUsage, user_s, system_s, elapsed_s,
+                                  peak_memory_mib) static CONVLAB_FIELDS(ReferenceLine, label, kind,
+                                                                         network, batch, op_ms)
 
-void json_fields(JsonFields& fields, DeviceInfo& info) {
-  fields("device", info.device, "name", info.name, "capability", info.capability, "multiprocessors",
-         info.multiprocessors, "memory_bytes", info.memory_bytes, "l2_bytes", info.l2_bytes,
-         "clock_mhz", info.clock_mhz, "memory_clock_mhz", info.memory_clock_mhz, "memory_bus_bits",
-         info.memory_bus_bits, "driver", info.driver, "runtime", info.runtime);
-}
-
-void json_fields(JsonFields& fields, MeasuredDevice& device) {
-  fields("info", device.info, "measured", device.limits, "start_up_ms", device.start_up_ms,
-         "empty_launch_ms", device.empty_launch_ms);
-}
-
-void json_fields(JsonFields& fields, ErrorMeasure& error) {
-  fields("compared", error.compared, "wrong", error.wrong, "worst_ratio", error.worst_ratio,
-         "bound", error.bound);
-}
-
-static void json_fields(JsonFields& fields, MachineInfo& machine) {
-  fields("cpu", machine.cpu, "cores", machine.cores, "memory_mib", machine.memory_mib, "gpu",
-         machine.gpu, "driver", machine.driver, "cuda", machine.cuda, "gpu_clock_mhz",
-         machine.gpu_clock_mhz, "promised", machine.promised, "measured", machine.measured,
-         "compiler", machine.compiler, "build_type", machine.build_type, "commit", machine.commit);
-}
-
-static void json_fields(JsonFields& fields, LayerResult& layer) {
+    static void json_fields(JsonFields& fields, LayerResult& layer) {
   fields("shape", layer.shape, "op_ms", layer.op_ms, "layer_ms", layer.layer_ms)
       .optional("error", layer.error, "samples", layer.samples);
-}
-
-static void json_fields(JsonFields& fields, ProcessUsage& usage) {
-  fields("user_s", usage.user_s, "system_s", usage.system_s, "elapsed_s", usage.elapsed_s,
-         "peak_memory_mib", usage.peak_memory_mib);
 }
 
 static void json_fields(JsonFields& fields, AccuracyResult& accuracy) {
@@ -96,11 +67,6 @@ static void json_fields(JsonFields& fields, RunResult& run) {
   require_id("stage", run.stage.id);
   constexpr std::size_t kMostLayers = 100;
   if (run.layers.size() > kMostLayers) throw EnvironmentError("a run has too many layers");
-}
-
-static void json_fields(JsonFields& fields, ReferenceLine& line) {
-  fields("label", line.label, "kind", line.kind, "network", line.network, "batch", line.batch,
-         "op_ms", line.op_ms);
 }
 
 void json_fields(JsonFields& fields, Result& result) {

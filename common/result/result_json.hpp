@@ -18,6 +18,7 @@ void json_fields(JsonFields& fields, ConvShape& shape);
 void json_fields(JsonFields& fields, StageInfo& stage);
 void json_fields(JsonFields& fields, OpSample& sample);
 void json_fields(JsonFields& fields, DeviceLimits& limits);
+void json_fields(JsonFields& fields, ComputeCapability& capability);
 void json_fields(JsonFields& fields, DeviceInfo& info);
 void json_fields(JsonFields& fields, MeasuredDevice& device);
 void json_fields(JsonFields& fields, ErrorMeasure& error);

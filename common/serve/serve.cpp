@@ -17,7 +17,6 @@
 #include <system_error>
 
 #include "common/base/address_sanitizer.hpp"
-#include "common/device/device_error.hpp"
 #include "common/serve/channel.hpp"
 #include "common/serve/mapped_segment.hpp"
 #include "common/stage/stage.hpp"
@@ -377,7 +376,7 @@ ServeReply answer(const ServeRequest& request) {
     if (device != nullptr) device->choose_settings(request.settings);
     if (request.stage.empty()) {
       for (const Stage& stage : registered_stages()) reply.stages.push_back(info_of(stage));
-      if (device != nullptr) reply.measured = measure(*device);
+      if (device != nullptr) reply.measured = device->measure();
     } else {
       if (device != nullptr) {
         if (request.kernel_limit_s > 0.0) device->limit_kernels(request.kernel_limit_s);
@@ -392,7 +391,7 @@ ServeReply answer(const ServeRequest& request) {
       // The device reported a fault that the stage ignored.
       reply.fault = take_noted_fault();
       if (reply.fault) reply.status = ServeStatus::kException;
-      if (access_source() != nullptr) reply.accesses = access_source()();
+      if (access_source != nullptr) reply.accesses = access_source();
     }
   } catch (const NotImplementedError& error) {
     reply.status = ServeStatus::kNotImplemented;
@@ -404,7 +403,7 @@ ServeReply answer(const ServeRequest& request) {
     reply.status = ServeStatus::kException;
     reply.fault = FaultRecord{FaultKind::kException, "an exception that is no std::exception"};
   }
-  if (!request.stage.empty() && race_source() != nullptr) reply.race = race_source()();
+  if (!request.stage.empty() && race_source != nullptr) reply.race = race_source();
   return reply;
 }
 
@@ -430,7 +429,7 @@ ExitCode serve(int channel_descriptor, DeviceSession* device) {
       if (!segments.empty()) s.output.map(segments.back().get(), MappedSegment::Access::kWrite);
       ServeReply reply = answer(*request);
       std::string steps;
-      if (!request->stage.empty() && step_source() != nullptr) steps = encode(step_source()());
+      if (!request->stage.empty() && step_source != nullptr) steps = encode(step_source());
       reply.steps_bytes = static_cast<std::int64_t>(steps.size());
       if (!send_message(channel_descriptor, encode(reply)) ||
           !send_bytes(channel_descriptor, steps)) {

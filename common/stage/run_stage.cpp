@@ -11,12 +11,18 @@
 
 #include "common/base/error.hpp"
 #include "common/base/stopwatch.hpp"
-#include "common/device/device_error.hpp"
 #include "common/timing/statistics.hpp"
 
 namespace convlab {
 
 namespace {
+
+std::unique_ptr<Convolution> make_for(DeviceSession* device, const Stage& stage) {
+  if (device != nullptr) {
+    require_capability(device->info(), stage.needs, ("Stage '" + stage.id + "'").c_str());
+  }
+  return stage.make();
+}
 
 // On a device every phase must be complete before the next one begins.
 double time_phase(DeviceSession* device, const char* name, const std::function<void()>& phase) {
@@ -43,37 +49,30 @@ struct Work {
 };
 
 Work work_of(DeviceSession* device, const char* name, const std::function<void()>& phase) {
-  bool counts = device != nullptr;
+  Work work;
   try {
-    if (counts) device->start_profile();
+    if (device != nullptr) device->start_profile();
+    work.kernels = device != nullptr ? 0 : -1;
   } catch (const EnvironmentError&) {
-    counts = false;  // no profiler on this machine
+    // There is no profiler on this machine.
   }
   phase();
   if (device != nullptr) device->fence(name);
-  Work work;
-  if (!counts) return work;
+  if (work.kernels < 0) return work;
   const Profile profile = device->stop_profile();
-  work.kernels = 0;
   for (const ProfileEntry& kernel : profile.kernels) work.kernels += kernel.calls;
-  for (const auto& copy : profile.copies) {
-    if (copy.direction == "device to host") work.read_back += copy.bytes;
+  for (const ProfileEntry& copy : profile.copies) {
+    if (copy.name == "device to host") work.read_back += copy.bytes;
   }
   return work;
 }
 
-/// The places where device memory holds an input array, which a prolog has copied there in one
-/// piece or in parts.
-struct InputCopies {
-  /// Whole images, one behind the other.
-  struct Part {
-    std::byte* begin = nullptr;
-    int first = 0;
-    int images = 0;
-  };
-  std::vector<Part> parts{};
-  bool known = false;     ///< there is a record of what is allocated
-  bool complete = false;  ///< each image is in one of the parts at least
+/// Whole images of an input array, one behind the other in device memory, where a prolog has copied
+/// them in one piece or in parts.
+struct Part {
+  std::byte* begin = nullptr;
+  int first = 0;
+  int images = 0;
 };
 
 constexpr std::int64_t kKeyWords = 4;
@@ -109,74 +108,56 @@ Wanted describe(const float* input, const ConvShape& shape) {
 }
 
 // The consecutive images at this place.
-InputCopies::Part part_at(DeviceSession& device, std::byte* place, std::int64_t room,
-                          const Wanted& wanted, int batch) {
-  const int rows = static_cast<int>(std::min<std::int64_t>(room / wanted.image_bytes, batch));
+Part part_at(DeviceSession& device, std::byte* place, std::int64_t room, const Wanted& wanted) {
+  const auto rows = static_cast<int>(std::min<std::int64_t>(
+      room / wanted.image_bytes, static_cast<std::int64_t>(wanted.ends.size())));
   std::vector<std::byte> begins(static_cast<std::size_t>(rows * wanted.key_bytes));
   std::vector<std::byte> ends(begins.size());
   const auto read = [&](std::byte* from, std::vector<std::byte>& to) {
     return device.read_rows(from, wanted.image_bytes, wanted.key_bytes, rows, to.data());
   };
-  if (rows <= 0 || !read(place, begins) ||
+  Part part{.begin = place};
+  if (rows == 0 || !read(place, begins) ||
       !read(place + wanted.image_bytes - wanted.key_bytes, ends)) {
-    return {};
+    return part;
   }
-  InputCopies::Part part{.begin = place};
   for (; part.images < rows; ++part.images) {
     const std::int64_t at = part.images * wanted.key_bytes;
     const auto found = wanted.images.find(key_at(begins.data() + at, wanted.key_bytes));
     if (found == wanted.images.end()) break;
     if (part.images == 0) part.first = found->second;
     if (found->second != part.first + part.images) break;
-    if (key_at(ends.data() + at, wanted.key_bytes) !=
-        wanted.ends[static_cast<std::size_t>(found->second)]) {
-      break;
-    }
+    const Key& end = wanted.ends[static_cast<std::size_t>(found->second)];
+    if (key_at(ends.data() + at, wanted.key_bytes) != end) break;
   }
   return part;
 }
 
-bool covers_all(const std::vector<InputCopies::Part>& parts, int batch) {
-  std::vector<bool> present(static_cast<std::size_t>(batch));
-  for (const InputCopies::Part& part : parts) {
-    std::fill_n(present.begin() + part.first, part.images, true);
-  }
-  return std::ranges::find(present, false) == present.end();
-}
-
 // Looks for the images of `input` at the beginning of each allocation, and for its first image
 // everywhere. It recognises an image by its first and last four numbers, so they should be random.
-InputCopies find_copies(DeviceSession& device, const float* input, const ConvShape& shape) {
-  InputCopies copies;
+// @return none if an image is in none of them; nothing without a record of what is allocated
+std::optional<std::vector<Part>> find_copies(DeviceSession& device, const float* input,
+                                             const ConvShape& shape) {
   const auto allocations = device.allocations();
-  if (!allocations) return copies;
-  copies.known = true;
+  if (!allocations) return std::nullopt;
   const Wanted wanted = describe(input, shape);
-  const Key first = key_at(reinterpret_cast<const std::byte*>(input), wanted.key_bytes);
+  const auto* const first = reinterpret_cast<const std::uint32_t*>(input);
   const std::vector<std::uint32_t> words(
-      first.begin(), first.begin() + wanted.key_bytes / std::int64_t{sizeof(std::uint32_t)});
+      first, first + wanted.key_bytes / std::int64_t{sizeof(std::uint32_t)});
+  std::vector<Part> parts;
+  std::vector<bool> present(wanted.ends.size());
   for (const MemoryRange& range : *allocations) {
-    std::vector<std::byte*> places = {range.begin};
-    for (std::byte* place : device.places_of(range, words)) {
-      if (place != range.begin) places.push_back(place);
-    }
+    std::vector<std::byte*> places = device.places_of(range, words);
+    std::erase(places, range.begin);
+    places.insert(places.begin(), range.begin);
     for (std::byte* place : places) {
-      const std::int64_t room = range.bytes - (place - range.begin);
-      const InputCopies::Part part = part_at(device, place, room, wanted, shape.batch);
-      if (part.images > 0) copies.parts.push_back(part);
+      const Part part = part_at(device, place, range.bytes - (place - range.begin), wanted);
+      std::fill_n(present.begin() + part.first, part.images, true);
+      if (part.images > 0) parts.push_back(part);
     }
   }
-  copies.complete = covers_all(copies.parts, shape.batch);
-  return copies;
-}
-
-// Writes the images of `input` to where find_copies found others.
-void overwrite(DeviceSession& device, const InputCopies& copies, const float* input,
-               const ConvShape& shape) {
-  for (const InputCopies::Part& part : copies.parts) {
-    device.overwrite(part.begin, input + part.first * shape.input_image_size(),
-                     part.images * shape.input_image_size());
-  }
+  if (std::ranges::find(present, false) != present.end()) parts.clear();
+  return parts;
 }
 
 using Places = std::vector<std::byte*>;
@@ -252,22 +233,23 @@ int reach_of_device_memory(const Stage& stage, const ConvShape& shape, const flo
 PhaseTimes run_in_steps(const Stage& stage, const ConvShape& shape, const float* input,
                         const float* weights, float* output, DeviceSession* device,
                         const std::function<Step(int copies)>& next) {
-  if (device != nullptr) {
-    require_capability(device->info(), stage.needs, ("Stage '" + stage.id + "'").c_str());
-  }
-  const std::unique_ptr<Convolution> convolution = stage.make();
+  const std::unique_ptr<Convolution> convolution = make_for(device, stage);
   PhaseTimes times;
   const double prolog_ms =
       time_phase(device, "prolog", [&] { convolution->prolog(shape, input, weights, output); });
   const auto true_input = [&] { return TrueNumbers(device, input, shape.input_size()); };
-  const InputCopies copies =
-      device == nullptr ? InputCopies{} : find_copies(*device, true_input().data(), shape);
-  const int count = copies.known ? static_cast<int>(copies.complete ? copies.parts.size() : 0) : -1;
+  const auto copies =
+      device == nullptr ? std::nullopt : find_copies(*device, true_input().data(), shape);
+  const int count = copies ? static_cast<int>(copies->size()) : -1;
   for (Step step = next(count); step != Step::kConvolve; step = next(count)) {
     if (step == Step::kEmptyCall) {
       time_op(device, [] {});
     } else if (count > 0) {
-      overwrite(*device, copies, true_input().data(), shape);
+      const TrueNumbers numbers = true_input();
+      for (const Part& part : *copies) {
+        device->overwrite(part.begin, numbers.data() + part.first * shape.input_image_size(),
+                          part.images * shape.input_image_size());
+      }
     }
   }
   double epilog_ms = 0.0;
@@ -353,35 +335,26 @@ void make_unwritten(const std::vector<MemoryContent>& memory, DeviceSession& dev
 
 PhaseTimes run_stage(const Stage& stage, const ConvShape& shape, const float* input,
                      const float* weights, float* output, const RunPlan& plan) {
-  DeviceSession* device = plan.device;
-  if (device != nullptr) {
-    require_capability(device->info(), stage.needs, ("Stage '" + stage.id + "'").c_str());
-  }
-  const std::unique_ptr<Convolution> convolution = stage.make();
+  DeviceSession* const device = plan.device;
+  const std::unique_ptr<Convolution> convolution = make_for(device, stage);
+  const bool emulated = device != nullptr && device->info().device == Device::kEmulated;
   const double prolog_ms =
       time_phase(device, "prolog", [&] { convolution->prolog(shape, input, weights, output); });
-  const auto convolve = [&] { convolution->convolve(); };
-  if (device != nullptr && device->info().device == Device::kEmulated) {
-    const std::vector<MemoryContent> unwritten =
-        plan.emulated_calls > 1 ? device->memory() : std::vector<MemoryContent>();
-    for (int i = 0; i < std::max(1, plan.emulated_calls); ++i) {
-      if (i > 0) make_unwritten(unwritten, *device);
-      time_phase(device, "convolve", convolve);
-    }
-    time_phase(device, "epilog", [&] { convolution->epilog(); });
-    return {};
-  }
-
+  const auto unwritten =
+      emulated && plan.emulated_calls > 1 ? device->memory() : std::vector<MemoryContent>();
   PhaseTimes times;
-  for (int i = 0; i < plan.warm_ups; ++i) time_op(device, convolve);
   std::vector<double> scores;
-  for (int i = 0; i < plan.samples; ++i) {
-    times.samples.push_back(time_op(device, convolve));
-    scores.push_back(times.samples.back().score_ms());
+  const int calls = emulated ? plan.emulated_calls : plan.warm_ups + plan.samples;
+  for (int i = 0; i < calls; ++i) {
+    if (emulated && i > 0) make_unwritten(unwritten, *device);
+    const OpSample sample = time_op(device, [&] { convolution->convolve(); });
+    if (emulated || i < plan.warm_ups) continue;
+    times.samples.push_back(sample);
+    scores.push_back(sample.score_ms());
   }
-  mark_slowed(times.samples);
-  times.op_ms = spread_of(scores).median;
   const double epilog_ms = time_phase(device, "epilog", [&] { convolution->epilog(); });
+  if (emulated) return {};
+  times.op_ms = spread_of(scores).median;
   times.layer_ms = prolog_ms + times.op_ms + epilog_ms;
   return times;
 }

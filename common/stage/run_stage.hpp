@@ -32,20 +32,17 @@ struct PhaseKernels {
   /// one number in its memory after prolog changes at most; -1 otherwise. A weight changes a whole
   /// map, and an input in any form changes several outputs, too.
   int reach = -1;
-
-  friend bool operator==(const PhaseKernels&, const PhaseKernels&) = default;
 };
 
-/// Durations of one run of a convolution, in milliseconds. On an emulated device nothing
-/// is measured, and all members keep these values.
+/// Durations of one run of a convolution, in milliseconds; nothing on an emulated device.
 struct PhaseTimes {
   std::vector<OpSample> samples{};
   double op_ms = 0.0;     ///< convolve alone: median score of the samples
   double layer_ms = 0.0;  ///< prolog, one convolve (op_ms) and epilog
 };
 
-/// Runs prolog, convolve and epilog of a new convolution of this stage, and times them. The arrays
-/// are laid out as ConvShape says. Exceptions of the stage pass through.
+/// Runs the phases of a new convolution of this stage, and times them. The arrays are laid out as
+/// ConvShape says. Exceptions of the stage pass through.
 /// @throws EnvironmentError if the device lacks what the stage needs
 /// @throws DeviceError if something failed on the device, even if the stage did not look
 PhaseTimes run_stage(const Stage& stage, const ConvShape& shape, const float* input,

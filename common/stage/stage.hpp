@@ -84,14 +84,13 @@ struct LadderStage : ConvolutionStage<Implementation> {
       : ConvolutionStage<Implementation>(ladder_stage(id, title)) {}
 };
 
-/// Says why this program lacks a stage that other programs of the same sources have, because a
-/// library or a GPU is missing: find_stage reports this reason.
+/// Says why this program lacks a stage that others of the same sources have: a library is missing.
 struct StageLeftOut {
   /// @param reason  follows "There is no stage 'id' here: "
   StageLeftOut(const std::string& id, const std::string& reason);
 };
 
-/// Those stages with their reasons. An emulated program has the stages that cannot be emulated.
+/// Those stages with their reasons.
 std::map<std::string, std::string> stages_left_out();
 
 /// For an exercise that is still as handed out. @throws NotImplementedError that names the file.

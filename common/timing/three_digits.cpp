@@ -10,23 +10,20 @@ namespace convlab {
 
 namespace {
 
-constexpr int kMostDecimals = 6;  // of a millisecond: a nanosecond
-
-// Of a number rounded to so many digits; rounding may carry, as from 9.999 to 10.0.
+// As many decimals as the number needs for so many digits; a nanosecond of a millisecond is the
+// last. Rounding may carry, as from 9.999 to 10.0.
 int decimals_of(double value, int digits) {
   if (value == 0.0 || !std::isfinite(value)) return 0;
   std::array<char, 32> text{};
   std::snprintf(text.data(), text.size(), "%.*e", digits - 1, value);
   const int exponent = std::atoi(std::ranges::find(text, 'e') + 1);
-  return std::clamp(digits - 1 - exponent, 0, kMostDecimals);
+  return std::clamp(digits - 1 - exponent, 0, 6);
 }
 
 std::string fixed(double value, int decimals) {
-  const int length = std::snprintf(nullptr, 0, "%.*f", decimals, value);
-  std::string text(static_cast<std::size_t>(length) + 1, '\0');
+  std::array<char, 400> text{};  // the largest double has 309 digits
   std::snprintf(text.data(), text.size(), "%.*f", decimals, value);
-  text.pop_back();
-  return text;
+  return text.data();
 }
 
 }  // namespace

@@ -144,9 +144,13 @@ class ClassGrading {
     const std::optional<SubmissionRow> row = database_.submission(id);
     if (!outcome || !row) return std::nullopt;
     const std::string rules = rules_now(row->milestone);
+    const auto text = [](const std::optional<CheckResult>& check) {
+      return check ? to_json(*check) : std::string();
+    };
     // The last grader may have been killed after it had stored the outcome.
     const bool is_stored = row->state == outcome->state && row->sentence == outcome->sentence &&
-                           row->rules == rules && database_.result(id) == outcome->check;
+                           row->rules == rules &&
+                           text(database_.result(id)) == text(outcome->check);
     // Where it is graded again, the old outcome stays until the times are taken, too.
     if (has_ended(row->state) && outcome->state == SubmissionState::kChecked) return outcome->state;
     if (!is_stored && (!has_ended(row->state) || may_replace(*row, *outcome, rules))) {

@@ -132,7 +132,6 @@ class LayerTiming {
       if (auto found = take_sample("call " + std::to_string(sample + 3), true)) return found;
       op_ms += result_.op_ms.back();
     }
-    mark_slowed(result_.samples);
     if (auto found = check_clock()) return found;
     if (auto found = check_streams()) return found;
     return check_bound();

@@ -9,36 +9,18 @@
 
 namespace convlab::training {
 
-namespace {
-
-bool relu_follows(const std::vector<Layer>& layers, std::size_t i) {
-  for (++i; i < layers.size(); ++i) {
-    if (const auto* activation = std::get_if<ActivationLayer>(&layers[i])) {
-      return activation->function == ActivationFunction::kRelu;
-    }
-    if (!std::holds_alternative<PoolLayer>(layers[i])) return false;
-  }
-  return false;
-}
-
-}  // namespace
-
 Loss cross_entropy(const float* logits, const std::uint8_t* labels, int images, int classes,
                    float* d_logits) {
   Loss loss;
-  std::vector<double> powers(static_cast<std::size_t>(classes));
   for (int i = 0; i < images; ++i, logits += classes, d_logits += classes) {
     const int label = labels[i];
     // The largest exponent becomes 0, so that no power overflows.
     const float* largest = std::max_element(logits, logits + classes);
+    const auto power = [&](int c) { return std::exp(double{logits[c]} - double{*largest}); };
     double sum = 0;
+    for (int c = 0; c < classes; ++c) sum += power(c);
     for (int c = 0; c < classes; ++c) {
-      powers[static_cast<std::size_t>(c)] = std::exp(double{logits[c]} - double{*largest});
-      sum += powers[static_cast<std::size_t>(c)];
-    }
-    for (int c = 0; c < classes; ++c) {
-      const double probability = powers[static_cast<std::size_t>(c)] / sum;
-      d_logits[c] = static_cast<float>((probability - (c == label ? 1 : 0)) / images);
+      d_logits[c] = static_cast<float>((power(c) / sum - (c == label ? 1 : 0)) / images);
     }
     loss.sum += std::log(sum) - (double{logits[label]} - double{*largest});
     if (largest - logits == label) ++loss.correct;
@@ -46,21 +28,24 @@ Loss cross_entropy(const float* logits, const std::uint8_t* labels, int images, 
   return loss;
 }
 
-Model::Model(Preset preset, std::uint64_t seed) : preset_(std::move(preset)) {
-  preset_.layers = with_activations_after_max_pools(preset_.layers);
-  shapes_ = preset_.feature_shapes();
-  features_.resize(shapes_.size());
-  gradients_.resize(shapes_.size());
+Model::Model(Preset preset, std::uint64_t seed)
+    : preset_(std::move(preset)),
+      shapes_(preset_.feature_shapes()),
+      features_(shapes_.size()),
+      gradients_(shapes_.size()) {
   Random random(seed);
   for (std::size_t i = 0; i < preset_.layers.size(); ++i) {
     std::vector<Tensor>& tensors = layers_.emplace_back(preset_.layers[i], shapes_[i]).tensors();
     if (tensors.empty()) continue;
     std::vector<float>& values = tensors.front().values;  // a bias, if any, stays 0
-    const double fan_in = std::holds_alternative<ConvLayer>(preset_.layers[i])
-                              ? static_cast<double>(values.size()) / shapes_[i + 1].channels
-                              : static_cast<double>(shapes_[i].size());
-    const auto bound =
-        static_cast<float>(std::sqrt((relu_follows(preset_.layers, i) ? 6.0 : 3.0) / fan_in));
+    const auto fan_in = static_cast<double>(values.size()) / shapes_[i + 1].channels;
+    const auto next = std::find_if(
+        preset_.layers.begin() + static_cast<std::ptrdiff_t>(i) + 1, preset_.layers.end(),
+        [](const Layer& layer) { return !std::holds_alternative<PoolLayer>(layer); });
+    const auto* const activation =
+        next == preset_.layers.end() ? nullptr : std::get_if<ActivationLayer>(&*next);
+    const bool relu = activation != nullptr && activation->function == ActivationFunction::kRelu;
+    const auto bound = static_cast<float>(std::sqrt((relu ? 6.0 : 3.0) / fan_in));
     for (float& value : values) value = bound * (2 * random.uniform() - 1);
   }
 }
@@ -89,37 +74,34 @@ void Model::learn(std::int64_t steps, double rate, double decay) {
   constexpr float kSecondDecay = 0.999F;
   constexpr float kEpsilon = 1e-8F;
   // Both moments start at 0; the corrections remove that bias.
-  const auto made = static_cast<double>(steps);
-  const auto step = static_cast<float>(rate / (1 - std::pow(double{kFirstDecay}, made)));
-  const auto correction =
-      static_cast<float>(1 / std::sqrt(1 - std::pow(double{kSecondDecay}, made)));
+  const auto correction_of = [&](float decay_of_moment) {
+    return 1 / (1 - std::pow(double{decay_of_moment}, static_cast<double>(steps)));
+  };
+  const auto step = static_cast<float>(rate * correction_of(kFirstDecay));
+  const auto correction = static_cast<float>(std::sqrt(correction_of(kSecondDecay)));
   const auto keep = static_cast<float>(1 - rate * decay);
-  for (Tensor* tensor : tensors()) {
-    float* const values = tensor->values.data();
-    const float* const gradient = tensor->gradient.data();
-    float* const m = tensor->mean.data();
-    float* const v = tensor->variance.data();
+  for (TrainableLayer& layer : layers_) {
+    for (Tensor& tensor : layer.tensors()) {
+      float* const values = tensor.values.data();
+      const float* const gradient = tensor.gradient.data();
+      float* const m = tensor.mean.data();
+      float* const v = tensor.variance.data();
 #pragma omp parallel for simd schedule(static)
-    for (std::size_t i = 0; i < tensor->values.size(); ++i) {
-      m[i] = kFirstDecay * m[i] + (1 - kFirstDecay) * gradient[i];
-      v[i] = kSecondDecay * v[i] + (1 - kSecondDecay) * gradient[i] * gradient[i];
-      values[i] = keep * values[i] - step * m[i] / (std::sqrt(v[i]) * correction + kEpsilon);
+      for (std::size_t i = 0; i < tensor.values.size(); ++i) {
+        m[i] = kFirstDecay * m[i] + (1 - kFirstDecay) * gradient[i];
+        v[i] = kSecondDecay * v[i] + (1 - kSecondDecay) * gradient[i] * gradient[i];
+        values[i] = keep * values[i] - step * m[i] / (std::sqrt(v[i]) * correction + kEpsilon);
+      }
     }
   }
 }
 
-std::vector<Tensor*> Model::tensors() {
-  std::vector<Tensor*> all;
-  for (TrainableLayer& layer : layers_) {
-    for (Tensor& tensor : layer.tensors()) all.push_back(&tensor);
-  }
-  return all;
-}
-
 Weights Model::weights() {
   Weights weights = empty_weights(preset_);
-  const std::vector<Tensor*> all = tensors();
-  for (std::size_t i = 0; i < all.size(); ++i) weights.parameters[i].values = all[i]->values;
+  auto parameter = weights.parameters.begin();
+  for (TrainableLayer& layer : layers_) {
+    for (const Tensor& tensor : layer.tensors()) (parameter++)->values = tensor.values;
+  }
   return weights;
 }
 

@@ -9,16 +9,12 @@ namespace convlab::training {
 
 /// A parameter that is learnt, the loss's gradient by it, and the optimiser's two moments of that.
 struct Tensor {
-  explicit Tensor(std::int64_t size)
-      : values(static_cast<std::size_t>(size)),
-        gradient(values.size()),
-        mean(values.size()),
-        variance(values.size()) {}
+  explicit Tensor(std::int64_t size) : values(static_cast<std::size_t>(size)) {}
 
   std::vector<float> values;
-  std::vector<float> gradient;
-  std::vector<float> mean;
-  std::vector<float> variance;
+  std::vector<float> gradient = std::vector<float>(values.size());
+  std::vector<float> mean = gradient;
+  std::vector<float> variance = gradient;
 };
 
 /// A layer that can be run backwards. Uses all threads; results do not depend on their number.
@@ -52,9 +48,6 @@ class TrainableLayer {
   std::vector<Tensor> tensors_;
 };
 
-/// Forward convolution as ConvShape says, in single precision, on all threads.
-void convolve(const ConvShape& shape, const float* input, const float* weights, float* output);
-
 struct Loss {
   double sum = 0;   ///< over the images, of −log of the true class's probability
   int correct = 0;  ///< images whose largest logit is the true class
@@ -74,28 +67,23 @@ class Model {
   /// Source: He et al., Delving Deep into Rectifiers, ICCV 2015.
   Model(Preset preset, std::uint64_t seed);
 
-  /// Forward, loss and backward of one batch; afterwards the tensors hold the gradient of the mean
-  /// loss.
-  /// @param images  batch × image_size × image_size
+  /// Forward, loss and backward of one batch of batch × image_size × image_size pixels; afterwards
+  /// the tensors hold the gradient of the mean loss.
   Loss step(const float* images, const std::uint8_t* labels, int batch);
 
-  /// Moves the parameters by their gradients:
+  /// Moves the parameters by their gradients, for the time `steps`:
   ///
-  ///     m ← 0.9 m + 0.1 g,  v ← 0.999 v + 0.001 g²,  w ← (1 − rate · decay) · w − rate · m̂ / (√v̂ +
-  ///     1e-8)
+  ///     m ← 0.9 m + 0.1 g,  v ← 0.999 v + 0.001 g²,
+  ///     w ← (1 − rate · decay) · w − rate · m̂ / (√v̂ + 1e-8)
   ///
   /// Source: Kingma and Ba, Adam: A Method for Stochastic Optimization, ICLR 2015; Loshchilov and
   /// Hutter, Decoupled Weight Decay Regularization, ICLR 2019.
-  /// @param steps  how often this was called, this call included
   void learn(std::int64_t steps, double rate, double decay);
-
-  /// In the order of empty_weights(preset).
-  [[nodiscard]] std::vector<Tensor*> tensors();
 
   [[nodiscard]] Weights weights();
 
  private:
-  Preset preset_;  // activations moved behind maxima
+  Preset preset_;
   std::vector<FeatureShape> shapes_;
   std::vector<TrainableLayer> layers_;
   std::vector<std::vector<float>> features_;   // between layers, layers_.size() + 1 of them

@@ -64,26 +64,19 @@ void describe(CLI::App& app, Options& options) {
       ->excludes(force);
 }
 
-/// The order in which an epoch sees images 0 … count − 1, from the seed alone: an epoch can be
-/// repeated without those before it.
+/// The order in which an epoch sees images 0 … count − 1, from the seed alone.
 std::vector<int> epoch_order(int count, std::uint64_t seed, int epoch) {
   std::vector<int> order(static_cast<std::size_t>(count));
   std::iota(order.begin(), order.end(), 0);
   Random random(Random(seed).next() + static_cast<std::uint64_t>(epoch));
-  for (int i = count - 1; i > 0; --i) {
-    std::swap(order[static_cast<std::size_t>(i)],
-              order[static_cast<std::size_t>(random.below(i + 1))]);
-  }
+  for (int i = count - 1; i > 0; --i)
+    std::swap(order.begin()[i], order.begin()[random.below(i + 1)]);
   return order;
 }
 
 /// Some images of the data set with their labels.
 Dataset batch_of(const Dataset& dataset, std::span<const int> images) {
-  Dataset batch{.count = static_cast<int>(images.size()),
-                .height = dataset.height,
-                .width = dataset.width,
-                .images = {},
-                .labels = {}};
+  Dataset batch{static_cast<int>(images.size()), dataset.height, dataset.width, {}, {}};
   const std::ptrdiff_t size = std::ptrdiff_t{dataset.height} * dataset.width;
   for (const int image : images) {
     const auto from = dataset.images.begin() + image * size;
@@ -144,7 +137,7 @@ ExitCode run(Options options) {
   }
   const Dataset test_set = load_dataset(Split::kTest);
   if (!options.keep) train(preset, options);
-  const Network network(preset, read_weights(options.output));
+  const Network network(preset, read_weights(options.output, preset));
   const auto expected = oracle::compute_expected(network, test_set, test_set.count);
   const auto [correct, undecided] = oracle::count(expected, test_set.labels, test_set.count);
   std::printf("%s: %d of %d test images are right (%.4f), %d undecided; weights in %s\n",

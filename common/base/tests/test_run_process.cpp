@@ -29,18 +29,15 @@ TEST_CASE("run_process: output and errors come apart or together") {
   CHECK(together.output == "out\nerr\n");
 }
 
-TEST_CASE("run_process: folder and variables are given, and no input") {
+TEST_CASE("run_process: folder and variables are given, and neither input nor descriptors") {
   const testing::TemporaryFolder folder;
+  CHECK(run_process({.words = {"sh", "-c", "test -e /proc/$$/fd/3"}}).exit_code == 1);
   CHECK(run_process({.words = {"cat"}}).output.empty());
   CHECK(trimmed_end(run_process({.words = {"pwd"}, .folder = folder.path()}).output) ==
         folder.path().string());
   CHECK(run_process({.words = {"sh", "-c", "echo $PATH:$ADDED"},
                      .environment = {"ADDED=yes", "PATH=/usr/bin:/bin"}})
             .output == "/usr/bin:/bin:yes\n");
-}
-
-TEST_CASE("run_process: a program inherits no descriptors") {
-  CHECK(run_process({.words = {"sh", "-c", "test -e /proc/$$/fd/3"}}).exit_code == 1);
 }
 
 TEST_CASE("run_process: says how a program ended") {

@@ -1,11 +1,9 @@
-#include "common/base/error.hpp"
 #include "common/base/tests/support/catch.hpp"
 #include "common/base/tests/support/message_of.hpp"
 #include "common/data/gzip.hpp"
 #include "common/data/random.hpp"
 
 using Catch::Matchers::ContainsSubstring;
-using convlab::EnvironmentError;
 using convlab::gunzip;
 using convlab::gzip;
 using convlab::testing::message_of;
@@ -22,58 +20,37 @@ Bytes random_bytes(std::size_t size) {
 
 }  // namespace
 
-TEST_CASE("gzip: round trips of several lengths, up to exactly the limit") {
+TEST_CASE("gzip: round trips of several lengths, up to exactly the limit; others pass through") {
   for (std::size_t size : {0, 1, 100, 70'000, 1'000'000}) {
     const Bytes bytes = random_bytes(size);
     CHECK(gunzip(gzip(bytes), size, "test") == bytes);
   }
-}
-
-TEST_CASE("gzip: other bytes pass through") {
-  CHECK(gunzip({}, 10, "test").empty());
-  CHECK(gunzip({0x1f}, 10, "test") == Bytes{0x1f});
-  CHECK(gunzip({0, 0, 8, 1}, 2, "test") == Bytes{0, 0, 8, 1});
-}
-
-TEST_CASE("gzip: truncated at every byte is one clear error") {
-  const Bytes whole = gzip(random_bytes(500));
-  for (std::size_t size = 2; size < whole.size(); ++size) {
-    const Bytes part(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(size));
-    CHECK(message_of([&] { gunzip(part, 500, "images.gz"); }) ==
-          "images.gz is not a sound gzip file: it ends after " + std::to_string(size) +
-              " bytes, in the middle of the data; fetch or install it again.");
+  for (const Bytes& bytes : {Bytes{}, Bytes{0x1f}, Bytes{0, 0, 8, 1}}) {
+    CHECK(gunzip(bytes, 2, "test") == bytes);
   }
 }
 
-TEST_CASE("gzip: damaged data is refused") {
-  const Bytes whole = gzip(random_bytes(300));
+TEST_CASE("gzip: what is cut, damaged, followed by more or a bomb is refused") {
+  const auto complaint = [](const Bytes& bytes) {
+    return message_of([&] { gunzip(bytes, 1000, "images.gz"); });
+  };
+  const Bytes whole = gzip(random_bytes(500));
+  for (std::size_t size = 2; size < whole.size(); ++size) {
+    const Bytes part(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(size));
+    CHECK(complaint(part) ==
+          "images.gz is not a sound gzip file: it ends in the middle of the data; fetch or install "
+          "it again.");
+  }
   const auto flipped = [&](std::size_t from_end) {
     Bytes damaged = whole;
     damaged[whole.size() - from_end] ^= 1;
-    return message_of([&] { gunzip(damaged, 1000, "test"); });
+    return complaint(damaged);
   };
   CHECK_THAT(flipped(8), ContainsSubstring("incorrect data check"));
   CHECK_THAT(flipped(4), ContainsSubstring("incorrect length check"));
   CHECK_FALSE(flipped(100).empty());
-}
-
-TEST_CASE("gzip: trailing bytes, a second member too, are refused") {
-  Bytes bytes = gzip(random_bytes(10));
-  bytes.push_back(0);
-  CHECK_THAT(message_of([&] { gunzip(bytes, 100, "test"); }),
-             ContainsSubstring("1 bytes follow its end"));
-  Bytes twice = gzip(random_bytes(10));
-  const Bytes copy = twice;
-  twice.insert(twice.end(), copy.begin(), copy.end());
-  CHECK_THAT(message_of([&] { gunzip(twice, 100, "test"); }),
-             ContainsSubstring("bytes follow its end"));
-}
-
-TEST_CASE("gzip: a bomb is refused at the limit") {
-  const Bytes bomb = gzip(Bytes(20'000'000));
-  CHECK(bomb.size() < 30'000);
-  CHECK(message_of([&] { gunzip(bomb, 1'000'000, "bomb.gz"); }) ==
-        "bomb.gz is not a sound gzip file: it unpacks to more than 1000000 bytes; fetch or install "
-        "it again.");
-  CHECK_THROWS_AS(gunzip(bomb, 19'999'999, "bomb.gz"), EnvironmentError);
+  Bytes twice = whole;
+  twice.insert(twice.end(), whole.begin(), whole.end());
+  CHECK_THAT(complaint(twice), ContainsSubstring("bytes follow its end"));
+  CHECK_THAT(complaint(gzip(Bytes(20'000'000))), ContainsSubstring("to more than 1000 bytes;"));
 }

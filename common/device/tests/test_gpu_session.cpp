@@ -12,19 +12,9 @@ TEST_CASE("gpu session: what is measured comes near what the properties promise,
   CHECK_FALSE(info.driver.empty());
   CHECK_FALSE(info.runtime.empty());
   const DeviceLimits promised = limits_of(info);
-  const DeviceLimits measured = session->measure_limits();
-  CHECK(measured.bytes_per_second > 0.5 * promised.bytes_per_second);
-  CHECK(measured.bytes_per_second <= promised.bytes_per_second);
-  CHECK(measured.fp32_per_second > 0.5 * promised.fp32_per_second);
-  CHECK(measured.fp32_per_second <= promised.fp32_per_second);
-  CHECK(measured.fp16_per_second <= promised.fp16_per_second);
-}
-
-TEST_CASE("gpu session: a sample carries the clock that it ran at") {
-  const auto session = open_cuda_session();
-  const OpSample sample = session->time([] {});
-  CHECK(sample.clock_mhz > 0);
-  CHECK(sample.clock_mhz <= session->info().clock_mhz);
-  CHECK(session->start_up_ms() > 0.0);
-  CHECK(session->time_empty_launch().score_ms() > 0.0);
+  const MeasuredDevice measured = session->measure();
+  CHECK(measured.limits.bytes_per_second > 0.5 * promised.bytes_per_second);
+  CHECK(measured.limits.bytes_per_second <= promised.bytes_per_second);
+  CHECK(measured.start_up_ms > 0.0);
+  CHECK(measured.empty_launch_ms > 0.0);
 }

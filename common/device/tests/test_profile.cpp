@@ -7,7 +7,7 @@ TEST_CASE("profile: largest first, cumulative, marked at 90 %") {
   const Profile profile{
       .kernels = {{"unroll", 2, 1'000'000}, {"multiply", 2, 8'500'000}, {"scale", 1, 500'000}},
       .api_calls = {{"cudaMalloc", 6, 2'000'000}},
-      .copies = {{"host to device", 4, 50'000'000, 5'000'000}}};
+      .copies = {{"host to device", 4, 5'000'000, 50'000'000}}};
   CHECK(profile_text(profile) ==
         "Kernels, by GPU time\n"
         "   share     sum     calls       total ms  name\n"
@@ -27,7 +27,7 @@ TEST_CASE("profile: largest first, cumulative, marked at 90 %") {
 
 TEST_CASE("profile: emulated, counts without times") {
   const Profile profile{.kernels = {{"conv_forward", 2, 0}},
-                        .copies = {{"host to device", 4, 50'000'000, 0}},
+                        .copies = {{"host to device", 4, 0, 50'000'000}},
                         .timed = false};
   CHECK(profile_text(profile) ==
         "Kernels (emulated: launches, no times)\n"

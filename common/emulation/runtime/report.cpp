@@ -288,7 +288,7 @@ void send_report(EmulationReport report) {
     report.text +=
         "\n  Only kernels may use it (on a GPU the program ends here with a segmentation fault): "
         "copy the data with cudaMemcpy and use the copy.";
-  if (!report.is_note) note_fault(fault_record(report));
+  if (!report.is_note) exchange_noted_fault(fault_record(report));
   const std::lock_guard lock(sink_mutex);
   if (only<ReportSink>())
     only<ReportSink>()(report);

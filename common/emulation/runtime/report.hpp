@@ -114,8 +114,8 @@ using ReportSink = std::function<void(const EmulationReport& report)>;
 /// Replaces the sink and returns the former one. An empty sink means standard error.
 ReportSink set_report_sink(ReportSink sink);
 
-/// Hands the report to the sink, and notes it for the grader (note_fault). Makes the text of the
-/// other members if it is empty.
+/// Hands the report to the sink, and notes it for the grader (exchange_noted_fault). Makes the text
+/// of the other members if it is empty.
 void send_report(EmulationReport report);
 
 /// The innermost place of a call chain that lies in the user's own source. Asks addr2line;

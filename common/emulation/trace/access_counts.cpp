@@ -406,7 +406,7 @@ class AccessCounter final : public AccessObserver {
 void count_requests() {
   align_to(256);  // as a GPU does: sectors depend on it
   observe_accesses(only<AccessCounter>());
-  access_source() = take_counts;
+  access_source = take_counts;
 }
 
 AccessNotes take_counts() {

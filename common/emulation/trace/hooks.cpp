@@ -267,7 +267,7 @@ void on_call(const void* address, std::size_t bytes, bool writes, const void* ca
 void look_for_races() {
   mode = Mode::kRaces;
   observer = detector = &only<RaceDetector>();
-  race_source() = [] { return only<RaceDetector>().take(); };
+  race_source = [] { return only<RaceDetector>().take(); };
 }
 
 void observe_accesses(AccessObserver& by) {

@@ -303,7 +303,7 @@ bool record_steps(const std::string& wanted) {
   steps.kernel = wanted.substr(static_cast<std::size_t>(name));
   only<StepRecorder>().want(std::move(steps));
   observe_accesses(only<StepRecorder>());
-  step_source() = take_steps;
+  step_source = take_steps;
   return true;
 }
 

@@ -7,23 +7,19 @@ using namespace convlab;
 
 namespace {
 
-MeasuredDevice measured_gpu() {
-  MeasuredDevice device;
-  device.info.device = Device::kGpu;
-  device.info.name = "NVIDIA H200";
-  device.info.capability = {9, 0};
-  device.info.multiprocessors = 132;
-  device.info.l2_bytes = 60 << 20;
-  device.info.clock_mhz = 1980;
-  device.info.memory_clock_mhz = 3201;
-  device.info.memory_bus_bits = 6144;
-  device.info.driver = "13.0";
-  device.info.runtime = "12.4";
-  device.limits.bytes_per_second = 4.29e12;
-  device.start_up_ms = 300;
-  device.empty_launch_ms = 0.005;
-  return device;
-}
+const MeasuredDevice kGpu{.info = {.device = Device::kGpu,
+                                   .name = "NVIDIA H200",
+                                   .capability = {9, 0},
+                                   .multiprocessors = 132,
+                                   .l2_bytes = 60 << 20,
+                                   .clock_mhz = 1980,
+                                   .memory_clock_mhz = 3201,
+                                   .memory_bus_bits = 6144,
+                                   .driver = "13.0",
+                                   .runtime = "12.4"},
+                          .limits = {.bytes_per_second = 4.29e12},
+                          .start_up_ms = 300,
+                          .empty_launch_ms = 0.005};
 
 Result two_runs() {
   Result result;
@@ -39,7 +35,7 @@ Result two_runs() {
 
 TEST_CASE("device: tells the machine, what runs leave out, and the bounds of each batch") {
   Result result = two_runs();
-  add_device(result, measured_gpu());
+  add_device(result, kGpu);
   CHECK(result.machine.gpu == "NVIDIA H200");
   CHECK(result.machine.driver == "13.0");
   CHECK(result.machine.cuda == "12.4");
@@ -63,11 +59,11 @@ TEST_CASE("device: tells the machine, what runs leave out, and the bounds of eac
   REQUIRE(fp32.op_ms.size() == 2);
   CHECK(fp32.op_ms[0] == Approx(0.375).epsilon(1e-2));
   CHECK(fp32.op_ms[1] == Approx(1.084).epsilon(1e-2));
-  CHECK(parse_result(to_json(result), "text") == result);
+  CHECK(to_json(parse_result(to_json(result), "text")) == to_json(result));
 }
 
 TEST_CASE("device: an emulated device has no limits, and a failed run no bound") {
-  MeasuredDevice emulated = measured_gpu();
+  MeasuredDevice emulated = kGpu;
   emulated.info.device = Device::kEmulated;
   Result result = two_runs();
   add_device(result, emulated);
@@ -76,6 +72,6 @@ TEST_CASE("device: an emulated device has no limits, and a failed run no bound")
 
   Result failed = two_runs();
   for (RunResult& run : failed.runs) run.verdict = Verdict::kFailed;
-  add_device(failed, measured_gpu());
+  add_device(failed, kGpu);
   CHECK(failed.references.empty());
 }

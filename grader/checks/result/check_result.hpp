@@ -104,8 +104,6 @@ struct CaseResult {
   bool exact = false;  ///< integer-valued inputs
   ErrorMeasure error{};
   Verdict verdict = Verdict::kPassed;
-
-  friend bool operator==(const CaseResult&, const CaseResult&) = default;
 };
 
 /// A student's file at the time of the check.
@@ -127,8 +125,6 @@ struct CheckResult {
   std::string isolation{};            ///< the mechanisms that isolated the submission
   std::optional<Score> score{};       ///< if the milestone has rules for it
   std::vector<SourceFile> sources{};  ///< the checked program's source files, if known
-
-  friend bool operator==(const CheckResult&, const CheckResult&) = default;
 };
 
 /// As common/result/json_fields.hpp describes; also part of other files.

@@ -19,14 +19,39 @@ namespace fs = std::filesystem;
 
 namespace {
 
+// Lines of `change` that begin with '-' are found one after the other, whatever their indentation;
+// those that begin with '+' take their place.
+std::string with_changed_lines(const std::string& text, const std::string& change) {
+  std::vector<std::string> lines = lines_of(text);
+  const std::vector<std::string> all = lines_of(change);
+  std::ptrdiff_t from = 0;
+  for (auto each = all.begin(); each != all.end();) {
+    std::vector<std::string> out;
+    for (; each != all.end() && !each->starts_with('+'); ++each) {
+      if (each->starts_with('-')) out.push_back(trimmed(each->substr(1)));
+    }
+    auto at =
+        std::search(lines.begin() + from, lines.end(), out.begin(), out.end(),
+                    [](const std::string& a, const std::string& b) { return trimmed(a) == b; });
+    REQUIRE((at != lines.end() || out.empty()));
+    at = lines.erase(at, at + static_cast<std::ptrdiff_t>(out.size()));
+    for (; each != all.end() && each->starts_with('+'); ++each) {
+      at = std::next(lines.insert(at, each->substr(1)));
+    }
+    from = at - lines.begin();
+  }
+  std::string changed;
+  for (const std::string& line : lines) changed += line + "\n";
+  return changed;
+}
+
 // The file with the lines changed that reference/solutions/…/puzzles says.
 Puzzle solved(const CourseMilestone& milestone, Puzzle puzzle, const fs::path& folder) {
   const fs::path name = puzzle.file.filename();
   const fs::path change = course_folder() / "reference/solutions" / milestone.folder.filename() /
                           puzzle.folder / fs::path(name).replace_extension(".change");
   if (!fs::exists(change)) return puzzle;
-  write_atomically(folder / name,
-                   with_changed_lines(read_text(puzzle.file), read_text(change), name.string()));
+  write_atomically(folder / name, with_changed_lines(read_text(puzzle.file), read_text(change)));
   puzzle.file = folder / name;
   return puzzle;
 }

@@ -19,7 +19,7 @@ std::vector<std::string> samples_for(std::uint64_t token) {
   std::vector<ServeReply> replies(6, ServeReply{.token = token});
   replies[0].stages = {{.id = "baseline", .title = "One"}};
   replies[1].op_ms = replies[1].layer_ms = 1.5;
-  replies[1].sample = {.host_ms = 1.5, .event_ms = 1.25, .clock_mhz = 1000};
+  replies[1].sample = {.host_ms = 1.5, .event_ms = 1.25};
   replies[2].status = ServeStatus::kPaused;
   replies[3].status = ServeStatus::kException;
   replies[3].fault = FaultRecord{.kind = FaultKind::kDeviceMemory, .text = "a", .line = 3};

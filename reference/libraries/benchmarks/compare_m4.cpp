@@ -76,7 +76,6 @@ void finish(Contender& contender, TimedLayer& layer, DeviceSession& device) {
   device.fence("epilog");
   contender.convolution.reset();
   LayerResult& timed = contender.result.layers.back();
-  mark_slowed(timed.samples);
   ConvShape first = layer.shape;
   first.batch = std::min(first.batch, kCheckedImages);
   const oracle::ErrorReport report =

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "reference/libraries/cudnn_convolution.cuh"
+#include "reference/solutions/m4_optimizations/stages/cudnn_convolution.cuh"
 
 namespace {
 

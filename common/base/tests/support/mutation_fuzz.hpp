@@ -4,7 +4,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <iterator>
 #include <random>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -33,34 +35,20 @@ class Mutator {
 
  private:
   void change(std::string& bytes, const std::vector<std::string>& samples) {
-    static const std::vector<std::string> kWords = {"null",
-                                                    "true",
-                                                    "-1",
-                                                    "0",
-                                                    "1e999",
-                                                    "18446744073709551616",
-                                                    "-9223372036854775808",
-                                                    "[]",
-                                                    "{}",
-                                                    "\"\"",
-                                                    "[[[[[[[[",
-                                                    "\\u0000",
-                                                    "\xff\xfe",
-                                                    "\033[2J",
-                                                    "nan",
-                                                    "2147483648",
-                                                    "\xe2\x80\xae",
-                                                    "/../../",
-                                                    "4294967297",
-                                                    "{\"a\":"};
+    static const std::vector<std::string> kWords = [] {
+      std::istringstream words(
+          "null true -1 0 1e999 18446744073709551616 -9223372036854775808 [] {} \"\" [[[[[[[[ "
+          "\\u0000 \xff\xfe \033[2J nan 2147483648 \xe2\x80\xae /../../ 4294967297 {\"a\":");
+      return std::vector<std::string>(std::istream_iterator<std::string>(words), {});
+    }();
     const std::size_t at = below(bytes.size() + 1);
     const std::size_t length = below(bytes.size() - at + 1);
-    switch (below(8)) {
+    switch (bytes.empty() ? 3 : below(7)) {
       case 0:
-        if (!bytes.empty()) bytes[below(bytes.size())] = static_cast<char>(below(256));
+        bytes[below(bytes.size())] = static_cast<char>(below(256));
         break;
       case 1:
-        if (!bytes.empty()) bytes[below(bytes.size())] ^= static_cast<char>(1 << below(8));
+        bytes[below(bytes.size())] ^= static_cast<char>(1 << below(8));
         break;
       case 2:
         bytes.erase(at, below(2) == 0 ? length : below(9));
@@ -72,10 +60,8 @@ class Mutator {
         replace_number(bytes, at, one_of(kWords));
         break;
       case 5:
-        bytes.insert(at, bytes.substr(at, std::min<std::size_t>(length, 200)));
-        break;
-      case 6:
-        bytes.insert(at, std::string(below(300), static_cast<char>(below(256))));
+        bytes.insert(at, below(2) == 0 ? bytes.substr(at, std::min<std::size_t>(length, 200))
+                                       : std::string(below(300), static_cast<char>(below(256))));
         break;
       default: {
         const std::string& other = one_of(samples);

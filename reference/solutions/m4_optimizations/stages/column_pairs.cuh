@@ -22,6 +22,7 @@
 #include <cstdint>
 
 #include "common/base/conv_shape.hpp"
+#include "common/device/bulk_copy.cuh"
 #include "common/device/matrix_fragments.cuh"
 
 namespace convlab::column_pairs {
@@ -106,5 +107,29 @@ __device__ inline void store_new_columns(float* row, int column, int first_new, 
   if (column >= first_new) place[0] = make_float2(four.x, four.y);
   if (column + 2 >= first_new) place[1] = make_float2(four.z, four.w);
 }
+
+/// Stores four floats at once; `global` is aligned to 16 bytes.
+template <Keep Time>
+__device__ void store_four(float* global, float4 four) {
+#if CONVLAB_BULK_COPY
+  static_assert(Time != Keep::kAsUsual);
+  asm volatile("st.global.L2::cache_hint.v4.f32 [%0], {%1, %2, %3, %4}, %5;" ::"l"(
+                   __cvta_generic_to_global(global)),
+               "f"(four.x), "f"(four.y), "f"(four.z), "f"(four.w), "l"(cache_policy<Time>())
+               : "memory");
+#else
+  // Without a hint the compiler may split the store into four.
+  __stcs(reinterpret_cast<float4*>(global), four);
+#endif
+}
+
+#if CONVLAB_BULK_COPY
+/// One thread prefetches global memory into the L2 cache.
+__device__ inline void bulk_fetch_ahead(const void* global, std::uint32_t bytes) {
+  asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(__cvta_generic_to_global(global)),
+               "r"(bytes)
+               : "memory");
+}
+#endif
 
 }  // namespace convlab::column_pairs

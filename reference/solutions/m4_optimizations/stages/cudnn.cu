@@ -14,7 +14,7 @@
 
 #ifdef CONVLAB_HAS_CUDNN
 
-#include "reference/libraries/cudnn_convolution.cuh"
+#include "cudnn_convolution.cuh"
 
 namespace {
 

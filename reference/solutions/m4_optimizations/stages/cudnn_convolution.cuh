@@ -24,6 +24,14 @@ enum class CudnnMath {
   kFp16,  ///< arrays of halves, sums in floats
 };
 
+/// Throws EnvironmentError if a call of cuDNN fails.
+#define CONVLAB_CUDNN_CHECK(...) ::convlab::check_cudnn_call((__VA_ARGS__), #__VA_ARGS__)
+inline void check_cudnn_call(cudnnStatus_t status, const char* call) {
+  if (status == CUDNN_STATUS_SUCCESS) return;
+  throw EnvironmentError(std::string("cuDNN: ") + call + " failed: " + cudnnGetErrorString(status) +
+                         ".");
+}
+
 /// One shape's convolution, with the algorithm that was fastest when the object was made.
 ///
 /// Left out of the choice are the Fourier algorithms: their rounding spreads over a whole tile, so
@@ -36,28 +44,27 @@ class CudnnConvolution {
   /// @throws EnvironmentError if cuDNN cannot do this shape
   CudnnConvolution(const ConvShape& shape, CudnnMath math) : CudnnConvolution() {
     const auto data = math == CudnnMath::kFp16 ? CUDNN_DATA_HALF : CUDNN_DATA_FLOAT;
-    check(cudnnCreate(&handle_), "cudnnCreate");
-    check(cudnnCreateTensorDescriptor(&input_), "cudnnCreateTensorDescriptor");
-    check(cudnnCreateTensorDescriptor(&output_), "cudnnCreateTensorDescriptor");
-    check(cudnnCreateFilterDescriptor(&weights_), "cudnnCreateFilterDescriptor");
-    check(cudnnCreateConvolutionDescriptor(&convolution_), "cudnnCreateConvolutionDescriptor");
-    check(cudnnSetTensor4dDescriptor(input_, CUDNN_TENSOR_NCHW, data, shape.batch,
-                                     shape.in_channels, shape.height, shape.width),
-          "cudnnSetTensor4dDescriptor");
-    check(cudnnSetTensor4dDescriptor(output_, CUDNN_TENSOR_NCHW, data, shape.batch,
-                                     shape.out_channels, shape.out_height(), shape.out_width()),
-          "cudnnSetTensor4dDescriptor");
-    check(cudnnSetFilter4dDescriptor(weights_, data, CUDNN_TENSOR_NCHW, shape.out_channels,
-                                     shape.in_channels, shape.kernel, shape.kernel),
-          "cudnnSetFilter4dDescriptor");
-    check(cudnnSetConvolution2dDescriptor(convolution_, 0, 0, shape.stride, shape.stride, 1, 1,
-                                          CUDNN_CROSS_CORRELATION, CUDNN_DATA_FLOAT),
-          "cudnnSetConvolution2dDescriptor");
+    CONVLAB_CUDNN_CHECK(cudnnCreate(&handle_));
+    CONVLAB_CUDNN_CHECK(cudnnCreateTensorDescriptor(&input_));
+    CONVLAB_CUDNN_CHECK(cudnnCreateTensorDescriptor(&output_));
+    CONVLAB_CUDNN_CHECK(cudnnCreateFilterDescriptor(&weights_));
+    CONVLAB_CUDNN_CHECK(cudnnCreateConvolutionDescriptor(&convolution_));
+    CONVLAB_CUDNN_CHECK(cudnnSetTensor4dDescriptor(input_, CUDNN_TENSOR_NCHW, data, shape.batch,
+                                                   shape.in_channels, shape.height, shape.width));
+    CONVLAB_CUDNN_CHECK(cudnnSetTensor4dDescriptor(output_, CUDNN_TENSOR_NCHW, data, shape.batch,
+                                                   shape.out_channels, shape.out_height(),
+                                                   shape.out_width()));
+    CONVLAB_CUDNN_CHECK(cudnnSetFilter4dDescriptor(weights_, data, CUDNN_TENSOR_NCHW,
+                                                   shape.out_channels, shape.in_channels,
+                                                   shape.kernel, shape.kernel));
+    CONVLAB_CUDNN_CHECK(cudnnSetConvolution2dDescriptor(convolution_, 0, 0, shape.stride,
+                                                        shape.stride, 1, 1, CUDNN_CROSS_CORRELATION,
+                                                        CUDNN_DATA_FLOAT));
     // Of floats, CUDNN_DEFAULT_MATH makes TF32 where the GPU can.
-    const auto type = math == CudnnMath::kFp32   ? CUDNN_FMA_MATH
+    CONVLAB_CUDNN_CHECK(cudnnSetConvolutionMathType(
+        convolution_, math == CudnnMath::kFp32   ? CUDNN_FMA_MATH
                       : math == CudnnMath::kTf32 ? CUDNN_DEFAULT_MATH
-                                                 : CUDNN_TENSOR_OP_MATH;
-    check(cudnnSetConvolutionMathType(convolution_, type), "cudnnSetConvolutionMathType");
+                                                 : CUDNN_TENSOR_OP_MATH));
     choose(math);
   }
 
@@ -77,10 +84,9 @@ class CudnnConvolution {
   void run(void* output, const void* input, const void* weights) {
     const float one = 1.0f;
     const float zero = 0.0f;
-    check(cudnnConvolutionForward(handle_, &one, input_, input, weights_, weights, convolution_,
-                                  algorithm_, workspace_.data(), workspace_.bytes(), &zero, output_,
-                                  output),
-          "cudnnConvolutionForward");
+    CONVLAB_CUDNN_CHECK(cudnnConvolutionForward(handle_, &one, input_, input, weights_, weights,
+                                                convolution_, algorithm_, workspace_.data(),
+                                                workspace_.bytes(), &zero, output_, output));
   }
 
   /// The number of the algorithm, as in cudnnConvolutionFwdAlgo_t.
@@ -90,32 +96,20 @@ class CudnnConvolution {
   // The object is complete after this one, so that the destructor cleans up if the other throws.
   CudnnConvolution() = default;
 
-  static void check(cudnnStatus_t status, const char* call) {
-    if (status == CUDNN_STATUS_SUCCESS) return;
-    throw EnvironmentError(std::string("cuDNN: ") + call +
-                           " failed: " + cudnnGetErrorString(status) + ".");
-  }
-
   static bool may_use(cudnnConvolutionFwdAlgo_t algorithm, CudnnMath math) {
-    switch (algorithm) {
-      case CUDNN_CONVOLUTION_FWD_ALGO_FFT:
-      case CUDNN_CONVOLUTION_FWD_ALGO_FFT_TILING:
-        return false;
-      case CUDNN_CONVOLUTION_FWD_ALGO_WINOGRAD:
-      case CUDNN_CONVOLUTION_FWD_ALGO_WINOGRAD_NONFUSED:
-        return math != CudnnMath::kFp32;
-      default:
-        return true;
-    }
+    const bool is_winograd = algorithm == CUDNN_CONVOLUTION_FWD_ALGO_WINOGRAD ||
+                             algorithm == CUDNN_CONVOLUTION_FWD_ALGO_WINOGRAD_NONFUSED;
+    return algorithm != CUDNN_CONVOLUTION_FWD_ALGO_FFT &&
+           algorithm != CUDNN_CONVOLUTION_FWD_ALGO_FFT_TILING &&
+           (!is_winograd || math != CudnnMath::kFp32);
   }
 
   void choose(CudnnMath math) {
     std::vector<cudnnConvolutionFwdAlgoPerf_t> found(CUDNN_CONVOLUTION_FWD_ALGO_COUNT);
     int count = 0;
-    check(
+    CONVLAB_CUDNN_CHECK(
         cudnnFindConvolutionForwardAlgorithm(handle_, input_, weights_, convolution_, output_,
-                                             static_cast<int>(found.size()), &count, found.data()),
-        "cudnnFindConvolutionForwardAlgorithm");
+                                             static_cast<int>(found.size()), &count, found.data()));
     std::size_t free_bytes = 0;
     std::size_t total_bytes = 0;
     CONVLAB_CUDA_CHECK(cudaMemGetInfo(&free_bytes, &total_bytes));
@@ -126,8 +120,7 @@ class CudnnConvolution {
         continue;
       }
       algorithm_ = candidate.algo;
-      check(cudnnSetConvolutionMathType(convolution_, candidate.mathType),
-            "cudnnSetConvolutionMathType");
+      CONVLAB_CUDNN_CHECK(cudnnSetConvolutionMathType(convolution_, candidate.mathType));
       workspace_ = DeviceBuffer<char>(static_cast<std::int64_t>(candidate.memory));
       return;
     }
