@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cmath>
 #include <cstdlib>
@@ -12,6 +13,7 @@
 #include <fstream>
 #include <map>
 #include <random>
+#include <span>
 #include <utility>
 
 #include "common/base/buffer.hpp"
@@ -151,10 +153,6 @@ bool Submission::Region::place(std::int64_t elements, SharedSegment::Access acce
   return is_new;
 }
 
-float* Submission::Region::begin() const {
-  return reinterpret_cast<float*>(segment.data() + offset);
-}
-
 Arrays Submission::prepare(const ConvShape& shape, Placement placement) {
   validate(shape);
   shape_ = shape;
@@ -174,36 +172,52 @@ Arrays Submission::prepare(const ConvShape& shape, Placement placement) {
   return {input_.begin(), weights_.begin(), output_.begin()};
 }
 
+namespace {
+
+// The words of poison before and after an array, in whole segments.
+std::array<std::span<std::uint32_t>, 2> surroundings(const SharedSegment& segment,
+                                                     std::size_t offset, std::size_t bytes) {
+  const auto words = [&](std::size_t begin, std::size_t end) {
+    return std::span(reinterpret_cast<std::uint32_t*>(segment.data() + begin),
+                     (end - begin) / sizeof(std::uint32_t));
+  };
+  const std::size_t end = offset + bytes;
+  return {words(offset - std::min(kRedzone, offset), offset),
+          words(end, std::min(end + kRedzone, segment.size()))};
+}
+
+}  // namespace
+
 void Submission::fill_output(std::uint32_t content) const {
-  auto* words = reinterpret_cast<std::uint32_t*>(output_.segment.data());
-  const auto begin = static_cast<std::int64_t>(output_.offset / sizeof(std::uint32_t));
-  const auto end = static_cast<std::int64_t>(begin + output_.bytes / sizeof(std::uint32_t));
-  const auto last = static_cast<std::int64_t>(output_.segment.size() / sizeof(std::uint32_t));
-  constexpr auto kZone = static_cast<std::int64_t>(kRedzone / sizeof(std::uint32_t));
-  std::fill(words + std::max(begin - kZone, std::int64_t{0}), words + begin, oracle::kPoisonBits);
-  std::fill(words + end, words + std::min(end + kZone, last), oracle::kPoisonBits);
+  for (const auto& words : surroundings(output_.segment, output_.offset, output_.bytes)) {
+    std::ranges::fill(words, oracle::kPoisonBits);
+  }
+  auto* words = reinterpret_cast<std::uint32_t*>(output_.begin());
+  const auto count = static_cast<std::int64_t>(output_.bytes / sizeof(std::uint32_t));
   constexpr std::int64_t kWorthThreads = 1 << 20;
-#pragma omp parallel for schedule(static) if (end - begin > kWorthThreads)
-  for (std::int64_t i = begin; i < end; ++i) words[i] = content;
+#pragma omp parallel for schedule(static) if (count > kWorthThreads)
+  for (std::int64_t i = 0; i < count; ++i) words[i] = content;
 }
 
 bool Submission::surroundings_intact() const {
-  const auto intact = [this](std::size_t begin, std::size_t end) {
-    const auto* from = reinterpret_cast<const std::uint32_t*>(output_.segment.data() + begin);
-    const auto* to = reinterpret_cast<const std::uint32_t*>(output_.segment.data() + end);
-    return std::all_of(from, to, [](std::uint32_t word) { return word == oracle::kPoisonBits; });
+  const auto intact = [](std::span<std::uint32_t> words) {
+    return std::ranges::all_of(words,
+                               [](std::uint32_t word) { return word == oracle::kPoisonBits; });
   };
-  const std::size_t end = output_.offset + output_.bytes;
-  return intact(output_.offset - std::min(kRedzone, output_.offset), output_.offset) &&
-         intact(end, std::min(end + kRedzone, output_.segment.size()));
+  return std::ranges::all_of(surroundings(output_.segment, output_.offset, output_.bytes), intact);
 }
 
 constexpr int kTracedSlower = 10;
 
+std::vector<std::string> Submission::variables() const {
+  std::vector<std::string> all = lasting_environment_;
+  all.insert(all.end(), environment_.begin(), environment_.end());
+  return all;
+}
+
 bool Submission::is_traced() const {
-  const auto asks = [](const std::string& each) { return each.starts_with("CONVLAB_EMU_TRACE="); };
-  return std::any_of(environment_.begin(), environment_.end(), asks) ||
-         std::any_of(lasting_environment_.begin(), lasting_environment_.end(), asks);
+  return std::ranges::any_of(
+      variables(), [](const std::string& each) { return each.starts_with("CONVLAB_EMU_TRACE="); });
 }
 
 milliseconds Submission::time_limit() const {
@@ -256,7 +270,7 @@ Call Submission::run_timed(const std::string& stage, const std::function<void()>
     still = process_->freeze() && still;
     meanwhile();
     still = process_->stands_still() && still;
-    used = process_->computing_time();
+    used = process_->threads().computed;
     start = Clock::now();
     process_->thaw();
     return to_string(step);
@@ -280,9 +294,9 @@ Call Submission::run_timed(const std::string& stage, const std::function<void()>
       });
   if (on_cpu) {
     convolve_ms = since(start);
-    result.processor_ms =
-        std::chrono::duration<double, std::milli>(computing_time() - used).count();
-    result.threads = process_ ? process_->thread_count() : 0;
+    const ThreadUse use = threads();
+    result.processor_ms = std::chrono::duration<double, std::milli>(use.computed - used).count();
+    result.threads = static_cast<int>(use.states.size());
   }
   // A program must not gain by answering slowly on purpose.
   constexpr double kMostOnCpu = 1.0;
@@ -335,8 +349,6 @@ Call Submission::call(ServeRequest request, int pauses, const OnPause& on_pause)
 
 std::optional<Failure> Submission::ask(const ServeRequest& request, milliseconds limit,
                                        ServeReply& reply, int pauses, const OnPause& on_pause) {
-  std::vector<std::string> environment = lasting_environment_;
-  environment.insert(environment.end(), environment_.begin(), environment_.end());
   if (!process_) {
     if (::access(program_.c_str(), X_OK) != 0) {
       return Failure{.kind = Failure::Kind::kNoStart, .code = errno};
@@ -345,7 +357,7 @@ std::optional<Failure> Submission::ask(const ServeRequest& request, milliseconds
         program_, std::vector<std::string>{"--serve", std::to_string(kServeDescriptor)},
         ChildProcess::Options{
             .policy = {.kind = sandbox_kind_for(program_), .secret = course_folder()},
-            .environment = environment});
+            .environment = variables()});
     known_segments_ = 0;
   }
   const bool stood_still = !watches_ || process_->stands_still();
@@ -361,7 +373,7 @@ std::optional<Failure> Submission::ask(const ServeRequest& request, milliseconds
   // Settings come with each request, because a constructor could change stored ones in memory.
   ServeRequest whole = request;
   whole.settings.push_back(kGpuMemorySetting + gpu_memory_);
-  for (const std::string& each : environment) {
+  for (const std::string& each : variables()) {
     if (each.starts_with("CONVLAB_EMU_")) whole.settings.push_back(each);
   }
   // If the process has ended, receive() reports how.

@@ -167,13 +167,7 @@ class Submission {
   [[nodiscard]] std::chrono::milliseconds time_limit() const;
 
   /// As in ChildProcess; if it does not run, it stands still.
-  [[nodiscard]] std::chrono::nanoseconds computing_time() const {
-    return process_ ? process_->computing_time() : std::chrono::nanoseconds(-1);
-  }
-  [[nodiscard]] std::chrono::nanoseconds waiting_time() const {
-    return process_ ? process_->waiting_time() : std::chrono::nanoseconds(0);
-  }
-  [[nodiscard]] bool is_busy() const { return process_ && process_->is_busy(); }
+  [[nodiscard]] ThreadUse threads() const { return process_ ? process_->threads() : ThreadUse{}; }
   [[nodiscard]] bool stands_still() const { return !process_ || process_->stands_still(); }
 
   /// The program's source files; findings quote their lines and names.
@@ -218,9 +212,10 @@ class Submission {
     std::size_t bytes = 0;
     /// True if it needed another segment, which the program does not know yet.
     bool place(std::int64_t elements, SharedSegment::Access access, Placement placement);
-    [[nodiscard]] float* begin() const;
+    [[nodiscard]] float* begin() const { return reinterpret_cast<float*>(segment.data() + offset); }
   };
 
+  [[nodiscard]] std::vector<std::string> variables() const;
   void fill_output(std::uint32_t content) const;
   [[nodiscard]] bool surroundings_intact() const;
   [[nodiscard]] double kernel_limit_s() const;
@@ -256,14 +251,11 @@ class Submission {
   std::unique_ptr<ChildProcess> process_;
 };
 
-// Parts of Submission.
-
 /// Receives the steps that a reply announces.
 /// @return false if the program sends something else
 bool receive_steps(ChildProcess& process, std::chrono::milliseconds limit, ServeReply& reply);
 
-/// Adds file and line to a fault that only has its address in the program. Does nothing if they are
-/// known or the program has no debug information.
+/// Adds file and line to a fault that only has its address in the program, if they can be found.
 /// @param secret  the folder that the reader of the program must not see
 void find_line(FaultRecord& fault, const std::filesystem::path& program,
                const std::filesystem::path& secret);

@@ -15,6 +15,7 @@
 #include "common/base/scratch_folder.hpp"
 #include "common/serve/channel.hpp"
 #include "grader/submission/sandbox/sandbox.hpp"
+#include "grader/submission/sandbox/sandbox_processes.hpp"
 
 namespace convlab::grader {
 
@@ -79,16 +80,8 @@ class ChildProcess {
   /// Continues all stopped processes.
   void thaw();
 
-  /// Processor time of all threads of its sandbox so far; negative if unknown.
-  [[nodiscard]] std::chrono::nanoseconds computing_time() const;
-
-  /// How long its threads have waited for a processor so far, as waiting_time.
-  [[nodiscard]] std::chrono::nanoseconds waiting_time() const;
-
-  [[nodiscard]] int thread_count() const;
-
-  /// Whether a thread of its sandbox computes, or waits for a processor.
-  [[nodiscard]] bool is_busy() const;
+  /// What the threads of its sandbox do.
+  [[nodiscard]] ThreadUse threads() const { return thread_use(program()); }
 
   /// False if the program has changed its environment variables, which are settings of the
   /// emulation; true if unknown.
@@ -109,7 +102,7 @@ class ChildProcess {
   void read_notices();
   [[nodiscard]] bool takes_all_memory();
   [[nodiscard]] pid_t program() const;
-  Ending wait_for_end(std::chrono::milliseconds limit);
+  Ending wait_for_end();
   Ending kill_because(Ending::Kind kind);
   Ending ending_of(int warden_status);
 

@@ -12,12 +12,12 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <tuple>
 #include <utility>
 
 #include "common/base/address_sanitizer.hpp"
@@ -51,13 +51,6 @@ void limit(int resource, rlim_t value) {
   ::setrlimit(static_cast<__rlimit_resource_t>(resource), &limits);
 }
 
-// "namespaces,calls": mechanisms that the instructor disables, who has another protection. A
-// submission cannot do this: it does not share the grader's environment.
-bool is_left_out(const char* part) {
-  const char* left_out = std::getenv("CONVLAB_ISOLATION_WITHOUT");
-  return left_out != nullptr && std::strstr(left_out, part) != nullptr;
-}
-
 // Like fork(): without a given stack the new process continues on a copy of this one. Unlike fork()
 // it takes none of the C library's locks.
 pid_t fork_into(unsigned long namespaces) {
@@ -86,16 +79,10 @@ int drop_capabilities() {
   return ::syscall(SYS_capset, &header, none) == 0 ? 0 : errno;
 }
 
-struct Part {
-  const char* name;
-  const char* setting;  ///< leaves it out
-  int Isolation::*error;
-};
-
-constexpr std::array<Part, 2> kParts = {{
+/// What the kernel grants: its name, what leaves it out, and its errno.
+constexpr std::tuple<const char*, const char*, int Isolation::*> kParts[] = {
     {"namespaces", "namespaces", &Isolation::namespaces},
-    {"system calls", "calls", &Isolation::system_calls},
-}};
+    {"system calls", "calls", &Isolation::system_calls}};
 
 }  // namespace
 
@@ -105,12 +92,18 @@ Sandbox::Sandbox(const SandboxPolicy& policy, const std::filesystem::path& progr
       program_(program.string()),
       folder_(std::move(folder)),
       root_(policy, program, folder_),
-      filter_(policy.kind),
+      filter_(filter_for(policy.kind)),
       memory_bytes_(static_cast<std::uint64_t>(memory_bytes)),
       user_map_(map_of(::geteuid())),
       group_map_(map_of(::getegid())) {
-  if (is_left_out("namespaces")) isolation_.namespaces = ECANCELED;
-  if (is_left_out("calls")) isolation_.system_calls = ECANCELED;
+  // "namespaces,calls": mechanisms that the instructor disables, who has another protection. A
+  // submission cannot do this: it does not share the grader's environment.
+  const char* left_out = std::getenv("CONVLAB_ISOLATION_WITHOUT");
+  for (const auto& [name, setting, error] : kParts) {
+    if (left_out != nullptr && std::strstr(left_out, setting) != nullptr) {
+      isolation_.*error = ECANCELED;
+    }
+  }
 }
 
 pid_t Sandbox::start_warden() {
@@ -175,7 +168,7 @@ void Sandbox::enter_program() {
   ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
   const int kept = drop_capabilities();
   if (isolation_.system_calls != 0) return;
-  isolation_.system_calls = kept != 0 ? kept : filter_.install(program_descriptor_);
+  isolation_.system_calls = kept != 0 ? kept : install(filter_, program_descriptor_);
 }
 
 int Sandbox::execute(const char* program, char* const* arguments, char* const* environment) const {
@@ -189,24 +182,26 @@ int Sandbox::execute(const char* program, char* const* arguments, char* const* e
 }
 
 std::string describe(const Isolation& isolation) {
-  std::string granted;
+  std::string granted = "isolation: ";
   std::string left_out;
-  for (const Part& part : kParts) {
-    (isolation.*part.error == 0 ? granted : left_out) += std::string(part.name) + ", ";
+  for (const auto& [name, setting, error] : kParts) {
+    if (isolation.*error == 0) {
+      granted += std::string(name) + ", ";
+    } else {
+      left_out += (left_out.empty() ? "; left out: " : ", ") + std::string(name);
+    }
   }
-  if (!left_out.empty()) left_out = "; left out: " + left_out.substr(0, left_out.size() - 2);
-  return "isolation: " + granted + "no capabilities, limits" + left_out;
+  return granted + "no capabilities, limits" + left_out;
 }
 
 std::string refused_part(const Isolation& isolation) {
-  for (const Part& part : kParts) {
-    const int error = isolation.*part.error;
-    if (error == 0 || error == ECANCELED) continue;
-    return "This machine does not isolate programs (" + std::string(part.name) + ": " +
-           std::strerror(error) +
+  for (const auto& [name, setting, error] : kParts) {
+    if (isolation.*error == 0 || isolation.*error == ECANCELED) continue;
+    return "This machine does not isolate programs (" + std::string(name) + ": " +
+           std::strerror(isolation.*error) +
            "), so nothing was started: allow it (docs/setup.md#isolation), or set "
            "CONVLAB_ISOLATION_WITHOUT=" +
-           part.setting + " for files that you trust.";
+           setting + " for files that you trust.";
   }
   return {};
 }

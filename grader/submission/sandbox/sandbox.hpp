@@ -6,7 +6,6 @@
 #include <cerrno>
 #include <cstdint>
 #include <filesystem>
-#include <initializer_list>
 #include <string>
 #include <vector>
 
@@ -19,8 +18,8 @@ struct Isolation {
   int system_calls = 0;  ///< seccomp, and no capabilities
 
   [[nodiscard]] bool is_refused() const {
-    const auto refuses = [](int error) { return error != 0 && error != ECANCELED; };
-    return refuses(namespaces) || refuses(system_calls);
+    return (namespaces != 0 && namespaces != ECANCELED) ||
+           (system_calls != 0 && system_calls != ECANCELED);
   }
 };
 
@@ -67,19 +66,18 @@ class OwnRoot {
   [[nodiscard]] int enter() const;
 
  private:
-  struct Entry {
-    enum class Kind { kFolder, kFile, kLink };
+  struct Step {
+    enum Kind { kMakeFolder, kShowFolder, kShowFile, kLink };
     Kind kind;
     std::string source;
     std::string target;  ///< below kPlace; of a link: the link
   };
   void add_folders_above(const std::string& path);
   void add(const std::string& path);
-  [[nodiscard]] bool shows(const std::string& path) const;
+  static int take(const Step& step);
   [[nodiscard]] int build() const;
 
-  std::vector<std::string> folders_;
-  std::vector<Entry> entries_;
+  std::vector<Step> steps_;
   std::string folder_;
   std::string folder_target_;
   SandboxKind kind_;
@@ -90,38 +88,13 @@ class OwnRoot {
 /// neither needs, because drivers and tools differ from machine to machine. No program may trace or
 /// signal others, open network connections, mount, or leave its session. A call that no honest
 /// program makes ends in SIGSYS, others only fail.
-class SeccompFilter {
- public:
-  explicit SeccompFilter(SandboxKind kind);
+std::vector<sock_filter> filter_for(SandboxKind kind);
 
-  /// Installs the filter in the calling process, permanently and also after exec. Allocates
-  /// nothing, so it may run between fork and exec.
-  /// @param program_descriptor  the only one that SandboxKind::kCpu may execute, with execveat
-  /// @return 0 or an errno
-  [[nodiscard]] int install(int program_descriptor);
-
- private:
-  /// A condition on the lower half of a call's argument, or on whether the upper one holds a bit.
-  struct Condition {
-    enum class Test { kEqual, kAnyBit, kNoBit, kOwnPid, kProgram, kUpperHalf };
-    unsigned argument;
-    Test test;
-    unsigned value = 0;
-    unsigned mask = ~0U;  ///< of kEqual
-  };
-
-  /// The first rule whose call and conditions match says what happens.
-  void rule(unsigned call, unsigned action, std::initializer_list<Condition> conditions = {});
-  void restrict_processes(SandboxKind kind);
-  void restrict_signals(SandboxKind kind);
-  void restrict_sockets(SandboxKind kind);
-  void restrict_channel();
-  void restrict_code();
-  void restrict_offsets();
-  void restrict_memory(SandboxKind kind);
-
-  std::vector<sock_filter> program_;
-};
+/// Installs it in the calling process, permanently and also after exec. Allocates nothing, so it
+/// may run between fork and exec.
+/// @param program_descriptor  the only one that SandboxKind::kCpu may execute, with execveat
+/// @return 0 or an errno
+int install(std::vector<sock_filter>& filter, int program_descriptor);
 
 /// "ptrace", for a call that ends in SIGSYS; its number otherwise.
 std::string system_call_name(int number);
@@ -167,7 +140,7 @@ class Sandbox {
   std::string program_;
   std::string folder_;
   OwnRoot root_;
-  SeccompFilter filter_;
+  std::vector<sock_filter> filter_;
   Isolation isolation_;
   int program_descriptor_ = -1;
   [[maybe_unused]] std::uint64_t memory_bytes_;  // with AddressSanitizer there is no such limit
