@@ -23,8 +23,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kOptimise = "CONVLAB_SUBMISSION_OPTIMISE";
-
 std::string script() {
   return CONVLAB_SOURCE_DIR "/common/custom_submission/build_custom_submission.sh";
 }
@@ -180,13 +178,15 @@ void fill_folder(const fs::path& folder, const std::function<void(const fs::path
   fs::remove_all(scratch, ignored);
 }
 
-void keep_folder(const fs::path& folder) {
+bool keep_folder(const fs::path& folder, const std::string& text) {
   constexpr std::size_t kNewest = 100;
   constexpr auto kUnused = std::chrono::hours(1);
   const auto now = fs::file_time_type::clock::now();
   // Other processes make and remove folders meanwhile, so no error matters.
   std::error_code ignored;
   fs::last_write_time(folder, now, ignored);
+  const fs::path kept = folder / kAllTexts;
+  const bool is_made = fs::exists(kept, ignored) && read_text(kept) == text;
   std::vector<std::pair<fs::file_time_type, fs::path>> folders;
   fs::directory_iterator end;
   for (fs::directory_iterator at(folder.parent_path(), ignored); !ignored && at != end;
@@ -195,11 +195,11 @@ void keep_folder(const fs::path& folder) {
     const fs::file_time_type used = at->last_write_time(gone);
     if (!gone) folders.emplace_back(used, at->path());
   }
-  if (folders.size() <= kNewest) return;
   std::sort(folders.rbegin(), folders.rend());
   for (std::size_t i = kNewest; i < folders.size(); ++i) {
     if (now - folders[i].first > kUnused) fs::remove_all(folders[i].second, ignored);
   }
+  return is_made;
 }
 
 void require_source(const fs::path& file) {
@@ -237,10 +237,10 @@ fs::path build_custom_submission(const CustomSubmissionTarget& target, const fs:
   require_source(file);
   const fs::path source = fs::canonical(file);
   // Quoted includes are looked up in the file's folder, so the folder counts, too.
-  const fs::path folder = folder_for(target, source, "own", source.string() + read_text(source));
+  const std::string all = source.string() + read_text(source);
+  const fs::path folder = folder_for(target, source, "own", all);
   fs::path program = folder / "program";
-  keep_folder(folder);
-  if (fs::exists(program)) return program;
+  if (keep_folder(folder, all)) return program;
   fill_folder(folder, [&](const fs::path& scratch) {
     run_step(compile_command(target, source, scratch), file, target.device);
     const std::string symbols = read_text(scratch / "symbols");
@@ -251,6 +251,7 @@ fs::path build_custom_submission(const CustomSubmissionTarget& target, const fs:
                                              "; check the order and the types of its parameters.");
     }
     run_step(link_command(target, scratch, adapter), file, target.device);
+    write_atomically(scratch / kAllTexts, all);
   });
   return program;
 }

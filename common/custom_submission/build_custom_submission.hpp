@@ -9,6 +9,9 @@
 
 namespace convlab {
 
+/// The variable with an optimisation, "-O1", for tests that compile many files.
+inline constexpr const char* kOptimise = "CONVLAB_SUBMISSION_OPTIMISE";
+
 /// The target and the place of a custom submission's build. build_custom_submission.sh does the
 /// work, with CMake's own commands.
 struct CustomSubmissionTarget {
@@ -58,9 +61,13 @@ std::filesystem::path folder_for(const CustomSubmissionTarget& target,
 void fill_folder(const std::filesystem::path& folder,
                  const std::function<void(const std::filesystem::path& scratch)>& make);
 
+/// A file in such a folder: the text that it was made of.
+inline constexpr const char* kAllTexts = "all-texts";
+
 /// Marks a folder of folder_for as in use. Removes all others below BUILD/sources that were not
 /// used for an hour, except the newest hundred: each version of a file has a folder.
-void keep_folder(const std::filesystem::path& folder);
+/// @return whether it was made of this text
+bool keep_folder(const std::filesystem::path& folder, const std::string& text);
 
 /// Builds a program like m1 or m2 from a file, or finds the one built from the same text before.
 /// @return the program; it lies in the build folder, below sources/

@@ -94,10 +94,12 @@ std::vector<std::filesystem::path> headers_for_submissions();
 
 // Whether the machine is at fault, and what it is like.
 
-/// The machine's fault after a failed build in `folder`, "No space left on device". It asks the
-/// machine: the compiler's output is no evidence, because a source can make it print anything.
-/// @return empty if there is room for an object file and all files made from it
-std::string fault_of_storage(const std::filesystem::path& folder);
+/// Tests after a failed build whether the machine is at fault. It asks the machine: the compiler's
+/// output is no evidence, because a source can make it print anything.
+/// @throws EnvironmentError if there is no room for an object file and all files made from it
+void require_storage(const std::filesystem::path& folder);
+/// @throws EnvironmentError if missing_tool
+void require_tools(const std::filesystem::path& build, const std::string& device);
 
 /// The configured compiler, or rewriter, that can no longer be executed; empty if all exist.
 /// @param build   the build folder, with custom_submission/

@@ -74,7 +74,7 @@ TEST_CASE(
     write_atomically(place(i) / "program", "text");
     fs::last_write_time(place(i), now - std::chrono::minutes(30 + i));
   }
-  keep_folder(place(149));
+  CHECK_FALSE(keep_folder(place(149), "text"));
   int left = 0;
   for (int i = 0; i < 150; ++i) left += fs::exists(place(i)) ? 1 : 0;
   CHECK(left == 100);

@@ -145,9 +145,11 @@ TEST_CASE("symbols: a name that refers to its parts again and again is shown as 
 
 TEST_CASE("machine: a folder that takes files is not at fault, one that does not says why") {
   const testing::TemporaryFolder folder;
-  CHECK(grader::fault_of_storage(folder.path()).empty());
+  CHECK_NOTHROW(grader::require_storage(folder.path()));
   CHECK(std::filesystem::is_empty(folder.path()));
-  CHECK(grader::fault_of_storage(folder.path() / "none") == "No such file or directory");
+  CHECK_THROWS_WITH(
+      grader::require_storage(folder.path() / "none"),
+      Catch::Matchers::ContainsSubstring("none: No such file or directory; free some space"));
 }
 
 TEST_CASE("machine: names the tool that is gone") {
