@@ -22,13 +22,12 @@ struct CustomSubmissionTarget {
   bool traced = false;  ///< emulated, each access to memory is observed (common/emulation/trace)
 };
 
-/// The command line that compiles a file: `folder` gets source.o and symbols.
+/// The command lines of build_custom_submission.sh: one that compiles a file, `folder` gets
+/// source.o and symbols; one that links it, `folder` gets the program.
+/// @param adapter  whether the file implements the course interface
 std::vector<std::string> compile_command(const CustomSubmissionTarget& target,
                                          const std::filesystem::path& file,
                                          const std::filesystem::path& folder);
-
-/// The command line that links the compiled file: `folder` gets the program.
-/// @param adapter  whether the file implements the course interface
 std::vector<std::string> link_command(const CustomSubmissionTarget& target,
                                       const std::filesystem::path& folder, bool adapter);
 
@@ -54,9 +53,8 @@ std::filesystem::path folder_for(const CustomSubmissionTarget& target,
                                  const std::filesystem::path& file, const std::string& kind,
                                  const std::string& text);
 
-/// Lets `make` fill a scratch folder and then replaces `folder` by it. Several processes may make
-/// the same folder at the same time while others use its files: no file that all of them make is
-/// missing at any moment. If `make` throws, nothing is left.
+/// Lets `make` fill a scratch folder and then replaces `folder` by it, so that no file of it is
+/// missing at any moment, whoever else makes or uses it. If `make` throws, nothing is left.
 /// @throws EnvironmentError if the folder cannot be made
 void fill_folder(const std::filesystem::path& folder,
                  const std::function<void(const std::filesystem::path& scratch)>& make);

@@ -96,8 +96,7 @@ std::optional<Finding> build_target(const std::string& target, bool is_long = fa
   if (run.exit_code == kNoSuchProgram) {
     throw EnvironmentError("CMake is not found; to install it: common/setup/lab setup");
   }
-  require_storage(build_folder());
-  require_tools(build_folder(), "cpu");
+  require_machine(build_folder(), build_folder(), "cpu");
   return finding("E-build", first_error(run.output));
 }
 

@@ -73,65 +73,55 @@ void add_room(const fs::path& folder, std::vector<fs::path>& readable) {
   }
 }
 
-/// Runs steps of build_custom_submission.sh in a sandbox.
-class Compiler {
- public:
-  Compiler(const CustomSubmissionTarget& target, fs::path folder,
-           Clock::time_point deadline = Clock::time_point::max())
-      : target_(target), folder_(std::move(folder)), deadline_(deadline) {}
-
-  /// Empty if it succeeded.
-  std::optional<BuildProblem> compile(const fs::path& file) const {
-    // The tools, too; not the programs of a solution.
-    std::vector<fs::path> readable = headers_for_submissions();
-    readable.push_back(target_.build / "bin" / "convlab-rewrite");
-    readable.push_back(target_.build / "custom_submission");
-    return step(compile_command(target_, file, folder_), readable);
+// Runs a step of build_custom_submission.sh in a sandbox; a problem if it fails.
+std::optional<BuildProblem> run_step(const CustomSubmissionTarget& target, const fs::path& folder,
+                                     Clock::time_point deadline,
+                                     const std::vector<std::string>& words,
+                                     std::vector<fs::path> readable) {
+  const auto tools = tool_folders(target.build, to_string(target.device));
+  readable.insert(readable.end(), tools.begin(), tools.end());
+  readable.push_back(target.build / "custom_submission");
+  ChildProcess::Options options{.policy = {.kind = SandboxKind::kCompiler,
+                                           .readable = readable,
+                                           .secret = workbook_folder(),
+                                           .cpu_seconds = 150,
+                                           .file_bytes = std::uint64_t{128} << 20,
+                                           .data_bytes = std::uint64_t{8} << 30},
+                                .folder = folder};
+  if (const char* flag = std::getenv(kOptimise)) {
+    options.environment = {std::string(kOptimise) + "=" + flag};
   }
-
-  std::optional<BuildProblem> link(bool adapter) const {
-    // Not the programs of the workbook: bin/ holds solutions.
-    return step(link_command(target_, folder_, adapter),
-                {course_ / "common" / "custom_submission", target_.build / "common",
-                 target_.build / "custom_submission"});
+  ChildProcess process(words.front(), {words.begin() + 1, words.end()}, options);
+  const auto left = std::chrono::duration_cast<std::chrono::seconds>(deadline - Clock::now());
+  const auto patience = std::clamp(left, std::chrono::seconds(1), std::chrono::seconds(300));
+  const Ending ending = process.wait(patience);
+  std::ofstream(folder / "compiler.log", std::ios::app) << process.output_head();
+  if (ending.kind == Ending::Kind::kExited && ending.code == 0) return std::nullopt;
+  if (ending.kind == Ending::Kind::kExited || ending.kind == Ending::Kind::kFlood) {
+    return BuildProblem{.message = first_error(process.output_head(), folder)};
   }
+  return BuildProblem{
+      .kind = Kind::kTakesTooLong,
+      .message = ending.kind == Ending::Kind::kTimeout
+                     ? "it was stopped after " + std::to_string(patience.count()) + " seconds"
+                     : "it used up its memory or its processor time"};
+}
 
- private:
-  std::optional<BuildProblem> step(const std::vector<std::string>& words,
-                                   const std::vector<fs::path>& readable) const {
-    ChildProcess::Options options{.policy = {.kind = SandboxKind::kCompiler,
-                                             .readable = readable,
-                                             .secret = course_,
-                                             .cpu_seconds = 150,
-                                             .file_bytes = std::uint64_t{128} << 20,
-                                             .data_bytes = std::uint64_t{8} << 30},
-                                  .folder = folder_};
-    if (const char* flag = std::getenv(kOptimise)) {
-      options.environment = {std::string(kOptimise) + "=" + flag};
-    }
-    const auto tools = tool_folders(target_.build, to_string(target_.device));
-    options.policy.readable.insert(options.policy.readable.end(), tools.begin(), tools.end());
-    ChildProcess process(words.front(), {words.begin() + 1, words.end()}, options);
-    const auto left = std::chrono::duration_cast<std::chrono::seconds>(deadline_ - Clock::now());
-    const auto patience = std::clamp(left, std::chrono::seconds(1), std::chrono::seconds(300));
-    const Ending ending = process.wait(patience);
-    std::ofstream(folder_ / "compiler.log", std::ios::app) << process.output_head();
-    if (ending.kind == Ending::Kind::kExited && ending.code == 0) return std::nullopt;
-    if (ending.kind == Ending::Kind::kExited || ending.kind == Ending::Kind::kFlood) {
-      return BuildProblem{.message = first_error(process.output_head(), folder_)};
-    }
-    return BuildProblem{
-        .kind = Kind::kTakesTooLong,
-        .message = ending.kind == Ending::Kind::kTimeout
-                       ? "it was stopped after " + std::to_string(patience.count()) + " seconds"
-                       : "it used up its memory or its processor time"};
-  }
+std::optional<BuildProblem> run_compiler(const CustomSubmissionTarget& target,
+                                         const fs::path& folder, Clock::time_point deadline,
+                                         const fs::path& file) {
+  // The tools, too; not the programs of a solution.
+  std::vector<fs::path> readable = headers_for_submissions();
+  readable.push_back(target.build / "bin" / "convlab-rewrite");
+  return run_step(target, folder, deadline, compile_command(target, file, folder), readable);
+}
 
-  CustomSubmissionTarget target_;
-  fs::path folder_;
-  Clock::time_point deadline_;
-  fs::path course_ = network_folder().parent_path().parent_path();
-};
+std::optional<BuildProblem> run_linker(const CustomSubmissionTarget& target, const fs::path& folder,
+                                       Clock::time_point deadline, bool adapter) {
+  // Not the programs of the workbook: bin/ holds solutions.
+  return run_step(target, folder, deadline, link_command(target, folder, adapter),
+                  {workbook_folder() / "common" / "custom_submission", target.build / "common"});
+}
 
 // Removes all files of a compiler's step except these; they may be gigabytes.
 void remove_all_but(const fs::path& folder, const std::vector<std::string>& kept) {
@@ -149,14 +139,13 @@ void remove_all_but(const fs::path& folder, const std::vector<std::string>& kept
 void require_working_machine(const CustomSubmissionTarget& target, const fs::path& folder) {
   const fs::path alone = folder / "machine";
   const fs::path empty = alone / (target.device == Device::kCpu ? "empty.cpp" : "empty.cu");
-  require_storage(folder.parent_path());
+  require_machine(folder.parent_path(), target.build, to_string(target.device));
   write_atomically(empty, "\n");
-  const Compiler compiler(target, alone);
-  std::optional<BuildProblem> problem = compiler.compile(empty);
-  if (!problem) problem = compiler.link(false);
+  const auto deadline = Clock::time_point::max();
+  std::optional<BuildProblem> problem = run_compiler(target, alone, deadline, empty);
+  if (!problem) problem = run_linker(target, alone, deadline, false);
   if (!problem) return;
-  require_storage(folder.parent_path());
-  require_tools(target.build, to_string(target.device));
+  require_machine(folder.parent_path(), target.build, to_string(target.device));
   throw EnvironmentError("Not even an empty file can be built here (" + problem->message +
                          "). Does another build change this folder, or is the memory used up? "
                          "If not: cmake --build --preset lab, then run this again.");
@@ -280,7 +269,7 @@ Compiled compile(const Text& source, const std::vector<Text>& headers,
     fill_folder(compiled.folder, [&](const fs::path& scratch) {
       write_all(scratch / kFiles, headers);
       write_all(scratch / kFiles, {source});
-      problem = Compiler(target, scratch, allowed.deadline).compile(scratch / kFiles / source.name);
+      problem = run_compiler(target, scratch, allowed.deadline, scratch / kFiles / source.name);
       if (!problem) problem = too_large(scratch, allowed);
       keep_result(target, scratch, problem, all, {"source.o", "symbols", "compiler.log"});
     });
@@ -381,17 +370,21 @@ BuiltSubmission build_submission(const SubmittedSources& submitted,
       fs::copy_file(compiled[i].folder / "source.o",
                     scratch / ("source-" + std::to_string(i) + ".o"));
     }
-    built.problem = Compiler(target, scratch, submitted.deadline).link(adapter);
+    built.problem = run_linker(target, scratch, submitted.deadline, adapter);
     write_atomically(scratch / kDeviceFile, std::string(to_string(target.device)) + "\n");
     keep_result(target, scratch, built.problem, all, {"program", kDeviceFile, "compiler.log"});
   });
   return built;
 }
 
+fs::path workbook_folder() {
+  return network_folder().parent_path().parent_path();  // of ROOT/common/network
+}
+
 std::vector<fs::path> headers_for_submissions() {
   std::vector<fs::path> readable;
   for (const char* room : {"base", "custom_submission", "device", "emulation", "stage", "timing"}) {
-    add_room(network_folder().parent_path() / room, readable);
+    add_room(workbook_folder() / "common" / room, readable);
   }
   return readable;
 }

@@ -47,14 +47,11 @@ double thread_seconds() {
 
 }  // namespace
 
-void require_storage(const fs::path& folder) {
+void require_machine(const fs::path& folder, const fs::path& build, const std::string& device) {
   if (const std::string fault = fault_of_storage(folder); !fault.empty()) {
     throw EnvironmentError("Nothing can be compiled in " + folder.string() + ": " + fault +
                            "; free some space, then run this again.");
   }
-}
-
-void require_tools(const fs::path& build, const std::string& device) {
   if (const std::string tool = missing_tool(build, device); !tool.empty()) {
     throw EnvironmentError("The compiler that this build was configured with is gone (" + tool +
                            "); common/setup/lab setup installs one, cmake --preset lab --fresh "

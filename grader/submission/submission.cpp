@@ -11,7 +11,6 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
-#include <map>
 #include <random>
 #include <span>
 #include <utility>
@@ -20,7 +19,6 @@
 #include "common/base/error.hpp"
 #include "common/data/dataset.hpp"
 #include "common/device/gpu_probe.hpp"
-#include "common/network/preset.hpp"
 #include "grader/submission/build_submission.hpp"
 
 namespace convlab::grader {
@@ -33,11 +31,6 @@ using std::chrono::milliseconds;
 constexpr std::size_t kRedzone = 4096;
 constexpr milliseconds kStartLimit{20'000};
 
-// The folder that a submission must not read: it holds solutions and other people's work.
-std::filesystem::path course_folder() {
-  return network_folder().parent_path().parent_path();  // of ROOT/common/network
-}
-
 std::uint64_t fresh_token() {
   static std::random_device device;
   return std::uint64_t{device()} << 32 | device();
@@ -45,14 +38,11 @@ std::uint64_t fresh_token() {
 
 // The policy that the builder stored; among the milestones only the first has no device.
 SandboxKind sandbox_kind_for(const std::filesystem::path& program) {
-  std::ifstream stream(program.parent_path() / kDeviceFile);
-  std::string device;
-  if (stream >> device) {
-    return device == to_string(Device::kCpu)        ? SandboxKind::kCpu
-           : device == to_string(Device::kEmulated) ? SandboxKind::kEmulated
-                                                    : SandboxKind::kGpu;
-  }
-  return program.filename().string().starts_with("m1") ? SandboxKind::kCpu : SandboxKind::kGpu;
+  std::string device = program.filename().string().starts_with("m1") ? "cpu" : "gpu";
+  std::ifstream(program.parent_path() / kDeviceFile) >> device;
+  return device == to_string(Device::kCpu)        ? SandboxKind::kCpu
+         : device == to_string(Device::kEmulated) ? SandboxKind::kEmulated
+                                                  : SandboxKind::kGpu;
 }
 
 // Only the workbook's own programs emulate where no GPU answers.
@@ -69,27 +59,37 @@ bool may_run_on(SandboxKind kind, Device device) {
                                           : device != Device::kCpu;
 }
 
-// A leftover thread may crash between two requests; its message has the token of the first.
-bool answers(const ServeReply& reply, const ServeRequest& request) {
-  return reply.token == request.token || reply.status == ServeStatus::kCrash;
-}
-
 Failure failure_of(const Ending& ending, milliseconds limit) {
-  using From = Ending::Kind;
-  using To = Failure::Kind;
-  static const std::map<From, To> kinds = {
-      {From::kExited, To::kExit}, {From::kSignal, To::kCrash},  {From::kTimeout, To::kTimeout},
-      {From::kFlood, To::kFlood}, {From::kMemory, To::kMemory}, {From::kNoStart, To::kNoStart}};
-  Failure failure{.kind = kinds.at(ending.kind), .code = ending.code};
-  if (ending.kind == From::kTimeout) {
-    failure.limit_s = std::chrono::duration<double>(limit).count();
-  }
-  return failure;
+  using enum Failure::Kind;
+  // In the order of Ending::Kind.
+  constexpr Failure::Kind kKinds[] = {kExit, kCrash, kTimeout, kFlood, kMemory, kNoStart};
+  return {.kind = kKinds[static_cast<std::size_t>(ending.kind)],
+          .code = ending.code,
+          .limit_s = std::chrono::duration<double>(limit).count()};
 }
 
-[[noreturn]] void fail_to_share(std::size_t size) {
-  throw EnvironmentError("Cannot share " + std::to_string(size >> 20) +
-                         " MiB with the submission: " + std::strerror(errno) + ".");
+std::optional<Failure> failure_of(const ServeReply& reply) {
+  using enum Failure::Kind;
+  switch (reply.status) {
+    case ServeStatus::kDone:
+      return std::nullopt;
+    case ServeStatus::kNotImplemented:
+      return Failure{.kind = kNotImplemented, .message = reply.message};
+    case ServeStatus::kException:
+      return Failure{.kind = kException, .fault = reply.fault};
+    case ServeStatus::kRefused:
+      return Failure{.kind = kRefused, .message = reply.message};
+    case ServeStatus::kCrash:
+      return Failure{.kind = kCrash, .fault = reply.fault};
+    case ServeStatus::kPaused:
+      break;
+  }
+  return Failure{.kind = kProtocol};
+}
+
+template <class Time>
+double milliseconds_of(Time time) {
+  return std::chrono::duration<double, std::milli>(time).count();
 }
 
 }  // namespace
@@ -105,17 +105,20 @@ SharedSegment::SharedSegment(std::size_t size, Access access) {
                            " MiB are free: close other programs or use a smaller batch.");
   }
   descriptor_ = Descriptor(::memfd_create("convlab", MFD_CLOEXEC | MFD_ALLOW_SEALING));
-  if (!descriptor_.is_open() || ::ftruncate(descriptor_.get(), static_cast<off_t>(size_)) != 0) {
-    fail_to_share(size_);
-  }
+  const bool is_made =
+      descriptor_.is_open() && ::ftruncate(descriptor_.get(), static_cast<off_t>(size_)) == 0;
   void* mapped = ::mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor_.get(), 0);
-  if (mapped == MAP_FAILED) fail_to_share(size_);
-  const auto unmap = [size = size_](std::byte* memory) { ::munmap(memory, size); };
-  data_ = {static_cast<std::byte*>(mapped), unmap};
-  int seals = F_SEAL_SHRINK | F_SEAL_GROW;
+  if (mapped != MAP_FAILED) {
+    const auto unmap = [size = size_](std::byte* memory) { ::munmap(memory, size); };
+    data_ = {static_cast<std::byte*>(mapped), unmap};
+  }
   // The mapping above stays writable; later mappings cannot write (Linux 5.1).
-  if (access == Access::kReadOnly) seals |= F_SEAL_FUTURE_WRITE;
-  if (::fcntl(descriptor_.get(), F_ADD_SEALS, seals | F_SEAL_SEAL) != 0) fail_to_share(size_);
+  const int seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL |
+                    (access == Access::kReadOnly ? F_SEAL_FUTURE_WRITE : 0);
+  if (!is_made || !data_ || ::fcntl(descriptor_.get(), F_ADD_SEALS, seals) != 0) {
+    throw EnvironmentError("Cannot share " + std::to_string(size_ >> 20) +
+                           " MiB with the submission: " + std::strerror(errno) + ".");
+  }
 }
 
 void refuse_silent_emulation(const SubmissionDevice& device) {
@@ -249,9 +252,7 @@ Call Submission::run(const std::string& stage, std::uint32_t content) {
 
 Call Submission::run_timed(const std::string& stage, const std::function<void()>& exchange) {
   using Clock = std::chrono::steady_clock;
-  const auto since = [](Clock::time_point start) {
-    return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
-  };
+  const auto since = [](Clock::time_point start) { return milliseconds_of(Clock::now() - start); };
   // The phases in which it pauses depend on the device.
   if (std::vector<StageInfo> stages; !knows_device_) {
     if (auto failure = list_stages(stages)) return {{}, std::move(failure)};
@@ -295,7 +296,7 @@ Call Submission::run_timed(const std::string& stage, const std::function<void()>
   if (on_cpu) {
     convolve_ms = since(start);
     const ThreadUse use = threads();
-    result.processor_ms = std::chrono::duration<double, std::milli>(use.computed - used).count();
+    result.processor_ms = milliseconds_of(use.computed - used);
     result.threads = static_cast<int>(use.states.size());
   }
   // A program must not gain by answering slowly on purpose.
@@ -339,10 +340,9 @@ Call Submission::call(ServeRequest request, int pauses, const OnPause& on_pause)
   if (call.failure && call.failure->fault) {
     call.failure->told = message_of(*call.failure->fault, shape_, sources_);
   }
-  call.round_trip_ms =
-      std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+  call.round_trip_ms = milliseconds_of(std::chrono::steady_clock::now() - start);
   if (watches_ && process_ && !process_->freeze()) fail_for_working_on(call);
-  if (call.race) find_line(*call.race, program_, course_folder());
+  if (call.race) find_line(*call.race, program_, workbook_folder());
   call.wrote_outside = !surroundings_intact();
   return call;
 }
@@ -356,7 +356,7 @@ std::optional<Failure> Submission::ask(const ServeRequest& request, milliseconds
     process_ = std::make_unique<ChildProcess>(
         program_, std::vector<std::string>{"--serve", std::to_string(kServeDescriptor)},
         ChildProcess::Options{
-            .policy = {.kind = sandbox_kind_for(program_), .secret = course_folder()},
+            .policy = {.kind = sandbox_kind_for(program_), .secret = workbook_folder()},
             .environment = variables()});
     known_segments_ = 0;
   }
@@ -399,16 +399,21 @@ std::optional<Failure> Submission::ask(const ServeRequest& request, milliseconds
   }
   isolation_ = process_->isolation();
 
+  const auto* message = std::get_if<Message>(&answer);
+  auto decoded = message == nullptr ? std::nullopt : decode_reply(message->text);
+  // A message about a crash does not tell the device. A leftover thread may crash between two
+  // requests; then it has the token of the first.
+  const bool is_whole = decoded &&
+                        (decoded->status == ServeStatus::kCrash ||
+                         (decoded->token == request.token &&
+                          may_run_on(sandbox_kind_for(program_), decoded->device))) &&
+                        (decoded->status != ServeStatus::kDone ||
+                         paused_times >= (request.steps ? pauses : std::min(pauses, 2))) &&
+                        receive_steps(*process_, limit, *decoded);
   std::optional<Failure> failure;
-  if (const auto* ending = std::get_if<Ending>(&answer)) {
-    failure = failure_of(*ending, limit);
-  } else if (auto decoded = decode_reply(std::get<Message>(answer).text);
-             !decoded || !answers(*decoded, request) ||
-             (decoded->status == ServeStatus::kDone &&
-              paused_times < (request.steps ? pauses : std::min(pauses, 2))) ||
-             (decoded->status != ServeStatus::kCrash &&  // which does not tell the device
-              !may_run_on(sandbox_kind_for(program_), decoded->device)) ||
-             !receive_steps(*process_, limit, *decoded)) {
+  if (message == nullptr) {
+    failure = failure_of(std::get<Ending>(answer), limit);
+  } else if (!is_whole) {
     failure = Failure{.kind = Failure::Kind::kProtocol};
   } else if (!process_->keeps_environment()) {
     failure = Failure{.kind = Failure::Kind::kSettings};
@@ -416,8 +421,8 @@ std::optional<Failure> Submission::ask(const ServeRequest& request, milliseconds
     failure = Failure{.kind = Failure::Kind::kWorksOn};
   } else {
     reply = std::move(*decoded);
-    // Otherwise an emulation's verdict would look like a GPU's.
     if (reply.status == ServeStatus::kCrash) reply.device = device_.device;
+    // Otherwise an emulation's verdict would look like a GPU's.
     if (reply.device == Device::kEmulated &&
         (device_.device == Device::kGpu || needs_gpu(program_))) {
       // The driver is asked, because the submission can say what it likes.
@@ -429,30 +434,13 @@ std::optional<Failure> Submission::ask(const ServeRequest& request, milliseconds
     device_.no_gpu = reply.no_gpu;
     knows_device_ = true;
     if (reply.measured) device_.measured = *reply.measured;
-    switch (reply.status) {
-      case ServeStatus::kDone:
-        return std::nullopt;
-      case ServeStatus::kNotImplemented:
-        return Failure{.kind = Failure::Kind::kNotImplemented, .message = reply.message};
-      case ServeStatus::kException:
-        // Its leftovers, above all on a GPU, must not spoil the next call.
-        failure = Failure{.kind = Failure::Kind::kException, .fault = reply.fault};
-        break;
-      case ServeStatus::kPaused:
-        failure = Failure{.kind = Failure::Kind::kProtocol};
-        break;
-      case ServeStatus::kRefused:
-        failure = Failure{.kind = Failure::Kind::kRefused, .message = reply.message};
-        break;
-      case ServeStatus::kCrash: {
-        const auto end = process_->receive(milliseconds(2000));
-        const auto* ended = std::get_if<Ending>(&end);
-        failure = Failure{.kind = Failure::Kind::kCrash,
-                          .code = ended != nullptr ? ended->code : 0,
-                          .fault = reply.fault};
-        if (failure->fault) find_line(*failure->fault, program_, course_folder());
-        break;
-      }
+    failure = failure_of(reply);
+    // The leftovers of an exception, above all on a GPU, must not spoil the next call.
+    if (!failure || failure->kind == Failure::Kind::kNotImplemented) return failure;
+    if (failure->kind == Failure::Kind::kCrash) {
+      const auto end = process_->receive(milliseconds(2000));
+      if (const auto* ended = std::get_if<Ending>(&end)) failure->code = ended->code;
+      if (failure->fault) find_line(*failure->fault, program_, workbook_folder());
     }
   }
   process_->stop();

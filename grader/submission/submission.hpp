@@ -20,8 +20,7 @@
 
 namespace convlab::grader {
 
-/// A file beside a program that was built from a custom submission: "cpu", "emulated" or "gpu",
-/// which determines its sandbox, and what the file implements.
+/// A file beside a program that was built from a custom submission: "cpu", "emulated" or "gpu".
 inline constexpr const char* kDeviceFile = "device";
 
 /// Why a submission gave no output.
@@ -49,14 +48,12 @@ struct Failure {
   std::string printed{};               ///< the end of what the program printed
 };
 
-/// Memory that the grader and a submission share. The grader may always write; a submission may
-/// write only if Access allows it.
+/// Memory that the grader and a submission share. The grader may always write.
 class SharedSegment {
  public:
   enum class Access { kReadOnly, kWritable };  ///< for the submission
 
   SharedSegment() = default;
-
   /// `size` bytes, rounded up to whole pages.
   /// @throws EnvironmentError if there is not that much memory
   SharedSegment(std::size_t size, Access access);
@@ -104,9 +101,8 @@ struct SubmissionDevice {
   std::string no_gpu{};       ///< why a program for a GPU emulates; otherwise empty
 };
 
-/// A verdict from emulation must not look like one from a GPU.
 /// @throws EnvironmentError if the program emulates because no GPU answers inside the isolation,
-/// although one answers outside
+/// although one answers outside: a verdict from emulation must not look like one from a GPU
 void refuse_silent_emulation(const SubmissionDevice& device);
 
 /// A milestone's program under test: started at the first request, and again after it ended.
@@ -123,26 +119,25 @@ class Submission {
   /// @throws EnvironmentError that says how much memory is needed
   Arrays prepare(const ConvShape& shape, Placement placement);
 
-  /// Fills the output with `content` (by default poison) and the memory next to it with poison, and
-  /// lets the stage write the output.
+  /// Fills the output with `content` and the memory next to it with poison, and lets the stage
+  /// write the output.
   Call run(const std::string& stage, std::uint32_t content = oracle::kPoisonBits);
 
   /// The same on the grader's clock. When prolog has returned, everything in the sandbox is stopped
-  /// and `exchange` puts other numbers into the input array and into its copies in the device's
-  /// memory. So the work of prolog belongs to another input, whatever times the program reports.
+  /// and `exchange` puts other numbers into the input array and into the device's copies of it.
   Call run_timed(const std::string& stage, const std::function<void()>& exchange);
 
   /// The same with pauses after prolog and after convolve, in which `pause` may change the input;
   /// on a device two before convolve, of which only the first also changes the device's copies.
   Call run_phases(const std::string& stage, const std::function<void()>& pause);
 
-  /// What an emulated device withholds from the host in the calls from now on; at first both
-  /// arrays.
-  void set_withheld(Withheld withheld) { withheld_ = withheld; }
-  /// Whether the calls from now on draw the tokens of the last one again.
-  void repeat_tokens(bool repeats) { repeats_tokens_ = repeats; }
+  // These hold for the calls from now on.
 
-  /// How often an emulated device runs convolve in each of the runs from now on.
+  /// What an emulated device withholds from the host; at first both arrays.
+  void set_withheld(Withheld withheld) { withheld_ = withheld; }
+  /// Whether they draw the tokens of the last one again.
+  void repeat_tokens(bool repeats) { repeats_tokens_ = repeats; }
+  /// How often an emulated device runs convolve in each.
   void set_convolve_calls(int calls) { convolve_calls_ = calls; }
   /// kNothing on other devices.
   [[nodiscard]] Withheld withheld() const {
@@ -153,12 +148,11 @@ class Submission {
   void set_exchanges(bool exchanges) { exchanges_ = exchanges; }
   [[nodiscard]] bool exchanges() const { return exchanges_; }
 
-  /// Whether the process is stopped and looked at after each call, as it is at first. A program
-  /// that is already known to be wrong need not be: then a small call takes a fraction of the time.
+  /// Whether the process is stopped and looked at after each call, as it is at first. That takes
+  /// most of the time of a small call; a program that is known to be wrong need not be watched.
   void watch(bool watches) { watches_ = watches; }
 
-  /// After a call the process stays stopped, so that it cannot change the output during the
-  /// comparison. This lets it continue until the next call.
+  /// After a call the process stays stopped. This lets it continue until the next call.
   void thaw() {
     if (process_) process_->thaw();
   }
@@ -180,12 +174,10 @@ class Submission {
   /// Whether each of its accesses to memory is a call.
   [[nodiscard]] bool is_traced() const;
 
-  /// The kind of memory that a custom submission gets on a GPU from the next call on: "usual",
-  /// "poisoned" or "guarded" (common/device/recorded_allocations.hpp).
+  /// "usual", "poisoned" or "guarded" memory of a GPU (common/device/recorded_allocations.hpp).
   void set_gpu_memory(std::string mode) { gpu_memory_ = std::move(mode); }
 
-  /// Continues with another program of the same stages, and with variables that set_environment
-  /// does not remove.
+  /// Continues with another program of the same stages, and variables that stay.
   void replace_program(std::filesystem::path program, std::vector<std::string> variables);
   [[nodiscard]] const std::filesystem::path& program() const { return program_; }
 

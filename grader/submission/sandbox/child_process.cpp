@@ -3,9 +3,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -37,20 +35,9 @@ namespace {
 using std::chrono::milliseconds;
 using Clock = std::chrono::steady_clock;
 
-constexpr int kCannotExecute = 127;
-constexpr int kNoticeDescriptor = kServeDescriptor + 1;
 constexpr milliseconds kEndLimit{2000};
 constexpr milliseconds kOftenest{50};  // memory is looked at
 constexpr milliseconds kSeldomest{250};
-
-/// Messages of warden and program to the grader through a separate pipe, before the program's code
-/// runs and after it has ended.
-struct Notice {
-  enum Kind { kIsolated, kNotExecuted, kEnded };
-  Kind kind = kIsolated;
-  int code = 0;  ///< errno, or as waitpid tells it
-  Isolation isolation{};
-};
 
 // The environment of a submission: enough to run, nothing about the check.
 std::vector<std::string> environment(const std::filesystem::path& folder,
@@ -64,78 +51,6 @@ std::vector<std::string> environment(const std::filesystem::path& folder,
   }
   variables.insert(variables.end(), more.begin(), more.end());
   return variables;
-}
-
-std::vector<char*> pointers_to(std::vector<std::string>& strings) {
-  std::vector<char*> pointers;
-  pointers.reserve(strings.size() + 1);
-  for (std::string& string : strings) pointers.push_back(string.data());
-  pointers.push_back(nullptr);
-  return pointers;
-}
-
-/// The data that the new processes need before exec, where nothing may be allocated.
-struct Launch {
-  const char* program;
-  char* const* arguments;
-  char* const* environment;
-  std::array<int, 4> descriptors;  ///< no input, output, channel, notices
-};
-
-void tell(const Notice& notice) {
-  while (::write(kNoticeDescriptor, &notice, sizeof notice) < 0 && errno == EINTR) {
-  }
-}
-
-[[noreturn]] void run_program(const Launch& launch, Sandbox& sandbox) {
-  ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // it ends with the warden
-  for (int signal : {SIGPIPE, SIGINT, SIGTERM}) ::signal(signal, SIG_DFL);
-  int error = 0;
-  if (::chdir(sandbox.folder().c_str()) != 0) error = errno;
-  sandbox.enter_program();
-  tell({Notice::kIsolated, 0, sandbox.isolation()});
-  if (sandbox.isolation().is_refused()) ::_exit(kCannotExecute);
-  if (error == 0) error = sandbox.execute(launch.program, launch.arguments, launch.environment);
-  tell({Notice::kNotExecuted, error, {}});
-  ::_exit(kCannotExecute);
-}
-
-[[noreturn]] void run_warden(const Launch& launch, Sandbox& sandbox) {
-  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  // Descriptors move out of the way of those that they become.
-  constexpr int kAbove = kNoticeDescriptor + 1;
-  rlimit files{};
-  ::getrlimit(RLIMIT_NOFILE, &files);
-  files.rlim_cur = files.rlim_max;
-  ::setrlimit(RLIMIT_NOFILE, &files);
-  auto [null, output, channel, notices] = launch.descriptors;
-  for (int* each : {&null, &output, &channel, &notices}) *each = ::fcntl(*each, F_DUPFD, kAbove);
-  ::dup2(null, STDIN_FILENO);
-  ::dup2(output, STDOUT_FILENO);
-  ::dup2(output, STDERR_FILENO);
-  ::dup2(channel, kServeDescriptor);
-  ::dup2(notices, kNoticeDescriptor);
-  ::fcntl(kNoticeDescriptor, F_SETFD, FD_CLOEXEC);
-  ::syscall(SYS_close_range, STDERR_FILENO + 1, kServeDescriptor - 1, 0);
-  ::syscall(SYS_close_range, kNoticeDescriptor + 1, ~0U, 0);
-  // The grader may have died before the prctl: then nobody reads the notices.
-  pollfd reader{kNoticeDescriptor, 0, 0};
-  if (::poll(&reader, 1, 0) != 0) ::_exit(kCannotExecute);
-
-  sandbox.enter_warden();
-  const pid_t program = Sandbox::start_program();
-  if (program == 0) run_program(launch, sandbox);
-  // Only the program holds its channel, so the channel shows its end.
-  ::syscall(SYS_close_range, 0, kServeDescriptor, 0);
-  if (program < 0) {
-    tell({Notice::kNotExecuted, errno, {}});
-    ::_exit(kCannotExecute);
-  }
-  int status = 0;
-  while (::waitpid(-1, &status, 0) != program || (!WIFEXITED(status) && !WIFSIGNALED(status))) {
-  }
-  tell({Notice::kEnded, status, {}});
-  ::_exit(0);  // also ends all other processes of its namespace
 }
 
 [[noreturn]] void fail_to_start() {
@@ -169,24 +84,21 @@ ChildProcess::ChildProcess(const std::filesystem::path& program,
   ::fcntl(output_.get(), F_SETFL, O_NONBLOCK);
   ::fcntl(notices_.get(), F_SETFL, O_NONBLOCK);
 
-  std::vector<std::string> words = {program.string()};
-  words.insert(words.end(), arguments.begin(), arguments.end());
-  std::vector<std::string> variables = environment(folder_, options.environment);
-  for (const std::string& variable : variables) variables_ += variable + '\0';
-  const std::vector<char*> word_pointers = pointers_to(words);
-  const std::vector<char*> variable_pointers = pointers_to(variables);
-  const Launch launch{
-      .program = word_pointers.front(),
-      .arguments = word_pointers.data(),
-      .environment = variable_pointers.data(),
+  Launch launch{
+      .policy = options.policy,
+      .program = program,
+      .arguments = {program.string()},
+      .environment = environment(folder_, options.environment),
+      .folder = folder_.string(),
       .descriptors = {null.get(), child_output.get(), child_channel.get(), child_notices.get()}};
+  launch.arguments.insert(launch.arguments.end(), arguments.begin(), arguments.end());
+  for (const std::string& variable : launch.environment) variables_ += variable + '\0';
   memory_limit_ = options.memory_bytes > 0 ? options.memory_bytes : available_memory() / 10 * 9;
-  Sandbox sandbox(options.policy, program, folder_.string(), memory_limit_);
+  launch.memory_bytes = static_cast<std::uint64_t>(memory_limit_);
   start_ = Clock::now();
   ::prctl(PR_SET_DUMPABLE, 0);  // this process's memory holds expected values
-  warden_ = sandbox.start_warden();
+  warden_ = start_in_sandbox(std::move(launch));
   if (warden_ < 0) fail_to_start();
-  if (warden_ == 0) run_warden(launch, sandbox);
 }
 
 ChildProcess::~ChildProcess() {

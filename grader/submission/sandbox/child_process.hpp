@@ -33,9 +33,9 @@ struct Ending {
   int code = 0;
 };
 
-/// A program in a separate process, isolated by Sandbox. It has a channel on kServeDescriptor, an
-/// empty working folder, few environment variables and no other open file; its output is captured.
-/// It ends with the grader, and all processes that it started end with it.
+/// An isolated program. It has a channel on kServeDescriptor, an empty working folder, few
+/// environment variables and no other open file; its output is captured. It ends with the grader,
+/// and all processes that it started end with it.
 class ChildProcess {
  public:
   static constexpr std::size_t kOutputLimit = std::size_t{1} << 20;
@@ -73,8 +73,7 @@ class ChildProcess {
   /// @return whether they have; a thread in an uninterruptible call goes on, for example
   bool freeze();
 
-  /// Whether it has been stopped since freeze: every thread is stopped, and none has used a
-  /// processor.
+  /// Whether every thread has been stopped since freeze, and none has used a processor.
   [[nodiscard]] bool stands_still() const;
 
   /// Continues all stopped processes.
@@ -83,8 +82,7 @@ class ChildProcess {
   /// What the threads of its sandbox do.
   [[nodiscard]] ThreadUse threads() const { return thread_use(program()); }
 
-  /// False if the program has changed its environment variables, which are settings of the
-  /// emulation; true if unknown.
+  /// False if the program has changed its environment variables; true if unknown.
   [[nodiscard]] bool keeps_environment() const;
 
   /// The beginning and the end of its output, as long as the options say; printable().

@@ -139,13 +139,6 @@ std::vector<fs::path> visible_files(const SandboxPolicy& policy, const fs::path&
 // The place of the new root until it becomes the root. It exists on every machine, and no program
 // needs files below it.
 const std::string kPlace = "/dev/shm";
-const std::string kDevices = kPlace + "/dev";
-const std::string kProc = kPlace + "/proc";
-const std::string kTemporary = kPlace + "/tmp";
-const std::string kShared = kPlace + "/dev/shm";
-// Settings of the machine, which root may change even without rights.
-const std::string kOfMachine[] = {kProc + "/sys", kProc + "/sysrq-trigger", kProc + "/irq",
-                                  kProc + "/bus", kProc + "/fs"};
 
 constexpr unsigned long kQuiet = MS_NOSUID | MS_NODEV | MS_NOEXEC;
 
@@ -154,144 +147,147 @@ int error_of(bool done) {
 }
 
 int make_folder(const char* path) {
-  return ::mkdir(path, 0755) == 0 || errno == EEXIST || errno == EROFS ? 0 : errno;
+  return error_of(::mkdir(path, 0755) == 0 || errno == EEXIST || errno == EROFS);
 }
 
 int make_file(const char* path) {
   const int file = ::open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
-  if (file < 0) return errno;
-  ::close(file);
-  return 0;
-}
-
-int show(const char* source, const char* target) {
-  return error_of(::mount(source, target, nullptr, MS_BIND | MS_REC, nullptr) == 0);
+  return error_of(file >= 0 && ::close(file) == 0);
 }
 
 constexpr std::uint64_t kReadOnly = 1;
 constexpr std::uint64_t kNoExecution = 8;
 
 // Includes all mounts below it; flags that the kernel has locked stay locked.
-int restrict_mount(const char* target, std::uint64_t flags) {
+int show(const char* source, const char* target, std::uint64_t flags) {
   constexpr std::uint64_t kNoSetuid = 2;
   constexpr unsigned kRecursive = 0x8000;  // AT_RECURSIVE
   // Set, clear, propagation, namespace. Source: linux/mount.h of Linux 5.12.
   std::uint64_t attributes[4] = {flags | kNoSetuid};
-  return error_of(::syscall(SYS_mount_setattr, AT_FDCWD, target, kRecursive, attributes,
+  return error_of(::mount(source, target, nullptr, MS_BIND | MS_REC, nullptr) == 0 &&
+                  ::syscall(SYS_mount_setattr, AT_FDCWD, target, kRecursive, attributes,
                             sizeof attributes) == 0);
 }
 
-int mount_memory(const char* target, const char* options) {
-  return error_of(::mount("tmpfs", target, "tmpfs", kQuiet, options) == 0);
-}
+/// One step on the way to a new root.
+struct Step {
+  enum Kind { kMakeFolder, kShowFolder, kShowFile, kShowWritable, kLink, kMemory, kProc };
+  Kind kind;
+  std::string source;
+  std::string target;  ///< below kPlace; of a link: the link
+
+  [[nodiscard]] int take() const {
+    const char* const from = source.c_str();
+    const char* const to = target.c_str();
+    if (kind == kLink) return error_of(::symlink(from, to) == 0 || errno == EEXIST);
+    if (kind == kProc) {
+      const unsigned long flags = source.empty() ? kQuiet : kQuiet | unsigned{MS_RDONLY};
+      return error_of(::mount("proc", to, "proc", flags, "hidepid=4") == 0);
+    }
+    const int error = kind == kShowFile ? make_file(to) : make_folder(to);
+    if (error != 0 || kind == kMakeFolder) return error;
+    if (kind == kMemory) return error_of(::mount("tmpfs", to, "tmpfs", kQuiet, from) == 0);
+    // A device that is only read may still be written to.
+    return show(from, to, kind == kShowWritable ? kNoExecution : kReadOnly);
+  }
+};
+
+class OwnRoot {
+ public:
+  OwnRoot(const SandboxPolicy& policy, const fs::path& program, const std::string& folder) {
+    const bool on_gpu = policy.kind == SandboxKind::kGpu;
+    steps_ = {{Step::kMemory, "size=1m,nr_inodes=4096,mode=0755", kPlace},
+              {Step::kMakeFolder, {}, kPlace + "/dev"},
+              {Step::kMakeFolder, {}, kPlace + "/proc"},
+              // Before the readable files, which may lie below /tmp.
+              {Step::kMemory, "size=64m,nr_inodes=1024,mode=1777", kPlace + "/tmp"},
+              // LLVM's OpenMP, which clang uses, does not start without a page of shared memory.
+              {Step::kMemory, "size=1m,nr_inodes=16,mode=1777", kPlace + "/dev/shm"}};
+    std::vector<std::string> paths;
+    for (const fs::path& path : visible_files(policy, program)) {
+      paths.push_back(path.lexically_normal());
+    }
+    // Folders come before their contents, so that contents are found to exist already.
+    std::ranges::sort(paths, {}, &std::string::size);
+    // Before any link, through which a folder would be made outside.
+    add_folders_above(folder);
+    for (const std::string& path : paths) add(path);
+    for (const auto& [link, target] : {std::pair{"/dev/fd", "/proc/self/fd"},
+                                       {"/dev/stdin", "/proc/self/fd/0"},
+                                       {"/dev/stdout", "/proc/self/fd/1"},
+                                       {"/dev/stderr", "/proc/self/fd/2"}}) {
+      steps_.push_back({Step::kLink, target, kPlace + link});
+    }
+    // It shows only processes that the reader might trace: not the warden, which has the grader's
+    // arguments. NVIDIA's driver does not start (cuInit gives error 304) unless it may name its
+    // threads in /proc/self/task/…/comm.
+    steps_.push_back({Step::kProc, on_gpu ? "" : "read-only", kPlace + "/proc"});
+    // Settings of the machine, which root may change even without rights.
+    for (const char* part :
+         {"/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus", "/proc/fs"}) {
+      if (!on_gpu || !fs::exists(part)) continue;
+      steps_.push_back({Step::kShowFolder, kPlace + part, kPlace + part});
+    }
+    steps_.push_back(
+        policy.kind == SandboxKind::kCompiler
+            ? Step{Step::kShowWritable, folder, kPlace + folder}
+            : Step{Step::kMemory, "size=256m,nr_inodes=1024,mode=0700", kPlace + folder});
+  }
+
+  [[nodiscard]] int enter() const {
+    int error = 0;
+    for (const Step& step : steps_) {
+      if (error == 0) error = step.take();
+    }
+    // The old root is mounted over the new one and then removed.
+    if (error == 0) error = error_of(::chdir(kPlace.c_str()) == 0);
+    if (error == 0) error = error_of(::syscall(SYS_pivot_root, ".", ".") == 0);
+    if (error != 0) {
+      ::umount2(kPlace.c_str(), MNT_DETACH);
+      return error;
+    }
+    ::umount2(".", MNT_DETACH);
+    if (::chdir("/") != 0) return errno;
+    ::mount(nullptr, "/", nullptr, MS_REMOUNT | MS_BIND | MS_RDONLY | kQuiet, nullptr);
+    return 0;
+  }
+
+ private:
+  void add_folders_above(const std::string& path) {
+    for (auto at = path.find('/', 1); at != std::string::npos; at = path.find('/', at + 1)) {
+      steps_.push_back({Step::kMakeFolder, {}, kPlace + path.substr(0, at)});
+    }
+  }
+
+  // Links stay links; their targets have rules of their own or lie below one: /lib is usr/lib.
+  void add(const std::string& path) {
+    const auto shows = [&](const Step& step) {
+      const bool is_shown = step.kind == Step::kShowFolder || step.kind == Step::kShowFile ||
+                            step.kind == Step::kLink;
+      return is_shown && is_inside(kPlace + path, step.target);
+    };
+    std::error_code failed;
+    const fs::file_status status = fs::symlink_status(path, failed);
+    if (failed || std::ranges::any_of(steps_, shows)) return;
+    add_folders_above(path);
+    if (fs::is_symlink(status)) {
+      const fs::path target = fs::read_symlink(path, failed);
+      if (failed) return;
+      steps_.push_back({Step::kLink, target.string(), kPlace + path});
+      return add((fs::path(path).parent_path() / target).lexically_normal());
+    }
+    steps_.push_back(
+        {fs::is_directory(status) ? Step::kShowFolder : Step::kShowFile, path, kPlace + path});
+  }
+
+  std::vector<Step> steps_;
+};
 
 }  // namespace
 
-OwnRoot::OwnRoot(const SandboxPolicy& policy, const fs::path& program, std::string folder)
-    : folder_(std::move(folder)), folder_target_(kPlace + folder_), kind_(policy.kind) {
-  std::vector<std::string> paths;
-  for (const fs::path& path : visible_files(policy, program)) {
-    paths.push_back(path.lexically_normal());
-  }
-  // Folders come before their contents, so that contents are found to exist already.
-  std::ranges::sort(paths, {}, &std::string::size);
-  // Before any link, through which a folder would be made outside.
-  add_folders_above(folder_);
-  for (const std::string& path : paths) add(path);
-  for (const auto& [link, target] : {std::pair{"/dev/fd", "/proc/self/fd"},
-                                     {"/dev/stdin", "/proc/self/fd/0"},
-                                     {"/dev/stdout", "/proc/self/fd/1"},
-                                     {"/dev/stderr", "/proc/self/fd/2"}}) {
-    steps_.push_back({Step::kLink, target, kPlace + link});
-  }
-}
-
-void OwnRoot::add_folders_above(const std::string& path) {
-  for (auto at = path.find('/', 1); at != std::string::npos; at = path.find('/', at + 1)) {
-    steps_.push_back({Step::kMakeFolder, {}, kPlace + path.substr(0, at)});
-  }
-}
-
-// Links stay links; their targets have rules of their own or lie below one: /lib is usr/lib.
-void OwnRoot::add(const std::string& path) {
-  const auto shows = [&](const Step& step) {
-    return step.kind != Step::kMakeFolder && is_inside(kPlace + path, step.target);
-  };
-  std::error_code failed;
-  const fs::file_status status = fs::symlink_status(path, failed);
-  if (failed || std::ranges::any_of(steps_, shows)) return;
-  add_folders_above(path);
-  if (fs::is_symlink(status)) {
-    const fs::path target = fs::read_symlink(path, failed);
-    if (failed) return;
-    steps_.push_back({Step::kLink, target.string(), kPlace + path});
-    return add((fs::path(path).parent_path() / target).lexically_normal());
-  }
-  steps_.push_back(
-      {fs::is_directory(status) ? Step::kShowFolder : Step::kShowFile, path, kPlace + path});
-}
-
-// A device may still be written to.
-static int show_unchangeable(const char* source, const char* target) {
-  const int error = show(source, target);
-  return error != 0 ? error : restrict_mount(target, kReadOnly);
-}
-
-int OwnRoot::take(const Step& step) {
-  const char* target = step.target.c_str();
-  if (step.kind == Step::kLink) {
-    return error_of(::symlink(step.source.c_str(), target) == 0 || errno == EEXIST);
-  }
-  const int error = step.kind == Step::kShowFile ? make_file(target) : make_folder(target);
-  if (error != 0 || step.kind == Step::kMakeFolder) return error;
-  return show_unchangeable(step.source.c_str(), target);
-}
-
-int OwnRoot::build() const {
-  int error = mount_memory(kPlace.c_str(), "size=1m,nr_inodes=4096,mode=0755");
-  for (const std::string* folder : {&kDevices, &kProc, &kTemporary, &kShared}) {
-    if (error == 0) error = make_folder(folder->c_str());
-  }
-  // Before the readable files, which may lie below /tmp.
-  if (error == 0) error = mount_memory(kTemporary.c_str(), "size=64m,nr_inodes=1024,mode=1777");
-  // LLVM's OpenMP, which clang uses, does not start without a page of shared memory.
-  if (error == 0) error = mount_memory(kShared.c_str(), "size=1m,nr_inodes=16,mode=1777");
-  for (const Step& step : steps_) {
-    if (error == 0) error = take(step);
-  }
-  if (error != 0) return error;
-  // It shows only processes that the reader might trace: not the warden, which has the grader's
-  // arguments. NVIDIA's driver does not start (cuInit gives error 304) unless it may name its
-  // threads in /proc/self/task/…/comm.
-  const bool on_gpu = kind_ == SandboxKind::kGpu;
-  const unsigned long flags = on_gpu ? kQuiet : kQuiet | static_cast<unsigned long>(MS_RDONLY);
-  error = error_of(::mount("proc", kProc.c_str(), "proc", flags, "hidepid=4") == 0);
-  for (const std::string& part : kOfMachine) {
-    if (error != 0 || !on_gpu || ::access(part.c_str(), F_OK) != 0) continue;
-    error = show_unchangeable(part.c_str(), part.c_str());
-  }
-  const char* folder = folder_target_.c_str();
-  if (error == 0) error = make_folder(folder);
-  if (error == 0 && kind_ != SandboxKind::kCompiler) {
-    return mount_memory(folder, "size=256m,nr_inodes=1024,mode=0700");
-  }
-  if (error == 0) error = show(folder_.c_str(), folder);
-  return error != 0 ? error : restrict_mount(folder, kNoExecution);
-}
-
-int OwnRoot::enter() const {
-  int error = build();
-  // The old root is mounted over the new one and then removed.
-  if (error == 0 && ::chdir(kPlace.c_str()) != 0) error = errno;
-  if (error == 0 && ::syscall(SYS_pivot_root, ".", ".") != 0) error = errno;
-  if (error != 0) {
-    ::umount2(kPlace.c_str(), MNT_DETACH);
-    return error;
-  }
-  ::umount2(".", MNT_DETACH);
-  if (::chdir("/") != 0) return errno;
-  ::mount(nullptr, "/", nullptr, MS_REMOUNT | MS_BIND | MS_RDONLY | kQuiet, nullptr);
-  return 0;
+std::function<int()> own_root(const SandboxPolicy& policy, const fs::path& program,
+                              const std::string& folder) {
+  return [root = OwnRoot(policy, program, folder)] { return root.enter(); };
 }
 
 }  // namespace convlab::grader
