@@ -1,7 +1,8 @@
 // The course's oldest interface: one function with arrays of the host.
 #include "gpu-new-forward.h"
 
-__global__ void convolve(float* y, const float* x, const float* k, int M, int C, int H, int W, int K) {
+__global__ void convolve(float* y, const float* x, const float* k, int M, int C, int H, int W,
+                         int K) {
   const int w = blockIdx.x * 16 + threadIdx.x, h = blockIdx.y * 16 + threadIdx.y;
   const int m = blockIdx.z % M, b = blockIdx.z / M, H_out = H - K + 1, W_out = W - K + 1;
   if (h >= H_out || w >= W_out) return;
@@ -22,7 +23,8 @@ void GPUInterface::conv_forward_gpu(float* host_y, const float* host_x, const fl
   cudaMalloc(&y, y_bytes), cudaMalloc(&x, x_bytes), cudaMalloc(&k, k_bytes);
   cudaMemcpy(x, host_x, x_bytes, cudaMemcpyHostToDevice);
   cudaMemcpy(k, host_k, k_bytes, cudaMemcpyHostToDevice);
-  convolve<<<dim3((W - K + 16) / 16, (H - K + 16) / 16, B * M), dim3(16, 16)>>>(y, x, k, M, C, H, W, K);
+  convolve<<<dim3((W - K + 16) / 16, (H - K + 16) / 16, B * M), dim3(16, 16)>>>(y, x, k, M, C, H, W,
+                                                                                K);
   cudaMemcpy(host_y, y, y_bytes, cudaMemcpyDeviceToHost);
   cudaFree(y), cudaFree(x), cudaFree(k);
 }
