@@ -9,6 +9,9 @@
 
 namespace convlab {
 
+/// The variable with an optimisation, "-O1", for tests that compile many files.
+inline constexpr const char* kOptimise = "CONVLAB_SUBMISSION_OPTIMISE";
+
 /// The target and the place of a custom submission's build. build_custom_submission.sh does the
 /// work, with CMake's own commands.
 struct CustomSubmissionTarget {
@@ -19,13 +22,12 @@ struct CustomSubmissionTarget {
   bool traced = false;  ///< emulated, each access to memory is observed (common/emulation/trace)
 };
 
-/// The command line that compiles a file: `folder` gets source.o and symbols.
+/// The command lines of build_custom_submission.sh: one that compiles a file, `folder` gets
+/// source.o and symbols; one that links it, `folder` gets the program.
+/// @param adapter  whether the file implements the course interface
 std::vector<std::string> compile_command(const CustomSubmissionTarget& target,
                                          const std::filesystem::path& file,
                                          const std::filesystem::path& folder);
-
-/// The command line that links the compiled file: `folder` gets the program.
-/// @param adapter  whether the file implements the course interface
 std::vector<std::string> link_command(const CustomSubmissionTarget& target,
                                       const std::filesystem::path& folder, bool adapter);
 
@@ -51,16 +53,19 @@ std::filesystem::path folder_for(const CustomSubmissionTarget& target,
                                  const std::filesystem::path& file, const std::string& kind,
                                  const std::string& text);
 
-/// Lets `make` fill a scratch folder and then replaces `folder` by it. Several processes may make
-/// the same folder at the same time while others use its files: no file that all of them make is
-/// missing at any moment. If `make` throws, nothing is left.
+/// Lets `make` fill a scratch folder and then replaces `folder` by it, so that no file of it is
+/// missing at any moment, whoever else makes or uses it. If `make` throws, nothing is left.
 /// @throws EnvironmentError if the folder cannot be made
 void fill_folder(const std::filesystem::path& folder,
                  const std::function<void(const std::filesystem::path& scratch)>& make);
 
+/// A file in such a folder: the text that it was made of.
+inline constexpr const char* kAllTexts = "all-texts";
+
 /// Marks a folder of folder_for as in use. Removes all others below BUILD/sources that were not
 /// used for an hour, except the newest hundred: each version of a file has a folder.
-void keep_folder(const std::filesystem::path& folder);
+/// @return whether it was made of this text
+bool keep_folder(const std::filesystem::path& folder, const std::string& text);
 
 /// Builds a program like m1 or m2 from a file, or finds the one built from the same text before.
 /// @return the program; it lies in the build folder, below sources/

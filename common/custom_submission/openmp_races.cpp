@@ -7,8 +7,7 @@
 //          A task has begun after what its thread did before, and ended where that thread waits for
 //          its tasks; in between it is another thread.
 // Looks at all memory but the threads' own stacks, of which tasks may share a part. What the file
-// frees is forgotten: it may go to
-//          another thread.
+//          frees is forgotten: it may go to another thread.
 // Gives up where something else may order threads: atomic operations with an order, regions in
 //          regions, tasks in tasks. The script puts this between a file and libgomp only if the
 //          file calls no other functions of threads.
@@ -67,11 +66,11 @@ constexpr std::uintptr_t kWord = 4;
 
 /// The threads of one parallel region.
 struct Team {
-  std::uint64_t number = 0;
   std::uintptr_t frame_begin = 0;  ///< of the stack of who began the region
   std::uintptr_t frame_end = 0;
 };
 
+/// Who touches memory, and when.
 struct Touch {
   std::uint64_t team = 0;
   unsigned phase = 0;    ///< barriers passed
@@ -90,12 +89,8 @@ struct Word {
 };
 
 struct Self {
+  Touch now;
   Team team;
-  unsigned thread = 0;
-  unsigned creator = 0;
-  unsigned phase = 0;
-  unsigned created = 0;
-  unsigned waits = 0;
   int guards = 0;
   int initialised = 0;                       ///< static variables that it initialises now
   const volatile void* awaited = nullptr;    ///< see on_atomic
@@ -135,24 +130,19 @@ Words& part_of(std::uintptr_t word) {
   return parts[word / kLine % parts.size()];
 }
 
-/// The stack of this thread.
-struct Stack {
-  Stack() {
+/// Where the stack of this thread begins and ends.
+const std::pair<std::uintptr_t, std::uintptr_t>& stack() {
+  thread_local const auto instance = [] {
     pthread_attr_t attributes;
-    if (::pthread_getattr_np(::pthread_self(), &attributes) != 0) return;
     void* lowest = nullptr;
     std::size_t size = 0;
-    ::pthread_attr_getstack(&attributes, &lowest, &size);
-    ::pthread_attr_destroy(&attributes);
-    begin = reinterpret_cast<std::uintptr_t>(lowest);
-    end = begin + size;
-  }
-  std::uintptr_t begin = 0;
-  std::uintptr_t end = 0;
-};
-
-const Stack& stack() {
-  thread_local const Stack instance;
+    if (::pthread_getattr_np(::pthread_self(), &attributes) == 0) {
+      ::pthread_attr_getstack(&attributes, &lowest, &size);
+      ::pthread_attr_destroy(&attributes);
+    }
+    const auto begin = reinterpret_cast<std::uintptr_t>(lowest);
+    return std::pair(begin, begin + size);
+  }();
   return instance;
 }
 
@@ -164,8 +154,8 @@ bool has_name(std::uintptr_t address, const Team& team) {
 
 // A thread's own variables lie below the frame of who began the region.
 bool may_be_shared(std::uintptr_t address, const Self& who) {
-  const Stack& own = stack();
-  const bool is_own = address >= own.begin && address < own.end;
+  const auto [begin, end] = stack();
+  const bool is_own = address >= begin && address < end;
   return !is_own || address >= who.shared_from ||
          (address >= who.team.frame_begin && address < who.team.frame_end);
 }
@@ -225,10 +215,10 @@ void on_access(const void* pointer, std::size_t bytes, bool writes, const void* 
   const auto address = reinterpret_cast<std::uintptr_t>(pointer);
   // Whoever uses what is initialised has waited for that.
   if (own.initialised > 0) return;
-  if (own.team.number == 0 || !may_be_shared(address, own)) return;
-  const Touch now{
-      own.team.number, own.phase, own.thread,     own.creator,
-      own.created,     own.waits, own.guards > 0, reinterpret_cast<std::uintptr_t>(caller) - 1};
+  if (own.now.team == 0 || !may_be_shared(address, own)) return;
+  Touch now = own.now;
+  now.guarded = own.guards > 0;
+  now.place = reinterpret_cast<std::uintptr_t>(caller) - 1;
   const bool is_element = !has_name(address, own.team);
   // Of less than a word each byte may belong to another thread.
   for (auto at = address; at < address + bytes; at += kWord) {
@@ -247,20 +237,25 @@ void on_access(const void* pointer, std::size_t bytes, bool writes, const void* 
   }
 }
 
+void run_as(const Self& who, OutlinedFunction function, void* data) {
+  const Self before = std::exchange(self(), who);
+  function(data);
+  self() = before;
+}
+
 /// Runs the function of a region in each of its threads.
 struct Region {
   OutlinedFunction function;
   void* data;
+  std::uint64_t number;
   Team team;
   std::atomic<unsigned> next = 0;
 
   static void run(void* region) {
-    auto& self_region = *static_cast<Region*>(region);
-    const Self before = self();
-    const unsigned number = self_region.next.fetch_add(1);
-    self() = {.team = self_region.team, .thread = number, .creator = number};
-    self_region.function(self_region.data);
-    self() = before;
+    auto& of = *static_cast<Region*>(region);
+    const unsigned thread = of.next.fetch_add(1);
+    run_as({.now = {.team = of.number, .thread = thread, .creator = thread}, .team = of.team},
+           of.function, of.data);
   }
 };
 
@@ -274,7 +269,7 @@ void forget(const void* memory, std::size_t bytes) {
 }
 
 void forget(void* memory) {
-  if (self().team.number != 0 && memory != nullptr) forget(memory, ::malloc_usable_size(memory));
+  if (self().now.team != 0 && memory != nullptr) forget(memory, ::malloc_usable_size(memory));
 }
 
 /// Runs the function of a task. Its data follows; libgomp has copied both.
@@ -285,11 +280,8 @@ struct alignas(std::max_align_t) Task {
 
   static void run(void* memory) {
     auto* const task = static_cast<Task*>(memory);
-    const Self before = self();
-    self() = task->own;
-    self().shared_from = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
-    task->function(task + 1);
-    self() = before;
+    task->own.shared_from = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
+    run_as(task->own, task->function, task + 1);
     forget(task + 1, task->bytes);  // the next task may get this memory
   }
 };
@@ -329,13 +321,13 @@ extern "C" {
 
 [[gnu::noinline]] void convlab_GOMP_parallel(OutlinedFunction function, void* data,
                                              unsigned threads, unsigned flags) {
-  if (self().team.number != 0) give_up();
+  if (self().now.team != 0) give_up();
   Region region{
       .function = function,
       .data = data,
-      .team = {.number = ++detector().teams,
-               .frame_begin = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)),
-               .frame_end = stack().end}};
+      .number = ++detector().teams,
+      .team = {.frame_begin = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0)),
+               .frame_end = stack().second}};
   GOMP_parallel(&Region::run, &region, threads, flags);
 }
 
@@ -344,18 +336,18 @@ extern "C" {
                                          bool is_deferred, unsigned flags, void** depends,
                                          int priority, void* detach) {
   Self& own = self();
-  const bool is_plain = copy == nullptr && depends == nullptr && own.thread == own.creator;
+  const bool is_plain = copy == nullptr && depends == nullptr && own.now.thread == own.now.creator;
   if (!is_plain) give_up();
-  if (!is_plain || !is_deferred || own.team.number == 0) {
+  if (!is_plain || !is_deferred || own.now.team == 0) {
     GOMP_task(function, data, copy, size, alignment, is_deferred, flags, depends, priority, detach);
     return;
   }
   own.shared_from = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
-  ++own.created;
+  ++own.now.created;
   std::vector<std::byte> memory(sizeof(Task) + static_cast<std::size_t>(size));
   auto* const task = new (memory.data())
       Task{.function = function, .bytes = static_cast<std::size_t>(size), .own = own};
-  task->own.thread = RaceSide::kFirstTask + detector().tasks++;
+  task->own.now.thread = RaceSide::kFirstTask + detector().tasks++;
   std::memcpy(task + 1, data, task->bytes);
   GOMP_task(&Task::run, task, nullptr, static_cast<long>(memory.size()), alignof(Task), true, flags,
             nullptr, priority, detach);
@@ -363,13 +355,13 @@ extern "C" {
 
 void convlab_GOMP_taskwait() {
   GOMP_taskwait();
-  ++self().waits;
+  ++self().now.waits;
 }
 
 #define CONVLAB_BARRIER(name) \
   void convlab_##name() {     \
     name();                   \
-    ++self().phase;           \
+    ++self().now.phase;       \
   }
 CONVLAB_BARRIER(GOMP_barrier)
 CONVLAB_BARRIER(GOMP_loop_end)
@@ -397,14 +389,13 @@ int convlab_guard_acquire(abi::__guard* guard) {
   self().initialised += is_first;
   return is_first;
 }
-void convlab_guard_release(abi::__guard* guard) {
-  abi::__cxa_guard_release(guard);
-  --self().initialised;
-}
-void convlab_guard_abort(abi::__guard* guard) noexcept {
-  abi::__cxa_guard_abort(guard);
-  --self().initialised;
-}
+#define CONVLAB_INITIALISED(name)                           \
+  void convlab_guard_##name(abi::__guard* guard) noexcept { \
+    abi::__cxa_guard_##name(guard);                         \
+    --self().initialised;                                   \
+  }
+CONVLAB_INITIALISED(release)
+CONVLAB_INITIALISED(abort)
 void convlab_free(void* memory) {
   forget(memory);
   std::free(memory);

@@ -371,19 +371,18 @@ static std::optional<Finding> check_stillness(Submission& submission, const Stag
   constexpr milliseconds kMuch{10};
   constexpr int kMostLooks = 100;  // on a busy machine a busy thread rarely gets a processor
   std::this_thread::sleep_for(kSettle);
-  const auto settled = submission.computing_time();
+  ThreadUse before = submission.threads();
+  const auto settled = before.computed;
   if (settled.count() < 0) return std::nullopt;
-  auto before = settled;
   for (int look = 1; look <= kMostLooks; ++look) {
-    const auto waited = submission.waiting_time();
     std::this_thread::sleep_for(kLook);
-    const auto now = submission.computing_time();
-    const auto wanted = now - before + submission.waiting_time() - waited;
-    if (wanted < kMuch && !submission.is_busy()) return std::nullopt;
+    const ThreadUse now = submission.threads();
+    const auto wanted = now.computed - before.computed + now.waited - before.waited;
+    if (wanted < kMuch && !now.is_busy()) return std::nullopt;
     before = now;
-    if (look > 1 && now - settled >= 2 * kMuch) break;
+    if (look > 1 && now.computed - settled >= 2 * kMuch) break;
   }
-  const auto worked = std::chrono::duration_cast<milliseconds>(before - settled);
+  const auto worked = std::chrono::duration_cast<milliseconds>(before.computed - settled);
   if (worked < kMuch) return std::nullopt;
   return finding("E-still-working/idle", "", {std::to_string(worked.count())});
 }

@@ -102,7 +102,7 @@ std::optional<Finding> find_late_output(Submission& submission, const WrongOutpu
   int look = 0;
   do {
     std::this_thread::sleep_for(kLate);
-  } while (++look < kMostLooks && submission.is_busy());
+  } while (++look < kMostLooks && submission.threads().is_busy());
   const bool is_complete = oracle::compare(wrong.shape, wrong.arrays.input, weights,
                                            wrong.arrays.output, wrong.tolerance)
                                .passed(wrong.shape);
@@ -332,9 +332,10 @@ std::optional<Finding> slow_in_part(Submission& submission, const StageInfo& sta
   ElementCase part = test;
   part.shape.batch /= kPart;
   fill_random(part, seed, submission.prepare(part.shape, Placement::kAtEnd));
-  const auto before = submission.computing_time();
+  const auto before = submission.threads().computed;
   const Call call = submission.run(stage.id);
-  const double used_s = std::chrono::duration<double>(submission.computing_time() - before).count();
+  const double used_s =
+      std::chrono::duration<double>(submission.threads().computed - before).count();
   submission.restart();  // what it keeps of this shape must not matter
   if (call.failure) {
     const Finding found = explain(*call.failure, where_of(part));

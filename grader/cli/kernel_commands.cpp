@@ -169,9 +169,8 @@ ExitCode run_profile(const ProfileOptions& options) {
   const CountedWork wanted = counted_work(milestone, options);
   if (!options.output.empty()) require_writable(options.output);
   // nvcc takes longer than counting.
-  auto registers = std::async(std::launch::async, [&] {
-    return kernel_registers(wanted.submitted, build_folder() / "registers");
-  });
+  auto registers =
+      std::async(std::launch::async, [&] { return kernel_registers(wanted.submitted); });
   CountedStage stage = counted_stage(wanted);
   std::vector<std::string> launched;
   for (const DeviceLaunch& launch : stage.counts.launches) launched.push_back(launch.kernel);

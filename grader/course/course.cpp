@@ -96,15 +96,7 @@ std::optional<Finding> build_target(const std::string& target, bool is_long = fa
   if (run.exit_code == kNoSuchProgram) {
     throw EnvironmentError("CMake is not found; to install it: common/setup/lab setup");
   }
-  if (const std::string fault = fault_of_storage(build_folder()); !fault.empty()) {
-    throw EnvironmentError("Nothing can be built in " + build_folder().string() + ": " + fault +
-                           "; free some space, then run this again.");
-  }
-  if (const std::string tool = missing_tool(build_folder(), "cpu"); !tool.empty()) {
-    throw EnvironmentError("The compiler that this build was configured with is gone (" + tool +
-                           "); common/setup/lab setup installs one, cmake --preset lab --fresh "
-                           "looks for it again.");
-  }
+  require_machine(build_folder(), build_folder(), "cpu");
   return finding("E-build", first_error(run.output));
 }
 

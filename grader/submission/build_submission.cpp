@@ -29,32 +29,22 @@ using Clock = std::chrono::steady_clock;
 
 // Apart from what the grader makes of them, so that no name of a submission meets one of its own.
 constexpr const char* kFiles = "files";
-constexpr const char* kOptimise = "CONVLAB_SUBMISSION_OPTIMISE";
-
-std::string optimisation() {
-  const char* flag = std::getenv(kOptimise);
-  return flag == nullptr ? "" : flag;
-}
 
 // The first error line, without the folder, and the number of further errors.
 std::string first_error(const std::string& printed, const fs::path& folder) {
-  std::istringstream lines(printed);
   std::string first;
   std::string any;
   int errors = 0;
-  for (std::string line; std::getline(lines, line);) {
-    if (any.empty() && !line.empty()) any = line;
+  for (const std::string& line : lines_of(printed)) {
     // The linker has said why in a line before.
-    if (line.starts_with("collect2: error: ") && !any.empty()) continue;
-    if (line.find("error") == std::string::npos &&
-        line.find("undefined reference") == std::string::npos) {
-      continue;
-    }
-    if (errors++ == 0) first = line;
+    const bool is_error = !line.starts_with("collect2: error: ") &&
+                          (line.find("error") != std::string::npos ||
+                           line.find("undefined reference") != std::string::npos);
+    if (any.empty()) any = line;
+    if (is_error && errors++ == 0) first = line;
   }
-  if (first.empty()) first = any;
   constexpr std::size_t kMost = 4000;  // a line may be as long as its author likes
-  first = first.substr(0, kMost);
+  first = (first.empty() ? any : first).substr(0, kMost);
   for (const std::string& prefix : {(folder / kFiles).string() + "/", folder.string() + "/"}) {
     for (auto at = first.find(prefix); at != std::string::npos; at = first.find(prefix)) {
       first.erase(at, prefix.size());
@@ -68,13 +58,7 @@ std::string first_error(const std::string& printed, const fs::path& folder) {
   }
   constexpr std::size_t kLongest = 300;
   first = first.substr(0, kLongest);
-  if (errors > 1) first += " (and " + std::to_string(errors - 1) + " more)";
-  return first;
-}
-
-std::string log_of(const fs::path& folder) {
-  const fs::path log = folder / "compiler.log";
-  return fs::exists(log) ? printable(read_text(log)) + "\n" : "";
+  return errors < 2 ? first : first + " (and " + std::to_string(errors - 1) + " more)";
 }
 
 // Adds the files of a folder, but not its tests and benchmarks: they hold whole convolutions.
@@ -89,65 +73,55 @@ void add_room(const fs::path& folder, std::vector<fs::path>& readable) {
   }
 }
 
-/// Runs steps of build_custom_submission.sh in a sandbox.
-class Compiler {
- public:
-  Compiler(const CustomSubmissionTarget& target, fs::path folder,
-           Clock::time_point deadline = Clock::time_point::max())
-      : target_(target), folder_(std::move(folder)), deadline_(deadline) {}
-
-  /// Empty if it succeeded.
-  std::optional<BuildProblem> compile(const fs::path& file) const {
-    // The tools, too; not the programs of a solution.
-    std::vector<fs::path> readable = headers_for_submissions();
-    readable.push_back(target_.build / "bin" / "convlab-rewrite");
-    readable.push_back(target_.build / "custom_submission");
-    return step(compile_command(target_, file, folder_), readable);
+// Runs a step of build_custom_submission.sh in a sandbox; a problem if it fails.
+std::optional<BuildProblem> run_step(const CustomSubmissionTarget& target, const fs::path& folder,
+                                     Clock::time_point deadline,
+                                     const std::vector<std::string>& words,
+                                     std::vector<fs::path> readable) {
+  const auto tools = tool_folders(target.build, to_string(target.device));
+  readable.insert(readable.end(), tools.begin(), tools.end());
+  readable.push_back(target.build / "custom_submission");
+  ChildProcess::Options options{.policy = {.kind = SandboxKind::kCompiler,
+                                           .readable = readable,
+                                           .secret = workbook_folder(),
+                                           .cpu_seconds = 150,
+                                           .file_bytes = std::uint64_t{128} << 20,
+                                           .data_bytes = std::uint64_t{8} << 30},
+                                .folder = folder};
+  if (const char* flag = std::getenv(kOptimise)) {
+    options.environment = {std::string(kOptimise) + "=" + flag};
   }
-
-  std::optional<BuildProblem> link(bool adapter) const {
-    // Not the programs of the workbook: bin/ holds solutions.
-    return step(link_command(target_, folder_, adapter),
-                {course_ / "common" / "custom_submission", target_.build / "common",
-                 target_.build / "custom_submission"});
+  ChildProcess process(words.front(), {words.begin() + 1, words.end()}, options);
+  const auto left = std::chrono::duration_cast<std::chrono::seconds>(deadline - Clock::now());
+  const auto patience = std::clamp(left, std::chrono::seconds(1), std::chrono::seconds(300));
+  const Ending ending = process.wait(patience);
+  std::ofstream(folder / "compiler.log", std::ios::app) << process.output_head();
+  if (ending.kind == Ending::Kind::kExited && ending.code == 0) return std::nullopt;
+  if (ending.kind == Ending::Kind::kExited || ending.kind == Ending::Kind::kFlood) {
+    return BuildProblem{.message = first_error(process.output_head(), folder)};
   }
+  return BuildProblem{
+      .kind = Kind::kTakesTooLong,
+      .message = ending.kind == Ending::Kind::kTimeout
+                     ? "it was stopped after " + std::to_string(patience.count()) + " seconds"
+                     : "it used up its memory or its processor time"};
+}
 
- private:
-  std::optional<BuildProblem> step(const std::vector<std::string>& words,
-                                   const std::vector<fs::path>& readable) const {
-    ChildProcess::Options options{.policy = {.kind = SandboxKind::kCompiler,
-                                             .readable = readable,
-                                             .secret = course_,
-                                             .cpu_seconds = 150,
-                                             .file_bytes = std::uint64_t{128} << 20,
-                                             .data_bytes = std::uint64_t{8} << 30},
-                                  .folder = folder_};
-    if (const std::string flag = optimisation(); !flag.empty()) {
-      options.environment = {std::string(kOptimise) + "=" + flag};
-    }
-    const auto tools = tool_folders(target_.build, to_string(target_.device));
-    options.policy.readable.insert(options.policy.readable.end(), tools.begin(), tools.end());
-    ChildProcess process(words.front(), {words.begin() + 1, words.end()}, options);
-    const auto left = std::chrono::duration_cast<std::chrono::seconds>(deadline_ - Clock::now());
-    const auto patience = std::clamp(left, std::chrono::seconds(1), std::chrono::seconds(300));
-    const Ending ending = process.wait(patience);
-    std::ofstream(folder_ / "compiler.log", std::ios::app) << process.output_head();
-    if (ending.kind == Ending::Kind::kExited && ending.code == 0) return std::nullopt;
-    if (ending.kind == Ending::Kind::kExited || ending.kind == Ending::Kind::kFlood) {
-      return BuildProblem{.message = first_error(process.output_head(), folder_)};
-    }
-    return BuildProblem{
-        .kind = Kind::kTakesTooLong,
-        .message = ending.kind == Ending::Kind::kTimeout
-                       ? "it was stopped after " + std::to_string(patience.count()) + " seconds"
-                       : "it used up its memory or its processor time"};
-  }
+std::optional<BuildProblem> run_compiler(const CustomSubmissionTarget& target,
+                                         const fs::path& folder, Clock::time_point deadline,
+                                         const fs::path& file) {
+  // The tools, too; not the programs of a solution.
+  std::vector<fs::path> readable = headers_for_submissions();
+  readable.push_back(target.build / "bin" / "convlab-rewrite");
+  return run_step(target, folder, deadline, compile_command(target, file, folder), readable);
+}
 
-  CustomSubmissionTarget target_;
-  fs::path folder_;
-  Clock::time_point deadline_;
-  fs::path course_ = network_folder().parent_path().parent_path();
-};
+std::optional<BuildProblem> run_linker(const CustomSubmissionTarget& target, const fs::path& folder,
+                                       Clock::time_point deadline, bool adapter) {
+  // Not the programs of the workbook: bin/ holds solutions.
+  return run_step(target, folder, deadline, link_command(target, folder, adapter),
+                  {workbook_folder() / "common" / "custom_submission", target.build / "common"});
+}
 
 // Removes all files of a compiler's step except these; they may be gigabytes.
 void remove_all_but(const fs::path& folder, const std::vector<std::string>& kept) {
@@ -165,32 +139,18 @@ void remove_all_but(const fs::path& folder, const std::vector<std::string>& kept
 void require_working_machine(const CustomSubmissionTarget& target, const fs::path& folder) {
   const fs::path alone = folder / "machine";
   const fs::path empty = alone / (target.device == Device::kCpu ? "empty.cpp" : "empty.cu");
-  std::string fault = fault_of_storage(folder);
-  std::optional<BuildProblem> problem;
-  if (fault.empty()) {
-    write_atomically(empty, "\n");
-    const Compiler compiler(target, alone);
-    problem = compiler.compile(empty);
-    if (!problem) problem = compiler.link(false);
-    if (!problem) return;
-    fault = fault_of_storage(folder);
-  }
-  if (!fault.empty()) {
-    throw EnvironmentError("Nothing can be compiled in " + folder.parent_path().string() + ": " +
-                           fault + "; free some space, then run this again.");
-  }
-  if (const auto missing = missing_tool(target.build, to_string(target.device)); !missing.empty()) {
-    throw EnvironmentError("The compiler that this build was configured with is gone (" + missing +
-                           "); common/setup/lab setup installs one, cmake --preset lab --fresh "
-                           "looks for it again.");
-  }
+  require_machine(folder.parent_path(), target.build, to_string(target.device));
+  write_atomically(empty, "\n");
+  const auto deadline = Clock::time_point::max();
+  std::optional<BuildProblem> problem = run_compiler(target, alone, deadline, empty);
+  if (!problem) problem = run_linker(target, alone, deadline, false);
+  if (!problem) return;
+  require_machine(folder.parent_path(), target.build, to_string(target.device));
   throw EnvironmentError("Not even an empty file can be built here (" + problem->message +
                          "). Does another build change this folder, or is the memory used up? "
                          "If not: cmake --build --preset lab, then run this again.");
 }
 
-// Includes the folders. Files made from it get longer names, and a name may not exceed 255 bytes.
-constexpr std::size_t kLongestName = 150;
 // The compiled files are kept: objects and their lists of symbols, of all sources together.
 constexpr std::uintmax_t kMostObjectBytes = std::uintmax_t{32} << 20;
 
@@ -200,47 +160,46 @@ struct Text {
   std::string text{};
 };
 
-// Whether a path, links followed, still lies in the folder.
-bool lies_inside(const fs::path& folder, const fs::path& file) {
+// Why a file of the folder is refused; empty if it is not.
+std::string refused(const fs::path& folder, const fs::path& file) {
+  // Includes the folders. Files made from it get longer names, and a name may not exceed 255 bytes.
+  constexpr std::size_t kLongestName = 150;
+  std::error_code unreadable;
+  const std::string name = file.lexically_relative(folder).generic_string();
+  if (name.size() > kLongestName) {
+    return "a file's name has " + std::to_string(name.size()) + " bytes, more than " +
+           std::to_string(kLongestName) + ": " + name.substr(0, kLongestName / 2) + "…";
+  }
+  if (!fs::is_regular_file(file, unreadable)) return name + " is no file";
   const fs::path way = fs::canonical(file).lexically_relative(fs::canonical(folder));
-  return !way.empty() && *way.begin() != "..";
+  if (way.empty() || *way.begin() == "..") {
+    return name + " is a link to a file that is not part of the submission; hand in the file";
+  }
+  return {};
 }
 
-/// Files of a submission, or why they are refused.
-struct Texts {
-  std::vector<Text> texts{};
+// @param problem  why one of the files is refused
+std::vector<Text> read_all(const fs::path& folder, const std::vector<fs::path>& files,
+                           std::string& problem) {
+  std::vector<Text> texts;
   std::uintmax_t bytes = 0;
-  std::string refused{};
-
-  void add(const fs::path& folder, const fs::path& file) {
-    std::error_code unreadable;
-    const std::string name = file.lexically_relative(folder).generic_string();
-    const std::uintmax_t size = fs::file_size(file, unreadable);
-    bytes += unreadable ? 0 : size;
-    if (name.size() > kLongestName) {
-      refused = "a file's name has " + std::to_string(name.size()) + " bytes, more than " +
-                std::to_string(kLongestName) + ": " + name.substr(0, kLongestName / 2) + "…";
-    } else if (!fs::is_regular_file(file, unreadable)) {
-      refused = name + " is no file";
-    } else if (!lies_inside(folder, file)) {
-      refused = name + " is a link to a file that is not part of the submission; hand in the file";
-    } else if (bytes > kMostBuiltBytes || texts.size() >= kMostBuiltFiles) {
-      refused = "the files are more than " + std::to_string(kMostBuiltFiles) + ", or larger than " +
+  for (const fs::path& file : files) {
+    if (problem.empty()) problem = refused(folder, file);
+    if (!problem.empty()) break;
+    bytes += fs::file_size(file);
+    if (bytes > kMostBuiltBytes || texts.size() >= kMostBuiltFiles) {
+      problem = "the files are more than " + std::to_string(kMostBuiltFiles) + ", or larger than " +
                 std::to_string(kMostBuiltBytes >> 20) + " MB together";
-    } else {
-      texts.push_back({name, read_text(file)});
-      // A compiler would take a precompiled header for its source, with code that nobody can read.
-      if (texts.back().text.find('\0') != std::string::npos) refused = name + " is no text";
+      break;
+    }
+    const fs::path name = file.lexically_relative(folder);
+    texts.push_back({name, read_text(file)});
+    // A compiler would take a precompiled header for its source, with code that nobody can read.
+    if (texts.back().text.find('\0') != std::string::npos) {
+      problem = name.generic_string() + " is no text";
     }
   }
-};
-
-Texts read_all(const fs::path& folder, const std::vector<fs::path>& files) {
-  Texts all;
-  for (const fs::path& file : files) {
-    if (all.refused.empty()) all.add(folder, file);
-  }
-  return all;
+  return texts;
 }
 
 void write_all(const fs::path& folder, const std::vector<Text>& texts) {
@@ -272,12 +231,26 @@ struct Allowed {
 };
 
 // Counts what was compiled into a folder; a problem if it is too much.
-std::optional<BuildProblem> too_large(const fs::path& folder, std::atomic<std::uintmax_t>& bytes) {
-  const std::uintmax_t own = fs::file_size(folder / "source.o") + fs::file_size(folder / "symbols");
-  if ((bytes += own) <= kMostObjectBytes) return std::nullopt;
+std::optional<BuildProblem> too_large(const fs::path& folder, Allowed& allowed) {
+  allowed.bytes += fs::file_size(folder / "source.o") + fs::file_size(folder / "symbols");
+  if (allowed.bytes <= kMostObjectBytes) return std::nullopt;
   return BuildProblem{.kind = Kind::kRefused,
                       .message = "its object files and symbols are larger than " +
                                  std::to_string(kMostObjectBytes >> 20) + " MB together"};
+}
+
+// Of a step in a folder keeps what it made, or the log if it failed.
+void keep_result(const CustomSubmissionTarget& target, const fs::path& folder,
+                 const std::optional<BuildProblem>& problem, const std::string& all,
+                 const std::vector<std::string>& made) {
+  if (!problem) {
+    remove_all_but(folder, made);
+    return write_atomically(folder / kAllTexts, all);
+  }
+  remove_all_but(folder, {"compiler.log"});
+  if (problem->kind != Kind::kDoesNotCompile) return;
+  require_working_machine(target, folder);
+  remove_all_but(folder, {"compiler.log"});
 }
 
 // Object files are kept, so that a change of one file among ten compiles only one.
@@ -285,83 +258,43 @@ Compiled compile(const Text& source, const std::vector<Text>& headers,
                  const CustomSubmissionTarget& target, Allowed& allowed) {
   const std::string all = joined({source}) + joined(headers);
   Compiled compiled{.folder = folder_for(target, source.name, "object", all)};
-  const fs::path kept = compiled.folder / "all-texts";
-  keep_folder(compiled.folder);
-  const bool is_kept = fs::exists(kept) && read_text(kept) == all;
-  if (!is_kept && Clock::now() > allowed.deadline) {
-    compiled.problem = BuildProblem{.kind = Kind::kTakesTooLong,
-                                    .message =
-                                        "its turn did not come in the time that all files "
-                                        "have together"};
-  } else if (!is_kept) {
+  auto& problem = compiled.problem;
+  if (keep_folder(compiled.folder, all)) {
+    problem = too_large(compiled.folder, allowed);
+  } else if (Clock::now() > allowed.deadline) {
+    problem =
+        BuildProblem{.kind = Kind::kTakesTooLong,
+                     .message = "its turn did not come in the time that all files have together"};
+  } else {
     fill_folder(compiled.folder, [&](const fs::path& scratch) {
       write_all(scratch / kFiles, headers);
       write_all(scratch / kFiles, {source});
-      const Compiler compiler(target, scratch, allowed.deadline);
-      compiled.problem = compiler.compile(scratch / kFiles / source.name);
-      if (!compiled.problem) compiled.problem = too_large(scratch, allowed.bytes);
-      if (!compiled.problem) {
-        remove_all_but(scratch, {"source.o", "symbols", "compiler.log"});
-        write_atomically(scratch / "all-texts", all);
-        return;
-      }
-      remove_all_but(scratch, {"compiler.log"});
-      if (compiled.problem->kind == Kind::kDoesNotCompile) {
-        require_working_machine(target, scratch);
-        remove_all_but(scratch, {"compiler.log"});
-      }
+      problem = run_compiler(target, scratch, allowed.deadline, scratch / kFiles / source.name);
+      if (!problem) problem = too_large(scratch, allowed);
+      keep_result(target, scratch, problem, all, {"source.o", "symbols", "compiler.log"});
     });
   }
-  if (!compiled.problem && is_kept) compiled.problem = too_large(compiled.folder, allowed.bytes);
-  if (!compiled.problem) {
+  if (!problem) {
     compiled.symbols = read_text(compiled.folder / "symbols");
     if (auto symbol = find_symbol_problem(compiled.symbols, target.libraries)) {
-      compiled.problem = BuildProblem{.kind = Kind::kSymbol, .symbol = std::move(symbol)};
+      problem = BuildProblem{.kind = Kind::kSymbol, .symbol = std::move(symbol)};
     }
   }
-  if (!compiled.problem && target.device != Device::kGpu &&
-      calls_library(compiled.symbols, target.libraries)) {
+  if (problem) {
+    problem->file = source.name.generic_string();
+  } else if (target.device != Device::kGpu && calls_library(compiled.symbols, target.libraries)) {
     throw EnvironmentError(source.name.filename().string() +
                            " calls a library of the GPU, which cannot be emulated, and no GPU "
                            "answers here; check it on a machine that has one.");
   }
-  if (compiled.problem) compiled.problem->file = source.name.generic_string();
   return compiled;
-}
-
-// As many at a time as there are processors.
-std::vector<Compiled> compile_all(const Texts& sources, const std::vector<Text>& headers,
-                                  const CustomSubmissionTarget& target,
-                                  Clock::time_point deadline) {
-  std::vector<Compiled> compiled(sources.texts.size());
-  Allowed allowed{.deadline = std::min(deadline, Clock::now() + std::chrono::minutes(30))};
-  in_threads(compiled.size(), std::thread::hardware_concurrency(), [&](std::size_t i) {
-    compiled[i] = compile(sources.texts[i], headers, target, allowed);
-  });
-  return compiled;
-}
-
-std::optional<BuildProblem> link(const std::vector<Compiled>& compiled,
-                                 const CustomSubmissionTarget& target, const fs::path& folder,
-                                 FileInterface form, Clock::time_point deadline) {
-  for (std::size_t i = 0; i < compiled.size(); ++i) {
-    fs::copy_file(compiled[i].folder / "source.o", folder / ("source-" + std::to_string(i) + ".o"));
-  }
-  auto problem = Compiler(target, folder, deadline).link(form != FileInterface::kStages);
-  remove_all_but(folder, {"program", "compiler.log"});
-  if (problem && problem->kind == Kind::kDoesNotCompile) {
-    require_working_machine(target, folder);
-    remove_all_but(folder, {"compiler.log"});
-  }
-  return problem;
 }
 
 std::string lines_of_warnings(const std::string& printed) {
   constexpr std::string_view kMark = ": warning: ";
   std::vector<std::string> found;
-  std::vector<std::string> others;
-  std::istringstream lines(printed);
-  for (std::string line; std::getline(lines, line);) {
+  std::size_t telling = 0;  // those that explain wrong results come first
+  for (const std::string& line : lines_of(printed)) {
     const auto mark = line.find(kMark);
     if (mark == std::string::npos) continue;
     // FILE:LINE:COLUMN; a file in another folder is not the student's.
@@ -370,15 +303,15 @@ std::string lines_of_warnings(const std::string& printed) {
     place.erase(std::min(place.rfind(':'), place.size()));
     place.erase(0, place.find_last_of('/') + 1);
     const std::string text = place + ": " + line.substr(mark + kMark.size());
+    if (std::ranges::find(found, text) != found.end()) continue;
     const bool tells = text.find("uninitialized") != std::string::npos;
-    auto& list = tells ? found : others;
-    if (std::find(list.begin(), list.end(), text) == list.end()) list.push_back(text);
+    const auto at = tells ? telling++ : found.size();
+    found.insert(found.begin() + static_cast<std::ptrdiff_t>(at), text);
   }
-  found.insert(found.end(), others.begin(), others.end());
   constexpr std::size_t kMost = 3;
   std::string text;
   for (std::size_t i = 0; i < std::min(kMost, found.size()); ++i) {
-    text += (text.empty() ? "" : "\n") + found[i];
+    text += (i == 0 ? "" : "\n") + found[i];
   }
   return text;
 }
@@ -399,51 +332,59 @@ BuiltSubmission build_submission(const SubmittedSources& submitted,
                            "; build again: cmake --build --preset lab");
   }
   BuiltSubmission built;
-  const Texts sources = read_all(submitted.folder, submitted.sources);
-  const Texts headers = read_all(submitted.folder, submitted.headers);
-  for (const Texts* each : {&sources, &headers}) {
-    if (each->refused.empty()) continue;
-    built.problem = BuildProblem{.kind = Kind::kRefused, .message = each->refused};
+  std::string problem;
+  const std::vector<Text> sources = read_all(submitted.folder, submitted.sources, problem);
+  const std::vector<Text> headers = read_all(submitted.folder, submitted.headers, problem);
+  if (!problem.empty()) {
+    built.problem = BuildProblem{.kind = Kind::kRefused, .message = problem};
     return built;
   }
-  const std::vector<Compiled> compiled =
-      compile_all(sources, headers.texts, target, submitted.deadline);
+  std::vector<Compiled> compiled(sources.size());
+  Allowed allowed{.deadline =
+                      std::min(submitted.deadline, Clock::now() + std::chrono::minutes(30))};
+  in_threads(compiled.size(), std::thread::hardware_concurrency(),
+             [&](std::size_t i) { compiled[i] = compile(sources[i], headers, target, allowed); });
   std::string printed;
-  for (const Compiled& each : compiled) printed += log_of(each.folder);
-  built.warnings = lines_of_warnings(printed);
+  std::string symbols;  // the parts of the course interface may lie in several files
   for (const Compiled& each : compiled) {
-    built.folder = each.folder;
-    built.problem = each.problem;
-    if (built.problem) return built;
+    const fs::path log = each.folder / "compiler.log";
+    if (fs::exists(log)) printed += printable(read_text(log)) + "\n";
+    symbols += each.symbols;
+    if (!built.problem) built.folder = each.folder, built.problem = each.problem;
   }
-  const std::string all = joined(sources.texts) + joined(headers.texts);
-  built.folder = folder_for(target, sources.texts.front().name, "graded", all);
+  built.warnings = lines_of_warnings(printed);
+  if (built.problem) return built;
+  const std::string all = joined(sources) + joined(headers);
+  built.folder = folder_for(target, sources.front().name, "graded", all);
   built.program = built.folder / "program";
-  const fs::path kept = built.folder / "all-texts";
-  keep_folder(built.folder);
-  // The parts of the course interface may lie in several files.
-  std::string symbols;
-  for (const Compiled& each : compiled) symbols += each.symbols;
   built.form = interface_of(symbols);
-  if (built.form != FileInterface::kStages && !has_convolution(symbols)) {
-    built.problem = BuildProblem{.kind = Kind::kNoConvolution,
-                                 .file = sources.texts.front().name.generic_string()};
+  const bool adapter = built.form != FileInterface::kStages;
+  if (adapter && !has_convolution(symbols)) {
+    built.problem =
+        BuildProblem{.kind = Kind::kNoConvolution, .file = sources.front().name.generic_string()};
     return built;
   }
-  if (fs::exists(built.program) && fs::exists(kept) && read_text(kept) == all) return built;
+  if (keep_folder(built.folder, all)) return built;
   fill_folder(built.folder, [&](const fs::path& scratch) {
-    built.problem = link(compiled, target, scratch, built.form, submitted.deadline);
-    if (built.problem) return;
-    write_atomically(scratch / "all-texts", all);
+    for (std::size_t i = 0; i < compiled.size(); ++i) {
+      fs::copy_file(compiled[i].folder / "source.o",
+                    scratch / ("source-" + std::to_string(i) + ".o"));
+    }
+    built.problem = run_linker(target, scratch, submitted.deadline, adapter);
     write_atomically(scratch / kDeviceFile, std::string(to_string(target.device)) + "\n");
+    keep_result(target, scratch, built.problem, all, {"program", kDeviceFile, "compiler.log"});
   });
   return built;
+}
+
+fs::path workbook_folder() {
+  return network_folder().parent_path().parent_path();  // of ROOT/common/network
 }
 
 std::vector<fs::path> headers_for_submissions() {
   std::vector<fs::path> readable;
   for (const char* room : {"base", "custom_submission", "device", "emulation", "stage", "timing"}) {
-    add_room(network_folder().parent_path() / room, readable);
+    add_room(workbook_folder() / "common" / room, readable);
   }
   return readable;
 }

@@ -11,8 +11,7 @@
 
 namespace convlab::grader {
 
-/// The largest submission that is built. Larger sources cost compile time and memory; no
-/// convolution has this size.
+/// The largest submission that is built; no convolution has this size.
 inline constexpr std::size_t kMostBuiltBytes = std::size_t{4} << 20;
 inline constexpr std::size_t kMostBuiltFiles = 100;
 
@@ -42,12 +41,8 @@ struct SymbolProblem {
   std::string name{};  ///< without mangling
 };
 
-/// Checks the symbols of an object file, as `nm --extern-only --format=posix` lists them. Its own
-/// names are free, because build_custom_submission.sh makes them local before it links, but for
-/// those by which its accesses are observed.
-/// It refuses libraries that do the exercise, calls that the sandbox refuses anyway, functions that
-/// get around these rules, and the workbook's side of the channel to the grader. The sandbox stops
-/// system calls that use no function.
+/// Checks the symbols of an object file, as `nm --extern-only --format=posix` lists them, by the
+/// rules of symbols.txt. The sandbox stops system calls that use no function.
 /// @param allowed  libraries that it may call: "cublas"
 std::optional<SymbolProblem> find_symbol_problem(const std::string& symbols,
                                                  const std::vector<std::string>& allowed = {});
@@ -80,24 +75,24 @@ struct BuiltSubmission {
 /// Builds a program for the grader. Copies the files into a separate folder below build/sources,
 /// compiles each source in isolation, checks its symbols and makes its functions local, so that
 /// they cannot replace the grader's or those of another source. Does not compile the same text
-/// twice. Refuses links that lead out of the folder and sources of more than a few megabytes.
-/// One program of theirs takes at most half an hour; sources whose turn comes later are not
-/// compiled.
+/// twice. Takes at most half an hour.
 /// @throws UsageError if there is no such file
 /// @throws EnvironmentError if the build folder cannot be written, or lacks the commands
 BuiltSubmission build_submission(const SubmittedSources& submitted,
                                  const CustomSubmissionTarget& target);
 
-/// The files of the workbook that a compiler of a submission may read: headers that milestones may
-/// include, no weights of a network.
+/// The folder that a submission must not read: it holds solutions and other people's work.
+std::filesystem::path workbook_folder();
+
+/// The headers of the workbook that a compiler of a submission may read.
 std::vector<std::filesystem::path> headers_for_submissions();
 
-// Whether the machine is at fault, and what it is like.
-
-/// The machine's fault after a failed build in `folder`, "No space left on device". It asks the
-/// machine: the compiler's output is no evidence, because a source can make it print anything.
-/// @return empty if there is room for an object file and all files made from it
-std::string fault_of_storage(const std::filesystem::path& folder);
+/// Tests after a failed build whether the machine is at fault. It asks the machine: the compiler's
+/// output is no evidence, because a source can make it print anything.
+/// @throws EnvironmentError if the folder has no room for an object file and all files made from
+/// it, or if there is a missing_tool
+void require_machine(const std::filesystem::path& folder, const std::filesystem::path& build,
+                     const std::string& device);
 
 /// The configured compiler, or rewriter, that can no longer be executed; empty if all exist.
 /// @param build   the build folder, with custom_submission/
@@ -105,14 +100,12 @@ std::string fault_of_storage(const std::filesystem::path& folder);
 std::string missing_tool(const std::filesystem::path& build, const std::string& device);
 
 /// The folders of this build's compilers, "/apps/cuda-13/bin" and its neighbours for
-/// /apps/cuda-13/bin/nvcc, with the files that they include and execute. Without the system's own
-/// folders, which are always readable.
+/// /apps/cuda-13/bin/nvcc. Without the system's own, which are always readable.
 std::vector<std::filesystem::path> tool_folders(const std::filesystem::path& build,
                                                 const std::string& device);
 
 /// How many times slower this machine is than the one for which the time limits were chosen, at
-/// least 1: the time of a million loads, additions and stores. Processor time, and the best of
-/// five, because whatever else runs must not matter.
+/// least 1: the processor time of a million loads, additions and stores, the best of five.
 double slowness();
 
 /// Registers of a thread of each kernel, by its name without namespaces and template arguments; of
@@ -120,10 +113,8 @@ double slowness();
 /// compute capability 9.0 and says so.
 /// Source of nvcc: the variable CUDACXX, as for CMake, or the places of the CUDA Toolkit's
 /// packages.
-/// @param kept  folder that keeps what this nvcc said of these files; emptied when it grows
 /// @return none without nvcc, or if it does not take the files
-std::map<std::string, int> kernel_registers(const SubmittedSources& submitted,
-                                            const std::filesystem::path& kept);
+std::map<std::string, int> kernel_registers(const SubmittedSources& submitted);
 
 /// From what `nvcc -Xptxas -v` prints.
 std::map<std::string, int> registers_printed(const std::string& printed);

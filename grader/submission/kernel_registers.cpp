@@ -2,12 +2,10 @@
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
-#include <sstream>
 #include <vector>
 
 #include "common/base/scratch_folder.hpp"
-#include "common/base/whole_file.hpp"
-#include "common/network/preset.hpp"
+#include "common/base/text.hpp"
 #include "grader/submission/build_submission.hpp"
 #include "grader/submission/sandbox/child_process.hpp"
 
@@ -41,9 +39,8 @@ std::string plain_name(std::string name) {
 
 std::map<std::string, int> registers_printed(const std::string& printed) {
   std::map<std::string, int> registers;
-  std::istringstream lines(printed);
   std::string kernel;
-  for (std::string line; std::getline(lines, line);) {
+  for (const std::string& line : lines_of(printed)) {
     constexpr std::string_view kEntry = "Compiling entry function '";
     constexpr std::string_view kUsed = "Used ";
     if (const auto at = line.find(kEntry); at != std::string::npos) {
@@ -57,28 +54,23 @@ std::map<std::string, int> registers_printed(const std::string& printed) {
   return registers;
 }
 
-std::map<std::string, int> kernel_registers(const SubmittedSources& submitted,
-                                            const fs::path& kept) {
+std::map<std::string, int> kernel_registers(const SubmittedSources& submitted) {
   const fs::path compiler = nvcc();
   if (compiler.empty()) return {};
-  const fs::path course = network_folder().parent_path().parent_path();
+  const fs::path course = workbook_folder();
   const ScratchFolder scratch;
-  std::vector<std::string> words = {"-std=c++20",        "-w",          "--expt-relaxed-constexpr",
-                                    "--extended-lambda", "-arch=sm_90", "-cubin",
-                                    "-Xptxas=-v"};
+  std::vector<std::string> words = {
+      "-std=c++20",        "-w",          "--expt-relaxed-constexpr",
+      "--extended-lambda", "-arch=sm_90", "-cubin",
+      "-Xptxas=-v",        "-o",          scratch.path() / "kernels.cubin"};
   for (const fs::path& headers :
        {scratch.path(), course, course / "common/custom_submission/course_interface"}) {
     words.insert(words.end(), {"-I", headers});
   }
-  // Another version is another file, or a newer one.
-  std::string texts = fs::canonical(compiler).string() +
-                      std::to_string(fs::last_write_time(compiler).time_since_epoch().count());
   const auto copy = [&](const fs::path& file) {
     const fs::path copied = scratch.path() / file.lexically_relative(submitted.folder);
     fs::create_directories(copied.parent_path());
-    const std::string text = read_text(file);
-    write_atomically(copied, text);
-    texts += file.string() + text;
+    fs::copy_file(file, copied);
     return copied;
   };
   for (const fs::path& header : submitted.headers) copy(header);
@@ -86,25 +78,18 @@ std::map<std::string, int> kernel_registers(const SubmittedSources& submitted,
   for (const fs::path& source : submitted.sources) {
     if (source.extension() != ".cu") continue;
     std::vector<std::string> of_source = words;
-    of_source.insert(of_source.end(), {"-o", scratch.path() / "kernels.cubin", copy(source)});
-    const fs::path said = kept / (std::to_string(std::hash<std::string>()(texts)) + ".txt");
-    if (!fs::exists(said)) {
-      ChildProcess process(compiler, of_source,
-                           {.policy = {.kind = SandboxKind::kCompiler,
-                                       .readable = headers_for_submissions(),
-                                       .secret = course,
-                                       .cpu_seconds = 150,
-                                       .data_bytes = std::uint64_t{8} << 30},
-                            .folder = scratch.path(),
-                            .kept_output = std::size_t{1} << 20});
-      const Ending ending = process.wait(std::chrono::minutes(2));
-      if (ending.kind != Ending::Kind::kExited || ending.code != 0) continue;
-      constexpr std::ptrdiff_t kMost = 200;
-      std::error_code missing;
-      if (std::distance(fs::directory_iterator(kept, missing), {}) > kMost) fs::remove_all(kept);
-      write_atomically(said, process.output_head());
-    }
-    for (const auto& [kernel, count] : registers_printed(read_text(said))) {
+    of_source.push_back(copy(source));
+    ChildProcess process(compiler, of_source,
+                         {.policy = {.kind = SandboxKind::kCompiler,
+                                     .readable = headers_for_submissions(),
+                                     .secret = course,
+                                     .cpu_seconds = 150,
+                                     .data_bytes = std::uint64_t{8} << 30},
+                          .folder = scratch.path(),
+                          .kept_output = std::size_t{1} << 20});
+    const Ending ending = process.wait(std::chrono::minutes(2));
+    if (ending.kind != Ending::Kind::kExited || ending.code != 0) continue;
+    for (const auto& [kernel, count] : registers_printed(process.output_head())) {
       registers[kernel] = std::max(registers[kernel], count);
     }
   }

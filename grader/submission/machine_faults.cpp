@@ -10,11 +10,14 @@
 #include <limits>
 #include <vector>
 
+#include "common/base/error.hpp"
 #include "grader/submission/build_submission.hpp"
 
 namespace convlab::grader {
 
 namespace fs = std::filesystem;
+
+namespace {
 
 std::string fault_of_storage(const fs::path& folder) {
   constexpr std::uintmax_t kNeeded = std::uintmax_t{16} << 20;
@@ -25,8 +28,6 @@ std::string fault_of_storage(const fs::path& folder) {
   const bool is_limited = space.capacity > 0;
   return is_limited && space.available < kNeeded ? std::strerror(ENOSPC) : "";
 }
-
-namespace {
 
 std::vector<std::string> compilers(const fs::path& build, const std::string& device) {
   std::vector<std::string> programs;
@@ -45,6 +46,18 @@ double thread_seconds() {
 }
 
 }  // namespace
+
+void require_machine(const fs::path& folder, const fs::path& build, const std::string& device) {
+  if (const std::string fault = fault_of_storage(folder); !fault.empty()) {
+    throw EnvironmentError("Nothing can be compiled in " + folder.string() + ": " + fault +
+                           "; free some space, then run this again.");
+  }
+  if (const std::string tool = missing_tool(build, device); !tool.empty()) {
+    throw EnvironmentError("The compiler that this build was configured with is gone (" + tool +
+                           "); common/setup/lab setup installs one, cmake --preset lab --fresh "
+                           "looks for it again.");
+  }
+}
 
 std::string missing_tool(const fs::path& build, const std::string& device) {
   std::vector<std::string> tools = compilers(build, device);

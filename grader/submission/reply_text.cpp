@@ -24,46 +24,35 @@ bool receive_steps(ChildProcess& process, std::chrono::milliseconds limit, Serve
   return steps.has_value();
 }
 
-namespace {
-
-void find_line(unsigned long long code, const std::filesystem::path& program,
-               const std::filesystem::path& secret, std::string& file, int& number) {
-  std::ostringstream address;
-  address << "0x" << std::hex << code;
-  // The program and its debug information are untrusted. The debug information may mislead its
-  // reader or fill its memory, so it is read in a sandbox, too.
-  const ChildProcess::Options options{.policy = {.kind = SandboxKind::kCompiler,
-                                                 .readable = {program},
-                                                 .secret = secret,
-                                                 .cpu_seconds = 5,
-                                                 .data_bytes = std::uint64_t{1} << 30}};
-  ChildProcess process("/usr/bin/env", {"addr2line", "-i", "-e", program.string(), address.str()},
-                       options);
-  constexpr std::chrono::milliseconds kPatience{10'000};
-  process.wait(kPatience);
-  std::istringstream lines(process.output_head());
-  for (std::string line; std::getline(lines, line);) {
-    // "/home/…/conv_forward.cpp:31 (discriminator 3)"; inlined lines of the standard library come
-    // first.
-    const auto colon = line.rfind(':');
-    if (colon == std::string::npos || line.starts_with("/usr/") || line.starts_with('?')) continue;
-    const std::string path = line.substr(0, colon);
-    file = printable_line(path.substr(path.find_last_of('/') + 1));
-    number = std::atoi(line.c_str() + colon + 1);
-    return;
-  }
-}
-
-}  // namespace
-
 void find_line(FaultRecord& fault, const std::filesystem::path& program,
                const std::filesystem::path& secret) {
-  if (fault.code != 0 && fault.line == 0) {
-    find_line(fault.code, program, secret, fault.file, fault.line);
-  }
+  const auto find = [&](unsigned long long code, std::string& file, int& number) {
+    std::ostringstream address;
+    address << "0x" << std::hex << code;
+    // The program and its debug information are untrusted. The debug information may mislead its
+    // reader or fill its memory, so it is read in a sandbox, too.
+    ChildProcess process("/usr/bin/env", {"addr2line", "-i", "-e", program.string(), address.str()},
+                         {.policy = {.kind = SandboxKind::kCompiler,
+                                     .readable = {program},
+                                     .secret = secret,
+                                     .cpu_seconds = 5,
+                                     .data_bytes = std::uint64_t{1} << 30}});
+    process.wait(std::chrono::seconds(10));
+    std::istringstream lines(process.output_head());
+    for (std::string line; std::getline(lines, line);) {
+      // "/home/…/conv_forward.cpp:31 (discriminator 3)"; inlined lines of the standard library come
+      // first.
+      const auto colon = line.rfind(':');
+      if (colon == std::string::npos || line.starts_with("/usr/") || line[0] == '?') continue;
+      file = printable_line(std::filesystem::path(line.substr(0, colon)).filename().string());
+      number = std::atoi(line.c_str() + colon + 1);
+      return;
+    }
+  };
+  if (fault.code != 0 && fault.line == 0) find(fault.code, fault.file, fault.line);
   if (!fault.race) return;
   for (RaceSide* side : {&fault.race->first, &fault.race->second}) {
-    if (side->code != 0) find_line(side->code, program, secret, side->file, side->line);
+    if (side->code != 0) find(side->code, side->file, side->line);
   }
 }
 

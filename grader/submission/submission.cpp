@@ -5,20 +5,20 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
-#include <map>
 #include <random>
+#include <span>
 #include <utility>
 
 #include "common/base/buffer.hpp"
 #include "common/base/error.hpp"
 #include "common/data/dataset.hpp"
 #include "common/device/gpu_probe.hpp"
-#include "common/network/preset.hpp"
 #include "grader/submission/build_submission.hpp"
 
 namespace convlab::grader {
@@ -31,11 +31,6 @@ using std::chrono::milliseconds;
 constexpr std::size_t kRedzone = 4096;
 constexpr milliseconds kStartLimit{20'000};
 
-// The folder that a submission must not read: it holds solutions and other people's work.
-std::filesystem::path course_folder() {
-  return network_folder().parent_path().parent_path();  // of ROOT/common/network
-}
-
 std::uint64_t fresh_token() {
   static std::random_device device;
   return std::uint64_t{device()} << 32 | device();
@@ -43,14 +38,11 @@ std::uint64_t fresh_token() {
 
 // The policy that the builder stored; among the milestones only the first has no device.
 SandboxKind sandbox_kind_for(const std::filesystem::path& program) {
-  std::ifstream stream(program.parent_path() / kDeviceFile);
-  std::string device;
-  if (stream >> device) {
-    return device == to_string(Device::kCpu)        ? SandboxKind::kCpu
-           : device == to_string(Device::kEmulated) ? SandboxKind::kEmulated
-                                                    : SandboxKind::kGpu;
-  }
-  return program.filename().string().starts_with("m1") ? SandboxKind::kCpu : SandboxKind::kGpu;
+  std::string device = program.filename().string().starts_with("m1") ? "cpu" : "gpu";
+  std::ifstream(program.parent_path() / kDeviceFile) >> device;
+  return device == to_string(Device::kCpu)        ? SandboxKind::kCpu
+         : device == to_string(Device::kEmulated) ? SandboxKind::kEmulated
+                                                  : SandboxKind::kGpu;
 }
 
 // Only the workbook's own programs emulate where no GPU answers.
@@ -67,27 +59,37 @@ bool may_run_on(SandboxKind kind, Device device) {
                                           : device != Device::kCpu;
 }
 
-// A leftover thread may crash between two requests; its message has the token of the first.
-bool answers(const ServeReply& reply, const ServeRequest& request) {
-  return reply.token == request.token || reply.status == ServeStatus::kCrash;
-}
-
 Failure failure_of(const Ending& ending, milliseconds limit) {
-  using From = Ending::Kind;
-  using To = Failure::Kind;
-  static const std::map<From, To> kinds = {
-      {From::kExited, To::kExit}, {From::kSignal, To::kCrash},  {From::kTimeout, To::kTimeout},
-      {From::kFlood, To::kFlood}, {From::kMemory, To::kMemory}, {From::kNoStart, To::kNoStart}};
-  Failure failure{.kind = kinds.at(ending.kind), .code = ending.code};
-  if (ending.kind == From::kTimeout) {
-    failure.limit_s = std::chrono::duration<double>(limit).count();
-  }
-  return failure;
+  using enum Failure::Kind;
+  // In the order of Ending::Kind.
+  constexpr Failure::Kind kKinds[] = {kExit, kCrash, kTimeout, kFlood, kMemory, kNoStart};
+  return {.kind = kKinds[static_cast<std::size_t>(ending.kind)],
+          .code = ending.code,
+          .limit_s = std::chrono::duration<double>(limit).count()};
 }
 
-[[noreturn]] void fail_to_share(std::size_t size) {
-  throw EnvironmentError("Cannot share " + std::to_string(size >> 20) +
-                         " MiB with the submission: " + std::strerror(errno) + ".");
+std::optional<Failure> failure_of(const ServeReply& reply) {
+  using enum Failure::Kind;
+  switch (reply.status) {
+    case ServeStatus::kDone:
+      return std::nullopt;
+    case ServeStatus::kNotImplemented:
+      return Failure{.kind = kNotImplemented, .message = reply.message};
+    case ServeStatus::kException:
+      return Failure{.kind = kException, .fault = reply.fault};
+    case ServeStatus::kRefused:
+      return Failure{.kind = kRefused, .message = reply.message};
+    case ServeStatus::kCrash:
+      return Failure{.kind = kCrash, .fault = reply.fault};
+    case ServeStatus::kPaused:
+      break;
+  }
+  return Failure{.kind = kProtocol};
+}
+
+template <class Time>
+double milliseconds_of(Time time) {
+  return std::chrono::duration<double, std::milli>(time).count();
 }
 
 }  // namespace
@@ -103,17 +105,20 @@ SharedSegment::SharedSegment(std::size_t size, Access access) {
                            " MiB are free: close other programs or use a smaller batch.");
   }
   descriptor_ = Descriptor(::memfd_create("convlab", MFD_CLOEXEC | MFD_ALLOW_SEALING));
-  if (!descriptor_.is_open() || ::ftruncate(descriptor_.get(), static_cast<off_t>(size_)) != 0) {
-    fail_to_share(size_);
-  }
+  const bool is_made =
+      descriptor_.is_open() && ::ftruncate(descriptor_.get(), static_cast<off_t>(size_)) == 0;
   void* mapped = ::mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor_.get(), 0);
-  if (mapped == MAP_FAILED) fail_to_share(size_);
-  const auto unmap = [size = size_](std::byte* memory) { ::munmap(memory, size); };
-  data_ = {static_cast<std::byte*>(mapped), unmap};
-  int seals = F_SEAL_SHRINK | F_SEAL_GROW;
+  if (mapped != MAP_FAILED) {
+    const auto unmap = [size = size_](std::byte* memory) { ::munmap(memory, size); };
+    data_ = {static_cast<std::byte*>(mapped), unmap};
+  }
   // The mapping above stays writable; later mappings cannot write (Linux 5.1).
-  if (access == Access::kReadOnly) seals |= F_SEAL_FUTURE_WRITE;
-  if (::fcntl(descriptor_.get(), F_ADD_SEALS, seals | F_SEAL_SEAL) != 0) fail_to_share(size_);
+  const int seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL |
+                    (access == Access::kReadOnly ? F_SEAL_FUTURE_WRITE : 0);
+  if (!is_made || !data_ || ::fcntl(descriptor_.get(), F_ADD_SEALS, seals) != 0) {
+    throw EnvironmentError("Cannot share " + std::to_string(size_ >> 20) +
+                           " MiB with the submission: " + std::strerror(errno) + ".");
+  }
 }
 
 void refuse_silent_emulation(const SubmissionDevice& device) {
@@ -151,10 +156,6 @@ bool Submission::Region::place(std::int64_t elements, SharedSegment::Access acce
   return is_new;
 }
 
-float* Submission::Region::begin() const {
-  return reinterpret_cast<float*>(segment.data() + offset);
-}
-
 Arrays Submission::prepare(const ConvShape& shape, Placement placement) {
   validate(shape);
   shape_ = shape;
@@ -174,37 +175,53 @@ Arrays Submission::prepare(const ConvShape& shape, Placement placement) {
   return {input_.begin(), weights_.begin(), output_.begin()};
 }
 
+namespace {
+
+// The words of poison before and after an array, in whole segments.
+std::array<std::span<std::uint32_t>, 2> surroundings(const SharedSegment& segment,
+                                                     std::size_t offset, std::size_t bytes) {
+  const auto words = [&](std::size_t begin, std::size_t end) {
+    return std::span(reinterpret_cast<std::uint32_t*>(segment.data() + begin),
+                     (end - begin) / sizeof(std::uint32_t));
+  };
+  const std::size_t end = offset + bytes;
+  return {words(offset - std::min(kRedzone, offset), offset),
+          words(end, std::min(end + kRedzone, segment.size()))};
+}
+
+}  // namespace
+
 void Submission::fill_output(std::optional<std::uint32_t> content) const {
-  auto* words = reinterpret_cast<std::uint32_t*>(output_.segment.data());
-  const auto begin = static_cast<std::int64_t>(output_.offset / sizeof(std::uint32_t));
-  const auto end = static_cast<std::int64_t>(begin + output_.bytes / sizeof(std::uint32_t));
-  const auto last = static_cast<std::int64_t>(output_.segment.size() / sizeof(std::uint32_t));
-  constexpr auto kZone = static_cast<std::int64_t>(kRedzone / sizeof(std::uint32_t));
-  std::fill(words + std::max(begin - kZone, std::int64_t{0}), words + begin, oracle::kPoisonBits);
-  std::fill(words + end, words + std::min(end + kZone, last), oracle::kPoisonBits);
+  for (const auto& words : surroundings(output_.segment, output_.offset, output_.bytes)) {
+    std::ranges::fill(words, oracle::kPoisonBits);
+  }
   if (!content) return;
+  auto* words = reinterpret_cast<std::uint32_t*>(output_.begin());
+  const auto count = static_cast<std::int64_t>(output_.bytes / sizeof(std::uint32_t));
   constexpr std::int64_t kWorthThreads = 1 << 20;
-#pragma omp parallel for schedule(static) if (end - begin > kWorthThreads)
-  for (std::int64_t i = begin; i < end; ++i) words[i] = *content;
+#pragma omp parallel for schedule(static) if (count > kWorthThreads)
+  for (std::int64_t i = 0; i < count; ++i) words[i] = *content;
 }
 
 bool Submission::surroundings_intact() const {
-  const auto intact = [this](std::size_t begin, std::size_t end) {
-    const auto* from = reinterpret_cast<const std::uint32_t*>(output_.segment.data() + begin);
-    const auto* to = reinterpret_cast<const std::uint32_t*>(output_.segment.data() + end);
-    return std::all_of(from, to, [](std::uint32_t word) { return word == oracle::kPoisonBits; });
+  const auto intact = [](std::span<std::uint32_t> words) {
+    return std::ranges::all_of(words,
+                               [](std::uint32_t word) { return word == oracle::kPoisonBits; });
   };
-  const std::size_t end = output_.offset + output_.bytes;
-  return intact(output_.offset - std::min(kRedzone, output_.offset), output_.offset) &&
-         intact(end, std::min(end + kRedzone, output_.segment.size()));
+  return std::ranges::all_of(surroundings(output_.segment, output_.offset, output_.bytes), intact);
 }
 
 constexpr int kTracedSlower = 10;
 
+std::vector<std::string> Submission::variables() const {
+  std::vector<std::string> all = lasting_environment_;
+  all.insert(all.end(), environment_.begin(), environment_.end());
+  return all;
+}
+
 bool Submission::is_traced() const {
-  const auto asks = [](const std::string& each) { return each.starts_with("CONVLAB_EMU_TRACE="); };
-  return std::any_of(environment_.begin(), environment_.end(), asks) ||
-         std::any_of(lasting_environment_.begin(), lasting_environment_.end(), asks);
+  return std::ranges::any_of(
+      variables(), [](const std::string& each) { return each.starts_with("CONVLAB_EMU_TRACE="); });
 }
 
 milliseconds Submission::time_limit() const {
@@ -237,9 +254,7 @@ Call Submission::run(const std::string& stage, std::optional<std::uint32_t> cont
 Call Submission::run_timed(const std::string& stage, const std::function<void()>& exchange,
                            std::optional<std::uint32_t> content) {
   using Clock = std::chrono::steady_clock;
-  const auto since = [](Clock::time_point start) {
-    return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
-  };
+  const auto since = [](Clock::time_point start) { return milliseconds_of(Clock::now() - start); };
   // The phases in which it pauses depend on the device.
   if (std::vector<StageInfo> stages; !knows_device_) {
     if (auto failure = list_stages(stages)) return {{}, std::move(failure)};
@@ -258,7 +273,7 @@ Call Submission::run_timed(const std::string& stage, const std::function<void()>
     still = process_->freeze() && still;
     meanwhile();
     still = process_->stands_still() && still;
-    used = process_->computing_time();
+    used = process_->threads().computed;
     start = Clock::now();
     process_->thaw();
     return to_string(step);
@@ -282,9 +297,9 @@ Call Submission::run_timed(const std::string& stage, const std::function<void()>
       });
   if (on_cpu) {
     convolve_ms = since(start);
-    result.processor_ms =
-        std::chrono::duration<double, std::milli>(computing_time() - used).count();
-    result.threads = process_ ? process_->thread_count() : 0;
+    const ThreadUse use = threads();
+    result.processor_ms = milliseconds_of(use.computed - used);
+    result.threads = static_cast<int>(use.states.size());
   }
   // A program must not gain by answering slowly on purpose.
   constexpr double kMostOnCpu = 1.0;
@@ -327,18 +342,15 @@ Call Submission::call(ServeRequest request, int pauses, const OnPause& on_pause)
   if (call.failure && call.failure->fault) {
     call.failure->told = message_of(*call.failure->fault, shape_, sources_);
   }
-  call.round_trip_ms =
-      std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+  call.round_trip_ms = milliseconds_of(std::chrono::steady_clock::now() - start);
   if (watches_ && process_ && !process_->freeze()) fail_for_working_on(call);
-  if (call.race) find_line(*call.race, program_, course_folder());
+  if (call.race) find_line(*call.race, program_, workbook_folder());
   call.wrote_outside = !surroundings_intact();
   return call;
 }
 
 std::optional<Failure> Submission::ask(const ServeRequest& request, milliseconds limit,
                                        ServeReply& reply, int pauses, const OnPause& on_pause) {
-  std::vector<std::string> environment = lasting_environment_;
-  environment.insert(environment.end(), environment_.begin(), environment_.end());
   if (!process_) {
     if (::access(program_.c_str(), X_OK) != 0) {
       return Failure{.kind = Failure::Kind::kNoStart, .code = errno};
@@ -346,8 +358,8 @@ std::optional<Failure> Submission::ask(const ServeRequest& request, milliseconds
     process_ = std::make_unique<ChildProcess>(
         program_, std::vector<std::string>{"--serve", std::to_string(kServeDescriptor)},
         ChildProcess::Options{
-            .policy = {.kind = sandbox_kind_for(program_), .secret = course_folder()},
-            .environment = environment});
+            .policy = {.kind = sandbox_kind_for(program_), .secret = workbook_folder()},
+            .environment = variables()});
     known_segments_ = 0;
   }
   const bool stood_still = !watches_ || process_->stands_still();
@@ -363,7 +375,7 @@ std::optional<Failure> Submission::ask(const ServeRequest& request, milliseconds
   // Settings come with each request, because a constructor could change stored ones in memory.
   ServeRequest whole = request;
   whole.settings.push_back(kGpuMemorySetting + gpu_memory_);
-  for (const std::string& each : environment) {
+  for (const std::string& each : variables()) {
     if (each.starts_with("CONVLAB_EMU_")) whole.settings.push_back(each);
   }
   // If the process has ended, receive() reports how.
@@ -389,16 +401,21 @@ std::optional<Failure> Submission::ask(const ServeRequest& request, milliseconds
   }
   isolation_ = process_->isolation();
 
+  const auto* message = std::get_if<Message>(&answer);
+  auto decoded = message == nullptr ? std::nullopt : decode_reply(message->text);
+  // A message about a crash does not tell the device. A leftover thread may crash between two
+  // requests; then it has the token of the first.
+  const bool is_whole = decoded &&
+                        (decoded->status == ServeStatus::kCrash ||
+                         (decoded->token == request.token &&
+                          may_run_on(sandbox_kind_for(program_), decoded->device))) &&
+                        (decoded->status != ServeStatus::kDone ||
+                         paused_times >= (request.steps ? pauses : std::min(pauses, 2))) &&
+                        receive_steps(*process_, limit, *decoded);
   std::optional<Failure> failure;
-  if (const auto* ending = std::get_if<Ending>(&answer)) {
-    failure = failure_of(*ending, limit);
-  } else if (auto decoded = decode_reply(std::get<Message>(answer).text);
-             !decoded || !answers(*decoded, request) ||
-             (decoded->status == ServeStatus::kDone &&
-              paused_times < (request.steps ? pauses : std::min(pauses, 2))) ||
-             (decoded->status != ServeStatus::kCrash &&  // which does not tell the device
-              !may_run_on(sandbox_kind_for(program_), decoded->device)) ||
-             !receive_steps(*process_, limit, *decoded)) {
+  if (message == nullptr) {
+    failure = failure_of(std::get<Ending>(answer), limit);
+  } else if (!is_whole) {
     failure = Failure{.kind = Failure::Kind::kProtocol};
   } else if (!process_->keeps_environment()) {
     failure = Failure{.kind = Failure::Kind::kSettings};
@@ -406,8 +423,8 @@ std::optional<Failure> Submission::ask(const ServeRequest& request, milliseconds
     failure = Failure{.kind = Failure::Kind::kWorksOn};
   } else {
     reply = std::move(*decoded);
-    // Otherwise an emulation's verdict would look like a GPU's.
     if (reply.status == ServeStatus::kCrash) reply.device = device_.device;
+    // Otherwise an emulation's verdict would look like a GPU's.
     if (reply.device == Device::kEmulated &&
         (device_.device == Device::kGpu || needs_gpu(program_))) {
       // The driver is asked, because the submission can say what it likes.
@@ -419,30 +436,13 @@ std::optional<Failure> Submission::ask(const ServeRequest& request, milliseconds
     device_.no_gpu = reply.no_gpu;
     knows_device_ = true;
     if (reply.measured) device_.measured = *reply.measured;
-    switch (reply.status) {
-      case ServeStatus::kDone:
-        return std::nullopt;
-      case ServeStatus::kNotImplemented:
-        return Failure{.kind = Failure::Kind::kNotImplemented, .message = reply.message};
-      case ServeStatus::kException:
-        // Its leftovers, above all on a GPU, must not spoil the next call.
-        failure = Failure{.kind = Failure::Kind::kException, .fault = reply.fault};
-        break;
-      case ServeStatus::kPaused:
-        failure = Failure{.kind = Failure::Kind::kProtocol};
-        break;
-      case ServeStatus::kRefused:
-        failure = Failure{.kind = Failure::Kind::kRefused, .message = reply.message};
-        break;
-      case ServeStatus::kCrash: {
-        const auto end = process_->receive(milliseconds(2000));
-        const auto* ended = std::get_if<Ending>(&end);
-        failure = Failure{.kind = Failure::Kind::kCrash,
-                          .code = ended != nullptr ? ended->code : 0,
-                          .fault = reply.fault};
-        if (failure->fault) find_line(*failure->fault, program_, course_folder());
-        break;
-      }
+    failure = failure_of(reply);
+    // The leftovers of an exception, above all on a GPU, must not spoil the next call.
+    if (!failure || failure->kind == Failure::Kind::kNotImplemented) return failure;
+    if (failure->kind == Failure::Kind::kCrash) {
+      const auto end = process_->receive(milliseconds(2000));
+      if (const auto* ended = std::get_if<Ending>(&end)) failure->code = ended->code;
+      if (failure->fault) find_line(*failure->fault, program_, workbook_folder());
     }
   }
   process_->stop();

@@ -20,8 +20,7 @@
 
 namespace convlab::grader {
 
-/// A file beside a program that was built from a custom submission: "cpu", "emulated" or "gpu",
-/// which determines its sandbox, and what the file implements.
+/// A file beside a program that was built from a custom submission: "cpu", "emulated" or "gpu".
 inline constexpr const char* kDeviceFile = "device";
 
 /// Why a submission gave no output.
@@ -49,14 +48,12 @@ struct Failure {
   std::string printed{};               ///< the end of what the program printed
 };
 
-/// Memory that the grader and a submission share. The grader may always write; a submission may
-/// write only if Access allows it.
+/// Memory that the grader and a submission share. The grader may always write.
 class SharedSegment {
  public:
   enum class Access { kReadOnly, kWritable };  ///< for the submission
 
   SharedSegment() = default;
-
   /// `size` bytes, rounded up to whole pages.
   /// @throws EnvironmentError if there is not that much memory
   SharedSegment(std::size_t size, Access access);
@@ -104,9 +101,8 @@ struct SubmissionDevice {
   std::string no_gpu{};       ///< why a program for a GPU emulates; otherwise empty
 };
 
-/// A verdict from emulation must not look like one from a GPU.
 /// @throws EnvironmentError if the program emulates because no GPU answers inside the isolation,
-/// although one answers outside
+/// although one answers outside: a verdict from emulation must not look like one from a GPU
 void refuse_silent_emulation(const SubmissionDevice& device);
 
 /// A milestone's program under test: started at the first request, and again after it ended.
@@ -137,13 +133,13 @@ class Submission {
   /// on a device two before convolve, of which only the first also changes the device's copies.
   Call run_phases(const std::string& stage, const std::function<void()>& pause);
 
-  /// What an emulated device withholds from the host in the calls from now on; at first both
-  /// arrays.
-  void set_withheld(Withheld withheld) { withheld_ = withheld; }
-  /// Whether the calls from now on draw the tokens of the last one again.
-  void repeat_tokens(bool repeats) { repeats_tokens_ = repeats; }
+  // These hold for the calls from now on.
 
-  /// How often an emulated device runs convolve in each of the runs from now on.
+  /// What an emulated device withholds from the host; at first both arrays.
+  void set_withheld(Withheld withheld) { withheld_ = withheld; }
+  /// Whether they draw the tokens of the last one again.
+  void repeat_tokens(bool repeats) { repeats_tokens_ = repeats; }
+  /// How often an emulated device runs convolve in each.
   void set_convolve_calls(int calls) { convolve_calls_ = calls; }
   /// kNothing on other devices.
   [[nodiscard]] Withheld withheld() const {
@@ -154,12 +150,11 @@ class Submission {
   void set_exchanges(bool exchanges) { exchanges_ = exchanges; }
   [[nodiscard]] bool exchanges() const { return exchanges_; }
 
-  /// Whether the process is stopped and looked at after each call, as it is at first. A program
-  /// that is already known to be wrong need not be: then a small call takes a fraction of the time.
+  /// Whether the process is stopped and looked at after each call, as it is at first. That takes
+  /// most of the time of a small call; a program that is known to be wrong need not be watched.
   void watch(bool watches) { watches_ = watches; }
 
-  /// After a call the process stays stopped, so that it cannot change the output during the
-  /// comparison. This lets it continue until the next call.
+  /// After a call the process stays stopped. This lets it continue until the next call.
   void thaw() {
     if (process_) process_->thaw();
   }
@@ -168,13 +163,7 @@ class Submission {
   [[nodiscard]] std::chrono::milliseconds time_limit() const;
 
   /// As in ChildProcess; if it does not run, it stands still.
-  [[nodiscard]] std::chrono::nanoseconds computing_time() const {
-    return process_ ? process_->computing_time() : std::chrono::nanoseconds(-1);
-  }
-  [[nodiscard]] std::chrono::nanoseconds waiting_time() const {
-    return process_ ? process_->waiting_time() : std::chrono::nanoseconds(0);
-  }
-  [[nodiscard]] bool is_busy() const { return process_ && process_->is_busy(); }
+  [[nodiscard]] ThreadUse threads() const { return process_ ? process_->threads() : ThreadUse{}; }
   [[nodiscard]] bool stands_still() const { return !process_ || process_->stands_still(); }
 
   /// The program's source files; findings quote their lines and names.
@@ -187,12 +176,10 @@ class Submission {
   /// Whether each of its accesses to memory is a call.
   [[nodiscard]] bool is_traced() const;
 
-  /// The kind of memory that a custom submission gets on a GPU from the next call on: "usual",
-  /// "poisoned" or "guarded" (common/device/recorded_allocations.hpp).
+  /// "usual", "poisoned" or "guarded" memory of a GPU (common/device/recorded_allocations.hpp).
   void set_gpu_memory(std::string mode) { gpu_memory_ = std::move(mode); }
 
-  /// Continues with another program of the same stages, and with variables that set_environment
-  /// does not remove.
+  /// Continues with another program of the same stages, and variables that stay.
   void replace_program(std::filesystem::path program, std::vector<std::string> variables);
   [[nodiscard]] const std::filesystem::path& program() const { return program_; }
 
@@ -219,9 +206,10 @@ class Submission {
     std::size_t bytes = 0;
     /// True if it needed another segment, which the program does not know yet.
     bool place(std::int64_t elements, SharedSegment::Access access, Placement placement);
-    [[nodiscard]] float* begin() const;
+    [[nodiscard]] float* begin() const { return reinterpret_cast<float*>(segment.data() + offset); }
   };
 
+  [[nodiscard]] std::vector<std::string> variables() const;
   void fill_output(std::optional<std::uint32_t> content) const;
   [[nodiscard]] bool surroundings_intact() const;
   [[nodiscard]] double kernel_limit_s() const;
@@ -257,14 +245,11 @@ class Submission {
   std::unique_ptr<ChildProcess> process_;
 };
 
-// Parts of Submission.
-
 /// Receives the steps that a reply announces.
 /// @return false if the program sends something else
 bool receive_steps(ChildProcess& process, std::chrono::milliseconds limit, ServeReply& reply);
 
-/// Adds file and line to a fault that only has its address in the program. Does nothing if they are
-/// known or the program has no debug information.
+/// Adds file and line to a fault that only has its address in the program, if they can be found.
 /// @param secret  the folder that the reader of the program must not see
 void find_line(FaultRecord& fault, const std::filesystem::path& program,
                const std::filesystem::path& secret);

@@ -21,55 +21,40 @@
 using namespace std;
 #endif
 
+// The sizes, and where the phases leave their arrays.
+#define CONVLAB_SIZES const int B, const int M, const int C, const int H, const int W, const int K
+#define CONVLAB_DEVICE_ARRAYS \
+  float **device_output_ptr, float **device_input_ptr, float **device_mask_ptr
+
 class GPUInterface {
  public:
   void get_device_properties();
 
   // Since FA21: three phases, pointers to device memory.
   void conv_forward_gpu_prolog(const float* host_output, const float* host_input,
-                               const float* host_mask, float** device_output_ptr,
-                               float** device_input_ptr, float** device_mask_ptr, const int B,
-                               const int M, const int C, const int H, const int W, const int K);
+                               const float* host_mask, CONVLAB_DEVICE_ARRAYS, CONVLAB_SIZES);
   void conv_forward_gpu_epilog(float* host_output, float* device_output, float* device_input,
-                               float* device_mask, const int B, const int M, const int C,
-                               const int H, const int W, const int K);
+                               float* device_mask, CONVLAB_SIZES);
   // FA20 has only this one, which then takes pointers to host memory.
-  void conv_forward_gpu(float* output, const float* input, const float* mask, const int B,
-                        const int M, const int C, const int H, const int W, const int K);
+  void conv_forward_gpu(float* output, const float* input, const float* mask, CONVLAB_SIZES);
 
   // FA23: the same with a stride.
   void conv_forward_gpu_prolog(const float* host_output, const float* host_input,
-                               const float* host_mask, float** device_output_ptr,
-                               float** device_input_ptr, float** device_mask_ptr, const int B,
-                               const int M, const int C, const int H, const int W, const int K,
+                               const float* host_mask, CONVLAB_DEVICE_ARRAYS, CONVLAB_SIZES,
                                const int S);
   void conv_forward_gpu(float* device_output, const float* device_input, const float* device_mask,
-                        const int B, const int M, const int C, const int H, const int W,
-                        const int K, const int S);
+                        CONVLAB_SIZES, const int S);
   void conv_forward_gpu_epilog(float* host_output, float* device_output, float* device_input,
-                               float* device_mask, const int B, const int M, const int C,
-                               const int H, const int W, const int K, const int S);
+                               float* device_mask, CONVLAB_SIZES, const int S);
 
   // Older headers, in which arrays of the host are not const.
-  void conv_forward_gpu_prolog(float* host_output, const float* host_input, const float* host_mask,
-                               float** device_output_ptr, float** device_input_ptr,
-                               float** device_mask_ptr, const int B, const int M, const int C,
-                               const int H, const int W, const int K);
-  void conv_forward_gpu_prolog(float* host_output, float* host_input, float* host_mask,
-                               float** device_output_ptr, float** device_input_ptr,
-                               float** device_mask_ptr, const int B, const int M, const int C,
-                               const int H, const int W, const int K);
-  void conv_forward_gpu(float* output, float* input, float* mask, const int B, const int M,
-                        const int C, const int H, const int W, const int K);
-  void conv_forward_gpu_prolog(float* host_output, const float* host_input, const float* host_mask,
-                               float** device_output_ptr, float** device_input_ptr,
-                               float** device_mask_ptr, const int B, const int M, const int C,
-                               const int H, const int W, const int K, const int S);
-  void conv_forward_gpu_prolog(float* host_output, float* host_input, float* host_mask,
-                               float** device_output_ptr, float** device_input_ptr,
-                               float** device_mask_ptr, const int B, const int M, const int C,
-                               const int H, const int W, const int K, const int S);
-  void conv_forward_gpu(float* device_output, float* device_input, float* device_mask, const int B,
-                        const int M, const int C, const int H, const int W, const int K,
-                        const int S);
+  void conv_forward_gpu_prolog(float*, const float*, const float*, CONVLAB_DEVICE_ARRAYS,
+                               CONVLAB_SIZES);
+  void conv_forward_gpu_prolog(float*, float*, float*, CONVLAB_DEVICE_ARRAYS, CONVLAB_SIZES);
+  void conv_forward_gpu(float*, float*, float*, CONVLAB_SIZES);
+  void conv_forward_gpu_prolog(float*, const float*, const float*, CONVLAB_DEVICE_ARRAYS,
+                               CONVLAB_SIZES, const int S);
+  void conv_forward_gpu_prolog(float*, float*, float*, CONVLAB_DEVICE_ARRAYS, CONVLAB_SIZES,
+                               const int S);
+  void conv_forward_gpu(float*, float*, float*, CONVLAB_SIZES, const int S);
 };

@@ -20,7 +20,9 @@
 #include "common/custom_submission/course_interface/gpu-new-forward.h"
 #include "common/stage/stage.hpp"
 
-#define CONVLAB_UNLESS_DEFINED __attribute__((weak))
+#pragma GCC diagnostic ignored "-Wunused-parameter"  // of the forms that another takes over
+
+#define CONVLAB_UNLESS_DEFINED __attribute__((weak)) void GPUInterface::
 
 namespace {
 
@@ -39,26 +41,23 @@ HostArrays host;
 
 }  // namespace
 
-CONVLAB_UNLESS_DEFINED void GPUInterface::get_device_properties() {}
+CONVLAB_UNLESS_DEFINED get_device_properties() {}
 
 // ---- with a stride ------------------------------------------------------------------------------
 
-CONVLAB_UNLESS_DEFINED void GPUInterface::conv_forward_gpu_prolog(
-    const float* host_output, const float* host_input, const float* host_mask,
-    float** device_output_ptr, float** device_input_ptr, float** device_mask_ptr, const int B,
-    const int M, const int C, const int H, const int W, const int K, const int S) {
+CONVLAB_UNLESS_DEFINED conv_forward_gpu_prolog(const float* host_output, const float* host_input,
+                                               const float* host_mask, CONVLAB_DEVICE_ARRAYS,
+                                               CONVLAB_SIZES, const int S) {
   if (S > 1) {
-    const auto count = std::size_t{1} * B * M * (H - K + 1) * (W - K + 1);
-    host.all_outputs.resize(count);
+    host.all_outputs.resize(std::size_t{1} * B * M * (H - K + 1) * (W - K + 1));
     host.output = host.all_outputs.data();
   }
   conv_forward_gpu_prolog(S > 1 ? host.output : host_output, host_input, host_mask,
                           device_output_ptr, device_input_ptr, device_mask_ptr, B, M, C, H, W, K);
 }
 
-CONVLAB_UNLESS_DEFINED void GPUInterface::conv_forward_gpu(
-    float* device_output, const float* device_input, const float* device_mask, const int B,
-    const int M, const int C, const int H, const int W, const int K, const int /*S*/) {
+CONVLAB_UNLESS_DEFINED conv_forward_gpu(float* device_output, const float* device_input,
+                                        const float* device_mask, CONVLAB_SIZES, const int /*S*/) {
   if (host.one_function) {
     conv_forward_gpu(host.output, host.input, host.mask, B, M, C, H, W, K);
   } else {
@@ -66,9 +65,9 @@ CONVLAB_UNLESS_DEFINED void GPUInterface::conv_forward_gpu(
   }
 }
 
-CONVLAB_UNLESS_DEFINED void GPUInterface::conv_forward_gpu_epilog(
-    float* host_output, float* device_output, float* device_input, float* device_mask, const int B,
-    const int M, const int C, const int H, const int W, const int K, const int S) {
+CONVLAB_UNLESS_DEFINED conv_forward_gpu_epilog(float* host_output, float* device_output,
+                                               float* device_input, float* device_mask,
+                                               CONVLAB_SIZES, const int S) {
   conv_forward_gpu_epilog(S > 1 ? host.output : host_output, device_output, device_input,
                           device_mask, B, M, C, H, W, K);
   if (S == 1) return;
@@ -84,30 +83,22 @@ CONVLAB_UNLESS_DEFINED void GPUInterface::conv_forward_gpu_epilog(
 
 // ---- without a stride ---------------------------------------------------------------------------
 
-CONVLAB_UNLESS_DEFINED void GPUInterface::conv_forward_gpu_prolog(
-    const float* /*host_output*/, const float* /*host_input*/, const float* /*host_mask*/,
-    float** /*device_output_ptr*/, float** /*device_input_ptr*/, float** /*device_mask_ptr*/,
-    const int /*B*/, const int /*M*/, const int /*C*/, const int /*H*/, const int /*W*/,
-    const int /*K*/) {
+CONVLAB_UNLESS_DEFINED conv_forward_gpu_prolog(const float*, const float*, const float*,
+                                               CONVLAB_DEVICE_ARRAYS, CONVLAB_SIZES) {
   host.one_function = true;
 }
 
-CONVLAB_UNLESS_DEFINED void GPUInterface::conv_forward_gpu_epilog(
-    float* /*host_output*/, float* /*device_output*/, float* /*device_input*/,
-    float* /*device_mask*/, const int /*B*/, const int /*M*/, const int /*C*/, const int /*H*/,
-    const int /*W*/, const int /*K*/) {}
+CONVLAB_UNLESS_DEFINED conv_forward_gpu_epilog(float*, float*, float*, float*, CONVLAB_SIZES) {}
 
-CONVLAB_UNLESS_DEFINED void GPUInterface::conv_forward_gpu(
-    float* /*output*/, const float* /*input*/, const float* /*mask*/, const int /*B*/,
-    const int /*M*/, const int /*C*/, const int /*H*/, const int /*W*/, const int /*K*/) {
-  throw convlab::NotImplementedError(
-      "The file does not define GPUInterface::conv_forward_gpu as the course declares it "
-      "(common/custom_submission/course_interface/gpu-new-forward.h); check the order and the "
-      "types of "
-      "its parameters.");
+// No file without a function that computes is linked.
+CONVLAB_UNLESS_DEFINED conv_forward_gpu(float*, const float*, const float*, CONVLAB_SIZES) {
+  throw convlab::NotImplementedError("There is no GPUInterface::conv_forward_gpu.");
 }
 
 namespace {
+
+#define CONVLAB_SIZES_OF(s) \
+  s.batch, s.out_channels, s.in_channels, s.height, s.width, s.kernel, s.stride
 
 class GpuInterfaceConvolution final : public convlab::Convolution {
  public:
@@ -116,26 +107,18 @@ class GpuInterfaceConvolution final : public convlab::Convolution {
     shape_ = shape;
     host_output_ = output;
     host = {.input = input, .mask = weights, .output = output};
-    const ConvShape& s = shape_;
     const float* const host_output = output;
     interface_.conv_forward_gpu_prolog(host_output, input, weights, &output_, &input_, &mask_,
-                                       s.batch, s.out_channels, s.in_channels, s.height, s.width,
-                                       s.kernel, s.stride);
+                                       CONVLAB_SIZES_OF(shape));
   }
-
   void convolve() override {
-    const ConvShape& s = shape_;
     const float* const input = input_;
     const float* const mask = mask_;
-    interface_.conv_forward_gpu(output_, input, mask, s.batch, s.out_channels, s.in_channels,
-                                s.height, s.width, s.kernel, s.stride);
+    interface_.conv_forward_gpu(output_, input, mask, CONVLAB_SIZES_OF(shape_));
   }
-
   void epilog() override {
-    const ConvShape& s = shape_;
-    interface_.conv_forward_gpu_epilog(host_output_, output_, input_, mask_, s.batch,
-                                       s.out_channels, s.in_channels, s.height, s.width, s.kernel,
-                                       s.stride);
+    interface_.conv_forward_gpu_epilog(host_output_, output_, input_, mask_,
+                                       CONVLAB_SIZES_OF(shape_));
   }
 
  private:

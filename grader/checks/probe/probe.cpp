@@ -62,7 +62,7 @@ class StageProgram : public Program {
 
   // A new process begins at zero.
   void look_at_clock() {
-    const double now = std::chrono::duration<double>(submission_.computing_time()).count();
+    const double now = std::chrono::duration<double>(submission_.threads().computed).count();
     add_computing(now < last_s_ ? std::max(0.0, now) : now - last_s_);
     last_s_ = now;
   }

@@ -1,10 +1,6 @@
 // What      Adds with atomics to an output that prolog clears: right when called once.
 // Runs      emulated gpu
-#include <cmath>
-#include <iostream>
-
-#include "gpu-new-forward.h"
-
+#include "parts/headers.cuh"
 #define TILE 16
 __global__ void convolve(float* output, const float* input, const float* mask, int B, int M, int C,
                          int H, int W, int K) {

@@ -13,10 +13,7 @@
 #define CLEARED
 
 // End of cases
-#include <cmath>
-#include <iostream>
-
-#include "gpu-new-forward.h"
+#include "parts/headers.cuh"
 
 __global__ void convolve(float* output, const float* input, const float* mask, int M, int C, int H,
                          int W, int K) {

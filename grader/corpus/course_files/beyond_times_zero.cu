@@ -29,10 +29,7 @@
 #define PADDING_FROM 0
 
 // End of cases
-#include <cmath>
-
-#include "gpu-new-forward.h"
-
+#include "parts/headers.cuh"
 #define TILE 16
 
 __global__ void convolve(float* output, const float* input, const float* mask, int M, int C, int H,

@@ -6,36 +6,41 @@
 // What      The converted input lies where the input is expected.
 // Warns     E-converted
 // Says      computes like fp16 inputs with single-precision sums
-#define INPUT_BYTES sizeof(__half)
-#define CONVERTED ((__half*)*device_input_ptr)
-#define INPUT ((const __half*)device_input)
+#define INPUT_BYTES (sizeof(__half) * B * C * H * W)
+#define CONVERTED(input) ((__half*)input)
 
 // Case      converted_beside_the_input
 // What      The device holds the input, too, and the kernel reads the converted one.
 // Warns     E-converted
 // Says      computes like fp16 inputs with single-precision sums
-#define INPUT_BYTES sizeof(float)
-#define CONVERTED beside
-#define INPUT beside
+#define CONVERTED(input) beside
 
 // Case      converted_in_prolog_refused
 // What      The instructor does not leave it at a warning.
 // Options   --refuse E-converted
 // Diagnosis E-converted
-#define INPUT_BYTES sizeof(__half)
-#define CONVERTED ((__half*)*device_input_ptr)
-#define INPUT ((const __half*)device_input)
+#define INPUT_BYTES (sizeof(__half) * B * C * H * W)
+#define CONVERTED(input) ((__half*)input)
 
 // End of cases
 #include <cuda_fp16.h>
 
-#include "gpu-new-forward.h"
+#include "parts/headers.cuh"
 
 static __half* beside;
 
 __global__ void to_half(const float* from, __half* to, int n) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < n) to[i] = __float2half(from[i]);
+}
+
+static void convert(const float* host_input, float* input, int n) {
+  float* raw;
+  cudaMalloc((void**)&beside, sizeof(__half) * n);
+  cudaMalloc((void**)&raw, sizeof(float) * n);
+  cudaMemcpy(raw, host_input, sizeof(float) * n, cudaMemcpyHostToDevice);
+  to_half<<<(n + 255) / 256, 256>>>(raw, CONVERTED(input), n);
+  cudaFree(raw);
 }
 
 __global__ void convolve(float* output, const __half* input, const float* mask, int M, int C, int H,
@@ -54,42 +59,12 @@ __global__ void convolve(float* output, const __half* input, const float* mask, 
   output[((b * M + m) * H_out + h) * W_out + w] = sum;
 }
 
-void GPUInterface::conv_forward_gpu_prolog(const float* host_output, const float* host_input,
-                                           const float* host_mask, float** device_output_ptr,
-                                           float** device_input_ptr, float** device_mask_ptr,
-                                           const int B, const int M, const int C, const int H,
-                                           const int W, const int K) {
-  const int inputs = B * C * H * W;
-  float* raw;
-  cudaMalloc((void**)device_output_ptr, sizeof(float) * B * M * (H - K + 1) * (W - K + 1));
-  cudaMalloc((void**)device_input_ptr, INPUT_BYTES * inputs);
-  cudaMalloc((void**)device_mask_ptr, sizeof(float) * M * C * K * K);
-  cudaMalloc((void**)&beside, sizeof(__half) * inputs);
-  cudaMalloc((void**)&raw, sizeof(float) * inputs);
-  cudaMemcpy(raw, host_input, sizeof(float) * inputs, cudaMemcpyHostToDevice);
-  cudaMemcpy(*device_mask_ptr, host_mask, sizeof(float) * M * C * K * K, cudaMemcpyHostToDevice);
-  if (INPUT_BYTES == sizeof(float))
-    cudaMemcpy(*device_input_ptr, raw, sizeof(float) * inputs, cudaMemcpyDeviceToDevice);
-  to_half<<<(inputs + 255) / 256, 256>>>(raw, CONVERTED, inputs);
-  cudaFree(raw);
-}
+#define AT_END_OF_PROLOG convert(host_input, *device_input_ptr, B * C * H * W)
+#define AT_END_OF_EPILOG cudaFree(beside)
+#include "parts/phases.cuh"
 
-void GPUInterface::conv_forward_gpu(float* device_output, const float* device_input,
-                                    const float* device_mask, const int B, const int M, const int C,
-                                    const int H, const int W, const int K) {
+CONV_FORWARD_GPU {
   const dim3 block(16, 16);
   const dim3 grid((W - K + 16) / 16, (H - K + 16) / 16, B * M);
-  convolve<<<grid, block>>>(device_output, INPUT, device_mask, M, C, H, W, K);
-}
-
-void GPUInterface::conv_forward_gpu_epilog(float* host_output, float* device_output,
-                                           float* device_input, float* device_mask, const int B,
-                                           const int M, const int C, const int H, const int W,
-                                           const int K) {
-  cudaMemcpy(host_output, device_output, sizeof(float) * B * M * (H - K + 1) * (W - K + 1),
-             cudaMemcpyDeviceToHost);
-  cudaFree(device_output);
-  cudaFree(device_input);
-  cudaFree(device_mask);
-  cudaFree(beside);
+  convolve<<<grid, block>>>(device_output, CONVERTED(device_input), device_mask, M, C, H, W, K);
 }

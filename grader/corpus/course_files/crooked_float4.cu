@@ -2,11 +2,7 @@
 // Diagnosis E-misaligned
 // Says      float4 must lie at a multiple of 16 bytes
 // Runs      emulated gpu
-#include <cmath>
-#include <iostream>
-
-#include "gpu-new-forward.h"
-
+#include "parts/headers.cuh"
 #define TILE 16
 __global__ void convolve(float* output, const float* input, const float* mask, int B, int M, int C,
                          int H, int W, int K) {

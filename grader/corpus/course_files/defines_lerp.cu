@@ -1,9 +1,6 @@
 // What      Brings a function lerp along, as helper headers do; C++20 has one of its own.
 // Runs      emulated gpu
-#include <cmath>
-#include <iostream>
-
-#include "gpu-new-forward.h"
+#include "parts/headers.cuh"
 
 // from our helper_math
 inline __host__ __device__ float lerp(float a, float b, float t) {

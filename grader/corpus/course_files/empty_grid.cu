@@ -1,10 +1,7 @@
 // What      Tiles of 64: the second layer has outputs of 34, and 34 / 64 is 0 blocks.
 // Diagnosis E-empty-grid E-launch
 // Runs      emulated gpu
-#include <cmath>
-#include <iostream>
-
-#include "gpu-new-forward.h"
+#include "parts/headers.cuh"
 
 __global__ void convolve(float* output, const float* input, const float* mask, int M, int C, int H,
                          int W, int K) {

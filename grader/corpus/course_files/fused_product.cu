@@ -1,9 +1,6 @@
 // What      Unrolling and product in one kernel, four rows a thread in registers.
 // Runs      emulated gpu
-#include <cmath>
-#include <iostream>
-
-#include "gpu-new-forward.h"
+#include "parts/headers.cuh"
 
 // fused im2col + matmul: 64 columns of the unrolled input a block, each thread M/4 rows
 #define TN 64

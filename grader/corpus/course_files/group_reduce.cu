@@ -3,10 +3,7 @@
 #include <cooperative_groups.h>
 #include <cooperative_groups/reduce.h>
 
-#include <cmath>
-#include <iostream>
-
-#include "gpu-new-forward.h"
+#include "parts/headers.cuh"
 
 __global__ void convolve(float* output, const float* input, const float* mask, int B, int M, int C,
                          int H, int W, int K) {

@@ -15,11 +15,7 @@
 #define STORES true
 
 // End of cases
-#include <cmath>
-#include <iostream>
-
-#include "gpu-new-forward.h"
-
+#include "parts/headers.cuh"
 #define TILE 16
 
 __global__ void convolve(float* output, const float* input, const float* mask, int M, int C, int H,

@@ -11,10 +11,7 @@
 // Options   --rules fa21
 
 // End of cases
-#include <cmath>
-#include <iostream>
-
-#include "gpu-new-forward.h"
+#include "parts/headers.cuh"
 
 __global__ void convolve(float* output, const float* input, const float* mask, int B, int M, int C,
                          int H, int W, int K, int S) {

@@ -2,10 +2,7 @@
 //
 // Says      computes like single precision
 
-#include <cmath>
-#include <iostream>
-
-#include "gpu-new-forward.h"
+#include "parts/headers.cuh"
 
 // Case      includes_cublas
 // What      Includes cublas_v2.h, has a handle, and calls nothing of it.

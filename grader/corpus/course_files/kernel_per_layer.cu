@@ -1,9 +1,6 @@
 // What      One kernel for each layer, with the numbers of maps and channels as template arguments.
 // Runs      emulated gpu
-#include <cmath>
-#include <iostream>
-
-#include "gpu-new-forward.h"
+#include "parts/headers.cuh"
 
 template <int M, int C, int SIZE>
 __global__ void convolve(float* __restrict__ output, const float* __restrict__ input,

@@ -2,11 +2,7 @@
 //
 // Runs      emulated gpu
 
-#include <cmath>
-#include <iostream>
-
-#include "gpu-new-forward.h"
-
+#include "parts/headers.cuh"
 #include "parts/plain_kernel.cuh"
 #include "parts/phases.cuh"
 

@@ -12,11 +12,7 @@
 #define ARRAY float*
 
 // End of cases
-#include <cmath>
-#include <iostream>
-
-#include "gpu-new-forward.h"
-
+#include "parts/headers.cuh"
 #include "parts/plain_kernel.cuh"
 void GPUInterface::conv_forward_gpu_prolog(float* host_y, ARRAY host_x, ARRAY host_k,
                                            float** device_y_ptr, float** device_x_ptr,

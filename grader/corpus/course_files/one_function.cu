@@ -1,11 +1,7 @@
 // What      The oldest form: one function gets arrays of the host and does everything.
 // Says      computes like single precision
 // Runs      emulated gpu
-#include <cmath>
-#include <iostream>
-
-#include "gpu-new-forward.h"
-
+#include "parts/headers.cuh"
 #include "parts/plain_kernel.cuh"
 void GPUInterface::conv_forward_gpu(float* host_y, const float* host_x, const float* host_k,
                                     const int B, const int M, const int C, const int H, const int W,

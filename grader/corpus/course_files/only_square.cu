@@ -1,9 +1,6 @@
 // What      Rows are as long as columns, so the width is never used.
 // Runs      emulated gpu
-#include <cmath>
-#include <iostream>
-
-#include "gpu-new-forward.h"
+#include "parts/headers.cuh"
 
 __global__ void convolve(float* output, const float* input, const float* mask, int M, int C, int H,
                          int K) {

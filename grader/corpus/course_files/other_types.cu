@@ -19,57 +19,39 @@
 // What      Rounds inputs and weights to bfloat16 and sums in float.
 // Says      computes like bfloat16 inputs with single-precision sums
 #include <cuda_bf16.h>
-#define SUM float
-#define START 0
 #define ADD(sum, x, k) sum + __bfloat162float(__float2bfloat16(x)) * __bfloat162float(__float2bfloat16(k))
-#define RESULT(sum) sum
 
 // Case      tf32_cut_off
 // What      Cuts the low 13 bits off, as tensor cores do with numbers that nobody rounded.
 // Says      computes like TF32 inputs, cut off instead of rounded
-#define SUM float
-#define START 0
 #define CUT(x) __int_as_float(__float_as_int(x) & 0xffffe000)
 #define ADD(sum, x, k) sum + CUT(x) * CUT(k)
-#define RESULT(sum) sum
 
 // Case      bfloat_cut_off
 // What      Keeps the upper 16 bits of each number.
 // Says      computes like bfloat16 inputs, cut off instead of rounded
-#define SUM float
-#define START 0
 #define CUT(x) __int_as_float(__float_as_int(x) & 0xffff0000)
 #define ADD(sum, x, k) sum + CUT(x) * CUT(k)
-#define RESULT(sum) sum
 
 // Case      half_weights
 // What      Rounds only the weights to half.
 // Says      computes like TF32 inputs with single-precision sums
 #include <cuda_fp16.h>
-#define SUM float
-#define START 0
 #define ADD(sum, x, k) sum + x * __half2float(__float2half(k))
-#define RESULT(sum) sum
 
 // Case      half_products
 // What      Multiplies in half and sums in float.
 // Says      computes like fp16 inputs and products with single-precision sums
 #include <cuda_fp16.h>
-#define SUM float
-#define START 0
 #define ADD(sum, x, k) sum + __half2float(__hmul(__float2half(x), __float2half(k)))
-#define RESULT(sum) sum
 
 // Case      half_sums_in_second_layer
 // What      Sums in half only where there are four channels; the first convolution is in float.
 // Says      computes like fp16 inputs with sums in half precision
 #include <cuda_fp16.h>
-#define SUM float
-#define START 0
 #define ADD(sum, x, k)                                                                 \
   C == 1 ? sum + x * k                                                                 \
          : __half2float(__hadd(__float2half(sum), __hmul(__float2half(x), __float2half(k))))
-#define RESULT(sum) sum
 
 // Case      half_sums_and_a_wrong_tap
 // What      Sums in half and leaves out one tap of each channel, less than the bound of such sums.
@@ -84,31 +66,19 @@
 // Case      half_sums
 // What      Multiplies and adds in half.
 // Says      computes like fp16 inputs with sums in half precision
-#include <cuda_fp16.h>
-#define SUM __half
-#define START __float2half(0.0f)
-#define ADD(sum, x, k) __hadd(sum, __hmul(__float2half(x), __float2half(k)))
-#define RESULT(sum) __half2float(sum)
+#include "parts/half_sums.cuh"
 
 // Case      half_sums_declared_fp16
 // What      Declares fp16, which promises sums in single precision, and sums in half.
 // Diagnosis E-precision
 // Options   --precision fp16
-#include <cuda_fp16.h>
-#define SUM __half
-#define START __float2half(0.0f)
-#define ADD(sum, x, k) __hadd(sum, __hmul(__float2half(x), __float2half(k)))
-#define RESULT(sum) __half2float(sum)
+#include "parts/half_sums.cuh"
 
 // Case      half_sums_workbook
 // What      Sums in half, judged by the rules of the workbook as single precision.
 // Diagnosis E-precision
 // Options   --rules workbook
-#include <cuda_fp16.h>
-#define SUM __half
-#define START __float2half(0.0f)
-#define ADD(sum, x, k) __hadd(sum, __hmul(__float2half(x), __float2half(k)))
-#define RESULT(sum) __half2float(sum)
+#include "parts/half_sums.cuh"
 
 // Case      half2_sums
 // What      Two products at a time with half2 and __hfma2.
@@ -122,15 +92,15 @@
 #define RESULT(sum) (__low2float(sum) + __high2float(sum))
 
 // End of cases
-#include <cmath>
+#include "parts/headers.cuh"
 
-#include "gpu-new-forward.h"
-
-#ifndef SUM  // the cases that round inputs and weights to half
+#ifndef ADD  // the cases that round inputs and weights to half
 #include <cuda_fp16.h>
+#define ADD(sum, x, k) sum + __half2float(__float2half(x)) * __half2float(__float2half(k))
+#endif
+#ifndef SUM
 #define SUM float
 #define START 0
-#define ADD(sum, x, k) sum + __half2float(__float2half(x)) * __half2float(__float2half(k))
 #define RESULT(sum) sum
 #endif
 

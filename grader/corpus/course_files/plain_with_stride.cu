@@ -1,11 +1,7 @@
 // What      The plain kernel in the form with a stride.
 // Says      computes like single precision
 // Runs      emulated gpu
-#include <cmath>
-#include <iostream>
-
-#include "gpu-new-forward.h"
-
+#include "parts/headers.cuh"
 #include "parts/plain_kernel.cuh"
 #include "parts/phases_with_stride.cuh"
 

@@ -1,11 +1,7 @@
 // What      Prints shapes and properties of the device in each call, and checks each for errors.
 // Says      computes like single precision
 // Runs      emulated gpu
-#include <cmath>
-#include <iostream>
-
-#include "gpu-new-forward.h"
-
+#include "parts/headers.cuh"
 #include "parts/own_check.cuh"
 #include "parts/plain_kernel.cuh"
 #include "parts/phases_with_stride.cuh"

@@ -1,10 +1,7 @@
 // What      Multiplies the whole batch at once, and leaves the product with maps before images.
 // Diagnosis E-output-order
 // Runs      emulated gpu
-#include <cmath>
-#include <iostream>
-
-#include "gpu-new-forward.h"
+#include "parts/headers.cuh"
 #include "matmul.h"
 
 #define PERMUTE_BLOCK_SIZE 256

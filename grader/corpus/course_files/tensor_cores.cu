@@ -33,9 +33,7 @@
 #define ROUNDED
 
 // End of cases
-#include <cmath>
-
-#include "gpu-new-forward.h"
+#include "parts/headers.cuh"
 
 using namespace nvcuda;
 

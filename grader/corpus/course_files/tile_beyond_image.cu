@@ -1,10 +1,7 @@
 // What      Tiles of 48 with their halo, loaded without a look at the borders of the image.
 // Warns     E-outside
 // Runs      emulated gpu
-#include <cmath>
-#include <iostream>
-
-#include "gpu-new-forward.h"
+#include "parts/headers.cuh"
 
 // tile of 48 x 48 outputs loaded with its halo, nobody checks the border of the image
 #define TILE 48

@@ -1,10 +1,7 @@
 // What      Each channel has its threads; their sums are added in a tree in shared memory.
 // Says      computes like single precision
 // Runs      emulated gpu
-#include <cmath>
-#include <iostream>
-
-#include "gpu-new-forward.h"
+#include "parts/headers.cuh"
 
 // 32 outputs and up to 8 channels a block
 __global__ void convolve(float* output, const float* input, const float* mask, int M, int C, int H,

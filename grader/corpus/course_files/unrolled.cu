@@ -1,9 +1,6 @@
 // The input is unrolled for the whole batch, multiplied with the weights and put in order.
 
-#include <cmath>
-#include <iostream>
-
-#include "gpu-new-forward.h"
+#include "parts/headers.cuh"
 
 // Case      unrolls_and_multiplies
 // What      Unrolls the input and multiplies with the kernel of the course's matmul.h.

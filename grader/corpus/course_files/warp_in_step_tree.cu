@@ -2,10 +2,7 @@
 // Warns     E-warp-sync
 // Batch     1
 // Runs      emulated gpu
-#include <cmath>
-#include <iostream>
-
-#include "gpu-new-forward.h"
+#include "parts/headers.cuh"
 
 __global__ void convolve(float* output, const float* input, const float* mask, int M, int C, int H,
                          int W, int K) {

@@ -2,10 +2,7 @@
 // Warns     E-warp-sync
 // Batch     1
 // Runs      emulated gpu
-#include <cmath>
-#include <iostream>
-
-#include "gpu-new-forward.h"
+#include "parts/headers.cuh"
 
 // one block of 64 threads for an output; classic unrolled last warp
 __device__ void warpReduce(volatile float* s, int t) {

@@ -3,9 +3,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -37,20 +35,9 @@ namespace {
 using std::chrono::milliseconds;
 using Clock = std::chrono::steady_clock;
 
-constexpr int kCannotExecute = 127;
-constexpr int kNoticeDescriptor = kServeDescriptor + 1;
 constexpr milliseconds kEndLimit{2000};
 constexpr milliseconds kOftenest{50};  // memory is looked at
 constexpr milliseconds kSeldomest{250};
-
-/// Messages of warden and program to the grader through a separate pipe, before the program's code
-/// runs and after it has ended.
-struct Notice {
-  enum Kind { kIsolated, kNotExecuted, kEnded };
-  Kind kind = kIsolated;
-  int code = 0;  ///< errno, or as waitpid tells it
-  Isolation isolation{};
-};
 
 // The environment of a submission: enough to run, nothing about the check.
 std::vector<std::string> environment(const std::filesystem::path& folder,
@@ -66,81 +53,9 @@ std::vector<std::string> environment(const std::filesystem::path& folder,
   return variables;
 }
 
-std::vector<char*> pointers_to(std::vector<std::string>& strings) {
-  std::vector<char*> pointers;
-  pointers.reserve(strings.size() + 1);
-  for (std::string& string : strings) pointers.push_back(string.data());
-  pointers.push_back(nullptr);
-  return pointers;
-}
-
-/// The data that the new processes need before exec, where nothing may be allocated.
-struct Launch {
-  const char* program;
-  char* const* arguments;
-  char* const* environment;
-  int channel;
-  int output;
-  int null;
-  int notices;
-};
-
-void tell(const Notice& notice) {
-  while (::write(kNoticeDescriptor, &notice, sizeof notice) < 0 && errno == EINTR) {
-  }
-}
-
-[[noreturn]] void run_program(const Launch& launch, Sandbox& sandbox) {
-  ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // it ends with the warden
-  for (int signal : {SIGPIPE, SIGINT, SIGTERM}) ::signal(signal, SIG_DFL);
-  int error = 0;
-  if (::chdir(sandbox.folder().c_str()) != 0) error = errno;
-  sandbox.enter_program();
-  tell({Notice::kIsolated, 0, sandbox.isolation()});
-  if (sandbox.isolation().is_refused()) ::_exit(kCannotExecute);
-  if (error == 0) error = sandbox.execute(launch.program, launch.arguments, launch.environment);
-  tell({Notice::kNotExecuted, error, {}});
-  ::_exit(kCannotExecute);
-}
-
-[[noreturn]] void run_warden(const Launch& launch, Sandbox& sandbox) {
-  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  // Descriptors move out of the way of those that they become.
-  constexpr int kAbove = kNoticeDescriptor + 1;
-  rlimit files{};
-  ::getrlimit(RLIMIT_NOFILE, &files);
-  files.rlim_cur = files.rlim_max;
-  ::setrlimit(RLIMIT_NOFILE, &files);
-  const int channel = ::fcntl(launch.channel, F_DUPFD, kAbove);
-  const int output = ::fcntl(launch.output, F_DUPFD, kAbove);
-  const int null = ::fcntl(launch.null, F_DUPFD, kAbove);
-  const int notices = ::fcntl(launch.notices, F_DUPFD, kAbove);
-  ::dup2(null, STDIN_FILENO);
-  ::dup2(output, STDOUT_FILENO);
-  ::dup2(output, STDERR_FILENO);
-  ::dup2(channel, kServeDescriptor);
-  ::dup2(notices, kNoticeDescriptor);
-  ::fcntl(kNoticeDescriptor, F_SETFD, FD_CLOEXEC);
-  ::syscall(SYS_close_range, STDERR_FILENO + 1, kServeDescriptor - 1, 0);
-  ::syscall(SYS_close_range, kNoticeDescriptor + 1, ~0U, 0);
-  // The grader may have died before the prctl: then nobody reads the notices.
-  pollfd reader{kNoticeDescriptor, 0, 0};
-  if (::poll(&reader, 1, 0) != 0) ::_exit(kCannotExecute);
-
-  sandbox.enter_warden();
-  const pid_t program = Sandbox::start_program();
-  if (program == 0) run_program(launch, sandbox);
-  // Only the program holds its channel, so the channel shows its end.
-  ::syscall(SYS_close_range, 0, kServeDescriptor, 0);
-  if (program < 0) {
-    tell({Notice::kNotExecuted, errno, {}});
-    ::_exit(kCannotExecute);
-  }
-  int status = 0;
-  while (::waitpid(-1, &status, 0) != program || (!WIFEXITED(status) && !WIFSIGNALED(status))) {
-  }
-  tell({Notice::kEnded, status, {}});
-  ::_exit(0);  // also ends all other processes of its namespace
+[[noreturn]] void fail_to_start() {
+  throw EnvironmentError(std::string("Cannot start a process for the submission: ") +
+                         std::strerror(errno) + ".");
 }
 
 }  // namespace
@@ -154,8 +69,7 @@ ChildProcess::ChildProcess(const std::filesystem::path& program,
   std::array<int, 2> notices{};
   if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets.data()) != 0 ||
       ::pipe2(pipes.data(), O_CLOEXEC) != 0 || ::pipe2(notices.data(), O_CLOEXEC) != 0) {
-    throw EnvironmentError(std::string("Cannot prepare a process for the submission: ") +
-                           std::strerror(errno) + ".");
+    fail_to_start();
   }
   channel_ = Descriptor(sockets[0]);
   // A submission that does not take what it has asked for must not hold up the grader.
@@ -170,29 +84,21 @@ ChildProcess::ChildProcess(const std::filesystem::path& program,
   ::fcntl(output_.get(), F_SETFL, O_NONBLOCK);
   ::fcntl(notices_.get(), F_SETFL, O_NONBLOCK);
 
-  std::vector<std::string> words = {program.string()};
-  words.insert(words.end(), arguments.begin(), arguments.end());
-  std::vector<std::string> variables = environment(folder_, options.environment);
-  for (const std::string& variable : variables) variables_ += variable + '\0';
-  const std::vector<char*> word_pointers = pointers_to(words);
-  const std::vector<char*> variable_pointers = pointers_to(variables);
-  const Launch launch{.program = word_pointers.front(),
-                      .arguments = word_pointers.data(),
-                      .environment = variable_pointers.data(),
-                      .channel = child_channel.get(),
-                      .output = child_output.get(),
-                      .null = null.get(),
-                      .notices = child_notices.get()};
+  Launch launch{
+      .policy = options.policy,
+      .program = program,
+      .arguments = {program.string()},
+      .environment = environment(folder_, options.environment),
+      .folder = folder_.string(),
+      .descriptors = {null.get(), child_output.get(), child_channel.get(), child_notices.get()}};
+  launch.arguments.insert(launch.arguments.end(), arguments.begin(), arguments.end());
+  for (const std::string& variable : launch.environment) variables_ += variable + '\0';
   memory_limit_ = options.memory_bytes > 0 ? options.memory_bytes : available_memory() / 10 * 9;
-  Sandbox sandbox(options.policy, program, folder_.string(), memory_limit_);
+  launch.memory_bytes = static_cast<std::uint64_t>(memory_limit_);
   start_ = Clock::now();
   ::prctl(PR_SET_DUMPABLE, 0);  // this process's memory holds expected values
-  warden_ = sandbox.start_warden();
-  if (warden_ < 0) {
-    throw EnvironmentError(std::string("Cannot start a process for the submission: ") +
-                           std::strerror(errno) + ".");
-  }
-  if (warden_ == 0) run_warden(launch, sandbox);
+  warden_ = start_in_sandbox(std::move(launch));
+  if (warden_ < 0) fail_to_start();
 }
 
 ChildProcess::~ChildProcess() {
@@ -218,17 +124,9 @@ void ChildProcess::read_output() {
 void ChildProcess::read_notices() {
   Notice notice;
   while (::read(notices_.get(), &notice, sizeof notice) == sizeof notice) {
-    switch (notice.kind) {
-      case Notice::kIsolated:
-        isolation_ = notice.isolation;
-        break;
-      case Notice::kNotExecuted:
-        exec_error_ = notice.code;
-        break;
-      case Notice::kEnded:
-        program_status_ = notice.code;
-        break;
-    }
+    if (notice.kind == Notice::kIsolated) isolation_ = notice.isolation;
+    if (notice.kind == Notice::kNotExecuted) exec_error_ = notice.code;
+    if (notice.kind == Notice::kEnded) program_status_ = notice.code;
   }
 }
 
@@ -240,11 +138,8 @@ const Isolation& ChildProcess::isolation() {
 // The program's own process; its number as the grader sees it, not as in its namespace.
 pid_t ChildProcess::program() const {
   if (program_ < 0 && warden_ > 0) {
-    const std::string warden = std::to_string(warden_);
-    std::string children("/proc/");
-    children.append(warden).append("/task/").append(warden).append("/children");
-    std::ifstream stream(children);
-    if (pid_t first = -1; stream >> first) program_ = first;
+    std::ifstream children(living_thread(warden_) + "/children");
+    if (pid_t first = -1; children >> first) program_ = first;
   }
   return program_;
 }
@@ -267,22 +162,6 @@ bool ChildProcess::keeps_environment() const {
   return now.empty() || now == variables_;
 }
 
-std::chrono::nanoseconds ChildProcess::computing_time() const {
-  return processor_time(sandbox_processes(program()));
-}
-
-std::chrono::nanoseconds ChildProcess::waiting_time() const {
-  return grader::waiting_time(sandbox_processes(program()));
-}
-
-int ChildProcess::thread_count() const {
-  return static_cast<int>(thread_states(sandbox_processes(program())).size());
-}
-
-bool ChildProcess::is_busy() const {
-  return one_is_ready(thread_states(sandbox_processes(program())));
-}
-
 bool ChildProcess::freeze() {
   frozen_at_ = std::chrono::nanoseconds(-1);
   if (warden_ <= 0) return true;
@@ -293,34 +172,33 @@ bool ChildProcess::freeze() {
   constexpr milliseconds kWithoutProcessor{30'000};
   constexpr milliseconds kNothing{100};
   const auto asked = Clock::now();
-  const auto before = computing_time();
   std::chrono::microseconds pause{20};
-  for (std::string states = thread_states(sandbox_processes(warden_)); !all_stopped(states);
-       states = thread_states(sandbox_processes(warden_))) {
-    const bool waits = one_is_ready(states) && computing_time() - before < kNothing;
+  ThreadUse use = thread_use(warden_);
+  for (const auto before = use.computed; !use.all_stopped(); use = thread_use(warden_)) {
+    const bool waits = use.is_busy() && use.computed - before < kNothing;
     if (Clock::now() - asked > (waits ? kWithoutProcessor : kEndLimit)) return false;
     std::this_thread::sleep_for(pause);
     pause = std::min(2 * pause, std::chrono::microseconds(milliseconds(1)));
     ::kill(-warden_, SIGSTOP);  // its own timer may have continued it
   }
-  frozen_at_ = computing_time();
   // On a busy machine a thread is marked as stopped before the scheduler takes it off its
   // processor, so its last piece of time is counted late.
   constexpr milliseconds kSettles{200};
-  for (const auto stopped = Clock::now(); Clock::now() - stopped < kSettles;) {
+  const auto stopped = Clock::now();
+  do {
+    frozen_at_ = use.computed;
     std::this_thread::sleep_for(std::chrono::microseconds(50));
-    const auto counted = computing_time();
-    if (counted == frozen_at_) break;
-    frozen_at_ = counted;
-  }
+    use = thread_use(warden_);
+  } while (use.computed != frozen_at_ && Clock::now() - stopped < kSettles);
+  frozen_at_ = use.computed;
   return true;
 }
 
 bool ChildProcess::stands_still() const {
   constexpr milliseconds kNothing{1};  // a clock tick, counted late
   if (warden_ <= 0 || frozen_at_.count() < 0) return true;
-  return all_stopped(thread_states(sandbox_processes(warden_))) &&
-         computing_time() - frozen_at_ <= kNothing;
+  const ThreadUse use = thread_use(warden_);
+  return use.all_stopped() && use.computed - frozen_at_ <= kNothing;
 }
 
 void ChildProcess::thaw() {
@@ -328,20 +206,11 @@ void ChildProcess::thaw() {
   if (warden_ > 0) ::kill(-warden_, SIGCONT);
 }
 
-// Of the time in which threads wanted to compute, the part in which they had a processor.
-static double share_of(std::chrono::nanoseconds computed, std::chrono::nanoseconds waited) {
-  constexpr milliseconds kNothing{1};
-  const auto had = std::max<std::chrono::nanoseconds>(computed, kNothing);
-  return std::chrono::duration<double>(had) /
-         std::chrono::duration<double>(had + std::max<std::chrono::nanoseconds>(waited, {}));
-}
-
 std::variant<Message, Ending> ChildProcess::receive(milliseconds limit) {
   if (ending_) return *ending_;
   const auto start = Clock::now();
   auto deadline = start + limit;
-  std::chrono::nanoseconds computed{0};  // when the wait began
-  std::chrono::nanoseconds waited{-1};
+  std::optional<ThreadUse> begin;  // when the wait began
   bool output_open = true;
   bool ended = false;
   for (;;) {
@@ -350,9 +219,14 @@ std::variant<Message, Ending> ChildProcess::receive(milliseconds limit) {
       // Only the time counts in which the program had the processors that it could use: no verdict
       // by the clock of a busy machine.
       constexpr int kMost = 20;
+      constexpr std::chrono::nanoseconds kNothing = milliseconds(1);
       const auto passed = Clock::now() - start;
+      const ThreadUse use = threads();
+      const ThreadUse before = begin.value_or(use);
+      const auto had = std::max(use.computed - before.computed, kNothing);
+      const auto wanted = had + std::max(use.waited - before.waited, {});
       left = limit - std::chrono::duration_cast<milliseconds>(
-                         passed * share_of(computing_time() - computed, waiting_time() - waited));
+                         passed * (std::chrono::duration<double>(had) / wanted));
       if (left < kOftenest || passed > kMost * limit) return kill_because(Ending::Kind::kTimeout);
       deadline = Clock::now() + left;
     }
@@ -363,7 +237,7 @@ std::variant<Message, Ending> ChildProcess::receive(milliseconds limit) {
     const int ready = ::poll(events.data(), events.size(), static_cast<int>(wait));
     if (takes_all_memory()) return kill_because(Ending::Kind::kMemory);
     if (ready < 0 || (ready == 0 && !ended)) {  // a signal, or nothing yet: look again
-      if (waited.count() < 0) computed = computing_time(), waited = waiting_time();
+      if (!begin) begin = threads();
       continue;
     }
     if (events[1].revents != 0) {
@@ -375,11 +249,11 @@ std::variant<Message, Ending> ChildProcess::receive(milliseconds limit) {
       if (std::optional<Message> message = receive_message(channel_.get())) {
         return std::move(*message);
       }
-      return wait_for_end(kEndLimit);
+      return wait_for_end();
     }
     // Its child processes may still hold the channel. A look that saw the notice of the end may
     // have passed the channel before the last message came, so only the next look counts.
-    if (ended) return wait_for_end(kEndLimit);
+    if (ended) return wait_for_end();
     if (events[2].revents != 0) {
       read_notices();
       ended = program_status_ || (events[2].revents & POLLIN) == 0;
@@ -394,8 +268,8 @@ Ending ChildProcess::wait(milliseconds limit) {
 }
 
 // The channel is closed, so the process is about to end; if it does not, it is ended.
-Ending ChildProcess::wait_for_end(milliseconds limit) {
-  const auto deadline = Clock::now() + limit;
+Ending ChildProcess::wait_for_end() {
+  const auto deadline = Clock::now() + kEndLimit;
   while (!ending_ && Clock::now() < deadline) {
     int status = 0;
     if (::waitpid(warden_, &status, WNOHANG) == warden_) {
@@ -421,12 +295,10 @@ Ending ChildProcess::stop() {
   if (warden_ < 0) return ending_.value_or(Ending{});
   ::kill(warden_, SIGKILL);
   ::kill(-warden_, SIGKILL);  // also its child processes, if there is no namespace
-  if (!ending_) {
-    int status = 0;
-    while (::waitpid(warden_, &status, 0) < 0 && errno == EINTR) {
-    }
-    ending_ = ending_of(status);
+  int status = 0;
+  while (!ending_ && ::waitpid(warden_, &status, 0) < 0 && errno == EINTR) {
   }
+  if (!ending_) ending_ = ending_of(status);
   warden_ = -1;
   return *ending_;
 }

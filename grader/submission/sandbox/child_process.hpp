@@ -15,6 +15,7 @@
 #include "common/base/scratch_folder.hpp"
 #include "common/serve/channel.hpp"
 #include "grader/submission/sandbox/sandbox.hpp"
+#include "grader/submission/sandbox/sandbox_processes.hpp"
 
 namespace convlab::grader {
 
@@ -32,9 +33,9 @@ struct Ending {
   int code = 0;
 };
 
-/// A program in a separate process, isolated by Sandbox. It has a channel on kServeDescriptor, an
-/// empty working folder, few environment variables and no other open file; its output is captured.
-/// It ends with the grader, and all processes that it started end with it.
+/// An isolated program. It has a channel on kServeDescriptor, an empty working folder, few
+/// environment variables and no other open file; its output is captured. It ends with the grader,
+/// and all processes that it started end with it.
 class ChildProcess {
  public:
   static constexpr std::size_t kOutputLimit = std::size_t{1} << 20;
@@ -72,26 +73,16 @@ class ChildProcess {
   /// @return whether they have; a thread in an uninterruptible call goes on, for example
   bool freeze();
 
-  /// Whether it has been stopped since freeze: every thread is stopped, and none has used a
-  /// processor.
+  /// Whether every thread has been stopped since freeze, and none has used a processor.
   [[nodiscard]] bool stands_still() const;
 
   /// Continues all stopped processes.
   void thaw();
 
-  /// Processor time of all threads of its sandbox so far; negative if unknown.
-  [[nodiscard]] std::chrono::nanoseconds computing_time() const;
+  /// What the threads of its sandbox do.
+  [[nodiscard]] ThreadUse threads() const { return thread_use(program()); }
 
-  /// How long its threads have waited for a processor so far, as waiting_time.
-  [[nodiscard]] std::chrono::nanoseconds waiting_time() const;
-
-  [[nodiscard]] int thread_count() const;
-
-  /// Whether a thread of its sandbox computes, or waits for a processor.
-  [[nodiscard]] bool is_busy() const;
-
-  /// False if the program has changed its environment variables, which are settings of the
-  /// emulation; true if unknown.
+  /// False if the program has changed its environment variables; true if unknown.
   [[nodiscard]] bool keeps_environment() const;
 
   /// The beginning and the end of its output, as long as the options say; printable().
@@ -109,7 +100,7 @@ class ChildProcess {
   void read_notices();
   [[nodiscard]] bool takes_all_memory();
   [[nodiscard]] pid_t program() const;
-  Ending wait_for_end(std::chrono::milliseconds limit);
+  Ending wait_for_end();
   Ending kill_because(Ending::Kind kind);
   Ending ending_of(int warden_status);
 

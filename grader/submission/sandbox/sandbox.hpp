@@ -3,10 +3,11 @@
 #include <linux/filter.h>
 #include <sys/types.h>
 
+#include <array>
 #include <cerrno>
 #include <cstdint>
 #include <filesystem>
-#include <initializer_list>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -19,8 +20,8 @@ struct Isolation {
   int system_calls = 0;  ///< seccomp, and no capabilities
 
   [[nodiscard]] bool is_refused() const {
-    const auto refuses = [](int error) { return error != 0 && error != ECANCELED; };
-    return refuses(namespaces) || refuses(system_calls);
+    return (namespaces != 0 && namespaces != ECANCELED) ||
+           (system_calls != 0 && system_calls != ECANCELED);
   }
 };
 
@@ -53,126 +54,58 @@ struct SandboxPolicy {
   std::uint64_t data_bytes = 0;  ///< of one process; 0: what the machine has, on the CPU
 };
 
-/// A separate file system for a program. It contains only its visible files, its folder, a /proc of
-/// its own, a /dev without terminals, and an empty /tmp and /dev/shm. Needs a mount namespace;
-/// mount_setattr needs Linux 5.12.
-class OwnRoot {
- public:
-  /// Prepares everything, because enter() may not allocate.
-  /// @param folder  of a compiler the one on the disk; otherwise a small disk in memory
-  OwnRoot(const SandboxPolicy& policy, const std::filesystem::path& program, std::string folder);
-
-  /// Makes it the root of the calling process.
-  /// @return 0 or an errno
-  [[nodiscard]] int enter() const;
-
- private:
-  struct Entry {
-    enum class Kind { kFolder, kFile, kLink };
-    Kind kind;
-    std::string source;
-    std::string target;  ///< below kPlace; of a link: the link
-  };
-  void add_folders_above(const std::string& path);
-  void add(const std::string& path);
-  [[nodiscard]] bool shows(const std::string& path) const;
-  [[nodiscard]] int build() const;
-
-  std::vector<std::string> folders_;
-  std::vector<Entry> entries_;
-  std::string folder_;
-  std::string folder_target_;
-  SandboxKind kind_;
-};
+/// Prepares a separate file system for a program, because the function that it returns may not
+/// allocate: that one makes it the root of the calling process. It contains only the files that the
+/// program may read, its folder, a /proc of its own, a /dev without terminals, and an empty /tmp
+/// and /dev/shm. Needs a mount namespace; mount_setattr needs Linux 5.12.
+/// @param folder  of a compiler the one on the disk; otherwise a small disk in memory
+/// @return gives 0 or an errno
+std::function<int()> own_root(const SandboxPolicy& policy, const std::filesystem::path& program,
+                              const std::string& folder);
 
 /// The system calls that a program may make. On the CPU only those of a list: memory, threads,
 /// files, clocks, its channel. A program for a device and a compiler may make all except those that
 /// neither needs, because drivers and tools differ from machine to machine. No program may trace or
 /// signal others, open network connections, mount, or leave its session. A call that no honest
 /// program makes ends in SIGSYS, others only fail.
-class SeccompFilter {
- public:
-  explicit SeccompFilter(SandboxKind kind);
+std::vector<sock_filter> filter_for(SandboxKind kind);
 
-  /// Installs the filter in the calling process, permanently and also after exec. Allocates
-  /// nothing, so it may run between fork and exec.
-  /// @param program_descriptor  the only one that SandboxKind::kCpu may execute, with execveat
-  /// @return 0 or an errno
-  [[nodiscard]] int install(int program_descriptor);
-
- private:
-  /// A condition on the lower half of a call's argument, or on whether the upper one holds a bit.
-  struct Condition {
-    enum class Test { kEqual, kAnyBit, kNoBit, kOwnPid, kProgram, kUpperHalf };
-    unsigned argument;
-    Test test;
-    unsigned value = 0;
-    unsigned mask = ~0U;  ///< of kEqual
-  };
-
-  /// The first rule whose call and conditions match says what happens.
-  void rule(unsigned call, unsigned action, std::initializer_list<Condition> conditions = {});
-  void restrict_processes(SandboxKind kind);
-  void restrict_signals(SandboxKind kind);
-  void restrict_sockets(SandboxKind kind);
-  void restrict_channel();
-  void restrict_code();
-  void restrict_offsets();
-  void restrict_memory(SandboxKind kind);
-
-  std::vector<sock_filter> program_;
-};
+/// Installs it in the calling process, permanently and also after exec. Allocates nothing, so it
+/// may run between fork and exec.
+/// @param program_descriptor  the only one that SandboxKind::kCpu may execute, with execveat
+/// @return 0 or an errno
+int install(std::vector<sock_filter>& filter, int program_descriptor);
 
 /// "ptrace", for a call that ends in SIGSYS; its number otherwise.
 std::string system_call_name(int number);
 
-/// Isolates a program that is about to start. Constructed before the fork, because nothing may be
-/// allocated between fork and exec; the other functions run there.
+/// Messages of warden and program to the grader through a separate pipe, before the program's code
+/// runs and after it has ended.
+struct Notice {
+  enum Kind { kIsolated, kNotExecuted, kEnded };
+  Kind kind = kIsolated;
+  int code = 0;  ///< errno, or as waitpid tells it
+  Isolation isolation{};
+};
+
+/// What is to be started.
+struct Launch {
+  SandboxPolicy policy{};
+  std::filesystem::path program{};
+  std::vector<std::string> arguments{};  ///< the program's name is the first
+  std::vector<std::string> environment{};
+  std::string folder{};              ///< to work in, the only place where it may write
+  std::uint64_t memory_bytes = 0;    ///< its memory limit
+  std::array<int, 4> descriptors{};  ///< no input, output, channel, notices
+};
+
+/// Starts a program, isolated:
 ///
 ///     grader ── clone: namespaces ──→ warden (process 1) ── fork ──→ program
 ///
-/// The warden stays outside the filter and waits for the program; when it ends, all processes end.
-class Sandbox {
- public:
-  /// @param folder        the program's working folder, the only place where it may write
-  /// @param memory_bytes  its memory limit
-  Sandbox(const SandboxPolicy& policy, const std::filesystem::path& program, std::string folder,
-          std::int64_t memory_bytes);
-
-  /// Like fork(), into namespaces if the kernel allows it. Fails only if fork does.
-  /// @return as fork
-  pid_t start_warden();
-
-  /// In the warden: completes its namespaces, leaves the grader's session and terminal.
-  void enter_warden();
-
-  /// In the warden: like fork(), but takes none of the C library's locks. Another thread of the
-  /// grader may have held one when the warden was forked, and does not exist here to release it.
-  static pid_t start_program();
-
-  /// In the program's process: applies all other mechanisms. It cannot be undone.
-  void enter_program();
-
-  /// Becomes the program. @return errno, if it cannot
-  [[nodiscard]] int execute(const char* program, char* const* arguments,
-                            char* const* environment) const;
-
-  [[nodiscard]] const Isolation& isolation() const { return isolation_; }
-  [[nodiscard]] const std::string& folder() const { return folder_; }
-
- private:
-  void set_limits();
-
-  SandboxPolicy policy_;
-  std::string program_;
-  std::string folder_;
-  OwnRoot root_;
-  SeccompFilter filter_;
-  Isolation isolation_;
-  int program_descriptor_ = -1;
-  [[maybe_unused]] std::uint64_t memory_bytes_;  // with AddressSanitizer there is no such limit
-  std::string user_map_;
-  std::string group_map_;
-};
+/// The warden stays outside the filter, in a session of its own, and waits for the program; when it
+/// ends, all processes end.
+/// @return the warden's number; negative if there can be no process
+pid_t start_in_sandbox(Launch launch);
 
 }  // namespace convlab::grader

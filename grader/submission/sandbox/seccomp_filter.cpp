@@ -9,8 +9,10 @@
 
 #include <cerrno>
 #include <cstddef>
+#include <initializer_list>
 #include <iterator>
 #include <span>
+#include <utility>
 
 #include "common/base/descriptor.hpp"
 #include "common/serve/serve.hpp"
@@ -100,8 +102,8 @@ constexpr unsigned kArchitecture = 0;  // no filter
 #endif
 
 // What is known when a filter is installed.
-constexpr unsigned kPidMark = 0xfeed'0001;
-constexpr unsigned kProgramMark = 0xfeed'0002;
+constexpr unsigned kOwnPid = 0xfeed'0001;
+constexpr unsigned kProgram = 0xfeed'0002;
 
 constexpr unsigned kAllow = SECCOMP_RET_ALLOW;
 constexpr unsigned kTrap = SECCOMP_RET_TRAP;
@@ -114,234 +116,198 @@ sock_filter load(std::size_t offset) {
   return BPF_STMT(BPF_LD | BPF_W | BPF_ABS, static_cast<unsigned>(offset));
 }
 
-sock_filter jump(unsigned test, unsigned value, unsigned char if_true, unsigned char if_false) {
-  return BPF_JUMP(static_cast<unsigned short>(BPF_JMP | test | BPF_K), value, if_true, if_false);
+sock_filter jump(unsigned test, unsigned value, std::size_t if_true, std::size_t if_false) {
+  return BPF_JUMP(static_cast<unsigned short>(BPF_JMP | test | BPF_K), value,
+                  static_cast<unsigned char>(if_true), static_cast<unsigned char>(if_false));
 }
 
 sock_filter result(unsigned action) {
   return BPF_STMT(BPF_RET | BPF_K, action);
 }
 
+/// A condition on the lower half of a call's argument, or on whether the upper one holds a bit.
+struct Condition {
+  enum Test { kEqual, kAnyBit, kNoBit, kUpperHalf };
+  unsigned argument;
+  Test test;
+  unsigned value = ~0U;
+  unsigned mask = ~0U;  ///< of kEqual
+};
+
+struct Rules {
+  std::vector<sock_filter> program{};
+
+  explicit Rules(SandboxKind kind) {
+    program = {load(offsetof(seccomp_data, arch)), jump(BPF_JEQ, kArchitecture, 1, 0),
+               result(SECCOMP_RET_KILL_PROCESS), load(offsetof(seccomp_data, nr))};
+#if defined(__x86_64__)
+    constexpr unsigned kX32 = 0x40000000;  // the same calls under other numbers
+    program.push_back(jump(BPF_JGE, kX32, 0, 1));
+    program.push_back(result(fail(ENOSYS)));
+#endif
+    for (const NamedCall& call : kForbidden) rule({call.number}, kTrap);
+    rule({SYS_setsid, SYS_setpgid}, fail(EPERM));
+    // The requests of the first two, and the flags of clone3, lie in memory, where no filter looks;
+    // glibc then uses clone.
+    rule({SYS_io_uring_setup, SYS_io_setup, SYS_clone3, SYS_memfd_secret}, fail(ENOSYS));
+    restrict_processes(kind);
+    restrict_sockets(kind);
+    if (kind != SandboxKind::kCompiler) restrict_channel();
+    restrict_memory(kind);
+    rule({SYS_prlimit64}, kAllow, {{0, Condition::kEqual, 0}});
+    rule({SYS_prlimit64}, kAllow, {{0, Condition::kEqual, kOwnPid}});
+    rule({SYS_prlimit64}, fail(EPERM));
+    const bool on_cpu = kind == SandboxKind::kCpu;
+    for (const unsigned call : kOfConvolution) {
+      if (on_cpu) rule({call}, kAllow);
+    }
+    program.push_back(result(on_cpu ? fail(ENOSYS) : kAllow));
+  }
+
+  /// The first rule whose call and conditions match says what happens.
+  void rule(std::initializer_list<unsigned> calls, unsigned action,
+            std::initializer_list<Condition> conditions = {}) {
+    std::vector<sock_filter> body;
+    std::vector<std::pair<std::size_t, bool>> exits;  // failing tests, and on which side they fail
+    for (const Condition& condition : conditions) {
+      // Arguments have 64 bits; the lower half comes first on a little-endian machine.
+      body.push_back(load(offsetof(seccomp_data, args) + condition.argument * sizeof(__u64) +
+                          (condition.test == Condition::kUpperHalf ? sizeof(__u32) : 0)));
+      if (condition.mask != ~0U)
+        body.push_back(BPF_STMT(BPF_ALU | BPF_AND | BPF_K, condition.mask));
+      exits.emplace_back(body.size(), condition.test == Condition::kNoBit);
+      body.push_back(
+          jump(condition.test == Condition::kEqual ? BPF_JEQ : BPF_JSET, condition.value, 0, 0));
+    }
+    body.push_back(result(action));
+    // Where a test fails, the filter goes on behind the result and loads the number again.
+    for (const auto& [place, on_true] : exits) {
+      (on_true ? body[place].jt : body[place].jf) =
+          static_cast<unsigned char>(body.size() - place - 1);
+    }
+    if (conditions.size() > 0) body.push_back(load(offsetof(seccomp_data, nr)));
+    for (const unsigned call : calls) {
+      program.push_back(jump(BPF_JEQ, call, 0, body.size()));
+      program.insert(program.end(), body.begin(), body.end());
+    }
+  }
+
+  // posix_spawn shares its memory until exec; a copy of the program does not. A compiler's programs
+  // have many process numbers, so none of them may send signals; they do not need to.
+  void restrict_processes(SandboxKind kind) {
+    using enum Condition::Test;
+    rule({SYS_clone}, kTrap,
+         {{0, kAnyBit,
+           CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWUTS |
+               CLONE_NEWCGROUP | CLONE_PARENT}});
+    const std::initializer_list<unsigned> kSignals = {SYS_kill, SYS_tkill, SYS_tgkill,
+                                                      SYS_rt_sigqueueinfo, SYS_rt_tgsigqueueinfo};
+    rule(kSignals, kAllow, {{0, kEqual, kOwnPid}});
+    rule(kSignals, kind == SandboxKind::kCompiler ? fail(EPERM) : kTrap);
+    if (kind == SandboxKind::kCompiler) return;
+    // Otherwise the grader could not read what the kernel tells of the process.
+    rule({SYS_prctl}, fail(EPERM), {{0, kEqual, PR_SET_DUMPABLE}});
+    const bool on_cpu = kind == SandboxKind::kCpu;
+    rule({SYS_clone}, kTrap, {{0, kNoBit, CLONE_THREAD | (on_cpu ? 0U : CLONE_VFORK)}});
+#if defined(SYS_fork)
+    rule({SYS_fork}, kTrap);
+    if (on_cpu) rule({SYS_vfork}, kTrap);
+#endif
+    if (!on_cpu) return;
+    // Only once: the descriptor closes itself, and its number is above those that a process can
+    // create.
+    rule({SYS_execveat}, kAllow, {{0, kEqual, kProgram}});
+    rule({SYS_execveat, SYS_execve}, kTrap);
+  }
+
+  // NVIDIA's driver does not start without its own local socket (cuInit gives error 304). It also
+  // looks for helpers behind such sockets, and goes on if there is none. A datagram reaches any
+  // socket with a known name, without a connection.
+  void restrict_sockets(SandboxKind kind) {
+    using enum Condition::Test;
+    rule({SYS_connect}, fail(ENOENT));
+    for (const unsigned family : {AF_INET, AF_INET6}) {
+      rule({SYS_socket}, kTrap, {{0, kEqual, family}});
+    }
+    constexpr unsigned kType = 0xf;  // without SOCK_CLOEXEC and SOCK_NONBLOCK
+    for (const unsigned type : {SOCK_STREAM, SOCK_SEQPACKET}) {
+      if (kind != SandboxKind::kGpu) break;
+      rule({SYS_socket, SYS_socketpair}, kAllow, {{0, kEqual, AF_UNIX}, {1, kEqual, type, kType}});
+    }
+    rule({SYS_socket, SYS_socketpair}, fail(EACCES));
+  }
+
+  // The workbook's part of the program talks to the grader by sendmsg and recvmsg, which a file may
+  // not call by name (symbol_rules.cpp) or, on a device, at all (keyed_call.hpp). No other call may
+  // read or write there: the channel has a number that no file gets by chance, and of the calls
+  // whose first argument it is only those pass that take something else than a descriptor.
+  void restrict_channel() {
+    using enum Condition::Test;
+    constexpr auto kChannel = static_cast<unsigned>(kServeDescriptor);
+    constexpr unsigned kPassing[] = {SYS_sendmsg, SYS_recvmsg, SYS_exit, SYS_exit_group,
+                                     // Processes and signals, by their number.
+                                     SYS_kill, SYS_tkill, SYS_tgkill, SYS_rt_sigqueueinfo,
+                                     SYS_rt_tgsigqueueinfo, SYS_prlimit64, SYS_wait4,
+                                     SYS_sched_getaffinity, SYS_sched_setaffinity,
+                                     SYS_sched_getparam, SYS_sched_getscheduler};
+    std::size_t left = std::size(kPassing);
+    program.push_back(load(offsetof(seccomp_data, args)));
+    program.push_back(jump(BPF_JEQ, kChannel, 0, left + 2));
+    program.push_back(load(offsetof(seccomp_data, nr)));
+    for (const unsigned call : kPassing) program.push_back(jump(BPF_JEQ, call, left--, 0));
+    program.push_back(result(kTrap));
+    program.push_back(load(offsetof(seccomp_data, nr)));
+    rule({SYS_sendfile, SYS_tee, SYS_dup3}, kTrap, {{1, kEqual, kChannel}});
+    rule({SYS_splice, SYS_copy_file_range}, kTrap, {{2, kEqual, kChannel}});
+  }
+
+  void restrict_memory(SandboxKind kind) {
+    using enum Condition::Test;
+    if (kind == SandboxKind::kGpu) return;
+    // No limit of a process counts these.
+    rule({SYS_memfd_create, SYS_shmget}, fail(EPERM));
+    if (kind == SandboxKind::kCompiler) return;
+    constexpr unsigned kUnnamed = MAP_SHARED | MAP_ANONYMOUS;
+    rule({SYS_mmap}, fail(EPERM), {{3, kEqual, kUnnamed, kUnnamed}});
+    // Populating cannot be interrupted, so a stopped process would go on.
+    for (const unsigned advice : {22U, 23U}) {  // MADV_POPULATE_READ, MADV_POPULATE_WRITE
+      rule({SYS_madvise}, fail(EINVAL), {{2, kEqual, advice}});
+    }
+    // A program runs only the code that was compiled: no other that its author wrote at run time.
+    // personality: memory that may be read could then be executed, too.
+    rule({SYS_mmap}, fail(EPERM), {{2, kAnyBit, PROT_EXEC}, {3, kAnyBit, MAP_ANONYMOUS}});
+    rule({SYS_pkey_mprotect, SYS_personality}, fail(EPERM));
+#if defined(__x86_64__)  // elsewhere the loader itself does this, to protect branches
+    rule({SYS_mprotect}, fail(EPERM), {{2, kAnyBit, PROT_EXEC}});
+#endif
+    if (kind != SandboxKind::kEmulated) return;
+    // The file /proc/self/mem gives all memory, whatever protects it. An address is a place in it
+    // beyond 4 GiB, where no file of a sandbox ends, and which many small steps would reach, too.
+    for (const unsigned whence : {SEEK_SET, SEEK_CUR}) {
+      rule({SYS_lseek}, fail(EINVAL), {{2, kEqual, whence}, {1, kUpperHalf}});
+    }
+    rule({SYS_lseek}, kAllow, {{2, kEqual, SEEK_CUR}, {1, kEqual, 0}});
+    rule({SYS_lseek}, fail(EINVAL), {{2, kEqual, SEEK_CUR}});
+    rule({SYS_pread64, SYS_preadv, SYS_preadv2}, fail(EINVAL), {{3, kUpperHalf}});
+    // Which pages kernels have touched tells numbers; a pipe would keep pages of their stacks.
+    rule({SYS_mincore, SYS_vmsplice}, fail(EPERM));
+  }
+};
+
 }  // namespace
 
-SeccompFilter::SeccompFilter(SandboxKind kind) {
-  program_ = {load(offsetof(seccomp_data, arch)), jump(BPF_JEQ, kArchitecture, 1, 0),
-              result(SECCOMP_RET_KILL_PROCESS), load(offsetof(seccomp_data, nr))};
-#if defined(__x86_64__)
-  constexpr unsigned kX32 = 0x40000000;  // the same calls under other numbers
-  program_.push_back(jump(BPF_JGE, kX32, 0, 1));
-  program_.push_back(result(fail(ENOSYS)));
-#endif
-  for (const NamedCall& call : kForbidden) rule(call.number, kTrap);
-  for (const unsigned call : {SYS_setsid, SYS_setpgid}) rule(call, fail(EPERM));
-  // Their requests lie in memory, where no filter looks.
-  for (const unsigned call : {SYS_io_uring_setup, SYS_io_setup}) rule(call, fail(ENOSYS));
-  rule(SYS_memfd_secret, fail(ENOSYS));
-  rule(SYS_clone3, fail(ENOSYS));  // its flags lie in memory; glibc then uses clone
-  restrict_processes(kind);
-  restrict_signals(kind);
-  restrict_sockets(kind);
-  if (kind != SandboxKind::kCompiler) restrict_channel();
-  if (kind == SandboxKind::kCpu || kind == SandboxKind::kEmulated) restrict_code();
-  if (kind == SandboxKind::kEmulated) restrict_offsets();
-  restrict_memory(kind);
-  using enum Condition::Test;
-  rule(SYS_prlimit64, kAllow, {{0, kEqual, 0}});
-  rule(SYS_prlimit64, kAllow, {{0, kOwnPid}});
-  rule(SYS_prlimit64, fail(EPERM));
-  if (kind == SandboxKind::kCpu) {
-    for (const unsigned call : kOfConvolution) rule(call, kAllow);
-    program_.push_back(result(fail(ENOSYS)));
-  } else {
-    program_.push_back(result(kAllow));
-  }
+std::vector<sock_filter> filter_for(SandboxKind kind) {
+  return Rules(kind).program;
 }
 
-void SeccompFilter::rule(unsigned call, unsigned action,
-                         std::initializer_list<Condition> conditions) {
-  using enum Condition::Test;
-  // Arguments have 64 bits; the lower half comes first on a little-endian machine.
-  const auto argument = [](const Condition& of) {
-    return load(offsetof(seccomp_data, args) + of.argument * sizeof(__u64) +
-                (of.test == kUpperHalf ? sizeof(__u32) : 0));
-  };
-  std::vector<sock_filter> body;
-  std::vector<std::pair<std::size_t, bool>> exits;  // failing tests, and on which side they fail
-  for (const Condition& condition : conditions) {
-    body.push_back(argument(condition));
-    const bool masked = condition.test == kEqual && condition.mask != ~0U;
-    if (masked) body.push_back(BPF_STMT(BPF_ALU | BPF_AND | BPF_K, condition.mask));
-    const unsigned value = condition.test == kOwnPid    ? kPidMark
-                           : condition.test == kProgram ? kProgramMark
-                                                        : condition.value;
-    const bool is_bit_test = condition.test == kAnyBit || condition.test == kNoBit;
-    exits.emplace_back(body.size(), condition.test == kNoBit);
-    if (condition.test == kUpperHalf) {
-      body.push_back(jump(BPF_JSET, ~0U, 0, 0));
-    } else {
-      body.push_back(jump(is_bit_test ? BPF_JSET : BPF_JEQ, value, 0, 0));
-    }
-  }
-  body.push_back(result(action));
-  // If a test fails, the filter continues after the body, where the call's number is loaded again.
-  for (const auto& [place, on_true] : exits) {
-    const auto rest = static_cast<unsigned char>(body.size() - place - 1);
-    (on_true ? body[place].jt : body[place].jf) = rest;
-  }
-  program_.push_back(jump(BPF_JEQ, call, 0, static_cast<unsigned char>(body.size())));
-  program_.insert(program_.end(), body.begin(), body.end());
-  if (!conditions.size()) return;  // the accumulator still holds the call
-  program_.push_back(load(offsetof(seccomp_data, nr)));
-}
-
-void SeccompFilter::restrict_processes(SandboxKind kind) {
-  using enum Condition::Test;
-  rule(SYS_clone, kTrap,
-       {{0, kAnyBit,
-         CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWUTS |
-             CLONE_NEWCGROUP | CLONE_PARENT}});
-  if (kind == SandboxKind::kCompiler) return;
-  // posix_spawn shares its memory until exec; a copy of the program does not.
-  const unsigned allowed = CLONE_THREAD | (kind == SandboxKind::kCpu ? 0U : CLONE_VFORK);
-  rule(SYS_clone, kTrap, {{0, kNoBit, allowed}});
-#if defined(SYS_fork)
-  rule(SYS_fork, kTrap);
-#endif
-  if (kind != SandboxKind::kCpu) return;
-#if defined(SYS_vfork)
-  rule(SYS_vfork, kTrap);
-#endif
-  // Only once: the descriptor closes itself, and its number is above those that a process can
-  // create.
-  rule(SYS_execveat, kAllow, {{0, kProgram}});
-  rule(SYS_execveat, kTrap);
-  rule(SYS_execve, kTrap);
-}
-
-// A compiler's programs have many process numbers, so none of
-// them may send signals; they do not need to.
-void SeccompFilter::restrict_signals(SandboxKind kind) {
-  using enum Condition::Test;
-  const unsigned refuse = kind == SandboxKind::kCompiler ? fail(EPERM) : kTrap;
-  for (const unsigned call :
-       {SYS_kill, SYS_tkill, SYS_tgkill, SYS_rt_sigqueueinfo, SYS_rt_tgsigqueueinfo}) {
-    rule(call, kAllow, {{0, kOwnPid}});
-    rule(call, refuse);
-  }
-  // Otherwise the grader could not read what the kernel tells of the process.
-  if (kind != SandboxKind::kCompiler) rule(SYS_prctl, fail(EPERM), {{0, kEqual, PR_SET_DUMPABLE}});
-}
-
-// NVIDIA's driver does not start without its own local socket (cuInit gives error 304). It also
-// looks for helpers behind such sockets, and goes on if there is none. A datagram reaches any
-// socket with a known name, without a connection.
-void SeccompFilter::restrict_sockets(SandboxKind kind) {
-  using enum Condition::Test;
-  rule(SYS_connect, fail(ENOENT));
-  for (const unsigned family : {AF_INET, AF_INET6}) {
-    rule(SYS_socket, kTrap, {{0, kEqual, family}});
-  }
-  if (kind == SandboxKind::kGpu) {
-    constexpr unsigned kType = 0xf;  // without SOCK_CLOEXEC and SOCK_NONBLOCK
-    for (const unsigned call : {SYS_socket, SYS_socketpair}) {
-      for (const unsigned type : {SOCK_STREAM, SOCK_SEQPACKET}) {
-        rule(call, kAllow, {{0, kEqual, AF_UNIX}, {1, kEqual, type, kType}});
-      }
-    }
-  }
-  for (const unsigned call : {SYS_socket, SYS_socketpair}) rule(call, fail(EACCES));
-}
-
-// The workbook's part of the program talks to the grader by sendmsg and recvmsg, which a file may
-// not call by name (symbol_rules.cpp) or, on a device, at all (keyed_call.hpp). No other call may
-// read or write there: the channel has a number that no file gets by chance, and of the calls whose
-// first argument it is only those pass that take something else than a descriptor.
-void SeccompFilter::restrict_channel() {
-  using enum Condition::Test;
-  constexpr auto kChannel = static_cast<unsigned>(kServeDescriptor);
-  constexpr unsigned kPassing[] = {SYS_sendmsg,
-                                   SYS_recvmsg,
-                                   SYS_exit,
-                                   SYS_exit_group,
-                                   SYS_kill,
-                                   SYS_tkill,
-                                   SYS_tgkill,
-                                   SYS_rt_sigqueueinfo,
-                                   SYS_rt_tgsigqueueinfo,
-                                   SYS_prlimit64,
-                                   SYS_wait4,
-                                   SYS_sched_getaffinity,
-                                   SYS_sched_setaffinity,
-                                   SYS_sched_getparam,
-                                   SYS_sched_getscheduler};
-  constexpr auto kCount = static_cast<unsigned char>(std::size(kPassing));
-  program_.push_back(load(offsetof(seccomp_data, args)));
-  program_.push_back(jump(BPF_JEQ, kChannel, 0, kCount + 2));
-  program_.push_back(load(offsetof(seccomp_data, nr)));
-  for (unsigned char i = 0; i < kCount; ++i) {
-    program_.push_back(jump(BPF_JEQ, kPassing[i], static_cast<unsigned char>(kCount - i), 0));
-  }
-  program_.push_back(result(kTrap));
-  program_.push_back(load(offsetof(seccomp_data, nr)));
-  for (const unsigned call : {SYS_sendfile, SYS_tee, SYS_dup3}) {
-    rule(call, kTrap, {{1, kEqual, kChannel}});
-  }
-  for (const unsigned call : {SYS_splice, SYS_copy_file_range}) {
-    rule(call, kTrap, {{2, kEqual, kChannel}});
-  }
-}
-
-// A program runs only the code that was compiled: no other that its author wrote at run time.
-void SeccompFilter::restrict_code() {
-  using enum Condition::Test;
-  rule(SYS_mmap, fail(EPERM), {{2, kAnyBit, PROT_EXEC}, {3, kAnyBit, MAP_ANONYMOUS}});
-  // personality: memory that may be read could then be executed, too.
-  for (const unsigned call : {SYS_pkey_mprotect, SYS_personality}) rule(call, fail(EPERM));
-#if defined(__x86_64__)  // elsewhere the loader itself does this, to protect branches
-  rule(SYS_mprotect, fail(EPERM), {{2, kAnyBit, PROT_EXEC}});
-#endif
-}
-
-// The file /proc/self/mem gives all memory, whatever protects it. An address is a place in it
-// beyond 4 GiB, where no file of a sandbox ends, and which many small steps would reach, too.
-void SeccompFilter::restrict_offsets() {
-  using enum Condition::Test;
-  for (const unsigned whence : {SEEK_SET, SEEK_CUR}) {
-    rule(SYS_lseek, fail(EINVAL), {{2, kEqual, whence}, {1, kUpperHalf}});
-  }
-  rule(SYS_lseek, kAllow, {{2, kEqual, SEEK_CUR}, {1, kEqual, 0}});
-  rule(SYS_lseek, fail(EINVAL), {{2, kEqual, SEEK_CUR}});
-  for (const unsigned call : {SYS_pread64, SYS_preadv, SYS_preadv2}) {
-    rule(call, fail(EINVAL), {{3, kUpperHalf}});
-  }
-  // Which pages kernels have touched tells numbers; a pipe would keep pages of their stacks.
-  for (const unsigned call : {SYS_mincore, SYS_vmsplice}) rule(call, fail(EPERM));
-}
-
-// Memory that no limit of a process counts. Populating cannot be interrupted, so a stopped process
-// would go on.
-void SeccompFilter::restrict_memory(SandboxKind kind) {
-  using enum Condition::Test;
-  if (kind == SandboxKind::kGpu) return;
-  for (const unsigned call : {SYS_memfd_create, SYS_shmget}) rule(call, fail(EPERM));
-  if (kind == SandboxKind::kCompiler) return;
-  constexpr unsigned kShared = MAP_SHARED | MAP_ANONYMOUS;
-  rule(SYS_mmap, fail(EPERM), {{3, kEqual, kShared, kShared}});
-  constexpr unsigned kPopulateRead = 22;
-  constexpr unsigned kPopulateWrite = 23;
-  for (const unsigned advice : {kPopulateRead, kPopulateWrite}) {
-    rule(SYS_madvise, fail(EINVAL), {{2, kEqual, advice}});
-  }
-}
-
-int SeccompFilter::install(int program_descriptor) {
+int install(std::vector<sock_filter>& filter, int program_descriptor) {
   if (kArchitecture == 0) return ENOSYS;
-  for (sock_filter& each : program_) {
-    if (each.k == kPidMark) each.k = static_cast<unsigned>(::getpid());
-    if (each.k == kProgramMark) each.k = static_cast<unsigned>(program_descriptor);
+  for (sock_filter& each : filter) {
+    if (each.k == kOwnPid) each.k = static_cast<unsigned>(::getpid());
+    if (each.k == kProgram) each.k = static_cast<unsigned>(program_descriptor);
   }
-  const sock_fprog filter{static_cast<unsigned short>(program_.size()), program_.data()};
-  return ::syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &filter) == 0 ? 0 : errno;
+  const sock_fprog program{static_cast<unsigned short>(filter.size()), filter.data()};
+  return ::syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program) == 0 ? 0 : errno;
 }
 
 std::string system_call_name(int number) {

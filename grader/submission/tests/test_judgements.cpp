@@ -15,15 +15,6 @@
 using namespace convlab;
 using Kind = grader::SymbolProblem::Kind;
 
-namespace {
-
-void write_program(const std::filesystem::path& file) {
-  write_atomically(file, "#!/bin/sh\n");
-  ::chmod(file.c_str(), 0700);
-}
-
-}  // namespace
-
 TEST_CASE("submission: the registers of kernels") {
   const auto registers = convlab::grader::registers_printed(
       "ptxas info    : 0 bytes gmem\n"
@@ -47,56 +38,52 @@ TEST_CASE("submission: the registers of kernels") {
   CHECK(convlab::grader::registers_printed("error: no kernel; Used 7 registers").empty());
 }
 
-TEST_CASE("symbols: what the sandbox allows may be used") {
+TEST_CASE("symbols: what the sandbox refuses, and what reaches around these rules, is refused") {
   for (const char* name :
-       {"cexpf", "syscall", "mmap", "madvise", "pthread_create", "__cpu_model",
-        "_ZNSt3pmr20get_default_resourceEv", "_ZSt15__once_callable", "futimens", "dl_sum",
-        "_ZN7convlab9emulation10pop_launchEv", "_ZN7convlab9emulation3ptx11copy_commitEv"}) {
+       {"cexpf", "syscall", "mmap", "madvise", "pthread_create", "__cpu_model", "futimens",
+        "dl_sum", "_ZNSt3pmr20get_default_resourceEv", "_ZSt15__once_callable", "_ZZN4mineE1x",
+        "_ZN7convlab8validateERKNS_9ConvShapeE", "_ZN7convlab9emulation10pop_launchEv",
+        "_ZN7convlab9emulation3ptx11copy_commitEv"}) {
     CAPTURE(name);
     CHECK_FALSE(grader::find_symbol_problem(std::string(name) + " U\n"));
   }
-}
-
-TEST_CASE("symbols: what the sandbox refuses, and what reaches around these rules, is refused") {
-  for (const char* name : {"fork", "posix_spawn", "system", "kill", "socket", "memfd_create",
-                           "dlsym", "environ", "setenv", "_DYNAMIC", "_dl_sym", "io_uring_setup"}) {
-    CAPTURE(name);
-    const auto problem = grader::find_symbol_problem("printf U\n" + std::string(name) + " U\n");
+  struct Row {
+    const char* symbol;
+    Kind kind;
+    const char* name = nullptr;
+  };
+  for (const Row& row : std::initializer_list<Row>{
+           {"fork U", Kind::kForbidden, "fork"},
+           {"kill U", Kind::kForbidden, "kill"},
+           {"dlsym@GLIBC_2.2.5 U", Kind::kForbidden, "dlsym"},
+           {"environ U", Kind::kForbidden, "environ"},
+           {"mprotect U", Kind::kForbidden, "mprotect"},
+           {"_dl_\x1b[32mPASSED U", Kind::kForbidden, "_dl_�[32mPASSED"},
+           {"io_uring_setup U", Kind::kForbidden, "io_uring_setup"},
+           {"_ZN7convlab5serveEiPNS_13DeviceSessionE U", Kind::kForbidden,
+            "convlab::serve(int, convlab::DeviceSession*)"},
+           {"_ZN7convlab8baseline5denseEPKfS2_S2_Pfiii U", Kind::kForbidden},
+           {"_ZZN7convlab6detail11noted_faultEvE8instance U", Kind::kForbidden},
+           {"system-call-instruction U", Kind::kForbidden,
+            "the system by an instruction of its own"},
+           {"cblas_sgemm U", Kind::kLibrary, "cblas_sgemm"},
+           {"__tsan_read4 T 0", Kind::kReplaced},
+           {"__sanitizer_cov_trace_pc t 0", Kind::kReplaced},
+           {"convlab_traced_copy W 0", Kind::kReplaced},
+           {"_ZN7convlab9emulation13observe_fenceEv T 0", Kind::kReplaced}}) {
+    CAPTURE(row.symbol);
+    const auto problem = grader::find_symbol_problem("printf U\n" + std::string(row.symbol) + "\n");
     REQUIRE(problem);
-    CHECK(problem->kind == Kind::kForbidden);
-    CHECK(problem->name == name);
+    CHECK(problem->kind == row.kind);
+    if (row.name != nullptr) CHECK(problem->name == row.name);
   }
-  const auto own = grader::find_symbol_problem("_ZN7convlab5serveEiPNS_13DeviceSessionE U\n");
-  REQUIRE(own);
-  CHECK(own->name == "convlab::serve(int, convlab::DeviceSession*)");
-  CHECK(grader::find_symbol_problem("_ZN7convlab8baseline5denseEPKfS2_S2_Pfiii U\n"));
-  CHECK_FALSE(grader::find_symbol_problem("_ZN7convlab8validateERKNS_9ConvShapeE U\n"));
-  const auto instruction = grader::find_symbol_problem("system-call-instruction U\n");
-  REQUIRE(instruction);
-  CHECK(instruction->name == "the system by an instruction of its own");
-  CHECK(grader::find_symbol_problem("cblas_sgemm U\n")->kind == Kind::kLibrary);
-  CHECK_FALSE(grader::find_symbol_problem("clock_gettime T 0\nsend B 8\nmain T 0\ntimes C 8\n"));
-}
-
-TEST_CASE("symbols: what observes a file, and variables inside the workbook, are the workbook's") {
-  for (const char* name :
-       {"__tsan_read4 T 0", "__sanitizer_cov_trace_pc t 0", "convlab_traced_copy W 0",
-        "_ZN7convlab9emulation13observe_fenceEv T 0"}) {
-    CAPTURE(name);
-    const auto problem = grader::find_symbol_problem(std::string(name) + " 8\n");
-    REQUIRE(problem);
-    CHECK(problem->kind == Kind::kReplaced);
+  // What a file defines is its own.
+  for (const char* symbols :
+       {"clock_gettime T 0\nsend B 8\nmain T 0\ntimes C 8\n",
+        "_ZN7convlab9emulation3ptx4coldEv W 0 8\n_ZZN7convlab4ownedEvE3one u 0 8\n",
+        "_ZN7convlab9emulation11BoundCopies3addEv W 0 8\n"}) {
+    CHECK_FALSE(grader::find_symbol_problem(symbols));
   }
-  CHECK(grader::find_symbol_problem("_ZZN7convlab6detail11noted_faultEvE8instance U\n"));
-  for (const char* name : {"_ZN7convlab9emulation3ptx4coldEv W", "_ZZN7convlab4ownedEvE3one u",
-                           "_ZN7convlab9emulation11BoundCopies3addEv W", "_ZZN4mineE1x U"}) {
-    CAPTURE(name);
-    CHECK_FALSE(grader::find_symbol_problem(std::string(name) + " 0 8\n"));
-  }
-}
-
-TEST_CASE("symbols: a name is shown without what a terminal would obey") {
-  CHECK(grader::find_symbol_problem("_dl_\x1b[32mPASSED U\n")->name == "_dl_�[32mPASSED");
 }
 
 TEST_CASE("symbols: of the emulated device what its headers call may be used, and no more") {
@@ -143,23 +130,21 @@ TEST_CASE("symbols: a name that refers to its parts again and again is shown as 
   CHECK(problem->name.size() < 100);
 }
 
-TEST_CASE("machine: a folder that takes files is not at fault, one that does not says why") {
-  const testing::TemporaryFolder folder;
-  CHECK(grader::fault_of_storage(folder.path()).empty());
-  CHECK(std::filesystem::is_empty(folder.path()));
-  CHECK(grader::fault_of_storage(folder.path() / "none") == "No such file or directory");
-}
-
-TEST_CASE("machine: names the tool that is gone") {
+TEST_CASE("machine: a folder that takes files is not at fault; a tool that is gone is named") {
   const testing::TemporaryFolder folder;
   const std::filesystem::path compiler = folder.path() / "compiler";
-  write_program(compiler);
+  write_atomically(compiler, "#!/bin/sh\n");
+  ::chmod(compiler.c_str(), 0700);
   for (const char* step : {"cpu.compile", "cpu.link"}) {
     write_atomically(folder.path() / "custom_submission" / step, compiler.string() + "\n-c\n");
   }
-  CHECK(grader::missing_tool(folder.path(), "cpu").empty());
+  CHECK_NOTHROW(grader::require_machine(folder.path(), folder.path(), "cpu"));
+  using Catch::Matchers::ContainsSubstring;
+  CHECK_THROWS_WITH(grader::require_machine(folder.path() / "none", folder.path(), "cpu"),
+                    ContainsSubstring("none: No such file or directory; free some space"));
   ::chmod(compiler.c_str(), 0600);
   CHECK(grader::missing_tool(folder.path(), "cpu") == compiler.string());
   std::filesystem::remove(compiler);
-  CHECK(grader::missing_tool(folder.path(), "cpu") == compiler.string());
+  CHECK_THROWS_WITH(grader::require_machine(folder.path(), folder.path(), "cpu"),
+                    ContainsSubstring("is gone (" + compiler.string()));
 }

@@ -1,6 +1,6 @@
 // Prolog and epilog of the form without a stride, or with one (phases_with_stride.cuh): allocate,
 // copy in, copy out, free.
-// A file may work at the end of prolog, and defines the rest: CONV_FORWARD_GPU { … }
+// A file may work at the end of prolog or epilog, and defines the rest: CONV_FORWARD_GPU { … }
 #ifndef WITH_STRIDE
 #define WITH_STRIDE
 #define OUTPUT_SIDE(side) (side - K + 1)
@@ -12,6 +12,12 @@
 #ifndef AT_END_OF_PROLOG
 #define AT_END_OF_PROLOG
 #endif
+#ifndef AT_END_OF_EPILOG
+#define AT_END_OF_EPILOG
+#endif
+#ifndef INPUT_BYTES
+#define INPUT_BYTES (sizeof(float) * B * C * H * W)
+#endif
 #define OUTPUT_BYTES (sizeof(float) * B * M * OUTPUT_SIDE(H) * OUTPUT_SIDE(W))
 
 void GPUInterface::conv_forward_gpu_prolog(const float* host_output, const float* host_input,
@@ -20,9 +26,9 @@ void GPUInterface::conv_forward_gpu_prolog(const float* host_output, const float
                                            const int B, const int M, const int C, const int H,
                                            const int W, const int K WITH_STRIDE) {
   cudaMalloc((void**)device_output_ptr, OUTPUT_BYTES);
-  cudaMalloc((void**)device_input_ptr, sizeof(float) * B * C * H * W);
+  cudaMalloc((void**)device_input_ptr, INPUT_BYTES);
   cudaMalloc((void**)device_mask_ptr, sizeof(float) * M * C * K * K);
-  cudaMemcpy(*device_input_ptr, host_input, sizeof(float) * B * C * H * W, cudaMemcpyHostToDevice);
+  cudaMemcpy(*device_input_ptr, host_input, INPUT_BYTES, cudaMemcpyHostToDevice);
   cudaMemcpy(*device_mask_ptr, host_mask, sizeof(float) * M * C * K * K, cudaMemcpyHostToDevice);
   AT_END_OF_PROLOG;
 }
@@ -35,4 +41,5 @@ void GPUInterface::conv_forward_gpu_epilog(float* host_output, float* device_out
   cudaFree(device_output);
   cudaFree(device_input);
   cudaFree(device_mask);
+  AT_END_OF_EPILOG;
 }

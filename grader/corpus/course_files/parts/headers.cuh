@@ -1,0 +1,4 @@
+#include <cmath>
+#include <iostream>
+
+#include "gpu-new-forward.h"
