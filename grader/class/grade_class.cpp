@@ -335,15 +335,6 @@ class ClassGrading {
     }
     std::error_code ignored;
     if (open == 0) fs::remove_all(work_folder_, ignored);
-    const auto absent = std::ranges::count_if(
-        database_.submissions("", request_.milestone), [&](const SubmissionRow& row) {
-          return row.state == SubmissionState::kGraded && !seen_.contains(row.id) &&
-                 is_asked_again(row);
-        });
-    if (absent > 0) {
-      std::cout << "Not graded again, because " << display_path(request_.folder)
-                << " does not hold them: " << absent << ".\n";
-    }
     write_leaderboard();  // also if nothing is new: somebody may have been revoked
     if (!moved_.empty()) std::cout << "Points that moved:\n" << moved_;
     if (!falls_.empty()) {
@@ -389,8 +380,8 @@ std::string rules_of(const std::string& milestone) {
 }
 
 std::string row_text(const SubmissionRow& row, bool with_attempt) {
-  constexpr int kWidth = 16;
-  std::string label = left(short_line(row.student, kWidth), kWidth) + "  " + row.milestone + "  ";
+  std::string label =
+      left(short_line(row.student, 24), with_attempt ? 24 : 12) + "  " + row.milestone + "  ";
   if (with_attempt) label += left("attempt " + std::to_string(row.attempt), 10) + "  ";
   const std::string points =
       right(points_text(row.earned) + "/" + points_text(row.counted), 9) + "  ";
@@ -408,8 +399,7 @@ std::string row_text(const SubmissionRow& row, bool with_attempt) {
 
 ExitCode grade_class(const ClassRequest& request) {
   // First, so that a wrong folder or roster leaves no database behind.
-  std::vector<Student> roster;
-  if (!request.roster.empty()) roster = read_roster(request.roster);
+  const std::vector<Student> roster = read_roster(request.roster);
   const auto found = find_submissions(request.folder, roster);
   return ClassGrading(request).run(roster, found);
 }

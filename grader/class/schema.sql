@@ -337,3 +337,11 @@ CREATE TRIGGER keep_notes INSTEAD OF INSERT ON notes WHEN json_valid(NEW.noteboo
     ON CONFLICT DO UPDATE SET counted_loads = max(counted_loads, excluded.counted_loads),
       counted_inputs = max(counted_inputs, excluded.counted_inputs);
 END;
+
+DROP VIEW overview;
+CREATE VIEW overview AS
+  SELECT milestone, count(*) AS submissions, sum(state = 'refused') AS refused,
+    sum(state = 'stopped') AS stopped, count(DISTINCT student) AS students,
+    count(DISTINCT iif(passed, student, NULL)) AS passed,
+    printf('%g', round(max(earned), 1)) AS "most points"
+  FROM standing GROUP BY milestone ORDER BY milestone;

@@ -233,19 +233,17 @@ ExitCode run_restore(const RestoreOptions& options) {
 
 }  // namespace
 
-void add_reset(CLI::App& app, ExitCode& exit_code) {
-  auto [command, options] = add_command(app, exit_code, "reset", run_reset);
-  command.add_option("MILESTONE", options.milestone)->required();
-  command.add_flag("--yes", options.yes);
-}
-
-void add_submit(CLI::App& app, ExitCode& exit_code) {
-  auto [command, options] = add_command(app, exit_code, "submit", run_submit);
-  command.add_option("MILESTONE", options.milestone)->required();
-  command.add_option("--output", options.output);
-}
-
-void add_restore(CLI::App& app, ExitCode& exit_code) {
+void add(CLI::App& app, ExitCode& exit_code) {
+  {
+    auto [command, options] = add_command(app, exit_code, "reset", run_reset);
+    command.add_option("MILESTONE", options.milestone)->required();
+    command.add_flag("--yes", options.yes);
+  }
+  {
+    auto [command, options] = add_command(app, exit_code, "submit", run_submit);
+    command.add_option("MILESTONE", options.milestone)->required();
+    command.add_option("--output", options.output);
+  }
   auto [command, options] = add_command(app, exit_code, "restore", run_restore);
   command.add_option("ARCHIVE", options.archive)->required()->check(CLI::ExistingFile);
 }

@@ -185,8 +185,12 @@ TEST_CASE("gradebook: Canvas, Moodle and the list") {
 }
 
 TEST_CASE("gradebook: the fields that Gradescope documents") {
-  const SettledAttempt attempt{.row = {.seconds = 3.0}, .points = 50.0};
-  const auto json = nlohmann::json::parse(gradescope_results(graded(50), &attempt));
+  SmallClass small;
+  ClassDatabase database(small.file, Access::kGrade);
+  const auto id = small.add(database, "doe", "d",
+                            {.state = SubmissionState::kGraded, .seconds = 3, .check = graded(50)});
+  const SettledAttempt attempt{.row = *database.submission(id), .points = 50.0};
+  const auto json = nlohmann::json::parse(gradescope_results(attempt, database));
   CHECK(grader::testing::undocumented(json).empty());
   CHECK(json["score"] == 50.0);
   CHECK(json["execution_time"] == 3.0);
@@ -200,7 +204,8 @@ TEST_CASE("gradebook: the fields that Gradescope documents") {
   REQUIRE(json["leaderboard"].size() == 1);
   CHECK(json["leaderboard"][0]["value"] == 2.0);
   CHECK(json["leaderboard"][0]["order"] == "desc");
-  CHECK(nlohmann::json::parse(gradescope_failure("Empty."))["output"] == "Empty.");
+  const SettledAttempt unread{.row = {.id = 99, .sentence = "Empty."}};
+  CHECK(nlohmann::json::parse(gradescope_results(unread, database))["output"] == "Empty.\n");
 }
 
 TEST_CASE("class task: checks of several files become one, times are waited for") {
