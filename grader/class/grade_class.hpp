@@ -107,10 +107,6 @@ struct ClassRequest {
 ///   stored, kEnvironment if the machine was at fault for some, kInterrupted
 ExitCode grade_class(const ClassRequest& request);
 
-/// What the points of a milestone depend on beside the submission: the digest of its scores.json
-/// and the commit of the grader.
-std::string rules_of(const std::string& milestone);
-
 /// "alice m1 75 of 75 points" and the sentence, if there is one.
 std::string row_text(const SubmissionRow& row, bool with_attempt);
 

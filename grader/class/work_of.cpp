@@ -89,8 +89,8 @@ std::vector<SubmittedFile> tree_of(const std::vector<SubmittedFile>& files,
   if (nearest == trees.end()) return {};
   for (const auto& [root, tree] : trees) {
     if (root == nearest->first || depth_of(root) > depth_of(nearest->first)) continue;
-    throw RefusedSubmission("It holds " + folder + " twice, in " + short_line(nearest->first, 80) +
-                            " and in " + short_line(root, 80) + "; hand in one of them.");
+    throw RefusedSubmission("It holds " + folder + " twice, in '" + short_line(nearest->first, 80) +
+                            "' and in '" + short_line(root, 80) + "'; hand in one of them.");
   }
   return nearest->second;
 }
