@@ -73,9 +73,8 @@ struct Comment {
   bool for_staff = false;  ///< never leaves the class
 };
 
-/// The class: students, submissions, results, in one SQLite file. Every change is one transaction,
-/// so a killed grader loses nothing that it has printed. One thread uses it at a time. SQLite's
-/// errors are thrown as an EnvironmentError: one sentence that names the file and says what to do.
+/// The class: students, submissions, results, in one SQLite file, for one thread. Every change is
+/// one transaction. SQLite's errors are thrown as an EnvironmentError that says what to do.
 class ClassDatabase {
  public:
   enum class Access { kRead, kChange, kGrade };
@@ -122,9 +121,8 @@ class ClassDatabase {
   /// @param milestone  only of this one; empty: of all
   [[nodiscard]] Table table(const std::string& view, const std::string& milestone = "") const;
 
-  /// Adds students that are missing, and fills in further fields of the roster, all in one
-  /// transaction.
-  /// @return the last one's number in this database
+  /// Adds students that are missing, and fills in further fields of the roster. @return the last
+  /// one's number
   std::int64_t add_students(const std::vector<Student>& students);
   std::int64_t add_student(const Student& student) { return add_students({student}); }
   [[nodiscard]] std::vector<Student> students() const;

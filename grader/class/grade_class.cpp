@@ -26,19 +26,15 @@ bool has_ended(SubmissionState state) {
          state == SubmissionState::kStopped;
 }
 
-// "another scores.json, speed 1000 of baseline: 10 instead of 4": what changed since, and the items
-// of points and the findings that differ.
+// "another scores.json or grader, speed 1000 of baseline: 10 instead of 4": what changed since, and
+// the items of points and the findings that differ.
 std::string why_moved(const SubmissionRow& row, const std::string& rules,
                       const std::optional<CheckResult>& before, const Outcome& after) {
   std::string text;
   const auto add = [&](const std::string& more) {
     if (!more.empty()) text += (text.empty() ? "" : ", ") + more;
   };
-  const auto digest_of_rules = [](const std::string& all) { return all.substr(0, all.find(' ')); };
-  if (row.rules != rules) {
-    add(digest_of_rules(row.rules) == digest_of_rules(rules) ? "another grader"
-                                                             : "another scores.json");
-  }
+  if (row.rules != rules) add("another scores.json or grader");
   if (!before || !before->score || !after.check || !after.check->score) {
     add(after.sentence);
     return text;

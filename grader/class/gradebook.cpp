@@ -11,12 +11,6 @@ namespace convlab::grader {
 
 namespace {
 
-/// What a platform gets of a student's milestone.
-struct Entry {
-  std::string points{};  ///< empty without an attempt that could be graded
-  std::string feedback{};
-};
-
 using Columns = std::vector<std::pair<const char*, std::string>>;
 
 // An attempt as a line of the list, with and without the rules of the term.
@@ -59,7 +53,8 @@ std::string platform_csv(const std::vector<SettledAttempt>& attempts, const Clas
                                                         {"Email address", &Student::email}};
   // By milestone; a submission that was not checked has only the total points.
   std::map<std::string, std::pair<double, double>> most;
-  std::map<std::pair<std::string, std::string>, Entry> entries;  // by student and milestone
+  // Points and feedback by student and milestone; no points without an attempt that was graded.
+  std::map<std::pair<std::string, std::string>, std::pair<std::string, std::string>> entries;
   const auto add = [](std::string& text, const std::string& more) {
     if (!more.empty()) text += (text.empty() ? "" : "\n") + trimmed_end(more);
   };
@@ -78,7 +73,7 @@ std::string platform_csv(const std::vector<SettledAttempt>& attempts, const Clas
   }
   for (const auto& [whose, note] : notes_on(attempts)) {
     most[whose.second];
-    add(entries[whose].feedback, note);
+    add(entries[whose].second, note);
   }
   std::vector<std::string> heading;
   std::vector<std::string> possible(columns.size());
@@ -94,9 +89,9 @@ std::string platform_csv(const std::vector<SettledAttempt>& attempts, const Clas
     std::vector<std::string> line;
     for (const auto& [name, field] : columns) line.push_back(student.*field);
     for (const auto& [milestone, possible_points] : most) {
-      const Entry& entry = entries[{student.name, milestone}];
-      line.push_back(entry.points);
-      if (!for_canvas) line.push_back(entry.feedback);
+      const auto& [points, feedback] = entries[{student.name, milestone}];
+      line.push_back(points);
+      if (!for_canvas) line.push_back(feedback);
     }
     text += csv_line(line);
   }

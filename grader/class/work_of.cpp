@@ -20,8 +20,11 @@ namespace fs = std::filesystem;
 
 /// A milestone with its files as they were handed out.
 struct HandedOut {
-  CourseMilestone milestone;
-  std::vector<SubmittedFile> files;
+  std::string milestone;
+  std::string folder;  // "milestones/m1_cpu_baseline/"
+  std::vector<SubmittedFile> files{};
+  bool cuda = false;  // a milestone is in CUDA if its hand-out is
+  int stages = 0;     // where one file is handed out, one is handed in
 };
 
 // Where milestones/… begins in a path: some archives contain it directly, others in a folder. The
@@ -37,23 +40,6 @@ std::ptrdiff_t depth_of(const std::string& path) {
 
 bool is_cuda(const std::string& path) {
   return path.ends_with(".cu");
-}
-
-// Where one file is handed out, one is handed in.
-bool has_one_file(const HandedOut& handed_out) {
-  return std::ranges::count_if(handed_out.files, [](const SubmittedFile& file) {
-           return !is_puzzle(file.path);
-         }) == 1;
-}
-
-// A milestone is in CUDA if its hand-out is.
-bool uses_cuda(const HandedOut& handed_out) {
-  return std::ranges::any_of(handed_out.files,
-                             [](const SubmittedFile& file) { return is_cuda(file.path); });
-}
-
-std::string folder_of(const HandedOut& handed_out) {
-  return "milestones/" + handed_out.milestone.folder.filename().string() + "/";
 }
 
 /// The files of one milestone in a submission, by their places in the tree.
@@ -98,12 +84,12 @@ std::vector<SubmittedFile> tree_of(const std::vector<SubmittedFile>& files,
 Part part_of(const std::vector<SubmittedFile>& files, const HandedOut& handed_out) {
   Part part;
   std::map<std::string, std::string> puzzles;
-  for (const SubmittedFile& file : tree_of(files, folder_of(handed_out))) {
+  for (const SubmittedFile& file : tree_of(files, handed_out.folder)) {
     const std::string& path = file.path;
     const bool unchanged = std::ranges::find(handed_out.files, file) != handed_out.files.end();
     if (!has_source_name(path)) {
       part.headers.push_back(file);
-    } else if (is_cuda(path) != uses_cuda(handed_out)) {
+    } else if (is_cuda(path) != handed_out.cuda) {
       continue;
     } else if (is_puzzle(path)) {
       if (!unchanged) puzzles[path] = file.text;
@@ -125,12 +111,14 @@ Part part_of(const std::vector<SubmittedFile>& files, const HandedOut& handed_ou
 
 std::vector<HandedOut> handed_out_milestones() {
   std::vector<HandedOut> all;
-  for (CourseMilestone& each : milestones()) {
-    std::vector<SubmittedFile> files;
+  for (const CourseMilestone& each : milestones()) {
+    HandedOut& handed_out =
+        all.emplace_back(HandedOut{each.id, "milestones/" + each.folder.filename().string() + "/"});
     for (const HandoutFile& file : handout_files(each)) {
-      files.push_back({file.path, pristine_text(file).value_or("")});
+      handed_out.files.push_back({file.path, pristine_text(file).value_or("")});
+      handed_out.cuda = handed_out.cuda || is_cuda(file.path);
+      handed_out.stages += is_puzzle(file.path) ? 0 : 1;
     }
-    all.push_back({std::move(each), std::move(files)});
   }
   return all;
 }
@@ -179,7 +167,7 @@ MilestoneWork loose_work(const std::vector<SubmittedFile>& files, std::string mi
     (has_source_name(file.path) ? sources : headers).push_back(file);
   }
   const auto is_known = [&](const std::string& id) {
-    return std::ranges::any_of(all, [&](const HandedOut& each) { return each.milestone.id == id; });
+    return std::ranges::find(all, id, &HandedOut::milestone) != all.end();
   };
   if (milestone.empty()) {
     std::set<std::string> named;
@@ -197,9 +185,8 @@ MilestoneWork loose_work(const std::vector<SubmittedFile>& files, std::string mi
         "It does not say which milestone it is of: name it like doejane-m2.cu, or grade it with "
         "--milestone.");
   }
-  const auto wanted = std::ranges::find_if(
-      all, [&](const HandedOut& each) { return each.milestone.id == milestone; });
-  const bool cuda = wanted != all.end() && uses_cuda(*wanted);
+  const auto wanted = std::ranges::find(all, milestone, &HandedOut::milestone);
+  const bool cuda = wanted != all.end() && wanted->cuda;
   std::erase_if(sources, [&](const SubmittedFile& file) { return is_cuda(file.path) != cuda; });
   keep_meant(sources);
   const std::string kind = cuda ? ".cu" : ".cpp";
@@ -209,7 +196,7 @@ MilestoneWork loose_work(const std::vector<SubmittedFile>& files, std::string mi
   }
   if (sources.size() > 1) {
     refuse_several(sources, " and none of them lies in " +
-                                (wanted == all.end() ? "milestones/" : folder_of(*wanted)) + ".");
+                                (wanted == all.end() ? "milestones/" : wanted->folder) + ".");
   }
   return {.milestone = milestone, .files = sources, .headers = headers};
 }
@@ -259,23 +246,23 @@ std::vector<MilestoneWork> work_of(const std::vector<SubmittedFile>& all_files,
   std::vector<MilestoneWork> works;
   std::string unchanged;
   for (const HandedOut& each : all) {
-    if (!milestone.empty() && each.milestone.id != milestone) continue;
+    if (!milestone.empty() && each.milestone != milestone) continue;
     Part part = part_of(files, each);
-    if (part.changed.empty() && has_one_file(each)) {
+    if (part.changed.empty() && each.stages == 1) {
       keep_meant(part.added);
       if (part.added.size() > 1) {
-        refuse_several(part.added, ", and " + each.milestone.id + " consists of one.");
+        refuse_several(part.added, ", and " + each.milestone + " consists of one.");
       }
     }
     if (part.changed.empty()) part.changed = std::move(part.added);
     if (part.changed.empty() && !part.puzzles.empty()) part.changed = part.unchanged;
     if (!part.changed.empty()) {
-      works.push_back({.milestone = each.milestone.id,
+      works.push_back({.milestone = each.milestone,
                        .files = std::move(part.changed),
                        .headers = std::move(part.headers),
                        .puzzles = std::move(part.puzzles)});
     } else if (!part.unchanged.empty()) {
-      unchanged += (unchanged.empty() ? "" : ", ") + each.milestone.id;
+      unchanged += (unchanged.empty() ? "" : ", ") + each.milestone;
     }
   }
   if (works.empty() && !unchanged.empty()) {

@@ -55,17 +55,14 @@ std::string stage_of(const CourseMilestone& milestone, const std::string& stage)
 }
 
 void print(const Prediction& slip) {
-  std::cout << "  limit      " << slip.limiter << "\n";
-  if (slip.loads > 0.0) {
-    std::cout << "  loads      " << three_digits(slip.loads) << " for each multiply-add\n";
-  }
-  if (slip.inputs > 0.0) {
-    std::cout << "  inputs     each loaded " << three_digits(slip.inputs) << " times\n";
-  }
-  if (slip.op_ms > 0.0) {
-    std::cout << "  op time    " << three_digits(slip.op_ms) << " ms at 1000 images\n";
-  }
-  std::cout << paragraph("  because    ", slip.reason);
+  std::string text = "limit " + slip.limiter;
+  const auto add = [&](double value, const char* what) {
+    if (value > 0.0) text += ", " + three_digits(value) + what;
+  };
+  add(slip.loads, " loads for each multiply-add");
+  add(slip.inputs, " loads of each input");
+  add(slip.op_ms, " ms at 1000 images");
+  std::cout << paragraph("  ", text) << paragraph("  because ", slip.reason);
 }
 
 ExitCode run_predict(const PredictOptions& asked_for) {

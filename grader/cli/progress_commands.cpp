@@ -30,16 +30,12 @@ using std::chrono::milliseconds;
 
 // "puzzles 2 of 3, stages 1 of 1, questions 0 of 6".
 std::string counts_text(const MilestoneWay& way) {
-  const auto is_done = [](const Step& step) {
-    return step.done || step.kind == Step::Kind::kRepair;
-  };
-  if (std::ranges::all_of(way.steps, is_done)) return coloured("done", Colour::kGood);
+  if (std::ranges::all_of(way.steps, &Step::done)) return coloured("done", Colour::kGood);
   std::string text;
   for (const auto& [kind, name] : {std::pair{Step::Kind::kPuzzle, "puzzles"},
                                    {Step::Kind::kPrediction, "predictions"},
                                    {Step::Kind::kStage, "stages"},
                                    {Step::Kind::kExplain, "explained"},
-                                   {Step::Kind::kRepair, "practice"},
                                    {Step::Kind::kQuestion, "questions"}}) {
     const auto all = std::ranges::count(way.steps, kind, &Step::kind);
     const auto done = std::ranges::count_if(
@@ -71,10 +67,6 @@ ExitCode run_next(const NoOptions&) {
   const auto work = next_step(way, true);
   if (work && work->kind != step->kind && work->command != step->command) {
     std::cout << paragraph("Or go on with ", work->what) << "        " << work->command << "\n";
-  }
-  if (const auto practice = next_practice(way, (work ? *work : *step).milestone)) {
-    std::cout << paragraph("", "For practice, without points: " + practice->what) << "        "
-              << practice->command << "\n";
   }
   return ExitCode::kPassed;
 }
@@ -255,18 +247,15 @@ struct WatchOptions {
   int checks = 0;  // for tests: stop after this many
 };
 
-/// When each source was last written, and how long it is. This also notices editors that write a
-/// new file and rename it. If the clock of a file system is too coarse, the size often differs.
-using Snapshot =
-    std::map<std::filesystem::path, std::pair<std::filesystem::file_time_type, std::uintmax_t>>;
+/// When each source was last written. This also notices editors that write a new file and rename
+/// it.
+using Snapshot = std::map<std::filesystem::path, std::filesystem::file_time_type>;
 
 Snapshot snapshot(const CourseMilestone& milestone) {
   Snapshot seen;
   for (const auto& file : source_files(milestone)) {
     std::error_code gone;
-    const auto time = std::filesystem::last_write_time(file, gone);
-    const auto size = gone ? 0 : std::filesystem::file_size(file, gone);
-    if (!gone) seen[file] = {time, size};
+    seen[file] = std::filesystem::last_write_time(file, gone);
   }
   return seen;
 }
@@ -284,26 +273,19 @@ void wait_for_change(const CourseMilestone& milestone, const Snapshot& old) {
 
 // Runs grader check as a separate process: Ctrl-C ends it at once, even while it compiles, and it
 // may be a grader that was just rebuilt.
-bool check(const CourseMilestone& milestone, const std::vector<std::string>& options) {
-  std::vector<std::string> words = {(build_folder() / "bin" / "grader").string(), "check",
-                                    milestone.id};
-  words.insert(words.end(), options.begin(), options.end());
-  constexpr std::chrono::hours kLimit{1};  // the check itself has limits far below
-  const FinishedProcess run = run_process({.words = words,
-                                           .output = Command::Output::kShown,
-                                           .time_limit = kLimit,
-                                           .interrupted = &stop_asked});
-  return run.end == FinishedProcess::End::kExited && run.exit_code == 0;
-}
-
 void check_once(const CourseMilestone& milestone, const WatchOptions& options) {
   if (::isatty(STDOUT_FILENO) == 1) std::cout << "\033[2J\033[H";
   std::cout << "Building " << milestone.id << ", " << milestone.title << std::endl;
-  std::vector<std::string> words;
-  if (!options.batches.empty()) words = {"--no-speed", "--batches", options.batches};
-  if (!options.stage.empty()) words.insert(words.end(), {"--stage", options.stage});
-  const bool has_batches = !find_puzzle(milestone, options.stage);
-  if (!check(milestone, words) || options.batches.empty() || !has_batches) return;
+  std::vector<std::string> words = {build_folder() / "bin" / "grader", "check", milestone.id};
+  const auto add = [&](const std::string& value, std::initializer_list<std::string> more) {
+    if (!value.empty()) words.insert(words.end(), more);
+  };
+  add(options.batches, {"--no-speed", "--batches", options.batches});
+  add(options.stage, {"--stage", options.stage});
+  const FinishedProcess run =
+      run_process({.words = words, .output = Command::Output::kShown, .interrupted = &stop_asked});
+  const bool has_batches = !options.batches.empty() && !find_puzzle(milestone, options.stage);
+  if (!run.succeeded() || !has_batches) return;
   std::cout << "Everything passes at batch " << options.batches
             << ". The whole check: " << grader_command("check", milestone.id, options.stage)
             << "\n";

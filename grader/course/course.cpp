@@ -63,15 +63,12 @@ std::string first_error(const std::string& output) {
            line.find("undefined reference") != std::string::npos;
   };
   constexpr std::ptrdiff_t kShown = 6;
-  const auto first = std::ranges::find_if(lines, is_error);
-  const auto begin = first != lines.end()                   ? first
-                     : lines.end() - lines.begin() > kShown ? lines.end() - kShown
-                                                            : lines.begin();
+  auto line = std::ranges::find_if(lines, is_error);
+  if (line == lines.end()) line -= std::min(kShown, std::ssize(lines));
   std::string text;
-  for (auto line = begin; line != lines.end() && line - begin < kShown; ++line) {
-    text.append(*line).append(1, '\n');
+  for (int i = 0; i < kShown && line != lines.end(); ++i, ++line) {
+    text += (text.empty() ? "" : "\n") + *line;
   }
-  if (!text.empty()) text.pop_back();
   return text;
 }
 

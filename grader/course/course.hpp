@@ -94,11 +94,8 @@ std::string title_of(const std::filesystem::path& file, const std::string& stage
 /// Path and SHA-256 of these files. @throws EnvironmentError if one cannot be read
 std::vector<SourceFile> describe_files(const std::vector<std::filesystem::path>& files);
 
-/// A file of a milestone as it is handed out.
-struct HandoutFile {
-  std::string path;    ///< from the root of the tree
-  std::string sha256;  ///< of its bytes
-};
+/// A file of a milestone as it is handed out: its path from the root of the tree, and its SHA-256.
+using HandoutFile = SourceFile;
 
 /// The hand-out files of a milestone, from milestones/handout.sha256; sorted.
 /// @throws EnvironmentError if that file is missing or damaged
