@@ -1,7 +1,6 @@
 #include "grader/class/gradebook.hpp"
 
 #include <algorithm>
-#include <set>
 
 #include "common/base/run_process.hpp"
 #include "common/result/result_json.hpp"
@@ -11,56 +10,6 @@
 namespace convlab::grader {
 
 namespace {
-
-double points_possible(const Gradebook& book, const std::string& milestone) {
-  // A submission that was not checked has only the total points.
-  double most = 0.0;
-  double total = 0.0;
-  for (const auto& [whose, entry] : book.entries) {
-    if (whose.second != milestone) continue;
-    total = std::max(total, entry.row.total);
-    if (entry.row.state == SubmissionState::kGraded) most = std::max(most, entry.row.counted);
-  }
-  return most > 0.0 ? most : total;
-}
-
-// A student without a graded submission gets no number.
-std::string points_of(const Gradebook::Entry& entry) {
-  const bool open =
-      entry.row.state == SubmissionState::kWaiting || entry.row.state == SubmissionState::kMachine;
-  return open ? "" : points_text(entry.row.earned);
-}
-
-// A line for each student: what names them, then the points of each milestone. Canvas reads the
-// possible points from a line of their own; Moodle takes feedback.
-std::string points_csv(const Gradebook& book,
-                       const std::vector<std::pair<const char*, std::string Student::*>>& columns,
-                       bool for_canvas) {
-  std::set<std::string> milestones;
-  for (const auto& [whose, entry] : book.entries) milestones.insert(whose.second);
-  std::vector<std::string> heading;
-  std::vector<std::string> possible(columns.size());
-  for (const auto& [name, field] : columns) heading.emplace_back(name);
-  possible.front() = "    Points Possible";
-  for (const std::string& milestone : milestones) {
-    heading.push_back(milestone);
-    if (!for_canvas) heading.push_back(milestone + " feedback");
-    possible.push_back(points_text(points_possible(book, milestone)));
-  }
-  std::string text = csv_line(heading) + (for_canvas ? csv_line(possible) : "");
-  for (const Student& student : book.students) {
-    std::vector<std::string> line;
-    for (const auto& [name, field] : columns) line.push_back(student.*field);
-    for (const std::string& milestone : milestones) {
-      const auto found = book.entries.find({student.name, milestone});
-      const auto entry = found == book.entries.end() ? Gradebook::Entry{} : found->second;
-      line.push_back(points_of(entry));
-      if (!for_canvas) line.push_back(entry.feedback);
-    }
-    text += csv_line(line);
-  }
-  return text;
-}
 
 using Columns = std::vector<std::pair<const char*, std::string>>;
 
@@ -89,61 +38,64 @@ Columns columns_of(const SettledAttempt& each) {
           {"place", row.place}};
 }
 
-std::string words_of(const ScoreItem& item) {
-  std::string words = item.why;
-  if (!item.yours.empty()) {
-    words += (words.empty() ? "" : "\n") + std::string("yours: ") + item.yours;
-    if (!item.reference.empty()) words += ", reference: " + item.reference;
-  }
-  return words;
-}
-
-Json gradescope_json(double score, const std::string& output, const Json& tests) {
-  return {{"score", score},
-          {"output", output},
-          {"output_format", "text"},
-          {"visibility", "visible"},
-          {"stdout_visibility", "hidden"},
-          {"tests", tests}};
-}
-
 }  // namespace
 
-Gradebook gradebook_of(const std::vector<SettledAttempt>& attempts, const ClassDatabase& database) {
-  Gradebook book{.students = database.students()};
+std::string platform_csv(const std::vector<SettledAttempt>& attempts, const ClassDatabase& database,
+                         bool for_canvas) {
+  using Column = std::pair<const char*, std::string Student::*>;
+  const auto columns = for_canvas ? std::vector<Column>{{"Student", &Student::name},
+                                                        {"ID", &Student::canvas},
+                                                        {"SIS User ID", &Student::number},
+                                                        {"SIS Login ID", &Student::login},
+                                                        {"Section", &Student::section}}
+                                  : std::vector<Column>{{"Full name", &Student::name},
+                                                        {"ID number", &Student::number},
+                                                        {"Email address", &Student::email}};
+  // By milestone; a submission that was not checked has only the total points.
+  std::map<std::string, std::pair<double, double>> most;
+  // Points and feedback by student and milestone; no points without an attempt that was graded.
+  std::map<std::pair<std::string, std::string>, std::pair<std::string, std::string>> entries;
   const auto add = [](std::string& text, const std::string& more) {
     if (!more.empty()) text += (text.empty() ? "" : "\n") + trimmed_end(more);
   };
   for (const SettledAttempt& each : attempts) {
+    const SubmissionRow& row = each.row;
     if (!each.counts) continue;
-    auto& [row, feedback] = book.entries[{each.row.student, each.row.milestone}];
-    row = each.row;
-    row.earned = each.points;
+    auto& [points, feedback] = entries[{row.student, row.milestone}];
+    auto& [counted, total] = most[row.milestone];
+    if (row.state == SubmissionState::kGraded) counted = std::max(counted, row.counted);
+    total = std::max(total, row.total);
+    points = points_text(each.points);
     add(feedback, row.passed ? "passed" : row.finding);
     add(feedback, row.sentence);
     if (each.late > 0) add(feedback, settled_points(each));
     add(feedback, comments_text(row, database));
   }
-  for (const auto& [whose, note] : notes_on(attempts)) add(book.entries[whose].feedback, note);
-  return book;
-}
-
-std::string canvas_csv(const Gradebook& book) {
-  return points_csv(book,
-                    {{"Student", &Student::name},
-                     {"ID", &Student::canvas},
-                     {"SIS User ID", &Student::number},
-                     {"SIS Login ID", &Student::login},
-                     {"Section", &Student::section}},
-                    true);
-}
-
-std::string moodle_csv(const Gradebook& book) {
-  return points_csv(book,
-                    {{"Full name", &Student::name},
-                     {"ID number", &Student::number},
-                     {"Email address", &Student::email}},
-                    false);
+  for (const auto& [whose, note] : notes_on(attempts)) {
+    most[whose.second];
+    add(entries[whose].second, note);
+  }
+  std::vector<std::string> heading;
+  std::vector<std::string> possible(columns.size());
+  for (const auto& [name, field] : columns) heading.emplace_back(name);
+  possible.front() = "    Points Possible";
+  for (const auto& [milestone, points] : most) {
+    heading.push_back(milestone);
+    if (!for_canvas) heading.push_back(milestone + " feedback");
+    possible.push_back(points_text(points.first > 0.0 ? points.first : points.second));
+  }
+  std::string text = csv_line(heading) + (for_canvas ? csv_line(possible) : "");
+  for (const Student& student : database.students()) {
+    std::vector<std::string> line;
+    for (const auto& [name, field] : columns) line.push_back(student.*field);
+    for (const auto& [milestone, possible_points] : most) {
+      const auto& [points, feedback] = entries[{student.name, milestone}];
+      line.push_back(points);
+      if (!for_canvas) line.push_back(feedback);
+    }
+    text += csv_line(line);
+  }
+  return text;
 }
 
 std::string list_csv(const std::vector<SettledAttempt>& attempts) {
@@ -209,23 +161,26 @@ std::string feedback_text(const SettledAttempt& attempt, const ClassDatabase& da
   return comments.empty() ? text : text + "\n" + comments;
 }
 
-std::string gradescope_results(const CheckResult& check, const SettledAttempt* attempt,
-                               const std::string& comments) {
+std::string gradescope_results(const SettledAttempt& attempt, const ClassDatabase& database) {
   Json tests = Json::array();
   Json leaderboard = Json::array();
-  if (check.score) {
-    for (const ScoreItem& item : check.score->items) {
+  std::string output = attempt.row.sentence.empty() ? "" : attempt.row.sentence + "\n";
+  const std::optional<CheckResult> check = database.result(attempt.row.id);
+  if (check && check->score) {
+    for (const ScoreItem& item : check->score->items) {
       if (item.credit == Credit::kNotMeasured) continue;
-      const std::string name =
-          item.stage + ": " + item.item +
-          (item.batch > 0 ? " of " + std::to_string(item.batch) + " images" : "");
-      tests.push_back({{"name", name},
-                       {"score", item.earned},
-                       {"max_score", item.points},
-                       {"status", item.earned >= item.points ? "passed" : "failed"},
-                       {"output", words_of(item)},
-                       {"output_format", "text"},
-                       {"visibility", "visible"}});
+      std::string words = item.why + (item.why.empty() ? "" : "\n");
+      if (!item.yours.empty()) words += "yours: " + item.yours;
+      if (!item.reference.empty()) words += ", reference: " + item.reference;
+      tests.push_back(
+          {{"name", item.stage + ": " + item.item +
+                        (item.batch > 0 ? " of " + std::to_string(item.batch) + " images" : "")},
+           {"score", item.earned},
+           {"max_score", item.points},
+           {"status", item.earned >= item.points ? "passed" : "failed"},
+           {"output", words},
+           {"output_format", "text"},
+           {"visibility", "visible"}});
       if (item.speed) {
         leaderboard.push_back({{"name", item.stage + " " + std::to_string(item.batch) + ", speed"},
                                {"value", item.speed->speed},
@@ -233,23 +188,21 @@ std::string gradescope_results(const CheckResult& check, const SettledAttempt* a
       }
     }
   }
-  std::string output;
-  for (const Finding& finding : check.findings) {
+  for (const Finding& finding : check ? check->findings : std::vector<Finding>{}) {
     output += finding.id + "  " + finding.title + "\nseen: " + seen_text(finding) +
               "\ncause: " + finding.cause + "\nnext: " + finding.next + "\n\n";
   }
   if (output.empty()) output = "Everything that was checked passed.\n";
-  if (attempt != nullptr && attempt->late > 0) output += "\n" + settled_points(*attempt) + "\n";
-  if (!comments.empty()) output += "\n" + comments;
-  const double earned = check.score ? check.score->earned() : 0.0;
-  Json json = gradescope_json(attempt == nullptr ? earned : attempt->points, output, tests);
-  if (attempt != nullptr) json["execution_time"] = attempt->row.seconds;
+  if (attempt.late > 0) output += "\n" + settled_points(attempt) + "\n";
+  Json json = {{"score", attempt.points},
+               {"output", output + comments_text(attempt.row, database)},
+               {"output_format", "text"},
+               {"visibility", "visible"},
+               {"stdout_visibility", "hidden"},
+               {"execution_time", attempt.row.seconds},
+               {"tests", tests}};
   if (!leaderboard.empty()) json["leaderboard"] = leaderboard;
   return file_text(json);
-}
-
-std::string gradescope_failure(const std::string& sentence) {
-  return file_text(gradescope_json(0.0, sentence, Json::array()));
 }
 
 }  // namespace convlab::grader

@@ -21,8 +21,6 @@ struct SharedPlace {
   std::string path_b{};
   int first_b = 0;
   int last_b = 0;
-
-  friend bool operator==(const SharedPlace&, const SharedPlace&) = default;
 };
 
 /// Two owners whose sources are alike.
@@ -35,15 +33,12 @@ struct SimilarPair {
 };
 
 /// Finds similar sources, even if names, numbers, layout and comments were changed or code was
-/// moved into macros. Texts become tokens, in which macros are expanded and all names are equal.
-/// The fingerprints of a text are hashes of neighbouring tokens; each window keeps its smallest, so
-/// any 24 common tokens share at least one. A pair only shows where to look: two students may have
-/// found the same loops.
+/// moved into macros: texts become tokens, in which macros are expanded and all names are equal,
+/// and any 24 common tokens share a fingerprint.
 /// @param sources   of one owner headers first: their macros hold in what follows
-/// @param excluded  texts that all students have: the hand-out, the reference; their fingerprints
-///   do not count
-/// @param least  smallest share that is reported, 0 to 1
-/// @return pairs, the most alike first
+/// @param excluded  texts that all students have; their fingerprints do not count
+/// @param least     smallest share that is reported, 0 to 1
+/// @return pairs, the most alike first; they only show where to look
 /// Source: Schleimer, Wilkerson, Aiken, Winnowing, SIGMOD 2003.
 std::vector<SimilarPair> similar_pairs(const std::vector<OwnedSource>& sources,
                                        const std::vector<OwnedSource>& excluded, double least);

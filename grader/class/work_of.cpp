@@ -20,8 +20,11 @@ namespace fs = std::filesystem;
 
 /// A milestone with its files as they were handed out.
 struct HandedOut {
-  CourseMilestone milestone;
-  std::vector<SubmittedFile> files;
+  std::string milestone;
+  std::string folder;  // "milestones/m1_cpu_baseline/"
+  std::vector<SubmittedFile> files{};
+  bool cuda = false;  // a milestone is in CUDA if its hand-out is
+  int stages = 0;     // where one file is handed out, one is handed in
 };
 
 // Where milestones/… begins in a path: some archives contain it directly, others in a folder. The
@@ -37,28 +40,6 @@ std::ptrdiff_t depth_of(const std::string& path) {
 
 bool is_cuda(const std::string& path) {
   return path.ends_with(".cu");
-}
-
-// Where one file is handed out, one is handed in.
-bool has_one_file(const HandedOut& handed_out) {
-  return std::ranges::count_if(handed_out.files, [](const SubmittedFile& file) {
-           return !is_puzzle(file.path);
-         }) == 1;
-}
-
-// A milestone is in CUDA if its hand-out is.
-bool uses_cuda(const HandedOut& handed_out) {
-  return std::ranges::any_of(handed_out.files,
-                             [](const SubmittedFile& file) { return is_cuda(file.path); });
-}
-
-bool is_unchanged(const SubmittedFile& file, const std::string& path, const HandedOut& handed_out) {
-  return std::ranges::find(handed_out.files, SubmittedFile{path, file.text}) !=
-         handed_out.files.end();
-}
-
-std::string folder_of(const HandedOut& handed_out) {
-  return "milestones/" + handed_out.milestone.folder.filename().string() + "/";
 }
 
 /// The files of one milestone in a submission, by their places in the tree.
@@ -94,8 +75,8 @@ std::vector<SubmittedFile> tree_of(const std::vector<SubmittedFile>& files,
   if (nearest == trees.end()) return {};
   for (const auto& [root, tree] : trees) {
     if (root == nearest->first || depth_of(root) > depth_of(nearest->first)) continue;
-    throw RefusedSubmission("It holds " + folder + " twice, in " + quoted_name(nearest->first) +
-                            " and in " + quoted_name(root) + "; hand in one of them.");
+    throw RefusedSubmission("It holds " + folder + " twice, in '" + short_line(nearest->first, 80) +
+                            "' and in '" + short_line(root, 80) + "'; hand in one of them.");
   }
   return nearest->second;
 }
@@ -103,20 +84,20 @@ std::vector<SubmittedFile> tree_of(const std::vector<SubmittedFile>& files,
 Part part_of(const std::vector<SubmittedFile>& files, const HandedOut& handed_out) {
   Part part;
   std::map<std::string, std::string> puzzles;
-  for (const SubmittedFile& file : tree_of(files, folder_of(handed_out))) {
+  for (const SubmittedFile& file : tree_of(files, handed_out.folder)) {
     const std::string& path = file.path;
-    const bool unchanged = is_unchanged(file, path, handed_out);
+    const bool unchanged = std::ranges::find(handed_out.files, file) != handed_out.files.end();
     if (!has_source_name(path)) {
-      part.headers.push_back({path, file.text});
-    } else if (is_cuda(path) != uses_cuda(handed_out)) {
+      part.headers.push_back(file);
+    } else if (is_cuda(path) != handed_out.cuda) {
       continue;
     } else if (is_puzzle(path)) {
       if (!unchanged) puzzles[path] = file.text;
     } else if (std::ranges::find(handed_out.files, path, &SubmittedFile::path) ==
                handed_out.files.end()) {
-      if (holds_convolution(file.text)) part.added.push_back({path, file.text});
+      if (holds_convolution(file.text)) part.added.push_back(file);
     } else {
-      (unchanged ? part.unchanged : part.changed).push_back({path, file.text});
+      (unchanged ? part.unchanged : part.changed).push_back(file);
     }
   }
   if (puzzles.empty()) return part;
@@ -130,21 +111,16 @@ Part part_of(const std::vector<SubmittedFile>& files, const HandedOut& handed_ou
 
 std::vector<HandedOut> handed_out_milestones() {
   std::vector<HandedOut> all;
-  for (CourseMilestone& each : milestones()) {
-    std::vector<SubmittedFile> files;
+  for (const CourseMilestone& each : milestones()) {
+    HandedOut& handed_out =
+        all.emplace_back(HandedOut{each.id, "milestones/" + each.folder.filename().string() + "/"});
     for (const HandoutFile& file : handout_files(each)) {
-      files.push_back({file.path, pristine_text(file).value_or("")});
+      handed_out.files.push_back({file.path, pristine_text(file).value_or("")});
+      handed_out.cuda = handed_out.cuda || is_cuda(file.path);
+      handed_out.stages += is_puzzle(file.path) ? 0 : 1;
     }
-    all.push_back({std::move(each), std::move(files)});
   }
   return all;
-}
-
-std::string names_of(const std::vector<SubmittedFile>& files) {
-  constexpr int kColumns = 240;
-  std::string names;
-  for (const SubmittedFile& file : files) names += (names.empty() ? "" : ", ") + file.path;
-  return short_line(names, kColumns);
 }
 
 // Leaves out what lies beside the file that is meant: tests, other editions and copies of it.
@@ -175,9 +151,11 @@ void keep_meant(std::vector<SubmittedFile>& sources) {
 }
 
 [[noreturn]] void refuse_several(const std::vector<SubmittedFile>& files, const std::string& why) {
+  std::string names;
+  for (const SubmittedFile& file : files) names += (names.empty() ? "" : ", ") + file.path;
   throw RefusedSubmission("It holds " + std::to_string(files.size()) + " " +
                           fs::path(files.front().path).extension().string() + " files (" +
-                          names_of(files) + ")" + why);
+                          short_line(names, 240) + ")" + why);
 }
 
 // Files outside the workbook's folders, for example a single one with the course interface.
@@ -189,7 +167,7 @@ MilestoneWork loose_work(const std::vector<SubmittedFile>& files, std::string mi
     (has_source_name(file.path) ? sources : headers).push_back(file);
   }
   const auto is_known = [&](const std::string& id) {
-    return std::ranges::any_of(all, [&](const HandedOut& each) { return each.milestone.id == id; });
+    return std::ranges::find(all, id, &HandedOut::milestone) != all.end();
   };
   if (milestone.empty()) {
     std::set<std::string> named;
@@ -207,9 +185,8 @@ MilestoneWork loose_work(const std::vector<SubmittedFile>& files, std::string mi
         "It does not say which milestone it is of: name it like doejane-m2.cu, or grade it with "
         "--milestone.");
   }
-  const auto wanted = std::ranges::find_if(
-      all, [&](const HandedOut& each) { return each.milestone.id == milestone; });
-  const bool cuda = wanted != all.end() && uses_cuda(*wanted);
+  const auto wanted = std::ranges::find(all, milestone, &HandedOut::milestone);
+  const bool cuda = wanted != all.end() && wanted->cuda;
   std::erase_if(sources, [&](const SubmittedFile& file) { return is_cuda(file.path) != cuda; });
   keep_meant(sources);
   const std::string kind = cuda ? ".cu" : ".cpp";
@@ -219,7 +196,7 @@ MilestoneWork loose_work(const std::vector<SubmittedFile>& files, std::string mi
   }
   if (sources.size() > 1) {
     refuse_several(sources, " and none of them lies in " +
-                                (wanted == all.end() ? "milestones/" : folder_of(*wanted)) + ".");
+                                (wanted == all.end() ? "milestones/" : wanted->folder) + ".");
   }
   return {.milestone = milestone, .files = sources, .headers = headers};
 }
@@ -255,34 +232,37 @@ std::vector<MilestoneWork> work_of(const std::vector<SubmittedFile>& all_files,
                                    const std::string& milestone, const std::string& place) {
   static const std::vector<HandedOut> all = handed_out_milestones();
   std::vector<SubmittedFile> files = all_files;
-  const auto note = [&](const char* name) {
-    const auto found = std::ranges::find_if(
-        files, [&](const SubmittedFile& file) { return fs::path(file.path).filename() == name; });
-    return found == files.end() ? std::string() : found->text;
+  const auto taken = [&](const char* name) {
+    std::string text;
+    std::erase_if(files, [&](const SubmittedFile& file) {
+      if (fs::path(file.path).filename() != name) return false;
+      text = file.text;
+      return true;
+    });
+    return text;
   };
-  const std::string notebook = note(kNotebookName);
-  const std::string history = note(kHistoryName);
-  std::erase_if(files, [](const SubmittedFile& file) { return is_note(file.path); });
+  const std::string notebook = taken("notebook.json");
+  const std::string history = taken("history.jsonl");
   std::vector<MilestoneWork> works;
   std::string unchanged;
   for (const HandedOut& each : all) {
-    if (!milestone.empty() && each.milestone.id != milestone) continue;
+    if (!milestone.empty() && each.milestone != milestone) continue;
     Part part = part_of(files, each);
-    if (part.changed.empty() && has_one_file(each)) {
+    if (part.changed.empty() && each.stages == 1) {
       keep_meant(part.added);
       if (part.added.size() > 1) {
-        refuse_several(part.added, ", and " + each.milestone.id + " consists of one.");
+        refuse_several(part.added, ", and " + each.milestone + " consists of one.");
       }
     }
     if (part.changed.empty()) part.changed = std::move(part.added);
     if (part.changed.empty() && !part.puzzles.empty()) part.changed = part.unchanged;
     if (!part.changed.empty()) {
-      works.push_back({.milestone = each.milestone.id,
+      works.push_back({.milestone = each.milestone,
                        .files = std::move(part.changed),
                        .headers = std::move(part.headers),
                        .puzzles = std::move(part.puzzles)});
     } else if (!part.unchanged.empty()) {
-      unchanged += (unchanged.empty() ? "" : ", ") + each.milestone.id;
+      unchanged += (unchanged.empty() ? "" : ", ") + each.milestone;
     }
   }
   if (works.empty() && !unchanged.empty()) {

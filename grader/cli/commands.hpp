@@ -27,6 +27,16 @@ std::pair<CLI::App&, Options&> add_command(CLI::App& parent, ExitCode& exit_code
   return {*command, *options};
 }
 
+/// The same for a command whose words stand in grader/cli/help.txt, for describe().
+template <class Options>
+auto add_command(CLI::App& parent, ExitCode& exit_code, const std::string& name,
+                 ExitCode (*run)(const Options&)) {
+  return add_command(parent, exit_code, name, "", run);
+}
+
+/// Gives commands and options the words of help.txt, before a help is printed.
+void describe(CLI::App& app);
+
 /// Commands that draw or count, and what they are for. They are half of the grader's code, and
 /// nobody needs them on the first day: they are a program of their own, build/bin/grader-views,
 /// which the grader builds when the first of them is used.
@@ -87,29 +97,16 @@ struct ClassOptions {
 
   /// The file of the class: the one named, or the usual one.
   [[nodiscard]] std::filesystem::path file() const;
-  void add_database(CLI::App& command);
-  void add_milestone(CLI::App& command);
+  void add_to(CLI::App& command);
 };
 
 // Each file of commands has its own namespace, because several are compiled as one.
 
 // clang-format off
 namespace check_command { void add(CLI::App& app, ExitCode& exit_code); }
-namespace progress_commands {
-void add_next(CLI::App& app, ExitCode& exit_code);
-void add_watch(CLI::App& app, ExitCode& exit_code);
-void add_list(CLI::App& app, ExitCode& exit_code);
-void add_hint(CLI::App& app, ExitCode& exit_code);
-}
-namespace notebook_commands {
-void add_predict(CLI::App& app, ExitCode& exit_code);
-void add_answer(CLI::App& app, ExitCode& exit_code);
-}
-namespace work_commands {
-void add_reset(CLI::App& app, ExitCode& exit_code);
-void add_submit(CLI::App& app, ExitCode& exit_code);
-void add_restore(CLI::App& app, ExitCode& exit_code);
-}
+namespace progress_commands { void add(CLI::App& app, ExitCode& exit_code); }
+namespace notebook_commands { void add(CLI::App& app, ExitCode& exit_code); }
+namespace work_commands { void add(CLI::App& app, ExitCode& exit_code); }
 namespace kernel_commands {
 void add_explain(CLI::App& app, ExitCode& exit_code);
 void add_profile(CLI::App& app, ExitCode& exit_code);

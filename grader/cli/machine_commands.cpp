@@ -200,7 +200,7 @@ void add_job(CLI::App& app, ExitCode& exit_code) {
       add_command(app, exit_code, "job", "Runs the COMMAND behind it as a Slurm job", run_job);
   command.prefix_command();  // what follows is the program's, options too
   command.footer(
-      "Shows the place in the queue, then what the program prints. Ctrl-C leaves the\n"
+      "Shows its state in the queue, then what the program prints. Ctrl-C leaves the\n"
       "job; the same command finds it again. check, profile, sweep and the milestones'\n"
       "own programs (build/bin/m4) do the same with --launcher slurm.\n\n"
       "Examples:\n"

@@ -1,6 +1,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -122,19 +123,13 @@ int main(int argc, char** argv) {
            result_commands::add_compare,
            result_commands::add_report,
 #else
-           progress_commands::add_next,
+           progress_commands::add,
            check_command::add,
-           progress_commands::add_watch,
-           progress_commands::add_list,
-           progress_commands::add_hint,
            view("explain"),
            view("profile"),
            view("show"),
-           notebook_commands::add_predict,
-           notebook_commands::add_answer,
-           work_commands::add_reset,
-           work_commands::add_submit,
-           work_commands::add_restore,
+           notebook_commands::add,
+           work_commands::add,
            view("plot"),
            view("sweep"),
            view("compare"),
@@ -149,6 +144,10 @@ int main(int argc, char** argv) {
 #endif
        }) {
     add(app, exit_code);
+  }
+  if (std::any_of(argv + 1, argv + argc,
+                  [](const std::string& word) { return word == "--help" || word == "-h"; })) {
+    describe(app);
   }
   app.preparse_callback([&](std::size_t) {
     // CLI11 would only say that a command is missing.

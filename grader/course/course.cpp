@@ -9,7 +9,6 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
-#include <ctime>
 #include <fstream>
 #include <iostream>
 #include <sstream>
@@ -25,8 +24,8 @@
 #include "common/base/whole_file.hpp"
 #include "common/data/gzip.hpp"
 #include "common/network/preset.hpp"
+#include "common/result/result.hpp"
 #include "grader/checks/findings/catalogue.hpp"
-#include "grader/course/puzzles.hpp"
 #include "grader/submission/build_submission.hpp"
 
 namespace convlab::grader {
@@ -64,15 +63,12 @@ std::string first_error(const std::string& output) {
            line.find("undefined reference") != std::string::npos;
   };
   constexpr std::ptrdiff_t kShown = 6;
-  const auto first = std::ranges::find_if(lines, is_error);
-  const auto begin = first != lines.end()                   ? first
-                     : lines.end() - lines.begin() > kShown ? lines.end() - kShown
-                                                            : lines.begin();
+  auto line = std::ranges::find_if(lines, is_error);
+  if (line == lines.end()) line -= std::min(kShown, std::ssize(lines));
   std::string text;
-  for (auto line = begin; line != lines.end() && line - begin < kShown; ++line) {
-    text.append(*line).append(1, '\n');
+  for (int i = 0; i < kShown && line != lines.end(); ++i, ++line) {
+    text += (text.empty() ? "" : "\n") + *line;
   }
-  if (!text.empty()) text.pop_back();
   return text;
 }
 
@@ -136,13 +132,6 @@ CourseMilestone find_milestone(const std::string& id) {
   for (const CourseMilestone& milestone : milestones()) {
     if (milestone.id == id) return milestone;
     known.push_back(milestone.id);
-  }
-  for (const CourseMilestone& milestone : milestones()) {
-    const std::string meant =
-        name_meant(id, known).empty() ? name_meant(id, stage_names(milestone)) : "";
-    if (meant.empty()) continue;
-    throw UsageError("'" + id + "' is no milestone. Did you mean the stage of " + milestone.id +
-                     ": " + milestone.id + " --stage " + meant + "?");
   }
   throw UsageError(unknown_name("milestone", id, known));
 }
@@ -306,12 +295,7 @@ std::optional<std::string> pristine_text(const HandoutFile& file) {
 }
 
 std::filesystem::path keep_backup(const std::filesystem::path& file) {
-  const std::time_t now = std::time(nullptr);
-  std::tm local{};
-  ::localtime_r(&now, &local);
-  std::array<char, 32> date{};
-  std::strftime(date.data(), date.size(), "%Y-%m-%d-%H%M%S", &local);
-  const std::string name = file.string() + ".backup-" + date.data();
+  const std::string name = file.string() + ".backup-" + utc_now();
   std::filesystem::path backup = name;
   for (int number = 2; std::filesystem::exists(backup); ++number) {
     backup = name + "-" + std::to_string(number);

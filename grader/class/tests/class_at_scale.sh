@@ -114,7 +114,7 @@ pages=$(milliseconds "$begin")
 begin=$(now)
 "${class[@]}" export --format canvas "${database[@]}" >/dev/null
 exported=$(milliseconds "$begin")
-printf 'status at most %d.%03d s, all pages and plots %d.%03d s, export %d.%03d s\n' \
+printf 'status at most %d.%03d s, all pages %d.%03d s, export %d.%03d s\n' \
   $((slowest / 1000)) $((slowest % 1000)) $((pages / 1000)) $((pages % 1000)) \
   $((exported / 1000)) $((exported % 1000))
 ((wrong == 0)) && echo "none lost, none twice"

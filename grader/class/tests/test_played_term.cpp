@@ -117,7 +117,7 @@ TEST_CASE("grader class: a term of three milestones and forty students, as compu
   const FinishedProcess set = term.run({"term", term.term_file().string()});
   INFO(set.output);
   REQUIRE(set.exit_code == 0);
-  CHECK(contains(set.output, "m2  due 2027-03-05T00:00:00Z for s100"));
+  CHECK(contains(set.output, R"("student": "s100", "milestone": "m2")"));
   CHECK(points_by_student(term) == expected);
 
   // One m3 was copied, it is found out.
@@ -185,4 +185,12 @@ TEST_CASE("grader class: a term of three milestones and forty students, as compu
   CHECK(contains(moodle, "70 of 100 points (70 before 1 late day, 1 of them free)"));
   CHECK(
       contains(moodle, "0 of 100 points (100 before 8 late days, after which nothing is earned)"));
+  const fs::path results = term.submissions().parent_path() / "results";
+  const std::string exported =
+      term.run({"export", "--format", "results", "--milestone", "m3", "--output", results.string()})
+          .output;
+  CHECK(contains(exported, "39 files"));
+  const auto file = fs::directory_iterator(results)->path();
+  CHECK(file.filename().string().starts_with("S-"));
+  CHECK(read_check_result(file).score);
 }

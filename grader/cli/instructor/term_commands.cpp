@@ -4,7 +4,6 @@
 #include <ctime>
 #include <iostream>
 #include <map>
-#include <memory>
 #include <set>
 
 #include "common/base/printable.hpp"
@@ -55,84 +54,56 @@ SubmissionRow attempt_of(const Options& options) {
                    printable_line(options.milestone) + "; grader class status --list shows all.");
 }
 
-void print_term(const Term& term, const ClassDatabase& database) {
+void print_term(const ClassDatabase& database) {
+  for (const std::string& text : database.texts("SELECT json FROM term")) std::cout << text << "\n";
   const auto students = database.students();
-  std::cout << term.name << ", " << utc_text(term.begins) << " to " << utc_text(term.ends) << "\n";
-  for (const auto& [milestone, due] : term.due) {
-    std::cout << "  " << milestone << "  due " << utc_text(due) << "\n";
+  for (const auto& [whose, due] : term_in_force(database).extensions) {
+    if (std::ranges::find(students, whose.first, &Student::name) != students.end()) continue;
+    std::cout << "The class has nothing yet of " << whose.first << ", who has an extension.\n";
   }
-  for (const auto& [whose, due] : term.extensions) {
-    const bool known = std::ranges::find(students, whose.first, &Student::name) != students.end();
-    std::cout << "  " << whose.second << "  due " << utc_text(due) << " for " << whose.first
-              << (known ? "" : ", of whom the class has nothing yet") << "\n";
-  }
-  std::cout << paragraph(
-      "  ", std::to_string(term.late_days) +
-                " late days for each student; after them each day costs " +
-                points_text(term.penalty) + " % of the points" +
-                (term.closes_after > 0 ? ", and " + std::to_string(term.closes_after) +
-                                             " days after the due date nothing is earned"
-                                       : "") +
-                ". The " + (term.best ? "best" : "last") + " attempt counts. " +
-                (term.attempts_per_hour > 0 ? "At most " + std::to_string(term.attempts_per_hour) +
-                                                  " attempts an hour are graded; others wait."
-                                            : "Attempts are not limited."));
 }
 
-// The points by student and milestone.
-std::map<std::string, double> points_under(const std::vector<SubmissionRow>& rows,
-                                           const Term& term) {
-  std::map<std::string, double> points;
-  for (const SubmissionRow& row : counting(rows, term)) {
-    points[row.student + " " + row.milestone] = row.earned;
-  }
-  return points;
-}
-
+// Refuses a file of another year. @param rows  all submissions of the class
 void require_right_year(const std::vector<SubmissionRow>& rows, const Term& term,
                         const std::string& file) {
   constexpr std::int64_t kMonth = 31 * 86'400;
-  const std::int64_t now = std::time(nullptr);
-  if (rows.empty() && now > term.ends + kMonth) {
-    throw UsageError("The term file " + file + " is for a term that ended " + utc_text(term.ends) +
-                     ", and today is " + utc_text(now) + "; is it the file of another year?");
-  }
-  std::string first;
+  std::vector<std::int64_t> times;
   for (const SubmissionRow& row : rows) {
-    const auto received = time_of(row.received);
-    if (!received) continue;
-    if (*received >= term.begins - kMonth && *received <= term.ends + kMonth) return;
-    if (first.empty()) first = row.received;
+    if (const auto received = time_of(row.received)) times.push_back(*received);
   }
-  if (first.empty()) return;
+  if (rows.empty()) times = {std::max<std::int64_t>(std::time(nullptr), term.begins)};
+  const bool fits = times.empty() || std::ranges::any_of(times, [&](std::int64_t time) {
+                      return time >= term.begins - kMonth && time <= term.ends + kMonth;
+                    });
+  if (fits) return;
   throw UsageError("The term file " + file + " is for " + utc_text(term.begins) + " to " +
-                   utc_text(term.ends) + ", but the submissions are of other times (the first of " +
-                   first + "); is it the file of another year?");
+                   utc_text(term.ends) + ", and the submissions are of other times (the first of " +
+                   utc_text(times.front()) + "); is it the file of another year?");
 }
 
-// How many points the term file moves.
-// @param database  of the class; null: there is none yet
-// @throws UsageError if the file is refused
-int moved_by(const Options& options, const std::string& text, const ClassDatabase* database) {
-  const auto rows = database == nullptr ? std::vector<SubmissionRow>() : database->submissions();
-  const Term before = database == nullptr ? Term() : term_in_force(*database);
-  const Term term = parse_term(text, options.term_file,
-                               database == nullptr ? std::vector<Student>() : database->students());
+// How many points the term file moves. @throws UsageError if the file is refused
+int moved_by(const Options& options, const std::string& text,
+             const std::vector<SubmissionRow>& rows, const std::vector<Student>& students,
+             const Term& before) {
+  const Term term = parse_term(text, options.term_file, students);
   for (const auto& [milestone, due] : term.due) find_milestone(milestone);
   require_right_year(rows, term, options.term_file);
   if (!before.name.empty() && before.name != term.name) {
     throw UsageError("The database holds the term " + before.name + ", and " + options.term_file +
                      " is for " + term.name + "; name another --database for another term.");
   }
-  auto then = points_under(rows, term);
+  std::map<std::string, double> then;  // by student and milestone
+  for (const SubmissionRow& row : counting(rows, term)) {
+    then[row.student + " " + row.milestone] = row.earned;
+  }
   std::string falls;
   int moved = 0;
-  for (const auto& [whose, points] : points_under(rows, before)) {
-    const double next = then[whose];
-    if (next != points) ++moved;
-    if (next >= points) continue;
-    falls += paragraph(
-        "  ", whose + ": " + points_text(next) + " instead of " + points_text(points) + ".");
+  for (const SubmissionRow& row : counting(rows, before)) {
+    const std::string whose = row.student + " " + row.milestone;
+    if (then[whose] != row.earned) ++moved;
+    if (then[whose] >= row.earned) continue;
+    falls += paragraph("  ", whose + ": " + points_text(then[whose]) + " instead of " +
+                                 points_text(row.earned) + ".");
   }
   // The first term file may take points away: late work had no penalty before.
   if (!falls.empty() && !before.name.empty() && !options.allow_lower) {
@@ -148,22 +119,24 @@ ExitCode set_term(const Options& options) {
   const fs::path file = options.file();
   if (options.term_file.empty()) {
     const ClassDatabase database(file, ClassDatabase::Access::kRead);
-    if (database.term_text().empty())
+    if (term_in_force(database).name.empty()) {
       throw UsageError("No term file is in force; name one: grader class term FILE");
-    print_term(term_in_force(database), database);
+    }
+    print_term(database);
     return ExitCode::kPassed;
   }
   const std::string text = read_text(options.term_file);
   // For a file that is refused nothing is made, locked or written: the database is only read.
-  std::unique_ptr<ClassDatabase> old;
+  int moved = 0;
   if (fs::exists(file) && !fs::is_empty(file)) {
-    old = std::make_unique<ClassDatabase>(file, ClassDatabase::Access::kRead);
+    const ClassDatabase old(file, ClassDatabase::Access::kRead);
+    moved = moved_by(options, text, old.submissions(), old.students(), term_in_force(old));
+  } else {
+    moved_by(options, text, {}, {}, {});
   }
-  const int moved = moved_by(options, text, old.get());
-  old.reset();
   ClassDatabase database(file, ClassDatabase::Access::kGrade);
-  database.set_term_text(text);
-  print_term(term_in_force(database), database);
+  database.run("INSERT OR REPLACE INTO term VALUES (1, ?)", text);
+  print_term(database);
   std::cout << "In force; the points of " << moved << " students and milestones move.\n";
   return ExitCode::kPassed;
 }
@@ -174,7 +147,9 @@ ExitCode revoke(const Options& options) {
       row.student + " " + row.milestone + " attempt " + std::to_string(row.attempt);
   if (options.undo) {
     if (row.revoked.empty()) throw UsageError(what + " is not revoked.");
-    ClassDatabase(options.file(), ClassDatabase::Access::kChange).restore(row.id);
+    ClassDatabase(options.file(), ClassDatabase::Access::kChange)
+        .run("UPDATE revocation SET restored = ? WHERE submission = ? AND restored = ''", utc_now(),
+             row.id);
     std::cout << what << " counts again; reason and evidence are kept.\n";
     return ExitCode::kPassed;
   }
@@ -191,7 +166,8 @@ ExitCode revoke(const Options& options) {
     evidence = kept.string();
   }
   ClassDatabase(options.file(), ClassDatabase::Access::kChange)
-      .revoke(row.id, printable_line(options.text), evidence);
+      .run("INSERT INTO revocation (submission, reason, evidence, revoked) VALUES (?, ?, ?, ?)",
+           row.id, printable_line(options.text), evidence, utc_now());
   std::cout << paragraph("", what +
                                  " no longer counts, and no plot or rank shows it; a page of "
                                  "--leaderboard from the next class grade on. --undo lets it "
@@ -201,8 +177,8 @@ ExitCode revoke(const Options& options) {
 
 ExitCode comment(const Options& options) {
   if (options.removed > 0) {
-    if (!ClassDatabase(options.file(), ClassDatabase::Access::kChange)
-             .remove_comment(options.removed)) {
+    if (ClassDatabase(options.file(), ClassDatabase::Access::kChange)
+            .run("DELETE FROM comment WHERE id = ? RETURNING 1", options.removed) == 0) {
       throw UsageError("There is no comment " + std::to_string(options.removed) +
                        "; grader class show NAME shows the numbers.");
     }
@@ -214,7 +190,6 @@ ExitCode comment(const Options& options) {
         "A comment has a text, and goes to a submission (--student NAME) or to a finding "
         "(--finding ID, with --place for one place); name one of them.");
   }
-  find_milestone(options.milestone);
   if (!options.finding.empty()) {
     std::vector<std::string> known;
     for (const Diagnosis& each : catalogue()) known.push_back(each.id);
@@ -225,18 +200,17 @@ ExitCode comment(const Options& options) {
           (meant.empty() ? "; docs/diagnoses.md lists all." : ". Did you mean " + meant + "?"));
     }
   }
-  Comment comment{.milestone = options.milestone,
-                  .finding = options.finding,
-                  .place = options.place,
-                  .text = printable(options.text),
-                  .for_staff = options.for_staff};
-  if (!options.name.empty()) comment.submission = attempt_of(options).id;
-  ClassDatabase database(options.file(), ClassDatabase::Access::kChange);
-  database.add_comment(comment);
+  const std::int64_t submission = options.name.empty() ? 0 : attempt_of(options).id;
+  const ClassDatabase database(options.file(), ClassDatabase::Access::kChange);
+  const std::int64_t id = database.run(
+      "INSERT INTO comment (milestone, finding, place, submission, text, for_staff, written) "
+      "VALUES (?, ?, ?, ?, ?, ?, ?) RETURNING id",
+      options.milestone, options.finding, options.place, submission, printable(options.text),
+      options.for_staff, utc_now());
   int reached = 0;
   for (const SubmissionRow& row : database.submissions("", options.milestone)) {
     const auto own = database.comments(row);
-    if (!own.empty() && own.back().text == comment.text) ++reached;
+    if (!own.empty() && own.back().id == id) ++reached;
   }
   std::cout << "Kept; it goes to " << reached << (reached == 1 ? " submission" : " submissions")
             << (options.for_staff ? ", for staff only" : "") << ".\n";
@@ -248,9 +222,7 @@ ExitCode feedback(const Options& options) {
   const Term term = term_in_force(database);
   const fs::path folder =
       options.output.empty() ? build_folder() / "class" / "feedback" : fs::path(options.output);
-  if (!options.milestone.empty()) find_milestone(options.milestone);
   int files = 0;
-  std::map<std::string, int> from_canvas;  // by milestone
   const auto attempts = settled(database.submissions(), term);
   const auto notes = notes_on(attempts);
   // By student and milestone the attempt that counts; without one the last.
@@ -277,73 +249,50 @@ ExitCode feedback(const Options& options) {
                      : whose.first + ", " + whose.second + "\nNothing counts so far.\n") +
         (note == notes.end() ? "" : "\n" + note->second);
     write_atomically(folder / each.row.milestone / name, text);
-    if (!canvas_id(name.string()).empty()) ++from_canvas[each.row.milestone];
     ++files;
   }
   std::cout << files << " files in " << display_path(fs::absolute(folder)) << "\n";
-  for (const auto& [milestone, count] : from_canvas) {
-    std::cout << count << " in " << milestone
-              << " are for Canvas: pack them into a zip; in Canvas, "
-              << "Gradebook, " << milestone << ", Upload Submissions\n";
-  }
   return ExitCode::kPassed;
 }
 
 void add_attempt(CLI::App& command, Options& options) {
-  command.add_option("--milestone", options.milestone, "m1, m2, …")->required();
-  command.add_option("--attempt", options.attempt, "Its number (default: the last)");
+  options.add_to(command);
+  command.get_option("--milestone")->required();
+  command.add_option("--attempt", options.attempt);
 }
 
 }  // namespace
 
 void add(CLI::App& group, ExitCode& exit_code) {
   {
-    auto [command, options] = add_command(
-        group, exit_code, "term", "Sets or shows due dates, late days and penalties", set_term);
-    command.add_option("FILE", options.term_file, "term.json (docs/class.md); without it: show");
-    command.add_flag("--allow-lower", options.allow_lower, "Points may fall by the new rules");
-    options.add_database(command);
-    command.footer("Example:\n  build/bin/grader class term term.json");
+    auto [command, options] = add_command(group, exit_code, "term", set_term);
+    command.add_option("FILE", options.term_file);
+    command.add_flag("--allow-lower", options.allow_lower);
+    command.add_option("--database", options.database);
   }
   {
-    auto [command, options] = add_command(group, exit_code, "revoke",
-                                          "Lets a submission count no longer, or again", revoke);
-    command.add_option("NAME", options.name, "Name, login, number or alias")->required();
+    auto [command, options] = add_command(group, exit_code, "revoke", revoke);
+    command.add_option("NAME", options.name)->required();
     add_attempt(command, options);
-    command.add_option("--reason", options.text, "A sentence; the student reads it");
-    command.add_option("--evidence", options.evidence,
-                       "What shows it, for staff: a page, or a file, which is copied");
-    command.add_flag("--undo", options.undo, "It counts again");
-    options.add_database(command);
-    command.footer(
-        "Example:\n  build/bin/grader class revoke alice --milestone m2 \\\n"
-        "      --reason \"Same file as another submission.\" --evidence similar.json");
+    command.add_option("--reason", options.text);
+    command.add_option("--evidence", options.evidence);
+    command.add_flag("--undo", options.undo);
   }
   {
-    auto [command, options] =
-        add_command(group, exit_code, "comment", "Adds words of yours to submissions", comment);
-    command.add_option("TEXT", options.text, "The comment");
+    auto [command, options] = add_command(group, exit_code, "comment", comment);
+    command.add_option("TEXT", options.text);
     add_attempt(command, options);
-    command.add_option("--student", options.name, "To this student's submission");
-    command.add_option("--finding", options.finding, "To all submissions with this finding");
-    command.add_option("--place", options.place,
-                       "Of these only where the finding names this place, such as "
-                       "conv_forward.cu:41");
-    command.add_flag("--staff", options.for_staff, "A private note: no student sees it");
-    command.add_option("--remove", options.removed, "Takes the comment of this number back")
+    command.add_option("--student", options.name);
+    command.add_option("--finding", options.finding);
+    command.add_option("--place", options.place);
+    command.add_flag("--staff", options.for_staff);
+    command.add_option("--remove", options.removed)
         ->check(CLI::Range(std::int64_t{1}, std::int64_t{1'000'000'000}));
-    options.add_database(command);
-    command.footer(
-        "Example:\n  build/bin/grader class comment --milestone m2 --finding E-outside \\\n"
-        "      \"Compare your guard with the one of the second puzzle.\"");
   }
   {
-    auto [command, options] = add_command(
-        group, exit_code, "feedback", "Writes a file for each submission that counts", feedback);
-    command.add_option("--output", options.output, "Folder (default: build/class/feedback)");
-    options.add_milestone(command);
-    options.add_database(command);
-    command.footer("Example:\n  build/bin/grader class feedback --milestone m2 --output feedback");
+    auto [command, options] = add_command(group, exit_code, "feedback", feedback);
+    command.add_option("--output", options.output);
+    options.add_to(command);
   }
 }
 
