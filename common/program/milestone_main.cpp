@@ -47,7 +47,6 @@ struct Options {
   std::string solution;
   std::string json;
   std::string device = "auto";
-  std::string launcher = "local";
   int repeats = 0;
   bool profile = false;
   bool all = false;
@@ -96,10 +95,6 @@ void declare(CLI::App& app, const Milestone& milestone, Options& options) {
                  "Also show kernels, CUDA calls and copies by their share of the time");
   }
   app.add_option("--json", options.json, "Also write all samples to this file");
-  app.add_option("--launcher", options.launcher,
-                 "local, or slurm: as a job on a machine of the cluster with a GPU")
-      ->check(CLI::IsMember({"local", "slurm"}))
-      ->capture_default_str();
   app.add_option("--solution", options.solution,
                  std::string("Stages to run: student, reference, or a file with the course's ") +
                      (on_device ? "GPUInterface" : "conv_forward_cpu"));
@@ -373,11 +368,6 @@ void run_all(const Milestone& milestone, DeviceSession* device, const Options& o
 }
 
 ExitCode run(const Milestone& milestone, const Options& options, char** argv) {
-  if (options.launcher == "slurm") {
-    // Not this executable: the job's machine may have the GPU that this one lacks.
-    const Device device = milestone.device == Device::kCpu ? Device::kCpu : Device::kGpu;
-    become_slurm_job(program_name(milestone.id, milestone.solution, device), argv);
-  }
   if (!options.solution.empty() && is_file(options.solution)) {
     run_custom_submission(milestone, options, argv);
   }

@@ -106,14 +106,4 @@ std::vector<char*> arguments_without(char** argv, const std::string& option) {
   return arguments;
 }
 
-void become_slurm_job(const std::string& name, char** argv) {
-  std::string grader = "grader";
-  std::string job = "job";
-  std::string program = sibling(name).string();
-  std::vector<char*> words = arguments_without(argv, "--launcher");
-  words.front() = program.data();
-  words.insert(words.begin(), {grader.data(), job.data()});
-  become_program(grader, words.data());
-}
-
 }  // namespace convlab

@@ -32,8 +32,4 @@ bool has_program(const std::string& name);
 /// Arguments for execv, without an option and its value.
 std::vector<char*> arguments_without(char** argv, const std::string& option);
 
-/// Replaces this process by `grader job`, which runs the executable `name` with the same arguments
-/// as a Slurm job. @throws EnvironmentError as become_program
-[[noreturn]] void become_slurm_job(const std::string& name, char** argv);
-
 }  // namespace convlab

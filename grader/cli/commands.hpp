@@ -15,8 +15,7 @@ namespace convlab::grader {
 /// Of a command without options.
 struct NoOptions {};
 
-/// A new command, and its options for the caller to declare. If the command line names it, `run`
-/// gets the options after parsing and returns the exit code. Errors are thrown.
+/// A new command, and its options for the caller to declare. `run` gets them after parsing.
 template <class Options>
 std::pair<CLI::App&, Options&> add_command(CLI::App& parent, ExitCode& exit_code,
                                            const std::string& name, const std::string& purpose,
@@ -27,9 +26,8 @@ std::pair<CLI::App&, Options&> add_command(CLI::App& parent, ExitCode& exit_code
   return {*command, *options};
 }
 
-/// Commands that draw or count, and what they are for. They are half of the grader's code, and
-/// nobody needs them on the first day: they are a program of their own, build/bin/grader-views,
-/// which the grader builds when the first of them is used.
+/// Commands that draw or count, and what they are for. Nobody needs them on the first day: they are
+/// a program of their own, build/bin/grader-views, built when the first of them is used.
 inline const std::map<std::string, std::string> kViews = {
     {"compare", "Compares stages, or the same stage in files"},
     {"explain", "Explains what each line of a file that has passed does"},
@@ -47,12 +45,14 @@ auto add_view(CLI::App& parent, ExitCode& exit_code, const std::string& name,
   return add_command(parent, exit_code, name, kViews.at(name), run);
 }
 
-/// The option --launcher of a command that may run as a Slurm job (grader/course/slurm_job.hpp).
-inline void add_launcher(CLI::App& command, std::string& launcher) {
-  command
-      .add_option("--launcher", launcher,
-                  "local, or slurm: as a job on a machine of the cluster with a GPU")
-      ->check(CLI::IsMember({"local", "slurm"}))
+inline void add_network(CLI::App& command, std::string& network) {
+  command.add_option("--network", network, "Network preset")->capture_default_str();
+}
+
+/// The option --solution of a command that takes no file.
+inline void add_own_solution(CLI::App& command, std::string& solution) {
+  command.add_option("--solution", solution, "student or reference")
+      ->check(CLI::IsMember({"student", "reference"}))
       ->capture_default_str();
 }
 
@@ -68,7 +68,7 @@ inline void add_counted_options(CLI::App& command, CountedOptions& options) {
       .add_option("--layer", options.layer,
                   "The convolution of the network to look at (default: the last)")
       ->check(CLI::Range(1, 64));
-  command.add_option("--network", options.network, "Network preset")->capture_default_str();
+  add_network(command, options.network);
 }
 
 /// The command `class` with its subcommands. A grader that was built without SQLite or libarchive

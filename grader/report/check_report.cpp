@@ -8,7 +8,6 @@
 #include <iostream>
 #include <sstream>
 
-#include "common/base/text.hpp"
 #include "common/timing/statistics.hpp"
 #include "common/timing/three_digits.hpp"
 

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
-#include <mutex>
-#include <shared_mutex>
 #include <string>
 #include <utility>
 
@@ -99,30 +97,6 @@ class StageChecker {
  private:
   [[nodiscard]] bool is_emulated() const {
     return submission_.device().device == Device::kEmulated;
-  }
-
-  void let_others_take_times() {
-    if (!sharing_.owns_lock()) return;
-    sharing_.unlock();
-    sharing_.lock();
-  }
-
-  // The network's run, with all processors, whatever share of them this thread has else. Emulated,
-  // it takes no times and need not be alone.
-  std::optional<Finding> run_network_alone(const StageInfo& stage, const std::vector<int>& batches,
-                                           const GradedNetwork& network, const Announce& announce) {
-    if (is_emulated()) return run_network(stage, batches, network, announce);
-    const int share = omp_get_max_threads();
-    sharing_.unlock();
-    std::optional<Finding> found;
-    {
-      const std::lock_guard alone(context_.machine);
-      omp_set_num_threads(context_.machine.processors);
-      found = run_network(stage, batches, network, announce);
-      omp_set_num_threads(share);
-    }
-    sharing_.lock();
-    return found;
   }
 
   [[nodiscard]] std::optional<Finding> time_is_up() const {
@@ -273,7 +247,6 @@ class StageChecker {
                                     GradedNetwork& network) {
     const Announce announce = [&](const std::string& what) {
       observer_.announce(stage.id + ": " + what);
-      let_others_take_times();
     };
     // Nothing is timed here, so the GPU's memory may hold what shows in the output.
     submission_.set_gpu_memory("poisoned");
@@ -308,7 +281,7 @@ class StageChecker {
     }
     if (early_end_ && plan.rules == Rules::kWorkbook) warn(stage, *early_end_);
     network.load(announce);
-    if (auto found = run_network_alone(stage, batches, network, announce)) return found;
+    if (auto found = run_network(stage, batches, network, announce)) return found;
     const auto [smallest, largest] = std::minmax_element(batches.begin(), batches.end());
     std::optional<int> hidden_batch;  // of any size where every shape must be right
     if (plan.rules == Rules::kCourse) hidden_batch = *smallest;
@@ -341,7 +314,6 @@ class StageChecker {
   const GradeObserver& observer_;
   Submission& submission_;
   CheckResult& check_;
-  std::shared_lock<Machine> sharing_{context_.machine};
   SecondOpinion others_{context_};
   std::optional<Finding> early_end_{};  ///< of the first case that shows one
   std::optional<Finding> refused_{};    ///< a warning that the instructor does not leave at that

@@ -1,8 +1,5 @@
 #pragma once
 
-#include <omp.h>
-#include <pthread.h>
-
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -13,28 +10,12 @@
 
 namespace convlab::grader {
 
-/// Checks of several stages share the machine, except while one of them takes times: it has the
-/// machine for itself. Whoever wants to take times comes before those who want to share.
-class Machine {
- public:
-  void lock_shared() { pthread_rwlock_rdlock(&lock_); }
-  void unlock_shared() { pthread_rwlock_unlock(&lock_); }
-  void lock() { pthread_rwlock_wrlock(&lock_); }
-  void unlock() { pthread_rwlock_unlock(&lock_); }
-
-  const int processors = omp_get_max_threads();
-
- private:
-  pthread_rwlock_t lock_ = PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP;
-};
-
 /// What the checks of a program's stages share.
 struct CheckContext {
   const GradeRequest& request;
   const GradeObserver& observer;
   Submission& submission;
   CheckResult& check;  ///< gets cases, runs, findings and warnings
-  Machine& machine;
 };
 
 /// Checks one stage with the requested rules and precision class. False if there is a finding.

@@ -115,10 +115,8 @@ struct CheckedWork {
   std::optional<std::set<std::string>> predicted{};  ///< stages; none: nobody looked
 };
 
-/// Whether this rule's speed can be measured after such a check. If not, `why` gets the reason; it
-/// stays empty if the work itself is at fault.
-bool can_measure(const ScoreRule& rule, const ScoreRules& rules, const CheckedWork& work,
-                 std::string& why);
+/// Whether this rule's speed can be measured after such a check.
+bool can_measure(const ScoreRule& rule, const ScoreRules& rules, const CheckedWork& work);
 
 /// Whether the stage's counters say something: all of its cases passed.
 bool can_count(const ScoreRule& rule, const CheckedWork& work);

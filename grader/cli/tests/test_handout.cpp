@@ -32,130 +32,6 @@ struct Copy {
   }
 };
 
-}  // namespace
-
-TEST_CASE("grader handout: the tree without solutions, the same bytes each time") {
-  const Copy copy;
-  if (!copy.made) {
-    WARN("skipped: this is no git working tree with solutions");
-    return;
-  }
-  REQUIRE(copy.make("a").exit_code == 0);
-  REQUIRE(copy.make("b").exit_code == 0);
-  const fs::path a = copy.folder.path() / "a";
-  CHECK(fs::exists(a / "convlab-SP27/milestones/m4_optimizations/README.md"));
-  CHECK_FALSE(fs::exists(a / "convlab-SP27/reference/solutions"));
-  CHECK(fs::exists(a / "convlab-SP27/AGENTS.md"));
-  CHECK(fs::exists(a / "convlab-SP27/milestones/handout.sha256"));
-  CHECK_FALSE(fs::exists(a / "convlab-SP27/milestones/handout_files"));
-  CHECK(read_text(a / "convlab-SP27.tar.gz") ==
-        read_text(copy.folder.path() / "b/convlab-SP27.tar.gz"));
-  CHECK(contains(copy.make("a").output, "exists already"));
-}
-
-namespace {
-
-void append(const fs::path& file, const std::string& text) {
-  write_atomically(file, read_text(file) + text);
-}
-
-// The line of a solution that contains `part`.
-std::string line_of(const std::string& solution, const std::string& part) {
-  for (const std::string& line :
-       lines_of(read_text(fs::path(CONVLAB_SOURCE_DIR) / "reference/solutions" / solution))) {
-    if (contains(line, part)) return line;
-  }
-  FAIL("no line of " << solution << " contains " << part);
-  return "";
-}
-
-}  // namespace
-
-TEST_CASE("grader handout: holds what the list names, in pages without answers") {
-  const Copy copy;
-  if (!copy.made) {
-    WARN("skipped: this is no git working tree with solutions");
-    return;
-  }
-  REQUIRE(copy.make("a").exit_code == 0);
-  const fs::path tree = copy.folder.path() / "a/convlab-SP27";
-  int files = 0;
-  for (const auto& entry : fs::recursive_directory_iterator(tree)) {
-    if (!entry.is_regular_file()) continue;
-    ++files;
-    const std::string path = entry.path().lexically_relative(tree).generic_string();
-    INFO(path);
-    CHECK_FALSE(contains(path, "/tests/"));
-    CHECK_FALSE(contains(path, "benchmarks/"));
-    CHECK_FALSE(path.starts_with("grader/corpus"));
-    CHECK_FALSE(path.starts_with("grader/class"));
-    if (!path.ends_with(".md")) continue;
-    CHECK_FALSE(contains(read_text(entry.path()), "```diff"));
-    CHECK_FALSE(contains(read_text(entry.path()), "for instructors -->"));
-  }
-  CHECK(files < 800);
-}
-
-TEST_CASE("grader handout: an answer is found in every kind of file, with file and line") {
-  const Copy copy;
-  if (!copy.made) {
-    WARN("skipped: this is no git working tree with solutions");
-    return;
-  }
-  const std::string loop = line_of("m1_cpu_baseline/conv_forward.cpp", "sum += ");
-  const std::string typical = line_of("typical/m4.cu", "sum += weight_tile");
-  // Its spaces removed, quoted, behind other text: what a line of a file may look like.
-  const std::string squeezed = [&] {
-    std::string text = loop;
-    std::erase(text, ' ');
-    return text;
-  }();
-  // A line broken into one for each word, in a comment.
-  const std::string broken = [&] {
-    std::string text = loop;
-    for (auto at = text.find(' '); at != std::string::npos; at = text.find(' ', at + 6)) {
-      text.replace(at, 1, "\n// * ");
-    }
-    return text;
-  }();
-  const std::vector<std::pair<std::string, std::string>> planted = {
-      {"docs/results.md", broken},
-      {"README.md", "    " + loop},
-      {"docs/glossary.md", "| sum | `" + squeezed + "` |"},
-      {"docs/images/im2col.svg", "<!-- " + typical + " -->"},
-      {"docs/colab.ipynb", "\"" + loop + "\\n\","},
-      {"milestones/m2_gpu_baseline/hints.json", " \"" + typical + "\""},
-      {"milestones/m1_cpu_baseline/conv_forward.cpp", "// " + loop},
-      {"milestones/m2_gpu_baseline/puzzles/vector_add.cu", typical},
-      {"common/stage/stage.hpp", "//" + squeezed},
-      {"common/emulation/CMakeLists.txt", "# " + loop},
-      {"common/setup/lab", "# " + typical},
-      {"grader/report/pages/page.css", "/* " + loop + " */"},
-      {"reference/results/nvidia-h200.m1.json", loop},
-      {"docs/timing.md",
-       "`" + line_of("m4_optimizations/puzzles/7_tree.change", "part[c] +=").substr(2)},
-      {".gitignore", "# " + loop}};
-  for (const auto& [file, line] : planted) append(copy.tree / file, line + "\n");
-  const FinishedProcess run = copy.make("a");
-  CHECK(run.exit_code == 1);
-  // The lines of the terminal wrap.
-  const std::string output = [&] {
-    std::string text = run.output;
-    std::erase_if(text, [](char c) { return std::isspace(static_cast<unsigned char>(c)) != 0; });
-    return text;
-  }();
-  for (const auto& [file, line] : planted) {
-    INFO(file << "\n" << run.output);
-    const auto number = lines_of(read_text(copy.tree / file)).size();
-    // A page may be shorter for students.
-    const bool page = file.ends_with(".md");
-    CHECK(contains(output, file + ":" + (page ? "" : std::to_string(number) + "tells")));
-  }
-  CHECK_FALSE(fs::exists(copy.folder.path() / "a/convlab-SP27"));
-}
-
-namespace {
-
 // "## What it *says*, twice" has the anchor what-it-says-twice.
 bool has_anchor(const fs::path& page, const std::string& wanted) {
   for (const std::string& line : lines_of(read_text(page))) {
@@ -182,43 +58,156 @@ void check_link(const fs::path& tree, const fs::path& from, const std::string& l
   }
 }
 
+void check_page(const fs::path& tree, const fs::path& from, const std::string& text) {
+  CHECK_FALSE(contains(text, "```diff"));
+  CHECK_FALSE(contains(text, "for instructors -->"));
+  for (auto at = text.find("]("); at != std::string::npos; at = text.find("](", at + 1)) {
+    const std::string link = text.substr(at + 2, text.find(')', at) - at - 2);
+    if (!contains(link, "://")) check_link(tree, from, link);
+  }
+}
+
+// Every page that a source names is there.
+void check_source(const fs::path& tree, const std::string& text) {
+  for (auto at = text.find("docs/"); at != std::string::npos; at = text.find("docs/", at + 1)) {
+    constexpr const char* kLetters =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_/#.";
+    std::string link = text.substr(at, text.find_first_not_of(kLetters, at) - at);
+    while (link.ends_with('.') || link.ends_with('#')) link.pop_back();
+    if (contains(link, ".md")) check_link(tree, "README.md", link);
+  }
+}
+
 }  // namespace
 
-TEST_CASE("grader handout: every link of a page, and every page that a source names, is there") {
+TEST_CASE("grader handout: what the list names, without answers, all links lead to something") {
   const Copy copy;
-  if (!copy.made) {
-    WARN("skipped: this is no git working tree with solutions");
-    return;
-  }
+  if (!copy.made) CONVLAB_SKIP("this is no git working tree with solutions");
   REQUIRE(copy.make("a").exit_code == 0);
+  REQUIRE(copy.make("b").exit_code == 0);
   const fs::path tree = copy.folder.path() / "a/convlab-SP27";
+  for (const char* file :
+       {"milestones/m4_optimizations/README.md", "AGENTS.md", "milestones/handout.sha256"}) {
+    CHECK(fs::exists(tree / file));
+  }
+  CHECK_FALSE(fs::exists(tree / "reference/solutions"));
+  CHECK_FALSE(fs::exists(tree / "milestones/handout_files"));
+  CHECK(read_text(tree.string() + ".tar.gz") ==
+        read_text(copy.folder.path() / "b/convlab-SP27.tar.gz"));
+  CHECK(contains(copy.make("a").output, "exists already"));
+  int files = 0;
   for (const auto& entry : fs::recursive_directory_iterator(tree)) {
     if (!entry.is_regular_file()) continue;
+    ++files;
+    const std::string path = entry.path().lexically_relative(tree).generic_string();
+    INFO(path);
+    CHECK_FALSE(contains(path, "/tests/"));
+    CHECK_FALSE(contains(path, "benchmarks/"));
+    CHECK_FALSE(path.starts_with("grader/corpus"));
+    CHECK_FALSE(path.starts_with("grader/class"));
     const std::string text = read_text(entry.path());
-    const fs::path from = entry.path().lexically_relative(tree);
-    if (from.extension() == ".md" || from.extension() == ".ipynb") {
-      for (auto at = text.find("]("); at != std::string::npos; at = text.find("](", at + 1)) {
-        const std::string link = text.substr(at + 2, text.find(')', at) - at - 2);
-        if (!contains(link, "://")) check_link(tree, from, link);
-      }
+    if (path.ends_with(".md") || path.ends_with(".ipynb")) {
+      check_page(tree, path, text);
     } else if (text.find('\0') == std::string::npos) {
-      for (auto at = text.find("docs/"); at != std::string::npos; at = text.find("docs/", at + 1)) {
-        constexpr const char* kLetters =
-            "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_/#.";
-        std::string link = text.substr(at, text.find_first_not_of(kLetters, at) - at);
-        while (link.ends_with('.') || link.ends_with('#')) link.pop_back();
-        if (contains(link, ".md")) check_link(tree, "README.md", link);
-      }
+      check_source(tree, text);
     }
   }
+  CHECK(files < 800);
+}
+
+namespace {
+
+void append(const fs::path& file, const std::string& text) {
+  write_atomically(file, read_text(file) + text);
+}
+
+// The line of a solution that contains `part`.
+std::string line_of(const std::string& solution, const std::string& part) {
+  for (const std::string& line :
+       lines_of(read_text(fs::path(CONVLAB_SOURCE_DIR) / "reference/solutions" / solution))) {
+    if (contains(line, part)) return line;
+  }
+  FAIL("no line of " << solution << " contains " << part);
+  return "";
+}
+
+}  // namespace
+
+TEST_CASE("grader handout: holds what the list names, in pages without answers") {
+  const Copy copy;
+  if (!copy.made) CONVLAB_SKIP("this is no git working tree with solutions");
+  REQUIRE(copy.make("a").exit_code == 0);
+  const fs::path tree = copy.folder.path() / "a/convlab-SP27";
+  int files = 0;
+  for (const auto& entry : fs::recursive_directory_iterator(tree)) {
+    if (!entry.is_regular_file()) continue;
+    ++files;
+    const std::string path = entry.path().lexically_relative(tree).generic_string();
+    INFO(path);
+    CHECK_FALSE(contains(path, "/tests/"));
+    CHECK_FALSE(contains(path, "benchmarks/"));
+    CHECK_FALSE(path.starts_with("grader/corpus"));
+    CHECK_FALSE(path.starts_with("grader/class"));
+    if (!path.ends_with(".md")) continue;
+    CHECK_FALSE(contains(read_text(entry.path()), "```diff"));
+    CHECK_FALSE(contains(read_text(entry.path()), "for instructors -->"));
+  }
+  CHECK(files < 800);
+}
+
+TEST_CASE("grader handout: an answer is found in every kind of file, with file and line") {
+  const Copy copy;
+  if (!copy.made) CONVLAB_SKIP("this is no git working tree with solutions");
+  const std::string loop = line_of("m1_cpu_baseline/conv_forward.cpp", "sum += ");
+  const std::string typical = line_of("typical/m4.cu", "sum += weight_tile");
+  // Its spaces removed, quoted, behind other text: what a line of a file may look like.
+  const std::string squeezed = [&] {
+    std::string text = loop;
+    std::erase(text, ' ');
+    return text;
+  }();
+  // A line broken into one for each word, in a comment.
+  const std::string broken = [&] {
+    std::string text = loop;
+    for (auto at = text.find(' '); at != std::string::npos; at = text.find(' ', at + 6)) {
+      text.replace(at, 1, "\n// * ");
+    }
+    return text;
+  }();
+  const std::vector<std::pair<std::string, std::string>> planted = {
+      {"docs/results.md", broken},
+      {"README.md", "    " + loop},
+      {"docs/glossary.md", "| sum | `" + squeezed + "` |"},
+      {"docs/colab.ipynb", "\"" + loop + "\\n\","},
+      {"milestones/m2_gpu_baseline/hints.json", " \"" + typical + "\""},
+      {"milestones/m1_cpu_baseline/conv_forward.cpp", "// " + loop},
+      {"common/setup/lab", "# " + typical},
+      {"grader/report/pages/page.css", "/* " + loop + " */"},
+      {"docs/timing.md",
+       "`" + line_of("m4_optimizations/puzzles/7_tree.change", "part[c] +=").substr(2)},
+      {".gitignore", "# " + loop}};
+  for (const auto& [file, line] : planted) append(copy.tree / file, line + "\n");
+  const FinishedProcess run = copy.make("a");
+  CHECK(run.exit_code == 1);
+  // The lines of the terminal wrap.
+  const std::string output = [&] {
+    std::string text = run.output;
+    std::erase_if(text, [](char c) { return std::isspace(static_cast<unsigned char>(c)) != 0; });
+    return text;
+  }();
+  for (const auto& [file, line] : planted) {
+    INFO(file << "\n" << run.output);
+    const auto number = lines_of(read_text(copy.tree / file)).size();
+    // A page may be shorter for students.
+    const bool page = file.ends_with(".md");
+    CHECK(contains(output, file + ":" + (page ? "" : std::to_string(number) + "tells")));
+  }
+  CHECK_FALSE(fs::exists(copy.folder.path() / "a/convlab-SP27"));
 }
 
 TEST_CASE("grader handout: an exercise that is solved is found, also under other names") {
   const Copy copy;
-  if (!copy.made) {
-    WARN("skipped: this is no git working tree with solutions");
-    return;
-  }
+  if (!copy.made) CONVLAB_SKIP("this is no git working tree with solutions");
   std::string text = read_text(copy.tree / "reference/solutions/m1_cpu_baseline/conv_forward.cpp");
   for (auto at = text.find("output"); at != std::string::npos; at = text.find("output", at + 1)) {
     text.replace(at, 6, "result");

@@ -5,7 +5,6 @@
 #include "common/base/whole_file.hpp"
 #include "common/result/result.hpp"
 #include "grader/checks/result/check_result.hpp"
-#include "grader/cli/tests/program.hpp"
 #include "grader/cli/tests/small_course.hpp"
 
 using namespace convlab;

@@ -1,6 +1,4 @@
 # Values over numbers, with names beside the lines and points.
-#   $series      colour, symbol (negative: none), line: 0 none, 1 solid, 2 thick, 3 dashed, 4 dotted
-#   $points      a block for each series: place, value, low, high
 #   $labels      point, height of the text and its column, 1 if it ends there, colour, text
 #   most_labels  in one column
 #   $tics        for each tic: where, its text or nothing
@@ -19,7 +17,6 @@ if (|$tics| > 0) {
 paint(i) = colour(int(number($series[i], 1)))
 shape(i) = int(number($series[i], 2))
 line(i) = int(number($series[i], 3))
-only(condition, value) = condition ? value : NaN
 # Not by plot, which leaves out what stands beside the axes.
 do for [i = 1:|$labels|] {
   row = $labels[i]
@@ -36,7 +33,7 @@ do for [i = 1:|$labels|] {
     set label words at x, y left offset 0.5,0 front boxed font label_font textcolor rgb tone
   }
 }
-plot for [i = 1:|$series|] $points index i - 1 using (only(line(i) > 0, $1)):2 with lines \
+plot for [i = 1:|$series|] $points using (only($3 == i - 1 && line(i) > 0, $2)):4 with lines \
          lw line(i) == 2 ? 2.5 : 1.5 dt max(1, line(i) - 1) lc rgb paint(i), \
-     for [i = 1:|$series|] $points index i - 1 using (only(shape(i) >= 0, $1)):2:3:4 \
+     for [i = 1:|$series|] $points using (only($3 == i - 1 && shape(i) >= 0, $2)):4:5:6 \
          with yerrorbars pt symbol(max(0, shape(i))) ps 1.2 * dot lw 1.5 lc rgb paint(i)
