@@ -5,7 +5,6 @@
 #include <sys/file.h>
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 #include <random>
 
@@ -84,48 +83,14 @@ Descriptor lock_beside(const fs::path& file) {
   return lock;
 }
 
-// Makes the folder of a database that may be missing.
-Descriptor lock_for(const fs::path& file, ClassDatabase::Access access) {
-  using enum ClassDatabase::Access;
-  if (access != kGrade && !fs::exists(file)) fail_without(file);
-  if (access == kRead) return {};
-  std::error_code exists;
-  if (file.has_parent_path()) fs::create_directories(file.parent_path(), exists);
-  return lock_beside(file);
-}
-
-// A finding, a milestone, a stage of a milestone.
-bool is_name(const std::string& text) {
-  constexpr std::size_t kLongest = 80;
-  return text.size() <= kLongest && std::ranges::all_of(text, [](char c) {
-           return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '/';
-         });
-}
-
 }  // namespace
 
 const char* to_string(SubmissionState state) {
   return enum_name(state, {"waiting", "checked", "graded", "refused", "stopped", "machine"});
 }
 
-SqliteFile::SqliteFile(const std::filesystem::path& file, bool create) try
-    : file_(file),
-      connection_(file.string(), SQLite::OPEN_READWRITE | SQLite::OPEN_NOMUTEX |
-                                     (create ? SQLite::OPEN_CREATE : 0)) {
-  constexpr int kPatienceMs = 10'000;
-  connection_.setBusyTimeout(kPatienceMs);
-  // A list of everything reads most pages more than once.
-  connection_.exec("PRAGMA cache_size = -65536");
-} catch (const SQLite::Exception& error) {
-  fail(file, error);
-}
-
-void SqliteFile::run_all(const std::string& sql) const {
-  told([&] { connection_.exec(sql); });
-}
-
-void SqliteFile::fail(const std::filesystem::path& file, const SQLite::Exception& error) {
-  const std::string name = "The database " + file.string();
+void ClassDatabase::fail(const SQLite::Exception& error) const {
+  const std::string name = "The database " + file_.string();
   switch (error.getErrorCode()) {
     case SQLITE_NOTADB:
     case SQLITE_CORRUPT:
@@ -141,41 +106,54 @@ void SqliteFile::fail(const std::filesystem::path& file, const SQLite::Exception
   }
 }
 
-Table SqliteFile::table(const std::string& sql, const std::string& value) const {
-  Table table;
-  told([&] {
-    SQLite::Statement statement(connection_, sql);
-    statement.bind(1, value);
-    for (int i = 0; i < statement.getColumnCount(); ++i) {
-      table.heading.emplace_back(statement.getColumnName(i));
+Table ClassDatabase::table(const std::string& view, const std::string& milestone) const {
+  return told([&] {
+    SQLite::Statement rows(*connection_, "SELECT * FROM " + view + " WHERE ?1 IN ('', milestone)");
+    rows.bind(1, milestone);
+    Table table;
+    for (int i = 0; i < rows.getColumnCount(); ++i) {
+      table.heading.emplace_back(rows.getColumnName(i));
     }
-    while (statement.executeStep()) {
+    while (rows.executeStep()) {
       std::vector<std::string>& row = table.rows.emplace_back();
-      for (int i = 0; i < statement.getColumnCount(); ++i) {
-        const SQLite::Column column = statement.getColumn(i);
+      for (int i = 0; i < rows.getColumnCount(); ++i) {
+        const SQLite::Column column = rows.getColumn(i);
         row.push_back(column.isFloat() ? three_digits(column.getDouble()) : column.getString());
       }
     }
+    return table;
   });
-  return table;
 }
 
-ClassDatabase::ClassDatabase(const fs::path& file, Access access)
-    : lock_(lock_for(file, access)), sqlite_(file, access == Access::kGrade) {
-  migrate(access);
-  sqlite_.run_all("PRAGMA foreign_keys = ON");  // not before: migrations replace tables
+ClassDatabase::ClassDatabase(const fs::path& file, Access access) : file_(file) {
+  if (access != Access::kGrade && !fs::exists(file)) fail_without(file);
+  if (access != Access::kRead) {
+    std::error_code exists;
+    if (file.has_parent_path()) fs::create_directories(file.parent_path(), exists);
+    lock_ = lock_beside(file);
+  }
+  told([&] {
+    constexpr int kPatienceMs = 10'000;
+    const int create = access == Access::kGrade ? SQLite::OPEN_CREATE : 0;
+    connection_ = std::make_unique<SQLite::Database>(
+        file.string(), SQLite::OPEN_READWRITE | SQLite::OPEN_NOMUTEX | create, kPatienceMs);
+    // A list of everything reads most pages more than once.
+    connection_->exec("PRAGMA cache_size = -65536");
+    migrate(access);
+    connection_->exec("PRAGMA foreign_keys = ON");  // not before: migrations replace tables
+  });
 }
 
 void ClassDatabase::migrate(Access access) {
-  const std::int64_t tables = sqlite_.run("SELECT count(*) FROM sqlite_master");
-  const std::int64_t application = sqlite_.run("PRAGMA application_id");
+  const std::int64_t tables = run("SELECT count(*) FROM sqlite_master");
+  const std::int64_t application = run("PRAGMA application_id");
   // A grader is making it at this moment: two that make it would stop each other.
   if (tables == 0 && access == Access::kRead) fail_without(file());
   if (tables > 0 && application != kApplication) {
     throw EnvironmentError("The file " + file().string() +
                            " is a database of another program; name another --database.");
   }
-  const std::int64_t version = sqlite_.run("PRAGMA user_version");
+  const std::int64_t version = run("PRAGMA user_version");
   const std::vector<std::string> all = migrations();
   const auto newest = static_cast<std::int64_t>(all.size());
   if (version > newest) {
@@ -187,14 +165,14 @@ void ClassDatabase::migrate(Access access) {
   if (version == newest && access == Access::kRead) return;
   if (access == Access::kRead) lock_ = lock_beside(file());
   // A reader sees the last complete state while a writer goes on.
-  sqlite_.run_all("PRAGMA journal_mode = WAL");
+  connection_->exec("PRAGMA journal_mode = WAL");
   if (version == newest) return;
-  sqlite_.transaction([&] {
+  transaction([&] {
     for (auto i = static_cast<std::size_t>(version); i < all.size(); ++i) {
-      sqlite_.run_all(all[i]);
+      connection_->exec(all[i]);
     }
-    sqlite_.run_all("PRAGMA application_id = " + std::to_string(kApplication));
-    sqlite_.run_all("PRAGMA user_version = " + std::to_string(newest));
+    connection_->exec("PRAGMA application_id = " + std::to_string(kApplication));
+    connection_->exec("PRAGMA user_version = " + std::to_string(newest));
   });
 }
 
@@ -205,24 +183,24 @@ std::string ClassDatabase::new_alias() {
   while (true) {
     std::string alias = "S-";
     for (int i = 0; i < 4; ++i) alias += kLetters[random() % kLetters.size()];
-    if (sqlite_.run("SELECT count(*) FROM student WHERE alias = ?", alias) == 0) return alias;
+    if (run("SELECT count(*) FROM student WHERE alias = ?", alias) == 0) return alias;
   }
 }
 
 std::int64_t ClassDatabase::add_students(const std::vector<Student>& students) {
   std::int64_t id = 0;
-  sqlite_.transaction([&] {
+  transaction([&] {
     for (const Student& student : students) {
-      id = sqlite_.run(
-          "INSERT INTO student (name, alias, number, login, email, section, canvas) "
-          "VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (name) DO UPDATE SET "
-          "number = coalesce(nullif(excluded.number, ''), number), "
-          "login = coalesce(nullif(excluded.login, ''), login), "
-          "email = coalesce(nullif(excluded.email, ''), email), "
-          "section = coalesce(nullif(excluded.section, ''), section), "
-          "canvas = coalesce(nullif(excluded.canvas, ''), canvas) RETURNING id",
-          student.name, new_alias(), student.number, student.login, student.email, student.section,
-          student.canvas);
+      id =
+          run("INSERT INTO student (name, alias, number, login, email, section, canvas) "
+              "VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (name) DO UPDATE SET "
+              "number = coalesce(nullif(excluded.number, ''), number), "
+              "login = coalesce(nullif(excluded.login, ''), login), "
+              "email = coalesce(nullif(excluded.email, ''), email), "
+              "section = coalesce(nullif(excluded.section, ''), section), "
+              "canvas = coalesce(nullif(excluded.canvas, ''), canvas) RETURNING id",
+              student.name, new_alias(), student.number, student.login, student.email,
+              student.section, student.canvas);
     }
   });
   return id;
@@ -233,24 +211,23 @@ std::int64_t ClassDatabase::add_submission(std::int64_t student, const std::stri
                                            const FoundSubmission& found) {
   const std::string place = printable_line(found.place.string());
   // It could be read this time: nothing is left of a machine that was at fault before.
-  sqlite_.run(
-      "DELETE FROM submission WHERE student = ? AND place = ? AND digest <> ? AND state = "
+  run("DELETE FROM submission WHERE student = ? AND place = ? AND digest <> ? AND state = "
       "'machine' "
       "AND digest LIKE 'unread %' AND id NOT IN (SELECT submission FROM earlier UNION "
       "SELECT submission FROM revocation)",
       student, place, digest);
   // Known is what this place held before; in a new place, such as a second download, what was
   // handed in at that time, or with nothing else between. Another time alone is no attempt.
-  const std::int64_t known = sqlite_.run(
-      "WITH mine AS (SELECT * FROM submission WHERE student = ?1 AND milestone = ?2), "
-      "here AS (SELECT * FROM mine WHERE place = ?4 ORDER BY id DESC LIMIT 1) "
-      "SELECT id FROM here WHERE digest = ?3 UNION ALL SELECT id FROM mine WHERE digest = ?3 "
-      "AND NOT EXISTS (SELECT 1 FROM here) AND (received = ?5 OR id IN ("
-      "(SELECT id FROM mine WHERE received <= ?5 ORDER BY received DESC, id DESC LIMIT 1), "
-      "(SELECT id FROM mine WHERE received > ?5 ORDER BY received, id LIMIT 1))) LIMIT 1",
-      student, milestone, digest, place, found.received);
+  const std::int64_t known =
+      run("WITH mine AS (SELECT * FROM submission WHERE student = ?1 AND milestone = ?2), "
+          "here AS (SELECT * FROM mine WHERE place = ?4 ORDER BY id DESC LIMIT 1) "
+          "SELECT id FROM here WHERE digest = ?3 UNION ALL SELECT id FROM mine WHERE digest = ?3 "
+          "AND NOT EXISTS (SELECT 1 FROM here) AND (received = ?5 OR id IN ("
+          "(SELECT id FROM mine WHERE received <= ?5 ORDER BY received DESC, id DESC LIMIT 1), "
+          "(SELECT id FROM mine WHERE received > ?5 ORDER BY received, id LIMIT 1))) LIMIT 1",
+          student, milestone, digest, place, found.received);
   if (known > 0) return known;
-  return sqlite_.run(
+  return run(
       "INSERT INTO submission (student, milestone, digest, place, received) "
       "VALUES (?, ?, ?, ?, ?) RETURNING id",
       student, milestone, digest, place, found.received);
@@ -262,48 +239,46 @@ void ClassDatabase::set_outcome(std::int64_t submission, const Outcome& outcome,
   const Score* score = check != nullptr && check->score ? &*check->score : nullptr;
   const bool found = check != nullptr && !check->findings.empty();
   const bool passed = check != nullptr && check->result.verdict == Verdict::kPassed;
-  sqlite_.transaction([&] {
-    sqlite_.run(
-        "INSERT INTO earlier (submission, replaced, rules, state, sentence, finding, "
+  transaction([&] {
+    run("INSERT INTO earlier (submission, replaced, rules, state, sentence, finding, "
         "passed, earned, counted, total, json) SELECT id, ?, rules, state, sentence, finding, "
         "passed, earned, counted, total, (SELECT json FROM result WHERE submission = id) "
         "FROM submission WHERE id = ? AND state IN ('graded', 'refused', 'stopped')",
         utc_now(), submission);
-    sqlite_.run(
-        "UPDATE submission SET state = ?, sentence = ?, finding = ?, passed = ?, earned = ?, "
+    run("UPDATE submission SET state = ?, sentence = ?, finding = ?, passed = ?, earned = ?, "
         "counted = ?, total = ?, seconds = seconds + ?, rules = ? WHERE id = ?",
         to_string(outcome.state), outcome.sentence, found ? check->findings.front().id : "", passed,
         score == nullptr ? 0.0 : score->earned(), score == nullptr ? total : score->counted(),
         score == nullptr ? total : score->total(), outcome.seconds, rules, submission);
     // What an outcome does not have must not stay from the one that it replaces.
-    sqlite_.run("DELETE FROM result WHERE submission = ?", submission);
-    sqlite_.run("DELETE FROM speed WHERE submission = ?", submission);
+    run("DELETE FROM result WHERE submission = ?", submission);
+    run("DELETE FROM speed WHERE submission = ?", submission);
     if (check != nullptr) {
       const std::string text = to_json(*check);
       const auto packed = gzip({text.begin(), text.end()});
-      sqlite_.run("INSERT INTO result VALUES (?, CAST(? AS BLOB))", submission,
-                  std::string(packed.begin(), packed.end()));
+      run("INSERT INTO result VALUES (?, CAST(? AS BLOB))", submission,
+          std::string(packed.begin(), packed.end()));
     }
     if (score == nullptr) return;
     for (const ScoreItem& item : score->items) {
       if (!item.speed) continue;
-      sqlite_.run("INSERT OR REPLACE INTO speed VALUES (?, ?, ?, ?, ?, ?, ?, ?)", submission,
-                  item.stage, item.batch, sum_of_medians(item.speed->yours_ms),
-                  sum_of_medians(item.speed->reference_ms), item.speed->bound_ms.value_or(0.0),
-                  item.speed->speed, precision_of(*check, item));
+      run("INSERT OR REPLACE INTO speed VALUES (?, ?, ?, ?, ?, ?, ?, ?)", submission, item.stage,
+          item.batch, sum_of_medians(item.speed->yours_ms),
+          sum_of_medians(item.speed->reference_ms), item.speed->bound_ms.value_or(0.0),
+          item.speed->speed, precision_of(*check, item));
     }
   });
 }
 
 std::optional<SubmissionRow> ClassDatabase::submission(std::int64_t id) const {
-  const auto rows = sqlite_.rows<SubmissionRow>(std::string(kSubmissionColumns) + "WHERE s.id = ?",
-                                                kSubmissionFields, id);
-  return rows.empty() ? std::nullopt : std::optional(rows.front());
+  const auto found = rows<SubmissionRow>(std::string(kSubmissionColumns) + "WHERE s.id = ?",
+                                         kSubmissionFields, id);
+  return found.empty() ? std::nullopt : std::optional(found.front());
 }
 
 std::vector<SubmissionRow> ClassDatabase::submissions(const std::string& student,
                                                       const std::string& milestone) const {
-  return sqlite_.rows<SubmissionRow>(
+  return rows<SubmissionRow>(
       std::string(kSubmissionColumns) +
           "WHERE ?1 IN ('', s.milestone) AND (?2 = '' OR t.name = ?2 COLLATE NOCASE"
           " OR t.alias = ?2 OR t.login = ?2 OR t.number = ?2) "
@@ -312,15 +287,13 @@ std::vector<SubmissionRow> ClassDatabase::submissions(const std::string& student
 }
 
 std::vector<Student> ClassDatabase::students() const {
-  return sqlite_.rows<Student>(
+  return rows<Student>(
       "SELECT name, number, login, email, section, canvas FROM student ORDER BY name",
       [](Student& r) { return std::tie(r.name, r.number, r.login, r.email, r.section, r.canvas); });
 }
 
 std::optional<CheckResult> ClassDatabase::result(std::int64_t submission) const {
-  const auto packed = sqlite_.rows<std::string>(
-      "SELECT json FROM result WHERE submission = ?",
-      [](std::string& bytes) { return std::tie(bytes); }, submission);
+  const auto packed = texts("SELECT json FROM result WHERE submission = ?", submission);
   if (packed.empty()) return std::nullopt;
   constexpr std::size_t kLargest = std::size_t{256} << 20;
   const std::string name = "the result of submission " + std::to_string(submission);
@@ -328,67 +301,12 @@ std::optional<CheckResult> ClassDatabase::result(std::int64_t submission) const 
   return parse_check_result({bytes.begin(), bytes.end()}, name);
 }
 
-std::vector<std::string> ClassDatabase::history(std::int64_t submission) const {
-  return sqlite_.rows<std::string>(
-      "SELECT words FROM history WHERE submission = ? ORDER BY time",
-      [](std::string& words) { return std::tie(words); }, submission);
-}
-
-void ClassDatabase::set_sentence(std::int64_t submission, const std::string& sentence) {
-  sqlite_.run("UPDATE submission SET sentence = ? WHERE id = ?", sentence, submission);
-}
-
-int ClassDatabase::attempts_in_hour_before(std::int64_t submission) const {
-  return static_cast<int>(sqlite_.run(
-      "SELECT count(*) FROM submission s JOIN submission e ON e.student = s.student AND "
-      "e.milestone = s.milestone WHERE s.id = ? AND (e.received, e.id) < (s.received, s.id) AND "
-      "e.received > strftime('%Y-%m-%dT%H:%M:%SZ', s.received, '-1 hour')",
-      submission));
-}
-
-std::string ClassDatabase::term_text() const {
-  const auto texts = sqlite_.rows<std::string>("SELECT json FROM term",
-                                               [](std::string& text) { return std::tie(text); });
-  return texts.empty() ? "" : texts.front();
-}
-
-void ClassDatabase::set_term_text(const std::string& text) {
-  sqlite_.run("INSERT OR REPLACE INTO term VALUES (1, ?)", text);
-}
-
-void ClassDatabase::revoke(std::int64_t submission, const std::string& reason,
-                           const std::string& evidence) {
-  sqlite_.run("INSERT INTO revocation (submission, reason, evidence, revoked) VALUES (?, ?, ?, ?)",
-              submission, reason, evidence, utc_now());
-}
-
-bool ClassDatabase::restore(std::int64_t submission) {
-  return sqlite_.run(
-             "UPDATE revocation SET restored = ? WHERE submission = ? AND restored = '' RETURNING "
-             "1",
-             utc_now(), submission) > 0;
-}
-
-void ClassDatabase::add_comment(const Comment& comment) {
-  sqlite_.run(
-      "INSERT INTO comment (milestone, finding, place, submission, text, for_staff, written) "
-      "VALUES (?, ?, ?, ?, ?, ?, ?)",
-      comment.milestone, comment.finding, comment.place, comment.submission, comment.text,
-      comment.for_staff, utc_now());
-}
-
-bool ClassDatabase::remove_comment(std::int64_t id) {
-  return sqlite_.run("DELETE FROM comment WHERE id = ? RETURNING 1", id) > 0;
-}
-
 std::vector<Comment> ClassDatabase::comments(const SubmissionRow& row) const {
-  auto own = sqlite_.rows<Comment>(
-      "SELECT id, milestone, finding, place, submission, text, for_staff "
-      "FROM comment WHERE submission = ?1 OR (finding <> '' AND milestone = ?2) ORDER BY id",
-      [](Comment& r) {
-        return std::tie(r.id, r.milestone, r.finding, r.place, r.submission, r.text, r.for_staff);
-      },
-      row.id, row.milestone);
+  auto own = rows<Comment>(
+      "SELECT id, finding, place, text, for_staff FROM comment "
+      "WHERE submission = ?1 OR (finding <> '' AND milestone = ?2) ORDER BY id",
+      [](Comment& r) { return std::tie(r.id, r.finding, r.place, r.text, r.for_staff); }, row.id,
+      row.milestone);
   if (own.empty()) return own;
   const std::optional<CheckResult> check = result(row.id);
   std::erase_if(own, [&](const Comment& each) {
@@ -403,71 +321,11 @@ std::vector<Comment> ClassDatabase::comments(const SubmissionRow& row) const {
 }
 
 void ClassDatabase::keep_notes(std::int64_t student, const std::string& milestone,
-                               const StudentNotes& notes) {
-  const Notebook& notebook = notes.notebook;
-  if (notebook.hints.empty() && notebook.predictions.empty()) return;
-  sqlite_.transaction([&] {
-    // Archives come in any order: one that was packed before the next check does not know yet
-    // whether a hint helped.
-    for (const ShownHint& hint : notebook.hints) {
-      sqlite_.run(
-          "INSERT INTO hint VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET "
-          "helped = max(helped, excluded.helped)",
-          student, milestone, hint.list, hint.number, hint.finding, helped(hint, notes.checks));
-    }
-    for (const auto& [stage, slip] : notebook.predictions) {
-      const auto counted = notebook.explained.find(stage);
-      const Counted now = counted == notebook.explained.end() ? Counted{} : counted->second;
-      sqlite_.run(
-          "INSERT INTO prediction VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET "
-          "counted_loads = max(counted_loads, excluded.counted_loads), "
-          "counted_inputs = max(counted_inputs, excluded.counted_inputs)",
-          student, milestone, stage, slip.limiter, slip.loads, slip.inputs, slip.op_ms, now.loads,
-          now.inputs);
-    }
-  });
-}
-
-Table ClassDatabase::table(const std::string& view, const std::string& milestone) const {
-  return sqlite_.table("SELECT * FROM " + view + " WHERE ?1 IN ('', milestone)", milestone);
-}
-
-int helped(const ShownHint& hint, const std::vector<HistoryEntry>& checks) {
-  if (hint.finding.empty()) return -1;
-  for (const HistoryEntry& check : checks) {
-    const bool looked =
-        hint.stage.empty() || std::ranges::find(check.stages, hint.stage) != check.stages.end();
-    if (check.created <= hint.shown || !looked) continue;
-    const bool still = std::ranges::any_of(check.findings, [&](const Finding& each) {
-      return each.id == hint.finding && (hint.stage.empty() || each.stage == hint.stage);
-    });
-    return still ? 0 : 1;
-  }
-  return -1;
-}
-
-StudentNotes parse_notes(const std::string& notebook, const std::string& history) {
-  if (notebook.empty()) return {};
-  StudentNotes notes{.checks = parse_history(history)};
-  try {
-    notes.notebook = parse_notebook(notebook, "notebook.json");
-  } catch (const EnvironmentError&) {
-    return {};
-  }
-  constexpr int kMost = 1000;
-  int kept = 0;
-  std::erase_if(notes.notebook.hints, [&](const ShownHint& hint) {
-    const bool good =
-        hint.number > 0 && !hint.list.empty() && is_name(hint.list) && is_name(hint.finding);
-    return !good || kept++ >= kMost;
-  });
-  std::erase_if(notes.notebook.predictions, [&](const auto& each) {
-    const Prediction& slip = each.second;
-    const bool known = std::ranges::find(kLimiters, slip.limiter) != kLimiters.end();
-    return !is_id(each.first) || !known || kept++ >= 2 * kMost ||
-           !std::isfinite(slip.loads + slip.inputs + slip.op_ms);
-  });
-  return notes;
+                               const std::string& notebook, const std::string& history) {
+  // A trigger of schema.sql reads them. Each line of the history is an object.
+  run("INSERT INTO notes VALUES (?, ?, ?, "
+      "'[' || replace(trim(?, char(10)), char(10), ',') || ']')",
+      student, milestone, notebook, history);
 }
 
 }  // namespace convlab::grader

@@ -1,8 +1,6 @@
 #include "grader/class/grade_class.hpp"
 
 #include <algorithm>
-#include <chrono>
-#include <cmath>
 #include <iostream>
 #include <map>
 #include <set>
@@ -10,7 +8,7 @@
 #include "common/base/printable.hpp"
 #include "common/base/whole_file.hpp"
 #include "common/result/result.hpp"
-#include "grader/class/class_pictures.hpp"
+#include "grader/class/class_pages.hpp"
 #include "grader/class/term.hpp"
 #include "grader/course/course.hpp"
 #include "grader/report/check_report.hpp"
@@ -22,7 +20,6 @@ namespace convlab::grader {
 namespace {
 
 namespace fs = std::filesystem;
-using Clock = std::chrono::steady_clock;
 
 // The points that a submission can earn, even if nothing of it runs.
 double total_of(const std::string& milestone) {
@@ -43,15 +40,21 @@ bool has_ended(SubmissionState state) {
 }
 
 // "another scores.json, speed 1000 of baseline: 10 instead of 4": what changed since, and the items
-// of points that differ.
+// of points and the findings that differ.
 std::string why_moved(const SubmissionRow& row, const std::string& rules,
                       const std::optional<CheckResult>& before, const Outcome& after) {
+  std::string text;
+  const auto add = [&](const std::string& more) {
+    if (!more.empty()) text += (text.empty() ? "" : ", ") + more;
+  };
   const auto digest_of_rules = [](const std::string& all) { return all.substr(0, all.find(' ')); };
-  std::string text = row.rules == rules                                     ? ""
-                     : digest_of_rules(row.rules) == digest_of_rules(rules) ? "another grader"
-                                                                            : "another scores.json";
+  if (row.rules != rules) {
+    add(digest_of_rules(row.rules) == digest_of_rules(rules) ? "another grader"
+                                                             : "another scores.json");
+  }
   if (!before || !before->score || !after.check || !after.check->score) {
-    return text + (text.empty() || after.sentence.empty() ? "" : ", ") + after.sentence;
+    add(after.sentence);
+    return text;
   }
   for (const ScoreItem& item : after.check->score->items) {
     const auto old = std::ranges::find_if(before->score->items, [&](const ScoreItem& each) {
@@ -59,15 +62,14 @@ std::string why_moved(const SubmissionRow& row, const std::string& rules,
     });
     const double was = old == before->score->items.end() ? 0.0 : old->earned;
     if (was == item.earned) continue;
-    text += (text.empty() ? "" : ", ") + item.item +
-            (item.batch > 0 ? " " + std::to_string(item.batch) : "") + " of " + item.stage + ": " +
-            points_text(item.earned) + " instead of " + points_text(was);
+    add(item.item + (item.batch > 0 ? " " + std::to_string(item.batch) : "") + " of " + item.stage +
+        ": " + points_text(item.earned) + " instead of " + points_text(was));
   }
   const auto& found = after.check->findings;
   const std::string finding = found.empty() ? "" : found.front().id;
-  if (finding == row.finding) return text;
-  return text + (text.empty() ? "" : ", ") + (finding.empty() ? "no finding" : finding) +
-         " instead of " + (row.finding.empty() ? "no finding" : row.finding);
+  const auto named = [](const std::string& id) { return id.empty() ? "no finding" : id; };
+  if (finding != row.finding) add(named(finding) + " instead of " + named(row.finding));
+  return text;
 }
 
 /// One unfinished submission.
@@ -78,19 +80,17 @@ struct Pending {
 
 class ClassGrading {
  public:
-  ClassGrading(const ClassRequest& request, const volatile std::sig_atomic_t& interrupted)
+  explicit ClassGrading(const ClassRequest& request)
       : request_(request),
-        interrupted_(interrupted),
         database_(request.database, ClassDatabase::Access::kGrade),
-        work_folder_(request.database.string() + ".work") {
-    term_ = term_in_force(database_);
-  }
+        work_folder_(request.database.string() + ".work"),
+        term_(term_in_force(database_)) {}
 
   ExitCode run(const std::vector<Student>& roster, const std::vector<FoundSubmission>& found) {
     database_.add_students(roster);
     collect_leftovers();
     for (const FoundSubmission& each : found) {
-      if (interrupted_ != 0) break;
+      if (stop_asked != 0) break;
       // The roster and the database may lie in the folder of submissions.
       if (is_own_file(each.place)) continue;
       FoundSubmission submission = each;
@@ -99,10 +99,6 @@ class ClassGrading {
         submission.received = arrival_of(each.place);
       }
       look_into(submission);
-    }
-    for (const Pending& each : pending_) {
-      constexpr int kWidest = 32;
-      width_ = std::clamp(display_width(database_.submission(each.id)->student), width_, kWidest);
     }
     if (known_ > 0) std::cout << known_ << " of " << found.size() << " are graded already.\n";
     run_phase(pending_, request_.on_cluster ? Task::Phase::kBoth : Task::Phase::kCorrectness);
@@ -193,22 +189,20 @@ class ClassGrading {
         require_program(work.milestone);
         const std::int64_t id =
             database_.add_submission(student, work.milestone, digest_of(work), found);
-        database_.keep_notes(student, work.milestone, parse_notes(work.notebook, work.history));
+        database_.keep_notes(student, work.milestone, work.notebook, work.history);
         add(id, std::move(work));
       }
     } catch (const RefusedSubmission& refused) {
       refuse(student, found, refused.what(), SubmissionState::kRefused);
     } catch (const EnvironmentError& error) {
-      if (!missing_program_.empty()) throw;
       refuse(student, found, error.what(), SubmissionState::kMachine);
     }
   }
 
-  void require_program(const std::string& milestone) {
+  static void require_program(const std::string& milestone) {
     const fs::path program = program_of(milestone, "student");
     if (fs::exists(program)) return;
-    missing_program_ = program.string();
-    throw EnvironmentError(missing_program_ +
+    throw EnvironmentError(program.string() +
                            " is not built; build it: cmake --build --preset lab");
   }
 
@@ -237,14 +231,21 @@ class ClassGrading {
   bool is_held(const SubmissionRow& row) {
     const auto received = time_of(row.received);
     const int limit = term_.attempts_per_hour;
-    if (limit == 0 || !received || database_.attempts_in_hour_before(row.id) < limit) return false;
+    if (limit == 0 || !received) return false;
+    const std::int64_t before = database_.run(
+        "SELECT count(*) FROM submission s JOIN submission e ON e.student = s.student AND "
+        "e.milestone = s.milestone WHERE s.id = ? AND (e.received, e.id) < (s.received, s.id) AND "
+        "e.received > strftime('%Y-%m-%dT%H:%M:%SZ', s.received, '-1 hour')",
+        row.id);
+    if (before < limit) return false;
     constexpr std::int64_t kHour = 3600;
     if (std::time(nullptr) >= *received + kHour) return false;
-    database_.set_sentence(row.id, "More than " + std::to_string(limit) +
-                                       " attempts within an hour: this one is graded from " +
-                                       utc_text(*received + kHour) +
-                                       " on. Until then: build/bin/grader hint " + row.milestone +
-                                       ", and the chapter of " + row.milestone + ".");
+    database_.run("UPDATE submission SET sentence = ? WHERE id = ?",
+                  "More than " + std::to_string(limit) +
+                      " attempts within an hour: this one is graded from " +
+                      utc_text(*received + kHour) + " on. Until then: build/bin/grader hint " +
+                      row.milestone + ", and the chapter of " + row.milestone + ".",
+                  row.id);
     print(row.id);
     return true;
   }
@@ -269,7 +270,7 @@ class ClassGrading {
   }
 
   void run_phase(const std::vector<Pending>& submissions, Task::Phase phase) {
-    if (submissions.empty() || interrupted_ != 0) return;
+    if (submissions.empty() || stop_asked != 0) return;
     std::vector<Task> tasks;
     for (const Pending& each : submissions) {
       tasks.push_back(task_of(each.id));
@@ -283,18 +284,10 @@ class ClassGrading {
       }
       tasks.back().write(each.work, settings, phase, checked);
     }
-    const auto start = Clock::now();
     std::size_t done = 0;
     const std::string what = phase == Task::Phase::kTimes ? "timed " : "graded ";
     const auto announce = [&] {
-      std::string text = what + std::to_string(done) + " of " + std::to_string(tasks.size());
-      if (done > 0) {
-        const std::chrono::duration<double, std::ratio<60>> taken = Clock::now() - start;
-        const double left =
-            taken.count() * static_cast<double>(tasks.size() - done) / static_cast<double>(done);
-        text += ", about " + std::to_string(std::lround(std::ceil(left))) + " min left";
-      }
-      progress_.show(text);
+      progress_.show(what + std::to_string(done) + " of " + std::to_string(tasks.size()));
     };
     announce();
     const auto ended = [&](std::size_t index) {
@@ -311,9 +304,9 @@ class ClassGrading {
       announce();
     };
     if (phase == Task::Phase::kBoth) {
-      run_through_slurm(tasks, request_.slurm, request_.settings.limit_s, ended, interrupted_);
+      run_through_slurm(tasks, request_.slurm, request_.settings.limit_s, ended);
     } else {  // times alone: nothing else of this class runs then
-      run_locally(tasks, phase == Task::Phase::kTimes ? 1 : request_.jobs, ended, interrupted_);
+      run_locally(tasks, phase == Task::Phase::kTimes ? 1 : request_.jobs, ended);
     }
     progress_.clear();
   }
@@ -326,7 +319,7 @@ class ClassGrading {
 
   void print(std::int64_t id) {
     write_leaderboard();
-    std::cout << row_text(*database_.submission(id), width_, false) << std::flush;
+    std::cout << row_text(*database_.submission(id), false) << std::flush;
     ++printed_;
   }
 
@@ -334,7 +327,7 @@ class ClassGrading {
     std::map<std::string, int> counts;  // by state
     for (const auto& row : database_.table("states").rows) counts[row[1]] += std::stoi(row[2]);
     const int open = counts["waiting"] + counts["checked"];
-    if (interrupted_ != 0) {
+    if (stop_asked != 0) {
       std::cout << "Stopped. " << printed_ << " were graded now and are kept in "
                 << display_path(request_.database)
                 << "; the same command goes on with the others.\n";
@@ -371,7 +364,6 @@ class ClassGrading {
   }
 
   const ClassRequest& request_;
-  const volatile std::sig_atomic_t& interrupted_;
   ClassDatabase database_;
   fs::path work_folder_;
   Term term_;
@@ -382,10 +374,8 @@ class ClassGrading {
   std::vector<Pending> checked_;
   std::set<std::int64_t> seen_;
   std::map<std::string, std::string> rules_;  // of each milestone, see rules_of()
-  std::string missing_program_;
   std::size_t known_ = 0;
   int printed_ = 0;
-  int width_ = 12;
 };
 
 }  // namespace
@@ -398,9 +388,9 @@ std::string rules_of(const std::string& milestone) {
   return digest + " " + describe_machine().commit;
 }
 
-std::string row_text(const SubmissionRow& row, int name_width, bool with_attempt) {
-  std::string label =
-      left(short_line(row.student, name_width), name_width) + "  " + row.milestone + "  ";
+std::string row_text(const SubmissionRow& row, bool with_attempt) {
+  constexpr int kWidth = 16;
+  std::string label = left(short_line(row.student, kWidth), kWidth) + "  " + row.milestone + "  ";
   if (with_attempt) label += left("attempt " + std::to_string(row.attempt), 10) + "  ";
   const std::string points =
       right(points_text(row.earned) + "/" + points_text(row.counted), 9) + "  ";
@@ -416,12 +406,12 @@ std::string row_text(const SubmissionRow& row, int name_width, bool with_attempt
   return hanging(label + points, display_width(label + points), words);
 }
 
-ExitCode grade_class(const ClassRequest& request, const volatile std::sig_atomic_t& interrupted) {
+ExitCode grade_class(const ClassRequest& request) {
   // First, so that a wrong folder or roster leaves no database behind.
   std::vector<Student> roster;
   if (!request.roster.empty()) roster = read_roster(request.roster);
   const auto found = find_submissions(request.folder, roster);
-  return ClassGrading(request, interrupted).run(roster, found);
+  return ClassGrading(request).run(roster, found);
 }
 
 }  // namespace convlab::grader

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <csignal>
 #include <cstddef>
 #include <filesystem>
 #include <functional>
@@ -41,10 +40,9 @@ class Task {
              const std::optional<CheckResult>& checked = std::nullopt) const;
 
   /// Grades, by running `grader check` for each file, and writes the outcome. Does nothing if there
-  /// is an outcome, or when interrupted.
-  /// @param interrupted  ends it once it is not 0
+  /// is an outcome, or once stop_asked (course.hpp).
   /// @throws EnvironmentError if the folder is damaged, or the outcome cannot be written
-  void run(const volatile std::sig_atomic_t& interrupted) const;
+  void run() const;
 
   /// The outcome; empty if the task did not finish.
   [[nodiscard]] std::optional<Outcome> outcome() const;
@@ -72,16 +70,14 @@ bool waits_for_times(const CheckResult& check);
 /// Called for every task that ended, with its place in the list; never by two threads at once.
 using TaskEnded = std::function<void(std::size_t index)>;
 
-/// Runs tasks on this machine until each has an outcome, or until interrupted.
+/// Runs tasks on this machine until each has an outcome, or until stop_asked.
 /// @param jobs  how many at the same time, at least 1
 /// @throws EnvironmentError of the first task that could not run; then no further one begins
-void run_locally(const std::vector<Task>& tasks, int jobs, const TaskEnded& ended,
-                 const volatile std::sig_atomic_t& interrupted);
+void run_locally(const std::vector<Task>& tasks, int jobs, const TaskEnded& ended);
 
 struct SlurmSettings {
   int chunk = 1;                       ///< submissions of one job of the array
   std::string gres = "gpu:1";          ///< empty: no device is requested
-  int attempts = 3;                    ///< for a task that a node lost
   std::vector<std::string> options{};  ///< further ones for sbatch
 };
 
@@ -92,8 +88,7 @@ struct SlurmSettings {
 /// @param limit_s  for one task
 /// @throws EnvironmentError if Slurm is missing, refuses the jobs, or does not answer for long
 void run_through_slurm(const std::vector<Task>& tasks, const SlurmSettings& settings,
-                       double limit_s, const TaskEnded& ended,
-                       const volatile std::sig_atomic_t& interrupted);
+                       double limit_s, const TaskEnded& ended);
 
 struct ClassRequest {
   std::filesystem::path folder{};    ///< of the submissions
@@ -110,21 +105,18 @@ struct ClassRequest {
   bool allow_lower = false;  ///< a new outcome may give fewer points than the one it replaces
 };
 
-/// Grades the submissions in the folder that are not graded yet, and stores every outcome in the
-/// database at once. Prints a line for each submission. A fault of one submission does not stop the
-/// others.
-/// @param interrupted  ends it once it is not 0; what was graded is kept
+/// Grades the submissions in the folder that are not graded yet, until stop_asked, and stores every
+/// outcome in the database at once. Prints a line for each submission. A fault of one submission
+/// does not stop the others.
 /// @return kPassed if everything is graded, kFallsShort if outcomes with fewer points were not
-/// stored,
-///   kEnvironment if the machine was at fault for some,
-///   kInterrupted
-ExitCode grade_class(const ClassRequest& request, const volatile std::sig_atomic_t& interrupted);
+///   stored, kEnvironment if the machine was at fault for some, kInterrupted
+ExitCode grade_class(const ClassRequest& request);
 
 /// What the points of a milestone depend on beside the submission: the digest of its scores.json
 /// and the commit of the grader.
 std::string rules_of(const std::string& milestone);
 
 /// "alice m1 75 of 75 points" and the sentence, if there is one.
-std::string row_text(const SubmissionRow& row, int name_width, bool with_attempt);
+std::string row_text(const SubmissionRow& row, bool with_attempt);
 
 }  // namespace convlab::grader

@@ -1,7 +1,6 @@
 #include "grader/class/gradebook.hpp"
 
 #include <algorithm>
-#include <set>
 
 #include "common/base/run_process.hpp"
 #include "common/result/result_json.hpp"
@@ -12,55 +11,11 @@ namespace convlab::grader {
 
 namespace {
 
-double points_possible(const Gradebook& book, const std::string& milestone) {
-  // A submission that was not checked has only the total points.
-  double most = 0.0;
-  double total = 0.0;
-  for (const auto& [whose, entry] : book.entries) {
-    if (whose.second != milestone) continue;
-    total = std::max(total, entry.row.total);
-    if (entry.row.state == SubmissionState::kGraded) most = std::max(most, entry.row.counted);
-  }
-  return most > 0.0 ? most : total;
-}
-
-// A student without a graded submission gets no number.
-std::string points_of(const Gradebook::Entry& entry) {
-  const bool open =
-      entry.row.state == SubmissionState::kWaiting || entry.row.state == SubmissionState::kMachine;
-  return open ? "" : points_text(entry.row.earned);
-}
-
-// A line for each student: what names them, then the points of each milestone. Canvas reads the
-// possible points from a line of their own; Moodle takes feedback.
-std::string points_csv(const Gradebook& book,
-                       const std::vector<std::pair<const char*, std::string Student::*>>& columns,
-                       bool for_canvas) {
-  std::set<std::string> milestones;
-  for (const auto& [whose, entry] : book.entries) milestones.insert(whose.second);
-  std::vector<std::string> heading;
-  std::vector<std::string> possible(columns.size());
-  for (const auto& [name, field] : columns) heading.emplace_back(name);
-  possible.front() = "    Points Possible";
-  for (const std::string& milestone : milestones) {
-    heading.push_back(milestone);
-    if (!for_canvas) heading.push_back(milestone + " feedback");
-    possible.push_back(points_text(points_possible(book, milestone)));
-  }
-  std::string text = csv_line(heading) + (for_canvas ? csv_line(possible) : "");
-  for (const Student& student : book.students) {
-    std::vector<std::string> line;
-    for (const auto& [name, field] : columns) line.push_back(student.*field);
-    for (const std::string& milestone : milestones) {
-      const auto found = book.entries.find({student.name, milestone});
-      const auto entry = found == book.entries.end() ? Gradebook::Entry{} : found->second;
-      line.push_back(points_of(entry));
-      if (!for_canvas) line.push_back(entry.feedback);
-    }
-    text += csv_line(line);
-  }
-  return text;
-}
+/// What a platform gets of a student's milestone.
+struct Entry {
+  std::string points{};  ///< empty without an attempt that could be graded
+  std::string feedback{};
+};
 
 using Columns = std::vector<std::pair<const char*, std::string>>;
 
@@ -109,41 +64,61 @@ Json gradescope_json(double score, const std::string& output, const Json& tests)
 
 }  // namespace
 
-Gradebook gradebook_of(const std::vector<SettledAttempt>& attempts, const ClassDatabase& database) {
-  Gradebook book{.students = database.students()};
+std::string platform_csv(const std::vector<SettledAttempt>& attempts, const ClassDatabase& database,
+                         bool for_canvas) {
+  using Column = std::pair<const char*, std::string Student::*>;
+  const auto columns = for_canvas ? std::vector<Column>{{"Student", &Student::name},
+                                                        {"ID", &Student::canvas},
+                                                        {"SIS User ID", &Student::number},
+                                                        {"SIS Login ID", &Student::login},
+                                                        {"Section", &Student::section}}
+                                  : std::vector<Column>{{"Full name", &Student::name},
+                                                        {"ID number", &Student::number},
+                                                        {"Email address", &Student::email}};
+  // By milestone; a submission that was not checked has only the total points.
+  std::map<std::string, std::pair<double, double>> most;
+  std::map<std::pair<std::string, std::string>, Entry> entries;  // by student and milestone
   const auto add = [](std::string& text, const std::string& more) {
     if (!more.empty()) text += (text.empty() ? "" : "\n") + trimmed_end(more);
   };
   for (const SettledAttempt& each : attempts) {
+    const SubmissionRow& row = each.row;
     if (!each.counts) continue;
-    auto& [row, feedback] = book.entries[{each.row.student, each.row.milestone}];
-    row = each.row;
-    row.earned = each.points;
+    auto& [points, feedback] = entries[{row.student, row.milestone}];
+    auto& [counted, total] = most[row.milestone];
+    if (row.state == SubmissionState::kGraded) counted = std::max(counted, row.counted);
+    total = std::max(total, row.total);
+    points = points_text(each.points);
     add(feedback, row.passed ? "passed" : row.finding);
     add(feedback, row.sentence);
     if (each.late > 0) add(feedback, settled_points(each));
     add(feedback, comments_text(row, database));
   }
-  for (const auto& [whose, note] : notes_on(attempts)) add(book.entries[whose].feedback, note);
-  return book;
-}
-
-std::string canvas_csv(const Gradebook& book) {
-  return points_csv(book,
-                    {{"Student", &Student::name},
-                     {"ID", &Student::canvas},
-                     {"SIS User ID", &Student::number},
-                     {"SIS Login ID", &Student::login},
-                     {"Section", &Student::section}},
-                    true);
-}
-
-std::string moodle_csv(const Gradebook& book) {
-  return points_csv(book,
-                    {{"Full name", &Student::name},
-                     {"ID number", &Student::number},
-                     {"Email address", &Student::email}},
-                    false);
+  for (const auto& [whose, note] : notes_on(attempts)) {
+    most[whose.second];
+    add(entries[whose].feedback, note);
+  }
+  std::vector<std::string> heading;
+  std::vector<std::string> possible(columns.size());
+  for (const auto& [name, field] : columns) heading.emplace_back(name);
+  possible.front() = "    Points Possible";
+  for (const auto& [milestone, points] : most) {
+    heading.push_back(milestone);
+    if (!for_canvas) heading.push_back(milestone + " feedback");
+    possible.push_back(points_text(points.first > 0.0 ? points.first : points.second));
+  }
+  std::string text = csv_line(heading) + (for_canvas ? csv_line(possible) : "");
+  for (const Student& student : database.students()) {
+    std::vector<std::string> line;
+    for (const auto& [name, field] : columns) line.push_back(student.*field);
+    for (const auto& [milestone, possible_points] : most) {
+      const Entry& entry = entries[{student.name, milestone}];
+      line.push_back(entry.points);
+      if (!for_canvas) line.push_back(entry.feedback);
+    }
+    text += csv_line(line);
+  }
+  return text;
 }
 
 std::string list_csv(const std::vector<SettledAttempt>& attempts) {

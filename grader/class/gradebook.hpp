@@ -1,24 +1,13 @@
 #pragma once
 
+#include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "grader/class/term.hpp"
 
 namespace convlab::grader {
-
-/// The points of a class, as learning platforms take them.
-struct Gradebook {
-  struct Entry {
-    SubmissionRow row{};  ///< the attempt that counts, with its points by the rules of the term
-    std::string feedback{};
-  };
-  std::vector<Student> students{};
-  std::map<std::pair<std::string, std::string>, Entry> entries{};  ///< by student and milestone
-};
-
-/// @param attempts  of settled()
-Gradebook gradebook_of(const std::vector<SettledAttempt>& attempts, const ClassDatabase& database);
 
 /// What students must know of their attempts that do not count, by student and milestone: that one
 /// is revoked, and why; that one waits, until when, and what to do meanwhile.
@@ -28,13 +17,13 @@ std::map<std::pair<std::string, std::string>, std::string> notes_on(
 /// "64 of 100 points (80 before 3 late days, 2 of them free)".
 std::string settled_points(const SettledAttempt& attempt);
 
-/// A CSV file that Canvas imports (Grades → Import): its columns that name a student, one column
-/// for each milestone, and the line "Points Possible".
-std::string canvas_csv(const Gradebook& book);
-
-/// A CSV file that Moodle imports (Grades → Import → CSV file): full name, ID number, email
-/// address, and for each milestone points and feedback.
-std::string moodle_csv(const Gradebook& book);
+/// A CSV file for a learning platform with a line for each student and the points of the attempts
+/// that count. Canvas imports (Grades → Import) its columns that name a student, one for each
+/// milestone, and the line "Points Possible"; Moodle (Grades → Import → CSV file) full name, ID
+/// number, email address, and for each milestone points and feedback.
+/// @param attempts  of settled()
+std::string platform_csv(const std::vector<SettledAttempt>& attempts, const ClassDatabase& database,
+                         bool for_canvas);
 
 /// One line for each submission, all columns of the list, with and without the rules of the term.
 std::string list_csv(const std::vector<SettledAttempt>& attempts);
@@ -47,14 +36,14 @@ std::string list_csv(const std::vector<SettledAttempt>& attempts);
 std::string gradescope_results(const CheckResult& check, const SettledAttempt* attempt = nullptr,
                                const std::string& comments = "");
 
+/// The results.json of a submission that could not be checked.
+std::string gradescope_failure(const std::string& sentence);
+
 /// What a student reads about an attempt: points with and without the rules of the term, findings,
 /// the table of points, comments that are not for staff only.
 std::string feedback_text(const SettledAttempt& attempt, const ClassDatabase& database);
 
 /// The comments for the student, one after the other; empty without any.
 std::string comments_text(const SubmissionRow& row, const ClassDatabase& database);
-
-/// The results.json of a submission that could not be checked.
-std::string gradescope_failure(const std::string& sentence);
 
 }  // namespace convlab::grader

@@ -10,6 +10,7 @@
 #include "common/result/json_fields.hpp"
 #include "common/result/result_json.hpp"
 #include "grader/class/grade_class.hpp"
+#include "grader/course/course.hpp"
 #include "grader/scores/grade.hpp"
 
 namespace convlab::grader {
@@ -18,24 +19,16 @@ namespace convlab::grader {
 using convlab::from_json;
 using convlab::to_json;
 
-/// The content of task.json.
+/// The content of task.json: the words of `grader check` for each file.
 struct TaskText {
-  TaskSettings settings{};
-  std::string milestone{};
-  std::vector<std::string> files{};  ///< below the folder
-  bool puzzles = false;              ///< came with them, and lie in kPuzzles
-  bool headers = false;              ///< lie beside each
+  std::vector<std::vector<std::string>> checks{};
+  double limit_s = 0.0;  ///< for all of them
+  bool speed = true;
   Task::Phase phase = Task::Phase::kBoth;
 };
 
-static void json_fields(JsonFields& fields, TaskSettings& settings) {
-  fields("grader", settings.grader, "batches", settings.batches, "speed", settings.measures_speed,
-         "limit_s", settings.limit_s);
-}
-
 static void json_fields(JsonFields& fields, TaskText& task) {
-  fields("settings", task.settings, "milestone", task.milestone, "files", task.files, "puzzles",
-         task.puzzles, "headers", task.headers, "phase", task.phase);
+  fields("checks", task.checks, "limit_s", task.limit_s, "speed", task.speed, "phase", task.phase);
 }
 
 static void json_fields(JsonFields& fields, Outcome& outcome) {
@@ -47,6 +40,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using Clock = std::chrono::steady_clock;
+using std::chrono_literals::operator""ms;
 
 constexpr const char* kTaskFile = "task.json";
 constexpr const char* kOutcomeFile = "outcome.json";
@@ -80,104 +74,63 @@ void leave_out_speed(CheckResult& check) {
   }
 }
 
-/// Runs `grader check` for one file after the other.
-class Checks {
- public:
-  Checks(TaskText task, fs::path folder, const volatile std::sig_atomic_t& interrupted)
-      : task_(std::move(task)), folder_(std::move(folder)), interrupted_(interrupted) {}
+fs::path result_of(const fs::path& folder, std::size_t index) {
+  return folder / ("check-" + std::to_string(index) + ".json");
+}
 
-  /// @return nothing when interrupted
-  std::optional<Outcome> run() {
-    const auto start = Clock::now();
-    constexpr double kMilliseconds = 1000.0;
-    deadline_ = start + std::chrono::milliseconds(
-                            static_cast<std::int64_t>(task_.settings.limit_s * kMilliseconds));
-    Outcome outcome{.state = SubmissionState::kGraded};
-    std::vector<CheckResult> checks;
-    for (std::size_t i = 0; i < task_.files.size(); ++i) {
-      if (!check(i, outcome)) return std::nullopt;
-      if (outcome.state != SubmissionState::kGraded) break;
-      checks.push_back(read_check_result(result_of(i)));
-    }
-    if (!checks.empty() && outcome.state == SubmissionState::kGraded) {
-      outcome.check = merge_checks(checks);
-      if (!task_.settings.measures_speed) leave_out_speed(*outcome.check);
-      if (task_.phase == Task::Phase::kCorrectness && task_.settings.measures_speed &&
-          waits_for_times(*outcome.check)) {
-        outcome.state = SubmissionState::kChecked;
-      }
-    }
-    outcome.seconds = std::chrono::duration<double>(Clock::now() - start).count();
-    return outcome;
-  }
-
- private:
-  [[nodiscard]] fs::path result_of(std::size_t index) const {
-    return folder_ / ("check-" + std::to_string(index) + ".json");
-  }
-
-  // False when interrupted. `outcome` gets the fault, unless it is the work's.
-  bool check(std::size_t index, Outcome& outcome) {
-    // A folder brings its headers along.
-    const fs::path file = folder_ / task_.files[index];
-    const fs::path given = task_.headers ? folder_ / std::to_string(index) : file;
-    std::vector<std::string> words = {
-        task_.settings.grader, "check",  task_.milestone,          "--solution",
-        given.string(),        "--json", result_of(index).string()};
-    if (!task_.settings.batches.empty())
-      words.insert(words.end(), {"--batches", task_.settings.batches});
-    const bool times = task_.phase == Task::Phase::kTimes;
-    if (times) words.insert(words.end(), {"--times-of", result_of(index).string()});
-    // Their points do not depend on times.
-    if (task_.puzzles && !times) {
-      words.insert(words.end(), {"--puzzles", (folder_ / kPuzzles).string()});
-    }
-    if (!task_.settings.measures_speed || task_.phase == Task::Phase::kCorrectness)
-      words.emplace_back("--no-speed");
-    if (!times) fs::remove(result_of(index));
-    // Beside others every check gets one core; times are taken with all of them.
-    std::vector<std::string> environment = {"NO_COLOR=1"};
-    if (task_.phase == Task::Phase::kCorrectness) environment.emplace_back("OMP_NUM_THREADS=1");
-    constexpr std::size_t kOutput = std::size_t{4} << 20;
-    const FinishedProcess run =
-        run_process({.words = words,
-                     .environment = environment,
-                     .output = Command::Output::kTogether,
-                     .time_limit = std::max(
-                         std::chrono::milliseconds(1),
-                         std::chrono::ceil<std::chrono::milliseconds>(deadline_ - Clock::now())),
-                     .output_limit = kOutput,
-                     .interrupted = &interrupted_});
-    judge(run, result_of(index), outcome);
-    return run.end != FinishedProcess::End::kInterrupted;
-  }
-
-  void judge(const FinishedProcess& run, const fs::path& result, Outcome& outcome) const {
+// What the end of a check says of its submission. @param result  that it wrote
+void judge(const FinishedProcess& run, const TaskText& task, const fs::path& result,
+           Outcome& outcome) {
+  const auto is = [&](ExitCode code) { return run.exit_code == static_cast<int>(code); };
+  if (run.end == FinishedProcess::End::kTimeLimit) {
     std::ostringstream limit;
-    limit << task_.settings.limit_s;
-    const auto is = [&](ExitCode code) { return run.exit_code == static_cast<int>(code); };
-    if (run.end == FinishedProcess::End::kTimeLimit) {
-      outcome.state = SubmissionState::kStopped;
-      outcome.sentence = "Grading was stopped after " + limit.str() + " seconds (--limit).";
-    } else if (run.end == FinishedProcess::End::kOutputLimit) {
-      outcome.state = SubmissionState::kStopped;
-      outcome.sentence = "Grading was stopped because of too much output.";
-    } else if ((is(ExitCode::kPassed) || is(ExitCode::kFallsShort)) && fs::exists(result)) {
-      outcome.state = SubmissionState::kGraded;
-    } else if (is(ExitCode::kUsage)) {
-      outcome.state = SubmissionState::kRefused;
-      outcome.sentence = last_words(run, folder_);
-    } else {
-      outcome.state = SubmissionState::kMachine;
-      outcome.sentence = last_words(run, folder_);
+    limit << "Grading was stopped after " << task.limit_s << " seconds (--limit).";
+    outcome.state = SubmissionState::kStopped;
+    outcome.sentence = limit.str();
+  } else if (run.end == FinishedProcess::End::kOutputLimit) {
+    outcome.state = SubmissionState::kStopped;
+    outcome.sentence = "Grading was stopped because of too much output.";
+  } else if ((!is(ExitCode::kPassed) && !is(ExitCode::kFallsShort)) || !fs::exists(result)) {
+    outcome.state = is(ExitCode::kUsage) ? SubmissionState::kRefused : SubmissionState::kMachine;
+    outcome.sentence = last_words(run, result.parent_path());
+  }
+}
+
+// Runs `grader check` for one file after the other. @return nothing when interrupted
+std::optional<Outcome> run_checks(const TaskText& task, const fs::path& folder) {
+  const auto start = Clock::now();
+  const auto deadline =
+      start + std::chrono::ceil<Clock::duration>(std::chrono::duration<double>(task.limit_s));
+  // Beside others every check gets one core; times are taken with all of them.
+  std::vector<std::string> environment = {"NO_COLOR=1"};
+  if (task.phase == Task::Phase::kCorrectness) environment.emplace_back("OMP_NUM_THREADS=1");
+  Outcome outcome{.state = SubmissionState::kGraded};
+  std::vector<CheckResult> checks;
+  for (const std::vector<std::string>& words : task.checks) {
+    const fs::path result = result_of(folder, checks.size());
+    if (task.phase != Task::Phase::kTimes) fs::remove(result);
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now());
+    const FinishedProcess run = run_process({.words = words,
+                                             .environment = environment,
+                                             .output = Command::Output::kTogether,
+                                             .time_limit = std::max(left, 1ms),
+                                             .output_limit = std::size_t{4} << 20,
+                                             .interrupted = &stop_asked});
+    if (run.end == FinishedProcess::End::kInterrupted) return std::nullopt;
+    judge(run, task, result, outcome);
+    if (outcome.state != SubmissionState::kGraded) break;
+    checks.push_back(read_check_result(result));
+  }
+  if (!checks.empty() && outcome.state == SubmissionState::kGraded) {
+    outcome.check = merge_checks(checks);
+    if (!task.speed) leave_out_speed(*outcome.check);
+    if (task.phase == Task::Phase::kCorrectness && task.speed && waits_for_times(*outcome.check)) {
+      outcome.state = SubmissionState::kChecked;
     }
   }
-
-  TaskText task_;
-  fs::path folder_;
-  const volatile std::sig_atomic_t& interrupted_;
-  Clock::time_point deadline_{};  // of the whole submission
-};
+  outcome.seconds = std::chrono::duration<double>(Clock::now() - start).count();
+  return outcome;
+}
 
 // The place of a file below that of its milestone; empty if its name is too long, or if a terminal
 // would obey it.
@@ -207,13 +160,23 @@ const char* to_string(Task::Phase phase) {
 
 void Task::write(const MilestoneWork& work, const TaskSettings& settings, Phase phase,
                  const std::optional<CheckResult>& checked) const {
-  TaskText task{.settings = settings,
-                .milestone = work.milestone,
-                .puzzles = !work.puzzles.empty(),
-                .headers = !work.headers.empty(),
-                .phase = phase};
+  TaskText task{.limit_s = settings.limit_s, .speed = settings.measures_speed, .phase = phase};
   for (std::size_t i = 0; i < work.files.size(); ++i) {
-    task.files.push_back(file_name(i, work));
+    // A folder brings its headers along.
+    const std::string given = work.headers.empty() ? file_name(i, work) : std::to_string(i);
+    const std::string result = result_of(folder_, i).string();
+    std::vector<std::string>& words = task.checks.emplace_back(
+        std::vector<std::string>{settings.grader, "check", work.milestone, "--solution",
+                                 (folder_ / given).string(), "--json", result});
+    const auto add = [&](bool wanted, std::initializer_list<std::string> more) {
+      if (wanted) words.insert(words.end(), more);
+    };
+    add(!settings.batches.empty(), {"--batches", settings.batches});
+    add(phase == Phase::kTimes, {"--times-of", result});
+    // Their points do not depend on times.
+    add(phase != Phase::kTimes && !work.puzzles.empty(),
+        {"--puzzles", (folder_ / kPuzzles).string()});
+    add(phase == Phase::kCorrectness || !settings.measures_speed, {"--no-speed"});
   }
   const std::string text = file_text(Json(task));
   // A job of an interrupted grader may be working on it, or has just written its outcome: the same
@@ -222,12 +185,12 @@ void Task::write(const MilestoneWork& work, const TaskSettings& settings, Phase 
   if (fs::exists(file) && read_text(file) == text) return;
   remove();
   for (std::size_t i = 0; i < work.files.size(); ++i) {
-    write_atomically(folder_ / task.files[i], work.files[i].text);
+    write_atomically(folder_ / file_name(i, work), work.files[i].text);
     for (const SubmittedFile& header : work.headers) {
       const std::string place = place_of(header.path);
       if (!place.empty()) write_atomically(folder_ / std::to_string(i) / place, header.text);
     }
-    if (checked) write_check_result(folder_ / ("check-" + std::to_string(i) + ".json"), *checked);
+    if (checked) write_check_result(result_of(folder_, i), *checked);
   }
   for (const SubmittedFile& puzzle : work.puzzles) {
     write_atomically(folder_ / kPuzzles / fs::path(puzzle.path).filename(), puzzle.text);
@@ -235,14 +198,12 @@ void Task::write(const MilestoneWork& work, const TaskSettings& settings, Phase 
   write_atomically(file, text);
 }
 
-void Task::run(const volatile std::sig_atomic_t& interrupted) const {
+void Task::run() const {
   if (outcome()) return;
   TaskText task;
   const fs::path file = folder_ / kTaskFile;
   read_file_text(read_text(file), file.string(), [&](const Json& json) { json.get_to(task); });
-  if (const std::optional<Outcome> ended = Checks(task, folder_, interrupted).run()) {
-    write_outcome(*ended);
-  }
+  if (const std::optional<Outcome> ended = run_checks(task, folder_)) write_outcome(*ended);
 }
 
 void Task::write_outcome(const Outcome& outcome) const {

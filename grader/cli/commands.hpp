@@ -26,6 +26,16 @@ std::pair<CLI::App&, Options&> add_command(CLI::App& parent, ExitCode& exit_code
   return {*command, *options};
 }
 
+/// The same for a command whose words stand in grader/cli/help.txt, for describe().
+template <class Options>
+auto add_command(CLI::App& parent, ExitCode& exit_code, const std::string& name,
+                 ExitCode (*run)(const Options&)) {
+  return add_command(parent, exit_code, name, "", run);
+}
+
+/// Gives commands and options the words of help.txt, before a help is printed.
+void describe(CLI::App& app);
+
 /// Commands that draw or count, and what they are for. Nobody needs them on the first day: they are
 /// a program of their own, build/bin/grader-views, built when the first of them is used.
 inline const std::map<std::string, std::string> kViews = {
@@ -87,8 +97,7 @@ struct ClassOptions {
 
   /// The file of the class: the one named, or the usual one.
   [[nodiscard]] std::filesystem::path file() const;
-  void add_database(CLI::App& command);
-  void add_milestone(CLI::App& command);
+  void add_to(CLI::App& command);
 };
 
 // Each file of commands has its own namespace, because several are compiled as one.

@@ -1,6 +1,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -149,6 +150,10 @@ int main(int argc, char** argv) {
 #endif
        }) {
     add(app, exit_code);
+  }
+  if (std::any_of(argv + 1, argv + argc,
+                  [](const std::string& word) { return word == "--help" || word == "-h"; })) {
+    describe(app);
   }
   app.preparse_callback([&](std::size_t) {
     // CLI11 would only say that a command is missing.

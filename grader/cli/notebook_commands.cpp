@@ -217,40 +217,22 @@ ExitCode run_answer(const AnswerOptions& options) {
 }  // namespace
 
 void add_predict(CLI::App& app, ExitCode& exit_code) {
-  auto [command, options] =
-      add_command(app, exit_code, "predict",
-                  "Notes what you expect of a stage before it is measured", run_predict);
-  command.add_option("MILESTONE", options.milestone, "m1, m2, …")->required();
-  command.add_option("--stage", options.stage, "The stage, if there are several");
-  command.add_option("--limit", options.limiter, "What will limit it")
+  auto [command, options] = add_command(app, exit_code, "predict", run_predict);
+  command.add_option("MILESTONE", options.milestone)->required();
+  command.add_option("--stage", options.stage);
+  command.add_option("--limit", options.limiter)
       ->check(CLI::IsMember(std::vector<std::string>(kLimiters.begin(), kLimiters.end())));
-  command.add_option("--loads", options.loads, "Loads for each multiply-add")
-      ->check(CLI::NonNegativeNumber);
-  command.add_option("--op-ms", options.op_ms, "Op time of all convolutions at 1000 images")
-      ->check(CLI::PositiveNumber);
-  command
-      .add_option("--inputs", options.inputs,
-                  "Without a GPU: how often each input is loaded from global memory")
-      ->check(CLI::NonNegativeNumber);
-  command.add_option("--because", options.reason, "A sentence with a number");
-  command.footer(
-      "Asks for what is not given. A prediction stays as it is. It gives its points if\n"
-      "its reason argues with a number, right or wrong; `explain` and a GPU measure.\n\n"
-      "Examples:\n"
-      "  build/bin/grader predict m4 --stage fused-gemm\n"
-      "  build/bin/grader answer m4 fused-gemm \"It makes 2.1 loads, because …\"");
+  command.add_option("--loads", options.loads)->check(CLI::NonNegativeNumber);
+  command.add_option("--op-ms", options.op_ms)->check(CLI::PositiveNumber);
+  command.add_option("--inputs", options.inputs)->check(CLI::NonNegativeNumber);
+  command.add_option("--because", options.reason);
 }
 
 void add_answer(CLI::App& app, ExitCode& exit_code) {
-  auto [command, options] = add_command(
-      app, exit_code, "answer", "Shows a chapter's questions, and keeps your answers", run_answer);
-  command.add_option("MILESTONE", options.milestone, "m1, m2, …")->required();
-  command.add_option("QUESTION", options.question,
-                     "Its number (default: show all), or a stage that you predicted");
-  command.add_option("TEXT", options.words, "Your answer (default: show the question)");
-  command.footer(
-      "Examples:\n  build/bin/grader answer m2\n"
-      "  build/bin/grader answer m2 4 \"14.1 ms are 2.6 TFLOP/s, 4 % of the peak.\"");
+  auto [command, options] = add_command(app, exit_code, "answer", run_answer);
+  command.add_option("MILESTONE", options.milestone)->required();
+  command.add_option("QUESTION", options.question);
+  command.add_option("TEXT", options.words);
 }
 
 }  // namespace convlab::grader::notebook_commands

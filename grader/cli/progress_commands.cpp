@@ -380,44 +380,26 @@ ExitCode run_watch(const WatchOptions& asked) {
 }  // namespace
 
 void add_next(CLI::App& app, ExitCode& exit_code) {
-  auto [command, options] =
-      add_command(app, exit_code, "next", "Says what is done and what to do now", run_next);
-  command.footer(
-      "Leads from the puzzles to the exercise, to a look at your kernel and to the\n"
-      "chapter's questions, milestone by milestone.\n\n"
-      "Example:\n  build/bin/grader next");
+  add_command(app, exit_code, "next", run_next);
 }
 
 void add_list(CLI::App& app, ExitCode& exit_code) {
-  auto [command, options] = add_command(
-      app, exit_code, "list", "Lists milestones and stages, and how far you are", run_list);
-  command.footer("Example:\n  build/bin/grader list");
+  add_command(app, exit_code, "list", run_list);
 }
 
 void add_hint(CLI::App& app, ExitCode& exit_code) {
-  auto [command, options] =
-      add_command(app, exit_code, "hint", "Shows one more hint each time", run_hint);
-  command.add_option("MILESTONE", options.milestone, "m1, m2, …")->required();
-  command.add_option("--stage", options.stage, "The hints for this stage");
-  command.add_flag("--again", options.again, "Show the hints so far, and no new one");
-  command.footer(
-      "If the last check found something, the first hints are about that: one more for\n"
-      "each check that found it again. grader submit packs which hints you read: your\n"
-      "instructor sees which ones help; no point depends on it.\n\n"
-      "Examples:\n  build/bin/grader hint m1\n  build/bin/grader hint m4 --stage register-tiled");
+  auto [command, options] = add_command(app, exit_code, "hint", run_hint);
+  command.add_option("MILESTONE", options.milestone)->required();
+  command.add_option("--stage", options.stage);
+  command.add_flag("--again", options.again);
 }
 
 void add_watch(CLI::App& app, ExitCode& exit_code) {
-  auto [command, options] =
-      add_command(app, exit_code, "watch",
-                  "Builds and checks again whenever you save, until Ctrl-C", run_watch);
-  command.add_option("MILESTONE", options.milestone,
-                     "m1, m2, … (default: what grader next says, step by step)");
-  command.add_option("--stage", options.stage,
-                     "Only this stage (default: the first that does not pass)");
-  command.add_option("--batches", options.batches, "Batches of the network")->capture_default_str();
+  auto [command, options] = add_command(app, exit_code, "watch", run_watch);
+  command.add_option("MILESTONE", options.milestone);
+  command.add_option("--stage", options.stage);
+  command.add_option("--batches", options.batches)->capture_default_str();
   command.add_option("--checks", options.checks)->group("");
-  command.footer("Examples:\n  build/bin/grader watch\n  build/bin/grader watch m1");
 }
 
 }  // namespace convlab::grader::progress_commands

@@ -234,32 +234,20 @@ ExitCode run_restore(const RestoreOptions& options) {
 }  // namespace
 
 void add_reset(CLI::App& app, ExitCode& exit_code) {
-  auto [command, options] = add_command(
-      app, exit_code, "reset", "Restores a milestone's files, and keeps a backup", run_reset);
-  command.add_option("MILESTONE", options.milestone, "m1, m2, …")->required();
-  command.add_flag("--yes", options.yes, "Do not ask");
-  command.footer("Example:\n  build/bin/grader reset m1");
+  auto [command, options] = add_command(app, exit_code, "reset", run_reset);
+  command.add_option("MILESTONE", options.milestone)->required();
+  command.add_flag("--yes", options.yes);
 }
 
 void add_submit(CLI::App& app, ExitCode& exit_code) {
-  auto [command, options] =
-      add_command(app, exit_code, "submit", "Packs the checked files into one archive", run_submit);
-  command.add_option("MILESTONE", options.milestone, "m1, m2, …")->required();
-  command.add_option("--output", options.output,
-                     "The archive (default: build/submissions/MILESTONE-submission.tar.gz)");
-  command.footer("Example:\n  build/bin/grader submit m1");
+  auto [command, options] = add_command(app, exit_code, "submit", run_submit);
+  command.add_option("MILESTONE", options.milestone)->required();
+  command.add_option("--output", options.output);
 }
 
 void add_restore(CLI::App& app, ExitCode& exit_code) {
-  auto [command, options] = add_command(app, exit_code, "restore",
-                                        "Takes files and progress from an archive", run_restore);
-  command.add_option("ARCHIVE", options.archive, "What grader submit packed")
-      ->required()
-      ->check(CLI::ExistingFile);
-  command.footer(
-      "For a new clone or another machine. A file of yours that differs is kept as a\n"
-      "backup.\n\n"
-      "Example:\n  build/bin/grader restore m2-submission.tar.gz");
+  auto [command, options] = add_command(app, exit_code, "restore", run_restore);
+  command.add_option("ARCHIVE", options.archive)->required()->check(CLI::ExistingFile);
 }
 
 }  // namespace convlab::grader::work_commands

@@ -1,13 +1,9 @@
 #include "grader/course/slurm_job.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <cmath>
 #include <cstdlib>
-#include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
@@ -17,6 +13,7 @@
 #include "common/base/printable.hpp"
 #include "common/base/whole_file.hpp"
 #include "grader/course/course.hpp"
+#include "grader/report/terminal.hpp"
 
 namespace convlab::grader {
 
@@ -24,17 +21,16 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// ", expected to start in about 12 min": Slurm tells the local time, "2027-02-01T14:05:00", or
-// "N/A".
-std::string wait_text(const std::string& start) {
-  std::tm time{};
-  if (::strptime(start.c_str(), "%Y-%m-%dT%H:%M:%S", &time) == nullptr) return {};
-  time.tm_isdst = -1;
-  const double minutes = std::max(0.0, std::difftime(std::mktime(&time), std::time(nullptr)) / 60);
-  const bool in_hours = minutes >= 90;
-  return ", expected to start in about " +
-         std::to_string(std::lround(in_hours ? minutes / 60 : minutes)) +
-         (in_hours ? " h" : " min");
+FinishedProcess ask_slurm(std::vector<std::string> words) {
+  constexpr std::chrono::seconds kAnswer{60};
+  const std::string program = words.front();
+  FinishedProcess run = run_process({.words = std::move(words), .time_limit = kAnswer});
+  if (run.exit_code == kNoSuchProgram) {
+    throw EnvironmentError("There is no " + program +
+                           ": run this on a machine of the cluster where Slurm's commands are "
+                           "(docs/setup.md shows how to do it over ssh).");
+  }
+  return run;
 }
 
 /// A job on its way through the queue.
@@ -54,29 +50,39 @@ class Job {
     } else {
       submit();
     }
-    while (true) {
-      const bool is_queued = show_state();
+    // Looks at the queue after which a job without a result is lost: its last files may need a
+    // moment to appear on a network disk.
+    constexpr int kPatience = 15;
+    for (int missing = 0; missing <= kPatience; wait_a_second()) {
+      const auto queue = slurm_queue();
       // Read after the queue: a job that left it has written all.
       show_output();
       if (fs::exists(folder_ / "exit")) return end();
-      if (!is_queued && ++missing_ > kPatience) lost();
-      for (int i = 0; i < 10 && stop_asked == 0; ++i) {
-        std::this_thread::sleep_for(std::chrono::milliseconds(100));
+      if (!queue) {  // the controller starts anew, or the network is away
+        progress_.show("waiting for Slurm, which does not answer: the job goes on");
+      } else if (const auto own = queue->find(id_); own != queue->end()) {
+        missing = 0;
+        progress_.show("waiting for job " + id_ + ": " + own->second);
+      } else {
+        ++missing;
       }
       if (stop_asked != 0) {
-        say("");
+        progress_.clear();
         std::cerr << "Job " << id_ << " goes on; the same command finds it again. To end it: "
                   << "scancel " << id_ << "\n";
         return static_cast<int>(ExitCode::kInterrupted);
       }
     }
+    const fs::path log = folder_ / "slurm.log";
+    const std::string words = fs::exists(log) ? printable_line(trimmed_end(read_text(log))) : "";
+    fs::remove_all(folder_);
+    throw EnvironmentError("Slurm ended job " + id_ + " without a result" +
+                           (words.empty() ? "" : " (" + words + ")") +
+                           "; the same command submits it again, SBATCH_TIMELIMIT gives it more "
+                           "time.");
   }
 
  private:
-  // Looks at the queue after which a job without a result is lost: its last files may need a moment
-  // to appear on a network disk.
-  static constexpr int kPatience = 15;
-
   void submit() {
     fs::remove_all(folder_);
     // Every word is an argument of the script, so that no shell reads it.
@@ -97,121 +103,51 @@ class Job {
     std::cerr << "Submitted as job " << id_ << "; Ctrl-C leaves it in the queue.\n";
   }
 
-  // False if the queue does not have it.
-  bool show_state() {
-    const FinishedProcess run =
-        ask_slurm({"squeue", "--me", "--noheader", "--format=%i|%T|%r|%S|%P"});
-    if (!run.succeeded()) {  // the controller starts anew, or the network is away
-      say("Slurm does not answer; the job goes on");
-      return true;
-    }
-    std::istringstream lines(run.output);
-    std::string line;
-    while (std::getline(lines, line) && !line.starts_with(id_ + "|")) {
-    }
-    std::istringstream fields(lines ? line.substr(id_.size() + 1) : "");
-    std::string state;
-    std::string reason;
-    std::string start;
-    std::string partition;
-    std::getline(fields, state, '|');
-    std::getline(fields, reason, '|');
-    std::getline(fields, start, '|');
-    std::getline(fields, partition);
-    if (state.empty()) return false;
-    missing_ = 0;
-    if (state != "PENDING") {
-      say(state == "RUNNING" ? "running" : "the job is " + state);
-      return true;
-    }
-    std::string text = "waiting";
-    if (const int before = jobs_before(trimmed_end(partition)); before >= 0) {
-      text += before == 0 ? ", the next one"
-                          : ", " + std::to_string(before) +
-                                (before == 1 ? " job before it" : " jobs before it");
-    }
-    say(text + " (" + reason + ")" + wait_text(start));
-    return true;
-  }
-
-  // Waiting jobs that Slurm will start earlier, as far as this user may see them; −1 if unknown.
-  [[nodiscard]] int jobs_before(const std::string& partition) const {
-    const FinishedProcess run =
-        ask_slurm({"squeue", "--states=PENDING", "--noheader", "--array",
-                   "--partition=" + partition, "--sort=-p,i", "--format=%i"});
-    std::istringstream lines(run.output);
-    int before = 0;
-    for (std::string line; std::getline(lines, line); ++before) {
-      if (trimmed_end(line) == id_) return before;
-    }
-    return -1;
-  }
-
   // What the command has printed since the last look.
   void show_output() {
     std::ifstream file(folder_ / "output");
     if (!file.seekg(shown_)) return;
     std::array<char, 4096> piece{};
     while (file.read(piece.data(), piece.size()) || file.gcount() > 0) {
-      say("");
+      progress_.clear();
       std::cout.write(piece.data(), file.gcount());
       shown_ += file.gcount();
     }
     std::cout << std::flush;
   }
 
-  // One line on a terminal, rewritten; elsewhere a line for each change.
-  void say(const std::string& text) {
-    if (text == said_) return;
-    said_ = text;
-    const bool terminal = ::isatty(STDERR_FILENO) == 1;
-    const std::string line = text.empty() ? "" : "job " + id_ + ": " + printable_line(text);
-    if (terminal) {
-      std::cerr << "\r\x1b[K" << line << std::flush;
-    } else if (!line.empty()) {
-      std::cerr << line << "\n";
-    }
-  }
-
   int end() {
     show_output();
-    say("");
     const std::string text = trimmed_end(read_text(folder_ / "exit"));
     fs::remove_all(folder_);
     return std::atoi(text.c_str());
   }
 
-  [[noreturn]] void lost() {
-    say("");
-    const fs::path log = folder_ / "slurm.log";
-    const std::string words = fs::exists(log) ? printable_line(trimmed_end(read_text(log))) : "";
-    fs::remove_all(folder_);
-    throw EnvironmentError("Slurm ended job " + id_ + " without a result" +
-                           (words.empty() ? "" : " (" + words + ")") +
-                           "; the same command submits it again, SBATCH_TIMELIMIT gives it more "
-                           "time.");
-  }
-
   const std::vector<std::string>& words_;
   fs::path folder_;
   std::string id_;
-  std::string said_;
+  ProgressLine progress_;
   std::streamoff shown_ = 0;
-  int missing_ = 0;
 };
 
 }  // namespace
 
-FinishedProcess ask_slurm(std::vector<std::string> words) {
-  constexpr std::chrono::seconds kAnswer{60};
-  const std::string program = words.front();
-  FinishedProcess run = run_process({.words = std::move(words), .time_limit = kAnswer});
-  if (run.exit_code == kNoSuchProgram) {
-    throw EnvironmentError("There is no " + program +
-                           ": run this on a machine of the cluster where Slurm's commands are "
-                           "(docs/setup.md shows how to do it over ssh).");
+std::optional<std::map<std::string, std::string>> slurm_queue() {
+  const FinishedProcess run =
+      ask_slurm({"squeue", "--me", "--noheader", "--array", "--format=%i %T (%r), start %S"});
+  if (!run.succeeded()) return std::nullopt;
+  std::map<std::string, std::string> jobs;
+  std::istringstream lines(run.output);
+  for (std::string id, state; lines >> id && std::getline(lines >> std::ws, state);) {
+    jobs[id] = trimmed_end(state);
   }
-  return run;
+  return jobs;
+}
+
+void wait_a_second() {
+  for (int i = 0; i < 10 && stop_asked == 0; ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  }
 }
 
 std::string submit_to_slurm(std::vector<std::string> words) {

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -9,7 +11,7 @@
 namespace convlab::grader {
 
 /// Runs a command as a Slurm job, for students whose own machine has no GPU: submits it, shows its
-/// place in the queue, then its output, and returns its exit code. Slurm's own variables choose the
+/// state in the queue, then its output, and returns its exit code. Slurm's own variables choose the
 /// partition, the time and the account (SBATCH_PARTITION, SBATCH_TIMELIMIT, SBATCH_ACCOUNT); a GPU
 /// is asked for unless SBATCH_GRES says something else.
 ///
@@ -22,8 +24,12 @@ namespace convlab::grader {
 ///   result; then the same command submits it again
 ExitCode run_as_slurm_job(const std::vector<std::string>& words);
 
-/// Runs one of Slurm's commands. @throws EnvironmentError if there is no such program
-FinishedProcess ask_slurm(std::vector<std::string> words);
+/// This user's jobs in the queue, each with its state in words: "17_3" is the third of an array.
+/// None if Slurm does not answer. @throws EnvironmentError if there is no squeue
+std::optional<std::map<std::string, std::string>> slurm_queue();
+
+/// Between two looks at the queue; shorter once somebody wants to stop.
+void wait_a_second();
 
 /// @param words  of sbatch, beside --parsable
 /// @return the number of the job

@@ -82,15 +82,12 @@ void read_rules(const std::string& text) {
 }
 
 // Whoever hands it in writes it, and pages show it.
-void read_notes(const std::string& notebook, const std::string& history) {
-  const Notebook notes = parse_notes(notebook, history).notebook;
-  for (const ShownHint& hint : notes.hints) {
-    if (printable_line(hint.list + hint.finding) != hint.list + hint.finding || hint.number < 1) {
-      throw std::logic_error("a hint with a name that is none");
-    }
-  }
-  for (const auto& [stage, slip] : notes.predictions) {
-    if (!is_id(stage)) throw std::logic_error("a prediction of no stage");
+void read_notes(ClassDatabase& database, const std::string& notebook, const std::string& history) {
+  database.keep_notes(database.add_student({.name = "doe"}), "m2", notebook, history);
+  for (const std::string& name : database.texts(
+           "SELECT list || '/' || finding FROM hint WHERE number > 0 UNION SELECT stage FROM "
+           "prediction")) {
+    if (printable_line(name) != name) throw std::logic_error("a note with a name that is none");
   }
 }
 
@@ -142,6 +139,7 @@ void read_images(const std::string& text) {
 
 int main(int argc, char** argv) {
   const convlab::testing::TemporaryFolder folder;
+  ClassDatabase database(folder.path() / "class.db", ClassDatabase::Access::kGrade);
   const std::vector<std::string> archives = sample_archives(folder.path());
   const std::vector<std::string> results = {sample_result()};
   const std::vector<std::string> rules = {
@@ -166,7 +164,7 @@ int main(int argc, char** argv) {
     read_rules(mutator.mutated(rules));
     read_weights(mutator.mutated(weights));
     read_images(mutator.mutated(images));
-    read_notes(mutator.mutated(notebooks), mutator.mutated(histories));
+    read_notes(database, mutator.mutated(notebooks), mutator.mutated(histories));
     const char* name = mutator.below(2) == 0 ? "b.tar.gz" : "b.zip";
     read_archive(folder.path() / name, mutator.mutated(archives));
   });

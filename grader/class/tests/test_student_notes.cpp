@@ -1,7 +1,7 @@
 // From what grader submit packs to the pages of the class: hints that were read, and predictions.
 #include "common/base/tests/support/catch.hpp"
 #include "common/base/tests/support/temporary_folder.hpp"
-#include "grader/class/class_pictures.hpp"
+#include "grader/class/class_pages.hpp"
 #include "grader/class/submitted_files.hpp"
 #include "grader/class/tests/made_up_class.hpp"
 
@@ -31,22 +31,6 @@ constexpr const char* kHistory =
 )";
 
 }  // namespace
-
-TEST_CASE("student notes: a hint helped if the next check no longer found what it was about") {
-  const StudentNotes notes = parse_notes(kNotebook, kHistory);
-  const auto& hints = notes.notebook.hints;
-  REQUIRE(hints.size() == 3);
-  CHECK(helped(hints[0], notes.checks) == 0);
-  CHECK(helped(hints[1], notes.checks) == 1);
-  CHECK(helped(hints[2], notes.checks) == -1);
-  REQUIRE(notes.notebook.predictions.size() == 1);
-  CHECK(notes.notebook.predictions.count("baseline") == 1);
-  // Packed before the checks that followed.
-  CHECK(helped(hints[1], parse_notes(kNotebook, "").checks) == -1);
-  for (const char* broken : {"", "{", "[]", "{\"hints\": 3}", "{\"predictions\": {\"a\": null}}"}) {
-    CHECK(parse_notes(broken, kHistory).notebook.hints.empty());
-  }
-}
 
 TEST_CASE("student notes: those of an archive come with its one milestone, and are no work") {
   const convlab::testing::TemporaryFolder folder;
@@ -80,9 +64,19 @@ TEST_CASE("student notes: the class keeps what each archive adds, in any order")
   ClassDatabase database(folder.path() / "class.db", ClassDatabase::Access::kGrade);
   const auto alice = database.add_student({.name = "alice"});
   const auto bob = database.add_student({.name = "bob"});
-  database.keep_notes(alice, "m2", parse_notes(kNotebook, kHistory));
-  database.keep_notes(alice, "m2", parse_notes(kNotebook, ""));  // an older one
-  database.keep_notes(bob, "m2", parse_notes(kNotebook, ""));
+  database.keep_notes(alice, "m2", kNotebook, kHistory);
+  database.keep_notes(alice, "m2", kNotebook, "");  // packed before the checks that followed
+  database.keep_notes(bob, "m2", kNotebook, "no JSON");
+  const std::string damaged = R"([1, "x", {"findings": ["q", 1], "stages": 3, "created": 5}])";
+  for (const char* notebook :
+       {"", "{", "[]", R"({"hints": 3})", R"({"predictions": {"a": null, "b": "c"}})",
+        R"({"hints": ["x", null, {"list": 3, "number": "x"}, {"list": {"a": 1}, "number": 1}]})",
+        R"({"predictions": {"a": {"limiter": "memory", "loads": 1e999}}, "explained": 3})"}) {
+    CAPTURE(notebook);
+    database.keep_notes(bob, "m1", notebook, damaged);
+    CHECK(database.table("hints_read", "m1").rows.empty());
+    CHECK(database.table("predictions", "m1").rows.empty());
+  }
   CheckResult check;
   check.result.milestone = "m2";
   const SpeedMeasure speed{.reference = "baseline", .yours_ms = {{4.5}}, .reference_ms = {{9.0}}};
@@ -90,43 +84,33 @@ TEST_CASE("student notes: the class keeps what each archive adds, in any order")
       Score{.items = {{.stage = "baseline", .item = "speed", .batch = 1000, .speed = speed}}};
   const auto id = database.add_submission(bob, "m2", "d", {.received = "2027-02-01T10:00:00Z"});
   database.set_outcome(id, {.state = SubmissionState::kGraded, .check = check}, 100.0);
+  using Texts = std::vector<std::vector<std::string>>;
   const Table hints = database.table("hints_read");
   CHECK(hints.heading == std::vector<std::string>{"hint", "milestone", "students",
                                                   "checked after it", "helped", "share"});
-  REQUIRE(hints.rows.size() == 3);
-  CHECK(hints.rows[0] ==
-        std::vector<std::string>{"E-outside, hint 2", "m2", "2", "1", "1", "100 %"});
-  CHECK(hints.rows[1] == std::vector<std::string>{"E-outside, hint 1", "m2", "2", "1", "0", "0 %"});
-  CHECK(hints.rows[2] == std::vector<std::string>{"m2, hint 1", "m2", "2", "0", "0", "-"});
-  const Table predictions = database.table("predictions");
-  CHECK(predictions.heading.back() == "what limits it");
-  REQUIRE(predictions.rows.size() == 1);
-  CHECK(predictions.rows[0] == std::vector<std::string>{"baseline", "m2", "2", "2.00", "2.50",
-                                                        "2 of 2", "3.00", "4.50", "memory 2"});
+  CHECK(hints.rows == Texts{{"E-outside, hint 2", "m2", "2", "1", "1", "100 %"},
+                            {"E-outside, hint 1", "m2", "2", "1", "0", "0 %"},
+                            {"m2, hint 1", "m2", "2", "0", "0", "-"}});
+  CHECK(database.table("predictions").heading.back() == "what limits it");
+  CHECK(database.table("predictions").rows ==
+        Texts{{"baseline", "m2", "2", "2.00", "2.50", "2 of 2", "3.00", "4.50", "memory 2"}});
   const std::string page = markdown_of(class_dashboard(database, "", false));
   CHECK(page.find("## Which hint helped") != std::string::npos);
   CHECK(page.find("## What the class predicted") != std::string::npos);
   CHECK(page.find("alice") == std::string::npos);
-  CHECK(database.table("hints_read", "m1").rows.empty());
-  // A revoked time is none.
-  database.revoke(id, "Copied.", "");
-  CHECK(database.table("predictions").rows.at(0).at(7) == "-");
   // Of two the median lies between them; what most expect comes first.
-  database.keep_notes(
-      database.add_student({.name = "eve"}), "m2",
-      {.notebook = {
-           .predictions = {{"baseline", {.limiter = "latency", .loads = 9, .op_ms = 5}}}}});
-  database.keep_notes(alice, "m3", {.notebook = {.predictions = {{"a", {.limiter = "memory"}}}}});
-  const Table both = database.table("predictions");
-  REQUIRE(both.rows.size() == 2);
-  CHECK(both.rows[0] == std::vector<std::string>{"baseline", "m2", "3", "2.00", "2.50", "2 of 2",
-                                                 "3.00", "-", "memory 2, latency 1"});
-  CHECK(both.rows[1] ==
-        std::vector<std::string>{"a", "m3", "1", "-", "-", "-", "-", "-", "memory 1"});
-  database.keep_notes(
-      database.add_student({.name = "mel"}), "m2",
-      {.notebook = {
-           .predictions = {{"baseline", {.limiter = "latency", .loads = 9, .op_ms = 5}}}}});
+  const auto predict = [&](const char* name, const char* milestone, const std::string& slip) {
+    database.keep_notes(database.add_student({.name = name}), milestone,
+                        R"({"predictions": {)" + slip + "}}", "");
+  };
+  const std::string other = R"("baseline": {"limiter": "latency", "loads": 9, "op_ms": 5})";
+  predict("eve", "m2", other);
+  predict("alice", "m3", R"("a": {"limiter": "memory"})");
+  CHECK(database.table("predictions").rows ==
+        Texts{{"baseline", "m2", "3", "2.00", "2.50", "2 of 2", "3.00", "4.50",
+               "memory 2, latency 1"},
+              {"a", "m3", "1", "-", "-", "-", "-", "-", "memory 1"}});
+  predict("mel", "m2", other);
   const Table even = database.table("predictions", "m2");
   CHECK(even.rows.at(0).at(3) == "5.50");
   CHECK(even.rows.at(0).back() == "latency 2, memory 2");

@@ -3,14 +3,12 @@
 #include <csignal>
 #include <iostream>
 #include <map>
-#include <nlohmann/json.hpp>
 #include <set>
 #include <sstream>
 #include <thread>
 
-#include "common/base/json_text.hpp"
 #include "common/base/whole_file.hpp"
-#include "grader/class/class_pictures.hpp"
+#include "grader/class/class_pages.hpp"
 #include "grader/class/grade_class.hpp"
 #include "grader/class/gradebook.hpp"
 #include "grader/class/similar.hpp"
@@ -18,17 +16,17 @@
 #include "grader/cli/commands.hpp"
 #include "grader/course/course.hpp"
 #include "grader/report/check_report.hpp"
-#include "grader/report/plots/figure.hpp"
 #include "grader/report/terminal.hpp"
 
 namespace convlab::grader {
 
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(SharedPlace, path_a, first_a, last_a, path_b, first_b, last_b)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(SimilarPair, a, b, share, places)
-
 namespace {
 
 namespace fs = std::filesystem;
+
+fs::path class_folder() {
+  return build_folder() / "class";
+}
 
 void keep_what_is_done() {
   stop_on_signals();
@@ -54,7 +52,6 @@ struct Options : ClassOptions {
   bool best = false;
   bool list = false;
   bool names = false;
-  bool json = false;
   double least = 0.5;
 };
 
@@ -84,16 +81,15 @@ ExitCode grade(const GradeOptions& options) {
                                 ? (build_folder() / "bin" / "grader").string()
                                 : fs::absolute(request.settings.grader).string();
   request.settings.measures_speed = !options.no_speed;
-  return grade_class(request, stop_asked);
+  return grade_class(request);
 }
 
 ExitCode status(const Options& options) {
   if (!options.milestone.empty()) find_milestone(options.milestone);
   const ClassDatabase database = open_database(options);
   if (options.list) {
-    constexpr int kNameWidth = 24;
     for (const SubmissionRow& row : database.submissions("", options.milestone)) {
-      std::cout << row_text(row, kNameWidth, true);
+      std::cout << row_text(row, true);
     }
     return ExitCode::kPassed;
   }
@@ -114,17 +110,13 @@ ExitCode status(const Options& options) {
   return ExitCode::kPassed;
 }
 
-// The rules of the term; `best` overrules what they say of attempts.
-Term term_of(const Options& options, const ClassDatabase& database) {
+// What the term makes of the attempts, of one student or milestone if the options name one. The
+// whole class decides, because late days are those of a term; --best overrules what it says of
+// attempts.
+std::vector<SettledAttempt> settled_rows(const Options& options, const ClassDatabase& database) {
   Term term = term_in_force(database);
   term.best = term.best || options.best;
-  return term;
-}
-
-// What the term makes of the attempts, of one student or milestone if the options name one. The
-// whole class decides, because late days are those of a term.
-std::vector<SettledAttempt> settled_rows(const Options& options, const ClassDatabase& database) {
-  auto all = settled(database.submissions(), term_of(options, database));
+  auto all = settled(database.submissions(), term);
   std::set<std::int64_t> wanted;
   for (const SubmissionRow& row : rows_of(options, database)) wanted.insert(row.id);
   std::erase_if(all, [&](const SettledAttempt& each) { return wanted.count(each.row.id) == 0; });
@@ -135,10 +127,13 @@ ExitCode show(const Options& options) {
   const ClassDatabase database = open_database(options);
   for (const SettledAttempt& attempt : settled_rows(options, database)) {
     const SubmissionRow& row = attempt.row;
-    std::cout << "\n" << row_text(row, display_width(row.student), true);
+    std::cout << "\n" << row_text(row, true);
     std::cout << "  " << row.place << ", received " << row.received << "\n";
     if (attempt.late > 0 && row.earned > 0.0) std::cout << "  " << settled_points(attempt) << "\n";
-    for (const std::string& each : database.history(row.id)) std::cout << paragraph("  ", each);
+    for (const std::string& each :
+         database.texts("SELECT words FROM history WHERE submission = ? ORDER BY time", row.id)) {
+      std::cout << paragraph("  ", each);
+    }
     for (const Comment& each : database.comments(row)) {
       std::cout << paragraph("  ", (each.for_staff ? "note for staff, " : "comment ") +
                                        std::to_string(each.id) + ": " + each.text);
@@ -177,6 +172,20 @@ std::string gradescope_text(const Options& options) {
                : gradescope_failure(row.sentence);
 }
 
+// The whole result of each attempt that counts, for `grader plot` and `grader compare`.
+ExitCode export_results(const std::vector<SettledAttempt>& attempts, const ClassDatabase& database,
+                        const fs::path& folder) {
+  int files = 0;
+  for (const SettledAttempt& each : attempts) {
+    const auto check = each.counts ? database.result(each.row.id) : std::nullopt;
+    if (!check) continue;
+    write_check_result(folder / (each.row.alias + "-" + each.row.milestone + ".json"), *check);
+    ++files;
+  }
+  std::cout << files << " files in " << display_path(fs::absolute(folder)) << "\n";
+  return ExitCode::kPassed;
+}
+
 ExitCode export_grades(const Options& options) {
   if (options.format == "gradescope") {
     write_or_print(options, gradescope_text(options));
@@ -184,27 +193,26 @@ ExitCode export_grades(const Options& options) {
   }
   const ClassDatabase database = open_database(options);
   const auto attempts = settled_rows(options, database);
-  const Gradebook book = gradebook_of(attempts, database);
-  write_or_print(options, options.format == "canvas"   ? canvas_csv(book)
-                          : options.format == "moodle" ? moodle_csv(book)
-                                                       : list_csv(attempts));
+  if (options.format == "results") {
+    return export_results(
+        attempts, database,
+        options.output.empty() ? class_folder() / "results" : fs::path(options.output));
+  }
+  write_or_print(options, options.format == "csv"
+                              ? list_csv(attempts)
+                              : platform_csv(attempts, database, options.format == "canvas"));
   return ExitCode::kPassed;
 }
 
 ExitCode plot(const Options& options) {
   const ClassDatabase database = open_database(options);
   if (!options.milestone.empty()) find_milestone(options.milestone);
-  if (database.table("submissions", options.milestone).rows.empty()) {
-    throw UsageError("There is nothing to draw in " + display_path(options.file()) +
-                     (options.milestone.empty() ? "" : " for " + options.milestone) + ".");
-  }
   const fs::path folder =
-      options.output.empty() ? build_folder() / "class" / "plots" : fs::path(options.output);
+      options.output.empty() ? class_folder() / "plots" : fs::path(options.output);
   const Page page = class_dashboard(database, options.milestone, options.names);
   write_atomically(folder / "dashboard.html",
                    html_of(page, course_folder() / "grader/report/pages"));
   std::cout << display_path(folder / "dashboard.html") << "\n";
-  for (const auto& file : draw(figures_of(page), folder)) std::cout << display_path(file) << "\n";
   return ExitCode::kPassed;
 }
 
@@ -236,22 +244,15 @@ ExitCode similar(const Options& options) {
         }
       }
     } catch (const std::runtime_error& refused) {  // or the machine was at fault
-      (options.json ? std::cerr : std::cout)
-          << found.student.name << " left out: " << refused.what() << "\n";
+      std::cout << found.student.name << " left out: " << refused.what() << "\n";
     }
   }
   const auto pairs = similar_pairs(sources, common_sources(), options.least);
-  if (options.json) {
-    std::cout << json_text({{"pairs", nlohmann::json(pairs)}}, 2) << "\n";
-    return ExitCode::kPassed;
-  }
   constexpr double kPercent = 100.0;
   for (const SimilarPair& pair : pairs) {
     std::cout << std::lround(kPercent * pair.share) << " %  " << pair.a << " and " << pair.b << " ("
               << pair.shared << (pair.shared == 1 ? " fingerprint)\n" : " fingerprints)\n");
-    constexpr std::size_t kShown = 3;
-    for (std::size_t i = 0; i < std::min(kShown, pair.places.size()); ++i) {
-      const SharedPlace& place = pair.places[i];
+    for (const SharedPlace& place : pair.places) {
       std::cout << "      " << place.path_a << ":" << place.first_a << "-" << place.last_a
                 << "  like  " << place.path_b << ":" << place.first_b << "-" << place.last_b
                 << "\n";
@@ -269,8 +270,7 @@ ExitCode run_tasks(const Options& options) {
   std::vector<Task> tasks;
   std::istringstream list(read_text(options.folder));
   for (std::string folder; std::getline(list, folder);) tasks.emplace_back(folder);
-  run_locally(
-      tasks, 1, [](std::size_t) {}, stop_asked);
+  run_locally(tasks, 1, [](std::size_t) {});
   return stop_asked != 0 ? ExitCode::kInterrupted : ExitCode::kPassed;
 }
 
@@ -280,146 +280,91 @@ ExitCode unpack(const Options& options) {
 }
 
 void add_grade(CLI::App& group, ExitCode& exit_code) {
-  auto [command, options] =
-      add_command(group, exit_code, "grade",
-                  "Grades a folder of submissions; continues where it stopped", grade);
-  command.add_option("DIR", options.request.folder, "Archives, source files, folders")->required();
-  options.add_database(command);
-  command.add_option("--milestone", options.milestone,
-                     "m1, m2, … (default: what each submission changed of the hand-out)");
-  command.add_option("--roster", options.request.roster,
-                     "CSV file with the students (docs/class.md)");
-  command.add_option("--batches", options.request.settings.batches, "As in grader check");
-  command
-      .add_option("--jobs", options.request.jobs,
-                  "Submissions at the same time (default: one per core)")
-      ->check(CLI::Range(1, 1024));
-  command
-      .add_option("--limit", options.request.settings.limit_s,
-                  "Seconds that grading one submission may take")
+  auto [command, options] = add_command(group, exit_code, "grade", grade);
+  ClassRequest& request = options.request;
+  command.add_option("DIR", request.folder)->required();
+  options.add_to(command);
+  command.add_option("--roster", request.roster);
+  command.add_option("--batches", request.settings.batches);
+  command.add_option("--jobs", request.jobs)->check(CLI::Range(1, 1024));
+  command.add_option("--limit", request.settings.limit_s)
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
-  CLI::Option* again = command.add_flag("--again", options.request.again,
-                                        "Also what is graded already; keeps the old outcomes");
-  command
-      .add_flag("--changed-rules", options.request.changed_rules,
-                "With --again: only what other rules for points, or another grader, graded")
-      ->needs(again);
-  command.add_flag("--allow-lower", options.request.allow_lower, "With --again: points may fall")
-      ->needs(again);
-  command.add_option("--leaderboard", options.request.leaderboard,
-                     "HTML page of ranks, with aliases, that each graded submission rewrites");
-  command.add_flag("--no-speed", options.no_speed, "Do not measure the speeds that give points");
-  command.add_option("--launcher", options.launcher, "local, or slurm: as an array of jobs")
+  CLI::Option* again = command.add_flag("--again", request.again);
+  command.add_flag("--changed-rules", request.changed_rules)->needs(again);
+  command.add_flag("--allow-lower", request.allow_lower)->needs(again);
+  command.add_option("--leaderboard", request.leaderboard);
+  command.add_flag("--no-speed", options.no_speed);
+  command.add_option("--launcher", options.launcher)
       ->check(CLI::IsMember({"local", "slurm"}))
       ->capture_default_str();
-  command.add_option("--chunk", options.request.slurm.chunk, "slurm: submissions per job")
+  command.add_option("--chunk", request.slurm.chunk)
       ->check(CLI::Range(1, 10'000))
       ->capture_default_str();
-  command.add_option("--gres", options.request.slurm.gres, "slurm: devices per job; '' for none")
-      ->capture_default_str();
-  command.add_option("--sbatch", options.request.slurm.options, "slurm: one more option of sbatch");
-  command.add_option("--grader", options.request.settings.grader)
-      ->group("");  // for tests: what checks
-  command.footer(
-      "Checks correctness in parallel, then takes times, one submission after the\n"
-      "other. Ctrl-C keeps finished submissions; the same command continues.\n\n"
-      "Examples:\n"
-      "  build/bin/grader class grade submissions/\n"
-      "  build/bin/grader class grade submissions/m2 --milestone m2 --roster class.csv");
-}
-
-void add_export(CLI::App& group, ExitCode& exit_code) {
-  auto [command, options] = add_command(group, exit_code, "export",
-                                        "Writes the points for other programs", export_grades);
-  options.add_database(command);
-  options.add_milestone(command);
-  command.add_option("--format", options.format, "csv, canvas, moodle, gradescope")
-      ->check(CLI::IsMember({"csv", "canvas", "moodle", "gradescope"}))
-      ->capture_default_str();
-  command.add_option("--output", options.output, "File (default: standard output)");
-  command.add_flag("--best", options.best, "The best attempt counts, not the last");
-  command.add_option("--student", options.name, "Only this student");
-  command.add_option("--result", options.result,
-                     "gradescope: a result of grader check instead of the class");
-  command.footer(
-      "Examples:\n"
-      "  build/bin/grader class export --format canvas --output canvas.csv\n"
-      "  build/bin/grader class export --format gradescope --student alice");
+  command.add_option("--gres", request.slurm.gres)->capture_default_str();
+  command.add_option("--sbatch", request.slurm.options);
+  command.add_option("--grader", request.settings.grader)->group("");  // for tests: what checks
 }
 
 }  // namespace
 
 fs::path ClassOptions::file() const {
-  return database.empty() ? build_folder() / "class" / "class.db" : fs::path(database);
+  return database.empty() ? class_folder() / "class.db" : fs::path(database);
 }
 
-void ClassOptions::add_database(CLI::App& command) {
-  command.add_option("--database", database, "File of the class (default: build/class/class.db)");
-}
-
-void ClassOptions::add_milestone(CLI::App& command) {
-  command.add_option("--milestone", milestone, "Only this milestone");
+void ClassOptions::add_to(CLI::App& command) {
+  command.add_option("--database", database);
+  command.add_option("--milestone", milestone);
 }
 
 void add_class(CLI::App& app, ExitCode& exit_code) {
-  CLI::App* group = app.add_subcommand("class", "Grades a class and keeps its points");
+  CLI::App* group = app.add_subcommand("class");
   group->require_subcommand(1);
   add_grade(*group, exit_code);
   {
-    auto [command, options] =
-        add_command(*group, exit_code, "status", "Counts graded submissions, or lists all", status);
-    options.add_database(command);
-    options.add_milestone(command);
-    command.add_flag("--list", options.list, "One line for each submission");
-    command.footer("Example:\n  build/bin/grader class status --milestone m2 --list");
+    auto [command, options] = add_command(*group, exit_code, "status", status);
+    options.add_to(command);
+    command.add_flag("--list", options.list);
   }
   {
-    auto [command, options] =
-        add_command(*group, exit_code, "show", "Shows one student's findings and points", show);
-    command.add_option("NAME", options.name, "Name, login, number or alias")->required();
-    options.add_database(command);
-    options.add_milestone(command);
-    command.footer("Example:\n  build/bin/grader class show \"Doe, Jane\"");
+    auto [command, options] = add_command(*group, exit_code, "show", show);
+    command.add_option("NAME", options.name)->required();
+    options.add_to(command);
   }
-  add_export(*group, exit_code);
+  {
+    auto [command, options] = add_command(*group, exit_code, "export", export_grades);
+    options.add_to(command);
+    command.add_option("--format", options.format)
+        ->check(CLI::IsMember({"csv", "canvas", "moodle", "gradescope", "results"}))
+        ->capture_default_str();
+    command.add_option("--output", options.output);
+    command.add_flag("--best", options.best);
+    command.add_option("--student", options.name);
+    command.add_option("--result", options.result);
+  }
   term_commands::add(*group, exit_code);
   {
-    auto [command, options] = add_command(*group, exit_code, "plot",
-                                          "Draws plots of the class and an HTML dashboard", plot);
-    options.add_database(command);
-    options.add_milestone(command);
-    command.add_option("--output", options.output, "Folder (default: build/class/plots)");
-    command.add_flag("--names", options.names, "Names instead of aliases");
-    command.footer("Example:\n  build/bin/grader class plot --milestone m2 --output slides");
+    auto [command, options] = add_command(*group, exit_code, "plot", plot);
+    options.add_to(command);
+    command.add_option("--output", options.output);
+    command.add_flag("--names", options.names);
   }
   {
-    auto [command, options] = add_command(*group, exit_code, "similar",
-                                          "Lists similar submissions, also renamed ones", similar);
-    command.add_option("DIR", options.folder, "As in class grade")->required();
-    options.add_milestone(command);
-    command.add_option("--roster", options.roster, "CSV file with the students");
-    command.add_option("--least", options.least, "Smallest share of fingerprints to report")
+    auto [command, options] = add_command(*group, exit_code, "similar", similar);
+    command.add_option("DIR", options.folder)->required();
+    command.add_option("--milestone", options.milestone);
+    command.add_option("--roster", options.roster);
+    command.add_option("--least", options.least)
         ->check(CLI::Range(0.0, 1.0))
         ->capture_default_str();
-    command.add_flag("--json", options.json, "Print all pairs and places as JSON");
-    command.footer("Example:\n  build/bin/grader class similar submissions/ --least 0.7");
   }
   // Internal commands: the task of a launcher's job, and the reader of archives in its sandbox.
   for (const bool task : {true, false}) {
     auto [command, options] =
-        add_command(*group, exit_code, task ? "task" : "unpack", "", task ? run_tasks : unpack);
+        add_command(*group, exit_code, task ? "task" : "unpack", task ? run_tasks : unpack);
     command.add_option("FILE", options.folder)->required();
     command.group("");
   }
-  group->footer(
-      "Examples:\n"
-      "  build/bin/grader class grade submissions/\n"
-      "  build/bin/grader class status --list\n"
-      "  build/bin/grader class show alice\n"
-      "  build/bin/grader class export --format canvas --output canvas.csv\n"
-      "  build/bin/grader class plot\n"
-      "  build/bin/grader class similar submissions/");
 }
 
 }  // namespace convlab::grader

@@ -279,18 +279,11 @@ ExitCode run(const Options& options) {
 }  // namespace
 
 void add(CLI::App& app, ExitCode& exit_code) {
-  CLI::App* group = app.add_subcommand("handout", "For instructors: makes a hand-out");
+  CLI::App* group = app.add_subcommand("handout");
   group->require_subcommand(1);
-  group->footer("Example:\n  build/bin/grader handout make out --term SP27");
-  auto [command, options] = add_command(*group, exit_code, "make",
-                                        "Copies the files that students need, and packs them", run);
-  command.add_option("OUT", options.folder, "Folder for convlab-TERM and convlab-TERM.tar.gz")
-      ->required();
-  command.add_option("--term", options.term, "Such as SP27")->required();
-  command.footer(
-      "milestones/handout.list names the files. Searches them for answers before it\n"
-      "writes anything. The same tree gives the same bytes.\n\n"
-      "Example:\n  build/bin/grader handout make out --term SP27");
+  auto [command, options] = add_command(*group, exit_code, "make", run);
+  command.add_option("OUT", options.folder)->required();
+  command.add_option("--term", options.term)->required();
 }
 
 }  // namespace convlab::grader::handout_command

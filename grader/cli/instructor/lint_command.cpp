@@ -189,12 +189,10 @@ ExitCode run(const Options& options) {
 }  // namespace
 
 void add(CLI::App& app, ExitCode& exit_code) {
-  auto [command, options] = add_command(
-      app, exit_code, "lint", "For instructors: is the course complete? (also a test in CI)", run);
-  command.add_option("MILESTONE", options.milestone, "Only this milestone");
-  command.add_flag("--no-references", options.skip_references, "Leave the reference solutions out");
-  command.add_flag("--update", options.update, "First update milestones/handout.sha256");
-  command.footer("Example:\n  build/bin/grader lint");
+  auto [command, options] = add_command(app, exit_code, "lint", run);
+  command.add_option("MILESTONE", options.milestone);
+  command.add_flag("--no-references", options.skip_references);
+  command.add_flag("--update", options.update);
 }
 
 }  // namespace convlab::grader::lint_command

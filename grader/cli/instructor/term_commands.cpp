@@ -148,9 +148,11 @@ ExitCode set_term(const Options& options) {
   const fs::path file = options.file();
   if (options.term_file.empty()) {
     const ClassDatabase database(file, ClassDatabase::Access::kRead);
-    if (database.term_text().empty())
+    const Term term = term_in_force(database);
+    if (term.name.empty()) {
       throw UsageError("No term file is in force; name one: grader class term FILE");
-    print_term(term_in_force(database), database);
+    }
+    print_term(term, database);
     return ExitCode::kPassed;
   }
   const std::string text = read_text(options.term_file);
@@ -162,7 +164,7 @@ ExitCode set_term(const Options& options) {
   const int moved = moved_by(options, text, old.get());
   old.reset();
   ClassDatabase database(file, ClassDatabase::Access::kGrade);
-  database.set_term_text(text);
+  database.run("INSERT OR REPLACE INTO term VALUES (1, ?)", text);
   print_term(term_in_force(database), database);
   std::cout << "In force; the points of " << moved << " students and milestones move.\n";
   return ExitCode::kPassed;
@@ -174,7 +176,9 @@ ExitCode revoke(const Options& options) {
       row.student + " " + row.milestone + " attempt " + std::to_string(row.attempt);
   if (options.undo) {
     if (row.revoked.empty()) throw UsageError(what + " is not revoked.");
-    ClassDatabase(options.file(), ClassDatabase::Access::kChange).restore(row.id);
+    ClassDatabase(options.file(), ClassDatabase::Access::kChange)
+        .run("UPDATE revocation SET restored = ? WHERE submission = ? AND restored = ''", utc_now(),
+             row.id);
     std::cout << what << " counts again; reason and evidence are kept.\n";
     return ExitCode::kPassed;
   }
@@ -191,7 +195,8 @@ ExitCode revoke(const Options& options) {
     evidence = kept.string();
   }
   ClassDatabase(options.file(), ClassDatabase::Access::kChange)
-      .revoke(row.id, printable_line(options.text), evidence);
+      .run("INSERT INTO revocation (submission, reason, evidence, revoked) VALUES (?, ?, ?, ?)",
+           row.id, printable_line(options.text), evidence, utc_now());
   std::cout << paragraph("", what +
                                  " no longer counts, and no plot or rank shows it; a page of "
                                  "--leaderboard from the next class grade on. --undo lets it "
@@ -201,8 +206,8 @@ ExitCode revoke(const Options& options) {
 
 ExitCode comment(const Options& options) {
   if (options.removed > 0) {
-    if (!ClassDatabase(options.file(), ClassDatabase::Access::kChange)
-             .remove_comment(options.removed)) {
+    if (ClassDatabase(options.file(), ClassDatabase::Access::kChange)
+            .run("DELETE FROM comment WHERE id = ? RETURNING 1", options.removed) == 0) {
       throw UsageError("There is no comment " + std::to_string(options.removed) +
                        "; grader class show NAME shows the numbers.");
     }
@@ -225,18 +230,17 @@ ExitCode comment(const Options& options) {
           (meant.empty() ? "; docs/diagnoses.md lists all." : ". Did you mean " + meant + "?"));
     }
   }
-  Comment comment{.milestone = options.milestone,
-                  .finding = options.finding,
-                  .place = options.place,
-                  .text = printable(options.text),
-                  .for_staff = options.for_staff};
-  if (!options.name.empty()) comment.submission = attempt_of(options).id;
-  ClassDatabase database(options.file(), ClassDatabase::Access::kChange);
-  database.add_comment(comment);
+  const std::int64_t submission = options.name.empty() ? 0 : attempt_of(options).id;
+  const ClassDatabase database(options.file(), ClassDatabase::Access::kChange);
+  const std::int64_t id = database.run(
+      "INSERT INTO comment (milestone, finding, place, submission, text, for_staff, written) "
+      "VALUES (?, ?, ?, ?, ?, ?, ?) RETURNING id",
+      options.milestone, options.finding, options.place, submission, printable(options.text),
+      options.for_staff, utc_now());
   int reached = 0;
   for (const SubmissionRow& row : database.submissions("", options.milestone)) {
     const auto own = database.comments(row);
-    if (!own.empty() && own.back().text == comment.text) ++reached;
+    if (!own.empty() && own.back().id == id) ++reached;
   }
   std::cout << "Kept; it goes to " << reached << (reached == 1 ? " submission" : " submissions")
             << (options.for_staff ? ", for staff only" : "") << ".\n";
@@ -290,60 +294,43 @@ ExitCode feedback(const Options& options) {
 }
 
 void add_attempt(CLI::App& command, Options& options) {
-  command.add_option("--milestone", options.milestone, "m1, m2, …")->required();
-  command.add_option("--attempt", options.attempt, "Its number (default: the last)");
+  options.add_to(command);
+  command.get_option("--milestone")->required();
+  command.add_option("--attempt", options.attempt);
 }
 
 }  // namespace
 
 void add(CLI::App& group, ExitCode& exit_code) {
   {
-    auto [command, options] = add_command(
-        group, exit_code, "term", "Sets or shows due dates, late days and penalties", set_term);
-    command.add_option("FILE", options.term_file, "term.json (docs/class.md); without it: show");
-    command.add_flag("--allow-lower", options.allow_lower, "Points may fall by the new rules");
-    options.add_database(command);
-    command.footer("Example:\n  build/bin/grader class term term.json");
+    auto [command, options] = add_command(group, exit_code, "term", set_term);
+    command.add_option("FILE", options.term_file);
+    command.add_flag("--allow-lower", options.allow_lower);
+    command.add_option("--database", options.database);
   }
   {
-    auto [command, options] = add_command(group, exit_code, "revoke",
-                                          "Lets a submission count no longer, or again", revoke);
-    command.add_option("NAME", options.name, "Name, login, number or alias")->required();
+    auto [command, options] = add_command(group, exit_code, "revoke", revoke);
+    command.add_option("NAME", options.name)->required();
     add_attempt(command, options);
-    command.add_option("--reason", options.text, "A sentence; the student reads it");
-    command.add_option("--evidence", options.evidence,
-                       "What shows it, for staff: a page, or a file, which is copied");
-    command.add_flag("--undo", options.undo, "It counts again");
-    options.add_database(command);
-    command.footer(
-        "Example:\n  build/bin/grader class revoke alice --milestone m2 \\\n"
-        "      --reason \"Same file as another submission.\" --evidence similar.json");
+    command.add_option("--reason", options.text);
+    command.add_option("--evidence", options.evidence);
+    command.add_flag("--undo", options.undo);
   }
   {
-    auto [command, options] =
-        add_command(group, exit_code, "comment", "Adds words of yours to submissions", comment);
-    command.add_option("TEXT", options.text, "The comment");
+    auto [command, options] = add_command(group, exit_code, "comment", comment);
+    command.add_option("TEXT", options.text);
     add_attempt(command, options);
-    command.add_option("--student", options.name, "To this student's submission");
-    command.add_option("--finding", options.finding, "To all submissions with this finding");
-    command.add_option("--place", options.place,
-                       "Of these only where the finding names this place, such as "
-                       "conv_forward.cu:41");
-    command.add_flag("--staff", options.for_staff, "A private note: no student sees it");
-    command.add_option("--remove", options.removed, "Takes the comment of this number back")
+    command.add_option("--student", options.name);
+    command.add_option("--finding", options.finding);
+    command.add_option("--place", options.place);
+    command.add_flag("--staff", options.for_staff);
+    command.add_option("--remove", options.removed)
         ->check(CLI::Range(std::int64_t{1}, std::int64_t{1'000'000'000}));
-    options.add_database(command);
-    command.footer(
-        "Example:\n  build/bin/grader class comment --milestone m2 --finding E-outside \\\n"
-        "      \"Compare your guard with the one of the second puzzle.\"");
   }
   {
-    auto [command, options] = add_command(
-        group, exit_code, "feedback", "Writes a file for each submission that counts", feedback);
-    command.add_option("--output", options.output, "Folder (default: build/class/feedback)");
-    options.add_milestone(command);
-    options.add_database(command);
-    command.footer("Example:\n  build/bin/grader class feedback --milestone m2 --output feedback");
+    auto [command, options] = add_command(group, exit_code, "feedback", feedback);
+    command.add_option("--output", options.output);
+    options.add_to(command);
   }
 }
 

@@ -3,7 +3,7 @@
 namespace convlab::grader {
 
 void add_class(CLI::App& app, ExitCode& /*exit_code*/) {
-  CLI::App* command = app.add_subcommand("class", "Grades a class and keeps its points");
+  CLI::App* command = app.add_subcommand("class");
   command->allow_extras();
   command->callback([] {
     throw EnvironmentError(
