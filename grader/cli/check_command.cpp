@@ -284,55 +284,25 @@ ExitCode run(const Options& options) {
 }  // namespace
 
 void add(CLI::App& app, ExitCode& exit_code) {
-  auto [command, options] =
-      add_command(app, exit_code, "check", "Checks a milestone: cases, network, times", run);
-  command.add_option("MILESTONE", options.milestone, "m1, m2, …")->required();
-  command.add_option("--stage", options.stage, "Only this stage (default: all)");
-  command.add_option("--cause", options.cause,
-                     "Of a broken kernel in repairs/: the letter of its cause; of the detective's "
-                     "case: the slow kernel and the letter");
-  command.add_option("--batches", options.batches,
-                     "Batches of the network, 1 to 10000 (default: 100,1000,10000, without the "
-                     "last if a GPU is emulated)");
-  add_network(command, options.network);
-  command
-      .add_option("--solution", options.solution,
-                  "student, reference, or a source file (.cpp for m1, .cu for the others), or a "
-                  "folder of them")
-      ->capture_default_str();
-  command.add_option("--rules", options.rules,
-                     "course (the layers of the network decide), workbook (every shape must be "
-                     "right) or an edition, fa20 to sp26 (default: course for a file with the "
-                     "course interface, else workbook)");
-  command.add_option("--precision", options.precision,
-                     "fp32, tf32, tf32-truncated, fp16, fp16-products, fp16-sums, bf16, "
-                     "bf16-truncated, or auto: the tightest class that a custom submission keeps "
-                     "(default: auto under the rules of the course)");
-  command
-      .add_option("--allow-library", options.libraries,
-                  "GPU library that a custom submission may call: cublas; not emulated")
-      ->check(CLI::IsMember({"cublas"}));
-  command
-      .add_option("--refuse", options.refused,
-                  "Finding that would be only a warning, and shall fail the file")
+  auto [command, options] = add_command(app, exit_code, "check", run);
+  command.add_option("MILESTONE", options.milestone)->required();
+  command.add_option("--stage", options.stage);
+  command.add_option("--cause", options.cause);
+  command.add_option("--batches", options.batches);
+  command.add_option("--network", options.network)->capture_default_str();
+  command.add_option("--solution", options.solution)->capture_default_str();
+  command.add_option("--rules", options.rules);
+  command.add_option("--precision", options.precision);
+  command.add_option("--allow-library", options.libraries)->check(CLI::IsMember({"cublas"}));
+  command.add_option("--refuse", options.refused)
       ->check(CLI::IsMember({"E-converted", "E-leak", "E-outside", "E-warp-sync"}));
-  command.add_option("--puzzles", options.puzzles,
-                     "Folder of the puzzles that came with a source file, for their points");
-  command.add_option("--json", options.json,
-                     "File of the result (default: build/results/MILESTONE-SOLUTION.json, with "
-                     "the stage if named)");
-  command.add_flag("--no-speed", options.no_speed, "Do not measure the speeds that give points");
-  command.add_option("--times-of", options.times_of,
-                     "Result of an earlier check of the same files with --no-speed: only measure "
-                     "the speeds that it lacks");
-  command.add_option("--case", options.only_case,
-                     "Only this convolution, B,M,C,H,W,K or B,M,C,H,W,K,S, as a finding names it");
-  command.add_option("--seed", options.seed, "Repeat the cases of an earlier check")
-      ->check(CLI::NonNegativeNumber);
-  command
-      .add_option("--time-limit", options.time_limit_s,
-                  "Seconds that one convolution may take (default: from its size)")
-      ->check(CLI::PositiveNumber);
+  command.add_option("--puzzles", options.puzzles);
+  command.add_option("--json", options.json);
+  command.add_flag("--no-speed", options.no_speed);
+  command.add_option("--times-of", options.times_of);
+  command.add_option("--case", options.only_case);
+  command.add_option("--seed", options.seed)->check(CLI::NonNegativeNumber);
+  command.add_option("--time-limit", options.time_limit_s)->check(CLI::PositiveNumber);
   command.add_option("--program", options.program)->group("");  // for tests: another executable
 }
 

@@ -2,13 +2,12 @@
 
 #include <CLI/CLI.hpp>
 #include <filesystem>
-#include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 
 #include "common/base/error.hpp"
-#include "grader/course/counted_stage.hpp"
 
 namespace convlab::grader {
 
@@ -36,50 +35,10 @@ auto add_command(CLI::App& parent, ExitCode& exit_code, const std::string& name,
 /// Gives commands and options the words of help.txt, before a help is printed.
 void describe(CLI::App& app);
 
-/// Commands that draw or count, and what they are for. Nobody needs them on the first day: they are
-/// a program of their own, build/bin/grader-views, built when the first of them is used.
-inline const std::map<std::string, std::string> kViews = {
-    {"compare", "Compares stages, or the same stage in files"},
-    {"explain", "Explains what each line of a file that has passed does"},
-    {"plot", "Draws op times, speed-ups and a roofline"},
-    {"profile", "Counts what each line of a kernel asks of memory; needs no GPU"},
-    {"report", "Makes the skeleton of a report: tables, charts, questions"},
-    {"show", "Draws what the threads of one block do, step by step; needs no GPU"},
-    {"sweep", "Tries all combinations of a stage's parameters"},
-};
-
-/// The same for a command of kViews.
-template <class Options>
-auto add_view(CLI::App& parent, ExitCode& exit_code, const std::string& name,
-              ExitCode (*run)(const Options&)) {
-  return add_command(parent, exit_code, name, kViews.at(name), run);
-}
-
-inline void add_network(CLI::App& command, std::string& network) {
-  command.add_option("--network", network, "Network preset")->capture_default_str();
-}
-
-/// The option --solution of a command that takes no file.
-inline void add_own_solution(CLI::App& command, std::string& solution) {
-  command.add_option("--solution", solution, "student or reference")
-      ->check(CLI::IsMember({"student", "reference"}))
-      ->capture_default_str();
-}
-
-/// Options that explain, profile and show have in common.
-inline void add_counted_options(CLI::App& command, CountedOptions& options) {
-  command.add_option("MILESTONE", options.milestone, "m1, m2, …")->required();
-  command.add_option("--stage", options.stage, "The stage, if there are several; or a puzzle");
-  command
-      .add_option("--solution", options.solution,
-                  "student, reference, or a file with the course's interface")
-      ->capture_default_str();
-  command
-      .add_option("--layer", options.layer,
-                  "The convolution of the network to look at (default: the last)")
-      ->check(CLI::Range(1, 64));
-  add_network(command, options.network);
-}
+/// Commands that draw or count. Nobody needs them on the first day: they are a program of their
+/// own, build/bin/grader-views, built when the first of them is used.
+inline const std::set<std::string> kViews = {"compare", "explain", "plot", "profile",
+                                             "report",  "show",    "sweep"};
 
 /// The command `class` with its subcommands. A grader that was built without SQLite or libarchive
 /// has it, too, and says what is missing.
@@ -119,21 +78,9 @@ void add_reset(CLI::App& app, ExitCode& exit_code);
 void add_submit(CLI::App& app, ExitCode& exit_code);
 void add_restore(CLI::App& app, ExitCode& exit_code);
 }
-namespace kernel_commands {
-void add_explain(CLI::App& app, ExitCode& exit_code);
-void add_profile(CLI::App& app, ExitCode& exit_code);
-void add_show(CLI::App& app, ExitCode& exit_code);
-}
-namespace result_commands {
-void add_plot(CLI::App& app, ExitCode& exit_code);
-void add_compare(CLI::App& app, ExitCode& exit_code);
-void add_report(CLI::App& app, ExitCode& exit_code);
-void add_sweep(CLI::App& app, ExitCode& exit_code);
-}
-namespace machine_commands {
-void add_doctor(CLI::App& app, ExitCode& exit_code);
-void add_job(CLI::App& app, ExitCode& exit_code);
-}
+namespace kernel_commands { void add(CLI::App& app, ExitCode& exit_code); }
+namespace result_commands { void add(CLI::App& app, ExitCode& exit_code); }
+namespace machine_commands { void add(CLI::App& app, ExitCode& exit_code); }
 namespace handout_command { void add(CLI::App& app, ExitCode& exit_code); }
 namespace lint_command { void add(CLI::App& app, ExitCode& exit_code); }
 // clang-format on

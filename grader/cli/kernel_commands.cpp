@@ -265,42 +265,33 @@ ExitCode run_show(const ShowOptions& options) {
   return steps.finding ? ExitCode::kFallsShort : ExitCode::kPassed;
 }
 
+// A command that builds a file to be traced.
+template <class Options>
+std::pair<CLI::App&, Options&> add_counted(CLI::App& app, ExitCode& exit_code,
+                                           const std::string& name,
+                                           ExitCode (*run)(const Options&)) {
+  auto added = add_command(app, exit_code, name, run);
+  auto& [command, options] = added;
+  command.add_option("MILESTONE", options.milestone)->required();
+  command.add_option("--stage", options.stage);
+  command.add_option("--solution", options.solution)->capture_default_str();
+  command.add_option("--layer", options.layer)->check(CLI::Range(1, 64));
+  command.add_option("--network", options.network)->capture_default_str();
+  return added;
+}
+
 }  // namespace
 
-void add_explain(CLI::App& app, ExitCode& exit_code) {
-  auto [command, options] = add_view(app, exit_code, "explain", run_explain);
-  add_counted_options(command, options);
-  command.get_option("--stage")->description("The stage, if several have passed");
-  command.footer(
-      "Builds the file once more so that the emulated device counts its loads and\n"
-      "stores. No GPU is needed, and no time is measured.");
-}
-
-void add_profile(CLI::App& app, ExitCode& exit_code) {
-  auto [command, options] = add_view(app, exit_code, "profile", run_profile);
-  add_counted_options(command, options);
-  command.add_option("--output", options.output, "Also write a page (HTML) with your source");
-  command.add_flag("--json", options.json, "Print the counters as JSON instead of text");
-  command.footer(
-      "Builds the file so that the emulated device counts, and runs one image. The file\n"
-      "need not be right. docs/profile.md says what each number means.");
-}
-
-void add_show(CLI::App& app, ExitCode& exit_code) {
-  auto [command, options] = add_view(app, exit_code, "show", run_show);
-  add_counted_options(command, options);
-  command.add_option(
-      "--block", options.block,
-      "The block: X, X,Y or X,Y,Z; what is left out is 0 (default: where a fault or a "
-      "race is, or 0,0,0)");
-  command.add_option("--kernel", options.kernel,
-                     "The kernel, if the stage launches several (default: the last)");
-  command.add_option("--case", options.only_case,
-                     "Another convolution: B,M,C,H,W,K or B,M,C,H,W,K,S, as a finding prints it");
-  command.add_option("--output", options.output, "The page (default: in build/show)");
-  command.footer(
-      "Builds the file so that the emulated device sees each access, and runs one\n"
-      "image. The file need not be right. docs/profile.md says what the page shows.");
+void add(CLI::App& app, ExitCode& exit_code) {
+  add_counted(app, exit_code, "explain", run_explain);
+  auto [profile, profile_options] = add_counted(app, exit_code, "profile", run_profile);
+  profile.add_option("--output", profile_options.output);
+  profile.add_flag("--json", profile_options.json);
+  auto [show, show_options] = add_counted(app, exit_code, "show", run_show);
+  show.add_option("--block", show_options.block);
+  show.add_option("--kernel", show_options.kernel);
+  show.add_option("--case", show_options.only_case);
+  show.add_option("--output", show_options.output);
 }
 
 }  // namespace convlab::grader::kernel_commands

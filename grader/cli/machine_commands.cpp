@@ -160,18 +160,10 @@ ExitCode run_job(const NoOptions&) {
 
 }  // namespace
 
-void add_doctor(CLI::App& app, ExitCode& exit_code) {
-  add_command(app, exit_code, "doctor", "Examines the machine and says what is missing",
-              run_doctor);
-}
-
-void add_job(CLI::App& app, ExitCode& exit_code) {
-  auto [command, options] =
-      add_command(app, exit_code, "job", "Runs the COMMAND behind it as a Slurm job", run_job);
-  command.prefix_command();  // what follows is the program's, options too
-  command.footer(
-      "Shows the place in the queue, then what the program prints. Ctrl-C leaves the\n"
-      "job; the same command finds it again.");
+void add(CLI::App& app, ExitCode& exit_code) {
+  auto [job, options] = add_command(app, exit_code, "job", run_job);
+  job.prefix_command();  // what follows is the program's, options too
+  add_command(app, exit_code, "doctor", run_doctor);
 }
 
 }  // namespace convlab::grader::machine_commands

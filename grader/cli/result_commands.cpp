@@ -287,54 +287,36 @@ ExitCode run_sweep(const SweepOptions& options) {
   return ExitCode::kPassed;
 }
 
+// The option --solution of a command that takes no file.
+void add_solution(CLI::App& command, std::string& solution) {
+  command.add_option("--solution", solution)
+      ->check(CLI::IsMember({"student", "reference"}))
+      ->capture_default_str();
+}
+
 }  // namespace
 
-void add_plot(CLI::App& app, ExitCode& exit_code) {
-  auto [command, options] = add_view(app, exit_code, "plot", run_plot);
-  command.add_option("RESULT", options.files, "Result files (.json)")->required();
-  command.add_option("--output", options.output, "Folder of the plots (default: build/plots)");
-  command.add_option("--batches", options.batches,
-                     "Only these batches (default: all in the results)");
-  command.footer(
-      "For each network in the results, each as SVG, PDF and PNG:\n"
-      "  op-time-NETWORK   op times, stage by stage\n"
-      "  speed-up-NETWORK  every stage against its baseline\n"
-      "  roofline-NETWORK  stages under the limits of the GPU, if know");
-}
-
-void add_compare(CLI::App& app, ExitCode& exit_code) {
-  auto [command, options] = add_view(app, exit_code, "compare", run_compare);
-  command.add_option("RESULT", options.files, "Result files (.json)")->required();
-  command.add_flag("--by-file", options.by_file,
-                   "The same stage in the first file: two versions, or two machines (default: "
-                   "each stage with the one before it)");
-  command.footer(
-      "Verdict: faster or slower if the whole 95 % interval of the ratio lies on one\n"
-      "side of 1, else undecided (docs/results.md).");
-}
-
-void add_report(CLI::App& app, ExitCode& exit_code) {
-  auto [command, options] = add_view(app, exit_code, "report", run_report);
-  command.add_option("MILESTONE", options.milestone, "m1, m2, …")->required();
-  command.add_option("RESULT", options.files,
-                     "Result files (default: build/results/MILESTONE-SOLUTION*.json)");
-  command.add_option("--output", options.output, "Folder (default: build/reports/MILESTONE)");
-  add_own_solution(command, options.solution);
-  command.footer("Writes report.md, to edit, and report.html, which works offline.");
-}
-
-void add_sweep(CLI::App& app, ExitCode& exit_code) {
-  auto [command, options] = add_view(app, exit_code, "sweep", run_sweep);
-  command.add_option("STAGE", options.stage, "A stage that sweeps.json declares")->required();
-  command.add_option("--batches", options.batches, "Batches to time")->capture_default_str();
-  add_network(command, options.network);
-  add_own_solution(command, options.solution);
-  command
-      .add_option("--device", options.device,
-                  "auto: by time if a GPU answers; emulated: by counted loads")
+void add(CLI::App& app, ExitCode& exit_code) {
+  auto [plot, plot_options] = add_command(app, exit_code, "plot", run_plot);
+  plot.add_option("RESULT", plot_options.files)->required();
+  plot.add_option("--output", plot_options.output);
+  plot.add_option("--batches", plot_options.batches);
+  auto [sweep, sweep_options] = add_command(app, exit_code, "sweep", run_sweep);
+  sweep.add_option("STAGE", sweep_options.stage)->required();
+  sweep.add_option("--batches", sweep_options.batches)->capture_default_str();
+  sweep.add_option("--network", sweep_options.network)->capture_default_str();
+  add_solution(sweep, sweep_options.solution);
+  sweep.add_option("--device", sweep_options.device)
       ->check(CLI::IsMember({"auto", "emulated"}))
       ->capture_default_str();
-  command.footer("Keeps the times in build/sweeps, where `report` finds them.");
+  auto [compare, compare_options] = add_command(app, exit_code, "compare", run_compare);
+  compare.add_option("RESULT", compare_options.files)->required();
+  compare.add_flag("--by-file", compare_options.by_file);
+  auto [report, report_options] = add_command(app, exit_code, "report", run_report);
+  report.add_option("MILESTONE", report_options.milestone)->required();
+  report.add_option("RESULT", report_options.files);
+  report.add_option("--output", report_options.output);
+  add_solution(report, report_options.solution);
 }
 
 }  // namespace convlab::grader::result_commands

@@ -11,20 +11,16 @@
 namespace convlab::grader {
 
 // What page.js draws: the figure as it is.
-NLOHMANN_JSON_SERIALIZE_ENUM(Figure::Form,
-                             {{Figure::Form::kRows, "rows"}, {Figure::Form::kLines, "lines"}})
 NLOHMANN_JSON_SERIALIZE_ENUM(Series::Line, {{Series::Line::kNone, "none"},
-                                            {Series::Line::kSolid, "solid"},
                                             {Series::Line::kThick, "thick"},
-                                            {Series::Line::kDashed, "dashed"},
                                             {Series::Line::kDotted, "dotted"}})
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Axis, title, log, low, high, tics)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Axis, title, low, high)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Mark, at, value, low, high, text)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Series, label, colour, symbol, line, marks)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Rule, label, value, colour)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Panel, title, series, rules, bars)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Label, x, y, column, text_y, to_the_left, colour, text)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Figure, form, title, x, y, rows, origin, panels, labels)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Figure, title, x, y, rows, origin, panels, labels)
 
 namespace {
 

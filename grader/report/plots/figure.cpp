@@ -78,7 +78,7 @@ std::vector<fs::path> draw_one(const Figure& figure, const fs::path& folder) {
     program +=
         "reset\n" + std::string(format.terminal) + "set output 'figure" + format.ending + "'\n" +
         data + read_text(templates / "look.gp") +
-        read_text(templates / (figure.form == Figure::Form::kRows ? "rows.gp" : "lines.gp")) +
+        read_text(templates / (figure.rows.empty() ? "lines.gp" : "rows.gp")) +
         "unset output\n";
   }
   write_atomically(scratch.path() / "figure.gp", program);
@@ -119,11 +119,11 @@ void Axis::include(double value) {
 }
 
 double Axis::at(double share) const {
-  return log ? low * std::pow(high / low, share) : low + (high - low) * share;
+  return low * std::pow(high / low, share);
 }
 
 double Axis::share(double value) const {
-  return log ? std::log(value / low) / std::log(high / low) : (value - low) / (high - low);
+  return std::log(value / low) / std::log(high / low);
 }
 
 void Figure::add_labels(std::vector<Label> column) {
@@ -135,27 +135,6 @@ void Figure::add_labels(std::vector<Label> column) {
     column[i].text_y = y.at(heights[i]);
     labels.push_back(std::move(column[i]));
   }
-}
-
-void Figure::label_ends() {
-  std::vector<Label> ends;
-  for (const Series& series : panels.front().series) {
-    if (series.marks.empty() || series.label.empty()) continue;
-    const Mark& last = series.marks.back();
-    ends.push_back({.x = last.at,
-                    .y = last.value,
-                    .column = x.at(1.04),
-                    .colour = series.colour,
-                    .text = series.label});
-  }
-  add_labels(std::move(ends));
-}
-
-Series& series_of(Panel& panel, const std::string& label) {
-  const auto found = std::ranges::find(panel.series, label, &Series::label);
-  if (found != panel.series.end()) return *found;
-  const auto place = static_cast<int>(panel.series.size());
-  return panel.series.emplace_back(Series{.label = label, .colour = place, .symbol = place});
 }
 
 // Push labels only upwards, then only downwards: the mean of both positions keeps all distances.
@@ -197,10 +176,7 @@ Table table_of(const Figure& figure) {
     }
   }
   for (auto& [row, cells] : rows) {
-    const auto tic = std::ranges::find(figure.x.tics, row, &std::pair<double, std::string>::first);
-    cells[0] = named ? figure.rows.at(static_cast<std::size_t>(row))
-               : tic != figure.x.tics.end() && !tic->second.empty() ? tic->second
-                                                                    : number_text(row);
+    cells[0] = named ? figure.rows.at(static_cast<std::size_t>(row)) : number_text(row);
     cells.resize(table.heading.size());
     table.rows.push_back(std::move(cells));
   }
@@ -301,9 +277,6 @@ std::string gnuplot_data(const Figure& figure, const std::string& mark) {
     most_labels = std::max(most_labels, static_cast<std::size_t>(beside));
   }
   block("labels", labels);
-  std::string tics;
-  for (const auto& [place, words] : figure.x.tics) tics += row(place, words);
-  block("tics", tics);
   set("longest", longest);
   set("most_labels", static_cast<double>(most_labels));
   set("rules", static_cast<double>(most_rules));
@@ -312,8 +285,6 @@ std::string gnuplot_data(const Figure& figure, const std::string& mark) {
   set("x_high", figure.x.high);
   set("y_low", figure.y.low);
   set("y_high", figure.y.high);
-  set("x_log", figure.x.log ? 1 : 0);
-  set("y_log", figure.y.log ? 1 : 0);
   return text;
 }
 

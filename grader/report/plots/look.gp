@@ -2,10 +2,9 @@
 # Before this stand the data, behind it a template. All of them have
 #   $texts    title, caption, titles of the axes
 #   $rows     a name for each row; longest: the characters of the longest one, or of a label
-#   $series   colour, symbol (negative: none), line (0 none, 1 solid, 2 thick, 3 dashed, 4 dotted),
-#             label
+#   $series   colour, symbol (negative: none), line (0 none, 1 thick, 2 dotted), label
 #   $points   panel, place along x or row, series, value, low, high
-#   x_low, x_high, y_low, y_high   of the axes; x_log, y_log: whether they are logarithmic
+#   x_low, x_high, y_low, y_high   of the axes, which are logarithmic
 
 title = $texts[1]
 caption = $texts[2]

@@ -89,10 +89,14 @@ Figure with_rows(Figure figure, const std::vector<Row>& rows) {
     for (int i = 0; i < layers + (layers == 1 ? 0 : 1); ++i) {
       const Spread& value = row.values[static_cast<std::size_t>(i)];
       const bool is_sum = i == layers;
-      Series& series = series_of(panel, is_sum ? "sum" : "op " + std::to_string(i + 1));
-      series.colour = is_sum ? kInk : i;
-      series.symbol = is_sum ? kTriangle : i < kTriangle ? i : i + 1;
-      series.marks.push_back({at, value.median, value.lower_quartile, value.upper_quartile});
+      const std::string label = is_sum ? "sum" : "op " + std::to_string(i + 1);
+      auto series = std::ranges::find(panel.series, label, &Series::label);
+      if (series == panel.series.end()) {
+        const int symbol = is_sum ? kTriangle : i < kTriangle ? i : i + 1;
+        panel.series.push_back({.label = label, .colour = is_sum ? kInk : i, .symbol = symbol});
+        series = panel.series.end() - 1;
+      }
+      series->marks.push_back({at, value.median, value.lower_quartile, value.upper_quartile});
       figure.x.include(value.lower_quartile);
       figure.x.include(value.upper_quartile);
       bar.low = std::min(bar.low, value.median);
@@ -289,7 +293,6 @@ std::optional<Figure> roofline(const std::vector<Result>& results, const std::st
   }
   const double roof = ceilings.back().first;
   Figure figure{.name = "roofline-" + network,
-                .form = Figure::Form::kLines,
                 .title = "Roofline",
                 .caption = caption_of(runs, network) + " · batch " +
                            grouped(runs.back().run->batch) + ", ceilings " +

@@ -17,8 +17,7 @@ const std::filesystem::path kParts = CONVLAB_SOURCE_DIR "/grader/report/pages";
 
 TEST_CASE("page: every kind of block, as Markdown and as HTML") {
   const Chart chart{
-      {.form = Figure::Form::kLines,
-       .title = "Times",
+      {.title = "Times",
        .x = {.title = "batch"},
        .panels = {{.series = {{.label = "</script><b><!--", .marks = {{100, 1.5, 1.5, 1.5}}},
                               {.label = "x", .marks = {{1000, 2, 2, 2}}}}}}}};
