@@ -134,12 +134,11 @@ Json measure_file(const std::string& name);
 /// All in gpus.json, those of one capability side by side.
 const std::vector<Gpu>& published_gpus();
 
-/// How many blocks a multiprocessor holds at the same time, and what limits them: "threads",
-/// "blocks", "shared memory" or "registers".
+/// How many blocks a multiprocessor holds at the same time.
 struct ResidentBlocks {
   int blocks = 0;
-  std::string limited_by{};
-  double share = 0.0;  ///< of the threads that it could hold
+  std::string limited_by{};  ///< "threads", "blocks", "shared memory" or "registers"
+  double share = 0.0;        ///< of the threads that it could hold
 };
 
 /// @param warps         of a block

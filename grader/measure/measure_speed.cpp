@@ -81,25 +81,22 @@ constexpr double kSampleBudgetMs = 1500.0;  // of operations, per layer
 constexpr double kMostMs = 30'000.0;
 
 /// The timed calls of one convolution.
-class LayerTiming {
- public:
-  LayerTiming(Submission& submission, const StageInfo& stage, const CheckedLayer& layer,
-              LayerResult& result, const std::function<void(const Arrays&)>& in_turns)
-      : submission_(submission),
-        stage_(stage),
-        layer_(layer),
-        result_(result),
-        in_turns_(in_turns) {}
+struct LayerTiming {
+  Submission& submission;
+  const StageInfo& stage;
+  const CheckedLayer& layer;
+  LayerResult& result;
+  const std::function<void(const Arrays&)>& in_turns;
 
   std::optional<Finding> run() {
-    if (submission_.device().device == Device::kEmulated) return std::nullopt;
-    const ConvShape& shape = layer_.shape;
-    arrays_ = submission_.prepare(shape, Placement::kAligned);
-    std::copy(layer_.weights.begin(), layer_.weights.end(), arrays_.weights);
-    FreshNumbers::draw().fill(arrays_.input, shape.input_size());
+    if (submission.device().device == Device::kEmulated) return std::nullopt;
+    const ConvShape& shape = layer.shape;
+    arrays = submission.prepare(shape, Placement::kAligned);
+    std::copy(layer.weights.begin(), layer.weights.end(), arrays.weights);
+    FreshNumbers::draw().fill(arrays.input, shape.input_size());
     // Nobody can know the numbers of a sample. Whether there is only one follows from the operation
     // alone: a slow prolog must not choose it.
-    if (layer_.op_ms < kSampleBudgetMs) {
+    if (layer.op_ms < kSampleBudgetMs) {
       if (auto found = take_sample("call 2", false)) return found;
     }
     const Stopwatch watch;
@@ -108,38 +105,36 @@ class LayerTiming {
       if (op_ms > kSampleBudgetMs * (sample < kFewestSamples ? kFewestSamples : 1)) break;
       if (sample >= kFewestSamples && watch.milliseconds() > kMostMs) break;
       if (auto found = take_sample("call " + std::to_string(sample + 3), true)) return found;
-      op_ms += result_.op_ms.back();
+      op_ms += result.op_ms.back();
     }
-    mark_slowed(result_.samples);
+    mark_slowed(result.samples);
     if (auto found = check_clock()) return found;
     if (auto found = check_streams()) return found;
     return check_bound();
   }
 
- private:
-  [[nodiscard]] bool on_gpu() const { return submission_.device().device == Device::kGpu; }
+  [[nodiscard]] bool on_gpu() const { return submission.device().device == Device::kGpu; }
 
   std::optional<Finding> take_sample(const std::string& which, bool counts) {
     static std::mt19937_64 engine(std::random_device{}());
-    const ConvShape& shape = layer_.shape;
+    const ConvShape& shape = layer.shape;
     const FreshNumbers numbers = FreshNumbers::draw();
     // prolog sees those of the call before.
-    const auto exchange = [&] { numbers.fill(arrays_.input, shape.input_size()); };
-    if (!layer_.exchanges) exchange();
+    const auto exchange = [&] { numbers.fill(arrays.input, shape.input_size()); };
+    if (!layer.exchanges) exchange();
     const Call call =
-        layer_.exchanges ? submission_.run_timed(stage_.id, exchange) : submission_.run(stage_.id);
-    if (call.failure) return explain(*call.failure, layer_.where);
-    if (call.wrote_outside) return finding("E-writes-outside", "In " + layer_.where + ".");
+        layer.exchanges ? submission.run_timed(stage.id, exchange) : submission.run(stage.id);
+    if (call.failure) return explain(*call.failure, layer.where);
+    if (call.wrote_outside) return finding("E-writes-outside", "In " + layer.where + ".");
     constexpr int kElements = 4096;
-    if (!spot_check(shape, numbers, layer_.weights.data(), arrays_.output, layer_.tolerance,
-                    kElements, engine)) {
-      const WrongOutput compared{shape, arrays_, layer_.tolerance,
-                                 oracle::compare(shape, arrays_.input, layer_.weights.data(),
-                                                 arrays_.output, layer_.tolerance)};
-      const auto late =
-          find_late_output(submission_, compared, layer_.weights.data(), layer_.where);
+    if (!spot_check(shape, numbers, layer.weights.data(), arrays.output, layer.tolerance, kElements,
+                    engine)) {
+      const WrongOutput compared{shape, arrays, layer.tolerance,
+                                 oracle::compare(shape, arrays.input, layer.weights.data(),
+                                                 arrays.output, layer.tolerance)};
+      const auto late = find_late_output(submission, compared, layer.weights.data(), layer.where);
       return late ? late
-                  : finding("E-replay", "In " + layer_.where + ", " + which + ": " +
+                  : finding("E-replay", "In " + layer.where + ", " + which + ": " +
                                             describe(shape, compared.report));
     }
     return counts ? keep(call) : std::nullopt;
@@ -148,43 +143,43 @@ class LayerTiming {
   // The submission reports its own times; each call is compared with the grader's time. On the CPU
   // the grader's time counts in any case.
   std::optional<Finding> keep(const Call& call) {
-    const double claimed_ms = layer_.exchanges ? call.op_ms : call.layer_ms;
-    const double own_ms = layer_.exchanges ? call.own_ms : call.round_trip_ms;
+    const double claimed_ms = layer.exchanges ? call.op_ms : call.layer_ms;
+    const double own_ms = layer.exchanges ? call.own_ms : call.round_trip_ms;
     constexpr double kMessageMs = 20.0;  // far more than a message takes, on a busy machine, too
     // On a busy machine a call takes long; the processor time of its threads does not.
     const bool differs =
         own_ms > kMessageMs + 2.0 * claimed_ms &&
         (on_gpu() || call.processor_ms > kMessageMs + 2.0 * claimed_ms * std::max(1, call.threads));
-    if (differs) contradicted_.push_back({claimed_ms, own_ms});
+    if (differs) contradicted.push_back({claimed_ms, own_ms});
     // Prolog's time counts if the grader cannot replace its input.
-    const bool prolog_counts = !layer_.exchanges && layer_.copies == 0;
+    const bool prolog_counts = !layer.exchanges && layer.copies == 0;
     const double scored_ms = !on_gpu() || differs ? own_ms
                              : prolog_counts      ? call.layer_ms
                                                   : call.op_ms;
-    least_claimed_ms_ = std::min(least_claimed_ms_, on_gpu() ? call.op_ms : scored_ms);
-    result_.op_ms.push_back(scored_ms);
-    result_.layer_ms.push_back(on_gpu() ? call.layer_ms : scored_ms);
+    least_claimed_ms = std::min(least_claimed_ms, on_gpu() ? call.op_ms : scored_ms);
+    result.op_ms.push_back(scored_ms);
+    result.layer_ms.push_back(on_gpu() ? call.layer_ms : scored_ms);
     if (on_gpu()) {
-      result_.samples.push_back(call.sample);
+      result.samples.push_back(call.sample);
     }
-    if (in_turns_) {
-      in_turns_(arrays_);
-      if (!submission_.stands_still()) {
-        return explain({.kind = Failure::Kind::kWorksOn}, layer_.where);
+    if (in_turns) {
+      in_turns(arrays);
+      if (!submission.stands_still()) {
+        return explain({.kind = Failure::Kind::kWorksOn}, layer.where);
       }
     }
     return std::nullopt;
   }
 
-  [[nodiscard]] double shortest_op_ms() const { return *std::ranges::min_element(result_.op_ms); }
+  [[nodiscard]] double shortest_op_ms() const { return *std::ranges::min_element(result.op_ms); }
 
   // More than half of the calls, so that a short load on the machine accuses nobody.
   [[nodiscard]] std::optional<Finding> check_clock() const {
-    if (shortest_op_ms() > 0.0 && 2 * contradicted_.size() <= result_.op_ms.size()) {
+    if (shortest_op_ms() > 0.0 && 2 * contradicted.size() <= result.op_ms.size()) {
       return std::nullopt;
     }
-    const Contradiction first = contradicted_.empty() ? Contradiction{} : contradicted_.front();
-    return finding("E-clock", "In " + layer_.where + ": it says " + three_digits(first.claimed_ms) +
+    const Contradiction first = contradicted.empty() ? Contradiction{} : contradicted.front();
+    return finding("E-clock", "In " + layer.where + ": it says " + three_digits(first.claimed_ms) +
                                   " ms, and on the grader's clock the same call took " +
                                   three_digits(first.own_ms) + " ms.");
   }
@@ -196,36 +191,31 @@ class LayerTiming {
     constexpr double kTailMs = 0.2;  // to notice the end of the device's work
     constexpr double kShare = 0.25;
     std::vector<double> late_ms;
-    for (const OpSample& sample : result_.samples) {
+    for (const OpSample& sample : result.samples) {
       if (sample.tail_ms >= kTailMs + kShare * sample.score_ms()) late_ms.push_back(sample.tail_ms);
     }
-    if (2 * late_ms.size() <= result_.samples.size()) return std::nullopt;
-    return finding("E-side-stream", "In " + layer_.where + ": the device works on for " +
+    if (2 * late_ms.size() <= result.samples.size()) return std::nullopt;
+    return finding("E-side-stream", "In " + layer.where + ": the device works on for " +
                                         three_digits(*std::ranges::min_element(late_ms)) +
                                         " ms and more after the default stream is done.");
   }
 
   [[nodiscard]] std::optional<Finding> check_bound() const {
-    const double bound_ms = impossible_ms(submission_.device(), layer_.shape, stage_.precision);
-    if (least_claimed_ms_ >= bound_ms) return std::nullopt;
-    return finding("E-impossible-time", "In " + layer_.where + ": " +
-                                            three_digits(least_claimed_ms_) +
+    const double bound_ms = impossible_ms(submission.device(), layer.shape, stage.precision);
+    if (least_claimed_ms >= bound_ms) return std::nullopt;
+    return finding("E-impossible-time", "In " + layer.where + ": " +
+                                            three_digits(least_claimed_ms) +
                                             " ms; this machine cannot do it in less than " +
                                             three_digits(bound_ms) + " ms.");
   }
 
-  Submission& submission_;
-  const StageInfo& stage_;
-  const CheckedLayer& layer_;
-  LayerResult& result_;
-  const std::function<void(const Arrays&)>& in_turns_;
-  Arrays arrays_{};
+  Arrays arrays{};
   struct Contradiction {
     double claimed_ms = 0.0;
     double own_ms = 0.0;
   };
-  std::vector<Contradiction> contradicted_{};
-  double least_claimed_ms_ = HUGE_VAL;  ///< op time, whatever else counts
+  std::vector<Contradiction> contradicted{};
+  double least_claimed_ms = HUGE_VAL;  ///< op time, whatever else counts
 };
 
 }  // namespace
@@ -233,7 +223,7 @@ class LayerTiming {
 std::optional<Finding> time_layer(Submission& submission, const StageInfo& stage,
                                   const CheckedLayer& layer, LayerResult& result,
                                   const std::function<void(const Arrays&)>& in_turns) {
-  return LayerTiming(submission, stage, layer, result, in_turns).run();
+  return LayerTiming{submission, stage, layer, result, in_turns}.run();
 }
 
 namespace {

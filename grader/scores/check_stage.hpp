@@ -15,7 +15,7 @@ struct CheckContext {
   const GradeRequest& request;
   const GradeObserver& observer;
   Submission& submission;
-  CheckResult& check;  ///< gets cases, runs, findings and warnings
+  CheckResult& checked;  ///< gets cases, runs, findings and warnings
 };
 
 /// Checks one stage with the requested rules and precision class. False if there is a finding.

@@ -2,7 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <nlohmann/json.hpp>
 
+#include "common/base/json_text.hpp"
+#include "common/base/whole_file.hpp"
+#include "common/network/preset.hpp"
 #include "grader/report/pages/comparison.hpp"
 #include "grader/report/plots/result_figures.hpp"
 
@@ -10,7 +15,9 @@ namespace convlab::grader {
 
 namespace {
 
-PageSection machine_section(const ReportSource& source) {
+using Blocks = std::vector<PageBlock>;
+
+Blocks machine_part(const ReportSource& source) {
   Table table{.heading = {"file", "processor", "cores", "memory", "GPU", "driver", "CUDA",
                           "compiler", "commit", "date"}};
   for (std::size_t i = 0; i < source.results.size(); ++i) {
@@ -21,28 +28,11 @@ PageSection machine_section(const ReportSource& source) {
                           machine.compiler, machine.commit, date_of(source.results[i].created)});
   }
   drop_empty_columns(table);  // without a GPU there is neither a driver nor CUDA
-  return {"Machine",
-          {table,
-           OpenQuestion{"What else ran on this machine while you measured, and how do you know?"}}};
-}
-
-PageSection method_section(const ReportSource& source) {
-  PageSection section{
-      .title = "Method",
-      .blocks = {Paragraph{
-          "Op time is the convolution alone, layer time includes allocation and copies; below each "
-          "batch stand its samples. Intervals hold 95 % of bootstrap draws. Before and after every "
-          "sample the whole GPU is idle; of event time and host time the larger one counts. "
-          "Emulated runs are checked and not timed."}}};
-  if (source.milestone > "m2") {
-    section.blocks.push_back(
-        OpenQuestion{"How did you choose which stages to try, and in which order?"});
-  }
-  return section;
+  return {table};
 }
 
 // One row for each stage and batch: is it right?
-PageSection correctness_section(const ReportSource& source) {
+Blocks correctness_part(const ReportSource& source) {
   Table table{.heading = {"stage", "batch", "device", "accuracy", "expected", "worst error",
                           "may reach", "verdict"}};
   for (const Result& result : source.results) {
@@ -65,55 +55,36 @@ PageSection correctness_section(const ReportSource& source) {
            number(worst.bound), to_string(run.verdict)});
     }
   }
-  return {"Correctness",
-          {Paragraph{"Errors are in units of 2^-24 · Σ|a||b| of the worst element."}, table}};
+  return {table};
 }
 
-PageSection times_section(const ReportSource& source, const std::string& network,
-                          const std::vector<Comparison>& comparisons) {
-  PageSection section{.title = "Times, network " + network};
-  for (const Figure& figure : figures_of(source.results, network)) {
-    section.blocks.push_back(Chart{figure, "plots/" + figure.name + ".png"});
+Blocks times_part(const ReportSource& source) {
+  Blocks blocks;
+  for (const std::string& network : networks_of(source.results)) {
+    for (const Figure& figure : figures_of(source.results, network)) {
+      blocks.push_back(Chart{figure, "plots/" + figure.name + ".png"});
+    }
   }
-  for (const Comparison& each : comparisons) {
-    if (each.network != network) continue;
-    section.blocks.push_back(
-        Paragraph{"Batch " + std::to_string(each.batch) + ". " + each.caption});
-    section.blocks.push_back(each.table);
+  for (const Comparison& each : compare(source.results, source.names)) {
+    blocks.push_back(Paragraph{"Batch " + std::to_string(each.batch) + ". " + each.caption});
+    blocks.push_back(each.table);
   }
-  section.blocks.push_back(OpenQuestion{
-      source.milestone > "m2"
-          ? "Which stage gained most over its baseline, which was not worth it, and why? Argue "
-            "with the numbers above and with what limits the stage."
-          : "What limits your convolution: memory, arithmetic or something else? Argue with the "
-            "numbers above."});
-  return section;
+  if (!blocks.empty()) return blocks;
+  return {
+      Paragraph{"These results hold no op time: they were made without a GPU. Check on a "
+                "machine with one, and make the report again."}};
 }
 
-PageSection profile_section(const ReportSource& source) {
-  if (source.milestone == "m1") {
-    return {"Where the time goes",
-            {OpenQuestion{
-                "Which functions take 90 % of the time of the forward pass? Show the profile (the "
-                "chapter's section 5 names three tools), and say which of them could go."}}};
-  }
-  return {"Kernels and API calls",
-          {OpenQuestion{"Which kernels and which API calls make up 90 % of the time, and which of "
-                        "them could go? build/bin/" +
-                        source.milestone + " 1000 --profile shows them."}}};
-}
-
-PageSection sweeps_section(const ReportSource& source) {
-  PageSection section{.title = "Sweeps"};
+Blocks sweeps_part(const ReportSource& source) {
+  Blocks blocks;
   for (const SweepTable& table : source.sweeps) {
-    section.blocks.insert(section.blocks.end(), {Paragraph{table.text}, table.cells});
+    blocks.push_back(Paragraph{table.text});
+    blocks.push_back(table.cells);
   }
-  section.blocks.push_back(
-      OpenQuestion{"Why is the best point the best, and why not the one beside it?"});
-  return section;
+  return blocks;
 }
 
-PageSection mistakes_section(const ReportSource& source) {
+Blocks mistakes_part(const ReportSource& source) {
   Table table{.heading = {"finding", "stage", "first seen", "mended", "checks"}};
   // "2026-11-24 12:56" of "2026-11-24T12:56:21Z".
   const auto minute = [](std::string time) {
@@ -125,38 +96,43 @@ PageSection mistakes_section(const ReportSource& source) {
                           mistake.mended.empty() ? "not yet" : minute(mistake.mended),
                           std::to_string(mistake.checks)});
   }
-  return {"Mistakes made and mended",
-          {table.rows.empty() ? PageBlock{Paragraph{"No check of this build folder found one."}}
-                              : PageBlock{table},
-           OpenQuestion{"Which of them cost you most time, and what would have found it sooner?"}}};
+  if (table.rows.empty()) return {Paragraph{"No check of this build folder found one."}};
+  return {table};
 }
+
+const std::map<std::string, Blocks (*)(const ReportSource&)> kParts = {
+    {"machine", machine_part}, {"correctness", correctness_part}, {"times", times_part},
+    {"sweeps", sweeps_part},   {"mistakes", mistakes_part},
+};
 
 }  // namespace
 
+// report.json names the sections in their order: what each says, which part it shows, and the
+// question that it ends with, by milestone. A section whose part shows nothing is left out.
 Page make_report(const ReportSource& source) {
   Page page{.title = "Report on " + source.milestone + ": " + source.title,
             .subtitle = "Made by grader report from " + std::to_string(source.results.size()) +
                         (source.results.size() == 1 ? " result." : " results.") +
                         " Numbers are measured; the marked questions are yours to answer."};
-  page.sections = {machine_section(source), method_section(source)};
-  const auto all = compare(source.results, source.names);
-  for (const std::string& network : networks_of(source.results)) {
-    page.sections.push_back(times_section(source, network, all));
+  const auto course = network_folder().parent_path().parent_path();  // of ROOT/common/network
+  for (const Json& each : parse_json(read_text(course / "grader/report/pages/report.json"))) {
+    const std::string part = each.value("part", "");
+    if (part == "notes") {
+      page.sections.insert(page.sections.end(), source.notes.begin(), source.notes.end());
+      continue;
+    }
+    PageSection section{.title = each.at("title")};
+    if (each.contains("text")) section.blocks.push_back(Paragraph{each.at("text")});
+    if (!part.empty()) {
+      Blocks blocks = kParts.at(part)(source);
+      if (blocks.empty()) continue;
+      std::ranges::move(blocks, std::back_inserter(section.blocks));
+    }
+    const Json question = each.value("question", Json::object());
+    const std::string asked = question.value(source.milestone, question.value("", ""));
+    if (!asked.empty()) section.blocks.push_back(OpenQuestion{asked});
+    page.sections.push_back(std::move(section));
   }
-  if (all.empty()) {
-    page.sections.push_back(
-        {.title = "Times",
-         .blocks = {Paragraph{"These results hold no op time: they were made without a GPU. Check "
-                              "on a machine with one, and make the report again."}}});
-  }
-  page.sections.push_back(correctness_section(source));
-  page.sections.push_back(profile_section(source));
-  if (!source.sweeps.empty()) page.sections.push_back(sweeps_section(source));
-  page.sections.push_back(mistakes_section(source));
-  page.sections.insert(page.sections.end(), source.notes.begin(), source.notes.end());
-  page.sections.push_back(
-      {.title = "What next",
-       .blocks = {OpenQuestion{"What would you try next, and what do you expect?"}}});
   return page;
 }
 

@@ -97,9 +97,8 @@ std::vector<double> spread_labels(const std::vector<double>& heights, double dis
 /// The numbers, for readers who cannot see it.
 Table table_of(const Figure& figure);
 
-/// The data of a figure for gnuplot: variables, and data blocks with a row in each line. Names and
-/// titles stand in data blocks only, never in a command, and nobody can know the mark that ends
-/// a block.
+/// The data of a figure for gnuplot: variables, and data blocks with a row in each line. Names
+/// stand in blocks only, never in a command. @param mark  ends a block; nobody can know it
 std::string gnuplot_data(const Figure& figure, const std::string& mark);
 
 /// Draws FOLDER/NAME.svg, .pdf and .png of each figure, with the templates beside

@@ -54,9 +54,8 @@ std::optional<Figure> op_times(const std::vector<Result>& results, const std::st
 std::optional<Figure> speed_ups(const std::vector<Result>& results, const std::string& network);
 
 /// Attainable speed over arithmetic intensity, with the stages of one network at its largest batch
-/// on a GPU. The intensity is that of the convolution itself, each input and output moved once. So
-/// all stages of a layer stand above each other, and the distance from a stage to the roof is what
-/// it can still gain. The limit of fp16 is drawn only if a stage uses tensor cores.
+/// on a GPU. The intensity is that of the convolution itself, each input and output moved once. The
+/// limit of fp16 is drawn only if a stage uses tensor cores.
 /// @return nothing if no run has times, or the limits of its machine are unknown
 std::optional<Figure> roofline(const std::vector<Result>& results, const std::string& network);
 

@@ -198,7 +198,8 @@ std::vector<LineNote> line_notes(const KernelCounts& kernel, const SourceText& s
       return other.before != 0 && other.line == note.line && other.file == note.file;
     });
     if (note.before != 0) notes.push_back({note.file, note.line, need_text(note, sources)});
-    if (!is_needed) notes.push_back({note.file, note.line, needless_text(kernel, note)});
+    if (!is_needed && note.times > 0)
+      notes.push_back({note.file, note.line, needless_text(kernel, note)});
   }
   for (const ProductNote& note : kernel.products) {
     notes.push_back({note.file, note.line, products_text(note.kind, note.multiply_adds) + "."});

@@ -76,7 +76,7 @@ TEST_CASE("score rules: what is wrong is told with file, item and reason") {
       {R"(7)", "item 1: "},
       {R"({"item": "runs", "points": 1})", "key 'stage' not found"},
       {R"({"stage": "a", "item": "beauty", "points": 1})", "'beauty' is not a known value"},
-      {R"({"stage": "a", "item": "runs", "ponits": 1})", "unknown key 'ponits'"},
+      {R"({"stage": "a", "item": "runs", "points": 1, "ponits": 1})", "unknown key 'ponits'"},
       {R"({"stage": "a", "item": "runs", "points": -1})",
        "from 0.0 to 1000.0 for 'points', not -1"},
       {R"({"stage": "a", "item": "runs"})", "'points'"},
@@ -110,7 +110,7 @@ TEST_CASE("score rules: the best of some stages") {
       {R"({"points": 40})", "key 'stages' not found"},
       {R"({"points": 40, "stages": [7]})", "must be string"},
       {R"({"points": 40, "stages": ["b", "d"]})", "names the stage 'd' in 'best_of'"},
-      {R"({"points": 40, "stage": ["b"]})", "unknown key 'stage'"},
+      {R"({"points": 40, "stages": ["b"], "stage": ["b"]})", "unknown key 'stage'"},
   }));
   CAPTURE(choice);
   CHECK_THAT(message_of([&, &choice = choice] { rules(choice); }),

@@ -53,8 +53,8 @@ TEST_CASE("roofline: the stages of the largest batch, by operations and compulso
   CHECK(layer("op 1").marks.at(0).at == Approx(19.0).epsilon(0.01));
   CHECK(layer("op 2").marks.at(0).at == Approx(72.8).epsilon(0.01));
   CHECK(picture->caption ==
-        "Some GPU, driver 13.0 · network fa23 · batch 10 000 · ceilings measured · commit abc1234 "
-        "· 2026-11-20");
+        "Some GPU, driver 13.0 · g++ 12.2 · network fa23 · one sample · commit abc1234 · "
+        "2026-11-20 · batch 10 000, ceilings measured");
 }
 
 TEST_CASE("roofline: none for a CPU, or where the limits are unknown") {

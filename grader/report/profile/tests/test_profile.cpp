@@ -122,6 +122,29 @@ TEST_CASE("profile: barriers are counted over all launches of a kernel") {
   CHECK(text.find("4.00") != std::string::npos);
 }
 
+TEST_CASE("explain: what each line, each barrier and each thread does") {
+  const testing::TemporaryFolder folder;
+  StageCounts walked = counts();
+  const auto barrier = [](int line, std::int64_t times) {
+    return BarrierNote{.kernel = "conv", .file = "conv.cu", .line = line, .times = times};
+  };
+  walked.counted.barriers = {barrier(4, 2), barrier(4, 0), barrier(5, 200)};
+  walked.counted.barriers[1].variable = "tile";
+  walked.counted.barriers[1].before = 3;
+  walked.counted.barriers[1].behind = 4;
+  const auto has = [&](const std::string& words) {
+    const std::string text = walk_text(walked, sources(folder.path()));
+    return text.find(words) != std::string::npos;
+  };
+  CHECK(has("2 blocks, 512 threads."));
+  CHECK(has("20 sectors each (3 suffice)"));
+  CHECK(has("Not coalesced"));
+  CHECK(has("Line 3 reads `tile`"));
+  CHECK(has("does not need it"));
+  walked.counted.barriers.back().times = 1;
+  CHECK(has("Each block meets it once in this run"));
+}
+
 TEST_CASE("profile: the page shows the source with counts beside its lines, as text") {
   const testing::TemporaryFolder folder;
   const Page page = profile_page(counts(), sources(folder.path()), "m3, tiled", "where");
