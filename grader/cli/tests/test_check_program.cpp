@@ -187,6 +187,7 @@ TEST_CASE("grader check: what cannot be asked is answered in one sentence") {
       {"check m1 --nonsense", 2, "--nonsense"},
       {"check", 2, "MILESTONE"},
       {"", 2, "subcommand"},
+      {"chekc m1", 2, "There is no command 'chekc'. Did you mean check?"},
   }));
   CAPTURE(arguments);
   const ProgramRun run = run_program("grader", arguments);
@@ -210,41 +211,34 @@ TEST_CASE(
     "grader check: a broken kernel, and the slow one of three, are named before they are mended") {
   const auto folder = std::filesystem::path(CONVLAB_BINARY_DIR).parent_path() / "notebook";
   const KeptFile notebook(folder / "m4.json");
-  const ProgramRun broken = run_program("grader", "check m4 --stage left-alone");
-  INFO(broken.output);
+  const auto check_m4 = [](const std::string& stage) {
+    return run_program("grader", "check m4 --stage " + stage);
+  };
+  const ProgramRun broken = check_m4("left-alone");
   CHECK(broken.exit_code == 1);
   CHECK(contains(broken.output, "Which is the cause?"));
-  CHECK(contains(run_program("grader", "check m4 --stage left-alone --cause e").output, "a to d"));
-  const ProgramRun chosen = run_program("grader", "check m4 --stage left-alone --cause a");
-  INFO(chosen.output);
-  CHECK(contains(chosen.output, "  You named \""));
-
+  CHECK(contains(check_m4("left-alone --cause e").output, "a to d"));
+  CHECK(contains(check_m4("left-alone --cause a").output, "  You named \""));
   // Of the causes offered only one is true.
-  CHECK_FALSE(contains(run_program("grader", "check m4 --stage once-more").output,
-                       ")  the result is computed from memory"));
+  CHECK_FALSE(contains(check_m4("once-more").output, ")  the result is computed from memory"));
   // The choice is among causes, not among what a check may see of them.
-  const ProgramRun other = run_program("grader", "check m4 --stage weighted-sum");
-  INFO(other.output);
-  CHECK(contains(other.output, ")  only the last channel is summed up"));
-  CHECK_FALSE(contains(other.output, ")  the output is wrong"));
-  CHECK_FALSE(contains(other.output, "The smallest case"));
+  const std::string other = check_m4("weighted-sum").output;
+  CHECK(contains(other, ")  only the last channel is summed up"));
+  CHECK_FALSE(contains(other, ")  the output is wrong"));
+  CHECK_FALSE(contains(other, "The smallest case"));
 
   if (CONVLAB_ADDRESS_SANITIZER) return;  // such a build counts nothing
-  const ProgramRun asked = run_program("grader", "check m4 --stage detective");
-  INFO(asked.output);
+  const ProgramRun asked = check_m4("detective");
   CHECK(asked.exit_code == 1);
   CHECK(longest_line(asked.output) <= 80);
   CHECK(contains(asked.output, "Which kernel is slow, and why?"));
-  CHECK(run_program("grader", "check m4 --stage detective --cause ben").exit_code == 2);
+  CHECK(check_m4("detective --cause ben").exit_code == 2);
   // The best hit rate, and the fewest loads.
-  const ProgramRun named = run_program("grader", "check m4 --stage detective --cause ben-c");
-  INFO(named.output);
-  CHECK(named.exit_code == 1);
-  CHECK(contains(named.output, "You named ben-c, and that is right."));
-  CHECK(contains(named.output, "sectors moved, over those needed"));
-  CHECK(contains(named.output, "    mend   Change milestones/m4_optimizations/detective/2_ben.cu"));
-  CHECK(contains(run_program("grader", "check m4 --stage detective --cause ann-a").output,
-                 "You named ben-c"));
+  const std::string named = check_m4("detective --cause ben-c").output;
+  CHECK(contains(named, "You named ben-c, and that is right."));
+  CHECK(contains(named, "sectors moved, over those needed"));
+  CHECK(contains(named, "    mend   Change milestones/m4_optimizations/detective/2_ben.cu"));
+  CHECK(contains(check_m4("detective --cause ann-a").output, "You named ben-c"));
 }
 
 TEST_CASE("grader check: missing data is the environment's fault, and is told with the mend") {

@@ -99,12 +99,6 @@ TEST_CASE("grader plot: draws, whatever a result is called, refuses what is no r
   CHECK(run_program("grader", "plot").exit_code == 2);
 }
 
-TEST_CASE("grader: an unknown command is told the known ones") {
-  const ProgramRun run = run_program("grader", "chekc m1");
-  CHECK(run.exit_code == 2);
-  CHECK(contains(run.output, "There is no command 'chekc'. Did you mean check?"));
-}
-
 TEST_CASE("grader check: a main of its own is no tampering, a result that cannot be kept no work") {
   const TestFolder folder;
   const auto file = folder.path() / "mine.cpp";
