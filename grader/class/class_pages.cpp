@@ -2,10 +2,6 @@
 
 #include <algorithm>
 
-#include "common/timing/statistics.hpp"
-#include "grader/class/term.hpp"
-#include "grader/report/check_report.hpp"
-
 namespace convlab::grader {
 
 namespace {
@@ -33,24 +29,6 @@ void add_leaderboards(Page& page, const Table& all) {
   }
 }
 
-// Adds what the rules of the term make of it.
-Table overview(Table table, const std::vector<SubmissionRow>& counting) {
-  table.heading.insert(table.heading.end(), {"students", "passed", "median points", "most points"});
-  for (auto& row : table.rows) {
-    std::vector<double> points = {};
-    int passed = 0;
-    for (const SubmissionRow& each : counting) {
-      if (each.milestone != row[0]) continue;
-      points.push_back(each.earned);
-      if (each.passed) ++passed;
-    }
-    const double most = points.empty() ? 0.0 : std::ranges::max(points);
-    row.insert(row.end(), {std::to_string(points.size()), std::to_string(passed),
-                           points_text(spread_of(points).median), points_text(most)});
-  }
-  return table;
-}
-
 }  // namespace
 
 Page leaderboard_page(const ClassDatabase& database) {
@@ -71,8 +49,7 @@ Page class_dashboard(const ClassDatabase& database, const std::string& milestone
     page.sections.push_back({.title = title, .blocks = std::move(blocks)});
   };
   const auto table = [&](const char* view) { return database.table(view, milestone); };
-  add("Overview",
-      {overview(table("overview"), counting(database.submissions(), term_in_force(database)))});
+  add("Overview", {table("overview")});
   add("Students whose submission passed, day by day", {table("passed_by_day")});
   add("What the class gets wrong", {table("findings")});
   add("What the class gets wrong, day by day", {table("findings_by_day")});

@@ -42,13 +42,6 @@ std::vector<std::string> migrations() {
   return all;
 }
 
-constexpr const char* kSubmissionColumns =
-    "SELECT s.id, t.name, t.alias, s.milestone, row_number() OVER (PARTITION BY s.milestone, "
-    "t.name "
-    "ORDER BY s.received, s.id), "
-    "s.place, s.received, s.state, s.sentence, s.finding, s.passed, s.earned, s.counted, s.total, "
-    "s.seconds, s.rules, (SELECT reason FROM revocation r WHERE r.submission = s.id AND "
-    "r.restored = '') FROM submission s JOIN student t ON t.id = s.student ";
 constexpr auto kSubmissionFields = [](SubmissionRow& r) {
   return std::tie(r.id, r.student, r.alias, r.milestone, r.attempt, r.place, r.received, r.state,
                   r.sentence, r.finding, r.passed, r.earned, r.counted, r.total, r.seconds, r.rules,
@@ -233,26 +226,18 @@ std::int64_t ClassDatabase::add_submission(std::int64_t student, const std::stri
       student, milestone, digest, place, found.received);
 }
 
-void ClassDatabase::set_outcome(std::int64_t submission, const Outcome& outcome, double total,
+void ClassDatabase::set_outcome(std::int64_t submission, const Outcome& outcome,
                                 const std::string& rules) {
   const CheckResult* check = outcome.check ? &*outcome.check : nullptr;
   const Score* score = check != nullptr && check->score ? &*check->score : nullptr;
   const bool found = check != nullptr && !check->findings.empty();
   const bool passed = check != nullptr && check->result.verdict == Verdict::kPassed;
   transaction([&] {
-    run("INSERT INTO earlier (submission, replaced, rules, state, sentence, finding, "
-        "passed, earned, counted, total, json) SELECT id, ?, rules, state, sentence, finding, "
-        "passed, earned, counted, total, (SELECT json FROM result WHERE submission = id) "
-        "FROM submission WHERE id = ? AND state IN ('graded', 'refused', 'stopped')",
-        utc_now(), submission);
     run("UPDATE submission SET state = ?, sentence = ?, finding = ?, passed = ?, earned = ?, "
         "counted = ?, total = ?, seconds = seconds + ?, rules = ? WHERE id = ?",
         to_string(outcome.state), outcome.sentence, found ? check->findings.front().id : "", passed,
-        score == nullptr ? 0.0 : score->earned(), score == nullptr ? total : score->counted(),
-        score == nullptr ? total : score->total(), outcome.seconds, rules, submission);
-    // What an outcome does not have must not stay from the one that it replaces.
-    run("DELETE FROM result WHERE submission = ?", submission);
-    run("DELETE FROM speed WHERE submission = ?", submission);
+        score == nullptr ? 0.0 : score->earned(), score == nullptr ? 0.0 : score->counted(),
+        score == nullptr ? 0.0 : score->total(), outcome.seconds, rules, submission);
     if (check != nullptr) {
       const std::string text = to_json(*check);
       const auto packed = gzip({text.begin(), text.end()});
@@ -271,18 +256,16 @@ void ClassDatabase::set_outcome(std::int64_t submission, const Outcome& outcome,
 }
 
 std::optional<SubmissionRow> ClassDatabase::submission(std::int64_t id) const {
-  const auto found = rows<SubmissionRow>(std::string(kSubmissionColumns) + "WHERE s.id = ?",
-                                         kSubmissionFields, id);
+  const auto found =
+      rows<SubmissionRow>("SELECT * FROM attempts WHERE id = ?", kSubmissionFields, id);
   return found.empty() ? std::nullopt : std::optional(found.front());
 }
 
 std::vector<SubmissionRow> ClassDatabase::submissions(const std::string& student,
                                                       const std::string& milestone) const {
   return rows<SubmissionRow>(
-      std::string(kSubmissionColumns) +
-          "WHERE ?1 IN ('', s.milestone) AND (?2 = '' OR t.name = ?2 COLLATE NOCASE"
-          " OR t.alias = ?2 OR t.login = ?2 OR t.number = ?2) "
-          "ORDER BY s.milestone, t.name, s.received, s.id",
+      "SELECT * FROM attempts WHERE ?1 IN ('', milestone) AND (?2 = '' OR name = ?2 COLLATE "
+      "NOCASE OR ?2 IN (alias, login, number)) ORDER BY milestone, name, received, id",
       kSubmissionFields, milestone, student);
 }
 

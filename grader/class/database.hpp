@@ -50,7 +50,7 @@ struct SubmissionRow {
   double counted = 0.0;
   double total = 0.0;
   double seconds = 0.0;   ///< that grading took
-  std::string rules{};    ///< of the points and the grader that gave them, see rules_of()
+  std::string rules{};    ///< of the points and the grader that gave them
   std::string revoked{};  ///< why it no longer counts; empty: it counts
 };
 
@@ -138,17 +138,15 @@ class ClassDatabase {
   void keep_notes(std::int64_t student, const std::string& milestone, const std::string& notebook,
                   const std::string& history);
 
-  /// Stores the outcome of a submission, with the largest possible points. Keeps the one that it
-  /// replaces, if grading had ended.
-  /// @param rules  see rules_of()
-  void set_outcome(std::int64_t submission, const Outcome& outcome, double total,
-                   const std::string& rules = "");
+  /// Stores the outcome of a submission. Keeps the one that it replaces, if grading had ended.
+  /// @param rules  of the points and the grader that gave them
+  void set_outcome(std::int64_t submission, const Outcome& outcome, const std::string& rules = "");
 
   /// The comments that go to a submission, the oldest first.
   /// @param row  of submissions()
   [[nodiscard]] std::vector<Comment> comments(const SubmissionRow& row) const;
 
-  /// One submission; its attempt is not counted, it is 1.
+  /// One submission.
   [[nodiscard]] std::optional<SubmissionRow> submission(std::int64_t id) const;
   /// All submissions, by milestone, student and attempt.
   /// @param student    only this one's; empty: everybody's

@@ -21,19 +21,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The points that a submission can earn, even if nothing of it runs.
-double total_of(const std::string& milestone) {
-  const auto all = milestones();
-  const auto found = std::ranges::find(all, milestone, &CourseMilestone::id);
-  if (found == all.end() || !fs::exists(found->folder / "scores.json")) return 0.0;
-  const ScoreRules rules = load_score_rules(found->folder);
-  Score score{.items = {}, .choice = rules.choice};
-  for (const ScoreRule& rule : rules.items) {
-    score.items.push_back({.stage = rule.stage, .points = rule.points});
-  }
-  return score.total();
-}
-
 bool has_ended(SubmissionState state) {
   return state == SubmissionState::kGraded || state == SubmissionState::kRefused ||
          state == SubmissionState::kStopped;
@@ -146,7 +133,7 @@ class ClassGrading {
     // Where it is graded again, the old outcome stays until the times are taken, too.
     if (has_ended(row->state) && outcome->state == SubmissionState::kChecked) return outcome->state;
     if (!is_stored && (!has_ended(row->state) || may_replace(*row, *outcome, rules))) {
-      database_.set_outcome(id, *outcome, total_of(row->milestone), rules);
+      database_.set_outcome(id, *outcome, rules);
     }
     task.remove();
     return outcome->state;
@@ -170,10 +157,18 @@ class ClassGrading {
     return !falls;
   }
 
+  // What the points of a milestone depend on beside the submission: the digest of its scores.json
+  // and the commit of the grader.
   const std::string& rules_now(const std::string& milestone) {
-    const auto [place, is_new] = rules_.try_emplace(milestone);
-    if (is_new) place->second = rules_of(milestone);
-    return place->second;
+    std::string& rules = rules_[milestone];
+    if (rules.empty()) {
+      const fs::path file = find_milestone(milestone).folder / "scores.json";
+      constexpr std::size_t kShort = 12;
+      rules =
+          fs::exists(file) ? describe_files({file}).front().sha256.substr(0, kShort) : "no-rules";
+      rules += " " + describe_machine().commit;
+    }
+    return rules;
   }
 
   bool is_asked_again(const SubmissionRow& row) {
@@ -264,7 +259,7 @@ class ClassGrading {
     if (row.state == state && row.sentence == outcome.sentence) {
       ++known_;
     } else {
-      database_.set_outcome(id, outcome, total_of(milestone));
+      database_.set_outcome(id, outcome);
       print(id);
     }
   }
@@ -335,15 +330,6 @@ class ClassGrading {
     }
     std::error_code ignored;
     if (open == 0) fs::remove_all(work_folder_, ignored);
-    const auto absent = std::ranges::count_if(
-        database_.submissions("", request_.milestone), [&](const SubmissionRow& row) {
-          return row.state == SubmissionState::kGraded && !seen_.contains(row.id) &&
-                 is_asked_again(row);
-        });
-    if (absent > 0) {
-      std::cout << "Not graded again, because " << display_path(request_.folder)
-                << " does not hold them: " << absent << ".\n";
-    }
     write_leaderboard();  // also if nothing is new: somebody may have been revoked
     if (!moved_.empty()) std::cout << "Points that moved:\n" << moved_;
     if (!falls_.empty()) {
@@ -373,24 +359,16 @@ class ClassGrading {
   std::vector<Pending> pending_;
   std::vector<Pending> checked_;
   std::set<std::int64_t> seen_;
-  std::map<std::string, std::string> rules_;  // of each milestone, see rules_of()
+  std::map<std::string, std::string> rules_;  // of each milestone, see rules_now()
   std::size_t known_ = 0;
   int printed_ = 0;
 };
 
 }  // namespace
 
-std::string rules_of(const std::string& milestone) {
-  const fs::path file = find_milestone(milestone).folder / "scores.json";
-  constexpr std::size_t kShort = 12;
-  const std::string digest =
-      fs::exists(file) ? describe_files({file}).front().sha256.substr(0, kShort) : "no-rules";
-  return digest + " " + describe_machine().commit;
-}
-
 std::string row_text(const SubmissionRow& row, bool with_attempt) {
-  constexpr int kWidth = 16;
-  std::string label = left(short_line(row.student, kWidth), kWidth) + "  " + row.milestone + "  ";
+  std::string label =
+      left(short_line(row.student, 24), with_attempt ? 24 : 12) + "  " + row.milestone + "  ";
   if (with_attempt) label += left("attempt " + std::to_string(row.attempt), 10) + "  ";
   const std::string points =
       right(points_text(row.earned) + "/" + points_text(row.counted), 9) + "  ";
@@ -408,8 +386,7 @@ std::string row_text(const SubmissionRow& row, bool with_attempt) {
 
 ExitCode grade_class(const ClassRequest& request) {
   // First, so that a wrong folder or roster leaves no database behind.
-  std::vector<Student> roster;
-  if (!request.roster.empty()) roster = read_roster(request.roster);
+  const std::vector<Student> roster = read_roster(request.roster);
   const auto found = find_submissions(request.folder, roster);
   return ClassGrading(request).run(roster, found);
 }

@@ -26,21 +26,18 @@ struct TaskSettings {
 /// that sees the same disk.
 class Task {
  public:
-  /// What a task does: check correctness, which may run beside others; time what is right, which
-  /// needs the machine alone; or both.
+  /// Checking correctness may run beside others; timing what is right needs the machine alone.
   enum class Phase { kCorrectness, kTimes, kBoth };
 
   /// @param folder  is made by write()
   explicit Task(std::filesystem::path folder) : folder_(std::move(folder)) {}
 
-  /// Writes sources and settings and removes an older outcome. Does not touch a folder that holds
-  /// the same task: a job may be working on it, or has ended meanwhile.
-  /// @param checked  the result of an earlier phase, with which kTimes begins
+  /// Writes sources and settings and removes an older outcome, unless the folder holds the same
+  /// task: a job may be working on it. @param checked  the result with which kTimes begins
   void write(const MilestoneWork& work, const TaskSettings& settings, Phase phase,
              const std::optional<CheckResult>& checked = std::nullopt) const;
 
-  /// Grades, by running `grader check` for each file, and writes the outcome. Does nothing if there
-  /// is an outcome, or once stop_asked (course.hpp).
+  /// Runs `grader check` for each file and writes the outcome, unless there is one or stop_asked.
   /// @throws EnvironmentError if the folder is damaged, or the outcome cannot be written
   void run() const;
 
@@ -59,9 +56,8 @@ class Task {
 /// "correctness", "times", "both".
 const char* to_string(Task::Phase phase);
 
-/// Joins the checks of one submission's files into one: all stages, all findings, and for each item
-/// of points the check that has the stage.
-/// @param checks  at least one; all of the same milestone with the same rules
+/// Joins the checks of one submission's files, at least one: all stages and findings, and each item
+/// of points from the check that has its stage.
 CheckResult merge_checks(const std::vector<CheckResult>& checks);
 
 /// Whether there are points for speed that were left out of a check by --no-speed.
@@ -70,8 +66,7 @@ bool waits_for_times(const CheckResult& check);
 /// Called for every task that ended, with its place in the list; never by two threads at once.
 using TaskEnded = std::function<void(std::size_t index)>;
 
-/// Runs tasks on this machine until each has an outcome, or until stop_asked.
-/// @param jobs  how many at the same time, at least 1
+/// Runs tasks on this machine, `jobs` at a time, until each has an outcome, or until stop_asked.
 /// @throws EnvironmentError of the first task that could not run; then no further one begins
 void run_locally(const std::vector<Task>& tasks, int jobs, const TaskEnded& ended);
 
@@ -111,10 +106,6 @@ struct ClassRequest {
 /// @return kPassed if everything is graded, kFallsShort if outcomes with fewer points were not
 ///   stored, kEnvironment if the machine was at fault for some, kInterrupted
 ExitCode grade_class(const ClassRequest& request);
-
-/// What the points of a milestone depend on beside the submission: the digest of its scores.json
-/// and the commit of the grader.
-std::string rules_of(const std::string& milestone);
 
 /// "alice m1 75 of 75 points" and the sentence, if there is one.
 std::string row_text(const SubmissionRow& row, bool with_attempt);

@@ -44,24 +44,6 @@ Columns columns_of(const SettledAttempt& each) {
           {"place", row.place}};
 }
 
-std::string words_of(const ScoreItem& item) {
-  std::string words = item.why;
-  if (!item.yours.empty()) {
-    words += (words.empty() ? "" : "\n") + std::string("yours: ") + item.yours;
-    if (!item.reference.empty()) words += ", reference: " + item.reference;
-  }
-  return words;
-}
-
-Json gradescope_json(double score, const std::string& output, const Json& tests) {
-  return {{"score", score},
-          {"output", output},
-          {"output_format", "text"},
-          {"visibility", "visible"},
-          {"stdout_visibility", "hidden"},
-          {"tests", tests}};
-}
-
 }  // namespace
 
 std::string platform_csv(const std::vector<SettledAttempt>& attempts, const ClassDatabase& database,
@@ -184,23 +166,26 @@ std::string feedback_text(const SettledAttempt& attempt, const ClassDatabase& da
   return comments.empty() ? text : text + "\n" + comments;
 }
 
-std::string gradescope_results(const CheckResult& check, const SettledAttempt* attempt,
-                               const std::string& comments) {
+std::string gradescope_results(const SettledAttempt& attempt, const ClassDatabase& database) {
   Json tests = Json::array();
   Json leaderboard = Json::array();
-  if (check.score) {
-    for (const ScoreItem& item : check.score->items) {
+  std::string output = attempt.row.sentence.empty() ? "" : attempt.row.sentence + "\n";
+  const std::optional<CheckResult> check = database.result(attempt.row.id);
+  if (check && check->score) {
+    for (const ScoreItem& item : check->score->items) {
       if (item.credit == Credit::kNotMeasured) continue;
-      const std::string name =
-          item.stage + ": " + item.item +
-          (item.batch > 0 ? " of " + std::to_string(item.batch) + " images" : "");
-      tests.push_back({{"name", name},
-                       {"score", item.earned},
-                       {"max_score", item.points},
-                       {"status", item.earned >= item.points ? "passed" : "failed"},
-                       {"output", words_of(item)},
-                       {"output_format", "text"},
-                       {"visibility", "visible"}});
+      std::string words = item.why + (item.why.empty() ? "" : "\n");
+      if (!item.yours.empty()) words += "yours: " + item.yours;
+      if (!item.reference.empty()) words += ", reference: " + item.reference;
+      tests.push_back(
+          {{"name", item.stage + ": " + item.item +
+                        (item.batch > 0 ? " of " + std::to_string(item.batch) + " images" : "")},
+           {"score", item.earned},
+           {"max_score", item.points},
+           {"status", item.earned >= item.points ? "passed" : "failed"},
+           {"output", words},
+           {"output_format", "text"},
+           {"visibility", "visible"}});
       if (item.speed) {
         leaderboard.push_back({{"name", item.stage + " " + std::to_string(item.batch) + ", speed"},
                                {"value", item.speed->speed},
@@ -208,23 +193,21 @@ std::string gradescope_results(const CheckResult& check, const SettledAttempt* a
       }
     }
   }
-  std::string output;
-  for (const Finding& finding : check.findings) {
+  for (const Finding& finding : check ? check->findings : std::vector<Finding>{}) {
     output += finding.id + "  " + finding.title + "\nseen: " + seen_text(finding) +
               "\ncause: " + finding.cause + "\nnext: " + finding.next + "\n\n";
   }
   if (output.empty()) output = "Everything that was checked passed.\n";
-  if (attempt != nullptr && attempt->late > 0) output += "\n" + settled_points(*attempt) + "\n";
-  if (!comments.empty()) output += "\n" + comments;
-  const double earned = check.score ? check.score->earned() : 0.0;
-  Json json = gradescope_json(attempt == nullptr ? earned : attempt->points, output, tests);
-  if (attempt != nullptr) json["execution_time"] = attempt->row.seconds;
+  if (attempt.late > 0) output += "\n" + settled_points(attempt) + "\n";
+  Json json = {{"score", attempt.points},
+               {"output", output + comments_text(attempt.row, database)},
+               {"output_format", "text"},
+               {"visibility", "visible"},
+               {"stdout_visibility", "hidden"},
+               {"execution_time", attempt.row.seconds},
+               {"tests", tests}};
   if (!leaderboard.empty()) json["leaderboard"] = leaderboard;
   return file_text(json);
-}
-
-std::string gradescope_failure(const std::string& sentence) {
-  return file_text(gradescope_json(0.0, sentence, Json::array()));
 }
 
 }  // namespace convlab::grader

@@ -28,16 +28,10 @@ std::string platform_csv(const std::vector<SettledAttempt>& attempts, const Clas
 /// One line for each submission, all columns of the list, with and without the rules of the term.
 std::string list_csv(const std::vector<SettledAttempt>& attempts);
 
-/// The results.json of a Gradescope autograder: the score, one test for each item of points, the
+/// The results.json of a Gradescope autograder: the points, one test for each item of points, the
 /// findings in words, and each measured speed on the leaderboard.
-/// @param attempt   whose points by the rules of a term count; null: as they were earned
-/// @param comments  for the student
 /// Source: https://gradescope-autograders.readthedocs.io/en/latest/specs/
-std::string gradescope_results(const CheckResult& check, const SettledAttempt* attempt = nullptr,
-                               const std::string& comments = "");
-
-/// The results.json of a submission that could not be checked.
-std::string gradescope_failure(const std::string& sentence);
+std::string gradescope_results(const SettledAttempt& attempt, const ClassDatabase& database);
 
 /// What a student reads about an attempt: points with and without the rules of the term, findings,
 /// the table of points, comments that are not for staff only.

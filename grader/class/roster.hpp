@@ -20,7 +20,7 @@ struct Student {
 };
 
 /// Reads a roster: a CSV file (RFC 4180) whose first line names the columns, as a gradebook of
-/// Canvas or Moodle has them, or simply `name,file`.
+/// Canvas or Moodle has them, or simply `name,file`. None for an empty name of a file.
 /// @throws UsageError that names file and line: no column with a name, a row of another length, a
 ///   quote that does not end, two students of one name, number or file
 std::vector<Student> read_roster(const std::filesystem::path& file);
@@ -33,12 +33,8 @@ struct FoundSubmission {
 };
 
 /// The submissions in a folder, oldest first. One entry is one submission; in a folder with
-/// archives, as Moodle makes them, each archive is one. It belongs to the student of the roster
-/// whose `file` it is; else to the one whose number is in its name (Canvas's ID, or the first
-/// word); else to the one whose name, login or address is the whole name without the additions of
-/// Canvas, Moodle and `mN-submission`. Without a roster, or if nobody fits, that is the student's
-/// name.
-/// @param roster  may be empty
+/// archives, as Moodle makes them, each archive is one. docs/class.md says whose it is; if nobody
+/// fits, its name is the student's.
 /// @throws UsageError if `folder` is not a folder, or is empty; if two students fit a name; if a
 ///   number of Canvas contradicts the name, or two numbers share one
 std::vector<FoundSubmission> find_submissions(const std::filesystem::path& folder,
@@ -47,12 +43,8 @@ std::vector<FoundSubmission> find_submissions(const std::filesystem::path& folde
 /// When it came to this disk, UTC: unlike the time of its last change, nobody sets it.
 std::string arrival_of(const std::filesystem::path& place);
 
-/// Canvas names a file that it gives out NAME[_LATE]_ID_ID_FILE, with the student's own ID first.
-/// @return that ID; empty for other names
-std::string canvas_id(const std::string& file_name);
-
-/// "Doe, Jane" of "doejane_LATE_123_456_m1-submission.tar.gz" is not known: "doejane". Also without
-/// endings of archives, milestones and copies.
+/// The student in a file's name, without endings and the additions of Canvas, Moodle and `grader
+/// submit`: "doejane" of "doejane_LATE_123_456_m1-submission (1).tar.gz".
 std::string student_of(const std::string& file_name);
 
 }  // namespace convlab::grader

@@ -337,3 +337,33 @@ CREATE TRIGGER keep_notes INSTEAD OF INSERT ON notes WHEN json_valid(NEW.noteboo
     ON CONFLICT DO UPDATE SET counted_loads = max(counted_loads, excluded.counted_loads),
       counted_inputs = max(counted_inputs, excluded.counted_inputs);
 END;
+
+DROP VIEW overview;
+CREATE VIEW overview AS
+  SELECT milestone, count(*) AS submissions, sum(state = 'refused') AS refused,
+    sum(state = 'stopped') AS stopped, count(DISTINCT student) AS students,
+    count(DISTINCT iif(passed, student, NULL)) AS passed,
+    printf('%g', round(max(earned), 1)) AS "most points"
+  FROM standing GROUP BY milestone ORDER BY milestone;
+
+-- Submissions as the lists show them, with the number of the attempt and why it is revoked.
+CREATE VIEW attempts AS
+  SELECT s.id, t.name, t.alias, s.milestone,
+    (SELECT count(*) FROM submission e WHERE e.student = s.student AND e.milestone = s.milestone
+       AND (e.received, e.id) <= (s.received, s.id)) AS attempt,
+    s.place, s.received, s.state, s.sentence, s.finding, s.passed, s.earned, s.counted, s.total,
+    s.seconds, s.rules,
+    (SELECT reason FROM revocation r WHERE r.submission = s.id AND r.restored = '') AS revoked,
+    t.login, t.number
+  FROM submission s JOIN student t ON t.id = s.student;
+
+-- An outcome with which grading had ended is kept, and what its successor may not have goes.
+CREATE TRIGGER replace_outcome BEFORE UPDATE OF state ON submission BEGIN
+  INSERT INTO earlier (submission, replaced, rules, state, sentence, finding, passed, earned,
+      counted, total, json)
+    SELECT id, strftime('%Y-%m-%dT%H:%M:%SZ', 'now'), rules, state, sentence, finding, passed,
+      earned, counted, total, (SELECT json FROM result WHERE submission = id)
+    FROM submission WHERE id = OLD.id AND state IN ('graded', 'refused', 'stopped');
+  DELETE FROM result WHERE submission = OLD.id;
+  DELETE FROM speed WHERE submission = OLD.id;
+END;

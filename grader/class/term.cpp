@@ -22,109 +22,104 @@ class TermReader {
   TermReader(const std::string& name, const std::vector<Student>& students, bool strict)
       : name_(name), students_(students), strict_(strict) {}
 
-  Term read(const Json& json) const {
+  Term read(const Json& json) {
     require_known(json, {"term", "begins", "ends", "late_days", "penalty_percent_per_day",
                          "closes_after_days", "counts", "attempts_per_hour", "due", "extensions"});
-    Term term{.name = get<std::string>(json, "term", "a text"),
-              .begins = time(json, "begins"),
-              .ends = time(json, "ends"),
-              .late_days = number(json, "late_days", 366),
-              .penalty = static_cast<double>(number(json, "penalty_percent_per_day", 100)),
-              .closes_after = number(json, "closes_after_days", 366),
-              .attempts_per_hour = number(json, "attempts_per_hour", 3600)};
-    if (term.ends <= term.begins) fail("\"ends\" must be after \"begins\"");
+    term_.name = get<std::string>(json, "term", "a text");
+    term_.begins = time(json, "begins");
+    term_.ends = time(json, "ends");
+    term_.late_days = number(json, "late_days", 366);
+    term_.penalty = number(json, "penalty_percent_per_day", 100);
+    term_.closes_after = number(json, "closes_after_days", 366);
+    term_.attempts_per_hour = number(json, "attempts_per_hour", 3600);
+    if (term_.ends <= term_.begins) fail("\"ends\" must be after \"begins\"");
     const Json counts = json.value("counts", Json("last"));
     if (counts != "last" && counts != "best") fail("\"counts\" must be \"last\" or \"best\"");
-    term.best = counts == "best";
-    const char* times = "an object with a time for each milestone";
-    const Json due = get<std::map<std::string, Json>>(json, "due", times);
-    for (const auto& [milestone, text] : due.items()) {
-      term.due[milestone] = within(term, time(due, milestone), "due." + milestone);
-    }
-    if (!json.contains("extensions")) return term;
+    term_.best = counts == "best";
+    const auto due = get<std::map<std::string, Json>>(json, "due", "times by milestone, { … }");
+    for (const auto& [milestone, text] : due)
+      term_.due[milestone] = within(json.at("due"), milestone);
+    if (!json.contains("extensions")) return term_;
     for (const Json& each : get<std::vector<Json>>(json, "extensions", "a list, [ … ]")) {
-      add_extension(term, each);
+      add_extension(each);
     }
-    return term;
+    return term_;
   }
 
  private:
   [[noreturn]] void fail(const std::string& what) const {
-    throw UsageError("The term file " + name_ + ": " + what + ".");
+    throw UsageError("The term file " + name_ + ": " + printable_line(what) + ".");
   }
 
   void require_known(const Json& json, const std::set<std::string>& known) const {
     if (!json.is_object()) fail("fields with names are missing, as docs/class.md shows them");
     for (const auto& [key, value] : json.items()) {
-      if (known.count(key) == 0) fail("nothing is called \"" + printable_line(key) + "\"");
+      if (!known.contains(key)) fail("nothing is called \"" + key + "\"");
     }
   }
 
   /// @param what  it must be
   template <class Value>
-  [[nodiscard]] Value get(const Json& json, const std::string& field, const char* what) const {
+  [[nodiscard]] Value get(const Json& json, const std::string& field,
+                          const std::string& what) const {
     if (!json.contains(field)) fail("\"" + field + "\" is missing");
     try {
       return json.at(field).get<Value>();
     } catch (const nlohmann::json::exception&) {
-      fail("\"" + printable_line(field) + "\" must be " + what);
+      fail("\"" + field + "\" must be " + what);
     }
   }
 
   [[nodiscard]] std::int64_t time(const Json& json, const std::string& field) const {
-    const char* what = "a time with its zone, like \"2027-02-01T23:59-06:00\"";
+    const std::string what = "a time with its zone, like \"2027-02-01T23:59-06:00\"";
     const auto text = get<std::string>(json, field, what);
     const auto time = time_of(text);
-    if (!time) {
-      fail("\"" + printable_line(text) + "\" of \"" + printable_line(field) +
-           "\" is no time; write " + what);
-    }
+    if (!time) fail("\"" + text + "\" of \"" + field + "\" is no time; write " + what);
     return *time;
   }
 
-  [[nodiscard]] std::int64_t within(const Term& term, std::int64_t time,
-                                    const std::string& field) const {
-    if (time >= term.begins && time <= term.ends) return time;
-    fail("\"" + printable_line(field) + "\", " + utc_text(time) + ", lies outside the term " +
-         printable_line(term.name) + ", " + utc_text(term.begins) + " to " + utc_text(term.ends));
+  [[nodiscard]] std::int64_t within(const Json& json, const std::string& field) const {
+    const std::int64_t time_read = time(json, field);
+    if (time_read >= term_.begins && time_read <= term_.ends) return time_read;
+    fail("\"" + field + "\", " + utc_text(time_read) + ", lies outside the term " + term_.name +
+         ", " + utc_text(term_.begins) + " to " + utc_text(term_.ends));
   }
 
   [[nodiscard]] int number(const Json& json, const char* field, int most) const {
     if (!json.contains(field)) return 0;
     const std::string what = "a whole number from 0 to " + std::to_string(most);
-    const auto value = get<double>(json, field, what.c_str());
-    if (!(value >= 0 && value <= most) || value != std::floor(value)) {
-      fail("\"" + std::string(field) + "\" must be " + what);
-    }
-    return static_cast<int>(value);
+    const auto value = get<double>(json, field, what);
+    if (value >= 0 && value <= most && value == std::floor(value)) return static_cast<int>(value);
+    fail("\"" + std::string(field) + "\" must be " + what);
   }
 
-  void add_extension(Term& term, const Json& json) const {
+  void add_extension(const Json& json) {
     require_known(json, {"student", "milestone", "due", "reason"});
     const auto student = get<std::string>(json, "student", "a text");
     const auto milestone = get<std::string>(json, "milestone", "a text");
-    if (term.due.count(milestone) == 0) {
-      fail("an extension is for \"" + printable_line(milestone) + "\", which has no due date");
+    if (!term_.due.contains(milestone)) {
+      fail("an extension is for \"" + milestone + "\", which has no due date");
     }
     const auto known = std::ranges::find_if(students_, [&](const Student& each) {
       return each.name == student || each.login == student || each.number == student;
     });
     if (strict_ && !students_.empty() && known == students_.end()) {
-      fail("an extension is for \"" + printable_line(student) + "\", who is not in the class");
+      fail("an extension is for \"" + student + "\", who is not in the class");
     }
     const std::string& name = known == students_.end() ? student : known->name;
-    const std::int64_t due = within(term, time(json, "due"), "extension of " + name);
-    if (strict_ && due < term.due[milestone]) {
-      fail("the extension of " + printable_line(name) + " ends before " + milestone + " is due");
+    const std::int64_t due = within(json, "due");
+    if (strict_ && due < term_.due[milestone]) {
+      fail("the extension of " + name + " ends before " + milestone + " is due");
     }
-    if (!term.extensions.emplace(std::pair(name, milestone), due).second && strict_) {
-      fail("there are two extensions of " + printable_line(name) + " for " + milestone);
+    if (!term_.extensions.emplace(std::pair(name, milestone), due).second && strict_) {
+      fail("there are two extensions of " + name + " for " + milestone);
     }
   }
 
   const std::string& name_;
   const std::vector<Student>& students_;
   bool strict_;
+  Term term_{};
 };
 
 bool can_count(const SubmissionRow& row) {

@@ -27,12 +27,10 @@ struct Term {
   std::map<std::pair<std::string, std::string>, std::int64_t> extensions{};
 };
 
-/// @param text      of a term file
 /// @param name      of the file, for messages
 /// @param students  extensions are for these; empty: anybody
 /// @param strict    an extension for somebody else is an error; otherwise it stands as it is
-/// @throws UsageError, a sentence that names the field: a missing or unknown one, a date that does
-///   not exist or lies outside the term, an unknown student or milestone, a number out of range
+/// @throws UsageError, a sentence that names the field and what is wrong with it
 Term parse_term(const std::string& text, const std::string& name,
                 const std::vector<Student>& students, bool strict = true);
 

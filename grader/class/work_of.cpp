@@ -52,11 +52,6 @@ bool uses_cuda(const HandedOut& handed_out) {
                              [](const SubmittedFile& file) { return is_cuda(file.path); });
 }
 
-bool is_unchanged(const SubmittedFile& file, const std::string& path, const HandedOut& handed_out) {
-  return std::ranges::find(handed_out.files, SubmittedFile{path, file.text}) !=
-         handed_out.files.end();
-}
-
 std::string folder_of(const HandedOut& handed_out) {
   return "milestones/" + handed_out.milestone.folder.filename().string() + "/";
 }
@@ -94,8 +89,8 @@ std::vector<SubmittedFile> tree_of(const std::vector<SubmittedFile>& files,
   if (nearest == trees.end()) return {};
   for (const auto& [root, tree] : trees) {
     if (root == nearest->first || depth_of(root) > depth_of(nearest->first)) continue;
-    throw RefusedSubmission("It holds " + folder + " twice, in " + quoted_name(nearest->first) +
-                            " and in " + quoted_name(root) + "; hand in one of them.");
+    throw RefusedSubmission("It holds " + folder + " twice, in '" + short_line(nearest->first, 80) +
+                            "' and in '" + short_line(root, 80) + "'; hand in one of them.");
   }
   return nearest->second;
 }
@@ -105,18 +100,18 @@ Part part_of(const std::vector<SubmittedFile>& files, const HandedOut& handed_ou
   std::map<std::string, std::string> puzzles;
   for (const SubmittedFile& file : tree_of(files, folder_of(handed_out))) {
     const std::string& path = file.path;
-    const bool unchanged = is_unchanged(file, path, handed_out);
+    const bool unchanged = std::ranges::find(handed_out.files, file) != handed_out.files.end();
     if (!has_source_name(path)) {
-      part.headers.push_back({path, file.text});
+      part.headers.push_back(file);
     } else if (is_cuda(path) != uses_cuda(handed_out)) {
       continue;
     } else if (is_puzzle(path)) {
       if (!unchanged) puzzles[path] = file.text;
     } else if (std::ranges::find(handed_out.files, path, &SubmittedFile::path) ==
                handed_out.files.end()) {
-      if (holds_convolution(file.text)) part.added.push_back({path, file.text});
+      if (holds_convolution(file.text)) part.added.push_back(file);
     } else {
-      (unchanged ? part.unchanged : part.changed).push_back({path, file.text});
+      (unchanged ? part.unchanged : part.changed).push_back(file);
     }
   }
   if (puzzles.empty()) return part;
@@ -138,13 +133,6 @@ std::vector<HandedOut> handed_out_milestones() {
     all.push_back({std::move(each), std::move(files)});
   }
   return all;
-}
-
-std::string names_of(const std::vector<SubmittedFile>& files) {
-  constexpr int kColumns = 240;
-  std::string names;
-  for (const SubmittedFile& file : files) names += (names.empty() ? "" : ", ") + file.path;
-  return short_line(names, kColumns);
 }
 
 // Leaves out what lies beside the file that is meant: tests, other editions and copies of it.
@@ -175,9 +163,11 @@ void keep_meant(std::vector<SubmittedFile>& sources) {
 }
 
 [[noreturn]] void refuse_several(const std::vector<SubmittedFile>& files, const std::string& why) {
+  std::string names;
+  for (const SubmittedFile& file : files) names += (names.empty() ? "" : ", ") + file.path;
   throw RefusedSubmission("It holds " + std::to_string(files.size()) + " " +
                           fs::path(files.front().path).extension().string() + " files (" +
-                          names_of(files) + ")" + why);
+                          short_line(names, 240) + ")" + why);
 }
 
 // Files outside the workbook's folders, for example a single one with the course interface.
@@ -255,14 +245,17 @@ std::vector<MilestoneWork> work_of(const std::vector<SubmittedFile>& all_files,
                                    const std::string& milestone, const std::string& place) {
   static const std::vector<HandedOut> all = handed_out_milestones();
   std::vector<SubmittedFile> files = all_files;
-  const auto note = [&](const char* name) {
-    const auto found = std::ranges::find_if(
-        files, [&](const SubmittedFile& file) { return fs::path(file.path).filename() == name; });
-    return found == files.end() ? std::string() : found->text;
+  const auto taken = [&](const char* name) {
+    std::string text;
+    std::erase_if(files, [&](const SubmittedFile& file) {
+      if (fs::path(file.path).filename() != name) return false;
+      text = file.text;
+      return true;
+    });
+    return text;
   };
-  const std::string notebook = note(kNotebookName);
-  const std::string history = note(kHistoryName);
-  std::erase_if(files, [](const SubmittedFile& file) { return is_note(file.path); });
+  const std::string notebook = taken("notebook.json");
+  const std::string history = taken("history.jsonl");
   std::vector<MilestoneWork> works;
   std::string unchanged;
   for (const HandedOut& each : all) {

@@ -63,21 +63,9 @@ struct ClassOptions {
 
 // clang-format off
 namespace check_command { void add(CLI::App& app, ExitCode& exit_code); }
-namespace progress_commands {
-void add_next(CLI::App& app, ExitCode& exit_code);
-void add_watch(CLI::App& app, ExitCode& exit_code);
-void add_list(CLI::App& app, ExitCode& exit_code);
-void add_hint(CLI::App& app, ExitCode& exit_code);
-}
-namespace notebook_commands {
-void add_predict(CLI::App& app, ExitCode& exit_code);
-void add_answer(CLI::App& app, ExitCode& exit_code);
-}
-namespace work_commands {
-void add_reset(CLI::App& app, ExitCode& exit_code);
-void add_submit(CLI::App& app, ExitCode& exit_code);
-void add_restore(CLI::App& app, ExitCode& exit_code);
-}
+namespace progress_commands { void add(CLI::App& app, ExitCode& exit_code); }
+namespace notebook_commands { void add(CLI::App& app, ExitCode& exit_code); }
+namespace work_commands { void add(CLI::App& app, ExitCode& exit_code); }
 namespace kernel_commands { void add(CLI::App& app, ExitCode& exit_code); }
 namespace result_commands { void add(CLI::App& app, ExitCode& exit_code); }
 namespace machine_commands { void add(CLI::App& app, ExitCode& exit_code); }

@@ -102,7 +102,6 @@ std::string state_text(const Progress& progress) {
 ExitCode run_list(const NoOptions&) {
   constexpr int kStageWidth = 27;
   int passed = 0;
-  int tried = 0;
   int all = 0;
   for (const CourseMilestone& milestone : milestones()) {
     std::cout << coloured(milestone.id, Colour::kStrong) << "  " << milestone.title << "\n";
@@ -112,17 +111,10 @@ ExitCode run_list(const NoOptions&) {
                 << "\n"
                 << left("", 4 + kStageWidth) << state_text(progress) << "\n";
       ++all;
-      if (progress.state != State::kPassed || progress.changed) continue;
-      ++(is_whole(progress) ? passed : tried);
+      passed += is_whole(progress) && !progress.changed ? 1 : 0;
     }
   }
   std::cout << "\n" << passed << " of " << all << " stages passed\n";
-  if (tried > 0) {
-    std::cout << paragraph("", std::to_string(tried) +
-                                   (tried == 1 ? " more passes" : " more pass") +
-                                   " at small batches only; a whole check takes 1000 images or "
-                                   "more.");
-  }
   return ExitCode::kPassed;
 }
 
@@ -132,129 +124,125 @@ struct HintOptions {
   bool again = false;
 };
 
-/// The finding of the last check, as long as it is the same.
-struct LastFinding {
-  Finding finding{};
-  int times = 0;  ///< in how many of the last checks, one after the other
-};
-
-LastFinding last_finding(const std::string& milestone, const std::string& stage) {
-  LastFinding last;
-  for (const HistoryEntry& entry : read_history(history_file())) {
-    const bool is_of_stage =
-        stage.empty() || std::ranges::find(entry.stages, stage) != entry.stages.end();
-    if (entry.milestone != milestone || !is_of_stage) continue;
-    const auto found = std::ranges::find_if(
-        entry.findings, [&](const Finding& each) { return stage.empty() || each.stage == stage; });
-    if (found == entry.findings.end()) {
-      last = {};
-    } else {
-      last.times = found->id == last.finding.id ? last.times + 1 : 1;
-      last.finding = *found;
+/// Shows the hints of one milestone, of a stage if one is named, and notes which were read: grader
+/// submit packs the notes, so that the instructor sees which hints help.
+class HintCommand {
+ public:
+  explicit HintCommand(const HintOptions& options)
+      : options_(options),
+        milestone_(find_milestone(options.milestone)),
+        notebook_(read_notebook(milestone_)) {
+    if (!options.stage.empty()) require_stage(milestone_, options.stage);
+    for (const HistoryEntry& entry : read_history(history_file())) {
+      const bool is_of_stage = options.stage.empty() ||
+                               std::ranges::find(entry.stages, options.stage) != entry.stages.end();
+      if (entry.milestone != milestone_.id || !is_of_stage) continue;
+      const auto found = std::ranges::find_if(entry.findings, [&](const Finding& each) {
+        return options.stage.empty() || each.stage == options.stage;
+      });
+      const Finding now = found == entry.findings.end() ? Finding{} : *found;
+      times_ = now.id == last_.id ? times_ + 1 : 1;
+      last_ = now;
     }
   }
-  return last;
-}
 
-// The number of the last hint of a list that was read; 0: none.
-int last_read(const Notebook& notebook, const std::string& list, const std::string& stage) {
-  int last = 0;
-  for (const ShownHint& each : notebook.hints) {
-    if (each.list == list && each.stage == stage) last = std::max(last, each.number);
+  void run() {
+    if (!options_.again && !last_.id.empty() && show_for_finding()) return;
+    if (is_repair(milestone_, options_.stage)) {
+      std::cout << paragraph("", "The hints for " + options_.stage +
+                                     " are about what its last check found after you named the "
+                                     "cause. Next: " +
+                                     grader_command("check", milestone_.id, options_.stage));
+      return;
+    }
+    show_of_list();
   }
-  return last;
-}
 
-// Notes which hint was read, before it is shown. grader submit packs the notes, so that the
-// instructor sees which hints help.
-void note_hint(const CourseMilestone& milestone, Notebook& notebook, const HintOptions& options,
-               const std::string& list, int number, const std::string& finding) {
-  notebook.hints.push_back({.shown = utc_now(),
-                            .list = list,
-                            .number = number,
-                            .finding = finding,
-                            .stage = options.stage});
-  write_notebook(milestone, notebook);
-}
+ private:
+  // The number of the last hint of a list that was read; 0: none.
+  [[nodiscard]] int last_read(const std::string& list) const {
+    int last = 0;
+    for (const ShownHint& each : notebook_.hints) {
+      if (each.list == list && each.stage == options_.stage) last = std::max(last, each.number);
+    }
+    return last;
+  }
 
-// The next hint for the finding of the last check: one more for each check that found it, after
-// three the smallest case. False if there is none that was not shown.
-bool hint_for_finding(const CourseMilestone& milestone, Notebook& notebook,
-                      const HintOptions& options, const LastFinding& last) {
-  constexpr int kOften = 3;
-  const int before = last_read(notebook, last.finding.id, options.stage);
-  if (last.times <= before) return false;
-  const Hints all = read_hints(course_folder() / "milestones" / "finding_hints.json");
-  const auto own = all.find(last.finding.id);
-  const auto hints = own == all.end() ? std::vector<std::string>{} : own->second;
-  const std::string smallest = last.times >= kOften ? last.finding.seen : "";
-  const auto next = static_cast<std::size_t>(before);
-  if (next >= hints.size() && smallest.empty()) return false;
-  // The smallest case follows the last hint of the list.
-  note_hint(milestone, notebook, options, last.finding.id,
-            next < hints.size() ? before + 1 : last.times, last.finding.id);
-  std::cout << hanging(
-      coloured(last.finding.id + "  ", Colour::kStrong),
-      static_cast<int>(last.finding.id.size()) + 2,
-      last.finding.title +
-          (last.times == 1 ? "" : ", in " + std::to_string(last.times) + " checks"));
-  if (next < hints.size()) std::cout << paragraph("  ", hints[next]);
-  if (!smallest.empty()) {
-    const bool on_cpu = options.milestone == "m1";
+  void note(const std::string& list, int number) {
+    notebook_.hints.push_back({.shown = utc_now(),
+                               .list = list,
+                               .number = number,
+                               .finding = last_.id,
+                               .stage = options_.stage});
+    write_notebook(milestone_, notebook_);
+  }
+
+  // The next hint for the finding of the last check: one more for each check that found it, after
+  // three the smallest case. False if there is none that was not shown.
+  bool show_for_finding() {
+    constexpr int kOften = 3;
+    const int before = last_read(last_.id);
+    if (times_ <= before) return false;
+    const auto hints = read_hints(course_folder() / "milestones" / "finding_hints.json")[last_.id];
+    const std::string smallest = times_ >= kOften ? last_.seen : "";
+    const bool has_next = before < std::ssize(hints);
+    if (!has_next && smallest.empty()) return false;
+    note(last_.id, has_next ? before + 1 : times_);  // the smallest case follows the last hint
+    std::cout << hanging(
+        coloured(last_.id + "  ", Colour::kStrong), static_cast<int>(last_.id.size()) + 2,
+        last_.title + (times_ == 1 ? "" : ", in " + std::to_string(times_) + " checks"));
+    if (has_next) std::cout << paragraph("  ", hints[static_cast<std::size_t>(before)]);
+    if (smallest.empty()) return true;
+    const bool on_cpu = milestone_.id == "m1";
     std::cout << lines_text("  ", smallest)
               << paragraph("  ", std::string("Compute one of its elements by hand, and let ") +
                                      (on_cpu ? "your function" : "the thread that stores it") +
                                      " print each product.");
     if (!on_cpu) {
       std::cout << paragraph("  ", "To see a block of your kernel step by step: " +
-                                       grader_command("show", options.milestone, options.stage));
+                                       grader_command("show", milestone_.id, options_.stage));
+    }
+    return true;
+  }
+
+  void show_of_list() {
+    const bool is_general = options_.stage.empty();
+    const Hints all = read_hints(milestone_.folder / "hints.json");
+    const auto own = all.find(is_general ? "general" : options_.stage);
+    if (own == all.end()) {
+      throw UsageError(options_.stage + " has no hints of its own; ask without --stage: " +
+                       grader_command("hint", milestone_.id));
+    }
+    const std::string list = milestone_.id + (is_general ? "" : "/" + options_.stage);
+    const int size = static_cast<int>(own->second.size());
+    const int read = std::min(last_read(list), size);
+    const int shown = options_.again ? read : std::min(read + 1, size);
+    if (shown > read) note(list, shown);
+    for (int i = options_.again ? 0 : shown - 1; i < shown; ++i) {
+      std::cout << coloured("Hint " + std::to_string(i + 1) + " of " + std::to_string(size),
+                            Colour::kStrong)
+                << "\n"
+                << paragraph("  ", own->second[static_cast<std::size_t>(i)]);
+    }
+    if (options_.again && shown == 0) std::cout << "You have not asked for a hint yet.\n";
+    if (!options_.again && read == size) {
+      std::cout << "That was the last hint. Read the chapter again, or ask your instructor.\n";
+    }
+    if (is_general && shown == size && all.size() > 1) {
+      std::cout << "Each stage has hints of its own: build/bin/grader hint " << milestone_.id
+                << " --stage NAME\n";
     }
   }
-  return true;
-}
+
+  const HintOptions& options_;
+  CourseMilestone milestone_;
+  Notebook notebook_;
+  Finding last_{};  // of the last check
+  int times_ = 0;   // in how many of the last checks, one after the other
+};
 
 ExitCode run_hint(const HintOptions& options) {
-  const CourseMilestone milestone = find_milestone(options.milestone);
-  if (!options.stage.empty()) require_stage(milestone, options.stage);
-  const Hints all = read_hints(milestone.folder / "hints.json");
-  Notebook notebook = read_notebook(milestone);
-  const LastFinding last = last_finding(milestone.id, options.stage);
-  if (!options.again && hint_for_finding(milestone, notebook, options, last)) {
-    return ExitCode::kPassed;
-  }
-  if (is_repair(milestone, options.stage)) {
-    std::cout << paragraph("", "The hints for " + options.stage +
-                                   " are about what its last check found after you named the "
-                                   "cause. Next: " +
-                                   grader_command("check", milestone.id, options.stage));
-    return ExitCode::kPassed;
-  }
-  const bool is_general = options.stage.empty();
-  const std::string list = milestone.id + (is_general ? "" : "/" + options.stage);
-  const auto own = all.find(is_general ? "general" : options.stage);
-  if (own == all.end()) {
-    throw UsageError(options.stage + " has no hints of its own; ask without --stage: " +
-                     grader_command("hint", milestone.id));
-  }
-  const std::vector<std::string>& hints = own->second;
-  const int size = static_cast<int>(hints.size());
-  const int read = std::min(last_read(notebook, list, options.stage), size);
-  const int shown = options.again ? read : std::min(read + 1, size);
-  if (shown > read) note_hint(milestone, notebook, options, list, shown, last.finding.id);
-  for (int i = options.again ? 0 : shown - 1; i < shown; ++i) {
-    std::cout << coloured("Hint " + std::to_string(i + 1) + " of " + std::to_string(size),
-                          Colour::kStrong)
-              << "\n"
-              << paragraph("  ", hints[static_cast<std::size_t>(i)]);
-  }
-  if (options.again && shown == 0) std::cout << "You have not asked for a hint yet.\n";
-  if (!options.again && read == size) {
-    std::cout << "That was the last hint. Read the chapter again, or ask your instructor.\n";
-  }
-  if (is_general && shown == size && all.size() > 1) {
-    std::cout << "Each stage has hints of its own: build/bin/grader hint " << milestone.id
-              << " --stage NAME\n";
-  }
+  HintCommand(options).run();
   return ExitCode::kPassed;
 }
 
@@ -379,27 +367,20 @@ ExitCode run_watch(const WatchOptions& asked) {
 
 }  // namespace
 
-void add_next(CLI::App& app, ExitCode& exit_code) {
+void add(CLI::App& app, ExitCode& exit_code) {
   add_command(app, exit_code, "next", run_next);
-}
-
-void add_list(CLI::App& app, ExitCode& exit_code) {
+  {
+    auto [command, options] = add_command(app, exit_code, "watch", run_watch);
+    command.add_option("MILESTONE", options.milestone);
+    command.add_option("--stage", options.stage);
+    command.add_option("--batches", options.batches)->capture_default_str();
+    command.add_option("--checks", options.checks)->group("");
+  }
   add_command(app, exit_code, "list", run_list);
-}
-
-void add_hint(CLI::App& app, ExitCode& exit_code) {
   auto [command, options] = add_command(app, exit_code, "hint", run_hint);
   command.add_option("MILESTONE", options.milestone)->required();
   command.add_option("--stage", options.stage);
   command.add_flag("--again", options.again);
-}
-
-void add_watch(CLI::App& app, ExitCode& exit_code) {
-  auto [command, options] = add_command(app, exit_code, "watch", run_watch);
-  command.add_option("MILESTONE", options.milestone);
-  command.add_option("--stage", options.stage);
-  command.add_option("--batches", options.batches)->capture_default_str();
-  command.add_option("--checks", options.checks)->group("");
 }
 
 }  // namespace convlab::grader::progress_commands

@@ -24,6 +24,22 @@ namespace {
 
 namespace fs = std::filesystem;
 
+/// A file's path from the root of the tree, and its text.
+using PathAndText = std::pair<std::string, std::string>;
+
+// Writes all backups before it replaces the first file: a disk may become full between them. What
+// is as handed out needs none.
+void put_back(const CourseMilestone& milestone, const std::vector<PathAndText>& files) {
+  const auto handed_out = handout_files(milestone);
+  for (const auto& [path, text] : files) {
+    const fs::path place = course_folder() / path;
+    const auto known = std::ranges::find(handed_out, path, &HandoutFile::path);
+    if (!fs::exists(place) || (known != handed_out.end() && is_as_handed_out(*known))) continue;
+    std::cout << "Yours is now\n  " << display_path(keep_backup(place)) << "\n";
+  }
+  for (const auto& [path, text] : files) write_atomically(course_folder() / path, text);
+}
+
 struct ResetOptions {
   std::string milestone;
   bool yes = false;
@@ -40,41 +56,30 @@ bool agreed(std::size_t count) {
 
 ExitCode run_reset(const ResetOptions& options) {
   const CourseMilestone milestone = find_milestone(options.milestone);
-  std::vector<HandoutFile> changed;
+  std::vector<PathAndText> changed;
   for (const HandoutFile& file : handout_files(milestone)) {
-    if (!is_as_handed_out(file)) changed.push_back(file);
-  }
-  if (changed.empty()) {
-    std::cout << "Every file of " << milestone.id << " is as it was handed out.\n";
-    return ExitCode::kPassed;
-  }
-  // Reads all files first, so that nothing is half reset.
-  std::vector<std::string> texts;
-  for (const HandoutFile& file : changed) {
+    if (is_as_handed_out(file)) continue;
     const std::optional<std::string> text = pristine_text(file);
     if (!text) {
       throw EnvironmentError("There is no copy of " + file.path + " as handed out in " +
                              display_path(build_folder() / "pristine") +
                              "; unpack the hand-out once more and take it from there.");
     }
-    texts.push_back(*text);
-    const bool there = std::filesystem::exists(course_folder() / file.path);
-    std::cout << file.path << (there ? " has been changed.\n" : " is missing.\n");
+    changed.emplace_back(file.path, *text);
+  }
+  if (changed.empty()) {
+    std::cout << "Every file of " << milestone.id << " is as it was handed out.\n";
+    return ExitCode::kPassed;
+  }
+  for (const auto& [path, text] : changed) {
+    const bool there = fs::exists(course_folder() / path);
+    std::cout << path << (there ? " has been changed.\n" : " is missing.\n");
   }
   if (!options.yes && !agreed(changed.size())) {
     std::cout << "Nothing was changed.\n";
     return ExitCode::kPassed;
   }
-  // Writes all backups before it replaces the first file: a disk may become full between them.
-  for (const HandoutFile& each : changed) {
-    const auto file = course_folder() / each.path;
-    if (!std::filesystem::exists(file)) continue;
-    const auto backup = keep_backup(file);
-    std::cout << "Yours is now\n  " << display_path(backup) << "\n";
-  }
-  for (std::size_t i = 0; i < changed.size(); ++i) {
-    write_atomically(course_folder() / changed[i].path, texts[i]);
-  }
+  put_back(milestone, changed);
   std::cout << "Build and check again: build/bin/grader check " << milestone.id << "\n";
   return ExitCode::kPassed;
 }
@@ -85,11 +90,10 @@ struct SubmitOptions {
 };
 
 // As sha256sum writes it, so that sha256sum --check reads it.
-std::string manifest_text(const std::filesystem::path& folder,
-                          const std::vector<SourceFile>& sources) {
+std::string manifest_text(const fs::path& folder, const std::vector<SourceFile>& sources) {
   std::vector<std::string> words = {"sha256sum", "--", "result.json"};
   for (const char* state : {"history.jsonl", "notebook.json"}) {
-    if (std::filesystem::exists(folder / state)) words.emplace_back(state);
+    if (fs::exists(folder / state)) words.emplace_back(state);
   }
   for (const SourceFile& source : sources) words.push_back(source.path);
   const FinishedProcess run = run_process({.words = words, .folder = folder});
@@ -111,7 +115,7 @@ ExitCode run_submit(const SubmitOptions& options) {
   }
   write_atomically(folder / "result.json", to_json(check));
   // So that grader restore continues where the student is.
-  if (std::filesystem::exists(notebook_file(milestone))) {
+  if (fs::exists(notebook_file(milestone))) {
     write_atomically(folder / "notebook.json", read_text(notebook_file(milestone)));
   }
   if (const std::string lines = history_of(history_file(), milestone.id); !lines.empty()) {
@@ -119,12 +123,13 @@ ExitCode run_submit(const SubmitOptions& options) {
   }
   write_atomically(folder / "MANIFEST.sha256", manifest_text(folder, sources));
 
-  const std::filesystem::path archive = options.output.empty()
-                                            ? build_folder() / "submissions" / (name + ".tar.gz")
-                                            : std::filesystem::path(options.output);
+  const fs::path archive = options.output.empty()
+                               ? build_folder() / "submissions" / (name + ".tar.gz")
+                               : fs::path(options.output);
   const std::vector<std::uint8_t> bytes = packed(scratch.path(), name);
   write_atomically(archive, std::string(bytes.begin(), bytes.end()));
 
+  const bool passed = check.result.verdict == Verdict::kPassed;
   const auto handed_out = handout_files(milestone);
   std::size_t untouched = 0;
   for (const SourceFile& source : sources) {
@@ -135,16 +140,12 @@ ExitCode run_submit(const SubmitOptions& options) {
   }
   if (untouched > 0) std::cout << "  and " << untouched << " as handed out\n";
   std::cout << "  with the result of " << check.result.created << ": "
-            << (check.result.verdict == Verdict::kPassed ? "passed" : "not passed");
+            << (passed ? "passed" : "not passed");
   if (check.score) {
     std::cout << ", " << points_text(check.score->earned()) << " of "
               << points_text(check.score->counted()) << " points";
   }
   std::cout << "\n";
-  const bool passed = check.result.verdict == Verdict::kPassed;
-  if (const std::string untried = passed ? untried_text(check) : ""; !untried.empty()) {
-    std::cout << paragraph("  ", untried);
-  }
   std::cout << display_path(archive) << "\n"
             << paragraph("Next: ", (passed ? "hand this file in."
                                            : grader_command("check", milestone.id) +
@@ -192,33 +193,23 @@ fs::path unpacked(const fs::path& archive, const fs::path& to) {
                    (why.empty() ? "." : ": " + why));
 }
 
-void restore_sources(const fs::path& folder, const CourseMilestone& milestone) {
-  const auto handed_out = handout_files(milestone);
-  CourseMilestone packed = milestone;
-  packed.folder = folder / "milestones" / milestone.folder.filename();
-  for (const fs::path& file : source_files(packed)) {
-    const std::string path = file.lexically_relative(folder).generic_string();
-    const fs::path place = course_folder() / path;
-    const std::string text = read_text(file);
-    const bool there = fs::exists(place);
-    if (there && read_text(place) == text) continue;
-    const auto known = std::ranges::find(handed_out, path, &HandoutFile::path);
-    if (there && (known == handed_out.end() || !is_as_handed_out(*known))) {
-      const auto backup = keep_backup(place);
-      std::cout << "Yours is now\n  " << display_path(backup) << "\n";
-    }
-    write_atomically(place, text);
-    std::cout << "  " << path << "\n";
-  }
-}
-
 ExitCode run_restore(const RestoreOptions& options) {
   const ScratchFolder scratch(build_folder());
   const fs::path folder = unpacked(options.archive, scratch.path());
   const std::string name = folder.filename().string();
   const CourseMilestone milestone = find_milestone(name.substr(0, name.find('-')));
   const CheckResult check = read_check_result(folder / "result.json");
-  restore_sources(folder, milestone);
+  CourseMilestone packed = milestone;
+  packed.folder = folder / "milestones" / milestone.folder.filename();
+  std::vector<PathAndText> changed;
+  for (const fs::path& file : source_files(packed)) {
+    const std::string path = file.lexically_relative(folder).generic_string();
+    const std::string text = read_text(file);
+    if (fs::exists(course_folder() / path) && read_text(course_folder() / path) == text) continue;
+    std::cout << "  " << path << "\n";
+    changed.emplace_back(path, text);
+  }
+  put_back(milestone, changed);
   write_check_result(results_folder() / (milestone.id + "-student.json"), check);
   if (fs::exists(folder / "notebook.json")) {
     write_atomically(notebook_file(milestone), read_text(folder / "notebook.json"));
@@ -233,19 +224,17 @@ ExitCode run_restore(const RestoreOptions& options) {
 
 }  // namespace
 
-void add_reset(CLI::App& app, ExitCode& exit_code) {
-  auto [command, options] = add_command(app, exit_code, "reset", run_reset);
-  command.add_option("MILESTONE", options.milestone)->required();
-  command.add_flag("--yes", options.yes);
-}
-
-void add_submit(CLI::App& app, ExitCode& exit_code) {
-  auto [command, options] = add_command(app, exit_code, "submit", run_submit);
-  command.add_option("MILESTONE", options.milestone)->required();
-  command.add_option("--output", options.output);
-}
-
-void add_restore(CLI::App& app, ExitCode& exit_code) {
+void add(CLI::App& app, ExitCode& exit_code) {
+  {
+    auto [command, options] = add_command(app, exit_code, "reset", run_reset);
+    command.add_option("MILESTONE", options.milestone)->required();
+    command.add_flag("--yes", options.yes);
+  }
+  {
+    auto [command, options] = add_command(app, exit_code, "submit", run_submit);
+    command.add_option("MILESTONE", options.milestone)->required();
+    command.add_option("--output", options.output);
+  }
   auto [command, options] = add_command(app, exit_code, "restore", run_restore);
   command.add_option("ARCHIVE", options.archive)->required()->check(CLI::ExistingFile);
 }

@@ -9,7 +9,6 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
-#include <ctime>
 #include <fstream>
 #include <iostream>
 #include <sstream>
@@ -25,8 +24,8 @@
 #include "common/base/whole_file.hpp"
 #include "common/data/gzip.hpp"
 #include "common/network/preset.hpp"
+#include "common/result/result.hpp"
 #include "grader/checks/findings/catalogue.hpp"
-#include "grader/course/puzzles.hpp"
 #include "grader/submission/build_submission.hpp"
 
 namespace convlab::grader {
@@ -144,13 +143,6 @@ CourseMilestone find_milestone(const std::string& id) {
   for (const CourseMilestone& milestone : milestones()) {
     if (milestone.id == id) return milestone;
     known.push_back(milestone.id);
-  }
-  for (const CourseMilestone& milestone : milestones()) {
-    const std::string meant =
-        name_meant(id, known).empty() ? name_meant(id, stage_names(milestone)) : "";
-    if (meant.empty()) continue;
-    throw UsageError("'" + id + "' is no milestone. Did you mean the stage of " + milestone.id +
-                     ": " + milestone.id + " --stage " + meant + "?");
   }
   throw UsageError(unknown_name("milestone", id, known));
 }
@@ -314,12 +306,7 @@ std::optional<std::string> pristine_text(const HandoutFile& file) {
 }
 
 std::filesystem::path keep_backup(const std::filesystem::path& file) {
-  const std::time_t now = std::time(nullptr);
-  std::tm local{};
-  ::localtime_r(&now, &local);
-  std::array<char, 32> date{};
-  std::strftime(date.data(), date.size(), "%Y-%m-%d-%H%M%S", &local);
-  const std::string name = file.string() + ".backup-" + date.data();
+  const std::string name = file.string() + ".backup-" + utc_now();
   std::filesystem::path backup = name;
   for (int number = 2; std::filesystem::exists(backup); ++number) {
     backup = name + "-" + std::to_string(number);

@@ -57,16 +57,15 @@ std::string display_path(const std::filesystem::path& file);
 /// 1 once somebody wants a long work to end, after stop_on_signals().
 inline volatile std::sig_atomic_t stop_asked = 0;
 
-/// From now on Ctrl-C, SIGTERM and SIGHUP do not end the program but set stop_asked, for work that
-/// keeps what it has done.
+/// From now on Ctrl-C, SIGTERM and SIGHUP do not end the program but set stop_asked.
 inline void stop_on_signals() {
   struct sigaction action {};
   action.sa_handler = [](int /*signal*/) { stop_asked = 1; };
   for (const int signal : {SIGINT, SIGTERM, SIGHUP}) ::sigaction(signal, &action, nullptr);
 }
 
-/// Builds the student's program of a milestone, one build of a folder at a time.
-/// @return the compiler's message, if it does not build
+/// Builds the student's program of a milestone. @return the compiler's message, if it does not
+/// build
 /// @throws EnvironmentError if CMake or the compiler is missing, or the folder cannot be written
 std::optional<Finding> build_milestone(const CourseMilestone& milestone);
 
@@ -77,25 +76,22 @@ void build_own_part(const std::string& target, bool is_long = false);
 /// Whether build_custom_submission_parts has ended in this build folder before.
 bool has_custom_submission_parts(bool on_cpu);
 
-/// The parts that are needed to compile a custom submission; compiles no custom submission. The
-/// first time, which takes long, it says so.
-/// @param on_cpu  only those for a file that runs on the CPU
+/// Builds what every custom submission needs. The first time, which takes long, it says so.
+/// @param on_cpu  only for a file that runs on the CPU
 void build_custom_submission_parts(bool on_cpu = false);
 
 /// The files of a milestone that students write: all sources in its folder, sorted.
 std::vector<std::filesystem::path> source_files(const CourseMilestone& milestone);
 
-/// The file of a stage: the one with its name, in stages/ or in the folder itself; else the only
-/// one, conv_forward. Nothing if there is neither.
-/// @param folder  of the milestone, or of its reference solutions
+/// The file of a stage in a milestone's folder, or in that of its reference solutions: the one with
+/// its name, in stages/ or the folder itself; else the only one, conv_forward.
 std::optional<std::filesystem::path> file_of_stage(const std::filesystem::path& folder,
                                                    const std::string& stage);
 
 /// The title of a stage, as its file says it; empty if it does not.
 std::string title_of(const std::filesystem::path& file, const std::string& stage);
 
-/// Path (from the root of the tree) and SHA-256 of these files.
-/// @throws EnvironmentError if a file cannot be read
+/// Path and SHA-256 of these files. @throws EnvironmentError if one cannot be read
 std::vector<SourceFile> describe_files(const std::vector<std::filesystem::path>& files);
 
 /// A file of a milestone as it is handed out.
@@ -111,16 +107,14 @@ std::vector<HandoutFile> handout_files(const CourseMilestone& milestone);
 /// True if the file is there, byte for byte as handed out.
 bool is_as_handed_out(const HandoutFile& file);
 
-/// Whether a file belongs to a puzzle or is a kernel to repair; checks of a milestone's stages
-/// ignore both.
+/// Whether a file belongs to a puzzle or is a kernel to repair, which are no stages.
 bool is_puzzle(const std::string& path);
 
-/// The bytes of a hand-out file, from the copy that CMake made when it first saw the file.
-/// @return nothing if there is no such copy with the right SHA-256
+/// The bytes of a hand-out file, from the copy that CMake made; none without a right copy.
 std::optional<std::string> pristine_text(const HandoutFile& file);
 
-/// Copies a file to "conv_forward.cpp.backup-2026-11-21-031507" beside it, with another number
-/// behind it where that is taken. @throws EnvironmentError if it cannot be written
+/// Copies a file to "conv_forward.cpp.backup-2026-11-21T03:15:07Z" beside it, with a number behind
+/// it where that is taken. @throws EnvironmentError if it cannot be written
 std::filesystem::path keep_backup(const std::filesystem::path& file);
 
 /// A .tar.gz of PARENT/NAME. The same files give the same bytes: sorted names, no dates, no owners,

@@ -252,14 +252,10 @@ std::filesystem::path notebook_file(const CourseMilestone& milestone) {
 Notebook read_notebook(const CourseMilestone& milestone) {
   const auto file = notebook_file(milestone);
   if (!std::filesystem::exists(file)) return {};
-  return parse_notebook(read_text(file), file.string());
-}
-
-Notebook parse_notebook(const std::string& text, const std::string& name) {
   try {
-    return nlohmann::json(parse_foreign(text, true)).get<Notebook>();
+    return nlohmann::json(parse_foreign(read_text(file), true)).get<Notebook>();
   } catch (const std::exception& error) {
-    throw EnvironmentError(name + " is damaged (" + error.what() +
+    throw EnvironmentError(file.string() + " is damaged (" + error.what() +
                            "); remove it, or take yours with grader restore.");
   }
 }

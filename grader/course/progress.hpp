@@ -30,12 +30,10 @@ struct Progress {
   CheckResult check{};         ///< the last one that this stage was part of
 };
 
-/// Whether a stage passed with as many images as a whole check has. A stage that was tried with few
-/// images is not done: an index may overflow at more.
+/// Whether a stage passed with as many images as a whole check has: an index may overflow at more.
 bool is_whole(const Progress& progress);
 
-/// A student's progress, from the results in their usual folder: for each stage its last check
-/// counts, whether all stages or only this one was checked.
+/// A student's progress: for each stage its last check counts, from build/results.
 std::vector<Progress> progress_of(const CourseMilestone& milestone);
 
 /// "Up to batch 100 only; a whole check goes to 1000.", or empty if the check was whole.
@@ -44,10 +42,9 @@ std::string untried_text(const CheckResult& check);
 /// To throw where a check must come first.
 Error nothing_checked(const std::string& milestone);
 
-/// The last checks of all stages as one result, as if all had been checked together, without stages
-/// whose file is as handed out.
-/// @throws Error that names the first stage whose file was not checked as it is now, and the
-/// command; also if no stage was checked
+/// The last checks of all stages as one result, without stages whose file is as handed out.
+/// @throws Error that names the first stage whose file was not checked as it is now; also if no
+///   stage was checked
 CheckResult combined_result(const CourseMilestone& milestone);
 
 /// What a student expected of a stage before the first measurement.
@@ -72,8 +69,7 @@ struct Counted {
   double inputs = 0.0;
 };
 
-/// A broken kernel of repairs/: the cause that the student named before mending it, the id of a
-/// finding; or the answer in the detective's case.
+/// A broken kernel of repairs/, or the detective's case: the cause that the student named.
 struct Repair {
   std::string named{};
   bool mended = false;
@@ -88,11 +84,10 @@ struct ShownHint {
   std::string stage{};    ///< empty: of the whole milestone
 };
 
-/// What a student did in a milestone that no check repeats. `grader submit` packs it, so that it
-/// survives a new clone.
+/// What a student did in a milestone that no check repeats. `grader submit` packs it.
 struct Notebook {
   SolvedFiles puzzles{};
-  /// By the chapter's question, "3", or the stage, whose measurement differs from its prediction.
+  /// By the chapter's question, "3", or the stage that was predicted.
   std::map<std::string, std::string> answers{};
   std::map<std::string, Prediction> predictions{};  ///< by stage
   std::map<std::string, Repair> repairs{};          ///< by stage
@@ -105,15 +100,12 @@ std::filesystem::path notebook_file(const CourseMilestone& milestone);
 
 /// Empty if there is none yet. @throws EnvironmentError if the file is damaged
 Notebook read_notebook(const CourseMilestone& milestone);
-/// @param name  for the message
-Notebook parse_notebook(const std::string& text, const std::string& name);
 
 /// @throws EnvironmentError if it cannot be written
 void write_notebook(const CourseMilestone& milestone, const Notebook& notebook);
 
-/// Lists of hints, each from a nudge to nearly the code. hints.json, beside the chapter, has one
-/// for each stage, by its id, and "general" for the whole milestone; finding_hints.json has one for
-/// each finding.
+/// Lists of hints, each from a nudge to nearly the code: by stage, and "general" for the milestone,
+/// in hints.json beside the chapter; by finding in finding_hints.json.
 using Hints = std::map<std::string, std::vector<std::string>>;
 
 /// @throws EnvironmentError that names the file if it is not such a file, or a list is empty

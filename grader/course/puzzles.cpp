@@ -1,10 +1,8 @@
 #include "grader/course/puzzles.hpp"
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 #include <nlohmann/json.hpp>
-#include <numeric>
 #include <random>
 
 #include "common/base/error.hpp"
@@ -138,6 +136,8 @@ std::vector<Puzzle> puzzles_of(const CourseMilestone& milestone, const std::stri
       return own == cases.end() ? std::string() : own->value(key, "");
     };
     puzzles.push_back({file, stage, title_of(file, stage), folder, word("before"), word("cause"),
+                       own == cases.end() ? std::vector<std::string>()
+                                          : own->value("causes", std::vector<std::string>()),
                        word("seen"), own == cases.end() ? 0.0 : own->value("most_moved", 0.0)});
   }
   std::ranges::sort(puzzles, {}, [](const Puzzle& each) { return number_of(each.file); });
@@ -223,26 +223,14 @@ void remember_solved(const CourseMilestone& milestone, const SolvedFiles& solved
 }
 
 std::vector<Diagnosis> causes_of(const Puzzle& repair) {
-  // Other faults of kernels, of which three are shown; which ones depends on the name.
-  constexpr std::array kOthers = {
-      "E-race",      "E-outside", "E-barrier",        "E-unwritten-memory", "E-misaligned",
-      "E-tile-rows", "E-warp",    "E-partly-written", "E-stored-early",     "E-last-channel"};
-  const auto diagnosis = [&](const std::string& id) {
+  std::vector<Diagnosis> causes;
+  for (const std::string& id : repair.causes) {
     const auto found = std::ranges::find(catalogue(), id, &Diagnosis::id);
     if (found == catalogue().end()) {
       throw EnvironmentError(repair.stage + " has the cause '" + id + "', which no check finds.");
     }
-    return *found;
-  };
-  const auto mark = std::accumulate(repair.stage.begin(), repair.stage.end(), std::size_t{0});
-  std::vector<Diagnosis> causes;
-  for (std::size_t i = mark; causes.size() < 3; ++i) {
-    const std::string id = kOthers.at(i % kOthers.size());
-    // Who adds to old values computes from memory that was never written: that would be right, too.
-    const bool is_true = repair.cause == "E-uninitialised" && id == "E-unwritten-memory";
-    if (id != repair.cause && !is_true) causes.push_back(diagnosis(id));
+    causes.push_back(*found);
   }
-  causes.insert(causes.begin() + static_cast<std::ptrdiff_t>(mark % 4), diagnosis(repair.cause));
   return causes;
 }
 

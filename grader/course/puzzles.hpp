@@ -21,21 +21,21 @@ namespace convlab::grader {
 /// The milestone's cases.json lists the convolutions that it must compute.
 struct Puzzle {
   std::filesystem::path file{};
-  std::string stage{};      ///< by the name of the file, "copy-back"
-  std::string title{};      ///< of the stage, as the file says it
-  std::string folder{};     ///< "puzzles", "repairs" or "detective"
-  std::string before{};     ///< the stage that it prepares for; empty: the first of the milestone
-  std::string cause{};      ///< of a repair the id of its diagnosis, of the slow suspect a counter
-  std::string seen{};       ///< of a repair: what is wrong with the output as handed out
+  std::string stage{};   ///< by the name of the file, "copy-back"
+  std::string title{};   ///< of the stage, as the file says it
+  std::string folder{};  ///< "puzzles", "repairs" or "detective"
+  std::string before{};  ///< the stage that it prepares for; empty: the first of the milestone
+  std::string cause{};   ///< of a repair the id of its diagnosis, of the slow suspect a counter
+  std::vector<std::string> causes{};  ///< of a repair: among which the student chooses
+  std::string seen{};                 ///< of a repair: what is wrong with the output as handed out
   double most_moved = 0.0;  ///< of the slow suspect: bytes over the least, once it is mended
 };
 
 /// Stage and SHA-256 of the file of each solved puzzle.
 using SolvedFiles = std::map<std::string, std::string>;
 
-/// The puzzles of a milestone in their order.
-/// @param folder  "repairs": its broken kernels, or "detective": its suspects, which are checked in
-///                the same way
+/// The puzzles of a milestone in their order; in "repairs" its broken kernels, in "detective" its
+/// suspects, which are checked in the same way.
 std::vector<Puzzle> puzzles_of(const CourseMilestone& milestone,
                                const std::string& folder = "puzzles");
 
@@ -73,13 +73,11 @@ void remember_solved(const CourseMilestone& milestone, const SolvedFiles& solved
 /// SHA-256 of the file of each.
 std::vector<std::string> hashes_of(const std::vector<Puzzle>& puzzles);
 
-/// Builds and checks a puzzle, a broken kernel or a suspect; its file may lie anywhere.
-/// @return none if it is solved
-/// @throws EnvironmentError if cases.json lacks it
+/// Builds and checks a puzzle, a broken kernel or a suspect; its file may lie anywhere. None: it is
+/// solved. @throws EnvironmentError if cases.json lacks it
 std::optional<Finding> check_puzzle(const CourseMilestone& milestone, const Puzzle& puzzle);
 
-/// The causes among which the student chooses, a, b, …: the right one and others of the catalogue.
-/// @throws EnvironmentError if the catalogue lacks the right one
+/// The causes among which the student chooses, a, b, … @throws EnvironmentError for an unknown one
 std::vector<Diagnosis> causes_of(const Puzzle& repair);
 
 }  // namespace convlab::grader

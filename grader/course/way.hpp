@@ -29,24 +29,22 @@ struct Step {
   std::string else_{};  ///< what may be done instead; may be empty
 };
 
-/// The steps of a milestone in their order: each stage after the puzzles that prepare for it, then
-/// a look at what the stages do, then the chapter's questions. Where a student chooses among
-/// stages, one is proposed until those that passed give as many points as count.
+/// The steps of a milestone: each stage after the puzzles that prepare for it, a look at what the
+/// stages do, the chapter's questions. Where a student chooses among stages, one is proposed until
+/// those that passed give as many points as count.
 struct MilestoneWay {
   CourseMilestone milestone{};
   std::vector<Step> steps{};
 };
 
-/// The whole course. A stage that has passed counts for the stages that it was made from (its
-/// baseline, the baseline of this one, and so on): nobody has to take every step.
+/// The whole course. A stage that has passed counts for the stages that it was made from.
 std::vector<MilestoneWay> way_through();
 
 /// The first step that is not done, without practice; of puzzles and stages only, if `work`. None:
 /// all is done.
 std::optional<Step> next_step(const std::vector<MilestoneWay>& way, bool work = false);
 
-/// The first broken kernel of a milestone that was not mended, once one of its stages is begun:
-/// they train the eye for the stages. None if all are mended.
+/// The first broken kernel of a milestone that was not mended, once one of its stages is begun.
 std::optional<Step> next_practice(const std::vector<MilestoneWay>& way,
                                   const std::string& milestone);
 

@@ -38,15 +38,21 @@ class PlayedTerm {
 
   [[nodiscard]] std::filesystem::path submissions() const { return folder_.path() / "submissions"; }
   [[nodiscard]] std::filesystem::path term_file() const { return folder_.path() / "term.json"; }
+  [[nodiscard]] std::filesystem::path database() const { return folder_.path() / "class.db"; }
+  [[nodiscard]] std::filesystem::path grader() const { return folder_.path() / "grader"; }
+  [[nodiscard]] std::string passed() const { return (folder_.path() / "100.json").string(); }
+
+  /// From now on this stands for the grader: its sources are $source, and $result is wanted.
+  void write_grader(const std::string& script) const {
+    write_atomically(grader(), "#!/bin/sh\nresult=$6\nsource=$4\n" + script + "\n");
+    std::filesystem::permissions(grader(), std::filesystem::perms::owner_all);
+  }
 
   /// @param sixty  what the grader gives where a source says 60: it is mended during the term
   void write_script(const std::string& eighty, const std::string& sixty = "60") const {
-    write_atomically(
-        folder_.path() / "grader",
-        "#!/bin/sh\npoints=$(tr -dc 0-9 <\"$4\")\n[ \"$points\" = 60 ] && points=" + sixty +
-            "\n[ \"$points\" = 80 ] && points=" + (eighty == "100" ? "80" : eighty) + "\ncp " +
-            folder_.path().string() + "/$points.json \"$6\"\n");
-    std::filesystem::permissions(folder_.path() / "grader", std::filesystem::perms::owner_all);
+    write_grader("points=$(tr -dc 0-9 <\"$source\")\n[ \"$points\" = 60 ] && points=" + sixty +
+                 "\n[ \"$points\" = 80 ] && points=" + (eighty == "100" ? "80" : eighty) + "\ncp " +
+                 folder_.path().string() + "/$points.json \"$result\"");
   }
 
   void hand_in(const std::string& name, int points, const std::string& received) const {
@@ -56,19 +62,23 @@ class PlayedTerm {
     std::filesystem::last_write_time(file, std::chrono::file_clock::from_sys(time));
   }
 
-  FinishedProcess run(std::vector<std::string> words) const {
+  FinishedProcess run(std::vector<std::string> words, std::chrono::milliseconds limit = {}) const {
+    // As a user starts it: CTest sets this variable, with which the grader starts in another way.
     words.insert(words.begin(),
                  {"env", "-u", "OMP_WAIT_POLICY", CONVLAB_BINARY_DIR "/grader", "class"});
-    words.insert(words.end(), {"--database", (folder_.path() / "class.db").string()});
-    return run_process({.words = words, .output = Command::Output::kTogether});
+    words.insert(words.end(), {"--database", database().string()});
+    return run_process({.words = words,
+                        .environment = {"PASSED=" + passed()},
+                        .output = Command::Output::kTogether,
+                        .time_limit = limit});
   }
 
-  FinishedProcess grade(std::vector<std::string> more = {}) const {
-    std::vector<std::string> words = {"grade",    submissions().string(),
-                                      "--grader", (folder_.path() / "grader").string(),
-                                      "--jobs",   "2"};
+  FinishedProcess grade(const std::vector<std::string>& more = {},
+                        std::chrono::milliseconds limit = {}) const {
+    std::vector<std::string> words = {
+        "grade", submissions().string(), "--grader", grader().string(), "--jobs", "2"};
     words.insert(words.end(), more.begin(), more.end());
-    return run(words);
+    return run(words, limit);
   }
 
   /// Points by "student milestone", of the attempts that count.

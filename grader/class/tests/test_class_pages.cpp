@@ -26,7 +26,7 @@ struct SmallClass {
         .yours_ms = {{ms}}, .reference_ms = {{2.0}}, .speed = 2.0 / ms, .bound_ms = 0.5};
     const auto id = database.add_submission(database.add_student({.name = student}), "m2", received,
                                             {.place = received, .received = received});
-    database.set_outcome(id, {.state = SubmissionState::kGraded, .check = check}, 100.0);
+    database.set_outcome(id, {.state = SubmissionState::kGraded, .check = check});
   }
 
   std::string alias_of(const char* student) { return database.submissions(student).at(0).alias; }
@@ -75,7 +75,7 @@ TEST_CASE("class pages: findings by the attempts that they cost, and who passed 
     check.result.verdict = *finding == '\0' ? Verdict::kPassed : Verdict::kFailed;
     const auto id = database.add_submission(database.add_student({.name = student}), "m2", received,
                                             {.place = received, .received = received});
-    database.set_outcome(id, {.state = SubmissionState::kGraded, .check = check}, 100.0);
+    database.set_outcome(id, {.state = SubmissionState::kGraded, .check = check});
     return id;
   };
   add("alice", "2026-10-01T00:00:00Z", "E-outside");
@@ -93,7 +93,7 @@ TEST_CASE("class pages: findings by the attempts that they cost, and who passed 
                                                         {"m2", "2026-10-04", "1", "E-stride"}});
   CHECK(database.table("passed_by_day").rows ==
         Texts{{"m2", "2026-10-01", "0"}, {"m2", "2026-10-02", "1"}, {"m2", "2026-10-04", "1"}});
-  CHECK(database.table("overview").rows == Texts{{"m2", "5", "0", "0"}});
+  CHECK(database.table("overview").rows == Texts{{"m2", "5", "0", "0", "2", "1", "0"}});
   CHECK(database.table("states").rows == Texts{{"m2", "graded", "5", "1"}});
   const Table submissions = database.table("submissions");
   REQUIRE(submissions.rows.size() == 5);

@@ -6,14 +6,12 @@
 #include <random>
 #include <thread>
 
-#include "common/base/run_process.hpp"
 #include "common/base/tests/support/catch.hpp"
 #include "common/base/tests/support/contains.hpp"
-#include "common/base/tests/support/temporary_folder.hpp"
-#include "common/base/whole_file.hpp"
 #include "grader/checks/result/check_result.hpp"
 #include "grader/class/tests/gradescope_fields.hpp"
 #include "grader/class/tests/made_up_class.hpp"
+#include "grader/class/tests/played_term.hpp"
 
 using namespace convlab;
 using convlab::testing::contains;
@@ -21,50 +19,18 @@ namespace fs = std::filesystem;
 
 namespace {
 
-/// A folder of submissions, its database, and a script that replaces the grader.
-class MadeUpClass {
+/// A class of m1 whose grader is a script.
+class MadeUpClass : public grader::testing::PlayedTerm {
  public:
-  explicit MadeUpClass(const std::string& script) {
-    fs::create_directories(submissions());
-    write_atomically(grader(), "#!/bin/sh\nresult=$6\nsource=$4\n" + script + "\n");
-    fs::permissions(grader(), fs::perms::owner_all);
-    grader::CheckResult check;
-    check.result.program = "grader check";
-    check.result.milestone = "m1";
-    check.result.verdict = Verdict::kPassed;
-    write_check_result(folder_.path() / "passed.json", check);
-  }
-
-  [[nodiscard]] fs::path submissions() const { return folder_.path() / "submissions"; }
-  [[nodiscard]] fs::path grader() const { return folder_.path() / "grader"; }
-  [[nodiscard]] fs::path database() const { return folder_.path() / "class.db"; }
-  [[nodiscard]] std::string passed() const { return (folder_.path() / "passed.json").string(); }
+  explicit MadeUpClass(const std::string& script) { write_grader(script); }
 
   void add(const std::string& name, const std::string& text) const {
     write_atomically(submissions() / name, text);
   }
-
-  FinishedProcess run(std::vector<std::string> words, std::chrono::milliseconds limit = {}) const {
-    // As a user starts it: CTest sets this variable, with which the grader starts in another way.
-    words.insert(words.begin(),
-                 {"env", "-u", "OMP_WAIT_POLICY", CONVLAB_BINARY_DIR "/grader", "class"});
-    words.insert(words.end(), {"--database", database().string()});
-    return run_process({.words = words,
-                        .environment = {"PASSED=" + passed()},
-                        .output = Command::Output::kTogether,
-                        .time_limit = limit});
-  }
-
   FinishedProcess grade(std::chrono::milliseconds limit = {}) const {
-    return run({"grade", submissions().string(), "--milestone", "m1", "--grader", grader().string(),
-                "--jobs", "2", "--limit", "20"},
-               limit);
+    return PlayedTerm::grade({"--milestone", "m1", "--limit", "20"}, limit);
   }
-
   [[nodiscard]] std::string exported() const { return run({"export", "--format", "csv"}).output; }
-
- private:
-  convlab::testing::TemporaryFolder folder_;
 };
 
 constexpr const char* kPasses = "cp \"$PASSED\" \"$result\"";
@@ -89,8 +55,7 @@ TEST_CASE("grader class grade: every answer of the grader, each in a sentence") 
   CHECK(contains(run.output, "because of too much"));
   CHECK(contains(run.output, "1 graded, 1 refused and 2 stopped"));
   // Only a fault of the machine is tried again.
-  write_atomically(made_up.grader(), "#!/bin/sh\ncp \"$PASSED\" \"$6\"\n");
-  fs::permissions(made_up.grader(), fs::perms::owner_all);
+  made_up.write_grader(kPasses);
   const FinishedProcess again = made_up.grade();
   CHECK(again.exit_code == 0);
   CHECK(contains(again.output, "4 of 5 are graded already"));

@@ -1,5 +1,3 @@
-#include <nlohmann/json.hpp>
-
 #include "common/base/error.hpp"
 #include "common/base/tests/support/catch.hpp"
 #include "common/base/tests/support/contains.hpp"
@@ -10,7 +8,6 @@
 #include "grader/class/grade_class.hpp"
 #include "grader/class/gradebook.hpp"
 #include "grader/class/term.hpp"
-#include "grader/class/tests/gradescope_fields.hpp"
 #include "grader/scores/grade.hpp"
 
 using namespace convlab;
@@ -60,7 +57,7 @@ struct SmallClass {
     const auto student = database.add_student({.name = name});
     const auto id = database.add_submission(student, "m1", digest,
                                             {.place = name + ".cpp", .received = received});
-    database.set_outcome(id, outcome, 100.0);
+    database.set_outcome(id, outcome);
     return id;
   }
 
@@ -92,7 +89,6 @@ TEST_CASE("class database: what goes in comes out, also after it was closed") {
   CHECK(rows[0].alias == alias);
   CHECK(rows[1].state == SubmissionState::kRefused);
   CHECK(rows[1].sentence == "Empty.");
-  CHECK(rows[1].total == 100.0);
   CHECK(database.students().at(1).email == "b@example.org");
   CHECK(database.result(rows[0].id) == graded(50));
   CHECK_FALSE(database.result(rows[1].id));
@@ -101,23 +97,6 @@ TEST_CASE("class database: what goes in comes out, also after it was closed") {
                                                "7.00", "2.00", "1", "14.0", "0"}});
   CHECK(database.submissions(alias).size() == 1);
   CHECK(database.submissions("ALICE").size() == 1);
-}
-
-TEST_CASE("class database: attempts are counted, the last or the best counts") {
-  SmallClass small;
-  ClassDatabase database(small.file, Access::kGrade);
-  const auto graded_with = [](double points) {
-    return Outcome{.state = SubmissionState::kGraded, .check = graded(points)};
-  };
-  small.add(database, "alice", "d1", graded_with(50), "2026-01-01");
-  small.add(database, "alice", "d2", graded_with(20), "2026-01-02");
-  small.add(database, "alice", "d3", {.state = SubmissionState::kRefused}, "2026-01-03");
-  const auto rows = database.submissions();
-  REQUIRE(rows.size() == 3);
-  CHECK(rows[1].attempt == 2);
-  CHECK(rows[1].finding == "E-stride");
-  CHECK(counting(rows, Term{}).at(0).earned == 20.0);
-  CHECK(counting(rows, Term{.best = true}).at(0).earned == 50.0);
 }
 
 TEST_CASE("class database: a newer, a foreign, a damaged and a missing file are told apart") {
@@ -181,26 +160,7 @@ TEST_CASE("gradebook: Canvas, Moodle and the list") {
         "bob,,,0,Empty.\n"
         "eve,,,,\n");
   CHECK(contains(list_csv(attempts),
-                 "bob,m1,1,2026-01-01,refused,0,100,100,0,0,0,yes,yes,yes,,no,,Empty.,bob.cpp\n"));
-}
-
-TEST_CASE("gradebook: the fields that Gradescope documents") {
-  const SettledAttempt attempt{.row = {.seconds = 3.0}, .points = 50.0};
-  const auto json = nlohmann::json::parse(gradescope_results(graded(50), &attempt));
-  CHECK(grader::testing::undocumented(json).empty());
-  CHECK(json["score"] == 50.0);
-  CHECK(json["execution_time"] == 3.0);
-  CHECK(json["visibility"] == "visible");
-  CHECK(json["stdout_visibility"] == "hidden");
-  REQUIRE(json["tests"].size() == 2);
-  CHECK(json["tests"][0]["score"] == 40.0);
-  CHECK(json["tests"][0]["max_score"] == 40.0);
-  CHECK(json["tests"][0]["visibility"] == "visible");
-  CHECK(json["tests"][1]["visibility"] == "visible");
-  REQUIRE(json["leaderboard"].size() == 1);
-  CHECK(json["leaderboard"][0]["value"] == 2.0);
-  CHECK(json["leaderboard"][0]["order"] == "desc");
-  CHECK(nlohmann::json::parse(gradescope_failure("Empty."))["output"] == "Empty.");
+                 "bob,m1,1,2026-01-01,refused,0,0,0,0,0,0,yes,yes,yes,,no,,Empty.,bob.cpp\n"));
 }
 
 TEST_CASE("class task: checks of several files become one, times are waited for") {
@@ -321,7 +281,7 @@ TEST_CASE("class database: what could not be read and then could leaves no fault
   const auto student = database.add_student({.name = "doe"});
   const FoundSubmission found{.place = "x.zip", .received = "2027-02-01T10:00:00Z"};
   const auto fault = database.add_submission(student, "m1", "unread x.zip", found);
-  database.set_outcome(fault, {.state = SubmissionState::kMachine, .sentence = "No memory."}, 100);
+  database.set_outcome(fault, {.state = SubmissionState::kMachine, .sentence = "No memory."});
   CHECK(database.add_submission(student, "m1", "unread x.zip", found) == fault);
   const auto id = database.add_submission(student, "m1", "d", found);
   CHECK(database.add_submission(student, "m1", "d", found) == id);

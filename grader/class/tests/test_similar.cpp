@@ -36,15 +36,6 @@ TEST_CASE("similar: names, layout and comments hide nothing") {
   CHECK(pairs[0].places[0].last_a - pairs[0].places[0].first_a > 10);
 }
 
-TEST_CASE("similar: one function taken over is found with its lines") {
-  const std::string other =
-      read_text(CONVLAB_SOURCE_DIR "/grader/corpus/exploits/controls/looks_at_the_processor.cpp");
-  const std::string mixed = other + "\n" + kSource.substr(kSource.find("namespace {"));
-  const auto pairs = similar_pairs({{"alice", "a.cpp", kSource}, {"bob", "b.cpp", mixed}}, {}, 0.3);
-  REQUIRE(pairs.size() == 1);
-  CHECK(pairs[0].places[0].first_b > 10);
-}
-
 TEST_CASE("similar: what everybody has counts for nobody") {
   const std::vector<OwnedSource> sources = {{"alice", "a.cpp", kSource}, {"bob", "b.cpp", kSource}};
   CHECK(similar_pairs(sources, {{"", "reference.cpp", kSource}}, 0.1).empty());
@@ -105,16 +96,6 @@ TEST_CASE("similar: one macro that is each line in turn hides nothing, nor do th
     REQUIRE(pairs.size() == 1);
     CHECK(pairs[0].share > 0.8);
   }
-}
-
-TEST_CASE("similar: other names of the same macros hide nothing") {
-  const std::string macros = "#define TILE 16\n#define AT(y, x) input[(y) * TILE + (x)]\n";
-  const std::string code = macros + kSource + "float a = AT(1, 2) + AT(TILE, 3);\n";
-  const std::string other = std::regex_replace(std::regex_replace(code, std::regex("TILE"), "EDGE"),
-                                               std::regex("AT\\("), "PICK(");
-  const auto pairs = similar_pairs({{"alice", "a.cpp", code}, {"bob", "b.cpp", other}}, {}, 0.5);
-  REQUIRE(pairs.size() == 1);
-  CHECK(pairs[0].share > 0.99);
 }
 
 TEST_CASE("similar: other spellings, numbers, and macros that nothing uses hide nothing") {

@@ -83,7 +83,7 @@ TEST_CASE("student notes: the class keeps what each archive adds, in any order")
   check.score =
       Score{.items = {{.stage = "baseline", .item = "speed", .batch = 1000, .speed = speed}}};
   const auto id = database.add_submission(bob, "m2", "d", {.received = "2027-02-01T10:00:00Z"});
-  database.set_outcome(id, {.state = SubmissionState::kGraded, .check = check}, 100.0);
+  database.set_outcome(id, {.state = SubmissionState::kGraded, .check = check});
   using Texts = std::vector<std::vector<std::string>>;
   const Table hints = database.table("hints_read");
   CHECK(hints.heading == std::vector<std::string>{"hint", "milestone", "students",

@@ -2,7 +2,6 @@
 #include <cmath>
 #include <csignal>
 #include <iostream>
-#include <map>
 #include <set>
 #include <sstream>
 #include <thread>
@@ -48,8 +47,6 @@ struct Options : ClassOptions {
   std::string name;
   std::string format = "csv";
   std::string output;
-  std::string result;
-  bool best = false;
   bool list = false;
   bool names = false;
   double least = 0.5;
@@ -59,18 +56,7 @@ ClassDatabase open_database(const Options& options) {
   return {options.file(), ClassDatabase::Access::kRead};
 }
 
-std::vector<SubmissionRow> rows_of(const Options& options, const ClassDatabase& database) {
-  if (!options.milestone.empty()) find_milestone(options.milestone);
-  auto rows = database.submissions(options.name, options.milestone);
-  if (rows.empty() && !options.name.empty()) {
-    throw UsageError("There is no submission of '" + options.name +
-                     "'; grader class status --list shows all names.");
-  }
-  return rows;
-}
-
 ExitCode grade(const GradeOptions& options) {
-  if (!options.milestone.empty()) find_milestone(options.milestone);
   keep_what_is_done();
   ClassRequest request = options.request;
   request.folder = fs::absolute(request.folder).lexically_normal();
@@ -85,7 +71,6 @@ ExitCode grade(const GradeOptions& options) {
 }
 
 ExitCode status(const Options& options) {
-  if (!options.milestone.empty()) find_milestone(options.milestone);
   const ClassDatabase database = open_database(options);
   if (options.list) {
     for (const SubmissionRow& row : database.submissions("", options.milestone)) {
@@ -93,33 +78,25 @@ ExitCode status(const Options& options) {
     }
     return ExitCode::kPassed;
   }
-  std::map<std::string, std::string> words;
-  std::map<std::string, int> passed;
-  int all = 0;
-  for (const auto& row : database.table("states", options.milestone).rows) {
-    std::string& text = words[row[0]];
-    text += (text.empty() ? "" : ", ") + row[2] + " " + row[1];
-    passed[row[0]] += std::stoi(row[3]);
-    all += std::stoi(row[2]);
-  }
   std::cout << display_path(database.file()) << ": " << database.students().size() << " students, "
-            << all << " submissions\n";
-  for (const auto& [milestone, text] : words) {
-    std::cout << "  " << milestone << "  " << text << "; " << passed[milestone] << " passed\n";
-  }
+            << database.run("SELECT count(*) FROM submission") << " submissions\n"
+            << plain_table(database.table("states", options.milestone));
   return ExitCode::kPassed;
 }
 
 // What the term makes of the attempts, of one student or milestone if the options name one. The
-// whole class decides, because late days are those of a term; --best overrules what it says of
-// attempts.
+// whole class decides, because late days are those of a term.
 std::vector<SettledAttempt> settled_rows(const Options& options, const ClassDatabase& database) {
-  Term term = term_in_force(database);
-  term.best = term.best || options.best;
-  auto all = settled(database.submissions(), term);
+  auto all = settled(database.submissions(), term_in_force(database));
   std::set<std::int64_t> wanted;
-  for (const SubmissionRow& row : rows_of(options, database)) wanted.insert(row.id);
-  std::erase_if(all, [&](const SettledAttempt& each) { return wanted.count(each.row.id) == 0; });
+  for (const SubmissionRow& row : database.submissions(options.name, options.milestone)) {
+    wanted.insert(row.id);
+  }
+  if (wanted.empty() && !options.name.empty()) {
+    throw UsageError("There is no submission of '" + options.name +
+                     "'; grader class status --list shows all names.");
+  }
+  std::erase_if(all, [&](const SettledAttempt& each) { return !wanted.contains(each.row.id); });
   return all;
 }
 
@@ -155,23 +132,6 @@ void write_or_print(const Options& options, const std::string& text) {
   std::cout << display_path(fs::absolute(options.output)) << "\n";
 }
 
-// A result file needs no database: in a Gradescope container there is no class.
-std::string gradescope_text(const Options& options) {
-  if (!options.result.empty()) return gradescope_results(read_check_result(options.result));
-  const ClassDatabase database = open_database(options);
-  auto attempts = settled_rows(options, database);
-  std::erase_if(attempts, [](const SettledAttempt& each) { return !each.counts; });
-  if (options.name.empty() || attempts.size() != 1) {
-    throw UsageError(
-        "Gradescope takes one submission; name it: --student NAME --milestone m1, or "
-        "--result FILE.");
-  }
-  const SubmissionRow& row = attempts.front().row;
-  const std::optional<CheckResult> check = database.result(row.id);
-  return check ? gradescope_results(*check, &attempts.front(), comments_text(row, database))
-               : gradescope_failure(row.sentence);
-}
-
 // The whole result of each attempt that counts, for `grader plot` and `grader compare`.
 ExitCode export_results(const std::vector<SettledAttempt>& attempts, const ClassDatabase& database,
                         const fs::path& folder) {
@@ -187,12 +147,16 @@ ExitCode export_results(const std::vector<SettledAttempt>& attempts, const Class
 }
 
 ExitCode export_grades(const Options& options) {
+  const ClassDatabase database = open_database(options);
+  auto attempts = settled_rows(options, database);
   if (options.format == "gradescope") {
-    write_or_print(options, gradescope_text(options));
+    std::erase_if(attempts, [](const SettledAttempt& each) { return !each.counts; });
+    if (options.name.empty() || attempts.size() != 1) {
+      throw UsageError("Gradescope takes one submission; name it: --student NAME --milestone m1.");
+    }
+    write_or_print(options, gradescope_results(attempts.front(), database));
     return ExitCode::kPassed;
   }
-  const ClassDatabase database = open_database(options);
-  const auto attempts = settled_rows(options, database);
   if (options.format == "results") {
     return export_results(
         attempts, database,
@@ -206,7 +170,6 @@ ExitCode export_grades(const Options& options) {
 
 ExitCode plot(const Options& options) {
   const ClassDatabase database = open_database(options);
-  if (!options.milestone.empty()) find_milestone(options.milestone);
   const fs::path folder =
       options.output.empty() ? class_folder() / "plots" : fs::path(options.output);
   const Page page = class_dashboard(database, options.milestone, options.names);
@@ -230,10 +193,9 @@ std::vector<OwnedSource> common_sources() {
 }
 
 ExitCode similar(const Options& options) {
-  std::vector<Student> roster;
-  if (!options.roster.empty()) roster = read_roster(options.roster);
   std::vector<OwnedSource> sources;
-  for (const FoundSubmission& found : find_submissions(options.folder, roster)) {
+  for (const FoundSubmission& found :
+       find_submissions(options.folder, read_roster(options.roster))) {
     try {
       for (const MilestoneWork& work : work_of(read_submitted_files(found.place), options.milestone,
                                                found.place.filename().string())) {
@@ -314,7 +276,9 @@ fs::path ClassOptions::file() const {
 
 void ClassOptions::add_to(CLI::App& command) {
   command.add_option("--database", database);
-  command.add_option("--milestone", milestone);
+  command.add_option("--milestone", milestone)->check([](const std::string& id) {
+    return find_milestone(id).id.empty() ? id : "";
+  });
 }
 
 void add_class(CLI::App& app, ExitCode& exit_code) {
@@ -338,9 +302,7 @@ void add_class(CLI::App& app, ExitCode& exit_code) {
         ->check(CLI::IsMember({"csv", "canvas", "moodle", "gradescope", "results"}))
         ->capture_default_str();
     command.add_option("--output", options.output);
-    command.add_flag("--best", options.best);
     command.add_option("--student", options.name);
-    command.add_option("--result", options.result);
   }
   term_commands::add(*group, exit_code);
   {

@@ -1,5 +1,3 @@
-#include <fnmatch.h>
-
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
@@ -142,12 +140,6 @@ HandoutList read_list(const fs::path& file) {
   return list;
 }
 
-bool matches(const std::string& file, const std::string& pattern) {
-  if (pattern.ends_with("/**")) return file.starts_with(pattern.substr(0, pattern.size() - 2));
-  const std::string name = pattern.ends_with("/") ? pattern + "*" : pattern;
-  return fnmatch(name.c_str(), file.c_str(), FNM_PATHNAME) == 0;
-}
-
 // A page without the parts for instructors and without blocks of ```diff, which show right lines.
 std::string page_for_students(const std::string& page) {
   std::string kept;
@@ -208,10 +200,13 @@ struct Options {
   std::string term;
 };
 
-// The files of the tree, as git knows them; sorted.
-std::vector<std::string> tracked_files() {
-  const FinishedProcess run =
-      run_process({.words = {"git", "-C", course_folder().string(), "ls-files", "-z"}});
+// The files of the tree that git tracks and the list names; sorted.
+std::vector<std::string> listed_files(const HandoutList& list) {
+  std::vector<std::string> words = {"git", "-C", course_folder().string(), "ls-files", "-z", "--"};
+  for (const std::string& pattern : list.patterns) {
+    words.push_back(":(glob)" + pattern + (pattern.ends_with('/') ? "*" : ""));
+  }
+  const FinishedProcess run = run_process({.words = words});
   if (!run.succeeded()) {
     throw EnvironmentError("A hand-out is made from a git working tree, and " +
                            course_folder().string() + " is none: " + trimmed_end(run.errors));
@@ -219,7 +214,6 @@ std::vector<std::string> tracked_files() {
   std::vector<std::string> files;
   std::istringstream names(run.output);
   for (std::string name; std::getline(names, name, '\0');) files.push_back(name);
-  std::ranges::sort(files);
   return files;
 }
 
@@ -235,7 +229,6 @@ ExitCode run(const Options& options) {
                                      "0123456789-") != std::string::npos) {
     throw UsageError("A term consists of letters, digits and '-', such as SP27.");
   }
-  const std::vector<std::string> files = tracked_files();
   const HandoutList list = read_list(course_folder() / "milestones/handout.list");
   const std::string name = "convlab-" + options.term;
   const fs::path parent = fs::absolute(options.folder);
@@ -248,12 +241,10 @@ ExitCode run(const Options& options) {
   const ScratchFolder scratch(parent);
   const fs::path half = scratch.path() / name;
   int count = 0;
-  for (const std::string& file : files) {
+  for (const std::string& file : listed_files(list)) {
     const fs::path from = course_folder() / file;
     const std::string place = place_of(file);
-    const bool is_listed = std::ranges::any_of(
-        list.patterns, [&](const std::string& pattern) { return matches(file, pattern); });
-    if (!is_listed || !fs::is_regular_file(from)) continue;
+    if (!fs::is_regular_file(from)) continue;
     fs::create_directories((half / place).parent_path());
     fs::copy_file(from, half / place, fs::copy_options::overwrite_existing);
     if (file.ends_with(".md")) {

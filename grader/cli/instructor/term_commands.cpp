@@ -4,7 +4,6 @@
 #include <ctime>
 #include <iostream>
 #include <map>
-#include <memory>
 #include <set>
 
 #include "common/base/printable.hpp"
@@ -55,84 +54,56 @@ SubmissionRow attempt_of(const Options& options) {
                    printable_line(options.milestone) + "; grader class status --list shows all.");
 }
 
-void print_term(const Term& term, const ClassDatabase& database) {
+void print_term(const ClassDatabase& database) {
+  for (const std::string& text : database.texts("SELECT json FROM term")) std::cout << text << "\n";
   const auto students = database.students();
-  std::cout << term.name << ", " << utc_text(term.begins) << " to " << utc_text(term.ends) << "\n";
-  for (const auto& [milestone, due] : term.due) {
-    std::cout << "  " << milestone << "  due " << utc_text(due) << "\n";
+  for (const auto& [whose, due] : term_in_force(database).extensions) {
+    if (std::ranges::find(students, whose.first, &Student::name) != students.end()) continue;
+    std::cout << "The class has nothing yet of " << whose.first << ", who has an extension.\n";
   }
-  for (const auto& [whose, due] : term.extensions) {
-    const bool known = std::ranges::find(students, whose.first, &Student::name) != students.end();
-    std::cout << "  " << whose.second << "  due " << utc_text(due) << " for " << whose.first
-              << (known ? "" : ", of whom the class has nothing yet") << "\n";
-  }
-  std::cout << paragraph(
-      "  ", std::to_string(term.late_days) +
-                " late days for each student; after them each day costs " +
-                points_text(term.penalty) + " % of the points" +
-                (term.closes_after > 0 ? ", and " + std::to_string(term.closes_after) +
-                                             " days after the due date nothing is earned"
-                                       : "") +
-                ". The " + (term.best ? "best" : "last") + " attempt counts. " +
-                (term.attempts_per_hour > 0 ? "At most " + std::to_string(term.attempts_per_hour) +
-                                                  " attempts an hour are graded; others wait."
-                                            : "Attempts are not limited."));
 }
 
-// The points by student and milestone.
-std::map<std::string, double> points_under(const std::vector<SubmissionRow>& rows,
-                                           const Term& term) {
-  std::map<std::string, double> points;
-  for (const SubmissionRow& row : counting(rows, term)) {
-    points[row.student + " " + row.milestone] = row.earned;
-  }
-  return points;
-}
-
+// Refuses a file of another year. @param rows  all submissions of the class
 void require_right_year(const std::vector<SubmissionRow>& rows, const Term& term,
                         const std::string& file) {
   constexpr std::int64_t kMonth = 31 * 86'400;
-  const std::int64_t now = std::time(nullptr);
-  if (rows.empty() && now > term.ends + kMonth) {
-    throw UsageError("The term file " + file + " is for a term that ended " + utc_text(term.ends) +
-                     ", and today is " + utc_text(now) + "; is it the file of another year?");
-  }
-  std::string first;
+  std::vector<std::int64_t> times;
   for (const SubmissionRow& row : rows) {
-    const auto received = time_of(row.received);
-    if (!received) continue;
-    if (*received >= term.begins - kMonth && *received <= term.ends + kMonth) return;
-    if (first.empty()) first = row.received;
+    if (const auto received = time_of(row.received)) times.push_back(*received);
   }
-  if (first.empty()) return;
+  if (rows.empty()) times = {std::max<std::int64_t>(std::time(nullptr), term.begins)};
+  const bool fits = times.empty() || std::ranges::any_of(times, [&](std::int64_t time) {
+                      return time >= term.begins - kMonth && time <= term.ends + kMonth;
+                    });
+  if (fits) return;
   throw UsageError("The term file " + file + " is for " + utc_text(term.begins) + " to " +
-                   utc_text(term.ends) + ", but the submissions are of other times (the first of " +
-                   first + "); is it the file of another year?");
+                   utc_text(term.ends) + ", and the submissions are of other times (the first of " +
+                   utc_text(times.front()) + "); is it the file of another year?");
 }
 
-// How many points the term file moves.
-// @param database  of the class; null: there is none yet
-// @throws UsageError if the file is refused
-int moved_by(const Options& options, const std::string& text, const ClassDatabase* database) {
-  const auto rows = database == nullptr ? std::vector<SubmissionRow>() : database->submissions();
-  const Term before = database == nullptr ? Term() : term_in_force(*database);
-  const Term term = parse_term(text, options.term_file,
-                               database == nullptr ? std::vector<Student>() : database->students());
+// How many points the term file moves. @throws UsageError if the file is refused
+int moved_by(const Options& options, const std::string& text,
+             const std::vector<SubmissionRow>& rows, const std::vector<Student>& students,
+             const Term& before) {
+  const Term term = parse_term(text, options.term_file, students);
   for (const auto& [milestone, due] : term.due) find_milestone(milestone);
   require_right_year(rows, term, options.term_file);
   if (!before.name.empty() && before.name != term.name) {
     throw UsageError("The database holds the term " + before.name + ", and " + options.term_file +
                      " is for " + term.name + "; name another --database for another term.");
   }
-  auto then = points_under(rows, term);
+  std::map<std::string, double> then;  // by student and milestone
+  for (const SubmissionRow& row : counting(rows, term)) {
+    then[row.student + " " + row.milestone] = row.earned;
+  }
   std::string falls;
   int moved = 0;
-  for (const auto& [whose, points] : points_under(rows, before)) {
-    const double next = then[whose];
-    if (next != points) ++moved;
-    if (next >= points) continue;
-    falls += paragraph(
-        "  ", whose + ": " + points_text(next) + " instead of " + points_text(points) + ".");
+  for (const SubmissionRow& row : counting(rows, before)) {
+    const std::string whose = row.student + " " + row.milestone;
+    if (then[whose] != row.earned) ++moved;
+    if (then[whose] >= row.earned) continue;
+    falls += paragraph("  ", whose + ": " + points_text(then[whose]) + " instead of " +
+                                 points_text(row.earned) + ".");
   }
   // The first term file may take points away: late work had no penalty before.
   if (!falls.empty() && !before.name.empty() && !options.allow_lower) {
@@ -148,24 +119,24 @@ ExitCode set_term(const Options& options) {
   const fs::path file = options.file();
   if (options.term_file.empty()) {
     const ClassDatabase database(file, ClassDatabase::Access::kRead);
-    const Term term = term_in_force(database);
-    if (term.name.empty()) {
+    if (term_in_force(database).name.empty()) {
       throw UsageError("No term file is in force; name one: grader class term FILE");
     }
-    print_term(term, database);
+    print_term(database);
     return ExitCode::kPassed;
   }
   const std::string text = read_text(options.term_file);
   // For a file that is refused nothing is made, locked or written: the database is only read.
-  std::unique_ptr<ClassDatabase> old;
+  int moved = 0;
   if (fs::exists(file) && !fs::is_empty(file)) {
-    old = std::make_unique<ClassDatabase>(file, ClassDatabase::Access::kRead);
+    const ClassDatabase old(file, ClassDatabase::Access::kRead);
+    moved = moved_by(options, text, old.submissions(), old.students(), term_in_force(old));
+  } else {
+    moved_by(options, text, {}, {}, {});
   }
-  const int moved = moved_by(options, text, old.get());
-  old.reset();
   ClassDatabase database(file, ClassDatabase::Access::kGrade);
   database.run("INSERT OR REPLACE INTO term VALUES (1, ?)", text);
-  print_term(term_in_force(database), database);
+  print_term(database);
   std::cout << "In force; the points of " << moved << " students and milestones move.\n";
   return ExitCode::kPassed;
 }
@@ -219,7 +190,6 @@ ExitCode comment(const Options& options) {
         "A comment has a text, and goes to a submission (--student NAME) or to a finding "
         "(--finding ID, with --place for one place); name one of them.");
   }
-  find_milestone(options.milestone);
   if (!options.finding.empty()) {
     std::vector<std::string> known;
     for (const Diagnosis& each : catalogue()) known.push_back(each.id);
@@ -252,9 +222,7 @@ ExitCode feedback(const Options& options) {
   const Term term = term_in_force(database);
   const fs::path folder =
       options.output.empty() ? build_folder() / "class" / "feedback" : fs::path(options.output);
-  if (!options.milestone.empty()) find_milestone(options.milestone);
   int files = 0;
-  std::map<std::string, int> from_canvas;  // by milestone
   const auto attempts = settled(database.submissions(), term);
   const auto notes = notes_on(attempts);
   // By student and milestone the attempt that counts; without one the last.
@@ -281,15 +249,9 @@ ExitCode feedback(const Options& options) {
                      : whose.first + ", " + whose.second + "\nNothing counts so far.\n") +
         (note == notes.end() ? "" : "\n" + note->second);
     write_atomically(folder / each.row.milestone / name, text);
-    if (!canvas_id(name.string()).empty()) ++from_canvas[each.row.milestone];
     ++files;
   }
   std::cout << files << " files in " << display_path(fs::absolute(folder)) << "\n";
-  for (const auto& [milestone, count] : from_canvas) {
-    std::cout << count << " in " << milestone
-              << " are for Canvas: pack them into a zip; in Canvas, "
-              << "Gradebook, " << milestone << ", Upload Submissions\n";
-  }
   return ExitCode::kPassed;
 }
 

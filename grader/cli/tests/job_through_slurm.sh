@@ -59,7 +59,7 @@ job=("$build/bin/grader" job)
 check=("${job[@]}" "$build/bin/grader" check m1 --solution "$solution" --batches 3 --no-speed
   --json "$base/result.json")
 blocker=$(sbatch --parsable --exclusive --output=/dev/null --wrap='sleep 600')
-words="waiting, the next one" begin "${check[@]}"
+words="waiting for job" begin "${check[@]}"
 kill -INT "$waiting"
 ended || true
 grep --quiet "goes on; the same command finds it again" "$base/errors" || {

@@ -97,6 +97,7 @@ TEST_CASE("grader reset: asks, keeps a backup, puts the file back byte for byte"
   CHECK(course.grader("reset m1 --yes").exit_code == 0);
   CHECK(backups(course).size() == 2);
   std::filesystem::remove(course.source());
+  CHECK(contains(course.grader("next").out, "Its file is missing"));
   CHECK(contains(course.grader("reset m1 --yes").out, "is missing."));
   CHECK(read_text(course.source()) == handed_out);
 }
@@ -192,9 +193,11 @@ TEST_CASE("grader check: a missing CMake or compiler is the environment's fault"
 
 TEST_CASE("grader list: a check that reached no stage is told, with its date") {
   const SmallCourse course("plain_loops");
+  CHECK(contains(course.grader("list").out, "as handed out\n"));
   write_atomically(course.source(), "// my work\n");
   CHECK(course.grader("check m1 --batches 1 --no-speed").exit_code == 0);
   CHECK(contains(course.grader("list").out, "passed at batch 1  20"));
+  CHECK(contains(course.grader("list").out, "\n0 of 1 stages passed\n"));
   course.set_cmake("echo 'a.cpp:1:1: error: no'; exit 1");
   CHECK(course.grader("check m1").exit_code == 1);
   CHECK(contains(course.grader("list").out, "not passed (E-build)  20"));
