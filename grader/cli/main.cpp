@@ -73,9 +73,9 @@ void let_idle_threads_sleep(int argc, char** argv) {
                                   ".");
 }
 
-// The command's name, for the help.
-[[maybe_unused]] std::function<void(CLI::App&, convlab::ExitCode&)> view(const char* name) {
-  return [name](CLI::App& app, convlab::ExitCode&) { app.add_subcommand(name); };
+// Their names, for the help.
+[[maybe_unused]] void add_views(CLI::App& app, convlab::ExitCode& /*exit_code*/) {
+  for (const std::string& name : kViews) app.add_subcommand(name);
 }
 
 // A name that is too long for its column has a line of its own.
@@ -120,15 +120,9 @@ int main(int argc, char** argv) {
 #else
            progress_commands::add,
            check_command::add,
-           view("explain"),
-           view("profile"),
-           view("show"),
            notebook_commands::add,
            work_commands::add,
-           view("plot"),
-           view("sweep"),
-           view("compare"),
-           view("report"),
+           add_views,
            machine_commands::add,
 #endif
 #ifdef CONVLAB_INSTRUCTOR
