@@ -75,11 +75,10 @@ std::vector<fs::path> draw_one(const Figure& figure, const fs::path& folder) {
   const std::string data = gnuplot_data(figure, random_mark());
   std::string program;
   for (const Format& format : kFormats) {
-    program +=
-        "reset\n" + std::string(format.terminal) + "set output 'figure" + format.ending + "'\n" +
-        data + read_text(templates / "look.gp") +
-        read_text(templates / (figure.rows.empty() ? "lines.gp" : "rows.gp")) +
-        "unset output\n";
+    program += "reset\n" + std::string(format.terminal) + "set output 'figure" + format.ending +
+               "'\n" + data + read_text(templates / "look.gp") +
+               read_text(templates / (figure.rows.empty() ? "lines.gp" : "rows.gp")) +
+               "unset output\n";
   }
   write_atomically(scratch.path() / "figure.gp", program);
   ChildProcess gnuplot("/usr/bin/env", {"gnuplot", "figure.gp"},
