@@ -122,6 +122,7 @@ static ScoreRules read_rules(const Json& json) {
   for (const char* other : {"schema", "items", "best_of"}) head.erase(other);
   auto rules = read_as<ScoreRules>(head);
   require_range(rules.rounds, "rounds", 1, 20);
+  require_range(rules.tolerance, "tolerance", 0.0, 1000.0);
   std::set<std::tuple<std::string, ScoreRule::What, int>> seen;
   require(!json.at("items").empty(), "needs a list of 'items'");
   for (const Json& item : json.at("items")) {
