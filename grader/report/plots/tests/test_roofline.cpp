@@ -54,7 +54,7 @@ TEST_CASE("roofline: the stages of the largest batch, by operations and compulso
   CHECK(layer("op 2").marks.at(0).at == Approx(72.8).epsilon(0.01));
   CHECK(picture->caption ==
         "Some GPU, driver 13.0 · g++ 12.2 · network fa23 · one sample · commit abc1234 · "
-        "2026-11-20 · batch 10 000, ceilings measured");
+        "2026-11-20 · batch 10\u00a0000, ceilings measured");
 }
 
 TEST_CASE("roofline: none for a CPU, or where the limits are unknown") {
