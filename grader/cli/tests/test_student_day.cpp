@@ -139,7 +139,6 @@ TEST_CASE("grader submit: only what was checked, and the same bytes for the same
         "m1-submission/milestones/\n"
         "m1-submission/milestones/m1_cpu_baseline/\n"
         "m1-submission/milestones/m1_cpu_baseline/conv_forward.cpp\n"
-        "m1-submission/notebook.json\n"
         "m1-submission/result.json\n");
   CHECK(course
             .shell("tar --extract --directory .. --file " + archive.string() +
