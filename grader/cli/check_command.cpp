@@ -3,8 +3,6 @@
 #include <cstdint>
 #include <filesystem>
 #include <iostream>
-#include <map>
-#include <sstream>
 #include <string>
 #include <vector>
 
@@ -20,15 +18,15 @@
 #include "grader/cli/commands.hpp"
 #include "grader/course/course.hpp"
 #include "grader/course/progress.hpp"
-#include "grader/course/slurm_job.hpp"
 #include "grader/report/check_report.hpp"
-#include "grader/report/table.hpp"
 #include "grader/report/terminal.hpp"
 #include "grader/scores/grade.hpp"
 
 namespace convlab::grader::check_command {
 
 namespace {
+
+namespace fs = std::filesystem;
 
 /// The command line of `check`.
 struct Options {
@@ -50,7 +48,6 @@ struct Options {
   std::uint64_t seed = 0;
   double time_limit_s = 0.0;
   bool no_speed = false;
-  std::string launcher = "local";
 };
 
 bool runs_on_cpu(const CourseMilestone& milestone) {
@@ -70,14 +67,14 @@ SubmittedSources students_sources(const CourseMilestone& milestone, const std::s
   auto one = has_one || !stage.empty() ? file_of_stage(milestone.folder, stage) : std::nullopt;
   // A copy of the exercise may have any name.
   if (one && !has_one && one->stem() == "conv_forward") one.reset();
-  std::erase_if(all.sources, [&](const std::filesystem::path& file) {
+  std::erase_if(all.sources, [&](const fs::path& file) {
     const auto place = file.parent_path();
     return one ? file != *one : place != milestone.folder && place != milestone.folder / "stages";
   });
   // Of a choice of stages only those that were begun.
-  if (!one && std::filesystem::exists(milestone.folder / "stages")) {
+  if (!one && fs::exists(milestone.folder / "stages")) {
     const auto handed_out = handout_files(milestone);
-    std::erase_if(all.sources, [&](const std::filesystem::path& file) {
+    std::erase_if(all.sources, [&](const fs::path& file) {
       return std::ranges::any_of(handed_out, [&](const HandoutFile& each) {
         return course_folder() / each.path == file && is_as_handed_out(each);
       });
@@ -96,7 +93,7 @@ SubmittedSources students_sources(const CourseMilestone& milestone, const std::s
 void build_students_work(const CourseMilestone& milestone, const std::string& stage,
                          GradeRequest& request) {
   // A tree without the parts, as in tests, has only the program that CMake builds.
-  if (!std::filesystem::exists(build_folder() / "custom_submission")) {
+  if (!fs::exists(build_folder() / "custom_submission")) {
     request.work.unbuilt = build_milestone(milestone);
     return;
   }
@@ -122,29 +119,27 @@ GradeRequest request_of(const CourseMilestone& milestone, const Options& options
       .milestone = milestone.id,
       .solution = printable_line(options.solution),
       .work = {.program = options.program.empty() ? program_of(options.milestone, options.solution)
-                                                  : std::filesystem::absolute(options.program)},
-      .network = options.network};
-  request.rules = parse_rules(options.rules);
-  const bool is_named = !options.precision.empty() && options.precision != "auto";
+                                                  : fs::absolute(options.program)},
+      .network = options.network,
+      .rules = parse_rules(options.rules),
+      .finds_precision = options.precision == "auto",
+      .refused = {options.refused.begin(), options.refused.end()}};
+  const bool is_named = !options.precision.empty() && !request.finds_precision;
   if (is_named) request.precision = parse_precision(options.precision);
-  request.finds_precision = options.precision == "auto";
-  request.refused = {options.refused.begin(), options.refused.end()};
   if (!options.stage.empty()) request.stage = options.stage;
   if (!options.times_of.empty()) request.checked = read_check_result(options.times_of);
   if (!options.batches.empty()) request.batches = parse_batches(options.batches);
   if (options.seed != 0) request.seed = options.seed;
   if (!options.only_case.empty()) request.only_case = parse_case(options.only_case);
   if (options.time_limit_s > 0.0) {
-    constexpr double kMilliseconds = 1000.0;
-    request.time_limit =
-        std::chrono::milliseconds(static_cast<std::int64_t>(options.time_limit_s * kMilliseconds));
+    request.time_limit = std::chrono::duration_cast<std::chrono::milliseconds>(
+        std::chrono::duration<double>(options.time_limit_s));
   }
-  if (std::filesystem::exists(milestone.folder / "scores.json")) {
+  if (!request.only_case && fs::exists(milestone.folder / "scores.json")) {
     request.score = {.rules = load_score_rules(milestone.folder),
                      .reference = program_of(milestone.id, "reference"),
                      .measures_speed = !options.no_speed};
   }
-  if (request.only_case) request.score.reset();
   return request;
 }
 
@@ -165,13 +160,13 @@ void build_given_file(const CourseMilestone& milestone, const Options& options,
 }
 
 // A check of one stage does not change the results of the others.
-std::filesystem::path default_file(const Options& options) {
+fs::path default_file(const Options& options) {
   const std::string stage = options.stage.empty() ? "" : "-" + options.stage;
-  const std::string solution = std::filesystem::path(options.solution).stem().string();
+  const std::string solution = fs::path(options.solution).stem().string();
   return results_folder() / (options.milestone + "-" + solution + stage + ".json");
 }
 
-void print_verdict(const CheckResult& check, const std::filesystem::path& file, bool one_case) {
+void print_verdict(const CheckResult& check, const fs::path& file, bool one_case) {
   const bool passed = check.result.verdict == Verdict::kPassed;
   if (one_case) {
     std::cout << (passed ? "RIGHT" : "WRONG") << " at this case; no other was checked.\n";
@@ -193,21 +188,6 @@ void print_verdict(const CheckResult& check, const std::filesystem::path& file, 
                         Colour::kQuiet);
 }
 
-// A milestone with one stage gives points to its name only. Empty if the name is there.
-std::string renamed_text(const ScoreRules& rules, const CheckResult& check) {
-  const std::string& wanted = rules.items.front().stage;
-  const auto is_wanted = [&](const std::string& stage) { return stage == wanted; };
-  if (!std::ranges::all_of(rules.items, is_wanted, &ScoreRule::stage) ||
-      check.result.runs.empty() ||
-      std::ranges::any_of(check.result.runs,
-                          [&](const RunResult& run) { return is_wanted(run.stage.id); })) {
-    return {};
-  }
-  return "Your stage is called " + check.result.runs.front().stage.id +
-         ", so it gives no points: let the last lines of the file say .id = \"" + wanted +
-         "\" again.";
-}
-
 // The lines of one stage; all lines if none was named.
 Score of_stage(Score score, const std::string& stage) {
   if (stage.empty()) return score;
@@ -216,18 +196,39 @@ Score of_stage(Score score, const std::string& stage) {
   return score;
 }
 
+// Of a student's own work: prediction and puzzles count, and what is not begun is told. False if
+// puzzles come first.
+bool prepare_students_work(const CourseMilestone& milestone, const Options& options,
+                           CheckPrinter& printer, GradeRequest& request) {
+  std::optional<SolvedPuzzles> solved;
+  if (!options.stage.empty()) {
+    const auto puzzles = puzzles_of(milestone);
+    if (!puzzles.empty()) {
+      solved = {static_cast<int>(known_solved(milestone).size()), static_cast<int>(puzzles.size())};
+    }
+  } else if (!request.only_case && !passes_puzzles(milestone, printer, solved)) {
+    return false;
+  }
+  if (request.score) {
+    request.score->puzzles = solved;
+    request.score->predicted.emplace();
+    for (const auto& [stage, slip] : read_notebook(milestone).predictions) {
+      if (is_reasoned(slip.reason)) request.score->predicted->insert(stage);
+    }
+  }
+  printer.observer().announce("building " + milestone.id);
+  build_students_work(milestone, options.stage, request);
+  printer.clear();
+  return true;
+}
+
 ExitCode run(const Options& options) {
-  if (options.launcher == "slurm") return run_as_slurm_job(own_words_without_launcher());
   const CourseMilestone milestone = find_milestone(options.milestone);
   // Errors in the command line are reported before anything is built.
   GradeRequest request = request_of(milestone, options);
-  if (!options.precision.empty() && !is_source_file(options.solution)) {
-    throw UsageError(
-        "--precision is for a file given by --solution; those of the workbook's stages are "
-        "known.");
-  }
-  if (!options.puzzles.empty() && !is_source_file(options.solution)) {
-    throw UsageError("--puzzles is for a file given by --solution; your own are found.");
+  const bool is_file = is_source_file(options.solution);
+  if (!is_file && !(options.precision + options.puzzles).empty()) {
+    throw UsageError("--precision and --puzzles are for a file given by --solution.");
   }
   if (!options.json.empty()) require_writable(options.json);
   load_preset(options.network);
@@ -236,135 +237,73 @@ ExitCode run(const Options& options) {
   const bool is_students = options.solution == "student" && options.program.empty();
   if (is_students && !options.stage.empty()) require_stage(milestone, options.stage);
   const auto puzzle = is_students ? find_puzzle(milestone, options.stage) : std::nullopt;
+  const bool is_repair = puzzle && puzzle->folder == "repairs";
   const bool is_case = is_students && (puzzle ? puzzle->folder : options.stage) == "detective";
-  if (!options.cause.empty() && !is_case && (!puzzle || puzzle->folder != "repairs")) {
+  if (!options.cause.empty() && !is_case && !is_repair) {
     throw UsageError(
         "--cause is of a broken kernel or of the detective's case; name it by --stage.");
   }
   if (is_case) return check_detective(milestone, options.cause, printer);
-  if (puzzle) {
-    return puzzle->folder == "repairs" ? check_repair(milestone, *puzzle, options.cause, printer)
-                                       : check_puzzle(milestone, *puzzle, printer);
-  }
-  if (options.program.empty() && is_source_file(options.solution)) {
-    build_given_file(milestone, options, request);
-  }
+  if (is_repair) return check_repair(milestone, *puzzle, options.cause, printer);
+  if (puzzle) return check_puzzle(milestone, *puzzle, printer);
+  if (options.program.empty() && is_file) build_given_file(milestone, options, request);
   std::cout << "Checking " << milestone.id << ", " << milestone.title << ": "
-            << (!options.program.empty()           ? display_path(request.work.program)
-                : is_source_file(options.solution) ? printable_line(options.solution)
-                                                   : "the " + options.solution + "'s solution")
+            << (!options.program.empty() ? display_path(request.work.program)
+                : is_file                ? printable_line(options.solution)
+                                         : "the " + options.solution + "'s solution")
             << std::endl;
   std::vector<SourceFile> sources;
-  if (is_students) sources = describe_files(source_files(milestone));
   if (is_students) {
-    const bool whole = options.stage.empty() && options.only_case.empty();
-    std::optional<SolvedPuzzles> solved;
-    if (const auto puzzles = puzzles_of(milestone); !options.stage.empty() && !puzzles.empty()) {
-      solved = {static_cast<int>(known_solved(milestone).size()), static_cast<int>(puzzles.size())};
+    sources = describe_files(source_files(milestone));
+    if (!prepare_students_work(milestone, options, printer, request)) {
+      return ExitCode::kFallsShort;
     }
-    if (whole && !passes_puzzles(milestone, printer, solved)) return ExitCode::kFallsShort;
-    if (request.score) {
-      request.score->puzzles = solved;
-      request.score->predicted.emplace();
-      for (const auto& [stage, slip] : read_notebook(milestone).predictions) {
-        if (is_reasoned(slip.reason)) request.score->predicted->insert(stage);
-      }
-    }
-    printer.observer().announce("building " + milestone.id);
-    build_students_work(milestone, options.stage, request);
-    printer.clear();
   }
   if (!options.puzzles.empty() && request.score) {
     request.score->puzzles = puzzles_in(milestone, options.puzzles, printer);
   }
   CheckResult check = grade(request, printer.observer());
   printer.clear();
+  const bool passed = check.result.verdict == Verdict::kPassed;
   // If nothing runs, a table of zeros would not help.
-  if (check.score && check.score->earned() > 0.0)
+  if (check.score && (passed || check.score->earned() > 0.0)) {
     std::cout << "\n" << score_table(of_stage(*check.score, options.stage));
+  }
   // If a file was saved during the check, the new version was not checked.
   if (is_students && describe_files(source_files(milestone)) == sources) check.sources = sources;
-  const std::filesystem::path file =
-      options.json.empty() ? default_file(options) : std::filesystem::path(options.json);
+  const fs::path file = options.json.empty() ? default_file(options) : fs::path(options.json);
   // One case says nothing of the others: it is no result of the stage.
   if (!request.only_case || !options.json.empty()) write_check_result(file, check);
   if (is_students && options.json.empty() && !request.only_case) {
     append_history(history_file(), check);
-    Notebook notebook = read_notebook(milestone);
-    for (const KnownNumber& each : known_times(check.result)) {
-      note_number(notebook, each.value, each.what, check.result.created);
-    }
-    write_notebook(milestone, notebook);
   }
   print_verdict(check, file, request.only_case.has_value());
-  const std::string renamed =
-      is_students && request.score ? renamed_text(request.score->rules, check) : "";
-  if (!renamed.empty()) std::cout << paragraph("", renamed);
-  return check.result.verdict == Verdict::kPassed ? ExitCode::kPassed : ExitCode::kFallsShort;
+  return passed ? ExitCode::kPassed : ExitCode::kFallsShort;
 }
 
 }  // namespace
 
 void add(CLI::App& app, ExitCode& exit_code) {
-  auto [command, options] =
-      add_command(app, exit_code, "check", "Checks a milestone: cases, network, times", run);
-  command.add_option("MILESTONE", options.milestone, "m1, m2, …")->required();
-  command.add_option("--stage", options.stage, "Only this stage (default: all)");
-  command.add_option("--cause", options.cause,
-                     "Of a broken kernel in repairs/: the letter of its cause; of the detective's "
-                     "case: the slow kernel and the letter");
-  command.add_option("--batches", options.batches,
-                     "Batches of the network, 1 to 10000 (default: 100,1000,10000, without the "
-                     "last if a GPU is emulated)");
-  command.add_option("--network", options.network, "Network preset")->capture_default_str();
-  command
-      .add_option("--solution", options.solution,
-                  "student, reference, or a source file (.cpp for m1, .cu for the others), or a "
-                  "folder of them")
-      ->capture_default_str();
-  command.add_option("--rules", options.rules,
-                     "course (the layers of the network decide), workbook (every shape must be "
-                     "right) or an edition, fa20 to sp26 (default: course for a file with the "
-                     "course interface, else workbook)");
-  command.add_option("--precision", options.precision,
-                     "fp32, tf32, tf32-truncated, fp16, fp16-products, fp16-sums, bf16, "
-                     "bf16-truncated, or auto: the tightest class that a custom submission keeps "
-                     "(default: auto under the rules of the course)");
-  command
-      .add_option("--allow-library", options.libraries,
-                  "GPU library that a custom submission may call: cublas; not emulated")
-      ->check(CLI::IsMember({"cublas"}));
-  command
-      .add_option("--refuse", options.refused,
-                  "Finding that would be only a warning, and shall fail the file")
+  auto [command, options] = add_command(app, exit_code, "check", run);
+  command.add_option("MILESTONE", options.milestone)->required();
+  command.add_option("--stage", options.stage);
+  command.add_option("--cause", options.cause);
+  command.add_option("--batches", options.batches);
+  command.add_option("--network", options.network)->capture_default_str();
+  command.add_option("--solution", options.solution)->capture_default_str();
+  command.add_option("--rules", options.rules);
+  command.add_option("--precision", options.precision);
+  command.add_option("--allow-library", options.libraries)->check(CLI::IsMember({"cublas"}));
+  command.add_option("--refuse", options.refused)
       ->check(CLI::IsMember({"E-converted", "E-leak", "E-outside", "E-warp-sync"}));
-  command.add_option("--puzzles", options.puzzles,
-                     "Folder of the puzzles that came with a source file, for their points");
-  command.add_option("--json", options.json,
-                     "File of the result (default: build/results/MILESTONE-SOLUTION.json, with "
-                     "the stage if named)");
-  command.add_flag("--no-speed", options.no_speed, "Do not measure the speeds that give points");
-  command.add_option("--times-of", options.times_of,
-                     "Result of an earlier check of the same files with --no-speed: only measure "
-                     "the speeds that it lacks");
-  command.add_option("--case", options.only_case,
-                     "Only this convolution, B,M,C,H,W,K or B,M,C,H,W,K,S, as a finding names it");
-  command.add_option("--seed", options.seed, "Repeat the cases of an earlier check")
-      ->check(CLI::NonNegativeNumber);
-  command
-      .add_option("--time-limit", options.time_limit_s,
-                  "Seconds that one convolution may take (default: from its size)")
-      ->check(CLI::PositiveNumber);
-  add_launcher(command, options.launcher);
+  command.add_option("--puzzles", options.puzzles);
+  command.add_option("--json", options.json);
+  command.add_flag("--no-speed", options.no_speed);
+  command.add_option("--times-of", options.times_of);
+  command.add_option("--case", options.only_case);
+  command.add_option("--seed", options.seed)->check(CLI::NonNegativeNumber);
+  command.add_option("--time-limit", options.time_limit_s)->check(CLI::PositiveNumber);
   command.add_option("--program", options.program)->group("");  // for tests: another executable
-  command.footer(
-      "Examples:\n"
-      "  build/bin/grader check m1\n"
-      "  build/bin/grader check m1 --batches 100\n"
-      "  build/bin/grader check m1 --case 2,3,1,9,8,3\n"
-      "  build/bin/grader check m2 --solution submissions/new-forward.cu\n"
-      "  build/bin/grader check m2 --solution mine.cu --rules workbook\n"
-      "  build/bin/grader check m1 --network fa18");
 }
 
 }  // namespace convlab::grader::check_command

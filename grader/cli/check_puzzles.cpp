@@ -30,32 +30,29 @@ struct Walk {
   std::optional<Finding> finding{};  ///< of that one; none if it is as handed out
 };
 
-std::optional<Finding> checked(const CourseMilestone& milestone, const Puzzle& puzzle,
-                               CheckPrinter& printer) {
-  printer.observer().announce("building and checking " + puzzle.stage);
-  auto found = grader::check_puzzle(milestone, puzzle);
-  printer.clear();
-  return found;
-}
-
 void print_count(const SolvedPuzzles& puzzles) {
   std::cout << "  puzzles: " << puzzles.solved << " of " << puzzles.all << " solved\n";
 }
 
-// What a check of a puzzle or a repair found, for hints and the report.
-void note_check(const CourseMilestone& milestone, const std::string& stage,
-                const std::optional<Finding>& found) {
+// What is found of a student's own goes into the history, for hints and the report.
+std::optional<Finding> checked(const CourseMilestone& milestone, const Puzzle& puzzle, bool own,
+                               CheckPrinter& printer) {
+  printer.observer().announce("building and checking " + puzzle.stage);
+  const auto found = grader::check_puzzle(milestone, puzzle);
+  printer.clear();
+  if (!own) return found;
   CheckResult check;
   check.result.milestone = milestone.id;
   check.result.created = utc_now();
-  check.cases.push_back({.stage = stage, .verdict = Verdict::kMeasured});
+  check.cases.push_back({.stage = puzzle.stage, .verdict = Verdict::kMeasured});
   if (found) check.findings.push_back(*found);
-  for (Finding& each : check.findings) each.stage = stage;
+  for (Finding& each : check.findings) each.stage = puzzle.stage;
   append_history(history_file(), check);
+  return found;
 }
 
-// Checks the puzzles that are neither known as solved nor as handed out. What is found of a
-// student's own is remembered.
+// Checks the puzzles that are neither known as solved nor as handed out. A student's own that are
+// solved are remembered.
 Walk walk(const CourseMilestone& milestone, const std::vector<Puzzle>& puzzles, bool own,
           CheckPrinter& printer) {
   Walk walk{.count = {0, static_cast<int>(puzzles.size())}};
@@ -68,10 +65,9 @@ Walk walk(const CourseMilestone& milestone, const std::vector<Puzzle>& puzzles, 
     std::optional<Finding> found;
     if (!is_solved &&
         std::ranges::find(handed_out, hashes[i], &HandoutFile::sha256) == handed_out.end()) {
-      found = checked(milestone, puzzle, printer);
+      found = checked(milestone, puzzle, own, printer);
       is_solved = !found;
       if (is_solved) solved[puzzle.stage] = hashes[i];
-      if (own && (is_solved || !walk.waits)) note_check(milestone, puzzle.stage, found);
     }
     walk.count.solved += is_solved ? 1 : 0;
     if (is_solved || walk.waits) continue;
@@ -89,6 +85,20 @@ void print_waiting(const CourseMilestone& milestone, const Walk& walk) {
                     : paragraph("    next   ", "Open " + display_path(puzzle.file) + " (" +
                                                    puzzle.title + "), solve it, and check again."))
             << paragraph("    stuck  ", grader_command("hint", milestone.id, puzzle.stage));
+}
+
+std::string letter(std::size_t place) {
+  return {static_cast<char>('a' + place)};
+}
+
+ExitCode ask_cause(const std::string& question, const std::vector<std::string>& causes,
+                   const std::string& next) {
+  std::cout << paragraph("  ", question);
+  for (std::size_t i = 0; i < causes.size(); ++i) {
+    std::cout << paragraph("    " + letter(i) + ")  ", causes[i]);
+  }
+  std::cout << paragraph("    next   ", next);
+  return ExitCode::kFallsShort;
 }
 
 /// What may make a kernel slow, and the counter that shows it.
@@ -137,10 +147,6 @@ Table table_of(const CourseMilestone& milestone, const std::vector<Puzzle>& kern
   }
   table.rows.push_back(hits);
   return table;
-}
-
-std::string letter(std::size_t place) {
-  return {static_cast<char>('a' + place)};
 }
 
 // What was named before mending, now or in an earlier check: the first answer counts. Empty if
@@ -232,16 +238,13 @@ ExitCode check_repair(const CourseMilestone& milestone, const Puzzle& repair,
   for (std::size_t i = 0; i < causes.size(); ++i) choices[letter(i)] = causes[i].id;
   const std::string named = named_cause(milestone, repair.stage, given, choices);
   if (named.empty()) {
-    std::cout << paragraph("    seen   ", repair.seen) << "  Which is the cause?\n";
-    for (std::size_t i = 0; i < causes.size(); ++i) {
-      std::cout << paragraph("    " + letter(i) + ")  ", causes[i].title);
-    }
-    std::cout << paragraph(
-        "    next   ", "Read " + display_path(repair.file) + ", then " + again + " --cause LETTER");
-    return ExitCode::kFallsShort;
+    std::cout << paragraph("    seen   ", repair.seen);
+    std::vector<std::string> titles;
+    for (const Diagnosis& cause : causes) titles.emplace_back(cause.title);
+    return ask_cause("Which is the cause?", titles,
+                     "Read " + display_path(repair.file) + ", then " + again + " --cause LETTER");
   }
-  const auto found = checked(milestone, repair, printer);
-  note_check(milestone, repair.stage, found);
+  const auto found = checked(milestone, repair, true, printer);
   const auto title = [&](const std::string& id) {
     const auto cause = std::ranges::find(causes, id, &Diagnosis::id);
     return "\"" + std::string(cause == causes.end() ? id : cause->title) + "\"";
@@ -281,17 +284,13 @@ ExitCode check_detective(const CourseMilestone& milestone, const std::string& gi
   }
   const std::string named = named_cause(milestone, "detective", given, choices);
   if (named.empty()) {
-    std::cout << "\n"
-              << plain_table(table_of(milestone, kernels)) << "\n"
-              << paragraph("", "All three results are right. Which kernel is slow, and why?");
-    for (std::size_t i = 0; i < kCauses.size(); ++i) {
-      std::cout << paragraph("    " + letter(i) + ")  ", kCauses[i].text);
-    }
-    std::cout << paragraph("    next   ",
-                           "Decide from the numbers, before you open the files: " + again +
-                               " --cause NAME-LETTER, for example " + choices.begin()->first +
-                               ". docs/profile.md explains the counters.");
-    return ExitCode::kFallsShort;
+    std::cout << "\n" << plain_table(table_of(milestone, kernels)) << "\n";
+    std::vector<std::string> texts;
+    for (const Cause& each : kCauses) texts.emplace_back(each.text);
+    return ask_cause("All three results are right. Which kernel is slow, and why?", texts,
+                     "Decide from the numbers, before you open the files: " + again +
+                         " --cause NAME-LETTER, for example " + choices.begin()->first +
+                         ". docs/profile.md explains the counters.");
   }
   std::cout << paragraph(
       "  ", "You named " + named +
@@ -300,7 +299,7 @@ ExitCode check_detective(const CourseMilestone& milestone, const std::string& gi
                 " The counter that tells: " + std::string(find_counter(cause->counter)->title) +
                 ". A high hit rate only says that the same sectors are asked for again, not that "
                 "few are.");
-  const auto found = checked(milestone, slow, printer);
+  const auto found = checked(milestone, slow, false, printer);
   const double moves = found ? 0.0 : value_of("bytes-over-least", counts_of(milestone, slow));
   const std::string text =
       display_path(slow.file) + " moves " + three_digits(moves) + " times the least bytes";

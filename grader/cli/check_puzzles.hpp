@@ -3,7 +3,6 @@
 #include <filesystem>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "common/base/error.hpp"
 #include "grader/course/course.hpp"

@@ -1,7 +1,6 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
-#include <chrono>
 #include <cmath>
 #include <filesystem>
 #include <future>
@@ -21,7 +20,6 @@
 #include "grader/course/course.hpp"
 #include "grader/course/progress.hpp"
 #include "grader/course/puzzles.hpp"
-#include "grader/course/slurm_job.hpp"
 #include "grader/measure/counters.hpp"
 #include "grader/measure/estimate.hpp"
 #include "grader/measure/stage_steps.hpp"
@@ -55,6 +53,13 @@ std::string passed_stage(const CountedOptions& options, const CourseMilestone& m
                   grader_command("check", milestone.id, options.stage));
 }
 
+// A stage, its file, and how it was looked at.
+void print_head(const std::string& stage, const CountedWork& work, const std::string& where) {
+  std::cout << coloured(stage, Colour::kStrong) << "  "
+            << display_path(work.submitted.sources.front()) << "\n"
+            << paragraph("", where);
+}
+
 ExitCode run_explain(const CountedOptions& options) {
   const CourseMilestone milestone = find_milestone(options.milestone);
   const bool is_students = options.solution == "student";
@@ -69,10 +74,8 @@ ExitCode run_explain(const CountedOptions& options) {
   const std::string& id = stage.counts.stage.id;
   const Counted counted{.loads = loads_per_product(stage.counts),
                         .inputs = loads_per_input(stage.counts, stage.sources)};
-  std::cout << hanging(
-                   coloured(id, Colour::kStrong) + "  ", static_cast<int>(id.size()) + 2,
-                   stage.counts.stage.title + ", " + display_path(work.submitted.sources.front()))
-            << walk_text(stage.counts, stage.sources) << "\n"
+  print_head(id, work, counted_where(stage.counts, options.network, stage.layer));
+  std::cout << walk_text(stage.counts, stage.sources) << "\n"
             << paragraph("In all: ", three_digits(counted.loads) +
                                          " loads for each multiply-add, from global and shared "
                                          "memory; each input is loaded " +
@@ -91,8 +94,6 @@ ExitCode run_explain(const CountedOptions& options) {
   // Predictions are of the last convolution.
   if (is_students && options.layer == 0) {
     notebook.explained[id] = counted;
-    note_number(notebook, counted.loads, "loads for each multiply-add of " + id, utc_now());
-    note_number(notebook, counted.inputs, "loads of each input of " + id, utc_now());
     write_notebook(milestone, notebook);
   }
   return ExitCode::kPassed;
@@ -103,7 +104,6 @@ constexpr int kEstimatedBatch = 10'000;  // the course's
 struct ProfileOptions : CountedOptions {
   fs::path output;
   bool json = false;
-  std::string launcher = "local";
 };
 
 // The sums over one kernel's requests of each kind: {"global-load": {"requests": 16, …}, …}
@@ -164,7 +164,6 @@ void print_json(const StageCounts& counts, const SourceText& sources,
 }
 
 ExitCode run_profile(const ProfileOptions& options) {
-  if (options.launcher == "slurm") return run_as_slurm_job(own_words_without_launcher());
   const CourseMilestone milestone = find_milestone(options.milestone);
   const CountedWork wanted = counted_work(milestone, options);
   if (!options.output.empty()) require_writable(options.output);
@@ -189,9 +188,8 @@ ExitCode run_profile(const ProfileOptions& options) {
       page.sections.insert(page.sections.end() - 1,
                            estimate_section(estimates, estimate_model(), kEstimatedBatch));
     }
-    std::cout << coloured(info.id, Colour::kStrong) << "  "
-              << display_path(wanted.submitted.sources.front()) << "\n"
-              << paragraph("", where) << terminal_text(page);
+    print_head(info.id, wanted, where);
+    std::cout << terminal_text(page);
     if (!options.output.empty()) {
       write_atomically(options.output, html_of(page, course_folder() / "grader/report/pages"));
       std::cout << "\nThe page with your source: " << display_path(options.output) << "\n";
@@ -221,12 +219,6 @@ std::array<unsigned, 3> parse_block(const std::string& text) {
   return block;
 }
 
-SourceText sources_of_steps(const TracedStage& traced, const StepNotes& notes) {
-  std::set<std::string> files = {notes.file};
-  for (const StepPlace& place : notes.places) files.insert(place.file);
-  return used_sources(traced, files);
-}
-
 ExitCode run_show(const ShowOptions& options) {
   const CourseMilestone milestone = find_milestone(options.milestone);
   WantedBlock wanted{.kernel = options.kernel};
@@ -244,7 +236,9 @@ ExitCode run_show(const ShowOptions& options) {
   }
   progress.clear();
   if (!steps.notes.steps.empty()) {
-    const SourceText sources = sources_of_steps(traced, steps.notes);
+    std::set<std::string> files = {steps.notes.file};
+    for (const StepPlace& place : steps.notes.places) files.insert(place.file);
+    const SourceText sources = used_sources(traced, files);
     const std::string id = steps.stage.id;
     const std::string where =
         "Recorded on the emulated device, in " +
@@ -257,9 +251,8 @@ ExitCode run_show(const ShowOptions& options) {
                               : options.output;
     write_atomically(page, steps_page(steps, sources, milestone.id + ", " + id, where,
                                       course_folder() / "grader/report/show"));
-    std::cout << coloured(id, Colour::kStrong) << "  "
-              << display_path(work.submitted.sources.front()) << "\n"
-              << paragraph("", where) << steps_text(steps, sources)
+    print_head(id, work, where);
+    std::cout << paragraph("", block_text(steps.notes))
               << "\nOpen this page in a browser: " << display_path(page) << "\n";
   } else if (!steps.finding) {
     throw Error(
@@ -267,64 +260,37 @@ ExitCode run_show(const ShowOptions& options) {
         "There is nothing to see: the stage launches no such kernel or block, or it touches "
         "no memory. Name another one with --kernel or --block.");
   }
-  if (steps.finding) {
-    std::cout << "\n" << finding_text(*steps.finding);
-    return ExitCode::kFallsShort;
-  }
-  if (steps.wrong.empty() && steps.unwritten.empty()) return ExitCode::kPassed;
-  std::cout << "Next: " << grader_command("check", milestone.id, options.stage)
-            << (options.solution == "student" ? "" : " --solution " + options.solution)
-            << " says why.\n";
-  return ExitCode::kFallsShort;
+  if (steps.finding) std::cout << "\n" << finding_text(*steps.finding);
+  return steps.finding ? ExitCode::kFallsShort : ExitCode::kPassed;
+}
+
+// A command that builds a file to be traced.
+template <class Options>
+std::pair<CLI::App&, Options&> add_counted(CLI::App& app, ExitCode& exit_code,
+                                           const std::string& name,
+                                           ExitCode (*run)(const Options&)) {
+  auto added = add_command(app, exit_code, name, run);
+  auto& [command, options] = added;
+  command.add_option("MILESTONE", options.milestone)->required();
+  command.add_option("--stage", options.stage);
+  command.add_option("--solution", options.solution)->capture_default_str();
+  command.add_option("--layer", options.layer)->check(CLI::Range(1, 64));
+  command.add_option("--network", options.network)->capture_default_str();
+  return added;
 }
 
 }  // namespace
 
-void add_explain(CLI::App& app, ExitCode& exit_code) {
-  auto [command, options] = add_view(app, exit_code, "explain", run_explain);
-  add_counted_options(command, options);
-  command.get_option("--stage")->description("The stage, if several have passed");
-  command.footer(
-      "Builds the file once more so that the emulated device counts its loads and\n"
-      "stores. No GPU is needed, and no time is measured.\n\n"
-      "Examples:\n"
-      "  build/bin/grader explain m2\n"
-      "  build/bin/grader explain m4 --stage fused-gemm --layer 1");
-}
-
-void add_profile(CLI::App& app, ExitCode& exit_code) {
-  auto [command, options] = add_view(app, exit_code, "profile", run_profile);
-  add_counted_options(command, options);
-  command.add_option("--output", options.output, "Also write a page (HTML) with your source");
-  command.add_flag("--json", options.json, "Print the counters as JSON instead of text");
-  add_launcher(command, options.launcher);
-  command.footer(
-      "Builds the file so that the emulated device counts, and runs one image. The file\n"
-      "need not be right. docs/profile.md says what each number means.\n\n"
-      "Examples:\n"
-      "  build/bin/grader profile m3\n"
-      "  build/bin/grader profile m4 --stage fused-gemm --output profile.html");
-}
-
-void add_show(CLI::App& app, ExitCode& exit_code) {
-  auto [command, options] = add_view(app, exit_code, "show", run_show);
-  add_counted_options(command, options);
-  command.add_option(
-      "--block", options.block,
-      "The block: X, X,Y or X,Y,Z; what is left out is 0 (default: where a fault or a "
-      "race is, or 0,0,0)");
-  command.add_option("--kernel", options.kernel,
-                     "The kernel, if the stage launches several (default: the last)");
-  command.add_option("--case", options.only_case,
-                     "Another convolution: B,M,C,H,W,K or B,M,C,H,W,K,S, as a finding prints it");
-  command.add_option("--output", options.output, "The page (default: in build/show)");
-  command.footer(
-      "Builds the file so that the emulated device sees each access, and runs one\n"
-      "image. The file need not be right. docs/profile.md says what the page shows.\n\n"
-      "Examples:\n"
-      "  build/bin/grader show m3\n"
-      "  build/bin/grader show m3 --block 2,0,0 --layer 1 --output tile.html\n"
-      "  build/bin/grader show m4 --stage fused-gemm --case 1,4,1,12,12,3");
+void add(CLI::App& app, ExitCode& exit_code) {
+  add_counted(app, exit_code, "explain", run_explain);
+  auto [profile, profile_options] = add_counted(app, exit_code, "profile", run_profile);
+  profile.add_option("--output", profile_options.output);
+  profile.add_flag("--json", profile_options.json);
+  auto [show, show_options] = add_counted(app, exit_code, "show", run_show);
+  show.add_option("--block", show_options.block);
+  show.add_option("--kernel", show_options.kernel);
+  show.add_option("--case", show_options.only_case);
+  show.add_option("--output", show_options.output);
 }
 
 }  // namespace convlab::grader::kernel_commands

@@ -73,9 +73,9 @@ void let_idle_threads_sleep(int argc, char** argv) {
                                   ".");
 }
 
-// The command's name and purpose, for the help.
-[[maybe_unused]] std::function<void(CLI::App&, convlab::ExitCode&)> view(const char* name) {
-  return [name](CLI::App& app, convlab::ExitCode&) { app.add_subcommand(name, kViews.at(name)); };
+// Their names, for the help.
+[[maybe_unused]] void add_views(CLI::App& app, convlab::ExitCode& /*exit_code*/) {
+  for (const std::string& name : kViews) app.add_subcommand(name);
 }
 
 // A name that is too long for its column has a line of its own.
@@ -115,27 +115,15 @@ int main(int argc, char** argv) {
   ExitCode exit_code = ExitCode::kPassed;
   for (const auto& add : std::vector<std::function<void(CLI::App&, ExitCode&)>>{
 #ifdef CONVLAB_VIEWS
-           kernel_commands::add_explain,
-           kernel_commands::add_profile,
-           kernel_commands::add_show,
-           result_commands::add_plot,
-           result_commands::add_sweep,
-           result_commands::add_compare,
-           result_commands::add_report,
+           kernel_commands::add,
+           result_commands::add,
 #else
            progress_commands::add,
            check_command::add,
-           view("explain"),
-           view("profile"),
-           view("show"),
            notebook_commands::add,
            work_commands::add,
-           view("plot"),
-           view("sweep"),
-           view("compare"),
-           view("report"),
-           machine_commands::add_job,
-           machine_commands::add_doctor,
+           add_views,
+           machine_commands::add,
 #endif
 #ifdef CONVLAB_INSTRUCTOR
            add_class,

@@ -1,10 +1,13 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <iostream>
+#include <map>
 #include <set>
 
 #include "common/base/error.hpp"
+#include "common/base/run_process.hpp"
 #include "common/base/unknown_name.hpp"
 #include "common/base/whole_file.hpp"
 #include "common/device/gpu_probe.hpp"
@@ -16,7 +19,6 @@
 #include "grader/course/course.hpp"
 #include "grader/course/progress.hpp"
 #include "grader/course/puzzles.hpp"
-#include "grader/course/slurm_job.hpp"
 #include "grader/course/way.hpp"
 #include "grader/measure/measure_speed.hpp"
 #include "grader/report/check_report.hpp"
@@ -39,6 +41,13 @@ struct PlotOptions {
   std::string batches;
 };
 
+ExitCode nothing_to(const char* verb) {
+  std::cout << paragraph("", std::string("There is nothing to ") + verb +
+                                 ": these results hold no op time of a stage that passed. An "
+                                 "emulated run has none.");
+  return ExitCode::kFallsShort;
+}
+
 ExitCode run_plot(const PlotOptions& options) {
   std::vector<Result> results = read_results({options.files.begin(), options.files.end()});
   if (!options.batches.empty()) {
@@ -50,18 +59,13 @@ ExitCode run_plot(const PlotOptions& options) {
       });
     }
   }
-  const auto folder =
-      options.output.empty() ? build_folder() / "plots" : std::filesystem::path(options.output);
   std::vector<Figure> figures;
   for (const std::string& network : networks_of(results)) {
     std::ranges::move(figures_of(results, network), std::back_inserter(figures));
   }
-  if (figures.empty()) {
-    std::cout
-        << "There is nothing to plot: these results hold no op time of a stage that passed. An\n"
-           "emulated run has none.\n";
-    return ExitCode::kFallsShort;
-  }
+  if (figures.empty()) return nothing_to("plot");
+  const fs::path folder =
+      options.output.empty() ? build_folder() / "plots" : fs::path(options.output);
   for (const auto& file : draw(figures, folder)) std::cout << display_path(file) << "\n";
   return ExitCode::kPassed;
 }
@@ -74,23 +78,17 @@ struct CompareOptions {
 ExitCode run_compare(const CompareOptions& options) {
   const std::vector<Result> results = read_results({options.files.begin(), options.files.end()});
   std::vector<std::string> names;
-  for (const std::string& file : options.files) {
-    names.push_back(std::filesystem::path(file).stem().string());
-  }
+  for (const std::string& file : options.files) names.push_back(fs::path(file).stem().string());
   if (options.by_file && results.size() < 2) {
     throw UsageError("--by-file compares results with the first one; name two or more.");
   }
   const auto comparisons = compare(results, names, options.by_file);
-  if (comparisons.empty()) {
-    std::cout << "There is nothing to compare: these results hold no op time of a stage that\n"
-                 "passed. An emulated run has none.\n";
-    return ExitCode::kFallsShort;
-  }
+  if (comparisons.empty()) return nothing_to("compare");
   for (const Comparison& each : comparisons) {
     std::cout << coloured("network " + each.network + ", batch " + std::to_string(each.batch),
                           Colour::kStrong)
               << "\n"
-              << plain_table(table_of(each)) << coloured(each.caption, Colour::kQuiet) << "\n\n";
+              << plain_table(each.table) << coloured(each.caption, Colour::kQuiet) << "\n\n";
   }
   return ExitCode::kPassed;
 }
@@ -117,22 +115,17 @@ std::vector<fs::path> default_results(const ReportOptions& options) {
   return {found.begin(), found.end()};
 }
 
-/// Of all convolutions at 1000 images; empty: it has no times.
-std::optional<ComparedStage> measured(const ReportSource& source, const std::string& stage) {
+// What the comparisons say of a stage at 1000 images, by the headings of their tables.
+std::map<std::string, std::string> measured(const ReportSource& source, const std::string& stage) {
   constexpr int kBatch = 1000;
-  std::optional<ComparedStage> found;
+  std::map<std::string, std::string> found;
   for (const Comparison& each : compare(source.results, source.names)) {
-    const auto own =
-        std::ranges::find(each.stages, source.milestone + " " + stage, &ComparedStage::name);
-    if (each.batch == kBatch && own != each.stages.end()) found = *own;
+    for (const auto& row : each.table.rows) {
+      if (each.batch != kBatch || row[0] != source.milestone + " " + stage) continue;
+      for (std::size_t i = 0; i < row.size(); ++i) found[each.table.heading[i]] = row[i];
+    }
   }
   return found;
-}
-
-std::string limits_text(const ComparedStage& stage) {
-  if (!stage.compute_percent || !stage.memory_percent) return "not measured";
-  return "arithmetic at " + percent(*stage.compute_percent / 100.0) + " of its peak, memory at " +
-         percent(*stage.memory_percent / 100.0);
 }
 
 // What the student noted: predictions, and answers to the chapter's questions.
@@ -143,56 +136,47 @@ void add_notes(const CourseMilestone& milestone, ReportSource& source) {
     using Value = typename std::remove_cvref_t<decltype(notes)>::mapped_type;
     return found == notes.end() ? Value{} : found->second;
   };
-  const auto number = [](double value) {
-    return value > 0.0 ? three_digits(value) : "not measured";
-  };
   PageSection predictions{.title = "Predicted and measured"};
   for (const auto& [stage, slip] : notebook.predictions) {
     const Counted counted = noted(notebook.explained, stage);
-    const ComparedStage timed = measured(source, stage).value_or(ComparedStage{});
+    const auto timed = measured(source, stage);
+    const std::string compute = noted(timed, "compute %");
     Table table{.heading = {"", "predicted", "measured"}};
-    const auto compare = [&](const char* what, double predicted, double measured) {
-      if (predicted > 0.0) {
-        table.rows.push_back({what, three_digits(predicted), number(measured)});
-      }
+    const auto compare = [&](const char* what, double predicted, const std::string& measured) {
+      if (!(predicted > 0.0)) return;
+      table.rows.push_back({what, three_digits(predicted),
+                            measured.empty() || measured == "0" ? "not measured" : measured});
     };
-    table.rows = {{"limit", slip.limiter, limits_text(timed)}};
-    compare("loads for each multiply-add", slip.loads, counted.loads);
-    compare("loads of each input", slip.inputs, counted.inputs);
-    compare("op time at 1000 images, ms", slip.op_ms, timed.sum_ms);
-    predictions.blocks.push_back(Paragraph{stage + ", because: " + slip.reason});
-    predictions.blocks.push_back(table);
-    predictions.blocks.push_back(
-        OpenQuestion{stage + ": what explains the difference?", noted(notebook.answers, stage)});
-  }
-  auto known = known_numbers(source.results, source.sweeps);
-  for (const ShownNumber& each : notebook.numbers) {
-    known.push_back({each.value, each.what + ", " + date_of(each.shown)});
+    table.rows = {{"limit", slip.limiter,
+                   compute.empty() ? "not measured"
+                                   : "arithmetic at " + compute + " % of its peak, memory at " +
+                                         noted(timed, "memory %") + " %"}};
+    compare("loads for each multiply-add", slip.loads, three_digits(counted.loads));
+    compare("loads of each input", slip.inputs, three_digits(counted.inputs));
+    compare("op time at 1000 images, ms", slip.op_ms, noted(timed, "op time ms"));
+    predictions.blocks.insert(
+        predictions.blocks.end(),
+        {Paragraph{stage + ", because: " + slip.reason}, table,
+         OpenQuestion{stage + ": what explains the difference?", noted(notebook.answers, stage)}});
   }
   PageSection chapter{.title = "Questions of the chapter"};
   for (const ChapterQuestion& each : chapter_questions(read_text(milestone.folder / "README.md"))) {
     const std::string answer = noted(notebook.answers, each.number);
     chapter.blocks.push_back(OpenQuestion{each.number + ". " + each.text, answer});
-    if (answer.empty()) continue;
-    const std::string found = found_numbers(answer, known);
-    if (!found.empty()) {
-      chapter.blocks.push_back(Paragraph{"Checked: " + found});
-    } else if (each.needs == "yours") {
-      chapter.blocks.push_back(Paragraph{"Checked: it names no number of these results."});
-    }
   }
   for (PageSection* each : {&predictions, &chapter}) {
     if (!each->blocks.empty()) source.notes.push_back(std::move(*each));
   }
 }
 
-fs::path sweep_file(const std::string& stage) {
-  return build_folder() / "sweeps" / (stage + ".sweep.json");
+fs::path sweep_folder(const std::string& stage) {
+  return build_folder() / "sweeps" / stage;
 }
 
-std::vector<SweepSpace> sweep_spaces(const CourseMilestone& milestone) {
-  const fs::path file = milestone.folder / "sweeps.json";
-  return fs::exists(file) ? read_sweep_spaces(file) : std::vector<SweepSpace>{};
+// By the times that a GPU took; by counted loads if there are none.
+std::vector<SweepTable> tables_of(const SweepSpace& space, const std::string& network) {
+  const auto timed = timed_tables(space, sweep_folder(space.stage));
+  return timed.empty() ? counted_tables(space, network) : timed;
 }
 
 ExitCode run_report(const ReportOptions& options) {
@@ -211,10 +195,9 @@ ExitCode run_report(const ReportOptions& options) {
   std::erase_if(source.mistakes, [&](const MendedMistake& each) {
     return each.id == "E-not-implemented" || is_repair(milestone, each.stage);
   });
-  for (const SweepSpace& space : sweep_spaces(milestone)) {
-    if (!fs::exists(sweep_file(space.stage))) continue;
-    std::ranges::move(tables_of(space, read_sweep_record(sweep_file(space.stage))),
-                      std::back_inserter(source.sweeps));
+  for (const SweepSpace& space : sweep_spaces(milestone.folder)) {
+    if (!fs::exists(sweep_folder(space.stage))) continue;
+    std::ranges::move(tables_of(space, kDefaultPreset), std::back_inserter(source.sweeps));
   }
   if (options.solution == "student") add_notes(milestone, source);
   const Page page = make_report(source);
@@ -238,14 +221,13 @@ struct SweepOptions {
   std::string network = kDefaultPreset;
   std::string solution = "student";
   std::string device = "auto";
-  std::string launcher = "local";
 };
 
 // @throws UsageError that lists the stages with a space
 std::pair<CourseMilestone, SweepSpace> find_sweep(const std::string& stage) {
   std::vector<std::string> known;
   for (const CourseMilestone& milestone : milestones()) {
-    for (const SweepSpace& space : sweep_spaces(milestone)) {
+    for (const SweepSpace& space : sweep_spaces(milestone.folder)) {
       if (space.stage == stage) return {milestone, space};
       known.push_back(space.stage);
     }
@@ -253,124 +235,88 @@ std::pair<CourseMilestone, SweepSpace> find_sweep(const std::string& stage) {
   throw UsageError(unknown_name("stage", stage, known, " with parameters in a sweeps.json"));
 }
 
-void print_tables(const SweepSpace& space, const SweepRecord& record) {
-  for (const SweepTable& table : tables_of(space, record)) {
-    std::cout << "\n" << paragraph("", table.text) << plain_table(table.cells);
-  }
+// Runs the milestone's program at one point. Empty, or why there is no result.
+std::string run_point(const fs::path& program, const SweepSpace& space, const std::string& point,
+                      const SweepOptions& options, int batch) {
+  const fs::path file = sweep_folder(space.stage) / std::to_string(batch) / (point + ".json");
+  fs::create_directories(file.parent_path());
+  const FinishedProcess run =
+      run_process({.words = {program.string(), std::to_string(batch), "--stage", space.stage,
+                             "--network", options.network, "--json", file.string()},
+                   .environment = {space.variable + "=" + point},
+                   .output = Command::Output::kTogether,
+                   .time_limit = std::chrono::minutes(5)});
+  const std::string printed = trimmed_end(run.output);
+  return run.succeeded() ? "" : "it failed: " + printed.substr(printed.find_last_of('\n') + 1);
 }
 
 ExitCode run_sweep(const SweepOptions& options) {
-  if (options.launcher == "slurm") return run_as_slurm_job(own_words_without_launcher());
   const auto [milestone, space] = find_sweep(options.stage);
-  const std::optional<std::string> gpu =
-      options.device == "emulated" ? std::nullopt : answering_gpu();
-  if (options.device == "gpu" && !gpu) {
-    throw EnvironmentError("No GPU answers; without --device the sweep counts instead of timing.");
-  }
+  const bool counts = options.device == "emulated" || !answering_gpu();
   const std::vector<int> batches = parse_batches(options.batches);
-  const auto shapes = load_preset(options.network).conv_shapes(1);
-  const auto file = sweep_file(space.stage);
-  SweepRecord record{.stage = space.stage, .network = options.network, .gpu = gpu.value_or("")};
-  if (!gpu) {
+  load_preset(options.network);
+  if (counts) {
     std::cout << "No GPU is used, so nothing runs: the points are ranked by counted loads. That\n"
                  "rules out points; only a GPU can show which of the rest is fastest.\n";
-    // What a GPU measured says more.
-    if (!fs::exists(file)) write_sweep_record(file, record);
-    print_tables(space, record);
-    return ExitCode::kPassed;
-  }
-  if (options.solution == "student") {
-    if (const std::optional<Finding> failed = build_milestone(milestone)) {
-      std::cout << finding_text(*failed);
-      return ExitCode::kFallsShort;
+    fs::create_directories(sweep_folder(space.stage));
+  } else {
+    if (options.solution == "student") {
+      if (const std::optional<Finding> failed = build_milestone(milestone)) {
+        std::cout << finding_text(*failed);
+        return ExitCode::kFallsShort;
+      }
+    }
+    ProgressLine progress;
+    wait_for_quiet_gpu([&](const std::string& text) { progress.show(text); });
+    fs::remove_all(sweep_folder(space.stage));
+    for (const int batch : batches) {
+      for (const SweepPoint& point : points_of(space)) {
+        const std::string name = text_of(point) + " at " + std::to_string(batch) + " images";
+        progress.show(name);
+        const std::string failure = run_point(program_of(milestone.id, options.solution), space,
+                                              text_of(point), options, batch);
+        progress.clear();
+        if (!failure.empty()) std::cout << paragraph(name + ": ", failure);
+      }
     }
   }
-  ProgressLine progress;
-  wait_for_quiet_gpu([&](const std::string& text) { progress.show(text); });
-  for (const int batch : batches) {
-    for (const SweepPoint& point : points_of(space)) {
-      TriedPoint& tried = record.tried.emplace_back(TriedPoint{.batch = batch, .point = point});
-      const std::string name = text_of(point) + " at " + std::to_string(batch) + " images";
-      progress.show(name);
-      time_point(program_of(milestone.id, options.solution), space, shapes, tried);
-      progress.clear();
-      if (!tried.failure.empty()) std::cout << paragraph(name + ": ", tried.failure);
-      write_sweep_record(file, record);
-    }
+  for (const SweepTable& table :
+       counts ? counted_tables(space, options.network) : tables_of(space, options.network)) {
+    std::cout << "\n" << paragraph("", table.text) << plain_table(table.cells);
   }
-  print_tables(space, record);
   return ExitCode::kPassed;
+}
+
+// The option --solution of a command that takes no file.
+void add_solution(CLI::App& command, std::string& solution) {
+  command.add_option("--solution", solution)
+      ->check(CLI::IsMember({"student", "reference"}))
+      ->capture_default_str();
 }
 
 }  // namespace
 
-void add_plot(CLI::App& app, ExitCode& exit_code) {
-  auto [command, options] = add_view(app, exit_code, "plot", run_plot);
-  command.add_option("RESULT", options.files, "Result files (.json)")->required();
-  command.add_option("--output", options.output, "Folder of the plots (default: build/plots)");
-  command.add_option("--batches", options.batches,
-                     "Only these batches (default: all in the results)");
-  command.footer(
-      "For each network in the results, each as SVG, PDF and PNG:\n"
-      "  op-time-NETWORK   op times, stage by stage\n"
-      "  speed-up-NETWORK  every stage against its baseline\n"
-      "  roofline-NETWORK  stages under the limits of the GPU, if known\n\n"
-      "Examples:\n"
-      "  build/bin/m1 1000 --json build/m1.json\n"
-      "  build/bin/grader plot build/m1.json\n"
-      "  build/bin/grader plot reference/results/*.json --batches 10000");
-}
-
-void add_compare(CLI::App& app, ExitCode& exit_code) {
-  auto [command, options] = add_view(app, exit_code, "compare", run_compare);
-  command.add_option("RESULT", options.files, "Result files (.json)")->required();
-  command.add_flag("--by-file", options.by_file,
-                   "The same stage in the first file: two versions, or two machines (default: "
-                   "each stage with the one before it)");
-  command.footer(
-      "Verdict: faster or slower if the whole 95 % interval of the ratio lies on one\n"
-      "side of 1, else undecided (docs/results.md).\n\n"
-      "Examples:\n"
-      "  build/bin/grader compare build/results/m4-student.json\n"
-      "  build/bin/grader compare before.json after.json --by-file");
-}
-
-void add_report(CLI::App& app, ExitCode& exit_code) {
-  auto [command, options] = add_view(app, exit_code, "report", run_report);
-  command.add_option("MILESTONE", options.milestone, "m1, m2, …")->required();
-  command.add_option("RESULT", options.files,
-                     "Result files (default: build/results/MILESTONE-SOLUTION*.json)");
-  command.add_option("--output", options.output, "Folder (default: build/reports/MILESTONE)");
-  command.add_option("--solution", options.solution, "student or reference")
-      ->check(CLI::IsMember({"student", "reference"}))
+void add(CLI::App& app, ExitCode& exit_code) {
+  auto [plot, plot_options] = add_command(app, exit_code, "plot", run_plot);
+  plot.add_option("RESULT", plot_options.files)->required();
+  plot.add_option("--output", plot_options.output);
+  plot.add_option("--batches", plot_options.batches);
+  auto [sweep, sweep_options] = add_command(app, exit_code, "sweep", run_sweep);
+  sweep.add_option("STAGE", sweep_options.stage)->required();
+  sweep.add_option("--batches", sweep_options.batches)->capture_default_str();
+  sweep.add_option("--network", sweep_options.network)->capture_default_str();
+  add_solution(sweep, sweep_options.solution);
+  sweep.add_option("--device", sweep_options.device)
+      ->check(CLI::IsMember({"auto", "emulated"}))
       ->capture_default_str();
-  command.footer(
-      "Writes report.md, to edit, and report.html, which works offline.\n\n"
-      "Examples:\n"
-      "  build/bin/grader report m4\n"
-      "  build/bin/grader report m4 reference/results/nvidia-h200.m*.json");
-}
-
-void add_sweep(CLI::App& app, ExitCode& exit_code) {
-  auto [command, options] = add_view(app, exit_code, "sweep", run_sweep);
-  command.add_option("STAGE", options.stage, "A stage that sweeps.json declares")->required();
-  command.add_option("--batches", options.batches, "Batches to time")->capture_default_str();
-  command.add_option("--network", options.network, "Network preset")->capture_default_str();
-  command.add_option("--solution", options.solution, "student or reference")
-      ->check(CLI::IsMember({"student", "reference"}))
-      ->capture_default_str();
-  command
-      .add_option("--device", options.device,
-                  "gpu: by time; emulated: by counted loads; auto: a GPU if one answers")
-      ->check(CLI::IsMember({"auto", "gpu", "emulated"}))
-      ->capture_default_str();
-  add_launcher(command, options.launcher);
-  command.footer(
-      "Keeps the times in build/sweeps, where `report` finds them.\n\n"
-      "Examples:\n"
-      "  build/bin/grader sweep sweep-tuned\n"
-      "  build/bin/grader sweep sweep-tuned --batches 10000\n"
-      "  build/bin/grader sweep sweep-tuned --device emulated");
+  auto [compare, compare_options] = add_command(app, exit_code, "compare", run_compare);
+  compare.add_option("RESULT", compare_options.files)->required();
+  compare.add_flag("--by-file", compare_options.by_file);
+  auto [report, report_options] = add_command(app, exit_code, "report", run_report);
+  report.add_option("MILESTONE", report_options.milestone)->required();
+  report.add_option("RESULT", report_options.files);
+  report.add_option("--output", report_options.output);
+  add_solution(report, report_options.solution);
 }
 
 }  // namespace convlab::grader::result_commands

@@ -236,19 +236,8 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Prediction, made, limiter, loads
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Counted, loads, inputs)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Repair, named, mended)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(ShownHint, shown, list, number, finding, stage)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(ShownNumber, value, what, shown)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Notebook, puzzles, answers, predictions, explained,
-                                                repairs, hints, numbers)
-
-void note_number(Notebook& notebook, double value, const std::string& what,
-                 const std::string& when) {
-  constexpr std::size_t kMost = 1000;
-  auto& numbers = notebook.numbers;
-  const bool known = std::ranges::any_of(
-      numbers, [&](const ShownNumber& each) { return each.value == value && each.what == what; });
-  if (value > 0.0 && !known) numbers.push_back({value, what, when});
-  if (numbers.size() > kMost) numbers.erase(numbers.begin());
-}
+                                                repairs, hints)
 
 bool is_reasoned(const std::string& reason) {
   constexpr std::ptrdiff_t kFewestWords = 8;

@@ -75,13 +75,6 @@ struct Repair {
   bool mended = false;
 };
 
-/// A number that a check or `explain` showed: an answer to a chapter's question may argue with it.
-struct ShownNumber {
-  double value = 0.0;
-  std::string what{};   ///< "the op time of all convolutions of baseline at 1000 images"
-  std::string shown{};  ///< UTC
-};
-
 /// A hint that was read, and what the last check had found by then.
 struct ShownHint {
   std::string shown{};    ///< UTC
@@ -100,12 +93,7 @@ struct Notebook {
   std::map<std::string, Repair> repairs{};          ///< by stage
   std::map<std::string, Counted> explained{};       ///< stages whose `explain` was read
   std::vector<ShownHint> hints{};
-  std::vector<ShownNumber> numbers{};  ///< oldest first
 };
-
-/// Notes a number, unless it is 0 or noted already; the oldest of 1000 make room.
-void note_number(Notebook& notebook, double value, const std::string& what,
-                 const std::string& when);
 
 /// build/notebook/m4.json.
 std::filesystem::path notebook_file(const CourseMilestone& milestone);

@@ -28,7 +28,7 @@ FinishedProcess ask_slurm(std::vector<std::string> words) {
   if (run.exit_code == kNoSuchProgram) {
     throw EnvironmentError("There is no " + program +
                            ": run this on a machine of the cluster where Slurm's commands are "
-                           "(docs/setup.md shows how to do it over ssh), or leave --launcher out.");
+                           "(docs/setup.md shows how to do it over ssh).");
   }
   return run;
 }
@@ -175,14 +175,6 @@ std::vector<std::string> own_words() {
   std::istringstream line(read_text("/proc/self/cmdline"));
   for (std::string word; std::getline(line, word, '\0');) words.push_back(word);
   words.front() = fs::read_symlink("/proc/self/exe").string();
-  return words;
-}
-
-std::vector<std::string> own_words_without_launcher() {
-  std::vector<std::string> words = own_words();
-  std::erase(words, "--launcher=slurm");
-  const auto option = std::ranges::find(words, "--launcher");
-  if (option != words.end()) words.erase(option, option + 2);
   return words;
 }
 

@@ -38,7 +38,5 @@ std::string submit_to_slurm(std::vector<std::string> words);
 
 /// The words of this process's own command line, the program by its full path.
 std::vector<std::string> own_words();
-/// The same without `--launcher slurm`.
-std::vector<std::string> own_words_without_launcher();
 
 }  // namespace convlab::grader

@@ -2,12 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <map>
-#include <set>
 
-#include "common/base/error.hpp"
-#include "common/base/unknown_name.hpp"
 #include "common/base/whole_file.hpp"
 #include "common/network/preset.hpp"
 #include "common/result/json_fields.hpp"
@@ -51,6 +49,12 @@ double part_on_tensor_cores(Submission& submission, const StageInfo& stage,
   return sums[0] > 0.0 ? std::clamp(1.0 - sums[1] / sums[0], 0.0, 1.0) : 0.0;
 }
 
+StageCounts counts_of_one(const StageInfo& stage, const ConvShape& layer) {
+  StageCounts counts{.stage = stage, .shape = layer};
+  counts.shape.batch = 1;
+  return counts;
+}
+
 void take_counts(Submission& submission, const Call& call, StageCounts& counts) {
   counts.launches = call.notes.launches;
   counts.counted = call.accesses;
@@ -81,9 +85,7 @@ TracedRun run_traced(Submission& submission, const StageInfo& stage, const ConvS
 
 std::optional<Finding> count_accesses(Submission& submission, const StageInfo& stage,
                                       const ConvShape& layer, StageCounts& counts) {
-  counts.stage = stage;
-  counts.shape = layer;
-  counts.shape.batch = 1;
+  counts = counts_of_one(stage, layer);
   submission.set_environment({"CONVLAB_EMU_THREADS=1", "CONVLAB_EMU_TRACE=counts"});
   const CaseOutcome outcome = run_case(
       submission, stage,
@@ -95,31 +97,40 @@ std::optional<Finding> count_accesses(Submission& submission, const StageInfo& s
 
 std::optional<Finding> count_stage(Submission& submission, const StageInfo& stage,
                                    const ConvShape& layer, StageCounts& counts) {
-  counts.stage = stage;
-  counts.shape = layer;
-  counts.shape.batch = 1;
+  counts = counts_of_one(stage, layer);
   const TracedRun counted = run_traced(submission, stage, counts.shape, "counts");
   if (counted.finding) return counted.finding;
   take_counts(submission, counted.call, counts);
   return run_traced(submission, stage, counts.shape, "races").finding;
 }
 
-std::string array_name(const AccessNote& note, const SourceText& sources) {
-  std::string name = note.memory.variable;
-  if (name == "dynamic") name = sources.dynamic_shared(note.kernel);
-  if (name.empty()) name = sources.parameter(note.kernel, note.memory.argument).name;
-  return name.empty() ? note.space + " memory" : name;
+std::string array_name(const FaultMemory& memory, const std::string& space,
+                       const std::string& kernel, const SourceText& sources) {
+  std::string name =
+      memory.variable == "dynamic" ? sources.dynamic_shared(kernel) : memory.variable;
+  if (name.empty()) name = sources.parameter(kernel, memory.argument).name;
+  return name.empty() ? space + " memory" : name;
 }
 
-std::string array_name(const BarrierNote& note, const SourceText& sources) {
-  const std::string name =
-      note.variable == "dynamic" ? sources.dynamic_shared(note.kernel) : note.variable;
-  return name.empty() ? "shared memory" : name;
+std::string array_role(const FaultMemory& memory, const std::string& space,
+                       const std::string& kernel, const ConvShape& shape,
+                       const SourceText& sources) {
+  if (space != "global" || !memory.variable.empty()) return {};
+  return array_of_size(shape, memory.bytes / kFloat, array_name(memory, space, kernel, sources));
 }
 
-std::string array_role(const AccessNote& note, const ConvShape& shape, const SourceText& sources) {
-  if (note.space != "global" || !note.memory.variable.empty()) return {};
-  return array_of_size(shape, note.memory.bytes / kFloat, array_name(note, sources));
+static bool is_of(const AccessNote& note, const char* role, const ConvShape& shape,
+                  const SourceText& sources) {
+  return array_role(note.memory, note.space, note.kernel, shape, sources) == role;
+}
+
+template <class Note>
+static std::vector<Note> notes_of(const std::vector<Note>& all, const std::string& kernel) {
+  std::vector<Note> notes;
+  std::ranges::copy_if(all, std::back_inserter(notes),
+                       [&](const Note& note) { return note.kernel == kernel; });
+  std::ranges::stable_sort(notes, {}, &Note::line);
+  return notes;
 }
 
 std::vector<KernelCounts> kernels_of(const StageCounts& counts, const SourceText& sources) {
@@ -136,24 +147,16 @@ std::vector<KernelCounts> kernels_of(const StageCounts& counts, const SourceText
                         .launches = 1,
                         .blocks = product(launch.grid),
                         .launched_blocks = product(launch.grid),
-                        .threads = product(launch.grid) * product(launch.block)};
+                        .threads = product(launch.grid) * product(launch.block),
+                        .accesses = notes_of(counts.counted.accesses, launch.kernel),
+                        .barriers = notes_of(counts.counted.barriers, launch.kernel),
+                        .products = notes_of(counts.counted.products, launch.kernel)};
     const auto registers = counts.registers.find(launch.kernel);
     if (registers != counts.registers.end()) kernel.registers = registers->second;
-    for (const AccessNote& note : counts.counted.accesses) {
-      if (note.kernel != launch.kernel) continue;
-      kernel.accesses.push_back(note);
-      if (!note.writes || array_role(note, counts.shape, sources) != "output") continue;
+    for (const AccessNote& note : kernel.accesses) {
+      if (!note.writes || !is_of(note, "output", counts.shape, sources)) continue;
       kernel.storing = std::max(kernel.storing, note.threads);
     }
-    for (const BarrierNote& note : counts.counted.barriers) {
-      if (note.kernel == launch.kernel) kernel.barriers.push_back(note);
-    }
-    for (const ProductNote& note : counts.counted.products) {
-      if (note.kernel == launch.kernel) kernel.products.push_back(note);
-    }
-    std::ranges::stable_sort(kernel.accesses, {}, &AccessNote::line);
-    std::ranges::stable_sort(kernel.barriers, {}, &BarrierNote::line);
-    std::ranges::stable_sort(kernel.products, {}, &ProductNote::line);
     kernels.push_back(std::move(kernel));
   }
   return kernels;
@@ -162,7 +165,7 @@ std::vector<KernelCounts> kernels_of(const StageCounts& counts, const SourceText
 double loads_per_input(const StageCounts& counts, const SourceText& sources) {
   double bytes = 0.0;
   for (const AccessNote& note : counts.counted.accesses) {
-    if (note.writes || array_role(note, counts.shape, sources) != "input") continue;
+    if (note.writes || !is_of(note, "input", counts.shape, sources)) continue;
     bytes += static_cast<double>(note.lanes) * note.bytes;
   }
   return bytes / static_cast<double>(counts.shape.input_size() * kFloat);
@@ -170,21 +173,25 @@ double loads_per_input(const StageCounts& counts, const SourceText& sources) {
 
 // An atomic operation loads, too. Of constant memory a warp gets a word at a time: what it does not
 // share are loads like others.
-double loads_per_product(const StageCounts& counts, const std::set<std::string>& spaces) {
+static double loads(const StageCounts& counts, bool of_shared) {
   double loads = 0.0;
   for (const AccessNote& note : counts.counted.accesses) {
-    if (!spaces.contains(note.space)) continue;
     if (note.space == "constant") {
       loads += static_cast<double>(note.parts - note.requests);
-    } else if (!note.writes || note.atomic) {
+    } else if ((!note.writes || note.atomic) && (of_shared || note.space == "global")) {
       loads += static_cast<double>(note.lanes);
     }
   }
   return loads / static_cast<double>(counts.shape.multiply_adds());
 }
 
+double loads_per_product(const StageCounts& counts) {
+  return loads(counts, true);
+}
+
+static constexpr double kSector = 32.0;
+
 double needed_sectors(const AccessNote& note) {
-  constexpr double kSector = 32.0;
   const double lanes = static_cast<double>(note.lanes) / static_cast<double>(note.requests);
   return std::max(1.0, std::ceil(lanes * note.bytes / kSector));
 }
@@ -195,10 +202,7 @@ double average_parts(const AccessNote& note) {
 
 namespace {
 
-constexpr double kSector = 32.0;
-constexpr double kLanes = 32.0;
-
-/// Sums over the accesses that count.
+/// Sums over the accesses to one kind of memory, or to all of which the size is known.
 struct Sum {
   double requests = 0.0;
   double lanes = 0.0;
@@ -207,51 +211,45 @@ struct Sum {
   double conflicts = 0.0;
 };
 
-template <class Counts>
-Sum sum_of(const StageCounts& stage, const Counts& counts) {
+Sum sum_of(const StageCounts& stage, const std::string& space) {
   Sum sum;
   for (const AccessNote& note : stage.counted.accesses) {
-    if (!counts(note)) continue;
-    sum.requests += static_cast<double>(note.requests);
+    if (space.empty() ? note.bytes == 0 : note.space != space) continue;
+    const auto requests = static_cast<double>(note.requests);
+    const auto parts = static_cast<double>(note.parts);
+    sum.requests += requests;
     sum.lanes += static_cast<double>(note.lanes);
-    sum.parts += static_cast<double>(note.parts);
-    sum.needed += std::min(static_cast<double>(note.parts),  // fewer if lanes share an address
-                           needed_sectors(note) * static_cast<double>(note.requests));
+    sum.parts += parts;
+    // Fewer if lanes share an address.
+    sum.needed += std::min(parts, needed_sectors(note) * requests);
     sum.conflicts += static_cast<double>(note.conflicts);
   }
   return sum;
 }
 
-bool is_global(const AccessNote& note) {
-  return note.space == "global";
-}
-bool is_shared(const AccessNote& note) {
-  return note.space == "shared";
-}
 double ratio(double part, double of) {
   return of > 0.0 ? part / of : std::numeric_limits<double>::quiet_NaN();
 }
 
 double sectors_over_needed(const StageCounts& stage) {
-  const Sum sum = sum_of(stage, is_global);
+  const Sum sum = sum_of(stage, "global");
   return ratio(sum.parts, sum.needed);
 }
 
 double bytes_over_least(const StageCounts& stage) {
   const ConvShape& shape = stage.shape;
-  const auto least =
-      static_cast<double>(shape.input_size() + shape.weights_size() + shape.output_size()) *
-      sizeof(float);
-  return ratio(sum_of(stage, is_global).parts * kSector, least);
+  const std::int64_t least = shape.input_size() + shape.weights_size() + shape.output_size();
+  return ratio(sum_of(stage, "global").parts * kSector, static_cast<double>(least * kFloat));
 }
 
 double conflicts_per_request(const StageCounts& stage) {
-  const Sum sum = sum_of(stage, is_shared);
+  const Sum sum = sum_of(stage, "shared");
   return ratio(sum.conflicts, sum.requests);
 }
 
 double active_lanes(const StageCounts& stage) {
-  const Sum sum = sum_of(stage, [](const AccessNote& note) { return note.bytes > 0; });
+  constexpr double kLanes = 32.0;
+  const Sum sum = sum_of(stage, "");
   return ratio(sum.lanes, sum.requests * kLanes);
 }
 
@@ -267,12 +265,9 @@ double tensor_share(const StageCounts& stage) {
 
 const std::vector<Counter>& counters() {
   static const std::vector<Counter> all = {
-      {"loads-per-product", "loads for each multiply-add", false,
-       [](const StageCounts& stage) { return loads_per_product(stage); }},
+      {"loads-per-product", "loads for each multiply-add", false, loads_per_product},
       {"global-loads-per-product", "of these, from global memory", false,
-       [](const StageCounts& stage) {
-         return loads_per_product(stage, {"global", "constant"});
-       }},
+       [](const StageCounts& stage) { return loads(stage, false); }},
       {"bytes-over-least", "global bytes moved, over the least", false, bytes_over_least},
       {"sectors-over-needed", "sectors moved, over those needed", false, sectors_over_needed},
       {"conflicts-per-request", "bank conflicts for each request", false, conflicts_per_request},

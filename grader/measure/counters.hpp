@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -43,12 +42,11 @@ TracedRun run_traced(Submission& submission, const StageInfo& stage, const ConvS
 /// Counts one run of a stage of a program that was built to be traced, whose output must be right:
 /// then the kernels that were counted have computed it, whatever the stage does in other runs.
 /// Without the search for races.
+/// @param layer  of the network; its batch does not matter
 std::optional<Finding> count_accesses(Submission& submission, const StageInfo& stage,
                                       const ConvShape& layer, StageCounts& counts);
 
-/// Runs the stage of a program that was built to be traced (CustomSubmissionTarget::traced),
-/// counting.
-/// @param layer  of the network; its batch does not matter
+/// The same of a stage whose output may be wrong.
 /// @return a finding if its threads race, or if it gives no output; without counts in that case
 std::optional<Finding> count_stage(Submission& submission, const StageInfo& stage,
                                    const ConvShape& layer, StageCounts& counts);
@@ -57,7 +55,7 @@ std::optional<Finding> count_stage(Submission& submission, const StageInfo& stag
 struct KernelCounts {
   DeviceLaunch launch{};
   int launches = 0;
-  std::int64_t blocks = 0;           ///< of its first launch
+  std::int64_t blocks = 0;           ///< of the first launch
   std::int64_t launched_blocks = 0;  ///< of all launches, whose requests and barriers are counted
   std::int64_t threads = 0;
   int registers = 0;  ///< of a thread; 0: unknown
@@ -70,21 +68,21 @@ struct KernelCounts {
 /// The kernels in the order of their launches; each of them once.
 std::vector<KernelCounts> kernels_of(const StageCounts& counts, const SourceText& sources);
 
-/// The student's name of the array: the kernel's parameter or the variable; "memory" if unknown.
-std::string array_name(const AccessNote& note, const SourceText& sources);
-
-/// The name of the array in shared memory; "shared memory" if unknown.
-std::string array_name(const BarrierNote& note, const SourceText& sources);
+/// The student's name of an array: the kernel's parameter or the variable; "shared memory" if
+/// unknown.
+std::string array_name(const FaultMemory& memory, const std::string& space,
+                       const std::string& kernel, const SourceText& sources);
 
 /// "input", "weights" or "output": the convolution's array with this size; empty if there is none.
-std::string array_role(const AccessNote& note, const ConvShape& shape, const SourceText& sources);
+std::string array_role(const FaultMemory& memory, const std::string& space,
+                       const std::string& kernel, const ConvShape& shape,
+                       const SourceText& sources);
 
 /// Loads of the input from global memory, per element of the input.
 double loads_per_input(const StageCounts& counts, const SourceText& sources);
 
-/// Loads of threads from these kinds of memory, per multiply-add of the convolution.
-double loads_per_product(const StageCounts& counts,
-                         const std::set<std::string>& spaces = {"global", "shared", "constant"});
+/// Loads of threads, per multiply-add of the convolution.
+double loads_per_product(const StageCounts& counts);
 
 /// Sectors that the lanes of an average request need at least, if they lie side by side.
 double needed_sectors(const AccessNote& note);
@@ -136,12 +134,11 @@ Json measure_file(const std::string& name);
 /// All in gpus.json, those of one capability side by side.
 const std::vector<Gpu>& published_gpus();
 
-/// How many blocks a multiprocessor holds at the same time, and what limits them: "threads",
-/// "blocks", "shared memory" or "registers".
+/// How many blocks a multiprocessor holds at the same time.
 struct ResidentBlocks {
   int blocks = 0;
-  std::string limited_by{};
-  double share = 0.0;  ///< of the threads that it could hold
+  std::string limited_by{};  ///< "threads", "blocks", "shared memory" or "registers"
+  double share = 0.0;        ///< of the threads that it could hold
 };
 
 /// @param warps         of a block

@@ -5,9 +5,10 @@
 #include <atomic>
 #include <chrono>
 #include <cmath>
+#include <cstdio>
 #include <cstdlib>
+#include <iterator>
 #include <random>
-#include <sstream>
 #include <string>
 #include <thread>
 #include <utility>
@@ -28,65 +29,42 @@ namespace convlab::grader {
 
 namespace {
 
-/// The reference solution, called in turns with a submission: its times, or the reason for none.
-class ReferenceTimes {
- public:
-  ReferenceTimes(Submission& reference, std::string stage)
-      : submission_(reference), stage_(std::move(stage)) {}
+/// The reference solution, called in turns with a submission and measured in the same way: its
+/// times, or the reason for none.
+struct ReferenceTimes {
+  Submission& submission;
+  std::string stage;
+  std::vector<std::vector<double>> op_ms{};  ///< in milliseconds, a series per convolution
+  std::string problem{};
 
   /// @param layer  among the network's convolutions
   /// @param given  the arrays of the submission's call
-  void call(int layer, const ConvShape& shape, const Arrays& given) {
-    if (problem_) return;
-    const auto index = static_cast<std::size_t>(layer);
-    if (index >= op_ms_.size()) op_ms_.resize(index + 1);
-    const bool is_new = op_ms_[index].empty();
-    const Arrays arrays = submission_.prepare(shape, Placement::kAligned);
+  void call(std::size_t layer, const ConvShape& shape, const Arrays& given) {
+    if (layer >= op_ms.size()) op_ms.resize(layer + 1);
+    const Arrays arrays = submission.prepare(shape, Placement::kAligned);
     std::copy_n(given.weights, shape.weights_size(), arrays.weights);
     // The submission's first call of a layer is not a sample, and neither is the reference's.
-    const auto exchange = [&] { std::copy_n(given.input, shape.input_size(), arrays.input); };
-    if (is_new) run(exchange);
-    if (const auto op_ms = run(exchange)) op_ms_[index].push_back(*op_ms);
-  }
-
-  /// In milliseconds, a series per convolution.
-  [[nodiscard]] const std::vector<std::vector<double>>& op_ms() const { return op_ms_; }
-  [[nodiscard]] const std::optional<std::string>& problem() const { return problem_; }
-
-  /// The device as the reference's program measured it: a submission that lies about its device
-  /// could reach any bound.
-  [[nodiscard]] const MeasuredDevice& device() const { return submission_.device().measured; }
-
- private:
-  // Measured in the same way as the submission.
-  std::optional<double> run(const std::function<void()>& exchange) {
-    const Call call = submission_.run_timed(stage_, exchange);
-    const Device device = submission_.device().device;
-    // An emulated reference has no time to compare with that of a submission on a GPU.
-    if (!call.failure && device != Device::kEmulated) {
-      return device == Device::kCpu ? call.own_ms : call.op_ms;
+    for (int calls = op_ms[layer].empty() ? 2 : 1; calls > 0 && problem.empty(); --calls) {
+      const Call call = submission.run_timed(
+          stage, [&] { std::copy_n(given.input, shape.input_size(), arrays.input); });
+      const Device device = submission.device().device;
+      // An emulated reference has no time to compare with that of a submission on a GPU.
+      if (call.failure || device == Device::kEmulated) {
+        problem = "the reference does not run here";
+      } else if (calls == 1) {
+        op_ms[layer].push_back(device == Device::kCpu ? call.own_ms : call.op_ms);
+      }
     }
-    problem_ = "the reference does not run here";
-    return std::nullopt;
   }
-
-  Submission& submission_;
-  std::string stage_;
-  std::vector<std::vector<double>> op_ms_;
-  std::optional<std::string> problem_;
 };
 
 // A time in milliseconds that no honest convolution of this shape can beat on this machine. On a
 // GPU it follows from the limits that its properties promise, see physical_bound; on a CPU from
 // more operations per second than any processor does. 0 if nothing is known.
 double impossible_ms(const SubmissionDevice& device, const ConvShape& shape, Precision precision) {
-  switch (device.device) {
-    case Device::kEmulated:
-      return 0.0;
-    case Device::kGpu:
-      return physical_bound(shape, limits_of(device.measured.info), precision).impossible_ms;
-    case Device::kCpu:
-      break;
+  if (device.device == Device::kEmulated) return 0.0;
+  if (device.device == Device::kGpu) {
+    return physical_bound(shape, limits_of(device.measured.info), precision).impossible_ms;
   }
   // Two units of 16 numbers, each a multiply and an add, at 6 GHz: no processor has more. A
   // transform may save operations, but less than four of five.
@@ -103,25 +81,22 @@ constexpr double kSampleBudgetMs = 1500.0;  // of operations, per layer
 constexpr double kMostMs = 30'000.0;
 
 /// The timed calls of one convolution.
-class LayerTiming {
- public:
-  LayerTiming(Submission& submission, const StageInfo& stage, const CheckedLayer& layer,
-              LayerResult& result, const std::function<void(const Arrays&)>& in_turns)
-      : submission_(submission),
-        stage_(stage),
-        layer_(layer),
-        result_(result),
-        in_turns_(in_turns) {}
+struct LayerTiming {
+  Submission& submission;
+  const StageInfo& stage;
+  const CheckedLayer& layer;
+  LayerResult& result;
+  const std::function<void(const Arrays&)>& in_turns;
 
   std::optional<Finding> run() {
-    if (submission_.device().device == Device::kEmulated) return std::nullopt;
-    const ConvShape& shape = layer_.shape;
-    arrays_ = submission_.prepare(shape, Placement::kAligned);
-    std::copy(layer_.weights.begin(), layer_.weights.end(), arrays_.weights);
-    FreshNumbers::draw().fill(arrays_.input, shape.input_size());
+    if (submission.device().device == Device::kEmulated) return std::nullopt;
+    const ConvShape& shape = layer.shape;
+    arrays = submission.prepare(shape, Placement::kAligned);
+    std::copy(layer.weights.begin(), layer.weights.end(), arrays.weights);
+    FreshNumbers::draw().fill(arrays.input, shape.input_size());
     // Nobody can know the numbers of a sample. Whether there is only one follows from the operation
     // alone: a slow prolog must not choose it.
-    if (layer_.op_ms < kSampleBudgetMs) {
+    if (layer.op_ms < kSampleBudgetMs) {
       if (auto found = take_sample("call 2", false)) return found;
     }
     const Stopwatch watch;
@@ -130,38 +105,36 @@ class LayerTiming {
       if (op_ms > kSampleBudgetMs * (sample < kFewestSamples ? kFewestSamples : 1)) break;
       if (sample >= kFewestSamples && watch.milliseconds() > kMostMs) break;
       if (auto found = take_sample("call " + std::to_string(sample + 3), true)) return found;
-      op_ms += result_.op_ms.back();
+      op_ms += result.op_ms.back();
     }
     if (auto found = check_clock()) return found;
     if (auto found = check_streams()) return found;
     return check_bound();
   }
 
- private:
-  [[nodiscard]] bool on_gpu() const { return submission_.device().device == Device::kGpu; }
+  [[nodiscard]] bool on_gpu() const { return submission.device().device == Device::kGpu; }
 
   std::optional<Finding> take_sample(const std::string& which, bool counts) {
     static std::mt19937_64 engine(std::random_device{}());
-    const ConvShape& shape = layer_.shape;
+    const ConvShape& shape = layer.shape;
     const FreshNumbers numbers = FreshNumbers::draw();
     // prolog sees those of the call before.
-    const auto exchange = [&] { numbers.fill(arrays_.input, shape.input_size()); };
-    if (!layer_.exchanges) exchange();
+    const auto exchange = [&] { numbers.fill(arrays.input, shape.input_size()); };
+    if (!layer.exchanges) exchange();
     // A gigabyte of poison takes longer than most operations; fresh numbers find what is stale.
-    const Call call = layer_.exchanges ? submission_.run_timed(stage_.id, exchange, std::nullopt)
-                                       : submission_.run(stage_.id, std::nullopt);
-    if (call.failure) return explain(*call.failure, layer_.where);
-    if (call.wrote_outside) return finding("E-writes-outside", "In " + layer_.where + ".");
+    const Call call = layer.exchanges ? submission.run_timed(stage.id, exchange, std::nullopt)
+                                      : submission.run(stage.id, std::nullopt);
+    if (call.failure) return explain(*call.failure, layer.where);
+    if (call.wrote_outside) return finding("E-writes-outside", "In " + layer.where + ".");
     constexpr int kElements = 4096;
-    if (!spot_check(shape, numbers, layer_.weights.data(), arrays_.output, layer_.tolerance,
-                    kElements, engine)) {
-      const WrongOutput compared{shape, arrays_, layer_.tolerance,
-                                 oracle::compare(shape, arrays_.input, layer_.weights.data(),
-                                                 arrays_.output, layer_.tolerance)};
-      const auto late =
-          find_late_output(submission_, compared, layer_.weights.data(), layer_.where);
+    if (!spot_check(shape, numbers, layer.weights.data(), arrays.output, layer.tolerance, kElements,
+                    engine)) {
+      const WrongOutput compared{shape, arrays, layer.tolerance,
+                                 oracle::compare(shape, arrays.input, layer.weights.data(),
+                                                 arrays.output, layer.tolerance)};
+      const auto late = find_late_output(submission, compared, layer.weights.data(), layer.where);
       return late ? late
-                  : finding("E-replay", "In " + layer_.where + ", " + which + ": " +
+                  : finding("E-replay", "In " + layer.where + ", " + which + ": " +
                                             describe(shape, compared.report));
     }
     return counts ? keep(call) : std::nullopt;
@@ -170,43 +143,43 @@ class LayerTiming {
   // The submission reports its own times; each call is compared with the grader's time. On the CPU
   // the grader's time counts in any case.
   std::optional<Finding> keep(const Call& call) {
-    const double claimed_ms = layer_.exchanges ? call.op_ms : call.layer_ms;
-    const double own_ms = layer_.exchanges ? call.own_ms : call.round_trip_ms;
+    const double claimed_ms = layer.exchanges ? call.op_ms : call.layer_ms;
+    const double own_ms = layer.exchanges ? call.own_ms : call.round_trip_ms;
     constexpr double kMessageMs = 20.0;  // far more than a message takes, on a busy machine, too
     // On a busy machine a call takes long; the processor time of its threads does not.
     const bool differs =
         own_ms > kMessageMs + 2.0 * claimed_ms &&
         (on_gpu() || call.processor_ms > kMessageMs + 2.0 * claimed_ms * std::max(1, call.threads));
-    if (differs) contradicted_.push_back({claimed_ms, own_ms});
+    if (differs) contradicted.push_back({claimed_ms, own_ms});
     // Prolog's time counts if the grader cannot replace its input.
-    const bool prolog_counts = !layer_.exchanges && layer_.copies == 0;
+    const bool prolog_counts = !layer.exchanges && layer.copies == 0;
     const double scored_ms = !on_gpu() || differs ? own_ms
                              : prolog_counts      ? call.layer_ms
                                                   : call.op_ms;
-    least_claimed_ms_ = std::min(least_claimed_ms_, on_gpu() ? call.op_ms : scored_ms);
-    result_.op_ms.push_back(scored_ms);
-    result_.layer_ms.push_back(on_gpu() ? call.layer_ms : scored_ms);
+    least_claimed_ms = std::min(least_claimed_ms, on_gpu() ? call.op_ms : scored_ms);
+    result.op_ms.push_back(scored_ms);
+    result.layer_ms.push_back(on_gpu() ? call.layer_ms : scored_ms);
     if (on_gpu()) {
-      result_.samples.push_back(call.sample);
+      result.samples.push_back(call.sample);
     }
-    if (in_turns_) {
-      in_turns_(arrays_);
-      if (!submission_.stands_still()) {
-        return explain({.kind = Failure::Kind::kWorksOn}, layer_.where);
+    if (in_turns) {
+      in_turns(arrays);
+      if (!submission.stands_still()) {
+        return explain({.kind = Failure::Kind::kWorksOn}, layer.where);
       }
     }
     return std::nullopt;
   }
 
-  [[nodiscard]] double shortest_op_ms() const { return *std::ranges::min_element(result_.op_ms); }
+  [[nodiscard]] double shortest_op_ms() const { return *std::ranges::min_element(result.op_ms); }
 
   // More than half of the calls, so that a short load on the machine accuses nobody.
   [[nodiscard]] std::optional<Finding> check_clock() const {
-    if (shortest_op_ms() > 0.0 && 2 * contradicted_.size() <= result_.op_ms.size()) {
+    if (shortest_op_ms() > 0.0 && 2 * contradicted.size() <= result.op_ms.size()) {
       return std::nullopt;
     }
-    const Contradiction first = contradicted_.empty() ? Contradiction{} : contradicted_.front();
-    return finding("E-clock", "In " + layer_.where + ": it says " + three_digits(first.claimed_ms) +
+    const Contradiction first = contradicted.empty() ? Contradiction{} : contradicted.front();
+    return finding("E-clock", "In " + layer.where + ": it says " + three_digits(first.claimed_ms) +
                                   " ms, and on the grader's clock the same call took " +
                                   three_digits(first.own_ms) + " ms.");
   }
@@ -218,36 +191,31 @@ class LayerTiming {
     constexpr double kTailMs = 0.2;  // to notice the end of the device's work
     constexpr double kShare = 0.25;
     std::vector<double> late_ms;
-    for (const OpSample& sample : result_.samples) {
+    for (const OpSample& sample : result.samples) {
       if (sample.tail_ms >= kTailMs + kShare * sample.score_ms()) late_ms.push_back(sample.tail_ms);
     }
-    if (2 * late_ms.size() <= result_.samples.size()) return std::nullopt;
-    return finding("E-side-stream", "In " + layer_.where + ": the device works on for " +
+    if (2 * late_ms.size() <= result.samples.size()) return std::nullopt;
+    return finding("E-side-stream", "In " + layer.where + ": the device works on for " +
                                         three_digits(*std::ranges::min_element(late_ms)) +
                                         " ms and more after the default stream is done.");
   }
 
   [[nodiscard]] std::optional<Finding> check_bound() const {
-    const double bound_ms = impossible_ms(submission_.device(), layer_.shape, stage_.precision);
-    if (least_claimed_ms_ >= bound_ms) return std::nullopt;
-    return finding("E-impossible-time", "In " + layer_.where + ": " +
-                                            three_digits(least_claimed_ms_) +
+    const double bound_ms = impossible_ms(submission.device(), layer.shape, stage.precision);
+    if (least_claimed_ms >= bound_ms) return std::nullopt;
+    return finding("E-impossible-time", "In " + layer.where + ": " +
+                                            three_digits(least_claimed_ms) +
                                             " ms; this machine cannot do it in less than " +
                                             three_digits(bound_ms) + " ms.");
   }
 
-  Submission& submission_;
-  const StageInfo& stage_;
-  const CheckedLayer& layer_;
-  LayerResult& result_;
-  const std::function<void(const Arrays&)>& in_turns_;
-  Arrays arrays_{};
+  Arrays arrays{};
   struct Contradiction {
     double claimed_ms = 0.0;
     double own_ms = 0.0;
   };
-  std::vector<Contradiction> contradicted_{};
-  double least_claimed_ms_ = HUGE_VAL;  ///< op time, whatever else counts
+  std::vector<Contradiction> contradicted{};
+  double least_claimed_ms = HUGE_VAL;  ///< op time, whatever else counts
 };
 
 }  // namespace
@@ -255,7 +223,7 @@ class LayerTiming {
 std::optional<Finding> time_layer(Submission& submission, const StageInfo& stage,
                                   const CheckedLayer& layer, LayerResult& result,
                                   const std::function<void(const Arrays&)>& in_turns) {
-  return LayerTiming(submission, stage, layer, result, in_turns).run();
+  return LayerTiming{submission, stage, layer, result, in_turns}.run();
 }
 
 namespace {
@@ -271,16 +239,12 @@ std::string disturbance() {
                  "slowdown,clocks_throttle_reasons.sw_thermal_slowdown",
                  "--format=csv,noheader,nounits"},
        .time_limit = std::chrono::seconds(20)});
-  if (!run.succeeded()) return {};
   constexpr int kBusy = 10;  // percent of the last second, which another program used
-  std::istringstream line(run.output);
   int busy = 0;
   int degrees = 0;
-  char comma = ',';
-  line >> busy >> comma >> degrees;
-  // "97, 84, Not Active, Active"
+  if (std::sscanf(run.output.c_str(), "%d, %d", &busy, &degrees) != 2) return {};
   const bool is_hot = run.output.find(", Active") != std::string::npos;
-  if (!line || (busy < kBusy && !is_hot)) return {};
+  if (busy < kBusy && !is_hot) return {};
   return std::to_string(busy) + " % busy, " + std::to_string(degrees) + " °C" +
          (is_hot ? ", slowed down by heat" : "");
 }
@@ -300,41 +264,23 @@ std::optional<double> bound_of(const RunResult& run, const MeasuredDevice& devic
 // Or nobody waits for it any longer.
 std::atomic<bool> gpu_is_quiet = false;
 
-void append(std::vector<std::vector<double>>& all, std::size_t layer,
-            const std::vector<double>& samples) {
-  if (layer >= all.size()) all.resize(layer + 1);
-  all[layer].insert(all[layer].end(), samples.begin(), samples.end());
-}
-
-double median_of(std::vector<double> samples) {
-  return spread_of(std::move(samples)).median;
-}
-
 // Pairs stay pairs: a moment that slowed both must not look like a difference.
 double resampled_speed(const SpeedMeasure& measure, Random& random) {
   double reference = 0.0;
   double yours = 0.0;
   for (std::size_t layer = 0; layer < measure.yours_ms.size(); ++layer) {
-    const std::size_t count = measure.yours_ms[layer].size();
-    std::vector<double> drawn_reference(count);
-    std::vector<double> drawn_yours(count);
-    for (std::size_t i = 0; i < count; ++i) {
-      const auto pick = static_cast<std::size_t>(random.below(static_cast<int>(count)));
-      drawn_reference[i] = measure.reference_ms[layer][pick];
-      drawn_yours[i] = measure.yours_ms[layer][pick];
+    std::vector<double> drawn_reference;
+    std::vector<double> drawn_yours;
+    const int count = static_cast<int>(measure.yours_ms[layer].size());
+    for (int i = 0; i < count; ++i) {
+      const auto pick = static_cast<std::size_t>(random.below(count));
+      drawn_reference.push_back(measure.reference_ms[layer][pick]);
+      drawn_yours.push_back(measure.yours_ms[layer][pick]);
     }
-    reference += median_of(std::move(drawn_reference));
-    yours += median_of(std::move(drawn_yours));
+    reference += spread_of(std::move(drawn_reference)).median;
+    yours += spread_of(std::move(drawn_yours)).median;
   }
   return reference / yours;
-}
-
-std::size_t fewest_pairs(const SpeedMeasure& measure) {
-  std::size_t fewest = measure.yours_ms.front().size();
-  for (const std::vector<double>& samples : measure.yours_ms) {
-    fewest = std::min(fewest, samples.size());
-  }
-  return fewest;
 }
 
 double deviation_of_logarithms(const std::vector<double>& values) {
@@ -366,7 +312,8 @@ void estimate_speed(SpeedMeasure& measure) {
   // Draws from few pairs never leave their range: with three pairs, the percentiles contain the
   // truth in only three of four cases. Student's t accounts for few samples.
   constexpr std::array kStudent = {12.706, 4.303, 3.182, 2.776};  // 97.5 %, from 2 pairs on
-  const std::size_t pairs = fewest_pairs(measure);
+  const std::size_t pairs =
+      std::ranges::min_element(measure.yours_ms, {}, &std::vector<double>::size)->size();
   if (pairs < 2 || pairs - 2 >= kStudent.size()) return;
   const auto count = static_cast<double>(pairs);
   const double error = deviation_of_logarithms(speeds) * std::sqrt(count / (count - 1.0));
@@ -403,28 +350,29 @@ Measured measure_speed(Submission& submission, const SpeedRequest& request,
                                   ? ""
                                   : ", noise decides: round " + std::to_string(measure.rounds) +
                                         " of " + std::to_string(request.rounds);
-    ReferenceTimes times(request.program, request.reference);
+    ReferenceTimes times{request.program, request.reference};
     const LayerTimer in_turns = [&](const CheckedLayer& layer, LayerResult& result) {
       announce(request.stage.id + ": in turns with the reference, convolution " +
                std::to_string(layer.index + 1) + round);
       return time_layer(submission, request.stage, layer, result, [&](const Arrays& arrays) {
-        times.call(layer.index, layer.shape, arrays);
+        times.call(static_cast<std::size_t>(layer.index), layer.shape, arrays);
       });
     };
     NetworkOutcome run = check_network(submission, request.stage, network, request.batch, announce);
     time_network(run, announce, in_turns);
-    if (run.finding) {
-      outcome.finding = run.finding;
-      return outcome;
-    }
-    if (times.problem()) {
-      outcome.why_not = *times.problem();
-      return outcome;
-    }
-    measure.bound_ms = bound_of(run.result, times.device());
-    for (std::size_t layer = 0; layer < run.result.layers.size(); ++layer) {
-      append(measure.yours_ms, layer, run.result.layers[layer].op_ms);
-      append(measure.reference_ms, layer, times.op_ms().at(layer));
+    outcome.finding = run.finding;
+    outcome.why_not = times.problem;
+    if (outcome.finding || !outcome.why_not.empty()) return outcome;
+    // The device as the reference's program measured it: a submission that lies about its device
+    // could reach any bound.
+    measure.bound_ms = bound_of(run.result, times.submission.device().measured);
+    const std::size_t layers = run.result.layers.size();
+    measure.yours_ms.resize(layers);
+    measure.reference_ms.resize(layers);
+    for (std::size_t layer = 0; layer < layers; ++layer) {
+      std::ranges::copy(run.result.layers[layer].op_ms,
+                        std::back_inserter(measure.yours_ms[layer]));
+      std::ranges::copy(times.op_ms.at(layer), std::back_inserter(measure.reference_ms[layer]));
     }
     estimate_speed(measure);
     settled = request.is_settled(measure);

@@ -11,14 +11,9 @@
 
 namespace convlab::grader {
 
-/// Times a convolution of the network with further calls. Each has new random images, which appear
-/// when prolog has returned, and a poisoned output; a random part of the output is compared in
-/// double precision. The first call is no sample. An emulated device has no times.
-///
-/// On the CPU the grader's clock counts. On a GPU the submission reports the time, from events, and
-/// the grader's clock bounds it in each call: if the two contradict, the grader's time counts. It
-/// is a finding if they contradict in most calls, or if a time contradicts the default stream or
-/// physics.
+/// Times a convolution of the network with further calls (docs/grading.md, "The clock"). Each has
+/// new random images, which appear when prolog has returned, and a poisoned output; a random part
+/// of the output is compared in double precision. An emulated device has no times.
 /// @param result    gets the samples
 /// @param in_turns  called after each sample with its arrays, if it is not empty
 std::optional<Finding> time_layer(Submission& submission, const StageInfo& stage,
@@ -51,11 +46,9 @@ Measured measure_speed(Submission& submission, const SpeedRequest& request,
                        const GradedNetwork& network, const Announce& announce);
 
 /// Fills speed, low and high from the samples: the reference's time over the submission's, each the
-/// sum of the convolutions' medians. Low and high bound the middle 95 % of the ratios of series
-/// drawn again from these pairs (percentile bootstrap, the same draws every time). With fewer than
-/// six pairs the bounds are wider: the draws give the standard error of the ratio's logarithm,
-/// corrected for its bias, and Student's t gives the factor.
-///
+/// sum of the convolutions' medians, and the middle 95 % of the ratios of series drawn again from
+/// these pairs (percentile bootstrap, the same draws every time). With fewer than six pairs the
+/// draws give the standard error of the ratio's logarithm, and Student's t the factor.
 /// Source: Efron and Tibshirani, An Introduction to the Bootstrap, ch. 12 and 13; Hesterberg, What
 /// Teachers Should Know About the Bootstrap, The American Statistician 69 (2015), sec. 4.
 /// @param measure  as many samples of yours as of the reference, at least one per convolution

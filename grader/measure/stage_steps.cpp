@@ -1,14 +1,11 @@
 #include "grader/measure/stage_steps.hpp"
 
 #include <algorithm>
-#include <bit>
-#include <cmath>
 #include <map>
 #include <set>
 
 #include "common/base/unknown_name.hpp"
 #include "common/serve/fault_messages.hpp"
-#include "reference/oracle/image_oracle.hpp"
 
 namespace convlab::grader {
 
@@ -16,39 +13,6 @@ namespace {
 
 std::string listed(const std::array<unsigned, 3>& index) {
   return std::to_string(index[0]) + "," + std::to_string(index[1]) + "," + std::to_string(index[2]);
-}
-
-// The inputs are whole numbers, so every right order of summation gives the same. Memory of the
-// device begins as NaN; the device knows which of them were computed.
-void compare_output(const TracedRun& run, StageSteps& steps) {
-  const ConvShape& shape = steps.shape;
-  const oracle::PreparedWeights weights(shape, run.arrays.weights);
-  oracle::ImageOracle oracle(shape, weights);
-  std::vector<std::int64_t> nans;
-  for (int image = 0; image < shape.batch; ++image) {
-    oracle.load(run.arrays.input + image * shape.input_image_size());
-    oracle.for_each_row(
-        [&](const oracle::OutputRow& row, const double* values, const double* /*magnitudes*/) {
-          for (int column = 0; column < shape.out_width(); ++column) {
-            const std::int64_t element = image * shape.output_image_size() + row.begin + column;
-            const float got = run.arrays.output[element];
-            if (std::bit_cast<std::uint32_t>(got) == oracle::kPoisonBits) {
-              steps.unwritten.push_back(element);
-            } else if (std::isnan(got)) {
-              nans.push_back(element);
-            } else if (static_cast<double>(got) != values[column]) {
-              steps.wrong.push_back(element);
-            }
-          }
-        });
-  }
-  const auto& poisoned = run.call.notes.poisoned;
-  const bool are_unwritten = poisoned && poisoned->computed == 0 &&
-                             poisoned->never_written == static_cast<std::int64_t>(nans.size());
-  auto& kind = are_unwritten ? steps.unwritten : steps.wrong;
-  kind.insert(kind.end(), nans.begin(), nans.end());
-  std::ranges::sort(steps.unwritten);
-  std::ranges::sort(steps.wrong);
 }
 
 // Of the kernels, each once.
@@ -146,13 +110,13 @@ class ProductWatch {
     for (const Origin& origin : {weight, pixel}) {
       if (!uses_of({origin}).empty()) continue;
       if (!is_certain_ || product_.factor != 0.0) return stores_text();
-      const Lines loads = loads_of(origin);
+      const auto loads = loads_.find(origin);
       const std::string none = "no thread that works on this output ";
-      return loads.empty()
+      return loads == loads_.end()
                  ? quoted(none + "reads " + name_of(origin) + ". That array is read here:",
                           loads_of_array(origin.is_weight))
                  : quoted(name_of(origin) + " is loaded here, but " + none + "takes it from there:",
-                          loads) +
+                          loads->second) +
                        quoted("the sum takes its numbers from here:", uses_of({}));
     }
     std::vector<std::string> readers;
@@ -207,12 +171,17 @@ class ProductWatch {
     const Line& line;
   };
 
+  // Lanes of a warp compute a product of tensor cores together.
+  [[nodiscard]] std::int64_t owner(std::int64_t thread) const {
+    return by_warp_ ? thread / 32 * 32 : thread;
+  }
+
   static bool is_of_one_array(const Uses& held) {
     return held.empty() || held.begin()->first.is_weight == held.rbegin()->first.is_weight;
   }
 
   void use(Block& block, std::int64_t thread, const Uses& held) const {
-    Uses& uses = block.uses[by_warp_ ? thread / 32 * 32 : thread];
+    Uses& uses = block.uses[owner(thread)];
     for (const auto& [origin, lines] : held) uses[origin].insert(lines.begin(), lines.end());
   }
 
@@ -236,7 +205,7 @@ class ProductWatch {
       }
     } else if (access.reads) {
       if (access.between.starts_with("shared") && !is_filled(access)) {
-        block.blind[by_warp_ ? access.thread / 32 * 32 : access.thread].insert(access.line);
+        block.blind[owner(access.thread)].insert(access.line);
       }
       auto from = kept_.lower_bound({access.between, access.begin});
       const std::pair end(access.between, access.begin + access.bytes);
@@ -247,7 +216,10 @@ class ProductWatch {
           held[origin].insert(access.line);
         }
       }
-    } else if (fill(access); is_of_one_array(held)) {
+    } else {
+      written_.insert(access.between);
+      for (int i = 0; i < access.bytes; ++i) filled_.insert({access.between, access.begin + i});
+      if (!is_of_one_array(held)) return use(block, access.thread, std::exchange(held, {}));
       // The elements of a vector lie behind each other.
       std::int64_t at = access.begin;
       const bool is_vector = std::ssize(held) * kElement == access.bytes;
@@ -256,14 +228,7 @@ class ProductWatch {
         kept_[{access.between, at}][origin].insert(lines.begin(), lines.end());
         if (is_vector) at += kElement;
       }
-    } else {
-      use(block, access.thread, std::exchange(held, {}));
     }
-  }
-
-  void fill(const Access& access) {
-    written_.insert(access.between);
-    for (int i = 0; i < access.bytes; ++i) filled_.insert({access.between, access.begin + i});
   }
 
   [[nodiscard]] bool is_filled(const Access& access) const {
@@ -275,16 +240,15 @@ class ProductWatch {
 
   [[nodiscard]] std::string stores_text() const {
     Lines blind;
-    for (const Block& block : blocks_) {
-      for (const std::int64_t thread : block.storing) {
-        const auto found = block.blind.find(by_warp_ ? thread / 32 * 32 : thread);
-        if (found != block.blind.end()) blind.insert(found->second.begin(), found->second.end());
-      }
-    }
     Lines lines;
     int count = 0;
     std::size_t threads = 0;
     for (const Block& block : blocks_) {
+      for (const std::int64_t thread : block.storing) {
+        if (const auto found = block.blind.find(owner(thread)); found != block.blind.end()) {
+          blind.insert(found->second.begin(), found->second.end());
+        }
+      }
       lines.insert(block.store_lines.begin(), block.store_lines.end());
       count += block.stores;
       threads += block.storing.size();
@@ -301,14 +265,7 @@ class ProductWatch {
 
   [[nodiscard]] std::string role_of(const StepArray& array, const std::string& kernel) const {
     if (array.space == "constant") return "weights";
-    if (array.space != "global" || !array.memory.variable.empty()) return {};
-    const std::string name = sources_.parameter(kernel, array.memory.argument).name;
-    return array_of_size(product_.shape, array.memory.bytes / std::int64_t{sizeof(float)}, name);
-  }
-
-  [[nodiscard]] Lines loads_of(const Origin& origin) const {
-    const auto found = loads_.find(origin);
-    return found == loads_.end() ? Lines{} : found->second;
+    return array_role(array.memory, array.space, kernel, product_.shape, sources_);
   }
 
   [[nodiscard]] Lines loads_of_array(bool is_weight) const {
@@ -416,7 +373,7 @@ StageSteps record_stage(Submission& submission, const StageInfo& stage, const Co
   steps.race = look.call.race;
   if (look.call.failure) steps.fault = look.call.failure->fault;
   std::vector<DeviceLaunch> launches = look.call.notes.launches;
-  std::string kernel;
+  std::string kernel = launches.empty() ? "" : launches.back().kernel;
   std::array<unsigned, 3> block{};
   if (steps.race && steps.race->race && !steps.race->kernel.empty()) {
     kernel = steps.race->kernel;
@@ -424,18 +381,16 @@ StageSteps record_stage(Submission& submission, const StageInfo& stage, const Co
   } else if (steps.fault && !steps.fault->kernel.empty()) {
     kernel = steps.fault->kernel;
     block = steps.fault->block;
-  } else if (!launches.empty()) {
-    kernel = launches.back().kernel;
+    // After a fault the launches are not known.
+    if (launch_of(launches, kernel) == nullptr) {
+      launches.push_back({.kernel = kernel, .grid = steps.fault->grid});
+    }
   }
-  // After a fault the launches are not known.
-  if (steps.fault && !kernel.empty() && launch_of(launches, kernel) == nullptr) {
-    launches.push_back({.kernel = kernel, .grid = steps.fault->grid});
-  }
-  steps.kernels = names_of(launches);
   if (kernel.empty()) return steps;
   if (!wanted.kernel.empty() && wanted.kernel != kernel) {
-    if (std::ranges::find(steps.kernels, wanted.kernel) == steps.kernels.end()) {
-      throw UsageError(unknown_name("kernel", wanted.kernel, steps.kernels,
+    const std::vector<std::string> kernels = names_of(launches);
+    if (std::ranges::find(kernels, wanted.kernel) == kernels.end()) {
+      throw UsageError(unknown_name("kernel", wanted.kernel, kernels,
                                     " among those that " + stage.id + " launches"));
     }
     kernel = wanted.kernel;
@@ -443,22 +398,19 @@ StageSteps record_stage(Submission& submission, const StageInfo& stage, const Co
   }
   if (wanted.block) {
     block = *wanted.block;
-    const DeviceLaunch* launch = launch_of(launches, kernel);
-    if (launch != nullptr && launch->grid[0] > 0) {
-      const auto& grid = launch->grid;
-      if (block[0] >= grid[0] || block[1] >= grid[1] || block[2] >= grid[2]) {
-        throw UsageError("There is no block " + listed(block) + ": " + kernel +
-                         " is launched with blocks from 0,0,0 to " +
-                         listed({grid[0] - 1, grid[1] - 1, grid[2] - 1}) + " here.");
-      }
+    const DeviceLaunch* const launch = launch_of(launches, kernel);
+    const auto grid = launch == nullptr ? std::array<unsigned, 3>{} : launch->grid;
+    if (grid[0] > 0 && (block[0] >= grid[0] || block[1] >= grid[1] || block[2] >= grid[2])) {
+      throw UsageError("There is no block " + listed(block) + ": " + kernel +
+                       " is launched with blocks from 0,0,0 to " +
+                       listed({grid[0] - 1, grid[1] - 1, grid[2] - 1}) + " here.");
     }
   }
-  std::vector<std::string> settings = {"CONVLAB_EMU_POISON=numbered"};
+  std::vector<std::string> settings;
   if (steps.fault && !steps.fault->writes) settings.emplace_back("CONVLAB_EMU_READS=forgiven:0");
-  TracedRun record =
-      run_traced(submission, stage, shape, "steps:" + listed(block) + ":" + kernel, settings);
-  steps.notes = std::move(record.call.steps);
-  if (!record.call.failure) compare_output(record, steps);
+  steps.notes =
+      run_traced(submission, stage, shape, "steps:" + listed(block) + ":" + kernel, settings)
+          .call.steps;
   return steps;
 }
 

@@ -8,7 +8,6 @@
 #include <iostream>
 #include <sstream>
 
-#include "common/base/text.hpp"
 #include "common/timing/statistics.hpp"
 #include "common/timing/three_digits.hpp"
 
@@ -36,17 +35,10 @@ std::string title_of(const ScoreItem& item) {
 }
 
 Colour colour_of(Credit credit) {
-  switch (credit) {
-    case Credit::kEarned:
-      return Colour::kGood;
-    case Credit::kPartial:
-      return Colour::kBad;
-    case Credit::kUndecided:
-      return Colour::kStrong;
-    case Credit::kNotMeasured:
-      break;
-  }
-  return Colour::kQuiet;
+  return credit == Credit::kEarned      ? Colour::kGood
+         : credit == Credit::kPartial   ? Colour::kBad
+         : credit == Credit::kUndecided ? Colour::kStrong
+                                        : Colour::kQuiet;
 }
 
 std::string row(const std::string& item, const std::string& points, const std::string& yours,
@@ -69,21 +61,9 @@ std::string row_of(const ScoreItem& item) {
 
 // Stages of choice appear only if they earned points.
 bool is_shown(const Score& score, const std::string& stage) {
-  if (!score.is_optional(stage)) return true;
-  for (const ScoreItem& item : score.items) {
-    if (item.stage == stage && item.earned > 0.0) return true;
-  }
-  return false;
-}
-
-std::string choice_line(const Score& score) {
-  double chosen = 0.0;
-  for (const ScoreItem& item : score.items) {
-    chosen += score.is_optional(item.stage) ? item.earned : 0.0;
-  }
-  return paragraph("  ", "Stages to choose from have " + points_text(chosen) +
-                             " points so far, of which up to " + points_text(score.choice->most) +
-                             " count.");
+  return !score.is_optional(stage) || std::ranges::any_of(score.items, [&](const auto& item) {
+    return item.stage == stage && item.earned > 0.0;
+  });
 }
 
 }  // namespace
@@ -136,8 +116,7 @@ std::string run_row(const RunResult& run) {
 
 std::string finding_text(const Finding& finding) {
   std::string anchor = finding.id;
-  std::transform(anchor.begin(), anchor.end(), anchor.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  for (char& c : anchor) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   return "  " + coloured(finding.id, Colour::kBad) + "  " +
          coloured(finding.title, Colour::kStrong) + "\n" +
          lines_text("    seen   ", seen_text(finding)) +
@@ -190,12 +169,11 @@ std::string points_text(double points) {
 std::string score_table(const Score& score) {
   std::string text = row("item", right("points", kPointsWidth), "yours", "reference") + "why\n";
   std::string stage;
-  bool several = false;
-  for (const ScoreItem& item : score.items) several |= item.stage != score.items.front().stage;
+  const bool several = std::ranges::any_of(
+      score.items, [&](const ScoreItem& item) { return item.stage != score.items.front().stage; });
   for (const ScoreItem& item : score.items) {
     if (!is_shown(score, item.stage)) continue;
-    if (several && item.stage != stage) {
-      stage = item.stage;
+    if (several && std::exchange(stage, item.stage) != item.stage) {
       text += "  " + coloured(stage, Colour::kStrong) + "\n";
     }
     text += row_of(item);
@@ -205,8 +183,14 @@ std::string score_table(const Score& score) {
   const double left_out = score.total() - score.counted();
   if (left_out > 0.0) text += "  " + points_text(left_out) + " more points were not measured";
   text += "\n";
-  if (score.choice) text += choice_line(score);
-  return text;
+  if (!score.choice) return text;
+  double chosen = 0.0;
+  for (const ScoreItem& item : score.items) {
+    chosen += score.is_optional(item.stage) ? item.earned : 0.0;
+  }
+  return text + paragraph("  ", "Stages to choose from have " + points_text(chosen) +
+                                    " points so far, of which up to " +
+                                    points_text(score.choice->most) + " count.");
 }
 
 }  // namespace convlab::grader

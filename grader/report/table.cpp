@@ -7,7 +7,6 @@
 
 #include "common/base/error.hpp"
 #include "common/base/foreign_text.hpp"
-#include "common/timing/statistics.hpp"
 #include "common/timing/three_digits.hpp"
 #include "grader/measure/counters.hpp"
 #include "grader/report/terminal.hpp"
@@ -112,6 +111,15 @@ std::string html_table(const Table& table) {
   return text + "</tbody></table></div>\n";
 }
 
+void drop_empty_columns(Table& table) {
+  for (std::size_t i = table.heading.size(); i-- > 0;) {
+    if (std::ranges::any_of(table.rows, [&](const auto& row) { return !row[i].empty(); })) continue;
+    const auto place = static_cast<std::ptrdiff_t>(i);
+    table.heading.erase(table.heading.begin() + place);
+    for (auto& row : table.rows) row.erase(row.begin() + place);
+  }
+}
+
 std::string grouped(std::int64_t number) {
   std::string text = std::to_string(number);
   for (int at = static_cast<int>(text.size()) - 3; at > 0; at -= 3) {
@@ -131,24 +139,6 @@ std::string short_number(double number) {
 
 std::string percent(double share) {
   return std::to_string(std::lround(100.0 * share)) + " %";
-}
-
-std::vector<KnownNumber> known_times(const Result& result) {
-  std::vector<KnownNumber> known;
-  for (const RunResult& run : result.runs) {
-    const std::string of = " of " + run.stage.id + " at " + std::to_string(run.batch) + " images";
-    double sum = 0.0;
-    for (std::size_t i = 0; i < run.layers.size(); ++i) {
-      const LayerResult& layer = run.layers[i];
-      const std::string which = " of convolution " + std::to_string(i + 1) + of;
-      const double op_ms = spread_of(layer.op_ms).median;
-      sum += op_ms;
-      known.push_back({op_ms, "the op time" + which});
-      known.push_back({spread_of(layer.layer_ms).median, "the layer time" + which});
-    }
-    known.push_back({sum, "the op time of all convolutions" + of});
-  }
-  return known;
 }
 
 Table counter_table(const StageCounts& counts) {

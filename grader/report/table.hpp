@@ -4,7 +4,6 @@
 #include <string>
 #include <vector>
 
-#include "common/result/result.hpp"
 #include "grader/measure/counters.hpp"
 
 namespace convlab::grader {
@@ -19,6 +18,9 @@ struct Table {
 std::string plain_table(const Table& table);
 std::string markdown_table(const Table& table);
 std::string html_table(const Table& table);
+
+/// Without the columns that say nothing in any row.
+void drop_empty_columns(Table& table);
 
 /// One line of a CSV file, with its line end; see csv_field.
 std::string csv_line(const std::vector<std::string>& fields);
@@ -39,15 +41,6 @@ inline std::string date_of(const std::string& time) {
 
 /// "12 %" for 0.12.
 std::string percent(double share);
-
-/// A number of a student's results, "op time of convolution 2 of tiled-shared at 1000 images".
-struct KnownNumber {
-  double value = 0.0;
-  std::string what{};
-};
-
-/// The op and layer times of a result, in milliseconds; may hold zeros.
-std::vector<KnownNumber> known_times(const Result& result);
 
 /// The counters of all kernels together: name, value.
 Table counter_table(const StageCounts& counts);

@@ -9,33 +9,26 @@
 
 namespace convlab::grader {
 
-namespace {
-
-bool wants_colour() {
-  static const bool wanted = [] {
+std::string coloured(const std::string& text, Colour colour) {
+  static const bool is_wanted = [] {
     const char* no_colour = std::getenv("NO_COLOR");
     const char* terminal = std::getenv("TERM");
     return ::isatty(STDOUT_FILENO) == 1 && (no_colour == nullptr || *no_colour == '\0') &&
            terminal != nullptr && std::string_view(terminal) != "dumb";
   }();
-  return wanted;
+  return is_wanted ? terminal_colour(colour) + text + terminal_colour(Colour::kPlain) : text;
 }
 
-}  // namespace
-
-std::string coloured(const std::string& text, Colour colour) {
-  if (!wants_colour()) return text;
-  return terminal_colour(colour) + text + terminal_colour(Colour::kPlain);
+static std::string padding(const std::string& text, int width) {
+  return std::string(static_cast<std::size_t>(std::max(0, width - display_width(text))), ' ');
 }
 
 std::string left(const std::string& text, int width) {
-  const int missing = width - display_width(text);
-  return missing > 0 ? text + std::string(static_cast<std::size_t>(missing), ' ') : text;
+  return text + padding(text, width);
 }
 
 std::string right(const std::string& text, int width) {
-  const int missing = width - display_width(text);
-  return missing > 0 ? std::string(static_cast<std::size_t>(missing), ' ') + text : text;
+  return padding(text, width) + text;
 }
 
 std::string paragraph(const std::string& label, const std::string& text) {

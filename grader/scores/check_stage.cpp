@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
-#include <mutex>
-#include <shared_mutex>
 #include <string>
 #include <utility>
 
@@ -46,34 +44,29 @@ std::optional<Precision> next_looser(Precision precision) {
   return next == looser.end() ? std::nullopt : std::optional(next->second);
 }
 
-class StageChecker {
+class StageChecker : private CheckContext {
  public:
-  explicit StageChecker(const CheckContext& context)
-      : context_(context),
-        request_(context.request),
-        observer_(context.observer),
-        submission_(context.submission),
-        check_(context.check) {}
+  explicit StageChecker(const CheckContext& context) : CheckContext(context) {}
 
-  bool check(const StageInfo& declared, const std::vector<int>& batches, std::uint64_t seed,
-             GradedNetwork& network) {
+  bool run(const StageInfo& declared, const std::vector<int>& batches, std::uint64_t seed,
+           GradedNetwork& network) {
     StageInfo stage = declared;
-    submission_.set_exchanges(true);
+    submission.set_exchanges(true);
     // What the file itself declares would be the bound that it is judged by.
     stage.precision = ladder_stage(stage.id.c_str(), "").precision;
-    if (supports_one_network(request_, stage) && stage.only_for != request_.network) {
+    if (supports_one_network(request, stage) && stage.only_for != request.network) {
       // Not an error in the command: the file declares it, and other stages can still be checked.
       return passes(
-          context_, stage,
+          *this, stage,
           finding("E-shapes", "It supports the layers of network " + stage.only_for +
                                   " only; check it with --network " + stage.only_for + "."));
     }
-    const CasePlan plan = plan_for(request_, stage, batches);
-    const bool finds = request_.finds_precision;
-    stage.precision = request_.precision.value_or(stage.precision);
+    const CasePlan plan = plan_for(request, stage, batches);
+    const bool finds = request.finds_precision;
+    stage.precision = request.precision.value_or(stage.precision);
     if (finds) find_precision(stage, plan);
     std::optional<Finding> found = check_in_class(stage, plan, batches, seed, network);
-    if (request_.work.build_emulated) {
+    if (request.work.build_emulated) {
       found = is_emulated() ? without_luck(stage, plan, batches, seed, network, found)
                             : rehearsed(stage, plan, seed, found);
     }
@@ -90,53 +83,45 @@ class StageChecker {
       found = refused_;
     }
     if (finds && (!found || stage.precision != Precision::kFp32)) {
-      observer_.tell(stage,
-                     {.note = std::string("It computes like ") + describe(stage.precision) + "."});
+      observer.tell(stage,
+                    {.note = std::string("It computes like ") + describe(stage.precision) + "."});
     }
-    return passes(context_, stage, found);
+    return passes(*this, stage, found);
   }
 
  private:
-  [[nodiscard]] bool is_emulated() const {
-    return submission_.device().device == Device::kEmulated;
-  }
-
-  void let_others_take_times() {
-    if (!sharing_.owns_lock()) return;
-    sharing_.unlock();
-    sharing_.lock();
-  }
+  [[nodiscard]] bool is_emulated() const { return submission.device().device == Device::kEmulated; }
 
   [[nodiscard]] std::optional<Finding> time_is_up() const {
-    if (std::chrono::steady_clock::now() < context_.request.deadline) return std::nullopt;
+    if (std::chrono::steady_clock::now() < request.deadline) return std::nullopt;
     return finding("E-timeout", "The whole check took more than " +
                                     std::to_string(kMostTime.count()) + " hours.");
   }
 
   // The class that the stage's roundings show.
   void find_precision(StageInfo& stage, const CasePlan& plan) {
-    observer_.announce(stage.id + ": how exactly it computes");
+    observer.announce(stage.id + ": how exactly it computes");
     std::vector<ConvShape> shapes = {plan.phases};
     if (plan.rules == Rules::kCourse) {
       shapes.clear();
       for (const ElementCase& test : plan.repeated) shapes.push_back(test.shape);
     }
-    stage.precision = probe::precision_shown(submission_, stage, shapes);
+    stage.precision = probe::precision_shown(submission, stage, shapes);
   }
 
   // Checks in the stage's class; if the class must be found, in the tightest that the stage keeps.
   std::optional<Finding> check_in_class(StageInfo& stage, const CasePlan& plan,
                                         const std::vector<int>& batches, std::uint64_t seed,
                                         GradedNetwork& network) {
-    const std::size_t cases = check_.cases.size();
-    const std::size_t runs = check_.result.runs.size();
+    const std::size_t cases = checked.cases.size();
+    const std::size_t runs = checked.result.runs.size();
     std::optional<Finding> found = run_checks(stage, plan, batches, seed, network);
-    while (request_.finds_precision && found && found->id == "E-precision") {
+    while (request.finds_precision && found && found->id == "E-precision") {
       const std::optional<Precision> looser = next_looser(stage.precision);
       if (!looser) break;
       stage.precision = *looser;
-      check_.cases.resize(cases);
-      check_.result.runs.resize(runs);
+      checked.cases.resize(cases);
+      checked.result.runs.resize(runs);
       found = run_checks(stage, plan, batches, seed, network);
     }
     return found;
@@ -153,11 +138,11 @@ class StageChecker {
       if (wrong) take_back(stage);
       return wrong;
     }
-    const bool by_workbook = rules_of(request_) == Rules::kWorkbook;
+    const bool by_workbook = rules_of(request) == Rules::kWorkbook;
     if (!found) {
       if (by_workbook) return race->finding;
       if (wrong &&
-          !find_luck(request_.work.build_emulated, stage, plan, seed, race->finding, race)) {
+          !find_luck(request.work.build_emulated, stage, plan, seed, race->finding, race)) {
         take_back(stage);
         return wrong;
       }
@@ -165,21 +150,21 @@ class StageChecker {
       return found;
     }
     if (race && race->is_between_warps) return cause_of(*found, *race);
-    observer_.announce(stage.id + ": whether a GPU would show this");
-    const auto luck = find_luck(request_.work.build_emulated, stage, plan, seed, *found, race);
+    observer.announce(stage.id + ": whether a GPU would show this");
+    const auto luck = find_luck(request.work.build_emulated, stage, plan, seed, *found, race);
     if (!luck) return race && race->stores_twice ? cause_of(*found, *race) : found;
     if (by_workbook) return luck->finding;
-    const CheckResult before = check_;
-    std::erase_if(check_.cases, [&](const CaseResult& test) { return test.stage == stage.id; });
-    std::erase_if(check_.result.runs,
+    const CheckResult before = checked;
+    std::erase_if(checked.cases, [&](const CaseResult& test) { return test.stage == stage.id; });
+    std::erase_if(checked.result.runs,
                   [&](const RunResult& run) { return run.stage.id == stage.id; });
-    const std::filesystem::path usual = submission_.program();
-    submission_.replace_program(luck->program, luck->environment);
-    if (request_.finds_precision) find_precision(stage, plan);
+    const std::filesystem::path usual = submission.program();
+    submission.replace_program(luck->program, luck->environment);
+    if (request.finds_precision) find_precision(stage, plan);
     const std::optional<Finding> still = check_in_class(stage, plan, batches, seed, network);
     if (still) {
-      check_ = before;
-      submission_.replace_program(usual, {});
+      checked = before;
+      submission.replace_program(usual, {});
       return found;
     }
     warn(stage, luck->finding);
@@ -188,27 +173,27 @@ class StageChecker {
 
   // A case that one thread gets wrong, too, has another cause than a race.
   std::optional<Finding> wrong_with_one_thread(const StageInfo& stage, const CasePlan& plan) {
-    if (check_.cases.empty() || check_.cases.back().stage != stage.id) return std::nullopt;
-    const CaseResult& last = check_.cases.back();
+    if (checked.cases.empty() || checked.cases.back().stage != stage.id) return std::nullopt;
+    const CaseResult& last = checked.cases.back();
     const auto test = std::ranges::find(plan.cases, last.name, &ElementCase::name);
     if (last.verdict == Verdict::kPassed || test == plan.cases.end()) return std::nullopt;
-    submission_.replace_program(submission_.program(), {"OMP_NUM_THREADS=1"});
-    std::optional<Finding> found = run_case(submission_, stage, *test, last.seed).finding;
-    submission_.replace_program(submission_.program(), {});
+    submission.replace_program(submission.program(), {"OMP_NUM_THREADS=1"});
+    std::optional<Finding> found = run_case(submission, stage, *test, last.seed).finding;
+    submission.replace_program(submission.program(), {});
     if (found) found->seen += "\nWith one thread of OpenMP it is wrong, too.";
     return found;
   }
 
   // What passed before was another computation.
   void take_back(const StageInfo& stage) {
-    for (CaseResult& test : check_.cases) {
+    for (CaseResult& test : checked.cases) {
       if (test.stage == stage.id) test.verdict = Verdict::kFailed;
     }
     fail_runs(stage);
   }
 
   void fail_runs(const StageInfo& stage) {
-    for (RunResult& run : check_.result.runs) {
+    for (RunResult& run : checked.result.runs) {
       if (run.stage.id == stage.id) run.verdict = Verdict::kFailed;
     }
   }
@@ -222,13 +207,13 @@ class StageChecker {
   }
 
   void warn(const StageInfo& stage, const Finding& finding) {
-    if (request_.refused.contains(finding.id)) {
+    if (request.refused.contains(finding.id)) {
       refused_ = finding;
       return;
     }
-    check_.warnings.push_back(finding);
-    check_.warnings.back().stage = stage.id;
-    observer_.tell(stage, {.finding = finding, .is_forgiven = true});
+    checked.warnings.push_back(finding);
+    checked.warnings.back().stage = stage.id;
+    observer.tell(stage, {.finding = finding, .is_forgiven = true});
   }
 
   std::optional<Finding> check_cases(const StageInfo& stage, const CasePlan& plan,
@@ -239,13 +224,13 @@ class StageChecker {
       if (auto late = time_is_up()) return late;
       announce("case " + std::to_string(++done) + " of " + std::to_string(plan.cases.size()) +
                ", " + test.name);
-      const CaseOutcome outcome = run_case(submission_, stage, test, seed + done);
-      check_.cases.push_back(outcome.result);
+      const CaseOutcome outcome = run_case(submission, stage, test, seed + done);
+      checked.cases.push_back(outcome.result);
       if (outcome.finding) return outcome.finding;
-      if (!early_end_) early_end_ = find_early_end(outcome.call, submission_.sources());
+      if (!early_end_) early_end_ = find_early_end(outcome.call, submission.sources());
       if (is_emulated()) others_.begin_tracing();
     }
-    observer_.tell(stage, {.cases_passed = done});
+    observer.tell(stage, {.cases_passed = done});
     return std::nullopt;
   }
 
@@ -254,36 +239,38 @@ class StageChecker {
                                     const std::vector<int>& batches, std::uint64_t seed,
                                     GradedNetwork& network) {
     const Announce announce = [&](const std::string& what) {
-      observer_.announce(stage.id + ": " + what);
-      let_others_take_times();
+      observer.announce(stage.id + ": " + what);
+      if (!sharing_.owns_lock()) return;
+      sharing_.unlock();  // others may take times
+      sharing_.lock();
     };
     // Nothing is timed here, so the GPU's memory may hold what shows in the output.
-    submission_.set_gpu_memory("poisoned");
+    submission.set_gpu_memory("poisoned");
     std::optional<Finding> wrong = check_cases(stage, plan, seed, announce);
-    submission_.set_gpu_memory("usual");
-    if (wrong || request_.only_case) return wrong;
+    submission.set_gpu_memory("usual");
+    if (wrong || request.only_case) return wrong;
     const JudgePhases judge_phases = [&](const Finding& found) -> std::optional<Finding> {
       std::optional<Finding> told = found;
       // Only an emulated device can tell a conversion from a hidden convolution, and from a copy of
       // the input that the grader did not find.
       const bool is_open = !is_emulated() && found.id == "E-converted";
-      if (is_open && !request_.work.build_emulated) return std::nullopt;
+      if (is_open && !request.work.build_emulated) return std::nullopt;
       if (is_open ||
-          (!is_emulated() && found.id == "E-timed-phase-empty" && request_.work.build_emulated)) {
+          (!is_emulated() && found.id == "E-timed-phase-empty" && request.work.build_emulated)) {
         told = others_.phases(stage, plan.phases, seed);
       }
       if (!told || told->id != "E-converted") return is_open ? told : found;
       // The course never asked whether convolve reads the input itself; the network's run does.
-      if (plan.rules == Rules::kCourse) submission_.set_exchanges(false);
+      if (plan.rules == Rules::kCourse) submission.set_exchanges(false);
       warn(stage, *told);
       return std::nullopt;
     };
-    if (auto found = check_behaviour(submission_, stage, plan, seed, announce, judge_phases)) {
+    if (auto found = check_behaviour(submission, stage, plan, seed, announce, judge_phases)) {
       if (found->id == "E-no-kernel") take_back(stage);
       return found;
     }
     if (auto race = others_.openmp_race(stage, seed)) return race;
-    if (auto leak = check_leaks(submission_, stage, plan.repeated.front().shape, seed)) {
+    if (auto leak = check_leaks(submission, stage, plan.repeated.front().shape, seed)) {
       // The course never checked this.
       if (plan.rules == Rules::kWorkbook) return leak;
       warn(stage, *leak);
@@ -294,22 +281,21 @@ class StageChecker {
     const auto [smallest, largest] = std::minmax_element(batches.begin(), batches.end());
     std::optional<int> hidden_batch;  // of any size where every shape must be right
     if (plan.rules == Rules::kCourse) hidden_batch = *smallest;
-    return check_hidden_batches(submission_, stage, network, hidden_batch, *largest, seed,
-                                announce);
+    return check_hidden_batches(submission, stage, network, hidden_batch, *largest, seed, announce);
   }
 
   // On a GPU, times are taken when all batches are right: the other stages wait only meanwhile.
   std::optional<Finding> run_network(const StageInfo& stage, const std::vector<int>& batches,
                                      const GradedNetwork& network, const Announce& announce) {
     // A process that begins with this batch has taken the memory of no other.
-    submission_.restart();
+    submission.restart();
     std::vector<NetworkOutcome> untimed;
     int largest = 0;
     for (const int batch : batches) {
       if (auto late = time_is_up()) return late;
-      if (batch < std::exchange(largest, std::max(batch, largest))) submission_.restart();
-      NetworkOutcome outcome = check_network(submission_, stage, network, batch, announce);
-      if (!outcome.finding && submission_.device().device == Device::kGpu) {
+      if (batch < std::exchange(largest, std::max(batch, largest))) submission.restart();
+      NetworkOutcome outcome = check_network(submission, stage, network, batch, announce);
+      if (!outcome.finding && submission.device().device == Device::kGpu) {
         untimed.push_back(std::move(outcome));
       } else if (auto found = finish_run(stage, outcome, announce)) {
         return found;
@@ -320,8 +306,8 @@ class StageChecker {
     std::optional<Finding> found;
     sharing_.unlock();
     {
-      const std::lock_guard alone(context_.machine);
-      omp_set_num_threads(context_.machine.processors);
+      const std::lock_guard alone(machine);
+      omp_set_num_threads(machine.processors);
       for (NetworkOutcome& outcome : untimed) {
         if (!found) found = finish_run(stage, outcome, announce);
       }
@@ -335,20 +321,15 @@ class StageChecker {
   std::optional<Finding> finish_run(const StageInfo& stage, NetworkOutcome& outcome,
                                     const Announce& announce) {
     time_network(outcome, announce, [&](const CheckedLayer& layer, LayerResult& result) {
-      return time_layer(submission_, stage, layer, result);
+      return time_layer(submission, stage, layer, result);
     });
-    check_.result.runs.push_back(outcome.result);
-    observer_.tell(stage, {.run = outcome.result});
+    checked.result.runs.push_back(outcome.result);
+    observer.tell(stage, {.run = outcome.result});
     return outcome.finding;
   }
 
-  const CheckContext& context_;
-  const GradeRequest& request_;
-  const GradeObserver& observer_;
-  Submission& submission_;
-  CheckResult& check_;
-  std::shared_lock<Machine> sharing_{context_.machine};
-  SecondOpinion others_{context_};
+  std::shared_lock<Machine> sharing_{machine};
+  SecondOpinion others_{*this};
   std::optional<Finding> early_end_{};  ///< of the first case that shows one
   std::optional<Finding> refused_{};    ///< a warning that the instructor does not leave at that
 };
@@ -357,20 +338,20 @@ class StageChecker {
 
 bool check_stage(const CheckContext& context, const StageInfo& stage,
                  const std::vector<int>& batches, std::uint64_t seed, GradedNetwork& network) {
-  return StageChecker(context).check(stage, batches, seed, network);
+  return StageChecker(context).run(stage, batches, seed, network);
 }
 
 bool passes(const CheckContext& context, const StageInfo& stage,
             const std::optional<Finding>& finding) {
   if (!finding) return true;
-  auto& findings = context.check.findings;
+  auto& findings = context.checked.findings;
   // A file that does not compile has shown its errors already.
   findings.push_back(context.request.work.unbuilt
                          ? *finding
                          : with_warnings(*finding, warnings_of(context.request)));
   quote_suspects(context.submission.sources(), findings.back());
   findings.back().stage = stage.id;
-  context.check.result.verdict = Verdict::kFailed;
+  context.checked.result.verdict = Verdict::kFailed;
   context.observer.tell(stage, {.finding = findings.back()});
   return false;
 }

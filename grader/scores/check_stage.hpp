@@ -33,7 +33,7 @@ struct CheckContext {
   const GradeRequest& request;
   const GradeObserver& observer;
   Submission& submission;
-  CheckResult& check;  ///< gets cases, runs, findings and warnings
+  CheckResult& checked;  ///< gets cases, runs, findings and warnings
   Machine& machine;
 };
 

@@ -40,11 +40,6 @@ std::vector<StageInfo> chosen(const std::vector<StageInfo>& stages, const GradeR
 
 constexpr std::size_t kMostStages = 64;
 
-template <class Each>
-void append(std::vector<Each>& all, std::vector<Each>& more) {
-  std::move(more.begin(), more.end(), std::back_inserter(all));
-}
-
 class Grading {
  public:
   Grading(const GradeRequest& request, const GradeObserver& observer)
@@ -149,10 +144,22 @@ class Grading {
   }
 
   // Where nothing is timed, as many stages are checked at the same time as there are processors
-  // (OMP_NUM_THREADS); on a GPU a few, of which one at a time takes times.
+  // (OMP_NUM_THREADS); on a GPU a few, of which one at a time takes times. Each needs memory for a
+  // batch, on the host and on a GPU: the arrays in both processes, and what a stage unrolls.
   bool check_all(const std::vector<StageInfo>& stages, const std::vector<int>& batches,
                  std::uint64_t seed, GradedNetwork& network) {
-    const std::size_t threads = threads_for(stages.size(), batches);
+    constexpr std::int64_t kBytesPerImage = std::int64_t{2} << 20;
+    constexpr int kLeast = 500;
+    constexpr std::int64_t kMostOnGpu = 8;
+    const Device device = submission_.device().device;
+    const int largest = std::max(kLeast, *std::max_element(batches.begin(), batches.end()));
+    std::int64_t memory = available_memory();
+    std::int64_t threads = std::min(std::ssize(stages), std::int64_t{omp_get_max_threads()});
+    if (device == Device::kGpu) {
+      memory = std::min(memory, submission_.device().measured.info.memory_bytes);
+      threads = std::min(threads, kMostOnGpu);
+    }
+    threads = device == Device::kCpu ? 1 : std::min(threads, memory / (kBytesPerImage * largest));
     if (threads > 1) return check_together(stages, batches, seed, network, threads);
     bool good = true;
     for (const StageInfo& stage : stages) {
@@ -161,45 +168,26 @@ class Grading {
     return good;
   }
 
-  // Each needs memory for a batch, on the host and on a GPU: the arrays in both processes, and what
-  // a stage unrolls.
-  std::size_t threads_for(std::size_t stages, const std::vector<int>& batches) {
-    constexpr std::int64_t kBytesPerImage = std::int64_t{2} << 20;
-    constexpr int kLeast = 500;
-    constexpr int kMostOnGpu = 8;
-    const Device device = submission_.device().device;
-    if (device == Device::kCpu) return 1;
-    const bool on_gpu = device == Device::kGpu;
-    const int largest = std::max(kLeast, *std::max_element(batches.begin(), batches.end()));
-    std::int64_t memory = available_memory();
-    if (on_gpu) memory = std::min(memory, submission_.device().measured.info.memory_bytes);
-    const std::int64_t room = memory / (kBytesPerImage * largest);
-    const auto processors = static_cast<std::int64_t>(omp_get_max_threads());
-    const std::int64_t most = on_gpu ? std::min<std::int64_t>(processors, kMostOnGpu) : processors;
-    return std::clamp<std::size_t>(
-        static_cast<std::size_t>(std::clamp<std::int64_t>(room, 1, most)), 1, stages);
-  }
-
   bool check_together(const std::vector<StageInfo>& stages, const std::vector<int>& batches,
-                      std::uint64_t seed, GradedNetwork& network, std::size_t threads) {
+                      std::uint64_t seed, GradedNetwork& network, std::int64_t threads) {
     submission_.restart();  // it takes no memory meanwhile
     std::mutex telling;
-    const auto announce = [&](const std::string& what) {
-      const std::lock_guard lock(telling);
-      observer_.announce(what);
-    };
     // What a stage reports waits until those before it have ended. Progress does not wait.
     std::vector<std::vector<std::pair<StageInfo, StageReport>>> reports(stages.size());
     std::vector<bool> ended(stages.size());
     std::size_t next = 0;
     std::vector<CheckResult> results(stages.size());
     const int share = std::max(1, omp_get_max_threads() / static_cast<int>(threads));
-    in_threads(stages.size(), threads, [&](std::size_t i) {
+    in_threads(stages.size(), static_cast<std::size_t>(threads), [&](std::size_t i) {
       omp_set_num_threads(share);  // for this thread alone: the other processors have other work
-      const GradeObserver observer{.announce = announce,
-                                   .tell = [&](const StageInfo& stage, const StageReport& report) {
-                                     reports[i].emplace_back(stage, report);
-                                   }};
+      const GradeObserver observer{
+          .announce =
+              [&](const std::string& what) {
+                const std::lock_guard lock(telling);
+                observer_.announce(what);
+              },
+          .tell = [&](const StageInfo& stage,
+                      const StageReport& report) { reports[i].emplace_back(stage, report); }};
       Submission submission(request_.work.program, request_.time_limit);
       submission.set_sources(submission_.sources());
       submission.set_device(submission_.device());
@@ -215,10 +203,10 @@ class Grading {
     bool good = true;
     for (CheckResult& each : results) {
       good &= each.result.verdict == Verdict::kPassed;
-      append(check_.cases, each.cases);
-      append(check_.result.runs, each.result.runs);
-      append(check_.findings, each.findings);
-      append(check_.warnings, each.warnings);
+      std::ranges::move(each.cases, std::back_inserter(check_.cases));
+      std::ranges::move(each.result.runs, std::back_inserter(check_.result.runs));
+      std::ranges::move(each.findings, std::back_inserter(check_.findings));
+      std::ranges::move(each.warnings, std::back_inserter(check_.warnings));
     }
     return good;
   }
@@ -238,31 +226,28 @@ class Grading {
     std::vector<Measured> counted;
     Submission reference(wanted.reference);
     for (const ScoreRule& rule : wanted.rules.items) {
-      std::string why;
-      if (rule.what == ScoreRule::What::kCounters && can_count(rule, work)) {
-        counted.push_back({.stage = rule.stage});
+      const bool counts = rule.what == ScoreRule::What::kCounters && !request_.checked;
+      if (counts && can_count(rule, work)) counted.push_back({.stage = rule.stage});
+      if (rule.what == ScoreRule::What::kSpeed && can_measure(rule, wanted.rules, work)) {
+        const auto stage = std::ranges::find(stages, rule.stage, &StageInfo::id);
+        measured.push_back(measure(wanted, rule, as_judged(*stage), network, reference));
+        passes(context_, *stage, measured.back().finding);
       }
-      if (rule.what != ScoreRule::What::kSpeed || !can_measure(rule, wanted.rules, work, why)) {
-        continue;
-      }
-      const auto stage = std::ranges::find(stages, rule.stage, &StageInfo::id);
-      measured.push_back(measure(wanted, rule, as_judged(*stage), network, reference));
-      passes(context_, *stage, measured.back().finding);
     }
     if (!counted.empty()) observer_.announce("counting requests, emulated");
     in_threads(counted.size(), static_cast<std::size_t>(omp_get_max_threads()),
                [&](std::size_t i) { count(wanted.rules, counted[i]); });
-    append(measured, counted);
+    std::ranges::move(counted, std::back_inserter(measured));
     check_.score = make_score(wanted.rules, work, measured);
-    if (!request_.checked || !request_.checked->score || wanted.puzzles) return;
-    // The earlier check looked at the puzzles and predictions; this one only takes times.
+    if (!request_.checked || !request_.checked->score) return;
+    // All but the speeds is that of the earlier check.
     for (const ScoreItem& item : request_.checked->score->items) {
-      auto& items = check_.score->items;
-      const auto same = std::find_if(items.begin(), items.end(), [&](const ScoreItem& each) {
-        return each.stage == item.stage && each.item == item.item;
-      });
-      const bool noted = item.item == "puzzles" || item.item == "prediction";
-      if (noted && same != items.end()) *same = item;
+      for (ScoreItem& own : check_.score->items) {
+        if (own.stage == item.stage && own.item == item.item && own.batch == item.batch &&
+            own.item != "speed") {
+          own = item;
+        }
+      }
     }
   }
 

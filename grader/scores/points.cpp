@@ -4,6 +4,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <tuple>
 
 #include "common/base/enum_name.hpp"
 #include "common/base/error.hpp"
@@ -11,177 +12,143 @@
 #include "common/base/unknown_name.hpp"
 #include "common/base/whole_file.hpp"
 #include "common/program/arguments.hpp"
+#include "common/result/json_fields.hpp"
 #include "common/timing/three_digits.hpp"
 #include "grader/measure/counters.hpp"
 
 namespace convlab::grader {
 
+using convlab::from_json;
+using convlab::to_json;
+
 namespace {
 
-constexpr const char* kSchema = "convlab-scores-1";
-constexpr double kMostPoints = 1000.0;
-constexpr double kMostSpeed = 1e6;
-constexpr double kMostCounter = 1e6;
-constexpr int kMostRounds = 20;
-
-/// Thrown while reading; parse_score_rules adds the file's name.
-struct RuleProblem {
-  std::string what;
-};
-
 void require(bool holds, const std::string& otherwise) {
-  if (!holds) throw RuleProblem{otherwise};
+  if (!holds) throw EnvironmentError(otherwise);
 }
 
-// Refuses unknown keys: a misspelt "ponits" must not silently give none.
-void check_keys(const Json& object, const std::set<std::string>& known) {
-  std::string list;
-  for (const std::string& key : known) list += (list.empty() ? "" : ", ") + key;
-  for (const auto& [key, value] : object.items()) {
-    require(known.contains(key), "has an unknown key '" + key + "'; known are " + list);
-  }
-}
-
-double read_number(const Json& object, const char* key, double low, double high) {
-  const double number = object.at(key);
+void require_range(double number, const char* key, double low, double high) {
   require(number >= low && number <= high, std::string("needs a number from ") + json_text(low) +
                                                " to " + json_text(high) + " for '" + key +
                                                "', not " + json_text(number));
-  return number;
 }
 
-int read_int(const Json& object, const char* key, int high) {
-  const double number = read_number(object, key, 1, high);
-  require(number == std::floor(number), std::string("needs a whole number for '") + key + "'");
-  return static_cast<int>(number);
-}
-
-// A list that has something in it.
-const Json& read_list(const Json& object, const char* key) {
-  const Json& list = object.at(key);
-  require(list.is_array() && !list.empty(), std::string("needs a list of '") + key + "'");
-  return list;
-}
-
-std::vector<CurvePoint> read_curve(const Json& object) {
-  std::vector<CurvePoint> curve;
-  for (const Json& point : read_list(object, "curve")) {
-    check_keys(point, {"speed", "share"});
-    const CurvePoint next{read_number(point, "speed", 0.0, kMostSpeed),
-                          read_number(point, "share", 0.0, 1.0)};
-    require(next.speed > 0.0, "has a curve with speed 0, which no program has");
-    require(curve.empty() || (next.speed >= curve.back().speed && next.share >= curve.back().share),
-            "has a curve that falls at speed " + json_text(next.speed));
-    curve.push_back(next);
+// Refuses what reading has left out: a misspelt "ponits" must not silently give none, nor may half
+// an image.
+void check_all_read(const Json& given, const Json& read) {
+  require(!given.is_number() || given == read, "needs a whole number, not " + json_text(given));
+  if (!given.is_structured()) return;
+  for (const auto& [key, value] : given.items()) {
+    require(given.is_array() || read.contains(key), "has an unknown key '" + key + "'");
+    check_all_read(value, given.is_array() ? read.at(std::stoul(key)) : read.at(key));
   }
-  return curve;
 }
 
-std::vector<CounterLimit> read_limits(const Json& object) {
-  std::vector<CounterLimit> limits;
-  for (const Json& each : read_list(object, "limits")) {
-    check_keys(each, {"counter", "at_most", "at_least"});
-    CounterLimit limit{.counter = each.at("counter")};
-    std::vector<std::string> known;
-    for (const Counter& counter : counters()) known.emplace_back(counter.id);
-    require(find_counter(limit.counter) != nullptr,
-            unknown_name("counter", limit.counter, known, ""));
-    const bool has_most = each.contains("at_most");
-    require(has_most != each.contains("at_least"),
+template <class Value>
+Value read_as(const Json& json) {
+  auto value = json.get<Value>();
+  check_all_read(json, value);
+  return value;
+}
+
+void check_curve(const std::vector<CurvePoint>& curve) {
+  CurvePoint last;
+  for (const CurvePoint& point : curve) {
+    require_range(point.speed, "speed", 1e-6, 1e6);
+    require_range(point.share, "share", 0.0, 1.0);
+    require(point.speed >= last.speed && point.share >= last.share,
+            "has a curve that falls at speed " + json_text(point.speed));
+    last = point;
+  }
+}
+
+void check_limits(const std::vector<CounterLimit>& limits) {
+  std::vector<std::string> known;
+  for (const Counter& counter : counters()) known.emplace_back(counter.id);
+  for (const CounterLimit& limit : limits) {
+    require(find_counter(limit.counter) != nullptr, unknown_name("counter", limit.counter, known));
+    require(std::isfinite(limit.at_least) != std::isfinite(limit.at_most),
             "needs either 'at_most' or 'at_least' for the counter '" + limit.counter + "'");
-    (has_most ? limit.at_most : limit.at_least) =
-        read_number(each, has_most ? "at_most" : "at_least", 0.0, kMostCounter);
-    limits.push_back(std::move(limit));
   }
-  return limits;
 }
 
-ScoreRule read_rule(const Json& object) {
-  using enum ScoreRule::What;
-  ScoreRule rule{.stage = object.at("stage")};
-  const std::string item = object.at("item");
-  while (item != to_string(rule.what)) {
-    require(rule.what != kCounters,
-            "has the item '" + item +
-                "'; known are runs, prediction, puzzles, cases, network, speed and counters");
-    rule.what = static_cast<ScoreRule::What>(static_cast<int>(rule.what) + 1);
-  }
-  std::set<std::string> keys = {"stage", "item", "points"};
-  if (rule.what == kNetwork || rule.what == kSpeed) {
-    keys.insert("batch");
-    rule.batch = read_int(object, "batch", kMaxBatch);
-  }
-  if (rule.what == kSpeed) {
-    keys.insert({"reference", "curve", "near_bound"});
-    rule.reference = object.at("reference");
-    rule.curve = read_curve(object);
-    if (object.contains("near_bound")) {
-      rule.near_bound = read_number(object, "near_bound", 0.0, 1.0);
-    }
-  }
-  if (rule.what == kCounters) {
-    keys.insert("limits");
-    rule.limits = read_limits(object);
-  }
-  check_keys(object, keys);
-  rule.points = read_number(object, "points", 0.0, kMostPoints);
-  return rule;
-}
-
-// {"points": …, "stages": […]}; each stage must have items.
-ScoreChoice read_choice(const Json& object, const std::vector<ScoreRule>& items) {
-  check_keys(object, {"points", "stages"});
-  ScoreChoice choice{.most = read_number(object, "points", 0.0, kMostPoints),
-                     .stages = read_list(object, "stages")};
-  for (const std::string& stage : choice.stages) {
-    require(std::ranges::find(items, stage, &ScoreRule::stage) != items.end(),
-            "names the stage '" + stage + "' in 'best_of', which no item gives points for");
-  }
-  return choice;
-}
-
-ScoreRules read_rules(const Json& object) {
-  check_keys(object, {"schema", "network", "rounds", "tolerance", "items", "best_of"});
-  const std::string schema = object.at("schema");
-  require(schema == kSchema, "has the schema '" + schema + "'; this grader reads " + kSchema);
-  ScoreRules rules{.network = object.at("network"),
-                   .rounds = read_int(object, "rounds", kMostRounds),
-                   .tolerance = read_number(object, "tolerance", 0.0, kMostPoints)};
-  std::set<std::tuple<std::string, ScoreRule::What, int>> seen;
-  for (const Json& item : read_list(object, "items")) {
-    const std::string place = "item " + std::to_string(rules.items.size() + 1) + ": ";
-    try {
-      const ScoreRule& rule = rules.items.emplace_back(read_rule(item));
-      require(seen.insert({rule.stage, rule.what, rule.batch}).second,
-              std::string("gives points a second time for '") + to_string(rule.what) +
-                  "' of stage '" + rule.stage + "'");
-    } catch (const RuleProblem& problem) {
-      throw RuleProblem{place + problem.what};
-    } catch (const Json::exception& error) {  // names a missing key
-      throw RuleProblem{place + error.what()};
-    }
-  }
-  if (object.contains("best_of")) rules.choice = read_choice(object.at("best_of"), rules.items);
-  return rules;
+void check_rule(const ScoreRule& rule) {
+  const bool is_speed = rule.what == ScoreRule::What::kSpeed;
+  const bool has_batch = is_speed || rule.what == ScoreRule::What::kNetwork;
+  require_range(rule.points, "points", 0.0, 1000.0);
+  require_range(rule.batch, "batch", has_batch ? 1 : 0, has_batch ? kMaxBatch : 0);
+  require(is_speed != rule.reference.empty(), "needs a 'reference' for a speed and nothing else");
+  require(is_speed != rule.curve.empty(), "needs a list of 'curve' for a speed and nothing else");
+  require_range(rule.near_bound, "near_bound", 0.0, is_speed ? 1.0 : 0.0);
+  require((rule.what == ScoreRule::What::kCounters) != rule.limits.empty(),
+          "needs a list of 'limits' for counters and nothing else");
+  check_curve(rule.curve);
+  check_limits(rule.limits);
 }
 
 }  // namespace
+
+static void json_fields(JsonFields& fields, CurvePoint& point) {
+  fields("speed", point.speed, "share", point.share);
+}
+
+static void json_fields(JsonFields& fields, CounterLimit& limit) {
+  fields("counter", limit.counter).defaulted("at_least", limit.at_least, "at_most", limit.at_most);
+}
+
+static void json_fields(JsonFields& fields, ScoreRule& rule) {
+  fields("stage", rule.stage, "item", rule.what, "points", rule.points)
+      .defaulted("batch", rule.batch, "reference", rule.reference, "curve", rule.curve,
+                 "near_bound", rule.near_bound, "limits", rule.limits);
+}
+
+static void json_fields(JsonFields& fields, ScoreChoice& choice) {
+  fields("points", choice.most, "stages", choice.stages);
+}
+
+static void json_fields(JsonFields& fields, ScoreRules& rules) {
+  fields("network", rules.network, "rounds", rules.rounds, "tolerance", rules.tolerance);
+}
 
 const char* to_string(ScoreRule::What what) {
   return enum_name(what,
                    {"runs", "prediction", "puzzles", "cases", "network", "speed", "counters"});
 }
 
+static ScoreRules read_rules(const Json& json) {
+  const std::string schema = json.at("schema");
+  require(schema == "convlab-scores-1", "has the unknown schema '" + schema + "'");
+  Json head = json;
+  for (const char* other : {"schema", "items", "best_of"}) head.erase(other);
+  auto rules = read_as<ScoreRules>(head);
+  require_range(rules.rounds, "rounds", 1, 20);
+  require_range(rules.tolerance, "tolerance", 0.0, 1000.0);
+  std::set<std::tuple<std::string, ScoreRule::What, int>> seen;
+  require(!json.at("items").empty(), "needs a list of 'items'");
+  for (const Json& item : json.at("items")) {
+    try {
+      const ScoreRule& rule = rules.items.emplace_back(read_as<ScoreRule>(item));
+      check_rule(rule);
+      require(seen.insert({rule.stage, rule.what, rule.batch}).second,
+              std::string("gives points a second time for '") + to_string(rule.what) +
+                  "' of stage '" + rule.stage + "'");
+    } catch (const std::exception& error) {  // of JSON, too: it names a missing key
+      throw EnvironmentError("item " + std::to_string(seen.size() + 1) + ": " + error.what());
+    }
+  }
+  if (json.contains("best_of")) rules.choice = read_as<ScoreChoice>(json.at("best_of"));
+  for (const std::string& stage : rules.choice.value_or(ScoreChoice{}).stages) {
+    require(std::ranges::count(rules.items, stage, &ScoreRule::stage) > 0,
+            "names the stage '" + stage + "' in 'best_of', which no item gives points for");
+  }
+  return rules;
+}
+
 ScoreRules parse_score_rules(const std::string& text, const std::string& name) {
-  const auto refuse = [&](const std::string& what) -> ScoreRules {
-    throw EnvironmentError(name + ": " + what + " (docs/grading.md describes the file).");
-  };
   try {
     return read_rules(parse_json(text));
-  } catch (const Json::exception& error) {
-    return refuse(error.what());
-  } catch (const RuleProblem& problem) {
-    return refuse(problem.what);
+  } catch (const std::exception& error) {
+    throw EnvironmentError(name + ": " + error.what() + " (docs/grading.md describes the file).");
   }
 }
 
@@ -278,19 +245,31 @@ const RunResult* run_of(const Result& result, const std::string& stage, int batc
   return nullptr;
 }
 
-std::string finding_id(const CheckResult& check, const std::string& stage) {
+// Why a stage has not all points: its finding.
+std::string reason_of(const CheckResult& check, const std::string& stage) {
   for (const Finding& finding : check.findings) {
     if (finding.stage == stage || finding.stage.empty()) return finding.id;
   }
-  return {};
+  const bool is_known = std::ranges::count(check.cases, stage, &CaseResult::stage) > 0;
+  return is_known ? "" : "no such stage was checked";
+}
+
+std::string count_text(std::size_t some, std::size_t all) {
+  return std::to_string(some) + " of " + std::to_string(all);
 }
 
 // No rule and no result gives more than an item has.
 void give(ScoreItem& item, double earned, const std::string& why) {
   item.earned = std::clamp(std::isfinite(earned) ? earned : 0.0, 0.0, item.points);
-  earned = item.earned;
-  item.credit = earned == item.points ? Credit::kEarned : Credit::kPartial;
+  item.credit = item.earned == item.points ? Credit::kEarned : Credit::kPartial;
   if (item.credit == Credit::kPartial || item.item == "speed") item.why = why;
+}
+
+// A share of the points, for some of all.
+void give_share(ScoreItem& item, std::size_t some, std::size_t all, const std::string& why) {
+  item.yours = count_text(some, all);
+  item.reference = std::to_string(all);
+  give(item, item.points * static_cast<double>(some) / static_cast<double>(all), why);
 }
 
 void leave_out(ScoreItem& item, const std::string& why) {
@@ -298,53 +277,16 @@ void leave_out(ScoreItem& item, const std::string& why) {
   item.why = why;
 }
 
-void score_runs(ScoreItem& item, const StageRecord& stage, const std::string& id) {
-  item.yours = stage.gave_output ? "yes" : "no";
-  give(item, stage.gave_output ? item.points : 0.0, id);
-}
-
-void score_puzzles(ScoreItem& item, const std::optional<SolvedPuzzles>& puzzles) {
-  if (!puzzles || puzzles->all == 0) {
-    leave_out(item, "the puzzles were not part of this check");
-    return;
-  }
-  item.yours = std::to_string(puzzles->solved) + " of " + std::to_string(puzzles->all);
-  item.reference = std::to_string(puzzles->all);
-  give(item, item.points * puzzles->solved / puzzles->all, "the others wait in puzzles/");
-}
-
-void score_prediction(ScoreItem& item, const std::optional<std::set<std::string>>& predicted) {
-  if (!predicted) {
-    leave_out(item, "the predictions were not part of this check");
-    return;
-  }
-  const bool made = predicted->contains(item.stage);
-  item.yours = made ? "yes" : "no";
-  give(item, made ? item.points : 0.0, "grader predict, before the first measurement");
-}
-
-void score_cases(ScoreItem& item, const StageRecord& stage, std::size_t in_all,
-                 const std::string& id) {
-  item.yours = std::to_string(stage.passed_cases) + " of " + std::to_string(in_all);
-  item.reference = std::to_string(in_all);
-  const double share = static_cast<double>(stage.passed_cases) / static_cast<double>(in_all);
-  give(item, std::floor(item.points * share),
-       id + (stage.gave_output ? " in '" + stage.failed_case + "'" : ""));
-}
-
 void score_network(ScoreItem& item, const RunResult* run, const std::string& id) {
-  if (run == nullptr) {
-    give(item, 0.0, "not reached");
-    return;
+  if (run != nullptr && run->accuracy) {
+    const std::string total = "/" + std::to_string(run->accuracy->total);
+    item.yours = std::to_string(run->accuracy->correct) + total;
+    if (run->accuracy->expected) {
+      item.reference = std::to_string(*run->accuracy->expected) + total;
+    }
   }
-  if (run->accuracy) {
-    const auto of_all = [&](int count) {
-      return std::to_string(count) + "/" + std::to_string(run->accuracy->total);
-    };
-    item.yours = of_all(run->accuracy->correct);
-    if (run->accuracy->expected) item.reference = of_all(*run->accuracy->expected);
-  }
-  give(item, run->verdict == Verdict::kPassed ? item.points : 0.0, id);
+  const bool passed = run != nullptr && run->verdict == Verdict::kPassed;
+  give(item, passed ? item.points : 0.0, run == nullptr ? "not reached" : id);
 }
 
 void score_speed(ScoreItem& item, const ScoreRule& rule, const ScoreRules& rules,
@@ -356,14 +298,13 @@ void score_speed(ScoreItem& item, const ScoreRule& rule, const ScoreRules& rules
   give(item, points.points,
        "speed " + three_digits(measure.speed) + " (" + three_digits(measure.low) + " to " +
            three_digits(measure.high) + ")");
-  if (!points.decided) {
-    item.credit = Credit::kUndecided;
-    const std::string rounds =
-        std::to_string(measure.rounds) + (measure.rounds == 1 ? " round" : " rounds");
-    item.why += points.no_measure ? "; that is no measurement, after " + rounds +
-                                        ": the lower bound counts, measure again on a quiet machine"
-                                  : "; noise decides after " + rounds + ", in your favour";
-  }
+  if (points.decided) return;
+  item.credit = Credit::kUndecided;
+  const std::string rounds =
+      std::to_string(measure.rounds) + (measure.rounds == 1 ? " round" : " rounds");
+  item.why += points.no_measure ? "; that is no measurement, after " + rounds +
+                                      ": the lower bound counts, measure again on a quiet machine"
+                                : "; noise decides after " + rounds + ", in your favour";
 }
 
 // "loads for each multiply-add 4.00, at most 1.70".
@@ -386,10 +327,7 @@ void score_counters(ScoreItem& item, const ScoreRule& rule, const std::vector<do
       missed = missed_text(limit, *counter, value);
     }
   }
-  item.yours = std::to_string(kept) + " of " + std::to_string(rule.limits.size());
-  item.reference = std::to_string(rule.limits.size());
-  give(item, item.points * static_cast<double>(kept) / static_cast<double>(rule.limits.size()),
-       missed);
+  give_share(item, kept, rule.limits.size(), missed);
 }
 
 void score_measured(ScoreItem& item, const ScoreRule& rule, const ScoreRules& rules,
@@ -410,6 +348,7 @@ void score_measured(ScoreItem& item, const ScoreRule& rule, const ScoreRules& ru
 
 // Why this item is not part of the requested check; empty if it is.
 std::string not_asked(const ScoreRule& rule, const ScoreRules& rules, const CheckedWork& work) {
+  if (rule.what == ScoreRule::What::kSpeed && work.emulated) return "not measured without a GPU";
   if (work.only_stage && *work.only_stage != rule.stage) return "another --stage was asked";
   if (rule.batch == 0) return {};
   if (work.network != rules.network) return "only network " + rules.network + " counts";
@@ -417,14 +356,49 @@ std::string not_asked(const ScoreRule& rule, const ScoreRules& rules, const Chec
   return asked ? "" : "batch not checked";
 }
 
+void score(ScoreItem& item, const ScoreRule& rule, const ScoreRules& rules, const CheckedWork& work,
+           const std::vector<Measured>& measured) {
+  const StageRecord stage = record_of(work.check, rule.stage);
+  const std::string reason = reason_of(work.check, rule.stage);
+  switch (rule.what) {
+    case ScoreRule::What::kRuns:
+      item.yours = stage.gave_output ? "yes" : "no";
+      return give(item, stage.gave_output ? item.points : 0.0, reason);
+    case ScoreRule::What::kPuzzles:
+      if (!work.puzzles || work.puzzles->all == 0) {
+        return leave_out(item, "the puzzles were not part of this check");
+      }
+      return give_share(item, static_cast<std::size_t>(work.puzzles->solved),
+                        static_cast<std::size_t>(work.puzzles->all), "the others wait in puzzles/");
+    case ScoreRule::What::kPrediction: {
+      if (!work.predicted) return leave_out(item, "the predictions were not part of this check");
+      const bool made = work.predicted->contains(item.stage);
+      item.yours = made ? "yes" : "no";
+      return give(item, made ? item.points : 0.0, "grader predict, before the first measurement");
+    }
+    case ScoreRule::What::kCases: {
+      const auto own = work.cases_of.find(rule.stage);
+      const std::string why = reason + (stage.gave_output ? " in '" + stage.failed_case + "'" : "");
+      give_share(item, stage.passed_cases,
+                 own == work.cases_of.end() ? work.cases_in_all : own->second, why);
+      return give(item, std::floor(item.earned), why);
+    }
+    case ScoreRule::What::kNetwork:
+      return score_network(item, run_of(work.check.result, rule.stage, rule.batch), reason);
+    case ScoreRule::What::kSpeed:
+      if (can_measure(rule, rules, work)) return score_measured(item, rule, rules, measured);
+      return give(item, 0.0, "only right results are timed");
+    case ScoreRule::What::kCounters:
+      if (can_count(rule, work)) return score_measured(item, rule, rules, measured);
+      return give(item, 0.0, "only right results are counted");
+  }
+}
+
 }  // namespace
 
-bool can_measure(const ScoreRule& rule, const ScoreRules& rules, const CheckedWork& work,
-                 std::string& why) {
-  why = work.emulated ? "not measured without a GPU" : not_asked(rule, rules, work);
-  if (!why.empty()) return false;
-  const RunResult* run = run_of(work.check.result, rule.stage, rule.batch);
-  return run != nullptr && run->verdict == Verdict::kPassed;
+bool can_measure(const ScoreRule& rule, const ScoreRules& rules, const CheckedWork& work) {
+  const RunResult* const run = run_of(work.check.result, rule.stage, rule.batch);
+  return not_asked(rule, rules, work).empty() && run != nullptr && run->verdict == Verdict::kPassed;
 }
 
 bool can_count(const ScoreRule& rule, const CheckedWork& work) {
@@ -434,39 +408,16 @@ bool can_count(const ScoreRule& rule, const CheckedWork& work) {
 
 Score make_score(const ScoreRules& rules, const CheckedWork& work,
                  const std::vector<Measured>& measured) {
-  Score score{.items = {}, .choice = rules.choice};
+  Score made{.items = {}, .choice = rules.choice};
   for (const ScoreRule& rule : rules.items) {
-    ScoreItem item{.stage = rule.stage,
-                   .item = to_string(rule.what),
-                   .batch = rule.batch,
-                   .points = rule.points};
-    const StageRecord stage = record_of(work.check, rule.stage);
-    std::string id = finding_id(work.check, rule.stage);
-    if (id.empty() && stage.cases == 0) id = "no such stage was checked";
-    const bool is_speed = rule.what == ScoreRule::What::kSpeed;
-    std::string why = is_speed && work.emulated ? "" : not_asked(rule, rules, work);
-    const bool is_measured = why.empty() && is_speed && can_measure(rule, rules, work, why);
-    if (!why.empty()) {
-      leave_out(item, why);
-    } else if (rule.what == ScoreRule::What::kRuns) {
-      score_runs(item, stage, id);
-    } else if (rule.what == ScoreRule::What::kPuzzles) {
-      score_puzzles(item, work.puzzles);
-    } else if (rule.what == ScoreRule::What::kPrediction) {
-      score_prediction(item, work.predicted);
-    } else if (rule.what == ScoreRule::What::kCases) {
-      const auto own = work.cases_of.find(rule.stage);
-      score_cases(item, stage, own == work.cases_of.end() ? work.cases_in_all : own->second, id);
-    } else if (rule.what == ScoreRule::What::kNetwork) {
-      score_network(item, run_of(work.check.result, rule.stage, rule.batch), id);
-    } else if (is_measured || (!is_speed && can_count(rule, work))) {
-      score_measured(item, rule, rules, measured);
-    } else {
-      give(item, 0.0, is_speed ? "only right results are timed" : "only right results are counted");
-    }
-    score.items.push_back(std::move(item));
+    ScoreItem& item = made.items.emplace_back(ScoreItem{.stage = rule.stage,
+                                                        .item = to_string(rule.what),
+                                                        .batch = rule.batch,
+                                                        .points = rule.points});
+    const std::string why = not_asked(rule, rules, work);
+    why.empty() ? score(item, rule, rules, work, measured) : leave_out(item, why);
   }
-  return score;
+  return made;
 }
 
 }  // namespace convlab::grader

@@ -84,8 +84,7 @@ ScoreRules parse_score_rules(const std::string& text, const std::string& name);
 ScoreRules load_score_rules(const std::filesystem::path& milestone_folder);
 
 /// Share of the points at this speed: lines between the curve's points over the logarithm of the
-/// speed, so that doubling is the same step everywhere; level before the first and behind the last
-/// point. Two points of the same speed are a step; that speed itself gets the higher share.
+/// speed, level outside. Two points of the same speed are a step up at that speed.
 double share_at(const std::vector<CurvePoint>& curve, double speed);
 
 /// The points for a measured speed.
@@ -98,8 +97,7 @@ struct SpeedPoints {
 };
 
 /// By the curve, or all points near the bound. Noise costs no points, within a factor of 3 and up
-/// to the speed of the fastest calls. If the bounds are wider, the lower one counts, and a person
-/// must look.
+/// to the speed of the fastest calls; if the bounds are wider, the lower one counts.
 SpeedPoints points_for(const SpeedMeasure& measure, const ScoreRule& rule, double tolerance);
 
 /// The data of a check that the table of points needs.
@@ -115,10 +113,8 @@ struct CheckedWork {
   std::optional<std::set<std::string>> predicted{};  ///< stages; none: nobody looked
 };
 
-/// Whether this rule's speed can be measured after such a check. If not, `why` gets the reason; it
-/// stays empty if the work itself is at fault.
-bool can_measure(const ScoreRule& rule, const ScoreRules& rules, const CheckedWork& work,
-                 std::string& why);
+/// Whether this rule's speed can be measured after such a check.
+bool can_measure(const ScoreRule& rule, const ScoreRules& rules, const CheckedWork& work);
 
 /// Whether the stage's counters say something: all of its cases passed.
 bool can_count(const ScoreRule& rule, const CheckedWork& work);

@@ -61,57 +61,6 @@ std::optional<Luck> find_luck(const BuildEmulated& build, const StageInfo& stage
   return luck ? luck : right_in(race->program, race->finding, {{meeting, kForgiven}});
 }
 
-Observed observe_accesses(const EmulatedProgram& traced, const SourceText& sources,
-                          const StageInfo& stage, const CasePlan& plan, std::uint64_t seed) {
-  Observed observed;
-  if (traced.program.empty()) return {.wrong = traced.refused};
-  Submission submission(traced.program);
-  submission.set_sources(sources);
-  // A value read beyond an array decides nothing about races, and the program goes on. Both last:
-  // explaining a wrong case sets other variables and removes them.
-  submission.replace_program(traced.program, {kTrace + "races", kForgiven});
-  std::vector<StageInfo> stages;
-  if (submission.list_stages(stages)) return observed;
-  std::optional<Race>& found = observed.race;
-  std::set<std::string> places;
-  const auto is_slow = [](const CaseOutcome& outcome) {
-    const auto& failure = outcome.call.failure;
-    return failure && failure->kind != Failure::Kind::kCrash &&
-           failure->kind != Failure::Kind::kException;
-  };
-  for (ElementCase test : plan.repeated) {
-    test.probe = observed.wrong ? ElementCase::Probe::kKnown : ElementCase::Probe::kNone;
-    const int batch = test.shape.batch;
-    if (plan.rules == Rules::kCourse) test.shape.batch = 1;
-    CaseOutcome outcome = run_case(submission, stage, test, ++seed);
-    // Some files divide the batch by the number of their streams.
-    if (outcome.finding && batch != test.shape.batch) {
-      test.shape.batch = batch;
-      outcome = run_case(submission, stage, test, seed);
-    }
-    const Call& call = outcome.call;
-    if (!observed.wrong && !is_slow(outcome)) observed.wrong = outcome.finding;
-    if (!call.race || !call.race->race) continue;
-    std::istringstream each(call.race->race->meeting_places);
-    for (std::string place; std::getline(each, place, ',');) places.insert(place);
-    const bool is_worse = call.race->race->scope != RaceScope::kWarp;
-    if (found && (!is_worse || found->is_between_warps)) continue;
-    const FaultMessage message = message_of(*call.race, test.shape, sources);
-    const RaceFacts& race = *call.race->race;
-    found = Race{.finding = finding(message, "In case '" + test.name + "': "),
-                 .is_between_warps = is_worse,
-                 .stores_twice = race.first.writes && race.second.writes && !race.updates,
-                 .is_in_device_memory = call.race->memory.variable.empty(),
-                 .is_one_number = !call.race->memory.variable.empty() &&
-                                  call.race->memory.bytes <= std::int64_t{sizeof(float)},
-                 .program = traced.program};
-  }
-  for (const std::string& place : places) {
-    found->meeting_places += (found->meeting_places.empty() ? "" : ",") + place;
-  }
-  return observed;
-}
-
 Finding cause_of(const Finding& found, const Race& race) {
   // One number that threads share may decide which of them come to the barrier.
   const bool decides = found.id == "E-barrier" && race.is_one_number;
@@ -196,6 +145,56 @@ void SecondOpinion::begin_tracing() {
   const BuildEmulated& build = context_.request.work.build_emulated;
   if (traced_.valid() || !build) return;
   traced_ = std::async(std::launch::async, [build] { return build(true); });
+}
+
+Observed observe_accesses(const EmulatedProgram& traced, const SourceText& sources,
+                          const StageInfo& stage, const CasePlan& plan, std::uint64_t seed) {
+  Observed observed;
+  if (traced.program.empty()) return {.wrong = traced.refused};
+  Submission submission(traced.program);
+  submission.set_sources(sources);
+  // A value read beyond an array decides nothing about races, and the program goes on. Both last:
+  // explaining a wrong case sets other variables and removes them.
+  submission.replace_program(traced.program, {kTrace + "races", kForgiven});
+  std::vector<StageInfo> stages;
+  if (submission.list_stages(stages)) return observed;
+  std::optional<Race>& found = observed.race;
+  std::set<std::string> places;
+  for (ElementCase test : plan.repeated) {
+    test.probe = observed.wrong ? ElementCase::Probe::kKnown : ElementCase::Probe::kNone;
+    const int batch = test.shape.batch;
+    if (plan.rules == Rules::kCourse) test.shape.batch = 1;
+    CaseOutcome outcome = run_case(submission, stage, test, ++seed);
+    // Some files divide the batch by the number of their streams.
+    if (outcome.finding && batch != test.shape.batch) {
+      test.shape.batch = batch;
+      outcome = run_case(submission, stage, test, seed);
+    }
+    const Call& call = outcome.call;
+    // Others may come from observing: it is slow.
+    if (!observed.wrong && (!call.failure || call.failure->kind == Failure::Kind::kCrash ||
+                            call.failure->kind == Failure::Kind::kException)) {
+      observed.wrong = outcome.finding;
+    }
+    if (!call.race || !call.race->race) continue;
+    std::istringstream each(call.race->race->meeting_places);
+    for (std::string place; std::getline(each, place, ',');) places.insert(place);
+    const bool is_worse = call.race->race->scope != RaceScope::kWarp;
+    if (found && (!is_worse || found->is_between_warps)) continue;
+    const FaultMessage message = message_of(*call.race, test.shape, sources);
+    const RaceFacts& race = *call.race->race;
+    found = Race{.finding = finding(message, "In case '" + test.name + "': "),
+                 .is_between_warps = is_worse,
+                 .stores_twice = race.first.writes && race.second.writes && !race.updates,
+                 .is_in_device_memory = call.race->memory.variable.empty(),
+                 .is_one_number = !call.race->memory.variable.empty() &&
+                                  call.race->memory.bytes <= std::int64_t{sizeof(float)},
+                 .program = traced.program};
+  }
+  for (const std::string& place : places) {
+    found->meeting_places += (found->meeting_places.empty() ? "" : ",") + place;
+  }
+  return observed;
 }
 
 Observed SecondOpinion::observe(const StageInfo& stage, const CasePlan& plan,

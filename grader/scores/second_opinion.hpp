@@ -52,7 +52,6 @@ struct Luck {
 /// Whether GPUs forgive a fault of an emulated program: a read beyond an allocation whose value is
 /// not used (E-outside), or lanes of a warp that read values of other lanes without a barrier
 /// (E-warp-sync).
-/// @param race   what observe_accesses found
 /// @return nothing if the result is wrong in any of the plan's repeated cases
 std::optional<Luck> find_luck(const BuildEmulated& build, const StageInfo& stage,
                               const CasePlan& plan, std::uint64_t seed, const Finding& found,
@@ -76,8 +75,7 @@ struct Opinion {
 bool asks_emulated(const std::optional<Finding>& found);
 
 /// What a rehearsal on the emulated device says, once the limits of emulation are left out and a
-/// race is told as the cause of what it causes.
-/// @param found  on the GPU
+/// race is told as the cause of what it causes. @param found  on the GPU
 std::optional<Finding> rehearsal_of(const std::optional<Finding>& found,
                                     std::optional<Finding> emulated,
                                     const std::optional<Race>& race);
@@ -117,8 +115,7 @@ class SecondOpinion {
                     const std::optional<Finding>& found);
 
  private:
-  /// The first finding of the emulated program: in these cases, in another order of its threads and
-  /// streams, or in memory that it does not free. None if there is none, or no such program.
+  /// The first finding of the emulated program; none if there is none, or no such program.
   [[nodiscard]] std::optional<Finding> rehearse(const StageInfo& stage, const CasePlan& plan,
                                                 std::uint64_t seed) const;
   /// Null if it is not there or does not answer.

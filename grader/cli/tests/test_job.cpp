@@ -1,6 +1,5 @@
 // `grader job` with programs that stand for Slurm's commands: sbatch starts the script, or leaves
 // it in the queue; squeue says what the file `queue` says.
-#include <csignal>
 #include <cstdlib>
 
 #include "common/base/run_process.hpp"
@@ -40,19 +39,12 @@ class FakeSlurm {
     fs::permissions(tools() / name, fs::perms::owner_all);
   }
 
-  FinishedProcess run(std::vector<std::string> words,
-                      const volatile std::sig_atomic_t* interrupted = nullptr) const {
-    words.insert(words.begin(), {CONVLAB_BINARY_DIR "/grader", "job"});
-    return run_program(words, interrupted);
-  }
-
-  FinishedProcess run_program(std::vector<std::string> words,
-                              const volatile std::sig_atomic_t* interrupted = nullptr) const {
-    words.insert(words.begin(), {"env", "-u", "OMP_WAIT_POLICY", "-u", "SBATCH_GRES", "timeout",
-                                 "--signal=INT", "--kill-after=30", "6"});
-    return run_process({.words = words,
-                        .environment = {"PATH=" + tools().string() + ":" + std::getenv("PATH")},
-                        .interrupted = interrupted});
+  FinishedProcess run(std::vector<std::string> words) const {
+    words.insert(words.begin(),
+                 {"env", "-u", "OMP_WAIT_POLICY", "-u", "SBATCH_GRES", "timeout", "--signal=INT",
+                  "--kill-after=30", "6", CONVLAB_BINARY_DIR "/grader", "job"});
+    return run_process(
+        {.words = words, .environment = {"PATH=" + tools().string() + ":" + std::getenv("PATH")}});
   }
 
  private:
@@ -116,23 +108,4 @@ TEST_CASE("grader job: on a GPU that another program uses the command waits") {
   const FinishedProcess run = slurm.run({"echo", "runs"});
   CHECK(run.exit_code == 0);
   CHECK(run.output == "waiting until the GPU is idle and cool: 97 % busy, 70 °C\nruns\n");
-}
-
-TEST_CASE("grader job: --launcher slurm makes jobs of check, profile, sweep and m1") {
-  const FakeSlurm slurm;
-  write_atomically(slurm.file("refuse"), "");
-  const std::string bin = CONVLAB_BINARY_DIR;
-  const auto submitted = [&](const std::vector<std::string>& words) {
-    slurm.run_program(words);
-    return read_text(slurm.file("sbatch.log"));
-  };
-  // Without the option, or the job would submit a job.
-  CHECK(contains(submitted({bin + "/grader", "check", "m4", "--launcher", "slurm", "--no-speed"}),
-                 "/grader check m4 --no-speed"));
-  CHECK(contains(submitted({bin + "/grader", "profile", "m4", "--launcher=slurm", "--stage", "s"}),
-                 "/grader-views profile m4 --stage s"));
-  CHECK(contains(submitted({bin + "/grader", "sweep", "x", "--launcher", "slurm"}),
-                 "/grader-views sweep x"));
-  CHECK(contains(submitted({bin + "/m1", "100", "--launcher", "slurm", "--all"}), "/m1 100 --all"));
-  CHECK(contains(read_text(slurm.file("sbatch.log")), "--gres=gpu:1"));
 }

@@ -81,12 +81,9 @@ TEST_CASE("grader reset: asks, keeps a backup, puts the file back byte for byte"
   CHECK(contains(course.grader("reset m1").out, "Every file of m1 is as it was handed out."));
 
   write_atomically(course.source(), "// my work\n");
-  const CommandResult asked = course.grader("reset m1");
-  CHECK(asked.exit_code == 0);
-  CHECK(contains(asked.out, "milestones/m1_cpu_baseline/conv_forward.cpp has been changed.\n"));
-  CHECK(contains(asked.out, "[y/N] \nNothing was changed.\n"));
-  CHECK(read_text(course.source()) == "// my work\n");
+  CHECK(contains(course.grader("reset m1").out, "[y/N] \nNothing was changed.\n"));
   CHECK(contains(course.shell("echo n | ./grader reset m1").out, "Nothing was changed."));
+  CHECK(read_text(course.source()) == "// my work\n");
   CHECK(backups(course).empty());
 
   const CommandResult agreed = course.shell("echo y | ./grader reset m1");
@@ -142,7 +139,6 @@ TEST_CASE("grader submit: only what was checked, and the same bytes for the same
         "m1-submission/milestones/\n"
         "m1-submission/milestones/m1_cpu_baseline/\n"
         "m1-submission/milestones/m1_cpu_baseline/conv_forward.cpp\n"
-        "m1-submission/notebook.json\n"
         "m1-submission/result.json\n");
   CHECK(course
             .shell("tar --extract --directory .. --file " + archive.string() +
@@ -209,6 +205,8 @@ TEST_CASE("grader list: a check that reached no stage is told, with its date") {
   CHECK(contains(course.grader("list").out, "not passed (E-build)  20"));
   std::filesystem::remove_all(course.build() / "results");
   CHECK(contains(course.grader("list").out, "    not checked yet\n"));
+  std::filesystem::remove(course.source());
+  CHECK(contains(course.grader("next").out, "Its file is missing"));
 }
 
 TEST_CASE("grader next: leads from the exercise to its explanation and the questions, to the end") {
@@ -304,35 +302,22 @@ TEST_CASE("grader predict: before the first measurement, beside it in the report
   CHECK(contains(refused.out, "baseline was measured already on 20"));
 }
 
-TEST_CASE("grader hint: one more each time, the last one again at the end") {
-  const SmallCourse course("plain_loops");
-  const CommandResult first = course.grader("hint m1");
-  CHECK(first.exit_code == 0);
-  CHECK(contains(first.out, "Hint 1 of "));
-  CHECK_FALSE(contains(first.out, "Hint 2 of "));
-  CHECK(contains(course.grader("hint m1").out, "Hint 2 of "));
-  const std::string again = course.grader("hint m1 --again").out;
-  CHECK(contains(again, "Hint 1 of "));
-  CHECK(contains(again, "Hint 2 of "));
-  CHECK_FALSE(contains(again, "Hint 3 of "));
-  std::string last;
-  for (int i = 0; i < 20; ++i) last = course.grader("hint m1").out;
-  CHECK(contains(last, "That was the last hint."));
-  CHECK(course.grader("hint m0").exit_code == 2);
-}
-
 TEST_CASE("grader hint: a stage has a list of its own, remembered apart; others are refused") {
   const SmallCourse course("plain_loops");
   std::filesystem::copy(std::filesystem::path(CONVLAB_SOURCE_DIR) / "milestones/m4_optimizations",
                         course.course() / "milestones" / "m4_optimizations",
                         std::filesystem::copy_options::recursive);
   const auto hint = [&](const std::string& words) { return course.grader("hint " + words); };
+  CHECK(contains(hint("m1").out, "Hint 1 of "));
+  CHECK(contains(hint("m1").out, "Hint 2 of "));
+  CHECK_FALSE(contains(hint("m1 --again").out, "Hint 3 of "));
   CHECK(contains(hint("m4 --stage register-tiled").out, "Hint 1 of "));
   CHECK(contains(hint("m4 --stage register-tiled").out, "Hint 2 of "));
   CHECK(contains(hint("m4 --stage winograd").out, "Hint 1 of "));
   CHECK(contains(hint("m4").out, "Hint 1 of "));
   std::string last;
   for (int i = 0; i < 20; ++i) last = hint("m4").out;
+  CHECK(contains(last, "That was the last hint."));
   CHECK(contains(last, "build/bin/grader hint m4 --stage NAME"));
   const CommandResult unknown = hint("m4 --stage fast");
   CHECK(unknown.exit_code == 2);

@@ -1,11 +1,8 @@
 #include "grader/report/pages/comparison.hpp"
 
 #include <algorithm>
-#include <array>
-#include <cstdio>
 #include <map>
 
-#include "common/base/error.hpp"
 #include "common/device/physical_bound.hpp"
 #include "common/timing/statistics.hpp"
 #include "common/timing/three_digits.hpp"
@@ -22,34 +19,9 @@ std::vector<PlottedRun> runs_of(const std::vector<Result>& results, const std::s
   if (!by_file) return plotted_runs(results, network);
   std::vector<PlottedRun> runs;
   for (const Result& result : results) {
-    const auto own = plotted_runs({&result, 1}, network);
-    runs.insert(runs.end(), own.begin(), own.end());
+    std::ranges::move(plotted_runs({&result, 1}, network), std::back_inserter(runs));
   }
   return runs;
-}
-
-// Cuts both series to the same number of samples, because the bootstrap needs pairs.
-ComparedSpeed compare_runs(const RunResult& other, const RunResult& own, const std::string& name) {
-  ComparedSpeed speed{.against = name};
-  SpeedMeasure measure;
-  std::size_t fewest = 1000;
-  for (std::size_t i = 0; i < own.layers.size(); ++i) {
-    std::vector<double> yours = own.layers[i].op_ms;
-    std::vector<double> reference = other.layers[i].op_ms;
-    const std::size_t count = std::min(yours.size(), reference.size());
-    fewest = std::min(fewest, count);
-    yours.resize(count);
-    reference.resize(count);
-    measure.yours_ms.push_back(std::move(yours));
-    measure.reference_ms.push_back(std::move(reference));
-  }
-  estimate_speed(measure);
-  // The ratio itself is that of all samples.
-  speed.ratio = times_of(other).sum.median / times_of(own).sum.median;
-  speed.known = fewest >= 2;
-  speed.low = speed.known ? std::min(measure.low, speed.ratio) : speed.ratio;
-  speed.high = speed.known ? std::max(measure.high, speed.ratio) : speed.ratio;
-  return speed;
 }
 
 // The run of the same stage in the first of the results; null if there is none.
@@ -66,41 +38,51 @@ const PlottedRun* same_in_first(const std::vector<PlottedRun>& runs, const Plott
   return nullptr;
 }
 
-ComparedStage stage_of(const PlottedRun& item, const std::string& name) {
-  const RunResult& run = *item.run;
-  ComparedStage stage{.name = name};
+// Ratio, interval, verdict.
+std::vector<std::string> speed_cells(const PlottedRun& other, const PlottedRun& own) {
+  SpeedMeasure measure;
+  std::size_t fewest = own.run->layers.front().op_ms.size();
+  for (std::size_t i = 0; i < own.run->layers.size(); ++i) {
+    std::vector<double>& yours = measure.yours_ms.emplace_back(own.run->layers[i].op_ms);
+    std::vector<double>& reference = measure.reference_ms.emplace_back(other.run->layers[i].op_ms);
+    // The bootstrap needs pairs.
+    const std::size_t count = std::min(yours.size(), reference.size());
+    yours.resize(count);
+    reference.resize(count);
+    fewest = std::min(fewest, count);
+  }
+  estimate_speed(measure);
+  // The ratio itself is that of all samples.
+  const double ratio = other.op_ms.back().median / own.op_ms.back().median;
+  if (fewest < 2) return {three_digits(ratio), "", "undecided"};
+  const double low = std::min(measure.low, ratio);
+  const double high = std::max(measure.high, ratio);
+  return {three_digits(ratio), three_digits(low) + "–" + three_digits(high),
+          low > 1.0    ? "faster"
+          : high < 1.0 ? "slower"
+                       : "undecided"};
+}
+
+// Shares of the GPU's arithmetic peak and of its bandwidth; empty if unknown.
+std::vector<std::string> limit_cells(const PlottedRun& item) {
+  if (item.run->device != Device::kGpu) return {"", ""};
   const DeviceLimits limits =
       with_measured(item.result->machine.promised, item.result->machine.measured);
   double operations = 0.0;
   double bytes = 0.0;
-  for (const LayerResult& layer : run.layers) {
-    stage.op_ms.push_back(spread_of(layer.op_ms).median);
-    stage.sum_ms += stage.op_ms.back();
-    stage.layer_ms += spread_of(layer.layer_ms).median;
+  for (const LayerResult& layer : item.run->layers) {
     operations += 2.0 * static_cast<double>(layer.shape.multiply_adds());
     bytes += static_cast<double>(compulsory_traffic(layer.shape).bytes());
   }
-  const double seconds = stage.sum_ms * 1e-3;
-  const double peak = limits.operations_per_second(run.stage.precision);
-  if (run.device == Device::kGpu && peak > 0.0) {
-    stage.compute_percent = 100.0 * operations / seconds / peak;
-  }
-  if (run.device == Device::kGpu && limits.bytes_per_second > 0.0) {
-    stage.memory_percent = 100.0 * bytes / seconds / limits.bytes_per_second;
-  }
-  return stage;
-}
-
-std::string percent_text(const std::optional<double>& percent) {
-  return percent ? three_digits(*percent) : "";
+  const double seconds = item.op_ms.back().median * 1e-3;
+  const auto share = [&](double work, double limit) {
+    return limit > 0.0 ? three_digits(100.0 * work / seconds / limit) : "";
+  };
+  return {share(operations, limits.operations_per_second(item.run->stage.precision)),
+          share(bytes, limits.bytes_per_second)};
 }
 
 }  // namespace
-
-const char* ComparedSpeed::verdict() const {
-  if (!known || (low <= 1.0 && high >= 1.0)) return "undecided";
-  return low > 1.0 ? "faster" : "slower";
-}
 
 std::vector<Comparison> compare(const std::vector<Result>& results,
                                 const std::vector<std::string>& names, bool by_file) {
@@ -113,66 +95,49 @@ std::vector<Comparison> compare(const std::vector<Result>& results,
       return item.result->milestone + " " + item.run->stage.id + " (" + names[file] + ")";
     };
     std::map<int, std::vector<std::size_t>> batches;
-    for (std::size_t i = 0; i < runs.size(); ++i) batches[runs[i].run->batch].push_back(i);
+    std::size_t layers = 0;
+    for (std::size_t i = 0; i < runs.size(); ++i) {
+      batches[runs[i].run->batch].push_back(i);
+      layers = std::max(layers, runs[i].run->layers.size());
+    }
     for (const auto& [batch, members] : batches) {
-      Comparison comparison{.network = network, .batch = batch};
       std::vector<PlottedRun> drawn;
-      for (const std::size_t i : members) {
-        drawn.push_back(runs[i]);
-        ComparedStage& stage = comparison.stages.emplace_back(stage_of(runs[i], name_of(runs[i])));
-        const PlottedRun* other =
-            by_file ? same_in_first(runs, runs[i], results.data()) : baseline_of(runs, i);
-        if (other != nullptr) {
-          stage.speed = compare_runs(*other->run, *runs[i].run, name_of(*other));
-        }
+      Table table{.heading = {"stage"}};
+      for (std::size_t i = 1; i <= layers; ++i) {
+        table.heading.push_back("op " + std::to_string(i) + " ms");
       }
-      comparison.caption = caption_of(drawn, network, "");
-      comparisons.push_back(std::move(comparison));
+      for (const char* title : {"op time ms", "layer time ms", "compute %", "memory %", "ratio",
+                                "95 %", "verdict", "against"}) {
+        table.heading.emplace_back(title);
+      }
+      for (const std::size_t i : members) {
+        const PlottedRun& own = drawn.emplace_back(runs[i]);
+        std::vector<std::string>& row = table.rows.emplace_back();
+        const auto append = [&](std::vector<std::string> cells) {
+          std::ranges::move(cells, std::back_inserter(row));
+        };
+        row.push_back(name_of(own));
+        double layer_ms = 0.0;
+        for (std::size_t layer = 0; layer < own.run->layers.size(); ++layer) {
+          row.push_back(three_digits(own.op_ms[layer].median));
+          layer_ms += spread_of(own.run->layers[layer].layer_ms).median;
+        }
+        row.resize(1 + layers);
+        append({three_digits(own.op_ms.back().median), three_digits(layer_ms)});
+        append(limit_cells(own));
+        const PlottedRun* const other =
+            by_file ? same_in_first(runs, own, results.data()) : baseline_of(runs, i);
+        if (other != nullptr) {
+          append(speed_cells(*other, own));
+          row.push_back(name_of(*other));
+        }
+        row.resize(table.heading.size());
+      }
+      drop_empty_columns(table);
+      comparisons.push_back({network, batch, caption_of(drawn, network), std::move(table)});
     }
   }
   return comparisons;
-}
-
-Table table_of(const Comparison& comparison) {
-  std::size_t layers = 0;
-  bool percents = false;
-  bool speeds = false;
-  for (const ComparedStage& stage : comparison.stages) {
-    layers = std::max(layers, stage.op_ms.size());
-    percents = percents || stage.compute_percent || stage.memory_percent;
-    speeds = speeds || stage.speed;
-  }
-  Table table{.heading = {"stage"}};
-  const auto add_columns = [&](std::initializer_list<const char*> names) {
-    table.heading.insert(table.heading.end(), names.begin(), names.end());
-  };
-  for (std::size_t i = 0; i < layers; ++i) {
-    table.heading.push_back("op " + std::to_string(i + 1) + " ms");
-  }
-  add_columns({"op time ms", "layer time ms"});
-  if (percents) add_columns({"compute %", "memory %"});
-  if (speeds) add_columns({"ratio", "95 %", "verdict", "against"});
-  for (const ComparedStage& stage : comparison.stages) {
-    std::vector<std::string> row = {stage.name};
-    for (std::size_t i = 0; i < layers; ++i) {
-      row.push_back(i < stage.op_ms.size() ? three_digits(stage.op_ms[i]) : "");
-    }
-    row.insert(row.end(), {three_digits(stage.sum_ms), three_digits(stage.layer_ms)});
-    if (percents) {
-      row.insert(row.end(),
-                 {percent_text(stage.compute_percent), percent_text(stage.memory_percent)});
-    }
-    if (stage.speed) {
-      const ComparedSpeed& speed = *stage.speed;
-      row.insert(row.end(),
-                 {three_digits(speed.ratio),
-                  speed.known ? three_digits(speed.low) + "–" + three_digits(speed.high) : "",
-                  speed.verdict(), speed.against});
-    }
-    row.resize(table.heading.size());
-    table.rows.push_back(std::move(row));
-  }
-  return table;
 }
 
 }  // namespace convlab::grader

@@ -1,40 +1,28 @@
 #include "grader/report/pages/page.hpp"
 
-#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
 #include "common/base/foreign_text.hpp"
+#include "common/base/text.hpp"
 #include "common/base/whole_file.hpp"
 #include "grader/report/terminal.hpp"
 
 namespace convlab::grader {
 
 // What page.js draws: the figure as it is.
-NLOHMANN_JSON_SERIALIZE_ENUM(Figure::Form,
-                             {{Figure::Form::kRows, "rows"}, {Figure::Form::kLines, "lines"}})
 NLOHMANN_JSON_SERIALIZE_ENUM(Series::Line, {{Series::Line::kNone, "none"},
-                                            {Series::Line::kSolid, "solid"},
                                             {Series::Line::kThick, "thick"},
-                                            {Series::Line::kDashed, "dashed"},
                                             {Series::Line::kDotted, "dotted"}})
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Axis, title, log, low, high, tics)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Axis, title, low, high)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Mark, at, value, low, high, text)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Series, label, colour, symbol, line, marks)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Rule, label, value, colour)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Panel, title, series, rules, bars)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Label, x, y, column, text_y, to_the_left, colour, text)
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Figure, form, title, x, y, rows, origin, panels, labels)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE(Figure, title, x, y, rows, origin, panels, labels)
 
 namespace {
-
-template <class... Functions>
-struct Overloaded : Functions... {
-  using Functions::operator()...;
-};
-template <class... Functions>
-Overloaded(Functions...) -> Overloaded<Functions...>;
 
 // "Kernels and API calls" is #kernels-and-api-calls.
 std::string anchor_of(const std::string& title) {
@@ -50,77 +38,69 @@ std::string anchor_of(const std::string& title) {
   return anchor;
 }
 
-std::string script_of(const char* kind, const nlohmann::json& json) {
-  return "<script type=\"application/json\" class=\"" + std::string(kind) + "\">" +
-         json_in_html(json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)) +
-         "</script>";
+std::string html_of(const Paragraph& it) {
+  return "<p>" + html_text(it.text) + "</p>\n";
+}
+
+std::string html_of(const Table& it) {
+  return "<div class=\"live\">" + html_table(it) + "</div>\n";
+}
+
+std::string html_of(const OpenQuestion& it) {
+  const std::string text = html_text(it.text);
+  return it.answer.empty()
+             ? "<div class=\"open\"><p>" + text +
+                   "</p><p class=\"answer\">Your answer …</p></div>\n"
+             : "<p><strong>" + text + "</strong></p><p>" + html_text(it.answer) + "</p>\n";
+}
+
+std::string html_of(const Chart& it) {
+  const std::string json =
+      nlohmann::json(it.figure).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  return "<figure><figcaption>" + html_text(it.figure.title) +
+         "</figcaption><div class=\"chart\"></div><script type=\"application/json\" "
+         "class=\"chart-data\">" +
+         json_in_html(json) + "</script><details><summary>The numbers</summary>" +
+         html_table(table_of(it.figure)) + "</details></figure>\n";
 }
 
 // The weight is a number of ours, so it may stand in a style.
-std::string html_of(const SourceListing& listing) {
+std::string html_of(const SourceListing& it) {
   std::string text =
-      "<div class=\"table\" tabindex=\"0\"><table class=\"source\"><caption>" +
-      html_text(listing.file) +
+      "<div class=\"table\" tabindex=\"0\"><table class=\"source\"><caption>" + html_text(it.file) +
       "</caption><thead><tr><th>line</th><th>source, and what was counted there</th></tr>"
       "</thead><tbody>\n";
-  for (std::size_t i = 0; i < listing.lines.size(); ++i) {
-    const SourceListing::Line& line = listing.lines[i];
-    const int percent = static_cast<int>(std::lround(100.0 * std::clamp(line.weight, 0.0, 1.0)));
-    text += "<tr" + (percent > 0 ? " style=\"--weight:" + std::to_string(percent) + "%\"" : "") +
-            "><td>" + std::to_string(i + 1) + "</td><td><code>" + html_text(line.text) + "</code>" +
-            (line.note.empty() ? "" : "<p>" + html_text(line.note) + "</p>") + "</td></tr>\n";
+  for (std::size_t i = 0; i < it.lines.size(); ++i) {
+    const SourceListing::Line& line = it.lines[i];
+    text += "<tr style=\"--weight:" + std::to_string(std::lround(100.0 * line.weight)) +
+            "%\"><td>" + std::to_string(i + 1) + "</td><td><code>" + html_text(line.text) +
+            "</code>" + (line.note.empty() ? "" : "<p>" + html_text(line.note) + "</p>") +
+            "</td></tr>\n";
   }
   return text + "</tbody></table></div>\n";
 }
 
-std::string html_of(const PageBlock& block) {
-  return std::visit(
-      Overloaded{
-          [](const Paragraph& it) { return "<p>" + html_text(it.text) + "</p>\n"; },
-          [](const Table& it) { return "<div class=\"live\">" + html_table(it) + "</div>\n"; },
-          [](const OpenQuestion& it) {
-            if (!it.answer.empty()) {
-              return "<p><strong>" + html_text(it.text) + "</strong></p><p>" +
-                     html_text(it.answer) + "</p>\n";
-            }
-            return "<div class=\"open\"><p>" + html_text(it.text) +
-                   "</p><p class=\"answer\">Your answer …</p></div>\n";
-          },
-          [](const Chart& it) {
-            return "<figure><figcaption>" + html_text(it.figure.title) +
-                   "</figcaption><div class=\"chart\"></div>" +
-                   script_of("chart-data", nlohmann::json(it.figure)) +
-                   "<details><summary>The numbers</summary>" + html_table(table_of(it.figure)) +
-                   "</details></figure>\n";
-          },
-          [](const SourceListing& it) { return html_of(it); }},
-      block);
+std::string markdown_of(const Paragraph& it) {
+  return markdown_text(it.text) + "\n\n";
 }
 
-std::string markdown_of(const PageBlock& block) {
-  return std::visit(
-      Overloaded{[](const Paragraph& it) { return markdown_text(it.text) + "\n\n"; },
-                 [](const Table& it) { return markdown_table(it) + "\n"; },
-                 [](const OpenQuestion& it) {
-                   return "**" + markdown_text(it.text) + "**\n\n" +
-                          (it.answer.empty() ? "> TODO: your answer" : markdown_text(it.answer)) +
-                          "\n\n";
-                 },
-                 [](const Chart& it) {
-                   const std::string title = markdown_text(it.figure.title);
-                   return it.picture.empty()
-                              ? title + "\n\n" + markdown_table(table_of(it.figure)) + "\n"
-                              : "![" + title + "](" + it.picture + ")\n\n";
-                 },
-                 [](const SourceListing& /*only for a page*/) { return std::string(); }},
-      block);
+std::string markdown_of(const Table& it) {
+  return markdown_table(it) + "\n";
 }
 
-std::string indented(const std::string& lines) {
-  std::istringstream stream(lines);
-  std::string text;
-  for (std::string line; std::getline(stream, line);) text += "  " + line + "\n";
-  return text;
+std::string markdown_of(const OpenQuestion& it) {
+  return "**" + markdown_text(it.text) + "**\n\n" +
+         (it.answer.empty() ? "> TODO: your answer" : markdown_text(it.answer)) + "\n\n";
+}
+
+std::string markdown_of(const Chart& it) {
+  const std::string title = markdown_text(it.figure.title);
+  return it.picture.empty() ? title + "\n\n" + markdown_table(table_of(it.figure)) + "\n"
+                            : "![" + title + "](" + it.picture + ")\n\n";
+}
+
+std::string markdown_of(const SourceListing& /*only for a page*/) {
+  return {};
 }
 
 }  // namespace
@@ -130,7 +110,9 @@ std::string markdown_of(const Page& page) {
       "# " + markdown_text(page.title) + "\n\n" + markdown_text(page.subtitle) + "\n\n";
   for (const PageSection& section : page.sections) {
     text += "## " + markdown_text(section.title) + "\n\n";
-    for (const PageBlock& block : section.blocks) text += markdown_of(block);
+    for (const PageBlock& block : section.blocks) {
+      text += std::visit([](const auto& it) { return markdown_of(it); }, block);
+    }
   }
   while (text.ends_with("\n\n")) text.pop_back();
   return text;
@@ -141,11 +123,10 @@ std::string terminal_text(const Page& page) {
   for (const PageSection& section : page.sections) {
     std::string body;
     for (const PageBlock& block : section.blocks) {
-      body +=
-          std::visit(Overloaded{[](const Paragraph& it) { return "\n" + paragraph("  ", it.text); },
-                                [](const Table& it) { return indented(plain_table(it)); },
-                                [](const auto&) { return std::string(); }},
-                     block);
+      if (const auto* it = std::get_if<Paragraph>(&block)) body += "\n" + paragraph("  ", it->text);
+      if (const auto* it = std::get_if<Table>(&block)) {
+        for (const std::string& line : lines_of(plain_table(*it))) body += "  " + line + "\n";
+      }
     }
     if (!body.empty()) text += "\n" + coloured(section.title, Colour::kStrong) + "\n" + body;
   }
@@ -186,7 +167,9 @@ std::string html_of(const Page& page, const std::filesystem::path& parts) {
   for (const PageSection& section : page.sections) {
     text += "<section id=\"" + anchor_of(section.title) + "\">\n<h2>" + html_text(section.title) +
             "</h2>\n";
-    for (const PageBlock& block : section.blocks) text += html_of(block);
+    for (const PageBlock& block : section.blocks) {
+      text += std::visit([](const auto& it) { return html_of(it); }, block);
+    }
     text += "</section>\n";
   }
   text += "</main>\n";

@@ -7,14 +7,12 @@
   const colour = (i) => (i < 0 ? ["var(--library)", "var(--bound)", "var(--ink)"][-1 - i] : "var(--series-" + (i % 4) + ")");
   const shapes = ["circle", "square", "triangle", "triangle", "diamond2"];
   const signs = ["●", "■", "▲", "▼", "◆", "○", "□", "△", "▽", "◇"];
-  const dashes = { dashed: "7 5", dotted: "2 4" };
   const text = (value) => String(Number(value.toPrecision(3)));
   const wide = (names) => 7 * Math.max(0, ...names.map((name) => name.length));
 
   // What a mark says to the mouse and to the keyboard.
   function said(figure, series, mark) {
-    const tic = figure.x.tics.find((each) => each[0] === mark.at);
-    const place = figure.rows.length ? figure.rows[mark.at] : (tic && tic[1]) || text(mark.at);
+    const place = figure.rows.length ? figure.rows[mark.at] : text(mark.at);
     const spread = mark.low < mark.high ? " (" + text(mark.low) + " to " + text(mark.high) + ")" : "";
     return (mark.text || [series.label, place].filter(Boolean).join(", ")) + ": " + text(mark.value) + spread;
   }
@@ -61,19 +59,7 @@
   };
 
   // Where a value lies on an axis: 0 at its beginning, 1 at its end.
-  const share = ({ log, low, high }, value) => (log ? Math.log(value / low) / Math.log(high / low) : (value - low) / (high - low));
-
-  // Tics from the left, without those whose words would touch the ones before.
-  function ticsOf(axis, width) {
-    let free = -Infinity;
-    return [...axis.tics].sort(([one], [other]) => one - other).filter(([value, name]) => {
-      const half = wide([name]) / 2;
-      const at = share(axis, value) * width;
-      if (at - half < free) return false;
-      free = at + half + 8;
-      return true;
-    });
-  }
+  const share = ({ low, high }, value) => Math.log(value / low) / Math.log(high / low);
 
   // How far down each label moves, so that it covers none before it.
   function movesOf(figure, left, width, height) {
@@ -95,20 +81,18 @@
     // Labels beyond the end begin at a share of the axis, and the margin holds them.
     const margins = figure.labels.map((label) => [share(figure.x, label.column) - 1, wide([label.text]) + 16]).filter(([beyond]) => beyond > 0);
     const right = Math.max(40, ...margins.map(([beyond, words]) => (beyond * (width - left) + words) / (1 + beyond)));
-    const kept = ticsOf(figure.x, width - left - right);
-    const tics = kept.length ? { ticks: kept.map((tic) => tic[0]), tickFormat: (x) => (kept.find((tic) => tic[0] === x) || [0, ""])[1] } : { tickFormat: text };
     const most = Math.max(0, ...figure.labels.map((label) => figure.labels.filter((other) => other.column === label.column).length));
     const height = Math.max(380, 100 + 15 * most);
     const moves = movesOf(figure, left, width - left - right, height - 75);
     const name = (label, i) => ({ x: "column", y: "text_y", text: "text", fill: colour(label.colour), dx: label.to_the_left ? -6 : 6, dy: moves[i], textAnchor: label.to_the_left ? "end" : "start", stroke: "var(--paper)", strokeWidth: 4 });
     return Plot.plot({
       width, height, marginLeft: left, marginRight: right, marginBottom: 45, marginTop: 30,
-      x: Object.assign({ type: figure.x.log ? "log" : "linear", domain: [figure.x.low, figure.x.high], label: figure.x.title, labelAnchor: "center", labelArrow: "none", grid: true }, tics),
-      y: { type: figure.y.log ? "log" : "linear", domain: [figure.y.low, figure.y.high], label: figure.y.title, labelArrow: "none", grid: true, tickFormat: text, ticks: figure.y.log ? undefined : Math.min(10, Math.floor(figure.y.high)) },
+      x: { type: "log", domain: [figure.x.low, figure.x.high], label: figure.x.title, labelAnchor: "center", labelArrow: "none", grid: true, tickFormat: text },
+      y: { type: "log", domain: [figure.y.low, figure.y.high], label: figure.y.title, labelArrow: "none", grid: true, tickFormat: text },
       marks: [
         Plot.link(figure.labels.filter((label) => label.x !== label.column), { x1: "x", y1: "y", x2: "column", y2: "text_y", stroke: "var(--line)" }),
         panel.series.map((series) => [
-          series.line === "none" ? null : Plot.line(series.marks, { x: "at", y: "value", stroke: colour(series.colour), strokeWidth: series.line === "thick" ? 2.5 : 1.5, strokeDasharray: dashes[series.line] }),
+          series.line === "none" ? null : Plot.line(series.marks, { x: "at", y: "value", stroke: colour(series.colour), strokeWidth: series.line === "thick" ? 2.5 : 1.5, strokeDasharray: series.line === "dotted" ? "2 4" : null }),
           series.symbol < 0 ? null : Plot.ruleX(series.marks, { x: "at", y1: "low", y2: "high", stroke: colour(series.colour) }),
           series.marks.length > 200 ? null : dots(figure, series, "at", "value"),
         ]),
@@ -136,12 +120,12 @@
     const total = place.clientWidth;
     const many = figure.panels.length > 1 && total > 1000;
     const width = many ? Math.floor(total / 2) - 10 : total;
-    place.replaceChildren(...(figure.form === "rows" ? keyOf(figure.panels) : []));
+    place.replaceChildren(...(figure.rows.length ? keyOf(figure.panels) : []));
     for (const panel of figure.panels) {
       const box = document.createElement("div");
       const title = document.createElement("strong");
       title.textContent = panel.title;
-      const plot = { rows, lines }[figure.form](figure, panel, width);
+      const plot = (figure.rows.length ? rows : lines)(figure, panel, width);
       plot.setAttribute("aria-hidden", "true");
       box.append(...(panel.title ? [title] : []), plot);
       place.append(box);

@@ -52,122 +52,6 @@ constexpr std::array<Format, 3> kFormats = {{
      "IEND"},
 }};
 
-constexpr int kNameWidth = 64;   // of a row
-constexpr int kLabelWidth = 44;  // of a label
-
-/// Variables and data blocks.
-class Data {
- public:
-  explicit Data(std::string mark) : mark_(std::move(mark)) {}
-
-  void set(const char* variable, double value) {
-    text_ += std::string(variable) + " = " + cell(value) + "\n";
-  }
-  void begin(const char* block) { text_ += "$" + std::string(block) + " << " + mark_ + "\n"; }
-  template <typename... Cells>
-  void row(const Cells&... cells) {
-    std::string line;
-    ((line += (line.empty() ? "" : "\t") + cell(cells)), ...);
-    text_ += line + "\n";
-  }
-  /// The next row belongs to another line of the picture.
-  void end_of_line() { text_ += "\n\n"; }
-  void end() { text_ += mark_ + "\n"; }
-
-  [[nodiscard]] const std::string& text() const { return text_; }
-
- private:
-  static std::string cell(double number) {
-    std::array<char, 32> text{};
-    std::snprintf(text.data(), text.size(), "%.6g", number);
-    return text.data();
-  }
-  static std::string cell(std::size_t number) { return std::to_string(number); }
-  static std::string cell(int number) { return std::to_string(number); }
-  static std::string cell(const std::string& text) { return gnuplot_cell(text); }
-
-  std::string mark_;
-  std::string text_;
-};
-
-int line_of(const Series& series) {
-  return static_cast<int>(series.line);
-}
-
-void add_panels(Data& data, const Figure& figure) {
-  std::size_t rules = 0;
-  data.begin("panels");
-  for (const Panel& panel : figure.panels) {
-    data.row(panel.title);
-    rules = std::max(rules, panel.rules.size());
-  }
-  data.end();
-  // A series of the same label looks the same in all panels and stands once in the key.
-  Panel key;
-  data.begin("points");
-  for (std::size_t i = 0; i < figure.panels.size(); ++i) {
-    for (const Series& series : figure.panels[i].series) {
-      Series& known = series_of(key, series.label);
-      known.colour = series.colour;
-      known.symbol = series.symbol;
-      const auto place = static_cast<std::size_t>(&known - key.series.data());
-      for (const Mark& mark : series.marks) {
-        data.row(i, mark.at + 1, place, mark.value, mark.low, mark.high);
-      }
-    }
-  }
-  data.end();
-  data.begin("series");
-  for (const Series& series : key.series) data.row(series.colour, series.symbol, series.label);
-  data.end();
-  data.begin("bars");
-  for (std::size_t i = 0; i < figure.panels.size(); ++i) {
-    for (const Mark& bar : figure.panels[i].bars) {
-      data.row(i, bar.at + 1, bar.low, bar.value, bar.high, bar.text);
-    }
-  }
-  data.end();
-  data.begin("rules");
-  for (std::size_t i = 0; i < figure.panels.size(); ++i) {
-    for (std::size_t k = 0; k < figure.panels[i].rules.size(); ++k) {
-      const Rule& rule = figure.panels[i].rules[k];
-      data.row(i, k, rule.value, rule.colour, rule.label);
-    }
-  }
-  data.end();
-  data.set("rules", static_cast<double>(rules));
-  data.set("origin", figure.origin);
-}
-
-void add_lines(Data& data, const Figure& figure) {
-  const std::vector<Series>& all = figure.panels.front().series;
-  data.begin("series");
-  for (const Series& series : all) data.row(series.colour, series.symbol, line_of(series));
-  data.end();
-  data.begin("points");
-  for (const Series& series : all) {
-    for (const Mark& mark : series.marks) data.row(mark.at, mark.value, mark.low, mark.high);
-    data.end_of_line();
-  }
-  data.end();
-  data.begin("labels");
-  int longest = 0;
-  std::size_t most = 0;
-  for (const Label& label : figure.labels) {
-    const std::string text = short_line(label.text, kLabelWidth);
-    data.row(label.x, label.y, label.column, label.text_y, label.to_the_left, label.colour, text);
-    if (label.column > figure.x.high) longest = std::max(longest, display_width(text));
-    const auto beside = [&](const Label& other) { return other.column == label.column; };
-    most = std::max<std::size_t>(most, std::ranges::count_if(figure.labels, beside));
-  }
-  data.end();
-  data.set("longest", longest);
-  data.set("most_labels", static_cast<double>(most));
-  data.begin("tics");
-  for (const auto& [place, text] : figure.x.tics) data.row(place, text);
-  data.end();
-}
-
 // Nobody can know it before.
 std::string random_mark() {
   std::random_device source;
@@ -191,11 +75,10 @@ std::vector<fs::path> draw_one(const Figure& figure, const fs::path& folder) {
   const std::string data = gnuplot_data(figure, random_mark());
   std::string program;
   for (const Format& format : kFormats) {
-    program +=
-        "reset\n" + std::string(format.terminal) + "set output 'figure" + format.ending + "'\n" +
-        data + read_text(templates / "look.gp") +
-        read_text(templates / (figure.form == Figure::Form::kRows ? "rows.gp" : "lines.gp")) +
-        "unset output\n";
+    program += "reset\n" + std::string(format.terminal) + "set output 'figure" + format.ending +
+               "'\n" + data + read_text(templates / "look.gp") +
+               read_text(templates / (figure.rows.empty() ? "lines.gp" : "rows.gp")) +
+               "unset output\n";
   }
   write_atomically(scratch.path() / "figure.gp", program);
   ChildProcess gnuplot("/usr/bin/env", {"gnuplot", "figure.gp"},
@@ -235,11 +118,11 @@ void Axis::include(double value) {
 }
 
 double Axis::at(double share) const {
-  return log ? low * std::pow(high / low, share) : low + (high - low) * share;
+  return low * std::pow(high / low, share);
 }
 
 double Axis::share(double value) const {
-  return log ? std::log(value / low) / std::log(high / low) : (value - low) / (high - low);
+  return std::log(value / low) / std::log(high / low);
 }
 
 void Figure::add_labels(std::vector<Label> column) {
@@ -251,27 +134,6 @@ void Figure::add_labels(std::vector<Label> column) {
     column[i].text_y = y.at(heights[i]);
     labels.push_back(std::move(column[i]));
   }
-}
-
-void Figure::label_ends() {
-  std::vector<Label> ends;
-  for (const Series& series : panels.front().series) {
-    if (series.marks.empty() || series.label.empty()) continue;
-    const Mark& last = series.marks.back();
-    ends.push_back({.x = last.at,
-                    .y = last.value,
-                    .column = x.at(1.04),
-                    .colour = series.colour,
-                    .text = series.label});
-  }
-  add_labels(std::move(ends));
-}
-
-Series& series_of(Panel& panel, const std::string& label) {
-  const auto found = std::ranges::find(panel.series, label, &Series::label);
-  if (found != panel.series.end()) return *found;
-  const auto place = static_cast<int>(panel.series.size());
-  return panel.series.emplace_back(Series{.label = label, .colour = place, .symbol = place});
 }
 
 // Push labels only upwards, then only downwards: the mean of both positions keeps all distances.
@@ -313,44 +175,116 @@ Table table_of(const Figure& figure) {
     }
   }
   for (auto& [row, cells] : rows) {
-    const auto tic = std::ranges::find(figure.x.tics, row, &std::pair<double, std::string>::first);
-    cells[0] = named ? figure.rows.at(static_cast<std::size_t>(row))
-               : tic != figure.x.tics.end() && !tic->second.empty() ? tic->second
-                                                                    : number_text(row);
+    cells[0] = named ? figure.rows.at(static_cast<std::size_t>(row)) : number_text(row);
     cells.resize(table.heading.size());
     table.rows.push_back(std::move(cells));
   }
   return table;
 }
 
+namespace {
+
+std::string cell(double number) {
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "%.6g", number);
+  return text.data();
+}
+std::string cell(std::size_t number) {
+  return std::to_string(number);
+}
+std::string cell(int number) {
+  return std::to_string(number);
+}
+std::string cell(const std::string& text) {
+  return gnuplot_cell(text);
+}
+
+template <class... Cells>
+std::string row(const Cells&... cells) {
+  std::string line;
+  ((line += (line.empty() ? "" : "\t") + cell(cells)), ...);
+  return line + "\n";
+}
+
+}  // namespace
+
 std::string gnuplot_data(const Figure& figure, const std::string& mark) {
-  Data data(mark);
-  data.begin("texts");
-  for (const std::string* text :
-       {&figure.title, &figure.caption, &figure.x.title, &figure.y.title}) {
-    data.row(*text);
-  }
-  data.end();
+  std::string text;
+  const auto set = [&](const char* variable, double value) {
+    text += std::string(variable) + " = " + cell(value) + "\n";
+  };
+  const auto block = [&](const char* name, const std::string& rows) {
+    text += "$" + std::string(name) + " << " + mark + "\n" + rows + mark + "\n";
+  };
+  block("texts",
+        row(figure.title) + row(figure.caption) + row(figure.x.title) + row(figure.y.title));
+  constexpr int kNameWidth = 64;   // of a row
+  constexpr int kLabelWidth = 44;  // of a label
   int longest = 0;
-  data.begin("rows");
+  std::string rows;
   for (const std::string& name : figure.rows) {
-    data.row(short_line(name, kNameWidth));
+    rows += row(short_line(name, kNameWidth));
     longest = std::max(longest, display_width(short_line(name, kNameWidth)));
   }
-  data.end();
-  data.set("longest", longest);
-  data.set("x_low", figure.x.low);
-  data.set("x_high", figure.x.high);
-  data.set("y_low", figure.y.low);
-  data.set("y_high", figure.y.high);
-  data.set("x_log", figure.x.log ? 1 : 0);
-  data.set("y_log", figure.y.log ? 1 : 0);
-  if (figure.form == Figure::Form::kRows) {
-    add_panels(data, figure);
-  } else {
-    add_lines(data, figure);
+  block("rows", rows);
+  // A series of the same label looks the same in all panels and stands once in the key.
+  std::vector<Series> key;
+  std::string panels;
+  std::string points;
+  std::string bars;
+  std::string rules;
+  std::size_t most_rules = 0;
+  for (std::size_t i = 0; i < figure.panels.size(); ++i) {
+    const Panel& panel = figure.panels[i];
+    panels += row(panel.title);
+    for (const Series& series : panel.series) {
+      const auto known = std::ranges::find_if(key, [&](const Series& each) {
+        return !each.label.empty() && each.label == series.label;
+      });
+      const auto place = static_cast<std::size_t>(known - key.begin());
+      if (known == key.end()) key.push_back(series);
+      for (const Mark& point : series.marks) {
+        points += row(i, point.at, place, point.value, point.low, point.high);
+      }
+    }
+    for (const Mark& bar : panel.bars) {
+      bars += row(i, bar.at, bar.low, bar.value, bar.high, bar.text);
+    }
+    most_rules = std::max(most_rules, panel.rules.size());
+    for (std::size_t k = 0; k < panel.rules.size(); ++k) {
+      const Rule& rule = panel.rules[k];
+      rules += row(i, k, rule.value, rule.colour, rule.label);
+    }
   }
-  return data.text();
+  block("panels", panels);
+  block("points", points);
+  block("bars", bars);
+  block("rules", rules);
+  std::string series;
+  for (const Series& each : key) {
+    series += row(each.colour, each.symbol, static_cast<int>(each.line), each.label);
+  }
+  block("series", series);
+  std::string labels;
+  std::size_t most_labels = 0;
+  for (const Label& label : figure.labels) {
+    const std::string words = short_line(label.text, kLabelWidth);
+    labels +=
+        row(label.x, label.y, label.column, label.text_y, label.to_the_left, label.colour, words);
+    if (label.column > figure.x.high) longest = std::max(longest, display_width(words));
+    const auto beside = std::ranges::count(figure.labels, label.column, &Label::column);
+    most_labels = std::max(most_labels, static_cast<std::size_t>(beside));
+  }
+  block("labels", labels);
+  set("longest", longest);
+  set("most_labels", static_cast<double>(most_labels));
+  set("rules", static_cast<double>(most_rules));
+  set("origin", figure.origin);
+  set("x_low", figure.x.low);
+  set("x_high", figure.x.high);
+  set("y_low", figure.y.low);
+  set("y_high", figure.y.high);
+  return text;
 }
 
 std::vector<fs::path> draw(const std::vector<Figure>& figures, const fs::path& folder) {

@@ -2,20 +2,17 @@
 
 #include <filesystem>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "grader/report/table.hpp"
 
 namespace convlab::grader {
 
-/// One axis: from `low` to `high`, which `include` widens.
+/// One logarithmic axis: from `low` to `high`, which `include` widens.
 struct Axis {
   std::string title{};
-  bool log = true;
   double low = 0.0;
-  double high = -1.0;                                  ///< below low: no value yet
-  std::vector<std::pair<double, std::string>> tics{};  ///< none: wherever they fit
+  double high = -1.0;  ///< below low: no value yet
 
   void include(double value);
   /// The value at this share of the axis, and the reverse.
@@ -39,7 +36,7 @@ struct Mark {
 
 /// Marks of one kind.
 struct Series {
-  enum class Line { kNone, kSolid, kThick, kDashed, kDotted };
+  enum class Line { kNone, kThick, kDotted };
 
   std::string label{};
   int colour = 0;
@@ -75,15 +72,10 @@ struct Label {
 };
 
 /// A figure, described once. gnuplot draws it as SVG, PDF and PNG (draw()), a page with its
-/// own library (pages/page.js).
+/// own library (pages/page.js). With rows, values go from left to right, a row for each thing that
+/// has some, panels side by side; without, they lie over numbers in one panel.
 struct Figure {
-  enum class Form {
-    kRows,   ///< values from left to right, a row for each thing that has some; panels side by side
-    kLines,  ///< values over numbers; one panel
-  };
-
   std::string name{};  ///< of its files, without ending
-  Form form = Form::kRows;
   std::string title{};
   std::string caption{};  ///< what a reader needs to trust the numbers
   Axis x{};
@@ -96,13 +88,7 @@ struct Figure {
   /// Adds labels in one column, each as near to its point as there is room. The points' heights
   /// are those of the y axis, whose range must be known.
   void add_labels(std::vector<Label> column);
-  /// Labels the last mark of each series, to the right of a figure of lines.
-  void label_ends();
 };
-
-/// The series of this label; a new one at the end if there is none. The colour and symbol of a new
-/// one follow its place.
-Series& series_of(Panel& panel, const std::string& label);
 
 /// The places of point labels in a column, as shares of its height; sorted from above. They keep a
 /// distance from each other, and stay between 0 and 1 if there is room for all.
@@ -111,9 +97,8 @@ std::vector<double> spread_labels(const std::vector<double>& heights, double dis
 /// The numbers, for readers who cannot see it.
 Table table_of(const Figure& figure);
 
-/// The data of a figure for gnuplot: variables, and data blocks with a row in each line. Names and
-/// titles stand in data blocks only, never in a command, and nobody can know the mark that ends
-/// a block.
+/// The data of a figure for gnuplot: variables, and data blocks with a row in each line. Names
+/// stand in blocks only, never in a command. @param mark  ends a block; nobody can know it
 std::string gnuplot_data(const Figure& figure, const std::string& mark);
 
 /// Draws FOLDER/NAME.svg, .pdf and .png of each figure, with the templates beside

@@ -2,7 +2,9 @@
 # Before this stand the data, behind it a template. All of them have
 #   $texts    title, caption, titles of the axes
 #   $rows     a name for each row; longest: the characters of the longest one, or of a label
-#   x_low, x_high, y_low, y_high   of the axes; x_log, y_log: whether they are logarithmic
+#   $series   colour, symbol (negative: none), line (0 none, 1 thick, 2 dotted), label
+#   $points   panel, place along x or row, series, value, low, high
+#   x_low, x_high, y_low, y_high   of the axes, which are logarithmic
 
 title = $texts[1]
 caption = $texts[2]
@@ -30,6 +32,7 @@ number(row, i) = real(word(row, i))
 # gnuplot takes the text of a tic for a format.
 tic(text) = strstrt(text, "%") == 0 ? text : text[1:strstrt(text, "%")] . "%" . \
     tic(text[strstrt(text, "%") + 1:])
+only(condition, value) = condition ? value : NaN
 nowhere = 1e30  # a tic there, and no other
 min(a, b) = a < b ? a : b
 max(a, b) = a > b ? a : b

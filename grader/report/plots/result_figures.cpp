@@ -1,6 +1,7 @@
 #include "grader/report/plots/result_figures.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <numeric>
 #include <set>
@@ -26,24 +27,19 @@ bool is_plotted(const RunResult& run) {
          });
 }
 
-std::string machine_text(const MachineInfo& machine) {
-  if (!machine.gpu.empty()) {
-    return machine.gpu + (machine.driver.empty() ? "" : ", driver " + machine.driver);
+std::vector<Spread> op_times_of(const RunResult& run) {
+  std::vector<Spread> times;
+  Spread sum;
+  for (const LayerResult& layer : run.layers) {
+    const Spread& spread = times.emplace_back(spread_of(layer.op_ms));
+    // The layers are timed one after the other, so the sums of their quartiles bound those of the
+    // sum.
+    sum.median += spread.median;
+    sum.lower_quartile += spread.lower_quartile;
+    sum.upper_quartile += spread.upper_quartile;
   }
-  return machine.cpu + ", " + std::to_string(machine.cores) +
-         (machine.cores == 1 ? " core" : " cores");
-}
-
-std::string samples_text(const std::set<std::size_t>& counts, const std::string& bars) {
-  if (*counts.rbegin() == 1) return "one sample";
-  std::string text = "median of ";
-  if (counts.size() > 1) text += std::to_string(*counts.begin()) + " to ";
-  return text + std::to_string(*counts.rbegin()) + (bars.empty() ? "" : ", bars: " + bars);
-}
-
-Spread ratio(const Spread& baseline, const Spread& own) {
-  return {baseline.median / own.median, baseline.lower_quartile / own.upper_quartile,
-          baseline.upper_quartile / own.lower_quartile};
+  times.push_back(sum);
+  return times;
 }
 
 // Libraries' times and the machine's limits, shortest first. Of two with the same label the one in
@@ -65,81 +61,61 @@ std::vector<Rule> rules_at(const std::vector<Result>& results, const std::string
   return times;
 }
 
-/// Rows of a figure with a panel for each batch.
-class RowFigure {
- public:
-  RowFigure(Figure figure, const std::vector<PlottedRun>& runs) : figure_(std::move(figure)) {
-    for (const PlottedRun& item : runs) batches_.insert(item.run->batch);
-    for (const int batch : batches_) {
-      figure_.panels.push_back({.title = "batch " + grouped(batch)});
-    }
-  }
-
-  Panel& panel(int batch) {
-    const auto place = std::distance(batches_.begin(), batches_.find(batch));
-    return figure_.panels[static_cast<std::size_t>(place)];
-  }
-
-  /// Adds the times or ratios of one row: of each convolution, and of their sum.
-  /// @param name   tells rows apart; two rows may have the same title
-  void add(Panel& panel, const std::string& name, const std::string& title,
-           const PlottedTimes& times, const std::string& text);
-  Figure finish();
-
- private:
-  Figure figure_;
-  std::set<int> batches_{};
-  std::vector<std::string> names_{};
+/// Times or ratios of each convolution at one batch, and last of their sum.
+struct Row {
+  int batch;
+  std::string name;  ///< tells rows apart; two may have the same title
+  std::string title;
+  std::vector<Spread> values;
 };
 
-void RowFigure::add(Panel& panel, const std::string& name, const std::string& title,
-                    const PlottedTimes& times, const std::string& text) {
-  const auto known = std::ranges::find(names_, name);
-  const auto row = static_cast<double>(known - names_.begin());
-  if (known == names_.end()) {
-    names_.push_back(name);
-    figure_.rows.push_back(title);
-  }
-  Mark bar{.at = row,
-           .value = times.sum.median,
-           .low = figure_.origin > 0.0 ? figure_.origin : times.sum.median,
-           .high = times.sum.upper_quartile,
-           .text = text};
-  const auto add_mark = [&](Series& series, const Spread& point) {
-    series.marks.push_back({row, point.median, point.lower_quartile, point.upper_quartile});
-    figure_.x.include(point.lower_quartile);
-    figure_.x.include(point.upper_quartile);
-    if (!(figure_.origin > 0.0)) bar.low = std::min(bar.low, point.median);
-    bar.high = std::max(bar.high, point.upper_quartile);
-  };
+// Adds a panel for each batch. They share their rows.
+Figure with_rows(Figure figure, const std::vector<Row>& rows) {
   constexpr int kTriangle = 2;  // the symbol of sums
-  for (std::size_t i = 0; i < times.layers.size(); ++i) {
-    const auto layer = static_cast<int>(i);
-    Series& series = series_of(panel, "op " + std::to_string(i + 1));
-    series.colour = layer;
-    series.symbol = layer < kTriangle ? layer : layer + 1;
-    add_mark(series, times.layers[i]);
+  std::map<int, Panel> panels;
+  std::vector<std::string> names;
+  for (const Row& row : rows) {
+    Panel& panel = panels[row.batch];
+    panel.title = "batch " + grouped(row.batch);
+    const auto known = std::ranges::find(names, row.name);
+    const auto at = static_cast<double>(known - names.begin());
+    if (known == names.end()) {
+      names.push_back(row.name);
+      figure.rows.push_back(row.title);
+    }
+    const double whole = row.values.back().median;
+    Mark bar{.at = at, .value = whole, .low = whole, .high = whole, .text = three_digits(whole)};
+    const int layers = static_cast<int>(row.values.size()) - 1;
+    for (int i = 0; i < layers + (layers == 1 ? 0 : 1); ++i) {
+      const Spread& value = row.values[static_cast<std::size_t>(i)];
+      const bool is_sum = i == layers;
+      const std::string label = is_sum ? "sum" : "op " + std::to_string(i + 1);
+      auto series = std::ranges::find(panel.series, label, &Series::label);
+      if (series == panel.series.end()) {
+        const int symbol = is_sum ? kTriangle : i < kTriangle ? i : i + 1;
+        panel.series.push_back({.label = label, .colour = is_sum ? kInk : i, .symbol = symbol});
+        series = panel.series.end() - 1;
+      }
+      series->marks.push_back({at, value.median, value.lower_quartile, value.upper_quartile});
+      figure.x.include(value.lower_quartile);
+      figure.x.include(value.upper_quartile);
+      bar.low = std::min(bar.low, value.median);
+      bar.high = std::max(bar.high, value.upper_quartile);
+    }
+    if (figure.origin > 0.0) bar.low = figure.origin;
+    panel.bars.push_back(std::move(bar));
   }
-  if (times.layers.size() != 1) {
-    Series& sum = series_of(panel, "sum");
-    sum.colour = kInk;
-    sum.symbol = kTriangle;
-    add_mark(sum, times.sum);
-  }
-  panel.bars.push_back(std::move(bar));
-}
-
-Figure RowFigure::finish() {
-  if (figure_.origin > 0.0) figure_.x.include(figure_.origin);
-  for (Panel& panel : figure_.panels) {
-    for (const Rule& rule : panel.rules) figure_.x.include(rule.value);
+  if (figure.origin > 0.0) figure.x.include(figure.origin);
+  for (auto& [batch, panel] : panels) {
     // Drawn last, and last in the key.
-    std::stable_partition(panel.series.begin(), panel.series.end(),
-                          [](const Series& series) { return series.label != "sum"; });
+    std::ranges::stable_partition(panel.series,
+                                  [](const auto& each) { return each.label != "sum"; });
+    figure.panels.push_back(std::move(panel));
   }
-  return std::move(figure_);
+  return figure;
 }
 
+constexpr const char* kBars = " · bars: middle half";
 constexpr double kTera = 1e-12;  // speeds are in TFLOP/s here, bandwidths in TB/s
 
 double tera_operations(const LayerResult& layer) {
@@ -152,21 +128,18 @@ std::vector<PlottedRun> runs_on_gpu(const std::vector<Result>& results,
   std::vector<PlottedRun> runs = plotted_runs(results, network);
   std::erase_if(runs, [](const PlottedRun& item) { return item.run->device != Device::kGpu; });
   if (runs.empty()) return runs;
-  const RunResult& largest = *std::ranges::max_element(runs, [](const auto& a, const auto& b) {
-                                return a.run->batch < b.run->batch;
-                              })->run;
+  const auto batch_of = [](const PlottedRun& item) { return item.run->batch; };
+  const RunResult& largest = *std::ranges::max_element(runs, {}, batch_of)->run;
   std::erase_if(runs, [&](const PlottedRun& item) {
     return item.run->batch != largest.batch || item.run->layers.size() != largest.layers.size();
   });
   return runs;
 }
 
-std::string caption(const PlottedRun& last) {
-  const MachineInfo& machine = last.result->machine;
-  return machine.gpu + ", driver " + machine.driver + " · network " + last.run->network +
-         " · batch " + grouped(last.run->batch) + " · ceilings " +
-         (machine.measured.bytes_per_second > 0.0 ? "measured" : "promised") + " · commit " +
-         machine.commit + " · " + date_of(last.result->created);
+std::string joined(const std::set<std::string>& parts) {
+  std::string text;
+  for (const std::string& part : parts) text += (text.empty() ? "" : ", ") + part;
+  return text;
 }
 
 }  // namespace
@@ -185,12 +158,11 @@ std::vector<PlottedRun> plotted_runs(std::span<const Result> results, const std:
     for (const RunResult& run : result.runs) {
       if (run.network != network || !is_plotted(run)) continue;
       latest[{result.milestone, run.stage.order, run.stage.id, result.solution, run.batch}] = {
-          &run, &result};
+          &run, &result, op_times_of(run)};
     }
   }
   std::vector<PlottedRun> runs;
-  runs.reserve(latest.size());
-  for (const auto& [key, item] : latest) runs.push_back(item);
+  for (auto& [key, item] : latest) runs.push_back(std::move(item));
   return runs;
 }
 
@@ -204,20 +176,6 @@ std::vector<std::string> networks_of(const std::vector<Result>& results) {
     }
   }
   return networks;
-}
-
-PlottedTimes times_of(const RunResult& run) {
-  PlottedTimes times;
-  for (const LayerResult& layer : run.layers) {
-    const Spread spread = spread_of(layer.op_ms);
-    times.layers.push_back(spread);
-    // The layers are timed one after the other, so the sums of their quartiles bound those of the
-    // sum.
-    times.sum.median += spread.median;
-    times.sum.lower_quartile += spread.lower_quartile;
-    times.sum.upper_quartile += spread.upper_quartile;
-  }
-  return times;
 }
 
 const PlottedRun* baseline_of(const std::vector<PlottedRun>& runs, std::size_t index) {
@@ -234,12 +192,6 @@ const PlottedRun* baseline_of(const std::vector<PlottedRun>& runs, std::size_t i
   return nullptr;
 }
 
-std::string joined(const std::set<std::string>& parts) {
-  std::string text;
-  for (const std::string& part : parts) text += (text.empty() ? "" : ", ") + part;
-  return text;
-}
-
 std::string short_name(const PlottedRun& run, const std::vector<PlottedRun>& runs) {
   const std::string name = run.result->milestone + " " + run.run->stage.id;
   const bool twice = std::ranges::any_of(runs, [&](const PlottedRun& other) {
@@ -250,75 +202,78 @@ std::string short_name(const PlottedRun& run, const std::vector<PlottedRun>& run
   return twice ? name + " (" + run.result->solution + ")" : name;
 }
 
-std::string caption_of(const std::vector<PlottedRun>& runs, const std::string& network,
-                       const std::string& bars) {
+std::string caption_of(const std::vector<PlottedRun>& runs, const std::string& network) {
   std::set<std::string> machines;
   std::set<std::string> compilers;
   std::set<std::string> commits;
   std::set<std::string> dates;
   std::set<std::size_t> samples;
   for (const PlottedRun& item : runs) {
-    machines.insert(machine_text(item.result->machine));
-    compilers.insert(item.result->machine.compiler);
-    commits.insert(item.result->machine.commit);
+    const MachineInfo& machine = item.result->machine;
+    machines.insert(machine.gpu.empty()
+                        ? machine.cpu + ", " + std::to_string(machine.cores) + " cores"
+                        : machine.gpu + ", driver " + machine.driver);
+    compilers.insert(machine.compiler);
+    commits.insert(machine.commit);
     dates.insert(date_of(item.result->created));
     for (const LayerResult& layer : item.run->layers) samples.insert(layer.op_ms.size());
   }
+  const std::string fewest = samples.size() > 1 ? std::to_string(*samples.begin()) + " to " : "";
   return joined(machines) + " · " + joined(compilers) + " · network " + network + " · " +
-         samples_text(samples, bars) + " · commit " + joined(commits) + " · " + joined(dates);
+         (*samples.rbegin() == 1 ? "one sample"
+                                 : "median of " + fewest + std::to_string(*samples.rbegin())) +
+         " · commit " + joined(commits) + " · " + joined(dates);
 }
 
 std::optional<Figure> op_times(const std::vector<Result>& results, const std::string& network) {
   const std::vector<PlottedRun> runs = plotted_runs(results, network);
   if (runs.empty()) return std::nullopt;
-  RowFigure figure({.name = "op-time-" + network,
-                    .title = "Op time, stage by stage",
-                    .caption = caption_of(runs, network),
-                    .x = {.title = "op time, milliseconds (log scale)"},
-                    .y = {.title = "stage"}},
-                   runs);
+  std::vector<Row> rows;
+  std::set<int> batches;
   for (const PlottedRun& item : runs) {
-    Panel& panel = figure.panel(item.run->batch);
     const StageInfo& stage = item.run->stage;
-    const PlottedTimes times = times_of(*item.run);
-    figure.add(panel, short_name(item, runs), stage.title.empty() ? stage.id : stage.title, times,
-               three_digits(times.sum.median));
-    if (panel.rules.empty()) panel.rules = rules_at(results, network, item.run->batch);
+    rows.push_back({item.run->batch, short_name(item, runs),
+                    stage.title.empty() ? stage.id : stage.title, item.op_ms});
+    batches.insert(item.run->batch);
   }
-  return figure.finish();
+  Figure figure = with_rows({.name = "op-time-" + network,
+                             .title = "Op time, stage by stage",
+                             .caption = caption_of(runs, network) + kBars,
+                             .x = {.title = "op time, milliseconds (log scale)"},
+                             .y = {.title = "stage"}},
+                            rows);
+  auto panel = figure.panels.begin();
+  for (const int batch : batches) {
+    panel->rules = rules_at(results, network, batch);
+    for (const Rule& rule : panel->rules) figure.x.include(rule.value);
+    ++panel;
+  }
+  return figure;
 }
 
 std::optional<Figure> speed_ups(const std::vector<Result>& results, const std::string& network) {
   const std::vector<PlottedRun> runs = plotted_runs(results, network);
-  std::vector<PlottedRun> compared;
-  std::vector<const PlottedRun*> baselines;
+  std::vector<Row> rows;
   for (std::size_t i = 0; i < runs.size(); ++i) {
-    const PlottedRun* baseline = baseline_of(runs, i);
+    const PlottedRun* const baseline = baseline_of(runs, i);
     if (baseline == nullptr) continue;
-    compared.push_back(runs[i]);
-    baselines.push_back(baseline);
+    const std::string name = short_name(runs[i], runs) + " over " + short_name(*baseline, runs);
+    Row& row = rows.emplace_back(Row{runs[i].run->batch, name, name, {}});
+    std::ranges::transform(baseline->op_ms, runs[i].op_ms, std::back_inserter(row.values),
+                           [](const Spread& before, const Spread& own) {
+                             return Spread{before.median / own.median,
+                                           before.lower_quartile / own.upper_quartile,
+                                           before.upper_quartile / own.lower_quartile};
+                           });
   }
-  if (compared.empty()) return std::nullopt;
-  RowFigure figure({.name = "speed-up-" + network,
+  if (rows.empty()) return std::nullopt;
+  return with_rows({.name = "speed-up-" + network,
                     .title = "What each step bought",
-                    .caption = caption_of(runs, network),
+                    .caption = caption_of(runs, network) + kBars,
                     .x = {.title = "times as fast as the second of the two stages (log scale)"},
                     .y = {.title = "step"},
                     .origin = 1.0},
-                   compared);
-  for (std::size_t i = 0; i < compared.size(); ++i) {
-    const PlottedTimes before = times_of(*baselines[i]->run);
-    const PlottedTimes own = times_of(*compared[i].run);
-    PlottedTimes ratios{.layers = {}, .sum = ratio(before.sum, own.sum)};
-    for (std::size_t layer = 0; layer < own.layers.size(); ++layer) {
-      ratios.layers.push_back(ratio(before.layers[layer], own.layers[layer]));
-    }
-    const std::string name =
-        short_name(compared[i], runs) + " over " + short_name(*baselines[i], runs);
-    figure.add(figure.panel(compared[i].run->batch), name, name, ratios,
-               three_digits(ratios.sum.median));
-  }
-  return figure.finish();
+                   rows);
 }
 
 std::optional<Figure> roofline(const std::vector<Result>& results, const std::string& network) {
@@ -328,19 +283,20 @@ std::optional<Figure> roofline(const std::vector<Result>& results, const std::st
   const DeviceLimits limits = with_measured(machine.promised, machine.measured);
   const double slope = limits.bytes_per_second * kTera;
   const double fp32 = limits.fp32_per_second * kTera;
+  const double fp16 = limits.fp16_per_second * kTera;
   if (!(slope > 0.0 && fp32 > 0.0)) return std::nullopt;
-  std::vector<std::pair<double, std::string>> ceilings = {{fp32, "fp32 "}};
-  if (std::ranges::any_of(
-          runs,
-          [](const PlottedRun& item) { return item.run->stage.precision == Precision::kFp16; }) &&
-      limits.fp16_per_second > 0.0) {
-    ceilings.emplace_back(limits.fp16_per_second * kTera, "fp16 ");
+  std::vector<std::pair<double, std::string>> ceilings = {{fp32, "fp32 " + three_digits(fp32)}};
+  if (fp16 > 0.0 && std::ranges::any_of(runs, [](const PlottedRun& item) {
+        return item.run->stage.precision == Precision::kFp16;
+      })) {
+    ceilings.emplace_back(fp16, "fp16 " + three_digits(fp16));
   }
   const double roof = ceilings.back().first;
   Figure figure{.name = "roofline-" + network,
-                .form = Figure::Form::kLines,
                 .title = "Roofline",
-                .caption = caption(runs.back()),
+                .caption = caption_of(runs, network) + " · batch " +
+                           grouped(runs.back().run->batch) + ", ceilings " +
+                           (machine.measured.bytes_per_second > 0.0 ? "measured" : "promised"),
                 .x = {.title = "operations for each byte that must be moved (log scale)"},
                 .y = {.title = "TFLOP/s (log scale)", .low = fp32, .high = std::max(fp32, roof)},
                 .panels = std::vector<Panel>(1)};
@@ -350,12 +306,11 @@ std::optional<Figure> roofline(const std::vector<Result>& results, const std::st
     const double intensity = tera_operations(of_layer) / kTera /
                              static_cast<double>(compulsory_traffic(of_layer.shape).bytes());
     figure.x.include(intensity);
-    Series& series = layers.emplace_back(Series{.label = "op " + std::to_string(i + 1),
-                                                .colour = static_cast<int>(i),
-                                                .symbol = static_cast<int>(i)});
+    const int look = static_cast<int>(i);
+    Series& series = layers.emplace_back(
+        Series{.label = "op " + std::to_string(i + 1), .colour = look, .symbol = look});
     for (const PlottedRun& item : runs) {
-      const LayerResult& layer = item.run->layers[i];
-      const double speed = tera_operations(layer) / (spread_of(layer.op_ms).median * 1e-3);
+      const double speed = tera_operations(item.run->layers[i]) / (item.op_ms[i].median * 1e-3);
       figure.y.include(speed);
       series.marks.push_back(
           {intensity, speed, speed, speed, short_name(item, runs) + "  " + three_digits(speed)});
@@ -377,22 +332,13 @@ std::optional<Figure> roofline(const std::vector<Result>& results, const std::st
   // Above the line, which rises to the right; below it are the labels of the points.
   constexpr double kWidth = 0.18;
   const double begin = figure.x.at(figure.x.share(left) + 0.01);
-  const double height = figure.y.share(figure.x.at(figure.x.share(left) + kWidth) * slope) + 0.03;
-  figure.labels.push_back({.x = begin,
-                           .y = figure.y.at(height),
-                           .column = begin,
-                           .text_y = figure.y.at(height),
-                           .colour = kInk,
-                           .text = memory});
+  const double height =
+      figure.y.at(figure.y.share(figure.x.at(figure.x.share(left) + kWidth) * slope) + 0.03);
+  figure.labels.push_back({begin, height, begin, height, false, kInk, memory});
   std::vector<Label> names;
   for (const auto& [peak, name] : ceilings) {
-    line(name + three_digits(peak), kInk, Series::Line::kThick, peak / slope, peak, figure.x.high,
-         peak);
-    names.push_back({.x = figure.x.high,
-                     .y = peak,
-                     .column = figure.x.at(1.01),
-                     .colour = kInk,
-                     .text = name + three_digits(peak)});
+    line(name, kInk, Series::Line::kThick, peak / slope, peak, figure.x.high, peak);
+    names.push_back({figure.x.high, peak, figure.x.at(1.01), peak, false, kInk, name});
   }
   figure.add_labels(std::move(names));
   for (std::size_t i = 0; i < layers.size(); ++i) {
@@ -402,21 +348,12 @@ std::optional<Figure> roofline(const std::vector<Result>& results, const std::st
     line("", layer.colour, Series::Line::kDotted, x, foot, x, std::min(x * slope, roof));
     // Between two layers there is no room for the labels of both.
     const bool to_the_left = i == 0 && layers.size() > 1;
-    figure.labels.push_back({.x = x,
-                             .y = foot,
-                             .column = x,
-                             .text_y = figure.y.at(0.03),
-                             .to_the_left = !to_the_left,
-                             .colour = layer.colour,
-                             .text = layer.label});
+    const double beside = figure.x.at(figure.x.share(x) + (to_the_left ? -0.04 : 0.04));
+    figure.labels.push_back(
+        {x, foot, x, figure.y.at(0.03), !to_the_left, layer.colour, layer.label});
     std::vector<Label> column;
     for (const Mark& mark : layer.marks) {
-      column.push_back({.x = x,
-                        .y = mark.value,
-                        .column = figure.x.at(figure.x.share(x) + (to_the_left ? -0.04 : 0.04)),
-                        .to_the_left = to_the_left,
-                        .colour = layer.colour,
-                        .text = mark.text});
+      column.push_back({x, mark.value, beside, mark.value, to_the_left, layer.colour, mark.text});
     }
     figure.add_labels(std::move(column));
     figure.panels[0].series.push_back(std::move(layer));

@@ -2,7 +2,6 @@
 
 #include <filesystem>
 #include <optional>
-#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -17,17 +16,12 @@ namespace convlab::grader {
 struct PlottedRun {
   const RunResult* run;
   const Result* result;
+  std::vector<Spread> op_ms;  ///< of each convolution, and last of their sum
 };
 
 /// The results of these files, in their order; they are read on all cores.
 /// @throws EnvironmentError that names a file that cannot be read
 std::vector<Result> read_results(const std::vector<std::filesystem::path>& files);
-
-/// Op times of a run, in milliseconds.
-struct PlottedTimes {
-  std::vector<Spread> layers;
-  Spread sum{};
-};
 
 /// The runs of one network in drawing order: by milestone, place on the ladder, stage,
 /// solution and batch. Emulated times, failed runs and runs without samples are left out; of two
@@ -38,39 +32,30 @@ std::vector<PlottedRun> plotted_runs(std::span<const Result> results, const std:
 /// Networks that the results have times for, in the order of their appearance.
 std::vector<std::string> networks_of(const std::vector<Result>& results);
 
-PlottedTimes times_of(const RunResult& run);
-
 /// The run that runs[index] is compared with: of those before it the nearest of the same batch and
 /// solution, of the stage that it names as its baseline, if it names one. Null if there is none.
 const PlottedRun* baseline_of(const std::vector<PlottedRun>& runs, std::size_t index);
-
-/// "a, b".
-std::string joined(const std::set<std::string>& parts);
 
 /// "m3 tiled-shared": names a stage where its title would be too long. The solution follows if
 /// `runs` holds several of the stage.
 std::string short_name(const PlottedRun& run, const std::vector<PlottedRun>& runs);
 
 /// What a reader needs to trust the numbers: machines, compilers, samples, commits, dates.
-/// @param bars  what the bars of a picture mean; empty where there are none
-std::string caption_of(const std::vector<PlottedRun>& runs, const std::string& network,
-                       const std::string& bars = "middle half");
+std::string caption_of(const std::vector<PlottedRun>& runs, const std::string& network);
 
 /// Op times, stage by stage: a panel per batch, with bounds and libraries.
 /// @return nothing if there is no time to draw
 std::optional<Figure> op_times(const std::vector<Result>& results, const std::string& network);
 
 /// What each step gained: the op time of a stage's baseline divided by its own op time, from
-/// medians at the same batch. The baseline is the last stage before it with the id that it names;
-/// if it names none, the stage before it on the ladder. A stage without a baseline in the results
-/// is left out. The bars are the quotients of opposite quartiles.
+/// medians at the same batch; see baseline_of. A stage without a baseline in the results is left
+/// out. The bars are the quotients of opposite quartiles.
 /// @return nothing if no stage is left
 std::optional<Figure> speed_ups(const std::vector<Result>& results, const std::string& network);
 
 /// Attainable speed over arithmetic intensity, with the stages of one network at its largest batch
-/// on a GPU. The intensity is that of the convolution itself, each input and output moved once. So
-/// all stages of a layer stand above each other, and the distance from a stage to the roof is what
-/// it can still gain. The limit of fp16 is drawn only if a stage uses tensor cores.
+/// on a GPU. The intensity is that of the convolution itself, each input and output moved once. The
+/// limit of fp16 is drawn only if a stage uses tensor cores.
 /// @return nothing if no run has times, or the limits of its machine are unknown
 std::optional<Figure> roofline(const std::vector<Result>& results, const std::string& network);
 

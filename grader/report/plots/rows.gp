@@ -3,11 +3,9 @@
 #   rules          how many a panel has at most
 #   origin         where bars begin, or 0
 #   $panels        a text for each panel
-#   $series        colour, symbol, label; the last one is drawn last
-#   $points        panel, row, series, value, low, high
 #   $bars          panel, row, begin, value, end of the row, text behind it
 #   $rules         panel, rule, value, colour, text
-# Panels, series and rules count from 0.
+# Panels, rows, series and rules count from 0; the last series is drawn last.
 
 rows = |$rows|
 panels = |$panels|
@@ -60,19 +58,18 @@ symbol_of(i) = symbol(int(number($series[i + 1], 2)))
 last = |$series| - 1
 point_size(i) = (i < last ? 1.2 : 1.5) * dot * min(1, size / 11)
 top(line) = line - rules + 0.7
-only(condition, value) = condition ? value : NaN
 line_font = font(min(size, 10))
 middle = sqrt(low * high)
 
-plot $bars using (x($1, $3)):2:(x($1, $4) - x($1, $3)):(0) with vectors nohead lw 2 lc rgb "#d0d0d0", \
+plot $bars using (x($1, $3)):($2 + 1):(x($1, $4) - x($1, $3)):(0) with vectors nohead lw 2 lc rgb "#d0d0d0", \
      for [i = -2:-1] $rules using (only($4 == i, x($1, $3))):(top($2)):(0):(rows + 1 - top($2)) \
          with vectors nohead lw 2 dt dash(i) lc rgb colour(i), \
      $rules using (only($3 <= middle, x($1, $3))):(top($2)):5:(colour($4)) \
          with labels left offset 0.5,0 boxed font line_font textcolor rgb variable, \
      $rules using (only($3 > middle, x($1, $3))):(top($2)):5:(colour($4)) \
          with labels right offset -0.5,0 boxed font line_font textcolor rgb variable, \
-     $bars using (x($1, $5)):2:6 with labels left offset 0.9,0 boxed font small textcolor rgb ink, \
-     for [i = 0:last] $points using (only($3 == i, x($1, $4))):2:(x($1, $5)):(x($1, $6)) \
+     $bars using (x($1, $5)):($2 + 1):6 with labels left offset 0.9,0 boxed font small textcolor rgb ink, \
+     for [i = 0:last] $points using (only($3 == i, x($1, $4))):($2 + 1):(x($1, $5)):(x($1, $6)) \
          with xerrorbars pt symbol_of(i) ps point_size(i) lw 1.5 lc rgb colour(colour_of(i)), \
      for [i = 0:last] keyentry with points pt symbol_of(i) ps 1.4 * dot \
-         lc rgb colour(colour_of(i)) title last == 0 ? "" : rest($series[i + 1], 3)
+         lc rgb colour(colour_of(i)) title last == 0 ? "" : rest($series[i + 1], 4)

@@ -1,32 +1,17 @@
 #pragma once
 
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "grader/measure/counters.hpp"
 #include "grader/measure/estimate.hpp"
 #include "grader/report/pages/page.hpp"
-#include "grader/report/table.hpp"
 
 namespace convlab::grader {
 
-/// "Counted on the emulated device in convolution 2 of fa23, one image: B=1 M=16 …"
+/// "Counted on the emulated device, in convolution 2 of fa23 with one image: B=1 M=16 …"
+/// @param layer  0: of no network
 std::string counted_where(const StageCounts& counts, const std::string& network, int layer);
-
-/// One line of a source and one array, with what its warps asked for.
-struct LineCost {
-  AccessNote note{};
-  double share = 0.0;  ///< of the parts that all lines ask of this kind of memory
-  std::string array{};
-};
-
-/// The lines of a kernel that access one kind of memory, most parts first.
-std::vector<LineCost> line_costs(const KernelCounts& kernel, const std::string& space,
-                                 const SourceText& sources);
-
-/// Line, array, access, requests, lanes, parts, share.
-Table line_table(const std::vector<LineCost>& costs);
 
 /// "load", "store" or "atomic".
 std::string access_name(const AccessNote& note);
@@ -34,8 +19,14 @@ std::string access_name(const AccessNote& note);
 /// "sectors", "passes" or "words": the parts of a request to this kind of memory.
 std::string parts_name(const std::string& space);
 
+/// The lines of a kernel that access one kind of memory, most parts first.
+std::vector<AccessNote> accesses_of(const KernelCounts& kernel, const std::string& space);
+
+/// Line, array, access, requests, lanes, parts, share. @param notes  of one kind of memory
+Table line_table(const std::vector<AccessNote>& notes, const SourceText& sources);
+
 /// "load of `tile`: 225 792 requests, 2 passes each (1 suffices)".
-std::string cost_text(const LineCost& cost);
+std::string cost_text(const AccessNote& note, const SourceText& sources);
 
 /// The profile as a page: all counters, each kernel, and the source with the counts beside its
 /// lines.

@@ -45,10 +45,6 @@ TEST_CASE("terminal: shows what the test above reads", "[.waits]") {
   }
 }
 
-TEST_CASE("terminal: no colours where output is no terminal") {
-  if (::isatty(STDOUT_FILENO) == 0) CHECK(coloured("text", Colour::kBad) == "text");
-}
-
 TEST_CASE("check report: three digits of a time, with its spread") {
   CHECK(time_text({}) == "-");
   CHECK(time_text({12345.6}) == "12346 once");

@@ -77,13 +77,6 @@ TEST_CASE("score: all items of a work that passed; what was not asked does not c
   CHECK(score.items[4].why == "speed 1.00 (1.00 to 1.00)");
 }
 
-TEST_CASE("score: half the way up the curve, half the points") {
-  const CheckResult check = passed();
-  const Score score = make_score(kRules, work_of(check), {speed_of(0.7071)});
-  CHECK(score.items[4].earned == 10);
-  CHECK(score.items[4].credit == Credit::kPartial);
-}
-
 TEST_CASE("score: a wrong result keeps the points of what was right before") {
   CheckResult check = passed();
   check.result.runs.clear();
@@ -135,22 +128,19 @@ TEST_CASE("score: noise that decides is said, and costs nothing") {
         "speed 0.750 (0.500 to 1.00); noise decides after 3 rounds, in your favour");
 }
 
-TEST_CASE("score: a finding while it is timed again takes the speed's points") {
-  const CheckResult check = passed();
-  Measured caught = speed_of(1.0);
-  caught.speed.reset();
-  caught.finding = Finding{.id = "E-replay"};
-  CHECK(make_score(kRules, work_of(check), {caught}).items[4].why ==
-        "when it was measured: E-replay");
-}
-
-TEST_CASE("score: another network and another stage give no points") {
+TEST_CASE("score: another network, another stage and a finding give no points") {
   const CheckResult check = passed();
   CheckedWork work = work_of(check);
   work.network = "fa18";
   CHECK(make_score(kRules, work, {}).items[2].why == "only network fa23 counts");
   work.only_stage = "b";
   CHECK(make_score(kRules, work, {}).counted() == 0);
+  // A finding while it is timed again takes the speed's points.
+  Measured caught = speed_of(1.0);
+  caught.speed.reset();
+  caught.finding = Finding{.id = "E-replay"};
+  CHECK(make_score(kRules, work_of(check), {caught}).items[4].why ==
+        "when it was measured: E-replay");
 }
 
 TEST_CASE("score: of the stages to choose from, the points count up to their most") {
@@ -169,30 +159,21 @@ TEST_CASE("score: of the stages to choose from, the points count up to their mos
   CHECK(score.total() == 120);
 }
 
-TEST_CASE("points: puzzles give their share, and none where nobody looked at them") {
+TEST_CASE("score: puzzles and a prediction give points where somebody looked at them") {
   ScoreRules rules = kRules;
-  rules.items = {{.stage = "a", .what = ScoreRule::What::kPuzzles, .points = 4}};
-  const CheckResult check = passed();
-  CheckedWork work{.check = check, .puzzles = SolvedPuzzles{3, 4}};
-  const Score some = make_score(rules, work, {});
-  CHECK(some.items.front().earned == 3.0);
-  CHECK(some.items.front().credit == Credit::kPartial);
-  work.puzzles.reset();
-  const Score none = make_score(rules, work, {});
-  CHECK(none.items.front().credit == Credit::kNotMeasured);
-  CHECK(none.counted() == 0.0);
-}
-
-TEST_CASE("points: a prediction gives its points where somebody looked for it") {
-  ScoreRules rules = kRules;
-  rules.items = {{.stage = "a", .what = ScoreRule::What::kPrediction, .points = 1}};
+  rules.items = {{.stage = "a", .what = ScoreRule::What::kPuzzles, .points = 4},
+                 {.stage = "a", .what = ScoreRule::What::kPrediction, .points = 1}};
   const CheckResult check = passed();
   CheckedWork work{.check = check};
-  CHECK(make_score(rules, work, {}).items.front().credit == Credit::kNotMeasured);
+  CHECK(make_score(rules, work, {}).counted() == 0.0);
+  work.puzzles = {3, 4};
   work.predicted.emplace();
-  CHECK(make_score(rules, work, {}).items.front().earned == 0.0);
+  const Score some = make_score(rules, work, {});
+  CHECK(some.items[0].earned == 3.0);
+  CHECK(some.items[0].credit == Credit::kPartial);
+  CHECK(some.items[1].earned == 0.0);
   work.predicted->insert("a");
-  CHECK(make_score(rules, work, {}).items.front().earned == 1.0);
+  CHECK(make_score(rules, work, {}).items[1].earned == 1.0);
 }
 
 TEST_CASE("score: counters give points for the limits that they keep, without a GPU") {

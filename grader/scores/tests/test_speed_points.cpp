@@ -28,21 +28,16 @@ SpeedMeasure measured(double speed, double noise, std::size_t count) {
 
 }  // namespace
 
-TEST_CASE("speed: far from the threshold noise decides nothing") {
-  const SpeedPoints fast = points_for(measured(1.3, 0.1, 10), kStep, 1.0);
-  CHECK(fast.decided);
-  CHECK(fast.points == 20);
-  const SpeedPoints slow = points_for(measured(0.3, 0.1, 10), kStep, 1.0);
-  CHECK(slow.decided);
-  CHECK(slow.points == 0);
-}
-
-TEST_CASE("speed: near the threshold it is undecided, and costs nothing") {
-  const SpeedPoints points = points_for(measured(0.9, 0.1, 6), kStep, 1.0);
-  CHECK_FALSE(points.decided);
-  CHECK(points.least < 11);
-  CHECK(points.most == 20);
-  CHECK(points.points == 20);
+TEST_CASE("speed: noise decides only near the threshold, and costs nothing there") {
+  for (const auto& [speed, points] : {std::pair{1.3, 20.0}, std::pair{0.3, 0.0}}) {
+    const SpeedPoints far = points_for(measured(speed, 0.1, 10), kStep, 1.0);
+    CHECK(far.decided);
+    CHECK(far.points == points);
+  }
+  const SpeedPoints near = points_for(measured(0.9, 0.1, 6), kStep, 1.0);
+  CHECK_FALSE(near.decided);
+  CHECK(near.least < 11);
+  CHECK(near.points == 20);
   // The same noise, with a tolerance that covers the step.
   CHECK(points_for(measured(0.9, 0.1, 6), kStep, 20.0).decided);
 }

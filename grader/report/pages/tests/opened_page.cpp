@@ -1,6 +1,5 @@
 #include "grader/report/pages/tests/opened_page.hpp"
 
-#include <unistd.h>
 
 #include <cstdlib>
 #include <stdexcept>

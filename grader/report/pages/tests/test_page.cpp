@@ -17,8 +17,7 @@ const std::filesystem::path kParts = CONVLAB_SOURCE_DIR "/grader/report/pages";
 
 TEST_CASE("page: every kind of block, as Markdown and as HTML") {
   const Chart chart{
-      {.form = Figure::Form::kLines,
-       .title = "Times",
+      {.title = "Times",
        .x = {.title = "batch"},
        .panels = {{.series = {{.label = "</script><b><!--", .marks = {{100, 1.5, 1.5, 1.5}}},
                               {.label = "x", .marks = {{1000, 2, 2, 2}}}}}}}};
@@ -59,11 +58,12 @@ TEST_CASE("report: what the results hold, and open questions for the rest") {
                                           .title = "the stride is ignored",
                                           .seen = "1",
                                           .mended = "2026-11-24T12:56:44Z",
-                                          .checks = 3}}};
+                                          .checks = 3}},
+                            .sweeps = {{"Sweep of it.", {.heading = {"maps"}, .rows = {{"9"}}}}}};
   const std::string markdown = markdown_of(make_report(source));
   for (const char* part :
        {"# Report on m4: Faster", "## Machine", "Some CPU", "## Method", "## Correctness",
-        "## Times, network fa23", "| m4 b | 2.05 | 2.05 | 4.10 |",
+        "## Times", "| m4 b | 2.05 | 2.05 | 4.10 |", "Sweep of it.", "| 9 |",
         "| E-stride: the stride is ignored | a | 1 | 2026-11-24 12:56 | 3 |"}) {
     INFO(part);
     CHECK(contains(markdown, part));
@@ -102,44 +102,4 @@ TEST_CASE("report: no text of a result that somebody edited is more than text") 
     for (const char* raw : {"<img", "[x](java", "\x1b"}) is_text_only(markdown, raw);
   }
   CHECK(taken > 3);
-}
-
-TEST_CASE("report: the tables of a sweep") {
-  const SweepSpace space{.stage = "tuned",
-                         .variable = "POINT",
-                         .parameters = {{"maps", {1, 4}}, {"pixels", {1, 2}}, {"block", {64}}}};
-  const SweepRecord record{.stage = "tuned",
-                           .network = "fa23",
-                           .gpu = "Some GPU",
-                           .tried = {{100, {4, 1, 64}, {1.5, 2.5}},
-                                     {100, {4, 2, 64}, {1.0, 2.0}},
-                                     {100, {1, 1, 64}, {8.0, 9.0}},
-                                     {100, {1, 2, 64}, {}, "too large"}}};
-  const ReportSource source{.milestone = "m4",
-                            .results = {plotted_result({})},
-                            .names = {"x"},
-                            .sweeps = tables_of(space, record)};
-  const std::string markdown = markdown_of(make_report(source));
-  CHECK(contains(markdown, "| maps \\\\ pixels | 1 | 2 |"));
-  CHECK(contains(markdown, "| 4 | 1.50 (64) | 1.00 (64) |"));
-  CHECK(contains(markdown, "| 1 | 8.00 (64) | - |"));
-  CHECK(contains(markdown, "convolution 1 of fa23 at 100 images, Some GPU: op time, ms"));
-  CHECK(contains(markdown, "Best: 4,2,64 with 1.00; next: 4,1,64 with 1.50."));
-}
-
-TEST_CASE("report: numbers of an answer are looked up in the results") {
-  const Result result = plotted_result({plotted_run("b", 2, 100, {2.04}, {14.1})}, "m4");
-  const SweepTable sweep{.scores = {{0.375, "loads for each multiply-add of 4,8"}}};
-  const auto known = known_numbers({result}, {sweep});
-  CHECK(found_numbers("It took 14.1 ms, not 15.2.", known) ==
-        "14.1: the op time of convolution 2 of b at 100 images.");
-  CHECK(found_numbers("0.375 loads, thus 2.0 ms", known) ==
-        "0.375: loads for each multiply-add of 4,8.");
-  CHECK(found_numbers("2.04 ms. 2", known) ==
-        "2.04: the op time of convolution 1 of b at 100 images.");
-  CHECK(found_numbers("no numbers", known).empty());
-  const std::vector<KnownNumber> slow = {{11'832.0, "the op time"}, {0.5, "loads"}};
-  CHECK(found_numbers("11 832 ms of 10 000 images", slow) == "11832: the op time.");
-  CHECK(found_numbers("It took 11.8 s.", slow) == "11.8 s: the op time.");
-  CHECK(found_numbers("11.8 sums, 387 1579", slow).empty());
 }

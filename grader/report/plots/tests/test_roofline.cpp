@@ -2,28 +2,24 @@
 
 #include "common/base/tests/support/catch.hpp"
 #include "grader/report/plots/result_figures.hpp"
+#include "grader/report/plots/tests/plotted_result.hpp"
 
 using namespace convlab;
 
 namespace {
 
 RunResult run_of(const std::string& stage, int batch, double op1, double op2) {
-  return {.network = "fa23",
-          .batch = batch,
-          .stage = {.id = stage, .title = "Stage " + stage},
-          .device = Device::kGpu,
-          .layers = {{.shape = {batch, 4, 1, 86, 86, 7, 1}, .op_ms = {op1}},
-                     {.shape = {batch, 16, 4, 40, 40, 7, 1}, .op_ms = {op2}}},
-          .verdict = Verdict::kPassed};
+  RunResult run = plotted_run(stage, 0, batch, {op1}, {op2});
+  run.device = Device::kGpu;
+  run.layers[0].shape = {batch, 4, 1, 86, 86, 7, 1};
+  run.layers[1].shape = {batch, 16, 4, 40, 40, 7, 1};
+  return run;
 }
 
 Result result_of(std::vector<RunResult> runs) {
-  Result result{.program = "grader check",
-                .milestone = "m2",
-                .solution = "reference",
-                .created = "2026-11-20T10:00:00Z",
-                .machine = {.gpu = "Some GPU", .driver = "13.0", .commit = "abc1234"},
-                .runs = std::move(runs)};
+  Result result = plotted_result(std::move(runs), "m2");
+  result.machine.gpu = "Some GPU";
+  result.machine.driver = "13.0";
   result.machine.promised.bytes_per_second = 5e12;
   result.machine.promised.fp32_per_second = 67e12;
   result.machine.promised.fp16_per_second = 1000e12;
@@ -57,8 +53,8 @@ TEST_CASE("roofline: the stages of the largest batch, by operations and compulso
   CHECK(layer("op 1").marks.at(0).at == Approx(19.0).epsilon(0.01));
   CHECK(layer("op 2").marks.at(0).at == Approx(72.8).epsilon(0.01));
   CHECK(picture->caption ==
-        "Some GPU, driver 13.0 · network fa23 · batch 10 000 · ceilings measured · commit abc1234 "
-        "· 2026-11-20");
+        "Some GPU, driver 13.0 · g++ 12.2 · network fa23 · one sample · commit abc1234 · "
+        "2026-11-20 · batch 10\u00a0000, ceilings measured");
 }
 
 TEST_CASE("roofline: none for a CPU, or where the limits are unknown") {

@@ -1,4 +1,5 @@
 #include <fstream>
+#include <sstream>
 
 #include "common/base/tests/support/catch.hpp"
 #include "common/base/tests/support/temporary_folder.hpp"
@@ -76,15 +77,13 @@ TEST_CASE("profile: lines of one kind of memory, most parts first") {
   const testing::TemporaryFolder folder;
   const SourceText text = sources(folder.path());
   const KernelCounts kernel = kernels_of(counts(), text).front();
-  const auto shared = line_costs(kernel, "shared", text);
+  const auto shared = accesses_of(kernel, "shared");
   REQUIRE(shared.size() == 2);
-  CHECK(shared[0].note.line == 3);
-  CHECK(cost_text(shared[0]) == "store of tile: 10 requests, 32 passes each (1 suffices)");
-  CHECK(line_table(shared).rows[0] ==
+  CHECK(cost_text(shared[0], text) == "store of `tile`: 10 requests, 32 passes each (1 suffices)");
+  CHECK(line_table(shared, text).rows[0] ==
         std::vector<std::string>{"3", "tile", "store", "10", "20", "32", "1", "97 %"});
-  const auto global = line_costs(kernel, "global", text);
-  CHECK(cost_text(global[1]) ==
-        "atomic of out: 10 requests, 1 sector each, 19 lanes wait for the same "
+  CHECK(cost_text(accesses_of(kernel, "global")[1], text) ==
+        "atomic of `out`: 10 requests, 1 sector each, 19 lanes wait for the same "
         "address");
 }
 
@@ -105,17 +104,45 @@ TEST_CASE("profile: what limits the blocks of a multiprocessor") {
   CHECK(large.limited_by == "shared memory");
 }
 
+// Without line ends and indents.
+std::string words_of(const Page& page) {
+  std::istringstream words(terminal_text(page));
+  std::string text;
+  for (std::string word; words >> word;) text += word + " ";
+  return text;
+}
+
 TEST_CASE("profile: barriers are counted over all launches of a kernel") {
   const testing::TemporaryFolder folder;
   StageCounts twice = counts();
   twice.launches.push_back(twice.launches.front());
   twice.counted.barriers = {{.kernel = "conv", .file = "conv.cu", .line = 4, .times = 12}};
-  std::string text = terminal_text(profile_page(twice, sources(folder.path()), "m3", "where"));
-  for (auto at = text.find("\n  "); at != std::string::npos; at = text.find("\n  ")) {
-    text.replace(at, 3, " ");
-  }
+  const std::string text = words_of(profile_page(twice, sources(folder.path()), "m3", "where"));
   CHECK(text.find("12 times in barriers, 3 for each block") != std::string::npos);  // four blocks
   CHECK(text.find("4.00") != std::string::npos);
+}
+
+TEST_CASE("explain: what each line, each barrier and each thread does") {
+  const testing::TemporaryFolder folder;
+  StageCounts walked = counts();
+  const auto barrier = [](int line, std::int64_t times) {
+    return BarrierNote{.kernel = "conv", .file = "conv.cu", .line = line, .times = times};
+  };
+  walked.counted.barriers = {barrier(4, 2), barrier(4, 0), barrier(5, 200)};
+  walked.counted.barriers[1].variable = "tile";
+  walked.counted.barriers[1].before = 3;
+  walked.counted.barriers[1].behind = 4;
+  const auto has = [&](const std::string& words) {
+    const std::string text = walk_text(walked, sources(folder.path()));
+    return text.find(words) != std::string::npos;
+  };
+  CHECK(has("2 blocks, 512 threads."));
+  CHECK(has("20 sectors each (3 suffice)"));
+  CHECK(has("Not coalesced"));
+  CHECK(has("Line 3 reads `tile`"));
+  CHECK(has("does not need it"));
+  walked.counted.barriers.back().times = 1;
+  CHECK(has("Each block meets it once in this run"));
 }
 
 TEST_CASE("profile: the page shows the source with counts beside its lines, as text") {
@@ -127,6 +154,7 @@ TEST_CASE("profile: the page shows the source with counts beside its lines, as t
   const auto& listing = std::get<SourceListing>(page.sections.back().blocks.front());
   REQUIRE(listing.lines.size() == 5);
   CHECK(listing.lines[2].weight > 0.9);
+  CHECK(listing.lines[3].note.find("19 lanes wait for the same address") != std::string::npos);
   CHECK(listing.lines[1].note.empty());
 }
 
@@ -149,16 +177,12 @@ TEST_CASE("profile: an estimate is a range, says its error and marks what was ne
   CHECK(table.rows[0] ==
         std::vector<std::string>{"T4 *", "62 to 160", "issue and FP32, shared memory", "70 %"});
   CHECK(table.rows[1] == std::vector<std::string>{"H200", "0.63 to 1.6", "memory", "90 %"});
-  std::string text = terminal_text(page);
-  for (auto at = text.find("\n  "); at != std::string::npos; at = text.find("\n  ")) {
-    text.replace(at, 3, " ");
-  }
+  const std::string text = words_of(page);
   CHECK(text.find("nothing was measured") != std::string::npos);
   CHECK(text.find("Off by that much. On a GPU with a star nothing was") != std::string::npos);
   CHECK(text.find("Estimates give no points.") != std::string::npos);
   const Page tested{.sections = {estimate_section({estimates[1]}, model, 10'000)}};
   CHECK(terminal_text(tested).find("star") == std::string::npos);
-  CHECK(markdown_of(page).find("| 62 to 160 |") != std::string::npos);
 }
 
 }  // namespace
