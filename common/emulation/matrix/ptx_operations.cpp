@@ -6,8 +6,6 @@
 
 #include <bit>
 #include <cstring>
-#include <iterator>
-#include <utility>
 
 #include "common/emulation/include/convlab_emulation/async_copy.hpp"
 #include "common/emulation/include/convlab_emulation/fragment_layout.hpp"
@@ -43,7 +41,7 @@ void multiply(const Register<4>* d, const std::uint32_t* a, const std::uint32_t*
   const Elements<Element, kWordsB> given_b(b);
   const Elements<Sum, kWordsC> given_c(c);
   Elements<Sum, kWordsC> result;
-  const FragmentProduct product{site, given_a.x, given_b.x, given_c.x, result.x, false};
+  const FragmentProduct product{site, given_a.x, given_b.x, given_c.x, result.x};
   warp_collective({&multiply_fragments<16, 8, kK, T, Sum, Sum>,
                    kK == 16 ? "mma.sync.m16n8k16" : "mma.sync.m16n8k8"},
                   kFullMask, &product, nullptr, site);
@@ -176,37 +174,11 @@ void check_alignment(const char* name, std::uint64_t address, std::size_t bytes,
               static_cast<unsigned long long>(address), bytes);
 }
 
-void come_to_barrier(std::uint32_t number, std::uint32_t threads, bool waits, CallSite site) {
-  const unsigned all = blockDim.x * blockDim.y * blockDim.z;
-  if (threads == 0) threads = all;
-  if (number == 0 && threads == all && waits) return block_barrier("bar.sync", false, site);
-  struct Barriers {
-    std::uint64_t block = 0;
-    std::uint32_t arrived[16] = {};
-    std::uint32_t waiting[16] = {};  ///< warps, by bits
-    bool has_arrivals[16] = {};      ///< of threads that go on
-  };
-  static thread_local Barriers barriers;
-  if (barriers.block != current_block_number) barriers = {.block = current_block_number};
-  if (number >= std::size(barriers.arrived) || threads % kWarpSize != 0)
-    fail_kernel(KernelFault::kIllegalInstruction, site,
-                "bar.sync %u, %u: a block has barriers 0 to 15, for whole warps of 32 threads",
-                number, threads);
-  std::uint32_t& arrived = barriers.arrived[number];
-  if (waits) {
-    barriers.waiting[number] |= 1U << thread_rank() / kWarpSize;
-  } else {
-    barriers.has_arrivals[number] = true;
-    observe_release(&arrived);
-  }
-  if (++arrived == threads) {
-    arrived = 0;
-    observe_part(std::exchange(barriers.waiting[number], 0U));
-    wake_sleepers(&arrived);
-  } else if (waits) {
-    sleep_until_woken("bar.sync", &arrived, site);
-  }
-  if (waits && barriers.has_arrivals[number]) observe_acquire(&arrived);
+void barrier(std::uint32_t number, CallSite site) {
+  if (number == 0) return block_barrier("bar.sync", false, site);
+  fail_kernel(KernelFault::kIllegalInstruction, site,
+              "bar.sync %u: only barrier 0, where all threads of the block meet, is emulated",
+              number);
 }
 
 }  // namespace convlab::emulation::ptx

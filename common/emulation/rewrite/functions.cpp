@@ -6,14 +6,6 @@
 namespace convlab::rewrite {
 namespace {
 
-bool holds_configuration(const std::vector<std::string>& words) {
-  const auto is_triple = [&](std::size_t i, const char* word) {
-    return std::count(words.begin() + static_cast<std::ptrdiff_t>(i),
-                      words.begin() + static_cast<std::ptrdiff_t>(i) + 3, word) == 3;
-  };
-  return words.size() > 6 && is_triple(0, "<") && is_triple(words.size() - 3, ">");
-}
-
 /// Identifiers that stand before a parenthesis and declare nothing.
 const Words kClauses = {"__attribute__", "__launch_bounds__", "__align__",     "alignas",
                         "decltype",      "noexcept",          "static_assert", "requires",
@@ -169,8 +161,7 @@ class FunctionFinder {
       } else if (token.kind == Token::Kind::kIdentifier) {
         if (may_be_macro(token.text, macros_) && !inside_angles(i, begin, name)) certain = false;
         const auto macro = macros_.find(token.text);
-        kernel |= macro != macros_.end() &&
-                  std::ranges::count(macro->second.replacement, "__global__") > 0;
+        kernel |= macro != macros_.end() && std::ranges::count(macro->second, "__global__") > 0;
         has_type = true;
       }
     }
@@ -264,18 +255,13 @@ static void collect_macros(const Source& source, MacroTable& macros) {
     const bool begins = directive != 0 && (i == 0 || source[i - 1].directive != directive);
     if (!begins || !source.is(i, "#") || !source.is(i + 1, "define")) continue;
     const Token& name = source[i + 2];
-    Macro macro;
     std::size_t j = i + 3;
-    if (source.is(j, "(") && source[j].offset == name.end() && source.partner(j) < source.size()) {
-      macro.takes_arguments = true;
+    if (source.is(j, "(") && source[j].offset == name.end() && source.partner(j) < source.size())
       j = source.partner(j) + 1;
-    }
+    std::vector<std::string> replacement;
     for (; j < source.size() && source[j].directive == directive; ++j)
-      macro.replacement.emplace_back(source[j].text);
-    const bool is_configuration = holds_configuration(macro.replacement);
-    const auto entry = macros.emplace(name.text, std::move(macro)).first;
-    // Elsewhere, for an editor that does not know CUDA, the macro is often empty.
-    if (is_configuration) entry->second.is_configuration = true;
+      replacement.emplace_back(source[j].text);
+    macros.emplace(name.text, std::move(replacement));
   }
 }
 

@@ -162,7 +162,6 @@ class FileRewriter {
     } else if (token.kind == Token::Kind::kIdentifier) {
       refuse_unsupported(i);
       use_clock_of_device(i);
-      rewrite_launch_by_macro(file_, i);
     }
   }
 
@@ -208,9 +207,23 @@ class FileRewriter {
          "CUDA's driver API cannot be emulated: take the runtime API (cudaMalloc, cudaMemcpy, "
          "kernel<<<blocks, threads>>>)"},
         {{"cudaMalloc3D", "cudaMemset3D", "cudaMemcpy3D", "cudaMemcpy3DAsync", "cudaMallocArray",
-          "cudaMalloc3DArray", "cudaMemcpyToArray", "cudaMemcpy2DToArray"},
+          "cudaMalloc3DArray", "cudaMemcpyToArray", "cudaMemcpy2DToArray", "cudaMemcpy3DParms",
+          "cudaArray_t"},
          "boxes and arrays of textures cannot be emulated: take cudaMalloc or cudaMallocPitch, and "
          "cudaMemcpy2D for each layer"},
+        {{"cudaMemcpyPeer", "cudaMemcpyPeerAsync", "cudaDeviceEnablePeerAccess",
+          "cudaDeviceCanAccessPeer", "cudaDeviceGetP2PAttribute", "cudaIpcMemHandle_t",
+          "cudaIpcEventHandle_t"},
+         "there is one emulated device, and its memory belongs to this process: no other device "
+         "and "
+         "no other process can use it"},
+        {{"cudaMemPool_t", "cudaMallocFromPoolAsync", "cudaMemAdvise", "cudaMemLocation",
+          "cudaStreamAttrValue", "cudaGraphAddMemAllocNode", "cudaGraphAddMemFreeNode"},
+         "pools of memory, advice and windows of the cache cannot be emulated: leave them out, or "
+         "take cudaMallocAsync"},
+        {{"cudaLaunchConfig_t", "cudaLaunchAttribute"},
+         "cudaLaunchKernelEx cannot be emulated: write kernel<<<blocks, threads>>>, or take "
+         "cudaLaunchCooperativeKernel"},
         {{"__cluster_dims__", "cluster_group", "this_cluster"},
          "clusters of blocks cannot be emulated: let blocks meet in global memory, or in a "
          "cooperative launch"},

@@ -126,14 +126,8 @@ struct Kernel {
 
 using KernelTable = std::map<std::string, Kernel, std::less<>>;
 
-/// A #define; of several of one name the first.
-struct Macro {
-  bool takes_arguments = false;
-  std::vector<std::string> replacement;
-  bool is_configuration = false;  ///< <<<…>>> in one of the definitions
-};
-
-using MacroTable = std::map<std::string, Macro, std::less<>>;
+/// The replacements of #define; of several of one name the first.
+using MacroTable = std::map<std::string, std::vector<std::string>, std::less<>>;
 
 /// Where a function runs, by its qualifiers. kOther: both, constexpr, a member, or not certain.
 enum class Side : unsigned char { kHost, kDevice, kKernel, kOther };

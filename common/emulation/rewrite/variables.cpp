@@ -234,10 +234,7 @@ struct VariableRewriter : File {
     for (std::size_t i = begin; i < source.partner(brace); ++i) {
       if (source[i].kind != Token::Kind::kIdentifier) continue;
       const auto macro = names.macros.find(source[i].text);
-      if (macro != names.macros.end()) {
-        const auto& words = macro->second.replacement;
-        uses = uses || std::ranges::count(words, name) > 0;
-      }
+      if (macro != names.macros.end()) uses = uses || std::ranges::count(macro->second, name) > 0;
       if (!source.is(i, name) || i == 0) continue;
       const Token& before = source[i - 1];
       if (before.is(".") || before.is("->") || before.is("::")) continue;

@@ -53,8 +53,8 @@ __global__ void forget_to_wait(const unsigned* from, unsigned* out) {
   out[threadIdx.x + 32] = tile[threadIdx.x];
 }
 
-__global__ void meet_in_part_of_a_warp() {
-  asm volatile("bar.sync 1, 40;");
+__global__ void meet_in_part_of_a_block() {
+  asm volatile("bar.sync 1;");
 }
 
 __global__ void share_words(unsigned* out) {
@@ -73,8 +73,8 @@ unsigned* device_words() {
 
 TEST_CASE("inline PTX: what the hardware would not take") {
   check({
-      {"a numbered barrier for a part of a warp", [] { meet_in_part_of_a_warp<<<1, 64>>>(); },
-       cudaErrorIllegalInstruction, {"for whole warps of 32 threads"}},
+      {"a numbered barrier", [] { meet_in_part_of_a_block<<<1, 64>>>(); },
+       cudaErrorIllegalInstruction, {"bar.sync 1: only barrier 0"}},
       {"a generic address", [] { load_from_generic_address<<<1, 32>>>(device_words()); },
        cudaErrorInvalidAddressSpace,
        {"with .shared take what __cvta_generic_to_shared(pointer) returns"}},

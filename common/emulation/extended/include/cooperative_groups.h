@@ -61,21 +61,7 @@ inline unsigned block_rank() {
   return static_cast<unsigned>(convlab::emulation::thread_rank());
 }
 
-/// Where the threads of a tile of several warps meet. Tile i of n in the largest block is number
-/// n + i, whatever its size.
-struct TileMemory {
-  static constexpr unsigned kLargestBlock = 1024;
-  struct Meeting {
-    unsigned arrived;
-    unsigned phase;
-  } meetings[kLargestBlock / 32];
-  const void* values[kLargestBlock];  ///< by rank in the block
-};
 }  // namespace detail
-
-/// Shared memory, which this_thread_block takes so that tiles may have more than 32 threads.
-template <unsigned kMaxBlockSize = detail::TileMemory::kLargestBlock>
-struct block_tile_memory : detail::TileMemory {};
 
 /// Any group whose kind is known at run time only: the block or lanes of one warp.
 class thread_group {
@@ -112,10 +98,6 @@ class thread_group {
 /// All threads of the block.
 class thread_block : public thread_group {
  public:
-  explicit thread_block(detail::TileMemory* memory = nullptr) : memory_(memory) {}
-
-  [[nodiscard]] detail::TileMemory* memory() const { return memory_; }
-
   static void sync(CONVLAB_CALL_SITE) {
     convlab::emulation::block_barrier("thread_block::sync", false, site);
   }
@@ -126,9 +108,6 @@ class thread_block : public thread_group {
   [[nodiscard]] static dim3 thread_index() { return {threadIdx.x, threadIdx.y, threadIdx.z}; }
   [[nodiscard]] static dim3 group_dim() { return blockDim; }
   [[nodiscard]] static dim3 dim_threads() { return blockDim; }
-
- private:
-  detail::TileMemory* memory_;
 };
 
 /// All blocks of the launch.
@@ -156,14 +135,6 @@ class grid_group {
 };
 
 namespace detail {
-/// The lanes of a group that have an equal value.
-template <class Group, class T>
-unsigned equals(const Group& group, const char* name, const T& value, CallSite site) {
-  unsigned same = 0;
-  convlab::emulation::warp_collective({&convlab::emulation::match_any_all<T>, name},
-                                      group.lanes().mask(), &value, &same, site);
-  return same;
-}
 
 /// Lanes of one warp, whose values can be compared.
 class warp_group : public thread_group {
@@ -195,7 +166,10 @@ class warp_group : public thread_group {
   }
   template <class T>
   unsigned match_any(T value, CONVLAB_CALL_SITE) const {
-    return lanes().pack(equals(*this, "match_any", value, site));
+    unsigned same = 0;
+    convlab::emulation::warp_collective({&convlab::emulation::match_any_all<T>, "match_any"},
+                                        lanes().mask(), &value, &same, site);
+    return lanes().pack(same);
   }
   template <class T>
   unsigned match_all(T value, int& predicate, CONVLAB_CALL_SITE) const {
@@ -236,6 +210,7 @@ class coalesced_group : public detail::warp_group {
 };
 
 namespace detail {
+
 template <unsigned kSize>
 LaneGroup lanes_of_tile() {
   const auto lane = static_cast<unsigned>(convlab::emulation::lane_id());
@@ -243,14 +218,20 @@ LaneGroup lanes_of_tile() {
   return LaneGroup(ones << (lane - lane % kSize));
 }
 
+}  // namespace detail
+
 /// kSize neighbouring lanes of a warp.
+template <unsigned kSize, class Parent = void>
+class thread_block_tile;
+
 template <unsigned kSize>
-class narrow_tile : public warp_group {
+class thread_block_tile<kSize, void> : public detail::warp_group {
+  static_assert(kSize != 0 && kSize <= 32 && (kSize & (kSize - 1)) == 0,
+                "the size of a tile is a power of two up to 32");
+
  public:
-  narrow_tile(LaneGroup lanes, unsigned meta_rank, unsigned meta_size)
+  thread_block_tile(detail::LaneGroup lanes, unsigned meta_rank, unsigned meta_size)
       : warp_group(lanes), meta_rank_(meta_rank), meta_size_(meta_size) {}
-  narrow_tile(const thread_block& /*block*/, unsigned meta_rank, unsigned meta_size)
-      : narrow_tile(lanes_of_tile<kSize>(), meta_rank, meta_size) {}
 
   [[nodiscard]] static constexpr unsigned size() { return kSize; }
   [[nodiscard]] static constexpr unsigned num_threads() { return kSize; }
@@ -268,98 +249,6 @@ class narrow_tile : public warp_group {
   unsigned meta_size_;
 };
 
-/// kSize neighbouring threads of a block, in several warps.
-template <unsigned kSize>
-class wide_tile {
- public:
-  static constexpr bool kIsWide = true;
-
-  wide_tile(const thread_block& block, unsigned meta_rank, unsigned meta_size)
-      : memory_(block.memory()), meta_rank_(meta_rank), meta_size_(meta_size) {}
-
-  [[nodiscard]] static constexpr unsigned size() { return kSize; }
-  [[nodiscard]] static constexpr unsigned num_threads() { return kSize; }
-  [[nodiscard]] static unsigned thread_rank() { return block_rank() % kSize; }
-  [[nodiscard]] unsigned meta_group_rank() const { return meta_rank_; }
-  [[nodiscard]] unsigned meta_group_size() const { return meta_size_; }
-
-  void sync(CONVLAB_CALL_SITE) const {
-    if (memory_ == nullptr)
-      convlab::emulation::fail_kernel(
-          convlab::emulation::KernelFault::kLaunchFailure, site,
-          "a tile of more than 32 threads wants memory: __shared__ block_tile_memory<> memory; "
-          "this_thread_block(memory)");
-    auto& meeting = memory_->meetings[TileMemory::kLargestBlock / kSize + block_rank() / kSize];
-    const unsigned phase = meeting.phase;
-    const void* const object = reinterpret_cast<const char*>(&meeting) + phase % 2;
-    convlab::emulation::observe_release(object);
-    if (++meeting.arrived == kSize) {
-      meeting.arrived = 0;
-      ++meeting.phase;
-      convlab::emulation::wake_sleepers(&meeting);
-    }
-    while (meeting.phase == phase)
-      convlab::emulation::sleep_until_woken("thread_block_tile::sync", &meeting, site);
-    convlab::emulation::observe_acquire(object);
-  }
-  template <class T>
-  T shfl(const T& value, unsigned rank, CONVLAB_CALL_SITE) const {
-    return exchange(
-        value, [&](const auto& of) { return of(rank % kSize); }, site);
-  }
-  int any(int predicate, CONVLAB_CALL_SITE) const {
-    return fold(
-        predicate != 0, [](int a, int b) { return a | b; }, site);
-  }
-  int all(int predicate, CONVLAB_CALL_SITE) const {
-    return fold(
-        predicate != 0, [](int a, int b) { return a & b; }, site);
-  }
-  /// operation over the values of all members, in their order.
-  template <class T, class Operation>
-  T fold(const T& value, const Operation& operation, CallSite site) const {
-    const auto sum_of_all = [&](const auto& of) {
-      T sum = of(0);
-      for (unsigned rank = 1; rank < kSize; ++rank) sum = operation(sum, of(rank));
-      return sum;
-    };
-    return exchange(value, sum_of_all, site);
-  }
-
- private:
-  /// All members show each other their values.
-  template <class T, class Result>
-  T exchange(const T& value, const Result& result, CallSite site) const {
-    if (memory_ != nullptr) memory_->values[block_rank()] = &value;
-    sync(site);
-    const void* const* const values = memory_->values + block_rank() / kSize * kSize;
-    const T mine = result([&](unsigned rank) { return *static_cast<const T*>(values[rank]); });
-    sync(site);
-    return mine;
-  }
-
-  TileMemory* memory_;
-  unsigned meta_rank_;
-  unsigned meta_size_;
-};
-
-template <unsigned kSize>
-using any_tile = std::conditional_t<(kSize > 32), wide_tile<kSize>, narrow_tile<kSize>>;
-}  // namespace detail
-
-/// kSize neighbouring threads.
-template <unsigned kSize, class Parent = void>
-class thread_block_tile;
-
-template <unsigned kSize>
-class thread_block_tile<kSize, void> : public detail::any_tile<kSize> {
-  static_assert(kSize != 0 && kSize <= 1024 && (kSize & (kSize - 1)) == 0,
-                "the size of a tile is a power of two up to 1024");
-
- public:
-  using detail::any_tile<kSize>::any_tile;
-};
-
 template <unsigned kSize, class Parent>
 class thread_block_tile : public thread_block_tile<kSize, void> {
  public:
@@ -370,17 +259,6 @@ class thread_block_tile : public thread_block_tile<kSize, void> {
 
 inline thread_block this_thread_block() {
   return thread_block();
-}
-/// All threads of the block call it.
-template <unsigned kMaxBlockSize>
-thread_block this_thread_block(block_tile_memory<kMaxBlockSize>& memory, CONVLAB_CALL_SITE) {
-  convlab::emulation::block_barrier("this_thread_block", false, site);
-  if (detail::block_rank() == 0) {
-    convlab::emulation::observe_object(&memory, sizeof memory);
-    for (auto& meeting : memory.meetings) meeting = {};
-  }
-  convlab::emulation::block_barrier("this_thread_block", false, site);
-  return thread_block(&memory);
 }
 inline grid_group this_grid() {
   return {};
@@ -395,8 +273,9 @@ inline thread_block_tile<1> this_thread() {
 }
 
 template <unsigned kSize>
-thread_block_tile<kSize, thread_block> tiled_partition(const thread_block& block) {
-  return {block, detail::block_rank() / kSize, (detail::block_size() + kSize - 1) / kSize};
+thread_block_tile<kSize, thread_block> tiled_partition(const thread_block& /*block*/) {
+  return {detail::lanes_of_tile<kSize>(), detail::block_rank() / kSize,
+          (detail::block_size() + kSize - 1) / kSize};
 }
 template <unsigned kSize, unsigned kParentSize, class Grandparent>
 thread_block_tile<kSize, thread_block_tile<kParentSize, Grandparent>> tiled_partition(
@@ -420,18 +299,6 @@ inline thread_group tiled_partition(const thread_group& parent, unsigned size) {
       coalesced_group(detail::LaneGroup(is_block ? 0xffffffffU : parent.lanes().mask())), size);
 }
 
-/// The members of the parent with an equal label.
-template <class Group, class Label>
-coalesced_group labeled_partition(const Group& parent, Label label, CONVLAB_CALL_SITE) {
-  return coalesced_group(
-      detail::LaneGroup(detail::equals(parent, "labeled_partition", label, site)));
-}
-/// The members of the parent for which the predicate is the same.
-template <class Group>
-coalesced_group binary_partition(const Group& parent, bool predicate, CONVLAB_CALL_SITE) {
-  return labeled_partition(parent, predicate ? 1 : 0, site);
-}
-
 // The same as free functions.
 
 template <class Group>
@@ -445,12 +312,6 @@ auto thread_rank(const Group& group) {
 template <class Group>
 auto group_size(const Group& group) {
   return group.size();
-}
-
-/// One thread of the group calls the function.
-template <typename Group, typename Function, typename... Arguments>
-void invoke_one(const Group& group, Function&& function, Arguments&&... arguments) {
-  if (group.thread_rank() == 0) function(std::forward<Arguments>(arguments)...);
 }
 
 }  // namespace cooperative_groups

@@ -50,16 +50,6 @@ std::vector<Action> in_order(const CUgraph_st& graph) {
   return order;
 }
 
-template <typename Copied>
-std::unique_ptr<Copied> copy_of(const CUgraph_st& graph) {
-  auto copied = std::make_unique<Copied>();
-  for (const auto& node : graph.nodes) {
-    copied->nodes.push_back(std::make_unique<CUgraphNode_st>(*node));
-    copied->nodes.back()->origin = node.get();
-  }
-  return copied;
-}
-
 /// The graph of captured work. Each node waits for the one before: captured work keeps the order in
 /// which it was submitted.
 std::unique_ptr<CUgraph_st> graph_of(Capture& capture) {
@@ -94,21 +84,6 @@ cudaError_t plan(const Copy& copy, cudaMemcpyKind kind, Action& action) {
   note_copy(side_of(copy.from) == Side::kDevice, side_of(copy.to) == Side::kDevice,
             static_cast<std::int64_t>(copy.width * copy.height));
   return cudaSuccess;
-}
-
-cudaError_t plan(const cudaMemcpy3DParms* p, Action& action) {
-  if (p == nullptr) return record_error(cudaErrorInvalidValue);
-  if (p->srcArray != nullptr || p->dstArray != nullptr || p->extent.depth > 1)
-    return refuse(cudaErrorNotSupported,
-                  "a copy of a cudaArray_t, or of a box with several layers, cannot be emulated: "
-                  "copy rows between memory from cudaMalloc and the host");
-  const auto at = [](const cudaPitchedPtr& of, const cudaPos& position) {
-    return static_cast<std::byte*>(of.ptr) + (position.z * of.ysize + position.y) * of.pitch +
-           position.x;
-  };
-  return plan(rows(at(p->dstPtr, p->dstPos), p->dstPtr.pitch, at(p->srcPtr, p->srcPos),
-                   p->srcPtr.pitch, p->extent.width, p->extent.depth * p->extent.height),
-              p->kind, action);
 }
 
 cudaError_t plan(const cudaMemsetParams* p, Action& action) {
@@ -206,22 +181,14 @@ cudaError_t cudaGraphCreate(cudaGraph_t* graph, unsigned int flags) {
 CONVLAB_NODE(cudaGraphAddKernelNode, Kernel,
              (CONVLAB_NEW_NODE, const cudaKernelNodeParams* parameters, CallSite site),
              plan(parameters, site, action))
-CONVLAB_NODE(cudaGraphAddMemcpyNode, Memcpy,
-             (CONVLAB_NEW_NODE, const cudaMemcpy3DParms* parameters), plan(parameters, action))
 CONVLAB_NODE(cudaGraphAddMemcpyNode1D, Memcpy,
              (CONVLAB_NEW_NODE, void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind),
-             plan(line(to, from, bytes), kind, action))
+             plan(Copy(to, from, bytes), kind, action))
 CONVLAB_NODE(cudaGraphAddMemsetNode, Memset, (CONVLAB_NEW_NODE, const cudaMemsetParams* parameters),
              plan(parameters, action))
 CONVLAB_NODE(cudaGraphAddHostNode, Host, (CONVLAB_NEW_NODE, const cudaHostNodeParams* parameters),
              plan(parameters, action))
 CONVLAB_NODE(cudaGraphAddEmptyNode, Empty, (CONVLAB_NEW_NODE), cudaSuccess)
-CONVLAB_NODE(cudaGraphAddMemAllocNode, MemAlloc,
-             (CONVLAB_NEW_NODE, cudaMemAllocNodeParams* parameters),
-             parameters == nullptr ? record_error(cudaErrorInvalidValue)
-                                   : cudaMalloc(&parameters->dptr, parameters->bytesize))
-CONVLAB_NODE(cudaGraphAddMemFreeNode, MemFree, (CONVLAB_NEW_NODE, void* pointer),
-             record_error(pointer == nullptr ? cudaErrorInvalidValue : cudaSuccess))
 #undef CONVLAB_NODE
 
 CONVLAB_API(cudaGraphGetNodes, (cudaGraph_t graph, cudaGraphNode_t* nodes, std::size_t* count),
@@ -232,12 +199,6 @@ CONVLAB_API(cudaGraphGetRootNodes, (cudaGraph_t graph, cudaGraphNode_t* nodes, s
 CONVLAB_API(cudaGraphNodeGetType, (cudaGraphNode_t node, cudaGraphNodeType* type),
             node == nullptr ? record_error(cudaErrorInvalidValue) : answer(type, node->type))
 
-cudaError_t cudaGraphClone(cudaGraph_t* copy, cudaGraph_t graph) {
-  if (copy == nullptr || !is_live(graph)) return record_error(cudaErrorInvalidValue);
-  *copy = handles<CUgraph_st>().add(copy_of<CUgraph_st>(*graph));
-  return cudaSuccess;
-}
-
 CONVLAB_API(cudaGraphDestroy, (cudaGraph_t graph), removed(graph))
 
 // ---- running ------------------------------------------------------------------------------------
@@ -245,13 +206,14 @@ CONVLAB_API(cudaGraphDestroy, (cudaGraph_t graph), removed(graph))
 cudaError_t cudaGraphInstantiate(cudaGraphExec_t* executable, cudaGraph_t graph,
                                  unsigned long long /*flags*/) {
   if (executable == nullptr || !is_live(graph)) return record_error(cudaErrorInvalidValue);
-  *executable = handles<CUgraphExec_st>().add(copy_of<CUgraphExec_st>(*graph));
+  auto copied = std::make_unique<CUgraphExec_st>();
+  for (const auto& node : graph->nodes) {
+    copied->nodes.push_back(std::make_unique<CUgraphNode_st>(*node));
+    copied->nodes.back()->origin = node.get();
+  }
+  *executable = handles<CUgraphExec_st>().add(std::move(copied));
   return cudaSuccess;
 }
-
-CONVLAB_API(cudaGraphInstantiateWithFlags,
-            (cudaGraphExec_t * executable, cudaGraph_t graph, unsigned long long flags),
-            cudaGraphInstantiate(executable, graph, flags))
 
 cudaError_t cudaGraphInstantiate(cudaGraphExec_t* executable, cudaGraph_t graph,
                                  cudaGraphNode_t* error_node, char* log, std::size_t log_bytes) {
@@ -271,7 +233,7 @@ cudaError_t cudaGraphExecMemcpyNodeSetParams1D(cudaGraphExec_t executable, cudaG
                                                void* to, const void* from, std::size_t bytes,
                                                cudaMemcpyKind kind) {
   return change_node(__func__, executable, node, cudaGraphNodeTypeMemcpy,
-                     [&](Action& action) { return plan(line(to, from, bytes), kind, action); });
+                     [&](Action& action) { return plan(Copy(to, from, bytes), kind, action); });
 }
 
 cudaError_t cudaGraphExecUpdate(cudaGraphExec_t executable, cudaGraph_t graph,

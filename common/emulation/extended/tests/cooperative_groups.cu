@@ -1,4 +1,4 @@
-// Cooperative groups: block, tiles, coalesced threads, partitions, reductions, scans.
+// Cooperative groups: block, tiles, coalesced threads, reductions, scans.
 
 #include <cooperative_groups.h>
 #include <cooperative_groups/reduce.h>
@@ -58,23 +58,6 @@ __global__ void tiles(unsigned* results) {
   results[block.thread_rank()] = result;
 }
 
-template <unsigned kSize>
-__global__ void wide_tiles(unsigned* results) {
-  __shared__ cg::block_tile_memory<256> memory;
-  const cg::thread_block block = cg::this_thread_block(memory);
-  const auto tile = cg::tiled_partition<kSize>(block);
-  unsigned value = scramble(block.thread_rank());
-  unsigned result =
-      chain(tile.thread_rank(), tile.size(), tile.meta_group_rank(), tile.meta_group_size());
-  for (unsigned round = 0; round < 3 + tile.meta_group_rank(); ++round) {
-    value = cg::reduce(tile, value + round, cg::plus<unsigned>()) + tile.thread_rank();
-    result = chain(result, tile.shfl(value, 40), tile.any(value % 64 == 0) != 0 ? 1U : 0U,
-                   tile.all(value % 64 == 0) != 0 ? 1U : 0U);
-    tile.sync();
-  }
-  results[block.thread_rank()] = result;
-}
-
 __device__ float sum_of_tile(cg::thread_block_tile<16> tile, float value) {
   for (unsigned offset = tile.size() / 2; offset > 0; offset /= 2) {
     value += tile.shfl_down(value, offset);
@@ -107,16 +90,6 @@ __global__ void coalesced(unsigned* results) {
     active.sync();
   }
   results[rank] = result;
-}
-
-__global__ void partitions(unsigned* results) {
-  const auto warp = cg::tiled_partition<32>(cg::this_thread_block());
-  const unsigned value = scramble(warp.thread_rank());
-  const auto same = cg::labeled_partition(warp, value % 4);
-  const auto parity = cg::binary_partition(warp, value % 2 == 0);
-  results[warp.thread_rank()] =
-      chain(same.thread_rank(), same.size(), parity.thread_rank(),
-            parity.size() + cg::reduce(same, value, cg::plus<unsigned>()));
 }
 
 /// One atomic operation for all lanes that are here: the usual example.
@@ -172,19 +145,11 @@ const Register kTiles16{kGroup, "tiles of 16 threads", &run_tiles<16>};
 const Register kTiles8{kGroup, "tiles of 8 threads", &run_tiles<8>};
 const Register kTiles4{kGroup, "tiles of 4 threads", &run_tiles<4>};
 
-const Register kWide64{kGroup, "tiles of 64 threads",
-                       [] { return results_of(wide_tiles<64>, 1, 256, 256); }};
-const Register kWide128{kGroup, "tiles of 128 threads",
-                        [] { return results_of(wide_tiles<128>, 1, 256, 256); }};
-
 const Register kNested{kGroup, "tiles of tiles, groups of a size known at run time",
                        [] { return results_of(nested_tiles, 1, 128, 128); }};
 
 const Register kCoalesced{kGroup, "coalesced threads",
                           [] { return results_of(coalesced, 1, 64, 64); }};
-
-const Register kPartitions{kGroup, "labelled and binary partitions",
-                           [] { return results_of(partitions, 1, 32, 32); }};
 
 const Register kAggregated{kGroup, "aggregated atomics", [] {
                              std::vector<unsigned> values;

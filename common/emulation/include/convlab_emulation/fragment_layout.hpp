@@ -61,13 +61,13 @@ struct FragmentLayout {
 
 /// Layout of A (m × k) or B (k × n). Both are seen as `outer` rows along m or n and an inner
 /// direction along k, of which a lane holds one 32-bit word at a time.
-/// @param element_bytes  1, 2, 4 or 8
+/// @param element_bytes  2 or 4
 /// @param elements       x[] per lane; more than the matrix has means repetitions
 constexpr FragmentLayout operand_layout(FragmentRole role, FragmentShape shape, int element_bytes,
                                         int elements) {
   const bool is_a = role == FragmentRole::kA;
   const int outer = is_a ? shape.m : shape.n;
-  const int per_word = element_bytes >= 4 ? 1 : 4 / element_bytes;
+  const int per_word = 4 / element_bytes;
   const auto inner_step = [&](int by) {
     return is_a ? FragmentLayout::Step{0, by} : FragmentLayout::Step{by, 0};
   };
@@ -161,7 +161,6 @@ struct FragmentProduct {
   const void* b;
   const void* c;
   void* d;
-  bool saturate;  ///< integers: clamp instead of wrapping round
 };
 
 /// Fills every lane's x[] from memory.
@@ -174,8 +173,7 @@ void store_fragments(WarpExchange& exchange);
 
 /// D = A · B + C. A product of two elements is exact; to c, which is converted to float, the
 /// products are added in the order k = 0, 1, … with one float rounding each; a half result is
-/// rounded once, at the end. TF32 operands lose the 13 low bits of their fractions first. Integers
-/// are exact, doubles are rounded after each product and each sum.
+/// rounded once, at the end. TF32 operands lose the 13 low bits of their fractions first.
 /// @tparam T  element type of A and B, C that of c, D that of d
 template <int kM, int kN, int kK, class T, class C, class D>
 void multiply_fragments(WarpExchange& exchange);

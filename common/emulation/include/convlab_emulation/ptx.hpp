@@ -166,29 +166,11 @@ auto compute(Function function) {
   return compute_as(function, +function);
 }
 
-/// By as many bits as there are, or more, nothing is left but the sign.
-template <class T>
-T shifted_left(T a, std::uint32_t by) {
-  return by >= 8 * sizeof a ? 0 : a << by;
-}
-template <class T>
-T shifted_right(T a, std::uint32_t by) {
-  return by >= 8 * sizeof a ? (a < 0 ? static_cast<T>(-1) : 0) : a >> by;
-}
-
-inline void fence() {
-  __threadfence();
-}
-
 /// A prefetch changes no value.
 inline void prefetch(Address /*address*/) {}
 
-/// One of the 16 barriers of a block, which opens when so many threads have come; 0: all of them.
-void come_to_barrier(std::uint32_t number, std::uint32_t threads, bool waits, CallSite site);
-template <bool kWaits>
-void barrier(std::uint32_t number, std::uint32_t threads = 0, CONVLAB_CALL_SITE) {
-  come_to_barrier(number, threads, kWaits, site);
-}
+/// The barrier of the block, number 0; the others have no emulation.
+void barrier(std::uint32_t number, CONVLAB_CALL_SITE);
 
 }  // namespace convlab::emulation::ptx
 

@@ -113,37 +113,6 @@ const Register kAttributes{"memory", "cudaHostRegister, cudaPointerGetAttributes
   return bits;
 }};
 
-const Register kHints{"memory", "pools, prefetching, advice, windows of the L2 cache", [] {
-  Bits bits;
-  const auto note = [&](cudaError_t error) { bits.push_back(static_cast<std::uint32_t>(error)); };
-  const Stream stream;
-  cudaMemPool_t pool = nullptr;
-  std::uint64_t threshold = 1ULL << 30U;
-  note(cudaDeviceGetDefaultMemPool(&pool, 0));
-  note(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &threshold));
-  note(cudaMemPoolTrimTo(pool, 0));
-  int* managed = nullptr;
-  require(cudaMallocManaged(reinterpret_cast<void**>(&managed), 256), "cudaMallocManaged");
-  for (int i = 0; i < 64; ++i) managed[i] = i;
-  cudaMemLocation device{};
-  device.type = cudaMemLocationTypeDevice;
-  note(cudaMemAdvise(managed, 256, cudaMemAdviseSetReadMostly, device));
-  note(cudaMemPrefetchAsync(managed, 256, device, 0, stream));
-  cudaStreamAttrValue window{};
-  window.accessPolicyWindow.base_ptr = managed;
-  window.accessPolicyWindow.num_bytes = 256;
-  window.accessPolicyWindow.hitRatio = 0.5F;
-  window.accessPolicyWindow.hitProp = cudaAccessPropertyPersisting;
-  window.accessPolicyWindow.missProp = cudaAccessPropertyStreaming;
-  note(cudaStreamSetAttribute(stream, cudaStreamAttributeAccessPolicyWindow, &window));
-  triple<<<1, 64, 0, stream>>>(managed, 60);
-  require(cudaStreamSynchronize(stream), "kernel");
-  note(cudaCtxResetPersistingL2Cache());
-  bits.insert(bits.end(), managed, managed + 64);
-  require(cudaFree(managed), "cudaFree");
-  return bits;
-}};
-
 // ---- streams ------------------------------------------------------------------------------------
 
 const Register kEvents{"streams", "order by events across streams", [] {
