@@ -2,14 +2,9 @@
 
 // Tensor cores: nvcuda::wmma on the host.
 //
-// A fragment is the part of a matrix that one lane holds. CUDA leaves open which part; only what
-// is done alike to every x[i], or between fragments of one type, has a meaning.
-// fragment_layout.hpp tells which distribution is used here.
-//
-// load_matrix_sync, store_matrix_sync and mma_sync are operations of the whole warp: all 32 lanes
-// must call them, with the same address and leading dimension. Addresses and leading dimensions
-// must be multiples of 16 bytes. What is added in which order: matrix_operations.hpp.
-
+// A fragment is the part of a matrix that one lane holds (fragment_layout.hpp). All 32 lanes load,
+// store and multiply together, with the same address and leading dimension, both multiples of 16
+// bytes.
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
@@ -163,11 +158,8 @@ inline void mma_sync(fragment<accumulator, m, n, k, D>& d,
 
 /// The nearest TF32 number (10 fraction bits), ties away from zero, as a float.
 inline float __float_to_tf32(float value) {
-  const auto bits = convlab::emulation::bit_cast<std::uint32_t>(value);
-  // Infinity stays; a NaN, as on an H200, only loses its low bits.
-  if ((bits & 0x7fff'ffffU) >= 0x7f80'0000U)
-    return convlab::emulation::bit_cast<float>(bits & 0xffff'e000U);
-  return convlab::emulation::bit_cast<float>((bits + 0x1000U) & 0xffff'e000U);
+  return convlab::emulation::bit_cast<float>(
+      convlab::emulation::to_tf32(convlab::emulation::bit_cast<std::uint32_t>(value)));
 }
 
 }  // namespace nvcuda::wmma

@@ -29,11 +29,6 @@ constexpr auto kPlaces = [] {
   return places;
 }();
 
-/// The lowest lane that takes part.
-int first_lane(const WarpExchange& exchange) {
-  return std::countr_zero(exchange.present | 0x8000'0000U);
-}
-
 /// Runs in the last lane to arrive; the others cannot go on without it.
 void require_all_lanes(const WarpExchange& exchange, const char* name, CallSite site) {
   if (exchange.present == kFullMask) return;
@@ -46,7 +41,7 @@ void require_all_lanes(const WarpExchange& exchange, const char* name, CallSite 
 template <class Kind>
 const FragmentTransfer& common_transfer(const WarpExchange& exchange) {
   constexpr std::size_t kElementBytes = sizeof(typename Kind::Element);
-  const auto& first = exchange.input<FragmentTransfer>(first_lane(exchange));
+  const auto& first = exchange.input<FragmentTransfer>(exchange.first());
   require_all_lanes(exchange, first.name, first.site);
   for (const int lane : exchange.lanes()) {
     const auto& transfer = exchange.input<FragmentTransfer>(lane);
@@ -206,7 +201,7 @@ void multiply_fragments(WarpExchange& exchange) {
   using KindB = FragmentKind<FragmentRole::kB, kM, kN, kK, T>;
   using KindC = FragmentKind<FragmentRole::kAccumulator, kM, kN, kK, C>;
   using KindD = FragmentKind<FragmentRole::kAccumulator, kM, kN, kK, D>;
-  const auto& first = exchange.input<FragmentProduct>(first_lane(exchange));
+  const auto& first = exchange.input<FragmentProduct>(exchange.first());
   require_all_lanes(exchange, "mma_sync", first.site);
   const bool adds = observe_products(std::int64_t{kM} * kN * kK, first.site);
   const auto product = [&](int lane) -> const FragmentProduct& {

@@ -55,8 +55,7 @@ constexpr std::size_t kRowBytes = kMatrixSize * sizeof(std::uint16_t);
 
 template <int kCount, bool kTransposed>
 void load_matrices_of(WarpExchange& exchange) {
-  const int first = std::countr_zero(exchange.present | 0x8000'0000U);
-  const CallSite site = exchange.input<MatrixRows>(first).site;
+  const CallSite site = exchange.input<MatrixRows>(exchange.first()).site;
   if (exchange.present != kFullMask) {
     fail_kernel(KernelFault::kLaunchFailure, site,
                 "ldmatrix needs all 32 lanes of the warp, and some are missing");
@@ -146,10 +145,7 @@ void convert_to_half2(const Results<1>& result, const Words<1>& high, const Word
 }
 
 void convert_to_tf32(const Results<1>& result, const Words<1>& value) {
-  constexpr std::uint32_t kInfinity = 0x7f80'0000U;
-  constexpr std::uint32_t kKept = 0xffff'e000U;
-  const bool finite = (value[0] & 0x7fff'ffffU) < kInfinity;
-  result[0] = (value[0] + (finite ? 0x1000U : 0U)) & kKept;
+  result[0] = to_tf32(value[0]);
 }
 
 std::uint32_t multiprocessor() {

@@ -3,7 +3,6 @@
 // Their names are words joined by dots, of which some only advise the hardware (cache hints): what
 // is left once these are gone is looked up.
 
-#include <algorithm>
 #include <map>
 
 #include "common/emulation/ptx/translate.hpp"
@@ -78,14 +77,6 @@ bool take(Words& words, std::string_view word) {
   return true;
 }
 
-/// Takes words out as long as they begin with one of these.
-void take_hints(Words& words, std::initializer_list<std::string_view> beginnings) {
-  while (!words.empty() && std::ranges::any_of(beginnings, [&](std::string_view beginning) {
-    return words.front().substr(0, beginning.size()) == beginning;
-  }))
-    words.erase(words.begin());
-}
-
 std::optional<Instruction> load_matrix(Words words) {
   for (const std::string_view word : {"ldmatrix", "sync", "aligned"})
     if (!take(words, word)) return std::nullopt;
@@ -107,32 +98,10 @@ std::optional<Instruction> begin_copy(Words words) {
   if (!around_l1 && !take(words, "ca")) return std::nullopt;
   if (!take(words, "shared") && !take(words, "shared::cta")) return std::nullopt;
   if (!take(words, "global")) return std::nullopt;
-  take_hints(words, {"L2::"});
+  if (!words.empty() && words.front().starts_with("L2::")) words.erase(words.begin());
   if (!words.empty()) return std::nullopt;
   return Instruction{
       around_l1 ? "copy<true>" : "copy<false>", {kAddress, kAddress, kImmediate, kImmediate}, 1};
-}
-
-/// Loads and stores, with the hints that these have.
-std::optional<Instruction> access_memory(Words words) {
-  const bool load = take(words, "ld");
-  if (!load && !take(words, "st")) return std::nullopt;
-  const bool shared = take(words, "shared") || take(words, "shared::cta");
-  if (!shared && !take(words, "global")) return std::nullopt;
-  if (load)
-    take_hints(words, {"nc", "ca", "cg", "cs", "lu", "cv", "L1::", "L2::"});
-  else
-    take_hints(words, {"wb", "cg", "cs", "wt", "L1::", "L2::"});
-  const int count = take(words, "v2") ? 2 : take(words, "v4") ? 4 : 1;
-  if (words.size() != 1 || words[0].size() != 3) return std::nullopt;
-  static constexpr std::string_view kTypes = "bfus";
-  const std::string_view bits = words[0].substr(1);
-  const int bytes = bits == "32" ? kWord : bits == "64" ? kLong : 0;
-  if (kTypes.find(words[0][0]) == std::string_view::npos || bytes == 0 || count * bytes > 16)
-    return std::nullopt;
-  const std::string space = shared ? "<true>" : "<false>";
-  if (load) return Instruction{"load" + space, {write(count, bytes), kAddress}};
-  return Instruction{"store" + space, {kAddress, read(count, bytes)}};
 }
 
 /// mov between registers, also from a special one.
@@ -147,18 +116,7 @@ std::optional<Instruction> move(Words words) {
 
 std::optional<std::string_view> find_special_register(std::string_view name) {
   static const std::map<std::string_view, std::string_view> registers = {
-      {"tid.x", "threadIdx.x"},
-      {"tid.y", "threadIdx.y"},
-      {"tid.z", "threadIdx.z"},
-      {"ntid.x", "blockDim.x"},
-      {"ntid.y", "blockDim.y"},
-      {"ntid.z", "blockDim.z"},
       {"ctaid.x", "blockIdx.x"},
-      {"ctaid.y", "blockIdx.y"},
-      {"ctaid.z", "blockIdx.z"},
-      {"nctaid.x", "gridDim.x"},
-      {"nctaid.y", "gridDim.y"},
-      {"nctaid.z", "gridDim.z"},
       {"laneid", "static_cast<unsigned>(::convlab::emulation::lane_id())"},
       {"warpid", "static_cast<unsigned>(::convlab::emulation::thread_rank() / 32)"},
       {"smid", "::convlab::emulation::ptx::multiprocessor()"},
@@ -176,7 +134,7 @@ std::optional<Instruction> find_instruction(std::string_view name) {
   if (const auto known = fixed_instructions().find(name); known != fixed_instructions().end())
     return known->second;
   const Words words = words_of(name);
-  for (const auto find : {load_matrix, begin_copy, access_memory, move})
+  for (const auto find : {load_matrix, begin_copy, move})
     if (auto instruction = find(words)) return instruction;
   return std::nullopt;
 }

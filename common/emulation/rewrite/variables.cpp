@@ -164,8 +164,7 @@ struct VariableRewriter : File {
 
   /// First token of the declaration that contains `i`: specifiers may stand before __shared__.
   [[nodiscard]] std::size_t declaration_begin(std::size_t i) const {
-    static const Words specifiers = {"extern", "static", "volatile",
-                                     "const",  "inline", "constexpr"};
+    static const Words specifiers = words_of("extern static volatile const inline constexpr");
     while (i > 0 && source[i - 1].directive == source[i].directive)
       if (specifiers.contains(source[i - 1].text))
         --i;

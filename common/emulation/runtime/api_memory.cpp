@@ -266,11 +266,6 @@ cudaError_t cudaMemset2D(void* to, std::size_t pitch, int value, std::size_t wid
   return set_rows(__func__, to, pitch, value, width_bytes, height, nullptr);
 }
 
-cudaError_t cudaMemset2DAsync(void* to, std::size_t pitch, int value, std::size_t width_bytes,
-                              std::size_t height, cudaStream_t stream) {
-  return set_rows(__func__, to, pitch, value, width_bytes, height, stream);
-}
-
 // ---- symbols ------------------------------------------------------------------------------------
 
 namespace convlab::emulation {

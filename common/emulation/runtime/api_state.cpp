@@ -152,9 +152,6 @@ cudaError_t cudaSetDevice(int device) {
   if (sticky_fault.load() == cudaErrorDevicesUnavailable) return sticky_error();
   return check_device(device);
 }
-CONVLAB_API(cudaGetDeviceFlags, (unsigned int* flags),
-            answer(flags, cudaDeviceScheduleAuto | cudaDeviceMapHost))
-
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
   if (const cudaError_t problem = check_device(device); problem != cudaSuccess) return problem;
   return answer(properties, device_model());

@@ -18,15 +18,16 @@ using namespace convlab::emulation;
 struct CUgraphNode_st {
   cudaGraphNodeType type = cudaGraphNodeTypeEmpty;
   Action action = [] {};
-  std::vector<std::size_t> before;         ///< numbers of the nodes that it waits for
-  const CUgraphNode_st* origin = nullptr;  ///< of a copy, only for comparison: it may be gone
+  std::vector<std::size_t> before;  ///< numbers of the nodes that it waits for
 };
 
 struct CUgraph_st {
   std::vector<std::unique_ptr<CUgraphNode_st>> nodes;  ///< in the order of their creation
 };
 
-struct CUgraphExec_st : CUgraph_st {};
+struct CUgraphExec_st {
+  std::vector<Action> actions;  ///< in the order in which they run
+};
 
 namespace {
 
@@ -129,22 +130,6 @@ cudaError_t add_node(const char* function, CONVLAB_NEW_NODE, cudaGraphNodeType t
   return cudaSuccess;
 }
 
-/// Gives a node of an executable graph another action of the same type.
-template <typename Plan>
-cudaError_t change_node(const char* function, cudaGraphExec_t executable, cudaGraphNode_t node,
-                        cudaGraphNodeType type, Plan plan) {
-  if (const cudaError_t lost = begin_call(function)) return lost;
-  if (!is_live(executable)) return record_error(cudaErrorInvalidValue);
-  for (const auto& each : executable->nodes) {
-    if (each->origin != node || each->type != type) continue;
-    Action action;
-    const cudaError_t problem = plan(action);
-    if (problem == cudaSuccess) each->action = std::move(action);
-    return problem;
-  }
-  return record_error(cudaErrorInvalidValue);
-}
-
 /// Returns a list as CUDA does: on entry `count` is the room in `nodes`, afterwards the length.
 cudaError_t list_nodes(cudaGraph_t graph, cudaGraphNode_t* nodes, std::size_t* count,
                        bool only_roots) {
@@ -206,12 +191,8 @@ CONVLAB_API(cudaGraphDestroy, (cudaGraph_t graph), removed(graph))
 cudaError_t cudaGraphInstantiate(cudaGraphExec_t* executable, cudaGraph_t graph,
                                  unsigned long long /*flags*/) {
   if (executable == nullptr || !is_live(graph)) return record_error(cudaErrorInvalidValue);
-  auto copied = std::make_unique<CUgraphExec_st>();
-  for (const auto& node : graph->nodes) {
-    copied->nodes.push_back(std::make_unique<CUgraphNode_st>(*node));
-    copied->nodes.back()->origin = node.get();
-  }
-  *executable = handles<CUgraphExec_st>().add(std::move(copied));
+  auto made = std::make_unique<CUgraphExec_st>(CUgraphExec_st{in_order(*graph)});
+  *executable = handles<CUgraphExec_st>().add(std::move(made));
   return cudaSuccess;
 }
 
@@ -220,38 +201,6 @@ cudaError_t cudaGraphInstantiate(cudaGraphExec_t* executable, cudaGraph_t graph,
   if (error_node != nullptr) *error_node = nullptr;
   if (log != nullptr && log_bytes != 0) *log = '\0';
   return cudaGraphInstantiate(executable, graph, 0ULL);
-}
-
-cudaError_t cudaGraphExecKernelNodeSetParams(cudaGraphExec_t executable, cudaGraphNode_t node,
-                                             const cudaKernelNodeParams* parameters,
-                                             CallSite site) {
-  return change_node(__func__, executable, node, cudaGraphNodeTypeKernel,
-                     [&](Action& action) { return plan(parameters, site, action); });
-}
-
-cudaError_t cudaGraphExecMemcpyNodeSetParams1D(cudaGraphExec_t executable, cudaGraphNode_t node,
-                                               void* to, const void* from, std::size_t bytes,
-                                               cudaMemcpyKind kind) {
-  return change_node(__func__, executable, node, cudaGraphNodeTypeMemcpy,
-                     [&](Action& action) { return plan(Copy(to, from, bytes), kind, action); });
-}
-
-cudaError_t cudaGraphExecUpdate(cudaGraphExec_t executable, cudaGraph_t graph,
-                                cudaGraphExecUpdateResultInfo* result) {
-  if (!is_live(executable) || !is_live(graph)) return record_error(cudaErrorInvalidValue);
-  auto outcome = cudaGraphExecUpdateSuccess;
-  if (graph->nodes.size() != executable->nodes.size())
-    outcome = cudaGraphExecUpdateErrorTopologyChanged;
-  for (std::size_t i = 0; outcome == cudaGraphExecUpdateSuccess && i < graph->nodes.size(); ++i)
-    if (graph->nodes[i]->before != executable->nodes[i]->before)
-      outcome = cudaGraphExecUpdateErrorTopologyChanged;
-    else if (graph->nodes[i]->type != executable->nodes[i]->type)
-      outcome = cudaGraphExecUpdateErrorNodeTypeChanged;
-  if (result != nullptr) *result = {outcome, nullptr, nullptr};
-  if (outcome != cudaGraphExecUpdateSuccess) return record_error(cudaErrorGraphExecUpdateFailure);
-  for (std::size_t i = 0; i < graph->nodes.size(); ++i)
-    executable->nodes[i]->action = graph->nodes[i]->action;
-  return cudaSuccess;
 }
 
 cudaError_t cudaGraphUpload(cudaGraphExec_t executable, cudaStream_t stream) {
@@ -265,7 +214,7 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t executable, cudaStream_t handle) {
     if (!is_live(executable)) return cudaErrorInvalidValue;
     streams().submit(
         stream,
-        [actions = in_order(*executable)] {
+        [actions = executable->actions] {
           for (const Action& action : actions) action();
         },
         cudaGraphNodeTypeGraph);

@@ -151,36 +151,5 @@ const Register kNodes{"graphs", "kernel, copy, memset, host and empty nodes", []
   return bits;
 }};
 
-const Register kUpdates{"graphs", "new parameters for nodes of an executable graph", [] {
-  Diamond diamond;
-  Bits bits;
-  cudaGraphExec_t executable = nullptr;
-  require(cudaGraphInstantiate(&executable, diamond.graph, 0), "cudaGraphInstantiate");
-  diamond.factor = 1000;  // the node has its copy
-  launch(executable, 1);
-  diamond.note(bits);
-  const auto changed = node_of((void*)add_index, 128, diamond.b_arguments);
-  require(cudaGraphExecKernelNodeSetParams(executable, diamond.on_b, &changed), "kernel");
-  launch(executable, 1);
-  diamond.note(bits);
-  require(cudaGraphExecMemcpyNodeSetParams1D(executable, diamond.copy_in, diamond.a.data(),
-                                             diamond.in.data() + 150, 150 * sizeof(int),
-                                             cudaMemcpyHostToDevice), "copy");
-  launch(executable, 1);
-  diamond.note(bits);
-  Diamond other;
-  cudaGraphExecUpdateResultInfo info{};
-  require(cudaGraphExecUpdate(executable, other.graph, &info), "cudaGraphExecUpdate");
-  bits.push_back(static_cast<std::uint32_t>(info.result));
-  launch(executable, 2);
-  other.note(bits);
-  cudaGraphNode_t more{};
-  require(cudaGraphAddEmptyNode(&more, other.graph, &other.end, 1), "empty");
-  bits.push_back(static_cast<std::uint32_t>(cudaGraphExecUpdate(executable, other.graph, &info)));
-  cudaGetLastError();
-  require(cudaGraphExecDestroy(executable), "destroy");
-  return bits;
-}};
-
 }  // namespace
 }  // namespace convlab::features

@@ -62,7 +62,7 @@ CONVLAB_SHIFT(__funnelshift_r, (std::uint64_t{high} << 32 | low) >> (shift & 31U
 CONVLAB_SHIFT(__funnelshift_rc, shift >= 32 ? high : __funnelshift_r(low, high, shift))
 #undef CONVLAB_SHIFT
 
-// Products, averages without overflow (rounded down and up), sums of absolute differences.
+// Products.
 #define CONVLAB_OF_TWO(T, name, expression) CONVLAB_FUNCTION(T, name, (T x, T y), expression)
 CONVLAB_OF_TWO(int, __mulhi, std::int64_t{x} * y >> 32)
 CONVLAB_OF_TWO(unsigned int, __umulhi, std::uint64_t{x} * y >> 32)
@@ -96,13 +96,6 @@ CONVLAB_MINMAX_OF(long long, unsigned long long)
 #undef CONVLAB_MINMAX_OF
 #undef CONVLAB_MINMAX
 
-// Other names.
-CONVLAB_OF_TWO(unsigned int, umin, min(x, y))
-CONVLAB_OF_TWO(unsigned int, umax, max(x, y))
-CONVLAB_OF_TWO(long long, llmin, min(x, y))
-CONVLAB_OF_TWO(long long, llmax, max(x, y))
-CONVLAB_OF_TWO(unsigned long long, ullmin, min(x, y))
-CONVLAB_OF_TWO(unsigned long long, ullmax, max(x, y))
 #undef CONVLAB_OF_TWO
 
 // ---- casts --------------------------------------------------------------------------------------
@@ -119,15 +112,6 @@ CONVLAB_SAME_BITS(unsigned int, float, __uint_as_float)
 CONVLAB_SAME_BITS(double, long long, __double_as_longlong)
 CONVLAB_SAME_BITS(long long, double, __longlong_as_double)
 #undef CONVLAB_SAME_BITS
-CONVLAB_FUNCTION(int, __double2hiint, (double x),
-                 convlab::emulation::bit_cast<std::uint64_t>(x) >> 32)
-CONVLAB_FUNCTION(int, __double2loint, (double x),
-                 convlab::emulation::bit_cast<std::uint64_t>(x) & 0xffffffffU)
-inline double __hiloint2double(int high, int low) {
-  return convlab::emulation::bit_cast<double>(std::uint64_t{static_cast<unsigned int>(high)} << 32 |
-                                              static_cast<unsigned int>(low));
-}
-
 #define CONVLAB_TO_INTEGER(from, to, name, suffix, mode) \
   CONVLAB_FUNCTION(                                      \
       to, name##suffix, (from x),                        \
@@ -206,8 +190,6 @@ inline float __fdividef(float x, float y) {
   if (magnitude > 0x1p126F && magnitude <= 0x1.fffffep127F) return std::isinf(x) ? NAN : 0.0F * x;
   return x / y;
 }
-CONVLAB_FUNCTION(float, fdividef, (float x, float y), x / y)
-CONVLAB_FUNCTION(double, fdivide, (double x, double y), x / y)
 /// Clamped to [0, 1]; a NaN becomes 0.
 CONVLAB_FUNCTION(float, __saturatef, (float x), x > 0.0F ? (x < 1.0F ? x : 1.0F) : 0.0F)
 

@@ -8,10 +8,8 @@
 //         ::convlab::emulation::configuration(blocks, 256))(data, 2.0f, n);
 //
 // launch_function returns a plain function with the kernel's parameters, so that a compiler speaks
-// of wrong arguments as it does for any call. A template whose parameters are deduced has no such
-// function: launch returns an object that takes any arguments, and the compiler speaks of the call
-// in the lambda.
-
+// of wrong arguments as it does for any call. For a template whose parameters are deduced, launch
+// returns an object that takes any arguments.
 #include <cstddef>
 #include <exception>
 #include <functional>

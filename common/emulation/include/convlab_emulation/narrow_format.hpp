@@ -2,10 +2,9 @@
 
 // The bit patterns of half and bfloat16: decoding to float, and encoding with one rounding.
 //
-// Idea     A narrow number is an integer number of units in its last place. Adding 2^k to a
-//          magnitude, with k chosen so that the wide format's last place is the narrow one's, makes
-//          the processor's own round-to-nearest-even do the rounding; the integer is then read off
-//          the low bits. No branch, no table; subnormals are nothing special.
+// Idea     Adding 2^k to a magnitude, with k chosen so that the wide format's last place is the
+//          narrow one's, makes the processor's own round-to-nearest-even do the rounding; the
+//          number of units is then read off the low bits.
 // Exact    +, -, ·, / and sqrt of two narrow numbers may be done in float and rounded again: the 24
 //          bits are at least 2·11 + 2, so the second rounding sees no false tie (Figueroa, 1995).
 //          A fused multiply-add needs double and rounding to odd.

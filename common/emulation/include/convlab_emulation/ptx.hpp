@@ -7,7 +7,6 @@
 // into 32 bits, as on a GPU.
 
 #include <array>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -132,22 +131,6 @@ void check_alignment(const char* name, std::uint64_t address, std::size_t bytes,
 
 /// Where `bytes` at an address of shared memory lie. Fails the kernel if they are not in it.
 unsigned char* in_shared(const char* name, std::uint64_t address, std::size_t bytes, CallSite site);
-
-template <bool kShared, std::size_t kBytes, std::size_t kCount>
-void load(const std::array<Register<kBytes>, kCount>& results, Address from, CONVLAB_CALL_SITE) {
-  check_alignment("ld", from.value, kBytes * kCount, site);
-  const void* at = reinterpret_cast<const void*>(from.value);
-  if (kShared) at = in_shared("ld.shared", from.value, kBytes * kCount, site);
-  const auto* values = static_cast<const Bits<kBytes>*>(at);
-  for (std::size_t i = 0; i < kCount; ++i) results[i] = values[i];
-}
-template <bool kShared, class T, std::size_t kCount>
-void store(Address to, const std::array<T, kCount>& values, CONVLAB_CALL_SITE) {
-  check_alignment("st", to.value, sizeof(T) * kCount, site);
-  void* at = reinterpret_cast<void*>(to.value);
-  if (kShared) at = in_shared("st.shared", to.value, sizeof(T) * kCount, site);
-  for (std::size_t i = 0; i < kCount; ++i) static_cast<T*>(at)[i] = values[i];
-}
 
 /// Arithmetic on registers by a function of numbers.
 template <class Result, class... Operands, class Function>

@@ -55,9 +55,6 @@
   X(StreamCaptureImplicit, 906,                                                                    \
     "operation would make the legacy stream depend on a capturing blocking stream")                \
   X(CapturedEvent, 907, "operation not permitted on an event last recorded in a capturing stream") \
-  X(GraphExecUpdateFailure, 910,                                                                   \
-    "the graph update was not performed because it included changes which violated constraints "   \
-    "specific to instantiated graph update")                                                       \
   X(Unknown, 999, "unknown error")
 
 enum cudaError : unsigned int {
@@ -159,9 +156,7 @@ enum : unsigned int {
   cudaDeviceScheduleSpin = 0x01,
   cudaDeviceScheduleYield = 0x02,
   cudaDeviceScheduleBlockingSync = 0x04,
-  cudaDeviceBlockingSync = 0x04,
   cudaDeviceMapHost = 0x08,
-  cudaEventWaitDefault = 0x00,
 };
 #define cudaCpuDeviceId (-1)
 #define cudaInvalidDeviceId (-2)
@@ -242,22 +237,16 @@ struct cudaDeviceProp {
   int memoryClockRate, memoryBusWidth, l2CacheSize, persistingL2CacheMaxSize;
   int globalL1CacheSupported, localL1CacheSupported, ECCEnabled, memoryPoolsSupported;
   int unifiedAddressing, canMapHostMemory, managedMemory, concurrentManagedAccess;
-  int pageableMemoryAccess, pageableMemoryAccessUsesHostPageTables, directManagedMemAccessFromHost;
-  int hostNativeAtomicSupported, canUseHostPointerForRegisteredMem;
+  int pageableMemoryAccess;
   // Threads
   int warpSize, clockRate, multiProcessorCount, regsPerBlock, regsPerMultiprocessor;
   int maxThreadsPerBlock, maxThreadsDim[3], maxGridSize[3];
   int maxThreadsPerMultiProcessor, maxBlocksPerMultiProcessor;
-  int cooperativeLaunch, cooperativeMultiDeviceLaunch, computePreemptionSupported;
-  int singleToDoublePrecisionPerfRatio;
+  int cooperativeLaunch, computePreemptionSupported;
   // The device and the host
   int deviceOverlap, asyncEngineCount, concurrentKernels, streamPrioritiesSupported;
   int kernelExecTimeoutEnabled, computeMode, integrated, tccDriver, isMultiGpuBoard;
   int pciBusID, pciDeviceID, pciDomainID;
-  // Sizes of textures and surfaces, which the emulated device has not: 0.
-  int maxTexture1D, maxTexture2D[2], maxTexture3D[3];
-  int maxTexture1DLayered[2], maxTexture2DLayered[3];
-  std::size_t texturePitchAlignment, surfaceAlignment;
 };
 
 // NOLINTEND(readability-identifier-naming)

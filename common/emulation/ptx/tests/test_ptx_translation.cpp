@@ -62,23 +62,6 @@ TEST_CASE("ptx: registers in braces, addresses with offsets, numbers") {
         "list(read<8>(convlab_register_a)));");
 }
 
-TEST_CASE("ptx: cache hints are advice") {
-  for (const std::string name :
-       {"ld.global.f32", "ld.global.nc.f32", "ld.global.nc.L1::no_allocate.f32", "ld.global.cg.b32",
-        "ld.global.cs.L2::128B.u32", "ld.global.L1::evict_last.s32"}) {
-    CHECK(calls({name + " %0, [%1];", {{"=f", "a"}, {"l", "p"}}}) ==
-          "load<false>(list(write<4>(convlab_0)), address(convlab_1, 0));");
-  }
-  CHECK(calls({"ld.global.v2.f64 {%0,%1}, [%2];", {{"=d", "a"}, {"=d", "b"}, {"l", "p"}}}) ==
-        "load<false>(list(write<8>(convlab_0), write<8>(convlab_1)), address(convlab_2, 0));");
-  CHECK(refusal({"ld.global.nc.v4.f32 %0, [%1];", {{"=f", "a"}, {"l", "p"}}}) ==
-        "1 registers in the place of 4");
-  for (const std::string name : {"st.global.cs.f32", "st.global.wt.b32"}) {
-    CHECK(calls({name + " [%1], %0;", {{"f", "a"}, {"l", "p"}}}) ==
-          "store<false>(address(convlab_1, 0), list(read<4>(convlab_0)));");
-  }
-}
-
 TEST_CASE("ptx: an instruction with a predicate") {
   CHECK(calls({"{ .reg .pred %p1; setp.ne.b32 %p1, %0, 0; @!%p1 bar.sync 0; }", {{"r", "a"}}}) ==
         "unsigned convlab_register_p1 = 0; compute([](unsigned a, unsigned b) { return a != b ? 1U "
@@ -106,8 +89,7 @@ TEST_CASE("ptx: what is not known is refused by name") {
         "'mbarrier.init.shared.b64'");
   CHECK(refusal({"mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%0}, {%0}, {%0}, {%0};",
                  {{"+r", "a"}}}) == "'mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32'");
-  CHECK(refusal({"ld.global.v4.f64 {%0,%0,%0,%0}, [%1];", {{"=d", "a"}, {"l", "p"}}}) ==
-        "'ld.global.v4.f64'");
+  CHECK(refusal({"ld.global.nc.f32 %0, [%1];", {{"=f", "a"}, {"l", "p"}}}) == "'ld.global.nc.f32'");
   CHECK(refusal({"@p bar.sync 0;", {}}) == "'p' as an operand");
   CHECK(refusal({"bar.sync 0, 64;", {}}) == "'bar.sync' with 2 operands");
   CHECK(refusal({"cvt.rna.tf32.f32 %0, %7;", {{"=r", "a"}}}) ==
@@ -118,5 +100,5 @@ TEST_CASE("ptx: what is not known is refused by name") {
         "an operand with the constraint \"=h\"");
   CHECK(refusal({"ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1}, [%2];",
                  {{"=r", "a"}, {"=r", "b"}, {"r", "s"}}}) == "2 registers in the place of 4");
-  CHECK(refusal({"ld.global.f32 %0, [%1 + x];", {{"=f", "a"}, {"l", "p"}}}) == "the offset 'x'");
+  CHECK(refusal({"prefetch.global.L1 [%0 + x];", {{"l", "p"}}}) == "the offset 'x'");
 }

@@ -3,7 +3,6 @@
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
-#include <type_traits>
 
 #include "common/emulation/tests/features/sweep.hpp"
 
@@ -25,9 +24,6 @@ struct Half {
   __device__ static Type rn(float value) { return __float2half_rn(value); }
   __device__ static Type from_double(double value) { return __double2half(value); }
   __device__ static int to_int_rn(Type value) { return __half2int_rn(value); }
-  __device__ static unsigned to_uint_rz(Type value) { return __half2uint_rz(value); }
-  __device__ static short to_short_ru(Type value) { return __half2short_ru(value); }
-  __device__ static long long to_ll_rd(Type value) { return __half2ll_rd(value); }
   __device__ static Type from_int_rn(int value) { return __int2half_rn(value); }
 };
 
@@ -41,9 +37,6 @@ struct Bfloat16 {
   __device__ static Type rn(float value) { return __float2bfloat16_rn(value); }
   __device__ static Type from_double(double value) { return __double2bfloat16(value); }
   __device__ static int to_int_rn(Type value) { return __bfloat162int_rn(value); }
-  __device__ static unsigned to_uint_rz(Type value) { return __bfloat162uint_rz(value); }
-  __device__ static short to_short_ru(Type value) { return __bfloat162short_ru(value); }
-  __device__ static long long to_ll_rd(Type value) { return __bfloat162ll_rd(value); }
   __device__ static Type from_int_rn(int value) { return __int2bfloat16_rn(value); }
 };
 
@@ -82,13 +75,6 @@ BOTH(from_double, "from double", kPairs, {
   return F::bits(F::from_double(static_cast<double>(telling_float<F>(i)) * (1.0 + nudge)));
 })
 BOTH(to_int_rn, "to int rn", kPatterns, { return static_cast<unsigned>(F::to_int_rn(F::of(i))); })
-BOTH(to_unsigned_rz, "to unsigned rz", kPatterns, { return F::to_uint_rz(F::of(i)); })
-BOTH(to_short_ru, "to short ru", kPatterns,
-     { return static_cast<unsigned>(F::to_short_ru(F::of(i))); })
-BOTH(to_long_long_rd, "to long long rd", kPatterns, {
-  const auto value = static_cast<unsigned long long>(F::to_ll_rd(F::of(i)));
-  return static_cast<unsigned>(value >> 32 ^ value);
-})
 BOTH(from_int_rn, "from int rn", kPairs,
      { return F::bits(F::from_int_rn(static_cast<int>(scramble(i)) >> (i % 32))); })
 BOTH(add, "add", kPairs, { return F::bits(__hadd(F::of(i & 0xffffU), second<F>(i))); })

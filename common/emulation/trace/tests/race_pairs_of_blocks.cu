@@ -17,21 +17,6 @@ using convlab::emulation::Pair;
 
 // ---- between blocks -----------------------------------------------------------------------------
 
-template <bool kRight>
-__global__ void sum_by_compare_and_swap(float* data) {
-  auto* const sum = reinterpret_cast<int*>(data);
-  if (threadIdx.x != 0) return;
-  int old = *sum;  // first
-  if constexpr (kRight) {
-    for (int assumed = ~old; assumed != old;) {
-      assumed = old;
-      old = atomicCAS(sum, assumed, assumed + 1);
-    }
-  } else {
-    atomicExch(sum, old + 1);  // second
-  }
-}
-
 /// The last block may clear its ticket for the next launch: it comes after all others.
 template <bool kRight>
 __global__ void ticket_cleared(float* /*data*/, unsigned* ticket) {
@@ -106,16 +91,7 @@ __global__ void ticket_of_libcuxx(float* data, unsigned* tickets) {
   data[64] = sum;
 }
 
-// As a stencil that writes where its neighbours still read.
-template <bool kRight>
-__global__ void stencil_in_place(float* data) {
-  const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
-  const float right = threadIdx.x == kThreads - 1 ? data[i + 1] : 0.0F;  // first
-  data[kRight ? i + 2 * kBlocks * kThreads : i] = right + 1.0F;          // second
-}
-
-// ---- grid.sync()
-// ---------------------------------------------------------------------------------
+// ---- grid.sync() --------------------------------------------------------------------------------
 
 template <bool kRight>
 __global__ void next_block(float* data) {
@@ -211,14 +187,12 @@ void stream_beside_the_default(void* memory) {
 
 std::vector<Pair> convlab::emulation::race_pairs_of_blocks() {
   return {
-      KERNEL(sum_by_compare_and_swap, float, kBlocks, kThreads, kGrid),
       WITH_FLAG(ticket_cleared),
       WITH_FLAG(all_fence_then_ticket),
       WITH_FLAG(flag_between_blocks).only_forward(),
       WITH_FLAG(lock),
       WITH_FLAG(one_fences_before_the_barrier),
       WITH_FLAG(ticket_of_libcuxx),
-      KERNEL(stencil_in_place, float, kBlocks, kThreads, kGrid),
       HOST(grid_sync, kGrid),
       HOST(recorded_too_early, kStreams),
       HOST(host_waits, kStreams),

@@ -74,8 +74,7 @@ T reduce(const Group& group, const T& value, Operation&& operation, CONVLAB_CALL
                 "reduce takes a tile or a coalesced group, not the whole block");
   using Plain = convlab::emulation::Plain<Operation>;
   return convlab::emulation::fold_lanes<T, Plain>(
-      {&convlab::emulation::reduce_all<T, Plain>, "reduce"}, group.lanes().mask(), value, operation,
-      site);
+      {&convlab::emulation::reduce_all<T, Plain>, "reduce"}, group.mask(), value, operation, site);
 }
 
 // ---- scans: inclusive_scan and exclusive_scan, with the sum unless told otherwise
@@ -103,7 +102,7 @@ void scan_all(convlab::emulation::WarpExchange& exchange) {
             class = std::enable_if_t<std::is_invocable_v<Operation, T, T>>>                        \
   T name(const Group& group, const T& value, const Operation& operation = {}, CONVLAB_CALL_SITE) { \
     return convlab::emulation::fold_lanes({&detail::scan_all<T, Operation, is_inclusive>, #name},  \
-                                          group.lanes().mask(), value, operation, site);           \
+                                          group.mask(), value, operation, site);                   \
   }
 CONVLAB_SCAN(inclusive_scan, true)
 CONVLAB_SCAN(exclusive_scan, false)
