@@ -1,6 +1,5 @@
 #include <cuda_runtime.h>
 
-#include <algorithm>
 #include <functional>
 
 #include "common/base/tests/support/catch.hpp"
