@@ -46,7 +46,9 @@ template <class Self, class T>
 class atomic_operations {
  public:
   using value_type = T;
+  static constexpr bool is_always_lock_free = true;
 
+  [[nodiscard]] bool is_lock_free() const { return true; }
   [[nodiscard]] T load(memory_order order = memory_order_seq_cst) const {
     return change(order, [](T old) { return old; });
   }
@@ -114,6 +116,8 @@ class atomic_operations {
 template <class T, thread_scope Scope = thread_scope_system>
 class atomic_ref : public detail::atomic_operations<atomic_ref<T, Scope>, T> {
  public:
+  static constexpr ::std::size_t required_alignment = sizeof(T);
+
   explicit atomic_ref(T& value) : value_(&value) {}
   T operator=(T value) const {
     this->store(value);
@@ -293,7 +297,14 @@ void memcpy_async(To* to, const From* from, Size size, Awaited& at, CONVLAB_CALL
 }
 
 // ---- pipelines of one thread --------------------------------------------------------------------
-// Its own asynchronous copies in batches, done when it waits for them.
+// Its own asynchronous copies in batches, done when it waits for them. Threads of a block that
+// share a pipeline are refused in words.
+
+enum class pipeline_role { producer, consumer };
+
+template <thread_scope Scope, ::std::uint8_t Stages>
+class pipeline_shared_state {};
+
 template <thread_scope Scope>
 class pipeline;
 
@@ -339,6 +350,18 @@ template <::std::uint8_t Prior>
 void pipeline_consumer_wait_prior(pipeline<thread_scope_thread>& pipe) {
   convlab::emulation::async_copies().wait_prior(Prior);
   pipe.waited_ = pipe.committed_ > Prior ? pipe.committed_ - Prior : 0;
+}
+
+/// Of all threads of a group.
+template <class Group, thread_scope Scope, ::std::uint8_t Stages, class... Roles>
+pipeline<thread_scope_thread> make_pipeline(const Group& /*group*/,
+                                            pipeline_shared_state<Scope, Stages>* /*state*/,
+                                            Roles... /*roles*/) {
+  static_assert(
+      Stages == 0,
+      "a pipeline that threads share cannot be emulated: let each thread copy its part by "
+      "make_pipeline(), or use a cuda::barrier");
+  return make_pipeline();
 }
 
 }  // namespace cuda

@@ -31,10 +31,17 @@ struct __nv_bfloat16;
 using half = __half;
 using half2 = __half2;
 using nv_half = __half;
+using nv_half2 = __half2;
 using __nv_half = __half;
+using __nv_half2 = __half2;
+using __nv_half_raw = __half_raw;
+using __nv_half2_raw = __half2_raw;
 
 #define CUDART_INF_FP16 __ushort_as_half(static_cast<unsigned short>(0x7C00U))
 #define CUDART_NAN_FP16 __ushort_as_half(static_cast<unsigned short>(0x7FFFU))
+#define CUDART_MIN_DENORM_FP16 __ushort_as_half(static_cast<unsigned short>(0x0001U))
+#define CUDART_MAX_NORMAL_FP16 __ushort_as_half(static_cast<unsigned short>(0x7BFFU))
+#define CUDART_NEG_ZERO_FP16 __ushort_as_half(static_cast<unsigned short>(0x8000U))
 #define CUDART_ZERO_FP16 __ushort_as_half(static_cast<unsigned short>(0x0000U))
 #define CUDART_ONE_FP16 __ushort_as_half(static_cast<unsigned short>(0x3C00U))
 

@@ -4,7 +4,11 @@
 
 #define CUDART_INF_F __builtin_inff()
 #define CUDART_NAN_F __builtin_nanf("")
+#define CUDART_MIN_DENORM_F 1.401298464e-45f
 #define CUDART_MAX_NORMAL_F 3.402823466e38f
+#define CUDART_NEG_ZERO_F -0.0f
+#define CUDART_ZERO_F 0.0f
+#define CUDART_ONE_F 1.0f
 #define CUDART_SQRT_HALF_F 0.707106781f
 #define CUDART_SQRT_TWO_F 1.414213562f
 #define CUDART_L2E_F 1.442695041f
@@ -13,6 +17,8 @@
 #define CUDART_PIO2_F 1.570796327f
 #define CUDART_INF __builtin_inf()
 #define CUDART_NAN __builtin_nan("")
+#define CUDART_ZERO 0.0
+#define CUDART_ONE 1.0
 #define CUDART_SQRT_TWO 1.4142135623730951e+0
 #define CUDART_L2E 1.4426950408889634e+0
 #define CUDART_LN2 6.9314718055994529e-1

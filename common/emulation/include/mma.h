@@ -2,9 +2,14 @@
 
 // Tensor cores: nvcuda::wmma on the host.
 //
-// A fragment is the part of a matrix that one lane holds (fragment_layout.hpp). All 32 lanes load,
-// store and multiply together, with the same address and leading dimension, both multiples of 16
-// bytes.
+// A fragment is the part of a matrix that one lane holds. CUDA leaves open which part; only what
+// is done alike to every x[i], or between fragments of one type, has a meaning.
+// fragment_layout.hpp tells which distribution is used here.
+//
+// load_matrix_sync, store_matrix_sync and mma_sync are operations of the whole warp: all 32 lanes
+// must call them, with the same address and leading dimension. Addresses and leading dimensions
+// must be multiples of 16 bytes. What is added in which order: matrix_operations.hpp.
+
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
@@ -35,23 +40,28 @@ using convlab::emulation::FragmentRole;
 using convlab::emulation::WarpFunction;
 
 template <class T>
+inline constexpr bool is_byte = std::is_same_v<T, signed char> || std::is_same_v<T, unsigned char>;
+
+template <class T>
 inline constexpr bool is_narrow = std::is_same_v<T, __half> || std::is_same_v<T, __nv_bfloat16>;
 
 template <int m, int n, int k>
 inline constexpr bool is_shape_of_16 = k == 16 && ((m == 16 && n == 16) || (m == 32 && n == 8) ||
                                                    (m == 8 && n == 32));
 
-/// Whether there are operands of this shape and type. Of those of CUDA, bytes and doubles are
-/// missing.
+/// Whether CUDA has operands of this shape and type.
 template <int m, int n, int k, class T>
-inline constexpr bool is_operand = (is_shape_of_16<m, n, k> && is_narrow<T>) ||
+inline constexpr bool is_operand = (is_shape_of_16<m, n, k> && (is_narrow<T> || is_byte<T>)) ||
                                    (m == 16 && n == 16 && k == 8 &&
-                                    std::is_same_v<T, precision::tf32>);
+                                    std::is_same_v<T, precision::tf32>) ||
+                                   (m == 8 && n == 8 && k == 4 && std::is_same_v<T, double>);
 
 template <int m, int n, int k, class T>
 inline constexpr bool is_accumulator = (is_shape_of_16<m, n, k> &&
-                                        (std::is_same_v<T, float> || std::is_same_v<T, __half>)) ||
-                                       (m == 16 && n == 16 && k == 8 && std::is_same_v<T, float>);
+                                        (std::is_same_v<T, float> || std::is_same_v<T, __half> ||
+                                         std::is_same_v<T, int>)) ||
+                                       (m == 16 && n == 16 && k == 8 && std::is_same_v<T, float>) ||
+                                       (m == 8 && n == 8 && k == 4 && std::is_same_v<T, double>);
 
 template <class Use>
 inline constexpr FragmentRole role_of = std::is_same_v<Use, matrix_a>
@@ -86,8 +96,7 @@ class alignas(8) fragment {
                 "the first argument of a fragment is matrix_a, matrix_b or accumulator");
   static_assert(kIsAccumulator ? detail::is_accumulator<m, n, k, T>
                                : detail::is_operand<m, n, k, T>,
-                "there is no fragment of this shape and element type: emulation has half, "
-                "bfloat16 and TF32");
+                "CUDA has no fragment of this shape and element type");
   static_assert(kIsAccumulator
                     ? std::is_void_v<Layout>
                     : std::is_same_v<Layout, row_major> || std::is_same_v<Layout, col_major>,
@@ -97,8 +106,10 @@ class alignas(8) fragment {
 
  public:
   using element_type = typename Kind::Element;
+  using storage_element_type = element_type;
 
   static constexpr int num_elements = Kind::layout().elements;
+  static constexpr int num_storage_elements = num_elements;
 
   element_type x[num_elements];
 };
@@ -146,11 +157,18 @@ template <int m, int n, int k, class T, class LayoutA, class LayoutB, class C, c
 inline void mma_sync(fragment<accumulator, m, n, k, D>& d,
                      const fragment<matrix_a, m, n, k, T, LayoutA>& a,
                      const fragment<matrix_b, m, n, k, T, LayoutB>& b,
-                     const fragment<accumulator, m, n, k, C>& c, CONVLAB_CALL_SITE) {
+                     const fragment<accumulator, m, n, k, C>& c, bool satf = false,
+                     CONVLAB_CALL_SITE) {
   static_assert(
-      std::is_same_v<T, __half> || (std::is_same_v<C, float> && std::is_same_v<D, float>),
-      "CUDA has no such product: halves accumulate in float or half, bfloat16 and TF32 in float");
-  const convlab::emulation::FragmentProduct product{site, a.x, b.x, c.x, d.x};
+      (detail::is_byte<T> && std::is_same_v<C, int> && std::is_same_v<D, int>) ||
+          (std::is_same_v<T, double> && std::is_same_v<C, double>) ||
+          (std::is_same_v<T, __half> && !std::is_same_v<C, int> && !std::is_same_v<D, int>) ||
+          ((std::is_same_v<T, __nv_bfloat16> ||
+            std::is_same_v<T, precision::tf32>)&&std::is_same_v<C, float> &&
+           std::is_same_v<D, float>),
+      "CUDA has no such product: halves accumulate in float or half, bfloat16 and TF32 "
+      "in float, bytes in int");
+  const convlab::emulation::FragmentProduct product{site, a.x, b.x, c.x, d.x, satf};
   convlab::emulation::warp_collective(
       {&convlab::emulation::multiply_fragments<m, n, k, T, C, D>, "mma_sync"},
       convlab::emulation::kFullMask, &product, nullptr, site);
@@ -158,8 +176,11 @@ inline void mma_sync(fragment<accumulator, m, n, k, D>& d,
 
 /// The nearest TF32 number (10 fraction bits), ties away from zero, as a float.
 inline float __float_to_tf32(float value) {
-  return convlab::emulation::bit_cast<float>(
-      convlab::emulation::to_tf32(convlab::emulation::bit_cast<std::uint32_t>(value)));
+  const auto bits = convlab::emulation::bit_cast<std::uint32_t>(value);
+  // Infinity stays; a NaN, as on an H200, only loses its low bits.
+  if ((bits & 0x7fff'ffffU) >= 0x7f80'0000U)
+    return convlab::emulation::bit_cast<float>(bits & 0xffff'e000U);
+  return convlab::emulation::bit_cast<float>((bits + 0x1000U) & 0xffff'e000U);
 }
 
 }  // namespace nvcuda::wmma

@@ -11,6 +11,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstring>
+#include <limits>
 
 #include "common/emulation/include/convlab_emulation/fragment_layout.hpp"
 #include "common/emulation/runtime/observer.hpp"
@@ -18,16 +19,31 @@
 namespace convlab::emulation {
 namespace {
 
-/// The row-major index of each distinct element of each lane.
-template <class Kind>
-constexpr auto kPlaces = [] {
-  constexpr FragmentLayout kLayout = Kind::layout();
-  std::array<std::array<std::uint16_t, kLayout.distinct>, kWarpSize> places{};
-  for (int lane = 0; lane < kWarpSize; ++lane)
-    for (int i = 0; i < kLayout.distinct; ++i)
-      places[lane][i] = static_cast<std::uint16_t>(kLayout.index(lane, i));
-  return places;
-}();
+/// The whole layout as a table of row-major indices, distinct elements of lane 0 first.
+template <FragmentLayout kLayout>
+struct FragmentTable {
+  static constexpr int kDistinct = kLayout.distinct;
+  static constexpr std::array<std::uint16_t, 32 * static_cast<std::size_t>(kLayout.distinct)>
+      kIndices = [] {
+        std::array<std::uint16_t, 32 * static_cast<std::size_t>(kLayout.distinct)> indices{};
+        for (int lane = 0; lane < 32; ++lane) {
+          for (int element = 0; element < kLayout.distinct; ++element) {
+            const int place = lane * kLayout.distinct + element;
+            indices[static_cast<std::size_t>(place)] =
+                static_cast<std::uint16_t>(kLayout.index(lane, element));
+          }
+        }
+        return indices;
+      }();
+  static const std::uint16_t* of_lane(int lane) {
+    return &kIndices[static_cast<std::size_t>(lane) * static_cast<std::size_t>(kDistinct)];
+  }
+};
+
+/// The lowest lane that takes part.
+int first_lane(const WarpExchange& exchange) {
+  return std::countr_zero(exchange.present | 0x8000'0000U);
+}
 
 /// Runs in the last lane to arrive; the others cannot go on without it.
 void require_all_lanes(const WarpExchange& exchange, const char* name, CallSite site) {
@@ -41,7 +57,7 @@ void require_all_lanes(const WarpExchange& exchange, const char* name, CallSite 
 template <class Kind>
 const FragmentTransfer& common_transfer(const WarpExchange& exchange) {
   constexpr std::size_t kElementBytes = sizeof(typename Kind::Element);
-  const auto& first = exchange.input<FragmentTransfer>(exchange.first());
+  const auto& first = exchange.input<FragmentTransfer>(first_lane(exchange));
   require_all_lanes(exchange, first.name, first.site);
   for (const int lane : exchange.lanes()) {
     const auto& transfer = exchange.input<FragmentTransfer>(lane);
@@ -77,20 +93,25 @@ const FragmentTransfer& common_transfer(const WarpExchange& exchange) {
 /// @param tile         rows × columns, row-major
 template <class Kind, class ElementsOf>
 void gather(const ElementsOf& elements_of, typename Kind::Element* tile) {
+  using Table = FragmentTable<Kind::layout()>;
   for (int lane = 0; lane < kWarpSize; ++lane) {
     const typename Kind::Element* elements = elements_of(lane);
-    for (const std::uint16_t place : kPlaces<Kind>[lane]) tile[place] = *elements++;
+    const std::uint16_t* indices = Table::of_lane(lane);
+    for (int i = 0; i < Table::kDistinct; ++i) tile[indices[i]] = elements[i];
   }
 }
 
 /// Deals a row-major tile out to the lanes.
 template <class Kind, class ElementsOf>
 void scatter(const typename Kind::Element* tile, const ElementsOf& elements_of) {
-  constexpr FragmentLayout kLayout = Kind::layout();
+  using Table = FragmentTable<Kind::layout()>;
+  constexpr int kElementsPerLane = Kind::layout().elements;
   for (int lane = 0; lane < kWarpSize; ++lane) {
-    typename Kind::Element* const elements = elements_of(lane);
-    for (int i = 0; i < kLayout.elements; ++i)
-      elements[i] = tile[kPlaces<Kind>[lane][i % kLayout.distinct]];
+    typename Kind::Element* elements = elements_of(lane);
+    const std::uint16_t* indices = Table::of_lane(lane);
+    for (int i = 0; i < Table::kDistinct; ++i) elements[i] = tile[indices[i]];
+    for (int i = Table::kDistinct; i < kElementsPerLane; ++i)
+      elements[i] = elements[i - Table::kDistinct];
   }
 }
 
@@ -125,8 +146,13 @@ void observe(const FragmentTransfer& transfer, std::size_t element_bytes, bool w
   }
 }
 
+// What a product computes with: float for the narrow types, int for bytes, double for doubles.
 template <class T>
-void widen(const FragmentElement<T>* from, float* to, int count) {
+using Wide = std::conditional_t<std::is_same_v<T, double>, double,
+                                std::conditional_t<std::is_integral_v<T>, std::int32_t, float>>;
+
+template <class T>
+void widen(const FragmentElement<T>* from, Wide<T>* to, int count) {
   if constexpr (std::is_same_v<T, Tf32>) {
     for (int i = 0; i < count; ++i)
       to[i] = std::bit_cast<float>(std::bit_cast<std::uint32_t>(from[i]) & 0xffff'e000U);
@@ -136,14 +162,15 @@ void widen(const FragmentElement<T>* from, float* to, int count) {
     std::memcpy(bits, from, static_cast<std::size_t>(count) * sizeof *bits);
     for (int i = 0; i < count; ++i) to[i] = decode<HalfFormat>(bits[i]);
   } else {
-    for (int i = 0; i < count; ++i) to[i] = from[i];
+    // NOLINTNEXTLINE(bugprone-signed-char-misuse): a byte is a number here, with its sign
+    for (int i = 0; i < count; ++i) to[i] = static_cast<Wide<T>>(from[i]);
   }
 }
 
 /// Two rows of C at once, so that a row of B is read half as often.
-template <int kM, int kN, int kK>
-void accumulate(const float* a, const float* b, float* c) {
-  using Row [[gnu::vector_size(kN * sizeof(float))]] = float;
+template <int kM, int kN, int kK, class T>
+void accumulate(const T* a, const T* b, T* c) {
+  using Row [[gnu::vector_size(kN * sizeof(T))]] = T;
   for (int m = 0; m < kM; m += 2, a += 2 * kK, c += 2 * kN) {
     Row upper;
     Row lower;
@@ -157,6 +184,25 @@ void accumulate(const float* a, const float* b, float* c) {
     }
     std::memcpy(c, &upper, sizeof upper);
     std::memcpy(c + kN, &lower, sizeof lower);
+  }
+}
+
+/// Sums of bytes: exact in 64 bits, then clamped or wrapped as asked.
+template <int kM, int kN, int kK>
+void accumulate_integers(const std::int32_t* a, const std::int32_t* b, std::int32_t* c,
+                         bool saturate) {
+  for (int m = 0; m < kM; ++m) {
+    for (int n = 0; n < kN; ++n) {
+      std::int32_t products = 0;  // of at most 16 · 255² in magnitude
+      for (int k = 0; k < kK; ++k) products += a[m * kK + k] * b[k * kN + n];
+      const std::int64_t sum = std::int64_t{c[m * kN + n]} + products;
+      std::int64_t kept = sum;
+      if (saturate) {
+        using Limits = std::numeric_limits<std::int32_t>;
+        kept = sum > Limits::max() ? Limits::max() : (sum < Limits::min() ? Limits::min() : sum);
+      }
+      c[m * kN + n] = static_cast<std::int32_t>(static_cast<std::uint32_t>(kept));
+    }
   }
 }
 
@@ -201,7 +247,8 @@ void multiply_fragments(WarpExchange& exchange) {
   using KindB = FragmentKind<FragmentRole::kB, kM, kN, kK, T>;
   using KindC = FragmentKind<FragmentRole::kAccumulator, kM, kN, kK, C>;
   using KindD = FragmentKind<FragmentRole::kAccumulator, kM, kN, kK, D>;
-  const auto& first = exchange.input<FragmentProduct>(exchange.first());
+  using Sum = Wide<D>;
+  const auto& first = exchange.input<FragmentProduct>(first_lane(exchange));
   require_all_lanes(exchange, "mma_sync", first.site);
   const bool adds = observe_products(std::int64_t{kM} * kN * kK, first.site);
   const auto product = [&](int lane) -> const FragmentProduct& {
@@ -217,13 +264,20 @@ void multiply_fragments(WarpExchange& exchange) {
   C given[kM * kN];
   gather<KindC>([&](int lane) { return static_cast<const C*>(product(lane).c); }, given);
 
-  float a[kM * kK];
-  float b[kK * kN];
-  float sums[kM * kN];
+  Wide<T> a[kM * kK];
+  Wide<T> b[kK * kN];
+  Sum sums[kM * kN];
   widen<T>(narrow_a, a, kM * kK);
   widen<T>(narrow_b, b, kK * kN);
   widen<C>(given, sums, kM * kN);
-  if (adds) accumulate<kM, kN, kK>(a, b, sums);
+  if (!adds) {
+    // The sums stay as they were.
+  } else if constexpr (std::is_integral_v<T>) {
+    accumulate_integers<kM, kN, kK>(a, b, sums, first.saturate);
+  } else {
+    accumulate<kM, kN, kK>(a, b, sums);
+  }
+
   D result[kM * kN];
   for (int i = 0; i < kM * kN; ++i) result[i] = static_cast<D>(sums[i]);
   scatter<KindD>(result, [&](int lane) { return static_cast<D*>(product(lane).d); });
@@ -241,22 +295,30 @@ void multiply_fragments(WarpExchange& exchange) {
 #define CONVLAB_PRODUCT(m, n, k, T, C, D) \
   template void multiply_fragments<m, n, k, T, C, D>(WarpExchange&);
 // NOLINTEND(bugprone-macro-parentheses)
-#define CONVLAB_SHAPE_OF_16(m, n)                   \
-  CONVLAB_OPERANDS(m, n, 16, __half)                \
-  CONVLAB_OPERANDS(m, n, 16, __nv_bfloat16)         \
-  CONVLAB_ACCUMULATOR(m, n, 16, float)              \
-  CONVLAB_ACCUMULATOR(m, n, 16, __half)             \
-  CONVLAB_PRODUCT(m, n, 16, __half, float, float)   \
-  CONVLAB_PRODUCT(m, n, 16, __half, float, __half)  \
-  CONVLAB_PRODUCT(m, n, 16, __half, __half, float)  \
-  CONVLAB_PRODUCT(m, n, 16, __half, __half, __half) \
-  CONVLAB_PRODUCT(m, n, 16, __nv_bfloat16, float, float)
+#define CONVLAB_SHAPE_OF_16(m, n)                        \
+  CONVLAB_OPERANDS(m, n, 16, __half)                     \
+  CONVLAB_OPERANDS(m, n, 16, __nv_bfloat16)              \
+  CONVLAB_OPERANDS(m, n, 16, signed char)                \
+  CONVLAB_OPERANDS(m, n, 16, unsigned char)              \
+  CONVLAB_ACCUMULATOR(m, n, 16, float)                   \
+  CONVLAB_ACCUMULATOR(m, n, 16, __half)                  \
+  CONVLAB_ACCUMULATOR(m, n, 16, int)                     \
+  CONVLAB_PRODUCT(m, n, 16, __half, float, float)        \
+  CONVLAB_PRODUCT(m, n, 16, __half, float, __half)       \
+  CONVLAB_PRODUCT(m, n, 16, __half, __half, float)       \
+  CONVLAB_PRODUCT(m, n, 16, __half, __half, __half)      \
+  CONVLAB_PRODUCT(m, n, 16, __nv_bfloat16, float, float) \
+  CONVLAB_PRODUCT(m, n, 16, signed char, int, int)       \
+  CONVLAB_PRODUCT(m, n, 16, unsigned char, int, int)
 CONVLAB_SHAPE_OF_16(16, 16)
 CONVLAB_SHAPE_OF_16(32, 8)
 CONVLAB_SHAPE_OF_16(8, 32)
 CONVLAB_OPERANDS(16, 16, 8, Tf32)
 CONVLAB_ACCUMULATOR(16, 16, 8, float)
 CONVLAB_PRODUCT(16, 16, 8, Tf32, float, float)
+CONVLAB_OPERANDS(8, 8, 4, double)
+CONVLAB_ACCUMULATOR(8, 8, 4, double)
+CONVLAB_PRODUCT(8, 8, 4, double, double, double)
 // mma.sync of inline PTX
 CONVLAB_PRODUCT(16, 8, 16, __half, float, float)
 CONVLAB_PRODUCT(16, 8, 16, __half, __half, __half)

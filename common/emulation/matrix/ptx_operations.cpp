@@ -6,6 +6,8 @@
 
 #include <bit>
 #include <cstring>
+#include <iterator>
+#include <utility>
 
 #include "common/emulation/include/convlab_emulation/async_copy.hpp"
 #include "common/emulation/include/convlab_emulation/fragment_layout.hpp"
@@ -41,7 +43,7 @@ void multiply(const Register<4>* d, const std::uint32_t* a, const std::uint32_t*
   const Elements<Element, kWordsB> given_b(b);
   const Elements<Sum, kWordsC> given_c(c);
   Elements<Sum, kWordsC> result;
-  const FragmentProduct product{site, given_a.x, given_b.x, given_c.x, result.x};
+  const FragmentProduct product{site, given_a.x, given_b.x, given_c.x, result.x, false};
   warp_collective({&multiply_fragments<16, 8, kK, T, Sum, Sum>,
                    kK == 16 ? "mma.sync.m16n8k16" : "mma.sync.m16n8k8"},
                   kFullMask, &product, nullptr, site);
@@ -55,7 +57,8 @@ constexpr std::size_t kRowBytes = kMatrixSize * sizeof(std::uint16_t);
 
 template <int kCount, bool kTransposed>
 void load_matrices_of(WarpExchange& exchange) {
-  const CallSite site = exchange.input<MatrixRows>(exchange.first()).site;
+  const int first = std::countr_zero(exchange.present | 0x8000'0000U);
+  const CallSite site = exchange.input<MatrixRows>(first).site;
   if (exchange.present != kFullMask) {
     fail_kernel(KernelFault::kLaunchFailure, site,
                 "ldmatrix needs all 32 lanes of the warp, and some are missing");
@@ -145,7 +148,10 @@ void convert_to_half2(const Results<1>& result, const Words<1>& high, const Word
 }
 
 void convert_to_tf32(const Results<1>& result, const Words<1>& value) {
-  result[0] = to_tf32(value[0]);
+  constexpr std::uint32_t kInfinity = 0x7f80'0000U;
+  constexpr std::uint32_t kKept = 0xffff'e000U;
+  const bool finite = (value[0] & 0x7fff'ffffU) < kInfinity;
+  result[0] = (value[0] + (finite ? 0x1000U : 0U)) & kKept;
 }
 
 std::uint32_t multiprocessor() {
@@ -170,11 +176,37 @@ void check_alignment(const char* name, std::uint64_t address, std::size_t bytes,
               static_cast<unsigned long long>(address), bytes);
 }
 
-void barrier(std::uint32_t number, CallSite site) {
-  if (number == 0) return block_barrier("bar.sync", false, site);
-  fail_kernel(KernelFault::kIllegalInstruction, site,
-              "bar.sync %u: only barrier 0, where all threads of the block meet, is emulated",
-              number);
+void come_to_barrier(std::uint32_t number, std::uint32_t threads, bool waits, CallSite site) {
+  const unsigned all = blockDim.x * blockDim.y * blockDim.z;
+  if (threads == 0) threads = all;
+  if (number == 0 && threads == all && waits) return block_barrier("bar.sync", false, site);
+  struct Barriers {
+    std::uint64_t block = 0;
+    std::uint32_t arrived[16] = {};
+    std::uint32_t waiting[16] = {};  ///< warps, by bits
+    bool has_arrivals[16] = {};      ///< of threads that go on
+  };
+  static thread_local Barriers barriers;
+  if (barriers.block != current_block_number) barriers = {.block = current_block_number};
+  if (number >= std::size(barriers.arrived) || threads % kWarpSize != 0)
+    fail_kernel(KernelFault::kIllegalInstruction, site,
+                "bar.sync %u, %u: a block has barriers 0 to 15, for whole warps of 32 threads",
+                number, threads);
+  std::uint32_t& arrived = barriers.arrived[number];
+  if (waits) {
+    barriers.waiting[number] |= 1U << thread_rank() / kWarpSize;
+  } else {
+    barriers.has_arrivals[number] = true;
+    observe_release(&arrived);
+  }
+  if (++arrived == threads) {
+    arrived = 0;
+    observe_part(std::exchange(barriers.waiting[number], 0U));
+    wake_sleepers(&arrived);
+  } else if (waits) {
+    sleep_until_woken("bar.sync", &arrived, site);
+  }
+  if (waits && barriers.has_arrivals[number]) observe_acquire(&arrived);
 }
 
 }  // namespace convlab::emulation::ptx

@@ -6,11 +6,20 @@
 namespace convlab::rewrite {
 namespace {
 
+bool holds_configuration(const std::vector<std::string>& words) {
+  const auto is_triple = [&](std::size_t i, const char* word) {
+    return std::count(words.begin() + static_cast<std::ptrdiff_t>(i),
+                      words.begin() + static_cast<std::ptrdiff_t>(i) + 3, word) == 3;
+  };
+  return words.size() > 6 && is_triple(0, "<") && is_triple(words.size() - 3, ">");
+}
+
 /// Identifiers that stand before a parenthesis and declare nothing.
-const Words kClauses = words_of(
-    "__attribute__ __launch_bounds__ __align__ alignas decltype noexcept static_assert requires "
-    "explicit __declspec __maxnreg__ operator typeof __typeof__ sizeof throw asm "
-    "__cluster_dims__");
+const Words kClauses = {"__attribute__", "__launch_bounds__", "__align__",     "alignas",
+                        "decltype",      "noexcept",          "static_assert", "requires",
+                        "explicit",      "__declspec",        "__maxnreg__",   "operator",
+                        "typeof",        "__typeof__",        "sizeof",        "throw",
+                        "asm",           "__cluster_dims__"};
 
 /// Counts the parameters of the `template <…>` whose > stands at `close`. A type may be deduced in
 /// spite of its default, a value hardly ever.
@@ -160,7 +169,8 @@ class FunctionFinder {
       } else if (token.kind == Token::Kind::kIdentifier) {
         if (may_be_macro(token.text, macros_) && !inside_angles(i, begin, name)) certain = false;
         const auto macro = macros_.find(token.text);
-        kernel |= macro != macros_.end() && std::ranges::count(macro->second, "__global__") > 0;
+        kernel |= macro != macros_.end() &&
+                  std::ranges::count(macro->second.replacement, "__global__") > 0;
         has_type = true;
       }
     }
@@ -211,10 +221,12 @@ class HostVariableFinder {
 
   /// Whether none of the words before the name may be, or hide, a qualifier of the device.
   [[nodiscard]] bool is_of_host(std::size_t begin, std::size_t name) const {
-    static const Words others = words_of(
-        "__device__ __constant__ __shared__ __managed__ __global__ constexpr consteval typedef "
-        "using template operator friend struct class enum union namespace = ( extern concept "
-        "auto thread_local return texture");
+    static const Words others = {
+        "__device__", "__constant__", "__shared__", "__managed__", "__global__",   "constexpr",
+        "consteval",  "typedef",      "using",      "template",    "operator",     "friend",
+        "struct",     "class",        "enum",       "union",       "namespace",    "=",
+        "(",          "extern",       "concept",    "auto",        "thread_local", "return",
+        "texture"};
     if (begin >= name || (begin > 0 && source_[begin - 1].directive != 0)) return false;
     for (std::size_t i = begin; i < name; ++i) {
       if (others.contains(source_[i].text)) return false;
@@ -252,13 +264,18 @@ static void collect_macros(const Source& source, MacroTable& macros) {
     const bool begins = directive != 0 && (i == 0 || source[i - 1].directive != directive);
     if (!begins || !source.is(i, "#") || !source.is(i + 1, "define")) continue;
     const Token& name = source[i + 2];
+    Macro macro;
     std::size_t j = i + 3;
-    if (source.is(j, "(") && source[j].offset == name.end() && source.partner(j) < source.size())
+    if (source.is(j, "(") && source[j].offset == name.end() && source.partner(j) < source.size()) {
+      macro.takes_arguments = true;
       j = source.partner(j) + 1;
-    std::vector<std::string> replacement;
+    }
     for (; j < source.size() && source[j].directive == directive; ++j)
-      replacement.emplace_back(source[j].text);
-    macros.emplace(name.text, std::move(replacement));
+      macro.replacement.emplace_back(source[j].text);
+    const bool is_configuration = holds_configuration(macro.replacement);
+    const auto entry = macros.emplace(name.text, std::move(macro)).first;
+    // Elsewhere, for an editor that does not know CUDA, the macro is often empty.
+    if (is_configuration) entry->second.is_configuration = true;
   }
 }
 
@@ -305,7 +322,7 @@ static void collect_functions(const Source& source, Names& names) {
     if (known.side != function.side || known.space != function.space) known.side = Side::kOther;
   }
   // A type or an alias of the name makes a call of it something else.
-  static const Words introducers = words_of("struct class union enum using namespace");
+  static const Words introducers = {"struct", "class", "union", "enum", "using", "namespace"};
   for (std::size_t i = 1; i < source.size(); ++i) {
     if (!introducers.contains(source[i - 1].text)) continue;
     names.functions[std::string(source[i].text)].side = Side::kOther;

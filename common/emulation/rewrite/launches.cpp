@@ -18,13 +18,28 @@ struct Callee {
 struct LaunchRewriter : File {
   void launch(std::size_t open) {
     const std::size_t close = find_launch_end(open);
-    if (close < source.size())
-      launch(open, close);
+    const bool has_kernel = source[open].directive == 0 || !begins_replacement(open);
+    if (close < source.size() && has_kernel)
+      launch(open, triple_at(open), triple_at(close), close + 3);
     else if (source[open].directive == 0)
       editor.complain(open, "the launch has no >>> followed by its arguments in parentheses");
-    else
-      editor.complain(open, "a macro cannot hold a part of a launch: only all of kernel<<<…>>>(…)");
+    else if (!blank_configuration(open))
+      editor.complain(
+          open, "a macro cannot hold a part of a launch: only all of kernel<<<…>>>(…), or <<<…>>>");
   }
+
+  void launch_by_macro(std::size_t name) {
+    const auto macro = names.macros.find(source[name].text);
+    if (macro == names.macros.end() || !macro->second.is_configuration) return;
+    std::size_t last = name;
+    if (macro->second.takes_arguments) {
+      if (!source.is(name + 1, "(") || !source.opens(name + 1)) return;
+      last = source.partner(name + 1);
+    }
+    if (source.is(last + 1, "("))
+      launch(name, {name, source[name].offset, 0}, {last, source[last].end(), 0}, last + 1);
+  }
+
   void untyped_kernel(std::size_t keyword) {
     std::size_t open = keyword - 1;
     if (keyword > 1 && source.is(open, "const")) --open;
@@ -114,12 +129,40 @@ struct LaunchRewriter : File {
     return false;
   }
 
-  /// Length in the file of <<< or >>>, which may be written with blanks.
-  [[nodiscard]] std::size_t length_of_triple(std::size_t i) const {
-    return source[i + 2].end() - source[i].offset;
+  /// A part of the file to replace. @param token  on the same line
+  struct Span {
+    std::size_t token;
+    std::size_t offset;
+    std::size_t length;
+  };
+
+  [[nodiscard]] Span triple_at(std::size_t i) const {
+    return {i, source[i].offset, source[i + 2].end() - source[i].offset};
   }
-  /// @param open,close  the first tokens of <<< and >>>
-  void launch(std::size_t open, std::size_t close) {
+
+  /// Whether a macro's replacement begins at token i.
+  [[nodiscard]] bool begins_replacement(std::size_t i) const {
+    std::size_t before = i - 1;
+    if (source.is(before, ")") && source.partner(before) < before)
+      before = source.partner(before) - 1;
+    return before > 1 && source.is(before - 1, "define");
+  }
+
+  /// `#define CONFIGURATION(blocks, threads) <<<blocks, threads>>>` loses its brackets: the launch
+  /// is made where the macro is used.
+  bool blank_configuration(std::size_t open) {
+    std::size_t end = open;
+    while (end < source.size() && source[end].directive == source[open].directive) ++end;
+    if (end < open + 6 || !source.is_triple(end - 3, '>')) return false;
+    editor.blank(source[open].offset, source[open + 2].end());
+    editor.blank(source[end - 3].offset, source[end - 1].end());
+    return true;
+  }
+
+  /// @param open       what stands behind the kernel's name
+  /// @param begin,end  what the configuration's parentheses replace
+  /// @param arguments  their (
+  void launch(std::size_t open, const Span& begin, const Span& end, std::size_t arguments) {
     if (source.in_device_code(open)) {
       editor.complain(open,
                       "a kernel launched from device code (dynamic parallelism) cannot be "
@@ -135,10 +178,10 @@ struct LaunchRewriter : File {
     const std::string text = source.text(callee.begin, callee.end);
     const std::string space(kRuntime);
     const std::size_t start = source[callee.begin].offset;
-    const std::size_t begin = source[open].offset;
-    const std::size_t length = length_of_triple(open);
-    // The parenthesis replaces the last <: it is where compilers point.
-    const std::string parenthesis = editor.anchor(open, begin + length - 1) + "(";
+    // The parenthesis replaces the last < where there is one: it is where compilers point.
+    const std::string parenthesis =
+        begin.length > 0 ? editor.anchor(begin.token, begin.offset + begin.length - 1) + "("
+                         : joined({"(", editor.anchor(begin.token, begin.offset)});
     // In a macro only the preprocessor knows the kernel's name.
     const std::string name = source[callee.begin].directive != 0
                                  ? joined({"CONVLAB_TEXT(", text, ")"})
@@ -147,21 +190,27 @@ struct LaunchRewriter : File {
     switch (kind_of(callee, open)) {
       case CalleeKind::kPointer:
         editor.insert(start, space + "launch_pointer(" + editor.anchor(callee.begin, start));
-        editor.replace_range(begin, length, ", " + configuration);
+        editor.replace_range(begin.offset, begin.length, ", " + configuration);
         break;
       case CalleeKind::kFunction:
         editor.insert(start, space + "launch_function(" + editor.anchor(callee.begin, start));
         editor.replace_range(
-            begin, length,
+            begin.offset, begin.length,
             ", [=](auto... convlab_a) { " + text + "(convlab_a...); }, " + configuration);
         break;
-      case CalleeKind::kTemplate:
-        editor.insert(
-            start, space + "launch([=](auto... convlab_a) { " + editor.anchor(callee.begin, start));
-        editor.replace_range(begin, length, "(convlab_a...); }, " + configuration);
+      case CalleeKind::kTemplate: {
+        // With a Zero among the arguments the launch must find out what it may stand for.
+        const bool probes = wrap_arguments(arguments);
+        const std::string result = probes ? "-> decltype(void(" + text + "(convlab_a...))) " : "";
+        editor.insert(start, space + "launch([=](auto... convlab_a) " + result + "{ " +
+                                 editor.anchor(callee.begin, start));
+        editor.replace_range(begin.offset, begin.length, "(convlab_a...); }, " + configuration);
         break;
+      }
     }
-    editor.replace_range(source[close].offset, length_of_triple(close), ")) ");
+    editor.replace_range(
+        end.offset, end.length,
+        end.length > 0 ? ")) " : joined({"))", editor.anchor(end.token, end.offset)}));
   }
 
   /// One past a kernel's name with its namespaces, template arguments and a & in front, or `begin`.
@@ -236,17 +285,45 @@ struct LaunchRewriter : File {
     return count;
   }
 
-  /// The first > of the >>> that is followed by a parenthesis, outside of all brackets.
+  /// The first > of the >>> that is followed by a parenthesis, outside of all brackets. Where a
+  /// macro ends with it, the parenthesis follows where the macro is used.
   [[nodiscard]] std::size_t find_launch_end(std::size_t open) const {
     const int directive = source[open].directive;
     for (std::size_t i = open + 3; i < source.size() && source[i].directive == directive; ++i) {
       if (source.is(i, ";")) break;
       if (source.opens(i))
         i = source.partner(i);
-      else if (source.is_triple(i, '>') && source.is(i + 3, "("))
+      else if (source.is_triple(i, '>') &&
+               (source.is(i + 3, "(") ||
+                (directive != 0 &&
+                 (i + 3 == source.size() || source[i + 3].directive != directive))))
         return i;
     }
     return source.size();
+  }
+
+  /// Literal 0, NULL and {…} have no type that a template could deduce: they become objects that
+  /// convert to the parameter's. Returns whether there is a Zero.
+  bool wrap_arguments(std::size_t open) {
+    bool found = false;
+    const std::size_t close = source.partner(open);
+    if (close >= source.size()) return false;
+    for (std::size_t i = open + 1; i < close; ++i) {
+      const bool first = source.is(i - 1, ",") || i == open + 1;
+      if (source.opens(i)) {
+        const std::size_t end = source.partner(i);
+        if (first && source.is(i, "{") && (end + 1 == close || source.is(end + 1, ","))) {
+          editor.replace(i, std::string(kRuntime) + "braces(");
+          editor.replace(end, ")");
+        }
+        i = end;
+      } else if (first && (source.is(i, "0") || source.is(i, "NULL")) &&
+                 (i + 1 == close || source.is(i + 1, ","))) {
+        editor.replace(i, std::string(kRuntime) + "Zero{}");
+        found = true;
+      }
+    }
+    return found;
   }
 };
 
@@ -254,6 +331,10 @@ struct LaunchRewriter : File {
 
 void rewrite_launch(const File& file, std::size_t open) {
   LaunchRewriter{file}.launch(open);
+}
+
+void rewrite_launch_by_macro(const File& file, std::size_t name) {
+  LaunchRewriter{file}.launch_by_macro(name);
 }
 
 void rewrite_untyped_kernel(const File& file, std::size_t keyword) {

@@ -162,6 +162,7 @@ class FileRewriter {
     } else if (token.kind == Token::Kind::kIdentifier) {
       refuse_unsupported(i);
       use_clock_of_device(i);
+      rewrite_launch_by_macro(file_, i);
     }
   }
 
@@ -198,36 +199,23 @@ class FileRewriter {
       const char* sentence;
     };
     static const Unsupported all[] = {
-        {words_of("cudaTextureObject_t cudaSurfaceObject_t tex1D tex2D tex3D tex1Dfetch tex2DLod "
-                  "surf2Dread surf2Dwrite"),
+        {{"cudaTextureObject_t", "cudaSurfaceObject_t", "tex1D", "tex2D", "tex3D", "tex1Dfetch",
+          "tex2DLod", "surf2Dread", "surf2Dwrite"},
          "textures and surfaces cannot be emulated: read from global memory"},
-        {words_of("cuInit cuDeviceGet cuCtxCreate cuModuleLoad cuModuleGetFunction cuLaunchKernel "
-                  "cuMemAlloc cuMemCreate CUdeviceptr CUcontext CUmodule CUfunction"),
+        {{"cuInit", "cuDeviceGet", "cuCtxCreate", "cuModuleLoad", "cuModuleGetFunction",
+          "cuLaunchKernel", "cuMemAlloc", "cuMemCreate", "CUdeviceptr", "CUcontext", "CUmodule",
+          "CUfunction"},
          "CUDA's driver API cannot be emulated: take the runtime API (cudaMalloc, cudaMemcpy, "
          "kernel<<<blocks, threads>>>)"},
-        {words_of("cudaMalloc3D cudaMemset3D cudaMemcpy3D cudaMemcpy3DAsync cudaMallocArray "
-                  "cudaMalloc3DArray cudaMemcpyToArray cudaMemcpy2DToArray cudaMemcpy3DParms "
-                  "cudaArray_t"),
+        {{"cudaMalloc3D", "cudaMemset3D", "cudaMemcpy3D", "cudaMemcpy3DAsync", "cudaMallocArray",
+          "cudaMalloc3DArray", "cudaMemcpyToArray", "cudaMemcpy2DToArray"},
          "boxes and arrays of textures cannot be emulated: take cudaMalloc or cudaMallocPitch, and "
          "cudaMemcpy2D for each layer"},
-        {words_of("cudaMemcpyPeer cudaMemcpyPeerAsync cudaDeviceEnablePeerAccess "
-                  "cudaDeviceCanAccessPeer cudaDeviceGetP2PAttribute cudaIpcMemHandle_t "
-                  "cudaIpcEventHandle_t"),
-         "there is one emulated device, and its memory belongs to this process: no other device "
-         "and "
-         "no other process can use it"},
-        {words_of("cudaMemPool_t cudaMallocFromPoolAsync cudaMemAdvise cudaMemLocation "
-                  "cudaStreamAttrValue cudaGraphAddMemAllocNode cudaGraphAddMemFreeNode"),
-         "pools of memory, advice and windows of the cache cannot be emulated: leave them out, or "
-         "take cudaMallocAsync"},
-        {words_of("cudaLaunchConfig_t cudaLaunchAttribute"),
-         "cudaLaunchKernelEx cannot be emulated: write kernel<<<blocks, threads>>>, or take "
-         "cudaLaunchCooperativeKernel"},
-        {words_of("__cluster_dims__ cluster_group this_cluster"),
+        {{"__cluster_dims__", "cluster_group", "this_cluster"},
          "clusters of blocks cannot be emulated: let blocks meet in global memory, or in a "
          "cooperative launch"},
-        {words_of("cp_async_bulk_shared_to_global cp_async_bulk_global_to_shared "
-                  "fence_proxy_async_shared_cta barrier_arrive_tx CUtensorMap"),
+        {{"cp_async_bulk_shared_to_global", "cp_async_bulk_global_to_shared",
+          "fence_proxy_async_shared_cta", "barrier_arrive_tx", "CUtensorMap"},
          "bulk copies (TMA) cannot be emulated: take cuda::memcpy_async, or a loop"}};
     const std::string_view name = source_[i].text;
     if (names_.functions.contains(name)) return;
@@ -258,9 +246,9 @@ class FileRewriter {
   /// library. An #include that #if skips stays skipped.
   void refuse_libraries() {
     static const Words folders = {"cub", "cute", "cutlass", "thrust"};
-    static const Words prefixes = words_of(
-        "cublas cudnn cufft curand cusolver cusparse nccl npp nvjpeg nvml nvrtc cuComplex "
-        "cuda_fp");
+    static const Words prefixes = {"cublas",   "cudnn",     "cufft",  "curand", "cusolver",
+                                   "cusparse", "nccl",      "npp",    "nvjpeg", "nvml",
+                                   "nvrtc",    "cuComplex", "cuda_fp"};
     const auto way_out = [](std::string_view name) {
       if (name.starts_with("curand"))
         return "draw the numbers on the host with std::mt19937 and copy them";
@@ -302,12 +290,14 @@ Rewritten rewrite(std::string_view text, const Source& source, const Names& name
 }
 
 bool has_wide_accesses(const Source& source) {
-  static const Words types = words_of(
-      "int4 uint4 float4 long2 ulong2 longlong2 long4 ulong4 ulonglong2 longlong4 ulonglong4 "
-      "double2 double4 __int128 __int128_t alignas __align__ cuDoubleComplex __float128 aligned "
-      "__aligned__ __uint128_t wmma asm __asm__ __asm");
+  static const Words types = {
+      "int4",       "uint4",    "float4",      "long2",       "ulong2",     "longlong2",
+      "long4",      "ulong4",   "ulonglong2",  "longlong4",   "ulonglong4", "double2",
+      "double4",    "__int128", "__int128_t",  "alignas",     "__align__",  "cuDoubleComplex",
+      "__float128", "aligned",  "__aligned__", "__uint128_t", "wmma",       "asm",
+      "__asm__",    "__asm"};
   // Only through a pointer are they wide.
-  static const Words pairs = words_of("float2 int2 uint2 half2 __half2 __nv_bfloat162");
+  static const Words pairs = {"float2", "int2", "uint2", "half2", "__half2", "__nv_bfloat162"};
   for (std::size_t i = 0; i < source.size(); ++i) {
     std::string_view name = source[i].text;
     if (source[i].kind != Token::Kind::kIdentifier) continue;

@@ -45,8 +45,9 @@ class Editor {
   }
   void complain(Diagnostic diagnostic) { diagnostics_.push_back(std::move(diagnostic)); }
 
-  /// A line end, #line and white space, so that what stands at `offset` keeps its line and column
-  /// for the compiler. Nothing where that may be inside of a macro. @param token  on the same line
+  /// A line end, #line and white space, so that what stands at `offset` in the file keeps its line
+  /// and column for the compiler, whatever was inserted before. Nothing where that may be inside of
+  /// a macro or its arguments. @param token  on the same line
   [[nodiscard]] std::string anchor(std::size_t token, std::size_t offset) const;
 
   /// The file with all changes. Where two overlap, the one that begins first counts.
@@ -80,6 +81,9 @@ std::string string_literal(std::string_view text);
 /// kernel<<<blocks, threads>>>(arguments). @param open  the first <
 void rewrite_launch(const File& file, std::size_t open);
 
+/// kernel CONFIGURATION(blocks, threads)(arguments), if token `name` is a macro that holds <<<…>>>.
+void rewrite_launch_by_macro(const File& file, std::size_t name);
+
 /// (void*)kernel and reinterpret_cast<void*>(kernel), also with const: what the kernel takes is
 /// noted where its name still stands there. @param keyword  the void
 void rewrite_untyped_kernel(const File& file, std::size_t keyword);
@@ -105,9 +109,11 @@ struct Include {
   std::string target;
 };
 
-/// Turns CUDA's extensions into C++ against the headers in common/emulation/include, and refuses
-/// what cannot be emulated and what nvcc would refuse. For the compiler everything stays in its
-/// line, and mostly in its column.
+/// Turns CUDA's extensions into C++ against the headers in common/emulation/include:
+/// launches, __shared__ and extern __shared__ variables, __launch_bounds__, __noinline__; registers
+/// __device__ and __constant__ variables; refuses what cannot be emulated and what nvcc would
+/// refuse. For the compiler everything stays in its line, and in its column but for lines of macros
+/// and of launches in parentheses.
 /// @param names     of this file and of all that it includes
 /// @param includes  quoted includes to replace
 Rewritten rewrite(std::string_view text, const Source& source, const Names& names,

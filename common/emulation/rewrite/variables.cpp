@@ -164,7 +164,8 @@ struct VariableRewriter : File {
 
   /// First token of the declaration that contains `i`: specifiers may stand before __shared__.
   [[nodiscard]] std::size_t declaration_begin(std::size_t i) const {
-    static const Words specifiers = words_of("extern static volatile const inline constexpr");
+    static const Words specifiers = {"extern", "static", "volatile",
+                                     "const",  "inline", "constexpr"};
     while (i > 0 && source[i - 1].directive == source[i].directive)
       if (specifiers.contains(source[i - 1].text))
         --i;
@@ -233,7 +234,10 @@ struct VariableRewriter : File {
     for (std::size_t i = begin; i < source.partner(brace); ++i) {
       if (source[i].kind != Token::Kind::kIdentifier) continue;
       const auto macro = names.macros.find(source[i].text);
-      if (macro != names.macros.end()) uses = uses || std::ranges::count(macro->second, name) > 0;
+      if (macro != names.macros.end()) {
+        const auto& words = macro->second.replacement;
+        uses = uses || std::ranges::count(words, name) > 0;
+      }
       if (!source.is(i, name) || i == 0) continue;
       const Token& before = source[i - 1];
       if (before.is(".") || before.is("->") || before.is("::")) continue;

@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "common/emulation/include/convlab_emulation/activity.hpp"
@@ -216,6 +215,17 @@ cudaError_t cudaMemGetInfo(std::size_t* free, std::size_t* total) {
   return cudaSuccess;
 }
 
+// There is one memory pool. It returns freed memory at once.
+
+cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t* pool, int device) {
+  static char the_pool;
+  if (device != 0) return record_error(cudaErrorInvalidDevice);
+  return answer(pool, reinterpret_cast<cudaMemPool_t>(&the_pool));
+}
+
+CONVLAB_API(cudaDeviceGetMemPool, (cudaMemPool_t * pool, int device),
+            cudaDeviceGetDefaultMemPool(pool, device))
+
 cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const void* pointer) {
   if (attributes == nullptr) return record_error(cudaErrorInvalidValue);
   *attributes = {cudaMemoryTypeUnregistered, 0, nullptr, nullptr};
@@ -237,20 +247,20 @@ cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const vo
 // ---- copies -------------------------------------------------------------------------------------
 
 CONVLAB_API(cudaMemcpy, (void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind),
-            copy_memory(Copy(to, from, bytes), kind, false, nullptr, "cudaMemcpy"))
+            copy_memory(line(to, from, bytes), kind, false, nullptr, "cudaMemcpy"))
 CONVLAB_API(cudaMemcpyAsync,
             (void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind,
              cudaStream_t stream),
-            copy_memory(Copy(to, from, bytes), kind, true, stream, "cudaMemcpyAsync"))
+            copy_memory(line(to, from, bytes), kind, true, stream, "cudaMemcpyAsync"))
 CONVLAB_API(cudaMemcpy2DAsync,
             (void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch,
              std::size_t width_bytes, std::size_t height, cudaMemcpyKind kind, cudaStream_t stream),
-            copy_memory(Copy(to, to_pitch, from, from_pitch, width_bytes, height), kind, true,
+            copy_memory(rows(to, to_pitch, from, from_pitch, width_bytes, height), kind, true,
                         stream, "cudaMemcpy2DAsync"))
 CONVLAB_API(cudaMemcpy2D,
             (void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch,
              std::size_t width_bytes, std::size_t height, cudaMemcpyKind kind),
-            copy_memory(Copy(to, to_pitch, from, from_pitch, width_bytes, height), kind, false,
+            copy_memory(rows(to, to_pitch, from, from_pitch, width_bytes, height), kind, false,
                         nullptr, "cudaMemcpy2D"))
 
 cudaError_t cudaMemset(void* to, int value, std::size_t bytes) {
@@ -266,6 +276,11 @@ cudaError_t cudaMemset2D(void* to, std::size_t pitch, int value, std::size_t wid
   return set_rows(__func__, to, pitch, value, width_bytes, height, nullptr);
 }
 
+cudaError_t cudaMemset2DAsync(void* to, std::size_t pitch, int value, std::size_t width_bytes,
+                              std::size_t height, cudaStream_t stream) {
+  return set_rows(__func__, to, pitch, value, width_bytes, height, stream);
+}
+
 // ---- symbols ------------------------------------------------------------------------------------
 
 namespace convlab::emulation {
@@ -279,10 +294,9 @@ cudaError_t copy_symbol(const SymbolCopy& given, const void* other, std::size_t 
     return record_error(cudaErrorInvalidMemcpyDirection);
   auto* const part = static_cast<std::byte*>(const_cast<void*>(given.symbol)) + offset;
   Copy copy =
-      given.to_symbol ? Copy(part, other, bytes) : Copy(const_cast<void*>(other), part, bytes);
+      given.to_symbol ? line(part, other, bytes) : line(const_cast<void*>(other), part, bytes);
   (given.to_symbol ? copy.to_symbol : copy.from_symbol) = true;
-  return copy_memory(copy, kind, std::string_view(given.function).ends_with("Async"), stream,
-                     given.function);
+  return copy_memory(copy, kind, given.asynchronous, stream, given.function);
 }
 
 cudaError_t symbol_address(void** address, const volatile void* symbol) {

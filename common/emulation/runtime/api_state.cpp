@@ -152,6 +152,9 @@ cudaError_t cudaSetDevice(int device) {
   if (sticky_fault.load() == cudaErrorDevicesUnavailable) return sticky_error();
   return check_device(device);
 }
+CONVLAB_API(cudaGetDeviceFlags, (unsigned int* flags),
+            answer(flags, cudaDeviceScheduleAuto | cudaDeviceMapHost))
+
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
   if (const cudaError_t problem = check_device(device); problem != cudaSuccess) return problem;
   return answer(properties, device_model());
@@ -177,6 +180,8 @@ cudaError_t cudaDeviceSynchronize() {
   return after_synchronization();
 }
 
+CONVLAB_API(cudaThreadSynchronize, (), cudaDeviceSynchronize())
+
 cudaError_t cudaDeviceReset() {
   streams().finish_all();
   device_memory().release_all();
@@ -197,6 +202,16 @@ cudaError_t cudaDeviceGetLimit(std::size_t* value, cudaLimit limit) {
                 limit == cudaLimitStackSize ? FiberPool::stack_bytes() : std::size_t{8} << 20U);
 }
 
+#define CONVLAB_REFUSED(name, parameters)                                                       \
+  CONVLAB_API(name, parameters,                                                                 \
+              refuse(cudaErrorNotSupported, #name                                               \
+                     ": there is one emulated device, and its memory belongs to this process: " \
+                     "no other device and no other process can use it"))
+CONVLAB_OF_OTHERS(CONVLAB_REFUSED)
+#undef CONVLAB_REFUSED
+
+CONVLAB_API(cudaDeviceCanAccessPeer, (int* can, int device, int peer),
+            device != 0 || peer != 0 ? record_error(cudaErrorInvalidDevice) : answer(can, 0))
 CONVLAB_API(cudaDriverGetVersion, (int* version), cudaRuntimeGetVersion(version))
 CONVLAB_API(cudaRuntimeGetVersion, (int* version), answer(version, CUDART_VERSION))
 

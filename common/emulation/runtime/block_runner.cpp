@@ -55,7 +55,8 @@ bool BlockRunner::run(uint3 block_index, std::uint64_t position) {
     return false;
   }
   if (const auto damage = shared_.damage()) {
-    new_fault();
+    new_fault().error = KernelFault::kIllegalAddress;
+    fault_.kind = FaultKind::kDeviceMemory;
     fault_.message = "a thread wrote " + text_of(*damage);
     fault_.memory = damage;
     fault_.writes = true;
@@ -136,12 +137,10 @@ void BlockRunner::take_turn() {
   --to_pass_;
 }
 
-Fault& BlockRunner::new_fault(FaultKind kind, KernelFault error) {
+Fault& BlockRunner::new_fault() {
   inside_ = false;
   const EmulatedThread* const thread = scheduler_.thread();
   fault_.state = Fault::State::kFailed;
-  fault_.kind = kind;
-  fault_.error = error;
   fault_.message.clear();
   fault_.reason = nullptr;
   fault_.memory.reset();
@@ -243,7 +242,7 @@ std::uint32_t WarpCollectives::converge(Scheduler& scheduler, CallSite site) {
 }
 
 /// The smallest address at which threads from `first` to `end` wait in step.
-static CallSite earliest_site(Scheduler& scheduler, std::size_t first, std::size_t end) {
+static CallSite earliest_site(const Scheduler& scheduler, std::size_t first, std::size_t end) {
   CallSite earliest;
   for (std::size_t i = first; i < end; ++i) {
     const EmulatedThread& thread = scheduler.threads()[i];

@@ -41,11 +41,18 @@ void finish(const AsyncCopy& copy) {
   std::memset(static_cast<unsigned char*>(copy.to) + copy.bytes, 0, copy.zeros);
 }
 
+Fault& begin_fault(FaultKind kind, KernelFault error) {
+  Fault& fault = runner().new_fault();
+  fault.kind = kind;
+  fault.error = error;
+  return fault;
+}
+
 [[noreturn]] void fail(FaultKind kind, KernelFault error, const CallSite& site, const char* format,
                        std::va_list values) {
   std::array<char, 512> message;
   std::vsnprintf(message.data(), message.size(), format, values);
-  Fault& fault = runner().new_fault(kind, error);
+  Fault& fault = begin_fault(kind, error);
   fault.message = message.data();
   fault.site = site;
   BlockRunner::current()->abandon();
@@ -111,6 +118,7 @@ Observer* observer = nullptr;
   }
 CONVLAB_OBSERVED(end_atomic, (), end_atomic())
 CONVLAB_OBSERVED(observe_verification, (const void* address), verify(address))
+CONVLAB_OBSERVED(observe_part, (std::uint32_t warps), met_in_part(warps))
 CONVLAB_OBSERVED(observe_fence, (), fence())
 CONVLAB_OBSERVED(observe_release, (const void* object), release(object))
 CONVLAB_OBSERVED(observe_acquire, (const void* object), acquire(object))
@@ -228,7 +236,7 @@ void run_bound_copies(const void* barrier) {
 // The ways to end a kernel with a fault: fail_kernel (collective.hpp), traps, assert, exceptions.
 
 void fail_block(FaultKind kind, KernelFault error, const char* reason) {
-  Fault& fault = runner().new_fault(kind, error);
+  Fault& fault = begin_fault(kind, error);
   fault.reason = reason;
   fault.has_thread = false;
   BlockRunner::current()->abandon();

@@ -274,4 +274,18 @@ cudaError_t check(const Fill& fill, const char* function) {
   return cudaSuccess;
 }
 
+Copy line(void* to, const void* from, std::size_t bytes) {
+  return rows(to, bytes, from, bytes, bytes, 1);
+}
+
+Copy rows(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch,
+          std::size_t width, std::size_t height) {
+  return {static_cast<std::byte*>(to),
+          to_pitch,
+          static_cast<const std::byte*>(from),
+          from_pitch,
+          width,
+          height};
+}
+
 }  // namespace convlab::emulation

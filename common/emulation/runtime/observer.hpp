@@ -11,7 +11,8 @@ struct KernelCall;
 struct WarpOperation;
 
 /// Wants to know what the threads of kernels do: common/emulation/trace, in a program that was
-/// compiled for it.
+/// compiled for it. Without an observer, this costs a comparison for each barrier of a block, each
+/// meeting of a warp and each atomic operation.
 class Observer {
  public:
   /// From the thread of the host that launches; the others from the worker that runs the block.
@@ -29,6 +30,9 @@ class Observer {
   /// These lanes of the warp with this first thread have met.
   virtual void met_in_warp(unsigned first_rank, const WarpOperation& operation, std::uint32_t lanes,
                            const CallSite& site) = 0;
+
+  /// The threads of these warps of the block, one for each bit, have met in a numbered barrier.
+  virtual void met_in_part(std::uint32_t /*warps*/) {}
 
   // What the running thread does: more of it at the functions that tell it (collective.hpp).
   /// @param part  bytes of it that belong to one request, with as many of seven other rows
@@ -55,9 +59,12 @@ class Observer {
 /// Null if nobody observes.
 extern Observer* observer;
 
-/// The thread's warp makes so many multiply-adds on tensor cores. No kernel may call it: points
-/// depend on it.
+/// The thread's warp makes so many multiply-adds on tensor cores. Not among the functions that a
+/// kernel may call: points depend on it.
 /// @return whether they are added (CONVLAB_EMU_PRODUCTS)
 bool observe_products(long long multiply_adds, const CallSite& site);
+
+/// The threads of these warps of the running block, one for each bit, have met.
+void observe_part(std::uint32_t warps);
 
 }  // namespace convlab::emulation

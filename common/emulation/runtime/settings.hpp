@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "common/emulation/include/convlab_emulation/runtime_types.hpp"
 

@@ -403,6 +403,10 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t handle) {
   });
 }
 
+CONVLAB_API(cudaEventRecordWithFlags,
+            (cudaEvent_t event, cudaStream_t stream, unsigned int /*flags*/),
+            cudaEventRecord(event, stream))
+
 cudaError_t cudaEventSynchronize(cudaEvent_t event) {
   if (const cudaError_t lost = begin_call(__func__)) return lost;
   if (!is_live(event)) return record_error(cudaErrorInvalidResourceHandle);

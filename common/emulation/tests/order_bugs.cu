@@ -23,6 +23,31 @@ __global__ void read_neighbour(int* out) {
   out[t] = shared[(t + kDistance + kThreads) % kThreads];
 }
 
+/// The same within warps.
+template <int kDistance, bool kSynchronizes>
+__global__ void read_lane(int* out) {
+  __shared__ int shared[kThreads];
+  const int t = static_cast<int>(threadIdx.x);
+  shared[t] = t;
+  if (kSynchronizes) __syncwarp();
+  out[t] = shared[t / 32 * 32 + (t + kDistance + 32) % 32];
+}
+
+/// Tiles that are read by all threads are loaded again and again into the same shared memory.
+template <bool kSynchronizes>
+__global__ void sum_tiles(int* out) {
+  __shared__ int tile[kThreads];
+  const int t = static_cast<int>(threadIdx.x);
+  int sum = 0;
+  for (int round = 0; round < 3; ++round) {
+    tile[t] = round;
+    __syncthreads();
+    for (int i = 0; i < kThreads; ++i) sum += tile[i];
+    if (kSynchronizes) __syncthreads();
+  }
+  out[t] = sum;
+}
+
 int* on_device() {
   int* data = nullptr;
   cudaMalloc(&data, kThreads * sizeof(int));
@@ -90,6 +115,35 @@ bool host_waits(bool synchronizes) {
   return pinned[kThreads - 1] == 9;
 }
 
+/// A graph whose second node reads what the first one fills: only an edge keeps the order.
+bool nodes_are_ordered(bool with_edge) {
+  int* first = on_device();
+  int* second = on_device();
+  cudaMemset(first, 0, kThreads * sizeof(int));
+  cudaGraph_t graph = nullptr;
+  cudaGraphNode_t filled = nullptr;
+  cudaGraphNode_t added = nullptr;
+  cudaGraphExec_t executable = nullptr;
+  int value = 5;
+  void* fill_arguments[] = {&first, &value};
+  void* add_arguments[] = {&first, &second};
+  cudaKernelNodeParams parameters{(void*)fill, dim3(1), dim3(kThreads), 0, fill_arguments, nullptr};
+  cudaGraphCreate(&graph, 0);
+  cudaGraphAddKernelNode(&filled, graph, nullptr, 0, &parameters);
+  parameters.func = (void*)add;
+  parameters.kernelParams = add_arguments;
+  cudaGraphAddKernelNode(&added, graph, with_edge ? &filled : nullptr, with_edge ? 1 : 0, &parameters);
+  cudaGraphInstantiate(&executable, graph, 0);
+  cudaGraphLaunch(executable, nullptr);
+  return copied(second) == std::vector<int>(kThreads, 6);
+}
+
+bool tiles_are_right(void (*kernel)(int*)) {
+  int* const data = on_device();
+  kernel<<<1, kThreads>>>(data);
+  return copied(data) == std::vector<int>(kThreads, 3 * kThreads);
+}
+
 /// The host overwrites pinned memory that the device still has to read.
 bool upload_is_right(bool synchronizes) {
   int* const data = on_device();
@@ -125,8 +179,14 @@ const std::map<std::string, std::function<bool()>> kCases = {
     {"block_next_bug", [] { return neighbours_are_right(&read_neighbour<1, false>, 1, kThreads); }},
     {"block_previous", [] { return neighbours_are_right(&read_neighbour<-1, true>, -1, kThreads); }},
     {"block_previous_bug", [] { return neighbours_are_right(&read_neighbour<-1, false>, -1, kThreads); }},
+    {"warp_next", [] { return neighbours_are_right(&read_lane<1, true>, 1, 32); }},
+    {"warp_next_bug", [] { return neighbours_are_right(&read_lane<1, false>, 1, 32); }},
     {"stream", [] { return streams_are_ordered(true); }},
     {"stream_bug", [] { return streams_are_ordered(false); }},
+    {"graph", [] { return nodes_are_ordered(true); }},
+    {"graph_bug", [] { return nodes_are_ordered(false); }},
+    {"tiles", [] { return tiles_are_right(&sum_tiles<true>); }},
+    {"tiles_bug", [] { return tiles_are_right(&sum_tiles<false>); }},
     {"upload", [] { return upload_is_right(true); }},
     {"upload_bug", [] { return upload_is_right(false); }},
     {"default", [] { return default_stream_waits(cudaStreamDefault); }},

@@ -2,11 +2,16 @@
 
 #include <cuda_fp16.h>
 
+#include <numeric>
+#include <vector>
+
 #include "common/emulation/tests/fault_reports.hpp"
+#include "common/emulation/tests/features/feature.hpp"
 
 namespace {
 
 using convlab::emulation::check;
+using convlab::features::DeviceArray;
 
 __global__ void load_from_generic_address(unsigned* out) {
   __shared__ __align__(16) unsigned tile[128];
@@ -37,8 +42,27 @@ __global__ void half_a_warp(unsigned* out) {
   out[threadIdx.x] = static_cast<unsigned>(d[0]);
 }
 
-__global__ void meet_in_part_of_a_block() {
-  asm volatile("bar.sync 1;");
+__global__ void forget_to_wait(const unsigned* from, unsigned* out) {
+  __shared__ __align__(16) unsigned tile[32];
+  tile[threadIdx.x] = 7;
+  const auto address = static_cast<unsigned>(__cvta_generic_to_shared(tile + threadIdx.x));
+  asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(address), "l"(from + threadIdx.x));
+  asm volatile("cp.async.commit_group;");
+  out[threadIdx.x] = tile[threadIdx.x];
+  asm volatile("cp.async.wait_group 0;");
+  out[threadIdx.x + 32] = tile[threadIdx.x];
+}
+
+__global__ void meet_in_part_of_a_warp() {
+  asm volatile("bar.sync 1, 40;");
+}
+
+__global__ void share_words(unsigned* out) {
+  __shared__ unsigned words[2];
+  const auto at = static_cast<unsigned>(__cvta_generic_to_shared(words));
+  asm volatile("st.shared.v2.u32 [%0], {%1, %2};" ::"r"(at), "r"(6U), "r"(7U) : "memory");
+  asm volatile("" ::: "memory");
+  asm volatile("ld.shared.v2.u32 {%0, %1}, [%2];" : "=r"(out[0]), "=r"(out[1]) : "r"(at));
 }
 
 unsigned* device_words() {
@@ -49,8 +73,8 @@ unsigned* device_words() {
 
 TEST_CASE("inline PTX: what the hardware would not take") {
   check({
-      {"a numbered barrier", [] { meet_in_part_of_a_block<<<1, 64>>>(); },
-       cudaErrorIllegalInstruction, {"bar.sync 1: only barrier 0"}},
+      {"a numbered barrier for a part of a warp", [] { meet_in_part_of_a_warp<<<1, 64>>>(); },
+       cudaErrorIllegalInstruction, {"for whole warps of 32 threads"}},
       {"a generic address", [] { load_from_generic_address<<<1, 32>>>(device_words()); },
        cudaErrorInvalidAddressSpace,
        {"with .shared take what __cvta_generic_to_shared(pointer) returns"}},
@@ -59,4 +83,21 @@ TEST_CASE("inline PTX: what the hardware would not take") {
       {"a product of half a warp", [] { half_a_warp<<<1, 32>>>(device_words()); },
        cudaErrorLaunchFailure, {"mma_sync needs all 32 lanes of the warp"}},
   });
+}
+
+TEST_CASE("inline PTX: asynchronous copies arrive when they are waited for, not before") {
+  std::vector<unsigned> values(32);
+  std::iota(values.begin(), values.end(), 100U);
+  DeviceArray<unsigned> from(values);
+  DeviceArray<unsigned> to(64);
+  forget_to_wait<<<1, 32>>>(from.data(), to.data());
+  std::vector<unsigned> expected(32, 7U);
+  expected.insert(expected.end(), values.begin(), values.end());
+  CHECK(to.values() == expected);
+}
+
+TEST_CASE("inline PTX: shared memory, and empty statements") {
+  DeviceArray<unsigned> out(2);
+  share_words<<<1, 1>>>(out.data());
+  CHECK(out.values() == std::vector<unsigned>{6U, 7U});
 }

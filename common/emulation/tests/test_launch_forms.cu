@@ -54,6 +54,12 @@ __global__ void count_from(int* data, Range range, int n) {
   if (i < n) data[i] = range.first + range.step * i;
 }
 
+template <typename T>
+__global__ void count_template(T* data, Range range, const int* unused, int n) {
+  const int i = static_cast<int>(threadIdx.x);
+  if (i < n) data[i] = unused == nullptr ? static_cast<T>(range.first + range.step * i) : T{};
+}
+
 __global__ void with_default(int* data, int value = 7) { data[threadIdx.x] = value; }
 
 template <int kValue, int kAddend = 2>
@@ -70,6 +76,9 @@ __global__ void add_one(int* data, int n) {
 }  // namespace inner
 
 constexpr int kCount = 32;
+
+__device__ volatile int volatile_of_device;
+__global__ void set_volatile() { volatile_of_device = 9; }
 
 extern __shared__ int dynamic_of_file[];
 __shared__ alignas(long long) int static_of_file[kCount], *pointer_of_file;
@@ -204,6 +213,19 @@ TEST_CASE("kernels whose names a macro pastes") {
   CHECK(numbers.value() == (7 * 3 + 1) * 9);
 }
 
+#define LAUNCH_1D(kernel, threads) kernel<<<1, threads>>>
+#define CONFIGURATION(blocks, threads) <<<blocks, threads>>>
+
+TEST_CASE("macros that end before the arguments") {
+  Numbers numbers;
+  LAUNCH_1D(add_one, kCount)(numbers.data(), kCount);
+  LAUNCH_1D(with_default, kCount)(numbers.data());
+  add_one CONFIGURATION(1, kCount)(numbers.data(), kCount);
+  multiply<3> CONFIGURATION(dim3(1), dim3(kCount))
+      (numbers.data(), kCount);
+  CHECK(numbers.value() == 24);
+}
+
 TEST_CASE("launches in macros") {
   Numbers numbers;
   LAUNCH(add_one, numbers.data(), kCount);
@@ -248,6 +270,23 @@ TEST_CASE("literal zero, NULL and braces as arguments") {
   CHECK(numbers.value() == 400);
   count_from<<<1, kCount>>>(numbers.data(), {5, 2}, kCount);
   CHECK(numbers.at(3) == 11);
+  count_template<<<1, kCount>>>(numbers.data(), {6, 3}, 0, kCount);
+  CHECK(numbers.at(3) == 15);
+  count_template<<<1, kCount>>>(numbers.data(), {6, 4}, NULL, kCount);
+  CHECK(numbers.at(3) == 18);
+}
+
+TEST_CASE("default arguments") {
+  Numbers numbers;
+  with_default<<<1, kCount>>>(numbers.data());
+  CHECK(numbers.value() == 7);
+}
+
+TEST_CASE("volatile variables of the device") {
+  set_volatile<<<1, 1>>>();
+  int value = 0;
+  REQUIRE(cudaMemcpyFromSymbol(&value, volatile_of_device, sizeof value) == cudaSuccess);
+  CHECK(value == 9);
 }
 
 TEST_CASE("shared variables outside of functions") {
@@ -312,6 +351,15 @@ __global__ void add_to(int& sum, const int& addend) {
   sum += addend;
 }
 
+// clang-format off
+TEST_CASE("a formatter's blanks in a launch") {
+  Numbers numbers;
+  add_one << <1, kCount >> >(numbers.data(), kCount);
+  add_one<< <1, kCount>> > (numbers.data(), kCount);
+  CHECK(numbers.value() == 2);
+}
+// clang-format on
+
 TEST_CASE("a kernel that shares its name with a function of the host, or lives in a namespace") {
   Numbers numbers;
   count<<<1, kCount>>>(numbers.data());
@@ -330,7 +378,16 @@ TEST_CASE("parameters by reference to managed memory") {
   REQUIRE(cudaFree(managed) == cudaSuccess);
 }
 
+TEST_CASE("text that looks like a launch") {
+  const char* string = "kernel<<<1, 2>>>(x)";
+  const char* raw = R"(kernel<<<1,
+2>>>(x) __shared__)";
+  /* kernel<<<1, 2>>>(x); */
+  CHECK(string[6] == '<');
+  CHECK(raw[6] == '<');
+}
+
 TEST_CASE("line numbers are the source's own") {
-  CHECK(__LINE__ == 334);
+  CHECK(__LINE__ == 391);
   CHECK(std::string(__FILE__).ends_with("common/emulation/tests/test_launch_forms.cu"));
 }

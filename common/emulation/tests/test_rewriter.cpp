@@ -117,10 +117,18 @@ TEST_CASE("text without CUDA stays as it is") {
   CHECK_FALSE(rewritten(text).changed);
 }
 
-TEST_CASE("a macro holds no part of a launch") {
+TEST_CASE("a macro may hold a configuration, but no other part of a launch") {
+  const Rewritten result = rewritten(
+      "#ifdef EDITOR\n#define CONFIG(b, t)\n#else\n#define CONFIG(b, t) <<<b, t>>>\n#endif\n"
+      "#define ONE <<<1, 1>>>\n__global__ void k(int);\nvoid f() { k CONFIG(3, 4)(5); k ONE(6); }");
+  CHECK(result.diagnostics.empty());
+  CHECK(contains(result.text, "CONFIG(b, t)    b, t   \n"));
+  const std::string launches = without_anchors(result.text);
+  CHECK(contains(launches, "configuration(CONFIG(3, 4)))(5)"));
+  CHECK(contains(launches, "configuration(ONE))(6)"));
   CHECK(contains(only_complaint("\n#define BEGIN <<<\n"),
                  "2: a macro cannot hold a part of a launch"));
-  CHECK(contains(only_complaint("#define RUN k<<<1, 2>>>\n"), "1: a macro cannot hold a part"));
+  CHECK(contains(only_complaint("#define RUN k<<<1, 2\n"), "1: a macro cannot hold a part"));
 }
 
 TEST_CASE("a kernel cast to a pointer without a type is noted") {
@@ -184,7 +192,7 @@ TEST_CASE("inline PTX becomes calls, in its own line") {
   CHECK(contains(
       result.text,
       "do { auto&& convlab_0 = (p + 1); (void)convlab_0; "
-      "::convlab::emulation::ptx::barrier(0); "
+      "::convlab::emulation::ptx::barrier<true>(0); "
       "::convlab::emulation::ptx::prefetch(::convlab::emulation::ptx::address(convlab_0, 0));"
       " } while (false)"));
   CHECK_FALSE(contains(without_anchors(result.text), "bar.sync"));
@@ -207,9 +215,9 @@ TEST_CASE("unknown inline PTX becomes an error of the compiler in its own line")
       "emulation (docs/emulation.md lists what can): "));
   CHECK(contains(rewritten("__device__ void f() { asm(CODE : \"=r\"(a)); }").text,
                  "static_assert(false, \"inline PTX: this statement cannot"));
-  CHECK(contains(rewritten("#define F(a) asm(\"bar.sync 0;\")\n").text, "barrier(0)"));
+  CHECK(contains(rewritten("#define F(a) asm(\"bar.sync 0;\")\n").text, "barrier<true>(0)"));
   const std::string lines = rewritten("#define F(a) asm( \\\n \"bar.sync 0;\" \\\n )\n").text;
-  CHECK(contains(lines, "barrier(0)"));
+  CHECK(contains(lines, "barrier<true>(0)"));
   CHECK(std::ranges::count(lines, '\\') == 2);
   CHECK_FALSE(contains(rewritten("__device__ void f() { asm volatile(\"\" ::: \"memory\"); }").text,
                        "static_assert"));

@@ -54,7 +54,9 @@ namespace {
 [[noreturn]] void fail_at(const void* caller, FaultKind kind, KernelFault error,
                           const void* address, const char* message) {
   BlockRunner& runner = BlockRunner::of_kernel();
-  Fault& fault = runner.new_fault(kind, error);
+  Fault& fault = runner.new_fault();
+  fault.kind = kind;
+  fault.error = error;
   fault.address = address;
   fault.writes = address != nullptr;
   fault.message = message;

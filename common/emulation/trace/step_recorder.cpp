@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <compare>
+#include <cstdio>
 #include <map>
 #include <utility>
 #include <vector>

@@ -9,12 +9,50 @@
 #include "common/emulation/include/convlab_emulation/vector_types.hpp"
 #include "common/emulation/include/convlab_emulation/warp_functions.hpp"
 
+namespace convlab::emulation {
+
+/// A set of lanes of one warp that act together: what tiles and coalesced groups are made of. A
+/// lane's rank is its position among the lanes of the set.
+class LaneGroup {
+ public:
+  constexpr explicit LaneGroup(std::uint32_t mask) : mask_(mask) {}
+
+  [[nodiscard]] constexpr std::uint32_t mask() const { return mask_; }
+  [[nodiscard]] constexpr unsigned count() const { return static_cast<unsigned>(popcount(mask_)); }
+  [[nodiscard]] unsigned rank() const {
+    return static_cast<unsigned>(popcount(mask_ & ((1U << lane_id()) - 1U)));
+  }
+
+  [[nodiscard]] constexpr int lane_of(unsigned rank) const {
+    const int first = countr_zero(mask_);
+    const std::uint32_t run = mask_ >> first;
+    if ((run & (run + 1)) == 0) return first + static_cast<int>(rank);  // neighbours
+    std::uint32_t rest = mask_;
+    for (unsigned i = 0; i < rank; ++i) rest &= rest - 1;
+    return countr_zero(rest | 0x8000'0000U);
+  }
+
+  /// The members' bits of a ballot, moved together: bit r is that of rank r.
+  [[nodiscard]] constexpr std::uint32_t pack(std::uint32_t lanes) const {
+    std::uint32_t packed = 0;
+    unsigned rank = 0;
+    for (const int lane : LaneRange(mask_)) packed |= (lanes >> lane & 1U) << rank++;
+    return packed;
+  }
+
+ private:
+  std::uint32_t mask_;
+};
+
+}  // namespace convlab::emulation
+
 // NOLINTBEGIN(readability-identifier-naming): the names are CUDA's
 
 namespace cooperative_groups {
 
 namespace detail {
 using convlab::emulation::CallSite;
+using convlab::emulation::LaneGroup;
 
 inline unsigned block_size() {
   return blockDim.x * blockDim.y * blockDim.z;
@@ -23,20 +61,29 @@ inline unsigned block_rank() {
   return static_cast<unsigned>(convlab::emulation::thread_rank());
 }
 
+/// Where the threads of a tile of several warps meet. Tile i of n in the largest block is number
+/// n + i, whatever its size.
+struct TileMemory {
+  static constexpr unsigned kLargestBlock = 1024;
+  struct Meeting {
+    unsigned arrived;
+    unsigned phase;
+  } meetings[kLargestBlock / 32];
+  const void* values[kLargestBlock];  ///< by rank in the block
+};
 }  // namespace detail
+
+/// Shared memory, which this_thread_block takes so that tiles may have more than 32 threads.
+template <unsigned kMaxBlockSize = detail::TileMemory::kLargestBlock>
+struct block_tile_memory : detail::TileMemory {};
 
 /// Any group whose kind is known at run time only: the block or lanes of one warp.
 class thread_group {
  public:
-  [[nodiscard]] unsigned size() const {
-    return is_block_ ? detail::block_size()
-                     : static_cast<unsigned>(convlab::emulation::popcount(mask_));
-  }
+  [[nodiscard]] unsigned size() const { return is_block_ ? detail::block_size() : lanes_.count(); }
   [[nodiscard]] unsigned num_threads() const { return size(); }
   [[nodiscard]] unsigned thread_rank() const {
-    const std::uint32_t below = (1U << convlab::emulation::lane_id()) - 1U;
-    return is_block_ ? detail::block_rank()
-                     : static_cast<unsigned>(convlab::emulation::popcount(mask_ & below));
+    return is_block_ ? detail::block_rank() : lanes_.rank();
   }
   void sync(CONVLAB_CALL_SITE) const {
     if (is_block_)
@@ -46,25 +93,29 @@ class thread_group {
   }
 
   /// The lanes, for a group that is not the block.
-  [[nodiscard]] std::uint32_t mask() const { return mask_; }
+  [[nodiscard]] const detail::LaneGroup& lanes() const { return lanes_; }
 
  protected:
-  thread_group() : is_block_(true), mask_(0) {}
-  explicit thread_group(std::uint32_t mask) : is_block_(false), mask_(mask) {}
+  thread_group() : is_block_(true), lanes_(0) {}
+  explicit thread_group(detail::LaneGroup lanes) : is_block_(false), lanes_(lanes) {}
   /// The lanes wait for each other.
   void meet(const char* name, detail::CallSite site) const {
     convlab::emulation::warp_collective({&convlab::emulation::nothing_to_exchange, name, true},
-                                        mask_, nullptr, nullptr, site);
+                                        lanes_.mask(), nullptr, nullptr, site);
   }
 
  private:
   bool is_block_;
-  std::uint32_t mask_;
+  detail::LaneGroup lanes_;
 };
 
 /// All threads of the block.
 class thread_block : public thread_group {
  public:
+  explicit thread_block(detail::TileMemory* memory = nullptr) : memory_(memory) {}
+
+  [[nodiscard]] detail::TileMemory* memory() const { return memory_; }
+
   static void sync(CONVLAB_CALL_SITE) {
     convlab::emulation::block_barrier("thread_block::sync", false, site);
   }
@@ -75,6 +126,9 @@ class thread_block : public thread_group {
   [[nodiscard]] static dim3 thread_index() { return {threadIdx.x, threadIdx.y, threadIdx.z}; }
   [[nodiscard]] static dim3 group_dim() { return blockDim; }
   [[nodiscard]] static dim3 dim_threads() { return blockDim; }
+
+ private:
+  detail::TileMemory* memory_;
 };
 
 /// All blocks of the launch.
@@ -102,18 +156,18 @@ class grid_group {
 };
 
 namespace detail {
+/// The lanes of a group that have an equal value.
+template <class Group, class T>
+unsigned equals(const Group& group, const char* name, const T& value, CallSite site) {
+  unsigned same = 0;
+  convlab::emulation::warp_collective({&convlab::emulation::match_any_all<T>, name},
+                                      group.lanes().mask(), &value, &same, site);
+  return same;
+}
 
 /// Lanes of one warp, whose values can be compared.
 class warp_group : public thread_group {
  public:
-  [[nodiscard]] int lane_of(unsigned rank) const {
-    const int first = convlab::emulation::countr_zero(mask());
-    const std::uint32_t run = mask() >> first;
-    if ((run & (run + 1)) == 0) return first + static_cast<int>(rank);  // lanes without a gap
-    std::uint32_t rest = mask();
-    for (unsigned i = 0; i < rank; ++i) rest &= rest - 1;
-    return convlab::emulation::countr_zero(rest | 0x8000'0000U);
-  }
   int any(int predicate, CONVLAB_CALL_SITE) const {
     return votes("cooperative_groups: any", predicate != 0, site) != 0;
   }
@@ -121,7 +175,7 @@ class warp_group : public thread_group {
     return votes("cooperative_groups: all", predicate == 0, site) == 0;
   }
   unsigned ballot(int predicate, CONVLAB_CALL_SITE) const {
-    return pack(votes("cooperative_groups: ballot", predicate != 0, site));
+    return lanes().pack(votes("cooperative_groups: ballot", predicate != 0, site));
   }
   template <class T>
   T shfl(T value, unsigned rank, CONVLAB_CALL_SITE) const {
@@ -129,47 +183,44 @@ class warp_group : public thread_group {
   }
   template <class T>
   T shfl_up(T value, unsigned delta, CONVLAB_CALL_SITE) const {
-    return value_of("cooperative_groups: shfl_up", value, thread_rank() - delta, site);
+    return value_of("cooperative_groups: shfl_up", value, lanes().rank() - delta, site);
   }
   template <class T>
   T shfl_down(T value, unsigned delta, CONVLAB_CALL_SITE) const {
-    return value_of("cooperative_groups: shfl_down", value, thread_rank() + delta, site);
+    return value_of("cooperative_groups: shfl_down", value, lanes().rank() + delta, site);
   }
   template <class T>
   T shfl_xor(T value, unsigned lane_mask, CONVLAB_CALL_SITE) const {
-    return value_of("cooperative_groups: shfl_xor", value, thread_rank() ^ lane_mask, site);
+    return value_of("cooperative_groups: shfl_xor", value, lanes().rank() ^ lane_mask, site);
   }
   template <class T>
   unsigned match_any(T value, CONVLAB_CALL_SITE) const {
-    unsigned same = 0;
-    convlab::emulation::warp_collective({&convlab::emulation::match_any_all<T>, "match_any"},
-                                        mask(), &value, &same, site);
-    return pack(same);
+    return lanes().pack(equals(*this, "match_any", value, site));
+  }
+  template <class T>
+  unsigned match_all(T value, int& predicate, CONVLAB_CALL_SITE) const {
+    const unsigned same =
+        convlab::emulation::combine_lanes<T, unsigned, convlab::emulation::match_all<T>>(
+            "match_all", lanes().mask(), value, site);
+    predicate = same != 0;
+    return lanes().pack(same);
   }
 
  protected:
   using thread_group::thread_group;
 
  private:
-  /// The members' bits of a ballot, moved together: bit r is that of rank r.
-  [[nodiscard]] unsigned pack(std::uint32_t lanes) const {
-    std::uint32_t packed = 0;
-    unsigned rank = 0;
-    for (const int lane : convlab::emulation::LaneRange(mask()))
-      packed |= (lanes >> lane & 1U) << rank++;
-    return packed;
-  }
   [[nodiscard]] unsigned votes(const char* name, bool predicate, CallSite site) const {
     using convlab::emulation::ballot_of;
-    return convlab::emulation::combine_lanes<int, unsigned, ballot_of>(name, mask(),
+    return convlab::emulation::combine_lanes<int, unsigned, ballot_of>(name, lanes().mask(),
                                                                        predicate ? 1 : 0, site);
   }
   /// The value of another rank; the caller's own where the group has no such rank.
   template <class T>
   [[nodiscard]] T value_of(const char* name, T value, unsigned rank, CallSite site) const {
     using convlab::emulation::ShuffleMode;
-    const int lane = rank < size() ? lane_of(rank) : convlab::emulation::lane_id();
-    return convlab::emulation::shuffle(name, ShuffleMode::kIndex, mask(), value, lane,
+    const int lane = rank < size() ? lanes().lane_of(rank) : convlab::emulation::lane_id();
+    return convlab::emulation::shuffle(name, ShuffleMode::kIndex, lanes().mask(), value, lane,
                                        convlab::emulation::kWarpSize, site);
   }
 };
@@ -178,32 +229,28 @@ class warp_group : public thread_group {
 /// Lanes of one warp that run together. Ranks count them without gaps.
 class coalesced_group : public detail::warp_group {
  public:
-  explicit coalesced_group(std::uint32_t mask) : warp_group(mask) {}
+  explicit coalesced_group(detail::LaneGroup lanes) : warp_group(lanes) {}
+
+  [[nodiscard]] unsigned meta_group_size() const { return 1; }
+  [[nodiscard]] unsigned meta_group_rank() const { return 0; }
 };
 
 namespace detail {
-
 template <unsigned kSize>
-std::uint32_t lanes_of_tile() {
+LaneGroup lanes_of_tile() {
   const auto lane = static_cast<unsigned>(convlab::emulation::lane_id());
   const unsigned ones = kSize >= 32 ? 0xffffffffU : (1U << kSize % 32) - 1U;
-  return ones << (lane - lane % kSize);
+  return LaneGroup(ones << (lane - lane % kSize));
 }
 
-}  // namespace detail
-
 /// kSize neighbouring lanes of a warp.
-template <unsigned kSize, class Parent = void>
-class thread_block_tile;
-
 template <unsigned kSize>
-class thread_block_tile<kSize, void> : public detail::warp_group {
-  static_assert(kSize != 0 && kSize <= 32 && (kSize & (kSize - 1)) == 0,
-                "the size of a tile is a power of two up to 32");
-
+class narrow_tile : public warp_group {
  public:
-  thread_block_tile(std::uint32_t mask, unsigned meta_rank, unsigned meta_size)
-      : warp_group(mask), meta_rank_(meta_rank), meta_size_(meta_size) {}
+  narrow_tile(LaneGroup lanes, unsigned meta_rank, unsigned meta_size)
+      : warp_group(lanes), meta_rank_(meta_rank), meta_size_(meta_size) {}
+  narrow_tile(const thread_block& /*block*/, unsigned meta_rank, unsigned meta_size)
+      : narrow_tile(lanes_of_tile<kSize>(), meta_rank, meta_size) {}
 
   [[nodiscard]] static constexpr unsigned size() { return kSize; }
   [[nodiscard]] static constexpr unsigned num_threads() { return kSize; }
@@ -221,6 +268,98 @@ class thread_block_tile<kSize, void> : public detail::warp_group {
   unsigned meta_size_;
 };
 
+/// kSize neighbouring threads of a block, in several warps.
+template <unsigned kSize>
+class wide_tile {
+ public:
+  static constexpr bool kIsWide = true;
+
+  wide_tile(const thread_block& block, unsigned meta_rank, unsigned meta_size)
+      : memory_(block.memory()), meta_rank_(meta_rank), meta_size_(meta_size) {}
+
+  [[nodiscard]] static constexpr unsigned size() { return kSize; }
+  [[nodiscard]] static constexpr unsigned num_threads() { return kSize; }
+  [[nodiscard]] static unsigned thread_rank() { return block_rank() % kSize; }
+  [[nodiscard]] unsigned meta_group_rank() const { return meta_rank_; }
+  [[nodiscard]] unsigned meta_group_size() const { return meta_size_; }
+
+  void sync(CONVLAB_CALL_SITE) const {
+    if (memory_ == nullptr)
+      convlab::emulation::fail_kernel(
+          convlab::emulation::KernelFault::kLaunchFailure, site,
+          "a tile of more than 32 threads wants memory: __shared__ block_tile_memory<> memory; "
+          "this_thread_block(memory)");
+    auto& meeting = memory_->meetings[TileMemory::kLargestBlock / kSize + block_rank() / kSize];
+    const unsigned phase = meeting.phase;
+    const void* const object = reinterpret_cast<const char*>(&meeting) + phase % 2;
+    convlab::emulation::observe_release(object);
+    if (++meeting.arrived == kSize) {
+      meeting.arrived = 0;
+      ++meeting.phase;
+      convlab::emulation::wake_sleepers(&meeting);
+    }
+    while (meeting.phase == phase)
+      convlab::emulation::sleep_until_woken("thread_block_tile::sync", &meeting, site);
+    convlab::emulation::observe_acquire(object);
+  }
+  template <class T>
+  T shfl(const T& value, unsigned rank, CONVLAB_CALL_SITE) const {
+    return exchange(
+        value, [&](const auto& of) { return of(rank % kSize); }, site);
+  }
+  int any(int predicate, CONVLAB_CALL_SITE) const {
+    return fold(
+        predicate != 0, [](int a, int b) { return a | b; }, site);
+  }
+  int all(int predicate, CONVLAB_CALL_SITE) const {
+    return fold(
+        predicate != 0, [](int a, int b) { return a & b; }, site);
+  }
+  /// operation over the values of all members, in their order.
+  template <class T, class Operation>
+  T fold(const T& value, const Operation& operation, CallSite site) const {
+    const auto sum_of_all = [&](const auto& of) {
+      T sum = of(0);
+      for (unsigned rank = 1; rank < kSize; ++rank) sum = operation(sum, of(rank));
+      return sum;
+    };
+    return exchange(value, sum_of_all, site);
+  }
+
+ private:
+  /// All members show each other their values.
+  template <class T, class Result>
+  T exchange(const T& value, const Result& result, CallSite site) const {
+    if (memory_ != nullptr) memory_->values[block_rank()] = &value;
+    sync(site);
+    const void* const* const values = memory_->values + block_rank() / kSize * kSize;
+    const T mine = result([&](unsigned rank) { return *static_cast<const T*>(values[rank]); });
+    sync(site);
+    return mine;
+  }
+
+  TileMemory* memory_;
+  unsigned meta_rank_;
+  unsigned meta_size_;
+};
+
+template <unsigned kSize>
+using any_tile = std::conditional_t<(kSize > 32), wide_tile<kSize>, narrow_tile<kSize>>;
+}  // namespace detail
+
+/// kSize neighbouring threads.
+template <unsigned kSize, class Parent = void>
+class thread_block_tile;
+
+template <unsigned kSize>
+class thread_block_tile<kSize, void> : public detail::any_tile<kSize> {
+  static_assert(kSize != 0 && kSize <= 1024 && (kSize & (kSize - 1)) == 0,
+                "the size of a tile is a power of two up to 1024");
+
+ public:
+  using detail::any_tile<kSize>::any_tile;
+};
+
 template <unsigned kSize, class Parent>
 class thread_block_tile : public thread_block_tile<kSize, void> {
  public:
@@ -232,17 +371,32 @@ class thread_block_tile : public thread_block_tile<kSize, void> {
 inline thread_block this_thread_block() {
   return thread_block();
 }
+/// All threads of the block call it.
+template <unsigned kMaxBlockSize>
+thread_block this_thread_block(block_tile_memory<kMaxBlockSize>& memory, CONVLAB_CALL_SITE) {
+  convlab::emulation::block_barrier("this_thread_block", false, site);
+  if (detail::block_rank() == 0) {
+    convlab::emulation::observe_object(&memory, sizeof memory);
+    for (auto& meeting : memory.meetings) meeting = {};
+  }
+  convlab::emulation::block_barrier("this_thread_block", false, site);
+  return thread_block(&memory);
+}
 inline grid_group this_grid() {
   return {};
 }
 /// The lanes of the warp that are here together.
 inline coalesced_group coalesced_threads(CONVLAB_CALL_SITE) {
-  return coalesced_group(convlab::emulation::converged_lanes(site));
+  return coalesced_group(detail::LaneGroup(convlab::emulation::converged_lanes(site)));
 }
+/// The calling thread alone.
+inline thread_block_tile<1> this_thread() {
+  return {detail::LaneGroup(1U << convlab::emulation::lane_id()), 0, 1};
+}
+
 template <unsigned kSize>
-thread_block_tile<kSize, thread_block> tiled_partition(const thread_block& /*block*/) {
-  return {detail::lanes_of_tile<kSize>(), detail::block_rank() / kSize,
-          (detail::block_size() + kSize - 1) / kSize};
+thread_block_tile<kSize, thread_block> tiled_partition(const thread_block& block) {
+  return {block, detail::block_rank() / kSize, (detail::block_size() + kSize - 1) / kSize};
 }
 template <unsigned kSize, unsigned kParentSize, class Grandparent>
 thread_block_tile<kSize, thread_block_tile<kParentSize, Grandparent>> tiled_partition(
@@ -256,13 +410,26 @@ inline coalesced_group tiled_partition(const coalesced_group& parent, unsigned s
   const unsigned first = parent.thread_rank() / size * size;
   std::uint32_t mask = 0;
   for (unsigned rank = first; rank < first + size && rank < parent.size(); ++rank)
-    mask |= 1U << parent.lane_of(rank);
-  return coalesced_group(mask);
+    mask |= 1U << parent.lanes().lane_of(rank);
+  return coalesced_group(detail::LaneGroup(mask));
 }
 /// @param size  a power of two up to 32
 inline thread_group tiled_partition(const thread_group& parent, unsigned size) {
-  const bool is_block = parent.mask() == 0;
-  return tiled_partition(coalesced_group(is_block ? 0xffffffffU : parent.mask()), size);
+  const bool is_block = parent.lanes().mask() == 0;
+  return tiled_partition(
+      coalesced_group(detail::LaneGroup(is_block ? 0xffffffffU : parent.lanes().mask())), size);
+}
+
+/// The members of the parent with an equal label.
+template <class Group, class Label>
+coalesced_group labeled_partition(const Group& parent, Label label, CONVLAB_CALL_SITE) {
+  return coalesced_group(
+      detail::LaneGroup(detail::equals(parent, "labeled_partition", label, site)));
+}
+/// The members of the parent for which the predicate is the same.
+template <class Group>
+coalesced_group binary_partition(const Group& parent, bool predicate, CONVLAB_CALL_SITE) {
+  return labeled_partition(parent, predicate ? 1 : 0, site);
 }
 
 // The same as free functions.
@@ -271,6 +438,21 @@ template <class Group>
 void sync(const Group& group, CONVLAB_CALL_SITE) {
   group.sync(site);
 }
+template <class Group>
+auto thread_rank(const Group& group) {
+  return group.thread_rank();
+}
+template <class Group>
+auto group_size(const Group& group) {
+  return group.size();
+}
+
+/// One thread of the group calls the function.
+template <typename Group, typename Function, typename... Arguments>
+void invoke_one(const Group& group, Function&& function, Arguments&&... arguments) {
+  if (group.thread_rank() == 0) function(std::forward<Arguments>(arguments)...);
+}
+
 }  // namespace cooperative_groups
 
 // NOLINTEND(readability-identifier-naming)

@@ -18,16 +18,15 @@ using namespace convlab::emulation;
 struct CUgraphNode_st {
   cudaGraphNodeType type = cudaGraphNodeTypeEmpty;
   Action action = [] {};
-  std::vector<std::size_t> before;  ///< numbers of the nodes that it waits for
+  std::vector<std::size_t> before;         ///< numbers of the nodes that it waits for
+  const CUgraphNode_st* origin = nullptr;  ///< of a copy, only for comparison: it may be gone
 };
 
 struct CUgraph_st {
   std::vector<std::unique_ptr<CUgraphNode_st>> nodes;  ///< in the order of their creation
 };
 
-struct CUgraphExec_st {
-  std::vector<Action> actions;  ///< in the order in which they run
-};
+struct CUgraphExec_st : CUgraph_st {};
 
 namespace {
 
@@ -49,6 +48,16 @@ std::vector<Action> in_order(const CUgraph_st& graph) {
     order.push_back(graph.nodes[next]->action);
   }
   return order;
+}
+
+template <typename Copied>
+std::unique_ptr<Copied> copy_of(const CUgraph_st& graph) {
+  auto copied = std::make_unique<Copied>();
+  for (const auto& node : graph.nodes) {
+    copied->nodes.push_back(std::make_unique<CUgraphNode_st>(*node));
+    copied->nodes.back()->origin = node.get();
+  }
+  return copied;
 }
 
 /// The graph of captured work. Each node waits for the one before: captured work keeps the order in
@@ -85,6 +94,21 @@ cudaError_t plan(const Copy& copy, cudaMemcpyKind kind, Action& action) {
   note_copy(side_of(copy.from) == Side::kDevice, side_of(copy.to) == Side::kDevice,
             static_cast<std::int64_t>(copy.width * copy.height));
   return cudaSuccess;
+}
+
+cudaError_t plan(const cudaMemcpy3DParms* p, Action& action) {
+  if (p == nullptr) return record_error(cudaErrorInvalidValue);
+  if (p->srcArray != nullptr || p->dstArray != nullptr || p->extent.depth > 1)
+    return refuse(cudaErrorNotSupported,
+                  "a copy of a cudaArray_t, or of a box with several layers, cannot be emulated: "
+                  "copy rows between memory from cudaMalloc and the host");
+  const auto at = [](const cudaPitchedPtr& of, const cudaPos& position) {
+    return static_cast<std::byte*>(of.ptr) + (position.z * of.ysize + position.y) * of.pitch +
+           position.x;
+  };
+  return plan(rows(at(p->dstPtr, p->dstPos), p->dstPtr.pitch, at(p->srcPtr, p->srcPos),
+                   p->srcPtr.pitch, p->extent.width, p->extent.depth * p->extent.height),
+              p->kind, action);
 }
 
 cudaError_t plan(const cudaMemsetParams* p, Action& action) {
@@ -130,6 +154,22 @@ cudaError_t add_node(const char* function, CONVLAB_NEW_NODE, cudaGraphNodeType t
   return cudaSuccess;
 }
 
+/// Gives a node of an executable graph another action of the same type.
+template <typename Plan>
+cudaError_t change_node(const char* function, cudaGraphExec_t executable, cudaGraphNode_t node,
+                        cudaGraphNodeType type, Plan plan) {
+  if (const cudaError_t lost = begin_call(function)) return lost;
+  if (!is_live(executable)) return record_error(cudaErrorInvalidValue);
+  for (const auto& each : executable->nodes) {
+    if (each->origin != node || each->type != type) continue;
+    Action action;
+    const cudaError_t problem = plan(action);
+    if (problem == cudaSuccess) each->action = std::move(action);
+    return problem;
+  }
+  return record_error(cudaErrorInvalidValue);
+}
+
 /// Returns a list as CUDA does: on entry `count` is the room in `nodes`, afterwards the length.
 cudaError_t list_nodes(cudaGraph_t graph, cudaGraphNode_t* nodes, std::size_t* count,
                        bool only_roots) {
@@ -166,14 +206,22 @@ cudaError_t cudaGraphCreate(cudaGraph_t* graph, unsigned int flags) {
 CONVLAB_NODE(cudaGraphAddKernelNode, Kernel,
              (CONVLAB_NEW_NODE, const cudaKernelNodeParams* parameters, CallSite site),
              plan(parameters, site, action))
+CONVLAB_NODE(cudaGraphAddMemcpyNode, Memcpy,
+             (CONVLAB_NEW_NODE, const cudaMemcpy3DParms* parameters), plan(parameters, action))
 CONVLAB_NODE(cudaGraphAddMemcpyNode1D, Memcpy,
              (CONVLAB_NEW_NODE, void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind),
-             plan(Copy(to, from, bytes), kind, action))
+             plan(line(to, from, bytes), kind, action))
 CONVLAB_NODE(cudaGraphAddMemsetNode, Memset, (CONVLAB_NEW_NODE, const cudaMemsetParams* parameters),
              plan(parameters, action))
 CONVLAB_NODE(cudaGraphAddHostNode, Host, (CONVLAB_NEW_NODE, const cudaHostNodeParams* parameters),
              plan(parameters, action))
 CONVLAB_NODE(cudaGraphAddEmptyNode, Empty, (CONVLAB_NEW_NODE), cudaSuccess)
+CONVLAB_NODE(cudaGraphAddMemAllocNode, MemAlloc,
+             (CONVLAB_NEW_NODE, cudaMemAllocNodeParams* parameters),
+             parameters == nullptr ? record_error(cudaErrorInvalidValue)
+                                   : cudaMalloc(&parameters->dptr, parameters->bytesize))
+CONVLAB_NODE(cudaGraphAddMemFreeNode, MemFree, (CONVLAB_NEW_NODE, void* pointer),
+             record_error(pointer == nullptr ? cudaErrorInvalidValue : cudaSuccess))
 #undef CONVLAB_NODE
 
 CONVLAB_API(cudaGraphGetNodes, (cudaGraph_t graph, cudaGraphNode_t* nodes, std::size_t* count),
@@ -184,6 +232,12 @@ CONVLAB_API(cudaGraphGetRootNodes, (cudaGraph_t graph, cudaGraphNode_t* nodes, s
 CONVLAB_API(cudaGraphNodeGetType, (cudaGraphNode_t node, cudaGraphNodeType* type),
             node == nullptr ? record_error(cudaErrorInvalidValue) : answer(type, node->type))
 
+cudaError_t cudaGraphClone(cudaGraph_t* copy, cudaGraph_t graph) {
+  if (copy == nullptr || !is_live(graph)) return record_error(cudaErrorInvalidValue);
+  *copy = handles<CUgraph_st>().add(copy_of<CUgraph_st>(*graph));
+  return cudaSuccess;
+}
+
 CONVLAB_API(cudaGraphDestroy, (cudaGraph_t graph), removed(graph))
 
 // ---- running ------------------------------------------------------------------------------------
@@ -191,16 +245,51 @@ CONVLAB_API(cudaGraphDestroy, (cudaGraph_t graph), removed(graph))
 cudaError_t cudaGraphInstantiate(cudaGraphExec_t* executable, cudaGraph_t graph,
                                  unsigned long long /*flags*/) {
   if (executable == nullptr || !is_live(graph)) return record_error(cudaErrorInvalidValue);
-  auto made = std::make_unique<CUgraphExec_st>(CUgraphExec_st{in_order(*graph)});
-  *executable = handles<CUgraphExec_st>().add(std::move(made));
+  *executable = handles<CUgraphExec_st>().add(copy_of<CUgraphExec_st>(*graph));
   return cudaSuccess;
 }
+
+CONVLAB_API(cudaGraphInstantiateWithFlags,
+            (cudaGraphExec_t * executable, cudaGraph_t graph, unsigned long long flags),
+            cudaGraphInstantiate(executable, graph, flags))
 
 cudaError_t cudaGraphInstantiate(cudaGraphExec_t* executable, cudaGraph_t graph,
                                  cudaGraphNode_t* error_node, char* log, std::size_t log_bytes) {
   if (error_node != nullptr) *error_node = nullptr;
   if (log != nullptr && log_bytes != 0) *log = '\0';
   return cudaGraphInstantiate(executable, graph, 0ULL);
+}
+
+cudaError_t cudaGraphExecKernelNodeSetParams(cudaGraphExec_t executable, cudaGraphNode_t node,
+                                             const cudaKernelNodeParams* parameters,
+                                             CallSite site) {
+  return change_node(__func__, executable, node, cudaGraphNodeTypeKernel,
+                     [&](Action& action) { return plan(parameters, site, action); });
+}
+
+cudaError_t cudaGraphExecMemcpyNodeSetParams1D(cudaGraphExec_t executable, cudaGraphNode_t node,
+                                               void* to, const void* from, std::size_t bytes,
+                                               cudaMemcpyKind kind) {
+  return change_node(__func__, executable, node, cudaGraphNodeTypeMemcpy,
+                     [&](Action& action) { return plan(line(to, from, bytes), kind, action); });
+}
+
+cudaError_t cudaGraphExecUpdate(cudaGraphExec_t executable, cudaGraph_t graph,
+                                cudaGraphExecUpdateResultInfo* result) {
+  if (!is_live(executable) || !is_live(graph)) return record_error(cudaErrorInvalidValue);
+  auto outcome = cudaGraphExecUpdateSuccess;
+  if (graph->nodes.size() != executable->nodes.size())
+    outcome = cudaGraphExecUpdateErrorTopologyChanged;
+  for (std::size_t i = 0; outcome == cudaGraphExecUpdateSuccess && i < graph->nodes.size(); ++i)
+    if (graph->nodes[i]->before != executable->nodes[i]->before)
+      outcome = cudaGraphExecUpdateErrorTopologyChanged;
+    else if (graph->nodes[i]->type != executable->nodes[i]->type)
+      outcome = cudaGraphExecUpdateErrorNodeTypeChanged;
+  if (result != nullptr) *result = {outcome, nullptr, nullptr};
+  if (outcome != cudaGraphExecUpdateSuccess) return record_error(cudaErrorGraphExecUpdateFailure);
+  for (std::size_t i = 0; i < graph->nodes.size(); ++i)
+    executable->nodes[i]->action = graph->nodes[i]->action;
+  return cudaSuccess;
 }
 
 cudaError_t cudaGraphUpload(cudaGraphExec_t executable, cudaStream_t stream) {
@@ -214,7 +303,7 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t executable, cudaStream_t handle) {
     if (!is_live(executable)) return cudaErrorInvalidValue;
     streams().submit(
         stream,
-        [actions = executable->actions] {
+        [actions = in_order(*executable)] {
           for (const Action& action : actions) action();
         },
         cudaGraphNodeTypeGraph);

@@ -1,4 +1,4 @@
-// Cooperative groups: block, tiles, coalesced threads, reductions, scans.
+// Cooperative groups: block, tiles, coalesced threads, partitions, reductions, scans.
 
 #include <cooperative_groups.h>
 #include <cooperative_groups/reduce.h>
@@ -25,6 +25,18 @@ __global__ void places(unsigned* results) {
             static_cast<unsigned>(grid.size()) + block.group_dim().z);
 }
 
+__global__ void reverse_in_block(unsigned* results) {
+  __shared__ unsigned values[96];
+  const cg::thread_block block = cg::this_thread_block();
+  values[block.thread_rank()] = scramble(block.thread_rank());
+  block.sync();
+  const unsigned mine = values[block.size() - 1 - block.thread_rank()];
+  cg::sync(block);
+  values[block.thread_rank()] = mine + 1;
+  block.sync();
+  results[block.thread_rank()] = values[(block.thread_rank() + 1) % block.size()];
+}
+
 template <unsigned kSize>
 __global__ void tiles(unsigned* results) {
   const auto block = cg::this_thread_block();
@@ -43,6 +55,23 @@ __global__ void tiles(unsigned* results) {
                  cg::reduce(tile, value, cg::bit_xor<unsigned>()));
   result = chain(result, cg::inclusive_scan(tile, value), cg::exclusive_scan(tile, value),
                  cg::inclusive_scan(tile, value, cg::greater<unsigned>()));
+  results[block.thread_rank()] = result;
+}
+
+template <unsigned kSize>
+__global__ void wide_tiles(unsigned* results) {
+  __shared__ cg::block_tile_memory<256> memory;
+  const cg::thread_block block = cg::this_thread_block(memory);
+  const auto tile = cg::tiled_partition<kSize>(block);
+  unsigned value = scramble(block.thread_rank());
+  unsigned result =
+      chain(tile.thread_rank(), tile.size(), tile.meta_group_rank(), tile.meta_group_size());
+  for (unsigned round = 0; round < 3 + tile.meta_group_rank(); ++round) {
+    value = cg::reduce(tile, value + round, cg::plus<unsigned>()) + tile.thread_rank();
+    result = chain(result, tile.shfl(value, 40), tile.any(value % 64 == 0) != 0 ? 1U : 0U,
+                   tile.all(value % 64 == 0) != 0 ? 1U : 0U);
+    tile.sync();
+  }
   results[block.thread_rank()] = result;
 }
 
@@ -80,6 +109,25 @@ __global__ void coalesced(unsigned* results) {
   results[rank] = result;
 }
 
+__global__ void partitions(unsigned* results) {
+  const auto warp = cg::tiled_partition<32>(cg::this_thread_block());
+  const unsigned value = scramble(warp.thread_rank());
+  const auto same = cg::labeled_partition(warp, value % 4);
+  const auto parity = cg::binary_partition(warp, value % 2 == 0);
+  results[warp.thread_rank()] =
+      chain(same.thread_rank(), same.size(), parity.thread_rank(),
+            parity.size() + cg::reduce(same, value, cg::plus<unsigned>()));
+}
+
+/// One atomic operation for all lanes that are here: the usual example.
+__global__ void count_aggregated(const unsigned* values, unsigned count, unsigned* total) {
+  const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < count && values[i] % 3 == 0) {
+    const cg::coalesced_group active = cg::coalesced_threads();
+    if (active.thread_rank() == 0) atomicAdd(total, active.size());
+  }
+}
+
 /// Each round reads what other blocks wrote in the one before.
 __global__ void rounds(unsigned* a, unsigned* b, unsigned count) {
   const cg::grid_group grid = cg::this_grid();
@@ -112,6 +160,9 @@ const Register kWholeGrid{
 const Register kPlaces{kGroup, "places in block and grid",
                        [] { return results_of(places, dim3(3, 2), dim3(8, 6, 2), 6 * 96); }};
 
+const Register kBarriers{kGroup, "block barriers",
+                         [] { return results_of(reverse_in_block, 1, 96, 96); }};
+
 template <unsigned kSize>
 Bits run_tiles() {
   return results_of(tiles<kSize>, 1, 128, 128);
@@ -121,12 +172,28 @@ const Register kTiles16{kGroup, "tiles of 16 threads", &run_tiles<16>};
 const Register kTiles8{kGroup, "tiles of 8 threads", &run_tiles<8>};
 const Register kTiles4{kGroup, "tiles of 4 threads", &run_tiles<4>};
 
+const Register kWide64{kGroup, "tiles of 64 threads",
+                       [] { return results_of(wide_tiles<64>, 1, 256, 256); }};
+const Register kWide128{kGroup, "tiles of 128 threads",
+                        [] { return results_of(wide_tiles<128>, 1, 256, 256); }};
+
 const Register kNested{kGroup, "tiles of tiles, groups of a size known at run time",
                        [] { return results_of(nested_tiles, 1, 128, 128); }};
 
 const Register kCoalesced{kGroup, "coalesced threads",
                           [] { return results_of(coalesced, 1, 64, 64); }};
 
+const Register kPartitions{kGroup, "labelled and binary partitions",
+                           [] { return results_of(partitions, 1, 32, 32); }};
+
+const Register kAggregated{kGroup, "aggregated atomics", [] {
+                             std::vector<unsigned> values;
+                             for (unsigned i = 0; i < 1000; ++i) values.push_back(mix(i));
+                             DeviceArray<unsigned> input(values);
+                             DeviceArray<unsigned> total(1);
+                             count_aggregated<<<8, 128>>>(input.data(), 1000, total.data());
+                             return total.bits();
+                           }};
 
 }  // namespace
 }  // namespace convlab::features

@@ -48,6 +48,23 @@ const Register kUntyped{"launches", "cudaLaunchKernel with a kernel cast to void
   return c.bits();
 }};
 
+const Register kLaunchEx{"launches", "cudaLaunchKernelEx, cudaLaunchKernelExC", [] {
+  DeviceArray<int> data(300);
+  const Stream stream;
+  cudaLaunchConfig_t config{};
+  config.gridDim = dim3(3);
+  config.blockDim = dim3(100);
+  config.stream = stream;
+  require(cudaLaunchKernelEx(&config, add_index, data.data(), 5, 300), "cudaLaunchKernelEx");
+  require(cudaLaunchKernelEx(&config, multiply<11>, data.data(), 290), "cudaLaunchKernelEx");
+  int* pointer = data.data();
+  int n = 200;
+  void* arguments[] = {&pointer, &n};
+  require(cudaLaunchKernelExC(&config, (void*)multiply<-2>, arguments), "cudaLaunchKernelExC");
+  require(cudaStreamSynchronize(stream), "stream");
+  return data.bits();
+}};
+
 // ---- graphs -------------------------------------------------------------------------------------
 
 /// The parameters of a kernel node; they point to variables of the caller.
@@ -149,6 +166,110 @@ const Register kNodes{"graphs", "kernel, copy, memset, host and empty nodes", []
   }
   require(cudaGraphExecDestroy(executable), "destroy");
   return bits;
+}};
+
+const Register kUpdates{"graphs", "new parameters for nodes of an executable graph", [] {
+  Diamond diamond;
+  Bits bits;
+  cudaGraphExec_t executable = nullptr;
+  require(cudaGraphInstantiate(&executable, diamond.graph, 0), "cudaGraphInstantiate");
+  diamond.factor = 1000;  // the node has its copy
+  launch(executable, 1);
+  diamond.note(bits);
+  const auto changed = node_of((void*)add_index, 128, diamond.b_arguments);
+  require(cudaGraphExecKernelNodeSetParams(executable, diamond.on_b, &changed), "kernel");
+  launch(executable, 1);
+  diamond.note(bits);
+  require(cudaGraphExecMemcpyNodeSetParams1D(executable, diamond.copy_in, diamond.a.data(),
+                                             diamond.in.data() + 150, 150 * sizeof(int),
+                                             cudaMemcpyHostToDevice), "copy");
+  launch(executable, 1);
+  diamond.note(bits);
+  Diamond other;
+  cudaGraphExecUpdateResultInfo info{};
+  require(cudaGraphExecUpdate(executable, other.graph, &info), "cudaGraphExecUpdate");
+  bits.push_back(static_cast<std::uint32_t>(info.result));
+  launch(executable, 2);
+  other.note(bits);
+  cudaGraphNode_t more{};
+  require(cudaGraphAddEmptyNode(&more, other.graph, &other.end, 1), "empty");
+  bits.push_back(static_cast<std::uint32_t>(cudaGraphExecUpdate(executable, other.graph, &info)));
+  cudaGetLastError();
+  require(cudaGraphExecDestroy(executable), "destroy");
+  return bits;
+}};
+
+const Register kClones{"graphs", "copies of rows, and clones", [] {
+  PinnedArray<int> in(6 * 5);
+  PinnedArray<int> out(6 * 5);
+  for (std::size_t i = 0; i < 6 * 5; ++i) in[i] = static_cast<int>(i);
+  DeviceArray<int> middle(6 * 5);
+  const auto whole = [](int* data) { return make_cudaPitchedPtr(data, 6 * sizeof(int), 6, 5); };
+  cudaMemcpy3DParms there{};
+  there.srcPtr = whole(in.data());
+  there.dstPtr = whole(middle.data());
+  there.dstPos = make_cudaPos(sizeof(int), 2, 0);
+  there.extent = make_cudaExtent(4 * sizeof(int), 3, 1);
+  there.kind = cudaMemcpyHostToDevice;
+  cudaMemcpy3DParms back{};
+  back.srcPtr = whole(middle.data());
+  back.dstPtr = whole(out.data());
+  back.extent = make_cudaExtent(6 * sizeof(int), 5, 1);
+  back.kind = cudaMemcpyDeviceToHost;
+  cudaGraph_t graph = nullptr;
+  cudaGraph_t clone = nullptr;
+  cudaGraphNode_t first{};
+  cudaGraphNode_t second{};
+  require(cudaGraphCreate(&graph, 0), "cudaGraphCreate");
+  require(cudaGraphAddMemcpyNode(&first, graph, nullptr, 0, &there), "there");
+  require(cudaGraphAddMemcpyNode(&second, graph, &first, 1, &back), "back");
+  require(cudaGraphClone(&clone, graph), "cudaGraphClone");
+  require(cudaGraphDestroy(graph), "destroy");
+  cudaGraphExec_t executable = nullptr;
+  require(cudaGraphInstantiate(&executable, clone, 0), "cudaGraphInstantiate");
+  launch(executable, 1);
+  require(cudaGraphExecDestroy(executable), "destroy");
+  require(cudaGraphDestroy(clone), "destroy");
+  return Bits(out.begin(), out.end());
+}};
+
+__global__ void number(unsigned* to, unsigned first) { to[threadIdx.x] = first + threadIdx.x; }
+__global__ void twice(const unsigned* from, unsigned* to) {
+  to[threadIdx.x] = 2 * from[threadIdx.x];
+}
+
+const Register kMemory{"graphs", "memory nodes", [] {
+  DeviceArray<unsigned> out(64);
+  cudaGraph_t graph = nullptr;
+  require(cudaGraphCreate(&graph, 0), "cudaGraphCreate");
+  cudaMemAllocNodeParams memory{};
+  memory.poolProps.allocType = cudaMemAllocationTypePinned;
+  memory.poolProps.location.type = cudaMemLocationTypeDevice;
+  memory.bytesize = 64 * sizeof(unsigned);
+  cudaGraphNode_t nodes[4] = {};
+  require(cudaGraphAddMemAllocNode(&nodes[0], graph, nullptr, 0, &memory), "allocation");
+  auto* between = static_cast<unsigned*>(memory.dptr);
+  unsigned first = 5;
+  unsigned* to = out.data();
+  void* of_number[] = {&between, &first};
+  void* of_twice[] = {&between, &to};
+  cudaKernelNodeParams kernel{};
+  kernel.gridDim = dim3(1);
+  kernel.blockDim = dim3(64);
+  kernel.func = (void*)number;
+  kernel.kernelParams = of_number;
+  require(cudaGraphAddKernelNode(&nodes[1], graph, &nodes[0], 1, &kernel), "number");
+  kernel.func = (void*)twice;
+  kernel.kernelParams = of_twice;
+  require(cudaGraphAddKernelNode(&nodes[2], graph, &nodes[1], 1, &kernel), "twice");
+  require(cudaGraphAddMemFreeNode(&nodes[3], graph, &nodes[2], 1, memory.dptr), "free");
+  cudaGraphExec_t executable = nullptr;
+  require(cudaGraphInstantiate(&executable, graph, 0), "cudaGraphInstantiate");
+  launch(executable, 2);
+  const Bits result = out.bits();
+  require(cudaGraphExecDestroy(executable), "destroy");
+  require(cudaGraphDestroy(graph), "destroy");
+  return result;
 }};
 
 }  // namespace

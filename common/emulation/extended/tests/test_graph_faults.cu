@@ -1,4 +1,4 @@
-// Faults with graphs and untyped kernels, each beside a right twin.
+// Faults with graphs, untyped kernels and copies of boxes, each beside a right twin.
 
 #include <algorithm>
 #include <functional>
@@ -154,6 +154,21 @@ TEST_CASE("graph faults: nodes") {
                                    cudaMemcpyHostToDevice) == cudaErrorInvalidValue);
     CHECK(reports.has("a copy of a graph touches 68 bytes"));
   }
+  SECTION("a copy of rows") {
+    std::vector<char> host(32 * 4);
+    cudaMemcpy3DParms parameters{};
+    parameters.srcPtr = make_cudaPitchedPtr(host.data(), 32, 32, 4);
+    parameters.dstPtr = make_cudaPitchedPtr(data, 16, 16, 4);
+    parameters.extent = make_cudaExtent(16, 4, 1);
+    parameters.kind = cudaMemcpyHostToDevice;
+    CHECK(cudaGraphAddMemcpyNode(&two, graph, nullptr, 0, &parameters) == cudaSuccess);
+    parameters.dstPos = make_cudaPos(0, 1, 0);
+    CHECK(cudaGraphAddMemcpyNode(&two, graph, nullptr, 0, &parameters) == cudaErrorInvalidValue);
+    CHECK(reports.has("a copy of a graph touches"));
+    parameters.extent.depth = 2;
+    CHECK(cudaGraphAddMemcpyNode(&two, graph, nullptr, 0, &parameters) == cudaErrorNotSupported);
+    CHECK(reports.has("several layers"));
+  }
   SECTION("a memset of something else") {
     cudaMemsetParams parameters{data, 0, 1, 4, 16, 1};
     CHECK(cudaGraphAddMemsetNode(&two, graph, nullptr, 0, &parameters) == cudaSuccess);
@@ -191,6 +206,29 @@ TEST_CASE("graph faults: an untyped launch has its bounds, and a place") {
   CHECK(reports.has("33 threads per block, but its __launch_bounds__ allow 32"));
   CHECK(reports.has("in kernel bounded"));
   CHECK(reports.has("test_graph_faults.cu:" + std::to_string(__LINE__ - 5)));
+}
+
+TEST_CASE("graph faults: what cudaLaunchKernelEx cannot give") {
+  const Reports reports;
+  int* data = device_integers(64);
+  cudaLaunchAttribute attribute{};
+  cudaLaunchConfig_t config{};
+  config.gridDim = dim3(2);
+  config.blockDim = dim3(32);
+  config.attrs = &attribute;
+  config.numAttrs = 1;
+  attribute.id = cudaLaunchAttributeClusterDimension;
+  attribute.val.clusterDim = {1, 1, 1};
+  CHECK(cudaLaunchKernelEx(&config, bounded, data) == cudaSuccess);
+  CHECK(cudaDeviceSynchronize() == cudaSuccess);
+  CHECK(reports.empty());
+  attribute.val.clusterDim = {2, 1, 1};
+  CHECK(cudaLaunchKernelEx(&config, bounded, data) == cudaErrorNotSupported);
+  CHECK(reports.has("clusters of blocks"));
+  attribute.id = cudaLaunchAttributeCooperative;
+  attribute.val.cooperative = 1;
+  CHECK(cudaLaunchKernelEx(&config, bounded, data) == cudaSuccess);
+  CHECK(cudaDeviceSynchronize() == cudaSuccess);
 }
 
 TEST_CASE("while a stream is captured, the calls that CUDA forbids are its errors") {

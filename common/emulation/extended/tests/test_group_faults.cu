@@ -5,6 +5,7 @@
 #include <cuda_pipeline.h>
 #include <mma.h>
 
+#include <climits>
 #include <utility>
 #include <vector>
 
@@ -38,7 +39,7 @@ __global__ void load_fragment(int lanes, int offset, int leading, int seventh = 
 
 /// The first row of A by the first column of B, added to `first`.
 template <class T, class Sum>
-__global__ void multiply_lines(const T* row, const T* column, Sum first, Sum* out) {
+__global__ void multiply_lines(const T* row, const T* column, Sum first, Sum* out, bool saturate) {
   __shared__ __align__(32) T a[256];
   __shared__ __align__(32) T b[256];
   __shared__ __align__(32) Sum c[256];
@@ -54,13 +55,14 @@ __global__ void multiply_lines(const T* row, const T* column, Sum first, Sum* ou
   wmma::load_matrix_sync(part_a, a, 16);
   wmma::load_matrix_sync(part_b, b, 16);
   wmma::load_matrix_sync(sum, c, 16, wmma::mem_row_major);
-  wmma::mma_sync(sum, part_a, part_b, sum);
+  wmma::mma_sync(sum, part_a, part_b, sum, saturate);
   wmma::store_matrix_sync(c, sum, 16, wmma::mem_row_major);
   if (threadIdx.x == 0) *out = c[0];
 }
 
 template <class T, class Sum>
-Sum product_of(const std::vector<T>& row, const std::vector<T>& column, Sum first) {
+Sum product_of(const std::vector<T>& row, const std::vector<T>& column, Sum first,
+               bool saturate = false) {
   T* lines = nullptr;
   Sum* out = nullptr;
   REQUIRE(cudaMallocManaged(&lines, 32 * sizeof(T)) == cudaSuccess);
@@ -69,7 +71,7 @@ Sum product_of(const std::vector<T>& row, const std::vector<T>& column, Sum firs
     lines[i] = i < row.size() ? row[i] : T(0);
     lines[16 + i] = i < column.size() ? column[i] : T(0);
   }
-  multiply_lines<T, Sum><<<1, 32>>>(lines, lines + 16, first, out);
+  multiply_lines<T, Sum><<<1, 32>>>(lines, lines + 16, first, out, saturate);
   REQUIRE(cudaDeviceSynchronize() == cudaSuccess);
   const Sum sum = *out;
   cudaFree(lines);
@@ -90,6 +92,12 @@ TEST_CASE("fragments: float sums grow in the order of k, half sums are rounded o
   // 2048 + 1 + 1 is 2050 in a float sum; rounding to half at each step would stay at 2048.
   const std::vector<half> ones(2, half(1.0F));
   CHECK(static_cast<float>(product_of(ones, ones, half(2048.0F))) == 2050.0F);
+}
+
+TEST_CASE("fragments: integer sums wrap round or stop at the limits") {
+  const std::vector<unsigned char> most{255};
+  CHECK(product_of(most, most, INT_MAX, true) == INT_MAX);
+  CHECK(product_of(most, most, INT_MAX, false) == INT_MIN + 255 * 255 - 1);
 }
 
 TEST_CASE("fragments: what the hardware would not take is refused in words") {

@@ -1,9 +1,10 @@
-// libcu++'s barriers: right uses and faults.
+// libcu++'s barriers and pipelines: right uses and faults.
 
 #include <cooperative_groups.h>
 
 #include <cmath>
 #include <cuda/barrier>
+#include <cuda/pipeline>
 #include <string>
 #include <vector>
 
@@ -94,14 +95,42 @@ __global__ void misaligned_copy(const float* in, float* out) {
   out[threadIdx.x] = tile[threadIdx.x % 16];
 }
 
+// ---- pipelines ----------------------------------------------------------------------------------
+
+template <bool kWaits>
+__global__ void one_thread(const float* in, float* out) {
+  __shared__ float tile[2][kThreads];
+  auto pipe = cuda::make_pipeline();
+  const unsigned t = threadIdx.x;
+  for (unsigned i = 0; i < 2; ++i) {
+    pipe.producer_acquire();
+    cuda::memcpy_async(&tile[i][t], &in[i * kThreads + t], sizeof(float), pipe);
+    pipe.producer_commit();
+  }
+  if (kWaits) pipe.consumer_wait();
+  const float first = tile[0][t];
+  const bool early = !std::isnan(tile[1][t]);  // the second stage need not be there
+  pipe.consumer_release();
+  pipe.consumer_wait();
+  out[t] = early ? -1 : first + tile[1][t];
+}
+
 }  // namespace
+
+TEST_CASE("libcu++: a barrier opens when all have come") {
+  const Outcome outcome = run(meet<kThreads, kThreads>);
+  CHECK(outcome.error == cudaSuccess);
+  CHECK(outcome.report.empty());
+  for (int t = 0; t < kThreads; ++t)
+    CHECK(outcome.values[static_cast<std::size_t>(t)] == static_cast<float>((t + 1) % kThreads + 1));
+}
 
 TEST_CASE("libcu++: a barrier for which somebody is missing is a deadlock with places") {
   const Outcome outcome = run(meet<kThreads, kThreads - 1>);
   CHECK(outcome.error == cudaErrorLaunchTimeout);
   INFO(outcome.report);
   CHECK(outcome.has("63 threads waiting in barrier::wait at "));
-  CHECK(outcome.has("test_libcuxx.cu:60"));
+  CHECK(outcome.has("test_libcuxx.cu:61"));
   CHECK(outcome.has("1 thread ended: (63,0,0)"));
 }
 
@@ -123,4 +152,14 @@ TEST_CASE("libcu++: a copy is there when its barrier opens, and not before") {
   CHECK(outcome.error == cudaSuccess);
   for (int t = 0; t < kThreads; ++t)
     CHECK(outcome.values[static_cast<std::size_t>(t)] == static_cast<float>(kThreads - t + 4));
+}
+
+TEST_CASE("libcu++: who does not wait for a thread's pipeline reads what was there before") {
+  const Outcome outcome = run(one_thread<true>);
+  CHECK(outcome.error == cudaSuccess);
+  for (int t = 0; t < kThreads; ++t)
+    CHECK(outcome.values[static_cast<std::size_t>(t)] == static_cast<float>(2 * t + 2 + kThreads));
+  const Outcome forgets = run(one_thread<false>);
+  CHECK(forgets.error == cudaSuccess);
+  CHECK(std::isnan(forgets.values[3]));
 }

@@ -188,6 +188,7 @@ inline long long clock64() {
 }
 
 inline void __nanosleep(unsigned /*nanoseconds*/) {}
+inline void __prof_trigger(int /*counter*/) {}
 
 [[noreturn]] inline void __trap(CONVLAB_CALL_SITE) {
   convlab::emulation::trap(site);

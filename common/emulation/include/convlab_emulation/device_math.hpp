@@ -10,12 +10,60 @@
 #include <math.h>    // NOLINT(modernize-deprecated-headers,hicpp-deprecated-headers)
 #include <stdlib.h>  // NOLINT(modernize-deprecated-headers,hicpp-deprecated-headers)
 
+#include <cfenv>
 #include <cmath>
 #include <cstdint>
 
 #include "common/emulation/include/convlab_emulation/language_standard.hpp"
 #include "common/emulation/include/convlab_emulation/narrow_format.hpp"
 #include "common/emulation/include/convlab_emulation/vector_types.hpp"
+
+namespace convlab::emulation {
+
+/// Restores the processor's rounding mode at the end of a scope.
+class RoundingScope {
+ public:
+  explicit RoundingScope(int mode) : before_(std::fegetround()) { std::fesetround(mode); }
+  ~RoundingScope() { std::fesetround(before_); }
+  RoundingScope(const RoundingScope&) = delete;
+  RoundingScope& operator=(const RoundingScope&) = delete;
+
+ private:
+  int before_;
+};
+
+/// The value, hidden from the optimiser: it can neither compute with the value at compile time nor
+/// move computations with it past another such call.
+template <class T>
+T opaque(T value) {
+  asm volatile("" : "+m"(value) : : "memory");
+  return value;
+}
+
+/// operation(operands…) in another rounding mode. Not inlined, so that no other computation of the
+/// caller is moved to where that mode holds.
+template <class Operation, class... T>
+[[gnu::noinline]] auto rounded(int mode, Operation operation, T... operands) {
+  const RoundingScope scope(mode);
+  return opaque(operation(opaque(operands)...));
+}
+
+#define CONVLAB_OPERATION(Name, parameters, expression) \
+  struct Name {                                         \
+    template <class T>                                  \
+    T operator() parameters const {                     \
+      return expression;                                \
+    }                                                   \
+  };
+CONVLAB_OPERATION(Sum, (T a, T b), a + b)
+CONVLAB_OPERATION(Difference, (T a, T b), a - b)
+CONVLAB_OPERATION(Product, (T a, T b), a* b)
+CONVLAB_OPERATION(Quotient, (T a, T b), a / b)
+CONVLAB_OPERATION(SquareRoot, (T x), std::sqrt(x))
+CONVLAB_OPERATION(FusedMultiplyAdd, (T x, T y, T z), std::fma(x, y, z))
+#undef CONVLAB_OPERATION
+
+}  // namespace convlab::emulation
 
 // NOLINTBEGIN(readability-identifier-naming,bugprone-reserved-identifier): the names are CUDA's
 // NOLINTBEGIN(bugprone-macro-parentheses): macros stand for names and types here
@@ -62,7 +110,7 @@ CONVLAB_SHIFT(__funnelshift_r, (std::uint64_t{high} << 32 | low) >> (shift & 31U
 CONVLAB_SHIFT(__funnelshift_rc, shift >= 32 ? high : __funnelshift_r(low, high, shift))
 #undef CONVLAB_SHIFT
 
-// Products.
+// Products, averages without overflow (rounded down and up), sums of absolute differences.
 #define CONVLAB_OF_TWO(T, name, expression) CONVLAB_FUNCTION(T, name, (T x, T y), expression)
 CONVLAB_OF_TWO(int, __mulhi, std::int64_t{x} * y >> 32)
 CONVLAB_OF_TWO(unsigned int, __umulhi, std::uint64_t{x} * y >> 32)
@@ -73,6 +121,47 @@ CONVLAB_OF_TWO(int, __mul24,
                std::int64_t{static_cast<int>(static_cast<unsigned int>(x) << 8) >> 8} *
                    (static_cast<int>(static_cast<unsigned int>(y) << 8) >> 8))
 CONVLAB_OF_TWO(unsigned int, __umul24, std::uint64_t{x & 0xffffffU} * (y & 0xffffffU))
+CONVLAB_OF_TWO(int, __hadd, (std::int64_t{x} + y) >> 1)
+CONVLAB_OF_TWO(int, __rhadd, (std::int64_t{x} + y + 1) >> 1)
+CONVLAB_OF_TWO(unsigned int, __uhadd, (std::uint64_t{x} + y) >> 1)
+CONVLAB_OF_TWO(unsigned int, __urhadd, (std::uint64_t{x} + y + 1) >> 1)
+CONVLAB_FUNCTION(unsigned int, __sad, (int x, int y, unsigned int z),
+                 (x > y ? std::int64_t{x} - y : std::int64_t{y} - x) + z)
+CONVLAB_FUNCTION(unsigned int, __usad, (unsigned int x, unsigned int y, unsigned int z),
+                 (x > y ? x - y : y - x) + z)
+
+namespace convlab::emulation {
+
+/// The sum of `count` products of parts of two words, from the first one of a and from part
+/// `first_b` of b on, added to c; it wraps round.
+template <class A, class B, class Word>
+constexpr Word dot(Word a, Word b, Word c, unsigned int count, unsigned int first_b) {
+  auto sum = static_cast<unsigned int>(c);
+  for (unsigned int i = 0; i < count; ++i) {
+    const auto x = static_cast<A>(static_cast<unsigned int>(a) >> (8 * sizeof(A) * i));
+    const auto y = static_cast<B>(static_cast<unsigned int>(b) >> (8 * sizeof(B) * (first_b + i)));
+    sum += static_cast<unsigned int>(x * y);
+  }
+  return static_cast<Word>(sum);
+}
+
+}  // namespace convlab::emulation
+
+// Dot products of bytes, and of bytes with 16-bit numbers, added to c.
+#define CONVLAB_DOT_PRODUCTS(T, Short, Byte, Bytes)                                      \
+  CONVLAB_FUNCTION(T, __dp4a, (T a, T b, T c),                                           \
+                   (convlab::emulation::dot<Byte, Byte>(a, b, c, 4, 0)))                 \
+  CONVLAB_FUNCTION(                                                                      \
+      T, __dp4a, (Bytes a, Bytes b, T c),                                                \
+      __dp4a(convlab::emulation::bit_cast<T>(a), convlab::emulation::bit_cast<T>(b), c)) \
+  CONVLAB_FUNCTION(T, __dp2a_lo, (T a, T b, T c),                                        \
+                   (convlab::emulation::dot<Short, Byte>(a, b, c, 2, 0)))                \
+  CONVLAB_FUNCTION(T, __dp2a_hi, (T a, T b, T c),                                        \
+                   (convlab::emulation::dot<Short, Byte>(a, b, c, 2, 2)))
+CONVLAB_DOT_PRODUCTS(int, std::int16_t, std::int8_t, char4)
+CONVLAB_DOT_PRODUCTS(unsigned int, std::uint16_t, std::uint8_t, uchar4)
+#undef CONVLAB_DOT_PRODUCTS
+
 // min and max, with CUDA's overloads: a signed and an unsigned operand compare as unsigned.
 #define CONVLAB_MINMAX(A, B, Result)       \
   inline Result min(A a, B b) {            \
@@ -96,6 +185,13 @@ CONVLAB_MINMAX_OF(long long, unsigned long long)
 #undef CONVLAB_MINMAX_OF
 #undef CONVLAB_MINMAX
 
+// Other names.
+CONVLAB_OF_TWO(unsigned int, umin, min(x, y))
+CONVLAB_OF_TWO(unsigned int, umax, max(x, y))
+CONVLAB_OF_TWO(long long, llmin, min(x, y))
+CONVLAB_OF_TWO(long long, llmax, max(x, y))
+CONVLAB_OF_TWO(unsigned long long, ullmin, min(x, y))
+CONVLAB_OF_TWO(unsigned long long, ullmax, max(x, y))
 #undef CONVLAB_OF_TWO
 
 // ---- casts --------------------------------------------------------------------------------------
@@ -112,10 +208,23 @@ CONVLAB_SAME_BITS(unsigned int, float, __uint_as_float)
 CONVLAB_SAME_BITS(double, long long, __double_as_longlong)
 CONVLAB_SAME_BITS(long long, double, __longlong_as_double)
 #undef CONVLAB_SAME_BITS
+CONVLAB_FUNCTION(int, __double2hiint, (double x),
+                 convlab::emulation::bit_cast<std::uint64_t>(x) >> 32)
+CONVLAB_FUNCTION(int, __double2loint, (double x),
+                 convlab::emulation::bit_cast<std::uint64_t>(x) & 0xffffffffU)
+inline double __hiloint2double(int high, int low) {
+  return convlab::emulation::bit_cast<double>(std::uint64_t{static_cast<unsigned int>(high)} << 32 |
+                                              static_cast<unsigned int>(low));
+}
+
 #define CONVLAB_TO_INTEGER(from, to, name, suffix, mode) \
   CONVLAB_FUNCTION(                                      \
       to, name##suffix, (from x),                        \
       convlab::emulation::convert_to_integer<to>(x, convlab::emulation::Rounding::mode))
+#define CONVLAB_CONVERT(from, to, exact, name, suffix, mode) \
+  CONVLAB_FUNCTION(                                          \
+      to, name##suffix, (from x),                            \
+      (convlab::emulation::convert<to, exact>(x, convlab::emulation::Rounding::mode)))
 #define CONVLAB_IN_ALL_MODES(define, ...)                                      \
   define(__VA_ARGS__, _rn, kNearestEven) define(__VA_ARGS__, _rz, kTowardZero) \
       define(__VA_ARGS__, _ru, kUp) define(__VA_ARGS__, _rd, kDown)
@@ -127,35 +236,51 @@ CONVLAB_IN_ALL_MODES(CONVLAB_TO_INTEGER, double, int, __double2int)
 CONVLAB_IN_ALL_MODES(CONVLAB_TO_INTEGER, double, unsigned int, __double2uint)
 CONVLAB_IN_ALL_MODES(CONVLAB_TO_INTEGER, double, long long, __double2ll)
 CONVLAB_IN_ALL_MODES(CONVLAB_TO_INTEGER, double, unsigned long long, __double2ull)
+CONVLAB_IN_ALL_MODES(CONVLAB_CONVERT, int, float, convlab::emulation::Int128, __int2float)
+CONVLAB_IN_ALL_MODES(CONVLAB_CONVERT, unsigned int, float, convlab::emulation::Int128, __uint2float)
+CONVLAB_IN_ALL_MODES(CONVLAB_CONVERT, long long, float, convlab::emulation::Int128, __ll2float)
+CONVLAB_IN_ALL_MODES(CONVLAB_CONVERT, unsigned long long, float, convlab::emulation::Int128,
+                     __ull2float)
+CONVLAB_IN_ALL_MODES(CONVLAB_CONVERT, long long, double, convlab::emulation::Int128, __ll2double)
+CONVLAB_IN_ALL_MODES(CONVLAB_CONVERT, unsigned long long, double, convlab::emulation::Int128,
+                     __ull2double)
+CONVLAB_IN_ALL_MODES(CONVLAB_CONVERT, double, float, double, __double2float)
 #undef CONVLAB_IN_ALL_MODES
+#undef CONVLAB_CONVERT
 #undef CONVLAB_TO_INTEGER
 
-#define CONVLAB_NEAREST(from, to, name) CONVLAB_FUNCTION(to, name, (from x), x)
-CONVLAB_NEAREST(int, float, __int2float_rn)
-CONVLAB_NEAREST(unsigned int, float, __uint2float_rn)
-CONVLAB_NEAREST(long long, float, __ll2float_rn)
-CONVLAB_NEAREST(unsigned long long, float, __ull2float_rn)
-CONVLAB_NEAREST(int, double, __int2double_rn)
-CONVLAB_NEAREST(unsigned int, double, __uint2double_rn)
-CONVLAB_NEAREST(long long, double, __ll2double_rn)
-CONVLAB_NEAREST(unsigned long long, double, __ull2double_rn)
-CONVLAB_NEAREST(double, float, __double2float_rn)
-#undef CONVLAB_NEAREST
+CONVLAB_FUNCTION(double, __int2double_rn, (int x), x)
+CONVLAB_FUNCTION(double, __uint2double_rn, (unsigned int x), x)
 
 // ---- floating point -----------------------------------------------------------------------------
 
-// One operation, rounded to nearest; the other modes of rounding have no emulation.
-#define CONVLAB_OPERATIONS(T, add, subtract, multiply, divide, reciprocal, root, fused) \
-  CONVLAB_FUNCTION(T, add##_rn, (T x, T y), x + y)                                      \
-  CONVLAB_FUNCTION(T, subtract##_rn, (T x, T y), x - y)                                 \
-  CONVLAB_FUNCTION(T, multiply##_rn, (T x, T y), x* y)                                  \
-  CONVLAB_FUNCTION(T, divide##_rn, (T x, T y), x / y)                                   \
-  CONVLAB_FUNCTION(T, reciprocal##_rn, (T x), 1 / x)                                    \
-  CONVLAB_FUNCTION(T, root##_rn, (T x), std::sqrt(x))                                   \
-  CONVLAB_FUNCTION(T, fused##_rn, (T x, T y, T z), std::fma(x, y, z))
-CONVLAB_OPERATIONS(float, __fadd, __fsub, __fmul, __fdiv, __frcp, __fsqrt, __fmaf)
-CONVLAB_OPERATIONS(double, __dadd, __dsub, __dmul, __ddiv, __drcp, __dsqrt, __fma)
-#undef CONVLAB_OPERATIONS
+// One operation in a stated rounding mode.
+
+#define CONVLAB_IN_MODE(T, name, Operation, parameters, mode, ...) \
+  CONVLAB_FUNCTION(                                                \
+      T, name, parameters,                                         \
+      convlab::emulation::rounded(mode, convlab::emulation::Operation{}, __VA_ARGS__))
+#define CONVLAB_IN_ALL_MODES(T, name, Operation, parameters, ...)                          \
+  CONVLAB_FUNCTION(T, name##_rn, parameters, convlab::emulation::Operation{}(__VA_ARGS__)) \
+  CONVLAB_IN_MODE(T, name##_rz, Operation, parameters, FE_TOWARDZERO, __VA_ARGS__)         \
+  CONVLAB_IN_MODE(T, name##_ru, Operation, parameters, FE_UPWARD, __VA_ARGS__)             \
+  CONVLAB_IN_MODE(T, name##_rd, Operation, parameters, FE_DOWNWARD, __VA_ARGS__)
+CONVLAB_IN_ALL_MODES(float, __fadd, Sum, (float x, float y), x, y)
+CONVLAB_IN_ALL_MODES(float, __fsub, Difference, (float x, float y), x, y)
+CONVLAB_IN_ALL_MODES(float, __fmul, Product, (float x, float y), x, y)
+CONVLAB_IN_ALL_MODES(float, __fdiv, Quotient, (float x, float y), x, y)
+CONVLAB_IN_ALL_MODES(float, __frcp, Quotient, (float x), 1.0F, x)
+CONVLAB_IN_ALL_MODES(float, __fsqrt, SquareRoot, (float x), x)
+CONVLAB_IN_ALL_MODES(float, __fmaf, FusedMultiplyAdd, (float x, float y, float z), x, y, z)
+CONVLAB_IN_ALL_MODES(double, __dadd, Sum, (double x, double y), x, y)
+CONVLAB_IN_ALL_MODES(double, __dsub, Difference, (double x, double y), x, y)
+CONVLAB_IN_ALL_MODES(double, __dmul, Product, (double x, double y), x, y)
+CONVLAB_IN_ALL_MODES(double, __ddiv, Quotient, (double x, double y), x, y)
+CONVLAB_IN_ALL_MODES(double, __drcp, Quotient, (double x), 1.0, x)
+CONVLAB_IN_ALL_MODES(double, __dsqrt, SquareRoot, (double x), x)
+CONVLAB_IN_ALL_MODES(double, __fma, FusedMultiplyAdd, (double x, double y, double z), x, y, z)
+#undef CONVLAB_IN_ALL_MODES
+#undef CONVLAB_IN_MODE
 
 CONVLAB_FUNCTION(double, rsqrt, (double x), 1.0 / std::sqrt(x))
 
@@ -190,11 +315,42 @@ inline float __fdividef(float x, float y) {
   if (magnitude > 0x1p126F && magnitude <= 0x1.fffffep127F) return std::isinf(x) ? NAN : 0.0F * x;
   return x / y;
 }
+CONVLAB_FUNCTION(float, fdividef, (float x, float y), x / y)
+CONVLAB_FUNCTION(double, fdivide, (double x, double y), x / y)
 /// Clamped to [0, 1]; a NaN becomes 0.
 CONVLAB_FUNCTION(float, __saturatef, (float x), x > 0.0F ? (x < 1.0F ? x : 1.0F) : 0.0F)
 
+// Functions that <math.h> lacks.
+
+CONVLAB_FUNCTION(double, rcbrt, (double x), 1.0 / std::cbrt(x))
+CONVLAB_FUNCTION(double, norm3d, (double a, double b, double c), std::hypot(a, b, c))
+CONVLAB_FUNCTION(float, norm3df, (float a, float b, float c), std::hypot(a, b, c))
+CONVLAB_FUNCTION(double, rnorm3d, (double a, double b, double c), 1.0 / norm3d(a, b, c))
+/// The normal distribution's cumulative probability.
+CONVLAB_FUNCTION(double, normcdf, (double x), 0.5 * std::erfc(-x * 0.70710678118654752440))
+/// sin(π x), exact where x is a multiple of one half.
+inline double sinpi(double x) {
+  const double turn = std::remainder(x, 2.0);  // -1 to 1, exact
+  if (turn == std::trunc(turn)) return std::copysign(0.0, x);
+  if (std::fabs(turn) > 0.5)
+    return std::sin((std::copysign(1.0, turn) - turn) * 3.14159265358979323846);
+  return std::sin(turn * 3.14159265358979323846);
+}
+/// cos(π x), exact where x is a multiple of one half.
+inline double cospi(double x) {
+  const double turn = std::fabs(std::remainder(x, 2.0));
+  return turn == 0.5 ? 0.0
+                     : (turn < 0.25 ? std::cos(turn * 3.14159265358979323846) : sinpi(0.5 - turn));
+}
+
+// The same of floats, rounded once.
 CONVLAB_FUNCTION(float, rsqrtf, (float x), rsqrt(static_cast<double>(x)))
 CONVLAB_FUNCTION(float, __frsqrt_rn, (float x), rsqrt(static_cast<double>(x)))
+CONVLAB_FUNCTION(float, rcbrtf, (float x), rcbrt(static_cast<double>(x)))
+CONVLAB_FUNCTION(float, rnorm3df, (float a, float b, float c), rnorm3d(a, b, c))
+CONVLAB_FUNCTION(float, normcdff, (float x), normcdf(x))
+CONVLAB_FUNCTION(float, sinpif, (float x), sinpi(x))
+CONVLAB_FUNCTION(float, cospif, (float x), cospi(x))
 
 // min and max: a NaN loses, and -0 is below +0, as fminf and fmaxf do on a GPU. Equal numbers have
 // equal bits but for zeros, whose signs the bits' union and intersection order.

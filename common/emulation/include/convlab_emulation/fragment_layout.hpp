@@ -2,8 +2,10 @@
 
 // Which lane of a warp holds which elements of a matrix fragment.
 //
-// CUDA leaves it open; here it is as on an H200, for kernels that peek. Every bit of the lane's
-// number and of the element's index moves the place by a fixed step.
+// CUDA leaves the distribution unspecified: a kernel may only do the same to every x[i]. The
+// distribution here is the one that an H200 shows, so that a kernel which peeks sees what it would
+// see there. Every bit of the lane's number and of the element's index moves the place by a fixed
+// step, so ten small steps describe a fragment.
 //
 //   accumulator 16×16, lane bits → (0,2) (0,4) (1,0) (2,0) (4,0), index bits → (0,1) (8,0) (0,8):
 //   lane 0 holds x[0] = (0,0), x[1] = (0,1), x[2] = (8,0), …; lane 1 begins at (0,2).
@@ -59,13 +61,13 @@ struct FragmentLayout {
 
 /// Layout of A (m × k) or B (k × n). Both are seen as `outer` rows along m or n and an inner
 /// direction along k, of which a lane holds one 32-bit word at a time.
-/// @param element_bytes  2 or 4
+/// @param element_bytes  1, 2, 4 or 8
 /// @param elements       x[] per lane; more than the matrix has means repetitions
 constexpr FragmentLayout operand_layout(FragmentRole role, FragmentShape shape, int element_bytes,
                                         int elements) {
   const bool is_a = role == FragmentRole::kA;
   const int outer = is_a ? shape.m : shape.n;
-  const int per_word = 4 / element_bytes;
+  const int per_word = element_bytes >= 4 ? 1 : 4 / element_bytes;
   const auto inner_step = [&](int by) {
     return is_a ? FragmentLayout::Step{0, by} : FragmentLayout::Step{by, 0};
   };
@@ -116,17 +118,12 @@ constexpr FragmentLayout accumulator_layout(FragmentShape shape) {
   return layout;
 }
 
-// The warp-wide operations behind nvcuda::wmma, in common/emulation/matrix. mma.h posts the lanes'
-// operands.
+// The warp-wide operations behind nvcuda::wmma: load, store, multiply-accumulate. Each is a
+// WarpFunction that sees all 32 lanes at once; mma.h posts the lanes' operands. Compiled once, in
+// common/emulation/matrix.
+
 /// Names the TF32 element type; its values are kept in floats.
 struct Tf32;
-
-/// The nearest TF32 number (10 fraction bits), ties away from zero. Infinity stays; a NaN, as on an
-/// H200, only loses its low bits.
-constexpr std::uint32_t to_tf32(std::uint32_t bits) {
-  const bool finite = (bits & 0x7fff'ffffU) < 0x7f80'0000U;
-  return (bits + (finite ? 0x1000U : 0U)) & 0xffff'e000U;
-}
 
 /// What a fragment of T keeps in x[].
 template <class T>
@@ -164,6 +161,7 @@ struct FragmentProduct {
   const void* b;
   const void* c;
   void* d;
+  bool saturate;  ///< integers: clamp instead of wrapping round
 };
 
 /// Fills every lane's x[] from memory.
@@ -176,7 +174,8 @@ void store_fragments(WarpExchange& exchange);
 
 /// D = A · B + C. A product of two elements is exact; to c, which is converted to float, the
 /// products are added in the order k = 0, 1, … with one float rounding each; a half result is
-/// rounded once, at the end. TF32 operands lose the 13 low bits of their fractions first.
+/// rounded once, at the end. TF32 operands lose the 13 low bits of their fractions first. Integers
+/// are exact, doubles are rounded after each product and each sum.
 /// @tparam T  element type of A and B, C that of c, D that of d
 template <int kM, int kN, int kK, class T, class C, class D>
 void multiply_fragments(WarpExchange& exchange);

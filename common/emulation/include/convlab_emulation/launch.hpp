@@ -8,8 +8,10 @@
 //         ::convlab::emulation::configuration(blocks, 256))(data, 2.0f, n);
 //
 // launch_function returns a plain function with the kernel's parameters, so that a compiler speaks
-// of wrong arguments as it does for any call. For a template whose parameters are deduced, launch
-// returns an object that takes any arguments.
+// of wrong arguments as it does for any call. A template whose parameters are deduced has no such
+// function: launch returns an object that takes any arguments, and the compiler speaks of the call
+// in the lambda.
+
 #include <cstddef>
 #include <exception>
 #include <functional>
@@ -177,6 +179,42 @@ void* untyped_kernel(T* pointer, const char* /*name*/) {
   return const_cast<void*>(static_cast<const volatile void*>(pointer));
 }
 
+/// Literal 0 or NULL as the argument of a deduced kernel: an int if the kernel takes that,
+/// otherwise a null pointer or whatever else 0 converts to.
+struct Zero {
+  template <typename T>
+  operator T() const {
+    return static_cast<T>(0);
+  }
+};
+
+template <typename T>
+using ZeroAsInt = std::conditional_t<std::is_same_v<T, Zero>, int, T>;
+
+template <typename T>
+auto zero_as_int(const T& argument) {
+  if constexpr (std::is_same_v<T, Zero>)
+    return 0;
+  else
+    return argument;
+}
+
+/// An argument in braces: converts to any type that takes such an initialiser.
+template <typename... Values>
+struct Braces {
+  std::tuple<Values...> values;
+
+  template <typename T>
+  operator T() const {
+    return std::apply([](const auto&... value) { return T{value...}; }, values);
+  }
+};
+
+template <typename... Values>
+Braces<Values...> braces(Values... values) {
+  return {{values...}};
+}
+
 // ---- templates whose parameters are deduced -----------------------------------------------------
 
 /// A launch that waits for its arguments; they are evaluated once, on the host, and copied.
@@ -187,13 +225,27 @@ class Launch {
 
   template <typename... Arguments>
   void operator()(Arguments&&... arguments) const {
-    // Here the compiler finds out whether the kernel takes the arguments; without this line it
-    // would do so deep in the runtime and name every function on the way.
-    static_assert(std::is_void_v<decltype(callable_(std::declval<std::decay_t<Arguments>&>()...))>);
-    start_kernel<Callable, std::decay_t<Arguments>...>(call_, callable_, arguments...);
+    if constexpr ((std::is_same_v<std::decay_t<Arguments>, Zero> || ...)) {
+      if constexpr (std::is_invocable_v<const Callable&, ZeroAsInt<std::decay_t<Arguments>>...>)
+        return start<ZeroAsInt<std::decay_t<Arguments>>...>(
+            zero_as_int<std::decay_t<Arguments>>(arguments)...);
+      else
+        return start<std::decay_t<Arguments>...>(arguments...);
+    } else {
+      // Here the compiler finds out whether the kernel takes the arguments; without this line it
+      // would do so deep in the runtime and name every function on the way.
+      static_assert(
+          std::is_void_v<decltype(callable_(std::declval<std::decay_t<Arguments>&>()...))>);
+      start<std::decay_t<Arguments>...>(arguments...);
+    }
   }
 
  private:
+  template <typename... Arguments>
+  void start(const Arguments&... arguments) const {
+    start_kernel<Callable, Arguments...>(call_, callable_, arguments...);
+  }
+
   KernelCall call_;
   Callable callable_;
 };

@@ -22,12 +22,15 @@ const char* cudaGetErrorString(cudaError_t error);
 cudaError_t cudaGetDeviceCount(int* count);
 cudaError_t cudaGetDevice(int* device);
 cudaError_t cudaSetDevice(int device);
+cudaError_t cudaGetDeviceFlags(unsigned int* flags);
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device);
 cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int device);
 cudaError_t cudaDeviceSynchronize();
+cudaError_t cudaThreadSynchronize();
 cudaError_t cudaDeviceReset();
 cudaError_t cudaDeviceSetLimit(cudaLimit limit, std::size_t value);
 cudaError_t cudaDeviceGetLimit(std::size_t* value, cudaLimit limit);
+cudaError_t cudaDeviceCanAccessPeer(int* can, int device, int peer);
 cudaError_t cudaDriverGetVersion(int* version);
 cudaError_t cudaRuntimeGetVersion(int* version);
 
@@ -38,11 +41,38 @@ CONVLAB_WITHOUT_EFFECT(cudaSetDeviceFlags, (unsigned int))
 CONVLAB_WITHOUT_EFFECT(cudaDeviceSetCacheConfig, (cudaFuncCache))
 CONVLAB_WITHOUT_EFFECT(cudaDeviceSetSharedMemConfig, (cudaSharedMemConfig))
 CONVLAB_WITHOUT_EFFECT(cudaCtxResetPersistingL2Cache, ())
+CONVLAB_WITHOUT_EFFECT(cudaDeviceGraphMemTrim, (int))
 CONVLAB_WITHOUT_EFFECT(cudaProfilerStart, ())
 CONVLAB_WITHOUT_EFFECT(cudaProfilerStop, ())
 CONVLAB_WITHOUT_EFFECT(cudaMemPrefetchAsync,
                        (const void*, std::size_t, int, cudaStream_t = nullptr))
+CONVLAB_WITHOUT_EFFECT(cudaMemPrefetchAsync, (const void*, std::size_t, cudaMemLocation,
+                                              unsigned int, cudaStream_t = nullptr))
+CONVLAB_WITHOUT_EFFECT(cudaMemAdvise, (const void*, std::size_t, cudaMemoryAdvise, cudaMemLocation))
+CONVLAB_WITHOUT_EFFECT(cudaMemAdvise, (const void*, std::size_t, cudaMemoryAdvise, int))
+CONVLAB_WITHOUT_EFFECT(cudaStreamAttachMemAsync,
+                       (cudaStream_t, void*, std::size_t = 0, unsigned int = cudaMemAttachSingle))
+CONVLAB_WITHOUT_EFFECT(cudaMemPoolSetAttribute, (cudaMemPool_t, cudaMemPoolAttr, void*))
+CONVLAB_WITHOUT_EFFECT(cudaMemPoolTrimTo, (cudaMemPool_t, std::size_t))
+CONVLAB_WITHOUT_EFFECT(cudaStreamSetAttribute,
+                       (cudaStream_t, cudaStreamAttrID, const cudaStreamAttrValue*))
 #undef CONVLAB_WITHOUT_EFFECT
+// Another process or another device: never, with one sentence.
+#define CONVLAB_OF_OTHERS(X)                                          \
+  X(cudaIpcGetMemHandle, (cudaIpcMemHandle_t*, void*))                \
+  X(cudaIpcOpenMemHandle, (void**, cudaIpcMemHandle_t, unsigned int)) \
+  X(cudaIpcCloseMemHandle, (void*))                                   \
+  X(cudaIpcGetEventHandle, (cudaIpcEventHandle_t*, cudaEvent_t))      \
+  X(cudaIpcOpenEventHandle, (cudaEvent_t*, cudaIpcEventHandle_t))     \
+  X(cudaDeviceGetP2PAttribute, (int*, cudaDeviceP2PAttr, int, int))   \
+  X(cudaDeviceEnablePeerAccess, (int, unsigned int))                  \
+  X(cudaDeviceDisablePeerAccess, (int))                               \
+  X(cudaMemcpyPeer, (void*, int, const void*, int, std::size_t))      \
+  X(cudaMemcpyPeerAsync, (void*, int, const void*, int, std::size_t, cudaStream_t))
+#define CONVLAB_DECLARED(name, parameters) cudaError_t name parameters;
+CONVLAB_OF_OTHERS(CONVLAB_DECLARED)
+#undef CONVLAB_DECLARED
+
 // Memory
 cudaError_t cudaMalloc(void** pointer, std::size_t bytes);
 cudaError_t cudaFree(void* pointer);
@@ -59,6 +89,8 @@ cudaError_t cudaFreeAsync(void* pointer, cudaStream_t stream);
 cudaError_t cudaMallocPitch(void** pointer, std::size_t* pitch, std::size_t width_bytes,
                             std::size_t height);
 cudaError_t cudaMemGetInfo(std::size_t* free, std::size_t* total);
+cudaError_t cudaDeviceGetDefaultMemPool(cudaMemPool_t* pool, int device);
+cudaError_t cudaDeviceGetMemPool(cudaMemPool_t* pool, int device);
 cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const void* pointer);
 
 // Copies
@@ -72,6 +104,8 @@ cudaError_t cudaMemcpy2DAsync(void* to, std::size_t to_pitch, const void* from,
                               cudaMemcpyKind kind, cudaStream_t stream = nullptr);
 cudaError_t cudaMemset(void* to, int value, std::size_t bytes);
 cudaError_t cudaMemsetAsync(void* to, int value, std::size_t bytes, cudaStream_t stream = nullptr);
+cudaError_t cudaMemset2DAsync(void* to, std::size_t pitch, int value, std::size_t width_bytes,
+                              std::size_t height, cudaStream_t stream = nullptr);
 cudaError_t cudaMemset2D(void* to, std::size_t pitch, int value, std::size_t width_bytes,
                          std::size_t height);
 
@@ -92,6 +126,8 @@ cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned int flags);
 cudaError_t cudaEventCreate(cudaEvent_t* event, unsigned int flags = cudaEventDefault);
 cudaError_t cudaEventDestroy(cudaEvent_t event);
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream = nullptr);
+cudaError_t cudaEventRecordWithFlags(cudaEvent_t event, cudaStream_t stream = nullptr,
+                                     unsigned int flags = 0);
 cudaError_t cudaEventSynchronize(cudaEvent_t event);
 cudaError_t cudaEventQuery(cudaEvent_t event);
 /// Host time between the two records, in milliseconds.
@@ -133,6 +169,18 @@ struct cudaHostNodeParams {
   cudaHostFn_t fn;
   void* userData;
 };
+enum cudaGraphExecUpdateResult : unsigned int {
+  cudaGraphExecUpdateSuccess = 0,
+  cudaGraphExecUpdateError = 1,
+  cudaGraphExecUpdateErrorTopologyChanged = 2,
+  cudaGraphExecUpdateErrorNodeTypeChanged = 3,
+};
+struct cudaGraphExecUpdateResultInfo {
+  cudaGraphExecUpdateResult result;
+  cudaGraphNode_t errorNode;
+  cudaGraphNode_t errorFromNode;
+};
+
 cudaError_t cudaStreamBeginCapture(cudaStream_t stream, cudaStreamCaptureMode mode);
 cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph);
 cudaError_t cudaStreamIsCapturing(cudaStream_t stream, cudaStreamCaptureStatus* status);
@@ -142,21 +190,36 @@ cudaError_t cudaGraphCreate(cudaGraph_t* graph, unsigned int flags);
   cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *before, std::size_t count
 cudaError_t cudaGraphAddKernelNode(CONVLAB_NEW_NODE, const cudaKernelNodeParams* parameters,
                                    CONVLAB_CALL_SITE);
+cudaError_t cudaGraphAddMemcpyNode(CONVLAB_NEW_NODE, const cudaMemcpy3DParms* parameters);
 cudaError_t cudaGraphAddMemcpyNode1D(CONVLAB_NEW_NODE, void* to, const void* from,
                                      std::size_t bytes, cudaMemcpyKind kind);
 cudaError_t cudaGraphAddMemsetNode(CONVLAB_NEW_NODE, const cudaMemsetParams* parameters);
 cudaError_t cudaGraphAddHostNode(CONVLAB_NEW_NODE, const cudaHostNodeParams* parameters);
 cudaError_t cudaGraphAddEmptyNode(CONVLAB_NEW_NODE);
+cudaError_t cudaGraphAddMemAllocNode(CONVLAB_NEW_NODE, cudaMemAllocNodeParams* parameters);
+/// The memory stays until the end of the program, so that the graph can be launched again.
+cudaError_t cudaGraphAddMemFreeNode(CONVLAB_NEW_NODE, void* pointer);
 cudaError_t cudaGraphGetNodes(cudaGraph_t graph, cudaGraphNode_t* nodes, std::size_t* count);
 cudaError_t cudaGraphGetRootNodes(cudaGraph_t graph, cudaGraphNode_t* nodes, std::size_t* count);
 cudaError_t cudaGraphNodeGetType(cudaGraphNode_t node, cudaGraphNodeType* type);
+cudaError_t cudaGraphExecMemcpyNodeSetParams1D(cudaGraphExec_t executable, cudaGraphNode_t node,
+                                               void* to, const void* from, std::size_t bytes,
+                                               cudaMemcpyKind kind);
 cudaError_t cudaGraphInstantiate(cudaGraphExec_t* executable, cudaGraph_t graph,
                                  unsigned long long flags = 0);
+cudaError_t cudaGraphInstantiateWithFlags(cudaGraphExec_t* executable, cudaGraph_t graph,
+                                          unsigned long long flags = 0);
 cudaError_t cudaGraphInstantiate(cudaGraphExec_t* executable, cudaGraph_t graph,
                                  cudaGraphNode_t* error_node, char* log, std::size_t log_bytes);
+cudaError_t cudaGraphExecKernelNodeSetParams(cudaGraphExec_t executable, cudaGraphNode_t node,
+                                             const cudaKernelNodeParams* parameters,
+                                             CONVLAB_CALL_SITE);
+cudaError_t cudaGraphExecUpdate(cudaGraphExec_t executable, cudaGraph_t graph,
+                                cudaGraphExecUpdateResultInfo* result);
 cudaError_t cudaGraphUpload(cudaGraphExec_t executable, cudaStream_t stream);
 cudaError_t cudaGraphLaunch(cudaGraphExec_t executable, cudaStream_t stream);
 cudaError_t cudaGraphExecDestroy(cudaGraphExec_t executable);
+cudaError_t cudaGraphClone(cudaGraph_t* copy, cudaGraph_t graph);
 cudaError_t cudaGraphDestroy(cudaGraph_t graph);
 
 namespace convlab::emulation {
@@ -167,6 +230,7 @@ struct SymbolCopy {
   const volatile void* symbol;
   std::size_t symbol_bytes;
   bool to_symbol;
+  bool asynchronous;
 };
 cudaError_t copy_symbol(const SymbolCopy& copy, const void* other, std::size_t bytes,
                         std::size_t offset, cudaMemcpyKind kind, cudaStream_t stream);
@@ -177,6 +241,7 @@ cudaError_t function_attributes(cudaFuncAttributes* attributes, const void* func
 cudaError_t blocks_per_multiprocessor(int* blocks, int block_size, std::size_t dynamic_shared);
 cudaError_t best_block_size(int* least_grid_size, int* block_size, std::size_t dynamic_shared,
                             int block_size_limit);
+cudaError_t check_launch_attributes(const cudaLaunchConfig_t& config);
 
 }  // namespace convlab::emulation
 
@@ -204,30 +269,38 @@ CONVLAB_TYPED(cudaHostGetDevicePointer, (T * *pointer, void* host, unsigned int 
 #undef CONVLAB_TYPED
 
 // A symbol is the variable itself; its address on the host is its address on the emulated device.
-#define CONVLAB_SYMBOL_COPY(name, parameters, other, to_symbol, stream)                          \
-  template <typename T>                                                                          \
-  cudaError_t name parameters {                                                                  \
-    return convlab::emulation::copy_symbol({#name, &symbol, sizeof(T), to_symbol}, other, bytes, \
-                                           offset, kind, stream);                                \
-  }
-CONVLAB_SYMBOL_COPY(cudaMemcpyToSymbol,
-                    (const T& symbol, const void* from, std::size_t bytes, std::size_t offset = 0,
-                     cudaMemcpyKind kind = cudaMemcpyHostToDevice),
-                    from, true, nullptr)
-CONVLAB_SYMBOL_COPY(cudaMemcpyToSymbolAsync,
-                    (const T& symbol, const void* from, std::size_t bytes, std::size_t offset = 0,
-                     cudaMemcpyKind kind = cudaMemcpyHostToDevice, cudaStream_t stream = nullptr),
-                    from, true, stream)
-CONVLAB_SYMBOL_COPY(cudaMemcpyFromSymbol,
-                    (void* to, const T& symbol, std::size_t bytes, std::size_t offset = 0,
-                     cudaMemcpyKind kind = cudaMemcpyDeviceToHost),
-                    to, false, nullptr)
-CONVLAB_SYMBOL_COPY(cudaMemcpyFromSymbolAsync,
-                    (void* to, const T& symbol, std::size_t bytes, std::size_t offset = 0,
-                     cudaMemcpyKind kind = cudaMemcpyDeviceToHost, cudaStream_t stream = nullptr),
-                    to, false, stream)
-#undef CONVLAB_SYMBOL_COPY
-
+template <typename T>
+cudaError_t cudaMemcpyToSymbol(const T& symbol, const void* from, std::size_t bytes,
+                               std::size_t offset = 0,
+                               cudaMemcpyKind kind = cudaMemcpyHostToDevice) {
+  return convlab::emulation::copy_symbol({"cudaMemcpyToSymbol", &symbol, sizeof(T), true, false},
+                                         from, bytes, offset, kind, nullptr);
+}
+template <typename T>
+cudaError_t cudaMemcpyToSymbolAsync(const T& symbol, const void* from, std::size_t bytes,
+                                    std::size_t offset = 0,
+                                    cudaMemcpyKind kind = cudaMemcpyHostToDevice,
+                                    cudaStream_t stream = nullptr) {
+  return convlab::emulation::copy_symbol(
+      {"cudaMemcpyToSymbolAsync", &symbol, sizeof(T), true, true}, from, bytes, offset, kind,
+      stream);
+}
+template <typename T>
+cudaError_t cudaMemcpyFromSymbol(void* to, const T& symbol, std::size_t bytes,
+                                 std::size_t offset = 0,
+                                 cudaMemcpyKind kind = cudaMemcpyDeviceToHost) {
+  return convlab::emulation::copy_symbol({"cudaMemcpyFromSymbol", &symbol, sizeof(T), false, false},
+                                         to, bytes, offset, kind, nullptr);
+}
+template <typename T>
+cudaError_t cudaMemcpyFromSymbolAsync(void* to, const T& symbol, std::size_t bytes,
+                                      std::size_t offset = 0,
+                                      cudaMemcpyKind kind = cudaMemcpyDeviceToHost,
+                                      cudaStream_t stream = nullptr) {
+  return convlab::emulation::copy_symbol(
+      {"cudaMemcpyFromSymbolAsync", &symbol, sizeof(T), false, true}, to, bytes, offset, kind,
+      stream);
+}
 template <typename T>
 cudaError_t cudaGetSymbolAddress(void** address, const T& symbol) {
   return convlab::emulation::symbol_address(address, &symbol);
@@ -289,5 +362,44 @@ cudaError_t cudaOccupancyMaxPotentialBlockSize(int* least_grid_size, int* block_
 CONVLAB_LAUNCH(cudaLaunchKernel, false)
 CONVLAB_LAUNCH(cudaLaunchCooperativeKernel, true)
 #undef CONVLAB_LAUNCH
+
+namespace convlab::emulation {
+
+/// The first argument of cudaLaunchKernelEx, with the place of the call, for which a parameter pack
+/// leaves no room at the end.
+struct ConfigurationHere {
+  // Implicit: that notes the place.
+  ConfigurationHere(const cudaLaunchConfig_t* from, CallSite place = Here::current())
+      : config(*from), site(place) {}
+  const cudaLaunchConfig_t& config;
+  CallSite site;
+
+  [[nodiscard]] Configuration configuration() const {
+    bool cooperative = false;
+    for (unsigned i = 0; i < config.numAttrs; ++i)
+      if (config.attrs[i].id == cudaLaunchAttributeCooperative)
+        cooperative = config.attrs[i].val.cooperative != 0;
+    return {config.gridDim, config.blockDim, config.dynamicSmemBytes, config.stream,
+            site,           cooperative};
+  }
+};
+
+}  // namespace convlab::emulation
+
+inline cudaError_t cudaLaunchKernelExC(convlab::emulation::ConfigurationHere here,
+                                       const void* kernel, void** arguments) {
+  const cudaError_t problem = convlab::emulation::check_launch_attributes(here.config);
+  if (problem != cudaSuccess) return problem;
+  return convlab::emulation::launch_untyped(kernel, arguments, here.configuration());
+}
+template <typename... Parameters, typename... Arguments>
+cudaError_t cudaLaunchKernelEx(convlab::emulation::ConfigurationHere here,
+                               void (*kernel)(Parameters...), Arguments&&... arguments) {
+  return [&](Parameters... values) {
+    void* pointers[] = {const_cast<void*>(static_cast<const void*>(&values))..., nullptr};
+    return cudaLaunchKernelExC(
+        here, convlab::emulation::untyped_kernel(kernel, "cudaLaunchKernelEx"), pointers);
+  }(std::forward<Arguments>(arguments)...);
+}
 
 // NOLINTEND(readability-identifier-naming)

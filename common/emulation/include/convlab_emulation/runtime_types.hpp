@@ -28,6 +28,7 @@
   X(NoDevice, 100, "no CUDA-capable device is detected")                                           \
   X(InvalidDevice, 101, "invalid device ordinal")                                                  \
   X(NoKernelImageForDevice, 209, "no kernel image is available for execution on the device")       \
+  X(PeerAccessUnsupported, 217, "peer access is not supported between these two devices")          \
   X(InvalidResourceHandle, 400, "invalid resource handle")                                         \
   X(IllegalState, 401, "the operation cannot be performed in the present state")                   \
   X(SymbolNotFound, 500, "named symbol not found")                                                 \
@@ -35,6 +36,8 @@
   X(IllegalAddress, 700, "an illegal memory access was encountered")                               \
   X(LaunchOutOfResources, 701, "too many resources requested for launch")                          \
   X(LaunchTimeout, 702, "the launch timed out and was terminated")                                 \
+  X(PeerAccessAlreadyEnabled, 704, "peer access is already enabled")                               \
+  X(PeerAccessNotEnabled, 705, "peer access has not been enabled")                                 \
   X(Assert, 710, "device-side assert triggered")                                                   \
   X(HostMemoryAlreadyRegistered, 712,                                                              \
     "part or all of the requested memory range is already mapped")                                 \
@@ -55,6 +58,9 @@
   X(StreamCaptureImplicit, 906,                                                                    \
     "operation would make the legacy stream depend on a capturing blocking stream")                \
   X(CapturedEvent, 907, "operation not permitted on an event last recorded in a capturing stream") \
+  X(GraphExecUpdateFailure, 910,                                                                   \
+    "the graph update was not performed because it included changes which violated constraints "   \
+    "specific to instantiated graph update")                                                       \
   X(Unknown, 999, "unknown error")
 
 enum cudaError : unsigned int {
@@ -84,25 +90,36 @@ using cudaError_t = cudaError;
   X(MaxRegistersPerBlock, 12, p.regsPerBlock)                           \
   X(ClockRate, 13, p.clockRate)                                         \
   X(MultiProcessorCount, 16, p.multiProcessorCount)                     \
+  X(KernelExecTimeout, 17, p.kernelExecTimeoutEnabled)                  \
   X(Integrated, 18, p.integrated)                                       \
   X(CanMapHostMemory, 19, p.canMapHostMemory)                           \
   X(ComputeMode, 20, p.computeMode)                                     \
+  X(MaxTexture1DWidth, 21, p.maxTexture1D)                              \
   X(ConcurrentKernels, 31, p.concurrentKernels)                         \
+  X(EccEnabled, 32, p.ECCEnabled)                                       \
+  X(PciBusId, 33, p.pciBusID)                                           \
+  X(PciDeviceId, 34, p.pciDeviceID)                                     \
   X(MemoryClockRate, 36, p.memoryClockRate)                             \
   X(GlobalMemoryBusWidth, 37, p.memoryBusWidth)                         \
   X(L2CacheSize, 38, p.l2CacheSize)                                     \
   X(MaxThreadsPerMultiProcessor, 39, p.maxThreadsPerMultiProcessor)     \
   X(AsyncEngineCount, 40, p.asyncEngineCount)                           \
   X(UnifiedAddressing, 41, p.unifiedAddressing)                         \
+  X(PciDomainId, 50, p.pciDomainID)                                     \
   X(ComputeCapabilityMajor, 75, p.major)                                \
   X(ComputeCapabilityMinor, 76, p.minor)                                \
+  X(StreamPrioritiesSupported, 78, p.streamPrioritiesSupported)         \
   X(MaxSharedMemoryPerMultiprocessor, 81, p.sharedMemPerMultiprocessor) \
   X(MaxRegistersPerMultiprocessor, 82, p.regsPerMultiprocessor)         \
   X(ManagedMemory, 83, p.managedMemory)                                 \
+  X(PageableMemoryAccess, 88, p.pageableMemoryAccess)                   \
   X(ConcurrentManagedAccess, 89, p.concurrentManagedAccess)             \
+  X(ComputePreemptionSupported, 90, p.computePreemptionSupported)       \
   X(CooperativeLaunch, 95, p.cooperativeLaunch)                         \
   X(MaxSharedMemoryPerBlockOptin, 97, p.sharedMemPerBlockOptin)         \
-  X(MaxBlocksPerMultiprocessor, 106, p.maxBlocksPerMultiProcessor)
+  X(MaxBlocksPerMultiprocessor, 106, p.maxBlocksPerMultiProcessor)      \
+  X(MemoryPoolsSupported, 115, p.memoryPoolsSupported)                  \
+  X(ClusterLaunch, 120, 0)
 
 enum cudaDeviceAttr : unsigned int {
 #define CONVLAB_ATTRIBUTE(name, number, value) cudaDevAttr##name = (number),
@@ -115,6 +132,7 @@ enum cudaDeviceAttr : unsigned int {
 
 using cudaStream_t = struct CUstream_st*;
 using cudaEvent_t = struct CUevent_st*;
+using cudaArray_t = struct cudaArray*;  // of textures, which are not emulated: always null
 using cudaHostFn_t = void (*)(void*);
 using cudaStreamCallback_t = void (*)(cudaStream_t, cudaError_t, void*);
 
@@ -150,13 +168,18 @@ enum : unsigned int {
   cudaEventDefault = 0x00,
   cudaEventBlockingSync = 0x01,
   cudaEventDisableTiming = 0x02,
+  cudaEventInterprocess = 0x04,
   cudaStreamDefault = 0x00,
   cudaStreamNonBlocking = 0x01,
   cudaDeviceScheduleAuto = 0x00,
   cudaDeviceScheduleSpin = 0x01,
   cudaDeviceScheduleYield = 0x02,
   cudaDeviceScheduleBlockingSync = 0x04,
+  cudaDeviceBlockingSync = 0x04,
   cudaDeviceMapHost = 0x08,
+  cudaOccupancyDefault = 0x00,
+  cudaEventRecordDefault = 0x00,
+  cudaEventWaitDefault = 0x00,
 };
 #define cudaCpuDeviceId (-1)
 #define cudaInvalidDeviceId (-2)
@@ -185,6 +208,8 @@ enum cudaLimit : unsigned int {
   cudaLimitStackSize = 0,
   cudaLimitPrintfFifoSize = 1,
   cudaLimitMallocHeapSize = 2,
+  cudaLimitMaxL2FetchGranularity = 5,
+  cudaLimitPersistingL2CacheSize = 6,
 };
 enum cudaComputeMode : unsigned int {
   cudaComputeModeDefault = 0,
@@ -198,11 +223,158 @@ enum cudaMemoryType : unsigned int {
   cudaMemoryTypeDevice = 2,
   cudaMemoryTypeManaged = 3,
 };
+enum cudaMemoryAdvise : unsigned int {
+  cudaMemAdviseSetReadMostly = 1,
+  cudaMemAdviseUnsetReadMostly = 2,
+  cudaMemAdviseSetPreferredLocation = 3,
+  cudaMemAdviseUnsetPreferredLocation = 4,
+  cudaMemAdviseSetAccessedBy = 5,
+  cudaMemAdviseUnsetAccessedBy = 6,
+};
+
+enum cudaDeviceP2PAttr : unsigned int {
+  cudaDevP2PAttrPerformanceRank = 1,
+  cudaDevP2PAttrAccessSupported = 2,
+  cudaDevP2PAttrNativeAtomicSupported = 3,
+  cudaDevP2PAttrCudaArrayAccessSupported = 4,
+};
+struct cudaIpcMemHandle_t {
+  char reserved[64];
+};
+struct cudaIpcEventHandle_t {
+  char reserved[64];
+};
+constexpr unsigned int cudaIpcMemLazyEnablePeerAccess = 1;
+enum cudaMemLocationType : unsigned int {
+  cudaMemLocationTypeInvalid = 0,
+  cudaMemLocationTypeDevice = 1,
+  cudaMemLocationTypeHost = 2,
+};
+struct cudaMemLocation {
+  cudaMemLocationType type;
+  int id;
+};
+
+using cudaMemPool_t = struct CUmemPoolHandle_st*;
+enum cudaMemAllocationType : unsigned int {
+  cudaMemAllocationTypeInvalid = 0,
+  cudaMemAllocationTypePinned = 1,
+};
+enum cudaMemAllocationHandleType : unsigned int { cudaMemHandleTypeNone = 0 };
+enum cudaMemAccessFlags : unsigned int {
+  cudaMemAccessFlagsProtNone = 0,
+  cudaMemAccessFlagsProtRead = 1,
+  cudaMemAccessFlagsProtReadWrite = 3,
+};
+struct cudaMemAccessDesc {
+  cudaMemLocation location;
+  cudaMemAccessFlags flags;
+};
+struct cudaMemPoolProps {
+  cudaMemAllocationType allocType;
+  cudaMemAllocationHandleType handleTypes;
+  cudaMemLocation location;
+  std::size_t maxSize;
+};
+struct cudaMemAllocNodeParams {
+  cudaMemPoolProps poolProps;
+  const cudaMemAccessDesc* accessDescs;
+  std::size_t accessDescCount;
+  std::size_t bytesize;
+  void* dptr;  ///< where the memory will be: the node's result
+};
+enum cudaMemPoolAttr : unsigned int {
+  cudaMemPoolReuseFollowEventDependencies = 1,
+  cudaMemPoolReuseAllowOpportunistic = 2,
+  cudaMemPoolReuseAllowInternalDependencies = 3,
+  cudaMemPoolAttrReleaseThreshold = 4,
+};
+
 struct cudaPointerAttributes {
   cudaMemoryType type;
   int device;
   void* devicePointer;
   void* hostPointer;
+};
+
+// Of nodes that copy rows. Widths and x in bytes; arrays belong to textures, which are not
+// emulated.
+struct cudaExtent {
+  std::size_t width, height, depth;
+};
+struct cudaPos {
+  std::size_t x, y, z;
+};
+struct cudaPitchedPtr {
+  void* ptr;
+  std::size_t pitch, xsize, ysize;
+};
+CONVLAB_FUNCTION(cudaExtent, make_cudaExtent,
+                 (std::size_t width, std::size_t height, std::size_t depth),
+                 (cudaExtent{width, height, depth}))
+CONVLAB_FUNCTION(cudaPos, make_cudaPos, (std::size_t x, std::size_t y, std::size_t z),
+                 (cudaPos{x, y, z}))
+CONVLAB_FUNCTION(cudaPitchedPtr, make_cudaPitchedPtr,
+                 (void* pointer, std::size_t pitch, std::size_t xsize, std::size_t ysize),
+                 (cudaPitchedPtr{pointer, pitch, xsize, ysize}))
+struct cudaMemcpy3DParms {
+  cudaArray_t srcArray;
+  cudaPos srcPos;
+  cudaPitchedPtr srcPtr;
+  cudaArray_t dstArray;
+  cudaPos dstPos;
+  cudaPitchedPtr dstPtr;
+  cudaExtent extent;
+  cudaMemcpyKind kind;
+};
+
+enum cudaAccessProperty : unsigned int {
+  cudaAccessPropertyNormal = 0,
+  cudaAccessPropertyStreaming = 1,
+  cudaAccessPropertyPersisting = 2,
+};
+struct cudaAccessPolicyWindow {
+  void* base_ptr;
+  std::size_t num_bytes;
+  float hitRatio;
+  cudaAccessProperty hitProp;
+  cudaAccessProperty missProp;
+};
+enum cudaLaunchAttributeID : unsigned int {
+  cudaLaunchAttributeIgnore = 0,
+  cudaLaunchAttributeAccessPolicyWindow = 1,
+  cudaLaunchAttributeCooperative = 2,
+  cudaLaunchAttributeClusterDimension = 4,
+  cudaLaunchAttributeProgrammaticStreamSerialization = 6,
+  cudaLaunchAttributePriority = 8,
+};
+union cudaLaunchAttributeValue {
+  char pad[64];
+  cudaAccessPolicyWindow accessPolicyWindow;
+  int cooperative;
+  struct {
+    unsigned int x;
+    unsigned int y;
+    unsigned int z;
+  } clusterDim;
+  int programmaticStreamSerializationAllowed;
+  int priority;
+};
+using cudaStreamAttrID = cudaLaunchAttributeID;
+using cudaStreamAttrValue = cudaLaunchAttributeValue;
+#define cudaStreamAttributeAccessPolicyWindow cudaLaunchAttributeAccessPolicyWindow
+#define cudaStreamAttributePriority cudaLaunchAttributePriority
+struct cudaLaunchAttribute {
+  cudaLaunchAttributeID id;
+  cudaLaunchAttributeValue val;
+};
+struct cudaLaunchConfig_t {
+  dim3 gridDim;
+  dim3 blockDim;
+  std::size_t dynamicSmemBytes;
+  cudaStream_t stream;
+  cudaLaunchAttribute* attrs;
+  unsigned int numAttrs;
 };
 
 /// Kinds of work in a stream or a graph.
@@ -237,16 +409,22 @@ struct cudaDeviceProp {
   int memoryClockRate, memoryBusWidth, l2CacheSize, persistingL2CacheMaxSize;
   int globalL1CacheSupported, localL1CacheSupported, ECCEnabled, memoryPoolsSupported;
   int unifiedAddressing, canMapHostMemory, managedMemory, concurrentManagedAccess;
-  int pageableMemoryAccess;
+  int pageableMemoryAccess, pageableMemoryAccessUsesHostPageTables, directManagedMemAccessFromHost;
+  int hostNativeAtomicSupported, canUseHostPointerForRegisteredMem;
   // Threads
   int warpSize, clockRate, multiProcessorCount, regsPerBlock, regsPerMultiprocessor;
   int maxThreadsPerBlock, maxThreadsDim[3], maxGridSize[3];
   int maxThreadsPerMultiProcessor, maxBlocksPerMultiProcessor;
-  int cooperativeLaunch, computePreemptionSupported;
+  int cooperativeLaunch, cooperativeMultiDeviceLaunch, computePreemptionSupported;
+  int singleToDoublePrecisionPerfRatio;
   // The device and the host
   int deviceOverlap, asyncEngineCount, concurrentKernels, streamPrioritiesSupported;
   int kernelExecTimeoutEnabled, computeMode, integrated, tccDriver, isMultiGpuBoard;
   int pciBusID, pciDeviceID, pciDomainID;
+  // Sizes of textures and surfaces, which the emulated device has not: 0.
+  int maxTexture1D, maxTexture2D[2], maxTexture3D[3];
+  int maxTexture1DLayered[2], maxTexture2DLayered[3];
+  std::size_t texturePitchAlignment, surfaceAlignment;
 };
 
 // NOLINTEND(readability-identifier-naming)

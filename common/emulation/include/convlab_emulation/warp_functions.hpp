@@ -210,6 +210,7 @@ CONVLAB_VOTE(unsigned, __ballot_sync, ballot_of, predicate, votes)
 CONVLAB_VOTE(int, __any_sync, ballot_of, predicate, votes != 0)
 // All that take part say yes exactly when none says no.
 CONVLAB_VOTE(int, __all_sync, ballot_of, predicate == 0, votes == 0)
+CONVLAB_VOTE(int, __uni_sync, match_all<int>, predicate != 0, votes != 0)
 #undef CONVLAB_VOTE
 template <typename T, typename = std::enable_if_t<convlab::emulation::kIsWarpValue<T>>>
 unsigned __match_any_sync(unsigned mask, T value, CONVLAB_CALL_SITE) {

@@ -1,9 +1,19 @@
 // Device mathematics that common/emulation/tests/features/intrinsics.cu does not compare with a
-// GPU.
+// GPU, and the processor's rounding mode.
+
+#include <cfenv>
 #include <cmath>
+#include <limits>
 
 #include "common/base/tests/support/catch.hpp"
 #include "common/emulation/include/convlab_emulation/device_math.hpp"
+
+TEST_CASE("device math: an operation in another rounding mode leaves the host's as it was") {
+  CHECK(__dsub_rz(1.0, 0x1p-80) == 1.0 - 0x1p-53);
+  CHECK(__drcp_rn(4.0) == 0.25);
+  CHECK(__fadd_ru(1.0F, 0x1p-80F) == 1.0F + std::numeric_limits<float>::epsilon());
+  CHECK(std::fegetround() == FE_TONEAREST);
+}
 
 TEST_CASE("device math: functions beyond the C library") {
   CHECK(rsqrtf(16.0F) == 0.25F);
@@ -23,5 +33,17 @@ TEST_CASE("device math: functions beyond the C library") {
   __sincosf(0.0F, &sine, &cosine);
   CHECK(sine == 0.0F);
   CHECK(cosine == 1.0F);
+  CHECK(sinpi(0.5) == 1.0);
+  CHECK(sinpi(-1.5) == 1.0);
+  CHECK(sinpi(3.0) == 0.0);
+  CHECK(sinpif(0.25F) == Approx(0.70710678F));
+  CHECK(sinpif(1.75F) == Approx(-0.70710678F));
+  CHECK(cospi(1.0) == -1.0);
+  CHECK(cospi(2.5) == 0.0);
+  CHECK(cospif(0.75F) == Approx(-0.70710678F));
+  CHECK(cospif(-2.0F) == 1.0F);
+  CHECK(norm3df(2.0F, 3.0F, 6.0F) == Approx(7.0F));
+  CHECK(rcbrtf(8.0F) == 0.5F);
+  CHECK(normcdf(0.0) == 0.5);
   CHECK(abs(-2.5F) == 2.5F);  // the float overload, in the global namespace
 }

@@ -62,12 +62,40 @@ TEST_CASE("ptx: registers in braces, addresses with offsets, numbers") {
         "list(read<8>(convlab_register_a)));");
 }
 
-TEST_CASE("ptx: an instruction with a predicate") {
-  CHECK(calls({"{ .reg .pred %p1; setp.ne.b32 %p1, %0, 0; @!%p1 bar.sync 0; }", {{"r", "a"}}}) ==
-        "unsigned convlab_register_p1 = 0; compute([](unsigned a, unsigned b) { return a != b ? 1U "
-        ": 0U; })(list(write<4>(convlab_register_p1)), list(read<4>(convlab_0)), "
-        "list(read<4>(0))); if (convlab_register_p1 == 0) { barrier(0); };");
-  for (const std::string name : {"add.u32", "fma.rn.f32", "mul.wide.u32", "lop3.b32", "selp.u32"})
+TEST_CASE("ptx: cache hints are advice") {
+  for (const std::string name :
+       {"ld.global.f32", "ld.global.nc.f32", "ld.global.nc.L1::no_allocate.f32", "ld.global.cg.b32",
+        "ld.global.cs.L2::128B.u32", "ld.global.L1::evict_last.s32"}) {
+    CHECK(calls({name + " %0, [%1];", {{"=f", "a"}, {"l", "p"}}}) ==
+          "load<false>(list(write<4>(convlab_0)), address(convlab_1, 0));");
+  }
+  CHECK(calls({"ld.global.v2.f64 {%0,%1}, [%2];", {{"=d", "a"}, {"=d", "b"}, {"l", "p"}}}) ==
+        "load<false>(list(write<8>(convlab_0), write<8>(convlab_1)), address(convlab_2, 0));");
+  CHECK(refusal({"ld.global.nc.v4.f32 %0, [%1];", {{"=f", "a"}, {"l", "p"}}}) ==
+        "1 registers in the place of 4");
+  for (const std::string name : {"st.global.cs.f32", "st.global.wt.b32"}) {
+    CHECK(calls({name + " [%1], %0;", {{"f", "a"}, {"l", "p"}}}) ==
+          "store<false>(address(convlab_1, 0), list(read<4>(convlab_0)));");
+  }
+}
+
+TEST_CASE("ptx: arithmetic becomes an expression") {
+  CHECK(calls({"mad.lo.s32 %0, %1, %2, 0x10;", {{"=r", "a"}, {"r", "b"}, {"r", "c"}}}) ==
+        "compute([](unsigned a, unsigned b, unsigned c) -> unsigned { return a * b + c; "
+        "})(list(write<4>(convlab_0)), "
+        "list(read<4>(convlab_1)), list(read<4>(convlab_2)), list(read<4>(0x10)));");
+  CHECK(calls({"ex2.approx.ftz.f32 %0, %1;", {{"=f", "a"}, {"f", "b"}}}) ==
+        "compute([](float a) -> float { return ::exp2f(a); })(list(write<4>(convlab_0)), "
+        "list(read<4>(convlab_1)));");
+  CHECK(calls({"ld.shared.u32 %0, [%1];", {{"=r", "a"}, {"r", "s"}}}) ==
+        "load<true>(list(write<4>(convlab_0)), address(convlab_1, 0));");
+  CHECK(calls({"{ .reg .pred %p1; setp.ne.f32 %p1, %1, %1; @!%p1 bar.sync 1, 64; }",
+               {{"=r", "a"}, {"f", "b"}}}) ==
+        "unsigned convlab_register_p1 = 0; compute([](float a, float b) -> unsigned { return a < b "
+        "|| a > b; })(list(write<4>(convlab_register_p1)), list(read<4>(convlab_1)), "
+        "list(read<4>(convlab_1))); if (convlab_register_p1 == 0) { barrier<true>(1, 64); };");
+  for (const std::string name : {"add.cc.u32", "fma.rz.f32", "bfe.u32", "mul.wide.u32", "lop3.b32",
+                                 "not.pred", "setp.lt.and.s32", "cvt.rzi.s32.f32", "sqrt.rn.b32"})
     CHECK(refusal({name + " %0, %0, %0;", {{"+r", "a"}}}) == "'" + name + "'");
 }
 
@@ -89,9 +117,10 @@ TEST_CASE("ptx: what is not known is refused by name") {
         "'mbarrier.init.shared.b64'");
   CHECK(refusal({"mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32 {%0}, {%0}, {%0}, {%0};",
                  {{"+r", "a"}}}) == "'mma.sync.aligned.m16n8k32.row.col.s32.s8.s8.s32'");
-  CHECK(refusal({"ld.global.nc.f32 %0, [%1];", {{"=f", "a"}, {"l", "p"}}}) == "'ld.global.nc.f32'");
+  CHECK(refusal({"ld.global.v4.f64 {%0,%0,%0,%0}, [%1];", {{"=d", "a"}, {"l", "p"}}}) ==
+        "'ld.global.v4.f64'");
   CHECK(refusal({"@p bar.sync 0;", {}}) == "'p' as an operand");
-  CHECK(refusal({"bar.sync 0, 64;", {}}) == "'bar.sync' with 2 operands");
+  CHECK(refusal({"bar.sync 0, 64, 1;", {}}) == "'bar.sync' with 3 operands");
   CHECK(refusal({"cvt.rna.tf32.f32 %0, %7;", {{"=r", "a"}}}) ==
         "%7, for which there is no operand");
   CHECK(refusal({"cvt.rna.tf32.f32 %1, %0;", {{"=r", "a"}, {"f", "b"}}}) ==
@@ -100,5 +129,5 @@ TEST_CASE("ptx: what is not known is refused by name") {
         "an operand with the constraint \"=h\"");
   CHECK(refusal({"ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1}, [%2];",
                  {{"=r", "a"}, {"=r", "b"}, {"r", "s"}}}) == "2 registers in the place of 4");
-  CHECK(refusal({"prefetch.global.L1 [%0 + x];", {{"l", "p"}}}) == "the offset 'x'");
+  CHECK(refusal({"ld.global.f32 %0, [%1 + x];", {{"=f", "a"}, {"l", "p"}}}) == "the offset 'x'");
 }

@@ -200,4 +200,28 @@ int main() {
   CHECK(contains(report, "make the index different for every thread"));
 }
 
+TEST_CASE("convlab-run --races: names both lines, and is silent about a right program") {
+  const auto sum = [](const std::string& barrier) {
+    return Program(R"(__global__ void sum(float* p) {
+  __shared__ float s[64];
+  s[threadIdx.x] = threadIdx.x;
+  )" + barrier + R"(
+  p[threadIdx.x] = s[63 - threadIdx.x];
+}
+int main() {
+  float* p;
+  cudaMalloc(&p, 256);
+  sum<<<1, 64>>>(p);
+  return cudaDeviceSynchronize();
+})")
+        .run("", "--races ");
+  };
+  CHECK(sum("__syncthreads();").out.empty());
+  const std::string report = sum("").out;
+  CHECK(contains(report, "race in kernel sum"));
+  CHECK(contains(report, "program.cu:3"));
+  CHECK(contains(report, "program.cu:5"));
+  CHECK(contains(report, "__syncthreads() belongs between the two lines"));
+}
+
 #endif

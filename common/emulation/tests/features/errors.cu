@@ -2,6 +2,8 @@
 // ends the context of its process, so that each has a process of its own. At most eight answers a
 // feature: the results of a run show so many words.
 
+#undef NDEBUG
+#include <cassert>
 #include <cstdint>
 
 #include "common/emulation/tests/features/feature.hpp"
@@ -13,6 +15,17 @@ __constant__ int taps[10];
 
 __global__ void write_at(int* data, long long index) { data[index] = 1; }
 __global__ void nothing() {}
+__global__ void claim(const int* data) { assert(data[0] == 1); }
+__global__ void trap() { __trap(); }
+__global__ void load_vector(const float* data, float4* out) {
+  *out = *reinterpret_cast<const float4*>(data + 1);
+}
+__global__ void write_shared(int* out, int index) {
+  __shared__ int tile[8];
+  volatile int* const first = tile;
+  first[index] = 1;
+  *out = first[0];
+}
 
 /// Notes answers one by one.
 class Answers {
@@ -85,6 +98,20 @@ const Errors kState{"the last error before and after an illegal access", [](Answ
   answers << cudaDeviceSynchronize();
 }};
 
+const Errors kMemory{"memory and copies after an illegal access", [](Answers& answers) {
+  int* const data = after_illegal_access();
+  static int host[1024];
+  void* more = nullptr;
+  answers << cudaMemcpy(host, data, 4, cudaMemcpyDeviceToHost);
+  answers << cudaMemset(data, 0, 4);
+  answers << cudaMallocHost(&more, 4);
+  answers << cudaFreeHost(nullptr);
+  answers << cudaMallocManaged(&more, 4);
+  answers << cudaHostRegister(host, sizeof host, cudaHostRegisterDefault);
+  answers << cudaFree(data);
+  answers << cudaMemcpyToSymbol(taps, host, 4);
+}};
+
 const Errors kHandles{"streams and events after an illegal access", [](Answers& answers) {
   cudaStream_t stream = nullptr;
   cudaEvent_t event = nullptr;
@@ -100,6 +127,22 @@ const Errors kHandles{"streams and events after an illegal access", [](Answers& 
   answers << cudaEventSynchronize(event);
   answers << cudaEventDestroy(event);
   answers << cudaStreamDestroy(stream);
+}};
+
+const Errors kQueries{"queries after an illegal access", [](Answers& answers) {
+  after_illegal_access();
+  int value = 0;
+  std::size_t free = 0;
+  std::size_t total = 0;
+  cudaDeviceProp properties;
+  answers << cudaGetDevice(&value);
+  answers << cudaGetDeviceCount(&value);
+  answers << cudaSetDevice(0);
+  answers << cudaGetDeviceProperties(&properties, 0);
+  answers << cudaDeviceGetAttribute(&value, cudaDevAttrWarpSize, 0);
+  answers << cudaMemGetInfo(&free, &total);
+  answers << cudaRuntimeGetVersion(&value);
+  answers << cudaDeviceSetLimit(cudaLimitStackSize, 2048);
 }};
 
 const Errors kLaunches{"launches and functions after an illegal access", [](Answers& answers) {
@@ -130,6 +173,46 @@ const Errors kReset{"cudaDeviceReset after an illegal access", [](Answers& answe
   answers << cudaSetDevice(0);
   answers << cudaMalloc(&data, 1024);
   answers << cudaGetDevice(&value);
+}};
+
+/// The synchronisation, the last error, and a call after it.
+void after_fault(Answers& answers) {
+  void* more = nullptr;
+  answers << cudaDeviceSynchronize() << cudaGetLastError() << cudaMalloc(&more, 4);
+}
+
+const Errors kAssert{"a failed assertion", [](Answers& answers) {
+  claim<<<1, 1>>>(integers());
+  after_fault(answers);
+}};
+
+const Errors kTrap{"__trap", [](Answers& answers) {
+  trap<<<1, 1>>>();
+  after_fault(answers);
+}};
+
+const Errors kMisaligned{"a misaligned vector access", [](Answers& answers) {
+  int* const data = integers();
+  load_vector<<<1, 1>>>(reinterpret_cast<float*>(data), reinterpret_cast<float4*>(data));
+  after_fault(answers);
+}};
+
+const Errors kNull{"a write through a null pointer", [](Answers& answers) {
+  write_at<<<1, 1>>>(nullptr, 0);
+  after_fault(answers);
+}};
+
+const Errors kShared{"a write far past the end of shared memory", [](Answers& answers) {
+  write_shared<<<1, 1>>>(integers(), 100000);
+  after_fault(answers);
+}};
+
+const Errors kFreed{"cudaFree while a kernel faults", [](Answers& answers) {
+  int* const data = integers();
+  int* const other = integers();
+  write_at<<<1, 1>>>(data, 1LL << 40);
+  answers << cudaFree(other);
+  answers << cudaGetLastError();
 }};
 
 // ---- wrong calls --------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
+#include <type_traits>
 
 #include "common/emulation/tests/features/sweep.hpp"
 
@@ -22,9 +23,17 @@ struct Half {
   __device__ static unsigned bits(Type value) { return __half_as_ushort(value); }
   __device__ static float to_float(Type value) { return __half2float(value); }
   __device__ static Type rn(float value) { return __float2half_rn(value); }
+  __device__ static Type rz(float value) { return __float2half_rz(value); }
+  __device__ static Type ru(float value) { return __float2half_ru(value); }
+  __device__ static Type rd(float value) { return __float2half_rd(value); }
   __device__ static Type from_double(double value) { return __double2half(value); }
   __device__ static int to_int_rn(Type value) { return __half2int_rn(value); }
+  __device__ static unsigned to_uint_rz(Type value) { return __half2uint_rz(value); }
+  __device__ static short to_short_ru(Type value) { return __half2short_ru(value); }
+  __device__ static long long to_ll_rd(Type value) { return __half2ll_rd(value); }
   __device__ static Type from_int_rn(int value) { return __int2half_rn(value); }
+  __device__ static Type from_uint_rz(unsigned value) { return __uint2half_rz(value); }
+  __device__ static Type from_ll_ru(long long value) { return __ll2half_ru(value); }
 };
 
 struct Bfloat16 {
@@ -35,9 +44,17 @@ struct Bfloat16 {
   __device__ static unsigned bits(Type value) { return __bfloat16_as_ushort(value); }
   __device__ static float to_float(Type value) { return __bfloat162float(value); }
   __device__ static Type rn(float value) { return __float2bfloat16_rn(value); }
+  __device__ static Type rz(float value) { return __float2bfloat16_rz(value); }
+  __device__ static Type ru(float value) { return __float2bfloat16_ru(value); }
+  __device__ static Type rd(float value) { return __float2bfloat16_rd(value); }
   __device__ static Type from_double(double value) { return __double2bfloat16(value); }
   __device__ static int to_int_rn(Type value) { return __bfloat162int_rn(value); }
+  __device__ static unsigned to_uint_rz(Type value) { return __bfloat162uint_rz(value); }
+  __device__ static short to_short_ru(Type value) { return __bfloat162short_ru(value); }
+  __device__ static long long to_ll_rd(Type value) { return __bfloat162ll_rd(value); }
   __device__ static Type from_int_rn(int value) { return __int2bfloat16_rn(value); }
+  __device__ static Type from_uint_rz(unsigned value) { return __uint2bfloat16_rz(value); }
+  __device__ static Type from_ll_ru(long long value) { return __ll2bfloat16_ru(value); }
 };
 
 /// A float near a narrow number's midpoint for most i, any float for the others.
@@ -70,19 +87,42 @@ __device__ typename Family::Type third(unsigned i) {
 
 BOTH(to_float, "to float", kPatterns, { return __float_as_uint(F::to_float(F::of(i))); })
 BOTH(from_float_rn, "from float rn", kPairs, { return F::bits(F::rn(telling_float<F>(i))); })
+BOTH(from_float_rz, "from float rz", kPairs, { return F::bits(F::rz(telling_float<F>(i))); })
+BOTH(from_float_ru, "from float ru", kPairs, { return F::bits(F::ru(telling_float<F>(i))); })
+BOTH(from_float_rd, "from float rd", kPairs, { return F::bits(F::rd(telling_float<F>(i))); })
 BOTH(from_double, "from double", kPairs, {
   const double nudge = i % 3 == 0 ? 0.0 : (i % 3 == 1 ? 1e-12 : -1e-12);
   return F::bits(F::from_double(static_cast<double>(telling_float<F>(i)) * (1.0 + nudge)));
 })
 BOTH(to_int_rn, "to int rn", kPatterns, { return static_cast<unsigned>(F::to_int_rn(F::of(i))); })
+BOTH(to_unsigned_rz, "to unsigned rz", kPatterns, { return F::to_uint_rz(F::of(i)); })
+BOTH(to_short_ru, "to short ru", kPatterns,
+     { return static_cast<unsigned>(F::to_short_ru(F::of(i))); })
+BOTH(to_long_long_rd, "to long long rd", kPatterns, {
+  const auto value = static_cast<unsigned long long>(F::to_ll_rd(F::of(i)));
+  return static_cast<unsigned>(value >> 32 ^ value);
+})
 BOTH(from_int_rn, "from int rn", kPairs,
      { return F::bits(F::from_int_rn(static_cast<int>(scramble(i)) >> (i % 32))); })
+BOTH(from_unsigned_rz, "from unsigned rz", kPairs,
+     { return F::bits(F::from_uint_rz(scramble(i) >> (i % 32))); })
+BOTH(from_long_long_ru, "from long long ru", kPairs, {
+  const long long value =
+      static_cast<long long>(static_cast<unsigned long long>(scramble(i)) << 32 | scramble(i + 1));
+  return F::bits(F::from_ll_ru(value >> (i % 64)));
+})
 BOTH(add, "add", kPairs, { return F::bits(__hadd(F::of(i & 0xffffU), second<F>(i))); })
 BOTH(subtract, "subtract", kPairs, { return F::bits(__hsub(F::of(i & 0xffffU), second<F>(i))); })
 BOTH(multiply, "multiply", kPairs, { return F::bits(__hmul(F::of(i & 0xffffU), second<F>(i))); })
 BOTH(divide, "divide", kPairs, { return F::bits(__hdiv(F::of(i & 0xffffU), second<F>(i))); })
 BOTH(fused_multiply_add, "fused multiply-add", kPairs,
      { return F::bits(__hfma(F::of(i & 0xffffU), second<F>(i), third<F>(i))); })
+BOTH(fused_multiply_add_saturated, "fused multiply-add, saturated", kPairs,
+     { return F::bits(__hfma_sat(F::of(i & 0xffffU), second<F>(i), third<F>(i))); })
+BOTH(fused_multiply_add_relu, "fused multiply-add, relu", kPairs,
+     { return F::bits(__hfma_relu(F::of(i & 0xffffU), second<F>(i), third<F>(i))); })
+BOTH(add_saturated, "add, saturated", kPairs,
+     { return F::bits(__hadd_sat(F::of(i & 0xffffU), second<F>(i))); })
 BOTH(square_root, "square root", kPatterns, { return F::bits(hsqrt(F::of(i))); })
 BOTH(round_to_whole, "round, ceil, floor, trunc", 4 * kPatterns, {
   const auto value = F::of(i / 4);
@@ -94,6 +134,11 @@ BOTH(min_max, "minimum and maximum", kPairs, {
   const auto a = F::of(i & 0xffffU);
   const auto b = i % 16 == 0 ? F::of((i & 0xffffU) ^ 0x8000U) : second<F>(i);
   return F::bits(__hmin(a, b)) | F::bits(__hmax(a, b)) << 16;
+})
+BOTH(min_max_nan, "minimum and maximum, NaN wins", kPairs, {
+  const auto a = F::of(i & 0xffffU);
+  const auto b = second<F>(i);
+  return F::bits(__hmin_nan(a, b)) | F::bits(__hmax_nan(a, b)) << 16;
 })
 BOTH(comparisons, "comparisons", kPairs, {
   const auto a = F::of(i & 0xffffU);

@@ -130,6 +130,28 @@ __global__ void convert_pairs(const float* from, unsigned* to) {
   to[threadIdx.x] = pack(from[threadIdx.x * 2], from[threadIdx.x * 2 + 1]);
 }
 
+/// Copies 32 bytes a thread by loads and stores with hints.
+__global__ void copy_with_hints(const float* from, float* to) {
+  const float* source = from + threadIdx.x * 8;
+  float* target = to + threadIdx.x * 8;
+  float4 four;
+  float2 two;
+  float one;
+  unsigned bits;
+  asm volatile("prefetch.global.L2 [%0];" ::"l"(source + 4));
+  asm volatile("ld.global.nc.L1::no_allocate.v4.f32 {%0,%1,%2,%3}, [%4];"
+               : "=f"(four.x), "=f"(four.y), "=f"(four.z), "=f"(four.w)
+               : "l"(source));
+  asm volatile("ld.global.nc.v2.f32 {%0,%1}, [%2+16];" : "=f"(two.x), "=f"(two.y) : "l"(source));
+  asm volatile("ld.global.cg.f32 %0, [%1];" : "=f"(one) : "l"(source + 6));
+  asm volatile("ld.global.nc.b32 %0, [%1];" : "=r"(bits) : "l"(source + 7));
+  asm volatile("st.global.cs.v4.f32 [%0], {%1,%2,%3,%4};" ::"l"(target), "f"(four.x), "f"(four.y),
+               "f"(four.z), "f"(four.w));
+  asm volatile("st.global.wt.v2.f32 [%0 + 16], {%1,%2};" ::"l"(target), "f"(two.x), "f"(two.y));
+  asm volatile("st.global.cs.f32 [%0], %1;" ::"l"(target + 6), "f"(one));
+  asm volatile("st.global.wt.b32 [%0], %1;" ::"l"(target + 7), "r"(bits) : "memory");
+}
+
 /// Whole numbers from -4 to 4 in halves, two in a word: every order of summation is exact.
 std::vector<unsigned> small_halves(std::size_t words, unsigned seed) {
   std::vector<unsigned> values;
@@ -198,6 +220,10 @@ Bits conversions() {
   return results_from(some_floats(512, -70000.0F, 70000.0F), convert_pairs, 1, 256, 256);
 }
 
+Bits hints() {
+  return results_from(some_floats(512), copy_with_hints, 1, 64, 512);
+}
+
 __global__ void read_special_registers(unsigned* results) {
   unsigned lane = 0;
   unsigned warp = 0;
@@ -223,6 +249,7 @@ const Register kHalfSums{kGroup, "mma.sync m16n8k16 half, half sums", &half_sums
 const Register kLoads{kGroup, "ldmatrix x1, x2, x4, .trans; cvta", &matrix_loads};
 const Register kCopies{kGroup, "cp.async, commit_group, wait_group, wait_all; bar.sync", &copies};
 const Register kConversions{kGroup, "cvt.rn.f16x2.f32", &conversions};
+const Register kHints{kGroup, "ld.global, st.global with cache hints, prefetch", &hints};
 
 }  // namespace
 }  // namespace convlab::features

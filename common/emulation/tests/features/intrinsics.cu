@@ -1,4 +1,4 @@
-// Intrinsics whose results are exact: casts, bits, integer products.
+// Intrinsics whose results are exact: casts, directed roundings, bits, integer products.
 
 #include "common/emulation/tests/features/sweep.hpp"
 
@@ -44,6 +44,9 @@ __device__ unsigned chain(unsigned a, unsigned b, unsigned c, unsigned d) {
 #define INTRINSIC(function, title, ...) \
   CONVLAB_SWEEP("intrinsics", title, function, kCount, __VA_ARGS__)
 
+#define IN_ALL_MODES(function, ...)                                               \
+  chain(bits_of(function##_rn(__VA_ARGS__)), bits_of(function##_rz(__VA_ARGS__)), \
+        bits_of(function##_ru(__VA_ARGS__)), bits_of(function##_rd(__VA_ARGS__)))
 #define INTEGER_IN_ALL_MODES(function, value)                                                     \
   chain(static_cast<unsigned>(function##_rn(value)), static_cast<unsigned>(function##_rz(value)), \
         static_cast<unsigned>(function##_ru(value)), static_cast<unsigned>(function##_rd(value)))
@@ -53,11 +56,30 @@ __device__ unsigned chain(unsigned a, unsigned b, unsigned c, unsigned d) {
         fold(static_cast<unsigned long long>(function##_ru(value))), \
         fold(static_cast<unsigned long long>(function##_rd(value))))
 
+INTRINSIC(float_add, "float add", { return IN_ALL_MODES(__fadd, number(i), number(i + kCount)); })
+INTRINSIC(float_subtract, "float subtract",
+          { return IN_ALL_MODES(__fsub, number(i), number(i + kCount)); })
+INTRINSIC(float_multiply, "float multiply",
+          { return IN_ALL_MODES(__fmul, number(i), number(i + kCount)); })
+INTRINSIC(float_divide, "float divide",
+          { return IN_ALL_MODES(__fdiv, number(i), number(i + kCount)); })
+INTRINSIC(float_reciprocal, "float reciprocal", { return IN_ALL_MODES(__frcp, number(i)); })
+INTRINSIC(float_square_root, "float square root", { return IN_ALL_MODES(__fsqrt, number(i)); })
+INTRINSIC(float_fused_multiply_add, "float fused multiply-add",
+          { return IN_ALL_MODES(__fmaf, number(i), number(i + kCount), number(i + 2 * kCount)); })
 INTRINSIC(float_minimum_maximum_saturate, "float minimum, maximum, saturate", {
   const float a = i % 3 == 0 ? 0.0F * number(i) : any_float(i);
   const float b = i % 5 == 0 ? -a : any_float(i + kCount);
   return chain(bits_of(min(a, b)), bits_of(max(a, b)), bits_of(__saturatef(a)), 0U);
 })
+INTRINSIC(double_add, "double add", { return IN_ALL_MODES(__dadd, wide(i), wide(i + kCount)); })
+INTRINSIC(double_multiply, "double multiply",
+          { return IN_ALL_MODES(__dmul, wide(i), wide(i + kCount)); })
+INTRINSIC(double_divide, "double divide",
+          { return IN_ALL_MODES(__ddiv, wide(i), wide(i + kCount)); })
+INTRINSIC(double_square_root, "double square root", { return IN_ALL_MODES(__dsqrt, wide(i)); })
+INTRINSIC(double_fused_multiply_add, "double fused multiply-add",
+          { return IN_ALL_MODES(__fma, wide(i), wide(i + kCount), wide(i + 2 * kCount)); })
 INTRINSIC(float_to_int, "float to int", { return INTEGER_IN_ALL_MODES(__float2int, any_float(i)); })
 INTRINSIC(float_to_unsigned, "float to unsigned",
           { return INTEGER_IN_ALL_MODES(__float2uint, any_float(i)); })
@@ -81,6 +103,20 @@ CONVLAB_SWEEP("intrinsics", "double NaN to integers", double_nan_to_integers, 4,
   return chain(static_cast<unsigned>(__double2int_rn(nan)), __double2uint_rz(nan),
                fold(static_cast<unsigned long long>(__double2ll_rd(nan))),
                fold(__double2ull_ru(nan)));
+})
+INTRINSIC(double_to_float, "double to float", { return IN_ALL_MODES(__double2float, wide(i)); })
+INTRINSIC(int_to_float, "int to float",
+          { return IN_ALL_MODES(__int2float, static_cast<int>(scramble(i)) >> (i % 32)); })
+INTRINSIC(unsigned_to_float, "unsigned to float",
+          { return IN_ALL_MODES(__uint2float, scramble(i) >> (i % 32)); })
+INTRINSIC(long_long_to_float, "long long to float", {
+  const auto value = static_cast<long long>(static_cast<unsigned long long>(scramble(i)) << 32 |
+                                            scramble(i + kCount));
+  return IN_ALL_MODES(__ll2float, value >> (i % 64));
+})
+INTRINSIC(unsigned_long_long_to_double, "unsigned long long to double", {
+  return IN_ALL_MODES(__ull2double,
+                      static_cast<unsigned long long>(scramble(i)) << 32 | scramble(i + kCount));
 })
 INTRINSIC(count_find_and_reverse_bits, "count, find and reverse bits", {
   const unsigned x = scramble(i) >> (i % 33 == 32 ? 31 : i % 33);
@@ -113,6 +149,23 @@ INTRINSIC(high_halves_and_24_bit_products, "high halves and 24-bit products", {
                fold(__umul64hi(wide_x, wide_y)),
                fold(static_cast<unsigned long long>(
                    __mul64hi(static_cast<long long>(wide_x), static_cast<long long>(wide_y)))));
+})
+INTRINSIC(averages_and_differences, "averages and differences", {
+  const unsigned x = scramble(i);
+  const unsigned y = scramble(i + kCount);
+  const auto a = static_cast<int>(x);
+  const auto b = static_cast<int>(y);
+  return chain(static_cast<unsigned>(__hadd(a, b)) ^ static_cast<unsigned>(__rhadd(a, b)),
+               __uhadd(x, y) + 3 * __urhadd(x, y), __sad(a, b, 5U), __usad(x, y, 5U));
+})
+INTRINSIC(dot_products_of_bytes, "dot products of bytes", {
+  const unsigned x = scramble(i);
+  const unsigned y = scramble(i + kCount);
+  const auto a = static_cast<int>(x);
+  const auto b = static_cast<int>(y);
+  return chain(static_cast<unsigned>(__dp4a(a, b, 1)) + __dp4a(x, y, 1U),
+               static_cast<unsigned>(__dp2a_lo(a, b, 1)) + __dp2a_lo(x, y, 1U),
+               static_cast<unsigned>(__dp2a_hi(a, b, 1)) + __dp2a_hi(x, y, 1U), 0U);
 })
 INTRINSIC(mixed_minimum_and_maximum, "mixed minimum and maximum", {
   const auto a = static_cast<int>(scramble(i));

@@ -113,7 +113,75 @@ const Register kAttributes{"memory", "cudaHostRegister, cudaPointerGetAttributes
   return bits;
 }};
 
+const Register kHints{"memory", "pools, prefetching, advice, windows of the L2 cache", [] {
+  Bits bits;
+  const auto note = [&](cudaError_t error) { bits.push_back(static_cast<std::uint32_t>(error)); };
+  const Stream stream;
+  cudaMemPool_t pool = nullptr;
+  std::uint64_t threshold = 1ULL << 30U;
+  note(cudaDeviceGetDefaultMemPool(&pool, 0));
+  note(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &threshold));
+  note(cudaMemPoolTrimTo(pool, 0));
+  int* managed = nullptr;
+  require(cudaMallocManaged(reinterpret_cast<void**>(&managed), 256), "cudaMallocManaged");
+  for (int i = 0; i < 64; ++i) managed[i] = i;
+  cudaMemLocation device{};
+  device.type = cudaMemLocationTypeDevice;
+  note(cudaMemAdvise(managed, 256, cudaMemAdviseSetReadMostly, device));
+  note(cudaMemPrefetchAsync(managed, 256, device, 0, stream));
+  cudaStreamAttrValue window{};
+  window.accessPolicyWindow.base_ptr = managed;
+  window.accessPolicyWindow.num_bytes = 256;
+  window.accessPolicyWindow.hitRatio = 0.5F;
+  window.accessPolicyWindow.hitProp = cudaAccessPropertyPersisting;
+  window.accessPolicyWindow.missProp = cudaAccessPropertyStreaming;
+  note(cudaStreamSetAttribute(stream, cudaStreamAttributeAccessPolicyWindow, &window));
+  triple<<<1, 64, 0, stream>>>(managed, 60);
+  require(cudaStreamSynchronize(stream), "kernel");
+  note(cudaCtxResetPersistingL2Cache());
+  bits.insert(bits.end(), managed, managed + 64);
+  require(cudaFree(managed), "cudaFree");
+  return bits;
+}};
+
 // ---- streams ------------------------------------------------------------------------------------
+
+const Register kEvents{"streams", "order by events across streams", [] {
+  const Stream first(cudaStreamNonBlocking);
+  const Stream second(cudaStreamNonBlocking);
+  cudaEvent_t filled = nullptr;
+  require(cudaEventCreateWithFlags(&filled, cudaEventDisableTiming), "event");
+  DeviceArray<int> data(std::vector<int>(256, 2));
+  triple<<<2, 128, 0, first>>>(data.data(), 256);
+  require(cudaEventRecord(filled, first), "record");
+  require(cudaStreamWaitEvent(second, filled, 0), "wait");
+  triple<<<2, 128, 0, second>>>(data.data(), 100);
+  require(cudaStreamSynchronize(second), "second");
+  require(cudaEventQuery(filled), "query");
+  Bits bits = data.bits();
+  require(cudaEventDestroy(filled), "event");
+  return bits;
+}};
+
+const Register kGraph{"streams", "graphs by stream capture", [] {
+  const Stream stream;
+  DeviceArray<int> data(std::vector<int>(64, 1));
+  cudaGraph_t graph = nullptr;
+  cudaGraphExec_t executable = nullptr;
+  require(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal), "begin");
+  triple<<<1, 64, 0, stream>>>(data.data(), 64);
+  triple<<<1, 64, 0, stream>>>(data.data(), 32);
+  require(cudaStreamEndCapture(stream, &graph), "end");
+  require(cudaGraphInstantiate(&executable, graph, 0), "instantiate");
+  Bits bits = data.bits();  // nothing has run yet
+  for (int i = 0; i < 3; ++i) require(cudaGraphLaunch(executable, stream), "launch");
+  require(cudaStreamSynchronize(stream), "stream");
+  const Bits after = data.bits();
+  bits.insert(bits.end(), after.begin(), after.end());
+  require(cudaGraphExecDestroy(executable), "destroy");
+  require(cudaGraphDestroy(graph), "destroy");
+  return bits;
+}};
 
 const Register kHostFunctions{"streams", "cudaLaunchHostFunc, cudaStreamAddCallback", [] {
   cudaStream_t stream = nullptr;
@@ -156,6 +224,28 @@ const Register kTime{"streams", "cudaEventElapsedTime", Agreement::kDiffers,
 }};
 
 // ---- errors -------------------------------------------------------------------------------------
+
+/// The error of a launch with this configuration, taken from the last error.
+std::uint32_t launch_error(dim3 grid, dim3 block, std::size_t shared) {
+  triple<<<grid, block, shared>>>(nullptr, 0);
+  const cudaError_t error = cudaGetLastError();
+  require(cudaDeviceSynchronize(), "kernel");
+  return static_cast<std::uint32_t>(error);
+}
+
+const Register kLimits{"errors", "configurations that a launch refuses", [] {
+  return Bits{launch_error(1, 1024, 0),
+              launch_error(1, 1025, 0),
+              launch_error(1, dim3(32, 33), 0),
+              launch_error(1, dim3(1, 1, 65), 0),
+              launch_error(1, 0, 0),
+              launch_error(0, 1, 0),
+              launch_error(dim3(1, 65535), 1, 0),
+              launch_error(dim3(1, 65536), 1, 0),
+              launch_error(dim3(1, 1, 65536), 1, 0),
+              launch_error(1, 1, 48 * 1024),
+              launch_error(1, 1, 48 * 1024 + 1)};
+}};
 
 constexpr unsigned kMostThreads = 64;
 
@@ -204,6 +294,27 @@ const Register kSharedSum{"errors", "static and dynamic shared memory above the 
     half_static<<<1, 1, dynamic>>>(out.data());
     note_launch(out, bits);
   }
+  return bits;
+}};
+
+const Register kCodes{"errors", "codes of wrong calls", [] {
+  DeviceArray<int> data(16);
+  std::vector<int> host(16);
+  Bits bits;
+  const auto note = [&](cudaError_t error) {
+    bits.push_back(static_cast<std::uint32_t>(error));
+    cudaGetLastError();
+  };
+  void* pointer = nullptr;
+  note(cudaMalloc(&pointer, std::size_t{1} << 50));
+  note(cudaMalloc(&pointer, 0));
+  note(cudaSetDevice(77));
+  note(cudaMemset(nullptr, 0, 16));
+  note(cudaMemcpy(data.data(), host.data(), 64, static_cast<cudaMemcpyKind>(9)));
+  note(cudaMemcpyToSymbol(taps, host.data(), 33));
+  note(cudaMemcpy2D(data.data(), 4, host.data(), 8, 8, 2, cudaMemcpyHostToDevice));
+  note(cudaFree(nullptr));
+  note(cudaFuncSetAttribute(triple, cudaFuncAttributeMaxDynamicSharedMemorySize, 1 << 20));
   return bits;
 }};
 

@@ -38,7 +38,13 @@ std::vector<T> small_integers(std::size_t count, unsigned seed) {
   std::vector<T> values;
   for (std::size_t i = 0; i < count; ++i) {
     const int value = static_cast<int>(mix(static_cast<std::uint32_t>(i) + seed) % 9U);
-    values.push_back(static_cast<T>(static_cast<float>(value - 4)));
+    if constexpr (std::is_same_v<T, unsigned char>) {
+      values.push_back(static_cast<T>(value));
+    } else if constexpr (std::is_integral_v<T>) {
+      values.push_back(static_cast<T>(value - 4));
+    } else {
+      values.push_back(static_cast<T>(static_cast<float>(value - 4)));
+    }
   }
   return values;
 }
@@ -93,6 +99,13 @@ const Register kBfloat1{kGroup, "16x16x16 bfloat16", &products<16, 16, 16, Bfloa
 const Register kBfloat2{kGroup, "32x8x16 bfloat16", &products<32, 8, 16, Bfloat16, float, float>};
 const Register kBfloat3{kGroup, "8x32x16 bfloat16", &products<8, 32, 16, Bfloat16, float, float>};
 const Register kTf32{kGroup, "16x16x8 TF32", &products<16, 16, 8, Tf32, float, float>};
+const Register kByte1{kGroup, "16x16x16 signed char", &products<16, 16, 16, signed char, int, int>};
+const Register kByte2{kGroup, "32x8x16 signed char", &products<32, 8, 16, signed char, int, int>};
+const Register kByte3{kGroup, "8x32x16 signed char", &products<8, 32, 16, signed char, int, int>};
+const Register kByte4{kGroup, "16x16x16 unsigned char",
+                      &products<16, 16, 16, unsigned char, int, int>};
+const Register kDouble{kGroup, "8x8x4 double", &products<8, 8, 4, double, double, double>};
+
 /// A half product from shared memory, with work done on the elements of the accumulator.
 __global__ void scale_and_clip(const half* a, const half* b, float* d) {
   __shared__ __align__(32) half tile_a[16 * 32];

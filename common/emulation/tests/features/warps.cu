@@ -94,6 +94,15 @@ __global__ void reductions(unsigned*) {}
 const Register kReductions{"warps", "__reduce_*_sync",
                            [] { return results_of(reductions, 1, 32, 32 * 8); }};
 
+__global__ void warp_sums(const float* in, float* out) {
+  float sum = in[blockIdx.x * blockDim.x + threadIdx.x];
+  for (int offset = 16; offset > 0; offset /= 2) sum += __shfl_down_sync(kFull, sum, offset);
+  if (threadIdx.x % 32 == 0) out[(blockIdx.x * blockDim.x + threadIdx.x) / 32] = sum;
+}
+
+const Register kSums{"warps", "sums by shuffles, many warps",
+                     [] { return results_from(some_floats(4096), warp_sums, 16, 256, 128); }};
+
 __global__ void active_lanes(unsigned* out) {
   out[threadIdx.x] = 0;
   if (threadIdx.x % 4 == 2) out[threadIdx.x] = __activemask();
@@ -103,6 +112,23 @@ const Register kActive{"warps", "__activemask in a branch",
                        [] { return results_of(active_lanes, 1, 32, 32); }};
 
 // ---- atomics ------------------------------------------------------------------------------------
+
+__global__ void histogram(const unsigned* in, unsigned* bins, int n) {
+  __shared__ unsigned local[16];
+  if (threadIdx.x < 16) local[threadIdx.x] = 0;
+  __syncthreads();
+  for (int i = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x); i < n;
+       i += static_cast<int>(gridDim.x * blockDim.x))
+    atomicAdd(&local[in[i] % 16], 1U);
+  __syncthreads();
+  if (threadIdx.x < 16) atomicAdd(&bins[threadIdx.x], local[threadIdx.x]);
+}
+
+const Register kHistogram{"atomics", "atomicAdd on shared and global memory", [] {
+  std::vector<unsigned> values(10000);
+  for (unsigned i = 0; i < 10000; ++i) values[i] = mix(i);
+  return results_from(values, histogram, 8, 128, 16, 10000);
+}};
 
 __global__ void integer_atomics(int* i, unsigned* u, unsigned long long* l) {
   const int t = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);

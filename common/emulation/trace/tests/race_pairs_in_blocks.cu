@@ -1,10 +1,12 @@
 // Races that a barrier of the block, an atomic operation or a pipeline prevents.
 
 #include <cooperative_groups.h>
+#include <cuda_fp16.h>
 #include <cuda_pipeline.h>
 #include <cuda_runtime.h>
 
 #include <cuda/barrier>
+#include <cuda/pipeline>
 
 #include "common/emulation/trace/tests/race_pairs.hpp"
 
@@ -42,6 +44,24 @@ __global__ void use_then_load_next(float* data) {
 }
 
 template <bool kRight>
+__global__ void bytes_at_once(float* data) {
+  __shared__ unsigned char flags[kThreads];
+  const unsigned t = threadIdx.x;
+  flags[t] = static_cast<unsigned char>(data[t]);  // first
+  UNLESS_WRONG(__syncthreads())
+  data[t] = flags[kThreads - 1 - t];  // second
+}
+
+template <bool kRight>
+__global__ void vector_load(float4* data) {
+  __shared__ float4 tile[kThreads];
+  const unsigned t = threadIdx.x;
+  tile[t] = data[t];  // first
+  UNLESS_WRONG(__syncthreads())
+  data[kThreads + t].x = tile[kThreads - 1 - t].w;  // second
+}
+
+template <bool kRight>
 __global__ void warp_barrier_is_too_little(float* data) {
   __shared__ float tile[kThreads];
   const unsigned t = threadIdx.x;
@@ -52,6 +72,39 @@ __global__ void warp_barrier_is_too_little(float* data) {
     __syncwarp();
   }
   data[kThreads + t] = tile[kThreads - 1 - t];  // second
+}
+
+template <bool kRight>
+__global__ void result_before_barrier(float* data) {
+  __shared__ float result;
+  if (threadIdx.x == 0) result = data[0];  // first
+  UNLESS_WRONG(__syncthreads())
+  data[kThreads + threadIdx.x] = result;  // second
+}
+
+template <bool kRight>
+__global__ void double_buffer(float* data) {
+  __shared__ float tile[2][kThreads];
+  const unsigned t = threadIdx.x;
+  float sum = 0;
+  tile[0][t] = data[t];
+  for (int slice = 0; slice < 4; ++slice) {
+    __syncthreads();
+    const int next = kRight ? (slice + 1) % 2 : slice % 2;
+    sum += tile[slice % 2][kThreads - 1 - t];                 // first
+    tile[next][t] = data[t] * static_cast<float>(slice + 2);  // second
+  }
+  data[kThreads + t] = sum;
+}
+
+template <bool kRight>
+__global__ void threads_that_return(float* data) {
+  __shared__ float tile[kThreads];
+  const unsigned t = threadIdx.x;
+  tile[t] = data[t];  // first
+  if (t >= 96) return;
+  UNLESS_WRONG(__syncthreads())
+  data[kThreads + t] = tile[t + 32];  // second
 }
 
 // ---- one element for several threads ------------------------------------------------------------
@@ -71,6 +124,16 @@ __global__ void add_in_shared(float* data) {
 }
 
 template <bool kRight>
+__global__ void blocks_add(float* data) {
+  if (threadIdx.x != 0) return;
+  if constexpr (kRight) {
+    atomicAdd(data, 2.0F);
+  } else {
+    data[0] += 2.0F;  // twice
+  }
+}
+
+template <bool kRight>
 __global__ void warps_share_sums(float* data) {
   __shared__ float sums[kRight ? kThreads : 32];
   const unsigned t = threadIdx.x;
@@ -78,6 +141,12 @@ __global__ void warps_share_sums(float* data) {
   own[t % 32] = data[t] + static_cast<float>(t);  // twice
   __syncwarp();
   data[kThreads + t] = own[31 - t % 32];
+}
+
+template <bool kRight>
+__global__ void all_store_one_result(float* data) {
+  if (kRight && threadIdx.x != 0) return;
+  data[kThreads] = static_cast<float>(threadIdx.x);  // twice
 }
 
 template <bool kRight>
@@ -93,7 +162,40 @@ __global__ void atomic_and_plain(int* data) {
   if (threadIdx.x == 0) data[1] = *data;  // second
 }
 
+template <bool kRight>
+__global__ void clear_and_add(int* data) {
+  __shared__ int sum;
+  if (threadIdx.x == 0) sum = 0;  // first
+  UNLESS_WRONG(__syncthreads())
+  atomicAdd(&sum, 1);  // second
+  __syncthreads();
+  data[threadIdx.x] = sum;
+}
+
+__device__ int counter_of_blocks;
+
+template <bool kRight>
+__global__ void device_variable(int* data) {
+  if (threadIdx.x != 0) return;
+  if constexpr (kRight) {
+    data[blockIdx.x] = atomicAdd(&counter_of_blocks, 1);
+  } else {
+    data[blockIdx.x] = counter_of_blocks++;  // twice
+  }
+}
+
 // ---- asynchronous copies, barriers and pipelines of libcu++ -------------------------------------
+
+template <bool kRight>
+__global__ void copy_without_barrier(float* data) {
+  __shared__ float tile[kThreads];
+  const unsigned t = threadIdx.x;
+  __pipeline_memcpy_async(tile + t, data + t, 4);  // first
+  __pipeline_commit();
+  __pipeline_wait_prior(0);
+  UNLESS_WRONG(__syncthreads())
+  data[kThreads + t] = tile[kThreads - 1 - t];  // second
+}
 
 template <bool kRight>
 __global__ void barrier_before_the_wait(float* data) {
@@ -104,6 +206,38 @@ __global__ void barrier_before_the_wait(float* data) {
   if constexpr (!kRight) __syncthreads();
   __pipeline_wait_prior(0);
   UNLESS_WRONG(__syncthreads())
+  data[kThreads + t] = tile[kThreads - 1 - t];  // second
+}
+
+template <bool kRight>
+__global__ void copy_into_what_others_read(float* data) {
+  __shared__ float tile[kThreads];
+  const unsigned t = threadIdx.x;
+  float sum = 0;
+  for (int slice = 0; slice < 2; ++slice) {
+    __pipeline_memcpy_async(tile + t, data + t, 4);  // second
+    __pipeline_commit();
+    __pipeline_wait_prior(0);
+    __syncthreads();
+    sum += tile[kThreads - 1 - t];  // first
+    UNLESS_WRONG(__syncthreads())
+  }
+  data[kThreads + t] = sum;
+}
+
+template <bool kRight>
+__global__ void barrier_of_libcuxx(float* data) {
+  __shared__ cuda::barrier<cuda::thread_scope_block> barrier;
+  __shared__ float tile[kThreads];
+  const unsigned t = threadIdx.x;
+  if (t == 0) init(&barrier, kThreads);
+  __syncthreads();
+  tile[t] = data[t];  // first
+  if constexpr (kRight) {
+    barrier.arrive_and_wait();
+  } else {
+    static_cast<void>(barrier.arrive());
+  }
   data[kThreads + t] = tile[kThreads - 1 - t];  // second
 }
 
@@ -146,6 +280,20 @@ __global__ void producer_and_consumer(float* data) {
   }
 }
 
+/// Each half of the block has a barrier of its own.
+template <bool kRight>
+__global__ void numbered_barriers(float* data) {
+  __shared__ float tile[kThreads];
+  const unsigned t = threadIdx.x;
+  const unsigned half = t / 64;
+  for (unsigned round = 0; round < 2 + half; ++round) {
+    tile[t] = data[t];  // first
+    UNLESS_WRONG(asm volatile("bar.sync %0, 64;" ::"r"(half + 1) : "memory"))
+    data[kThreads + t] = tile[t ^ 63U];  // second
+    asm volatile("bar.sync %0, 64;" ::"r"(half + 1) : "memory");
+  }
+}
+
 template <bool kRight>
 __global__ void copy_with_a_barrier(float* data) {
   __shared__ cuda::barrier<cuda::thread_scope_block> barrier;
@@ -176,12 +324,38 @@ __global__ void between_arrive_and_wait(float* data) {
 // ---- patterns of courses ------------------------------------------------------------------------
 
 template <bool kRight>
+__global__ void arrays_overlap(float* data) {
+  extern __shared__ float both[];
+  const unsigned t = threadIdx.x;
+  float* const second = both + kThreads - (kRight ? 0 : 32);
+  both[t] = data[t];      // first
+  second[t] = data[t] + 1;  // second
+  __syncthreads();
+  data[kThreads + t] = both[t] + second[t];
+}
+
+template <bool kRight>
 __global__ void a_vote_is_no_barrier(float* data) {
   __shared__ float tile[kThreads];
   const unsigned t = threadIdx.x;
   tile[t] = data[t];  // first
   const int some = kRight ? __syncthreads_or(data[t] > 0) : __any_sync(0xffffffffU, data[t] > 0);
   data[kThreads + t] = tile[kThreads - 1 - t] + static_cast<float>(some);  // second
+}
+
+template <bool kRight>
+__global__ void next_work(float* data) {
+  __shared__ int next;
+  __shared__ int counter;
+  if (threadIdx.x == 0) counter = 0;
+  for (;;) {
+    if (threadIdx.x == 0) next = counter++;  // second
+    __syncthreads();
+    const int mine = next;  // first
+    UNLESS_WRONG(__syncthreads())
+    if (mine >= 3) return;
+    data[kThreads * (mine + 1) + static_cast<int>(threadIdx.x)] = 1.0F;
+  }
 }
 
 template <bool kRight>
@@ -200,6 +374,16 @@ __global__ void flag_in_a_block(float* data) {
   }
 }
 
+template <bool kRight>
+__global__ void two_warps_in_step(float* data) {
+  __shared__ volatile float tile[128];
+  const unsigned t = threadIdx.x;
+  tile[t] = data[t];
+  __syncthreads();
+  if (t < 64) tile[t] = tile[t] + tile[t + 64];  // first
+  UNLESS_WRONG(__syncthreads())
+  if (t < 32) data[kThreads + t] = tile[t] + tile[t + 32];  // second
+}
 
 }  // namespace
 
@@ -207,17 +391,33 @@ std::vector<Pair> convlab::emulation::race_pairs_in_blocks() {
   return {
       KERNEL(load_then_use, float, 1, kThreads, kBlock),
       KERNEL(use_then_load_next, float, 1, kThreads, kBlock),
+      KERNEL(bytes_at_once, float, 1, kThreads, kBlock),
+      KERNEL(vector_load, float4, 1, kThreads, kBlock),
       KERNEL(warp_barrier_is_too_little, float, 1, kThreads, kBlock),
+      KERNEL(result_before_barrier, float, 1, kThreads, kBlock),
+      KERNEL(double_buffer, float, 1, kThreads, kBlock),
+      KERNEL(threads_that_return, float, 1, kThreads, kBlock),
       KERNEL(add_in_shared, float, 1, kThreads, kBlock),
+      KERNEL(blocks_add, float, kBlocks, kThreads, kGrid),
       KERNEL(warps_share_sums, float, 1, kThreads, kBlock),
+      KERNEL(all_store_one_result, float, 1, kThreads, kBlock),
       KERNEL(blocks_store_one_result, float, kBlocks, kThreads, kGrid),
       KERNEL(atomic_and_plain, int, 1, kThreads, kBlock),
+      KERNEL(clear_and_add, int, 1, kThreads, kBlock),
+      KERNEL(device_variable, int, kBlocks, kThreads, kGrid),
+      KERNEL(copy_without_barrier, float, 1, kThreads, kBlock),
       KERNEL(barrier_before_the_wait, float, 1, kThreads, kBlock),
+      KERNEL(copy_into_what_others_read, float, 1, kThreads, kBlock),
+      KERNEL(barrier_of_libcuxx, float, 1, kThreads, kBlock),
       KERNEL(halves_of_a_block, float, 1, kThreads, kBlock),
       KERNEL(producer_and_consumer, float, 1, kThreads, kBlock),
+      KERNEL(numbered_barriers, float, 1, kThreads, kBlock),
       KERNEL(copy_with_a_barrier, float, 1, kThreads, kBlock),
       KERNEL(between_arrive_and_wait, float, 1, kThreads, kBlock),
+      KERNEL(arrays_overlap, float, 1, kThreads, kBlock),
       KERNEL(a_vote_is_no_barrier, float, 1, kThreads, kBlock),
+      KERNEL(next_work, float, 1, kThreads, kBlock),
       KERNEL(flag_in_a_block, float, 1, kThreads, kBlock).only_forward(),
+      KERNEL(two_warps_in_step, float, 1, kThreads, kBlock),
   };
 }

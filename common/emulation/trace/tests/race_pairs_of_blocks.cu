@@ -17,6 +17,41 @@ using convlab::emulation::Pair;
 
 // ---- between blocks -----------------------------------------------------------------------------
 
+template <bool kRight>
+__global__ void sum_by_compare_and_swap(float* data) {
+  auto* const sum = reinterpret_cast<int*>(data);
+  if (threadIdx.x != 0) return;
+  int old = *sum;  // first
+  if constexpr (kRight) {
+    for (int assumed = ~old; assumed != old;) {
+      assumed = old;
+      old = atomicCAS(sum, assumed, assumed + 1);
+    }
+  } else {
+    atomicExch(sum, old + 1);  // second
+  }
+}
+
+template <bool kRight>
+__global__ void neighbour_block(float* data) {
+  const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+  float* const to = kRight ? data + kBlocks * kThreads : data;
+  to[i] = 1.0F;                                                        // first
+  if (i >= kThreads) to[i + kBlocks * kThreads] = data[i - kThreads];  // second
+}
+
+template <bool kRight>
+__global__ void last_block(float* data, unsigned* ticket) {
+  __shared__ bool is_last;
+  if (threadIdx.x == 0) {
+    data[blockIdx.x] = static_cast<float>(blockIdx.x);  // first
+    UNLESS_WRONG(__threadfence())
+    is_last = atomicAdd(ticket, 1U) == gridDim.x - 1;
+  }
+  __syncthreads();
+  if (is_last && threadIdx.x < gridDim.x) data[8 + threadIdx.x] = data[threadIdx.x];  // second
+}
+
 /// The last block may clear its ticket for the next launch: it comes after all others.
 template <bool kRight>
 __global__ void ticket_cleared(float* /*data*/, unsigned* ticket) {
@@ -45,6 +80,19 @@ __global__ void flag_between_blocks(float* data, unsigned* flag) {
     UNLESS_WRONG(__threadfence())
     *ready = 1;
   } else if (*ready == 1) {
+    data[blockIdx.x] = data[0];  // second
+  }
+}
+
+template <bool kRight>
+__global__ void ordered_by_atomic(float* data, unsigned* flag) {
+  const cuda::atomic_ref<unsigned> ready(*flag);
+  constexpr auto kStore = kRight ? cuda::memory_order_release : cuda::memory_order_relaxed;
+  if (threadIdx.x != 0) return;
+  if (blockIdx.x == 0) {
+    data[0] = 3.0F;  // first
+    ready.store(1, kStore);
+  } else if (ready.load(cuda::memory_order_acquire) == 1) {
     data[blockIdx.x] = data[0];  // second
   }
 }
@@ -91,7 +139,16 @@ __global__ void ticket_of_libcuxx(float* data, unsigned* tickets) {
   data[64] = sum;
 }
 
-// ---- grid.sync() --------------------------------------------------------------------------------
+// As a stencil that writes where its neighbours still read.
+template <bool kRight>
+__global__ void stencil_in_place(float* data) {
+  const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+  const float right = threadIdx.x == kThreads - 1 ? data[i + 1] : 0.0F;  // first
+  data[kRight ? i + 2 * kBlocks * kThreads : i] = right + 1.0F;          // second
+}
+
+// ---- grid.sync()
+// ---------------------------------------------------------------------------------
 
 template <bool kRight>
 __global__ void next_block(float* data) {
@@ -187,12 +244,17 @@ void stream_beside_the_default(void* memory) {
 
 std::vector<Pair> convlab::emulation::race_pairs_of_blocks() {
   return {
+      KERNEL(neighbour_block, float, kBlocks, kThreads, kGrid),
+      KERNEL(sum_by_compare_and_swap, float, kBlocks, kThreads, kGrid),
       WITH_FLAG(ticket_cleared),
+      WITH_FLAG(last_block),
       WITH_FLAG(all_fence_then_ticket),
       WITH_FLAG(flag_between_blocks).only_forward(),
+      WITH_FLAG(ordered_by_atomic).only_forward(),
       WITH_FLAG(lock),
       WITH_FLAG(one_fences_before_the_barrier),
       WITH_FLAG(ticket_of_libcuxx),
+      KERNEL(stencil_in_place, float, kBlocks, kThreads, kGrid),
       HOST(grid_sync, kGrid),
       HOST(recorded_too_early, kStreams),
       HOST(host_waits, kStreams),

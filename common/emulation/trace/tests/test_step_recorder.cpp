@@ -1,5 +1,6 @@
 #include <cuda_runtime.h>
 
+#include <algorithm>
 #include <functional>
 
 #include "common/base/tests/support/catch.hpp"

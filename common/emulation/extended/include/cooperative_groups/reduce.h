@@ -66,6 +66,13 @@ CONVLAB_OPERATION(bit_or, a | b)
 CONVLAB_OPERATION(bit_xor, a ^ b)
 #undef CONVLAB_OPERATION
 
+namespace detail {
+template <class Group, class = void>
+constexpr bool is_wide = false;
+template <class Group>
+constexpr bool is_wide<Group, std::enable_if_t<Group::kIsWide>> = true;
+}  // namespace detail
+
 /// operation over the values of all members, which all receive the result. The order is that of a
 /// tree: halves are folded onto each other.
 template <class Group, class T, class Operation>
@@ -73,8 +80,12 @@ T reduce(const Group& group, const T& value, Operation&& operation, CONVLAB_CALL
   static_assert(!std::is_same_v<Group, thread_block>,
                 "reduce takes a tile or a coalesced group, not the whole block");
   using Plain = convlab::emulation::Plain<Operation>;
-  return convlab::emulation::fold_lanes<T, Plain>(
-      {&convlab::emulation::reduce_all<T, Plain>, "reduce"}, group.mask(), value, operation, site);
+  if constexpr (detail::is_wide<Group>)
+    return group.fold(value, operation, site);
+  else
+    return convlab::emulation::fold_lanes<T, Plain>(
+        {&convlab::emulation::reduce_all<T, Plain>, "reduce"}, group.lanes().mask(), value,
+        operation, site);
 }
 
 // ---- scans: inclusive_scan and exclusive_scan, with the sum unless told otherwise
@@ -102,7 +113,7 @@ void scan_all(convlab::emulation::WarpExchange& exchange) {
             class = std::enable_if_t<std::is_invocable_v<Operation, T, T>>>                        \
   T name(const Group& group, const T& value, const Operation& operation = {}, CONVLAB_CALL_SITE) { \
     return convlab::emulation::fold_lanes({&detail::scan_all<T, Operation, is_inclusive>, #name},  \
-                                          group.mask(), value, operation, site);                   \
+                                          group.lanes().mask(), value, operation, site);           \
   }
 CONVLAB_SCAN(inclusive_scan, true)
 CONVLAB_SCAN(exclusive_scan, false)
