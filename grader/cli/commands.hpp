@@ -25,14 +25,14 @@ std::pair<CLI::App&, Options&> add_command(CLI::App& parent, ExitCode& exit_code
   return {*command, *options};
 }
 
-/// The same for a command whose words stand in grader/cli/help.txt, for describe().
+/// The same for a command whose words stand in help.txt, here or in instructor/, for describe().
 template <class Options>
 auto add_command(CLI::App& parent, ExitCode& exit_code, const std::string& name,
                  ExitCode (*run)(const Options&)) {
   return add_command(parent, exit_code, name, "", run);
 }
 
-/// Gives commands and options the words of help.txt, before a help is printed.
+/// Gives commands and options the words of both files, before a help is printed.
 void describe(CLI::App& app);
 
 /// Commands that draw or count. Nobody needs them on the first day: they are a program of their

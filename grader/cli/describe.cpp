@@ -30,7 +30,11 @@ CLI::App* command_of(CLI::App& app, const std::string& names) {
 void describe(CLI::App& app) {
   CLI::App* command = nullptr;
   std::string footer;
-  for (const std::string& line : lines_of(read_text(course_folder() / "grader/cli/help.txt"))) {
+  const auto folder = course_folder() / "grader/cli";
+  const auto for_instructors = folder / "instructor/help.txt";  // not handed out
+  std::string words = read_text(folder / "help.txt");
+  if (std::filesystem::exists(for_instructors)) words += "\n" + read_text(for_instructors);
+  for (const std::string& line : lines_of(words)) {
     const std::string text = trimmed(line);
     if (const auto colon = text.find(": "); line.find(' ') != 0 && colon != std::string::npos) {
       command = command_of(app, text.substr(0, colon));

@@ -39,7 +39,7 @@ std::string counts_text(const MilestoneWay& way) {
                                    {Step::Kind::kQuestion, "questions"}}) {
     const auto all = std::ranges::count(way.steps, kind, &Step::kind);
     const auto done = std::ranges::count_if(
-        way.steps, [&](const Step& step) { return step.kind == kind && step.done; });
+        way.steps, [kind = kind](const Step& step) { return step.kind == kind && step.done; });
     if (all == 0) continue;
     text += (text.empty() ? "" : ", ") + std::string(name) + " " + std::to_string(done) + " of " +
             std::to_string(all);
