@@ -76,18 +76,21 @@ std::string living_thread(pid_t process) {
 ThreadUse thread_use(pid_t first) {
   ThreadUse use;
   for (const pid_t process : with_descendants(first)) {
+    for (const fs::path& thread : threads_of(process)) {
+      const char state = state_of(thread);
+      use.states += state;
+      if (state == 'T') continue;  // a look at what stands still must be fast
+      std::ifstream schedstat(thread / "schedstat");
+      std::int64_t computed = 0;
+      std::int64_t waited = 0;
+      if (schedstat >> computed >> waited) use.waited += std::chrono::nanoseconds(waited);
+    }
+    // After the states: what has stopped uses no more.
     use.computed = std::max(use.computed, {});
     clockid_t clock{};
     timespec time{};
     if (::clock_getcpuclockid(process, &clock) == 0 && ::clock_gettime(clock, &time) == 0) {
       use.computed += std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
-    }
-    for (const fs::path& thread : threads_of(process)) {
-      use.states += state_of(thread);
-      std::ifstream schedstat(thread / "schedstat");
-      std::int64_t computed = 0;
-      std::int64_t waited = 0;
-      if (schedstat >> computed >> waited) use.waited += std::chrono::nanoseconds(waited);
     }
   }
   return use;
