@@ -273,7 +273,7 @@ Call Submission::run_timed(const std::string& stage, const std::function<void()>
     still = process_->freeze() && still;
     meanwhile();
     still = process_->stands_still() && still;
-    used = process_->threads().computed;
+    used = process_->computing_time();
     start = Clock::now();
     process_->thaw();
     return to_string(step);

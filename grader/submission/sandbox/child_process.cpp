@@ -172,32 +172,33 @@ bool ChildProcess::freeze() {
   constexpr milliseconds kWithoutProcessor{30'000};
   constexpr milliseconds kNothing{100};
   const auto asked = Clock::now();
+  const auto before = processor_time(program());
   std::chrono::microseconds pause{20};
-  ThreadUse use = thread_use(warden_);
-  for (const auto before = use.computed; !use.all_stopped(); use = thread_use(warden_)) {
-    const bool waits = use.is_busy() && use.computed - before < kNothing;
+  for (ThreadUse use{.states = thread_states(warden_)}; !use.all_stopped();
+       use.states = thread_states(warden_)) {
+    const bool waits = use.is_busy() && processor_time(program()) - before < kNothing;
     if (Clock::now() - asked > (waits ? kWithoutProcessor : kEndLimit)) return false;
     std::this_thread::sleep_for(pause);
     pause = std::min(2 * pause, std::chrono::microseconds(milliseconds(1)));
     ::kill(-warden_, SIGSTOP);  // its own timer may have continued it
   }
+  frozen_at_ = processor_time(program());
   // On a busy machine a thread is marked as stopped before the scheduler takes it off its
   // processor, so its last piece of time is counted late.
   constexpr milliseconds kSettles{200};
-  const auto stopped = Clock::now();
-  do {
-    frozen_at_ = use.computed;
+  for (const auto stopped = Clock::now(); Clock::now() - stopped < kSettles;) {
     std::this_thread::sleep_for(std::chrono::microseconds(50));
-    use = thread_use(warden_);
-  } while (use.computed != frozen_at_ && Clock::now() - stopped < kSettles);
-  frozen_at_ = use.computed;
+    const auto counted = processor_time(program());
+    if (counted == frozen_at_) break;
+    frozen_at_ = counted;
+  }
   return true;
 }
 
 bool ChildProcess::stands_still() const {
   constexpr milliseconds kNothing{1};  // a clock tick, counted late
   if (warden_ <= 0 || frozen_at_.count() < 0) return true;
-  const ThreadUse use = thread_use(warden_);
+  const ThreadUse use{.states = thread_states(warden_), .computed = processor_time(program())};
   return use.all_stopped() && use.computed - frozen_at_ <= kNothing;
 }
 

@@ -79,6 +79,11 @@ class ChildProcess {
   /// Continues all stopped processes.
   void thaw();
 
+  /// Processor time of all threads of its sandbox so far; negative if unknown.
+  [[nodiscard]] std::chrono::nanoseconds computing_time() const {
+    return processor_time(program());
+  }
+
   /// What the threads of its sandbox do.
   [[nodiscard]] ThreadUse threads() const { return thread_use(program()); }
 

@@ -73,24 +73,34 @@ std::string living_thread(pid_t process) {
   return "/proc/" + std::to_string(process);
 }
 
+std::string thread_states(pid_t first) {
+  std::string states;
+  for (const pid_t process : with_descendants(first)) {
+    for (const fs::path& thread : threads_of(process)) states += state_of(thread);
+  }
+  return states;
+}
+
+std::chrono::nanoseconds processor_time(pid_t first) {
+  const std::vector<pid_t> processes = with_descendants(first);
+  std::chrono::nanoseconds sum{processes.empty() ? -1 : 0};
+  for (const pid_t process : processes) {
+    clockid_t clock{};
+    timespec time{};
+    if (::clock_getcpuclockid(process, &clock) != 0 || ::clock_gettime(clock, &time) != 0) continue;
+    sum += std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
+  }
+  return sum;
+}
+
 ThreadUse thread_use(pid_t first) {
-  ThreadUse use;
+  ThreadUse use{.states = thread_states(first), .computed = processor_time(first)};
   for (const pid_t process : with_descendants(first)) {
     for (const fs::path& thread : threads_of(process)) {
-      const char state = state_of(thread);
-      use.states += state;
-      if (state == 'T') continue;  // a look at what stands still must be fast
       std::ifstream schedstat(thread / "schedstat");
       std::int64_t computed = 0;
       std::int64_t waited = 0;
       if (schedstat >> computed >> waited) use.waited += std::chrono::nanoseconds(waited);
-    }
-    // After the states: what has stopped uses no more.
-    use.computed = std::max(use.computed, {});
-    clockid_t clock{};
-    timespec time{};
-    if (::clock_getcpuclockid(process, &clock) == 0 && ::clock_gettime(clock, &time) == 0) {
-      use.computed += std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
     }
   }
   return use;

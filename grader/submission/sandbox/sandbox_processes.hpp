@@ -30,6 +30,10 @@ struct ThreadUse {
 /// @param first  the process; none if not positive
 ThreadUse thread_use(pid_t first);
 
+/// Parts of it, for a look that must be fast.
+std::string thread_states(pid_t first);
+std::chrono::nanoseconds processor_time(pid_t first);
+
 /// "/proc/PID/task/TID" of a living thread: after the first thread of a process has ended,
 /// /proc/PID is empty, even if other threads go on.
 std::string living_thread(pid_t process);
