@@ -77,7 +77,8 @@ TEST_CASE("grader job: Ctrl-C leaves the job, and the same command finds it and 
   CHECK(contains(left.errors, "Job 17 goes on; the same command finds it again"));
   // A controller that starts anew has not lost the job.
   write_atomically(slurm.file("down"), "");
-  CHECK(contains(slurm.run(words).errors, "waiting for Slurm, which does not answer: the job goes on"));
+  CHECK(contains(slurm.run(words).errors,
+                 "waiting for Slurm, which does not answer: the job goes on"));
   fs::remove(slurm.file("down"));
   // Meanwhile it runs and leaves the queue.
   run_process({.words = {"sh", "-c", "sh $(cat " + slurm.file("script") + ")"}});
