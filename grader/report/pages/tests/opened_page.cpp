@@ -1,6 +1,5 @@
 #include "grader/report/pages/tests/opened_page.hpp"
 
-
 #include <cstdlib>
 #include <stdexcept>
 
