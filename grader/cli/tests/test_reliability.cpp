@@ -34,7 +34,8 @@ TEST_CASE("reliability: kill -9 at any moment leaves files and earlier results w
     CHECK(read_text(course.source()) == source);
     const grader::CheckResult check = grader::read_check_result(file);
     CHECK(check.result.verdict == Verdict::kPassed);
-    CHECK(check.cases == before.cases);
+    CHECK(to_json(grader::CheckResult{.cases = check.cases}) ==
+          to_json(grader::CheckResult{.cases = before.cases}));
   }
   // In the second half of a check: kill it when it starts to print the network runs.
   course.shell(kCheck +
