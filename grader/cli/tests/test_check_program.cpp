@@ -99,7 +99,8 @@ TEST_CASE("grader check: the same seed gives the same numbers, and no program is
   CHECK(longest_line(report_of(checked.run.output)) <= 80);
   const Checked again = check("transposed_weights", "--batches 100 --seed 7");
   CHECK(again.check.findings == checked.check.findings);
-  CHECK(again.check.cases == checked.check.cases);
+  const auto worst = [](const grader::CaseResult& each) { return each.error.worst_ratio; };
+  CHECK(std::ranges::equal(again.check.cases, checked.check.cases, {}, worst, worst));
   CHECK(check("there_is_no_such_file", "").check.findings.at(0).id == "E-no-program");
 }
 
