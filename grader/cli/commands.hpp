@@ -32,6 +32,13 @@ auto add_command(CLI::App& parent, ExitCode& exit_code, const std::string& name,
   return add_command(parent, exit_code, name, "", run);
 }
 
+/// The option --launcher of a command that may run as a Slurm job (grader/course/slurm_job.hpp).
+inline void add_launcher(CLI::App& command, std::string& launcher) {
+  command.add_option("--launcher", launcher)
+      ->check(CLI::IsMember({"local", "slurm"}))
+      ->capture_default_str();
+}
+
 /// Gives commands and options the words of both files, before a help is printed.
 void describe(CLI::App& app);
 

@@ -20,6 +20,7 @@
 #include "grader/course/course.hpp"
 #include "grader/course/progress.hpp"
 #include "grader/course/puzzles.hpp"
+#include "grader/course/slurm_job.hpp"
 #include "grader/measure/counters.hpp"
 #include "grader/measure/estimate.hpp"
 #include "grader/measure/stage_steps.hpp"
@@ -94,6 +95,8 @@ ExitCode run_explain(const CountedOptions& options) {
   // Predictions are of the last convolution.
   if (is_students && options.layer == 0) {
     notebook.explained[id] = counted;
+    note_numbers(notebook, {{counted.loads, "loads for each multiply-add of " + id},
+                            {counted.inputs, "loads of each input of " + id}});
     write_notebook(milestone, notebook);
   }
   return ExitCode::kPassed;
@@ -104,6 +107,7 @@ constexpr int kEstimatedBatch = 10'000;  // the course's
 struct ProfileOptions : CountedOptions {
   fs::path output;
   bool json = false;
+  std::string launcher = "local";
 };
 
 // The sums over one kernel's requests of each kind: {"global-load": {"requests": 16, …}, …}
@@ -164,6 +168,7 @@ void print_json(const StageCounts& counts, const SourceText& sources,
 }
 
 ExitCode run_profile(const ProfileOptions& options) {
+  if (options.launcher == "slurm") return run_as_slurm_job(own_words_without_launcher());
   const CourseMilestone milestone = find_milestone(options.milestone);
   const CountedWork wanted = counted_work(milestone, options);
   if (!options.output.empty()) require_writable(options.output);
@@ -252,7 +257,7 @@ ExitCode run_show(const ShowOptions& options) {
     write_atomically(page, steps_page(steps, sources, milestone.id + ", " + id, where,
                                       course_folder() / "grader/report/show"));
     print_head(id, work, where);
-    std::cout << paragraph("", block_text(steps.notes))
+    std::cout << steps_text(steps, sources)
               << "\nOpen this page in a browser: " << display_path(page) << "\n";
   } else if (!steps.finding) {
     throw Error(
@@ -260,8 +265,15 @@ ExitCode run_show(const ShowOptions& options) {
         "There is nothing to see: the stage launches no such kernel or block, or it touches "
         "no memory. Name another one with --kernel or --block.");
   }
-  if (steps.finding) std::cout << "\n" << finding_text(*steps.finding);
-  return steps.finding ? ExitCode::kFallsShort : ExitCode::kPassed;
+  if (steps.finding) {
+    std::cout << "\n" << finding_text(*steps.finding);
+    return ExitCode::kFallsShort;
+  }
+  if (steps.wrong.empty() && steps.unwritten.empty()) return ExitCode::kPassed;
+  std::cout << "Next: " << grader_command("check", milestone.id, options.stage)
+            << (options.solution == "student" ? "" : " --solution " + options.solution)
+            << " says why.\n";
+  return ExitCode::kFallsShort;
 }
 
 // A command that builds a file to be traced.
@@ -286,6 +298,7 @@ void add(CLI::App& app, ExitCode& exit_code) {
   auto [profile, profile_options] = add_counted(app, exit_code, "profile", run_profile);
   profile.add_option("--output", profile_options.output);
   profile.add_flag("--json", profile_options.json);
+  add_launcher(profile, profile_options.launcher);
   auto [show, show_options] = add_counted(app, exit_code, "show", run_show);
   show.add_option("--block", show_options.block);
   show.add_option("--kernel", show_options.kernel);

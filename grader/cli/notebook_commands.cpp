@@ -160,6 +160,11 @@ ExitCode run_answer(const AnswerOptions& options) {
     print(*asked, notebook);
     return ExitCode::kPassed;
   }
+  constexpr std::size_t kLongest = 5000;
+  if (text.size() > kLongest) {
+    throw UsageError("An answer has at most " + std::to_string(kLongest) + " letters; this has " +
+                     std::to_string(text.size()) + ". The rest belongs into the report.");
+  }
   notebook.answers[asked->number] = text;
   write_notebook(milestone, notebook);
   std::cout << paragraph("", "Kept: build/bin/grader report " + milestone.id +

@@ -94,6 +94,7 @@ std::string state_text(const Progress& progress) {
 ExitCode run_list(const NoOptions&) {
   constexpr int kStageWidth = 27;
   int passed = 0;
+  int tried = 0;
   int all = 0;
   for (const CourseMilestone& milestone : milestones()) {
     std::cout << coloured(milestone.id, Colour::kStrong) << "  " << milestone.title << "\n";
@@ -103,10 +104,17 @@ ExitCode run_list(const NoOptions&) {
                 << "\n"
                 << left("", 4 + kStageWidth) << state_text(progress) << "\n";
       ++all;
-      passed += is_whole(progress) && !progress.changed ? 1 : 0;
+      if (progress.state != State::kPassed || progress.changed) continue;
+      ++(is_whole(progress) ? passed : tried);
     }
   }
   std::cout << "\n" << passed << " of " << all << " stages passed\n";
+  if (tried > 0) {
+    std::cout << paragraph("", std::to_string(tried) +
+                                   (tried == 1 ? " more passes" : " more pass") +
+                                   " at small batches only; a whole check takes 1000 images or "
+                                   "more.");
+  }
   return ExitCode::kPassed;
 }
 

@@ -19,6 +19,7 @@
 #include "grader/course/course.hpp"
 #include "grader/course/progress.hpp"
 #include "grader/course/puzzles.hpp"
+#include "grader/course/slurm_job.hpp"
 #include "grader/course/way.hpp"
 #include "grader/measure/measure_speed.hpp"
 #include "grader/report/check_report.hpp"
@@ -159,10 +160,24 @@ void add_notes(const CourseMilestone& milestone, ReportSource& source) {
         {Paragraph{stage + ", because: " + slip.reason}, table,
          OpenQuestion{stage + ": what explains the difference?", noted(notebook.answers, stage)}});
   }
+  std::vector<KnownNumber> known = notebook.numbers;
+  for (const SweepTable& table : source.sweeps) {
+    known.insert(known.begin(), table.scores.begin(), table.scores.end());
+  }
+  for (const Result& result : source.results) {
+    const auto times = known_times(result);
+    known.insert(known.begin(), times.begin(), times.end());
+  }
   PageSection chapter{.title = "Questions of the chapter"};
   for (const ChapterQuestion& each : chapter_questions(read_text(milestone.folder / "README.md"))) {
     const std::string answer = noted(notebook.answers, each.number);
     chapter.blocks.push_back(OpenQuestion{each.number + ". " + each.text, answer});
+    const std::string found = found_numbers(answer, known);
+    if (!found.empty()) {
+      chapter.blocks.push_back(Paragraph{"Checked: " + found});
+    } else if (!answer.empty() && each.needs == "yours") {
+      chapter.blocks.push_back(Paragraph{"Checked: it names no number of these results."});
+    }
   }
   for (PageSection* each : {&predictions, &chapter}) {
     if (!each->blocks.empty()) source.notes.push_back(std::move(*each));
@@ -221,6 +236,7 @@ struct SweepOptions {
   std::string network = kDefaultPreset;
   std::string solution = "student";
   std::string device = "auto";
+  std::string launcher = "local";
 };
 
 // @throws UsageError that lists the stages with a space
@@ -251,6 +267,7 @@ std::string run_point(const fs::path& program, const SweepSpace& space, const st
 }
 
 ExitCode run_sweep(const SweepOptions& options) {
+  if (options.launcher == "slurm") return run_as_slurm_job(own_words_without_launcher());
   const auto [milestone, space] = find_sweep(options.stage);
   const bool counts = options.device == "emulated" || !answering_gpu();
   const std::vector<int> batches = parse_batches(options.batches);
@@ -309,6 +326,7 @@ void add(CLI::App& app, ExitCode& exit_code) {
   sweep.add_option("--device", sweep_options.device)
       ->check(CLI::IsMember({"auto", "emulated"}))
       ->capture_default_str();
+  add_launcher(sweep, sweep_options.launcher);
   auto [compare, compare_options] = add_command(app, exit_code, "compare", run_compare);
   compare.add_option("RESULT", compare_options.files)->required();
   compare.add_flag("--by-file", compare_options.by_file);

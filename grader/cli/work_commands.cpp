@@ -146,6 +146,9 @@ ExitCode run_submit(const SubmitOptions& options) {
               << points_text(check.score->counted()) << " points";
   }
   std::cout << "\n";
+  if (const std::string untried = passed ? untried_text(check) : ""; !untried.empty()) {
+    std::cout << paragraph("  ", untried);
+  }
   std::cout << display_path(archive) << "\n"
             << paragraph("Next: ", (passed ? "hand this file in."
                                            : grader_command("check", milestone.id) +

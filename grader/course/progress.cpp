@@ -236,8 +236,21 @@ NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Prediction, made, limiter, loads
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Counted, loads, inputs)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Repair, named, mended)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(ShownHint, shown, list, number, finding, stage)
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(KnownNumber, value, what, shown)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Notebook, puzzles, answers, predictions, explained,
-                                                repairs, hints)
+                                                repairs, hints, numbers)
+
+void note_numbers(Notebook& notebook, const std::vector<KnownNumber>& numbers) {
+  constexpr std::ptrdiff_t kMost = 1000;
+  auto& all = notebook.numbers;
+  for (const KnownNumber& each : numbers) {
+    const bool known = std::ranges::any_of(all, [&](const KnownNumber& other) {
+      return other.value == each.value && other.what == each.what;
+    });
+    if (each.value > 0.0 && !known) all.push_back({each.value, each.what, utc_now()});
+  }
+  all.erase(all.begin(), all.begin() + std::max<std::ptrdiff_t>(0, std::ssize(all) - kMost));
+}
 
 bool is_reasoned(const std::string& reason) {
   constexpr std::ptrdiff_t kFewestWords = 8;

@@ -11,6 +11,7 @@
 #include "grader/checks/result/check_result.hpp"
 #include "grader/course/course.hpp"
 #include "grader/course/puzzles.hpp"
+#include "grader/report/table.hpp"
 
 namespace convlab::grader {
 
@@ -93,7 +94,14 @@ struct Notebook {
   std::map<std::string, Repair> repairs{};          ///< by stage
   std::map<std::string, Counted> explained{};       ///< stages whose `explain` was read
   std::vector<ShownHint> hints{};
+  /// That checks and `explain` showed, oldest first: an answer may argue with them, also if the
+  /// file has changed since.
+  std::vector<KnownNumber> numbers{};
 };
+
+/// Notes numbers that are shown now, unless they are 0 or noted already; the oldest of 1000 make
+/// room.
+void note_numbers(Notebook& notebook, const std::vector<KnownNumber>& numbers);
 
 /// build/notebook/m4.json.
 std::filesystem::path notebook_file(const CourseMilestone& milestone);

@@ -9,6 +9,7 @@
 #include <iostream>
 #include <sstream>
 #include <thread>
+#include <utility>
 
 #include "common/base/printable.hpp"
 #include "common/base/whole_file.hpp"
@@ -28,7 +29,7 @@ FinishedProcess ask_slurm(std::vector<std::string> words) {
   if (run.exit_code == kNoSuchProgram) {
     throw EnvironmentError("There is no " + program +
                            ": run this on a machine of the cluster where Slurm's commands are "
-                           "(docs/setup.md shows how to do it over ssh).");
+                           "(docs/setup.md shows how to do it over ssh), or leave --launcher out.");
   }
   return run;
 }
@@ -62,7 +63,7 @@ class Job {
         progress_.show("waiting for Slurm, which does not answer: the job goes on");
       } else if (const auto own = queue->find(id_); own != queue->end()) {
         missing = 0;
-        progress_.show("waiting for job " + id_ + ": " + own->second);
+        progress_.show("waiting for job " + id_ + ": " + own->second + place());
       } else {
         ++missing;
       }
@@ -101,6 +102,23 @@ class Job {
     id_ = submit_to_slurm(words);
     write_atomically(folder_ / "job", id_ + "\n");
     std::cerr << "Submitted as job " << id_ << "; Ctrl-C leaves it in the queue.\n";
+  }
+
+  // ", 2 jobs before it": those of its partition that Slurm will start earlier, as far as this user
+  // may see them. Empty once it runs.
+  [[nodiscard]] std::string place() const {
+    std::istringstream lines(ask_slurm({"squeue", "--states=PENDING", "--noheader", "--array",
+                                        "--sort=P,-p,i", "--format=%P %i"})
+                                 .output);
+    std::string partition;
+    int before = 0;
+    for (std::string own, id; lines >> own >> id; ++before) {
+      if (std::exchange(partition, own) != own) before = 0;
+      if (id != id_) continue;
+      if (before == 0) return ", the next one";
+      return ", " + std::to_string(before) + (before == 1 ? " job before it" : " jobs before it");
+    }
+    return {};
   }
 
   // What the command has printed since the last look.
@@ -175,6 +193,14 @@ std::vector<std::string> own_words() {
   std::istringstream line(read_text("/proc/self/cmdline"));
   for (std::string word; std::getline(line, word, '\0');) words.push_back(word);
   words.front() = fs::read_symlink("/proc/self/exe").string();
+  return words;
+}
+
+std::vector<std::string> own_words_without_launcher() {
+  std::vector<std::string> words = own_words();
+  std::erase(words, "--launcher=slurm");
+  const auto option = std::ranges::find(words, "--launcher");
+  if (option != words.end()) words.erase(option, option + 2);
   return words;
 }
 

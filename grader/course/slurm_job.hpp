@@ -11,9 +11,9 @@
 namespace convlab::grader {
 
 /// Runs a command as a Slurm job, for students whose own machine has no GPU: submits it, shows its
-/// state in the queue, then its output, and returns its exit code. Slurm's own variables choose the
-/// partition, the time and the account (SBATCH_PARTITION, SBATCH_TIMELIMIT, SBATCH_ACCOUNT); a GPU
-/// is asked for unless SBATCH_GRES says something else.
+/// state and place in the queue, then its output, and returns its exit code. Slurm's own variables
+/// choose the partition, the time and the account (SBATCH_PARTITION, SBATCH_TIMELIMIT,
+/// SBATCH_ACCOUNT); a GPU is asked for unless SBATCH_GRES says something else.
 ///
 /// Ctrl-C leaves the job in the queue. The same command finds it again, also when it has ended: its
 /// folder below build/slurm, which the node must see, too, is named after the command.
@@ -38,5 +38,7 @@ std::string submit_to_slurm(std::vector<std::string> words);
 
 /// The words of this process's own command line, the program by its full path.
 std::vector<std::string> own_words();
+/// The same without `--launcher slurm`.
+std::vector<std::string> own_words_without_launcher();
 
 }  // namespace convlab::grader

@@ -1,11 +1,14 @@
 #include "grader/measure/stage_steps.hpp"
 
 #include <algorithm>
+#include <bit>
+#include <cmath>
 #include <map>
 #include <set>
 
 #include "common/base/unknown_name.hpp"
 #include "common/serve/fault_messages.hpp"
+#include "reference/oracle/image_oracle.hpp"
 
 namespace convlab::grader {
 
@@ -13,6 +16,39 @@ namespace {
 
 std::string listed(const std::array<unsigned, 3>& index) {
   return std::to_string(index[0]) + "," + std::to_string(index[1]) + "," + std::to_string(index[2]);
+}
+
+// The inputs are whole numbers, so every right order of summation gives the same. Memory of the
+// device begins as NaN; the device knows which of them were computed.
+void compare_output(const TracedRun& run, StageSteps& steps) {
+  const ConvShape& shape = steps.shape;
+  const oracle::PreparedWeights weights(shape, run.arrays.weights);
+  oracle::ImageOracle oracle(shape, weights);
+  std::vector<std::int64_t> nans;
+  for (int image = 0; image < shape.batch; ++image) {
+    oracle.load(run.arrays.input + image * shape.input_image_size());
+    oracle.for_each_row(
+        [&](const oracle::OutputRow& row, const double* values, const double* /*magnitudes*/) {
+          for (int column = 0; column < shape.out_width(); ++column) {
+            const std::int64_t element = image * shape.output_image_size() + row.begin + column;
+            const float got = run.arrays.output[element];
+            if (std::bit_cast<std::uint32_t>(got) == oracle::kPoisonBits) {
+              steps.unwritten.push_back(element);
+            } else if (std::isnan(got)) {
+              nans.push_back(element);
+            } else if (static_cast<double>(got) != values[column]) {
+              steps.wrong.push_back(element);
+            }
+          }
+        });
+  }
+  const auto& poisoned = run.call.notes.poisoned;
+  const bool are_unwritten = poisoned && poisoned->computed == 0 &&
+                             poisoned->never_written == static_cast<std::int64_t>(nans.size());
+  auto& kind = are_unwritten ? steps.unwritten : steps.wrong;
+  kind.insert(kind.end(), nans.begin(), nans.end());
+  std::ranges::sort(steps.unwritten);
+  std::ranges::sort(steps.wrong);
 }
 
 // Of the kernels, each once.
@@ -406,11 +442,12 @@ StageSteps record_stage(Submission& submission, const StageInfo& stage, const Co
                        listed({grid[0] - 1, grid[1] - 1, grid[2] - 1}) + " here.");
     }
   }
-  std::vector<std::string> settings;
+  std::vector<std::string> settings = {"CONVLAB_EMU_POISON=numbered"};
   if (steps.fault && !steps.fault->writes) settings.emplace_back("CONVLAB_EMU_READS=forgiven:0");
-  steps.notes =
-      run_traced(submission, stage, shape, "steps:" + listed(block) + ":" + kernel, settings)
-          .call.steps;
+  TracedRun record =
+      run_traced(submission, stage, shape, "steps:" + listed(block) + ":" + kernel, settings);
+  steps.notes = std::move(record.call.steps);
+  if (!record.call.failure) compare_output(record, steps);
   return steps;
 }
 

@@ -26,6 +26,10 @@ struct StageSteps {
   std::optional<Finding> finding{};  ///< a race, a fault, or why there is nothing to see
   std::optional<FaultRecord> race{};
   std::optional<FaultRecord> fault{};
+  /// Elements of the output that nobody has written, and those with another number than the
+  /// convolution's, or none. Both empty if there was no output.
+  std::vector<std::int64_t> unwritten{};
+  std::vector<std::int64_t> wrong{};
 };
 
 /// Watches a traced program at a product that was measured: which threads store its output and read

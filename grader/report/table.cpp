@@ -7,6 +7,7 @@
 
 #include "common/base/error.hpp"
 #include "common/base/foreign_text.hpp"
+#include "common/timing/statistics.hpp"
 #include "common/timing/three_digits.hpp"
 #include "grader/measure/counters.hpp"
 #include "grader/report/terminal.hpp"
@@ -139,6 +140,63 @@ std::string short_number(double number) {
 
 std::string percent(double share) {
   return std::to_string(std::lround(100.0 * share)) + " %";
+}
+
+std::vector<KnownNumber> known_times(const Result& result) {
+  std::vector<KnownNumber> known;
+  for (const RunResult& run : result.runs) {
+    const std::string of = " of " + run.stage.id + " at " + std::to_string(run.batch) + " images";
+    double sum = 0.0;
+    for (std::size_t i = 0; i < run.layers.size(); ++i) {
+      const LayerResult& layer = run.layers[i];
+      const std::string which = " of convolution " + std::to_string(i + 1) + of;
+      const double op_ms = spread_of(layer.op_ms).median;
+      sum += op_ms;
+      known.push_back({op_ms, "the op time" + which});
+      known.push_back({spread_of(layer.layer_ms).median, "the layer time" + which});
+    }
+    known.push_back({sum, "the op time of all convolutions" + of});
+  }
+  return known;
+}
+
+std::string found_numbers(const std::string& text, const std::vector<KnownNumber>& known) {
+  std::string found;
+  const std::string digits = "0123456789";
+  const auto is_digit = [&](std::size_t at) {
+    return at < text.size() && digits.find(text[at]) != std::string::npos;
+  };
+  for (std::size_t at = text.find_first_of(digits); at != std::string::npos;) {
+    std::size_t end = std::min(text.size(), text.find_first_not_of(digits + ".", at));
+    std::string number = text.substr(at, end - at);
+    // "11 832": groups of three behind one to three digits.
+    const bool may_go_on = number.size() <= 3 && number.find('.') == std::string::npos;
+    while (may_go_on && end < text.size() && text[end] == ' ' && is_digit(end + 1) &&
+           is_digit(end + 2) && is_digit(end + 3) && !is_digit(end + 4)) {
+      number += text.substr(end + 1, 3);
+      end += 4;
+    }
+    at = text.find_first_of(digits, end);
+    while (number.ends_with('.')) number.pop_back();
+    const std::size_t point = number.find('.');
+    const double value = std::strtod(number.c_str(), nullptr);
+    const double half_digit =
+        point == std::string::npos
+            ? 0.5
+            : 0.5 * std::pow(10.0, -static_cast<double>(number.size() - point - 1));
+    // A single digit is near many numbers.
+    if (std::ranges::count_if(number, [](char c) { return c != '.' && c != '0'; }) < 2) continue;
+    const bool is_seconds = text.compare(end, 2, " s") == 0 && !std::isalpha(text[end + 2]);
+    const double unit = is_seconds ? 1000.0 : 1.0;
+    const auto match = std::ranges::find_if(known, [&](const KnownNumber& each) {
+      return std::abs(each.value - value * unit) <= half_digit * unit * (1.0 + 1e-9);
+    });
+    if (match != known.end()) {
+      found += (found.empty() ? "" : "; ") + number + (is_seconds ? " s: " : ": ") + match->what +
+               (match->shown.empty() ? "" : ", " + date_of(match->shown));
+    }
+  }
+  return found.empty() ? "" : found + ".";
 }
 
 Table counter_table(const StageCounts& counts) {

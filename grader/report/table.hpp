@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "common/result/result.hpp"
 #include "grader/measure/counters.hpp"
 
 namespace convlab::grader {
@@ -41,6 +42,21 @@ inline std::string date_of(const std::string& time) {
 
 /// "12 %" for 0.12.
 std::string percent(double share);
+
+/// A number that a student was shown: "the op time of convolution 2 of tiled-shared at 1000
+/// images".
+struct KnownNumber {
+  double value = 0.0;
+  std::string what{};
+  std::string shown{};  ///< UTC; empty: it stands in the results
+};
+
+/// The op and layer times of a result, in milliseconds; may hold zeros.
+std::vector<KnownNumber> known_times(const Result& result);
+
+/// Which numbers of a text are known, to the digits that it gives: "14.1: the op time of …". It
+/// reads "11 832" as one number, and "15.2 s" as milliseconds, too. Empty if none is known.
+std::string found_numbers(const std::string& text, const std::vector<KnownNumber>& known);
 
 /// The counters of all kernels together: name, value.
 Table counter_table(const StageCounts& counts);

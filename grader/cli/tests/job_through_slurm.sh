@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# A student's jobs through a Slurm of one node: check, profile, sweep and a milestone's own program,
-# waiting behind another job, left by Ctrl-C, found again; the grader that waits is killed, and so
-# is the node.
+# A student's jobs through a Slurm of one node: check, profile, sweep and a milestone's own program
+# with --launcher slurm, waiting behind another job, left by Ctrl-C, found again; the grader that
+# waits is killed, and so is the node.
 #
 #     grader/cli/tests/job_through_slurm.sh BUILD
 #
@@ -55,8 +55,7 @@ ended() {
   return "$code"
 }
 
-job=("$build/bin/grader" job)
-check=("${job[@]}" "$build/bin/grader" check m1 --solution "$solution" --batches 3 --no-speed
+check=("$build/bin/grader" check m1 --solution "$solution" --batches 3 --no-speed --launcher slurm
   --json "$base/result.json")
 blocker=$(sbatch --parsable --exclusive --output=/dev/null --wrap='sleep 600')
 words="waiting for job" begin "${check[@]}"
@@ -78,7 +77,7 @@ grep --quiet '"verdict": "passed"' "$base/result.json" || {
 }
 
 # Not before the node runs it: one that comes back at once would begin it again.
-words="begun" begin "${job[@]}" sh -c 'echo begun; sleep 600'
+words="begun" begin "$build/bin/grader" job sh -c 'echo begun; sleep 600'
 kill_node
 start_node
 code=0
@@ -91,7 +90,7 @@ else
   echo "fine: a node that died ($(grep -o 'the same command submits it again' "$base/errors"))"
 fi
 
-words="again" begin "${job[@]}" sh -c 'echo again; sleep 20; echo finished'
+words="again" begin "$build/bin/grader" job sh -c 'echo again; sleep 20; echo finished'
 kill "$(cat "$base/ctld.pid")"
 words="does not answer" said
 sleep 15
@@ -104,10 +103,10 @@ else
   wrong=1
 fi
 
-run 0 "Accuracy\|accuracy" "${job[@]}" "$build/bin/m1" 10 --solution "$solution"
-run 0 "loads-per-product" "${job[@]}" "$build/bin/grader" profile m2 --json \
+run 0 "Accuracy\|accuracy" "$build/bin/m1" 10 --solution "$solution" --launcher slurm
+run 0 "loads-per-product" "$build/bin/grader" profile m2 --json --launcher slurm \
   --solution "$tree/reference/solutions/m2_gpu_baseline/conv_forward.cu"
-run 0 "Best: " "${job[@]}" "$build/bin/grader" sweep sweep-tuned --device emulated \
-  --solution reference
+run 0 "Best: " "$build/bin/grader" sweep sweep-tuned --device emulated --solution reference \
+  --launcher slurm
 ((wrong == 0)) && echo "all jobs came back"
 ((wrong == 0))

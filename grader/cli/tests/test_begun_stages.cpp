@@ -11,6 +11,24 @@ using grader::SmallCourse;
 using testing::CommandResult;
 namespace fs = std::filesystem;
 
+TEST_CASE("grader check: a stage with another name than the points' is told to take it back") {
+  const SmallCourse course("plain_loops");
+  write_atomically(course.source(), "// my work\n");
+  CommandResult run = course.grader("check m1 --batches 3");
+  INFO(run.out);
+  CHECK_FALSE(contains(run.out, "gives no points"));
+  const fs::path rules = course.source().parent_path() / "scores.json";
+  std::string text = read_text(rules);
+  for (std::size_t at = 0; (at = text.find("\"stage\": \"baseline\"", at)) != std::string::npos;) {
+    text.replace(at, 19, "\"stage\": \"loops\"");
+  }
+  write_atomically(rules, text);
+  run = course.grader("check m1 --batches 3");
+  INFO(run.out);
+  CHECK(contains(run.out, "Your stage is called baseline, so it gives no points"));
+  CHECK(contains(run.out, ".id = \"loops\""));
+}
+
 TEST_CASE("grader check: of a choice of stages only those that were begun are compiled") {
   const SmallCourse course("plain_loops");
   const char* const m4 = "milestones/m4_optimizations";

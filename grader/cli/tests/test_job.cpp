@@ -27,7 +27,10 @@ class FakeSlurm {
                       "echo \"$@\" >" +
                       file("script") + "\n[ -e " + file("hold") +
                       " ] || sh \"$@\" </dev/null >/dev/null 2>&1 &\necho 17");
-    add("squeue", "[ ! -e " + file("down") + " ] && cat " + file("queue"));
+    add("squeue",
+        "case \"$*\" in *PENDING*) printf 'cpu 9\\ngpu 11\\ngpu 12\\ngpu 17\\ngpu 18\\n' ;; *) [ ! "
+        "-e " +
+            file("down") + " ] && cat " + file("queue") + " ;; esac");
     write_atomically(file("queue"), "");
   }
 
@@ -40,9 +43,13 @@ class FakeSlurm {
   }
 
   FinishedProcess run(std::vector<std::string> words) const {
-    words.insert(words.begin(),
-                 {"env", "-u", "OMP_WAIT_POLICY", "-u", "SBATCH_GRES", "timeout", "--signal=INT",
-                  "--kill-after=30", "6", CONVLAB_BINARY_DIR "/grader", "job"});
+    words.insert(words.begin(), {CONVLAB_BINARY_DIR "/grader", "job"});
+    return run_program(words);
+  }
+
+  FinishedProcess run_program(std::vector<std::string> words) const {
+    words.insert(words.begin(), {"env", "-u", "OMP_WAIT_POLICY", "-u", "SBATCH_GRES", "timeout",
+                                 "--signal=INT", "--kill-after=30", "6"});
     return run_process(
         {.words = words, .environment = {"PATH=" + tools().string() + ":" + std::getenv("PATH")}});
   }
@@ -73,7 +80,8 @@ TEST_CASE("grader job: Ctrl-C leaves the job, and the same command finds it and 
                    "17 PENDING (Resources), start N/A\n");
   const std::vector<std::string> words = {"echo", slurm.file("done")};
   const FinishedProcess left = slurm.run(words);  // timeout sends SIGINT
-  CHECK(contains(left.errors, "waiting for job 17: PENDING (Resources), start N/A"));
+  CHECK(contains(left.errors,
+                 "waiting for job 17: PENDING (Resources), start N/A, 2 jobs before it"));
   CHECK(contains(left.errors, "Job 17 goes on; the same command finds it again"));
   // A controller that starts anew has not lost the job.
   write_atomically(slurm.file("down"), "");
@@ -108,4 +116,23 @@ TEST_CASE("grader job: on a GPU that another program uses the command waits") {
   const FinishedProcess run = slurm.run({"echo", "runs"});
   CHECK(run.exit_code == 0);
   CHECK(run.output == "waiting until the GPU is idle and cool: 97 % busy, 70 °C\nruns\n");
+}
+
+TEST_CASE("grader job: --launcher slurm makes jobs of check, profile, sweep and m1") {
+  const FakeSlurm slurm;
+  write_atomically(slurm.file("refuse"), "");
+  const std::string bin = CONVLAB_BINARY_DIR;
+  const auto submitted = [&](const std::vector<std::string>& words) {
+    slurm.run_program(words);
+    return read_text(slurm.file("sbatch.log"));
+  };
+  // Without the option, or the job would submit a job.
+  CHECK(contains(submitted({bin + "/grader", "check", "m4", "--launcher", "slurm", "--no-speed"}),
+                 "/grader check m4 --no-speed"));
+  CHECK(contains(submitted({bin + "/grader", "profile", "m4", "--launcher=slurm", "--stage", "s"}),
+                 "/grader-views profile m4 --stage s"));
+  CHECK(contains(submitted({bin + "/grader", "sweep", "x", "--launcher", "slurm"}),
+                 "/grader-views sweep x"));
+  CHECK(contains(submitted({bin + "/m1", "100", "--launcher", "slurm", "--all"}), "/m1 100 --all"));
+  CHECK(contains(read_text(slurm.file("sbatch.log")), "--gres=gpu:1"));
 }

@@ -85,5 +85,10 @@ TEST_CASE("grader show: a page and JSON from a right file, a race in a wrong one
   const ProgramRun race = run_program("grader", command + " --output " + page.string());
   CHECK(race.exit_code == 1);
   CHECK(contains(race.output, "E-race"));
-  CHECK(contains(read_text(page), "\"marks\":[{\"text\":"));
+  CHECK(contains(read_text(page), "\"kind\":\"race\""));
+
+  write_atomically(file, "__global__ void conv( {\n");
+  const ProgramRun broken = run_program("grader", command);
+  CHECK(broken.exit_code == 1);
+  CHECK(contains(broken.output, "E-build"));
 }

@@ -9,6 +9,7 @@
 #include "common/result/result.hpp"
 #include "grader/checks/result/check_result.hpp"
 #include "grader/cli/tests/small_course.hpp"
+#include "grader/report/table.hpp"
 
 using namespace convlab;
 using convlab::testing::contains;
@@ -139,6 +140,7 @@ TEST_CASE("grader submit: only what was checked, and the same bytes for the same
         "m1-submission/milestones/\n"
         "m1-submission/milestones/m1_cpu_baseline/\n"
         "m1-submission/milestones/m1_cpu_baseline/conv_forward.cpp\n"
+        "m1-submission/notebook.json\n"
         "m1-submission/result.json\n");
   CHECK(course
             .shell("tar --extract --directory .. --file " + archive.string() +
@@ -196,7 +198,10 @@ TEST_CASE("grader list: a check that reached no stage is told, with its date") {
   write_atomically(course.source(), "// my work\n");
   CHECK(course.grader("check m1 --batches 1 --no-speed").exit_code == 0);
   CHECK(contains(course.grader("list").out, "passed at batch 1  20"));
-  CHECK(contains(course.grader("list").out, "\n0 of 1 stages passed\n"));
+  CHECK(contains(course.grader("list").out,
+                 "\n0 of 1 stages passed\n1 more passes at small batches only;"));
+  CHECK(
+      contains(course.grader("submit m1").out, "  Up to batch 1 only; a whole check goes to 1000"));
   course.set_cmake("echo 'a.cpp:1:1: error: no'; exit 1");
   CHECK(course.grader("check m1").exit_code == 1);
   CHECK(contains(course.grader("list").out, "not passed (E-build)  20"));
@@ -293,6 +298,20 @@ TEST_CASE("grader predict: before the first measurement, beside it in the report
   CHECK(contains(report, "| op time at 1000 images, ms | 900 | "));
   CHECK(contains(report, "The 4 cycles overlap."));
   CHECK(contains(report, "It takes 98765.4 ms."));
+  CHECK(contains(report, "Checked: it names no number of these results."));
+  // A number that a check showed is known, although the results are newer.
+  const auto times = grader::known_times(read_result(course.build() / "results/m1-student.json"));
+  const std::string took = std::to_string(times.back().value);
+  CHECK(course.grader("check m1 --batches 1 --no-speed").exit_code == 0);
+  CHECK(course.grader("answer m1 4 'It takes " + took + " ms.'").exit_code == 0);
+  CHECK(course.grader("report m1 --output ../report").exit_code == 0);
+  CHECK(contains(read_text(course.build() / "report" / "report.md"),
+                 "Checked: " + took +
+                     ": the op time of all convolutions of baseline at 1000 "
+                     "images, 20"));
+  const CommandResult longest = course.grader("answer m1 4 " + std::string(9000, 'a'));
+  CHECK(longest.exit_code == 2);
+  CHECK(contains(longest.out, "An answer has at most 5000 letters; this has 9000."));
 
   const SmallCourse late("plain_loops");
   write_atomically(late.source(), "// my work\n");

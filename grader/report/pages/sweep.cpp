@@ -50,6 +50,9 @@ SweepTable table_of(const SweepSpace& space, const std::string& title, const std
                   three_digits(points[i].score);
   }
   table.text += points.empty() ? "No point ran." : ".";
+  for (const auto& [point, score] : points) {
+    table.scores.push_back({score, unit + " of " + text_of(point) + " in " + title});
+  }
   return table;
 }
 

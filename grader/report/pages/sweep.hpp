@@ -42,6 +42,7 @@ double counted_loads(const SweepPoint& point, const ConvShape& shape);
 struct SweepTable {
   std::string text{};  ///< what was swept, in which unit, and the best two points
   Table cells{};       ///< maps down, pixels across, in each cell the best block: "0.390 (64)"
+  std::vector<KnownNumber> scores{};  ///< best first
 };
 
 /// By the results of a sweep: FOLDER/BATCH/POINT.json.

@@ -2,7 +2,6 @@
 
 #include <cstdint>
 #include <filesystem>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,22 +11,27 @@
 
 namespace convlab::grader {
 
-/// The steps that a race or a fault was found in.
+/// Something that is wrong in what a block did.
 struct StepMark {
-  std::string text{};  ///< what was found
+  std::string kind{};  ///< "race", "beyond", "unset", "unwritten" or "wrong"
+  std::string text{};  ///< a sentence
   int array = -1;      ///< of StepNotes
-  /// The steps in its lines, and in each the threads.
+  /// The steps, and in each the threads that do it.
   std::vector<std::pair<int, std::vector<int>>> steps{};
 };
 
-/// Nothing if neither was found.
-std::optional<StepMark> mark_of(const StageSteps& steps);
+/// The worst first.
+std::vector<StepMark> marks_of(const StageSteps& steps, const SourceText& sources);
+
+/// How many elements a row of an array has that the program does not declare with two dimensions,
+/// from the elements that neighbouring threads touch; 0 if they do not tell.
+std::int64_t guessed_row(const StepNotes& notes, int array, std::int64_t element_bytes);
 
 /// The steps, for machines and for the page.
 Json steps_json(const StageSteps& steps, const SourceText& sources);
 
-/// The block, and how many steps: a sentence.
-std::string block_text(const StepNotes& notes);
+/// What the steps show, for a terminal: the block, how many steps, and the marks.
+std::string steps_text(const StageSteps& steps, const SourceText& sources);
 
 /// One page that works offline.
 /// @param where  how the steps came about: a sentence

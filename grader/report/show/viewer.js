@@ -65,6 +65,13 @@
       }
     });
   });
+  const inRanges = (ranges) => {
+    const all = new Set();
+    for (const [first, end] of ranges) for (let i = first; i <= end; ++i) all.add(i);
+    return all;
+  };
+  const unwritten = inRanges(data.unwritten);
+  const wrong = inRanges(data.wrong);
   const markedThreads = new Map(); // by step
   for (const mark of data.marks) {
     for (const [step, list] of mark.steps) {
@@ -176,6 +183,8 @@
     const wide = (right - left + 1) * size;
     const high = (bottom - top + 1) * size;
     const picture = svg("svg", { viewBox: "-2 -2 " + (wide + 4) + " " + (high + 4), width: wide + 4, height: high + 4, role: "img", "aria-label": array.name });
+    picture.append(
+      svg("defs", {}, svg("pattern", { id: "hatch", width: 4, height: 4, patternUnits: "userSpaceOnUse", patternTransform: "rotate(45)" }, svg("line", { x1: 0, y1: 0, x2: 0, y2: 4, class: "cross" }))));
     const marked = markedThreads.get(state.at) || new Set();
     const over = [];
     for (let row = top; row <= bottom; ++row) {
@@ -194,6 +203,9 @@
         picture.append(cell);
         if (list && list.some((thread) => marked.has(thread))) over.push(rect(x + 1, y + 1, size - 2, size - 2, "marked"));
         if (list && list.includes(state.thread)) over.push(rect(x, y, size, size, "chosen"));
+        if (array.role !== "output") continue;
+        if (unwritten.has(element)) over.push(rect(x, y, size, size, "unwritten"));
+        if (wrong.has(element)) over.push(svg("path", { d: "M" + x + " " + y + "l" + size + " " + size + "m0 " + -size + "l" + -size + " " + size, class: "cross" }));
       }
     }
     picture.append(...over, rect(0, 0, wide, high, "frame"));
@@ -377,13 +389,15 @@
     slider.value = state.at;
     slider.setAttribute("aria-valuetext", "step " + (state.at + 1));
     warpChoice.value = state.warp;
-    words.replaceChildren(describe(step, place, doing.size), markedThreads.has(state.at) ? html("strong", { class: "outside" }, " Marked.") : "");
+    const marks = data.marks.filter((mark) => mark.steps.some(([number]) => number === state.at)).map((mark) => mark.kind);
+    words.replaceChildren(describe(step, place, doing.size), marks.length ? html("strong", { class: "outside" }, " Marked: " + [...new Set(marks)].map((kind) => meanings[kind]).join(", ") + ".") : "");
     drawThreads(step, doing);
     arrays.forEach((array, number) => drawArray(array, step, number === step.array));
     drawRequest(step);
     drawSource(place);
     drawTimeline();
   }
+  const meanings = { race: "a race", beyond: "outside of an array", unset: "read before it was written" };
 
   function go(number) {
     state.at = Math.max(0, Math.min(last, number));
@@ -431,7 +445,7 @@
   }
   const sample = (kind) => svg("svg", { width: 12, height: 12 }, rect(1, 1, 10, 10, kind));
   const key = html("p", { class: "key quiet" }, ...[["read", "reads"], ["write", "writes"], ["barrier", "meets"], ["idle", "idle"], ["ended", "has ended"], ["marked", "marked"]].map(([kind, label]) => html("span", {}, sample(kind), label)));
-  const memoryKey = html("p", { class: "key quiet" }, ...[["read", "read now"], ["write", "written now"], ["read other", "by other warps"], ["was-read", "read earlier"], ["was-write", "written earlier"]].map(([kind, label]) => html("span", {}, sample(kind), label)));
+  const memoryKey = html("p", { class: "key quiet" }, ...[["read", "read now"], ["write", "written now"], ["read other", "by other warps"], ["was-read", "read earlier"], ["was-write", "written earlier"], ...(unwritten.size ? [["unwritten", "never written"]] : [])].map(([kind, label]) => html("span", {}, sample(kind), label)));
 
   const marks = drawMarks();
   document.querySelector("main").append(

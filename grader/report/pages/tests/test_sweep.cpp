@@ -56,6 +56,8 @@ TEST_CASE("sweep: the tables of what ran") {
   CHECK(tables[0].cells.rows[1] == std::vector<std::string>{"4", "1.50 (64)", "1.00 (64)"});
   CHECK(tables[1].cells.rows[1] == std::vector<std::string>{"4", "2.50 (64)", "1.00 (128)"});
   CHECK(tables[0].cells.rows[0] == std::vector<std::string>{"1", "-", "-"});
+  CHECK(found_numbers("1.25 ms", tables[0].scores) ==
+        "1.25: op time, ms of 4,4,128 in convolution 1 of fa23 on Some GPU, 100 images.");
 }
 
 TEST_CASE("sweep: a file of spaces says what is wrong with it") {

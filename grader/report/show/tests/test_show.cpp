@@ -43,6 +43,8 @@ StageSteps steps() {
       {StepKind::kWrite, 1, 2, 4, {0, 56, 0, 4}, {0, 4, 0, 1, 3, 0}},
   };
   notes.is_over = true;
+  steps.unwritten = {5, 6, 7, 20};
+  steps.wrong = {30};
   return steps;
 }
 
@@ -57,23 +59,51 @@ void add_race(StageSteps& steps) {
       Finding{.id = "E-race", .title = "a race", .seen = "Two lines.\n    conv.cu:4 | <b>"};
 }
 
-TEST_CASE("show: a race or a fault marks the steps in its lines, and their threads") {
-  StageSteps found = steps();
-  CHECK_FALSE(mark_of(found));
-  found.finding = Finding{.id = "E-outside", .title = "outside", .seen = "Line 4."};
-  found.fault = FaultRecord{.file = "conv.cu", .line = 4, .memory = {.argument = 1, .bytes = 224}};
-  const auto fault = mark_of(found);
-  REQUIRE(fault->steps.size() == 1);
-  CHECK(fault->text == "outside. Line 4.");
-  CHECK(fault->array == 0);
-  CHECK(fault->steps[0].second.size() == 64);
-  add_race(found);
-  const auto race = mark_of(found);
+const StepMark* mark_of(const std::vector<StepMark>& marks, const std::string& kind) {
+  const auto found = std::ranges::find(marks, kind, &StepMark::kind);
+  return found == marks.end() ? nullptr : &*found;
+}
+
+TEST_CASE("show: what lies outside, was not written, or has a wrong number") {
+  const testing::TemporaryFolder folder;
+  const auto marks = marks_of(steps(), sources(folder.path()));
+  REQUIRE(marks.size() == 4);
+  CHECK(marks[0].kind == "beyond");
+  CHECK(marks[0].text == "Step 1: 8 threads read outside of in, which has 224 bytes, in line 4.");
+  CHECK(marks[0].steps.front().second == std::vector<int>{56, 57, 58, 59, 60, 61, 62, 63});
+  CHECK(marks[1].text ==
+        "Step 3: 1 thread reads elements of tile that no thread has written before, which is "
+        "right only if nothing uses them, in line 5.");
+  CHECK(marks[1].steps.front().second == std::vector<int>{0});
+  CHECK(marks[2].text == "4 elements of the whole output are written by no thread of any block.");
+  CHECK(marks[2].array == 2);
+  CHECK(marks[3].text ==
+        "1 element of the whole output is wrong at the end, or was never written.");
+}
+
+TEST_CASE("show: a race marks the threads of other warps that touch the same element") {
+  const testing::TemporaryFolder folder;
+  StageSteps racing = steps();
+  add_race(racing);
+  const auto marks = marks_of(racing, sources(folder.path()));
+  const StepMark* const race = mark_of(marks, "race");
+  REQUIRE(race != nullptr);
   REQUIRE(race->steps.size() == 2);
-  CHECK(race->array == 1);
   CHECK(race->steps[0].first == 1);
   CHECK(race->steps[0].second.size() == 63);
   CHECK(race->steps[1].first == 2);
+  racing.notes.steps.insert(racing.notes.steps.begin() + 2,
+                            {StepKind::kBarrier, 1, -1, 0, {0, 64, 0, 0}, {}});
+  CHECK(mark_of(marks_of(racing, sources(folder.path())), "race")->steps.empty());
+}
+
+TEST_CASE("show: the rows of a tile follow from the threads below each other") {
+  StepNotes notes{.block_size = {4, 2, 1}};
+  notes.arrays.resize(1);
+  notes.steps = {{StepKind::kWrite, 0, 0, 4, {0, 4, 0, 4, 4, 4, 40, 4}, {}}};
+  CHECK(guessed_row(notes, 0, 4) == 10);
+  notes.block_size = {8, 1, 1};
+  CHECK(guessed_row(notes, 0, 4) == 0);
 }
 
 TEST_CASE("show: the JSON names arrays, lines and steps") {
@@ -83,8 +113,9 @@ TEST_CASE("show: the JSON names arrays, lines and steps") {
   CHECK(json["arrays"][0]["role"] == "input");
   CHECK(json["arrays"][0]["layout"] == Json({1, 8, 7}));
   CHECK(json["arrays"][1]["name"] == "tile");
-  CHECK(json["arrays"][1]["layout"] == Json({1, 2, 32}));
+  CHECK(json["arrays"][1]["layout"] == Json({1, 8, 8}));
   CHECK(json["steps"].size() == 4);
+  CHECK(json["unwritten"] == Json::array({{5, 7}, {20, 20}}));
   CHECK(json["places"][1]["line"] == 5);
 }
 
@@ -121,6 +152,7 @@ TEST_CASE("show: a browser draws the page without an error") {
   const std::string& drawn = browser.output;
   CHECK(contains(drawn, "Step 1 of 4. Line 4: 64 threads read 4 bytes of in each"));
   CHECK(contains(drawn, "class=\"marked\""));
+  CHECK(contains(drawn, "class=\"unwritten\""));
   CHECK(contains(drawn, "Outside of it: 8 elements, 56 to 63"));
   CHECK(contains(drawn, "<title>m3, tiled</title>"));
   CHECK(contains(drawn, "&lt;/script&gt;&lt;script&gt;document"));
