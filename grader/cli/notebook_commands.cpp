@@ -180,6 +180,11 @@ ExitCode run_answer(const AnswerOptions& options) {
   }
   const auto asked = std::ranges::find(all, options.question, &ChapterQuestion::number);
   if (asked == all.end()) {
+    const auto stages = stage_names(milestone);
+    if (std::ranges::find(stages, options.question) != stages.end()) {
+      throw UsageError("You predicted nothing for " + options.question +
+                       ", so there is no difference to explain.");
+    }
     std::vector<std::string> known;
     for (const ChapterQuestion& each : all) known.push_back(each.number);
     throw UsageError(unknown_name("question", options.question, known, " in " + milestone.id));
