@@ -116,7 +116,7 @@ TEST_CASE("class pages: findings by the attempts that they cost, and who passed 
   auto second = submissions.rows[4];
   second.erase(second.begin() + 1);
   CHECK(second == std::vector<std::string>{"bob", "m2", "2", "2026-10-04T00:00:00Z", "graded", "0",
-                                           "0", "E-stride"});
+                                           "100", "E-stride"});
   // Of bob's attempts the one before the revoked one is his last.
   database.run(
       "INSERT INTO revocation (submission, reason, evidence, revoked) "
