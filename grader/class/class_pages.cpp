@@ -2,6 +2,11 @@
 
 #include <algorithm>
 
+#include "common/timing/statistics.hpp"
+#include "common/timing/three_digits.hpp"
+#include "grader/class/term.hpp"
+#include "grader/report/check_report.hpp"
+
 namespace convlab::grader {
 
 namespace {
@@ -15,10 +20,100 @@ Table for_readers(Table table, bool with_names) {
   return table;
 }
 
+// The op times of a leaderboard, the fastest first, with reference and bound.
+// @param board  of one stage and batch, without names
+Figure op_times_of(const std::string& what, const Table& board) {
+  Figure figure{.name = "op-time-" + what,
+                .title = "Op time of the class: " + what,
+                .caption = std::to_string(board.rows.size()) +
+                           " students, one machine, in turns with the reference solution",
+                .x = {.title = "students who are at least as fast (log scale)"},
+                .y = {.title = "op time, ms (log scale)"},
+                .panels = std::vector<Panel>(1)};
+  std::erase(figure.name, ',');
+  std::ranges::replace(figure.name, ' ', '-');
+  const auto column = [&](const char* heading) {
+    const auto at = std::ranges::find(board.heading, heading) - board.heading.begin();
+    std::vector<double> values;
+    for (const auto& row : board.rows)
+      values.push_back(std::stod(row[static_cast<std::size_t>(at)]));
+    return values;
+  };
+  Series best{.label = "best attempt of each", .line = Series::Line::kThick};
+  for (const double ms : column("op time, ms")) {
+    if (!(ms > 0.0)) continue;
+    const auto at = static_cast<double>(best.marks.size() + 1);
+    best.marks.push_back({at, ms, ms, ms});
+    figure.x.include(at);
+    figure.y.include(ms);
+  }
+  figure.x.low /= 1.2;
+  figure.x.high *= 1.2;
+  std::vector<Label> names;
+  const auto add_limit = [&](const std::string& label, int colour, double ms) {
+    if (!(ms > 0.0)) return;
+    figure.y.include(ms);
+    figure.panels[0].series.push_back({label,
+                                       colour,
+                                       -1,
+                                       Series::Line::kDotted,
+                                       {{figure.x.low, ms, ms, ms}, {figure.x.high, ms, ms, ms}}});
+    names.push_back(
+        {figure.x.high, ms, figure.x.at(1.01), ms, false, colour, label + " " + three_digits(ms)});
+  };
+  add_limit("reference (median)", kLibraryColour, spread_of(column("reference, ms")).median);
+  add_limit("bound", kBoundColour, spread_of(column("bound, ms")).median);
+  figure.y.low /= 1.5;
+  figure.y.high *= 1.5;
+  figure.add_labels(std::move(names));
+  figure.panels[0].series.push_back(std::move(best));
+  return figure;
+}
+
+// A row for each finding: the students who had it, and the attempts that it cost them.
+Figure findings_figure(const Table& findings) {
+  Figure figure{.name = "findings",
+                .title = "What the class gets wrong",
+                .caption = "attempts with the finding, and students who had it",
+                .x = {.title = "number (log scale)"},
+                .y = {.title = "finding"},
+                .panels = std::vector<Panel>(1)};
+  Panel& panel = figure.panels[0];
+  panel.series = {{.label = "attempts"}, {.label = "students", .colour = 1, .symbol = 1}};
+  figure.x.include(1.0);
+  constexpr std::size_t kMost = 24;
+  for (const auto& each : findings.rows) {
+    if (figure.rows.size() == kMost) break;
+    const auto row = static_cast<double>(figure.rows.size());
+    const double students = std::stod(each[2]);
+    const double cost = std::stod(each[3]);
+    figure.rows.push_back(each[1] + " " + each[0]);
+    figure.x.include(std::max(10.0, cost));  // a decade, for its tics
+    panel.series[0].marks.push_back({row, cost, cost, cost});
+    panel.series[1].marks.push_back({row, students, students, students});
+    panel.bars.push_back({row, cost, students, cost, each[4] + " each"});
+  }
+  return figure;
+}
+
+// Adds what the rules of the term make of it.
+Table with_medians(Table overview, const std::vector<SubmissionRow>& counting) {
+  overview.heading.emplace_back("median points");
+  for (auto& row : overview.rows) {
+    std::vector<double> points;
+    for (const SubmissionRow& each : counting) {
+      if (each.milestone == row[0]) points.push_back(each.earned);
+    }
+    row.push_back(points.empty() ? "-" : points_text(spread_of(points).median));
+  }
+  return overview;
+}
+
 // A section for each stage and batch that was timed.
 // @param all  the view leaderboard, in which milestone and title stand before what a table shows
 void add_leaderboards(Page& page, const Table& all) {
   constexpr std::ptrdiff_t kHidden = 2;
+  const std::size_t before = page.sections.size();
   for (const auto& row : all.rows) {
     if (page.sections.empty() || page.sections.back().title != row[1]) {
       const Table empty{.heading = {all.heading.begin() + kHidden, all.heading.end()}};
@@ -26,6 +121,11 @@ void add_leaderboards(Page& page, const Table& all) {
     }
     auto& board = std::get<Table>(page.sections.back().blocks[0]);
     board.rows.emplace_back(row.begin() + kHidden, row.end());
+  }
+  for (std::size_t i = before; i < page.sections.size(); ++i) {
+    PageSection& section = page.sections[i];
+    section.blocks.emplace_back(
+        Chart{op_times_of(section.title, std::get<Table>(section.blocks[0]))});
   }
 }
 
@@ -49,9 +149,11 @@ Page class_dashboard(const ClassDatabase& database, const std::string& milestone
     page.sections.push_back({.title = title, .blocks = std::move(blocks)});
   };
   const auto table = [&](const char* view) { return database.table(view, milestone); };
-  add("Overview", {table("overview")});
+  add("Overview",
+      {with_medians(table("overview"), counting(database.submissions(), term_in_force(database)))});
   add("Students whose submission passed, day by day", {table("passed_by_day")});
-  add("What the class gets wrong", {table("findings")});
+  const Table findings = table("findings");
+  add("What the class gets wrong", {Chart{findings_figure(findings)}, findings});
   add("What the class gets wrong, day by day", {table("findings_by_day")});
   add("Which hint helped",
       {Paragraph{"A hint helped if the next check no longer found what it was about."},

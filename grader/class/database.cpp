@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
 #include <random>
 
 #include "common/base/enum_name.hpp"
@@ -19,6 +20,7 @@
 #include "common/timing/statistics.hpp"
 #include "common/timing/three_digits.hpp"
 #include "grader/course/course.hpp"
+#include "grader/scores/points.hpp"
 
 namespace convlab::grader {
 
@@ -55,6 +57,23 @@ std::string precision_of(const CheckResult& check, const ScoreItem& item) {
       return to_string(run.stage.precision);
   }
   return {};
+}
+
+// The points that a submission can earn, even if nothing of it runs.
+double total_of(const std::string& milestone) {
+  static std::map<std::string, double> known;
+  const auto [total, is_new] = known.try_emplace(milestone, 0.0);
+  if (!is_new) return total->second;
+  for (const CourseMilestone& each : milestones()) {
+    if (each.id != milestone || !fs::exists(each.folder / "scores.json")) continue;
+    const ScoreRules rules = load_score_rules(each.folder);
+    Score score{.items = {}, .choice = rules.choice};
+    for (const ScoreRule& rule : rules.items) {
+      score.items.push_back({.stage = rule.stage, .points = rule.points});
+    }
+    total->second = score.total();
+  }
+  return total->second;
 }
 
 [[noreturn]] void fail_without(const fs::path& file) {
@@ -221,9 +240,9 @@ std::int64_t ClassDatabase::add_submission(std::int64_t student, const std::stri
           student, milestone, digest, place, found.received);
   if (known > 0) return known;
   return run(
-      "INSERT INTO submission (student, milestone, digest, place, received) "
-      "VALUES (?, ?, ?, ?, ?) RETURNING id",
-      student, milestone, digest, place, found.received);
+      "INSERT INTO submission (student, milestone, digest, place, received, counted, total) "
+      "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?6) RETURNING id",
+      student, milestone, digest, place, found.received, total_of(milestone));
 }
 
 void ClassDatabase::set_outcome(std::int64_t submission, const Outcome& outcome,
@@ -232,12 +251,14 @@ void ClassDatabase::set_outcome(std::int64_t submission, const Outcome& outcome,
   const Score* score = check != nullptr && check->score ? &*check->score : nullptr;
   const bool found = check != nullptr && !check->findings.empty();
   const bool passed = check != nullptr && check->result.verdict == Verdict::kPassed;
+  const double total =
+      total_of(texts("SELECT milestone FROM submission WHERE id = ?", submission).at(0));
   transaction([&] {
     run("UPDATE submission SET state = ?, sentence = ?, finding = ?, passed = ?, earned = ?, "
         "counted = ?, total = ?, seconds = seconds + ?, rules = ? WHERE id = ?",
         to_string(outcome.state), outcome.sentence, found ? check->findings.front().id : "", passed,
-        score == nullptr ? 0.0 : score->earned(), score == nullptr ? 0.0 : score->counted(),
-        score == nullptr ? 0.0 : score->total(), outcome.seconds, rules, submission);
+        score == nullptr ? 0.0 : score->earned(), score == nullptr ? total : score->counted(),
+        score == nullptr ? total : score->total(), outcome.seconds, rules, submission);
     if (check != nullptr) {
       const std::string text = to_json(*check);
       const auto packed = gzip({text.begin(), text.end()});
@@ -305,10 +326,12 @@ std::vector<Comment> ClassDatabase::comments(const SubmissionRow& row) const {
 
 void ClassDatabase::keep_notes(std::int64_t student, const std::string& milestone,
                                const std::string& notebook, const std::string& history) {
-  // A trigger of schema.sql reads them. Each line of the history is an object.
-  run("INSERT INTO notes VALUES (?, ?, ?, "
-      "'[' || replace(trim(?, char(10)), char(10), ',') || ']')",
-      student, milestone, notebook, history);
+  // A trigger of schema.sql reads them. A broken line of the history takes no other with it.
+  std::string checks;
+  for (const std::string& line : lines_of(history)) {
+    if (parse_json_or_null(line).is_object()) checks += (checks.empty() ? "" : ",") + line;
+  }
+  run("INSERT INTO notes VALUES (?, ?, ?, ?)", student, milestone, notebook, "[" + checks + "]");
 }
 
 }  // namespace convlab::grader

@@ -60,8 +60,6 @@ struct Outcome {
   std::string sentence{};
   double seconds = 0.0;
   std::optional<CheckResult> check{};
-
-  friend bool operator==(const Outcome&, const Outcome&) = default;
 };
 
 /// Words of a human on a submission.

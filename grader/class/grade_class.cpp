@@ -177,20 +177,21 @@ class ClassGrading {
 
   void look_into(const FoundSubmission& found) {
     const std::int64_t student = database_.add_student(found.student);
+    std::vector<MilestoneWork> works;
     try {
       const std::string place = found.place.filename().string();
-      for (MilestoneWork& work :
-           work_of(read_submitted_files(found.place), request_.milestone, place)) {
-        require_program(work.milestone);
-        const std::int64_t id =
-            database_.add_submission(student, work.milestone, digest_of(work), found);
-        database_.keep_notes(student, work.milestone, work.notebook, work.history);
-        add(id, std::move(work));
-      }
+      works = work_of(read_submitted_files(found.place), request_.milestone, place);
     } catch (const RefusedSubmission& refused) {
       refuse(student, found, refused.what(), SubmissionState::kRefused);
     } catch (const EnvironmentError& error) {
       refuse(student, found, error.what(), SubmissionState::kMachine);
+    }
+    for (MilestoneWork& work : works) {
+      require_program(work.milestone);
+      const std::int64_t id =
+          database_.add_submission(student, work.milestone, digest_of(work), found);
+      database_.keep_notes(student, work.milestone, work.notebook, work.history);
+      add(id, std::move(work));
     }
   }
 
@@ -299,7 +300,11 @@ class ClassGrading {
       announce();
     };
     if (phase == Task::Phase::kBoth) {
-      run_through_slurm(tasks, request_.slurm, request_.settings.limit_s, ended);
+      const auto waits = [&](const std::string& jobs) {
+        progress_.show("waiting for Slurm: " + what + std::to_string(done) + " of " +
+                       std::to_string(tasks.size()) + ", " + jobs);
+      };
+      run_through_slurm(tasks, request_.slurm, request_.settings.limit_s, ended, waits);
     } else {  // times alone: nothing else of this class runs then
       run_locally(tasks, phase == Task::Phase::kTimes ? 1 : request_.jobs, ended);
     }

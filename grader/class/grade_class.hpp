@@ -83,7 +83,8 @@ struct SlurmSettings {
 /// @param limit_s  for one task
 /// @throws EnvironmentError if Slurm is missing, refuses the jobs, or does not answer for long
 void run_through_slurm(const std::vector<Task>& tasks, const SlurmSettings& settings,
-                       double limit_s, const TaskEnded& ended);
+                       double limit_s, const TaskEnded& ended,
+                       const std::function<void(const std::string&)>& waits);
 
 struct ClassRequest {
   std::filesystem::path folder{};    ///< of the submissions

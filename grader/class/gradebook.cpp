@@ -62,9 +62,8 @@ std::string platform_csv(const std::vector<SettledAttempt>& attempts, const Clas
     const SubmissionRow& row = each.row;
     if (!each.counts) continue;
     auto& [points, feedback] = entries[{row.student, row.milestone}];
-    auto& [counted, total] = most[row.milestone];
+    double& counted = most[row.milestone].first;
     if (row.state == SubmissionState::kGraded) counted = std::max(counted, row.counted);
-    total = std::max(total, row.total);
     points = points_text(each.points);
     add(feedback, row.passed ? "passed" : row.finding);
     add(feedback, row.sentence);
@@ -74,6 +73,11 @@ std::string platform_csv(const std::vector<SettledAttempt>& attempts, const Clas
   for (const auto& [whose, note] : notes_on(attempts)) {
     most[whose.second];
     add(entries[whose].second, note);
+  }
+  // Also where nobody was graded, or all were revoked.
+  for (const SettledAttempt& each : attempts) {
+    const auto own = most.find(each.row.milestone);
+    if (own != most.end()) own->second.second = std::max(own->second.second, each.row.total);
   }
   std::vector<std::string> heading;
   std::vector<std::string> possible(columns.size());

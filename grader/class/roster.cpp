@@ -93,20 +93,6 @@ std::string received_text(const fs::path& place) {
   return utc_text(std::chrono::system_clock::to_time_t(std::chrono::file_clock::to_sys(*written)));
 }
 
-// Canvas names a file that it gives out NAME[_LATE]_ID_ID_FILE, with the student's own ID first;
-// empty for other names.
-std::string canvas_id(const std::string& file_name) {
-  std::istringstream words(file_name);
-  std::array<std::string, 5> part;  // NAME, LATE, ID, ID, FILE
-  for (std::string& each : part) std::getline(words, each, '_');
-  const std::size_t id = part[1] == "LATE" ? 2 : 1;
-  const auto is_number = [&](std::size_t i) {
-    return !part.at(i).empty() && digits_at(part.at(i), 0) == part.at(i);
-  };
-  const bool is_one = !part[0].empty() && is_number(id) && is_number(id + 1);
-  return is_one && !part.at(id + 2).empty() ? part.at(id) : "";
-}
-
 std::string first_word(const std::string& file_name) {
   return file_name.substr(0, file_name.find_first_of("_-. ("));
 }
@@ -214,6 +200,18 @@ std::vector<fs::path> parts_of(const fs::path& entry) try {
 }
 
 }  // namespace
+
+std::string canvas_id(const std::string& file_name) {
+  std::istringstream words(file_name);
+  std::array<std::string, 5> part;  // NAME, LATE, ID, ID, FILE
+  for (std::string& each : part) std::getline(words, each, '_');
+  const std::size_t id = part[1] == "LATE" ? 2 : 1;
+  const auto is_number = [&](std::size_t i) {
+    return !part.at(i).empty() && digits_at(part.at(i), 0) == part.at(i);
+  };
+  const bool is_one = !part[0].empty() && is_number(id) && is_number(id + 1);
+  return is_one && !part.at(id + 2).empty() ? part.at(id) : "";
+}
 
 std::string arrival_of(const fs::path& place) {
   struct stat status {};

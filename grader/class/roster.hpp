@@ -43,6 +43,10 @@ std::vector<FoundSubmission> find_submissions(const std::filesystem::path& folde
 /// When it came to this disk, UTC: unlike the time of its last change, nobody sets it.
 std::string arrival_of(const std::filesystem::path& place);
 
+/// Canvas names a file that it gives out NAME[_LATE]_ID_ID_FILE, with the student's own ID first.
+/// @return that ID; empty for other names
+std::string canvas_id(const std::string& file_name);
+
 /// The student in a file's name, without endings and the additions of Canvas, Moodle and `grader
 /// submit`: "doejane" of "doejane_LATE_123_456_m1-submission (1).tar.gz".
 std::string student_of(const std::string& file_name);

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <map>
 #include <mutex>
 #include <numeric>
 #include <sstream>
@@ -327,7 +328,8 @@ void run_locally(const std::vector<Task>& tasks, int jobs, const TaskEnded& ende
 }
 
 void run_through_slurm(const std::vector<Task>& tasks, const SlurmSettings& settings,
-                       double limit_s, const TaskEnded& ended) {
+                       double limit_s, const TaskEnded& ended,
+                       const std::function<void(const std::string&)>& waits) {
   constexpr int kAttempts = 3;  // for a task that a node lost
   std::vector<std::size_t> open(tasks.size());
   std::iota(open.begin(), open.end(), std::size_t{0});
@@ -348,9 +350,13 @@ void run_through_slurm(const std::vector<Task>& tasks, const SlurmSettings& sett
     if (!queue) continue;
     answered = Clock::now();
     std::vector<Task> lost;
+    std::map<std::string, QueuedJob> own;
     for (const std::size_t index : open) {
       const JobOfTask job(tasks[index]);
-      if (queue->contains(job.job)) continue;
+      if (const auto queued = queue->find(job.job); queued != queue->end()) {
+        own.insert(*queued);
+        continue;
+      }
       if (job.attempts < kAttempts) {
         lost.push_back(tasks[index]);
       } else {
@@ -360,6 +366,15 @@ void run_through_slurm(const std::vector<Task>& tasks, const SlurmSettings& sett
       }
     }
     if (!lost.empty()) submit(lost, settings, limit_s);
+    if (own.empty()) continue;
+    const auto next = std::ranges::min_element(own, {}, [](const auto& each) {
+      return std::pair(!each.second.waits, each.second.before);
+    });
+    const auto waiting =
+        std::ranges::count_if(own, [](const auto& each) { return each.second.waits; });
+    waits(std::to_string(own.size() - static_cast<std::size_t>(waiting)) + " jobs run, " +
+          std::to_string(waiting) + " wait" +
+          (waiting == 0 ? "" : ", " + next->first + ": " + next->second.words));
   }
 }
 

@@ -1,3 +1,5 @@
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <iostream>
@@ -30,6 +32,28 @@ struct PredictOptions {
   double op_ms = -1.0;
   std::string reason;
 };
+
+// Asks in the terminal until the answer fits; without one the option is required.
+std::string asked(const std::string& question, const std::string& option,
+                  const std::function<bool(const std::string&)>& fits) {
+  if (::isatty(STDIN_FILENO) == 0) {
+    throw UsageError("The prediction needs " + option + ": " + question);
+  }
+  for (std::string line;;) {
+    std::cout << paragraph("", question) << "> " << std::flush;
+    if (!std::getline(std::cin, line)) throw UsageError("No prediction was made.");
+    if (fits(line)) return line;
+  }
+}
+
+double asked_number(double given, const std::string& question, const std::string& option) {
+  if (given >= 0.0) return given;
+  const std::string text = asked(question, option, [](const std::string& line) {
+    char* end = nullptr;
+    return std::strtod(line.c_str(), &end) >= 0.0 && end != line.c_str() && *end == '\0';
+  });
+  return std::strtod(text.c_str(), nullptr);
+}
 
 // The date of the first check that the stage passed, which showed its times; empty if there is
 // none.
@@ -85,35 +109,41 @@ ExitCode run_predict(const PredictOptions& asked_for) {
   }
   std::string limits;
   for (const char* each : kLimiters) limits += (limits.empty() ? "" : ", ") + std::string(each);
-  const bool on_cpu = milestone.id == "m1";
-  const bool is_timed = on_cpu || answering_gpu();
-  std::string missing;
-  const auto need = [&](bool given, const std::string& option, const std::string& question) {
-    if (!given) missing += " " + option + ": " + question;
+  const auto is_limit = [](const std::string& text) {
+    return std::ranges::find(kLimiters, text) != kLimiters.end();
   };
-  need(!options.limiter.empty(), "--limit", "What will limit it? " + limits + ".");
+  Prediction slip{.made = utc_now(), .limiter = options.limiter};
+  if (slip.limiter.empty()) {
+    slip.limiter = asked("What will limit it? " + limits, "--limit", is_limit);
+  }
   // Nothing counts the loads of a processor, so nobody is asked for them.
-  need(on_cpu || options.loads >= 0.0, "--loads",
-       "How many loads, from global and shared memory together, does it make for each "
-       "multiply-add of the last convolution?");
-  need(!is_timed || options.op_ms > 0.0, "--op-ms",
-       "What will the op time of all convolutions be at 1000 images, in milliseconds?");
-  need(is_timed || options.inputs >= 0.0, "--inputs",
-       "How often is an element of the input loaded from global memory, on average, in the last "
-       "convolution?");
-  need(!options.reason.empty(), "--because", "Why? In a sentence, with a number that you counted.");
-  if (!missing.empty()) throw UsageError("The prediction needs" + missing);
-  if (!is_reasoned(options.reason)) {
+  if (milestone.id != "m1" || options.loads >= 0.0) {
+    slip.loads = asked_number(options.loads,
+                              "How many loads, from global and shared memory together, does it "
+                              "make for each multiply-add of the last convolution?",
+                              "--loads");
+  }
+  if (milestone.id == "m1" || answering_gpu()) {
+    slip.op_ms = asked_number(options.op_ms,
+                              "What will the op time of all convolutions be at 1000 images, in "
+                              "milliseconds?",
+                              "--op-ms");
+  } else {
+    slip.inputs = asked_number(options.inputs,
+                               "How often is an element of the input loaded from global memory, on "
+                               "average, in the last convolution?",
+                               "--inputs");
+  }
+  slip.reason = options.reason;
+  if (!slip.reason.empty() && !is_reasoned(slip.reason)) {
     throw UsageError(
         "A reason is a sentence of eight words or more with a number in it: what you counted, and "
         "from what.");
   }
-  const Prediction slip{.made = utc_now(),
-                        .limiter = options.limiter,
-                        .loads = std::max(0.0, options.loads),
-                        .inputs = std::max(0.0, options.inputs),
-                        .op_ms = std::max(0.0, options.op_ms),
-                        .reason = options.reason};
+  if (slip.reason.empty()) {
+    slip.reason =
+        asked("Why? In a sentence, with a number that you counted.", "--because", is_reasoned);
+  }
   notebook.predictions[options.stage] = slip;
   write_notebook(milestone, notebook);
   print(slip);
@@ -150,6 +180,11 @@ ExitCode run_answer(const AnswerOptions& options) {
   }
   const auto asked = std::ranges::find(all, options.question, &ChapterQuestion::number);
   if (asked == all.end()) {
+    const auto stages = stage_names(milestone);
+    if (std::ranges::find(stages, options.question) != stages.end()) {
+      throw UsageError("You predicted nothing for " + options.question +
+                       ", so there is no difference to explain.");
+    }
     std::vector<std::string> known;
     for (const ChapterQuestion& each : all) known.push_back(each.number);
     throw UsageError(unknown_name("question", options.question, known, " in " + milestone.id));

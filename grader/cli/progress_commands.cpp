@@ -30,16 +30,20 @@ using std::chrono::milliseconds;
 
 // "puzzles 2 of 3, stages 1 of 1, questions 0 of 6".
 std::string counts_text(const MilestoneWay& way) {
-  if (std::ranges::all_of(way.steps, &Step::done)) return coloured("done", Colour::kGood);
+  const auto is_done = [](const Step& step) {
+    return step.done || step.kind == Step::Kind::kRepair;
+  };
+  if (std::ranges::all_of(way.steps, is_done)) return coloured("done", Colour::kGood);
   std::string text;
   for (const auto& [kind, name] : {std::pair{Step::Kind::kPuzzle, "puzzles"},
                                    {Step::Kind::kPrediction, "predictions"},
                                    {Step::Kind::kStage, "stages"},
                                    {Step::Kind::kExplain, "explained"},
+                                   {Step::Kind::kRepair, "practice"},
                                    {Step::Kind::kQuestion, "questions"}}) {
     const auto all = std::ranges::count(way.steps, kind, &Step::kind);
     const auto done = std::ranges::count_if(
-        way.steps, [kind = kind](const Step& step) { return step.kind == kind && step.done; });
+        way.steps, [&](const Step& step) { return step.kind == kind && step.done; });
     if (all == 0) continue;
     text += (text.empty() ? "" : ", ") + std::string(name) + " " + std::to_string(done) + " of " +
             std::to_string(all);
@@ -67,6 +71,10 @@ ExitCode run_next(const NoOptions&) {
   const auto work = next_step(way, true);
   if (work && work->kind != step->kind && work->command != step->command) {
     std::cout << paragraph("Or go on with ", work->what) << "        " << work->command << "\n";
+  }
+  if (const auto practice = next_practice(way, (work ? *work : *step).milestone)) {
+    std::cout << paragraph("", "For practice, without points: " + practice->what) << "        "
+              << practice->command << "\n";
   }
   return ExitCode::kPassed;
 }

@@ -26,6 +26,7 @@
 #include "common/network/preset.hpp"
 #include "common/result/result.hpp"
 #include "grader/checks/findings/catalogue.hpp"
+#include "grader/course/puzzles.hpp"
 #include "grader/submission/build_submission.hpp"
 
 namespace convlab::grader {
@@ -132,6 +133,13 @@ CourseMilestone find_milestone(const std::string& id) {
   for (const CourseMilestone& milestone : milestones()) {
     if (milestone.id == id) return milestone;
     known.push_back(milestone.id);
+  }
+  for (const CourseMilestone& milestone : milestones()) {
+    const std::string meant =
+        name_meant(id, known).empty() ? name_meant(id, stage_names(milestone)) : "";
+    if (meant.empty()) continue;
+    throw UsageError("'" + id + "' is no milestone. Did you mean the stage of " + milestone.id +
+                     ": " + milestone.id + " --stage " + meant + "?");
   }
   throw UsageError(unknown_name("milestone", id, known));
 }

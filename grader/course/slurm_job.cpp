@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <cmath>
 #include <cstdlib>
+#include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
@@ -21,6 +23,19 @@ namespace convlab::grader {
 namespace {
 
 namespace fs = std::filesystem;
+
+// ", expected to start in about 12 min": Slurm tells the local time, "2027-02-01T14:05:00", or
+// "N/A".
+std::string wait_text(const std::string& start) {
+  std::tm time{};
+  if (::strptime(start.c_str(), "%Y-%m-%dT%H:%M:%S", &time) == nullptr) return {};
+  time.tm_isdst = -1;
+  const double minutes = std::max(0.0, std::difftime(std::mktime(&time), std::time(nullptr)) / 60);
+  const bool in_hours = minutes >= 90;
+  return ", expected to start in about " +
+         std::to_string(std::lround(in_hours ? minutes / 60 : minutes)) +
+         (in_hours ? " h" : " min");
+}
 
 FinishedProcess ask_slurm(std::vector<std::string> words) {
   constexpr std::chrono::seconds kAnswer{60};
@@ -63,7 +78,7 @@ class Job {
         progress_.show("waiting for Slurm, which does not answer: the job goes on");
       } else if (const auto own = queue->find(id_); own != queue->end()) {
         missing = 0;
-        progress_.show("waiting for job " + id_ + ": " + own->second + place());
+        progress_.show("waiting for job " + id_ + ": " + own->second.words);
       } else {
         ++missing;
       }
@@ -104,23 +119,6 @@ class Job {
     std::cerr << "Submitted as job " << id_ << "; Ctrl-C leaves it in the queue.\n";
   }
 
-  // ", 2 jobs before it": those of its partition that Slurm will start earlier, as far as this user
-  // may see them. Empty once it runs.
-  [[nodiscard]] std::string place() const {
-    std::istringstream lines(ask_slurm({"squeue", "--states=PENDING", "--noheader", "--array",
-                                        "--sort=P,-p,i", "--format=%P %i"})
-                                 .output);
-    std::string partition;
-    int before = 0;
-    for (std::string own, id; lines >> own >> id; ++before) {
-      if (std::exchange(partition, own) != own) before = 0;
-      if (id != id_) continue;
-      if (before == 0) return ", the next one";
-      return ", " + std::to_string(before) + (before == 1 ? " job before it" : " jobs before it");
-    }
-    return {};
-  }
-
   // What the command has printed since the last look.
   void show_output() {
     std::ifstream file(folder_ / "output");
@@ -150,14 +148,29 @@ class Job {
 
 }  // namespace
 
-std::optional<std::map<std::string, std::string>> slurm_queue() {
+std::optional<std::map<std::string, QueuedJob>> slurm_queue() {
+  // Waiting jobs of all users, the next one first.
+  const FinishedProcess waiting = ask_slurm(
+      {"squeue", "--states=PENDING", "--noheader", "--array", "--sort=-p,i", "--format=%i %P"});
   const FinishedProcess run =
-      ask_slurm({"squeue", "--me", "--noheader", "--array", "--format=%i %T (%r), start %S"});
+      ask_slurm({"squeue", "--me", "--noheader", "--array", "--format=%i %T %S %r"});
   if (!run.succeeded()) return std::nullopt;
-  std::map<std::string, std::string> jobs;
+  std::map<std::string, int> before;
+  std::map<std::string, int> of_partition;
+  std::istringstream all(waiting.output);
+  for (std::string id, partition; all >> id >> partition;) before[id] = of_partition[partition]++;
+  std::map<std::string, QueuedJob> jobs;
   std::istringstream lines(run.output);
-  for (std::string id, state; lines >> id && std::getline(lines >> std::ws, state);) {
-    jobs[id] = trimmed_end(state);
+  for (std::string id, state, start, reason;
+       lines >> id >> state >> start && std::getline(lines >> std::ws, reason);) {
+    QueuedJob& job = jobs[id];
+    job.waits = state == "PENDING";
+    job.before = before.contains(id) ? before[id] : 0;
+    job.words = !job.waits        ? state
+                : job.before == 0 ? "the next one"
+                : job.before == 1 ? "1 job before it"
+                                  : std::to_string(job.before) + " jobs before it";
+    if (job.waits) job.words += " (" + trimmed_end(reason) + ")" + wait_text(start);
   }
   return jobs;
 }

@@ -24,9 +24,16 @@ namespace convlab::grader {
 ///   result; then the same command submits it again
 ExitCode run_as_slurm_job(const std::vector<std::string>& words);
 
-/// This user's jobs in the queue, each with its state in words: "17_3" is the third of an array.
-/// None if Slurm does not answer. @throws EnvironmentError if there is no squeue
-std::optional<std::map<std::string, std::string>> slurm_queue();
+/// A job in the queue.
+struct QueuedJob {
+  bool waits = false;
+  int before = 0;       ///< jobs of its partition that Slurm starts earlier, as far as one may see
+  std::string words{};  ///< "2 jobs before it (Resources), expected to start in about 12 min"
+};
+
+/// This user's jobs in the queue: "17_3" is the third of an array. None if Slurm does not answer.
+/// @throws EnvironmentError if there is no squeue
+std::optional<std::map<std::string, QueuedJob>> slurm_queue();
 
 /// Between two looks at the queue; shorter once somebody wants to stop.
 void wait_a_second();

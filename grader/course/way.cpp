@@ -154,6 +154,25 @@ void add_puzzles(const CourseMilestone& milestone, const Stages& stages, const s
   }
 }
 
+void add_practice(const CourseMilestone& milestone, std::vector<Step>& steps) {
+  const Notebook notebook = read_notebook(milestone);
+  const auto add = [&](const std::string& name, const std::string& what) {
+    const auto note = notebook.repairs.find(name);
+    steps.push_back({.milestone = milestone.id,
+                     .kind = Step::Kind::kRepair,
+                     .name = name,
+                     .done = note != notebook.repairs.end() && note->second.mended,
+                     .what = what,
+                     .command = grader_command("check", milestone.id, name)});
+  };
+  for (const Puzzle& repair : puzzles_of(milestone, "repairs")) {
+    add(repair.stage, "find the mistake of a broken kernel, " + repair.stage + ", and mend it.");
+  }
+  if (puzzles_of(milestone, "detective").empty()) return;
+  add("detective",
+      "a case for a detective: three right kernels, one of them slow. Which, and why?");
+}
+
 void add_questions(const CourseMilestone& milestone, bool skipped, std::vector<Step>& steps) {
   const Notebook notebook = read_notebook(milestone);
   for (const ChapterQuestion& each : chapter_questions(read_text(milestone.folder / "README.md"))) {
@@ -203,6 +222,11 @@ MilestoneWay way_of(const CourseMilestone& milestone, const Stages& stages,
       for (std::size_t i = 1; i < std::min<std::size_t>(next.size(), 4); ++i) {
         step.else_ += (i == 1 ? "or take the stage " : ", ") + next[i];
       }
+    } else if (!step.done && stages.choice && step.else_.empty()) {
+      step.else_ =
+          "In a hurry? A stage that passes counts for the stages it was made from: "
+          "per-layer for register-tiled, fused-gemm and im2col-gemm. Their points you "
+          "get only for their own files.";
     }
     way.steps.push_back(std::move(step));
   }
@@ -217,6 +241,7 @@ MilestoneWay way_of(const CourseMilestone& milestone, const Stages& stages,
                  "nothing to do.",
          .command = grader_command("explain", milestone.id, many ? passed : "")});
   }
+  add_practice(milestone, way.steps);
   add_questions(milestone, passed.empty() && std::ranges::all_of(way.steps, &Step::done),
                 way.steps);
   return way;
@@ -246,10 +271,25 @@ std::optional<Step> next_step(const std::vector<MilestoneWay>& way, bool work) {
   for (const MilestoneWay& milestone : way) {
     for (const Step& step : milestone.steps) {
       const bool is_work = step.kind == Step::Kind::kPuzzle || step.kind == Step::Kind::kStage;
-      if (!step.done && (is_work || !work)) return step;
+      const bool is_practice = step.kind == Step::Kind::kRepair;
+      if (!step.done && !is_practice && (is_work || !work)) return step;
     }
   }
   return std::nullopt;
+}
+
+std::optional<Step> next_practice(const std::vector<MilestoneWay>& way,
+                                  const std::string& milestone) {
+  const auto own =
+      std::ranges::find(way, milestone, [](const MilestoneWay& each) { return each.milestone.id; });
+  if (own == way.end()) return std::nullopt;
+  const bool begun = std::ranges::any_of(own->steps, [](const Step& step) {
+    return step.kind == Step::Kind::kStage && (step.done || !step.fresh);
+  });
+  const auto next = std::ranges::find_if(
+      own->steps, [](const Step& step) { return step.kind == Step::Kind::kRepair && !step.done; });
+  if (!begun || next == own->steps.end()) return std::nullopt;
+  return *next;
 }
 
 std::string lead_text(const Step& step) {

@@ -15,6 +15,7 @@ struct Step {
     kPrediction,
     kStage,
     kExplain,   ///< read what a stage that has passed does
+    kRepair,    ///< a broken kernel, or the detective's case: practice, which nobody has to do
     kQuestion,  ///< of the chapter
   };
   std::string milestone{};
@@ -39,9 +40,14 @@ struct MilestoneWay {
 /// The whole course. A stage that has passed counts for the stages that it was made from.
 std::vector<MilestoneWay> way_through();
 
-/// The first step that is not done; of puzzles and stages only, if `work`. None:
+/// The first step that is not done, without practice; of puzzles and stages only, if `work`. None:
 /// all is done.
 std::optional<Step> next_step(const std::vector<MilestoneWay>& way, bool work = false);
+
+/// The first broken kernel of a milestone that was not mended, once one of its stages is begun:
+/// they train the eye for the stages. None if all are mended.
+std::optional<Step> next_practice(const std::vector<MilestoneWay>& way,
+                                  const std::string& milestone);
 
 /// "Next: the puzzle …", with the command.
 std::string lead_text(const Step& step);

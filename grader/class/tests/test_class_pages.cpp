@@ -57,6 +57,14 @@ TEST_CASE("class pages: the best attempt of each, by precision class and alias")
         Texts{{made.alias_of("alice"), "1", "4.00", "0.500", "3", "2.00", "0.500"},
               {made.alias_of("bob"), "1", "4.00", "0.500", "1", "2.00", "0.500"},
               {made.alias_of("eve"), "3", "5.00", "0.400", "1", "2.00", "0.500"}});
+  const Figure& figure = std::get<Chart>(page.sections[1].blocks.at(1)).figure;
+  CHECK(figure.name == "op-time-m2-baseline-batch-1000-fp32");
+  const auto& series = figure.panels.at(0).series;
+  REQUIRE(series.size() == 3);  // the reference, the bound, the class
+  CHECK(series[0].marks.at(0).value == 2.0);
+  CHECK(series[1].label == "bound");
+  CHECK(series[2].marks.at(2).at == 3.0);
+  CHECK(series[2].marks.at(2).value == 5.0);
   const auto dashboard = [&](bool names) {
     return markdown_of(class_dashboard(made.database, "", names));
   };
@@ -88,6 +96,13 @@ TEST_CASE("class pages: findings by the attempts that they cost, and who passed 
                                                   "attempts each", "still have it", "most on"});
   CHECK(table.rows == Texts{{"E-outside", "m2", "2", "3", "1.50", "0", "2026-10-02"},
                             {"E-stride", "m2", "1", "1", "1.00", "1", "2026-10-04"}});
+  const auto figures = figures_of(class_dashboard(database, "", false));
+  REQUIRE(figures.size() == 1);
+  CHECK(figures[0].rows == std::vector<std::string>{"m2 E-outside", "m2 E-stride"});
+  CHECK(figures[0].panels.at(0).series.at(0).marks.at(0).value == 3.0);
+  CHECK(figures[0].panels.at(0).series.at(1).marks.at(0).value == 2.0);
+  CHECK(markdown_of(class_dashboard(database, "", false)).find("median points") !=
+        std::string::npos);
   CHECK(database.table("findings_by_day").rows == Texts{{"m2", "2026-10-01", "1", "E-outside"},
                                                         {"m2", "2026-10-02", "2", "E-outside"},
                                                         {"m2", "2026-10-04", "1", "E-stride"}});
@@ -101,7 +116,7 @@ TEST_CASE("class pages: findings by the attempts that they cost, and who passed 
   auto second = submissions.rows[4];
   second.erase(second.begin() + 1);
   CHECK(second == std::vector<std::string>{"bob", "m2", "2", "2026-10-04T00:00:00Z", "graded", "0",
-                                           "0", "E-stride"});
+                                           "100", "E-stride"});
   // Of bob's attempts the one before the revoked one is his last.
   database.run(
       "INSERT INTO revocation (submission, reason, evidence, revoked) "

@@ -318,6 +318,19 @@ TEST_CASE("grader class grade: what is wrong with the command is told before any
       with("--roster", (made_up.submissions().parent_path() / "roster.csv").string()).output,
       "two students with the name 'A'"));
   CHECK_FALSE(fs::exists(made_up.database().string() + ".work"));
+  // In a build folder without the milestones' programs one sentence ends it, for all.
+  const fs::path alone = made_up.submissions().parent_path() / "build/bin/grader";
+  fs::create_directories(alone.parent_path());
+  fs::copy_file(CONVLAB_BINARY_DIR "/grader", alone);
+  made_up.add("b.cpp", "y");
+  const FinishedProcess run =
+      run_process({.words = {alone.string(), "class", "grade", made_up.submissions().string(),
+                             "--milestone", "m1", "--database", made_up.database().string()},
+                   .output = Command::Output::kTogether});
+  INFO(run.output);
+  CHECK(run.exit_code == 3);
+  CHECK(contains(run.output, "m1 is not built; build it: cmake --build --preset lab"));
+  CHECK_FALSE(contains(run.output, "machine"));
 }
 
 TEST_CASE("grader class grade: a made-up class through the grader that checks") {

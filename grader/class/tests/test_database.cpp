@@ -48,6 +48,11 @@ CheckResult graded(double earned) {
   return check;
 }
 
+bool same(const std::optional<Outcome>& a, const Outcome& b) {
+  return a && a->state == b.state && a->sentence == b.sentence && a->seconds == b.seconds &&
+         to_json(a->check.value()) == to_json(b.check.value());
+}
+
 struct SmallClass {
   convlab::testing::TemporaryFolder folder;
   std::filesystem::path file = folder.path() / "class.db";
@@ -89,6 +94,7 @@ TEST_CASE("class database: what goes in comes out, also after it was closed") {
   CHECK(rows[0].alias == alias);
   CHECK(rows[1].state == SubmissionState::kRefused);
   CHECK(rows[1].sentence == "Empty.");
+  CHECK(rows[1].total == 100.0);
   CHECK(database.students().at(1).email == "b@example.org");
   CHECK(to_json(database.result(rows[0].id).value()) == to_json(graded(50)));
   CHECK_FALSE(database.result(rows[1].id));
@@ -160,7 +166,13 @@ TEST_CASE("gradebook: Canvas, Moodle and the list") {
         "bob,,,0,Empty.\n"
         "eve,,,,\n");
   CHECK(contains(list_csv(attempts),
-                 "bob,m1,1,2026-01-01,refused,0,0,0,0,0,0,yes,yes,yes,,no,,Empty.,bob.cpp\n"));
+                 "bob,m1,1,2026-01-01,refused,0,100,100,0,0,0,yes,yes,yes,,no,,Empty.,bob.cpp\n"));
+  // Nobody was graded.
+  ClassDatabase other(small.folder.path() / "other.db", Access::kGrade);
+  other.add_submission(other.add_student({.name = "mel"}), "m1", "d", {.place = "mel.cpp"});
+  small.add(other, "eve", "d", {.state = SubmissionState::kRefused, .sentence = "Empty."});
+  CHECK(contains(platform_csv(settled(other.submissions(), Term{}), other, true),
+                 "    Points Possible,,,,,100\n"));
 }
 
 TEST_CASE("class task: checks of several files become one, times are waited for") {
@@ -199,11 +211,11 @@ TEST_CASE("class task: an outcome is there as a whole or not at all") {
   CHECK(task.outcome()->state == SubmissionState::kMachine);
   const Outcome outcome{.state = SubmissionState::kGraded, .seconds = 1.5, .check = graded(50)};
   task.write_outcome(outcome);
-  CHECK(task.outcome() == outcome);
+  CHECK(same(task.outcome(), outcome));
   // A job that ended while the grader started again has not worked for nothing.
   task.write({"m1", {{"a/x.cpp", "int a;\n"}, {"b/x.cpp", "int b;\n"}}},
              {.grader = "/nonexistent/grader"}, Task::Phase::kBoth);
-  CHECK(task.outcome() == outcome);
+  CHECK(same(task.outcome(), outcome));
   write_atomically(task.folder() / "outcome.json", "{ damaged");
   CHECK_THROWS_AS(task.outcome(), EnvironmentError);
   task.remove();

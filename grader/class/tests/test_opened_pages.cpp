@@ -52,7 +52,9 @@ void fill_class(ClassDatabase& database) {
     const auto student = database.add_student({.name = name});
     CheckResult check;
     check.findings = {{.id = i == 7 ? kHostileName : "E-stride"}};
-    check.score = Score{.items = {{.stage = name, .item = "speed", .batch = 1000}}};
+    check.score = Score{
+        .items = {
+            {.stage = i % 2 == 0 ? "baseline" : kHostileName, .item = "speed", .batch = 1000}}};
     check.score->items[0].speed = {
         .yours_ms = {{1.0 + i}}, .reference_ms = {{4.0}}, .speed = 4.0, .bound_ms = 0.5};
     const auto id = database.add_submission(
@@ -72,8 +74,8 @@ TEST_CASE("opened pages: the dashboard of a class, with what it gets wrong, and 
   const convlab::testing::TemporaryFolder folder;
   ClassDatabase database(folder.path() / "class.db", ClassDatabase::Access::kGrade);
   fill_class(database);
-  look_at("dashboard", class_dashboard(database, "", true), 0);
-  look_at("leaderboard", leaderboard_page(database), 0);
+  look_at("dashboard", class_dashboard(database, "", true), 1 + 2);
+  look_at("leaderboard", leaderboard_page(database), 2);
 }
 
 TEST_CASE("opened pages: a report, with the comparison of all stages") {

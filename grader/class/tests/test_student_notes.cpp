@@ -67,6 +67,12 @@ TEST_CASE("student notes: the class keeps what each archive adds, in any order")
   database.keep_notes(alice, "m2", kNotebook, kHistory);
   database.keep_notes(alice, "m2", kNotebook, "");  // packed before the checks that followed
   database.keep_notes(bob, "m2", kNotebook, "no JSON");
+  // A broken line takes no other with it.
+  const auto eve = database.add_student({.name = "eve"});
+  database.keep_notes(eve, "m2", kNotebook, "{\"half\": \n" + std::string(kHistory));
+  CHECK(database.run("SELECT count(*) FROM hint WHERE student = ? AND helped = 1", eve) == 1);
+  database.run("DELETE FROM hint WHERE student = ?", eve);
+  database.run("DELETE FROM prediction WHERE student = ?", eve);
   const std::string damaged = R"([1, "x", {"findings": ["q", 1], "stages": 3, "created": 5}])";
   for (const char* notebook :
        {"", "{", "[]", R"({"hints": 3})", R"({"predictions": {"a": null, "b": "c"}})",

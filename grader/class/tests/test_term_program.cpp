@@ -206,6 +206,7 @@ TEST_CASE("grader class feedback: Canvas gets its own file names back, with the 
   const fs::path feedback = term.submissions().parent_path() / "feedback";
   const FinishedProcess run = term.run({"feedback", "--output", feedback.string()});
   CHECK(contains(run.output, "2 files"));
+  CHECK(contains(run.output, "1 in m1 are for Canvas"));
   // By the name Canvas finds the student (42) and the file (77).
   const std::string text = read_text(feedback / "m1" / "doejane_LATE_42_77_conv-m1.txt");
   CHECK(contains(text, "Comment on E-stride: Read page 4."));

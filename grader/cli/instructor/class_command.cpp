@@ -176,6 +176,7 @@ ExitCode plot(const Options& options) {
   write_atomically(folder / "dashboard.html",
                    html_of(page, course_folder() / "grader/report/pages"));
   std::cout << display_path(folder / "dashboard.html") << "\n";
+  for (const auto& file : draw(figures_of(page), folder)) std::cout << display_path(file) << "\n";
   return ExitCode::kPassed;
 }
 

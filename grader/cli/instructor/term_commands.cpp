@@ -223,6 +223,7 @@ ExitCode feedback(const Options& options) {
   const fs::path folder =
       options.output.empty() ? build_folder() / "class" / "feedback" : fs::path(options.output);
   int files = 0;
+  std::map<std::string, int> from_canvas;  // by milestone
   const auto attempts = settled(database.submissions(), term);
   const auto notes = notes_on(attempts);
   // By student and milestone the attempt that counts; without one the last.
@@ -249,9 +250,15 @@ ExitCode feedback(const Options& options) {
                      : whose.first + ", " + whose.second + "\nNothing counts so far.\n") +
         (note == notes.end() ? "" : "\n" + note->second);
     write_atomically(folder / each.row.milestone / name, text);
+    if (!canvas_id(name.string()).empty()) ++from_canvas[each.row.milestone];
     ++files;
   }
   std::cout << files << " files in " << display_path(fs::absolute(folder)) << "\n";
+  for (const auto& [milestone, count] : from_canvas) {
+    std::cout << count << " in " << milestone
+              << " are for Canvas: pack them into a zip; in Canvas, "
+              << "Gradebook, " << milestone << ", Upload Submissions\n";
+  }
   return ExitCode::kPassed;
 }
 

@@ -169,7 +169,7 @@ TEST_CASE("grader check: a GPU that the isolated program does not reach gives no
 TEST_CASE("grader check: what cannot be asked is answered in one sentence") {
   const auto [arguments, code, text] = GENERATE(table<std::string, int, std::string>({
       {"check m9", 2, "grader: There is no milestone 'm9'; the milestones are: m1"},
-      {"check fused_gemm", 2, "There is no milestone 'fused_gemm'"},
+      {"check fused_gemm", 2, "Did you mean the stage of m4: m4 --stage fused-gemm?"},
       {"check m1 --stage x", 2, "grader: There is no stage 'x' in m1; the stages are: baseline."},
       {"check m4 --stage halo", 2, "halo is not in m4: it is in m3, so name m3 --stage halo."},
       {"watch m4 --stage halo", 2, "name m3 --stage halo"},
@@ -178,7 +178,7 @@ TEST_CASE("grader check: what cannot be asked is answered in one sentence") {
       {"hint m4 --stage halo", 2, "name m3 --stage halo"},
       {"check m4 --stage half --cause a", 2, "--cause is of a broken kernel"},
       {"check m4 --stage detective --cause zoe-a", 2, "ann-a to cleo-d, not 'zoe-a'"},
-      {"answer m4 five-taps \"It is 2.\"", 2, "There is no question 'five-taps' in m4"},
+      {"answer m4 five-taps \"It is 2.\"", 2, "You predicted nothing for five-taps"},
       {"check m1 --network x", 2, "fa23"},
       {"check m1 --batches 0", 2, "from 1 to 10000"},
       {"check m1 --time-limit -1", 2, "--time-limit: Value -1 is too small."},

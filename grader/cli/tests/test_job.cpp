@@ -28,8 +28,8 @@ class FakeSlurm {
                       file("script") + "\n[ -e " + file("hold") +
                       " ] || sh \"$@\" </dev/null >/dev/null 2>&1 &\necho 17");
     add("squeue",
-        "case \"$*\" in *PENDING*) printf 'cpu 9\\ngpu 11\\ngpu 12\\ngpu 17\\ngpu 18\\n' ;; *) [ ! "
-        "-e " +
+        "case \"$*\" in *PENDING*) printf '11 gpu\\n12 gpu\\n13 cpu\\n17 gpu\\n18 gpu\\n' ;; *) [ "
+        "! -e " +
             file("down") + " ] && cat " + file("queue") + " ;; esac");
     write_atomically(file("queue"), "");
   }
@@ -75,13 +75,17 @@ TEST_CASE("grader job: the output and the exit code of the job are those of the 
 TEST_CASE("grader job: Ctrl-C leaves the job, and the same command finds it and its result") {
   const FakeSlurm slurm;
   write_atomically(slurm.file("hold"), "");
+  const std::string start =
+      run_process({.words = {"date", "--date=125 minutes", "+%Y-%m-%dT%H:%M:%S"}}).output;
   write_atomically(slurm.file("queue"),
-                   "16 RUNNING (None), start 2027-02-01T10:00:00\n"
-                   "17 PENDING (Resources), start N/A\n");
+                   "16 RUNNING 2027-02-01T10:00:00 None\n"
+                   "17 PENDING " +
+                       trimmed_end(start) + " Resources\n");
   const std::vector<std::string> words = {"echo", slurm.file("done")};
   const FinishedProcess left = slurm.run(words);  // timeout sends SIGINT
-  CHECK(contains(left.errors,
-                 "waiting for job 17: PENDING (Resources), start N/A, 2 jobs before it"));
+  CHECK(
+      contains(left.errors,
+               "waiting for job 17: 2 jobs before it (Resources), expected to start in about 2 h"));
   CHECK(contains(left.errors, "Job 17 goes on; the same command finds it again"));
   // A controller that starts anew has not lost the job.
   write_atomically(slurm.file("down"), "");

@@ -271,6 +271,16 @@ TEST_CASE("grader next: leads from the exercise to its explanation and the quest
     CHECK(course.grader("answer m1 " + std::to_string(question) + " mine").exit_code == 0);
   }
   CHECK(contains(next(), "Congratulations!"));
+
+  // Where stages are begun: broken kernels for practice, and the fast track.
+  std::filesystem::copy(std::filesystem::path(CONVLAB_SOURCE_DIR) / "milestones/m4_optimizations",
+                        course.course() / "milestones" / "m4_optimizations",
+                        std::filesystem::copy_options::recursive);
+  const std::string practice = next();
+  INFO(practice);
+  CHECK(contains(practice, "practice 0 of 11"));
+  CHECK(contains(practice, "For practice, without points: find the mistake of a broken kernel"));
+  CHECK(contains(practice, "In a hurry? A stage that passes counts for the stages it was made"));
 }
 
 TEST_CASE("grader predict: before the first measurement, beside it in the report") {
@@ -280,6 +290,14 @@ TEST_CASE("grader predict: before the first measurement, beside it in the report
   CHECK(course.grader("predict m1 --stage bse").exit_code == 2);
   CHECK(course.grader("predict m1 --stage baseline --limit latency").exit_code == 2);
   CHECK(contains(course.grader(slip).out, "The prediction needs --because: Why?"));
+  // In a terminal it asks until the answer fits.
+  const std::string terminal = course
+                                   .shell(
+                                       "printf 'luck\\nlatency\\n900\\nno idea\\n' | "
+                                       "script -qec './grader predict m1' /dev/null")
+                                   .out;
+  CHECK(contains(terminal, "What will limit it? memory, "));
+  CHECK(contains(terminal, "Why? In a sentence, with a number that you counted."));
   CHECK(contains(course.grader(slip + "--because 'just a feeling'").out,
                  "A reason is a sentence of eight words or more"));
   const std::string reason =
