@@ -6,7 +6,7 @@
 
 namespace convlab {
 
-/// A point in a stream's work, with the time at which the device reached it.
+/// A point in the default stream's work, with the time at which the device reached it.
 class CudaEvent {
  public:
   CudaEvent() { CONVLAB_CUDA_CHECK(cudaEventCreate(&event_)); }
@@ -14,14 +14,11 @@ class CudaEvent {
   CudaEvent& operator=(const CudaEvent&) = delete;
   ~CudaEvent() { cudaEventDestroy(event_); }
 
-  [[nodiscard]] cudaEvent_t get() const { return event_; }
+  // Of a kernel that failed these return the error, too; check_device has the better message.
+  void record() { cudaEventRecord(event_); }
+  void wait() { cudaEventSynchronize(event_); }
 
-  /// Puts this point after the work so far of `stream`; nullptr is the default stream.
-  void record(cudaStream_t stream = nullptr) {
-    CONVLAB_CUDA_CHECK(cudaEventRecord(event_, stream));
-  }
-
-  /// Milliseconds on the device's clock from `start` to this event; both must have been reached.
+  /// On the device's clock.
   [[nodiscard]] double milliseconds_since(const CudaEvent& start) const {
     float milliseconds = 0.0f;
     CONVLAB_CUDA_CHECK(cudaEventElapsedTime(&milliseconds, start.event_, event_));

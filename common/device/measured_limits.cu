@@ -73,7 +73,7 @@ double seconds_of(Work work) {
     start.record();
     work();
     stop.record();
-    CONVLAB_CUDA_CHECK(cudaEventSynchronize(stop.get()));
+    stop.wait();
     if (i >= kWarmUps) samples.push_back(stop.milliseconds_since(start) * 1e-3);
   }
   return spread_of(samples).median;
