@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
-#include <utility>
+#include <numeric>
 
 namespace convlab {
 
@@ -17,31 +17,41 @@ std::string folded(std::string_view name) {
   return text;
 }
 
-// Whether one letter more, less or another one makes the other name, or some exchanged.
-bool is_like(std::string_view one, std::string_view other) {
-  if (std::ranges::is_permutation(one, other)) return true;
-  if (one.size() > other.size()) std::swap(one, other);
-  const auto same = static_cast<std::size_t>(std::ranges::mismatch(one, other).in1 - one.begin());
-  const std::size_t letters = other.size() == one.size() ? 1 : 0;
-  return other.size() - one.size() <= 1 &&
-         other.substr(same + 1) == one.substr(std::min(same + letters, one.size()));
+// Letters to insert, to delete or to replace (Levenshtein); exchanged letters count once.
+std::size_t distance(const std::string& from, const std::string& to) {
+  if (std::ranges::is_permutation(from, to)) return 1;
+  std::vector<std::size_t> row(to.size() + 1);
+  std::iota(row.begin(), row.end(), 0U);
+  for (std::size_t i = 0; i < from.size(); ++i) {
+    std::size_t diagonal = row[0]++;
+    for (std::size_t j = 0; j < to.size(); ++j) {
+      const std::size_t replaced = diagonal + (from[i] == to[j] ? 0 : 1);
+      diagonal = row[j + 1];
+      row[j + 1] = std::min({replaced, row[j] + 1, row[j + 1] + 1});
+    }
+  }
+  return row.back();
 }
 
 }  // namespace
 
 std::string name_meant(std::string_view name, const std::vector<std::string>& known) {
   const std::string typed = folded(name);
-  std::string like;
-  std::vector<std::string> related;
+  std::string nearest;
+  std::size_t least = 1 + typed.size() / 4;  // one typing error in four letters
+  std::vector<std::string> extended;
   for (const std::string& each : known) {
     const std::string other = folded(each);
     if (typed == other) return each;
-    constexpr std::size_t kShort = 3;  // another letter of so few is another name
-    if (like.empty() && typed.size() > kShort && is_like(typed, other)) like = each;
-    const bool begins = other.starts_with(typed) || typed.starts_with(other);
-    if (!typed.empty() && begins) related.push_back(each);
+    if (const std::size_t errors = distance(typed, other); errors < least) {
+      least = errors;
+      nearest = each;
+    }
+    const bool related = !typed.empty() && (other.starts_with(typed) || typed.starts_with(other));
+    if (related) extended.push_back(each);
   }
-  return like.empty() && related.size() == 1 ? related.front() : like;
+  if (!nearest.empty()) return nearest;
+  return extended.size() == 1 ? extended.front() : "";
 }
 
 std::string unknown_name(const std::string& kind, const std::string& name,

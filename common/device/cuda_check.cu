@@ -48,8 +48,8 @@ constexpr Meaning kMeanings[] = {
      "than 1024 threads, or a size is zero."},
     {cudaErrorInvalidValue, FaultKind::kException, kWork,
      "Usually a size or a pointer is wrong, the direction of a copy does not fit its pointers, or "
+     "a launch asks for too much: grid.y or grid.z above 65535 (put the large number into grid.x), "
      "a "
-     "launch asks for too much: grid.y or grid.z above 65535 (put the large number into grid.x), a "
      "block of more than 1024 threads, a size of zero, or more than 48 KiB of shared memory "
      "without cudaFuncSetAttribute."},
     {cudaErrorMisalignedAddress, FaultKind::kException, kWork,
@@ -57,6 +57,23 @@ constexpr Meaning kMeanings[] = {
      "size. Every row must begin at such an address, or load the elements one by one."},
     {cudaErrorIllegalAddress, FaultKind::kDeviceMemory, kWork, kMemoryHint},
     {cudaErrorLaunchFailure, FaultKind::kDeviceMemory, kWork, kMemoryHint},
+    {cudaErrorLaunchOutOfResources, FaultKind::kException, kWork,
+     "A block of this size needs more registers than a multiprocessor has: use fewer threads per "
+     "block, or __launch_bounds__."},
+    {cudaErrorInvalidMemcpyDirection, FaultKind::kException, kWork,
+     "The kind of copy (cudaMemcpyHostToDevice, …) does not fit the two pointers."},
+    {cudaErrorAssert, FaultKind::kException, kWork,
+     "An assert() in a kernel failed; the line above names it."},
+    {cudaErrorLaunchTimeout, FaultKind::kException, kWork,
+     "The kernel ran too long. Usually a loop in it never ends."},
+    {cudaErrorInvalidSymbol, FaultKind::kException, kWork,
+     "The name must be that of a __constant__ or __device__ variable of the same file."},
+    {cudaErrorNoDevice, FaultKind::kException, kMachine,
+     "This machine has no CUDA GPU; run it emulated (--device emulated)."},
+    {cudaErrorInsufficientDriver, FaultKind::kException, kMachine,
+     "The driver is older than the CUDA Toolkit that built this program, or there is none: update "
+     "the driver, build with an older Toolkit, or run it emulated (--device emulated)."},
+    {cudaErrorInitializationError, FaultKind::kException, kMachine, ""},
     {cudaErrorNoKernelImageForDevice, FaultKind::kException, kMachine, kOtherGpuHint},
     {cudaErrorInvalidDeviceFunction, FaultKind::kException, kWork, kOtherGpuHint},
 };

@@ -1,6 +1,7 @@
 #include <cuda_runtime.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <cstdlib>
 #include <map>
 #include <string>
@@ -9,8 +10,10 @@
 
 #include "common/base/stopwatch.hpp"
 #include "common/device/cuda_check.cuh"
+#include "common/device/cuda_event.cuh"
 #include "common/device/cuda_session.hpp"
 #include "common/device/device_buffer.cuh"
+#include "common/device/gpu_probe.hpp"
 #if CONVLAB_EMULATED
 #include "common/emulation/include/convlab_emulation/activity.hpp"
 #else
@@ -20,29 +23,6 @@
 namespace convlab {
 
 namespace {
-
-/// A point in the default stream's work, with the time at which the device reached it.
-class CudaEvent {
- public:
-  CudaEvent() { CONVLAB_CUDA_CHECK(cudaEventCreate(&event_)); }
-  CudaEvent(const CudaEvent&) = delete;
-  CudaEvent& operator=(const CudaEvent&) = delete;
-  ~CudaEvent() { cudaEventDestroy(event_); }
-
-  // Of a kernel that failed these return the error, too; check_device has the better message.
-  void record() { cudaEventRecord(event_); }
-  void wait() { cudaEventSynchronize(event_); }
-
-  /// On the device's clock.
-  [[nodiscard]] double milliseconds_since(const CudaEvent& start) const {
-    float milliseconds = 0.0f;
-    CONVLAB_CUDA_CHECK(cudaEventElapsedTime(&milliseconds, start.event_, event_));
-    return static_cast<double>(milliseconds);
-  }
-
- private:
-  cudaEvent_t event_ = nullptr;
-};
 
 __global__ void do_nothing() {}
 
@@ -107,6 +87,13 @@ DeviceInfo describe(const cudaDeviceProp& properties) {
   return info;
 }
 
+std::string pci_bus_id(const cudaDeviceProp& properties) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%08x:%02x:%02x.0", properties.pciDomainID, properties.pciBusID,
+                properties.pciDeviceID);
+  return text;
+}
+
 #if CONVLAB_EMULATED
 using TrueCopies = emulation::WorkbookCopies;
 
@@ -128,7 +115,10 @@ class CudaSession final : public DeviceSession {
   CudaSession(double start_up_ms, const cudaDeviceProp& properties)
       : info_(describe(properties)),
         start_up_ms_(start_up_ms),
+        clock_(pci_bus_id(properties)),
         flush_(CONVLAB_EMULATED ? 0 : flush_size(info_)) {
+    // The properties give the rated clock, which consumer GPUs exceed.
+    info_.clock_mhz = std::max(info_.clock_mhz, clock_.highest_mhz().value_or(0));
     if (flush_.size() > 0) CONVLAB_CUDA_CHECK(cudaMemset(flush_.data(), 0, flush_.bytes()));
   }
 
@@ -136,18 +126,21 @@ class CudaSession final : public DeviceSession {
 
   MeasuredDevice measure() override {
     MeasuredDevice measured = DeviceSession::measure();
-    if (CONVLAB_EMULATED) return measured;
-    measured.limits.bytes_per_second = copied_bytes_per_second();
+#if !CONVLAB_EMULATED
+    measured.limits = measure_limits(info_);
     measured.start_up_ms = start_up_ms_;
     std::vector<double> empty_ms;
     for (int i = 0; i < 21; ++i) {
       empty_ms.push_back(sample([] { do_nothing<<<1, 1>>>(); }, "an empty kernel").score_ms());
     }
     measured.empty_launch_ms = spread_of(empty_ms).median;
+#endif
     return measured;
   }
 
-  void fence(const char* phase) override { check_device(phase); }
+  void fence(const char* phase) override {
+    check_device(phase);
+  }
 
   std::vector<MemoryContent> memory() override {
 #if CONVLAB_EMULATED
@@ -212,7 +205,9 @@ class CudaSession final : public DeviceSession {
   OpSample time(const std::function<void()>& op) override {
     if (!is_profiling_) prepare_measurement();  // its kernels must not appear in a profile
     check_device("the preparation of a measurement");
-    return sample(op, "convolve");
+    OpSample timed = sample(op, "convolve");
+    timed.clock_mhz = clock_.mhz().value_or(0);
+    return timed;
   }
 
 #if CONVLAB_EMULATED
@@ -320,30 +315,6 @@ class CudaSession final : public DeviceSession {
     check_device("the emptying of the cache");
   }
 
-  // A copy reads and writes; its arrays are many times as large as the cache.
-  double copied_bytes_per_second() {
-    constexpr int kWarmUps = 3;  // let the clock rise
-    constexpr int kSamples = 7;
-    std::size_t free = 0;
-    std::size_t total = 0;
-    CONVLAB_CUDA_CHECK(cudaMemGetInfo(&free, &total));
-    const std::int64_t size = std::min(std::max(16 * info_.l2_bytes, std::int64_t{256} << 20),
-                                       static_cast<std::int64_t>(free / 4));
-    DeviceBuffer<char> from(size);
-    DeviceBuffer<char> to(size);
-    CONVLAB_CUDA_CHECK(cudaMemset(from.data(), 0, from.bytes()));
-    std::vector<double> times_ms;
-    for (int i = 0; i < kWarmUps + kSamples; ++i) {
-      start_.record();
-      CONVLAB_CUDA_CHECK(
-          cudaMemcpyAsync(to.data(), from.data(), from.bytes(), cudaMemcpyDeviceToDevice));
-      stop_.record();
-      stop_.wait();
-      if (i >= kWarmUps) times_ms.push_back(stop_.milliseconds_since(start_));
-    }
-    return 2e3 * static_cast<double>(size) / spread_of(times_ms).median;
-  }
-
   // The events lie on the legacy default stream, which waits for all blocking streams. Work on a
   // non-blocking stream shows on the host's clock, because the host waits for the whole device.
   OpSample sample(const std::function<void()>& op, const char* name) {
@@ -366,6 +337,7 @@ class CudaSession final : public DeviceSession {
 
   DeviceInfo info_;
   double start_up_ms_;
+  SmClock clock_;
   DeviceBuffer<float> flush_;
   DeviceBuffer<float> sink_{1};
 #if CONVLAB_EMULATED
@@ -379,12 +351,18 @@ class CudaSession final : public DeviceSession {
 // Why no device can be used, for a person.
 [[noreturn]] void no_device(cudaError_t error) {
   int driver = 0;
+  int runtime = 0;
   cudaDriverGetVersion(&driver);
-  const bool no_driver = error == cudaErrorInsufficientDriver && driver == 0;
-  throw DeviceError(ExitCode::kEnvironment,
-                    std::string("No CUDA device answered: ") +
-                        (no_driver ? "no NVIDIA driver is loaded" : cudaGetErrorString(error)) +
-                        ".");
+  cudaRuntimeGetVersion(&runtime);
+  std::string why = cudaGetErrorString(error);
+  if (error == cudaErrorInsufficientDriver && driver == 0) {
+    why = "no NVIDIA driver is loaded";
+  } else if (error == cudaErrorInsufficientDriver) {
+    why = "the driver serves CUDA " + cuda_version_text(driver) +
+          ", but this program was built with CUDA " + cuda_version_text(runtime) +
+          " (update the driver, or build with an older CUDA Toolkit)";
+  }
+  throw DeviceError(ExitCode::kEnvironment, "No CUDA device answered: " + why + ".");
 }
 
 }  // namespace

@@ -11,6 +11,10 @@ namespace convlab {
 /// @throws DeviceError (exit code 3) in one sentence if no device answers
 std::unique_ptr<DeviceSession> open_cuda_session();
 
+/// Measures the open GPU: a copy within its memory, and kernels that only multiply and add. These
+/// are the limits of a roofline. A limit that cannot be measured stays 0.
+DeviceLimits measure_limits(const DeviceInfo& info);
+
 /// Starts to record kernels, copies and calls of the CUDA runtime through CUPTI, NVIDIA's profiling
 /// interface. The library is loaded only now.
 /// @throws EnvironmentError if CUPTI is missing or does not work

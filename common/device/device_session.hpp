@@ -50,7 +50,7 @@ inline const std::string kGpuMemorySetting = "CONVLAB_GPU_MEMORY=";
 /// A device and the measurements on it that a reader of times needs; zeros on an emulated device.
 struct MeasuredDevice {
   DeviceInfo info{};
-  DeviceLimits limits{};         ///< as measured: of the memory
+  DeviceLimits limits{};         ///< as measured
   double start_up_ms = 0.0;      ///< context and loading of kernels, in no other time
   double empty_launch_ms = 0.0;  ///< a kernel that does nothing, by the same clock as an op time
 };

@@ -32,15 +32,20 @@ std::vector<int> parse_batches(const std::string& text) {
 
 ConvShape parse_case(const std::string& text) {
   std::vector<int> sizes = parse_numbers(text);
+  constexpr std::size_t kWithStride = 7;
   constexpr int kMost = 99'999;
-  if (sizes.size() == 6) sizes.push_back(1);
-  if (sizes.size() != 7 || *std::ranges::max_element(sizes) > kMost) {
+  if (sizes.size() + 1 == kWithStride) sizes.push_back(1);
+  if (sizes.size() != kWithStride || *std::ranges::max_element(sizes) > kMost) {
     throw UsageError(
         "--case takes B,M,C,H,W,K or B,M,C,H,W,K,S, for example 2,3,1,9,8,3; this is " +
         printable_line(text) + ".");
   }
   const ConvShape shape{sizes[0], sizes[1], sizes[2], sizes[3], sizes[4], sizes[5], sizes[6]};
-  validate(shape);
+  try {
+    validate(shape);
+  } catch (const ShapeError& error) {
+    throw UsageError(std::string("--case ") + text + ": " + error.what());
+  }
   return shape;
 }
 

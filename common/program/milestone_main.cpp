@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
+#include <future>
 #include <iostream>
 #include <memory>
 #include <optional>
@@ -14,15 +16,19 @@
 #include <vector>
 
 #include "common/base/error.hpp"
+#include "common/base/fault_record.hpp"
 #include "common/base/process_usage.hpp"
 #include "common/base/run_program.hpp"
 #include "common/base/whole_file.hpp"
 #include "common/custom_submission/build_custom_submission.hpp"
 #include "common/data/dataset.hpp"
 #include "common/device/device_session.hpp"
+#include "common/device/gpu_probe.hpp"
 #include "common/network/network.hpp"
 #include "common/program/arguments.hpp"
+#include "common/program/this_process.hpp"
 #include "common/result/result.hpp"
+#include "common/serve/fault_messages.hpp"
 #include "common/serve/serve.hpp"
 #include "common/stage/run_stage.hpp"
 #include "common/stage/stage.hpp"
@@ -33,43 +39,50 @@ namespace convlab {
 
 namespace {
 
-namespace fs = std::filesystem;
-
 struct Options {
   int batch = 0;  // 0: as many as the device can bear
   std::string network = kDefaultPreset;
-  std::string stage{};
-  std::string solution{};
-  std::string json{};
+  std::string stage;
+  std::string solution;
+  std::string json;
   std::string device = "auto";
   std::string launcher = "local";
-  int repeats = 1;
+  int repeats = 0;
   bool profile = false;
   bool all = false;
   bool list = false;
-  std::optional<int> serve_channel{};
+  std::optional<int> serve_channel;
 };
+
+std::string examples(const Milestone& milestone) {
+  const std::string program = "  build/bin/" + milestone.id;
+  std::string text = "Examples:\n" + program + " 100                 100 test images\n" + program +
+                     " 1000 --repeats 10   ten samples of each op time\n" + program +
+                     " --list              the stages of this milestone\n";
+  if (milestone.device != Device::kCpu) {
+    text += program + " 100 --device emulated\n" +
+            "                                   on the CPU, even if there is a GPU\n" + program +
+            " 1000 --profile      where the time goes, for your report\n";
+  }
+  return text + program + " 1000 --all --json build/" + milestone.id +
+         ".json\n\n"
+         "Exit codes: 0 it ran, 1 the work falls short, 2 usage, 3 the environment is at fault.\n"
+         "To check that the result is right: build/bin/grader check " +
+         milestone.id;
+}
 
 void declare(CLI::App& app, const Milestone& milestone, Options& options) {
   const bool on_device = milestone.device != Device::kCpu;
-  const std::string program = "  build/bin/" + milestone.id;
-  app.footer("Examples:\n" + program + " 100                 100 test images\n" + program +
-             " 1000 --repeats 10   ten samples of each op time\n" + program +
-             " 1000 --all --json build/" + milestone.id + ".json\n" +
-             (on_device ? program + " 100 --device emulated\n" + program +
-                              " 1000 --profile      where the time goes, for your report\n"
-                        : "") +
-             "\nExit codes: 0 it ran, 1 the work falls short, 2 usage, 3 the environment is at "
-             "fault.\nTo check that the result is right: build/bin/grader check " +
-             milestone.id);
-  app.add_option("BATCH", options.batch, "Images to classify (default: 10000; emulated 100)")
+  options.repeats = on_device ? 10 : 1;
+  app.add_option("BATCH", options.batch,
+                 on_device ? "Images to classify (default: 10000; emulated 100)"
+                           : "Images to classify (default: 10000)")
       ->check(CLI::Range(1, kMaxBatch));
   app.add_option("--network", options.network, "Network preset, or a preset file (.json)")
       ->capture_default_str();
   auto* stage = app.add_option("--stage", options.stage, "Run this stage (default: the first)");
   app.add_flag("--all", options.all, "Run every stage, one after the other")->excludes(stage);
   app.add_flag("--list", options.list, "List the stages and stop");
-  options.repeats = on_device ? 10 : 1;
   app.add_option("--repeats", options.repeats, "Samples of each op time; the median is shown")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();
@@ -82,57 +95,14 @@ void declare(CLI::App& app, const Milestone& milestone, Options& options) {
                  "Also show kernels, CUDA calls and copies by their share of the time");
   }
   app.add_option("--json", options.json, "Also write all samples to this file");
+  app.add_option("--launcher", options.launcher,
+                 "local, or slurm: as a job on a machine of the cluster with a GPU")
+      ->check(CLI::IsMember({"local", "slurm"}))
+      ->capture_default_str();
   app.add_option("--solution", options.solution,
                  std::string("Stages to run: student, reference, or a file with the course's ") +
                      (on_device ? "GPUInterface" : "conv_forward_cpu"));
   app.add_option("--serve", options.serve_channel)->group("");  // the grader's end of a channel
-}
-
-const fs::path kSelf = "/proc/self/exe";
-
-/// An executable beside the running one: "m2", "m2-emulated", "m2-reference", … Each solution has
-/// its own, so that a student's program never links an answer.
-fs::path program_of(const Milestone& milestone, const std::string& solution, Device device) {
-  return fs::read_symlink(kSelf).parent_path() /
-         (milestone.id + (solution == "reference" ? "-reference" : "") +
-          (device == Device::kEmulated ? "-emulated" : ""));
-}
-
-/// Replaces this process. @throws EnvironmentError if there is no such program
-[[noreturn]] void become(const fs::path& program, char** argv) {
-  execv(program.c_str(), argv);
-  throw EnvironmentError("There is no program " + program.string() +
-                         "; to build it: cmake --build --preset lab --target " +
-                         program.filename().string() +
-                         ". A hand-out has no reference solutions, only a full checkout has them.");
-}
-
-/// Arguments for execv, without an option and its value.
-std::vector<char*> arguments_without(char** argv, const std::string& option) {
-  std::vector<char*> arguments;
-  for (; *argv != nullptr; ++argv) {
-    if (*argv == option && argv[1] != nullptr) {
-      ++argv;  // and its value
-    } else if (!std::string(*argv).starts_with(option + "=")) {
-      arguments.push_back(*argv);
-    }
-  }
-  arguments.push_back(nullptr);
-  return arguments;
-}
-
-/// Replaces this process by `grader job`, which runs this program with the same arguments as a
-/// Slurm job.
-[[noreturn]] void become_slurm_job(const Milestone& milestone, char** argv) {
-  // Not this executable: the job's machine may have the GPU that this one lacks.
-  const Device device = milestone.device == Device::kCpu ? Device::kCpu : Device::kGpu;
-  std::string program = program_of(milestone, milestone.solution, device).string();
-  std::string grader = "grader";
-  std::string job = "job";
-  std::vector<char*> words = arguments_without(argv, "--launcher");
-  words.front() = program.data();
-  words.insert(words.begin(), {grader.data(), job.data()});
-  become(fs::path(program).replace_filename(grader), words.data());
 }
 
 void list_stages() {
@@ -151,20 +121,29 @@ void list_stages() {
 std::unique_ptr<DeviceSession> open_device(const Milestone& milestone, const Options& options,
                                            char** argv) {
   if (milestone.device == Device::kCpu) return nullptr;
-  const auto program = [&](Device device) {
-    return program_of(milestone, milestone.solution, device);
+  const auto become = [&](Device device) {
+    become_program(program_name(milestone.id, milestone.solution, device), argv);
   };
   if (milestone.device == Device::kEmulated) {
-    if (options.device != "gpu") return milestone.open_device();
-    // Without a CUDA Toolkit "m2" is a link to "m2-emulated".
-    const fs::path for_gpu = program(Device::kGpu);
-    if (fs::exists(for_gpu) && !fs::equivalent(for_gpu, kSelf)) become(for_gpu, argv);
-    throw EnvironmentError(
-        "No GPU answers on this machine; leave the option out, or say --device emulated. If there "
-        "is one, install a CUDA Toolkit and configure again (cmake --preset lab).");
+    if (options.device == "gpu") {
+      if (has_program(program_name(milestone.id, milestone.solution, Device::kGpu))) {
+        become(Device::kGpu);
+      }
+      const auto gpu = answering_gpu();
+      if (!gpu) {
+        throw EnvironmentError(
+            "No GPU answers on this machine; leave the option out, or say --device emulated.");
+      }
+      throw EnvironmentError(*gpu +
+                             " answers, but this build has no programs for a GPU; install a CUDA "
+                             "Toolkit and configure again (cmake --preset lab), or say --device "
+                             "emulated.");
+    }
+    return milestone.open_device();
   }
+  if (options.device == "emulated") become(Device::kEmulated);
   try {
-    if (options.device != "emulated") return milestone.open_device();
+    return milestone.open_device();
   } catch (const DeviceError& error) {
     if (options.device == "gpu") throw;
     if (options.serve_channel) {
@@ -173,7 +152,12 @@ std::unique_ptr<DeviceSession> open_device(const Milestone& milestone, const Opt
       std::cerr << error.what() << " Emulating on the CPU.\n";
     }
   }
-  become(program(Device::kEmulated), argv);
+  become(Device::kEmulated);
+  return nullptr;
+}
+
+bool is_file(const std::string& solution) {
+  return solution != "student" && solution != "reference";
 }
 
 // Compiles the file of --solution and replaces this process by the program, with the other
@@ -181,22 +165,25 @@ std::unique_ptr<DeviceSession> open_device(const Milestone& milestone, const Opt
 [[noreturn]] void run_custom_submission(const Milestone& milestone, const Options& options,
                                         char** argv) {
   const std::unique_ptr<DeviceSession> device = open_device(milestone, options, argv);
-  const fs::path program = build_custom_submission(
-      {.build = fs::read_symlink(kSelf).parent_path().parent_path(),
+  const auto build = std::filesystem::read_symlink("/proc/self/exe").parent_path().parent_path();
+  const std::filesystem::path program = build_custom_submission(
+      {.build = build,
        .device = milestone.device,
        .capability = device ? device->info().capability : ComputeCapability{}},
       options.solution);
-  become(program, arguments_without(argv, "--solution").data());
+  std::vector<char*> arguments = arguments_without(argv, "--solution");
+  execv(program.c_str(), arguments.data());
+  throw EnvironmentError("The program " + program.string() + " cannot be run.");
 }
 
 void print_times(const char* label, const std::vector<double>& samples) {
   const Spread spread = spread_of(samples);
-  std::printf("%s: %g ms", label, spread.median);
-  if (samples.size() > 1) {
-    std::printf(" (median of %zu, middle half %g to %g)", samples.size(), spread.lower_quartile,
-                spread.upper_quartile);
+  if (samples.size() == 1) {
+    std::printf("%s: %g ms\n", label, spread.median);
+  } else {
+    std::printf("%s: %g ms (median of %zu, middle half %g to %g)\n", label, spread.median,
+                samples.size(), spread.lower_quartile, spread.upper_quartile);
   }
-  std::printf("\n");
 }
 
 // Runs one convolution and prints its times.
@@ -210,41 +197,81 @@ LayerResult run_layer(const Stage& stage, DeviceSession* device, const Options& 
                                      {.device = device,
                                       .warm_ups = on_gpu && !options.profile ? 1 : 0,
                                       .samples = options.profile ? 1 : options.repeats});
+
   LayerResult layer{.shape = shape};
+  for (const OpSample& sample : times.samples) layer.op_ms.push_back(sample.score_ms());
+  if (on_gpu) layer.samples = times.samples;
   if (times.samples.empty()) {
     std::printf("Layer Time: not measured (emulated)\nOp Time: not measured (emulated)\n");
     return layer;
   }
-  for (const OpSample& sample : times.samples) layer.op_ms.push_back(sample.score_ms());
-  if (on_gpu) layer.samples = times.samples;
   layer.layer_ms = {times.layer_ms};
   if (device != nullptr) print_times("Layer Time", layer.layer_ms);
   print_times("Op Time", layer.op_ms);
   return layer;
 }
 
-RunResult run(const Stage& stage, DeviceSession* device, const Options& options,
-              const Network& network, const std::vector<float>& pixels,
-              const std::vector<std::uint8_t>& labels) {
+// An emulated device's fault, in the words of the grader; empty on a GPU. Only the milestone's own
+// files are searched for the line: m2 and m3 have a conv_forward.cu each.
+std::string words_for(const ConvShape& shape, const Milestone& milestone) {
+  const auto noted = take_noted_fault();
+  if (!noted) return {};
+  std::vector<std::filesystem::path> sources;
+  std::error_code none;
+  const auto root = network_folder().parent_path().parent_path() /
+                    (milestone.solution == "reference" ? "reference/solutions" : "milestones");
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(root, none)) {
+    const std::string place = entry.path().lexically_relative(root).string();
+    const bool is_own = place.starts_with(milestone.id + "_");
+    if (is_own && entry.path().extension() == ".cu") sources.push_back(entry.path());
+  }
+  const FaultMessage message = message_of(*noted, shape, SourceText(sources));
+  if (message.id.empty()) return {};
+  return message.id + "\n" + message.seen + (message.cause.empty() ? "" : "\n" + message.cause) +
+         (message.next.empty() ? "" : "\n" + message.next);
+}
+
+RunResult run(const Milestone& milestone, const Stage& stage, DeviceSession* device,
+              const Options& options, const Network& network, const Dataset& dataset,
+              const std::vector<float>& images, int batch) {
   RunResult result{.network = network.preset().name,
-                   .batch = options.batch,
+                   .batch = batch,
                    .stage = info_of(stage),
                    .device = device == nullptr ? Device::kCpu : device->info().device};
-  const std::vector<float> logits = network.forward(
-      pixels, options.batch,
-      [&](int /*index*/, const ConvShape& shape, const float* input, const float* weights,
-          float* output) {
-        result.layers.push_back(run_layer(stage, device, options, shape, input, weights, output));
-      });
-  const std::vector<int> classes = argmax(logits, network.preset().classes);
-  AccuracyResult accuracy{.total = options.batch};
+  std::string place;
+  const ConvRunner convolve = [&](int index, const ConvShape& shape, const float* input,
+                                  const float* weights, float* output) {
+    place = "in stage '" + stage.id + "', convolution " + std::to_string(index + 1) + " (" +
+            to_string(shape) + ")";
+    set_crash_place(place.c_str());
+    try {
+      result.layers.push_back(run_layer(stage, device, options, shape, input, weights, output));
+    } catch (const DeviceError& error) {
+      if (const std::string words = words_for(shape, milestone); !words.empty()) {
+        throw Error(error.exit_code(), "Convolution " + std::to_string(index + 1) + " (" +
+                                           to_string(shape) + "): " + words);
+      }
+      throw;
+    }
+    set_crash_place("after the convolution");
+  };
+  const std::vector<int> classes =
+      argmax(network.forward(images, batch, convolve), network.preset().classes);
+  AccuracyResult accuracy{.total = batch};
   for (std::size_t i = 0; i < classes.size(); ++i) {
-    if (classes[i] == labels[i]) ++accuracy.correct;
+    if (classes[i] == dataset.labels[i]) ++accuracy.correct;
   }
-  std::printf("\nTest Accuracy: %g\n", static_cast<double>(accuracy.correct) / options.batch);
+  std::printf("\nTest Accuracy: %g\n", static_cast<double>(accuracy.correct) / batch);
   result.accuracy = accuracy;
   result.total = process_usage();
   return result;
+}
+
+// "0.308 + 0.232"
+std::string sum_text(const std::vector<double>& summands) {
+  std::string text;
+  for (const double summand : summands) text += (text.empty() ? "" : " + ") + three_digits(summand);
+  return text;
 }
 
 // Prints the context of the times: the GPU, and what the times leave out.
@@ -252,18 +279,33 @@ void describe_gpu(DeviceSession& device, Result& result) {
   const MeasuredDevice measured = device.measure();
   add_device(result, measured);
   const DeviceInfo& info = measured.info;
+  int slowed = 0;
+  int samples = 0;
+  for (const RunResult& run : result.runs) {
+    for (const LayerResult& layer : run.layers) {
+      for (const OpSample& sample : layer.samples) slowed += sample.slowed ? 1 : 0;
+      samples += static_cast<int>(layer.samples.size());
+    }
+  }
   std::printf("\n%s, compute capability %s, up to %d MHz, driver for CUDA %s, built with CUDA %s\n",
               info.name.c_str(), to_string(info.capability).c_str(), info.clock_mhz,
               info.driver.c_str(), info.runtime.c_str());
-  std::printf(
-      "Not in these times: %g ms to start the GPU.\n"
-      "An empty kernel takes %g ms by the same clock.\n",
-      measured.start_up_ms, measured.empty_launch_ms);
+  std::printf("Not in these times: %g ms to start the GPU.\n", measured.start_up_ms);
+  std::printf("An empty kernel takes %g ms by the same clock.\n", measured.empty_launch_ms);
   for (const ReferenceLine& line : result.references) {
-    std::string sum;
-    for (const double ms : line.op_ms) sum += (sum.empty() ? "" : " + ") + three_digits(ms);
-    std::printf("The %s is %s ms.\n", line.label.c_str(), sum.c_str());
+    std::printf("The %s is %s ms.\n", line.label.c_str(), sum_text(line.op_ms).c_str());
   }
+  if (slowed > 0) {
+    std::printf("%d of %d samples ran at a lower clock than the others: the GPU was hot or busy.\n",
+                slowed, samples);
+  }
+}
+
+std::vector<Stage> chosen_stages(const Options& options) {
+  std::vector<Stage> stages = registered_stages();
+  if (!options.stage.empty()) return {find_stage(options.stage)};
+  if (!options.all) stages.resize(1);
+  return stages;
 }
 
 // Prints "What...Done", or "What...failed" before the error.
@@ -281,16 +323,22 @@ auto announced(const char* what, Work work) {
   }
 }
 
-void run_all(const Milestone& milestone, DeviceSession* device, const Options& options) {
-  std::vector<Stage> stages = registered_stages();
-  if (!options.all) stages = {options.stage.empty() ? stages.front() : find_stage(options.stage)};
+using Images = std::pair<Dataset, std::vector<float>>;
+
+Images load_images(int batch, const Preset& preset) {
+  Dataset loaded = load_dataset(Split::kTest);
+  std::vector<float> resized = resize_images(loaded, batch, preset.image_size);
+  return {std::move(loaded), std::move(resized)};
+}
+
+void run_all(const Milestone& milestone, DeviceSession* device, const Options& options,
+             const Preset& preset, int batch, std::future<Images> loading) {
+  const std::vector<Stage> stages = chosen_stages(options);
   if (!options.json.empty()) require_writable(options.json);
 
-  const Preset preset = load_preset(options.network);
-  std::printf("Test batch size: %d\n", options.batch);
-  const Dataset dataset =
-      announced("Loading fashion-mnist data", [] { return load_dataset(Split::kTest); });
-  const std::vector<float> pixels = resize_images(dataset, options.batch, preset.image_size);
+  std::printf("Test batch size: %d\n", batch);
+  const auto [dataset, images] =
+      announced("Loading fashion-mnist data", [&] { return loading.get(); });
   const Network network = announced("Loading model", [&] { return load_network(options.network); });
 
   Result result{.program = milestone.id,
@@ -304,29 +352,36 @@ void run_all(const Milestone& milestone, DeviceSession* device, const Options& o
   for (const Stage& stage : stages) {
     if (options.all) std::printf("\nStage %s: %s\n", stage.id.c_str(), stage.title.c_str());
     if (!stage.only_for.empty() && stage.only_for != preset.name) {
-      const std::string why = "it supports the layers of network " + stage.only_for + " only";
       if (!options.all) {
-        throw UsageError("Stage '" + stage.id + "' cannot run: " + why + ".");
+        throw UsageError("Stage '" + stage.id + "' supports the layers of network " +
+                         stage.only_for + " only; run it with --network " + stage.only_for + ".");
       }
-      std::printf("Left out: %s.\n", why.c_str());
+      std::printf("Left out: it supports the layers of network %s only.\n", stage.only_for.c_str());
       continue;
     }
-    if (options.profile) device->start_profile();
-    result.runs.push_back(run(stage, device, options, network, pixels, dataset.labels));
-    if (options.profile) std::printf("\n%s", profile_text(device->stop_profile()).c_str());
+    if (device != nullptr && options.profile) device->start_profile();
+    result.runs.push_back(run(milestone, stage, device, options, network, dataset, images, batch));
+    if (device != nullptr && options.profile) {
+      std::printf("\n%s", profile_text(device->stop_profile()).c_str());
+    }
   }
-  if (device != nullptr && device->info().device == Device::kGpu) describe_gpu(*device, result);
+  if (device != nullptr && device->info().device == Device::kGpu) {
+    describe_gpu(*device, result);
+  }
   if (!options.json.empty()) write_result(options.json, result);
 }
 
-ExitCode run(const Milestone& milestone, Options options, char** argv) {
-  const std::string& solution = options.solution;
-  if (options.launcher == "slurm") become_slurm_job(milestone, argv);
-  if (!solution.empty() && solution != milestone.solution) {
-    if (solution != "student" && solution != "reference") {
-      run_custom_submission(milestone, options, argv);
-    }
-    become(program_of(milestone, solution, milestone.device), argv);
+ExitCode run(const Milestone& milestone, const Options& options, char** argv) {
+  if (options.launcher == "slurm") {
+    // Not this executable: the job's machine may have the GPU that this one lacks.
+    const Device device = milestone.device == Device::kCpu ? Device::kCpu : Device::kGpu;
+    become_slurm_job(program_name(milestone.id, milestone.solution, device), argv);
+  }
+  if (!options.solution.empty() && is_file(options.solution)) {
+    run_custom_submission(milestone, options, argv);
+  }
+  if (!options.solution.empty() && options.solution != milestone.solution) {
+    become_program(program_name(milestone.id, options.solution, milestone.device), argv);
   }
   if (options.list) {
     list_stages();
@@ -335,12 +390,21 @@ ExitCode run(const Milestone& milestone, Options options, char** argv) {
   if (options.serve_channel) {
     return serve(*options.serve_channel, open_device(milestone, options, argv).get());
   }
-  if (options.batch == 0 && milestone.device == Device::kEmulated) {
-    options.batch = 100;
-    std::printf("No batch was named, so this emulates 100 images; 10000 take minutes.\n");
+  int batch = options.batch;
+  if (batch == 0) {
+    const bool emulated = milestone.device == Device::kEmulated;
+    batch = emulated ? 100 : kMaxBatch;
+    if (emulated) {
+      std::printf("No batch was named, so this emulates %d images; 10000 take minutes.\n", batch);
+    }
   }
-  if (options.batch == 0) options.batch = kMaxBatch;
-  run_all(milestone, open_device(milestone, options, argv).get(), options);
+  const Preset preset = load_preset(options.network);
+  // A GPU needs as long to start as the images to load, so both happen at the same time.
+  const auto when = milestone.device == Device::kGpu ? std::launch::async : std::launch::deferred;
+  std::future<Images> loading = std::async(when, [&] { return load_images(batch, preset); });
+  const std::unique_ptr<DeviceSession> device = open_device(milestone, options, argv);
+  explain_crashes();
+  run_all(milestone, device.get(), options, preset, batch, std::move(loading));
   return ExitCode::kPassed;
 }
 
@@ -351,6 +415,7 @@ int milestone_main(const Milestone& milestone, int argc, char** argv) {
   CLI::App app("ConvLab milestone " + milestone.id +
                    ": classifies Fashion-MNIST images with your convolution and times it.",
                milestone.id);
+  app.footer(examples(milestone));
   declare(app, milestone, options);
   return run_program(app, argc, argv, [&] { return run(milestone, options, argv); });
 }

@@ -23,7 +23,7 @@ void json_fields(JsonFields& fields, StageInfo& stage) {
 
 void json_fields(JsonFields& fields, OpSample& sample) {
   fields("host_ms", sample.host_ms, "event_ms", sample.event_ms)
-      .optional("tail_ms", sample.tail_ms);
+      .optional("tail_ms", sample.tail_ms)("clock_mhz", sample.clock_mhz, "slowed", sample.slowed);
 }
 
 CONVLAB_FIELDS(DeviceLimits, bytes_per_second, cache_bytes_per_second, cache_bytes, fp32_per_second,

@@ -354,6 +354,7 @@ PhaseTimes run_stage(const Stage& stage, const ConvShape& shape, const float* in
   }
   const double epilog_ms = time_phase(device, "epilog", [&] { convolution->epilog(); });
   if (emulated) return {};
+  mark_slowed(times.samples);
   times.op_ms = spread_of(scores).median;
   times.layer_ms = prolog_ms + times.op_ms + epilog_ms;
   return times;

@@ -16,6 +16,15 @@ double quantile(const std::vector<double>& ranked, double fraction) {
 
 }  // namespace
 
+void mark_slowed(std::vector<OpSample>& samples) {
+  constexpr double kTolerance = 0.03;
+  int highest = 0;
+  for (const OpSample& sample : samples) highest = std::max(highest, sample.clock_mhz);
+  for (OpSample& sample : samples) {
+    sample.slowed = sample.clock_mhz < (1.0 - kTolerance) * highest;
+  }
+}
+
 Spread spread_of(std::vector<double> samples) {
   if (samples.empty()) return {};
   std::ranges::sort(samples);

@@ -107,6 +107,7 @@ struct LayerTiming {
       if (auto found = take_sample("call " + std::to_string(sample + 3), true)) return found;
       op_ms += result.op_ms.back();
     }
+    mark_slowed(result.samples);
     if (auto found = check_clock()) return found;
     if (auto found = check_streams()) return found;
     return check_bound();

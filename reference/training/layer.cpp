@@ -1,5 +1,11 @@
-// Layers backward, as plain loops. Forward, a convolution is milestone 1's, all else the network's.
+// Layers forward and backward, as plain loops. Forward, all but the convolution is the network's.
 //
+// Idea     With the pixels under each tap of the kernel in a row of a matrix (unfold), a
+//          convolution and its gradients are products of matrices; so are those of a dense layer:
+//
+//              forward           y  = w · unfold(x)
+//              input gradient    dx = fold(wᵀ · dy)
+//              weight gradient   dw = Σ_images  dy · unfold(x)ᵀ
 // Threads  Each number is summed by one thread, in a fixed order, so that the result does not
 //          depend on the number of threads.
 // Run      build/bin/bench_training
@@ -7,32 +13,101 @@
 #include <algorithm>
 
 #include "common/network/network.hpp"
-#include "reference/solutions/m1_cpu_baseline/im2col_gemm.hpp"
 #include "reference/training/model.hpp"
 
 namespace convlab::training {
 
 namespace {
 
-/// Where a row of the output, and the pixels that a weight takes for it, begin in one image. From
-/// column to column the pixel moves by the stride.
-struct Row {
-  std::int64_t pixel;
-  std::int64_t place;
+/// Elements [row][k] of the left factor of a product; either step may be 1.
+struct Factor {
+  const float* values;
+  std::int64_t row_step;
+  std::int64_t k_step;
 };
 
-Row row_of(const ConvShape& shape, std::int64_t weight, int h) {
-  const std::int64_t tap = weight % shape.taps();
-  const std::int64_t y = tap / shape.kernel % shape.kernel + h * shape.stride;
-  const std::int64_t channel = tap / (shape.kernel * shape.kernel);
-  return {(channel * shape.height + y) * shape.width + tap % shape.kernel,
-          (weight / shape.taps() * shape.out_height() + h) * shape.out_width()};
+constexpr int kRows = 4;
+constexpr int kColumns = 32;
+
+/// The sums of one tile, which stay in registers if the compiler knows its size.
+inline void multiply_tile(Factor a, const float* b, int depth, std::int64_t pitch, int rows,
+                          int columns, float* to) {
+  float sums[kRows][kColumns] = {};
+  for (int k = 0; k < depth; ++k) {
+    for (int row = 0; row < rows; ++row) {
+      const float factor = a.values[row * a.row_step + k * a.k_step];
+#pragma omp simd
+      for (int column = 0; column < columns; ++column) {
+        sums[row][column] += factor * b[k * pitch + column];
+      }
+    }
+  }
+  for (int row = 0; row < rows; ++row) std::copy_n(sums[row], columns, to + row * pitch);
 }
 
-/// to[i] += factor · from[i]
-void add_multiple(float* to, float factor, const float* from, std::int64_t count) {
-#pragma omp simd
-  for (std::int64_t i = 0; i < count; ++i) to[i] += factor * from[i];
+/// to[row][column] = Σ_k a[row][k] · b[k][column]
+void multiply(Factor a, const float* b, int rows, int depth, std::int64_t columns, float* to) {
+  for (int row = 0; row < rows; row += kRows, a.values += kRows * a.row_step) {
+    const int tall = std::min(kRows, rows - row);
+    for (std::int64_t at = 0; at < columns; at += kColumns) {
+      const int wide = static_cast<int>(std::min<std::int64_t>(kColumns, columns - at));
+      float* const tile = to + row * columns + at;
+      if (tall == kRows && wide == kColumns) {
+        multiply_tile(a, b + at, depth, columns, kRows, kColumns, tile);
+      } else {
+        multiply_tile(a, b + at, depth, columns, tall, wide, tile);
+      }
+    }
+  }
+}
+
+/// to[row][column] = Σ_k a[row][k] · b[column][k]
+void multiply_rows(const float* a, const float* b, int rows, std::int64_t depth, int columns,
+                   float* to) {
+  for (int column = 0; column < columns; ++column, b += depth) {
+    for (int row = 0; row < rows; ++row) {
+      const float* const left = a + row * depth;
+      float sum = 0;
+#pragma omp simd reduction(+ : sum)
+      for (std::int64_t k = 0; k < depth; ++k) sum += left[k] * b[k];
+      to[row * columns + column] = sum;
+    }
+  }
+}
+
+int places(const ConvShape& shape) {
+  return shape.out_height() * shape.out_width();
+}
+
+/// Calls action(pixel, place) for every element of taps × outputs and the pixel of the image that
+/// the tap finds there.
+template <class Action>
+void for_each_tap(const ConvShape& shape, const Action& action) {
+  std::int64_t place = 0;
+  for (int tap = 0; tap < shape.taps(); ++tap) {
+    const int c = tap / (shape.kernel * shape.kernel);
+    const int p = tap / shape.kernel % shape.kernel;
+    for (int h = 0; h < shape.out_height(); ++h, place += shape.out_width()) {
+      const std::int64_t row = (c * shape.height + h * shape.stride + p) * shape.width;
+      for (int w = 0; w < shape.out_width(); ++w) {
+        action(row + w * shape.stride + tap % shape.kernel, place + w);
+      }
+    }
+  }
+}
+
+void unfold(const ConvShape& shape, const float* image, float* matrix) {
+  for_each_tap(shape, [=](std::int64_t pixel, std::int64_t at) { matrix[at] = image[pixel]; });
+}
+
+void fold(const ConvShape& shape, const float* matrix, float* image) {
+  std::fill_n(image, shape.input_image_size(), 0.0F);
+  for_each_tap(shape, [=](std::int64_t pixel, std::int64_t at) { image[pixel] += matrix[at]; });
+}
+
+std::vector<float> unfolded(const ConvShape& shape) {
+  return std::vector<float>(static_cast<std::size_t>(shape.taps()) *
+                            static_cast<std::size_t>(places(shape)));
 }
 
 /// The gradient of a maximum goes to the first of the largest values.
@@ -59,6 +134,19 @@ void pool_backward(const PoolLayer& pool, const float* input, const FeatureShape
 
 }  // namespace
 
+void convolve(const ConvShape& shape, const float* input, const float* weights, float* output) {
+#pragma omp parallel
+  {
+    std::vector<float> matrix = unfolded(shape);
+#pragma omp for
+    for (int image = 0; image < shape.batch; ++image) {
+      unfold(shape, input + image * shape.input_image_size(), matrix.data());
+      multiply({weights, shape.taps(), 1}, matrix.data(), shape.out_channels, shape.taps(),
+               places(shape), output + image * shape.output_image_size());
+    }
+  }
+}
+
 TrainableLayer::TrainableLayer(const Layer& layer, const FeatureShape& in)
     : layer_(layer), in_(in), out_(output_shape(layer, in)) {
   if (const auto* conv = std::get_if<ConvLayer>(&layer)) {
@@ -71,7 +159,7 @@ TrainableLayer::TrainableLayer(const Layer& layer, const FeatureShape& in)
 
 void TrainableLayer::forward(const float* input, float* output, int images) const {
   if (const auto* conv = std::get_if<ConvLayer>(&layer_)) {
-    convolve_im2col(conv_shape(*conv, in_, images), input, tensors_[0].values.data(), output);
+    convolve(conv_shape(*conv, in_, images), input, tensors_[0].values.data(), output);
   } else {
     const bool dense = !tensors_.empty();
     run_layer(layer_, in_, dense ? tensors_[0].values.data() : nullptr,
@@ -109,32 +197,35 @@ void TrainableLayer::backward(const float* input, const float* output, const flo
 
 void TrainableLayer::convolve_backward(const ConvShape& shape, const float* input,
                                        const float* d_output, float* d_input) {
-  const int columns = shape.out_width();
-  const int step = shape.stride;
-#pragma omp parallel for
-  for (std::int64_t weight = 0; weight < shape.weights_size(); ++weight) {
-    float sum = 0;
-    for (int i = 0; i < shape.batch * shape.out_height(); ++i) {
-      const int image = i / shape.out_height();
-      const Row row = row_of(shape, weight, i % shape.out_height());
-      const float* const in = input + image * in_.size() + row.pixel;
-      const float* const d_out = d_output + image * out_.size() + row.place;
-#pragma omp simd reduction(+ : sum)
-      for (int w = 0; w < columns; ++w) sum += d_out[w] * in[w * step];
+  constexpr int kGroup = 4;  // images whose weight gradients one thread adds up
+  const int groups = (shape.batch + kGroup - 1) / kGroup;
+  const auto weights = static_cast<std::size_t>(shape.weights_size());
+  std::vector<float> sums(static_cast<std::size_t>(groups) * weights);
+#pragma omp parallel
+  {
+    std::vector<float> matrix = unfolded(shape);
+    std::vector<float> product(weights);
+#pragma omp for schedule(dynamic)
+    for (int group = 0; group < groups; ++group) {
+      float* const sum = sums.data() + static_cast<std::size_t>(group) * weights;
+      for (int image = group * kGroup; image < std::min(shape.batch, (group + 1) * kGroup);
+           ++image) {
+        const float* const gradient = d_output + image * out_.size();
+        unfold(shape, input + image * in_.size(), matrix.data());
+        multiply_rows(gradient, matrix.data(), shape.out_channels, places(shape), shape.taps(),
+                      product.data());
+        for (std::size_t i = 0; i < weights; ++i) sum[i] += product[i];
+        if (d_input == nullptr) continue;
+        multiply({tensors_[0].values.data(), 1, shape.taps()}, gradient, shape.taps(),
+                 shape.out_channels, places(shape), matrix.data());
+        fold(shape, matrix.data(), d_input + image * in_.size());
+      }
     }
-    tensors_[0].gradient[static_cast<std::size_t>(weight)] = sum;
-  }
-#pragma omp parallel for
-  for (int image = 0; image < (d_input == nullptr ? 0 : shape.batch); ++image) {
-    std::fill_n(d_input + image * in_.size(), in_.size(), 0.0F);
-    for (std::int64_t i = 0; i < shape.weights_size() * shape.out_height(); ++i) {
-      const std::int64_t weight = i / shape.out_height();
-      const Row row = row_of(shape, weight, static_cast<int>(i % shape.out_height()));
-      const float factor = tensors_[0].values[static_cast<std::size_t>(weight)];
-      const float* const d_out = d_output + image * out_.size() + row.place;
-      float* const d_in = d_input + image * in_.size() + row.pixel;
-#pragma omp simd
-      for (int w = 0; w < columns; ++w) d_in[w * step] += factor * d_out[w];
+#pragma omp for
+    for (std::size_t i = 0; i < weights; ++i) {
+      float sum = 0;
+      for (std::size_t at = i; at < sums.size(); at += weights) sum += sums[at];
+      tensors_[0].gradient[i] = sum;
     }
   }
 }
@@ -142,24 +233,23 @@ void TrainableLayer::convolve_backward(const ConvShape& shape, const float* inpu
 void TrainableLayer::dense_backward(int units, const float* input, const float* d_output,
                                     float* d_input, int images) {
   const std::int64_t inputs = in_.size();
-#pragma omp parallel for
-  for (int u = 0; u < units; ++u) {
-    float* const gradient = tensors_[0].gradient.data() + u * inputs;
-    std::fill_n(gradient, inputs, 0.0F);
-    float sum = 0;
-    for (int image = 0; image < images; ++image) {
-      const float factor = d_output[image * units + u];
-      add_multiple(gradient, factor, input + image * inputs, inputs);
-      sum += factor;
+#pragma omp parallel
+  {
+#pragma omp for
+    for (int u = 0; u < units; u += 4) {
+      multiply({d_output + u, 1, units}, input, std::min(4, units - u), images, inputs,
+               tensors_[0].gradient.data() + u * inputs);
     }
-    tensors_[1].gradient[static_cast<std::size_t>(u)] = sum;
-  }
-#pragma omp parallel for
-  for (int image = 0; image < (d_input == nullptr ? 0 : images); ++image) {
-    std::fill_n(d_input + image * inputs, inputs, 0.0F);
+#pragma omp for
     for (int u = 0; u < units; ++u) {
-      add_multiple(d_input + image * inputs, d_output[image * units + u],
-                   tensors_[0].values.data() + u * inputs, inputs);
+      float sum = 0;
+      for (int image = 0; image < images; ++image) sum += d_output[image * units + u];
+      tensors_[1].gradient[static_cast<std::size_t>(u)] = sum;
+    }
+#pragma omp for
+    for (int image = 0; image < (d_input == nullptr ? 0 : images); image += 4) {
+      multiply({d_output + image * units, units, 1}, tensors_[0].values.data(),
+               std::min(4, images - image), units, inputs, d_input + image * inputs);
     }
   }
 }

@@ -80,28 +80,32 @@ void Model::learn(std::int64_t steps, double rate, double decay) {
   const auto step = static_cast<float>(rate * correction_of(kFirstDecay));
   const auto correction = static_cast<float>(std::sqrt(correction_of(kSecondDecay)));
   const auto keep = static_cast<float>(1 - rate * decay);
-  for (TrainableLayer& layer : layers_) {
-    for (Tensor& tensor : layer.tensors()) {
-      float* const values = tensor.values.data();
-      const float* const gradient = tensor.gradient.data();
-      float* const m = tensor.mean.data();
-      float* const v = tensor.variance.data();
+  for (Tensor* tensor : tensors()) {
+    float* const values = tensor->values.data();
+    const float* const gradient = tensor->gradient.data();
+    float* const m = tensor->mean.data();
+    float* const v = tensor->variance.data();
 #pragma omp parallel for simd schedule(static)
-      for (std::size_t i = 0; i < tensor.values.size(); ++i) {
-        m[i] = kFirstDecay * m[i] + (1 - kFirstDecay) * gradient[i];
-        v[i] = kSecondDecay * v[i] + (1 - kSecondDecay) * gradient[i] * gradient[i];
-        values[i] = keep * values[i] - step * m[i] / (std::sqrt(v[i]) * correction + kEpsilon);
-      }
+    for (std::size_t i = 0; i < tensor->values.size(); ++i) {
+      m[i] = kFirstDecay * m[i] + (1 - kFirstDecay) * gradient[i];
+      v[i] = kSecondDecay * v[i] + (1 - kSecondDecay) * gradient[i] * gradient[i];
+      values[i] = keep * values[i] - step * m[i] / (std::sqrt(v[i]) * correction + kEpsilon);
     }
   }
 }
 
+std::vector<Tensor*> Model::tensors() {
+  std::vector<Tensor*> all;
+  for (TrainableLayer& layer : layers_) {
+    for (Tensor& tensor : layer.tensors()) all.push_back(&tensor);
+  }
+  return all;
+}
+
 Weights Model::weights() {
   Weights weights = empty_weights(preset_);
-  auto parameter = weights.parameters.begin();
-  for (TrainableLayer& layer : layers_) {
-    for (const Tensor& tensor : layer.tensors()) (parameter++)->values = tensor.values;
-  }
+  const std::vector<Tensor*> all = tensors();
+  for (std::size_t i = 0; i < all.size(); ++i) weights.parameters[i].values = all[i]->values;
   return weights;
 }
 

@@ -48,6 +48,9 @@ class TrainableLayer {
   std::vector<Tensor> tensors_;
 };
 
+/// Forward convolution as ConvShape says, in single precision, on all threads.
+void convolve(const ConvShape& shape, const float* input, const float* weights, float* output);
+
 struct Loss {
   double sum = 0;   ///< over the images, of −log of the true class's probability
   int correct = 0;  ///< images whose largest logit is the true class
@@ -79,6 +82,9 @@ class Model {
   /// Source: Kingma and Ba, Adam: A Method for Stochastic Optimization, ICLR 2015; Loshchilov and
   /// Hutter, Decoupled Weight Decay Regularization, ICLR 2019.
   void learn(std::int64_t steps, double rate, double decay);
+
+  /// In the order of empty_weights(preset).
+  [[nodiscard]] std::vector<Tensor*> tensors();
 
   [[nodiscard]] Weights weights();
 

@@ -8,7 +8,7 @@ TEST_CASE("unknown name: the one that was meant") {
   const std::vector<std::string> stages = {"im2col-gemm", "fused-gemm", "half", "half2", "fft"};
   CHECK(name_meant("fused_gemm", stages) == "fused-gemm");
   CHECK(name_meant("FFT", stages) == "fft");
-  CHECK(name_meant("fusedgemm", stages) == "fused-gemm");
+  CHECK(name_meant("fusedgem", stages) == "fused-gemm");
   CHECK(name_meant("imcol-gemm", stages) == "im2col-gemm");
   CHECK(name_meant("im2col", stages) == "im2col-gemm");
   CHECK(name_meant("fused-gmem", stages) == "fused-gemm");

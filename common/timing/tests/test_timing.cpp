@@ -16,11 +16,6 @@ TEST_CASE("timing: median and quartiles interpolate between ranks") {
   CHECK(spread_of({}).median == 0);
 }
 
-TEST_CASE("timing: the larger of the two clocks counts") {
-  CHECK(OpSample{.host_ms = 2.0, .event_ms = 1.5}.score_ms() == 2.0);
-  CHECK(OpSample{.host_ms = 2.0, .event_ms = 2.5}.score_ms() == 2.5);
-}
-
 TEST_CASE("timing: three digits, whatever the size") {
   CHECK(three_digits(0.0) == "0");
   CHECK(three_digits(0.000456) == "0.000456");

@@ -76,6 +76,7 @@ void finish(Contender& contender, TimedLayer& layer, DeviceSession& device) {
   device.fence("epilog");
   contender.convolution.reset();
   LayerResult& timed = contender.result.layers.back();
+  mark_slowed(timed.samples);
   ConvShape first = layer.shape;
   first.batch = std::min(first.batch, kCheckedImages);
   const oracle::ErrorReport report =
@@ -156,7 +157,7 @@ ExitCode compare(const Options& options) {
       result.runs.push_back(std::move(run));
     }
   }
-  add_device(result, measure(*device));
+  add_device(result, device->measure());
   if (!options.json.empty()) write_result(options.json, result);
   return all_right ? ExitCode::kPassed : ExitCode::kFallsShort;
 }

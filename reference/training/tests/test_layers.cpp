@@ -8,7 +8,10 @@
 #include <vector>
 
 #include "common/base/tests/support/catch.hpp"
+#include "common/data/dataset.hpp"
 #include "common/data/random.hpp"
+#include "common/data/tests/made_up_data.hpp"
+#include "reference/oracle/comparison.hpp"
 #include "reference/training/model.hpp"
 
 using namespace convlab;
@@ -88,25 +91,50 @@ void check_gradients(const Check& check) {
   }
 }
 
+// All layer types, small enough to train in a moment.
+Preset small_preset() {
+  Preset preset;
+  preset.name = "small";
+  preset.image_size = 20;
+  preset.layers = {ConvLayer{.out_channels = 4, .kernel = 5},
+                   ActivationLayer{ActivationFunction::kRelu},
+                   PoolLayer{PoolFunction::kMax, 2, 2, false},
+                   ConvLayer{.out_channels = 6, .kernel = 3},
+                   ActivationLayer{ActivationFunction::kTanh},
+                   PoolLayer{PoolFunction::kAverage, 4, 4, true},
+                   DenseLayer{.units = 16},
+                   ActivationLayer{ActivationFunction::kRelu},
+                   DenseLayer{.units = 10}};
+  return preset;
+}
+
 }  // namespace
 
-TEST_CASE("layers: gradients of convolutions, dense layers and activations") {
+TEST_CASE("layers: gradients of convolutions") {
   // A linear layer has no error of the second order: the step may be large.
-  const std::vector<Check> checks = {
-      {ConvLayer{.out_channels = 1, .kernel = 1}, {1, 3, 4}, 0.5F},
-      {ConvLayer{.out_channels = 5, .kernel = 3}, {2, 7, 9}, 0.5F},
-      {ConvLayer{.out_channels = 9, .kernel = 4}, {1, 4, 4}, 0.5F},
-      {ConvLayer{.out_channels = 2, .kernel = 11}, {1, 12, 13}, 0.5F},
-      {ConvLayer{.out_channels = 2, .kernel = 3, .stride = 2}, {3, 8, 11}, 0.5F},
-      {DenseLayer{.units = 1}, {1, 1, 1}, 0.5F},
-      {DenseLayer{.units = 10}, {3, 5, 7}, 0.5F},
-      {ActivationLayer{ActivationFunction::kRelu}, {2, 3, 5}},
-      {ActivationLayer{ActivationFunction::kTanh}, {2, 3, 5}}};
-  for (const Check& check : checks) check_gradients(check);
+  check_gradients({ConvLayer{.out_channels = 1, .kernel = 1}, {1, 3, 4}, 0.5F});
+  check_gradients({ConvLayer{.out_channels = 5, .kernel = 3}, {2, 7, 9}, 0.5F});
+  check_gradients({ConvLayer{.out_channels = 3, .kernel = 7}, {4, 10, 8}, 0.5F});
+  check_gradients({ConvLayer{.out_channels = 9, .kernel = 4}, {1, 4, 4}, 0.5F});
+  check_gradients({ConvLayer{.out_channels = 3, .kernel = 5}, {2, 9, 6}, 0.5F});
+  check_gradients({ConvLayer{.out_channels = 2, .kernel = 11}, {1, 12, 13}, 0.5F});
+  check_gradients({ConvLayer{.out_channels = 2, .kernel = 3, .stride = 2}, {3, 8, 11}, 0.5F});
+}
+
+TEST_CASE("layers: gradients of dense layers") {
+  check_gradients({DenseLayer{.units = 1}, {1, 1, 1}, 0.5F});
+  check_gradients({DenseLayer{.units = 10}, {3, 5, 7}, 0.5F});
+  check_gradients({DenseLayer{.units = 7}, {10, 10, 13}, 0.5F});  // more than one slice of columns
+}
+
+TEST_CASE("layers: gradients of activations") {
+  check_gradients({ActivationLayer{ActivationFunction::kRelu}, {2, 3, 5}});
+  check_gradients({ActivationLayer{ActivationFunction::kTanh}, {2, 3, 5}});
 }
 
 TEST_CASE("layers: gradients of pooling, overlapping and over the border") {
   for (PoolFunction function : {PoolFunction::kMax, PoolFunction::kAverage}) {
+    check_gradients({PoolLayer{function, 2, 2, false}, {3, 6, 8}});
     check_gradients({PoolLayer{function, 2, 2, false}, {2, 5, 7}});
     check_gradients({PoolLayer{function, 4, 4, true}, {2, 10, 9}});
     check_gradients({PoolLayer{function, 3, 2, true}, {2, 8, 7}});
@@ -128,25 +156,70 @@ TEST_CASE("loss: cross-entropy, its gradient, and no overflow") {
   const std::vector<std::uint8_t> labels = {2, 0};
   std::vector<float> gradient(6);
   std::vector<float> ignored(6);
-  const auto loss_of = [&](std::vector<float>& d_logits) {
-    return training::cross_entropy(logits.data(), labels.data(), 2, 3, d_logits.data());
-  };
-  const training::Loss loss = loss_of(gradient);
-  CHECK(loss.sum ==
-        Approx(-std::log(std::exp(2.0) / (std::exp(1.0) + std::exp(-0.5) + std::exp(2.0))) -
-               std::log(std::exp(0.25) / (std::exp(0.25) + std::exp(3.0) + std::exp(-1.0)))));
+  const training::Loss loss =
+      training::cross_entropy(logits.data(), labels.data(), 2, 3, gradient.data());
+  const double first = -std::log(std::exp(2.0) / (std::exp(1.0) + std::exp(-0.5) + std::exp(2.0)));
+  const double second =
+      -std::log(std::exp(0.25) / (std::exp(0.25) + std::exp(3.0) + std::exp(-1.0)));
+  CHECK(loss.sum == Approx(first + second));
   CHECK(loss.correct == 1);
   for (std::size_t i = 0; i < 6; ++i) {
     const float value = logits[i];
-    logits[i] = value + 0.125F;
-    const double above = loss_of(ignored).sum / 2;
-    logits[i] = value - 0.125F;
-    CHECK(gradient[i] == Approx((above - loss_of(ignored).sum / 2) / 0.25).margin(2e-3));
+    const auto at = [&](float moved) {
+      logits[i] = moved;
+      return training::cross_entropy(logits.data(), labels.data(), 2, 3, ignored.data()).sum / 2;
+    };
+    const double slope = (at(value + 0.125F) - at(value - 0.125F)) / 0.25;
     logits[i] = value;
+    CHECK(gradient[i] == Approx(slope).margin(2e-3));
   }
   const std::vector<float> large = {1000.0F, -1000.0F};
-  const std::uint8_t wrong = 1;
-  CHECK(training::cross_entropy(large.data(), &wrong, 1, 2, gradient.data()).sum == Approx(2000.0));
+  const std::vector<std::uint8_t> wrong = {1};
+  CHECK(training::cross_entropy(large.data(), wrong.data(), 1, 2, gradient.data()).sum ==
+        Approx(2000.0));
   CHECK(gradient[0] == 1.0F);
   CHECK(gradient[1] == -1.0F);
+}
+
+TEST_CASE("model: the gradient of the whole network's loss") {
+  const Preset preset = small_preset();
+  const Dataset data = synthetic_dataset(6, 1);
+  const std::vector<float> images = resize_images(data, 6, preset.image_size);
+  training::Model model(preset, 5);
+  training::Model probe(preset, 5);
+  model.step(images.data(), data.labels.data(), 6);
+  const auto loss = [&] { return probe.step(images.data(), data.labels.data(), 6).sum / 6; };
+  const auto tensors = model.tensors();
+  const auto probed = probe.tensors();
+  REQUIRE(tensors.size() == 6);
+  for (std::size_t t = 0; t < tensors.size(); ++t) {
+    const std::size_t stride = std::max<std::size_t>(1, tensors[t]->values.size() / 25);
+    for (std::size_t i = 0; i < tensors[t]->values.size(); i += stride) {
+      const float value = tensors[t]->values[i];
+      probed[t]->values[i] = value + 2e-3F;
+      const double above = loss();
+      probed[t]->values[i] = value - 2e-3F;
+      const double below = loss();
+      probed[t]->values[i] = value;
+      CAPTURE(t, i);
+      CHECK(tensors[t]->gradient[i] == Approx((above - below) / 4e-3).margin(2e-3));
+    }
+  }
+}
+
+TEST_CASE("convolution: equals the definition exactly on whole numbers") {
+  Random random(3);
+  for (const ConvShape& shape : {ConvShape{2, 4, 1, 20, 20, 7, 1}, ConvShape{3, 5, 3, 9, 12, 3, 2},
+                                 ConvShape{1, 1, 1, 1, 1, 1, 1}, ConvShape{2, 7, 2, 5, 30, 5, 3},
+                                 ConvShape{4, 16, 4, 12, 11, 4, 1}}) {
+    std::vector<float> input(static_cast<std::size_t>(shape.input_size()));
+    std::vector<float> weights(static_cast<std::size_t>(shape.weights_size()));
+    for (float& value : input) value = static_cast<float>(random.between(-9, 9));
+    for (float& value : weights) value = static_cast<float>(random.between(-9, 9));
+    std::vector<float> output(static_cast<std::size_t>(shape.output_size()), 0.5F);
+    training::convolve(shape, input.data(), weights.data(), output.data());
+    const auto report = oracle::compare(shape, input.data(), weights.data(), output.data(),
+                                        oracle::Tolerance::exact());
+    CHECK(report.passed(shape));
+  }
 }
