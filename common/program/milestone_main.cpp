@@ -82,6 +82,10 @@ void declare(CLI::App& app, const Milestone& milestone, Options& options) {
                  "Also show kernels, CUDA calls and copies by their share of the time");
   }
   app.add_option("--json", options.json, "Also write all samples to this file");
+  app.add_option("--launcher", options.launcher,
+                 "local, or slurm: as a job on a machine of the cluster with a GPU")
+      ->check(CLI::IsMember({"local", "slurm"}))
+      ->capture_default_str();
   app.add_option("--solution", options.solution,
                  std::string("Stages to run: student, reference, or a file with the course's ") +
                      (on_device ? "GPUInterface" : "conv_forward_cpu"));
