@@ -87,6 +87,14 @@ TEST_CASE("grader show: a page and JSON from a right file, a race in a wrong one
   CHECK(contains(race.output, "E-race"));
   CHECK(contains(read_text(page), "\"kind\":\"race\""));
 
+  write_atomically(file, source("  __syncthreads();\n  if (x == 3) return;"));
+  const ProgramRun unwritten = run_program("grader", command + " --output " + page.string());
+  CHECK(unwritten.exit_code == 1);
+  CHECK(
+      contains(unwritten.output, "  unwritten: 8 elements of the whole output are written by no"));
+  CHECK(contains(unwritten.output, "Next: build/bin/grader check m3"));
+  CHECK(contains(read_text(page), "\"unwritten\":[[3,3],[11,11]"));
+
   write_atomically(file, "__global__ void conv( {\n");
   const ProgramRun broken = run_program("grader", command);
   CHECK(broken.exit_code == 1);
