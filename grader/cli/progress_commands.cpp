@@ -71,6 +71,7 @@ ExitCode run_next(const NoOptions&) {
   const auto work = next_step(way, true);
   if (work && work->kind != step->kind && work->command != step->command) {
     std::cout << paragraph("Or go on with ", work->what) << "        " << work->command << "\n";
+    if (!work->else_.empty()) std::cout << paragraph("      ", work->else_);
   }
   if (const auto practice = next_practice(way, (work ? *work : *step).milestone)) {
     std::cout << paragraph("", "For practice, without points: " + practice->what) << "        "
