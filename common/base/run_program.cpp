@@ -14,9 +14,15 @@
 namespace convlab {
 namespace {
 
-// A range without an upper end has 309 digits in CLI11's text, or in newer versions an exponent.
+// CLI11 says "Could not convert: --epochs = x", but not what to type instead. A range without an
+// upper end has 309 digits in its text, or in newer versions an exponent.
 std::string sentence(const CLI::ParseError& error) {
   const std::string text = error.what();
+  const std::string could_not = "Could not convert: ";
+  if (const auto value = text.find(" = "); text.starts_with(could_not) && value < text.size()) {
+    return text.substr(could_not.size(), value - could_not.size()) + " takes a number, not '" +
+           text.substr(value + 3) + "'.";
+  }
   const auto range = text.find(" not in range ");
   const auto has = [&](const char* end) { return text.find(end, range) != std::string::npos; };
   if (range == std::string::npos || !(has("17976931") || has("e+308"))) return text;

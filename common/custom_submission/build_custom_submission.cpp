@@ -27,13 +27,25 @@ std::string script() {
   return CONVLAB_SOURCE_DIR "/common/custom_submission/build_custom_submission.sh";
 }
 
+// Only the first errors help; and a binary file must not disturb the terminal.
+std::string beginning_of(const std::string& text) {
+  constexpr std::size_t kLines = 40;
+  constexpr int kWidth = 300;
+  const std::vector<std::string> lines = lines_of(text);
+  std::string result;
+  for (std::size_t i = 0; i < std::min(kLines, lines.size()); ++i) {
+    result += cut_to_columns(printable_line(lines[i]), kWidth).front() + "\n";
+  }
+  return result + (lines.size() > kLines ? "… and more\n" : "");
+}
+
 void run_step(const std::vector<std::string>& words, const fs::path& file, Device device) {
   const FinishedProcess run = run_process({.words = words, .output = Command::Output::kTogether});
   if (run.succeeded()) return;
   throw Error(ExitCode::kFallsShort,
               file.string() + " does not compile for " +
                   enum_name(device, {"the CPU", "the GPU", "the emulated device"}) +
-                  "; the compiler says:\n" + printable(run.output));
+                  "; the compiler says:\n" + beginning_of(run.output));
 }
 
 // The names of functions that an object defines.

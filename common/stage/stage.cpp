@@ -1,6 +1,7 @@
 #include "common/stage/stage.hpp"
 
 #include <algorithm>
+#include <filesystem>
 #include <map>
 #include <tuple>
 #include <utility>
@@ -80,9 +81,16 @@ CpuStage::CpuStage(Stage stage, ConvForward conv_forward) {
 }
 
 void not_implemented(const std::string& file) {
-  throw NotImplementedError(file +
-                            " still calls convlab::not_implemented, which ends the program: write "
-                            "your code in the place of that line, build, and run this again.");
+  std::string text = file +
+                     " still calls convlab::not_implemented, which ends the program: write your "
+                     "code in the place of that line, build, and run this again.";
+  // A check compiles the file, not this program.
+  std::error_code failed;
+  const auto written = std::filesystem::last_write_time(file, failed);
+  if (!failed && written > std::filesystem::last_write_time("/proc/self/exe", failed) && !failed) {
+    text += " It has changed since this program was built: cmake --build --preset lab";
+  }
+  throw NotImplementedError(text);
 }
 
 }  // namespace convlab

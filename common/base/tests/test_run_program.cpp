@@ -56,7 +56,8 @@ TEST_CASE("run_program: the body's exit code is the program's; help runs nothing
 }
 
 TEST_CASE("run_program: a wrong command line is a sentence and exit code 2") {
-  CHECK_THAT(run({"--count", "many"}, nothing).err, Catch::Matchers::ContainsSubstring("many"));
+  CHECK(run({"--count", "many"}, nothing).err ==
+        "sheep: --count takes a number, not 'many'.\nSee sheep --help.\n");
   const Outcome unknown = run({"--goats"}, nothing);
   CHECK(unknown.exit_code == 2);
   CHECK_THAT(unknown.err, Catch::Matchers::ContainsSubstring("--goats"));

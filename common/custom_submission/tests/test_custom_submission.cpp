@@ -165,6 +165,9 @@ TEST_CASE("custom submission: what cannot be built is told with the compiler's w
   CHECK_THAT(refused("broken.cu", "#include \"gpu-new-forward.h\"\nthis is no CUDA"),
              ContainsSubstring("broken.cu does not compile for the emulated device") &&
                  ContainsSubstring("broken.cu:2"));
+  std::string many = "#include \"gpu-new-forward.h\"\n";
+  for (int i = 0; i < 100; ++i) many += "wrong w" + std::to_string(i) + ";\n";
+  CHECK_THAT(refused("many.cu", many), ContainsSubstring("… and more"));
   CHECK_THAT(refused("empty.cu", "#include \"gpu-new-forward.h\""),
              ContainsSubstring("does not define GPUInterface::conv_forward_gpu"));
   CHECK_THAT(refused("empty.cc", "#include \"cpu-new-forward.h\""),
