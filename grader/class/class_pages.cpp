@@ -72,12 +72,14 @@ Figure op_times_of(const std::string& what, const Table& board) {
 
 // A row for each finding: the students who had it, and the attempts that it cost them.
 Figure findings_figure(const Table& findings) {
-  Figure figure{.name = "findings",
-                .title = "What the class gets wrong",
-                .caption = "attempts with the finding, and students who had it",
-                .x = {.title = "number (log scale)"},
-                .y = {.title = "finding"},
-                .panels = std::vector<Panel>(1)};
+  Figure figure{
+      .name = "findings",
+      .title = "What the class gets wrong",
+      .caption =
+          "attempts with the finding, and students who had it; \"each\": attempts of each student",
+      .x = {.title = "number (log scale)"},
+      .y = {.title = "finding"},
+      .panels = std::vector<Panel>(1)};
   Panel& panel = figure.panels[0];
   panel.series = {{.label = "attempts"}, {.label = "students", .colour = 1, .symbol = 1}};
   figure.x.include(1.0);

@@ -12,8 +12,8 @@
 namespace convlab::grader {
 
 /// Times a convolution of the network with further calls (docs/grading.md, "The clock"). Each has
-/// new random images, which appear when prolog has returned, and a poisoned output; a random part
-/// of the output is compared in double precision. An emulated device has no times.
+/// new random images, which appear when prolog has returned, and the output of the call before; a
+/// random part of the output is compared in double precision. An emulated device has no times.
 /// @param result    gets the samples
 /// @param in_turns  called after each sample with its arrays, if it is not empty
 std::optional<Finding> time_layer(Submission& submission, const StageInfo& stage,
