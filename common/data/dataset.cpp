@@ -133,7 +133,7 @@ std::vector<Mix> mixes(int source, int target) {
 
 }  // namespace
 
-std::vector<float> resize_images(const Dataset& dataset, int count, int size) {
+Buffer resize_images(const Dataset& dataset, int count, int size) {
   if (count < 0 || count > dataset.count) {
     throw UsageError("There are " + std::to_string(dataset.count) + " images, not " +
                      std::to_string(count) + ".");
@@ -145,14 +145,14 @@ std::vector<float> resize_images(const Dataset& dataset, int count, int size) {
   const int width = dataset.width;
   const std::vector<Mix> rows = mixes(dataset.height, size);
   const std::vector<Mix> columns = mixes(width, size);
-  const auto image_size = static_cast<std::size_t>(size) * static_cast<std::size_t>(size);
-  std::vector<float> result(static_cast<std::size_t>(count) * image_size);
+  const std::int64_t image_size = std::int64_t{size} * size;
+  Buffer result(count * image_size);
 
 #pragma omp parallel for schedule(static)
   for (int image = 0; image < count; ++image) {
     const std::uint8_t* const source =
         dataset.images.data() + static_cast<std::ptrdiff_t>(image) * dataset.height * width;
-    float* target = result.data() + static_cast<std::size_t>(image) * image_size;
+    float* target = result.data() + image * image_size;
     for (const Mix& row : rows) {
       const std::uint8_t* const upper = source + row.first * width;
       const std::uint8_t* const lower = source + row.second * width;

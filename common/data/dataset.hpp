@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "common/base/buffer.hpp"
+
 namespace convlab {
 
 /// Images and labels as stored on disk.
@@ -47,6 +49,6 @@ std::vector<std::filesystem::path> dataset_folders();
 /// Weights are integers over a power of two, so that the result is the same, bit for bit, with
 /// every compiler and thread count.
 /// @return count × size × size
-std::vector<float> resize_images(const Dataset& dataset, int count, int size);
+Buffer resize_images(const Dataset& dataset, int count, int size);
 
 }  // namespace convlab

@@ -102,8 +102,8 @@ std::vector<float> Network::forward(std::span<const float> images, int batch,
                      std::to_string(wanted) + " pixels, not " + std::to_string(images.size()) +
                      ".");
   }
-  Buffer features(wanted);
-  std::copy(images.begin(), images.end(), features.begin());
+  const float* features = images.data();
+  Buffer last;
   auto parameter = weights_.parameters.begin();  // in the order of the layers
   int convs = 0;
   for (const Layer& layer : preset_.layers) {
@@ -111,19 +111,19 @@ std::vector<float> Network::forward(std::span<const float> images, int batch,
     // An element that the convolution forgets to write must not look like a result.
     Buffer output(batch * out.size(), std::numeric_limits<float>::quiet_NaN());
     if (const auto* conv = std::get_if<ConvLayer>(&layer)) {
-      run_convolution(convs++, conv_shape(*conv, shape, batch), features.data(),
+      run_convolution(convs++, conv_shape(*conv, shape, batch), features,
                       (parameter++)->values.data(), output.data());
     } else {
       const bool dense = std::holds_alternative<DenseLayer>(layer);
       run_layer(layer, shape, dense ? parameter[0].values.data() : nullptr,
-                dense ? parameter[1].values.data() : nullptr, features.data(), output.data(),
-                batch);
+                dense ? parameter[1].values.data() : nullptr, features, output.data(), batch);
       if (dense) parameter += 2;
     }
-    features = std::move(output);
+    last = std::move(output);
+    features = last.data();
     shape = out;
   }
-  return {features.begin(), features.end()};
+  return {last.begin(), last.end()};
 }
 
 Network load_network(const std::string& name) {

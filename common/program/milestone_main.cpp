@@ -233,7 +233,7 @@ std::string words_for(const ConvShape& shape, const Milestone& milestone) {
 
 RunResult run(const Milestone& milestone, const Stage& stage, DeviceSession* device,
               const Options& options, const Network& network, const Dataset& dataset,
-              const std::vector<float>& images, int batch) {
+              const Buffer& images, int batch) {
   RunResult result{.network = network.preset().name,
                    .batch = batch,
                    .stage = info_of(stage),
@@ -323,11 +323,11 @@ auto announced(const char* what, Work work) {
   }
 }
 
-using Images = std::pair<Dataset, std::vector<float>>;
+using Images = std::pair<Dataset, Buffer>;
 
 Images load_images(int batch, const Preset& preset) {
   Dataset loaded = load_dataset(Split::kTest);
-  std::vector<float> resized = resize_images(loaded, batch, preset.image_size);
+  Buffer resized = resize_images(loaded, batch, preset.image_size);
   return {std::move(loaded), std::move(resized)};
 }
 

@@ -33,7 +33,7 @@ class GradedNetwork {
   // After load().
   [[nodiscard]] const Network& network() const { return *network_; }
   /// `largest_batch` × image_size × image_size.
-  [[nodiscard]] const std::vector<float>& images() const { return images_; }
+  [[nodiscard]] const Buffer& images() const { return images_; }
   [[nodiscard]] const std::vector<std::uint8_t>& labels() const { return dataset_.labels; }
   [[nodiscard]] const oracle::Expected& expected() const { return expected_; }
 
@@ -43,7 +43,7 @@ class GradedNetwork {
   std::mutex loading_;
   std::optional<Network> network_;
   Dataset dataset_;
-  std::vector<float> images_;
+  Buffer images_;
   oracle::Expected expected_;
 };
 

@@ -289,6 +289,14 @@ class StageChecker : private CheckContext {
   // On a GPU, times are taken when all batches are right: the other stages wait only meanwhile.
   std::optional<Finding> run_network(const StageInfo& stage, const std::vector<int>& batches,
                                      const GradedNetwork& network, const Announce& announce) {
+    sharing_.unlock();  // others may take times
+    const std::lock_guard place(machine.networks);
+    sharing_.lock();
+    return run_batches(stage, batches, network, announce);
+  }
+
+  std::optional<Finding> run_batches(const StageInfo& stage, const std::vector<int>& batches,
+                                     const GradedNetwork& network, const Announce& announce) {
     // A process that begins with this batch has taken the memory of no other.
     submission.restart();
     std::vector<NetworkOutcome> untimed;

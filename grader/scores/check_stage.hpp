@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <semaphore>
 #include <vector>
 
 #include "grader/checks/network_check.hpp"
@@ -23,6 +24,13 @@ class Machine {
   void unlock() { pthread_rwlock_unlock(&lock_); }
 
   const int processors = omp_get_max_threads();
+
+  /// As many networks are checked at a time as there is memory for.
+  struct Networks {
+    void lock() { places.acquire(); }
+    void unlock() { places.release(); }
+    std::counting_semaphore<> places{0};
+  } networks;
 
  private:
   pthread_rwlock_t lock_ = PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP;

@@ -143,24 +143,32 @@ class Grading {
                                        " are checked.");
   }
 
-  // Where nothing is timed, as many stages are checked at the same time as there are processors
-  // (OMP_NUM_THREADS); on a GPU a few, of which one at a time takes times. Each needs memory for a
-  // batch, on the host and on a GPU: the arrays in both processes, and what a stage unrolls.
+  // As many stages are checked at the same time as there are processors (OMP_NUM_THREADS) on an
+  // emulated device, and some more than networks on a GPU, where one at a time takes times. A
+  // network needs memory for its batch: for the arrays in both processes on the host, and also for
+  // what a stage unrolls on a device.
   bool check_all(const std::vector<StageInfo>& stages, const std::vector<int>& batches,
                  std::uint64_t seed, GradedNetwork& network) {
-    constexpr std::int64_t kBytesPerImage = std::int64_t{2} << 20;
+    constexpr std::int64_t kHostBytes = std::int64_t{2} << 20;  // per image
+    constexpr std::int64_t kGpuBytes = std::int64_t{3} << 19;
     constexpr int kLeast = 500;
     constexpr std::int64_t kMostOnGpu = 8;
     const Device device = submission_.device().device;
-    const int largest = std::max(kLeast, *std::max_element(batches.begin(), batches.end()));
-    std::int64_t memory = available_memory();
+    const std::int64_t images = std::max(kLeast, *std::max_element(batches.begin(), batches.end()));
+    std::int64_t networks = available_memory() / (kHostBytes * images);
     std::int64_t threads = std::min(std::ssize(stages), std::int64_t{omp_get_max_threads()});
     if (device == Device::kGpu) {
-      memory = std::min(memory, submission_.device().measured.info.memory_bytes);
-      threads = std::min(threads, kMostOnGpu);
+      const std::int64_t memory = submission_.device().measured.info.memory_bytes;
+      // The host unrolls nothing.
+      networks = std::min({2 * networks, memory / (kGpuBytes * images), kMostOnGpu});
+      // The others run their small cases meanwhile.
+      threads = std::min(threads, 2 * networks);
+    } else {
+      threads = device == Device::kCpu ? 1 : std::min(threads, networks);
     }
-    threads = device == Device::kCpu ? 1 : std::min(threads, memory / (kBytesPerImage * largest));
-    if (threads > 1) return check_together(stages, batches, seed, network, threads);
+    networks = std::clamp<std::int64_t>(networks, 1, std::max<std::int64_t>(1, threads));
+    machine_.networks.places.release(networks);
+    if (threads > 1) return check_together(stages, batches, seed, network, threads, networks);
     bool good = true;
     for (const StageInfo& stage : stages) {
       good &= check_stage(context_, stage, batches, seed, network);
@@ -169,7 +177,8 @@ class Grading {
   }
 
   bool check_together(const std::vector<StageInfo>& stages, const std::vector<int>& batches,
-                      std::uint64_t seed, GradedNetwork& network, std::int64_t threads) {
+                      std::uint64_t seed, GradedNetwork& network, std::int64_t threads,
+                      std::int64_t networks) {
     submission_.restart();  // it takes no memory meanwhile
     std::mutex telling;
     // What a stage reports waits until those before it have ended. Progress does not wait.
@@ -177,7 +186,7 @@ class Grading {
     std::vector<bool> ended(stages.size());
     std::size_t next = 0;
     std::vector<CheckResult> results(stages.size());
-    const int share = std::max(1, omp_get_max_threads() / static_cast<int>(threads));
+    const int share = std::max(1, omp_get_max_threads() / static_cast<int>(networks));
     in_threads(stages.size(), static_cast<std::size_t>(threads), [&](std::size_t i) {
       omp_set_num_threads(share);  // for this thread alone: the other processors have other work
       const GradeObserver observer{

@@ -213,8 +213,8 @@ ExactPrediction prediction_of(const Features& logits) {
 
 }  // namespace
 
-std::vector<ExactPrediction> predict_exactly(const Network& network,
-                                             const std::vector<float>& images, int batch) {
+std::vector<ExactPrediction> predict_exactly(const Network& network, std::span<const float> images,
+                                             int batch) {
   const Plan plan(network);
   const std::int64_t pixels = plan.shapes.front().size();
   std::vector<ExactPrediction> predictions(static_cast<std::size_t>(batch));
@@ -275,7 +275,7 @@ ExpectedCount count(const Expected& expected, const std::vector<std::uint8_t>& l
 }
 
 Expected compute_expected(const Network& network, const Dataset& dataset, int count) {
-  const std::vector<float> images = resize_images(dataset, count, network.preset().image_size);
+  const Buffer images = resize_images(dataset, count, network.preset().image_size);
   const std::vector<ExactPrediction> exact = predict_exactly(network, images, count);
   Expected expected{.network = network.preset().name,
                     .weights_crc = crc_of(network.weights()),

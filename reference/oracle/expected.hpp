@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <span>
 #include <vector>
 
 #include "common/data/dataset.hpp"
@@ -32,8 +33,8 @@ struct ExactPrediction {
 /// 1-Lipschitz and is computed within a few units in the last place.
 ///
 /// @param images  batch × image_size × image_size
-std::vector<ExactPrediction> predict_exactly(const Network& network,
-                                             const std::vector<float>& images, int batch);
+std::vector<ExactPrediction> predict_exactly(const Network& network, std::span<const float> images,
+                                             int batch);
 
 /// The answers of a network on the test images, computed in double precision from the weights on
 /// the disk. expected/PRESET.json keeps them, so that a check need not compute them.

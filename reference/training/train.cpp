@@ -96,7 +96,7 @@ training::Loss run_epoch(Model& model, const Preset& preset, const Dataset& data
     const int first = step * options.batch;
     const int count = std::min(options.batch, images - first);
     const Dataset batch = batch_of(dataset, std::span(order).subspan(first, count));
-    const std::vector<float> pixels = resize_images(batch, count, preset.image_size);
+    const Buffer pixels = resize_images(batch, count, preset.image_size);
     const training::Loss loss = model.step(pixels.data(), batch.labels.data(), count);
     const std::int64_t made = std::int64_t{epoch} * steps + step;
     const double share = static_cast<double>(made) / (double{1} * steps * options.epochs);

@@ -47,17 +47,22 @@ std::vector<float> naive_resize(const Dataset& dataset, int count, int size) {
   return result;
 }
 
+std::vector<float> resized(const Dataset& dataset, int count, int size) {
+  const convlab::Buffer images = resize_images(dataset, count, size);
+  return {images.begin(), images.end()};
+}
+
 }  // namespace
 
 TEST_CASE("resize: equals the definition bit for bit, at every size of the networks and odd ones") {
   const Dataset dataset = convlab::synthetic_dataset(12, 5);
   for (int size : {1, 2, 3, 13, 27, 28, 29, 48, 56, 64, 70, 72, 86, 200, 512}) {
-    CHECK(resize_images(dataset, 12, size) == naive_resize(dataset, 12, size));
+    CHECK(resized(dataset, 12, size) == naive_resize(dataset, 12, size));
   }
   Dataset oblong{.count = 2, .height = 3, .width = 5, .images = {}, .labels = {0, 1}};
   for (int i = 0; i < 30; ++i) oblong.images.push_back(static_cast<std::uint8_t>(i * 8));
   for (int size : {1, 4, 9}) {
-    CHECK(resize_images(oblong, 2, size) == naive_resize(oblong, 2, size));
+    CHECK(resized(oblong, 2, size) == naive_resize(oblong, 2, size));
   }
 }
 
@@ -65,9 +70,9 @@ TEST_CASE("resize: the same with one thread and with many, and as it has always 
   const Dataset dataset = convlab::synthetic_dataset(50, 7);
   const int threads = omp_get_max_threads();
   omp_set_num_threads(1);
-  const std::vector<float> one = resize_images(dataset, 50, 86);
+  const std::vector<float> one = resized(dataset, 50, 86);
   omp_set_num_threads(7);
-  const std::vector<float> seven = resize_images(dataset, 50, 86);
+  const std::vector<float> seven = resized(dataset, 50, 86);
   omp_set_num_threads(threads);
   CHECK(one == seven);
   const auto crc =
@@ -78,7 +83,7 @@ TEST_CASE("resize: the same with one thread and with many, and as it has always 
 
 TEST_CASE("resize: a prefix of the images, and impossible requests are refused") {
   const Dataset dataset = convlab::synthetic_dataset(5, 8);
-  CHECK(resize_images(dataset, 0, 28).empty());
+  CHECK(resized(dataset, 0, 28).empty());
   CHECK(resize_images(dataset, 3, 10).size() == 300);
   CHECK_THROWS_AS(resize_images(dataset, 6, 28), convlab::UsageError);
   CHECK_THROWS_AS(resize_images(dataset, -1, 28), convlab::UsageError);

@@ -32,7 +32,7 @@ void bm_step(benchmark::State& state, const std::string& name) {
   convlab::Dataset data{.count = kBatch, .height = 28, .width = 28, .images = {}, .labels = {}};
   for (int i = 0; i < kBatch * 28 * 28; ++i) data.images.push_back(static_cast<std::uint8_t>(i));
   for (int i = 0; i < kBatch; ++i) data.labels.push_back(static_cast<std::uint8_t>(i % 10));
-  const std::vector<float> images = convlab::resize_images(data, kBatch, preset.image_size);
+  const convlab::Buffer images = convlab::resize_images(data, kBatch, preset.image_size);
   convlab::training::Model model(preset, 1);
   for (auto _ : state) {
     benchmark::DoNotOptimize(model.step(images.data(), data.labels.data(), kBatch));

@@ -184,7 +184,7 @@ TEST_CASE("loss: cross-entropy, its gradient, and no overflow") {
 TEST_CASE("model: the gradient of the whole network's loss") {
   const Preset preset = small_preset();
   const Dataset data = synthetic_dataset(6, 1);
-  const std::vector<float> images = resize_images(data, 6, preset.image_size);
+  const Buffer images = resize_images(data, 6, preset.image_size);
   training::Model model(preset, 5);
   training::Model probe(preset, 5);
   model.step(images.data(), data.labels.data(), 6);
