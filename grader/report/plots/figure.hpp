@@ -90,16 +90,8 @@ struct Figure {
   void add_labels(std::vector<Label> column);
 };
 
-/// The places of point labels in a column, as shares of its height; sorted from above. They keep a
-/// distance from each other, and stay between 0 and 1 if there is room for all.
-std::vector<double> spread_labels(const std::vector<double>& heights, double distance);
-
 /// The numbers, for readers who cannot see it.
 Table table_of(const Figure& figure);
-
-/// The data of a figure for gnuplot: variables, and data blocks with a row in each line. Names
-/// stand in blocks only, never in a command. @param mark  ends a block; nobody can know it
-std::string gnuplot_data(const Figure& figure, const std::string& mark);
 
 /// Draws FOLDER/NAME.svg, .pdf and .png of each figure, with the templates beside
 /// this file: look.gp, then one of the figure's form. gnuplot runs in a sandbox. A reader always
