@@ -1,10 +1,8 @@
 // The class through the real program. Most tests let a script stand for the grader that checks, so
 // that they see only what the class does with its answers.
 #include <chrono>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <random>
-#include <thread>
 
 #include "common/base/tests/support/catch.hpp"
 #include "common/base/tests/support/contains.hpp"

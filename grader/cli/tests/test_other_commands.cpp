@@ -1,5 +1,4 @@
 #include <cstdlib>
-#include <nlohmann/json.hpp>
 #include <regex>
 
 #include "common/base/tests/support/catch.hpp"
