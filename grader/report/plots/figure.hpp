@@ -25,7 +25,6 @@ inline constexpr int kLibraryColour = -1;
 inline constexpr int kBoundColour = -2;
 inline constexpr int kInk = -3;
 
-/// One value with its spread.
 struct Mark {
   double at = 0.0;  ///< place along x; in a figure of rows the row
   double value = 0.0;
@@ -34,7 +33,6 @@ struct Mark {
   std::string text{};
 };
 
-/// Marks of one kind.
 struct Series {
   enum class Line { kNone, kThick, kDotted };
 
@@ -60,7 +58,7 @@ struct Panel {
   std::vector<Mark> bars{};
 };
 
-/// A text in a column beside the point (x, y) that it belongs to, at the height `text_y`.
+/// A text in a column beside the point (x, y), at the height `text_y`.
 struct Label {
   double x = 0.0;
   double y = 0.0;

@@ -136,12 +136,6 @@ std::vector<PlottedRun> runs_on_gpu(const std::vector<Result>& results,
   return runs;
 }
 
-std::string joined(const std::set<std::string>& parts) {
-  std::string text;
-  for (const std::string& part : parts) text += (text.empty() ? "" : ", ") + part;
-  return text;
-}
-
 }  // namespace
 
 std::vector<Result> read_results(const std::vector<std::filesystem::path>& files) {
