@@ -1,11 +1,8 @@
 #include "grader/class/database.hpp"
 
-#include <fcntl.h>
 #include <sqlite3.h>
-#include <sys/file.h>
 
 #include <algorithm>
-#include <cstring>
 #include <map>
 #include <random>
 
@@ -15,7 +12,6 @@
 #include "common/base/text.hpp"
 #include "common/base/whole_file.hpp"
 #include "common/data/gzip.hpp"
-#include "common/result/json_fields.hpp"
 #include "common/result/result.hpp"
 #include "common/timing/statistics.hpp"
 #include "common/timing/three_digits.hpp"
@@ -82,17 +78,10 @@ double total_of(const std::string& milestone) {
 }
 
 Descriptor lock_beside(const fs::path& file) {
-  const std::string name = file.string() + ".lock";
-  Descriptor lock(::open(name.c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0644));
-  if (!lock.is_open()) {
-    throw EnvironmentError("Cannot write " + name + ": " + std::strerror(errno) +
-                           "; name another --database, or change the folder's permissions.");
-  }
-  if (::flock(lock.get(), LOCK_EX | LOCK_NB) != 0) {
-    throw EnvironmentError("Another grader is grading into " + file.string() +
-                           "; wait for it, or name another --database.");
-  }
-  return lock;
+  Descriptor lock = locked(file.string() + ".lock", false);
+  if (lock.is_open()) return lock;
+  throw EnvironmentError("Another grader is grading into " + file.string() +
+                         "; wait for it, or name another --database.");
 }
 
 }  // namespace

@@ -30,7 +30,6 @@ enum class SubmissionState {
   kMachine,  ///< the machine was at fault; the next run tries again
 };
 
-/// "waiting", "checked", "graded", "refused", "stopped", "machine".
 const char* to_string(SubmissionState state);
 
 /// One submission as the list shows it.
@@ -54,7 +53,6 @@ struct SubmissionRow {
   std::string revoked{};  ///< why it no longer counts; empty: it counts
 };
 
-/// The outcome of a submission.
 struct Outcome {
   SubmissionState state = SubmissionState::kMachine;
   std::string sentence{};
@@ -138,15 +136,11 @@ class ClassDatabase {
   /// @param rules  of the points and the grader that gave them
   void set_outcome(std::int64_t submission, const Outcome& outcome, const std::string& rules = "");
 
-  /// The comments that go to a submission, the oldest first.
-  /// @param row  of submissions()
+  /// Those that go to a submission, the oldest first.
   [[nodiscard]] std::vector<Comment> comments(const SubmissionRow& row) const;
 
-  /// One submission.
   [[nodiscard]] std::optional<SubmissionRow> submission(std::int64_t id) const;
-  /// All submissions, by milestone, student and attempt.
-  /// @param student    only this one's; empty: everybody's
-  /// @param milestone  only of this one; empty: of all
+  /// By milestone, student and attempt; an empty name stands for all.
   [[nodiscard]] std::vector<SubmissionRow> submissions(const std::string& student = "",
                                                        const std::string& milestone = "") const;
 

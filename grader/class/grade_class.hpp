@@ -53,7 +53,6 @@ class Task {
   std::filesystem::path folder_;
 };
 
-/// "correctness", "times", "both".
 const char* to_string(Task::Phase phase);
 
 /// Joins the checks of one submission's files, at least one: all stages and findings, and each item
@@ -76,10 +75,9 @@ struct SlurmSettings {
   std::vector<std::string> options{};  ///< further ones for sbatch
 };
 
-/// The same as an array of Slurm jobs (sbatch) and collects their outcomes, so the tasks' folder
-/// must be on a disk that all nodes see. If a node dies, its job is submitted again. After an
-/// interruption the jobs go on; the next run finds them by the number in each task's folder and
-/// waits for them.
+/// The same as an array of Slurm jobs, whose nodes must see the tasks' folder. If a node dies, its
+/// job is submitted again. After an interruption the jobs go on; the next run finds them by the
+/// number in each task's folder.
 /// @param limit_s  for one task
 /// @throws EnvironmentError if Slurm is missing, refuses the jobs, or does not answer for long
 void run_through_slurm(const std::vector<Task>& tasks, const SlurmSettings& settings,
@@ -101,9 +99,8 @@ struct ClassRequest {
   bool allow_lower = false;  ///< a new outcome may give fewer points than the one it replaces
 };
 
-/// Grades the submissions in the folder that are not graded yet, until stop_asked, and stores every
-/// outcome in the database at once. Prints a line for each submission. A fault of one submission
-/// does not stop the others.
+/// Grades the submissions in the folder that are not graded yet, until stop_asked, stores every
+/// outcome at once and prints a line for each. A fault of one does not stop the others.
 /// @return kPassed if everything is graded, kFallsShort if outcomes with fewer points were not
 ///   stored, kEnvironment if the machine was at fault for some, kInterrupted
 ExitCode grade_class(const ClassRequest& request);

@@ -17,10 +17,9 @@ std::map<std::pair<std::string, std::string>, std::string> notes_on(
 /// "64 of 100 points (80 before 3 late days, 2 of them free)".
 std::string settled_points(const SettledAttempt& attempt);
 
-/// A CSV file for a learning platform with a line for each student and the points of the attempts
-/// that count. Canvas imports (Grades → Import) its columns that name a student, one for each
-/// milestone, and the line "Points Possible"; Moodle (Grades → Import → CSV file) full name, ID
-/// number, email address, and for each milestone points and feedback.
+/// A CSV file with a line for each student and the points of the attempts that count. Canvas
+/// imports its columns that name a student, one for each milestone, and "Points Possible"; Moodle
+/// full name, ID number, email address, and for each milestone points and feedback.
 /// @param attempts  of settled()
 std::string platform_csv(const std::vector<SettledAttempt>& attempts, const ClassDatabase& database,
                          bool for_canvas);

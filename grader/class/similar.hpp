@@ -6,7 +6,6 @@
 
 namespace convlab::grader {
 
-/// A source and its owner.
 struct OwnedSource {
   std::string owner{};
   std::string path{};

@@ -181,16 +181,14 @@ class Archive {
   explicit Archive(const fs::path& file) : archive_(::archive_read_new(), ::archive_read_free) {
     archive* a = archive_.get();
     if (a == nullptr) throw EnvironmentError("There is not enough memory to read archives.");
-    ::archive_read_support_format_tar(a);
-    ::archive_read_support_format_zip(a);
-    ::archive_read_support_format_7zip(a);
-    ::archive_read_support_format_rar(a);
-    ::archive_read_support_format_rar5(a);
-    ::archive_read_support_format_empty(a);
-    ::archive_read_support_filter_gzip(a);
-    ::archive_read_support_filter_bzip2(a);
-    ::archive_read_support_filter_xz(a);
-    ::archive_read_support_filter_zstd(a);
+    for (const auto support :
+         {::archive_read_support_format_tar, ::archive_read_support_format_zip,
+          ::archive_read_support_format_7zip, ::archive_read_support_format_rar,
+          ::archive_read_support_format_rar5, ::archive_read_support_format_empty,
+          ::archive_read_support_filter_gzip, ::archive_read_support_filter_bzip2,
+          ::archive_read_support_filter_xz, ::archive_read_support_filter_zstd}) {
+      support(a);
+    }
     constexpr std::size_t kBlock = std::size_t{64} << 10;
     require(::archive_read_open_filename(a, file.c_str(), kBlock));
   }

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <cstdint>
 #include <filesystem>
 #include <map>
 #include <set>
@@ -10,6 +9,7 @@
 #include "common/base/whole_file.hpp"
 #include "grader/class/submitted_files.hpp"
 #include "grader/course/course.hpp"
+#include "grader/report/table.hpp"
 #include "grader/submission/build_submission.hpp"
 
 namespace convlab::grader {
@@ -151,8 +151,7 @@ void keep_meant(std::vector<SubmittedFile>& sources) {
 }
 
 [[noreturn]] void refuse_several(const std::vector<SubmittedFile>& files, const std::string& why) {
-  std::string names;
-  for (const SubmittedFile& file : files) names += (names.empty() ? "" : ", ") + file.path;
+  const std::string names = joined(files, ", ", &SubmittedFile::path);
   throw RefusedSubmission("It holds " + std::to_string(files.size()) + " " +
                           fs::path(files.front().path).extension().string() + " files (" +
                           short_line(names, 240) + ")" + why);
@@ -244,7 +243,7 @@ std::vector<MilestoneWork> work_of(const std::vector<SubmittedFile>& all_files,
   const std::string notebook = taken("notebook.json");
   const std::string history = taken("history.jsonl");
   std::vector<MilestoneWork> works;
-  std::string unchanged;
+  std::vector<std::string> unchanged;
   for (const HandedOut& each : all) {
     if (!milestone.empty() && each.milestone != milestone) continue;
     Part part = part_of(files, each);
@@ -262,11 +261,12 @@ std::vector<MilestoneWork> work_of(const std::vector<SubmittedFile>& all_files,
                        .headers = std::move(part.headers),
                        .puzzles = std::move(part.puzzles)});
     } else if (!part.unchanged.empty()) {
-      unchanged += (unchanged.empty() ? "" : ", ") + each.milestone;
+      unchanged.push_back(each.milestone);
     }
   }
   if (works.empty() && !unchanged.empty()) {
-    throw RefusedSubmission("Every file of " + unchanged + " in it is as it was handed out.");
+    throw RefusedSubmission("Every file of " + joined(unchanged) +
+                            " in it is as it was handed out.");
   }
   if (works.empty()) works.push_back(loose_work(files, milestone, place, all));
   // grader submit packs one milestone.

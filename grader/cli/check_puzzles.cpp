@@ -5,17 +5,14 @@
 #include <cmath>
 #include <iostream>
 
-#include "common/base/error.hpp"
 #include "common/result/result.hpp"
 #include "common/timing/three_digits.hpp"
 #include "grader/checks/custom_submission.hpp"
 #include "grader/checks/findings/catalogue.hpp"
 #include "grader/checks/result/check_history.hpp"
 #include "grader/course/counted_stage.hpp"
-#include "grader/course/course.hpp"
 #include "grader/course/progress.hpp"
 #include "grader/measure/counters.hpp"
-#include "grader/report/check_report.hpp"
 #include "grader/report/table.hpp"
 #include "grader/report/terminal.hpp"
 

@@ -14,22 +14,16 @@ namespace convlab::grader {
 /// Of a command without options.
 struct NoOptions {};
 
-/// A new command, and its options for the caller to declare. `run` gets them after parsing.
+/// A new command, and its options for the caller to declare; describe() gives them their words from
+/// help.txt, here or in instructor/. `run` gets the options after parsing.
 template <class Options>
 std::pair<CLI::App&, Options&> add_command(CLI::App& parent, ExitCode& exit_code,
-                                           const std::string& name, const std::string& purpose,
+                                           const std::string& name,
                                            ExitCode (*run)(const Options&)) {
-  CLI::App* command = parent.add_subcommand(name, purpose);
+  CLI::App* command = parent.add_subcommand(name);
   auto options = std::make_shared<Options>();
   command->callback([options, run, &exit_code] { exit_code = run(*options); });
   return {*command, *options};
-}
-
-/// The same for a command whose words stand in help.txt, here or in instructor/, for describe().
-template <class Options>
-auto add_command(CLI::App& parent, ExitCode& exit_code, const std::string& name,
-                 ExitCode (*run)(const Options&)) {
-  return add_command(parent, exit_code, name, "", run);
 }
 
 /// The option --launcher of a command that may run as a Slurm job (grader/course/slurm_job.hpp).

@@ -2,7 +2,6 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <functional>
@@ -40,22 +39,6 @@ constexpr const char* kExamples =
     "  build/bin/grader plot build/results/*.json --output build/plots\n\n"
     "Exit codes: 0 passed, 1 the work falls short, 2 usage,\n"
     "3 the environment is at fault.";
-
-// After each parallel region OpenMP's threads wait actively for some milliseconds, on processors
-// that the submission needs: a tenth to a third of the grader's time. OpenMP reads the limit (GCC's
-// library the first variable, clang's the second) before main, so the program restarts itself. Its
-// child processes get none of these variables.
-void let_idle_threads_sleep(int argc, char** argv) {
-  // Reads an archive in a sandbox in which no program can be started; it has one thread.
-  const bool in_sandbox =
-      argc > 2 && argv[1] == std::string("class") && argv[2] == std::string("unpack");
-  if (in_sandbox || std::getenv("OMP_WAIT_POLICY") != nullptr) return;
-  const bool is_set = std::getenv("GOMP_SPINCOUNT") != nullptr;
-  for (const char* variable : {"GOMP_SPINCOUNT", "KMP_BLOCKTIME"}) {
-    is_set ? ::unsetenv(variable) : ::setenv(variable, "0", 1);
-  }
-  if (!is_set) ::execv(std::filesystem::read_symlink("/proc/self/exe").c_str(), argv);
-}
 
 // Goes on as grader-views. An update of the hand-out may leave an older one behind.
 [[noreturn]] void become_views(char** argv) {
@@ -104,7 +87,6 @@ class HelpFormatter : public CLI::Formatter {
 
 int main(int argc, char** argv) {
   convlab::print_safely();
-  let_idle_threads_sleep(argc, argv);
   std::string help = "--help";
   if (argc > 1 && argv[1] == std::string("help")) argv[1] = help.data();
   using convlab::ExitCode;

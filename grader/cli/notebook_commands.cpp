@@ -107,14 +107,12 @@ ExitCode run_predict(const PredictOptions& asked_for) {
                     (measured.empty() ? "" : " on " + measured) +
                     "; a prediction is made before. Predict the next stage.");
   }
-  std::string limits;
-  for (const char* each : kLimiters) limits += (limits.empty() ? "" : ", ") + std::string(each);
   const auto is_limit = [](const std::string& text) {
     return std::ranges::find(kLimiters, text) != kLimiters.end();
   };
   Prediction slip{.made = utc_now(), .limiter = options.limiter};
   if (slip.limiter.empty()) {
-    slip.limiter = asked("What will limit it? " + limits, "--limit", is_limit);
+    slip.limiter = asked("What will limit it? " + joined(kLimiters), "--limit", is_limit);
   }
   // Nothing counts the loads of a processor, so nobody is asked for them.
   if (milestone.id != "m1" || options.loads >= 0.0) {

@@ -80,12 +80,6 @@ ExitCode run_next(const NoOptions&) {
   return ExitCode::kPassed;
 }
 
-std::string joined(const std::vector<int>& batches) {
-  std::string text;
-  for (const int batch : batches) text += (text.empty() ? "" : ", ") + std::to_string(batch);
-  return text;
-}
-
 std::string state_text(const Progress& progress) {
   std::string text = to_string(progress.state);
   if (progress.state == State::kHandedOut || progress.state == State::kUnchecked) {
@@ -94,7 +88,9 @@ std::string state_text(const Progress& progress) {
   const bool passed = progress.state == State::kPassed;
   text = coloured(text, passed ? Colour::kGood : Colour::kBad);
   if (!progress.finding.empty()) text += " (" + progress.finding + ")";
-  if (passed && !progress.batches.empty()) text += " at batch " + joined(progress.batches);
+  if (passed && !progress.batches.empty())
+    text += " at batch " +
+            joined(progress.batches, ", ", [](int each) { return std::to_string(each); });
   text += coloured("  " + progress.date, Colour::kQuiet);
   if (progress.changed) text += "  changed since";
   return text;

@@ -159,10 +159,6 @@ ExitCode run_submit(const SubmitOptions& options) {
   return ExitCode::kPassed;
 }
 
-struct RestoreOptions {
-  std::string archive;
-};
-
 // Somebody else may have packed it, so a sandbox reads it. @return what it printed, if it failed
 std::optional<std::string> failure(const fs::path& folder, const std::vector<std::string>& words) {
   ChildProcess process(
@@ -196,9 +192,9 @@ fs::path unpacked(const fs::path& archive, const fs::path& to) {
                    (why.empty() ? "." : ": " + why));
 }
 
-ExitCode run_restore(const RestoreOptions& options) {
+ExitCode run_restore(const std::string& archive) {
   const ScratchFolder scratch(build_folder());
-  const fs::path folder = unpacked(options.archive, scratch.path());
+  const fs::path folder = unpacked(archive, scratch.path());
   const std::string name = folder.filename().string();
   const CourseMilestone milestone = find_milestone(name.substr(0, name.find('-')));
   const CheckResult check = read_check_result(folder / "result.json");
@@ -238,8 +234,8 @@ void add(CLI::App& app, ExitCode& exit_code) {
     command.add_option("MILESTONE", options.milestone)->required();
     command.add_option("--output", options.output);
   }
-  auto [command, options] = add_command(app, exit_code, "restore", run_restore);
-  command.add_option("ARCHIVE", options.archive)->required()->check(CLI::ExistingFile);
+  auto [command, archive] = add_command(app, exit_code, "restore", run_restore);
+  command.add_option("ARCHIVE", archive)->required()->check(CLI::ExistingFile);
 }
 
 }  // namespace convlab::grader::work_commands

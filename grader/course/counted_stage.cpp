@@ -2,18 +2,13 @@
 
 #include <algorithm>
 #include <chrono>
-#include <filesystem>
-#include <set>
 
 #include "common/base/address_sanitizer.hpp"
 #include "common/base/printable.hpp"
 #include "common/base/unknown_name.hpp"
-#include "common/network/preset.hpp"
 #include "grader/checks/custom_submission.hpp"
 #include "grader/checks/findings/catalogue.hpp"
-#include "grader/course/course.hpp"
 #include "grader/course/puzzles.hpp"
-#include "grader/report/terminal.hpp"
 
 namespace convlab::grader {
 

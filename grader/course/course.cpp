@@ -12,9 +12,7 @@
 #include <fstream>
 #include <iostream>
 #include <sstream>
-#include <vector>
 
-#include "common/base/descriptor.hpp"
 #include "common/base/error.hpp"
 #include "common/base/printable.hpp"
 #include "common/base/run_process.hpp"
@@ -42,17 +40,6 @@ std::string heading_of(const std::filesystem::path& chapter) {
   return line.substr(std::min(line.size(), line.find_first_not_of("# ")));
 }
 
-// Ninja keeps its state in the build folder and does not lock it.
-Descriptor lock_build_folder() {
-  const auto file = build_folder() / ".grader-build-lock";
-  Descriptor lock(::open(file.c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0644));
-  if (lock.get() < 0 || ::flock(lock.get(), LOCK_EX) != 0) {
-    throw EnvironmentError("Nothing can be built in " + build_folder().string() + ": " +
-                           std::strerror(errno) + ".");
-  }
-  return lock;
-}
-
 // The part of a build's output that a person must read: a few lines from the first error on; all
 // of a short output without an error.
 std::string first_error(const std::string& output) {
@@ -76,7 +63,8 @@ std::string first_error(const std::string& output) {
 // @param is_long  shows in a terminal what is compiled, with how much is left
 std::optional<Finding> build_target(const std::string& target, bool is_long = false) {
   constexpr std::chrono::minutes kLimit{20};  // compiling for a GPU on a slow machine takes minutes
-  const Descriptor lock = lock_build_folder();
+  // Ninja keeps its state in the build folder and does not lock it.
+  const Descriptor lock = locked(build_folder() / ".grader-build-lock", true);
   const bool is_shown = is_long && ::isatty(STDOUT_FILENO) == 1;
   // If the grader is killed, the shell ends its group: CMake alone would leave Ninja at work.
   const char* const with_group = "trap 'trap - TERM; kill 0' TERM; \"$0\" \"$@\" & wait $!";
@@ -310,6 +298,14 @@ std::filesystem::path keep_backup(const std::filesystem::path& file) {
   }
   write_atomically(backup, read_text(file));
   return backup;
+}
+
+Descriptor locked(const std::filesystem::path& file, bool waits) {
+  Descriptor lock(::open(file.c_str(), O_CREAT | O_RDWR | O_CLOEXEC, 0644));
+  if (lock.is_open() && ::flock(lock.get(), LOCK_EX | (waits ? 0 : LOCK_NB)) == 0) return lock;
+  if (lock.is_open() && errno == EWOULDBLOCK) return Descriptor();
+  throw EnvironmentError("Cannot write " + file.string() + ": " + std::strerror(errno) +
+                         "; name another place, or change the folder's permissions.");
 }
 
 std::vector<std::uint8_t> packed(const std::filesystem::path& parent, const std::string& name) {

@@ -3,11 +3,11 @@
 #include <csignal>
 #include <cstdint>
 #include <filesystem>
-#include <initializer_list>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "common/base/descriptor.hpp"
 #include "grader/checks/result/check_result.hpp"
 #include "grader/checks/result/finding.hpp"
 
@@ -45,10 +45,8 @@ void require_solution(const std::string& solution);
 std::string grader_command(const std::string& verb, const std::string& milestone,
                            const std::string& stage = {});
 
-/// The default folder for results of checks.
+/// The default folder for results of checks, and the history in it (check_history.hpp).
 std::filesystem::path results_folder();
-
-/// The history of the student's checks; see grader/checks/result/check_history.hpp.
 std::filesystem::path history_file();
 
 /// `file` as seen from the current folder, if that is shorter.
@@ -73,11 +71,9 @@ std::optional<Finding> build_milestone(const CourseMilestone& milestone);
 /// @param is_long  shows in a terminal what is compiled, with how much is left
 void build_own_part(const std::string& target, bool is_long = false);
 
-/// Whether build_custom_submission_parts has ended in this build folder before.
+/// Builds what every custom submission needs; whether that has ended here before. The first time,
+/// which takes long, it says so. @param on_cpu  only for a file that runs on the CPU
 bool has_custom_submission_parts(bool on_cpu);
-
-/// Builds what every custom submission needs. The first time, which takes long, it says so.
-/// @param on_cpu  only for a file that runs on the CPU
 void build_custom_submission_parts(bool on_cpu = false);
 
 /// The files of a milestone that students write: all sources in its folder, sorted.
@@ -113,6 +109,11 @@ std::optional<std::string> pristine_text(const HandoutFile& file);
 /// Copies a file to "conv_forward.cpp.backup-2026-11-21T03:15:07Z" beside it, with a number behind
 /// it where that is taken. @throws EnvironmentError if it cannot be written
 std::filesystem::path keep_backup(const std::filesystem::path& file);
+
+/// Locks a file, which is created, until the descriptor closes.
+/// @return none if another program holds it, unless `waits`
+/// @throws EnvironmentError if it cannot be written
+Descriptor locked(const std::filesystem::path& file, bool waits);
 
 /// A .tar.gz of PARENT/NAME. The same files give the same bytes: sorted names, no dates, no owners,
 /// ordinary permissions. @throws EnvironmentError with tar's reason

@@ -1,18 +1,14 @@
 #include "grader/course/progress.hpp"
 
 #include <algorithm>
-#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 
 #include "common/base/enum_name.hpp"
-#include "common/base/error.hpp"
 #include "common/base/json_text.hpp"
 #include "common/base/whole_file.hpp"
 #include "common/program/arguments.hpp"
 #include "common/result/result_json.hpp"
-#include "grader/course/course.hpp"
-#include "grader/report/table.hpp"
 #include "grader/scores/points.hpp"
 
 namespace convlab::grader {

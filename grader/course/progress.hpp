@@ -17,7 +17,6 @@ namespace convlab::grader {
 
 enum class State { kHandedOut, kUnchecked, kPassed, kFailed };
 
-/// "as handed out", "not checked yet", "passed", "not passed".
 const char* to_string(State state);
 
 /// How far a stage is.
@@ -103,13 +102,10 @@ struct Notebook {
 /// room.
 void note_numbers(Notebook& notebook, const std::vector<KnownNumber>& numbers);
 
-/// build/notebook/m4.json.
+/// build/notebook/m4.json, read as empty if there is none.
+/// @throws EnvironmentError if it is damaged, or cannot be written
 std::filesystem::path notebook_file(const CourseMilestone& milestone);
-
-/// Empty if there is none yet. @throws EnvironmentError if the file is damaged
 Notebook read_notebook(const CourseMilestone& milestone);
-
-/// @throws EnvironmentError if it cannot be written
 void write_notebook(const CourseMilestone& milestone, const Notebook& notebook);
 
 /// Lists of hints, each from a nudge to nearly the code: by stage, and "general" for the milestone,

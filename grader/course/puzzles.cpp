@@ -5,7 +5,6 @@
 #include <nlohmann/json.hpp>
 #include <random>
 
-#include "common/base/error.hpp"
 #include "common/base/json_text.hpp"
 #include "common/base/unknown_name.hpp"
 #include "common/base/whole_file.hpp"
@@ -14,7 +13,6 @@
 #include "grader/checks/device_analysis.hpp"
 #include "grader/checks/element_cases.hpp"
 #include "grader/checks/findings/catalogue.hpp"
-#include "grader/course/course.hpp"
 #include "grader/course/progress.hpp"
 #include "grader/scores/points.hpp"
 #include "grader/scores/second_opinion.hpp"
@@ -131,14 +129,10 @@ std::vector<Puzzle> puzzles_of(const CourseMilestone& milestone, const std::stri
     std::string stage = file.stem().string();
     stage.erase(0, stage.find('_') + 1);
     std::ranges::replace(stage, '_', '-');
-    const auto own = cases.find(stage);
-    const auto word = [&](const char* key) {
-      return own == cases.end() ? std::string() : own->value(key, "");
-    };
-    puzzles.push_back({file, stage, title_of(file, stage), folder, word("before"), word("cause"),
-                       own == cases.end() ? std::vector<std::string>()
-                                          : own->value("causes", std::vector<std::string>()),
-                       word("seen"), own == cases.end() ? 0.0 : own->value("most_moved", 0.0)});
+    const Json own = cases.is_object() ? cases.value(stage, Json::object()) : Json::object();
+    puzzles.push_back({file, stage, title_of(file, stage), folder, own.value("before", ""),
+                       own.value("cause", ""), own.value("causes", std::vector<std::string>()),
+                       own.value("seen", ""), own.value("most_moved", 0.0)});
   }
   std::ranges::sort(puzzles, {}, [](const Puzzle& each) { return number_of(each.file); });
   return puzzles;

@@ -58,7 +58,6 @@ void require_stage(const CourseMilestone& milestone, const std::string& stage);
 std::string unknown_stage(const CourseMilestone& milestone, const std::string& stage,
                           const std::vector<std::string>& known);
 
-/// Whether the name is that of a broken kernel.
 bool is_repair(const CourseMilestone& milestone, const std::string& stage);
 
 /// The first convolution of a puzzle's check.
@@ -66,8 +65,6 @@ ConvShape first_shape(const CourseMilestone& milestone, const Puzzle& puzzle);
 
 /// The puzzles that a check in this build folder found solved and that have not changed since.
 SolvedFiles known_solved(const CourseMilestone& milestone);
-
-/// Remembers them for known_solved.
 void remember_solved(const CourseMilestone& milestone, const SolvedFiles& solved);
 
 /// SHA-256 of the file of each.

@@ -11,13 +11,10 @@
 namespace convlab::grader {
 
 /// Runs a command as a Slurm job, for students whose own machine has no GPU: submits it, shows its
-/// state and place in the queue, then its output, and returns its exit code. Slurm's own variables
-/// choose the partition, the time and the account (SBATCH_PARTITION, SBATCH_TIMELIMIT,
-/// SBATCH_ACCOUNT); a GPU is asked for unless SBATCH_GRES says something else.
-///
-/// Ctrl-C leaves the job in the queue. The same command finds it again, also when it has ended: its
-/// folder below build/slurm, which the node must see, too, is named after the command.
-///
+/// place in the queue, then its output. Slurm's own variables choose partition, time and account
+/// (SBATCH_PARTITION, SBATCH_TIMELIMIT, SBATCH_ACCOUNT); a GPU is asked for unless SBATCH_GRES says
+/// something else. Ctrl-C leaves the job in the queue. The same command finds it again, also when
+/// it has ended: its folder below build/slurm, which the node must see, is named after the command.
 /// @param words  the program and its arguments, run in the current folder
 /// @return the exit code of the command; kInterrupted if it was left (stop_on_signals)
 /// @throws EnvironmentError if Slurm is missing or refuses the job, or if the job ended without a
@@ -35,8 +32,7 @@ struct QueuedJob {
 /// @throws EnvironmentError if there is no squeue
 std::optional<std::map<std::string, QueuedJob>> slurm_queue();
 
-/// Between two looks at the queue; shorter once somebody wants to stop.
-void wait_a_second();
+void wait_a_second();  ///< less once somebody wants to stop
 
 /// @param words  of sbatch, beside --parsable
 /// @return the number of the job

@@ -9,7 +9,6 @@
 #include "common/base/whole_file.hpp"
 #include "common/device/gpu_probe.hpp"
 #include "common/stage/stage.hpp"
-#include "grader/course/course.hpp"
 #include "grader/course/progress.hpp"
 #include "grader/report/terminal.hpp"
 #include "grader/scores/points.hpp"

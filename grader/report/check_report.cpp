@@ -66,18 +66,7 @@ bool is_shown(const Score& score, const std::string& stage) {
   });
 }
 
-}  // namespace
-
-std::string lines_text(std::string label, const std::string& of) {
-  std::string text;
-  std::istringstream lines(of);
-  for (std::string line; std::getline(lines, line);) {
-    text += line.starts_with(' ') ? label + line + "\n" : paragraph(label, line);
-    label.assign(label.size(), ' ');
-  }
-  return text;
-}
-
+// "12.3 ±0.4": median and half the interquartile range, in milliseconds.
 std::string time_text(const std::vector<double>& samples) {
   if (samples.empty()) return "-";
   const Spread spread = spread_of(samples);
@@ -86,6 +75,7 @@ std::string time_text(const std::vector<double>& samples) {
          spread_digits(spread.median, (spread.upper_quartile - spread.lower_quartile) / 2.0);
 }
 
+// Of the table of runs, whose rows are run_row.
 std::string run_heading(std::size_t layers) {
   std::string text = right("batch", kBatchWidth);
   for (std::size_t i = 0; i < layers; ++i) {
@@ -112,6 +102,18 @@ std::string run_row(const RunResult& run) {
   const bool passed = run.verdict == Verdict::kPassed;
   return text + right(accuracy, kAccuracyWidth) + right(error.data(), kErrorWidth) + "  " +
          coloured(to_string(run.verdict), passed ? Colour::kGood : Colour::kBad);
+}
+
+}  // namespace
+
+std::string lines_text(std::string label, const std::string& of) {
+  std::string text;
+  std::istringstream lines(of);
+  for (std::string line; std::getline(lines, line);) {
+    text += line.starts_with(' ') ? label + line + "\n" : paragraph(label, line);
+    label.assign(label.size(), ' ');
+  }
+  return text;
 }
 
 std::string finding_text(const Finding& finding) {
@@ -161,8 +163,7 @@ void CheckPrinter::name(const StageInfo& stage) {
 
 std::string points_text(double points) {
   std::array<char, 32> text{};
-  const double tenths = std::round(points * 10.0) / 10.0;
-  std::snprintf(text.data(), text.size(), tenths == std::floor(tenths) ? "%.0f" : "%.1f", tenths);
+  std::snprintf(text.data(), text.size(), "%g", std::round(points * 10.0) / 10.0);
   return text.data();
 }
 

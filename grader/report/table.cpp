@@ -9,23 +9,9 @@
 #include "common/base/foreign_text.hpp"
 #include "common/timing/statistics.hpp"
 #include "common/timing/three_digits.hpp"
-#include "grader/measure/counters.hpp"
 #include "grader/report/terminal.hpp"
 
 namespace convlab::grader {
-
-namespace {
-
-template <class Text>
-std::string joined(const std::vector<std::string>& fields, const std::string& between, Text text) {
-  std::string line;
-  for (std::size_t i = 0; i < fields.size(); ++i) {
-    line += (i == 0 ? "" : between) + text(fields[i]);
-  }
-  return line;
-}
-
-}  // namespace
 
 std::string plain_table(const Table& table) {
   constexpr int kWidest = 64;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,17 @@ struct Table {
 std::string plain_table(const Table& table);
 std::string markdown_table(const Table& table);
 std::string html_table(const Table& table);
+
+/// The elements one after the other. @param text  of an element
+template <class List, class Text = std::identity>
+std::string joined(const List& list, const std::string& between = ", ", Text text = {}) {
+  std::string all;
+  for (const auto& each : list) {
+    if (&each != &*std::begin(list)) all += between;
+    all += std::invoke(text, each);
+  }
+  return all;
+}
 
 /// Without the columns that say nothing in any row.
 void drop_empty_columns(Table& table);

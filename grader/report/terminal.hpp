@@ -25,9 +25,8 @@ std::string paragraph(const std::string& label, const std::string& text);
 /// The same after a label that is `indent` wide on the screen, not counting colour codes.
 std::string hanging(const std::string& label, int indent, const std::string& text);
 
-/// One line of progress on standard error that the next one overwrites. If standard error is not a
-/// terminal, it prints only what it waits for
-/// ("waiting …"), a line for the first of equal ones.
+/// One line of progress on standard error that the next one overwrites. Where that is no terminal,
+/// it prints only what it waits for ("waiting …"), a line for the first of equal ones.
 class ProgressLine {
  public:
   ProgressLine();

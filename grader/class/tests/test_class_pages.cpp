@@ -1,5 +1,3 @@
-#include <algorithm>
-
 #include "common/base/tests/support/catch.hpp"
 #include "common/base/tests/support/temporary_folder.hpp"
 #include "grader/class/class_pages.hpp"

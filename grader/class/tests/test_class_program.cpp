@@ -1,10 +1,8 @@
 // The class through the real program. Most tests let a script stand for the grader that checks, so
 // that they see only what the class does with its answers.
 #include <chrono>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <random>
-#include <thread>
 
 #include "common/base/tests/support/catch.hpp"
 #include "common/base/tests/support/contains.hpp"
@@ -45,8 +43,7 @@ TEST_CASE("grader class grade: every answer of the grader, each in a sentence") 
   for (const char* name : {"good", "slow", "machine", "usage", "flood"}) {
     made_up.add(std::string(name) + ".cpp", name);
   }
-  const FinishedProcess run = made_up.run({"grade", made_up.submissions().string(), "--grader",
-                                           made_up.grader().string(), "--limit", "3"});
+  const FinishedProcess run = made_up.PlayedTerm::grade({"--limit", "3"});
   CHECK(run.exit_code == 3);
   CHECK(contains(run.output, "passed"));
   CHECK(contains(run.output, "stopped: Grading was stopped after 3 seconds"));
@@ -140,10 +137,7 @@ TEST_CASE("grader class grade: where no times are taken all have the same points
   }
   made_up.add("anna.cpp", "right");
   made_up.add("ben.cpp", "wrong");
-  CHECK(made_up
-            .run({"grade", made_up.submissions().string(), "--milestone", "m1", "--grader",
-                  made_up.grader().string(), "--no-speed"})
-            .exit_code == 0);
+  CHECK(made_up.PlayedTerm::grade({"--milestone", "m1", "--no-speed"}).exit_code == 0);
   const std::string canvas = made_up.run({"export", "--format", "canvas"}).output;
   INFO(canvas);
   CHECK(contains(canvas, "Points Possible,,,,,50"));
@@ -166,8 +160,7 @@ TEST_CASE("grader class: hostile names leave by no way as something else") {
   write_atomically(outside / "roster.csv", roster);
   const std::string graded =
       made_up
-          .run({"grade", made_up.submissions().string(), "--milestone", "m1", "--grader",
-                made_up.grader().string(), "--roster", (outside / "roster.csv").string()})
+          .PlayedTerm::grade({"--milestone", "m1", "--roster", (outside / "roster.csv").string()})
           .output;
   const std::string list = made_up.run({"status", "--list"}).output;
   made_up.run({"feedback", "--output", (outside / "feedback").string()});
@@ -212,9 +205,7 @@ TEST_CASE("grader class grade: puzzles come to the check of their milestone, wit
       made_up.submissions() / "ben.tar.gz",
       {{milestone + "conv_forward.cu", handed_out("conv_forward.cu")},
        {milestone + "puzzles/1_halo.cu", handed_out("puzzles/1_halo.cu")}});
-  const FinishedProcess run =
-      made_up.run({"grade", made_up.submissions().string(), "--grader", made_up.grader().string(),
-                   "--no-speed", "--batches", "3"});
+  const FinishedProcess run = made_up.PlayedTerm::grade({"--no-speed", "--batches", "3"});
   INFO(run.output);
   CHECK(contains(run.output, "1 graded, 1 refused"));
   CHECK(contains(run.output, "refused: Every file of m3 in it is as it was"));

@@ -195,6 +195,13 @@ TEST_CASE("grader class feedback: Canvas gets its own file names back, with the 
               .exit_code == 0);
   REQUIRE(term.run({"comment", "--milestone", "m1", "--student", "doejane", "--staff", "Twice."})
               .exit_code == 0);
+  const auto reaches = [&](const std::string& place) {
+    return term
+        .run({"comment", "--milestone", "m1", "--finding", "E-stride", "--place", place, "T"})
+        .output;
+  };
+  CHECK(contains(reaches("conv.cpp:4"), "it goes to 2 submissions"));
+  CHECK(contains(reaches("conv.cpp:41"), "it goes to 0 submissions"));
   const std::string before = read_text(term.submissions().parent_path() / "class.db");
   for (const char* number : {"0", "-1", "99", "x"}) {
     const FinishedProcess refused = term.run({"comment", "--milestone", "m1", "--remove", number});

@@ -48,8 +48,8 @@ class FakeSlurm {
   }
 
   FinishedProcess run_program(std::vector<std::string> words) const {
-    words.insert(words.begin(), {"env", "-u", "OMP_WAIT_POLICY", "-u", "SBATCH_GRES", "timeout",
-                                 "--signal=INT", "--kill-after=30", "6"});
+    words.insert(words.begin(),
+                 {"env", "-u", "SBATCH_GRES", "timeout", "--signal=INT", "--kill-after=30", "6"});
     return run_process(
         {.words = words, .environment = {"PATH=" + tools().string() + ":" + std::getenv("PATH")}});
   }

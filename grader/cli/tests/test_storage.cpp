@@ -80,21 +80,6 @@ TEST_CASE("storage: a result that cannot be written is told, and an earlier one 
   CHECK(read_text(file) == before);
 }
 
-TEST_CASE("storage: an archive and plots are whole or not there") {
-  if (!can_mount()) CONVLAB_SKIP(kNoMount);
-  const SmallCourse course("plain_loops");
-  write_atomically(course.source(), "// my work\n");
-  REQUIRE(course.grader("check m1 --batches 1 --no-speed").exit_code == 0);
-  const bool has_gnuplot = std::system("command -v gnuplot >/dev/null") == 0;
-  for (const Disk& disk : {kFull, kReadOnly}) {
-    check_told(run_with(course, disk, "../submissions", "./grader submit m1"),
-               "m1-submission.tar.gz: " + disk.reason);
-    if (!has_gnuplot) continue;
-    check_told(run_with(course, disk, "../plots", "./grader plot ../results/m1-student.json"),
-               "op-time-fa23.svg: " + disk.reason);
-  }
-}
-
 TEST_CASE("storage: reset keeps the work where no backup can be written") {
   if (!can_mount()) CONVLAB_SKIP(kNoMount);
   const SmallCourse course("plain_loops");

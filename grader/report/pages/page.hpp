@@ -45,8 +45,7 @@ struct PageSection {
   std::vector<PageBlock> blocks{};
 };
 
-/// A report or a dashboard: written as Markdown, for a terminal, or as one HTML
-/// file that works offline.
+/// A report or a dashboard: Markdown, text for a terminal, or one HTML file that works offline.
 struct Page {
   std::string title{};
   std::string subtitle{};

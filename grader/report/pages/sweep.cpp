@@ -21,6 +21,18 @@ int round_up(int value, int unit) {
   return (value + unit - 1) / unit * unit;
 }
 
+// Counted instead of timed: loads for each useful multiply-add. A thread with m maps and p pixels
+// loads m + p numbers for m · p products; products of maps and pixels that do not exist cost loads
+// but are not useful.
+double counted_loads(const SweepPoint& point, const ConvShape& shape) {
+  const auto [m, p, block] = point;
+  const int map_pixels = shape.out_height() * shape.out_width();
+  const double paid =
+      static_cast<double>(round_up(shape.out_channels, m)) * round_up(map_pixels, block * p);
+  const double useful = static_cast<double>(shape.out_channels) * map_pixels;
+  return (m + p) / (static_cast<double>(m) * p) * (paid / useful);
+}
+
 /// A point with its time in milliseconds, or its counted loads.
 struct ScoredPoint {
   SweepPoint point{};
@@ -81,15 +93,6 @@ std::vector<SweepPoint> points_of(const SweepSpace& space) {
 
 std::string text_of(const SweepPoint& point) {
   return std::to_string(point[0]) + "," + std::to_string(point[1]) + "," + std::to_string(point[2]);
-}
-
-double counted_loads(const SweepPoint& point, const ConvShape& shape) {
-  const auto [m, p, block] = point;
-  const int map_pixels = shape.out_height() * shape.out_width();
-  const double paid =
-      static_cast<double>(round_up(shape.out_channels, m)) * round_up(map_pixels, block * p);
-  const double useful = static_cast<double>(shape.out_channels) * map_pixels;
-  return (m + p) / (static_cast<double>(m) * p) * (paid / useful);
 }
 
 std::vector<SweepTable> timed_tables(const SweepSpace& space, const std::filesystem::path& folder) {

@@ -32,11 +32,6 @@ std::vector<SweepPoint> points_of(const SweepSpace& space);
 /// "4,8,128"
 std::string text_of(const SweepPoint& point);
 
-/// Counted instead of timed: loads for each useful multiply-add. A thread with m maps and p pixels
-/// loads m + p numbers for m · p products; products of maps and pixels that do not exist cost loads
-/// but are not useful.
-double counted_loads(const SweepPoint& point, const ConvShape& shape);
-
 /// The points of one convolution at one batch, by time, or by loads, which are the same at every
 /// batch.
 struct SweepTable {

@@ -4,6 +4,7 @@
 #include <array>
 #include <cctype>
 #include <cmath>
+#include <concepts>
 #include <cstdio>
 #include <map>
 #include <random>
@@ -52,7 +53,6 @@ constexpr std::array<Format, 3> kFormats = {{
      "IEND"},
 }};
 
-// Nobody can know it before.
 std::string random_mark() {
   std::random_device source;
   std::string mark = "end_";
@@ -60,84 +60,9 @@ std::string random_mark() {
   return mark;
 }
 
-std::string error_of(const ChildProcess& gnuplot, const Ending& ending) {
-  if (ending.kind == Ending::Kind::kNoStart) return "it is missing";
-  // gnuplot first quotes the line that it does not understand, and names the error last.
-  const std::string printed = trimmed_end(gnuplot.output_tail());
-  return printed.empty() ? "it drew nothing" : printed.substr(printed.find_last_of('\n') + 1);
-}
-
-std::vector<fs::path> draw_one(const Figure& figure, const fs::path& folder) {
-  // network_folder() is ROOT/common/network.
-  const fs::path course = network_folder().parent_path().parent_path();
-  const fs::path templates = course / "grader/report/plots";
-  const ScratchFolder scratch;
-  const std::string data = gnuplot_data(figure, random_mark());
-  std::string program;
-  for (const Format& format : kFormats) {
-    program += "reset\n" + std::string(format.terminal) + "set output 'figure" + format.ending +
-               "'\n" + data + read_text(templates / "look.gp") +
-               read_text(templates / (figure.rows.empty() ? "lines.gp" : "rows.gp")) +
-               "unset output\n";
-  }
-  write_atomically(scratch.path() / "figure.gp", program);
-  ChildProcess gnuplot("/usr/bin/env", {"gnuplot", "figure.gp"},
-                       {.policy = {.kind = SandboxKind::kCompiler,
-                                   .readable = {"/etc/fonts", "/var/cache/fontconfig"},
-                                   .secret = course,
-                                   .cpu_seconds = 120,
-                                   .data_bytes = std::uint64_t{4} << 30},
-                        .folder = scratch.path()});
-  const Ending ending = gnuplot.wait(std::chrono::minutes(5));
-  std::string stem = figure.name;
-  for (char& c : stem) {
-    if (std::isalnum(static_cast<unsigned char>(c)) == 0 && c != '.' && c != '_') c = '-';
-  }
-  std::vector<fs::path> files;
-  for (const Format& format : kFormats) {
-    const fs::path drawn = scratch.path() / ("figure" + std::string(format.ending));
-    const std::string picture = fs::exists(drawn) ? read_text(drawn) : "";
-    constexpr std::size_t kEnd = 32;
-    if (ending.kind != Ending::Kind::kExited || ending.code != 0 ||
-        picture.find(format.last, picture.size() - std::min(kEnd, picture.size())) ==
-            std::string::npos) {
-      throw EnvironmentError("gnuplot failed: " + error_of(gnuplot, ending) +
-                             ". To install it: common/setup/lab setup");
-    }
-    files.push_back(folder / (stem + format.ending));
-    write_atomically(files.back(), picture);
-  }
-  return files;
-}
-
-}  // namespace
-
-void Axis::include(double value) {
-  low = high < low ? value : std::min(low, value);
-  high = std::max(high, value);
-}
-
-double Axis::at(double share) const {
-  return low * std::pow(high / low, share);
-}
-
-double Axis::share(double value) const {
-  return std::log(value / low) / std::log(high / low);
-}
-
-void Figure::add_labels(std::vector<Label> column) {
-  std::ranges::stable_sort(column, [](const Label& a, const Label& b) { return a.y > b.y; });
-  std::vector<double> heights;
-  for (const Label& label : column) heights.push_back(y.share(label.y));
-  heights = spread_labels(heights, 1.0 / std::max(kMostLabels, static_cast<double>(column.size())));
-  for (std::size_t i = 0; i < column.size(); ++i) {
-    column[i].text_y = y.at(heights[i]);
-    labels.push_back(std::move(column[i]));
-  }
-}
-
-// Push labels only upwards, then only downwards: the mean of both positions keeps all distances.
-// Then the ends push back.
+// The places of labels in a column, as shares of its height, from above: they keep a distance, and
+// stay between 0 and 1 if there is room for all. Push them only upwards, then only downwards: the
+// mean of both positions keeps all distances. Then the ends push back.
 std::vector<double> spread_labels(const std::vector<double>& heights, double distance) {
   const auto upwards = [&](std::vector<double> from, double lowest) {
     for (std::size_t i = from.size(); i-- > 0; lowest = from[i] + distance) {
@@ -158,41 +83,12 @@ std::vector<double> spread_labels(const std::vector<double>& heights, double dis
   return downwards(upwards(middle, distance / 2), 1.0 - distance / 2);
 }
 
-Table table_of(const Figure& figure) {
-  // By the row of the table: a name, or a number along x.
-  const bool named = !figure.rows.empty();
-  std::map<double, std::vector<std::string>> rows;
-  Table table{.heading = {named ? figure.y.title : figure.x.title}};
-  const auto add = [&](double row, const std::string& text) {
-    auto& cells = rows[row];
-    cells.resize(table.heading.size());
-    cells.back() = text;
-  };
-  for (const Panel& panel : figure.panels) {
-    for (const Series& series : panel.series) {
-      table.heading.push_back(panel.title + (panel.title.empty() ? "" : " ") + series.label);
-      for (const Mark& mark : series.marks) add(mark.at, number_text(mark.value));
-    }
-  }
-  for (auto& [row, cells] : rows) {
-    cells[0] = named ? figure.rows.at(static_cast<std::size_t>(row)) : number_text(row);
-    cells.resize(table.heading.size());
-    table.rows.push_back(std::move(cells));
-  }
-  return table;
-}
-
-namespace {
-
 std::string cell(double number) {
   std::array<char, 32> text{};
   std::snprintf(text.data(), text.size(), "%.6g", number);
   return text.data();
 }
-std::string cell(std::size_t number) {
-  return std::to_string(number);
-}
-std::string cell(int number) {
+std::string cell(std::integral auto number) {
   return std::to_string(number);
 }
 std::string cell(const std::string& text) {
@@ -206,9 +102,10 @@ std::string row(const Cells&... cells) {
   return line + "\n";
 }
 
-}  // namespace
-
-std::string gnuplot_data(const Figure& figure, const std::string& mark) {
+// Variables, and data blocks with a row in each line. Names stand in blocks only, never in a
+// command; nobody can know the mark that ends a block.
+std::string gnuplot_data(const Figure& figure) {
+  const std::string mark = random_mark();
   std::string text;
   const auto set = [&](const char* variable, double value) {
     text += std::string(variable) + " = " + cell(value) + "\n";
@@ -285,6 +182,106 @@ std::string gnuplot_data(const Figure& figure, const std::string& mark) {
   set("y_low", figure.y.low);
   set("y_high", figure.y.high);
   return text;
+}
+
+std::string error_of(const ChildProcess& gnuplot, const Ending& ending) {
+  if (ending.kind == Ending::Kind::kNoStart) return "it is missing";
+  // gnuplot first quotes the line that it does not understand, and names the error last.
+  const std::string printed = trimmed_end(gnuplot.output_tail());
+  return printed.empty() ? "it drew nothing" : printed.substr(printed.find_last_of('\n') + 1);
+}
+
+std::vector<fs::path> draw_one(const Figure& figure, const fs::path& folder) {
+  // network_folder() is ROOT/common/network.
+  const fs::path course = network_folder().parent_path().parent_path();
+  const fs::path templates = course / "grader/report/plots";
+  const ScratchFolder scratch;
+  const std::string data = gnuplot_data(figure);
+  std::string program;
+  for (const Format& format : kFormats) {
+    program += "reset\n" + std::string(format.terminal) + "set output 'figure" + format.ending +
+               "'\n" + data + read_text(templates / "look.gp") +
+               read_text(templates / (figure.rows.empty() ? "lines.gp" : "rows.gp")) +
+               "unset output\n";
+  }
+  write_atomically(scratch.path() / "figure.gp", program);
+  ChildProcess gnuplot("/usr/bin/env", {"gnuplot", "figure.gp"},
+                       {.policy = {.kind = SandboxKind::kCompiler,
+                                   .readable = {"/etc/fonts", "/var/cache/fontconfig"},
+                                   .secret = course,
+                                   .cpu_seconds = 120,
+                                   .data_bytes = std::uint64_t{4} << 30},
+                        .folder = scratch.path()});
+  const Ending ending = gnuplot.wait(std::chrono::minutes(5));
+  std::string stem = figure.name;
+  for (char& c : stem) {
+    if (std::isalnum(static_cast<unsigned char>(c)) == 0 && c != '.' && c != '_') c = '-';
+  }
+  std::vector<fs::path> files;
+  for (const Format& format : kFormats) {
+    const fs::path drawn = scratch.path() / ("figure" + std::string(format.ending));
+    const std::string picture = fs::exists(drawn) ? read_text(drawn) : "";
+    constexpr std::size_t kEnd = 32;
+    if (ending.kind != Ending::Kind::kExited || ending.code != 0 ||
+        picture.find(format.last, picture.size() - std::min(kEnd, picture.size())) ==
+            std::string::npos) {
+      throw EnvironmentError("gnuplot failed: " + error_of(gnuplot, ending) +
+                             ". To install it: common/setup/lab setup");
+    }
+    files.push_back(folder / (stem + format.ending));
+    write_atomically(files.back(), picture);
+  }
+  return files;
+}
+
+}  // namespace
+
+void Axis::include(double value) {
+  low = high < low ? value : std::min(low, value);
+  high = std::max(high, value);
+}
+
+double Axis::at(double share) const {
+  return low * std::pow(high / low, share);
+}
+
+double Axis::share(double value) const {
+  return std::log(value / low) / std::log(high / low);
+}
+
+void Figure::add_labels(std::vector<Label> column) {
+  std::ranges::stable_sort(column, [](const Label& a, const Label& b) { return a.y > b.y; });
+  std::vector<double> heights;
+  for (const Label& label : column) heights.push_back(y.share(label.y));
+  heights = spread_labels(heights, 1.0 / std::max(kMostLabels, static_cast<double>(column.size())));
+  for (std::size_t i = 0; i < column.size(); ++i) {
+    column[i].text_y = y.at(heights[i]);
+    labels.push_back(std::move(column[i]));
+  }
+}
+
+Table table_of(const Figure& figure) {
+  // By the row of the table: a name, or a number along x.
+  const bool named = !figure.rows.empty();
+  std::map<double, std::vector<std::string>> rows;
+  Table table{.heading = {named ? figure.y.title : figure.x.title}};
+  const auto add = [&](double row, const std::string& text) {
+    auto& cells = rows[row];
+    cells.resize(table.heading.size());
+    cells.back() = text;
+  };
+  for (const Panel& panel : figure.panels) {
+    for (const Series& series : panel.series) {
+      table.heading.push_back(panel.title + (panel.title.empty() ? "" : " ") + series.label);
+      for (const Mark& mark : series.marks) add(mark.at, number_text(mark.value));
+    }
+  }
+  for (auto& [row, cells] : rows) {
+    cells[0] = named ? figure.rows.at(static_cast<std::size_t>(row)) : number_text(row);
+    cells.resize(table.heading.size());
+    table.rows.push_back(std::move(cells));
+  }
+  return table;
 }
 
 std::vector<fs::path> draw(const std::vector<Figure>& figures, const fs::path& folder) {

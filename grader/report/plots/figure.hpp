@@ -25,7 +25,6 @@ inline constexpr int kLibraryColour = -1;
 inline constexpr int kBoundColour = -2;
 inline constexpr int kInk = -3;
 
-/// One value with its spread.
 struct Mark {
   double at = 0.0;  ///< place along x; in a figure of rows the row
   double value = 0.0;
@@ -34,7 +33,6 @@ struct Mark {
   std::string text{};
 };
 
-/// Marks of one kind.
 struct Series {
   enum class Line { kNone, kThick, kDotted };
 
@@ -60,7 +58,7 @@ struct Panel {
   std::vector<Mark> bars{};
 };
 
-/// A text in a column beside the point (x, y) that it belongs to, at the height `text_y`.
+/// A text in a column beside the point (x, y), at the height `text_y`.
 struct Label {
   double x = 0.0;
   double y = 0.0;
@@ -90,16 +88,8 @@ struct Figure {
   void add_labels(std::vector<Label> column);
 };
 
-/// The places of point labels in a column, as shares of its height; sorted from above. They keep a
-/// distance from each other, and stay between 0 and 1 if there is room for all.
-std::vector<double> spread_labels(const std::vector<double>& heights, double distance);
-
 /// The numbers, for readers who cannot see it.
 Table table_of(const Figure& figure);
-
-/// The data of a figure for gnuplot: variables, and data blocks with a row in each line. Names
-/// stand in blocks only, never in a command. @param mark  ends a block; nobody can know it
-std::string gnuplot_data(const Figure& figure, const std::string& mark);
 
 /// Draws FOLDER/NAME.svg, .pdf and .png of each figure, with the templates beside
 /// this file: look.gp, then one of the figure's form. gnuplot runs in a sandbox. A reader always

@@ -136,12 +136,6 @@ std::vector<PlottedRun> runs_on_gpu(const std::vector<Result>& results,
   return runs;
 }
 
-std::string joined(const std::set<std::string>& parts) {
-  std::string text;
-  for (const std::string& part : parts) text += (text.empty() ? "" : ", ") + part;
-  return text;
-}
-
 }  // namespace
 
 std::vector<Result> read_results(const std::vector<std::filesystem::path>& files) {
@@ -225,6 +219,8 @@ std::string caption_of(const std::vector<PlottedRun>& runs, const std::string& n
          " · commit " + joined(commits) + " · " + joined(dates);
 }
 
+namespace {
+
 std::optional<Figure> op_times(const std::vector<Result>& results, const std::string& network) {
   const std::vector<PlottedRun> runs = plotted_runs(results, network);
   if (runs.empty()) return std::nullopt;
@@ -251,6 +247,8 @@ std::optional<Figure> op_times(const std::vector<Result>& results, const std::st
   return figure;
 }
 
+// A stage without a baseline in the results is left out. The bars are the quotients of opposite
+// quartiles.
 std::optional<Figure> speed_ups(const std::vector<Result>& results, const std::string& network) {
   const std::vector<PlottedRun> runs = plotted_runs(results, network);
   std::vector<Row> rows;
@@ -276,6 +274,8 @@ std::optional<Figure> speed_ups(const std::vector<Result>& results, const std::s
                    rows);
 }
 
+// Attainable speed over arithmetic intensity, that of the convolution itself: each input and output
+// moved once. The limit of fp16 is drawn only if a stage uses tensor cores.
 std::optional<Figure> roofline(const std::vector<Result>& results, const std::string& network) {
   const std::vector<PlottedRun> runs = runs_on_gpu(results, network);
   if (runs.empty()) return std::nullopt;
@@ -360,6 +360,8 @@ std::optional<Figure> roofline(const std::vector<Result>& results, const std::st
   }
   return figure;
 }
+
+}  // namespace
 
 std::vector<Figure> figures_of(const std::vector<Result>& results, const std::string& network) {
   std::vector<Figure> figures;

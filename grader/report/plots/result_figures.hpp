@@ -1,7 +1,6 @@
 #pragma once
 
 #include <filesystem>
-#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -43,23 +42,9 @@ std::string short_name(const PlottedRun& run, const std::vector<PlottedRun>& run
 /// What a reader needs to trust the numbers: machines, compilers, samples, commits, dates.
 std::string caption_of(const std::vector<PlottedRun>& runs, const std::string& network);
 
-/// Op times, stage by stage: a panel per batch, with bounds and libraries.
-/// @return nothing if there is no time to draw
-std::optional<Figure> op_times(const std::vector<Result>& results, const std::string& network);
-
-/// What each step gained: the op time of a stage's baseline divided by its own op time, from
-/// medians at the same batch; see baseline_of. A stage without a baseline in the results is left
-/// out. The bars are the quotients of opposite quartiles.
-/// @return nothing if no stage is left
-std::optional<Figure> speed_ups(const std::vector<Result>& results, const std::string& network);
-
-/// Attainable speed over arithmetic intensity, with the stages of one network at its largest batch
-/// on a GPU. The intensity is that of the convolution itself, each input and output moved once. The
-/// limit of fp16 is drawn only if a stage uses tensor cores.
-/// @return nothing if no run has times, or the limits of its machine are unknown
-std::optional<Figure> roofline(const std::vector<Result>& results, const std::string& network);
-
-/// The figures of a network; each if the results have the data.
+/// The figures of a network, each if the results have the data: op times, stage by stage, a panel
+/// per batch, with bounds and libraries; what each step gained over its baseline, from medians at
+/// the same batch (see baseline_of); a roofline of the largest batch on a GPU.
 std::vector<Figure> figures_of(const std::vector<Result>& results, const std::string& network);
 
 }  // namespace convlab::grader

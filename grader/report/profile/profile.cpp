@@ -13,6 +13,20 @@
 
 namespace convlab::grader {
 
+std::string counted_where(const StageCounts& counts, const std::string& network, int layer) {
+  return "Counted on the emulated device, " +
+         (layer == 0 ? "" : "in convolution " + std::to_string(layer) + " of " + network + " ") +
+         "with one image: " + to_string(counts.shape) + ".";
+}
+
+std::string access_name(const AccessNote& note) {
+  return note.atomic ? "atomic" : note.writes ? "store" : "load";
+}
+
+std::string parts_name(const std::string& space) {
+  return space == "global" ? "sectors" : space == "shared" ? "passes" : "words";
+}
+
 namespace {
 
 std::string count_of(std::int64_t number, const std::string& what) {
@@ -86,22 +100,7 @@ double sum_of_parts(const std::vector<AccessNote>& notes) {
   return sum;
 }
 
-}  // namespace
-
-std::string counted_where(const StageCounts& counts, const std::string& network, int layer) {
-  return "Counted on the emulated device, " +
-         (layer == 0 ? "" : "in convolution " + std::to_string(layer) + " of " + network + " ") +
-         "with one image: " + to_string(counts.shape) + ".";
-}
-
-std::string access_name(const AccessNote& note) {
-  return note.atomic ? "atomic" : note.writes ? "store" : "load";
-}
-
-std::string parts_name(const std::string& space) {
-  return space == "global" ? "sectors" : space == "shared" ? "passes" : "words";
-}
-
+// The lines of a kernel that access one kind of memory, most parts first.
 std::vector<AccessNote> accesses_of(const KernelCounts& kernel, const std::string& space) {
   std::vector<AccessNote> notes;
   for (const AccessNote& note : kernel.accesses) {
@@ -124,6 +123,7 @@ Table line_table(const std::vector<AccessNote>& notes, const SourceText& sources
   return table;
 }
 
+// "load of `tile`: 225 792 requests, 2 passes each (1 suffices)".
 std::string cost_text(const AccessNote& note, const SourceText& sources) {
   std::string parts = parts_name(note.space);
   if (note.parts == note.requests) parts.resize(parts == "passes" ? 4 : parts.size() - 1);
@@ -139,8 +139,6 @@ std::string cost_text(const AccessNote& note, const SourceText& sources) {
   }
   return text;
 }
-
-namespace {
 
 /// What was counted in a line of a kernel.
 struct LineNote {

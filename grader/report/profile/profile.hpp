@@ -19,15 +19,6 @@ std::string access_name(const AccessNote& note);
 /// "sectors", "passes" or "words": the parts of a request to this kind of memory.
 std::string parts_name(const std::string& space);
 
-/// The lines of a kernel that access one kind of memory, most parts first.
-std::vector<AccessNote> accesses_of(const KernelCounts& kernel, const std::string& space);
-
-/// Line, array, access, requests, lanes, parts, share. @param notes  of one kind of memory
-Table line_table(const std::vector<AccessNote>& notes, const SourceText& sources);
-
-/// "load of `tile`: 225 792 requests, 2 passes each (1 suffices)".
-std::string cost_text(const AccessNote& note, const SourceText& sources);
-
 /// The profile as a page: all counters, each kernel, and the source with the counts beside its
 /// lines.
 /// @param title   "m3, tiled-shared"

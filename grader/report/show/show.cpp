@@ -6,6 +6,7 @@
 
 #include "common/base/foreign_text.hpp"
 #include "common/base/whole_file.hpp"
+#include "common/result/json_fields.hpp"
 #include "common/serve/fault_messages.hpp"
 #include "grader/report/pages/page.hpp"
 #include "grader/report/table.hpp"
@@ -19,6 +20,15 @@ constexpr int kWarp = 32;
 constexpr std::int64_t kWord = 4;
 // So that a page stays small; the sentence tells the number of all.
 constexpr std::size_t kMostMarkedSteps = 300;
+
+/// Something that is wrong in what a block did.
+struct StepMark {
+  std::string kind{};  ///< "race", "beyond", "unset", "unwritten" or "wrong"
+  std::string text{};  ///< a sentence
+  int array = -1;      ///< of StepNotes
+  /// The steps, and in each the threads that do it.
+  std::vector<std::pair<int, std::vector<int>>> steps{};
+};
 
 bool touches_memory(const BlockStep& step) {
   return step.array >= 0;
@@ -153,8 +163,7 @@ std::string array_name(const StageSteps& steps, const StepArray& array, const So
   return name == array.space + " memory" && !role.empty() ? role : name;
 }
 
-}  // namespace
-
+// The worst first.
 std::vector<StepMark> marks_of(const StageSteps& stage, const SourceText& sources) {
   const StepNotes& notes = stage.notes;
   std::vector<StepMark> all;
@@ -197,6 +206,8 @@ std::vector<StepMark> marks_of(const StageSteps& stage, const SourceText& source
   return all;
 }
 
+// How many elements a row of an array has that the program does not declare with two dimensions,
+// from the elements that neighbouring threads touch; 0 if they do not tell.
 std::int64_t guessed_row(const StepNotes& notes, int array, std::int64_t element_bytes) {
   const std::int64_t across = notes.block_size[0];
   if (across < 2 || notes.block_size[1] < 2) return 0;
@@ -217,8 +228,6 @@ std::int64_t guessed_row(const StepNotes& notes, int array, std::int64_t element
       votes, [](const auto& a, const auto& b) { return a.second < b.second; });
   return best == votes.end() ? 0 : best->first;
 }
-
-namespace {
 
 std::int64_t element_bytes(const StageSteps& steps, const StepArray& array, int number,
                            const SourceText& sources) {
@@ -292,8 +301,6 @@ std::string block_text(const StepNotes& notes) {
          (count == 1 ? " step." : " steps.") + cut_text(notes);
 }
 
-}  // namespace
-
 Json steps_json(const StageSteps& steps, const SourceText& sources) {
   const StepNotes& notes = steps.notes;
   Json json = {{"stage", steps.stage.id},
@@ -308,7 +315,9 @@ Json steps_json(const StageSteps& steps, const SourceText& sources) {
                {"marks", Json::array()},
                {"unwritten", ranges_of(steps.unwritten)},
                {"wrong", ranges_of(steps.wrong)},
-               {"steps", Json::array()}};
+               {"steps", Json::array()},
+               {"summary", block_text(notes)},
+               {"sources", sources_json(notes, sources)}};
   for (std::size_t i = 0; i < notes.arrays.size(); ++i) {
     const StepArray& array = notes.arrays[i];
     const int number = static_cast<int>(i);
@@ -342,6 +351,8 @@ Json steps_json(const StageSteps& steps, const SourceText& sources) {
   return json;
 }
 
+}  // namespace
+
 std::string steps_text(const StageSteps& steps, const SourceText& sources) {
   std::string text = paragraph("", block_text(steps.notes));
   for (const StepMark& mark : marks_of(steps, sources)) {
@@ -353,13 +364,11 @@ std::string steps_text(const StageSteps& steps, const SourceText& sources) {
 
 std::string steps_page(const StageSteps& steps, const SourceText& sources, const std::string& title,
                        const std::string& where, const std::filesystem::path& parts) {
-  Json json = steps_json(steps, sources);
-  json["summary"] = block_text(steps.notes);
-  json["sources"] = sources_json(steps.notes, sources);
   return html_head(title, read_text(parts / "viewer.css")) + "<header><h1>" + html_text(title) +
          "</h1>\n<p>" + html_text(where) + "</p></header>\n<main></main>\n" +
-         "<script type=\"application/json\" id=\"steps\">" + json_in_html(json_text(json)) +
-         "</script>\n<script>\n" + read_text(parts / "viewer.js") + "</script>\n</body>\n</html>\n";
+         "<script type=\"application/json\" id=\"steps\">" +
+         json_in_html(json_text(steps_json(steps, sources))) + "</script>\n<script>\n" +
+         read_text(parts / "viewer.js") + "</script>\n</body>\n</html>\n";
 }
 
 }  // namespace convlab::grader

@@ -1,5 +1,3 @@
-#include <unistd.h>
-
 #include <filesystem>
 
 #include "common/base/run_process.hpp"
@@ -43,30 +41,6 @@ TEST_CASE("terminal: shows what the test above reads", "[.waits]") {
        {"case 1 of 9", "waiting until it is idle: 97 %", "waiting until it is idle: 96 %"}) {
     line.show(text);
   }
-}
-
-TEST_CASE("check report: three digits of a time, with its spread") {
-  CHECK(time_text({}) == "-");
-  CHECK(time_text({12345.6}) == "12346 once");
-  CHECK(time_text({1.0, 2.0, 3.0}) == "2.00 ±0.50");
-  CHECK(time_text({0.01234, 0.01234}) == "0.0123 ±0");
-  CHECK(time_text({0.0123, 0.0125, 0.0127}) == "0.0125 ±0.0001");
-}
-
-TEST_CASE("check report: a row stands below its heading") {
-  const ConvShape shape{.batch = 100, .height = 9, .width = 9, .kernel = 3};
-  RunResult run{.network = "fa23", .batch = 100};
-  for (int layer = 0; layer < 2; ++layer) {
-    run.layers.push_back({.shape = shape,
-                          .op_ms = {1.0, 2.0, 3.0},
-                          .layer_ms = {1.0, 2.0, 3.0},
-                          .error = ErrorMeasure{.worst_ratio = 2.25}});
-  }
-  run.accuracy = AccuracyResult{.correct = 88, .total = 100};
-  run.verdict = Verdict::kPassed;
-  CHECK(run_heading(2) ==
-        "  batch    op time 1, ms    op time 2, ms      accuracy   error  verdict");
-  CHECK(run_row(run) == "    100       2.00 ±0.50       2.00 ±0.50        88/100     2.2  passed");
 }
 
 TEST_CASE("score table: a row for each item, what was not measured is named") {

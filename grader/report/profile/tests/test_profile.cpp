@@ -73,20 +73,6 @@ TEST_CASE("profile: counters follow from the requests") {
   CHECK(find_counter("speed") == nullptr);
 }
 
-TEST_CASE("profile: lines of one kind of memory, most parts first") {
-  const testing::TemporaryFolder folder;
-  const SourceText text = sources(folder.path());
-  const KernelCounts kernel = kernels_of(counts(), text).front();
-  const auto shared = accesses_of(kernel, "shared");
-  REQUIRE(shared.size() == 2);
-  CHECK(cost_text(shared[0], text) == "store of `tile`: 10 requests, 32 passes each (1 suffices)");
-  CHECK(line_table(shared, text).rows[0] ==
-        std::vector<std::string>{"3", "tile", "store", "10", "20", "32", "1", "97 %"});
-  CHECK(cost_text(accesses_of(kernel, "global")[1], text) ==
-        "atomic of `out`: 10 requests, 1 sector each, 19 lanes wait for the same "
-        "address");
-}
-
 TEST_CASE("profile: what limits the blocks of a multiprocessor") {
   const testing::TemporaryFolder folder;
   const KernelCounts kernel = kernels_of(counts(), sources(folder.path())).front();
@@ -149,12 +135,17 @@ TEST_CASE("profile: the page shows the source with counts beside its lines, as t
   const testing::TemporaryFolder folder;
   const Page page = profile_page(counts(), sources(folder.path()), "m3, tiled", "where");
   const std::string text = markdown_of(page);
+  CHECK(text.find("| 3 | tile | store | 10 | 20 | 32 | 1 | 97 % |\n| 4 | tile | load |") !=
+        std::string::npos);
   CHECK(text.find("25 multiply-adds on tensor cores.") != std::string::npos);
   CHECK(text.find("8 multiply-adds of half2.") != std::string::npos);
   const auto& listing = std::get<SourceListing>(page.sections.back().blocks.front());
   REQUIRE(listing.lines.size() == 5);
   CHECK(listing.lines[2].weight > 0.9);
-  CHECK(listing.lines[3].note.find("19 lanes wait for the same address") != std::string::npos);
+  CHECK(listing.lines[2].note.find("store of `tile`: 10 requests, 32 passes each (1 suffices)") !=
+        std::string::npos);
+  CHECK(listing.lines[3].note.find("1 sector each, 19 lanes wait for the same address") !=
+        std::string::npos);
   CHECK(listing.lines[1].note.empty());
 }
 

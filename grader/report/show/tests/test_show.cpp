@@ -5,6 +5,7 @@
 #include "common/base/tests/support/contains.hpp"
 #include "common/base/tests/support/temporary_folder.hpp"
 #include "common/base/whole_file.hpp"
+#include "common/result/json_fields.hpp"
 #include "grader/report/show/show.hpp"
 
 namespace convlab::grader {
@@ -59,56 +60,51 @@ void add_race(StageSteps& steps) {
       Finding{.id = "E-race", .title = "a race", .seen = "Two lines.\n    conv.cu:4 | <b>"};
 }
 
-const StepMark* mark_of(const std::vector<StepMark>& marks, const std::string& kind) {
-  const auto found = std::ranges::find(marks, kind, &StepMark::kind);
-  return found == marks.end() ? nullptr : &*found;
+// What the page gets.
+Json json_of(const StageSteps& steps) {
+  const testing::TemporaryFolder folder;
+  const std::string page = steps_page(steps, sources(folder.path()), "m3, <tiled>", "where",
+                                      CONVLAB_SOURCE_DIR "/grader/report/show");
+  const auto begin = page.find("id=\"steps\">") + 11;
+  return Json::parse(page.substr(begin, page.find("</script>", begin) - begin));
 }
 
 TEST_CASE("show: what lies outside, was not written, or has a wrong number") {
-  const testing::TemporaryFolder folder;
-  const auto marks = marks_of(steps(), sources(folder.path()));
+  const Json marks = json_of(steps())["marks"];
   REQUIRE(marks.size() == 4);
-  CHECK(marks[0].kind == "beyond");
-  CHECK(marks[0].text == "Step 1: 8 threads read outside of in, which has 224 bytes, in line 4.");
-  CHECK(marks[0].steps.front().second == std::vector<int>{56, 57, 58, 59, 60, 61, 62, 63});
-  CHECK(marks[1].text ==
+  CHECK(marks[0]["kind"] == "beyond");
+  CHECK(marks[0]["text"] ==
+        "Step 1: 8 threads read outside of in, which has 224 bytes, in line 4.");
+  CHECK(marks[0]["steps"][0][1] == Json({56, 57, 58, 59, 60, 61, 62, 63}));
+  CHECK(marks[1]["text"] ==
         "Step 3: 1 thread reads elements of tile that no thread has written before, which is "
         "right only if nothing uses them, in line 5.");
-  CHECK(marks[1].steps.front().second == std::vector<int>{0});
-  CHECK(marks[2].text == "4 elements of the whole output are written by no thread of any block.");
-  CHECK(marks[2].array == 2);
-  CHECK(marks[3].text ==
+  CHECK(marks[1]["steps"][0][1] == Json({0}));
+  CHECK(marks[2]["text"] ==
+        "4 elements of the whole output are written by no thread of any block.");
+  CHECK(marks[2]["array"] == 2);
+  CHECK(marks[3]["text"] ==
         "1 element of the whole output is wrong at the end, or was never written.");
 }
 
 TEST_CASE("show: a race marks the threads of other warps that touch the same element") {
-  const testing::TemporaryFolder folder;
   StageSteps racing = steps();
   add_race(racing);
-  const auto marks = marks_of(racing, sources(folder.path()));
-  const StepMark* const race = mark_of(marks, "race");
-  REQUIRE(race != nullptr);
-  REQUIRE(race->steps.size() == 2);
-  CHECK(race->steps[0].first == 1);
-  CHECK(race->steps[0].second.size() == 63);
-  CHECK(race->steps[1].first == 2);
+  const Json race = json_of(racing)["marks"][0];
+  CHECK(race["kind"] == "race");
+  REQUIRE(race["steps"].size() == 2);
+  CHECK(race["steps"][0][0] == 1);
+  CHECK(race["steps"][0][1].size() == 63);
+  CHECK(race["steps"][1][0] == 2);
   racing.notes.steps.insert(racing.notes.steps.begin() + 2,
                             {StepKind::kBarrier, 1, -1, 0, {0, 64, 0, 0}, {}});
-  CHECK(mark_of(marks_of(racing, sources(folder.path())), "race")->steps.empty());
+  CHECK(json_of(racing)["marks"][0]["steps"].empty());
 }
 
-TEST_CASE("show: the rows of a tile follow from the threads below each other") {
-  StepNotes notes{.block_size = {4, 2, 1}};
-  notes.arrays.resize(1);
-  notes.steps = {{StepKind::kWrite, 0, 0, 4, {0, 4, 0, 4, 4, 4, 40, 4}, {}}};
-  CHECK(guessed_row(notes, 0, 4) == 10);
-  notes.block_size = {8, 1, 1};
-  CHECK(guessed_row(notes, 0, 4) == 0);
-}
-
-TEST_CASE("show: the JSON names arrays, lines and steps") {
-  const testing::TemporaryFolder folder;
-  const Json json = steps_json(steps(), sources(folder.path()));
+TEST_CASE(
+    "show: the page gets arrays, lines and steps; rows follow from threads below each other") {
+  StageSteps drawn = steps();
+  Json json = json_of(drawn);
   CHECK(json["arrays"][0]["name"] == "in");
   CHECK(json["arrays"][0]["role"] == "input");
   CHECK(json["arrays"][0]["layout"] == Json({1, 8, 7}));
@@ -117,6 +113,8 @@ TEST_CASE("show: the JSON names arrays, lines and steps") {
   CHECK(json["steps"].size() == 4);
   CHECK(json["unwritten"] == Json::array({{5, 7}, {20, 20}}));
   CHECK(json["places"][1]["line"] == 5);
+  drawn.notes.block_size = {64, 1, 1};  // then nothing tells, and a row has 32 elements
+  CHECK(json_of(drawn)["arrays"][1]["layout"] == Json({1, 2, 32}));
 }
 
 TEST_CASE("show: the page is small, needs no network, and a source stays text") {
