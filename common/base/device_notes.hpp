@@ -122,7 +122,6 @@ enum class StepKind {
   kProducts,  ///< warps multiply on tensor cores
 };
 
-/// "read", "write", "atomic", "barrier", "meeting", "products".
 inline const char* to_string(StepKind kind) {
   return enum_name(kind, {"read", "write", "atomic", "barrier", "meeting", "products"});
 }

@@ -28,26 +28,22 @@ class Error : public std::runtime_error {
 };
 
 /// A flag or argument that the program cannot accept.
-class UsageError : public Error {
- public:
+struct UsageError : Error {
   explicit UsageError(const std::string& message) : Error(ExitCode::kUsage, message) {}
 };
 
 /// A missing or damaged file, device, compiler or resource.
-class EnvironmentError : public Error {
- public:
+struct EnvironmentError : Error {
   explicit EnvironmentError(const std::string& message) : Error(ExitCode::kEnvironment, message) {}
 };
 
 /// Sizes that do not describe a convolution.
-class ShapeError : public Error {
- public:
+struct ShapeError : Error {
   explicit ShapeError(const std::string& message) : Error(ExitCode::kUsage, message) {}
 };
 
 /// An exercise that is still as it was handed out.
-class NotImplementedError : public Error {
- public:
+struct NotImplementedError : Error {
   explicit NotImplementedError(const std::string& message)
       : Error(ExitCode::kFallsShort, message) {}
 };

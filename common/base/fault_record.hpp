@@ -36,7 +36,6 @@ enum class FaultKind {
   kUnsupported,    ///< the emulated device does not support a correct call
 };
 
-/// "exception", "out-of-memory", …
 inline const char* to_string(FaultKind kind) {
   return enum_name(
       kind, {"exception",   "out-of-memory", "launch",       "device-memory", "device-pointer",
@@ -68,7 +67,6 @@ struct FaultWait {
 /// OpenMP region on the CPU.
 enum class RaceScope { kWarp, kBlock, kGrid, kStreams, kTeam };
 
-/// "warp", "block", "grid", "streams", "team".
 inline const char* to_string(RaceScope scope) {
   return enum_name(scope, {"warp", "block", "grid", "streams", "team"});
 }

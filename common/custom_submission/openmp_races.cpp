@@ -39,19 +39,10 @@ extern const char _end;                // NOLINT(bugprone-reserved-identifier)
 extern "C" {
 using OutlinedFunction = void (*)(void*);
 void GOMP_parallel(OutlinedFunction function, void* data, unsigned threads, unsigned flags);
-void GOMP_barrier();
 void GOMP_task(OutlinedFunction function, void* data, void (*copy)(void*, void*), long size,
                long alignment, bool is_deferred, unsigned flags, void** depends, int priority,
                void* detach);
 void GOMP_taskwait();
-void GOMP_critical_start();
-void GOMP_critical_end();
-void GOMP_critical_name_start(void** name);
-void GOMP_critical_name_end(void** name);
-void GOMP_atomic_start();
-void GOMP_atomic_end();
-void GOMP_loop_end();
-void GOMP_sections_end();
 }
 
 namespace {
@@ -359,6 +350,7 @@ void convlab_GOMP_taskwait() {
 }
 
 #define CONVLAB_BARRIER(name) \
+  void name();                \
   void convlab_##name() {     \
     name();                   \
     ++self().now.phase;       \
@@ -368,6 +360,8 @@ CONVLAB_BARRIER(GOMP_loop_end)
 CONVLAB_BARRIER(GOMP_sections_end)
 
 #define CONVLAB_GUARDED(part, parameter, argument) \
+  void part##_start(parameter);                    \
+  void part##_end(parameter);                      \
   void convlab_##part##_start(parameter) {         \
     part##_start(argument);                        \
     ++self().guards;                               \

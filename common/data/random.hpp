@@ -26,9 +26,6 @@ class Random {
     return static_cast<int>(((next() >> 32) * static_cast<std::uint64_t>(bound)) >> 32);
   }
 
-  /// low … high, both included.
-  int between(int low, int high) { return low + below(high - low + 1); }
-
   /// [0, 1), a multiple of 2⁻²⁴: exact in a float.
   float uniform() { return static_cast<float>(next() >> 40) * 0x1p-24F; }
 

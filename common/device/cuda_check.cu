@@ -49,8 +49,7 @@ constexpr Meaning kMeanings[] = {
     {cudaErrorInvalidValue, FaultKind::kException, kWork,
      "Usually a size or a pointer is wrong, the direction of a copy does not fit its pointers, or "
      "a launch asks for too much: grid.y or grid.z above 65535 (put the large number into grid.x), "
-     "a "
-     "block of more than 1024 threads, a size of zero, or more than 48 KiB of shared memory "
+     "a block of more than 1024 threads, a size of zero, or more than 48 KiB of shared memory "
      "without cudaFuncSetAttribute."},
     {cudaErrorMisalignedAddress, FaultKind::kException, kWork,
      "A kernel accessed a float4 or another vector at an address that is not a multiple of its "

@@ -10,7 +10,6 @@ namespace convlab {
 /// Where a convolution ran. An emulated device has no op time worth showing.
 enum class Device { kCpu, kGpu, kEmulated };
 
-/// "cpu", "gpu", "emulated".
 inline const char* to_string(Device device) {
   return enum_name(device, {"cpu", "gpu", "emulated"});
 }
@@ -28,7 +27,6 @@ constexpr bool operator<(ComputeCapability a, ComputeCapability b) {
   return a.major != b.major ? a.major < b.major : a.minor < b.minor;
 }
 
-/// "9.0"
 inline std::string to_string(ComputeCapability capability) {
   return std::to_string(capability.major) + "." + std::to_string(capability.minor);
 }

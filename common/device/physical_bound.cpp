@@ -43,15 +43,10 @@ Units units_of(ComputeCapability capability) {
 }  // namespace
 
 double DeviceLimits::operations_per_second(Precision precision) const {
-  switch (precision) {
-    case Precision::kFp32:
-      return fp32_per_second;
-    case Precision::kTf32:
-    case Precision::kTf32Truncated:
-      return tf32_per_second;
-    default:  // tensor cores are as fast with bfloat16, and can keep sums in halves, too
-      return fp16_per_second;
-  }
+  if (precision == Precision::kFp32) return fp32_per_second;
+  const bool is_tf32 = precision == Precision::kTf32 || precision == Precision::kTf32Truncated;
+  // Tensor cores are as fast with bfloat16 as with halves, and can keep sums in halves, too.
+  return is_tf32 ? tf32_per_second : fp16_per_second;
 }
 
 DeviceLimits limits_of(const DeviceInfo& info) {

@@ -9,7 +9,6 @@
 #include <ctime>
 #include <fstream>
 
-#include "common/base/enum_name.hpp"
 #include "common/base/whole_file.hpp"
 #include "common/device/device_session.hpp"
 #include "common/result/result_json.hpp"
@@ -85,10 +84,6 @@ void add_device(Result& result, const MeasuredDevice& device) {
   }
   const DeviceLimits limits = with_measured(machine.promised, machine.measured);
   if (limits.bytes_per_second > 0.0 && limits.fp32_per_second > 0.0) add_bounds(result, limits);
-}
-
-const char* to_string(Verdict verdict) {
-  return enum_name(verdict, {"measured", "passed", "failed"});
 }
 
 StageInfo info_of(const Stage& stage) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "common/base/conv_shape.hpp"
+#include "common/base/enum_name.hpp"
 #include "common/base/process_usage.hpp"
 #include "common/device/device_info.hpp"
 #include "common/device/physical_bound.hpp"
@@ -46,8 +47,9 @@ enum class Verdict {
   kFailed,
 };
 
-/// "measured", "passed", "failed".
-const char* to_string(Verdict verdict);
+inline const char* to_string(Verdict verdict) {
+  return enum_name(verdict, {"measured", "passed", "failed"});
+}
 
 /// A stage in a result: Stage without the code.
 struct StageInfo {

@@ -3,15 +3,16 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <vector>
+#include <tuple>
 
-#include "common/serve/finding_texts.hpp"
+#include "common/base/text.hpp"
 
 namespace convlab {
 
 namespace {
 
 constexpr long long kFloat = sizeof(float);
+constexpr const char* kArrays[] = {"input", "weights", "output"};
 
 std::string count_text(long long count, const std::string& word) {
   return std::to_string(count) + " " + word + (count == 1 ? "" : "s");
@@ -19,13 +20,14 @@ std::string count_text(long long count, const std::string& word) {
 
 std::string array_name(const FaultMemory& memory, const std::string& kernel,
                        const SourceText& sources) {
-  if (memory.variable == "dynamic") {
-    const std::string name = sources.dynamic_shared(kernel);
-    return name.empty() ? "the dynamic shared memory" : "the dynamic shared memory `" + name + "`";
-  }
-  if (!memory.variable.empty()) return "`" + memory.variable + "`";
-  const std::string name = sources.parameter(kernel, memory.argument).name;
-  if (!name.empty()) return "`" + name + "`";
+  const bool is_dynamic = memory.variable == "dynamic";
+  const std::string name = is_dynamic ? sources.dynamic_shared(kernel)
+                           : memory.variable.empty()
+                               ? sources.parameter(kernel, memory.argument).name
+                               : memory.variable;
+  const std::string quoted = name.empty() ? "" : "`" + name + "`";
+  if (is_dynamic) return "the dynamic shared memory" + (quoted.empty() ? "" : " " + quoted);
+  if (!quoted.empty()) return quoted;
   if (memory.argument > 0) return "argument " + std::to_string(memory.argument) + " of " + kernel;
   if (!memory.allocated_at.empty()) return "the memory allocated at " + memory.allocated_at;
   return "an array of " + std::to_string(memory.bytes) + " bytes";
@@ -47,6 +49,8 @@ struct Extents {
   long long count_inner = 0;
   long long rows = 0;
   long long columns = 0;
+
+  [[nodiscard]] long long size() const { return count_outer * count_inner * rows * columns; }
 };
 
 Extents extents_of(const ConvShape& s, const std::string& array) {
@@ -61,7 +65,7 @@ Extents extents_of(const ConvShape& s, const std::string& array) {
 std::string position_text(const ConvShape& shape, const std::string& array, long long element) {
   const Extents e = extents_of(shape, array);
   const long long plane = e.rows * e.columns;
-  const long long size = e.count_outer * e.count_inner * plane;
+  const long long size = e.size();
   if (element < 0) return "before row 0 of " + std::string(e.outer) + " 0";
   if (size == e.columns) return {};  // a single row of numbers
   if (element < size + plane) {
@@ -101,11 +105,16 @@ std::string kernel_name(const FaultRecord& fault) {
 std::string array_of_name(const std::string& name) {
   if (name == "x") return "input";
   if (name == "y") return "output";
-  if (name.find("out") != std::string::npos) return "output";
-  for (const char* word : {"weight", "filter", "mask", "kernel"}) {
-    if (name.find(word) != std::string::npos) return "weights";
+  // The first word counts that is a part of it.
+  for (const auto& [word, array] : {std::pair{"out", "output"},
+                                    {"weight", "weights"},
+                                    {"filter", "weights"},
+                                    {"mask", "weights"},
+                                    {"kernel", "weights"},
+                                    {"in", "input"}}) {
+    if (name.find(word) != std::string::npos) return array;
   }
-  return name.find("in") != std::string::npos ? "input" : "";
+  return "";
 }
 
 // The grid counts images in one dimension and maps in the other; the kernel reads them exchanged.
@@ -113,26 +122,21 @@ bool axes_exchanged(const FaultRecord& fault, const ConvShape& s, const std::str
                     const SourceText& sources) {
   const auto images = static_cast<unsigned>(s.batch);
   const auto maps = static_cast<unsigned>(s.out_channels);
-  if (images == maps) return false;
-  const auto& g = fault.grid;
   const std::string array = array_of_size(s, fault.memory.bytes / kFloat, "");
-  if (array.empty()) return false;
+  const std::string meant = array_of_name(name);
+  if (images == maps || array.empty() || (!meant.empty() && meant != array)) return false;
   const Extents e = extents_of(s, array);
-  const long long outer = fault.memory.offset / kFloat / (e.count_inner * e.rows * e.columns);
-  if (array_of_name(name) != array && !array_of_name(name).empty()) return false;
-  for (const auto& [first, second] : {std::pair{1, 2}, std::pair{2, 1}}) {
-    const auto i = static_cast<std::size_t>(first);
-    const auto k = static_cast<std::size_t>(second);
+  const long long outer = fault.memory.offset / kFloat / (e.size() / e.count_outer);
+  const auto& g = fault.grid;
+  for (const std::size_t i : {1U, 2U}) {
     // Who divides the index counts tiles with it; their number may be that of the maps by chance.
-    const std::string index = first == 1 ? "blockIdx.y" : "blockIdx.z";
-    if (!sources
-             .lines_of_kernel(fault.kernel, {index + " /", index + "/", index + " %", index + "%"})
-             .empty()) {
-      continue;
-    }
+    const std::string index = i == 1 ? "blockIdx.y" : "blockIdx.z";
+    const std::vector<std::string> divided = {index + " /", index + "/", index + " %", index + "%"};
+    if (!sources.lines_of_kernel(fault.kernel, divided).empty()) continue;
     // Dimension i has as many blocks as maps and was taken for the image (or the reverse).
+    const bool of_weights = array == "weights";
     const bool taken =
-        array == "weights" ? g[i] == images && g[k] == maps : g[i] == maps && g[k] == images;
+        g[i] == (of_weights ? images : maps) && g[3 - i] == (of_weights ? maps : images);
     if (taken && outer == fault.block[i] && outer >= e.count_outer) return true;
   }
   return false;
@@ -161,36 +165,107 @@ std::string guard_lines(const FaultRecord& fault, const SourceText& sources) {
 
 std::string id_of(const FaultRecord& fault) {
   const auto& g = fault.grid;
-  switch (fault.kind) {
-    case FaultKind::kOutOfMemory:
-      return "E-memory";
-    case FaultKind::kDeviceMemory:
-      return "E-outside";
-    case FaultKind::kKernelTime:
-      return "E-timeout";
-    case FaultKind::kSlowKernel:
-      return "E-slow";
-    case FaultKind::kReadOnly:
-      return "E-writes-input";
-    case FaultKind::kException:
-      return fault.call.empty() ? "E-exception" : "E-cuda-call";
-    case FaultKind::kLaunch:
-      return fault.block_size[0] > 0 && g[0] * g[1] * g[2] == 0 ? "E-empty-grid" : "E-launch";
-    default:
-      return std::string("E-") + to_string(fault.kind);
+  if (fault.kind == FaultKind::kException && !fault.call.empty()) return "E-cuda-call";
+  if (fault.kind == FaultKind::kLaunch && fault.block_size[0] > 0 && g[0] * g[1] * g[2] == 0) {
+    return "E-empty-grid";
+  }
+  for (const auto& [kind, id] : {std::pair{FaultKind::kOutOfMemory, "E-memory"},
+                                 {FaultKind::kDeviceMemory, "E-outside"},
+                                 {FaultKind::kKernelTime, "E-timeout"},
+                                 {FaultKind::kSlowKernel, "E-slow"},
+                                 {FaultKind::kReadOnly, "E-writes-input"}}) {
+    if (fault.kind == kind) return id;
+  }
+  return std::string("E-") + to_string(fault.kind);
+}
+
+// Whether the launch says kernel<<<block, grid>>>.
+bool has_sizes_exchanged(const FaultRecord& fault, const SourceText& sources) {
+  const std::string text = sources.line(fault.file, fault.launch_line);
+  const auto open = text.find("<<<");
+  const auto comma = text.find(',', open == std::string::npos ? 0 : open);
+  const auto close = text.find(">>>");
+  if (open == std::string::npos || comma == std::string::npos || comma > close) return false;
+  return text.substr(open, comma - open).find("block") != std::string::npos &&
+         text.substr(comma, close - comma).find("grid") != std::string::npos;
+}
+
+// An access outside of shared memory.
+void explain_tile(const FaultRecord& fault, long long elements, FaultMessage& message) {
+  const auto& [x, y, z] = fault.block_size;
+  const bool is_dynamic = fault.memory.variable == "dynamic";
+  say(message, is_dynamic ? "E-outside/dynamic-tile" : "E-outside/tile");
+  if (is_dynamic && elements == 0) say(message, "E-outside/no-dynamic-tile");
+  const long long longest = std::max(x, y);
+  // One element for each thread, as in a tile.
+  if (fault.memory.row_bytes > 0 && longest * kFloat > fault.memory.row_bytes &&
+      std::int64_t{x} * y * z * kFloat > fault.memory.bytes) {
+    say(message, "E-outside/block-over-tile", {std::to_string(longest)});
+  }
+}
+
+// The threads load a tile with its halo.
+void explain_halo(const FaultRecord& fault, const ConvShape& shape, FaultMessage& message) {
+  const auto edge = [&](unsigned threads) {
+    return (static_cast<int>(threads) - 1) * shape.stride + shape.kernel;
+  };
+  const int width = edge(fault.block_size[0]);
+  const int height = edge(fault.block_size[1]);
+  const bool larger = height > shape.height || width > shape.width;
+  say(message, "E-outside/halo",
+      {std::to_string(fault.block_size[0]), std::to_string(fault.block_size[1]),
+       count_text(width, "column"), count_text(height, "row"),
+       larger ? "It is larger than this image of"
+              : "At the last block it reaches beyond the image of",
+       count_text(shape.width, "column"), count_text(shape.height, "row")});
+}
+
+// An access outside of an allocation. @param array  the one with as many elements
+void explain_allocation(const FaultRecord& fault, const ConvShape& shape, const std::string& array,
+                        long long element, const SourceText& sources, FaultMessage& message) {
+  const FaultMemory& memory = fault.memory;
+  const std::string parameter = sources.parameter(fault.kernel, memory.argument).name;
+  const std::string meant = array_of_name(parameter);
+  const auto bytes_are = [&](long long factor) {
+    return std::ranges::find_if(kArrays, [&](const char* each) {
+      return memory.bytes == factor * extents_of(shape, each).size();
+    });
+  };
+  const auto* const counted = bytes_are(1);
+  if (counted != std::end(kArrays) && bytes_are(kFloat) == std::end(kArrays)) {
+    say(message, "E-bytes/as-many-as-elements",
+        {std::to_string(memory.bytes), *counted,
+         *counted == std::string("weights") ? "have" : "has"});
+    if (!memory.allocated_at.empty())
+      message.seen += "\nAllocated at:" + sources.quote(memory.allocated_at);
+  } else if (array.empty() && !meant.empty() &&
+             memory.bytes < extents_of(shape, meant).size() * kFloat) {
+    say(message, "E-outside/small-allocation", {parameter, meant});
+  } else if (array.empty()) {
+    return;
+  } else if (!meant.empty() && meant != array) {
+    say(message, "E-outside/size-of-another", {parameter, array});
+  } else if (const bool is_matrix = shape.height == 1 && shape.in_channels > 1;
+             array == "input" && !is_matrix && loads_tile(fault, sources)) {
+    // A matrix is the right one of a product, whose tile is no part of an image.
+    explain_halo(fault, shape, message);
+  } else if (array != "output" && element < 0) {
+    say(message, "E-outside/negative", {array});
+  } else {
+    say(message, array == "output" ? "E-outside/store" : "E-outside/load", {array});
+    message.seen += guard_lines(fault, sources);
   }
 }
 
 void explain_outside(const FaultRecord& fault, const std::optional<ConvShape>& shape,
                      const SourceText& sources, FaultMessage& message) {
   const FaultMemory& memory = fault.memory;
+  const std::string where =
+      thread_text(fault) + place_lines(fault, sources) + launch_lines(fault, sources);
   if (memory.bytes == 0 &&
       memory.variable.empty()) {  // no memory of the device: a wild or a null pointer
-    message.seen = kernel_name(fault) + ": " + fault.text + ". " + thread_text(fault) +
-                   place_lines(fault, sources) + launch_lines(fault, sources);
-    if (fault.text.find("null pointer") != std::string::npos) {
-      say(message, "E-null/unset");
-    }
+    message.seen = kernel_name(fault) + ": " + fault.text + ". " + where;
+    if (fault.text.find("null pointer") != std::string::npos) say(message, "E-null/unset");
     return;
   }
   const long long bytes = element_bytes(memory, fault.kernel, sources);
@@ -198,11 +273,10 @@ void explain_outside(const FaultRecord& fault, const std::optional<ConvShape>& s
   const long long element =
       memory.offset >= 0 ? memory.offset / bytes : -((-memory.offset + bytes - 1) / bytes);
   const std::string name = array_name(memory, fault.kernel, sources);
-  const std::string verb = fault.writes ? "writes" : "reads";
   const std::string parameter = sources.parameter(fault.kernel, memory.argument).name;
   const std::string array =
       shape && bytes == kFloat ? array_of_size(*shape, elements, parameter) : std::string();
-  message.seen = kernel_name(fault) + " " + verb + " ";
+  message.seen = kernel_name(fault) + (fault.writes ? " writes " : " reads ");
   if (memory.freed) {
     message.seen += name + " after it was freed. ";
     say(message, "E-outside/freed");
@@ -211,83 +285,19 @@ void explain_outside(const FaultRecord& fault, const std::optional<ConvShape>& s
   } else if (element < elements) {
     message.seen += place_text(memory, fault.kernel, sources) + ", which is not allowed. ";
   } else {
-    message.seen += count_text(element - elements + 1, "element") + " past the end of " + name +
-                    ", which has " + std::to_string(elements);
     const std::string position = array.empty() ? "" : position_text(*shape, array, element);
-    message.seen += position.empty() ? ". " : ": " + position + ". ";
+    message.seen += count_text(element - elements + 1, "element") + " past the end of " + name +
+                    ", which has " + std::to_string(elements) +
+                    (position.empty() ? ". " : ": " + position + ". ");
   }
-  message.seen += thread_text(fault) + place_lines(fault, sources) + launch_lines(fault, sources);
+  message.seen += where;
   if (memory.freed) return;
-
   if (shape && axes_exchanged(fault, *shape, parameter, sources)) {
     message.id = "E-grid-axes";
-    return;
-  }
-  const bool is_allocation = memory.variable.empty();
-  if (shape && is_allocation) {
-    for (const auto& [size, what] :
-         {std::pair{shape->input_size(), "input"}, std::pair{shape->weights_size(), "weights"},
-          std::pair{shape->output_size(), "output"}}) {
-      const auto whole = [&](std::int64_t count) { return memory.bytes == count * kFloat; };
-      if (memory.bytes != size || whole(shape->input_size()) || whole(shape->weights_size()) ||
-          whole(shape->output_size())) {
-        continue;
-      }
-      say(message, "E-bytes/as-many-as-elements",
-          {std::to_string(size), what, what == std::string("weights") ? "have" : "has"});
-      if (!memory.allocated_at.empty())
-        message.seen += "\nAllocated at:" + sources.quote(memory.allocated_at);
-      return;
-    }
-  }
-  const std::string meant = array_of_name(parameter);
-  if (shape && is_allocation && array.empty() && !meant.empty()) {
-    const Extents e = extents_of(*shape, meant);
-    if (memory.bytes < e.count_outer * e.count_inner * e.rows * e.columns * kFloat) {
-      say(message, "E-outside/small-allocation", {parameter, meant});
-      return;
-    }
-  }
-  if (is_allocation && !array.empty() && !meant.empty() && meant != array) {
-    say(message, "E-outside/size-of-another", {parameter, array});
-    return;
-  }
-  if (!is_allocation) {
-    const auto longest = std::max(fault.block_size[0], fault.block_size[1]);
-    // One element for each thread, as in a tile.
-    const std::int64_t threads =
-        std::int64_t{fault.block_size[0]} * fault.block_size[1] * fault.block_size[2];
-    const bool too_large = memory.row_bytes > 0 && longest * kFloat > memory.row_bytes &&
-                           threads * kFloat > memory.bytes;
-    const bool is_dynamic = memory.variable == "dynamic";
-    say(message, is_dynamic ? "E-outside/dynamic-tile" : "E-outside/tile");
-    if (is_dynamic && elements == 0) say(message, "E-outside/no-dynamic-tile");
-    if (too_large) say(message, "E-outside/block-over-tile", {std::to_string(longest)});
-    return;
-  }
-  // Of one row: the right matrix of a product, whose tile is no part of an image.
-  const bool is_matrix = shape->height == 1 && shape->in_channels > 1;
-  if (array == "input" && !is_matrix && loads_tile(fault, sources)) {
-    const auto edge = [&](unsigned threads) {
-      return (static_cast<int>(threads) - 1) * shape->stride + shape->kernel;
-    };
-    const int width = edge(fault.block_size[0]);
-    const int height = edge(fault.block_size[1]);
-    const bool larger = height > shape->height || width > shape->width;
-    say(message, "E-outside/halo",
-        {std::to_string(fault.block_size[0]), std::to_string(fault.block_size[1]),
-         count_text(width, "column"), count_text(height, "row"),
-         larger ? "It is larger than this image of"
-                : "At the last block it reaches beyond the image of",
-         count_text(shape->width, "column"), count_text(shape->height, "row")});
-  } else if (array == "output") {
-    say(message, "E-outside/store");
-    message.seen += guard_lines(fault, sources);
-  } else if (!array.empty() && element < 0) {
-    say(message, "E-outside/negative", {array});
-  } else if (!array.empty()) {
-    say(message, "E-outside/load", {array});
-    message.seen += guard_lines(fault, sources);
+  } else if (!memory.variable.empty()) {
+    explain_tile(fault, elements, message);
+  } else if (shape) {
+    explain_allocation(fault, *shape, array, element, sources, message);
   }
 }
 
@@ -295,16 +305,71 @@ void explain_barrier(const FaultRecord& fault, const SourceText& sources, FaultM
   message.seen = kernel_name(fault) + ": the threads of block " + index_text(fault.block) +
                  " do not all reach the same barrier.";
   for (const FaultWait& wait : fault.waiting) {
+    message.seen += "\n" + count_text(wait.threads, "thread");
     if (wait.call.empty()) {
       say(message, "E-warp/ended");
-      message.seen += "\n" + count_text(wait.threads, "thread") + " ended.";
-      continue;
+      message.seen += " ended.";
+    } else {
+      message.seen += (wait.threads == 1 ? " waits" : " wait") + (" in " + wait.call) + ":" +
+                      sources.quote(fault.file, wait.line);
     }
-    message.seen += "\n" + count_text(wait.threads, "thread") +
-                    (wait.threads == 1 ? " waits" : " wait") + " in " + wait.call + ":" +
-                    sources.quote(fault.file, wait.line);
   }
   message.seen += launch_lines(fault, sources);
+}
+
+// CONVLAB_CUDA_CHECK has thrown "…/conv_forward.cu:57: cudaMalloc(x, 4) failed: … (cudaError…)."
+// Other exceptions stay as they are.
+void explain_checked_call(const FaultRecord& fault, const SourceText& sources,
+                          FaultMessage& message) {
+  const std::string& text = fault.text;
+  const std::string failed = ") failed: ";
+  const auto call = text.find(": cuda");
+  const auto end = text.rfind(failed, text.find('\n'));
+  if (call == std::string::npos || end == std::string::npos) return;
+  const std::string name = word_at(text, call + 2);
+  const auto begin = call + 2 + name.size() + 1;  // of the arguments
+  std::string place = text.substr(0, call);
+  place.erase(0, place.rfind('/') + 1);
+  const auto colon = place.find(':');
+  if (colon == std::string::npos || begin > end || text[begin - 1] != '(') return;
+  if (digits_at(place, colon + 1).size() + colon + 1 != place.size()) return;
+  message.id = "E-cuda-call";
+  message.seen = name + " failed: " + text.substr(end + failed.size()) + sources.quote(place);
+  const std::string arguments = text.substr(begin, end - begin);
+  const std::string first = arguments.substr(0, arguments.find(','));
+  if (name != "cudaMalloc" || first.find('&') != std::string::npos) return;
+  const auto guesses = message.seen.find(". Usually");
+  const auto line = std::min(message.seen.find('\n'), message.seen.size());
+  if (guesses < line) message.seen.erase(guesses + 1, line - guesses - 1);
+  say(message, "E-cuda-call/address", {first.substr(first.find_last_of(" )*") + 1)});
+}
+
+// Which of the usual mistakes made a copy or a free fail, where the fault's text tells.
+void explain_copy(const FaultRecord& fault, const SourceText& sources, FaultMessage& message) {
+  const std::string line = sources.line(fault.file, fault.line);
+  // The first words that stand there tell.
+  for (const auto& [text, words, variant] :
+       {std::tuple{&fault.text, "captured", "E-cuda-call/captured"},
+        {&fault.text, "only cudaMemcpyToSymbol", "E-copy/symbol"},
+        {&fault.text, "freed", "E-copy/freed"},
+        {&fault.text, "cudaFree of a pointer", "E-copy/free-of-host"},
+        {&line, "cudaMemcpy(&", "E-copy/address"},
+        {&fault.text, "do not fit into", "E-copy/small"},
+        {&fault.text, "touches", "E-copy/small"},
+        {&fault.text, "and so is the", "E-copy/both-host"}}) {
+    if (text->find(words) != std::string::npos) return say(message, variant);
+  }
+}
+
+// No line of the file touched the array itself: a function of the library did, for a copy.
+void explain_long_copy(const FaultRecord& fault, const SourceText& sources, FaultMessage& message) {
+  const std::string direction =
+      fault.array == "output" ? "cudaMemcpyDeviceToHost" : "cudaMemcpyHostToDevice";
+  std::string copies = sources.quotes({"cudaMemcpy", fault.array});
+  if (copies.empty()) copies = sources.quotes({"cudaMemcpyAsync", direction});
+  if (copies.empty()) return;
+  message.seen += copies;
+  say(message, "E-outside/long-copy");
 }
 
 }  // namespace
@@ -312,11 +377,8 @@ void explain_barrier(const FaultRecord& fault, const SourceText& sources, FaultM
 void say(FaultMessage& message, const std::string& name, const std::vector<std::string>& values) {
   const Diagnosis says = variant(name, values);
   message.id = name.substr(0, name.find('/'));
-  if (says.cause.starts_with(' ')) {
-    message.cause += says.cause;
-  } else if (!says.cause.empty()) {
-    message.cause = says.cause;
-  }
+  message.cause =
+      says.cause.starts_with(' ') || says.cause.empty() ? message.cause + says.cause : says.cause;
   if (!says.next.empty()) message.next = says.next;
 }
 
@@ -331,12 +393,12 @@ std::string launch_text(const std::array<unsigned, 3>& grid, const std::array<un
 
 std::string array_of_size(const ConvShape& shape, long long elements, const std::string& name) {
   std::vector<std::string> found;
-  if (elements == shape.input_size()) found.emplace_back("input");
-  if (elements == shape.weights_size()) found.emplace_back("weights");
-  if (elements == shape.output_size()) found.emplace_back("output");
+  for (const char* array : kArrays) {
+    if (elements == extents_of(shape, array).size()) found.emplace_back(array);
+  }
   if (found.size() == 1) return found.front();
   const std::string meant = array_of_name(name);
-  return std::find(found.begin(), found.end(), meant) != found.end() ? meant : "";
+  return std::ranges::find(found, meant) != found.end() ? meant : "";
 }
 
 std::string place_text(const FaultMemory& memory, const std::string& kernel,
@@ -362,13 +424,16 @@ FaultMessage message_of(const FaultRecord& fault, const std::optional<ConvShape>
   switch (fault.kind) {
     case FaultKind::kException:
       explain_checked_call(fault, sources, message);
-      explain_threads(fault, sources, message);
+      if (fault.text == kNoThread) say(message, "E-exception/no-thread");
+      if (fault.text == kNotJoined) {
+        say(message, "E-exception/not-joined");
+        message.seen += sources.quotes({"thread"}, {"include"});
+      }
       break;
     case FaultKind::kOutOfMemory:
       message.seen = fault.text + "." + place;
       break;
     case FaultKind::kDeviceMemory:
-      message.seen = {};
       explain_outside(fault, shape, sources, message);
       if (has_sizes_exchanged(fault, sources)) say(message, "E-outside/sizes-exchanged");
       break;
@@ -414,22 +479,19 @@ FaultMessage message_of(const FaultRecord& fault, const std::optional<ConvShape>
       const std::string quoted = sources.quote(fault.allocated_at);
       message.seen += quoted.empty() ? " Allocated at " + fault.allocated_at + "."
                                      : "\nIt points to memory allocated at:" + quoted;
-      if (const std::string kernel = sources.kernel_around(fault.file, fault.line);
-          !kernel.empty()) {
-        say(message, "E-device-pointer/kernel", {kernel});
-      }
+      const std::string kernel = sources.kernel_around(fault.file, fault.line);
+      if (!kernel.empty()) say(message, "E-device-pointer/kernel", {kernel});
       break;
     }
     case FaultKind::kOutside:
+    case FaultKind::kReadOnly:
       message.seen = element;
+      if (fault.kind == FaultKind::kReadOnly) break;
       if (shape && !fault.array.empty()) {
         const std::string position = position_text(*shape, fault.array, fault.element);
         if (!position.empty()) message.seen.insert(message.seen.find(']') + 1, ", " + position);
       }
       if (fault.line == 0) explain_long_copy(fault, sources, message);
-      break;
-    case FaultKind::kReadOnly:
-      message.seen = element;
       break;
     case FaultKind::kNull:
       message.seen = "a null pointer is used." + place;

@@ -40,25 +40,24 @@ std::vector<Diagnosis> read_texts() {
   return all;
 }
 
-std::vector<Diagnosis> only(bool variants) {
-  std::vector<Diagnosis> all = read_texts();
-  std::erase_if(all, [&](const Diagnosis& each) {
-    return (each.id.find('/') != std::string::npos) != variants;
-  });
-  return all;
-}
-
 }  // namespace
 
 const std::vector<Diagnosis>& catalogue() {
-  static const std::vector<Diagnosis> all = only(false);
+  static const std::vector<Diagnosis> all = [] {
+    std::vector<Diagnosis> findings = read_texts();
+    std::erase_if(findings,
+                  [](const Diagnosis& each) { return each.id.find('/') != each.id.npos; });
+    return findings;
+  }();
   return all;
 }
 
 Diagnosis variant(const std::string& name, const std::vector<std::string>& values) {
-  static const std::vector<Diagnosis> all = only(true);
+  static const std::vector<Diagnosis> all = read_texts();
   const auto found = std::ranges::find(all, name, &Diagnosis::id);
-  if (found == all.end()) throw std::out_of_range("no variant " + name);
+  if (found == all.end() || name.find('/') == name.npos) {
+    throw std::out_of_range("no variant " + name);
+  }
   Diagnosis says = *found;
   for (std::string* text : {&says.seen, &says.cause, &says.next}) {
     for (std::size_t i = 0; i < values.size(); ++i) {

@@ -1,8 +1,15 @@
 #pragma once
 
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string>
+
+#include "common/base/error.hpp"
 
 namespace convlab {
 
@@ -11,29 +18,58 @@ namespace convlab {
 class MappedSegment {
  public:
   static constexpr std::size_t kGuardBytes = std::size_t{1} << 20;
-
-  enum class Access { kRead, kWrite };
+  static constexpr int kRead = PROT_READ;
+  static constexpr int kWrite = PROT_READ | PROT_WRITE;
 
   /// Maps the whole memory file and replaces the earlier mapping. All pages are present at once, so
   /// that no page fault falls into a convolution that is timed.
+  /// @param access  kRead or kWrite
   /// @throws EnvironmentError if there is no memory for it
-  void map(int descriptor, Access access);
+  void map(int descriptor, int access) {
+    struct stat status {};
+    if (::fstat(descriptor, &status) != 0 || status.st_size <= 0) {
+      throw EnvironmentError("A shared memory segment arrived without a size.");
+    }
+    const auto size = static_cast<std::size_t>(status.st_size);
+    map_pages(size, access, MAP_SHARED | MAP_POPULATE, descriptor);
+  }
 
   /// Private memory of this process instead, of at least `size` bytes.
-  void make(std::size_t size);
+  void make(std::size_t size) { map_pages(size, kWrite, MAP_PRIVATE | MAP_ANONYMOUS, -1); }
 
-  void allow(Access access);
+  void allow(int access) { ::mprotect(data_, mapped_size_, access); }
 
   [[nodiscard]] std::byte* data() const { return data_; }
   [[nodiscard]] std::size_t size() const { return size_; }  ///< 0: nothing is mapped
 
-  [[nodiscard]] bool contains(std::uintptr_t address) const;
-
-  /// True from kGuardBytes before the segment to kGuardBytes behind it.
-  [[nodiscard]] bool is_near(std::uintptr_t address) const;
+  /// Whether an address lies in the segment, or so many bytes before or behind it.
+  [[nodiscard]] bool contains(std::uintptr_t address, std::size_t beside = 0) const {
+    const auto begin = reinterpret_cast<std::uintptr_t>(data_);
+    return data_ != nullptr && address + beside >= begin && address < begin + mapped_size_ + beside;
+  }
 
  private:
-  void map_pages(std::size_t size, int protection, int flags, int descriptor);
+  void map_pages(std::size_t size, int access, int flags, int descriptor) {
+    reserved_ = {};
+    data_ = nullptr;
+    size_ = mapped_size_ = 0;
+    const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+    const std::size_t mapped_size = (size + page - 1) / page * page;
+    const std::size_t whole = mapped_size + 2 * kGuardBytes;
+    constexpr int kReserved = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE;
+    void* reserved = ::mmap(nullptr, whole, PROT_NONE, kReserved, -1, 0);
+    if (reserved == MAP_FAILED) {
+      throw EnvironmentError("No address space for " + std::to_string(size) + " bytes.");
+    }
+    reserved_ = {static_cast<std::byte*>(reserved), [whole](auto* at) { ::munmap(at, whole); }};
+    std::byte* begin = reserved_.get() + kGuardBytes;
+    if (::mmap(begin, mapped_size, access, flags | MAP_FIXED, descriptor, 0) == MAP_FAILED) {
+      throw EnvironmentError("No memory to map " + std::to_string(size) + " bytes.");
+    }
+    data_ = begin;
+    size_ = size;
+    mapped_size_ = mapped_size;
+  }
 
   std::shared_ptr<std::byte> reserved_;  ///< with the guard pages
   std::byte* data_ = nullptr;

@@ -1,26 +1,16 @@
+#include <utility>
+
 #include "common/serve/fault_messages.hpp"
 
 namespace convlab {
 
 namespace {
 
+// @param of  whose thread it is; empty: of its block, with the number
 std::string who(const RaceSide& side, const std::string& of) {
   if (!side.call.empty()) return "the call of " + side.call;
-  return (side.by_warp ? "the warp of thread " : "thread ") + index_text(side.thread) + " of " + of;
-}
-
-std::string who(const RaceSide& side) {
-  return who(side, "block " + index_text(side.block));
-}
-
-std::string beginning(std::string text) {
-  text[0] = static_cast<char>(text[0] - 'a' + 'A');
-  return text;
-}
-
-std::string does(const RaceSide& side, const std::string& what = "it") {
-  return side.atomic ? " changes " + what + " atomically"
-                     : (side.writes ? " writes " : " reads ") + what;
+  return (side.by_warp ? "the warp of thread " : "thread ") + index_text(side.thread) + " of " +
+         (of.empty() ? "block " + index_text(side.block) : of);
 }
 
 std::string quoted(const RaceSide& side, const SourceText& sources) {
@@ -28,6 +18,21 @@ std::string quoted(const RaceSide& side, const SourceText& sources) {
   if (side.line <= 0) return " in a function of a library that it calls";
   const std::string text = sources.quote(side.file, side.line);
   return text.empty() ? " " + side.file + ":" + std::to_string(side.line) : text;
+}
+
+std::string beginning(std::string text) {
+  text[0] = static_cast<char>(text[0] - 'a' + 'A');
+  return text;
+}
+
+// "Thread (6, 0, 0) of the same block writes it here:" and the line.
+std::string sentence(std::string who, const RaceSide& side, const std::string& what,
+                     const SourceText& sources) {
+  return beginning(std::move(who)) +
+         (side.atomic   ? " changes " + what + " atomically"
+          : side.writes ? " writes " + what
+                        : " reads " + what) +
+         " here:" + quoted(side, sources);
 }
 
 bool is_one_line(const RaceFacts& race) {
@@ -51,49 +56,39 @@ void explain_one_element(const RaceFacts& race, bool is_shared, const std::strin
 
 // @param holds_several  the kernel got several parts of the allocation as its arguments
 void explain_order(const RaceFacts& race, bool holds_several, FaultMessage& message) {
+  if (race.scope == RaceScope::kStreams) return say(message, "E-race/streams");
   const bool reads_first = !race.first.writes;
   const bool in_next_pass = reads_first && race.second.line <= race.first.line;
-  switch (race.scope) {
-    case RaceScope::kWarp:
-      say(message, in_next_pass ? "E-warp-sync/next-pass" : "E-warp-sync/between");
-      break;
-    case RaceScope::kBlock:
-      say(message, reads_first ? "E-race/overwritten" : "E-race/read-early");
-      if (is_one_line(race)) say(message, "E-race/one-line");
-      if (in_next_pass) say(message, "E-race/next-pass");
-      break;
-    case RaceScope::kGrid:
-      say(message, "E-race/blocks");
-      if (race.first.atomic || race.second.atomic) say(message, "E-race/blocks-atomic");
-      break;
-    case RaceScope::kTeam:
-      return;
-    case RaceScope::kStreams:
-      return say(message, "E-race/streams");
+  if (race.scope == RaceScope::kGrid) {
+    say(message, "E-race/blocks");
+    if (race.first.atomic || race.second.atomic) say(message, "E-race/blocks-atomic");
+    if (holds_several) say(message, "E-race/several-arrays");
+    return;
   }
-  if (race.scope != RaceScope::kGrid && race.first.writes && race.second.writes) {
-    say(message, "E-race/arrays-overlap");
-  } else if (race.scope == RaceScope::kGrid && holds_several) {
-    say(message, "E-race/several-arrays");
+  if (race.scope == RaceScope::kWarp) {
+    say(message, in_next_pass ? "E-warp-sync/next-pass" : "E-warp-sync/between");
+  } else {
+    say(message, reads_first ? "E-race/overwritten" : "E-race/read-early");
+    if (is_one_line(race)) say(message, "E-race/one-line");
+    if (in_next_pass) say(message, "E-race/next-pass");
   }
+  if (race.first.writes && race.second.writes) say(message, "E-race/arrays-overlap");
 }
 
 FaultMessage team_message(const RaceFacts& race, bool is_element, const SourceText& sources) {
-  FaultMessage message{.id = "E-race"};
+  FaultMessage message;
   const auto is_task = [](const RaceSide& side) { return side.thread[0] >= RaceSide::kFirstTask; };
   const auto thread = [&](const RaceSide& side) {
-    return is_task(side) ? "Task " + std::to_string(side.thread[0] - RaceSide::kFirstTask)
-                         : "Thread " + std::to_string(side.thread[0]) + " of the parallel region";
+    return is_task(side) ? "task " + std::to_string(side.thread[0] - RaceSide::kFirstTask)
+                         : "thread " + std::to_string(side.thread[0]) + " of the parallel region";
   };
-  message.seen = thread(race.first) +
-                 does(race.first,
-                      is_element ? "an element of an array" : "a variable that all threads share") +
-                 " here:" + quoted(race.first, sources) + "\n" + thread(race.second) +
-                 does(race.second, "it") + " here:" + quoted(race.second, sources);
+  const char* const what =
+      is_element ? "an element of an array" : "a variable that all threads share";
+  message.seen = sentence(thread(race.first), race.first, what, sources) + "\n" +
+                 sentence(thread(race.second), race.second, "it", sources);
   say(message, is_element ? "E-race/team-element" : "E-race/team");
   if (is_element) {
-    message.seen += "\nThe regions:";
-    message.seen += sources.quotes({"#pragma", "omp", "parallel"});
+    message.seen += "\nThe regions:" + sources.quotes({"#pragma", "omp", "parallel"});
   }
   if (is_task(race.first) || is_task(race.second)) say(message, "E-race/tasks");
   return message;
@@ -106,44 +101,37 @@ FaultMessage race_message(const FaultRecord& fault, const SourceText& sources) {
   if (race.scope == RaceScope::kTeam) {
     return team_message(race, !fault.array.empty(), sources);
   }
-  FaultMessage message;
-  message.id = "E-race";
-  std::string element = place_text(fault.memory, fault.kernel, sources);
+  FaultMessage message{.id = "E-race"};
+  const std::string& name = fault.memory.variable;
   constexpr long long kNumber = 4;
-  if (fault.memory.bytes <= kNumber && !fault.memory.variable.empty()) {
-    element = "`" + fault.memory.variable + "`";
-  }
-  const bool has_call = !race.first.call.empty() || !race.second.call.empty();
-  const bool other_block = race.scope == RaceScope::kGrid || race.scope == RaceScope::kStreams;
-  const std::string second =
-      other_block
-          ? who(race.second) + (race.scope == RaceScope::kStreams && race.second.call.empty()
-                                    ? " of another launch"
-                                    : "")
-          : who(race.second, race.scope == RaceScope::kWarp ? "the same warp" : "the same block");
-  const bool has_thread = race.first.call.empty() || race.second.call.empty();
-  message.seen = (has_thread ? "kernel " + fault.kernel + ": " : std::string()) +
-                 (!has_thread ? "two copies or fills"
-                  : has_call  ? "a thread and a copy or a fill"
-                              : "two threads") +
+  const std::string element = fault.memory.bytes <= kNumber && !name.empty()
+                                  ? "`" + name + "`"
+                                  : place_text(fault.memory, fault.kernel, sources);
+  const int calls = (race.first.call.empty() ? 0 : 1) + (race.second.call.empty() ? 0 : 1);
+  message.seen = (calls == 2   ? "two copies or fills"
+                  : calls == 1 ? "kernel " + fault.kernel + ": a thread and a copy or a fill"
+                               : "kernel " + fault.kernel + ": two threads") +
                  " use " + element + ". ";
-  const bool one_line = !has_call && is_one_line(race);
-  if (one_line && race.first.writes && race.second.writes) {
-    message.seen += beginning(who(race.first)) + " and " + second + " both " +
+  const bool in_streams = race.scope == RaceScope::kStreams;
+  std::string second = who(race.second, race.scope == RaceScope::kWarp    ? "the same warp"
+                                        : race.scope == RaceScope::kBlock ? "the same block"
+                                                                          : "");
+  if (in_streams && race.second.call.empty()) second += " of another launch";
+  const bool both_write = race.first.writes && race.second.writes;
+  const bool one_line = calls == 0 && is_one_line(race);
+  if (one_line && both_write) {
+    message.seen += beginning(who(race.first, "")) + " and " + second + " both " +
                     (race.updates ? "change" : "write") +
                     " it here:" + quoted(race.second, sources);
   } else {
-    message.seen += beginning(who(race.first)) + does(race.first) +
-                    " here:" + quoted(race.first, sources) + "\n" + beginning(second) +
-                    does(race.second) + " here:" + quoted(race.second, sources);
+    message.seen += sentence(who(race.first, ""), race.first, "it", sources) + "\n" +
+                    sentence(second, race.second, "it", sources);
   }
-  const bool both_write = race.first.writes && race.second.writes;
-  if (race.scope != RaceScope::kStreams && (race.updates || (both_write && one_line))) {
-    const std::string& name = fault.memory.variable;
+  if (!in_streams && (race.updates || (both_write && one_line))) {
     explain_one_element(race, !name.empty() && !sources.lines_with({"__shared__", name}).empty(),
                         sources.line(race.second.file, race.second.line), message);
   } else {
-    explain_order(race, fault.memory.variable.empty() && fault.memory.argument == 0, message);
+    explain_order(race, name.empty() && fault.memory.argument == 0, message);
   }
   // What the student took for a barrier.
   if (!race.between.empty()) {

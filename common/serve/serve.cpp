@@ -31,18 +31,30 @@ namespace {
 
 [[maybe_unused]] bool is_serving = false;
 
+struct SharedArray {
+  const char* name;
+  MappedSegment segment{};
+  float* begin = nullptr;
+
+  /// False if so many elements do not fit into the segment.
+  bool place(std::uint64_t offset, std::int64_t elements) {
+    const bool fits =
+        offset % alignof(float) == 0 && offset <= segment.size() &&
+        static_cast<std::uint64_t>(elements) <= (segment.size() - offset) / sizeof(float);
+    if (fits) begin = reinterpret_cast<float*>(segment.data() + offset);
+    return fits;
+  }
+};
+
 /// The data that the signal handler may read.
 struct Session {
   int channel = -1;
   DeviceSession* device = nullptr;
   std::uint64_t token = 0;
   ConvShape shape;
-  MappedSegment input;
-  MappedSegment weights;
-  MappedSegment output;
-  const std::byte* input_begin = nullptr;
-  const std::byte* weights_begin = nullptr;
-  const std::byte* output_begin = nullptr;
+  SharedArray input{"input"};
+  SharedArray weights{"weights"};
+  SharedArray output{"output"};
   std::uintptr_t stack_end = 0;
   clockid_t limit_clock = 0;  ///< processor time of the thread that calls the stage
   double limit_s = 0.0;       ///< of that time for the running request; 0: none
@@ -65,20 +77,13 @@ struct CrashPlace {
 
 CrashPlace place_of(std::uintptr_t address) {
   const Session& s = session();
-  struct Array {
-    const MappedSegment& segment;
-    const std::byte* begin;
-    const char* name;
-  };
-  for (const Array& array :
-       {Array{s.input, s.input_begin, "input"}, Array{s.weights, s.weights_begin, "weights"},
-        Array{s.output, s.output_begin, "output"}}) {
-    if (!array.segment.is_near(address)) continue;
+  for (const SharedArray* array : {&s.input, &s.weights, &s.output}) {
+    if (!array->segment.contains(address, MappedSegment::kGuardBytes)) continue;
     const auto distance = static_cast<long long>(address) -
-                          static_cast<long long>(reinterpret_cast<std::uintptr_t>(array.begin));
+                          static_cast<long long>(reinterpret_cast<std::uintptr_t>(array->begin));
     // Inside the array memory is readable, so the program tried to write there.
-    return {array.segment.contains(address) ? FaultKind::kReadOnly : FaultKind::kOutside,
-            array.name, distance / static_cast<long long>(sizeof(float))};
+    return {array->segment.contains(address) ? FaultKind::kReadOnly : FaultKind::kOutside,
+            array->name, distance / static_cast<long long>(sizeof(float))};
   }
   constexpr std::uintptr_t kNullPages = 1 << 16;
   constexpr std::uintptr_t kLargeArray = std::uintptr_t{1} << 26;  // may step over a guard page
@@ -186,6 +191,12 @@ void on_crash(int signal, siginfo_t* info, void* context) {
   std::raise(signal);
 }
 
+void send_exception(const std::optional<FaultRecord>& fault) {
+  ServeReply reply{.token = session().token, .status = ServeStatus::kException, .fault = fault};
+  if (session().device != nullptr) reply.device = session().device->info().device;
+  send_message(session().channel, encode(reply));
+}
+
 // Where the C++ library gives up: an exception that nobody catches in its thread, or a std::thread
 // that still runs when its object ends.
 [[noreturn]] void tell_why_terminated() {
@@ -197,9 +208,7 @@ void on_crash(int signal, siginfo_t* info, void* context) {
   } catch (...) {
     fault.text = "an exception that is not caught in its thread";
   }
-  ServeReply reply{
-      .token = session().token, .status = ServeStatus::kException, .fault = std::move(fault)};
-  send_message(session().channel, encode(reply));
+  send_exception(fault);
   std::abort();
 }
 
@@ -208,9 +217,7 @@ void tell_why_at_exit() {
   auto fault = take_noted_fault();
   if (session().token == 0 || !fault) return;
   if (fault->kind == FaultKind::kException && fault->call.empty()) fault->call = "a CUDA call";
-  ServeReply reply{.token = session().token, .status = ServeStatus::kException, .fault = fault};
-  if (session().device != nullptr) reply.device = session().device->info().device;
-  send_message(session().channel, encode(reply));
+  send_exception(fault);
 }
 
 void install_crash_handler() {
@@ -235,54 +242,46 @@ void install_crash_handler() {
     ::sigaction(signal, &action, nullptr);
 }
 
-bool fits(const MappedSegment& segment, std::uint64_t offset, std::int64_t elements) {
-  return offset % alignof(float) == 0 && offset <= segment.size() &&
-         static_cast<std::uint64_t>(elements) <= (segment.size() - offset) / sizeof(float);
-}
-
 /// Withholds numbers while it lives. Tokens in the output become numbers again in the end.
 class Withholding {
  public:
-  explicit Withholding(const ServeRequest& request)
-      : withheld_(session().device != nullptr ? request.withheld : Withheld::kNothing) {
-    if (withheld_ == Withheld::kNothing) return;
+  explicit Withholding(const ServeRequest& request) : request_(request) {
+    if (device_ == nullptr) return;
     Session& s = session();
     const auto bytes = [](std::int64_t count) {
       return static_cast<std::size_t>(count) * sizeof(float);
     };
-    s.input.make(request.input_offset + bytes(request.shape.input_size()));
-    s.weights.make(request.weights_offset + bytes(request.shape.weights_size()));
-    s.device->withhold(request.token_key);
-    take_new_input(request);
-    fill(s.weights, request.weights_offset, request.shape.weights_size(),
-         withheld_ != Withheld::kInput);
+    s.input.segment.make(request.input_offset + bytes(request.shape.input_size()));
+    s.weights.segment.make(request.weights_offset + bytes(request.shape.weights_size()));
+    device_->withhold(request.token_key);
+    take_new_input();
+    fill(s.weights.segment, request.weights_offset, request.shape.weights_size(),
+         request.withheld != Withheld::kInput);
   }
   Withholding(const Withholding&) = delete;
   Withholding& operator=(const Withholding&) = delete;
   ~Withholding() {
-    if (withheld_ != Withheld::kNothing) session().device->stop_withholding();
+    if (device_ != nullptr) device_->stop_withholding();
   }
 
-  void take_new_input(const ServeRequest& request) const {
-    if (withheld_ == Withheld::kNothing) return;
-    fill(session().input, request.input_offset, request.shape.input_size(),
-         withheld_ != Withheld::kWeights);
+  void take_new_input() const {
+    if (device_ == nullptr) return;
+    fill(session().input.segment, request_.input_offset, request_.shape.input_size(),
+         request_.withheld != Withheld::kWeights);
   }
 
   void reveal(float* output) const {
-    if (withheld_ != Withheld::kNothing) {
-      session().device->reveal(output, session().shape.output_size());
-    }
+    if (device_ != nullptr) device_->reveal(output, request_.shape.output_size());
   }
 
  private:
-  static void fill(MappedSegment& segment, std::uint64_t offset, std::int64_t count,
-                   bool with_tokens) {
-    segment.allow(MappedSegment::Access::kWrite);
+  void fill(MappedSegment& segment, std::uint64_t offset, std::int64_t count,
+            bool with_tokens) const {
+    segment.allow(MappedSegment::kWrite);
     auto* to = reinterpret_cast<float*>(segment.data() + offset);
     const auto take = [&](const float* numbers, std::int64_t size) {
       if (with_tokens) {
-        session().device->make_tokens(numbers, to, size);
+        device_->make_tokens(numbers, to, size);
       } else {
         std::copy_n(numbers, size, to);
       }
@@ -291,29 +290,28 @@ class Withholding {
     if (!receive_numbers(session().channel, count, take)) {
       throw EnvironmentError("The grader did not send the numbers of a convolution.");
     }
-    segment.allow(MappedSegment::Access::kRead);
+    segment.allow(MappedSegment::kRead);
   }
 
-  Withheld withheld_;
+  const ServeRequest& request_;
+  /// Null if nothing is withheld.
+  DeviceSession* device_ = request_.withheld == Withheld::kNothing ? nullptr : session().device;
 };
 
 void run_request(const ServeRequest& request, ServeReply& reply) {
   Session& s = session();
   const ConvShape& shape = s.shape = request.shape;
   const Withholding withholding(request);
-  if (!fits(s.input, request.input_offset, shape.input_size()) ||
-      !fits(s.weights, request.weights_offset, shape.weights_size()) ||
-      !fits(s.output, request.output_offset, shape.output_size())) {
+  if (!s.input.place(request.input_offset, shape.input_size()) ||
+      !s.weights.place(request.weights_offset, shape.weights_size()) ||
+      !s.output.place(request.output_offset, shape.output_size())) {
     reply.status = ServeStatus::kRefused;
     reply.message = "the arrays of " + to_string(shape) + " do not fit into the shared memory";
     return;
   }
-  s.input_begin = s.input.data() + request.input_offset;
-  s.weights_begin = s.weights.data() + request.weights_offset;
-  s.output_begin = s.output.data() + request.output_offset;
-  const auto* input = reinterpret_cast<const float*>(s.input_begin);
-  const auto* weights = reinterpret_cast<const float*>(s.weights_begin);
-  auto* output = reinterpret_cast<float*>(s.output.data() + request.output_offset);
+  const float* const input = s.input.begin;
+  const float* const weights = s.weights.begin;
+  float* const output = s.output.begin;
   const Stage stage = find_stage(request.stage);
   const auto pause = [&](int copies) {
     ServeReply paused{.token = request.token, .status = ServeStatus::kPaused};
@@ -321,7 +319,7 @@ void run_request(const ServeRequest& request, ServeReply& reply) {
     send_message(s.channel, encode(paused));
     const auto answer = receive_message(s.channel);
     const std::string wanted = answer ? answer->text : std::string();
-    if (wanted == to_string(Step::kNewInput)) withholding.take_new_input(request);
+    if (wanted == to_string(Step::kNewInput)) withholding.take_new_input();
     return wanted;
   };
   if (request.pauses) {
@@ -385,8 +383,7 @@ ServeReply answer(const ServeRequest& request) {
       const TimeLimit limit(device == nullptr ? request.kernel_limit_s : 0.0);
       run_request(request, reply);
       if (device != nullptr) {
-        reply.notes = device->take_notes(reinterpret_cast<const float*>(session().output_begin),
-                                         session().shape.output_size());
+        reply.notes = device->take_notes(session().output.begin, session().shape.output_size());
       }
       // The device reported a fault that the stage ignored.
       reply.fault = take_noted_fault();
@@ -417,16 +414,16 @@ ExitCode serve(int channel_descriptor, DeviceSession* device) {
   install_crash_handler();
   std::atexit(tell_why_at_exit);
   while (const std::optional<Message> message = receive_message(channel_descriptor)) {
-    const std::optional<ServeRequest> request = decode_request(message->text);
+    const std::optional<ServeRequest> request = decode<ServeRequest>(message->text);
     if (!request) return ExitCode::kUsage;
     s.token = request->token;
     try {
       const auto& segments = message->descriptors;
       if (segments.size() == 3) {
-        s.input.map(segments[0].get(), MappedSegment::Access::kRead);
-        s.weights.map(segments[1].get(), MappedSegment::Access::kRead);
+        s.input.segment.map(segments[0].get(), MappedSegment::kRead);
+        s.weights.segment.map(segments[1].get(), MappedSegment::kRead);
       }
-      if (!segments.empty()) s.output.map(segments.back().get(), MappedSegment::Access::kWrite);
+      if (!segments.empty()) s.output.segment.map(segments.back().get(), MappedSegment::kWrite);
       ServeReply reply = answer(*request);
       std::string steps;
       if (!request->stage.empty() && step_source != nullptr) steps = encode(step_source());

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "common/base/device_notes.hpp"
+#include "common/base/enum_name.hpp"
 #include "common/base/error.hpp"
 #include "common/device/device_session.hpp"
 #include "common/result/result.hpp"
@@ -32,8 +33,9 @@ ExitCode serve(int channel_descriptor, DeviceSession* device = nullptr);
 /// Which arrays hold tokens instead of numbers (DeviceSession::withhold).
 enum class Withheld { kNothing, kInput, kWeights, kBoth };
 
-/// "nothing", "input", "weights", "both".
-const char* to_string(Withheld withheld);
+inline const char* to_string(Withheld withheld) {
+  return enum_name(withheld, {"nothing", "input", "weights", "both"});
+}
 
 /// Asks for one convolution, or (without a stage) for the list of stages.
 ///
@@ -68,8 +70,9 @@ enum class ServeStatus {
   kPaused,          ///< between two phases
 };
 
-/// "done", "not-implemented", "exception", "crash", "refused", "paused".
-const char* to_string(ServeStatus status);
+inline const char* to_string(ServeStatus status) {
+  return enum_name(status, {"done", "not-implemented", "exception", "crash", "refused", "paused"});
+}
 
 struct ServeReply {
   std::uint64_t token = 0;
@@ -93,8 +96,9 @@ struct ServeReply {
   std::optional<MeasuredDevice> measured{};  ///< with the list of stages, if they run on a device
 };
 
-/// "empty-call", "new-input", "convolve".
-const char* to_string(Step step);
+inline const char* to_string(Step step) {
+  return enum_name(step, {"empty-call", "new-input", "convolve"});
+}
 
 /// Sends a text in messages of its own. @return false if the other side is gone
 bool send_bytes(int socket, std::string_view bytes);
@@ -108,13 +112,14 @@ bool receive_numbers(int socket, std::int64_t count,
 /// The longest text of steps.
 inline constexpr std::int64_t kMostStepBytes = 8 << 20;
 
-std::string encode(const ServeRequest& request);
+/// The text of a message: a ServeRequest, a ServeReply or StepNotes.
+template <class Message>
+std::string encode(const Message& message);
+template <>
 std::string encode(const ServeReply& reply);
-std::string encode(const StepNotes& steps);
 
 /// Empty if the text is not such a message.
-std::optional<ServeRequest> decode_request(const std::string& text);
-std::optional<ServeReply> decode_reply(const std::string& text);
-std::optional<StepNotes> decode_steps(const std::string& text);
+template <class Message>
+std::optional<Message> decode(const std::string& text);
 
 }  // namespace convlab

@@ -3,52 +3,12 @@
 #include <string.h>  // explicit_bzero
 
 #include <algorithm>
-#include <cstring>
 
-#include "common/base/enum_name.hpp"
 #include "common/result/result_json.hpp"
 #include "common/serve/channel.hpp"
 #include "common/serve/serve.hpp"
 
 namespace convlab {
-
-namespace {
-
-// An exception may carry any text; the message must stay within kMaxMessage after escaping.
-void shorten(std::string& text) {
-  constexpr std::size_t kMaxText = 4096;
-  text.resize(std::min(text.size(), kMaxText));
-}
-
-template <class Message>
-std::string encoded(const Message& message) {
-  return json_text(Json(message));
-}
-
-template <class Message>
-std::optional<Message> decoded(const std::string& text) {
-  try {
-    return parse_foreign(text).get<Message>();
-  } catch (const std::exception&) {
-    return std::nullopt;
-  }
-}
-
-}  // namespace
-
-const char* to_string(ServeStatus status) {
-  return enum_name(status, {"done", "not-implemented", "exception", "crash", "refused", "paused"});
-}
-
-const char* to_string(Step step) {
-  return enum_name(step, {"empty-call", "new-input", "convolve"});
-}
-
-const char* to_string(Withheld withheld) {
-  return enum_name(withheld, {"nothing", "input", "weights", "both"});
-}
-
-constexpr std::int64_t kNumbersOfMessage = kMaxMessage / sizeof(float);
 
 bool send_bytes(int socket, std::string_view bytes) {
   for (; !bytes.empty(); bytes.remove_prefix(std::min(bytes.size(), kMaxMessage))) {
@@ -64,20 +24,19 @@ bool send_numbers(int socket, const float* numbers, std::int64_t count) {
 
 bool receive_numbers(int socket, std::int64_t count,
                      const std::function<void(const float* numbers, std::int64_t count)>& take) {
-  std::vector<float> numbers(static_cast<std::size_t>(std::min(count, kNumbersOfMessage)));
-  bool complete = true;
-  for (std::int64_t begin = 0; complete && begin < count; begin += kNumbersOfMessage) {
-    const auto size = std::min(count - begin, kNumbersOfMessage);
+  constexpr std::int64_t kNumbersOfMessage = kMaxMessage / sizeof(float);
+  while (count > 0) {
+    const auto size = std::min(count, kNumbersOfMessage);
     auto message = receive_message(socket);
-    complete = message && message->text.size() == static_cast<std::size_t>(size) * sizeof(float);
-    if (!complete) break;
-    std::memcpy(numbers.data(), message->text.data(), message->text.size());
-    take(numbers.data(), size);
+    if (!message) return false;
+    const bool fits = message->text.size() == static_cast<std::size_t>(size) * sizeof(float);
+    if (fits) take(reinterpret_cast<const float*>(message->text.data()), size);
     // Freed memory keeps its content, and a stage may allocate it.
     ::explicit_bzero(message->text.data(), message->text.size());
+    if (!fits) return false;
+    count -= size;
   }
-  ::explicit_bzero(numbers.data(), numbers.size() * sizeof(float));
-  return complete;
+  return true;
 }
 
 // A message holds the members that are named here and do not have their initial value.
@@ -116,32 +75,35 @@ CONVLAB_MESSAGE(ServeRequest, token, stage, settings, shape, input_offset, weigh
 CONVLAB_MESSAGE(ServeReply, token, status, message, fault, race, op_ms, layer_ms, kernels, notes,
                 accesses, steps_bytes, stages, device, no_gpu, sample, measured)
 
-std::string encode(const ServeRequest& request) {
-  return encoded(request);
+template <class Message>
+std::string encode(const Message& message) {
+  return json_text(Json(message));
 }
 
+template <>
 std::string encode(const ServeReply& reply) {
   ServeReply shorter = reply;
-  shorten(shorter.message);
-  shorten(shorter.no_gpu);
-  if (shorter.fault) shorten(shorter.fault->text);
-  return encoded(shorter);
+  // An exception may carry any text; the message must stay within kMaxMessage after escaping.
+  constexpr std::size_t kMaxText = 4096;
+  shorter.message.resize(std::min(shorter.message.size(), kMaxText));
+  shorter.no_gpu.resize(std::min(shorter.no_gpu.size(), kMaxText));
+  if (shorter.fault) shorter.fault->text.resize(std::min(shorter.fault->text.size(), kMaxText));
+  return json_text(Json(shorter));
 }
 
-std::string encode(const StepNotes& steps) {
-  return encoded(steps);
+template <class Message>
+std::optional<Message> decode(const std::string& text) {
+  try {
+    return parse_foreign(text).get<Message>();
+  } catch (const std::exception&) {
+    return std::nullopt;
+  }
 }
 
-std::optional<ServeRequest> decode_request(const std::string& text) {
-  return decoded<ServeRequest>(text);
-}
-
-std::optional<ServeReply> decode_reply(const std::string& text) {
-  return decoded<ServeReply>(text);
-}
-
-std::optional<StepNotes> decode_steps(const std::string& text) {
-  return decoded<StepNotes>(text);
-}
+template std::string encode(const ServeRequest&);
+template std::string encode(const StepNotes&);
+template std::optional<ServeRequest> decode(const std::string&);
+template std::optional<ServeReply> decode(const std::string&);
+template std::optional<StepNotes> decode(const std::string&);
 
 }  // namespace convlab

@@ -103,34 +103,29 @@ std::string SourceText::quote(const std::string& place) const {
              : quote(place.substr(0, colon), line_number(place.substr(colon + 1)));
 }
 
-// From each line with __global__ to the end of the body, counting brackets.
+// From each __global__ to the end of the body, counting brackets.
 void SourceText::find_kernels(const std::string& file) {
-  // A file may have a hundred thousand such lines, of which none ends.
+  // A file may have a hundred thousand such words, with bodies that do not end.
   constexpr std::size_t kMostKernels = 200;
   constexpr std::size_t kLongestHead = 4000;
-  const std::vector<std::string>& lines = code_.at(file);
-  std::size_t tried = 0;
-  for (std::size_t i = 0; i < lines.size() && tried < kMostKernels; ++i) {
-    if (!has_word(lines[i], "__global__")) continue;
-    ++tried;
-    Kernel kernel{.file = file, .first = i};
-    int round = 0;
-    int curly = 0;
-    bool ends = false;  // also with a declaration
-    for (std::size_t k = i; k < lines.size() && !ends && kernel.head.size() < kLongestHead; ++k) {
-      for (const char c : lines[k]) {
-        if (c == '(') ++round;
-        if (c == ')') --round;
-        if (c == '{') ++curly;
-        if (curly == 0) kernel.head += c;
-        const bool is_body = c == '}' && --curly == 0;
-        if (is_body) kernel.last = k;
-        ends = is_body || (c == ';' && curly == 0 && round == 0);
-        if (ends) break;
-      }
-      if (curly == 0) kernel.head += '\n';
+  std::string code;
+  for (const std::string& line : code_.at(file)) code += line + "\n";
+  const auto line_at = [&](std::size_t at) {
+    return static_cast<std::size_t>(
+        std::count(code.begin(), code.begin() + static_cast<std::ptrdiff_t>(at), '\n'));
+  };
+  std::size_t begin = find_word(code, "__global__");
+  for (std::size_t i = 0; i < kMostKernels && begin != std::string::npos; ++i) {
+    const std::size_t open = std::min(code.find_first_of("{;", begin), code.size());
+    std::size_t end = open;
+    for (int depth = 0; end < code.size(); ++end) {
+      depth += code[end] == '{' ? 1 : code[end] == '}' ? -1 : 0;
+      if (depth == 0) break;  // at once for a declaration
     }
-    if (kernel.last != 0) kernels_.push_back(std::move(kernel));
+    if (end < code.size() && end > open && open - begin < kLongestHead) {
+      kernels_.push_back({file, code.substr(begin, open - begin), line_at(begin), line_at(end)});
+    }
+    begin = find_word(code, "__global__", begin + 1);
   }
 }
 
@@ -143,18 +138,12 @@ const SourceText::Kernel* SourceText::find_kernel(const std::string& kernel) con
 }
 
 SourceText::Parameter SourceText::parameter(const std::string& kernel, int position) const {
-  std::string all;
-  if (const Kernel* const found = find_kernel(kernel)) {
-    const std::string& head = found->head;
-    const auto open = head.find('(', find_word(head, plain_name(kernel)));
-    const auto close = head.rfind(')');
-    if (open != std::string::npos && close != std::string::npos && close > open) {
-      all = head.substr(open + 1, close - open - 1);
-    }
-  }
+  const Kernel* const found = find_kernel(kernel);
+  const std::string head = found == nullptr ? "" : found->head.substr(0, found->head.rfind(')'));
+  const auto open = std::min(head.find('(', find_word(head, plain_name(kernel))), head.size());
   std::vector<std::string> parts(1);
   int depth = 0;
-  for (const char c : all) {
+  for (const char c : head.substr(std::min(open + 1, head.size()))) {
     if (c == '<' || c == '(' || c == '[') ++depth;
     if (c == '>' || c == ')' || c == ']') --depth;
     if (c == ',' && depth == 0) {
@@ -181,12 +170,10 @@ std::vector<SourceText::Place> SourceText::lines_of_kernel(
     const std::string& kernel, const std::vector<std::string>& words) const {
   const Kernel* const body = find_kernel(kernel);
   std::vector<Place> places;
-  if (body == nullptr) return places;
-  const auto& lines = code_.at(body->file);
-  for (std::size_t i = body->first; i <= body->last; ++i) {
-    const bool found = std::ranges::any_of(
-        words, [&](const std::string& word) { return has_word(lines[i], word); });
-    if (found) places.push_back({body->file, static_cast<int>(i) + 1});
+  for (std::size_t i = body == nullptr ? 0 : body->first; body != nullptr && i <= body->last; ++i) {
+    const std::string& line = code_.at(body->file)[i];
+    const auto stands = [&](const std::string& word) { return has_word(line, word); };
+    if (std::ranges::any_of(words, stands)) places.push_back({body->file, static_cast<int>(i) + 1});
   }
   return places;
 }
@@ -204,10 +191,9 @@ std::string SourceText::dynamic_shared(const std::string& kernel) const {
 std::string SourceText::kernel_around(const std::string& file, int number) const {
   const auto index = static_cast<std::size_t>(number) - 1;
   for (const Kernel& each : kernels_) {
-    if (each.file != file || index < each.first || index > each.last) continue;
-    const std::string& text = code_.at(file)[each.first];
-    const auto open = text.find('(', find_word(text, "__global__"));
-    if (open != std::string::npos) return word_before(text, open);
+    const auto open = each.head.find('(');
+    if (each.file == file && index >= each.first && index <= each.last && open != std::string::npos)
+      return word_before(each.head, open);
   }
   return {};
 }

@@ -20,11 +20,6 @@ std::vector<Stage>& registry() {
   return stages;
 }
 
-std::map<std::string, std::string>& left_out() {
-  static std::map<std::string, std::string> reasons;
-  return reasons;
-}
-
 class CpuConvolution final : public Convolution {
  public:
   explicit CpuConvolution(ConvForward conv_forward) : conv_forward_(conv_forward) {}
@@ -43,6 +38,11 @@ class CpuConvolution final : public Convolution {
 
 }  // namespace
 
+std::map<std::string, std::string>& stages_left_out() {
+  static std::map<std::string, std::string> reasons;
+  return reasons;
+}
+
 std::vector<Stage> registered_stages() {
   std::vector<Stage> stages = registry();
   std::ranges::sort(stages, [](const Stage& a, const Stage& b) {
@@ -57,14 +57,10 @@ Stage find_stage(const std::string& id) {
     if (stage.id == id) return stage;
     known.push_back(stage.id);
   }
-  if (const auto reason = left_out().find(id); reason != left_out().end()) {
-    throw EnvironmentError("There is no stage '" + id + "' here: " + reason->second + ".");
+  if (stages_left_out().contains(id)) {
+    throw EnvironmentError("There is no stage '" + id + "' here: " + stages_left_out()[id] + ".");
   }
   throw UsageError(unknown_name("stage", id, known, " here"));
-}
-
-std::map<std::string, std::string> stages_left_out() {
-  return left_out();
 }
 
 StageRegistration::StageRegistration(Stage stage) {
@@ -72,7 +68,7 @@ StageRegistration::StageRegistration(Stage stage) {
 }
 
 StageLeftOut::StageLeftOut(const std::string& id, const std::string& reason) {
-  left_out().emplace(id, reason);
+  stages_left_out().emplace(id, reason);
 }
 
 CpuStage::CpuStage(Stage stage, ConvForward conv_forward) {

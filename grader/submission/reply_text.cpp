@@ -19,7 +19,7 @@ bool receive_steps(ChildProcess& process, std::chrono::milliseconds limit, Serve
     if (message == nullptr || message->text.empty()) return false;
     text += message->text;
   }
-  auto steps = decode_steps(text);
+  auto steps = decode<StepNotes>(text);
   if (steps) reply.steps = std::move(*steps);
   return steps.has_value();
 }

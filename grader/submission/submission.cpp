@@ -392,7 +392,7 @@ std::optional<Failure> Submission::ask(const ServeRequest& request, milliseconds
   int paused_times = 0;
   for (; paused_times < pauses; ++paused_times) {
     const auto* message = std::get_if<Message>(&answer);
-    const auto paused = message == nullptr ? std::nullopt : decode_reply(message->text);
+    const auto paused = message == nullptr ? std::nullopt : decode<ServeReply>(message->text);
     if (!paused || paused->status != ServeStatus::kPaused || paused->token != request.token) break;
     const std::string step = on_pause(*paused);
     send_message(process_->channel(), step);
@@ -402,7 +402,7 @@ std::optional<Failure> Submission::ask(const ServeRequest& request, milliseconds
   isolation_ = process_->isolation();
 
   const auto* message = std::get_if<Message>(&answer);
-  auto decoded = message == nullptr ? std::nullopt : decode_reply(message->text);
+  auto decoded = message == nullptr ? std::nullopt : decode<ServeReply>(message->text);
   // A message about a crash does not tell the device. A leftover thread may crash between two
   // requests; then it has the token of the first.
   const bool is_whole = decoded &&

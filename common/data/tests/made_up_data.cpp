@@ -49,9 +49,9 @@ Dataset synthetic_dataset(int count, std::uint32_t seed) {
   Random random(seed);
   for (int i = 0; i < count; ++i) {
     const int label = i % 10;
-    const int centre_y = kSize / 2 + random.between(-kShift, kShift);
-    const int centre_x = kSize / 2 + random.between(-kShift, kShift);
-    const int brightness = random.between(140, 255);
+    const int centre_y = kSize / 2 + random.below(2 * kShift + 1) - kShift;
+    const int centre_x = kSize / 2 + random.below(2 * kShift + 1) - kShift;
+    const int brightness = 140 + random.below(116);
     for (int y = 0; y < kSize; ++y) {
       for (int x = 0; x < kSize; ++x) {
         const int noise = random.below(40);

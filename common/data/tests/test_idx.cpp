@@ -9,32 +9,25 @@ using convlab::testing::message_of;
 using Bytes = std::vector<std::uint8_t>;
 
 TEST_CASE("idx: dimensions are big-endian, values follow") {
-  const IdxArray array =
-      parse_idx({0, 0, 8, 2, 0, 0, 0, 2, 0, 0, 0, 3, 1, 2, 3, 4, 5, 6}, 2, "test");
-  CHECK(array.dims == std::vector<int>{2, 3});
-  CHECK(array.values == Bytes{1, 2, 3, 4, 5, 6});
+  const IdxArray array = parse_idx({0, 0, 8, 2, 0, 0, 0, 1, 0, 0, 0, 3, 4, 5, 6}, 2, "test");
+  CHECK(array.dims == std::vector<int>{1, 3});
+  CHECK(array.values == Bytes{4, 5, 6});
 }
 
+// Damaged ones: grader/class/tests/fuzz_files.cpp.
 TEST_CASE("idx: what is not exactly one array is refused") {
   const auto message = [](const Bytes& bytes, std::size_t dims = 3) {
     return message_of([&] { parse_idx(bytes, dims, "images"); });
   };
-  const Bytes whole = convlab::format_idx({{2, 3, 4}, Bytes(24, 7)});
-  CHECK(message(whole).empty());
-  for (std::size_t size = 0; size < whole.size(); ++size) {
-    const Bytes part(whole.begin(), whole.begin() + static_cast<std::ptrdiff_t>(size));
-    CHECK_THAT(message(part), ContainsSubstring("images is not a sound IDX file: its"));
-  }
-  Bytes longer = whole;
-  longer.push_back(0);
-  CHECK(message(longer) ==
+  Bytes bytes = convlab::format_idx({{2, 3, 4}, Bytes(24, 7)});
+  CHECK(message(bytes).empty());
+  CHECK_THAT(message(bytes, 2), ContainsSubstring("its header is not that of an array"));
+  bytes.push_back(0);
+  CHECK(message(bytes) ==
         "images is not a sound IDX file: its dimensions are 2×3×4, but 25 bytes follow the header; "
         "fetch or install it again.");
-  for (std::size_t i = 0; i < 4; ++i) {
-    Bytes bytes = whole;
-    bytes[i] ^= 1;
-    CHECK_THAT(message(bytes), ContainsSubstring("its header is not that of an array"));
-  }
+  bytes.resize(15);
+  CHECK_THAT(message(bytes), ContainsSubstring("its header is not that of an array"));
   // Products of 2⁶⁴ and beyond, and none.
   for (const std::vector<int>& dims : std::vector<std::vector<int>>{
            {-1}, {0x10000, 0x10000, 0x10000, 0x10000}, {5, -1, 0}, {1 << 28}}) {

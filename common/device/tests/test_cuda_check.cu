@@ -4,13 +4,11 @@
 
 #include <cstddef>
 #include <string>
-#include <vector>
 
 #include "common/base/tests/support/catch.hpp"
 #include "common/base/tests/support/contains.hpp"
 #include "common/base/tests/support/message_of.hpp"
 #include "common/device/cuda_check.cuh"
-#include "common/device/cuda_session.hpp"
 #include "common/device/device_buffer.cuh"
 #include "common/device/device_session.hpp"
 
@@ -50,14 +48,12 @@ TEST_CASE("cuda check: out of memory tells what is free") {
   INFO(message);
   CHECK(contains(message, "(cudaErrorMemoryAllocation). "));
   CHECK(contains(message, " are free."));
-  CHECK_THROWS_AS(DeviceBuffer<double>(std::int64_t{1} << 37), DeviceError);
 }
 
 TEST_CASE("cuda check: a launch beyond a limit tells its sizes and the limits") {
   const auto said = [](dim3 grid, dim3 block, std::size_t shared_bytes) {
     return message_of([&] { launch(grid, block, shared_bytes); });
   };
-  CHECK(said(1, 32, 0).empty());
   CHECK(contains(said({1, 1, 160'000}, 32, 0), "a grid of 1 x 1 x 160000 blocks of 32 x 1 x 1 "));
   CHECK(contains(said({1, 65'536}, 32, 0), "above 65535"));
   CHECK(contains(said(1, {32, 33}, 0), "more than 1024 threads"));
@@ -73,28 +69,4 @@ TEST_CASE("cuda check: a failed launch that nobody looked at is found at the fen
   INFO(message);
   CHECK(contains(message, "Something that convolve started on the device failed: "));
   CHECK(contains(message, "grid.z"));
-}
-
-TEST_CASE("device buffer: there and back") {
-  constexpr int kSize = 1000;
-  std::vector<float> host(kSize, 3.0f);
-  DeviceBuffer<float> buffer(kSize);
-  buffer.copy_from_host(host.data());
-  fill<<<(kSize + 127) / 128, 128>>>(buffer.data(), kSize - 1, 5.0f);
-  CONVLAB_CUDA_CHECK_LAUNCH((kSize + 127) / 128, 128, 0);
-  DeviceBuffer<float> moved = std::move(buffer);
-  CHECK(buffer.data() == nullptr);
-  CHECK(moved.bytes() == kSize * sizeof(float));
-  moved.copy_to_host(host.data());
-  CHECK(host[0] == 5.0f);
-  CHECK(host[kSize - 2] == 5.0f);
-  CHECK(host[kSize - 1] == 3.0f);
-}
-
-TEST_CASE("device session: the device describes itself") {
-  const auto session = open_cuda_session();
-  CHECK(session->info().device != Device::kCpu);
-  CHECK_FALSE(session->info().name.empty());
-  CHECK(session->info().memory_bytes > 0);
-  CHECK_NOTHROW(session->fence("the test"));
 }

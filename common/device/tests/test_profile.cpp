@@ -36,9 +36,3 @@ TEST_CASE("profile: emulated, counts without times") {
         "Memory copies\n"
         "       4        50.000 MB  host to device\n");
 }
-
-TEST_CASE("profile: nothing recorded") {
-  CHECK(profile_text({}) ==
-        "Kernels, by GPU time\n  none\n\nCUDA API calls, by host time\n  none\n\n"
-        "Memory copies\n  none\n");
-}

@@ -67,12 +67,6 @@ TEST_CASE("preset: pooling with ceil counts the window that hangs over") {
         FeatureShape{16, 8, 8});
 }
 
-TEST_CASE("preset: an unknown name lists the known ones") {
-  CHECK(message_of([] { load_preset("fall"); }) ==
-        "There is no network preset 'fall'; the network presets are: fa16, fa17-high, fa17-low, "
-        "fa18, fa19, fa23, sp18, sp19.");
-}
-
 TEST_CASE("preset: a malformed file is described") {
   const auto with_layers = [](const std::string& layers) {
     return R"({"name":"x","title":"x","image_size":28,"classes":10,"layers":[)" + layers + "]}";

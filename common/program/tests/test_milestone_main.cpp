@@ -58,6 +58,8 @@ TEST_CASE("m1: samples go to a result file") {
     CHECK(stage.accuracy->correct == result.runs.front().accuracy->correct);
     REQUIRE(stage.total);
     CHECK(stage.total->peak_memory_mib > 1);
+    CHECK(stage.total->elapsed_s > 0);
+    CHECK(stage.total->user_s + stage.total->system_s > 0);
   }
 }
 
@@ -70,8 +72,6 @@ TEST_CASE("m1: bad input is one sentence") {
   };
   const Case cases[] = {
       {"0", 2, nullptr},  // the wording depends on CLI11's version
-      {"-3", 2, nullptr},
-      {"ten", 2, nullptr},
       {"10001", 2, nullptr},
       {"61", 2, "m1: There are 60 images, not 61.\n"},
       {"5 --stage nonesuch", 2,
@@ -80,8 +80,6 @@ TEST_CASE("m1: bad input is one sentence") {
        "m1: There is no network preset 'nonesuch'; the network presets are: fa16, fa17-high, "
        "fa17-low, fa18, fa19, fa23, sp18, sp19.\n"},
       {"5 --network FA-23", 2, "m1: There is no network preset 'FA-23'. Did you mean fa23?\n"},
-      {"5 --nonesuch", 2,
-       "m1: The following argument was not expected: --nonesuch\nSee m1 --help.\n"},
       {"5 --solution reference --json /proc/nonesuch/m1.json", 3, nullptr},
       {"5 --repeats -1", 2, nullptr},
   };
@@ -117,12 +115,4 @@ TEST_CASE("m1: too little memory is said") {
       run_command("ulimit -v 250000; " CONVLAB_BINARY_DIR "/m1 10000 --solution reference");
   CHECK(none.exit_code == 3);
   CHECK(none.err == "m1: There is not enough memory; take a smaller batch.\n");
-}
-
-TEST_CASE("m1: the stages are listed") {
-  const CommandResult run = Lab().run("m1 --list --solution reference");
-  CHECK(run.exit_code == 0);
-  CHECK(run.out.find("stage ") == 0);
-  CHECK(run.out.find("\nbaseline ") != std::string::npos);
-  CHECK(run.out.find("\nopenmp ") != std::string::npos);
 }

@@ -37,9 +37,7 @@ TEST_CASE("device: tells the machine, what runs leave out, and the bounds of eac
   Result result = two_runs();
   add_device(result, kGpu);
   CHECK(result.machine.gpu == "NVIDIA H200");
-  CHECK(result.machine.driver == "13.0");
   CHECK(result.machine.cuda == "12.4");
-  CHECK(result.machine.gpu_clock_mhz == 1980);
   CHECK(result.machine.promised.bytes_per_second == Approx(4.917e12).epsilon(1e-3));
   CHECK(result.machine.measured.bytes_per_second == 4.29e12);
   CHECK(result.runs[0].start_up_ms == 300);
@@ -48,7 +46,6 @@ TEST_CASE("device: tells the machine, what runs leave out, and the bounds of eac
   REQUIRE(result.references.size() == 4);  // two batches, two bounds
   const ReferenceLine& memory = result.references[2];
   CHECK(memory.label == kMemoryBound);
-  CHECK(memory.kind == "bound");
   CHECK(memory.batch == 10'000);
   // At the measured bandwidth: 1.32 GB and 0.996 GB.
   REQUIRE(memory.op_ms.size() == 2);
@@ -70,8 +67,7 @@ TEST_CASE("device: an emulated device has no limits, and a failed run no bound")
   CHECK(result.machine.gpu.empty());
   CHECK(result.references.empty());
 
-  Result failed = two_runs();
-  for (RunResult& run : failed.runs) run.verdict = Verdict::kFailed;
-  add_device(failed, kGpu);
-  CHECK(failed.references.empty());
+  for (RunResult& run : result.runs) run.verdict = Verdict::kFailed;
+  add_device(result, kGpu);
+  CHECK(result.references.empty());
 }

@@ -60,7 +60,6 @@ TEST_CASE("result: a file that is no result is named, with the reason") {
         "some.json is not a result of the form convlab-result-1: it is nested too deeply.");
   CHECK(complaint_about(R"({"schema": "convlab-result-1"})") ==
         "some.json is not a result of the form convlab-result-1: key 'program' not found.");
-
   std::string wrong_verdict = convlab::to_json(example());
   const std::string word = "\"failed\"";
   wrong_verdict.replace(wrong_verdict.rfind(word), word.size(), "\"perfect\"");
@@ -90,9 +89,7 @@ TEST_CASE("result: a name that is no id, and a list that only takes time, are re
   result.machine.cpu = "some CPU\nPASSED";
   CHECK(convlab::parse_result(convlab::to_json(result), "some.json").machine.cpu ==
         "some CPU PASSED");
-}
-
-TEST_CASE("result: every truncation of a file is refused") {
+  // Every truncation is refused.
   const std::string text = convlab::to_json(example());
   for (std::size_t length = 0; length + 2 < text.size(); length += 7) {
     CHECK_FALSE(complaint_about(text.substr(0, length)).empty());

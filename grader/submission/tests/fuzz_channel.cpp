@@ -53,11 +53,13 @@ void decode(Mutator& mutator) {
   ServeReply reply{.token = 9, .stages = {{.id = "a"}}, .measured = MeasuredDevice{}};
   reply.fault = FaultRecord{.kind = FaultKind::kNull, .text = "b"};
   const std::string text = mutator.mutated({encode(reply), requests().front()});
-  if (const auto decoded = decode_request(text)) {
-    if (!decode_request(encode(*decoded))) throw std::runtime_error("a request is lost: " + text);
+  if (const auto decoded = convlab::decode<ServeRequest>(text)) {
+    if (!convlab::decode<ServeRequest>(encode(*decoded)))
+      throw std::runtime_error("a request is lost: " + text);
   }
-  if (const auto decoded = decode_reply(text)) {
-    if (!decode_reply(encode(*decoded))) throw std::runtime_error("a reply is lost: " + text);
+  if (const auto decoded = convlab::decode<ServeReply>(text)) {
+    if (!convlab::decode<ServeReply>(encode(*decoded)))
+      throw std::runtime_error("a reply is lost: " + text);
   }
 }
 

@@ -40,7 +40,8 @@ int main() {
   testing::Mutator mutator(seed == nullptr ? 1 : std::strtoull(seed, nullptr, 10));
   std::vector<std::string> samples = samples_for(1);
   while (const auto message = receive_message(kServeDescriptor)) {
-    if (const auto request = decode_request(message->text)) samples = samples_for(request->token);
+    if (const auto request = decode<ServeRequest>(message->text))
+      samples = samples_for(request->token);
     for (std::size_t answers = 1 + mutator.below(3); answers > 0; --answers) {
       switch (mutator.below(12)) {
         case 0:

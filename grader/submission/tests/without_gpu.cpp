@@ -9,7 +9,7 @@ int main(int, char** argv) {
   using namespace convlab;
   const bool loses_it = std::string(argv[0]).ends_with("loses_gpu");
   while (const auto message = receive_message(kServeDescriptor)) {
-    const auto request = decode_request(message->text);
+    const auto request = decode<ServeRequest>(message->text);
     if (!request) return 1;
     ServeReply reply{.token = request->token};
     const bool is_list = request->stage.empty();
