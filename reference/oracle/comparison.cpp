@@ -34,13 +34,6 @@ RowBound row_bound(const ConvShape& shape, const Tolerance& tolerance) {
       .softening = relative > 0.0 ? tolerance.underflow * shape.taps() / relative + kTiny : kTiny};
 }
 
-std::int64_t position(const ConvShape& shape, const Mismatch& place) {
-  return ((std::int64_t{place.image} * shape.out_channels + place.map) * shape.out_height() +
-          place.row) *
-             shape.out_width() +
-         place.column;
-}
-
 /// The findings in some images. Ratios are relative to Σ|a||b| until they are reported.
 class Tally {
  public:
@@ -103,9 +96,7 @@ class Tally {
   }
 
   void keep_first(const Mismatch& place) {
-    if (!report_.first || position(shape_, place) < position(shape_, *report_.first)) {
-      report_.first = place;
-    }
+    if (!report_.first || place < *report_.first) report_.first = place;
   }
 
   ConvShape shape_;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <compare>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -67,7 +68,8 @@ struct Mismatch {
   double expected = 0.0;
   float got = 0.0F;
 
-  friend bool operator==(const Mismatch&, const Mismatch&) = default;
+  /// By place.
+  friend auto operator<=>(const Mismatch&, const Mismatch&) = default;
 };
 
 struct ErrorReport {

@@ -61,7 +61,7 @@ void multiply(Factor a, const float* b, int rows, int depth, std::int64_t column
   }
 }
 
-/// to[row][column] = Σ_k a[row][k] · b[column][k]
+/// to[row][column] += Σ_k a[row][k] · b[column][k]
 void multiply_rows(const float* a, const float* b, int rows, std::int64_t depth, int columns,
                    float* to) {
   for (int column = 0; column < columns; ++column, b += depth) {
@@ -70,13 +70,18 @@ void multiply_rows(const float* a, const float* b, int rows, std::int64_t depth,
       float sum = 0;
 #pragma omp simd reduction(+ : sum)
       for (std::int64_t k = 0; k < depth; ++k) sum += left[k] * b[k];
-      to[row * columns + column] = sum;
+      to[row * columns + column] += sum;
     }
   }
 }
 
 int places(const ConvShape& shape) {
   return shape.out_height() * shape.out_width();
+}
+
+/// Room for what unfold writes.
+std::vector<float> matrix_of(const ConvShape& shape) {
+  return std::vector<float>(static_cast<std::size_t>(std::int64_t{shape.taps()} * places(shape)));
 }
 
 /// Calls action(pixel, place) for every element of taps × outputs and the pixel of the image that
@@ -105,11 +110,6 @@ void fold(const ConvShape& shape, const float* matrix, float* image) {
   for_each_tap(shape, [=](std::int64_t pixel, std::int64_t at) { image[pixel] += matrix[at]; });
 }
 
-std::vector<float> unfolded(const ConvShape& shape) {
-  return std::vector<float>(static_cast<std::size_t>(shape.taps()) *
-                            static_cast<std::size_t>(places(shape)));
-}
-
 /// The gradient of a maximum goes to the first of the largest values.
 void pool_backward(const PoolLayer& pool, const float* input, const FeatureShape& in,
                    const float* d_output, const FeatureShape& out, float* d_input) {
@@ -134,19 +134,6 @@ void pool_backward(const PoolLayer& pool, const float* input, const FeatureShape
 
 }  // namespace
 
-void convolve(const ConvShape& shape, const float* input, const float* weights, float* output) {
-#pragma omp parallel
-  {
-    std::vector<float> matrix = unfolded(shape);
-#pragma omp for
-    for (int image = 0; image < shape.batch; ++image) {
-      unfold(shape, input + image * shape.input_image_size(), matrix.data());
-      multiply({weights, shape.taps(), 1}, matrix.data(), shape.out_channels, shape.taps(),
-               places(shape), output + image * shape.output_image_size());
-    }
-  }
-}
-
 TrainableLayer::TrainableLayer(const Layer& layer, const FeatureShape& in)
     : layer_(layer), in_(in), out_(output_shape(layer, in)) {
   if (const auto* conv = std::get_if<ConvLayer>(&layer)) {
@@ -159,7 +146,17 @@ TrainableLayer::TrainableLayer(const Layer& layer, const FeatureShape& in)
 
 void TrainableLayer::forward(const float* input, float* output, int images) const {
   if (const auto* conv = std::get_if<ConvLayer>(&layer_)) {
-    convolve(conv_shape(*conv, in_, images), input, tensors_[0].values.data(), output);
+    const ConvShape shape = conv_shape(*conv, in_, 1);
+#pragma omp parallel
+    {
+      std::vector<float> matrix = matrix_of(shape);
+#pragma omp for
+      for (int image = 0; image < images; ++image) {
+        unfold(shape, input + image * in_.size(), matrix.data());
+        multiply({tensors_[0].values.data(), shape.taps(), 1}, matrix.data(), shape.out_channels,
+                 shape.taps(), places(shape), output + image * out_.size());
+      }
+    }
   } else {
     const bool dense = !tensors_.empty();
     run_layer(layer_, in_, dense ? tensors_[0].values.data() : nullptr,
@@ -203,8 +200,7 @@ void TrainableLayer::convolve_backward(const ConvShape& shape, const float* inpu
   std::vector<float> sums(static_cast<std::size_t>(groups) * weights);
 #pragma omp parallel
   {
-    std::vector<float> matrix = unfolded(shape);
-    std::vector<float> product(weights);
+    std::vector<float> matrix = matrix_of(shape);
 #pragma omp for schedule(dynamic)
     for (int group = 0; group < groups; ++group) {
       float* const sum = sums.data() + static_cast<std::size_t>(group) * weights;
@@ -213,8 +209,7 @@ void TrainableLayer::convolve_backward(const ConvShape& shape, const float* inpu
         const float* const gradient = d_output + image * out_.size();
         unfold(shape, input + image * in_.size(), matrix.data());
         multiply_rows(gradient, matrix.data(), shape.out_channels, places(shape), shape.taps(),
-                      product.data());
-        for (std::size_t i = 0; i < weights; ++i) sum[i] += product[i];
+                      sum);
         if (d_input == nullptr) continue;
         multiply({tensors_[0].values.data(), 1, shape.taps()}, gradient, shape.taps(),
                  shape.out_channels, places(shape), matrix.data());

@@ -51,13 +51,10 @@ Model::Model(Preset preset, std::uint64_t seed)
 }
 
 Loss Model::step(const float* images, const std::uint8_t* labels, int batch) {
-  for (std::size_t i = 0; i < shapes_.size(); ++i) {
-    const auto size = static_cast<std::size_t>(batch * shapes_[i].size());
-    features_[i].resize(size);
-    if (i > 0) gradients_[i].resize(size);
-  }
-  std::copy_n(images, features_.front().size(), features_.front().begin());
+  features_.front().assign(images, images + batch * shapes_.front().size());
   for (std::size_t i = 0; i < layers_.size(); ++i) {
+    features_[i + 1].resize(static_cast<std::size_t>(batch * shapes_[i + 1].size()));
+    gradients_[i + 1].resize(features_[i + 1].size());
     layers_[i].forward(features_[i].data(), features_[i + 1].data(), batch);
   }
   const Loss loss = cross_entropy(features_.back().data(), labels, batch, preset_.classes,

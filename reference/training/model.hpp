@@ -48,9 +48,6 @@ class TrainableLayer {
   std::vector<Tensor> tensors_;
 };
 
-/// Forward convolution as ConvShape says, in single precision, on all threads.
-void convolve(const ConvShape& shape, const float* input, const float* weights, float* output);
-
 struct Loss {
   double sum = 0;   ///< over the images, of −log of the true class's probability
   int correct = 0;  ///< images whose largest logit is the true class

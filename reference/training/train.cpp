@@ -23,7 +23,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using namespace convlab;
-using training::Model;
 
 struct Options {
   std::string preset = kDefaultPreset;
@@ -86,42 +85,34 @@ Dataset batch_of(const Dataset& dataset, std::span<const int> images) {
   return batch;
 }
 
-/// One pass over the images. @return the sums of the losses and of the right ones
-training::Loss run_epoch(Model& model, const Preset& preset, const Dataset& dataset, int images,
-                         const Options& options, int epoch) {
-  const std::vector<int> order = epoch_order(images, options.seed, epoch);
-  const int steps = (images + options.batch - 1) / options.batch;
-  training::Loss total;
-  for (int step = 0; step < steps; ++step) {
-    const int first = step * options.batch;
-    const int count = std::min(options.batch, images - first);
-    const Dataset batch = batch_of(dataset, std::span(order).subspan(first, count));
-    const Buffer pixels = resize_images(batch, count, preset.image_size);
-    const training::Loss loss = model.step(pixels.data(), batch.labels.data(), count);
-    const std::int64_t made = std::int64_t{epoch} * steps + step;
-    const double share = static_cast<double>(made) / (double{1} * steps * options.epochs);
-    model.learn(made + 1, options.rate * (1 + std::cos(std::numbers::pi * share)) / 2,
-                options.decay);
-    total.sum += loss.sum;
-    total.correct += loss.correct;
-    if (!std::isfinite(total.sum)) {
-      throw UsageError("The loss is no longer finite: train again with a learning rate below " +
-                       std::to_string(options.rate) + ".");
-    }
-  }
-  return total;
-}
-
 void train(const Preset& preset, const Options& options) {
   require_writable(options.output);
   const Dataset dataset = load_dataset(Split::kTrain);
   const int images = options.limit > 0 ? std::min(options.limit, dataset.count) : dataset.count;
-  Model model(preset, options.seed);
+  const int steps = (images + options.batch - 1) / options.batch;
+  training::Model model(preset, options.seed);
+  std::int64_t made = 0;
   for (int epoch = 0; epoch < options.epochs; ++epoch) {
     const Stopwatch stopwatch;
-    const training::Loss loss = run_epoch(model, preset, dataset, images, options, epoch);
+    const std::vector<int> order = epoch_order(images, options.seed, epoch);
+    training::Loss total;
+    for (int first = 0; first < images; first += options.batch) {
+      const int count = std::min(options.batch, images - first);
+      const Dataset batch = batch_of(dataset, std::span(order).subspan(first, count));
+      const Buffer pixels = resize_images(batch, count, preset.image_size);
+      const training::Loss loss = model.step(pixels.data(), batch.labels.data(), count);
+      const double share = static_cast<double>(made) / (double{1} * steps * options.epochs);
+      model.learn(++made, options.rate * (1 + std::cos(std::numbers::pi * share)) / 2,
+                  options.decay);
+      total.sum += loss.sum;
+      total.correct += loss.correct;
+      if (!std::isfinite(total.sum)) {
+        throw UsageError("The loss is no longer finite: train again with a learning rate below " +
+                         std::to_string(options.rate) + ".");
+      }
+    }
     std::fprintf(stderr, "epoch %d/%d: loss %.4f, accuracy %.4f, %.1f s\n", epoch + 1,
-                 options.epochs, loss.sum / images, double{1} * loss.correct / images,
+                 options.epochs, total.sum / images, double{1} * total.correct / images,
                  stopwatch.milliseconds() * 1e-3);
   }
   write_weights(options.output, model.weights());

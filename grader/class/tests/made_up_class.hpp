@@ -21,11 +21,9 @@ void write_archive(const std::filesystem::path& file, const std::vector<ArchiveE
 
 /// A made-up class: `count` submissions of m1, right ones, wrong ones, ones that do not compile or
 /// do not end, hostile and broken archives, empty ones, in all forms that a submission may have.
-/// @param exploits  grader/corpus/exploits, which holds the sources
 /// @return for each submission its student and what must become of it: "passed", the id of a
 ///   finding, or "refused"
 std::vector<std::pair<std::string, std::string>> make_class(const std::filesystem::path& folder,
-                                                            const std::filesystem::path& exploits,
                                                             int count);
 
 /// A class whose checks cost nothing: `folder`/grader stands for the grader that checks. It waits

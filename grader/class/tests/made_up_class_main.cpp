@@ -17,8 +17,8 @@ int main(int argc, char** argv) {
     convlab::grader::testing::make_stub_class(argv[1], std::atoi(argv[2]));
     return 0;
   }
-  for (const auto& [student, becomes] : convlab::grader::testing::make_class(
-           argv[1], CONVLAB_SOURCE_DIR "/grader/corpus/exploits", std::atoi(argv[2]))) {
+  for (const auto& [student, becomes] :
+       convlab::grader::testing::make_class(argv[1], std::atoi(argv[2]))) {
     std::cout << student << " " << becomes << "\n";
   }
   return 0;

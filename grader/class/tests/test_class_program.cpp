@@ -326,8 +326,7 @@ TEST_CASE("grader class grade: what is wrong with the command is told before any
 
 TEST_CASE("grader class grade: a made-up class through the grader that checks") {
   const MadeUpClass made_up("");
-  const auto expected = grader::testing::make_class(
-      made_up.submissions(), CONVLAB_SOURCE_DIR "/grader/corpus/exploits", 12);
+  const auto expected = grader::testing::make_class(made_up.submissions(), 12);
   const FinishedProcess run = run_process(
       {.words = {CONVLAB_BINARY_DIR "/grader", "class", "grade", made_up.submissions().string(),
                  "--database", made_up.database().string(), "--batches", "3", "--no-speed"},
@@ -370,8 +369,7 @@ TEST_CASE("gradescope: its folders in, a results.json of documented fields out")
     return results;
   };
   // An archive, one file, a tree that Gradescope has unpacked, and nothing at all.
-  grader::testing::make_class(folder.path() / "class", CONVLAB_SOURCE_DIR "/grader/corpus/exploits",
-                              3);
+  grader::testing::make_class(folder.path() / "class", 3);
   const auto right = results_of(folder.path() / "class/student000.tar.gz");
   CHECK(right["score"] == 50.0);
   REQUIRE(right["tests"].size() == 2);

@@ -10,8 +10,7 @@ using namespace convlab::grader;
 
 namespace {
 
-const std::string kSource =
-    read_text(CONVLAB_SOURCE_DIR "/grader/corpus/exploits/controls/chunked_im2col.cpp");
+const std::string kSource = read_text(CONVLAB_BINARY_DIR "/../tests/cases/chunked_im2col.cpp");
 
 std::string renamed(std::string text) {
   for (const char* name : {"input", "weights", "output", "sum", "channels"}) {

@@ -119,8 +119,7 @@ TEST_CASE("grader check: links that lead out, large files and ids that repeat ar
                                      (folder.path() / "r").string());
   };
   std::filesystem::create_directory(folder.path() / "linked");
-  std::filesystem::create_symlink(CONVLAB_SOURCE_DIR
-                                  "/grader/corpus/exploits/controls/plain_loops.cpp",
+  std::filesystem::create_symlink(CONVLAB_BINARY_DIR "/../tests/cases/plain_loops.cpp",
                                   folder.path() / "linked" / "link.cpp");
   CHECK(check("linked/link.cpp").exit_code == 2);
   const ProgramRun link = check("linked");

@@ -121,8 +121,8 @@ TEST_CASE("storage: a compiler without space is no mistake in the source") {
   const std::filesystem::path build = std::filesystem::path(CONVLAB_BINARY_DIR).parent_path();
   std::filesystem::create_symlink(build / "custom_submission",
                                   course.build() / "custom_submission");
-  const std::string check = "./grader check m1 --batches 1 --solution " CONVLAB_SOURCE_DIR
-                            "/grader/corpus/exploits/throws.cpp";
+  const std::string check =
+      "./grader check m1 --batches 1 --solution " CONVLAB_BINARY_DIR "/../tests/cases/throws.cpp";
   for (const char* size : {"8k", "16k"}) {
     const CommandResult run =
         run_with(course, {std::string("size=") + size, ""}, "../sources", check);

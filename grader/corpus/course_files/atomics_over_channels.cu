@@ -12,6 +12,11 @@
 // Diagnosis E-uninitialised E-unwritten-memory E-nan
 #define CLEARED
 
+// Case      atomics_cleared_in_prolog
+// What      Adds to an output that prolog clears: right when called once.
+#define CLEARED
+#define AT_END_OF_PROLOG cudaMemset(*device_output_ptr, 0, OUTPUT_BYTES)
+
 // End of cases
 #include "parts/headers.cuh"
 

@@ -6,31 +6,31 @@
 // Case      beyond_times_zero
 // What      Weights of zero cancel what was read 2027 elements before the input.
 // Warns     E-outside
-#define PADDING_WEIGHT 0.0f
-#define PADDING_FROM (-2027)
 
 // Case      beyond_times_weight
 // What      The same reads with a weight that is not zero.
 // Diagnosis E-outside
 #define PADDING_WEIGHT 0.001f
-#define PADDING_FROM (-2027)
 
 // Case      beyond_times_zero_workbook
 // What      The same reads by the rules of the workbook.
 // Diagnosis E-outside
 // Options   --rules workbook
-#define PADDING_WEIGHT 0.0f
-#define PADDING_FROM (-2027)
 
 // Case      padding_inside
 // What      The padding reads an element of the image, which a weight of zero cancels.
 // Says      computes like single precision
-#define PADDING_WEIGHT 0.0f
 #define PADDING_FROM 0
 
 // End of cases
 #include "parts/headers.cuh"
 #define TILE 16
+#ifndef PADDING_WEIGHT
+#define PADDING_WEIGHT 0.0f
+#endif
+#ifndef PADDING_FROM
+#define PADDING_FROM (-2027)
+#endif
 
 __global__ void convolve(float* output, const float* input, const float* mask, int M, int C, int H,
                          int W, int K) {

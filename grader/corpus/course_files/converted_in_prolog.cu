@@ -43,28 +43,14 @@ static void convert(const float* host_input, float* input, int n) {
   cudaFree(raw);
 }
 
-__global__ void convolve(float* output, const __half* input, const float* mask, int M, int C, int H,
-                         int W, int K) {
-  const int H_out = H - K + 1, W_out = W - K + 1;
-  const int w = blockIdx.x * blockDim.x + threadIdx.x;
-  const int h = blockIdx.y * blockDim.y + threadIdx.y;
-  const int b = blockIdx.z / M, m = blockIdx.z % M;
-  if (h >= H_out || w >= W_out) return;
-  float sum = 0;
-  for (int c = 0; c < C; c++)
-    for (int p = 0; p < K; p++)
-      for (int q = 0; q < K; q++)
-        sum += __half2float(input[((b * C + c) * H + h + p) * W + w + q]) *
-               mask[((m * C + c) * K + p) * K + q];
-  output[((b * M + m) * H_out + h) * W_out + w] = sum;
-}
+#define NUMBER __half
+#define ADD(sum, x, k) sum + __half2float(x) * k
+#include "parts/plain_kernel.cuh"
 
 #define AT_END_OF_PROLOG convert(host_input, *device_input_ptr, B * C * H * W)
 #define AT_END_OF_EPILOG cudaFree(beside)
 #include "parts/phases.cuh"
 
 CONV_FORWARD_GPU {
-  const dim3 block(16, 16);
-  const dim3 grid((W - K + 16) / 16, (H - K + 16) / 16, B * M);
-  convolve<<<grid, block>>>(device_output, CONVERTED(device_input), device_mask, M, C, H, W, K);
+  launch(device_output, CONVERTED(device_input), device_mask, B, M, C, H, W, K, 1);
 }

@@ -29,22 +29,6 @@ CONV_FORWARD_GPU {
   cudaDeviceSynchronize();
   std::cout << "first output " << device_output[0] << std::endl;
 
-  // Case      streams_of_whole_parts
-  // What      The batch must be a multiple of the streams, as the course's batches are.
-  // Batch     8
-  cudaStream_t streams[4];
-  for (int i = 0; i < 4; i++) {
-    cudaStreamCreate(&streams[i]);
-    const int tiles = ceil((H - K + 1) / 1.0 / TILE) * ceil((W - K + 1) / 1.0 / TILE);
-    convolve<<<dim3(M, tiles, B / 4), dim3(TILE, TILE, 1), 0, streams[i]>>>(
-        device_output + (size_t)i * (B / 4) * M * (H - K + 1) * (W - K + 1),
-        device_input + (size_t)i * (B / 4) * C * H * W, device_mask, B / 4, M, C, H, W, K, 1);
-  }
-  for (int i = 0; i < 4; i++) {
-    cudaStreamSynchronize(streams[i]);
-    cudaStreamDestroy(streams[i]);
-  }
-
   // Case      plain_without_stride
   // What      The plain kernel in the form without a stride.
   launch(device_output, device_input, device_mask, B, M, C, H, W, K, 1);

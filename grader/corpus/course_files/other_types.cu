@@ -92,36 +92,8 @@
 #define RESULT(sum) (__low2float(sum) + __high2float(sum))
 
 // End of cases
-#include "parts/headers.cuh"
-
 #ifndef ADD  // the cases that round inputs and weights to half
 #include <cuda_fp16.h>
 #define ADD(sum, x, k) sum + __half2float(__float2half(x)) * __half2float(__float2half(k))
 #endif
-#ifndef SUM
-#define SUM float
-#define START 0
-#define RESULT(sum) sum
-#endif
-
-#define TILE 16
-
-__global__ void convolve(float* output, const float* input, const float* mask, int M, int C, int H,
-                         int W, int K) {
-  const int H_out = H - K + 1, W_out = W - K + 1;
-  const int tiles = (W_out + TILE - 1) / TILE;
-  const int h = blockIdx.y / tiles * TILE + threadIdx.y;
-  const int w = blockIdx.y % tiles * TILE + threadIdx.x;
-  if (h >= H_out || w >= W_out) return;
-  SUM sum = START;
-  for (int c = 0; c < C; c++)
-    for (int p = 0; p < K; p++)
-      for (int q = 0; q < K; q++) {
-        const float x = input[((blockIdx.z * C + c) * H + h + p) * W + w + q];
-        const float k = mask[((blockIdx.x * C + c) * K + p) * K + q];
-        sum = ADD(sum, x, k);
-      }
-  output[((blockIdx.z * M + blockIdx.x) * H_out + h) * W_out + w] = RESULT(sum);
-}
-
-#include "parts/launch_tiles.cuh"
+#include "parts/launch_plain.cuh"

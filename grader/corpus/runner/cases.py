@@ -1,6 +1,14 @@
-"""Files of a corpus: one case, or several that share lines."""
+#!/usr/bin/env python3
+"""Files of a corpus: one case, or several that share lines.
+
+    cases.py CORPUS FOLDER        writes every case into the folder, as the grader gets it
+"""
 import dataclasses
+import pathlib
 import re
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[3]
 
 
 @dataclasses.dataclass
@@ -23,11 +31,17 @@ def _split(lines):
     return "".join(line.lstrip(" ") for line in lines[:end]), lines[end:]
 
 
-def _with_parts(lines, folder):
+def _with_parts(lines, folder, used=None):
+    used = set() if used is None else used
     whole = ""
     for line in lines:
-        part = re.match('#include "(parts/.*)"', line)
-        whole += _with_parts(_lines_of(folder / part[1]), folder) if part else line
+        part = re.match('#include "((?:parts|grader/corpus)/.*)"', line)
+        if part and part[1] not in used:
+            used.add(part[1])
+            base = folder if part[1].startswith("parts") else ROOT
+            whole += _with_parts(_lines_of(base / part[1]), folder, used)
+        elif not part and line != "#pragma once\n":
+            whole += line
     return whole
 
 
@@ -41,8 +55,8 @@ def read_cases(file):
     case, then the one that begins the file: a case leaves out what holds for all. Its lines
     `#include <…>` move to the top, so that a case may lie inside a function.
 
-    The grader gets a file without its neighbours, so a line `#include "parts/…"` is replaced by that
-    file.
+    The grader gets a file without its neighbours, so the first line `#include "parts/…"` or `#include
+    "grader/corpus/…"` is replaced by that file.
     """
     before, behind, own = [], [], []
     part = before
@@ -69,3 +83,9 @@ def read_cases(file):
             raise ValueError(f"{file}: two cases have the name {case.name}")
         cases.append(case)
     return cases
+
+
+if __name__ == "__main__":
+    for source in pathlib.Path(sys.argv[1]).rglob("*.c*"):
+        for each in read_cases(source) if source.suffix != ".cuh" else []:
+            (pathlib.Path(sys.argv[2]) / (each.name + source.suffix)).write_text(each.text)

@@ -9,8 +9,8 @@ A file of the corpus is
     - if (h >= shape.out_height() || w >= shape.out_width()) return;
     + if (h > shape.out_height() || w > shape.out_width()) return;
 
-Lines with '-' are found one after the other in the solution, whatever their indentation, and those with
-'+' take their place. A line `// From im2col.cu` names another solution than that of the folder, m1.cpp,
+Lines with '-' or ' ' are found one after the other in the solution, whatever their indentation. Those
+with '-' go, and those with '+' come behind them. A line `// From im2col.cu` names another solution than that of the folder, m1.cpp,
 m2.cu, …. `// Finding passes` stands for a mistake that nothing notices.
 
 The finding must have the words of Cause, which state what is wrong, and of Place, which say where; "the
@@ -41,10 +41,10 @@ class Mistake:
             if line.startswith("// "):
                 key, _, value = line[3:].partition(" ")
                 fields[key] = value.strip()
-            elif line.startswith(("-", "+")):
+            elif line.startswith(("-", "+", " ")):
                 self.change += line + "\n"
-            elif line.strip():
-                raise ValueError(f"{file}: a line begins with none of '// ', '-' and '+'")
+            else:
+                raise ValueError(f"{file}: a line begins with none of '// ', '-', '+' and ' '")
         for needed in ("What", "Finding"):
             if not fields[needed]:
                 raise ValueError(f"{file}: it has no line '// {needed}'")
@@ -65,25 +65,28 @@ class Mistake:
         """The solution with the mistake. @throws ValueError if a line with '-' is not in it"""
         lines = self.solution.read_text().splitlines()
         begin = 0  # changes follow one another in the solution
-        for out, new in re.findall(r"((?:^-.*\n)*)((?:^\+.*\n)*)", self.change, re.M):
-            old = [line[1:].strip() for line in out.splitlines()]
-            new = [line[1:] for line in new.splitlines()]
+        for old, new in re.findall(r"((?:^[- ].*\n)*)((?:^\+.*\n)*)", self.change, re.M):
+            old, new = old.splitlines(), new.splitlines()
             if not old and not new:
                 continue
+            words = [line[1:].strip() for line in old]
             places = [i for i in range(begin, len(lines) - len(old) + 1)
-                      if [line.strip() for line in lines[i:i + len(old)]] == old]
+                      if [line.strip() for line in lines[i:i + len(old)]] == words]
             if not old or not places:
                 raise ValueError(f"{self.name}: {self.solution.name} has no line "
-                                 f"'{old[0] if old else ''}'")
+                                 f"'{words[0] if old else ''}'")
             at = places[0]
-            # The new lines are indented as the first of the old ones.
-            indent = lines[at][:len(lines[at]) - len(lines[at].lstrip())]
-            depth = len(new[0]) - len(new[0].lstrip()) if new and new[0] else len(indent)
-            lines[at:at + len(old)] = [
-                (indent + line[min(depth, len(line) - len(line.lstrip())):]).rstrip()
-                for line in new]
-            begin = at + len(new)
+            # The new lines are indented like the first of the old ones.
+            deeper = _indent(lines[at]) - _indent(old[0][1:])
+            kept = [line for line, change in zip(lines[at:], old) if change.startswith(" ")]
+            kept += [" " * (deeper + _indent(line[1:])) + line[1:].strip() for line in new]
+            lines[at:at + len(old)] = kept
+            begin = at + len(kept)
         return "\n".join(lines) + "\n"
+
+
+def _indent(line):
+    return len(line) - len(line.lstrip())
 
 
 def quotes_changed_line(text, original, made):

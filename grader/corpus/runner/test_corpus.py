@@ -67,9 +67,9 @@ class Mistakes(InFolder):
 
     def test_a_change_finds_its_lines_whatever_their_indentation(self):
         self.write("m1.cpp", "a {\n  b;\n  c;\n  b;\n}\n")
-        change = "- c;\n- b;\n+ if (d) {\n+   e;\n+ }\n"
+        change = "  c;\n- b;\n+ if (d) {\n+   e;\n+ }\n"
         self.assertEqual(self.read("// Finding  E-x\n", change).made(),
-                         "a {\n  b;\n  if (d) {\n    e;\n  }\n}\n")
+                         "a {\n  b;\n  c;\n  if (d) {\n    e;\n  }\n}\n")
         with self.assertRaisesRegex(ValueError, "m1/one: m1.cpp has no line 'x'"):
             self.read("// Finding  E-x\n", "- x\n+ y\n").made()
 

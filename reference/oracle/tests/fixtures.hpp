@@ -26,12 +26,13 @@ inline std::vector<ConvShape> test_shapes() {
           {1, 2, 1, 12, 11, 2, 5}};
 }
 
-/// From -1 to 1.
-inline std::vector<float> random_floats(std::int64_t count, std::uint32_t seed) {
+/// From `smallest` to `largest`.
+inline std::vector<float> random_floats(std::int64_t count, std::uint32_t seed,
+                                        float smallest = -1.0f, float largest = 1.0f) {
   std::mt19937 engine(seed);
   std::vector<float> values(static_cast<std::size_t>(count));
   for (float& value : values) {
-    value = static_cast<float>(engine() >> 8) / static_cast<float>(1 << 23) - 1.0f;
+    value = smallest + (largest - smallest) * static_cast<float>(engine() >> 8) * 0x1p-24f;
   }
   return values;
 }

@@ -8,9 +8,7 @@
 #include <vector>
 
 #include "common/base/tests/support/catch.hpp"
-#include "common/data/dataset.hpp"
 #include "common/data/random.hpp"
-#include "common/data/tests/made_up_data.hpp"
 #include "reference/oracle/comparison.hpp"
 #include "reference/training/model.hpp"
 
@@ -91,23 +89,6 @@ void check_gradients(const Check& check) {
   }
 }
 
-// All layer types, small enough to train in a moment.
-Preset small_preset() {
-  Preset preset;
-  preset.name = "small";
-  preset.image_size = 20;
-  preset.layers = {ConvLayer{.out_channels = 4, .kernel = 5},
-                   ActivationLayer{ActivationFunction::kRelu},
-                   PoolLayer{PoolFunction::kMax, 2, 2, false},
-                   ConvLayer{.out_channels = 6, .kernel = 3},
-                   ActivationLayer{ActivationFunction::kTanh},
-                   PoolLayer{PoolFunction::kAverage, 4, 4, true},
-                   DenseLayer{.units = 16},
-                   ActivationLayer{ActivationFunction::kRelu},
-                   DenseLayer{.units = 10}};
-  return preset;
-}
-
 }  // namespace
 
 TEST_CASE("layers: gradients of convolutions") {
@@ -181,43 +162,19 @@ TEST_CASE("loss: cross-entropy, its gradient, and no overflow") {
   CHECK(gradient[1] == -1.0F);
 }
 
-TEST_CASE("model: the gradient of the whole network's loss") {
-  const Preset preset = small_preset();
-  const Dataset data = synthetic_dataset(6, 1);
-  const Buffer images = resize_images(data, 6, preset.image_size);
-  training::Model model(preset, 5);
-  training::Model probe(preset, 5);
-  model.step(images.data(), data.labels.data(), 6);
-  const auto loss = [&] { return probe.step(images.data(), data.labels.data(), 6).sum / 6; };
-  const auto tensors = model.tensors();
-  const auto probed = probe.tensors();
-  REQUIRE(tensors.size() == 6);
-  for (std::size_t t = 0; t < tensors.size(); ++t) {
-    const std::size_t stride = std::max<std::size_t>(1, tensors[t]->values.size() / 25);
-    for (std::size_t i = 0; i < tensors[t]->values.size(); i += stride) {
-      const float value = tensors[t]->values[i];
-      probed[t]->values[i] = value + 2e-3F;
-      const double above = loss();
-      probed[t]->values[i] = value - 2e-3F;
-      const double below = loss();
-      probed[t]->values[i] = value;
-      CAPTURE(t, i);
-      CHECK(tensors[t]->gradient[i] == Approx((above - below) / 4e-3).margin(2e-3));
-    }
-  }
-}
-
 TEST_CASE("convolution: equals the definition exactly on whole numbers") {
   Random random(3);
   for (const ConvShape& shape : {ConvShape{2, 4, 1, 20, 20, 7, 1}, ConvShape{3, 5, 3, 9, 12, 3, 2},
                                  ConvShape{1, 1, 1, 1, 1, 1, 1}, ConvShape{2, 7, 2, 5, 30, 5, 3},
                                  ConvShape{4, 16, 4, 12, 11, 4, 1}}) {
     std::vector<float> input(static_cast<std::size_t>(shape.input_size()));
-    std::vector<float> weights(static_cast<std::size_t>(shape.weights_size()));
+    TrainableLayer layer(ConvLayer{shape.out_channels, shape.kernel, shape.stride},
+                         {shape.in_channels, shape.height, shape.width});
+    std::vector<float>& weights = layer.tensors()[0].values;
     for (float& value : input) value = static_cast<float>(random.between(-9, 9));
     for (float& value : weights) value = static_cast<float>(random.between(-9, 9));
     std::vector<float> output(static_cast<std::size_t>(shape.output_size()), 0.5F);
-    training::convolve(shape, input.data(), weights.data(), output.data());
+    layer.forward(input.data(), output.data(), shape.batch);
     const auto report = oracle::compare(shape, input.data(), weights.data(), output.data(),
                                         oracle::Tolerance::exact());
     CHECK(report.passed(shape));

@@ -6,9 +6,13 @@
 #define OUTPUT_SIDE(side) (side - K + 1)
 #endif
 #define CONV_FORWARD_GPU                                                                           \
-  void GPUInterface::conv_forward_gpu(float* device_output, const float* device_input,             \
-  const float* device_mask, const int B, const int M, const int C,                                 \
+  void GPUInterface::conv_forward_gpu(float* device_output, ARRAY device_input,                    \
+  ARRAY device_mask, const int B, const int M, const int C,                                        \
   const int H, const int W, const int K WITH_STRIDE)
+#ifndef ARRAY  // older headers have other types here
+#define ARRAY const float*
+#define HOST_OUTPUT const float*
+#endif
 #ifndef AT_END_OF_PROLOG
 #define AT_END_OF_PROLOG
 #endif
@@ -20,8 +24,8 @@
 #endif
 #define OUTPUT_BYTES (sizeof(float) * B * M * OUTPUT_SIDE(H) * OUTPUT_SIDE(W))
 
-void GPUInterface::conv_forward_gpu_prolog(const float* host_output, const float* host_input,
-                                           const float* host_mask, float** device_output_ptr,
+void GPUInterface::conv_forward_gpu_prolog(HOST_OUTPUT host_output, ARRAY host_input,
+                                           ARRAY host_mask, float** device_output_ptr,
                                            float** device_input_ptr, float** device_mask_ptr,
                                            const int B, const int M, const int C, const int H,
                                            const int W, const int K WITH_STRIDE) {

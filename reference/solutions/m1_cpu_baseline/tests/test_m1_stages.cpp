@@ -1,9 +1,7 @@
 #include <algorithm>
-#include <cstdint>
 #include <functional>
 #include <limits>
 #include <memory>
-#include <random>
 #include <set>
 #include <string>
 #include <vector>
@@ -12,34 +10,22 @@
 #include "common/base/tests/support/catch.hpp"
 #include "common/stage/stage.hpp"
 #include "reference/oracle/comparison.hpp"
+#include "reference/oracle/tests/fixtures.hpp"
 #include "reference/solutions/m1_cpu_baseline/fewer_products.hpp"
 
 using namespace convlab;
 
 namespace {
 
-// From -0.5 to 0.5, or from 0 to 1.
-enum class Values { kSigned, kPositive };
-
-std::vector<float> random_values(std::int64_t count, unsigned seed, Values kind) {
-  std::mt19937 generator(seed);
-  std::vector<float> values(static_cast<std::size_t>(count));
-  for (float& value : values) {
-    value = static_cast<float>(generator() >> 8) / 16777216.0f -
-            (kind == Values::kSigned ? 0.5f : 0.0f);
-  }
-  return values;
-}
-
 using RunConvolution = std::function<void(const ConvShape& shape, const float* input,
                                           const float* weights, float* output)>;
 
 // Calls `run` on arrays with a fence on both sides and a poisoned output.
 void check(const std::string& name, const RunConvolution& run, const ConvShape& shape,
-           Values kind) {
+           float smallest) {
   INFO(name << ", " << to_string(shape));
-  const std::vector<float> input = random_values(shape.input_size(), 1, kind);
-  const std::vector<float> weights = random_values(shape.weights_size(), 2, kind);
+  const std::vector<float> input = oracle::random_floats(shape.input_size(), 1, smallest);
+  const std::vector<float> weights = oracle::random_floats(shape.weights_size(), 2, smallest);
   constexpr std::size_t kFence = 64;
   constexpr float kFenceValue = 12345.0f;
   const auto count = static_cast<std::ptrdiff_t>(shape.output_size());
@@ -54,7 +40,7 @@ void check(const std::string& name, const RunConvolution& run, const ConvShape& 
             .passed(shape));
 }
 
-void check_all_stages(const std::vector<ConvShape>& shapes, Values kind = Values::kSigned) {
+void check_all_stages(const std::vector<ConvShape>& shapes, float smallest = -1.0f) {
   for (const ConvShape& shape : shapes) {
     for (const Stage& stage : registered_stages()) {
       const std::unique_ptr<Convolution> convolution = stage.make();
@@ -65,7 +51,7 @@ void check_all_stages(const std::vector<ConvShape>& shapes, Values kind = Values
             convolution->convolve();
             convolution->epilog();
           },
-          shape, kind);
+          shape, smallest);
     }
   }
 }
@@ -93,7 +79,7 @@ TEST_CASE("m1 stages: the layers of every network") {
       {1, 24, 12, 33, 33, 5, 1},
   };
   check_all_stages(shapes);
-  check_all_stages(shapes, Values::kPositive);
+  check_all_stages(shapes, 0.0f);
 }
 
 TEST_CASE("m1 stages: the element-wise cases of the course, strides 1 to 4") {
@@ -139,8 +125,8 @@ TEST_CASE("m1 stages: pairs of rows, where the stage itself would choose another
     }
   }
   for (const ConvShape& shape : shapes) {
-    for (const Values kind : {Values::kSigned, Values::kPositive}) {
-      check("row pairs", convolve_row_pairs, shape, kind);
+    for (const float smallest : {-1.0f, 0.0f}) {
+      check("row pairs", convolve_row_pairs, shape, smallest);
     }
   }
 }

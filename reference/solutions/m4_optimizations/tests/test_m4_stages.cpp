@@ -1,8 +1,6 @@
 // The reference stages of milestone 4, emulated, element by element: every layer of the networks
 // that they have kernels for, and shapes for the general kernel.
-#include <bit>
 #include <cmath>
-#include <random>
 #include <string>
 #include <vector>
 
@@ -10,6 +8,7 @@
 #include "common/base/tests/support/catch.hpp"
 #include "common/stage/stage.hpp"
 #include "reference/oracle/comparison.hpp"
+#include "reference/oracle/tests/fixtures.hpp"
 
 using namespace convlab;
 
@@ -25,19 +24,11 @@ const std::vector<ConvShape> kShapes = {
     {3, 5, 3, 19, 23, 3, 1},  {1, 1, 1, 1, 1, 1, 1},      // general
 };
 
-std::vector<float> random_values(std::int64_t count, unsigned seed, float smallest) {
-  std::mt19937 generator(seed);
-  std::uniform_real_distribution<float> values(smallest, 1.0f);
-  std::vector<float> result(static_cast<std::size_t>(count));
-  for (float& value : result) value = values(generator);
-  return result;
-}
-
 // Values from 1 down to 10^-9 in one image, one band of columns after the other, as in real
 // activations.
 std::vector<float> banded_values(const ConvShape& shape) {
   constexpr int kBandColumns = 9;  // more than a window has
-  std::vector<float> values = random_values(shape.input_size(), 3, -1.0f);
+  std::vector<float> values = oracle::random_floats(shape.input_size(), 3);
   for (std::size_t i = 0; i < values.size(); ++i) {
     const auto column = i % static_cast<std::size_t>(shape.width);
     values[i] *= std::pow(10.0f, -static_cast<float>(column / kBandColumns % 10));
@@ -48,7 +39,7 @@ std::vector<float> banded_values(const ConvShape& shape) {
 void check(const Stage& stage, const ConvShape& shape, const std::vector<float>& input,
            float smallest) {
   INFO(stage.id << " " << to_string(shape) << " from " << smallest);
-  const std::vector<float> weights = random_values(shape.weights_size(), 2, smallest);
+  const std::vector<float> weights = oracle::random_floats(shape.weights_size(), 2, smallest);
   std::vector<float> output(static_cast<std::size_t>(shape.output_size()));
   const auto convolution = stage.make();
   convolution->prolog(shape, input.data(), weights.data(), output.data());
@@ -67,7 +58,7 @@ TEST_CASE("m4 stages: every element is right, for signed and for positive data")
   for (const Stage& stage : registered_stages()) {
     for (const ConvShape& shape : kShapes) {
       for (const float smallest : {-1.0f, 0.0f}) {
-        check(stage, shape, random_values(shape.input_size(), 1, smallest), smallest);
+        check(stage, shape, oracle::random_floats(shape.input_size(), 1, smallest), smallest);
       }
     }
   }
