@@ -1,14 +1,11 @@
 #include <algorithm>
 #include <cmath>
-#include <cstdint>
 #include <map>
 #include <ranges>
 #include <set>
-#include <string>
 #include <utility>
 
 #include "grader/checks/probe/finders.hpp"
-#include "grader/checks/probe/terms.hpp"
 #include "grader/checks/probe/wrong_index.hpp"
 
 namespace convlab::grader::probe {
@@ -150,15 +147,11 @@ std::optional<Fact> find_function(const std::vector<DenseRun>& runs) {
   for (const bool input : {true, false}) {
     const bool copied = std::ranges::all_of(runs, [&](const DenseRun& run) {
       const Numbers& array = input ? run.input : run.weights;
-      const std::int64_t count =
-          std::min(array.size(), static_cast<std::int64_t>(run.answer.output.size()));
+      const auto count = std::min(array.size(), std::ssize(run.answer.output));
+      const auto got = run.answer.output.begin();
       // One product with a weight of 1 is the pixel.
-      bool is_wrong = false;
-      for (std::int64_t i = 0; i < count && !is_wrong; ++i) {
-        is_wrong = run.is_wrong(static_cast<std::size_t>(i));
-      }
-      return is_wrong &&
-             std::equal(array.begin(), array.begin() + count, run.answer.output.begin());
+      return std::equal(array.begin(), array.begin() + count, got) &&
+             !std::equal(run.right.begin(), run.right.begin() + count, got);
     });
     if (!copied) continue;
     return told("E-not-copied-back/other-array", {input ? "input" : "weights"});

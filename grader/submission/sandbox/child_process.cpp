@@ -24,9 +24,7 @@
 
 #include "common/base/buffer.hpp"
 #include "common/base/error.hpp"
-#include "common/base/printable.hpp"
 #include "common/serve/serve.hpp"
-#include "grader/submission/sandbox/sandbox_processes.hpp"
 
 namespace convlab::grader {
 
@@ -101,10 +99,6 @@ ChildProcess::ChildProcess(const std::filesystem::path& program,
   if (warden_ < 0) fail_to_start();
 }
 
-ChildProcess::~ChildProcess() {
-  stop();
-}
-
 void ChildProcess::read_output() {
   std::array<char, 65536> bytes{};
   while (printed_size_ <= kOutputLimit) {
@@ -166,9 +160,8 @@ bool ChildProcess::freeze() {
   frozen_at_ = std::chrono::nanoseconds(-1);
   if (warden_ <= 0) return true;
   ::kill(-warden_, SIGSTOP);
-  // A thread that waits for a disk stops late, one that fills gigabytes in one call much later. On
-  // a busy machine a thread waits long for the processor on which it would stop, and runs no code
-  // then.
+  // A thread that waits for a disk, or fills gigabytes in one call, stops late. On a busy machine
+  // it waits long for the processor on which it would stop, and runs no code then.
   constexpr milliseconds kWithoutProcessor{30'000};
   constexpr milliseconds kNothing{100};
   const auto asked = Clock::now();
@@ -217,8 +210,7 @@ std::variant<Message, Ending> ChildProcess::receive(milliseconds limit) {
   for (;;) {
     auto left = std::chrono::duration_cast<milliseconds>(deadline - Clock::now());
     if (left.count() <= 0) {
-      // Only the time counts in which the program had the processors that it could use: no verdict
-      // by the clock of a busy machine.
+      // No verdict by a busy machine's clock: only the time counts in which it had its processors.
       constexpr int kMost = 20;
       constexpr std::chrono::nanoseconds kNothing = milliseconds(1);
       const auto passed = Clock::now() - start;
@@ -270,14 +262,13 @@ Ending ChildProcess::wait(milliseconds limit) {
 
 // The channel is closed, so the process is about to end; if it does not, it is ended.
 Ending ChildProcess::wait_for_end() {
-  const auto deadline = Clock::now() + kEndLimit;
-  while (!ending_ && Clock::now() < deadline) {
-    int status = 0;
+  int status = 0;
+  for (const auto deadline = Clock::now() + kEndLimit; !ending_ && Clock::now() < deadline;) {
     if (::waitpid(warden_, &status, WNOHANG) == warden_) {
       ending_ = ending_of(status);
-      break;
+    } else {
+      std::this_thread::sleep_for(milliseconds(1));
     }
-    std::this_thread::sleep_for(milliseconds(1));
   }
   read_output();
   const Ending ending = stop();
@@ -310,14 +301,6 @@ Ending ChildProcess::ending_of(int warden_status) {
   const int status = program_status_.value_or(warden_status);
   if (WIFSIGNALED(status)) return {Ending::Kind::kSignal, WTERMSIG(status)};
   return {Ending::Kind::kExited, WEXITSTATUS(status)};
-}
-
-std::string ChildProcess::output_head() const {
-  return printable(printed_first_);
-}
-
-std::string ChildProcess::output_tail() const {
-  return printable(printed_last_);
 }
 
 ProcessUsage ChildProcess::usage() const {

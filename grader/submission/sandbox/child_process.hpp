@@ -11,6 +11,7 @@
 #include <variant>
 #include <vector>
 
+#include "common/base/printable.hpp"
 #include "common/base/process_usage.hpp"
 #include "common/base/scratch_folder.hpp"
 #include "common/serve/channel.hpp"
@@ -55,22 +56,20 @@ class ChildProcess {
                const Options& options);
   ChildProcess(const ChildProcess&) = delete;
   ChildProcess& operator=(const ChildProcess&) = delete;
-  ~ChildProcess();
+  ~ChildProcess() { stop(); }
 
   [[nodiscard]] int channel() const { return channel_.get(); }
 
-  /// Waits for the next message, or for the end of the process.
-  /// @throws EnvironmentError if this machine does not isolate it
+  /// The next message, or the end. @throws EnvironmentError if this machine does not isolate it
   std::variant<Message, Ending> receive(std::chrono::milliseconds limit);
 
-  /// Waits for the end of a program that sends no messages.
+  /// The end of a program that sends no messages.
   Ending wait(std::chrono::milliseconds limit);
 
-  /// Ends it if it still runs. After this, usage is known.
+  /// Ends it if it still runs.
   Ending stop();
 
-  /// Stops all processes in its sandbox (SIGSTOP) and waits until they have stopped.
-  /// @return whether they have; a thread in an uninterruptible call goes on, for example
+  /// Stops all processes in its sandbox (SIGSTOP). @return whether they have stopped in time
   bool freeze();
 
   /// Whether every thread has been stopped since freeze, and none has used a processor.
@@ -79,20 +78,14 @@ class ChildProcess {
   /// Continues all stopped processes.
   void thaw();
 
-  /// Processor time of all threads of its sandbox so far; negative if unknown.
-  [[nodiscard]] std::chrono::nanoseconds computing_time() const {
-    return processor_time(program());
-  }
-
-  /// What the threads of its sandbox do.
   [[nodiscard]] ThreadUse threads() const { return thread_use(program()); }
 
   /// False if the program has changed its environment variables; true if unknown.
   [[nodiscard]] bool keeps_environment() const;
 
   /// The beginning and the end of its output, as long as the options say; printable().
-  [[nodiscard]] std::string output_head() const;
-  [[nodiscard]] std::string output_tail() const;
+  [[nodiscard]] std::string output_head() const { return printable(printed_first_); }
+  [[nodiscard]] std::string output_tail() const { return printable(printed_last_); }
 
   /// What the process used so far, as the system counts it; `elapsed_s` since its start.
   [[nodiscard]] ProcessUsage usage() const;

@@ -23,19 +23,18 @@ std::vector<fs::path> threads_of(pid_t process) {
   return threads;
 }
 
-void add_with_children(pid_t process, std::vector<pid_t>& processes) {
-  if (process <= 0 || std::ranges::find(processes, process) != processes.end()) return;
-  processes.push_back(process);
-  for (const fs::path& thread : threads_of(process)) {
-    std::ifstream children(thread / "children");
-    for (pid_t child = 0; children >> child;) add_with_children(child, processes);
-  }
-}
-
 // Also orphans of descendants that ended.
 std::vector<pid_t> with_descendants(pid_t first) {
   std::vector<pid_t> processes;
-  add_with_children(first, processes);
+  if (first > 0) processes.push_back(first);
+  for (std::size_t i = 0; i < processes.size(); ++i) {
+    for (const fs::path& thread : threads_of(processes[i])) {
+      std::ifstream children(thread / "children");
+      for (pid_t child = 0; children >> child;) {
+        if (std::ranges::find(processes, child) == processes.end()) processes.push_back(child);
+      }
+    }
+  }
   return processes;
 }
 
@@ -94,9 +93,10 @@ std::chrono::nanoseconds processor_time(pid_t first) {
 }
 
 ThreadUse thread_use(pid_t first) {
-  ThreadUse use{.states = thread_states(first), .computed = processor_time(first)};
+  ThreadUse use{.computed = processor_time(first)};
   for (const pid_t process : with_descendants(first)) {
     for (const fs::path& thread : threads_of(process)) {
+      use.states += state_of(thread);
       std::ifstream schedstat(thread / "schedstat");
       std::int64_t computed = 0;
       std::int64_t waited = 0;
