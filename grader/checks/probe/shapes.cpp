@@ -128,7 +128,7 @@ std::vector<Feature> features_of(const std::vector<ConvShape>& shapes) {
   return all;
 }
 
-// Shapes just outside the bounds of a rule: "C·K·K ≥ 18" may be "≥ 17" where no shape had 17.
+// Just outside the bounds of a rule: "C·K·K ≥ 18" may be "≥ 17" where no shape had 17.
 std::vector<ConvShape> at_edge(const Rule& rule, const ConvShape& around) {
   constexpr int kLargest = 40;
   constexpr std::size_t kEnough = 2;

@@ -15,8 +15,8 @@ namespace {
 /// Which right sums the places of the output hold.
 struct Places {
   std::vector<Point> points{};
-  std::size_t moved = 0;    ///< not in their own place
-  std::size_t strange = 0;  ///< no right sum, or one that another place holds, too
+  std::int64_t moved = 0;    ///< not in their own place
+  std::int64_t strange = 0;  ///< no right sum, or one that another place holds, too
   std::string example{};
 };
 
@@ -50,13 +50,12 @@ Places places_of_sums(const DenseRun& run) {
 
 std::string moved_sums(const DenseRun& run) {
   const Places places = places_of_sums(run);
-  std::size_t wrong = 0;
+  std::int64_t wrong = 0;
   for (std::size_t i = 0; i < run.right.size(); ++i) {
     wrong += run.is_wrong(i) && !run.is_unwritten(i) && run.answer.output[i] != 0.0F ? 1 : 0;
   }
   if (2 * places.moved <= wrong) return {};
-  return number(static_cast<std::int64_t>(places.moved)) + " of " +
-         number(static_cast<std::int64_t>(wrong)) +
+  return number(places.moved) + " of " + number(wrong) +
          " wrong outputs hold the right sum of another one: " + places.example + ".";
 }
 

@@ -16,7 +16,6 @@
 #include "common/base/scratch_folder.hpp"
 #include "common/serve/channel.hpp"
 #include "grader/submission/sandbox/sandbox.hpp"
-#include "grader/submission/sandbox/sandbox_processes.hpp"
 
 namespace convlab::grader {
 
@@ -32,6 +31,24 @@ struct Ending {
   };
   Kind kind = Kind::kExited;
   int code = 0;
+};
+
+/// What the threads of a process and of all its descendants do, also of orphans.
+struct ThreadUse {
+  std::string states{};  ///< a letter for each thread, as in proc(5): "TTSR"
+  /// Processor time so far, also of threads that have ended; negative if unknown.
+  std::chrono::nanoseconds computed{-1};
+  /// How long living threads have waited for a processor so far: on a busy machine even a thread
+  /// that computes all the time gets little processor time. 0 if the kernel does not count it.
+  std::chrono::nanoseconds waited{0};
+
+  /// Whether all are stopped or have ended. A thread in an uninterruptible call does not count as
+  /// stopped: the kernel may be working for it.
+  [[nodiscard]] bool all_stopped() const {
+    return states.find_first_not_of("TtZXx") == std::string::npos;
+  }
+  /// Whether one computes, or would if it had a processor.
+  [[nodiscard]] bool is_busy() const { return states.find('R') != std::string::npos; }
 };
 
 /// An isolated program. It has a channel on kServeDescriptor, an empty working folder, few
@@ -78,7 +95,7 @@ class ChildProcess {
   /// Continues all stopped processes.
   void thaw();
 
-  [[nodiscard]] ThreadUse threads() const { return thread_use(program()); }
+  [[nodiscard]] ThreadUse threads() const;
 
   /// False if the program has changed its environment variables; true if unknown.
   [[nodiscard]] bool keeps_environment() const;
