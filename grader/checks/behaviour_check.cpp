@@ -57,8 +57,7 @@ std::optional<Finding> repeated(const std::optional<Finding>& wrong) {
 
 }  // namespace
 
-// If every shape must be right: random shapes drawn from the seed, then known ones again in
-// another order.
+// If every shape must be right: drawn shapes, then known ones again in another order.
 static std::optional<Finding> check_hidden_shapes(Submission& submission, const StageInfo& stage,
                                                   const CasePlan& plan, std::uint64_t seed) {
   std::mt19937_64 engine(seed);
@@ -73,8 +72,7 @@ static std::optional<Finding> check_hidden_shapes(Submission& submission, const 
     const CaseOutcome outcome = run_case(submission, stage, hidden, engine());
     const auto& found = outcome.finding;
     if (!found) continue;
-    // What does not concern numbers keeps its name, and what a new process or one thread avoids.
-    // More products round more, so a class may end at a size.
+    // What does not concern numbers keeps its name; more products round more, so a class may end.
     const std::string& id = found->id;
     const bool keeps_its_name = id == "E-replay" || id == "E-race" || id == "E-precision";
     if (outcome.result.error.compared == 0 || keeps_its_name) return found;
@@ -168,8 +166,7 @@ std::optional<Finding> check_phases(Submission& submission, const StageInfo& sta
         .passed(shape);
   };
   int pauses = 0;
-  // On a GPU the profiler sees only allocations after its first profile, and a profiled process is
-  // not timed any more.
+  // A GPU's profiler sees allocations after its first profile only, and ends the timing.
   const bool on_gpu = submission.device().device == Device::kGpu;
   if (on_gpu) submission.restart();
   const Call call = submission.run_phases(stage.id, [&] {
@@ -273,11 +270,12 @@ class Probe {
 
 }  // namespace
 
-// Whether each number of the input matters: one that differs from the call before, and one that
-// changes between prolog and convolve. This finds a submission that looks at a few numbers only,
-// to see whether a stored result is still valid.
+// Whether each number of the input matters, from call to call and between prolog and convolve: who
+// stores results may look at a few numbers only.
 static std::optional<Finding> check_small_changes(Submission& submission, const StageInfo& stage,
-                                                  const ConvShape& shape, std::uint64_t seed) {
+                                                  const CasePlan& plan, std::uint64_t seed) {
+  if (!submission.exchanges()) return std::nullopt;
+  const ConvShape& shape = plan.phases;
   std::mt19937_64 engine(seed);
   Probe probe(submission, stage, shape);
   const auto change_one = [&] {
@@ -305,8 +303,9 @@ static std::optional<Finding> check_small_changes(Submission& submission, const 
 // On the CPU: whether a repeated input, also scaled or in another order, takes less than a quarter
 // of the time of a new one. An image of each output, drawn from the seed, must be right.
 static std::optional<Finding> check_memory_of_inputs(Submission& submission, const StageInfo& stage,
-                                                     const ConvShape& shape, std::uint64_t seed) {
+                                                     const CasePlan& plan, std::uint64_t seed) {
   if (submission.device().device != Device::kCpu) return std::nullopt;
+  const ConvShape& shape = plan.seen_again;
   std::mt19937_64 engine(seed);
   Probe probe(submission, stage, shape);
   const std::string where = "convolutions of " + to_string(shape);
@@ -443,7 +442,7 @@ std::optional<Finding> check_slices(Submission& submission, const StageInfo& sta
     return usual.finding;
   }
   Finding found = finding("E-slices/little-memory", "", {little.finding->seen});
-  if (const auto fact = probe::wrong_slices(submission, stage, test.shape, 1)) {
+  if (const auto fact = probe::wrong_slices({submission, stage, test.shape})) {
     found.seen += "\n" + fact->measured;
     found.cause = fact->cause;
   }
@@ -461,20 +460,20 @@ std::optional<Finding> check_behaviour(Submission& submission, const StageInfo& 
   if (auto found = check_phases(submission, stage, plan.phases, seed)) {
     if (auto counts = judge_phases(*found)) return counts;
   }
-  if (submission.exchanges()) {
-    announce("small changes of the input");
-    if (auto found = check_small_changes(submission, stage, plan.phases, seed)) return found;
+  using Check =
+      std::optional<Finding>(Submission&, const StageInfo&, const CasePlan&, std::uint64_t);
+  constexpr std::pair<const char*, Check*> kOthers[] = {
+      {"small changes of the input", check_small_changes},
+      {"inputs of earlier calls", check_memory_of_inputs},
+      {"work after the convolution", check_stillness},
+      {"a second convolve", check_second_convolve},
+      {"a device with little memory", check_slices},
+      {"threads and streams in another order", check_order}};
+  for (const auto& [what, check] : kOthers) {
+    announce(what);
+    if (auto found = check(submission, stage, plan, seed)) return found;
   }
-  announce("inputs of earlier calls");
-  if (auto found = check_memory_of_inputs(submission, stage, plan.seen_again, seed)) return found;
-  announce("work after the convolution");
-  if (auto found = check_stillness(submission, stage, plan, seed)) return found;
-  announce("a second convolve");
-  if (auto found = check_second_convolve(submission, stage, plan, seed)) return found;
-  announce("a device with little memory");
-  if (auto found = check_slices(submission, stage, plan, seed)) return found;
-  announce("threads and streams in another order");
-  return check_order(submission, stage, plan, seed);
+  return std::nullopt;
 }
 
 }  // namespace convlab::grader

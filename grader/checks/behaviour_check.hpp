@@ -14,9 +14,8 @@ namespace convlab::grader {
 // Checks of behaviour that a right output does not show. Each check runs its own convolutions and
 // compares every element, like the cases before; the first finding ends it.
 
-/// Which phase computes: prolog, convolve and epilog each see another input, and the output must
-/// belong to that of convolve. On a device, convolve must also launch kernels, and compute from the
-/// device's data, not the host's.
+/// Which phase computes: each sees another input, and the output must belong to that of convolve.
+/// On a device, convolve must also launch kernels, and compute from the device's data.
 std::optional<Finding> check_phases(Submission& submission, const StageInfo& stage,
                                     const ConvShape& shape, std::uint64_t seed);
 

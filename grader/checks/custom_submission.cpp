@@ -9,7 +9,6 @@
 #include "common/base/error.hpp"
 #include "common/base/printable.hpp"
 #include "common/device/gpu_probe.hpp"
-#include "common/network/preset.hpp"
 #include "grader/checks/findings/catalogue.hpp"
 #include "grader/submission/submission.hpp"
 
@@ -83,8 +82,7 @@ SubmittedSources with_headers(const std::filesystem::path& file, const std::file
 }
 
 SubmittedSources reference_file(const std::filesystem::path& file) {
-  const auto root = network_folder().parent_path().parent_path();  // of ROOT/common/network
-  return with_headers(file, root, root / "reference" / "solutions");
+  return with_headers(file, workbook_folder(), workbook_folder() / "reference" / "solutions");
 }
 
 CustomSubmission build_custom_submissions(const SubmittedSources& submitted, bool is_cpu,

@@ -28,9 +28,8 @@ struct CustomSubmission {
   FileInterface form = FileInterface::kStages;
   std::string warnings{};                        ///< of the compiler, shown beside a finding
   std::vector<std::filesystem::path> sources{};  ///< to quote
-  /// Builds the same file emulated; traced, it observes every access to memory
-  /// (common/emulation/trace). Null for the CPU and
-  /// where only the program is known.
+  /// Builds the same file emulated; traced, it observes every access to memory. Null for the CPU
+  /// and where only the program is known.
   BuildEmulated build_emulated{};
   /// Builds the same file traced; empty if that would show nothing. Null but for the CPU.
   std::function<std::filesystem::path()> build_traced{};

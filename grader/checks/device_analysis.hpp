@@ -9,18 +9,14 @@
 
 namespace convlab::grader {
 
-/// Explains a wrong output of an emulated device from the device's records: what was copied, which
-/// threads left early, which memory was never written. It also runs the same convolution again with
-/// the threads in other orders. Empty on other devices, or if none of this explains the output.
-///
-/// @param wrong  its arrays are the submission's, as they were after `call`; the output is
-///               overwritten
+/// Explains a wrong output from an emulated device's records: what was copied, which threads left
+/// early, which memory was never written. Empty on other devices, or if nothing explains it.
+/// @param wrong  its arrays are the submission's, as they were after `call`; more calls follow
 std::optional<Finding> explain_on_device(Submission& submission, const StageInfo& stage,
                                          const WrongOutput& wrong, const Call& call,
                                          const std::string& where);
 
-/// Threads that had ended when others of their block reached a barrier, in a call whose numbers are
-/// right: no GPU since Volta minds them.
+/// Threads that had ended when others reached a barrier, although the numbers are right.
 std::optional<Finding> find_early_end(const Call& call, const SourceText& sources);
 
 /// Device memory, streams or graphs that each run leaves. Emulated only.

@@ -8,8 +8,8 @@
 #include <thread>
 
 #include "grader/checks/device_analysis.hpp"
-#include "grader/checks/probe/fact.hpp"
 #include "grader/checks/probe/probe.hpp"
+#include "grader/checks/probe/terms.hpp"
 
 namespace convlab::grader {
 
@@ -50,9 +50,8 @@ const std::vector<ElementCase>& element_cases() {
   return cases;
 }
 
-// The largest of the whole numbers. Halves hold whole numbers up to 2048, so these inputs are exact
-// in every class, and so are sums in halves: a sum of so many products of random sign that lies
-// beyond 2048 is eleven standard deviations away.
+// The largest of the whole numbers. Halves hold those up to 2048: so inputs are exact in every
+// class, and so are sums in halves, of which one beyond 2048 is eleven standard deviations away.
 static int largest_of(const ElementCase& test) {
   constexpr double kLargestInHalf = 2048.0;
   constexpr double kDeviations = 11.0;
@@ -88,8 +87,10 @@ void fill_random(const ElementCase& test, std::uint64_t seed, const Arrays& arra
   if (test.one_row) probe::keep_last_rows(test.shape, arrays.weights);
 }
 
-static bool is_right(const WrongOutput& wrong) {
-  return oracle::compare(wrong.shape, wrong.arrays.input, wrong.arrays.weights, wrong.arrays.output,
+// @param weights  the grader's own; null: those of the submission
+static bool is_right(const WrongOutput& wrong, const float* weights = nullptr) {
+  return oracle::compare(wrong.shape, wrong.arrays.input,
+                         weights == nullptr ? wrong.arrays.weights : weights, wrong.arrays.output,
                          wrong.tolerance)
       .passed(wrong.shape);
 }
@@ -103,17 +104,13 @@ std::optional<Finding> find_late_output(Submission& submission, const WrongOutpu
   do {
     std::this_thread::sleep_for(kLate);
   } while (++look < kMostLooks && submission.threads().is_busy());
-  const bool is_complete = oracle::compare(wrong.shape, wrong.arrays.input, weights,
-                                           wrong.arrays.output, wrong.tolerance)
-                               .passed(wrong.shape);
-  if (!is_complete) return std::nullopt;
+  if (!is_right(wrong, weights)) return std::nullopt;
   return finding("E-still-working/late", "In " + where);
 }
 
 std::optional<Finding> find_who_computes(Submission& submission, const std::string& stage,
                                          const std::string& where, const float* weights,
-                                         WrongOutput& wrong,
-                                         const std::function<WrongOutput()>& compare) {
+                                         WrongOutput& wrong, const Compare& compare) {
   if (wrong.report.passed(wrong.shape)) return std::nullopt;
   if (wrong.report.unwritten > 0) {
     if (auto late = find_late_output(submission, wrong, weights, where)) return late;
@@ -127,7 +124,7 @@ std::optional<Finding> find_who_computes(Submission& submission, const std::stri
     submission.set_withheld(withheld);
     const Call call = submission.run(stage);
     launches = launches || !call.notes.launches.empty();
-    return !call.failure && compare().report.passed(wrong.shape);
+    return !call.failure && compare().passed(wrong.shape);
   };
   const auto go_back = [&] {
     submission.set_withheld(before);
@@ -148,7 +145,7 @@ std::optional<Finding> find_who_computes(Submission& submission, const std::stri
   // A number of the program may equal a token; then it does not equal one of the next draw.
   for (const Withheld which : {before, Withheld::kInput, Withheld::kWeights}) {
     if (!right_with(which)) continue;
-    wrong = compare();
+    wrong.report = compare();
     return std::nullopt;
   }
   go_back();
@@ -157,18 +154,12 @@ std::optional<Finding> find_who_computes(Submission& submission, const std::stri
 
 namespace {
 
-// Random content would look like an output that was added to; zeros show the difference.
-bool right_on_zeros(Submission& submission, const StageInfo& stage, const WrongOutput& wrong) {
-  return !submission.run(stage.id, 0).failure && is_right(wrong);
-}
-
 // Right in a new process, so leftovers of an earlier call are the cause.
 std::optional<Finding> find_kept_state(Submission& submission, const StageInfo& stage,
-                                       const WrongOutput& wrong, const std::string& where) {
-  const ConvShape& shape = wrong.shape;
+                                       const WrongOutput& wrong, const std::string& seen) {
   submission.restart();
   if (submission.run(stage.id).failure || !is_right(wrong)) return std::nullopt;
-  return finding("E-replay/not-first", "In " + where + ": " + describe(shape, wrong.report));
+  return finding("E-replay/not-first", seen);
 }
 
 // Of a file that starts threads of its own: whether some calls are right and others wrong.
@@ -190,10 +181,9 @@ std::optional<Finding> find_chance(Submission& submission, const StageInfo& stag
 }
 
 /// Gives the submission the numbers of the case once more: meanwhile it computes other shapes.
-using Refill = std::function<void(Placement)>;
+using Refill = std::function<Arrays(Placement)>;
 
-// Reads and writes before the beginning of an array hit mapped memory, unless the array follows a
-// guard page.
+// What lies before an array is mapped memory, unless the array follows a guard page.
 std::optional<Finding> find_before_begin(Submission& submission, const StageInfo& stage,
                                          const Refill& refill, const std::string& where) {
   if (submission.device().device != Device::kCpu) return std::nullopt;
@@ -231,14 +221,13 @@ void confirm_bytes(Submission& submission, const StageInfo& stage, Finding& foun
   found.cause = again->cause, found.next = again->next;
 }
 
-// First the device's records, which may know a line, then what the probe measures, then the pattern
-// of the wrong numbers.
+// First the device's records, which may know a line, then what the probe measures.
 Finding name_mistake(Submission& submission, const StageInfo& stage, WrongOutput& wrong,
                      const Refill& refill, const Call& call, const std::string& where,
                      const ElementCase& test) {
-  const bool any_shape = test.probe == ElementCase::Probe::kAnyShape;
+  const probe::WrongStage probed{submission, stage, wrong.shape, test.is_of_any_shape()};
   const auto measured = [&](auto result) {
-    refill(Placement::kAtEnd);
+    wrong.arrays = refill(Placement::kAtEnd);
     return result;
   };
   const std::span output(wrong.arrays.output, static_cast<std::size_t>(wrong.shape.output_size()));
@@ -246,33 +235,30 @@ Finding name_mistake(Submission& submission, const StageInfo& stage, WrongOutput
   const Finding general = diagnose(wrong, where);
   const std::string seen = "In " + where + ": " + describe(wrong.shape, wrong.report);
   if (auto found = measured(find_chance(submission, stage, wrong, seen))) return *found;
-  const bool adds =
-      wrong.report.not_finite > 0 && measured(right_on_zeros(submission, stage, wrong));
+  // Random content would look like an output that was added to; zeros show the difference.
+  const bool adds = wrong.report.not_finite > 0 &&
+                    measured(!submission.run(stage.id, 0).failure && is_right(wrong));
   // Old content of which a part has changed tells nothing of what is written.
   if (adds && wrong.report.not_finite > wrong.report.unwritten) {
     return finding("E-uninitialised", seen);
   }
-  if (const auto state = measured(find_kept_state(submission, stage, wrong, where))) {
-    if (const auto fact = probe::kept_state(submission, stage, wrong.shape, any_shape)) {
-      return named(*fact, state->seen);
-    }
-    return *state;
+  if (const auto state = measured(find_kept_state(submission, stage, wrong, seen))) {
+    const auto fact = probe::kept_state(probed);
+    return fact ? named(*fact, state->seen) : *state;
   }
   // Whole numbers come out exactly whatever is rounded, and were right in the cases before. All
   // other errors are a matter of rounding if they are small.
   const bool is_nearly = is_nearly_right(wrong);
   if (is_nearly || is_infinite || (!wrong.is_whole && wrong.report.not_finite == 0)) {
-    const auto rounding =
-        measured(probe::rounding_of(submission, stage, wrong.shape, any_shape, is_infinite));
+    const auto rounding = measured(probe::rounding_of(probed, is_infinite));
     if (rounding && (is_nearly || rounding->is_named)) {
       return with_rounding(lost_precision(wrong, where), *rounding);
     }
   }
   if (auto found = measured(explain_on_device(submission, stage, wrong, call, where))) {
-    if (any_shape) confirm_bytes(submission, stage, *found);
+    if (probed.any_shape) confirm_bytes(submission, stage, *found);
     if (found->id != "E-partly-written") return *found;
-    const auto fact =
-        measured(probe::measure_mistake(submission, stage, wrong.shape, any_shape, false, true));
+    const auto fact = measured(probe::measure_mistake(probed, false, true));
     if (!fact || fact->cause.empty()) return *found;
     // What the device noted stands beside what was measured.
     Finding both = named(*fact, found->seen);
@@ -280,22 +266,19 @@ Finding name_mistake(Submission& submission, const StageInfo& stage, WrongOutput
     return both;
   }
   if (auto found = find_before_begin(submission, stage, refill, where)) return *found;
-  const auto fact =
-      measured(probe::measure_mistake(submission, stage, wrong.shape, any_shape, test.one_row));
+  const auto fact = measured(probe::measure_mistake(probed, test.one_row));
   Finding found = fact ? named(*fact, seen) : general;
   if (adds) {
     // NaN plus a number is that NaN, so what is added to looks as if nothing were written.
     WrongOutput sums = wrong;
     sums.report.unwritten = 0;
-    const auto& measured_text = fact ? fact->measured : std::string();
-    const auto rule = measured_text.find(" are never written");
-    return finding(
-        "E-uninitialised",
-        "In " + where + ": " + describe(wrong.shape, sums.report) +
-            "\nMeasured: all are right if the output holds zeros before the call." +
-            (rule == std::string::npos ? ""
-                                       : "\n" + measured_text.substr(0, rule) +
-                                             " are added to what the output held before."));
+    Finding told =
+        finding("E-uninitialised/added", "In " + where + ": " + describe(wrong.shape, sums.report));
+    const auto rule = fact ? fact->measured.find(" are never written") : std::string::npos;
+    if (rule == std::string::npos) return told;
+    told.seen +=
+        "\n" + fact->measured.substr(0, rule) + " are added to what the output held before.";
+    return told;
   }
   if (found.id == "E-not-copied-back") {
     found.seen += submission.sources().quotes({"cudaMemcpyDeviceToHost"});
@@ -306,8 +289,8 @@ Finding name_mistake(Submission& submission, const StageInfo& stage, WrongOutput
 // @return the first wrong output of the smallest case that fails, if it is known
 std::optional<WrongProduct> add_shapes(Submission& submission, const StageInfo& stage,
                                        const ElementCase& test, Finding& finding) {
-  if (test.probe != ElementCase::Probe::kAnyShape || is_of_kind(finding, "any-shape")) return {};
-  const auto smallest = probe::add_failing_shapes(submission, stage, test.shape, finding);
+  if (!test.is_of_any_shape() || is_of_kind(finding, "any-shape")) return {};
+  const auto smallest = probe::add_failing_shapes({submission, stage, test.shape}, finding);
   if (smallest && smallest->shape.stride > 1 && is_of_kind(finding, "by-stride")) {
     const Finding named = grader::finding("E-stride/only", "");
     finding.cause = (finding.id == "E-wrong" ? "" : finding.cause + " ") + named.cause;
@@ -371,30 +354,28 @@ CaseOutcome run_case(Submission& submission, const StageInfo& stage, const Eleme
   const Refill refill = [&](Placement placement) {
     arrays = submission.prepare(test.shape, placement);
     fill_random(test, seed, arrays);
+    return arrays;
   };
+  const probe::WrongStage probed{submission, stage, test.shape, test.is_of_any_shape()};
   refill(Placement::kAtEnd);
   const Call& call = outcome.call = submission.run(stage.id);
   if (call.failure) {
     outcome.finding = explain(*call.failure, where);
     const bool is_late = is_of_kind(*outcome.finding, "time");
-    if (test.probe == ElementCase::Probe::kAnyShape) {
+    if (probed.any_shape) {
       confirm_bytes(submission, stage, *outcome.finding);
       refill(Placement::kAtEnd);
     }
     if (test.is_probed() && call.failure->fault && !is_late) {
       submission.restart();
       const bool fails_again = submission.run(stage.id).failure.has_value();
-      const auto kept = fails_again
-                            ? std::nullopt
-                            : probe::kept_state(submission, stage, test.shape,
-                                                test.probe == ElementCase::Probe::kAnyShape);
-      if (kept) {
+      if (const auto kept = fails_again ? std::nullopt : probe::kept_state(probed)) {
         outcome.finding = named(*kept, outcome.finding->seen);
         return outcome;
       }
     }
     if (outcome.finding->id == "E-outside" && test.is_probed() && !test.one_row) {
-      const auto fact = probe::measure_index(submission, stage);
+      const auto fact = probe::measure_index(probed);
       const bool is_open = outcome.finding->cause == finding("E-outside", "").cause;
       if (fact && (is_open || fact->id != "E-outside")) {
         outcome.finding = named(*fact, outcome.finding->seen);
@@ -405,13 +386,10 @@ CaseOutcome run_case(Submission& submission, const StageInfo& stage, const Eleme
     if (call.failure->fault && !is_late) add_shapes(submission, stage, test, *outcome.finding);
     return outcome;
   }
-  const auto compare_output = [&] {
-    return WrongOutput{
-        test.shape, arrays, tolerance,
-        oracle::compare(test.shape, arrays.input, arrays.weights, arrays.output, tolerance),
-        test.exact};
+  const Compare compare = [&] {
+    return oracle::compare(test.shape, arrays.input, arrays.weights, arrays.output, tolerance);
   };
-  WrongOutput compared = compare_output();
+  WrongOutput compared{test.shape, arrays, tolerance, compare(), test.exact};
   if (test.probe == ElementCase::Probe::kKnown && !compared.report.passed(test.shape)) {
     outcome.finding = diagnose(compared, where);
     return outcome;
@@ -421,18 +399,18 @@ CaseOutcome run_case(Submission& submission, const StageInfo& stage, const Eleme
     // A transform rounds whole numbers, too.
     if (test.exact) tolerance = oracle::Tolerance::of(Precision::kFp32, test.shape);
     tolerance = tolerance.of_transform(test.shape, arrays.input, arrays.weights);
-    if (!compare_output().report.passed(test.shape)) {
+    if (!compare().passed(test.shape)) {
       tolerance = usual;
     } else {
-      if (!probe::is_transform(submission, stage, test.shape)) tolerance = usual;
+      if (!probe::is_transform(probed)) tolerance = usual;
       refill(Placement::kAtEnd);  // the measurement had other numbers
       submission.run(stage.id);
       outcome.result.error.bound = tolerance.bound;
-      compared = compare_output();
+      compared = {test.shape, arrays, tolerance, compare(), test.exact};
     }
   }
   outcome.finding =
-      find_who_computes(submission, stage.id, where, arrays.weights, compared, compare_output);
+      find_who_computes(submission, stage.id, where, arrays.weights, compared, compare);
   if (outcome.finding) return outcome;
   outcome.result.error = {.compared = compared.report.compared,
                           .wrong = compared.report.wrong,
@@ -449,11 +427,10 @@ CaseOutcome run_case(Submission& submission, const StageInfo& stage, const Eleme
     if (!is_of_kind(*outcome.finding, "of-outputs") || outcome.finding->product) return outcome;
     // A traced program is watched where there is least to see.
     const oracle::Mismatch& first = *compared.report.first;
-    const std::int64_t row = (std::int64_t{first.image} * test.shape.out_channels + first.map) *
-                                 test.shape.out_height() +
-                             first.row;
-    outcome.finding->product = smallest.value_or(
-        WrongProduct{.shape = test.shape, .output = row * test.shape.out_width() + first.column});
+    outcome.finding->product = smallest.value_or(WrongProduct{
+        .shape = test.shape,
+        .output =
+            probe::output_index(test.shape, {first.image, first.map, first.row, first.column})});
   } else if (call.wrote_outside) {
     // A guard page names the line.
     const auto outside = find_before_begin(submission, stage, refill, where);

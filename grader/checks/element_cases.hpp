@@ -23,6 +23,7 @@ struct ElementCase {
   /// at this one, nobody reads the finding, or a finding is known already.
   enum class Probe { kAnyShape, kThisShape, kNone, kKnown } probe = Probe::kAnyShape;
   [[nodiscard]] bool is_probed() const { return probe < Probe::kNone; }
+  [[nodiscard]] bool is_of_any_shape() const { return probe == Probe::kAnyShape; }
 };
 
 /// The cases from simple to difficult: from one number to the four cases of the course and sizes
@@ -43,24 +44,24 @@ struct CaseOutcome {
 CaseOutcome run_case(Submission& submission, const StageInfo& stage, const ElementCase& test,
                      std::uint64_t seed);
 
-/// For an output with unwritten elements: a finding if they are written a little later, because
-/// threads go on after the call has returned.
+/// Of unwritten elements: a finding if they are written a little later, by threads that go on.
 /// @param weights  the grader's own; the submission's copy is not trusted
 std::optional<Finding> find_late_output(Submission& submission, const WrongOutput& wrong,
                                         const float* weights, const std::string& where);
 
+/// Compares the output as it is now.
+using Compare = std::function<oracle::ErrorReport()>;
+
 /// Of an output that is wrong: whether it is only late, or the host computes it, which an emulated
-/// device shows that withholds numbers. A convolution mixes the input with the weights, so code
-/// that sees only tokens of one of them cannot compute it. An output that is right with both
-/// withheld is the device's. Host code may also prepare the weights, or the input: then it is right
-/// with only the other one withheld, and later calls stay so. Or a number of the program equals a
-/// token: then it is wrong with the same tokens once more, and right with others. A race, too, may
-/// be right with nothing withheld, but not five times with a wrong run behind each.
-/// @param wrong    is compared again if the output is right now
+/// device shows that withholds numbers: host code that sees only tokens of one array cannot compute
+/// a convolution. It may prepare one of them: then the output is right with only the other one
+/// withheld, and later calls stay so. Or a number of the program equals a token: then it is wrong
+/// with the same tokens once more, and right with others. A race may be right with nothing
+/// withheld, but not five times with a wrong run behind each.
+/// @param wrong    its report is that of `compare` if the output is right now
 /// @param weights  the grader's own
 std::optional<Finding> find_who_computes(Submission& submission, const std::string& stage,
                                          const std::string& where, const float* weights,
-                                         WrongOutput& wrong,
-                                         const std::function<WrongOutput()>& compare);
+                                         WrongOutput& wrong, const Compare& compare);
 
 }  // namespace convlab::grader

@@ -1,9 +1,9 @@
 #include "grader/checks/fresh_numbers.hpp"
 
-#include <algorithm>
 #include <cmath>
 #include <vector>
 
+#include "grader/checks/probe/terms.hpp"
 #include "reference/oracle/image_oracle.hpp"
 #include "reference/oracle/oracle.hpp"
 
@@ -28,18 +28,13 @@ bool is_right(const ConvShape& s, const FreshNumbers& input, const float* weight
   const auto magnitude_of = [&](double value) {
     return oracle::rounding_magnitude(value, tolerance.smallest_normal);
   };
-  const std::int64_t column = place % s.out_width();
-  const std::int64_t row = place / s.out_width() % s.out_height();
-  const std::int64_t map = place / s.out_width() / s.out_height();
-  const std::int64_t m = map % s.out_channels;
-  const std::int64_t b = map / s.out_channels;
+  probe::Label at = probe::output_label(s, place);
   double sum = 0.0;
   double magnitude = 0.0;
-  for (std::int64_t c = 0; c < s.in_channels; ++c) {
-    for (std::int64_t p = 0; p < s.kernel; ++p) {
-      const std::int64_t in_row =
-          ((b * s.in_channels + c) * s.height + row * s.stride + p) * s.width + column * s.stride;
-      const float* taps = weights + ((m * s.in_channels + c) * s.kernel + p) * s.kernel;
+  for (at.c = 0; at.c < s.in_channels; ++at.c) {
+    for (at.p = 0; at.p < s.kernel; ++at.p) {
+      const std::int64_t in_row = probe::input_index(s, at);
+      const float* taps = weights + probe::weight_index(s, at);
       for (std::int64_t q = 0; q < s.kernel; ++q) {
         const double x = input.at(in_row + q);
         const double weight = taps[q];

@@ -8,9 +8,8 @@
 
 namespace convlab::grader {
 
-/// An array of random numbers in [-1, 1) with 24 bits each that needs no memory: each number
-/// follows from the seed and its position. So the grader knows what it wrote, even if another
-/// process changed it.
+/// An array of random numbers in [-1, 1) with 24 bits each that needs no memory: each follows from
+/// the seed and its position. So the grader knows what it wrote, whoever changed it.
 class FreshNumbers {
  public:
   explicit FreshNumbers(std::uint64_t seed)
@@ -31,8 +30,7 @@ class FreshNumbers {
   void fill(float* numbers, std::int64_t count) const;
 
  private:
-  // A bijection whose output bits depend on all input bits: the finaliser of MurmurHash3 (A.
-  // Appleby, in the public domain).
+  // A bijection: the finaliser of MurmurHash3 (A. Appleby, in the public domain).
   static std::uint32_t mixed(std::uint32_t bits) {
     bits ^= bits >> 16;
     bits *= 0x85eb'ca6bU;
@@ -45,11 +43,8 @@ class FreshNumbers {
   std::uint32_t high_;
 };
 
-/// Computes some elements of an output in double precision and compares them as oracle::compare
-/// does: the first, the last and `count` random ones. With 4096, it finds a call that leaves out
-/// one element in a thousand in 98 of 100 cases.
-/// @param input  the input of the call
-/// @return whether all of them are right
+/// Whether the first element of an output, the last one and `count` random ones are right. With
+/// 4096 it finds 98 of 100 calls that leave out one element in a thousand.
 bool spot_check(const ConvShape& shape, const FreshNumbers& input, const float* weights,
                 const float* output, const oracle::Tolerance& tolerance, int count,
                 std::mt19937_64& engine);

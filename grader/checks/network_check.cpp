@@ -60,22 +60,21 @@ std::optional<Finding> check_layer(Submission& submission, const StageInfo& stag
   if (call.failure) return explain(*call.failure, layer.where);
   if (call.wrote_outside) return finding("E-writes-outside", "In " + layer.where + ".");
   // Compares with the grader's own arrays: the submission's are not trusted.
-  const auto compare_output = [&] {
-    return WrongOutput{shape, arrays, layer.tolerance,
-                       oracle::compare(shape, input, weights, arrays.output, layer.tolerance)};
+  const Compare compare = [&] {
+    return oracle::compare(shape, input, weights, arrays.output, layer.tolerance);
   };
-  WrongOutput compared = compare_output();
+  WrongOutput compared{shape, arrays, layer.tolerance, compare()};
   if (auto found =
-          find_who_computes(submission, stage.id, layer.where, weights, compared, compare_output)) {
+          find_who_computes(submission, stage.id, layer.where, weights, compared, compare)) {
     return found;
   }
   bool is_transform = false;
   if (!compared.report.passed(shape) && compared.report.not_finite == 0) {
     const oracle::Tolerance usual = layer.tolerance;
     layer.tolerance = usual.of_transform(shape, input, weights);
-    const WrongOutput wide = compare_output();
+    const WrongOutput wide{shape, arrays, layer.tolerance, compare()};
     copy(output, arrays.output, shape.output_size());  // the probe has other numbers
-    is_transform = wide.report.passed(shape) && probe::is_transform(submission, stage, shape);
+    is_transform = wide.report.passed(shape) && probe::is_transform({submission, stage, shape});
     if (is_transform) {
       compared = wide;
     } else {
@@ -90,7 +89,7 @@ std::optional<Finding> check_layer(Submission& submission, const StageInfo& stag
   if (!report.passed(shape)) {
     // Where a sum is 0, any error is infinitely many times too large.
     const auto rounding =
-        report.not_finite == 0 ? probe::rounding_of(submission, stage, shape, false) : std::nullopt;
+        report.not_finite == 0 ? probe::rounding_of({submission, stage, shape}) : std::nullopt;
     return rounding ? with_rounding(lost_precision(compared, layer.where), *rounding)
                     : diagnose(compared, layer.where);
   }

@@ -19,8 +19,7 @@ namespace convlab::grader {
 /// Reports progress to a waiting person.
 using Announce = std::function<void(const std::string& what)>;
 
-/// A network, the test images, and the expected answers. They are read once, and only when needed:
-/// a failing case is reported before that.
+/// A network, the test images, and the expected answers, read once and only when needed.
 class GradedNetwork {
  public:
   /// @param largest_batch  the largest number of images that will be requested
@@ -78,8 +77,7 @@ NetworkOutcome check_network(Submission& submission, const StageInfo& stage,
 using LayerTimer =
     std::function<std::optional<Finding>(const CheckedLayer& layer, LayerResult& result)>;
 
-/// Calls `time` for each convolution of a run that was found right, in a random order: no sample
-/// can be prepared for.
+/// Times each convolution of a run that was right, in a random order: none can be prepared for.
 void time_network(NetworkOutcome& run, const Announce& announce, const LayerTimer& time);
 
 /// The same for batches from random places of the data.

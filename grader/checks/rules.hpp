@@ -40,9 +40,8 @@ struct CasePlan {
 /// Every shape must be right.
 CasePlan workbook_plan();
 
-/// Only the layers of the network must be right, at this batch, and the four published cases if
-/// they were part of the edition.
-/// Source: shared facts of the editions; the cases are those that FA23 and later run first.
+/// Only the layers of the network must be right, at this batch, and the four published cases, which
+/// editions from FA23 on run first.
 CasePlan course_plan(const Preset& network, int batch, bool published_cases);
 
 }  // namespace convlab::grader

@@ -10,8 +10,7 @@ namespace convlab::grader {
 
 namespace {
 
-// A cast to a whole number between a bracket and the name: a[(int)x], a[int(x)],
-// a[static_cast<int>(x)].
+// A cast between a bracket and the name: a[(int)x], a[int(x)], a[static_cast<int>(x)].
 bool is_cast_in_index(const std::string& line, const std::string& name) {
   const auto at = find_word(line, name);
   const auto bracket = at == std::string::npos ? at : line.rfind('[', at);

@@ -4,14 +4,14 @@
 #include <cmath>
 #include <iterator>
 #include <limits>
-#include <map>
+#include <numeric>
 
 #include "common/base/whole_file.hpp"
-#include "common/network/preset.hpp"
 #include "common/result/json_fields.hpp"
 #include "common/serve/fault_messages.hpp"
 #include "grader/checks/element_cases.hpp"
 #include "grader/checks/findings/catalogue.hpp"
+#include "grader/submission/build_submission.hpp"
 
 namespace convlab::grader {
 
@@ -24,8 +24,7 @@ std::int64_t product(const std::array<unsigned, 3>& sizes) {
   return std::int64_t{sizes[0]} * sizes[1] * sizes[2];
 }
 
-// By how much less the outputs sum up to if tensor cores add nothing; of positive numbers, so that
-// this is their part of the products.
+// By how much less the outputs sum up to, of positive numbers, if tensor cores add nothing.
 double part_on_tensor_cores(Submission& submission, const StageInfo& stage,
                             const ConvShape& shape) {
   std::array<double, 2> sums{};
@@ -34,17 +33,13 @@ double part_on_tensor_cores(Submission& submission, const StageInfo& stage,
                                 adds ? "CONVLAB_EMU_PRODUCTS=made" : "CONVLAB_EMU_PRODUCTS=none"});
     const Arrays arrays = submission.prepare(shape, Placement::kAligned);
     fill_random({.shape = shape, .exact = true}, kSeed, arrays);
-    for (std::int64_t i = 0; i < shape.input_size(); ++i)
-      arrays.input[i] = std::abs(arrays.input[i]);
-    for (std::int64_t i = 0; i < shape.weights_size(); ++i) {
-      arrays.weights[i] = std::abs(arrays.weights[i]);
-    }
+    const auto absolute = [](float number) { return std::abs(number); };
+    std::transform(arrays.input, arrays.input + shape.input_size(), arrays.input, absolute);
+    std::transform(arrays.weights, arrays.weights + shape.weights_size(), arrays.weights, absolute);
     const bool failed = submission.run(stage.id).failure.has_value();
     submission.set_environment({});
     if (failed) return 0.0;
-    for (std::int64_t i = 0; i < shape.output_size(); ++i) {
-      sums[adds ? 0 : 1] += static_cast<double>(arrays.output[i]);
-    }
+    sums[adds ? 0 : 1] = std::accumulate(arrays.output, arrays.output + shape.output_size(), 0.0);
   }
   return sums[0] > 0.0 ? std::clamp(1.0 - sums[1] / sums[0], 0.0, 1.0) : 0.0;
 }
@@ -171,8 +166,7 @@ double loads_per_input(const StageCounts& counts, const SourceText& sources) {
   return bytes / static_cast<double>(counts.shape.input_size() * kFloat);
 }
 
-// An atomic operation loads, too. Of constant memory a warp gets a word at a time: what it does not
-// share are loads like others.
+// Of constant memory a warp gets a word at a time: what it does not share are loads like others.
 static double loads(const StageCounts& counts, bool of_shared) {
   double loads = 0.0;
   for (const AccessNote& note : counts.counted.accesses) {
@@ -307,8 +301,7 @@ static void json_fields(JsonFields& fields, Gpu& gpu) {
 }
 
 Json measure_file(const std::string& name) {
-  const auto course = network_folder().parent_path().parent_path();  // of ROOT/common/network
-  return parse_json(read_text(course / "grader/measure" / name));
+  return parse_json(read_text(workbook_folder() / "grader/measure" / name));
 }
 
 const std::vector<Gpu>& published_gpus() {

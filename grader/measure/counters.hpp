@@ -26,8 +26,7 @@ struct StageCounts {
   std::map<std::string, int> registers{};  ///< of a thread, by kernel; none if unknown
 };
 
-/// A run of a stage with whole numbers, in a program that was built to be traced
-/// (CustomSubmissionTarget::traced).
+/// A run with whole numbers, in a program that was built to be traced.
 struct TracedRun {
   Arrays arrays{};  ///< valid until the next run
   Call call{};
@@ -39,15 +38,14 @@ struct TracedRun {
 TracedRun run_traced(Submission& submission, const StageInfo& stage, const ConvShape& shape,
                      const std::string& mode, const std::vector<std::string>& settings = {});
 
-/// Counts one run of a stage of a program that was built to be traced, whose output must be right:
-/// then the kernels that were counted have computed it, whatever the stage does in other runs.
-/// Without the search for races.
+/// Counts one run of a program that was built to be traced. Its output must be right: then the
+/// kernels that were counted have computed it, whatever the stage does in other runs.
 /// @param layer  of the network; its batch does not matter
 std::optional<Finding> count_accesses(Submission& submission, const StageInfo& stage,
                                       const ConvShape& layer, StageCounts& counts);
 
 /// The same of a stage whose output may be wrong.
-/// @return a finding if its threads race, or if it gives no output; without counts in that case
+/// @return a finding if its threads race, or, without counts, if it gives no output
 std::optional<Finding> count_stage(Submission& submission, const StageInfo& stage,
                                    const ConvShape& layer, StageCounts& counts);
 
@@ -68,8 +66,7 @@ struct KernelCounts {
 /// The kernels in the order of their launches; each of them once.
 std::vector<KernelCounts> kernels_of(const StageCounts& counts, const SourceText& sources);
 
-/// The student's name of an array: the kernel's parameter or the variable; "shared memory" if
-/// unknown.
+/// The kernel's parameter or the variable; "shared memory" if unknown.
 std::string array_name(const FaultMemory& memory, const std::string& space,
                        const std::string& kernel, const SourceText& sources);
 

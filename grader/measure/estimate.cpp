@@ -5,8 +5,6 @@
 #include <cmath>
 #include <map>
 
-#include "grader/measure/counters.hpp"
-
 namespace convlab::grader {
 
 namespace {
@@ -94,8 +92,7 @@ Ceilings ceilings_of(const KernelWork& work, Precision precision, const Gpu& gpu
           model.launch * work.launches};
 }
 
-// An arithmetic instruction gives its result after four clocks, so each of the four schedulers
-// wants four warps.
+// Arithmetic gives its result after four clocks, so each of the four schedulers wants four warps.
 bool has_few_warps(const KernelWork& work, const Gpu& gpu) {
   constexpr int kWanted = 4 * 4;
   const auto warps = static_cast<int>(work.block_warps);

@@ -32,11 +32,10 @@ struct KernelWork {
 
 void json_fields(JsonFields& fields, KernelWork& work);
 
-/// One for each kernel, in the order of their launches.
+/// In the order of their launches.
 std::vector<KernelWork> work_of(const StageCounts& counts, const SourceText& sources);
 
-/// The constants of the model and how far it was off: estimate.json, which
-/// reference/results/calibration/fit_estimate.py writes.
+/// estimate.json, which reference/results/calibration/fit_estimate.py writes.
 struct EstimateModel {
   double memory = 1.0;          ///< times the published limit
   double multiply = 1.0;        ///< the same, of FP32 multiply-adds
@@ -47,9 +46,8 @@ struct EstimateModel {
   double latency = 20.0;  ///< clocks that a warp waits for global memory or a barrier, on average
   double launch = 1e-6;   ///< seconds
   double power = 4.0;
-  /// Of measured op times over estimated ones, those that 90 % lie between.
-  double low = 0.5;
-  double high = 2.0;
+  double low = 0.5;                 ///< 90 % of measured op times over estimated ones lie between
+  double high = 2.0;                ///< these
   std::string error{};              ///< a sentence for the reader
   std::vector<std::string> tested;  ///< names of GPUs
 };
@@ -70,8 +68,7 @@ struct Estimate {
   double low = 0.0;
   double high = 0.0;
   std::vector<LimitTime> limits{};  ///< the longest first
-  /// Registers leave fewer warps than it takes to issue an instruction at each clock.
-  bool has_few_warps = false;
+  bool has_few_warps = false;       ///< too few, by registers, to issue at each clock
 };
 
 void json_fields(JsonFields& fields, Estimate& estimate);
@@ -80,8 +77,7 @@ void json_fields(JsonFields& fields, Estimate& estimate);
 Estimate estimate(const std::vector<KernelWork>& work, Precision precision, const Gpu& gpu,
                   const EstimateModel& model, int batch);
 
-/// The name of the first limit; of both if the second is within 20 %. Latency beside issue if few
-/// warps are known to run.
+/// The first limit; both if the second is within 20 %. Latency beside issue if few warps run.
 std::string limited_by(const Estimate& estimate);
 
 }  // namespace convlab::grader

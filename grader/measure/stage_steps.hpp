@@ -13,9 +13,9 @@ namespace convlab::grader {
 
 /// Which block of a stage is recorded.
 struct WantedBlock {
-  std::optional<std::array<unsigned, 3>>
-      block{};           ///< none: that of a fault or a race, or the first
-  std::string kernel{};  ///< empty: that of a fault or a race, or the last one
+  // None, or empty: that of a fault or a race, or the first block, of the last kernel.
+  std::optional<std::array<unsigned, 3>> block{};
+  std::string kernel{};
 };
 
 /// What one block of a stage did in one convolution on the emulated device.
@@ -32,13 +32,12 @@ struct StageSteps {
   std::vector<std::int64_t> wrong{};
 };
 
-/// Watches a traced program at a product that was measured: which threads store its output and read
-/// its numbers, and in which lines. Follows what a thread loads into shared memory.
+/// Which threads and lines of a traced program store the output of a product and read its numbers.
 /// @return lines for a finding; empty if its first launches do not store this output
 std::string lines_of_product(Submission& traced, const StageInfo& stage, WrongProduct product);
 
-/// Runs the stage of a program that was built to be traced twice: to find races and faults, and to
-/// record. A read outside of an array gets a zero in the second run, so that the kernel goes on.
+/// Runs a stage that was built to be traced twice: to find races and faults, and to record. There a
+/// read outside of an array gets a zero, so that the kernel goes on.
 /// @throws UsageError if there is no such block or kernel
 StageSteps record_stage(Submission& submission, const StageInfo& stage, const ConvShape& shape,
                         const WantedBlock& wanted);

@@ -21,7 +21,6 @@
 #include "grader/measure/counters.hpp"
 #include "grader/measure/measure_speed.hpp"
 #include "grader/scores/check_stage.hpp"
-#include "grader/scores/points.hpp"
 #include "grader/submission/submission.hpp"
 
 namespace convlab::grader {
@@ -113,8 +112,7 @@ class Grading {
       passes(context_, {}, explain(*failure, "the list of stages"));
       return {};
     }
-    // A custom submission's own word is no proof; the workbook's program was asked before it
-    // (target_for).
+    // A custom submission's own word is no proof; target_for has asked the workbook's program.
     if (!request_.work.device) refuse_silent_emulation(submission_.device());
     if (!passes(context_, {}, refused(stages))) return {};
     return chosen(stages, request_);

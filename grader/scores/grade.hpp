@@ -21,8 +21,7 @@ namespace convlab::grader {
 /// How to give points for a check.
 struct ScoreRequest {
   ScoreRules rules{};
-  std::filesystem::path
-      reference{};  ///< the reference solution's program, whether it exists or not
+  std::filesystem::path reference{};  ///< the reference solution's program, if it exists
   bool measures_speed = true;
   std::optional<SolvedPuzzles> puzzles{};            ///< none: they are no part of the check
   std::optional<std::set<std::string>> predicted{};  ///< stages; none: as for puzzles
@@ -68,9 +67,8 @@ struct GradeObserver {
 };
 
 /// Checks, measures and scores, in this order. Checking runs the element-wise cases, looks at the
-/// behaviour and runs the network at every batch, stage by stage: a stage stops at its first
-/// finding, the others still run. The speeds that give points are measured in turns with the
-/// reference; points follow from the findings and the speeds. Builds nothing.
+/// behaviour and runs the network at every batch: a stage stops at its first finding, the others
+/// still run. The speeds that give points are measured in turns with the reference.
 /// @throws UsageError for an unknown stage (lists the known ones) or network, EnvironmentError for
 /// missing data or memory, and if the isolated program cannot reach a GPU that answers outside
 CheckResult grade(const GradeRequest& request, const GradeObserver& observer);

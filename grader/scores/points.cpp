@@ -1,9 +1,7 @@
 #include "grader/scores/points.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <nlohmann/json.hpp>
-#include <set>
 #include <tuple>
 
 #include "common/base/enum_name.hpp"
@@ -33,8 +31,7 @@ void require_range(double number, const char* key, double low, double high) {
                                                "', not " + json_text(number));
 }
 
-// Refuses what reading has left out: a misspelt "ponits" must not silently give none, nor may half
-// an image.
+// Refuses what reading has left out: a misspelt "ponits", or half an image.
 void check_all_read(const Json& given, const Json& read) {
   require(!given.is_number() || given == read, "needs a whole number, not " + json_text(given));
   if (!given.is_structured()) return;
@@ -100,10 +97,6 @@ static void json_fields(JsonFields& fields, ScoreRule& rule) {
   fields("stage", rule.stage, "item", rule.what, "points", rule.points)
       .defaulted("batch", rule.batch, "reference", rule.reference, "curve", rule.curve,
                  "near_bound", rule.near_bound, "limits", rule.limits);
-}
-
-static void json_fields(JsonFields& fields, ScoreChoice& choice) {
-  fields("points", choice.most, "stages", choice.stages);
 }
 
 static void json_fields(JsonFields& fields, ScoreRules& rules) {

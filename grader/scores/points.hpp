@@ -31,8 +31,6 @@ struct CounterLimit {
   [[nodiscard]] bool is_kept_by(double value) const {
     return value >= at_least && value <= at_most;
   }
-
-  friend bool operator==(const CounterLimit&, const CounterLimit&) = default;
 };
 
 /// What the points of one item are given for.
@@ -59,8 +57,7 @@ struct ScoreRule {
 /// "runs", "prediction", "puzzles", "cases", "network", "speed", "counters".
 const char* to_string(ScoreRule::What what);
 
-/// How a milestone's points are given: data, in scores.json beside the chapter. docs/grading.md
-/// describes the file.
+/// How a milestone's points are given: scores.json beside the chapter (docs/grading.md).
 struct ScoreRules {
   std::string network{};   ///< the only one that gives points
   int rounds = 1;          ///< the most rounds of a speed while noise decides its points
@@ -83,8 +80,7 @@ ScoreRules parse_score_rules(const std::string& text, const std::string& name);
 /// @throws EnvironmentError as above, or if there is no such file
 ScoreRules load_score_rules(const std::filesystem::path& milestone_folder);
 
-/// Share of the points at this speed: lines between the curve's points over the logarithm of the
-/// speed, level outside. Two points of the same speed are a step up at that speed.
+/// Linear between the points over log(speed), level outside; two points of one speed are a step.
 double share_at(const std::vector<CurvePoint>& curve, double speed);
 
 /// The points for a measured speed.
@@ -119,7 +115,6 @@ bool can_measure(const ScoreRule& rule, const ScoreRules& rules, const CheckedWo
 /// Whether the stage's counters say something: all of its cases passed.
 bool can_count(const ScoreRule& rule, const CheckedWork& work);
 
-/// The table of points of a check.
 /// @param measured  for every rule for speed or counters that could be measured or counted
 Score make_score(const ScoreRules& rules, const CheckedWork& work,
                  const std::vector<Measured>& measured);

@@ -30,36 +30,30 @@ struct Race {
 /// What the repeated cases show where every access to memory is observed (common/emulation/trace).
 struct Observed {
   std::optional<Race> race{};
-  /// Kernels and host share memory that a GPU keeps apart, or the output is wrong, although no race
-  /// explains it: a file may notice that it is observed, but must be right then, too.
+  /// Without a race: a file may notice that it is observed, but must be built and right then, too.
   std::optional<Finding> wrong{};
 };
 
-/// @param traced  the emulated program that observes every access; it is wrong if this cannot be
-///                built, though the usual one was
 /// @param sources  of the program, whose lines and names the finding quotes
 Observed observe_accesses(const EmulatedProgram& traced, const SourceText& sources,
                           const StageInfo& stage, const CasePlan& plan, std::uint64_t seed);
 
-/// A fault that GPUs forgive, and the emulated program in which it does not change the result
-/// either.
+/// A fault that GPUs forgive, and the emulated program in which it does not change the result.
 struct Luck {
   Finding finding{};
   std::filesystem::path program{};
   std::vector<std::string> environment{};
 };
 
-/// Whether GPUs forgive a fault of an emulated program: a read beyond an allocation whose value is
-/// not used (E-outside), or lanes of a warp that read values of other lanes without a barrier
-/// (E-warp-sync).
+/// Whether GPUs forgive a fault of an emulated program: a read beyond an allocation that decides
+/// nothing (E-outside), or lanes of a warp that do not wait for each other (E-warp-sync).
 /// @return nothing if the result is wrong in any of the plan's repeated cases
 std::optional<Luck> find_luck(const BuildEmulated& build, const StageInfo& stage,
                               const CasePlan& plan, std::uint64_t seed, const Finding& found,
                               const std::optional<Race>& race);
 
 /// What to tell of a finding and a race. A barrier that not all threads reach is the cause of what
-/// it does not order. A wrong index may lead two threads to one element; what says more about it
-/// stays.
+/// it does not order; what says more about a wrong index than two threads at one element stays.
 Finding cause_of(const Finding& found, const Race& race);
 
 /// Whether the order of lanes or neighbouring memory can cause this finding.
@@ -74,8 +68,8 @@ struct Opinion {
 /// Whether the emulated device may know more than what a GPU has found.
 bool asks_emulated(const std::optional<Finding>& found);
 
-/// What a rehearsal on the emulated device says, once the limits of emulation are left out and a
-/// race is told as the cause of what it causes. @param found  on the GPU
+/// What a rehearsal on the emulated device says, without the limits of emulation and with a race as
+/// the cause of what it causes. @param found  on the GPU
 std::optional<Finding> rehearsal_of(const std::optional<Finding>& found,
                                     std::optional<Finding> emulated,
                                     const std::optional<Race>& race);
@@ -93,8 +87,7 @@ class SecondOpinion {
   /// Compiles the file so that it can be traced, beside the checks that run meanwhile.
   void begin_tracing();
 
-  /// What orders the threads, in the plan's cases and in one with more products.
-  /// @param found  what is known already
+  /// What orders the threads, in the plan's cases and in one of what is `found` already.
   Observed observe(const StageInfo& stage, const CasePlan& plan,
                    const std::optional<Finding>& found, std::uint64_t seed);
 

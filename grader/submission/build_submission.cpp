@@ -2,13 +2,10 @@
 
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <cstdlib>
 #include <fstream>
-#include <sstream>
 #include <string_view>
 #include <thread>
-#include <vector>
 
 #include "common/base/error.hpp"
 #include "common/base/in_threads.hpp"

@@ -41,13 +41,13 @@ struct SymbolProblem {
   std::string name{};  ///< without mangling
 };
 
-/// Checks the symbols of an object file, as `nm --extern-only --format=posix` lists them, by the
-/// rules of symbols.txt. The sandbox stops system calls that use no function.
+/// By the rules of symbols.txt; the sandbox stops system calls that use no function.
+/// @param symbols  as `nm --extern-only --format=posix` lists them
 /// @param allowed  libraries that it may call: "cublas"
 std::optional<SymbolProblem> find_symbol_problem(const std::string& symbols,
                                                  const std::vector<std::string>& allowed = {});
 
-/// A mangled name as its author wrote it, on one line; shortened if that would be endless.
+/// A mangled name as its author wrote it, on one line; not if that would be endless.
 std::string readable_symbol(const std::string& name);
 
 /// Whether an object file calls one of these libraries.
@@ -67,16 +67,13 @@ struct BuiltSubmission {
   std::filesystem::path folder{};   ///< where it lies, with compiler.log
   FileInterface form = FileInterface::kStages;
   std::optional<BuildProblem> problem{};
-  /// Of the compiler, about the file, a line each, those first that explain wrong results:
-  /// "conv.cu:31: 'sum' is used uninitialized". At most three.
+  /// "conv.cu:31: 'sum' is used uninitialized", a line each: the three that explain most.
   std::string warnings{};
 };
 
-/// Builds a program for the grader. Copies the files into a separate folder below build/sources,
-/// compiles each source in isolation, checks its symbols and makes its functions local, so that
-/// they cannot replace the grader's or those of another source. Does not compile the same text
-/// twice. Takes at most half an hour.
-/// @throws UsageError if there is no such file
+/// Builds a program for the grader. Copies the files to a folder below build/sources, compiles each
+/// source in isolation, checks its symbols and makes its functions local, so that they cannot
+/// replace others. Does not compile the same text twice. Takes at most half an hour.
 /// @throws EnvironmentError if the build folder cannot be written, or lacks the commands
 BuiltSubmission build_submission(const SubmittedSources& submitted,
                                  const CustomSubmissionTarget& target);
@@ -87,10 +84,8 @@ std::filesystem::path workbook_folder();
 /// The headers of the workbook that a compiler of a submission may read.
 std::vector<std::filesystem::path> headers_for_submissions();
 
-/// Tests after a failed build whether the machine is at fault. It asks the machine: the compiler's
-/// output is no evidence, because a source can make it print anything.
-/// @throws EnvironmentError if the folder has no room for an object file and all files made from
-/// it, or if there is a missing_tool
+/// After a failed build: asks the machine, because a source can make a compiler print anything.
+/// @throws EnvironmentError if the folder has no room, or if there is a missing_tool
 void require_machine(const std::filesystem::path& folder, const std::filesystem::path& build,
                      const std::string& device);
 
@@ -99,8 +94,7 @@ void require_machine(const std::filesystem::path& folder, const std::filesystem:
 /// @param device  "cpu", "emulated" or "gpu"
 std::string missing_tool(const std::filesystem::path& build, const std::string& device);
 
-/// The folders of this build's compilers, "/apps/cuda-13/bin" and its neighbours for
-/// /apps/cuda-13/bin/nvcc. Without the system's own, which are always readable.
+/// Of this build's compilers, "/apps/cuda-13/bin" and its neighbours; the system's are known.
 std::vector<std::filesystem::path> tool_folders(const std::filesystem::path& build,
                                                 const std::string& device);
 
@@ -110,10 +104,8 @@ double slowness();
 
 /// Registers of a thread of each kernel, by its name without namespaces and template arguments; of
 /// several with one name the most. nvcc, which needs no GPU, compiles the files in a sandbox for
-/// compute capability 9.0 and says so.
-/// Source of nvcc: the variable CUDACXX, as for CMake, or the places of the CUDA Toolkit's
-/// packages.
-/// @return none without nvcc, or if it does not take the files
+/// compute capability 9.0.
+/// @return none without nvcc (CUDACXX, or where packages put it), or if it does not take the files
 std::map<std::string, int> kernel_registers(const SubmittedSources& submitted);
 
 /// From what `nvcc -Xptxas -v` prints.

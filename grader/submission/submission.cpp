@@ -8,15 +8,15 @@
 #include <array>
 #include <cerrno>
 #include <cmath>
-#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <random>
 #include <span>
-#include <utility>
+#include <sstream>
 
 #include "common/base/buffer.hpp"
 #include "common/base/error.hpp"
+#include "common/base/printable.hpp"
 #include "common/data/dataset.hpp"
 #include "common/device/gpu_probe.hpp"
 #include "grader/submission/build_submission.hpp"
@@ -51,8 +51,7 @@ bool needs_gpu(const std::filesystem::path& program) {
          std::filesystem::exists(program.parent_path() / kDeviceFile);
 }
 
-// A CPU program that claims to have a GPU would report its own times, and a GPU program that claims
-// to have none would not need kernels.
+// "I have a GPU" would let a program report its own times; "I have none" would need no kernels.
 bool may_run_on(SandboxKind kind, Device device) {
   return kind == SandboxKind::kCpu        ? device == Device::kCpu
          : kind == SandboxKind::kEmulated ? device == Device::kEmulated
@@ -70,21 +69,61 @@ Failure failure_of(const Ending& ending, milliseconds limit) {
 
 std::optional<Failure> failure_of(const ServeReply& reply) {
   using enum Failure::Kind;
-  switch (reply.status) {
-    case ServeStatus::kDone:
-      return std::nullopt;
-    case ServeStatus::kNotImplemented:
-      return Failure{.kind = kNotImplemented, .message = reply.message};
-    case ServeStatus::kException:
-      return Failure{.kind = kException, .fault = reply.fault};
-    case ServeStatus::kRefused:
-      return Failure{.kind = kRefused, .message = reply.message};
-    case ServeStatus::kCrash:
-      return Failure{.kind = kCrash, .fault = reply.fault};
-    case ServeStatus::kPaused:
-      break;
+  // In the order of ServeStatus.
+  constexpr std::optional<Failure::Kind> kKinds[] = {std::nullopt, kNotImplemented, kException,
+                                                     kCrash,       kRefused,        kProtocol};
+  const auto kind = kKinds[static_cast<std::size_t>(reply.status)];
+  if (!kind) return std::nullopt;
+  const bool may_say_where = kind == kException || kind == kCrash;
+  return Failure{
+      .kind = *kind, .message = reply.message, .fault = may_say_where ? reply.fault : std::nullopt};
+}
+
+// Receives the steps that a reply announces; false if the program sends something else.
+bool receive_steps(ChildProcess& process, milliseconds limit, ServeReply& reply) {
+  if (reply.steps_bytes == 0) return true;
+  if (reply.steps_bytes < 0 || reply.steps_bytes > kMostStepBytes) return false;
+  std::string text;
+  while (text.size() < static_cast<std::size_t>(reply.steps_bytes)) {
+    const auto part = process.receive(limit);
+    const auto* message = std::get_if<Message>(&part);
+    if (message == nullptr || message->text.empty()) return false;
+    text += message->text;
   }
-  return Failure{.kind = kProtocol};
+  auto steps = decode<StepNotes>(text);
+  if (steps) reply.steps = std::move(*steps);
+  return steps.has_value();
+}
+
+// Adds file and line to a fault that has its address in the program, if they can be found.
+void find_line(FaultRecord& fault, const std::filesystem::path& program) {
+  const auto find = [&](unsigned long long code, std::string& file, int& number) {
+    std::ostringstream address;
+    address << "0x" << std::hex << code;
+    // The program and its debug information are untrusted. The debug information may mislead its
+    // reader or fill its memory, so it is read in a sandbox, too.
+    ChildProcess process("/usr/bin/env", {"addr2line", "-i", "-e", program.string(), address.str()},
+                         {.policy = {.kind = SandboxKind::kCompiler,
+                                     .readable = {program},
+                                     .secret = workbook_folder(),
+                                     .cpu_seconds = 5,
+                                     .data_bytes = std::uint64_t{1} << 30}});
+    process.wait(milliseconds(10'000));
+    std::istringstream lines(process.output_head());
+    for (std::string line; std::getline(lines, line);) {
+      // "/home/…/conv_forward.cpp:31 (discriminator 3)", behind lines of the standard library.
+      const auto colon = line.rfind(':');
+      if (colon == std::string::npos || line.starts_with("/usr/") || line[0] == '?') continue;
+      file = printable_line(std::filesystem::path(line.substr(0, colon)).filename().string());
+      number = std::atoi(line.c_str() + colon + 1);
+      return;
+    }
+  };
+  if (fault.code != 0 && fault.line == 0) find(fault.code, fault.file, fault.line);
+  if (!fault.race) return;
+  for (RaceSide* side : {&fault.race->first, &fault.race->second}) {
+    if (side->code != 0) find(side->code, side->file, side->line);
+  }
 }
 
 template <class Time>
@@ -130,9 +169,6 @@ void refuse_silent_emulation(const SubmissionDevice& device) {
       "CONVLAB_ISOLATION_WITHOUT=calls (or namespaces) disables a mechanism; with "
       "CUDA_VISIBLE_DEVICES=-1 the check emulates a GPU.");
 }
-
-Submission::Submission(std::filesystem::path program, std::optional<milliseconds> time_limit)
-    : program_(std::move(program)), fixed_limit_(time_limit) {}
 
 std::optional<Failure> Submission::list_stages(std::vector<StageInfo>& stages) {
   ServeReply reply;
@@ -211,8 +247,6 @@ bool Submission::surroundings_intact() const {
   return std::ranges::all_of(surroundings(output_.segment, output_.offset, output_.bytes), intact);
 }
 
-constexpr int kTracedSlower = 10;
-
 std::vector<std::string> Submission::variables() const {
   std::vector<std::string> all = lasting_environment_;
   all.insert(all.end(), environment_.begin(), environment_.end());
@@ -224,13 +258,19 @@ bool Submission::is_traced() const {
       variables(), [](const std::string& each) { return each.starts_with("CONVLAB_EMU_TRACE="); });
 }
 
+// Than the machine for which the limits were chosen, and than a program that is not traced.
+double Submission::slower() const {
+  constexpr double kTraced = 10.0;
+  return slowness() * (is_traced() ? kTraced : 1.0);
+}
+
 milliseconds Submission::time_limit() const {
   if (fixed_limit_) return *fixed_limit_;
   // Plain loops do about a million multiply-adds in a millisecond, an emulated kernel far fewer.
   constexpr std::int64_t kSlowestPerMillisecond = 5'000;
   const std::int64_t least = device_.device == Device::kCpu ? 15'000 : 20'000;
   const auto usual = static_cast<double>(least + shape_.multiply_adds() / kSlowestPerMillisecond);
-  return milliseconds(std::llround(usual * slowness() * (is_traced() ? kTracedSlower : 1)));
+  return milliseconds(std::llround(usual * slower()));
 }
 
 // At most a third of the limit of the whole call, so that the program can report where it was, even
@@ -242,8 +282,7 @@ double Submission::kernel_limit_s() const {
   const double least = device_.device == Device::kCpu ? 2.0 : 4.0;
   constexpr double kPerSecond = 4e6;  // multiply-adds, of the slowest emulated kernel
   const auto work = static_cast<double>(shape_.multiply_adds() + shape_.output_size());
-  const double usual = (least + work / kPerSecond) * slowness();
-  return std::min(part * call_s, is_traced() ? usual * kTracedSlower : usual);
+  return std::min(part * call_s, (least + work / kPerSecond) * slower());
 }
 
 Call Submission::run(const std::string& stage, std::optional<std::uint32_t> content) {
@@ -273,7 +312,7 @@ Call Submission::run_timed(const std::string& stage, const std::function<void()>
     still = process_->freeze() && still;
     meanwhile();
     still = process_->stands_still() && still;
-    used = process_->computing_time();
+    used = threads().computed;
     start = Clock::now();
     process_->thaw();
     return to_string(step);
@@ -312,11 +351,6 @@ Call Submission::run_timed(const std::string& stage, const std::function<void()>
   return result;
 }
 
-void Submission::fail_for_working_on(Call& call) {
-  if (!call.failure) call.failure = Failure{.kind = Failure::Kind::kWorksOn};
-  restart();
-}
-
 Call Submission::run_phases(const std::string& stage, const std::function<void()>& pause) {
   fill_output(oracle::kPoisonBits);
   return call({.stage = stage, .pauses = true}, 3, [&](const ServeReply& /*paused*/) {
@@ -344,7 +378,7 @@ Call Submission::call(ServeRequest request, int pauses, const OnPause& on_pause)
   }
   call.round_trip_ms = milliseconds_of(std::chrono::steady_clock::now() - start);
   if (watches_ && process_ && !process_->freeze()) fail_for_working_on(call);
-  if (call.race) find_line(*call.race, program_, workbook_folder());
+  if (call.race) find_line(*call.race, program_);
   call.wrote_outside = !surroundings_intact();
   return call;
 }
@@ -442,25 +476,13 @@ std::optional<Failure> Submission::ask(const ServeRequest& request, milliseconds
     if (failure->kind == Failure::Kind::kCrash) {
       const auto end = process_->receive(milliseconds(2000));
       if (const auto* ended = std::get_if<Ending>(&end)) failure->code = ended->code;
-      if (failure->fault) find_line(*failure->fault, program_, workbook_folder());
+      if (failure->fault) find_line(*failure->fault, program_);
     }
   }
   process_->stop();
   failure->printed = process_->output_tail();
   process_.reset();
   return failure;
-}
-
-void Submission::set_environment(std::vector<std::string> variables) {
-  environment_ = std::move(variables);
-  restart();
-}
-
-void Submission::replace_program(std::filesystem::path program,
-                                 std::vector<std::string> variables) {
-  program_ = std::move(program);
-  lasting_environment_ = std::move(variables);
-  restart();
 }
 
 }  // namespace convlab::grader

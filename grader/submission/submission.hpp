@@ -54,8 +54,7 @@ class SharedSegment {
   enum class Access { kReadOnly, kWritable };  ///< for the submission
 
   SharedSegment() = default;
-  /// `size` bytes, rounded up to whole pages.
-  /// @throws EnvironmentError if there is not that much memory
+  /// Whole pages. @throws EnvironmentError if there is not that much memory
   SharedSegment(std::size_t size, Access access);
 
   [[nodiscard]] std::byte* data() const { return data_.get(); }
@@ -70,9 +69,9 @@ class SharedSegment {
 
 /// Where the arrays lie in their segments.
 enum class Placement {
-  kAligned,  ///< at the beginning of a page, as from an allocator; for timing
-  kAtBegin,  ///< the first element follows a guard page, so a negative index faults
-  kAtEnd,  ///< the last element ends a page and a guard page follows, so an index too large faults
+  kAligned,  ///< at the beginning of a page, as from an allocator
+  kAtBegin,  ///< behind a guard page, so a negative index faults
+  kAtEnd,    ///< before a guard page, so an index too large faults
 };
 
 /// The three arrays of one convolution, as the grader sees them.
@@ -101,8 +100,8 @@ struct SubmissionDevice {
   std::string no_gpu{};       ///< why a program for a GPU emulates; otherwise empty
 };
 
-/// @throws EnvironmentError if the program emulates because no GPU answers inside the isolation,
-/// although one answers outside: a verdict from emulation must not look like one from a GPU
+/// @throws EnvironmentError if the program emulates although a GPU answers outside the isolation:
+/// a verdict from emulation must not look like one from a GPU
 void refuse_silent_emulation(const SubmissionDevice& device);
 
 /// A milestone's program under test: started at the first request, and again after it ended.
@@ -110,7 +109,8 @@ class Submission {
  public:
   /// @param time_limit  of one convolution; none: from its size
   explicit Submission(std::filesystem::path program,
-                      std::optional<std::chrono::milliseconds> time_limit = {});
+                      std::optional<std::chrono::milliseconds> time_limit = {})
+      : program_(std::move(program)), fixed_limit_(time_limit) {}
 
   /// Fills `stages` and sets the device. A failure if the program does not answer.
   std::optional<Failure> list_stages(std::vector<StageInfo>& stages);
@@ -123,9 +123,9 @@ class Submission {
   /// and the memory next to it with poison, and lets the stage write the output.
   Call run(const std::string& stage, std::optional<std::uint32_t> content = oracle::kPoisonBits);
 
-  /// The same on the grader's clock. When prolog has returned, everything in the sandbox is stopped
-  /// and `exchange` puts other numbers into the input array and into its copies in the device's
-  /// memory. So the work of prolog belongs to another input, whatever times the program reports.
+  /// The same on the grader's clock. After prolog everything in the sandbox is stopped, and
+  /// `exchange` puts other numbers into the input array and its copies in the device's memory. So
+  /// the work of prolog belongs to another input, whatever times the program reports.
   Call run_timed(const std::string& stage, const std::function<void()>& exchange,
                  std::optional<std::uint32_t> content = oracle::kPoisonBits);
 
@@ -151,7 +151,7 @@ class Submission {
   [[nodiscard]] bool exchanges() const { return exchanges_; }
 
   /// Whether the process is stopped and looked at after each call, as it is at first. That takes
-  /// most of the time of a small call; a program that is known to be wrong need not be watched.
+  /// most of the time of a small call, and a program that is known to be wrong needs it not.
   void watch(bool watches) { watches_ = watches; }
 
   /// After a call the process stays stopped. This lets it continue until the next call.
@@ -171,7 +171,10 @@ class Submission {
   [[nodiscard]] const SourceText& sources() const { return sources_; }
 
   /// Variables for the process, "CONVLAB_EMU_ORDER=reverse"; the next call starts a new one.
-  void set_environment(std::vector<std::string> variables);
+  void set_environment(std::vector<std::string> variables) {
+    environment_ = std::move(variables);
+    restart();
+  }
 
   /// Whether each of its accesses to memory is a call.
   [[nodiscard]] bool is_traced() const;
@@ -180,7 +183,11 @@ class Submission {
   void set_gpu_memory(std::string mode) { gpu_memory_ = std::move(mode); }
 
   /// Continues with another program of the same stages, and variables that stay.
-  void replace_program(std::filesystem::path program, std::vector<std::string> variables);
+  void replace_program(std::filesystem::path program, std::vector<std::string> variables) {
+    program_ = std::move(program);
+    lasting_environment_ = std::move(variables);
+    restart();
+  }
   [[nodiscard]] const std::filesystem::path& program() const { return program_; }
 
   /// Known after its first answer, or from another Submission of the same program.
@@ -212,11 +219,15 @@ class Submission {
   [[nodiscard]] std::vector<std::string> variables() const;
   void fill_output(std::optional<std::uint32_t> content) const;
   [[nodiscard]] bool surroundings_intact() const;
+  [[nodiscard]] double slower() const;
   [[nodiscard]] double kernel_limit_s() const;
 
   /// The grader's answer to a program that has paused.
   using OnPause = std::function<std::string(const ServeReply& paused)>;
-  void fail_for_working_on(Call& call);
+  void fail_for_working_on(Call& call) {
+    if (!call.failure) call.failure = Failure{.kind = Failure::Kind::kWorksOn};
+    restart();
+  }
   Call call(ServeRequest request, int pauses, const OnPause& on_pause);
   std::optional<Failure> ask(const ServeRequest& request, std::chrono::milliseconds limit,
                              ServeReply& reply, int pauses = 0, const OnPause& on_pause = {});
@@ -244,14 +255,5 @@ class Submission {
   int known_segments_ = 0;       ///< to the running process: 3, or only the output's
   std::unique_ptr<ChildProcess> process_;
 };
-
-/// Receives the steps that a reply announces.
-/// @return false if the program sends something else
-bool receive_steps(ChildProcess& process, std::chrono::milliseconds limit, ServeReply& reply);
-
-/// Adds file and line to a fault that only has its address in the program, if they can be found.
-/// @param secret  the folder that the reader of the program must not see
-void find_line(FaultRecord& fault, const std::filesystem::path& program,
-               const std::filesystem::path& secret);
 
 }  // namespace convlab::grader

@@ -96,8 +96,7 @@ bool replaces_the_workbook(std::string_view name) {
 }  // namespace
 
 std::string readable_symbol(const std::string& name) {
-  // A mangled name may refer back to its parts, twice to each: forty more characters can make the
-  // text a thousand times longer.
+  // Forty more characters, which refer back to parts, make the text a thousand times longer.
   constexpr std::size_t kLongest = 200;
   constexpr std::size_t kShown = 80;
   int status = -1;

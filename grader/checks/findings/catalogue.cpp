@@ -5,16 +5,15 @@
 #include <csignal>
 #include <cstdio>
 #include <cstring>
+#include <map>
 #include <nlohmann/json.hpp>
-#include <sstream>
 #include <stdexcept>
 
 #include "common/base/json_text.hpp"
 #include "common/base/printable.hpp"
 #include "common/base/text.hpp"
 #include "common/base/whole_file.hpp"
-#include "common/network/preset.hpp"
-#include "grader/submission/sandbox/sandbox.hpp"
+#include "grader/submission/build_submission.hpp"
 #include "reference/oracle/oracle.hpp"
 
 namespace convlab::grader {
@@ -70,29 +69,11 @@ std::string number(double value) {
 }
 
 std::string last_line(const std::string& printed) {
-  std::istringstream lines(printed);
-  std::string line;
   std::string last;
-  while (std::getline(lines, line)) {
+  for (const std::string& line : lines_of(printed)) {
     if (!line.empty()) last = line;
   }
   return last.substr(0, kLongest);
-}
-
-// The finding that follows from the signal alone.
-Finding explain_signal(int signal, const std::string& in, const FaultRecord& fault) {
-  switch (signal) {
-    case SIGSYS:
-      return finding("E-forbidden", in + "the system call was made before the first convolution.");
-    case SIGXCPU:
-      return finding("E-timeout", in + "it used more processor time than it may.");
-    case SIGXFSZ:
-      return finding("E-flood", in + "it wrote a file without end.");
-    default:
-      const std::string line =
-          fault.line > 0 ? ", " + fault.file + ":" + std::to_string(fault.line) : "";
-      return finding("E-crash", in + ::strsignal(signal) + line + ".");
-  }
 }
 
 Finding explain_fault(const Failure& failure, const std::string& in) {
@@ -101,23 +82,25 @@ Finding explain_fault(const Failure& failure, const std::string& in) {
       failure.told.id.empty() ? message_of(fault, std::nullopt, {}) : failure.told;
   if (!message.id.empty()) return finding(message, in);
   if (fault.kind == FaultKind::kSystemCall) {
-    const std::string call = system_call_name(static_cast<int>(fault.element));
-    return finding("E-forbidden", in + "the system call " + call + ".");
+    return finding("E-forbidden/call", in, {system_call_name(static_cast<int>(fault.element))});
   }
   // The C library ends a program whose own arrays are damaged, and says why in its last line.
   const std::string said = last_line(failure.printed);
   for (const char* words : {"free(): ", "malloc(): ", "corrupted", "double free", "realloc(): "}) {
-    if (said.find(words) == std::string::npos) continue;
-    return finding("E-crash/heap", in + "the C library ended the program: " + said + ".");
+    if (said.find(words) != std::string::npos) return finding("E-crash/heap", in, {said});
   }
-  return explain_signal(failure.code, in, fault);
+  static const std::map<int, const char*> known = {
+      {SIGSYS, "E-forbidden/early"}, {SIGXCPU, "E-timeout/processor"}, {SIGXFSZ, "E-flood/file"}};
+  const auto name = known.find(failure.code);
+  if (name != known.end()) return finding(name->second, in);
+  const std::string line =
+      fault.line > 0 ? ", " + fault.file + ":" + std::to_string(fault.line) : "";
+  return finding("E-crash", in + ::strsignal(failure.code) + line + ".");
 }
 
 // What compilers and CUDA say, and what it means.
 Json known_messages(const char* file) {
-  // Of ROOT/common/network.
-  const auto root = network_folder().parent_path().parent_path();
-  return parse_json(read_text(root / "grader/checks/findings" / file));
+  return parse_json(read_text(workbook_folder() / "grader/checks/findings" / file));
 }
 
 bool is_said(const Json& message, const std::string& text) {
@@ -129,9 +112,8 @@ bool is_said(const Json& message, const std::string& text) {
 // A program that checks its calls itself has printed an error of CUDA and ended.
 std::optional<Finding> printed_cuda_error(const std::string& printed, const std::string& in) {
   static const Json known = known_messages("cuda_errors.json");
-  std::istringstream lines(printed);
   std::optional<Finding> found;
-  for (std::string line; std::getline(lines, line);) {
+  for (const std::string& line : lines_of(printed)) {
     for (const Json& error : known) {
       if (!is_said(error, line)) continue;
       found = finding(error.at("finding"), in + "the program checked a CUDA call, printed '" +
@@ -144,39 +126,29 @@ std::optional<Finding> printed_cuda_error(const std::string& printed, const std:
 }  // namespace
 
 Finding explain(const Failure& failure, const std::string& where) {
+  using enum Failure::Kind;
   const std::string in = "In " + where + ": ";
-  switch (failure.kind) {
-    case Failure::Kind::kNotImplemented:
-      return finding("E-not-implemented", failure.message);
-    case Failure::Kind::kExit: {
-      if (auto found = printed_cuda_error(failure.printed, in)) return *found;
-      const std::string line = last_line(failure.printed);
-      return finding("E-exit", in + "exit code " + std::to_string(failure.code) +
-                                   (line.empty() ? "" : "; it last printed: " + line) + ".");
-    }
-    case Failure::Kind::kTimeout:
-      return finding("E-timeout", in + "stopped after " + number(failure.limit_s) + " seconds.");
-    case Failure::Kind::kFlood:
-      return finding("E-flood", in + "stopped after " +
-                                    std::to_string(ChildProcess::kOutputLimit >> 20) +
-                                    " MB; the last line: " + last_line(failure.printed));
-    case Failure::Kind::kMemory:
-      return finding("E-memory", in + "it was stopped before the machine ran out of memory.");
-    case Failure::Kind::kNoStart:
-      return finding("E-no-program",
-                     std::string("It cannot be started: ") + std::strerror(failure.code) + ".");
-    case Failure::Kind::kProtocol:
-      return finding("E-channel", "In " + where + ".");
-    case Failure::Kind::kSettings:
-      return finding("E-forbidden", in + "it changed the settings that the grader gave it.");
-    case Failure::Kind::kWorksOn:
-      return finding("E-still-working",
-                     in + "its threads computed while the grader had stopped the program.");
-    case Failure::Kind::kRefused:
-      return finding("E-memory", in + failure.message + ".");
-    default:
-      return explain_fault(failure, in);
+  if (failure.kind == kNotImplemented) return finding("E-not-implemented", failure.message);
+  if (failure.kind == kProtocol) return finding("E-channel", "In " + where + ".");
+  const std::string line = last_line(failure.printed);
+  if (failure.kind == kExit) {
+    if (auto found = printed_cuda_error(failure.printed, in)) return *found;
+    return finding(
+        "E-exit/code", in,
+        {std::to_string(failure.code), line.empty() ? "" : "; it last printed: " + line});
   }
+  static const std::map<Failure::Kind, const char*> names = {
+      {kTimeout, "E-timeout/stopped"},     {kFlood, "E-flood/stopped"},
+      {kMemory, "E-memory/stopped"},       {kNoStart, "E-no-program/no-start"},
+      {kSettings, "E-forbidden/settings"}, {kWorksOn, "E-still-working/stopped"},
+      {kRefused, "E-memory/refused"}};
+  const auto name = names.find(failure.kind);
+  if (name == names.end()) return explain_fault(failure, in);
+  // What the program says comes last: nothing is filled in there.
+  const bool has_place = failure.kind != kNoStart;
+  return finding(name->second, has_place ? in : "",
+                 {number(failure.limit_s), std::to_string(ChildProcess::kOutputLimit >> 20),
+                  std::strerror(failure.code), failure.kind == kFlood ? line : failure.message});
 }
 
 namespace {

@@ -13,8 +13,7 @@ namespace convlab::grader {
 using convlab::catalogue;
 using convlab::Diagnosis;
 
-/// The finding of this id, or of a variant, "E-crash/heap". @throws std::out_of_range for a name
-/// that is not in findings.txt
+/// The finding of this id, or of a variant, "E-crash/heap". @throws std::out_of_range if unknown
 /// @param seen    what was seen; what a variant says of it follows
 /// @param values  for {0}, {1}, … of the variant
 Finding finding(const std::string& name, const std::string& seen,
@@ -33,10 +32,8 @@ Finding with_warnings(Finding found, const std::string& warnings);
 /// Explains why there is no output. `where` says what was computed: "case 'stride 2' (B=1 …)".
 Finding explain(const Failure& failure, const std::string& where);
 
-/// E-build with the line that the compiler names and, for the most frequent errors of beginners, an
-/// explanation.
-/// @param error  "conv_forward.cpp:43:2: error: expected '}' at end of input", of GCC, clang or
-/// nvcc
+/// E-build with the line that the compiler names and, for frequent errors, an explanation.
+/// @param error  of GCC, clang or nvcc: "conv_forward.cpp:43:2: error: …"
 Finding compiler_finding(const std::string& error, const SourceText& sources);
 
 /// What is known about a wrong output.
@@ -48,20 +45,16 @@ struct WrongOutput {
   bool is_whole = false;  ///< whole numbers: then a sum comes out right whatever is rounded
 };
 
-/// Whether every element lies within 2 % of the sum of absolute products: a matter of rounding, as
-/// long as nothing else is known.
+/// Within 2 % of the sum of absolute products: a matter of rounding, if nothing else is known.
 bool is_nearly_right(const WrongOutput& wrong);
 
 /// E-precision.
 Finding lost_precision(const WrongOutput& wrong, const std::string& where);
 
 /// What the output alone tells: it is unwritten, holds NaN, is nearly right, or is wrong.
-///
-/// @param where  what was computed: "case 'stride 2' (B=1 …)"
 Finding diagnose(const WrongOutput& wrong, const std::string& where);
 
-/// "120 of 300 elements are wrong. The first: image b=0, map m=1, row h=2, column w=3: expected
-/// 1.5, got 0.25."
+/// "120 of 300 elements are wrong. The first: image b=0, …: expected 1.5, got 0.25."
 std::string describe(const ConvShape& shape, const oracle::ErrorReport& report);
 
 /// "image b=1, map m=0, row h=2, column w=3", or "element 3" where all outputs are one row.

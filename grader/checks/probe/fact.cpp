@@ -22,11 +22,9 @@ bool DenseRun::is_wrong(std::size_t output) const {
 }
 
 bool DenseRun::is_right() const {
-  if (answer.kind != Answer::Kind::kNumbers) return false;
-  for (std::size_t i = 0; i < right.size(); ++i) {
-    if (is_wrong(i)) return false;
-  }
-  return true;
+  return has_numbers() && std::ranges::equal(right, answer.output, [](double sum, float got) {
+           return sum == static_cast<double>(got);
+         });
 }
 
 std::vector<double> right_sums(const ConvShape& shape, const Numbers& input,
@@ -172,15 +170,13 @@ std::string neighbourhood(const DenseRun& run) {
     std::string found;
     for (int w = left; w < right; ++w) {
       const auto i = static_cast<std::size_t>(output_index(s, {at.b, at.m, h, w}));
-      constexpr std::size_t kWidth = 10;
-      const auto padded = [&](std::string cell) {
-        return std::string(cell.size() < kWidth ? kWidth - cell.size() : 0, ' ') + cell;
+      const auto cell = [](const std::string& number) {
+        constexpr std::size_t kWidth = 10;
+        return std::string(kWidth - std::min(kWidth, number.size()), ' ') + number;
       };
       // At most nine characters, but for very small and very large numbers.
-      const auto short_text = [](double value) { return real(value, 6); };
-      expected += padded(short_text(run.right[i]));
-      found +=
-          padded(run.is_unwritten(i) ? "-" : short_text(static_cast<double>(run.answer.output[i])));
+      expected += cell(real(run.right[i], 6));
+      found += cell(run.is_unwritten(i) ? "-" : real(double{run.answer.output[i]}, 6));
     }
     text += "\n    h=" + number(h) + expected + "  |" + found;
   }

@@ -12,8 +12,7 @@
 
 namespace convlab::grader::probe {
 
-/// An array of the probe, with numbers on both sides of it too: a program that leaves its array
-/// then shows which element it reads.
+/// An array with numbers on both sides, which show what a program reads that leaves its array.
 class Numbers {
  public:
   static constexpr std::int64_t kMargin = 1024;
@@ -35,15 +34,14 @@ class Numbers {
   std::vector<float> all_;
 };
 
-/// One run: numbers, or why there are none.
+/// One run.
 struct Answer {
   enum class Kind { kNumbers, kFault, kTimeout };
   Kind kind = Kind::kNumbers;
   std::vector<float> output{};  ///< poison where nothing was written
 };
 
-/// What is probed: something that claims to convolve. It counts its runs; without any left it
-/// answers kFault.
+/// Something that claims to convolve. It counts its runs; without any left it answers kFault.
 class Program {
  public:
   /// @param has_few_bits  it may compute with halves: whole numbers are exact to 2048 only
@@ -100,9 +98,12 @@ struct DenseRun {
   std::vector<double> right{};
   Answer answer{};
 
+  [[nodiscard]] bool has_numbers() const { return answer.kind == Answer::Kind::kNumbers; }
   [[nodiscard]] bool is_wrong(std::size_t output) const;
   [[nodiscard]] bool is_unwritten(std::size_t output) const;
   [[nodiscard]] bool is_right() const;
+  /// It gives numbers, and some are wrong.
+  [[nodiscard]] bool gives_wrong() const { return has_numbers() && !is_right(); }
 };
 
 /// An output of a run that is so near to the right sum is taken for it.

@@ -1,8 +1,7 @@
 #include <algorithm>
-#include <functional>
 #include <iterator>
 #include <map>
-#include <set>
+#include <ranges>
 #include <utility>
 
 #include "grader/checks/probe/finders.hpp"
@@ -251,7 +250,7 @@ std::optional<Fact> find_in_row(Program& program, const ConvShape& shape) {
   keep_last_rows(shape, run.weights);
   run.right = right_sums(shape, run.input, run.weights);
   run.answer = program.run(shape, run.input, run.weights);
-  if (run.answer.kind != Answer::Kind::kNumbers || run.is_right()) return std::nullopt;
+  if (!run.gives_wrong()) return std::nullopt;
   const auto terms = measure(program, shape, true);
   auto fact = terms ? show_products(*terms, run, true) : std::nullopt;
   std::string rule = fact ? wrong_outputs({run}) : "";
@@ -272,9 +271,8 @@ std::optional<Fact> find_unwritten(const std::vector<DenseRun>& all) {
   std::vector<DenseRun> some;
   std::vector<ConvShape> shapes;
   for (const DenseRun& run : all) {
-    bool wrote = false;
-    for (std::size_t i = 0; i < run.right.size() && !wrote; ++i) wrote = !run.is_unwritten(i);
-    if (!wrote) continue;
+    const auto outputs = std::views::iota(std::size_t{0}, run.right.size());
+    if (std::ranges::all_of(outputs, [&](auto i) { return run.is_unwritten(i); })) continue;
     some.push_back(run);
     if (!run.is_right()) shapes.push_back(run.shape);
   }
@@ -309,12 +307,9 @@ std::optional<Fact> find_in_large(Program& program, const ConvShape& shape) {
   constexpr std::int64_t kMostWork = 50'000'000;
   if (shape.output_size() > kMostOutputs || shape.multiply_adds() > kMostWork) return std::nullopt;
   const std::vector<DenseRun> runs = {run_dense(program, shape)};
-  if (runs.front().answer.kind != Answer::Kind::kNumbers || runs.front().is_right()) {
-    return std::nullopt;
-  }
   // A single sum is a function of anything.
   constexpr std::size_t kEnough = 20;
-  if (runs.front().right.size() < kEnough) return std::nullopt;
+  if (!runs.front().gives_wrong() || runs.front().right.size() < kEnough) return std::nullopt;
   if (auto fact = find_in_sums(runs)) {
     if (fact->id != "E-partly-written") return fact;
     // Is it still the last, incomplete tile where there are two more of 16?
@@ -325,8 +320,7 @@ std::optional<Fact> find_in_large(Program& program, const ConvShape& shape) {
      : is_row ? larger.height
               : larger.width) += is_map ? 32 : 32 * shape.stride;
     const std::vector<DenseRun> both = {runs.front(), run_dense(program, larger)};
-    const bool has_numbers = both.back().answer.kind == Answer::Kind::kNumbers;
-    const auto rest = has_numbers && !both.back().is_right() ? find_unwritten(both) : std::nullopt;
+    const auto rest = both.back().gives_wrong() ? find_unwritten(both) : std::nullopt;
     return rest && rest->id == "E-rounded-down" ? rest : fact;
   }
   const std::string outputs = wrong_outputs(runs);
@@ -339,14 +333,14 @@ std::optional<Fact> find_fact(Program& program, const std::vector<ConvShape>& sh
   std::vector<DenseRun> wrong;
   for (const ConvShape& shape : shapes) {
     DenseRun run = run_dense(program, shape);
-    if (run.answer.kind != Answer::Kind::kNumbers) continue;
+    if (!run.has_numbers()) continue;
     if (!run.is_right() && wrong.size() < kFewRuns) wrong.push_back(run);
     all.push_back(std::move(run));
   }
   if (wrong.empty()) return std::nullopt;
   if (must) {
     DenseRun run = run_dense(program, *must);
-    if (run.answer.kind != Answer::Kind::kNumbers || run.is_right()) return std::nullopt;
+    if (!run.gives_wrong()) return std::nullopt;
     all.push_back(run);
     if (auto fact = find_in_sums(all)) return fact;
     auto fact = find_terms(program, wrong, "", false);
@@ -378,9 +372,7 @@ std::optional<Fact> find_fact(Program& program, const std::vector<ConvShape>& sh
     fact->id = "E-terms";
     fact->cause.erase(std::min(fact->cause.find(" It looks as if"), fact->cause.size()));
   }
-  if (!fact && !outputs.empty()) {
-    fact = fact_of_outputs(outputs, wrong.front());
-  }
+  if (!fact && !outputs.empty()) fact = fact_of_outputs(outputs, wrong.front());
   return fact;
 }
 

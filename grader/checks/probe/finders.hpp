@@ -21,8 +21,7 @@ struct Feature {
   int cost = 1;
 };
 
-/// The simplest rule that holds for exactly the marked samples: one test of a feature, or two
-/// joined. Tests are =, ≠, ≥ and <.
+/// It holds for exactly the marked samples: one test (=, ≠, ≥, <) of a feature, or two joined.
 struct Rule {
   struct Part {
     std::string name{};
@@ -36,8 +35,7 @@ struct Rule {
   bool all = true;  ///< parts are joined by "and", else by "or"
 };
 
-/// The best rules without exception, the simplest first; empty if there is none.
-/// @param most  how many at most
+/// The rules without exception, the simplest first. @param most  how many at most
 std::vector<Rule> find_rules(const std::vector<Feature>& features, const std::vector<bool>& marked,
                              std::size_t most = 1);
 
@@ -53,8 +51,7 @@ struct Samples {
   std::vector<bool> marked;
 };
 
-/// The simplest rule for exactly what is marked, at all shapes; empty if there is none, or if all
-/// are marked at all shapes.
+/// The simplest rule for what is marked, at all shapes; empty if none, or if all are marked.
 std::string common_rule(const std::vector<Samples>& all);
 
 // What whole runs tell of their sums, without a look at the products.
@@ -83,42 +80,35 @@ std::optional<Fact> find_moved_images(const DenseRun& run);
 /// Of products that are all right: which are missing, or count several times.
 std::optional<Fact> find_counts(const std::vector<LabelledTerms>& all);
 
-/// With one pixel and one weight at a time: which products count how often in sums that transforms
-/// or lanes make of several pixels.
+/// One pixel and one weight at a time: which products count how often where sums are mixed.
 std::optional<Fact> find_factors(Program& program);
 
 /// Computes one product of matrices, 32 × 32 each, and looks for what products in tiles do wrong as
 /// a whole: rows and columns of a tile exchanged, a matrix used in place of the other one.
 std::optional<Fact> find_matrix_mistake(Program& program);
 
-/// An array without any influence on the output.
-/// @param run  a wrong one
+/// An array without any influence on the output. @param run  a wrong one
 std::optional<Fact> find_unused_array(Program& program, const DenseRun& run);
 
 /// Measures what the program computes at those of these shapes at which it is wrong, three at most;
 /// what has a name holds at all of them.
-/// @param must  a shape whose numbers the fact must explain, too, because the others are not those
-///              that the program promises
+/// @param must  a shape that the program promises, whose numbers the fact must explain, too
 std::optional<Fact> find_fact(Program& program, const std::vector<ConvShape>& shapes,
                               const std::optional<ConvShape>& must = {});
 
 /// The same without a look at single products: what the numbers of one run at a larger shape tell.
 std::optional<Fact> find_in_large(Program& program, const ConvShape& shape);
 
-/// Of a program that keeps only the last row of each filter: a wrong product of the first wrong
-/// output, and which outputs are wrong.
+/// With the last row of each filter only: a wrong product of the first wrong output, and a rule.
 std::optional<Fact> find_in_row(Program& program, const ConvShape& shape);
 
-/// Of products with a wrong pixel: whether a map of the output is taken for rows of another length,
-/// as by h = i / H_out.
+/// Of wrong pixels: whether a map of the output is taken for rows of another length (i / H_out).
 std::optional<Fact> find_output_rows(const std::vector<LabelledTerms>& all);
 
-/// Of products with a wrong pixel: whether they are those of a tile that has rows of one length and
-/// is read with another. The tile begins at pixel (0, 0).
+/// Of wrong pixels: whether a tile, from pixel (0, 0) on, is read with rows of another length.
 std::optional<Fact> find_tile_rows(const std::vector<LabelledTerms>& all);
 
-/// Whether small whole numbers, which bfloat16 holds and adds up exactly, come out right but for
-/// small errors: then no index and no term is wrong.
+/// Whether small whole numbers, exact in bfloat16, come out nearly right: then no index is wrong.
 bool only_rounds(Program& program, const std::vector<ConvShape>& shapes);
 
 /// What a program rounds that only rounds: one example that can be followed by hand, and its cause.

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <optional>
 #include <set>
 #include <utility>
 
@@ -24,11 +23,13 @@ void set(Bits& bits, std::size_t i) {
   bits[i / kWord] |= std::uint64_t{1} << i % kWord;
 }
 
-bool (*holds(const std::string& relation))(std::int64_t value, std::int64_t bound) {
-  if (relation == "≥") return [](std::int64_t value, std::int64_t bound) { return value >= bound; };
-  if (relation == "<") return [](std::int64_t value, std::int64_t bound) { return value < bound; };
-  if (relation == "≠") return [](std::int64_t value, std::int64_t bound) { return value != bound; };
-  return [](std::int64_t value, std::int64_t bound) { return value == bound; };
+using Holds = bool(std::int64_t value, std::int64_t bound);
+
+Holds* holds(const std::string& relation) {
+  if (relation == "≥") return [](auto value, auto bound) { return value >= bound; };
+  if (relation == "<") return [](auto value, auto bound) { return value < bound; };
+  if (relation == "≠") return [](auto value, auto bound) { return value != bound; };
+  return [](auto value, auto bound) { return value == bound; };
 }
 
 std::string text_of(const Feature& feature, const std::string& relation, std::int64_t value) {
@@ -195,8 +196,8 @@ std::vector<Feature> features_of(const ConvShape& s, const std::vector<Label>& l
   add("w", s.out_width(), "W_out", 1, [](const Label& at) { return at.w; });
   add("the number of the output", static_cast<int>(s.output_size()), "", 3,
       [&s](const Label& at) { return static_cast<int>(output_index(s, at)); });
-  add("h·W_out + w", s.out_height() * s.out_width(), "H_out·W_out", 3,
-      [&s](const Label& at) { return at.h * s.out_width() + at.w; });
+  const auto in_map = [&s](const Label& at) { return at.h * s.out_width() + at.w; };
+  add("h·W_out + w", s.out_height() * s.out_width(), "H_out·W_out", 3, in_map);
   if (taps) {
     add("c", s.in_channels, "C", 1, [](const Label& at) { return at.c; });
     add("p", s.kernel, "K", 1, [](const Label& at) { return at.p; });
@@ -206,20 +207,17 @@ std::vector<Feature> features_of(const ConvShape& s, const std::vector<Label>& l
     add("the number of the tap", s.taps(), "C·K·K", 3, flat);
     add("the number of the weight", static_cast<int>(s.weights_size()), "", 3,
         [&s](const Label& at) { return static_cast<int>(weight_index(s, at)); });
-    add("the row of the pixel", s.height, "H", 3,
-        [&s](const Label& at) { return at.h * s.stride + at.p; });
-    add("the column of the pixel", s.width, "W", 3,
-        [&s](const Label& at) { return at.w * s.stride + at.q; });
+    const auto row = [&s](const Label& at) { return at.h * s.stride + at.p; };
+    const auto column = [&s](const Label& at) { return at.w * s.stride + at.q; };
+    add("the row of the pixel", s.height, "H", 3, row);
+    add("the column of the pixel", s.width, "W", 3, column);
     // A guard by the size of the output where the input's belongs.
-    add("the row of the pixel", s.out_height(), "H_out", 4,
-        [&s](const Label& at) { return at.h * s.stride + at.p; });
-    add("the column of the pixel", s.out_width(), "W_out", 4,
-        [&s](const Label& at) { return at.w * s.stride + at.q; });
+    add("the row of the pixel", s.out_height(), "H_out", 4, row);
+    add("the column of the pixel", s.out_width(), "W_out", 4, column);
     add_rests("the number of the tap", 4, {4, 8, 16, 32, 64}, flat);
   }
   const std::vector<int> tiles = {2, 4, 8, 16, 32, 64};
-  add_rests("(h·W_out + w)", 4, tiles,
-            [&s](const Label& at) { return at.h * s.out_width() + at.w; });
+  add_rests("(h·W_out + w)", 4, tiles, in_map);
   add_rests("the column of the product, (b·H_out + h)·W_out + w,", 5, tiles, [&s](const Label& at) {
     return (at.b * s.out_height() + at.h) * s.out_width() + at.w;
   });

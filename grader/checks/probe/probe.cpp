@@ -5,7 +5,6 @@
 #include <chrono>
 #include <cmath>
 #include <utility>
-#include <vector>
 
 #include "grader/checks/probe/finders.hpp"
 #include "reference/oracle/comparison.hpp"
@@ -21,14 +20,14 @@ constexpr int kFaultsOfShapes = 40;
 /// A stage in its own process.
 class StageProgram : public Program {
  public:
-  StageProgram(Submission& submission, const StageInfo& stage,
-               std::vector<std::string> settings = {}, int most_faults = kFaults)
-      : Program(most_faults, stage.precision != Precision::kFp32),
-        submission_(submission),
-        stage_(stage) {
+  explicit StageProgram(const WrongStage& wrong, std::vector<std::string> settings = {},
+                        int most_faults = kFaults)
+      : Program(most_faults, wrong.stage.precision != Precision::kFp32),
+        submission_(wrong.submission),
+        stage_(wrong.stage) {
     settings.emplace_back("CONVLAB_EMU_THREADS=1");
-    submission.watch(false);
-    submission.set_environment(std::move(settings));
+    submission_.watch(false);
+    submission_.set_environment(std::move(settings));
   }
   ~StageProgram() override {
     submission_.watch(true);
@@ -80,8 +79,7 @@ const std::vector<ConvShape> kProbeShapes = {{4, 2, 3, 8, 6, 2, 2},   {3, 5, 2, 
                                              {1, 3, 2, 27, 28, 2, 1}, {2, 18, 3, 5, 4, 3, 1},
                                              {1, 2, 9, 5, 4, 3, 1},   {2, 1, 21, 3, 5, 2, 1}};
 
-// Files that promise only the layers of a network may have their sizes as constants: one of these
-// with few images. Nothing if it is large.
+// A layer that a file promises, with few images; nothing if it is large.
 std::optional<ConvShape> promised(const ConvShape& failing) {
   ConvShape must = failing;
   must.batch = std::min(must.batch, 3);
@@ -93,10 +91,10 @@ std::optional<ConvShape> promised(const ConvShape& failing) {
 
 }  // namespace
 
-std::optional<Fact> rounding_of(Submission& submission, const StageInfo& stage,
-                                const ConvShape& failing, bool any_shape, bool is_infinite) {
-  StageProgram program(submission, stage);
-  auto must = promised(failing);
+std::optional<Fact> rounding_of(const WrongStage& wrong, bool is_infinite) {
+  StageProgram program(wrong);
+  const bool any_shape = wrong.any_shape;
+  auto must = promised(wrong.failing);
   if (!any_shape && (!must || must->taps() < 3)) return std::nullopt;
   if (must) must->batch = 1;
   const ConvShape shape = any_shape ? ConvShape{1, 2, 2, 5, 6, 2, 1} : *must;
@@ -105,18 +103,18 @@ std::optional<Fact> rounding_of(Submission& submission, const StageInfo& stage,
   }
   auto shapes = any_shape ? kProbeShapes : std::vector<ConvShape>{shape};
   constexpr std::int64_t kMostWork = 5'000'000;
-  if (any_shape && failing.multiply_adds() <= kMostWork) shapes.push_back(failing);
+  if (any_shape && wrong.failing.multiply_adds() <= kMostWork) shapes.push_back(wrong.failing);
   if (!only_rounds(program, shapes)) return std::nullopt;
-  return measure_rounding(program, shape, stage.precision != Precision::kFp32);
+  return measure_rounding(program, shape, program.few_bits);
 }
 
-bool is_transform(Submission& submission, const StageInfo& stage, const ConvShape& failing) {
-  StageProgram program(submission, stage);
+bool is_transform(const WrongStage& wrong) {
+  StageProgram program(wrong);
   constexpr float kLarge = 1.2345678F;
   constexpr double kSmall = 1e-5;
   bool mixes = false;
   // At some shapes what is mixed comes out as 0 again.
-  for (ConvShape shape : {failing, ConvShape{1, 1, 1, 13, 11, 3, 1}}) {
+  for (ConvShape shape : {wrong.failing, ConvShape{1, 1, 1, 13, 11, 3, 1}}) {
     shape.batch = 1;
     // All but the last pixel are 0, and most windows do not hold it.
     Numbers input(shape.input_size());
@@ -141,7 +139,7 @@ Precision precision_shown(Submission& submission, const StageInfo& stage,
   submission.set_withheld(Withheld::kNothing);
   Precision loosest = Precision::kFp32;
   for (ConvShape shape : shapes) {
-    StageProgram program(submission, stage);
+    StageProgram program({submission, stage});
     // One image is quick. But some files divide the batch by the number of their streams.
     const int images = std::exchange(shape.batch, 1);
     auto shown = precision_of(program, shape);
@@ -161,17 +159,16 @@ Finding with_rounding(Finding found, const Fact& rounding) {
   return found;
 }
 
-std::optional<Fact> measure_mistake(Submission& submission, const StageInfo& stage,
-                                    const ConvShape& failing, bool any_shape, bool one_row,
-                                    bool nan_is_unwritten) {
-  StageProgram program(submission, stage);
+std::optional<Fact> measure_mistake(const WrongStage& wrong, bool one_row, bool nan_is_unwritten) {
+  StageProgram program(wrong);
+  const ConvShape& failing = wrong.failing;
   if (one_row) return find_in_row(program, failing);
   if (nan_is_unwritten) program.mark_nan();
-  if (any_shape) {
+  if (wrong.any_shape) {
     if (auto fact = find_fact(program, kProbeShapes)) return fact;
     if (auto fact = find_in_large(program, failing)) return fact;
     // It may need a larger filter or more channels than the shapes of the probe have.
-    StageProgram again(submission, stage);
+    StageProgram again(wrong);
     if (nan_is_unwritten) again.mark_nan();
     auto wide = smallest_failing(again, failing);
     if (!wide) return std::nullopt;
@@ -189,47 +186,45 @@ std::optional<Fact> measure_mistake(Submission& submission, const StageInfo& sta
   return find_fact(program, {wide, high}, must);
 }
 
-std::optional<Fact> kept_state(Submission& submission, const StageInfo& stage,
-                               const ConvShape& failing, bool any_shape) {
-  auto shape = any_shape ? std::optional(ConvShape{2, 2, 2, 5, 6, 2, 1}) : promised(failing);
+std::optional<Fact> kept_state(const WrongStage& wrong) {
+  auto shape =
+      wrong.any_shape ? std::optional(ConvShape{2, 2, 2, 5, 6, 2, 1}) : promised(wrong.failing);
   if (!shape) return std::nullopt;
   shape->batch = std::min(shape->batch, 2);
-  StageProgram program(submission, stage);
+  StageProgram program(wrong);
   return find_kept(program, *shape);
 }
 
-std::optional<Fact> wrong_slices(Submission& submission, const StageInfo& stage,
-                                 const ConvShape& failing, int memory) {
-  StageProgram program(submission, stage, {"CONVLAB_EMU_MEMORY=" + std::to_string(memory)});
-  const DenseRun run = run_dense(program, failing);
-  if (run.answer.kind != Answer::Kind::kNumbers) return std::nullopt;
+std::optional<Fact> wrong_slices(const WrongStage& wrong) {
+  StageProgram program(wrong, {"CONVLAB_EMU_MEMORY=1"});
+  const DenseRun run = run_dense(program, wrong.failing);
+  if (!run.has_numbers()) return std::nullopt;
   return find_moved_images(run);
 }
 
-std::optional<Fact> measure_index(Submission& submission, const StageInfo& stage) {
+std::optional<Fact> measure_index(const WrongStage& wrong) {
   // An emulated device then clears megabytes for each allocation, so there are few shapes.
-  StageProgram program(submission, stage, {"CONVLAB_EMU_READS=forgiven:0"});
+  StageProgram program(wrong, {"CONVLAB_EMU_READS=forgiven:0"});
   const std::vector<ConvShape> shapes(kProbeShapes.begin(), kProbeShapes.begin() + 3);
   if (auto fact = find_fact(program, shapes)) return fact->predicts ? fact : std::nullopt;
   for (const ConvShape& shape : shapes) {
     if (!run_dense(program, shape).is_right()) return std::nullopt;
   }
   std::vector<ConvShape> failing;
-  submission.set_environment({});
+  wrong.submission.set_environment({});
   for (const ConvShape& shape : shapes) {
-    const Arrays arrays = submission.prepare(shape, Placement::kAtEnd);
+    const Arrays arrays = wrong.submission.prepare(shape, Placement::kAtEnd);
     std::fill_n(arrays.input, shape.input_size(), 1.0F);
     std::fill_n(arrays.weights, shape.weights_size(), 1.0F);
-    if (submission.run(stage.id).failure) failing.push_back(shape);
+    if (wrong.submission.run(wrong.stage.id).failure) failing.push_back(shape);
   }
   if (failing.size() < 2) return std::nullopt;
   return told("E-outside/no-effect", {shapes_text(failing)});
 }
 
-std::optional<WrongProduct> add_failing_shapes(Submission& submission, const StageInfo& stage,
-                                               const ConvShape& failing, Finding& finding) {
-  StageProgram program(submission, stage, {}, kFaultsOfShapes);
-  const auto study = study_shapes(program, failing);
+std::optional<WrongProduct> add_failing_shapes(const WrongStage& wrong, Finding& finding) {
+  StageProgram program(wrong, {}, kFaultsOfShapes);
+  const auto study = study_shapes(program, wrong.failing);
   if (!study) return std::nullopt;
   finding.smallest = to_string(study->smallest);
   finding.alone = "--case " + case_text(study->smallest);
@@ -244,7 +239,7 @@ std::optional<WrongProduct> add_failing_shapes(Submission& submission, const Sta
   }
   for (const std::uint64_t seed : {1, 2, 3}) {  // a small shape may be right by luck
     const DenseRun run = run_dense(program, study->smallest, seed);
-    if (run.answer.kind != Answer::Kind::kNumbers) break;
+    if (!run.has_numbers()) break;
     if (!run.is_right()) return first_wrong(run);
   }
   return WrongProduct{.shape = study->smallest};

@@ -1,13 +1,10 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstdint>
 #include <iterator>
 #include <map>
 #include <set>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include "grader/checks/probe/finders.hpp"
 #include "grader/checks/probe/wrong_index.hpp"
@@ -157,14 +154,11 @@ std::optional<Fact> find_output_rows(const std::vector<LabelledTerms>& all) {
     if (!index) continue;
     Fact fact = index_fact(kInputForm, *index, shapes);
     fact.id = rows == "H_out" ? "E-height-width" : "E-index";
-    const std::string taken = "element i of a map of the output is taken for row i / " + rows +
-                              ", column i % " + rows + "; right is i / W_out and i % W_out";
-    fact.measured += "\nwhere h and w are not the output's: " + taken + ".";
+    const Fact taken = told("E-index/output-rows", {rows});
+    fact.measured += taken.measured;
     const bool is_right = index->factors == kInputForm.right && index->constant == "0";
-    fact.cause = sentence(taken) + (is_right ? "" : " " + fact.cause);
-    fact.next =
-        "Compare the sizes by which the number of the output is divided, or multiplied where "
-        "it is stored, with these.";
+    fact.cause = taken.cause + (is_right ? "" : " " + fact.cause);
+    fact.next = taken.next;
     show_wrong_product(fact, all.front());
     fact.picture.clear();  // its rows are the input's
     return fact;
@@ -336,7 +330,7 @@ std::string tiles_text(int tile) {
 
 std::optional<Fact> find_matrix_mistake(Program& program) {
   const DenseRun run = run_dense(program, {1, kSize, kSize, 1, kSize, 1, 1});
-  if (run.answer.kind != Answer::Kind::kNumbers || run.is_right()) return std::nullopt;
+  if (!run.gives_wrong()) return std::nullopt;
   const Matrix weights = matrix_of(run.weights);
   const Matrix input = matrix_of(run.input);
   const Matrix got(run.answer.output.begin(), run.answer.output.end());

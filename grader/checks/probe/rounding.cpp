@@ -10,7 +10,7 @@ bool only_rounds(Program& program, const std::vector<ConvShape>& shapes) {
   for (const ConvShape& shape : shapes) {
     constexpr std::uint64_t kSeed = 3;
     const DenseRun run = run_whole(program, shape, 3, 1, kSeed);
-    if (run.answer.kind != Answer::Kind::kNumbers) continue;
+    if (!run.has_numbers()) continue;
     any = true;
     for (std::size_t i = 0; i < run.right.size(); ++i) {
       constexpr double kSmall = 0.25;
@@ -99,8 +99,7 @@ bool near(double value, double wanted, double by) {
   return std::abs(value - wanted) < by / 2;
 }
 
-// Whether each place keeps e beside 1. Powers of two are exact in every type, so only their sum
-// loses anything, or what is made of it.
+// Whether each place keeps e beside 1. Powers of two are exact in every type, their sum is not.
 bool input_keeps(Sums& sum, double e, double scale = 1) {
   return near(sum(scale * (1 + e), 1) / scale, 1 + e, e);
 }

@@ -128,7 +128,7 @@ std::vector<Feature> features_of(const std::vector<ConvShape>& shapes) {
   return all;
 }
 
-// Shapes just outside the bounds of a rule: "C·K·K ≥ 18" may be "≥ 17" where no shape had 17.
+// Just outside the bounds of a rule: "C·K·K ≥ 18" may be "≥ 17" where no shape had 17.
 std::vector<ConvShape> at_edge(const Rule& rule, const ConvShape& around) {
   constexpr int kLargest = 40;
   constexpr std::size_t kEnough = 2;
@@ -205,8 +205,7 @@ std::optional<ShapeStudy> study_shapes(Program& program, const ConvShape& failin
   const auto try_out = [&](const ConvShape& next) {
     if (is_possible(next) && !program.is_over() && !tried.knows(next)) tried.fails(next);
   };
-  // One size at a time. The last three are multiples of 4, 8 and 16, but none of twice as much:
-  // rules tell a tile of 8 from one of 16.
+  // One size at a time. The last three tell a tile of 4, 8 or 16 from one of twice as much.
   for (const Size size : kSizes) {
     const bool is_small = size == &ConvShape::kernel || size == &ConvShape::stride;
     const bool is_side = size == &ConvShape::height || size == &ConvShape::width;

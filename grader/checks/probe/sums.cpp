@@ -1,14 +1,11 @@
 #include <algorithm>
 #include <cmath>
-#include <cstdint>
 #include <map>
 #include <ranges>
 #include <set>
-#include <string>
 #include <utility>
 
 #include "grader/checks/probe/finders.hpp"
-#include "grader/checks/probe/terms.hpp"
 #include "grader/checks/probe/wrong_index.hpp"
 
 namespace convlab::grader::probe {
@@ -18,8 +15,8 @@ namespace {
 /// Which right sums the places of the output hold.
 struct Places {
   std::vector<Point> points{};
-  std::size_t moved = 0;    ///< not in their own place
-  std::size_t strange = 0;  ///< no right sum, or one that another place holds, too
+  std::int64_t moved = 0;    ///< not in their own place
+  std::int64_t strange = 0;  ///< no right sum, or one that another place holds, too
   std::string example{};
 };
 
@@ -53,13 +50,12 @@ Places places_of_sums(const DenseRun& run) {
 
 std::string moved_sums(const DenseRun& run) {
   const Places places = places_of_sums(run);
-  std::size_t wrong = 0;
+  std::int64_t wrong = 0;
   for (std::size_t i = 0; i < run.right.size(); ++i) {
     wrong += run.is_wrong(i) && !run.is_unwritten(i) && run.answer.output[i] != 0.0F ? 1 : 0;
   }
   if (2 * places.moved <= wrong) return {};
-  return number(static_cast<std::int64_t>(places.moved)) + " of " +
-         number(static_cast<std::int64_t>(wrong)) +
+  return number(places.moved) + " of " + number(wrong) +
          " wrong outputs hold the right sum of another one: " + places.example + ".";
 }
 
@@ -150,15 +146,11 @@ std::optional<Fact> find_function(const std::vector<DenseRun>& runs) {
   for (const bool input : {true, false}) {
     const bool copied = std::ranges::all_of(runs, [&](const DenseRun& run) {
       const Numbers& array = input ? run.input : run.weights;
-      const std::int64_t count =
-          std::min(array.size(), static_cast<std::int64_t>(run.answer.output.size()));
+      const auto count = std::min(array.size(), std::ssize(run.answer.output));
+      const auto got = run.answer.output.begin();
       // One product with a weight of 1 is the pixel.
-      bool is_wrong = false;
-      for (std::int64_t i = 0; i < count && !is_wrong; ++i) {
-        is_wrong = run.is_wrong(static_cast<std::size_t>(i));
-      }
-      return is_wrong &&
-             std::equal(array.begin(), array.begin() + count, run.answer.output.begin());
+      return std::equal(array.begin(), array.begin() + count, got) &&
+             !std::equal(run.right.begin(), run.right.begin() + count, got);
     });
     if (!copied) continue;
     return told("E-not-copied-back/other-array", {input ? "input" : "weights"});

@@ -3,7 +3,6 @@
 #include <bit>
 #include <cmath>
 #include <random>
-#include <set>
 #include <unordered_map>
 #include <utility>
 
@@ -26,43 +25,41 @@ std::int64_t output_index(const ConvShape& s, const Label& at) {
          at.w;
 }
 
+// Of a flat index: the innermost one, of this size, which leaves the others.
+static int taken(std::int64_t& index, int size) {
+  const auto own = static_cast<int>(index % size);
+  index /= size;
+  return own;
+}
+
 Label output_label(const ConvShape& s, std::int64_t index) {
   Label at;
-  at.w = static_cast<int>(index % s.out_width());
-  index /= s.out_width();
-  at.h = static_cast<int>(index % s.out_height());
-  index /= s.out_height();
-  at.m = static_cast<int>(index % s.out_channels);
-  at.b = static_cast<int>(index / s.out_channels);
+  at.w = taken(index, s.out_width());
+  at.h = taken(index, s.out_height());
+  at.m = taken(index, s.out_channels);
+  at.b = static_cast<int>(index);
   return at;
 }
 
 namespace {
 
-// The output and the tap in which the right loops multiply this weight for this output element;
-// nothing if they do not.
+// Where the right loops multiply this weight for this output element; nothing if they do not.
 std::optional<Label> label_by_weight(const ConvShape& s, std::int64_t output, std::int64_t weight) {
   Label at = output_label(s, output);
-  at.q = static_cast<int>(weight % s.kernel);
-  weight /= s.kernel;
-  at.p = static_cast<int>(weight % s.kernel);
-  weight /= s.kernel;
-  at.c = static_cast<int>(weight % s.in_channels);
-  if (weight / s.in_channels != at.m) return std::nullopt;
-  return at;
+  at.q = taken(weight, s.kernel);
+  at.p = taken(weight, s.kernel);
+  at.c = taken(weight, s.in_channels);
+  return weight == at.m ? std::optional(at) : std::nullopt;
 }
 
 std::optional<Label> label_by_pixel(const ConvShape& s, std::int64_t output, std::int64_t pixel) {
   if (pixel < 0 || pixel >= s.input_size()) return std::nullopt;
   Label at = output_label(s, output);
-  at.q = static_cast<int>(pixel % s.width) - at.w * s.stride;
-  pixel /= s.width;
-  at.p = static_cast<int>(pixel % s.height) - at.h * s.stride;
-  pixel /= s.height;
-  at.c = static_cast<int>(pixel % s.in_channels);
+  at.q = taken(pixel, s.width) - at.w * s.stride;
+  at.p = taken(pixel, s.height) - at.h * s.stride;
+  at.c = taken(pixel, s.in_channels);
   const bool inside = at.p >= 0 && at.p < s.kernel && at.q >= 0 && at.q < s.kernel;
-  if (!inside || pixel / s.in_channels != at.b) return std::nullopt;
-  return at;
+  return inside && pixel == at.b ? std::optional(at) : std::nullopt;
 }
 
 /// A different number for each element of an array and of its margins, and the way back.
@@ -90,8 +87,7 @@ class Codes {
     double factor = 1.0;
   };
 
-  /// The elements whose sum this is, one or two; empty if there are none or another sum is as
-  /// likely.
+  /// The elements whose sum this is, one or two; empty if there are none, or others are as likely.
   /// @param value  in each round
   [[nodiscard]] std::vector<Part> parts_of(const std::array<double, 2>& value) const {
     if (const auto one = places_.find(key(value)); one != places_.end()) return {{one->second}};
@@ -266,12 +262,12 @@ void show_example(Fact& fact, const LabelledTerms& terms, const Labelled& one) {
   const ConvShape& s = terms.shape;
   const std::string right =
       weight_text(s, weight_index(s, one.at)) + " times " + pixel_text(s, input_index(s, one.at));
-  const std::string what = one.term.factor == 0.0 ? " misses " + right
-                           : is_right_product(s, one)
-                               ? " counts " + right + " " + real(one.term.factor) + " times"
-                               : " uses " + weight_text(s, one.term.weight) + " times " +
-                                     pixel_text(s, one.term.pixel) + "; right is " + right;
-  fact.measured += "\nBy hand, at " + to_string(s) + ": output " + output_text(one.at) + what + ".";
+  const char* const what = one.term.factor == 0.0     ? "E-terms/misses"
+                           : is_right_product(s, one) ? "E-terms/counts-often"
+                                                      : "E-terms/uses";
+  fact.measured += told(what, {to_string(s), output_text(one.at), right, real(one.term.factor),
+                               weight_text(s, one.term.weight), pixel_text(s, one.term.pixel)})
+                       .measured;
   fact.picture = window_picture(terms, one.at);
   fact.product = watched(s, one);
 }

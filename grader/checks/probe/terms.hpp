@@ -41,8 +41,8 @@ struct Terms {
 
 /// One weight is 1 and the others 0, each pixel has its own number: shows the pixels that meet this
 /// weight. One run a weight, two if the program computes with few bits.
-/// @param by_weight  else with one pixel of each image, for programs that use a weight for several
-///                   pixels. Takes for granted that no image uses pixels of another one.
+/// @param by_weight  else with one pixel of each image, where a weight meets several pixels; takes
+///                   for granted that no image uses pixels of another one
 /// @return nothing if the program fails
 std::optional<Terms> measure(Program& program, const ConvShape& shape, bool by_weight);
 
@@ -66,8 +66,7 @@ std::size_t place_of(const ConvShape& s, const Label& at);  ///< in LabelledTerm
 /// Every product of the right loops, output by output.
 std::vector<Label> all_products(const ConvShape& s);
 
-/// All terms by their weight (or pixel), at each shape; nothing if one belongs to no tap of its
-/// output.
+/// All terms by their weight (or pixel); nothing if one belongs to no tap of its output.
 std::vector<LabelledTerms> labelled(const std::vector<Terms>& terms, bool by_weight);
 
 bool is_right_product(const ConvShape& s, const Labelled& one);

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <map>
 #include <string_view>
 #include <unordered_map>
@@ -164,8 +163,7 @@ std::string name_of(const std::vector<std::int64_t>& values, const std::vector<C
     bool fits = true;
     for (std::size_t i = 0; i < values.size() && fits; ++i) fits = each.at(shapes[i]) == values[i];
     if (!fits) continue;
-    // Only rows of an unrolled matrix are as long as the number of images, and no filter has a
-    // stride.
+    // Only rows of an unrolled matrix are as long as a batch, and no filter has a stride.
     const auto has = [&](const char* some) {
       return each.name.find_first_of(some) != std::string::npos;
     };
@@ -333,29 +331,20 @@ std::string differences(const IndexForm& form, const NamedIndex& index) {
 
 Fact index_fact(const IndexForm& form, const NamedIndex& index,
                 const std::vector<ConvShape>& shapes) {
-  const std::string& array = form.array;
-  const bool stores = array == "output";
+  const bool stores = form.array == "output";
   std::vector<std::string> right = form.right;
   for (std::size_t v = 0; v < right.size(); ++v) {
     // Of an output it is missing; otherwise it was not measured.
     if (index.factors[v].empty() && !stores) right[v].clear();
   }
-  Fact fact{.id = id_of(form, index)};
-  fact.measured = std::string("Measured at ") + shapes_text(shapes) +
-                  (stores ? ": the sum of output (b, m, h, w) is stored at index\n    "
-                          : ": the index of the " + array + " is\n    ") +
-                  sum_text(index.factors, index.constant) + "\nand should be\n    " +
-                  sum_text(right, "0");
-  fact.cause = "In the index of the " + array + ": " + differences(form, index) + ".";
-  if (fact.id == "E-transposed-weights") {
-    fact.cause +=
-        " Or p and q are exchanged where the pixel is computed: that gives the same "
-        "products.";
-  }
-  if (fact.id == "E-index") {
-    fact.next = "Find the line with " + array + "[…] and compare it with the second formula: " +
-                "variables, factors and parentheses.";
-  }
+  const std::string id = id_of(form, index);
+  Fact fact = told(stores                         ? "E-index/stored"
+                   : id == "E-transposed-weights" ? "E-index/transposed"
+                                                  : "E-index/measured",
+                   {shapes_text(shapes), form.array, sum_text(index.factors, index.constant),
+                    sum_text(right, "0"), differences(form, index)});
+  if (id != fact.id) fact.next.clear();
+  fact.id = id;
   return fact;
 }
 

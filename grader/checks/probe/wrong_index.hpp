@@ -39,8 +39,7 @@ std::string name_of(const std::vector<std::int64_t>& values, const std::vector<C
 /// The value of a name at another shape; nothing for other text.
 std::optional<std::int64_t> value_of(const std::string& name, const ConvShape& shape);
 
-/// "b·C·H·W + h·W + 3": a sum of products of variables and names of factors. A factor "0" is left
-/// out.
+/// "b·C·H·W + h·W + 3": variables times names of factors, but for "0".
 std::string sum_text(const std::vector<std::string>& factors, const std::string& constant);
 
 /// The variables of an index, b, m, c, h, p, w and q.
@@ -62,8 +61,7 @@ struct NamedIndex {
   std::string constant{};
 };
 
-/// The index through these points, by shape; nothing if none that has a name goes through all of
-/// them.
+/// The index through all of these points, by shape; nothing if none has a name.
 std::optional<NamedIndex> named_index(const IndexForm& form, const std::vector<ConvShape>& shapes,
                                       const std::vector<std::vector<Point>>& points);
 

@@ -45,13 +45,9 @@ void append_history(const std::filesystem::path& file, const CheckResult& check)
 }
 
 std::vector<HistoryEntry> read_history(const std::filesystem::path& file) {
-  return std::filesystem::exists(file) ? parse_history(read_text(file))
-                                       : std::vector<HistoryEntry>{};
-}
-
-std::vector<HistoryEntry> parse_history(const std::string& text) {
   std::vector<HistoryEntry> history;
-  for (const std::string& line : lines_of(text)) {
+  if (!std::filesystem::exists(file)) return history;
+  for (const std::string& line : lines_of(read_text(file))) {
     try {
       const Json json = parse_foreign(line);
       HistoryEntry entry{.created = json.at("created"),

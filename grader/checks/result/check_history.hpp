@@ -27,15 +27,12 @@ struct MendedMistake {
   int checks = 0;        ///< how many checks found it
 };
 
-/// Adds a check to a history: one line of JSON, appended in one piece. Of what a finding has seen
-/// it keeps the smallest case that fails, with its picture if there is one.
-/// @throws EnvironmentError if the file cannot be written
+/// Adds a check: one line of JSON, in one piece. Of what a finding has seen it keeps the smallest
+/// failing case and its picture. @throws EnvironmentError if the file cannot be written
 void append_history(const std::filesystem::path& file, const CheckResult& check);
 
-/// All entries, oldest first; none if there is no file. Unreadable lines are left out: points do
-/// not depend on the history.
+/// All entries, oldest first; none if there is no file. Unreadable lines are left out.
 std::vector<HistoryEntry> read_history(const std::filesystem::path& file);
-std::vector<HistoryEntry> parse_history(const std::string& text);
 
 /// The lines of a milestone in a history, as they stand there.
 std::string history_of(const std::filesystem::path& file, const std::string& milestone);

@@ -57,7 +57,7 @@ static void json_fields(JsonFields& fields, ScoreItem& item) {
       .optional("speed", item.speed);
 }
 
-static void json_fields(JsonFields& fields, ScoreChoice& choice) {
+void json_fields(JsonFields& fields, ScoreChoice& choice) {
   fields("points", choice.most, "stages", choice.stages);
 }
 

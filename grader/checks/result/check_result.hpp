@@ -26,9 +26,8 @@ enum class Credit {
 /// "earned", "partial", "undecided", "not-measured".
 const char* to_string(Credit credit);
 
-/// A stage and the reference solution, timed in turns on the same machine. All samples are kept:
-/// one series per convolution, in the order in which they were taken, sample i of both side by
-/// side.
+/// A stage and the reference solution, timed in turns on the same machine, with all samples: one
+/// series per convolution in the order in which they were taken.
 struct SpeedMeasure {
   std::string reference{};  ///< stage of the reference solution
   std::vector<std::vector<double>> yours_ms{};
@@ -45,8 +44,7 @@ struct SpeedMeasure {
 /// The sum of the convolutions' medians, in milliseconds.
 double sum_of_medians(const std::vector<std::vector<double>>& series);
 
-/// What was measured for one item: a speed, counters, a finding of the submission, or none of these
-/// and why.
+/// What was measured for one item: a speed, counters, a finding, or why there is none of these.
 struct Measured {
   std::string stage{};
   int batch = 0;  ///< of a speed
@@ -68,8 +66,6 @@ struct ScoreItem {
   std::string reference{};
   std::string why{};
   std::optional<SpeedMeasure> speed{};
-
-  friend bool operator==(const ScoreItem&, const ScoreItem&) = default;
 };
 
 /// Stages among which a student chooses: together they give at most `most` points.
@@ -91,8 +87,6 @@ struct Score {
   /// The points of the items that count: not those that were not measured.
   [[nodiscard]] double counted() const;
   [[nodiscard]] double total() const;
-
-  friend bool operator==(const Score&, const Score&) = default;
 };
 
 /// One element-wise case of a check.
@@ -127,7 +121,8 @@ struct CheckResult {
   std::vector<SourceFile> sources{};  ///< the checked program's source files, if known
 };
 
-/// As common/result/json_fields.hpp describes; also part of other files.
+// As common/result/json_fields.hpp describes; also parts of other files.
+void json_fields(JsonFields& fields, ScoreChoice& choice);
 void json_fields(JsonFields& fields, CheckResult& check);
 
 /// The text of the file, docs/results.md.

@@ -56,14 +56,6 @@ TEST_CASE("score rules: all fields are read") {
   CHECK(rules.items[1].near_bound == 0.25);
 }
 
-TEST_CASE("score rules: limits of counters") {
-  const std::string item = R"({"stage": "a", "item": "counters", "points": 5, "limits": [)";
-  const ScoreRules rules = parse_score_rules(
-      kHead + item + R"({"counter": "tensor-share", "at_least": 0.5}]}]})", "x.json");
-  CHECK(rules.items[0].limits ==
-        std::vector<CounterLimit>{{.counter = "tensor-share", .at_least = 0.5}});
-}
-
 TEST_CASE("score rules: what is wrong is told with file, item and reason") {
   const std::string speed =
       R"({"stage": "a", "item": "speed", "points": 1, "batch": 1, "reference": "b", "curve": [)";

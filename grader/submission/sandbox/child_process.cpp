@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -17,6 +18,7 @@
 #include <ctime>
 #include <fstream>
 #include <iterator>
+#include <set>
 #include <sstream>
 #include <string_view>
 #include <thread>
@@ -24,14 +26,13 @@
 
 #include "common/base/buffer.hpp"
 #include "common/base/error.hpp"
-#include "common/base/printable.hpp"
 #include "common/serve/serve.hpp"
-#include "grader/submission/sandbox/sandbox_processes.hpp"
 
 namespace convlab::grader {
 
 namespace {
 
+namespace fs = std::filesystem;
 using std::chrono::milliseconds;
 using Clock = std::chrono::steady_clock;
 
@@ -51,6 +52,125 @@ std::vector<std::string> environment(const std::filesystem::path& folder,
   }
   variables.insert(variables.end(), more.begin(), more.end());
   return variables;
+}
+
+std::vector<fs::path> threads_of(pid_t process) {
+  std::vector<fs::path> threads;
+  std::error_code gone;
+  const fs::path tasks = "/proc/" + std::to_string(process) + "/task";
+  for (const auto& thread : fs::directory_iterator(tasks, gone)) threads.push_back(thread.path());
+  return threads;
+}
+
+// Also orphans of descendants that ended.
+std::vector<pid_t> with_descendants(pid_t first) {
+  std::vector<pid_t> processes;
+  if (first > 0) processes.push_back(first);
+  for (std::size_t i = 0; i < processes.size(); ++i) {
+    for (const fs::path& thread : threads_of(processes[i])) {
+      std::ifstream children(thread / "children");
+      for (pid_t child = 0; children >> child;) {
+        if (std::ranges::find(processes, child) == processes.end()) processes.push_back(child);
+      }
+    }
+  }
+  return processes;
+}
+
+// The letter after the name, which is in parentheses and may contain anything; 'X' if it is gone.
+char state_of(const fs::path& thread) {
+  std::ifstream stat(thread / "stat");
+  std::string line;
+  std::getline(stat, line);
+  const auto end = line.rfind(") ");
+  return end == std::string::npos || end + 2 >= line.size() ? 'X' : line[end + 2];
+}
+
+// Memory files that are both open and mapped count twice: no convolution needs both.
+std::int64_t open_memory_files(const std::string& place, std::set<ino_t>& seen) {
+  constexpr std::int64_t kBlock = 512;
+  std::int64_t bytes = 0;
+  std::error_code unreadable;
+  for (const auto& entry : fs::directory_iterator(place + "/fd", unreadable)) {
+    const fs::path target = fs::read_symlink(entry.path(), unreadable);
+    struct stat status {};
+    if (!target.string().starts_with("/memfd:")) continue;
+    if (::stat(entry.path().c_str(), &status) != 0 || !seen.insert(status.st_ino).second) continue;
+    bytes += std::int64_t{status.st_blocks} * kBlock;
+  }
+  return bytes;
+}
+
+// "/proc/PID/task/TID" of a living thread: after the first thread of a process has ended, /proc/PID
+// is empty, even if other threads go on.
+std::string living_thread(pid_t process) {
+  for (const fs::path& thread : threads_of(process)) {
+    const char state = state_of(thread);
+    if (state != 'Z' && state != 'X') return thread.string();
+  }
+  return "/proc/" + std::to_string(process);
+}
+
+// These two are parts of a ThreadUse, for a look that must be fast.
+std::string thread_states(pid_t first) {
+  std::string states;
+  for (const pid_t process : with_descendants(first)) {
+    for (const fs::path& thread : threads_of(process)) states += state_of(thread);
+  }
+  return states;
+}
+
+std::chrono::nanoseconds processor_time(pid_t first) {
+  const std::vector<pid_t> processes = with_descendants(first);
+  std::chrono::nanoseconds sum{processes.empty() ? -1 : 0};
+  for (const pid_t process : processes) {
+    clockid_t clock{};
+    timespec time{};
+    if (::clock_getcpuclockid(process, &clock) != 0 || ::clock_gettime(clock, &time) != 0) continue;
+    sum += std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
+  }
+  return sum;
+}
+
+ThreadUse thread_use(pid_t first) {
+  ThreadUse use{.computed = processor_time(first)};
+  for (const pid_t process : with_descendants(first)) {
+    for (const fs::path& thread : threads_of(process)) {
+      use.states += state_of(thread);
+      std::ifstream schedstat(thread / "schedstat");
+      std::int64_t computed = 0;
+      std::int64_t waited = 0;
+      if (schedstat >> computed >> waited) use.waited += std::chrono::nanoseconds(waited);
+    }
+  }
+  return use;
+}
+
+// The sum of some lines of /proc/PID/status, such as "VmHWM:".
+std::int64_t status_bytes(const std::string& place, std::initializer_list<const char*> counted) {
+  constexpr std::int64_t kKibibyte = 1024;
+  std::ifstream status(place + "/status");
+  std::int64_t bytes = 0;
+  for (std::string name; status >> name; std::getline(status, name)) {
+    std::int64_t kibibytes = 0;
+    const bool counts = std::ranges::find(counted, name) != counted.end();
+    if (counts && status >> kibibytes) bytes += kibibytes * kKibibyte;
+  }
+  return bytes;
+}
+
+// Of a process and its descendants, of every kind that the system charges to a process: private,
+// shared without a name, swapped out, page tables, and memory files that are open but not mapped.
+std::int64_t box_memory(pid_t first) {
+  std::set<ino_t> files;
+  std::int64_t bytes = 0;
+  for (const pid_t process : with_descendants(first)) {
+    const std::string place = living_thread(process);
+    // RssShmem holds shared memory, with and without a name.
+    bytes += status_bytes(place, {"RssAnon:", "RssShmem:", "VmSwap:", "VmPTE:"}) +
+             open_memory_files(place, files);
+  }
+  return bytes;
 }
 
 [[noreturn]] void fail_to_start() {
@@ -101,10 +221,6 @@ ChildProcess::ChildProcess(const std::filesystem::path& program,
   if (warden_ < 0) fail_to_start();
 }
 
-ChildProcess::~ChildProcess() {
-  stop();
-}
-
 void ChildProcess::read_output() {
   std::array<char, 65536> bytes{};
   while (printed_size_ <= kOutputLimit) {
@@ -144,6 +260,10 @@ pid_t ChildProcess::program() const {
   return program_;
 }
 
+ThreadUse ChildProcess::threads() const {
+  return thread_use(program());
+}
+
 // The next look comes before a program can fill the remaining memory.
 bool ChildProcess::takes_all_memory() {
   if (Clock::now() < next_look_ || program() <= 0) return false;
@@ -166,9 +286,8 @@ bool ChildProcess::freeze() {
   frozen_at_ = std::chrono::nanoseconds(-1);
   if (warden_ <= 0) return true;
   ::kill(-warden_, SIGSTOP);
-  // A thread that waits for a disk stops late, one that fills gigabytes in one call much later. On
-  // a busy machine a thread waits long for the processor on which it would stop, and runs no code
-  // then.
+  // A thread that waits for a disk, or fills gigabytes in one call, stops late. On a busy machine
+  // it waits long for the processor on which it would stop, and runs no code then.
   constexpr milliseconds kWithoutProcessor{30'000};
   constexpr milliseconds kNothing{100};
   const auto asked = Clock::now();
@@ -217,8 +336,7 @@ std::variant<Message, Ending> ChildProcess::receive(milliseconds limit) {
   for (;;) {
     auto left = std::chrono::duration_cast<milliseconds>(deadline - Clock::now());
     if (left.count() <= 0) {
-      // Only the time counts in which the program had the processors that it could use: no verdict
-      // by the clock of a busy machine.
+      // No verdict by a busy machine's clock: only the time counts in which it had its processors.
       constexpr int kMost = 20;
       constexpr std::chrono::nanoseconds kNothing = milliseconds(1);
       const auto passed = Clock::now() - start;
@@ -270,14 +388,13 @@ Ending ChildProcess::wait(milliseconds limit) {
 
 // The channel is closed, so the process is about to end; if it does not, it is ended.
 Ending ChildProcess::wait_for_end() {
-  const auto deadline = Clock::now() + kEndLimit;
-  while (!ending_ && Clock::now() < deadline) {
-    int status = 0;
+  int status = 0;
+  for (const auto deadline = Clock::now() + kEndLimit; !ending_ && Clock::now() < deadline;) {
     if (::waitpid(warden_, &status, WNOHANG) == warden_) {
       ending_ = ending_of(status);
-      break;
+    } else {
+      std::this_thread::sleep_for(milliseconds(1));
     }
-    std::this_thread::sleep_for(milliseconds(1));
   }
   read_output();
   const Ending ending = stop();
@@ -310,14 +427,6 @@ Ending ChildProcess::ending_of(int warden_status) {
   const int status = program_status_.value_or(warden_status);
   if (WIFSIGNALED(status)) return {Ending::Kind::kSignal, WTERMSIG(status)};
   return {Ending::Kind::kExited, WEXITSTATUS(status)};
-}
-
-std::string ChildProcess::output_head() const {
-  return printable(printed_first_);
-}
-
-std::string ChildProcess::output_tail() const {
-  return printable(printed_last_);
 }
 
 ProcessUsage ChildProcess::usage() const {

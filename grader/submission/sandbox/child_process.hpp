@@ -11,11 +11,11 @@
 #include <variant>
 #include <vector>
 
+#include "common/base/printable.hpp"
 #include "common/base/process_usage.hpp"
 #include "common/base/scratch_folder.hpp"
 #include "common/serve/channel.hpp"
 #include "grader/submission/sandbox/sandbox.hpp"
-#include "grader/submission/sandbox/sandbox_processes.hpp"
 
 namespace convlab::grader {
 
@@ -31,6 +31,24 @@ struct Ending {
   };
   Kind kind = Kind::kExited;
   int code = 0;
+};
+
+/// What the threads of a process and of all its descendants do, also of orphans.
+struct ThreadUse {
+  std::string states{};  ///< a letter for each thread, as in proc(5): "TTSR"
+  /// Processor time so far, also of threads that have ended; negative if unknown.
+  std::chrono::nanoseconds computed{-1};
+  /// How long living threads have waited for a processor so far: on a busy machine even a thread
+  /// that computes all the time gets little processor time. 0 if the kernel does not count it.
+  std::chrono::nanoseconds waited{0};
+
+  /// Whether all are stopped or have ended. A thread in an uninterruptible call does not count as
+  /// stopped: the kernel may be working for it.
+  [[nodiscard]] bool all_stopped() const {
+    return states.find_first_not_of("TtZXx") == std::string::npos;
+  }
+  /// Whether one computes, or would if it had a processor.
+  [[nodiscard]] bool is_busy() const { return states.find('R') != std::string::npos; }
 };
 
 /// An isolated program. It has a channel on kServeDescriptor, an empty working folder, few
@@ -55,22 +73,20 @@ class ChildProcess {
                const Options& options);
   ChildProcess(const ChildProcess&) = delete;
   ChildProcess& operator=(const ChildProcess&) = delete;
-  ~ChildProcess();
+  ~ChildProcess() { stop(); }
 
   [[nodiscard]] int channel() const { return channel_.get(); }
 
-  /// Waits for the next message, or for the end of the process.
-  /// @throws EnvironmentError if this machine does not isolate it
+  /// The next message, or the end. @throws EnvironmentError if this machine does not isolate it
   std::variant<Message, Ending> receive(std::chrono::milliseconds limit);
 
-  /// Waits for the end of a program that sends no messages.
+  /// The end of a program that sends no messages.
   Ending wait(std::chrono::milliseconds limit);
 
-  /// Ends it if it still runs. After this, usage is known.
+  /// Ends it if it still runs.
   Ending stop();
 
-  /// Stops all processes in its sandbox (SIGSTOP) and waits until they have stopped.
-  /// @return whether they have; a thread in an uninterruptible call goes on, for example
+  /// Stops all processes in its sandbox (SIGSTOP). @return whether they have stopped in time
   bool freeze();
 
   /// Whether every thread has been stopped since freeze, and none has used a processor.
@@ -79,20 +95,14 @@ class ChildProcess {
   /// Continues all stopped processes.
   void thaw();
 
-  /// Processor time of all threads of its sandbox so far; negative if unknown.
-  [[nodiscard]] std::chrono::nanoseconds computing_time() const {
-    return processor_time(program());
-  }
-
-  /// What the threads of its sandbox do.
-  [[nodiscard]] ThreadUse threads() const { return thread_use(program()); }
+  [[nodiscard]] ThreadUse threads() const;
 
   /// False if the program has changed its environment variables; true if unknown.
   [[nodiscard]] bool keeps_environment() const;
 
   /// The beginning and the end of its output, as long as the options say; printable().
-  [[nodiscard]] std::string output_head() const;
-  [[nodiscard]] std::string output_tail() const;
+  [[nodiscard]] std::string output_head() const { return printable(printed_first_); }
+  [[nodiscard]] std::string output_tail() const { return printable(printed_last_); }
 
   /// What the process used so far, as the system counts it; `elapsed_s` since its start.
   [[nodiscard]] ProcessUsage usage() const;

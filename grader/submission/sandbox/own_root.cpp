@@ -56,9 +56,8 @@ constexpr unsigned kCompilers = bit(SandboxKind::kCompiler);
 constexpr unsigned kWithKernels = bit(SandboxKind::kEmulated) | kOnGpu;
 constexpr unsigned kAll = kOnCpu | kWithKernels | kCompilers;
 
-/// What programs of these kinds may read, where it exists. A root of its own shows nothing else, so
-/// home folders, temporary folders, the course, passwords and terminals are closed without being
-/// named.
+/// What programs of these kinds may read, where it exists. Nothing else is shown, so home folders,
+/// the course, passwords and terminals are closed without being named.
 constexpr struct {
   unsigned kinds;
   const char* paths;
@@ -136,8 +135,7 @@ std::vector<fs::path> visible_files(const SandboxPolicy& policy, const fs::path&
   return paths;
 }
 
-// The place of the new root until it becomes the root. It exists on every machine, and no program
-// needs files below it.
+// Where the new root is made: it exists on every machine, and no program needs files below it.
 const std::string kPlace = "/dev/shm";
 
 constexpr unsigned long kQuiet = MS_NOSUID | MS_NODEV | MS_NOEXEC;
@@ -218,9 +216,8 @@ class OwnRoot {
                                        {"/dev/stderr", "/proc/self/fd/2"}}) {
       steps_.push_back({Step::kLink, target, kPlace + link});
     }
-    // It shows only processes that the reader might trace: not the warden, which has the grader's
-    // arguments. NVIDIA's driver does not start (cuInit gives error 304) unless it may name its
-    // threads in /proc/self/task/…/comm.
+    // Without the warden, which has the grader's arguments. NVIDIA's driver does not start (cuInit
+    // gives error 304) unless it may name its threads in /proc/self/task/…/comm.
     steps_.push_back({Step::kProc, on_gpu ? "" : "read-only", kPlace + "/proc"});
     // Settings of the machine, which root may change even without rights.
     for (const char* part :

@@ -13,7 +13,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <chrono>
 #include <csignal>
 #include <cstdlib>
@@ -64,8 +63,7 @@ rlim_t raise_limit_of_files() {
   return files.rlim_max;
 }
 
-// Like fork(): without a given stack the new process continues on a copy of this one. Unlike fork()
-// it takes none of the C library's locks.
+// Like fork(), on a copy of this stack, but it takes none of the C library's locks.
 pid_t fork_into(unsigned long namespaces) {
   return static_cast<pid_t>(
       ::syscall(SYS_clone, namespaces | SIGCHLD, nullptr, nullptr, nullptr, nullptr));
@@ -109,8 +107,7 @@ std::vector<char*> pointers_to(std::vector<std::string>& strings) {
   return pointers;
 }
 
-/// Constructed before the fork, because nothing may be allocated between fork and exec; the other
-/// functions run there.
+/// Constructed before the fork; the other functions run between fork and exec and allocate nothing.
 class Sandbox {
  public:
   explicit Sandbox(Launch launch)
@@ -216,9 +213,8 @@ class Sandbox {
 
   void set_limits() {
     const SandboxPolicy& policy = launch_.policy;
-    // Opened before the limit, with a number above it: once exec has closed it, no other file can
-    // get this number.
-    const rlim_t open_files = std::min<rlim_t>(policy.open_files, raise_limit_of_files() - 1);
+    // Its number lies above the limit: once exec has closed it, no other file can get it.
+    const rlim_t open_files = std::min<rlim_t>(1024, raise_limit_of_files() - 1);
     if (policy.kind == SandboxKind::kCpu) {
       const int file = ::open(program_.c_str(), O_PATH | O_CLOEXEC);
       program_descriptor_ = ::fcntl(file, F_DUPFD_CLOEXEC, static_cast<int>(open_files));

@@ -31,8 +31,7 @@ std::string describe(const Isolation& isolation);
 /// What the kernel refuses, why, and what helps; empty if nothing. Then no submission is started.
 std::string refused_part(const Isolation& isolation);
 
-/// Asks the kernel, by starting a process that does nothing.
-/// @throws EnvironmentError with refused_part()
+/// By starting a process that does nothing. @throws EnvironmentError with refused_part()
 Isolation probe_isolation();
 
 /// The kind of a program; each kind gets only what it needs.
@@ -50,14 +49,12 @@ struct SandboxPolicy {
   std::filesystem::path secret{};                 ///< the course: nothing in it may be read
   std::uint64_t cpu_seconds = std::uint64_t{4} * 3600;
   std::uint64_t file_bytes = std::uint64_t{64} << 20;
-  std::uint64_t open_files = 1024;
   std::uint64_t data_bytes = 0;  ///< of one process; 0: what the machine has, on the CPU
 };
 
-/// Prepares a separate file system for a program, because the function that it returns may not
-/// allocate: that one makes it the root of the calling process. It contains only the files that the
-/// program may read, its folder, a /proc of its own, a /dev without terminals, and an empty /tmp
-/// and /dev/shm. Needs a mount namespace; mount_setattr needs Linux 5.12.
+/// Prepares a root for a program: the files that it may read, its folder, a /proc of its own, a
+/// /dev without terminals, an empty /tmp and /dev/shm. The function that it returns enters it and
+/// allocates nothing. Needs a mount namespace; mount_setattr needs Linux 5.12.
 /// @param folder  of a compiler the one on the disk; otherwise a small disk in memory
 /// @return gives 0 or an errno
 std::function<int()> own_root(const SandboxPolicy& policy, const std::filesystem::path& program,
@@ -70,8 +67,7 @@ std::function<int()> own_root(const SandboxPolicy& policy, const std::filesystem
 /// program makes ends in SIGSYS, others only fail.
 std::vector<sock_filter> filter_for(SandboxKind kind);
 
-/// Installs it in the calling process, permanently and also after exec. Allocates nothing, so it
-/// may run between fork and exec.
+/// Installs it in the calling process for ever. Allocates nothing: it runs between fork and exec.
 /// @param program_descriptor  the only one that SandboxKind::kCpu may execute, with execveat
 /// @return 0 or an errno
 int install(std::vector<sock_filter>& filter, int program_descriptor);
@@ -79,8 +75,7 @@ int install(std::vector<sock_filter>& filter, int program_descriptor);
 /// "ptrace", for a call that ends in SIGSYS; its number otherwise.
 std::string system_call_name(int number);
 
-/// Messages of warden and program to the grader through a separate pipe, before the program's code
-/// runs and after it has ended.
+/// From warden and program to the grader, before the program's code runs and after it has ended.
 struct Notice {
   enum Kind { kIsolated, kNotExecuted, kEnded };
   Kind kind = kIsolated;

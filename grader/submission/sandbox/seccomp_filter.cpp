@@ -147,8 +147,7 @@ struct Rules {
 #endif
     for (const NamedCall& call : kForbidden) rule({call.number}, kTrap);
     rule({SYS_setsid, SYS_setpgid}, fail(EPERM));
-    // The requests of the first two, and the flags of clone3, lie in memory, where no filter looks;
-    // glibc then uses clone.
+    // What they ask lies in memory, where no filter looks; glibc then uses clone for clone3.
     rule({SYS_io_uring_setup, SYS_io_setup, SYS_clone3, SYS_memfd_secret}, fail(ENOSYS));
     restrict_processes(kind);
     restrict_sockets(kind);
@@ -214,8 +213,7 @@ struct Rules {
     if (on_cpu) rule({SYS_vfork}, kTrap);
 #endif
     if (!on_cpu) return;
-    // Only once: the descriptor closes itself, and its number is above those that a process can
-    // create.
+    // Only once: the descriptor closes itself, and a process can create none with its number.
     rule({SYS_execveat}, kAllow, {{0, kEqual, kProgram}});
     rule({SYS_execveat, SYS_execve}, kTrap);
   }

@@ -89,18 +89,6 @@ TEST_CASE("submission: lists its stages and returns right outputs for shapes of 
   CHECK(submission.usage().elapsed_s > 0.0);
 }
 
-TEST_CASE("submission: the output is poison before each call") {
-  Submission submission = open("never_written");
-  for (int call = 0; call < 2; ++call) {
-    const grader::Arrays arrays = submission.prepare(kShape, Placement::kAligned);
-    std::fill_n(arrays.output, kShape.output_size(), 1.0f);
-    REQUIRE_FALSE(submission.run("baseline").failure);
-    for (int i = 0; i < kShape.output_size(); ++i) {
-      if (std::bit_cast<std::uint32_t>(arrays.output[i]) != oracle::kPoisonBits) FAIL(i);
-    }
-  }
-}
-
 TEST_CASE("submission: a crash is told with its place, also if its end is seen first") {
   Submission submission = open("null_pointer");
   for (const bool is_interrupted : {true, false}) {  // the second call starts it again
@@ -112,43 +100,6 @@ TEST_CASE("submission: a crash is told with its place, also if its end is seen f
     REQUIRE(call.failure->fault);
     CHECK(call.failure->fault->kind == FaultKind::kNull);
   }
-}
-
-TEST_CASE("submission: each way to end without an answer is told apart") {
-  const auto failure_of = [](const std::string& name) {
-    Submission submission = open(name, std::chrono::milliseconds(3000));
-    Failure failure = run(submission).failure.value();
-    failure.fault = failure.fault.value_or(FaultRecord{});
-    return failure;
-  };
-  const Failure exited = failure_of("prints_pass");
-  CHECK(exited.kind == Failure::Kind::kExit);
-  CHECK(exited.code == 0);
-  CHECK(exited.printed == "Op Time: 0.001 ms\nTest Accuracy: 1.0\nPASS\n");
-  // Before it is killed, the grader asks it for its place.
-  CHECK(failure_of("endless_loop").fault->kind == FaultKind::kKernelTime);
-  CHECK(failure_of("prints_without_end").kind == Failure::Kind::kFlood);
-  CHECK(failure_of("throws").kind == Failure::Kind::kException);
-  CHECK(failure_of("throws").fault->text == "vector::at: index 64 of 64");
-  const Failure input = failure_of("zeroes_the_input");
-  CHECK(input.kind == Failure::Kind::kCrash);
-  CHECK(input.fault->kind == FaultKind::kReadOnly);
-  CHECK(input.fault->array == "input");
-  CHECK(input.fault->element == 0);
-  CHECK(failure_of("there_is_no_such_program").kind == Failure::Kind::kNoStart);
-}
-
-TEST_CASE("submission: writing behind the output is seen by the poison, or by a signal") {
-  Submission submission = open("writes_beyond");
-  const grader::Call aligned = run(submission, Placement::kAligned);
-  CHECK_FALSE(aligned.failure);
-  CHECK(aligned.wrote_outside);
-  const grader::Call at_end = run(submission, Placement::kAtEnd);
-  REQUIRE(at_end.failure);
-  REQUIRE(at_end.failure->fault);
-  CHECK(at_end.failure->fault->kind == FaultKind::kOutside);
-  CHECK(at_end.failure->fault->array == "output");
-  CHECK(at_end.failure->fault->element == kShape.output_size());
 }
 
 TEST_CASE("submission: many files have one time for all of them") {

@@ -53,20 +53,6 @@ TEST_CASE("catalogue: an unknown id is a mistake of ours") {
   CHECK_THROWS(grader::finding("E-unheard-of", ""));
 }
 
-TEST_CASE("catalogue: the kind of a fault decides, not what it says") {
-  using grader::Failure;
-  const auto id_of = [](FaultRecord fault, Failure::Kind kind = Failure::Kind::kException) {
-    return explain(Failure{.kind = kind, .code = SIGSEGV, .fault = fault}, "case 'a'").id;
-  };
-  CHECK(id_of({FaultKind::kException, "an illegal memory access, bad_alloc"}) == "E-exception");
-  CHECK(id_of({FaultKind::kOutOfMemory, "std::bad_alloc"}) == "E-memory");
-  CHECK(id_of({FaultKind::kLaunch, "grid.z is 160000"}) == "E-launch");
-  CHECK(id_of({FaultKind::kDeviceMemory, "kernel"}) == "E-outside");
-  CHECK(id_of({FaultKind::kNull}, Failure::Kind::kCrash) == "E-null");
-  CHECK(id_of({FaultKind::kStack}, Failure::Kind::kCrash) == "E-stack");
-  CHECK(id_of({FaultKind::kSignal}, Failure::Kind::kCrash) == "E-crash");
-}
-
 TEST_CASE("catalogue: a fault's place is shown in one line") {
   grader::Failure failure{.kind = grader::Failure::Kind::kCrash, .code = SIGSEGV};
   failure.fault =

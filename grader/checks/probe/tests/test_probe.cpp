@@ -1,6 +1,4 @@
-// What the probe says about loops with one thing changed.
-#include <algorithm>
-#include <bit>
+// What the probe says about loops with one thing changed, where no file of the corpus shows it.
 #include <functional>
 #include <string>
 #include <vector>
@@ -9,7 +7,6 @@
 #include "grader/checks/probe/finders.hpp"
 #include "grader/checks/probe/terms.hpp"
 #include "grader/checks/probe/wrong_index.hpp"
-#include "reference/oracle/comparison.hpp"
 
 using namespace convlab;
 using namespace convlab::grader::probe;
@@ -21,8 +18,6 @@ struct Loops : Program {
   Loops() : Program(40) {}
 
   std::function<std::int64_t(const ConvShape&, const Label&)> input = input_index;
-  std::function<std::int64_t(const ConvShape&, const Label&)> weight = weight_index;
-  std::function<std::int64_t(const ConvShape&, const Label&)> store = output_index;
   std::function<float(const ConvShape&, const Label&)> factor = [](const ConvShape&, const Label&) {
     return 1.0F;
   };
@@ -31,8 +26,6 @@ struct Loops : Program {
  private:
   Answer convolve(const ConvShape& s, const Numbers& in, const Numbers& filter) override {
     Answer answer;
-    answer.output.assign(static_cast<std::size_t>(s.output_size()),
-                         std::bit_cast<float>(oracle::kPoisonBits));
     float before = 0.0F;
     for (std::int64_t o = 0; o < s.output_size(); ++o) {
       Label at = output_label(s, o);
@@ -40,16 +33,12 @@ struct Loops : Program {
       for (at.c = 0; at.c < s.in_channels; ++at.c) {
         for (at.p = 0; at.p < s.kernel; ++at.p) {
           for (at.q = 0; at.q < s.kernel; ++at.q) {
-            const std::int64_t i = input(s, at);
-            sum += i < s.input_size() ? factor(s, at) * in[i] * filter[weight(s, at)] : 0.0F;
+            sum += factor(s, at) * in[input(s, at)] * filter[weight_index(s, at)];
           }
         }
       }
       before = stored(sum, before);
-      const std::int64_t place = store(s, output_label(s, o));
-      if (place >= 0 && place < s.output_size()) {
-        answer.output[static_cast<std::size_t>(place)] = before;
-      }
+      answer.output.push_back(before);
     }
     return answer;
   }
@@ -73,142 +62,6 @@ TEST_CASE("probe: right loops give no fact, after one run a shape") {
   Loops right;
   CHECK(fact_of(right).id == "none");
   CHECK(right.runs() == static_cast<int>(kShapes.size()));
-}
-
-TEST_CASE("probe: an index is measured in names") {
-  Loops exchanged;
-  exchanged.input = [](const ConvShape& s, const Label& at) {
-    return ((std::int64_t{at.b} * s.in_channels + at.c) * s.height + at.h * s.stride + at.p) *
-               s.height +
-           at.w * s.stride + at.q;
-  };
-  Fact fact = fact_of(exchanged);
-  CHECK(fact.id != "none");
-  CHECK(says(fact, "h·S·H + p·H"));
-  Loops order;
-  order.weight = [](const ConvShape& s, const Label& at) {
-    return ((std::int64_t{at.c} * s.out_channels + at.m) * s.kernel + at.p) * s.kernel + at.q;
-  };
-  fact = fact_of(order);
-  CHECK(fact.id == "E-weights-order");
-  CHECK(says(fact, "m·K·K + c·M·K·K + p·K + q"));
-  Loops moved;
-  moved.store = [](const ConvShape& s, const Label& at) {
-    return ((std::int64_t{at.m} * s.batch + at.b) * s.out_height() + at.h) * s.out_width() + at.w;
-  };
-  fact = fact_of(moved);
-  CHECK(fact.id == "E-output-order");
-  CHECK(says(fact, "b·H_out·W_out + m·B·H_out·W_out"));
-  Loops no_stride;
-  no_stride.input = [](const ConvShape& s, const Label& at) {
-    return ((std::int64_t{at.b} * s.in_channels + at.c) * s.height + at.h + at.p) * s.width + at.w +
-           at.q;
-  };
-  CHECK(fact_of(no_stride).id == "E-stride");
-}
-
-TEST_CASE("probe: an index outside the array is measured, too") {
-  Loops centred;
-  centred.input = [](const ConvShape& s, const Label& at) {
-    return input_index(s, at) - s.width - 1;
-  };
-  const Fact fact = fact_of(centred);
-  CHECK(fact.id == "E-padding");
-  CHECK(says(fact, "(W + 1)"));
-}
-
-TEST_CASE("probe: missing and doubled products") {
-  Loops short_row;
-  short_row.factor = [](const ConvShape& s, const Label& at) {
-    return at.p == s.kernel - 1 ? 0.0F : 1.0F;
-  };
-  Fact fact = fact_of(short_row);
-  CHECK(fact.id == "E-filter-edge");
-  CHECK(says(fact, "p = K - 1"));
-  Loops both;
-  both.factor = [](const ConvShape&, const Label& at) {
-    return at.p == 0 || at.q == 0 ? 0.0F : 1.0F;
-  };
-  CHECK(fact_of(both).id == "E-filter-edge");
-  Loops twice;
-  twice.factor = [](const ConvShape&, const Label& at) { return at.c == 1 ? 2.0F : 1.0F; };
-  fact = fact_of(twice);
-  CHECK(fact.id == "E-terms");
-  CHECK(says(fact, "c = 1 count 2 times"));
-  // The last of three slices: another number of taps at each shape.
-  Loops slices;
-  slices.factor = [](const ConvShape& s, const Label& at) {
-    const int tap = (at.c * s.kernel + at.p) * s.kernel + at.q;
-    return tap < (s.taps() + 2) / 3 * 2 ? 1.0F : 0.0F;
-  };
-  CHECK(says(fact_of(slices), "the number of the tap ≥ 8 (at B=4 M=2"));
-}
-
-TEST_CASE("probe: sums in each other's place, and beyond the image") {
-  // Of four neighbouring outputs the last three are stored in turn; behind the row there is
-  // nothing.
-  Loops turned;
-  turned.store = [](const ConvShape& s, const Label& at) {
-    const std::int64_t own = output_index(s, at);
-    return at.w % 4 == 0 || at.w / 4 * 4 + 4 > s.out_width() ? own
-           : at.w % 4 == 3                                   ? own - 2
-                                                             : own + 1;
-  };
-  const Fact fact = fact_of(turned);
-  CHECK(fact.id == "E-output-order");
-  CHECK(says(fact, "output (b=0, m=0, h=0, w=1) holds that of output (b=0, m=0, h=0, w=3)"));
-}
-
-TEST_CASE("probe: a part of the outputs") {
-  Loops last_map;
-  last_map.weight = [](const ConvShape& s, const Label& at) {
-    return weight_index(s, at) - (at.m == s.out_channels - 1 ? s.taps() : 0);
-  };
-  Fact fact = fact_of(last_map);
-  CHECK(fact.id == "E-index");
-  CHECK(says(fact, "m = M - 1"));
-  CHECK(says(fact, "-C·K·K"));
-  Loops fourth;
-  fourth.input = [](const ConvShape& s, const Label& at) {
-    return input_index(s, at) - (at.w % 4 == 3 ? s.stride : 0);
-  };
-  fact = fact_of(fourth);
-  CHECK(says(fact, "w % 4 = 3"));
-}
-
-TEST_CASE("probe: the outputs in rows of another length") {
-  Loops by_height;
-  by_height.input = [](const ConvShape& s, Label at) {
-    const int place = at.h * s.out_width() + at.w;
-    at.h = place / s.out_height(), at.w = place % s.out_height();
-    return input_index(s, at);
-  };
-  const Fact fact = fact_of(by_height);
-  CHECK(fact.id == "E-height-width");
-  CHECK(says(fact, "row i / H_out, column i % H_out; right is i / W_out"));
-}
-
-TEST_CASE("probe: a tile that is filled with rows of one length and read with another") {
-  // One tile, as high and as wide as 16 outputs need.
-  const auto place = [](const ConvShape& s, const Label& at) {
-    const int flat = (at.h * s.stride + at.p) * 16 + at.w * s.stride + at.q;
-    const int length = 15 * s.stride + s.kernel;
-    return std::pair(flat / length, flat % length);
-  };
-  Loops rows;
-  rows.input = [&](const ConvShape& s, const Label& at) {
-    const auto [row, column] = place(s, at);
-    const std::int64_t plane = std::int64_t{at.b} * s.in_channels + at.c;
-    return (plane * s.height + std::min(row, s.height - 1)) * s.width +
-           std::min(column, s.width - 1);
-  };
-  rows.factor = [&](const ConvShape& s, const Label& at) {
-    const auto [row, column] = place(s, at);
-    return row < s.height && column < s.width ? 1.0F : 0.0F;
-  };
-  const Fact fact = fact_of(rows);
-  CHECK(fact.id == "E-tile-rows");
-  CHECK(says(fact, "filled with rows of 32 elements and read with rows of 16"));
 }
 
 TEST_CASE("probe: one row, whose elements are named as in the puzzle") {
@@ -238,19 +91,6 @@ TEST_CASE("probe: one row, whose elements are named as in the puzzle") {
   CHECK(says(fact, "Exactly the outputs with i ≥ 252 are wrong"));
 }
 
-TEST_CASE("probe: a number of tiles that is rounded down") {
-  Loops down;
-  down.store = [](const ConvShape& s, const Label& at) {
-    const int whole = s.out_width() < 16 ? s.out_width() : s.out_width() / 16 * 16;
-    return at.w < whole ? output_index(s, at) : -1;
-  };
-  std::vector<ConvShape> shapes = kShapes;
-  shapes.push_back({1, 3, 2, 27, 28, 2, 1});
-  const Fact fact = find_fact(down, shapes).value_or(Fact{.id = "none"});
-  CHECK(fact.id == "E-rounded-down");
-  CHECK(says(fact, "w behind the last whole 16"));
-}
-
 TEST_CASE("probe: outputs of a product of matrices are counted through all images") {
   Loops odd;
   odd.factor = [](const ConvShape& s, const Label& at) {
@@ -259,20 +99,12 @@ TEST_CASE("probe: outputs of a product of matrices are counted through all image
   CHECK(says(fact_of(odd), "the column of the product, (b·H_out + h)·W_out + w, % 8 ≥ 4"));
 }
 
-TEST_CASE("probe: functions of the sum") {
+TEST_CASE("probe: a sum that is not set to zero") {
   Loops kept;
   kept.stored = [](float sum, float before) { return sum + before; };
-  Fact fact = fact_of(kept);
+  const Fact fact = fact_of(kept);
   CHECK(fact.id == "E-sum-kept");
   CHECK(says(fact, "before it in memory"));
-  Loops relu;
-  relu.stored = [](float sum, float) { return std::max(sum, 0.0F); };
-  CHECK(fact_of(relu).id == "E-activation");
-  Loops half;
-  half.stored = [](float sum, float) { return sum / 2.0F; };
-  fact = fact_of(half);
-  CHECK(fact.id == "E-scaled");
-  CHECK(says(fact, "1 / (2)"));
 }
 
 TEST_CASE("probe: the smallest shape that fails, and a rule that fresh shapes confirmed") {

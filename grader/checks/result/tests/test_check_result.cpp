@@ -67,17 +67,6 @@ TEST_CASE("check result: what is written is read back, and common/result reads i
   CHECK(parse_check_result(to_json(check.result), "text").cases.empty());
 }
 
-TEST_CASE("finding: the smallest case heads what was seen, the picture ends it") {
-  Finding found = example().findings.front();
-  CHECK(seen_text(found) ==
-        "The smallest case that fails: B=1 M=1; --case 1,1,1,1,1,1,1 runs it alone.\n"
-        "It fails exactly if C ≥ 2.\nb=0 m=1 h=2 w=3\n    # .");
-  found.alone.clear();
-  CHECK(smallest_case_text(found) ==
-        "The smallest case that fails: B=1 M=1.\nIt fails exactly if C ≥ 2.");
-  CHECK(seen_text({.seen = "only this"}) == "only this");
-}
-
 TEST_CASE("check result: bytes that are not UTF-8 do not lose the result") {
   CheckResult check = example();
   check.findings[0].seen = "\xff\xfe";
