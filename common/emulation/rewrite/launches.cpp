@@ -329,16 +329,19 @@ struct LaunchRewriter : File {
 
 }  // namespace
 
-void rewrite_launch(const File& file, std::size_t open) {
-  LaunchRewriter{file}.launch(open);
-}
-
-void rewrite_launch_by_macro(const File& file, std::size_t name) {
-  LaunchRewriter{file}.launch_by_macro(name);
-}
-
-void rewrite_untyped_kernel(const File& file, std::size_t keyword) {
-  LaunchRewriter{file}.untyped_kernel(keyword);
+void rewrite_launches(const File& file) {
+  LaunchRewriter rewriter{file};
+  const Source& source = file.source;
+  for (std::size_t i = 0; i < source.size(); ++i) {
+    // Of more than three the last three are the launch, and operator<< <T> is none.
+    if (source.is_triple(i, '<') && !source.is_triple(i + 1, '<') &&
+        !(i > 0 && source.is(i - 1, "operator")))
+      rewriter.launch(i);
+    else if (source.is(i, "void"))
+      rewriter.untyped_kernel(i);
+    else if (source[i].kind == Token::Kind::kIdentifier)
+      rewriter.launch_by_macro(i);
+  }
 }
 
 }  // namespace convlab::rewrite

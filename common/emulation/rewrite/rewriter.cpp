@@ -132,29 +132,19 @@ class FileRewriter {
     replace_includes(includes);
     refuse_libraries();
     for (std::size_t i = 0; i < source_.size(); ++i) visit(i);
+    rewrite_launches(file_);
+    rewrite_variables(file_);
+    Rewritten result = editor_.finish();
     for (Diagnostic& diagnostic : find_wrong_calls(source_, names_))
-      editor_.complain(std::move(diagnostic));
-    return editor_.finish();
+      result.diagnostics.push_back(std::move(diagnostic));
+    return result;
   }
 
  private:
   void visit(std::size_t i) {
     const Token& token = source_[i];
-    if (token.is("<") && source_.is_triple(i, '<')) {
-      // Of more than three the last three are the launch, and operator<< <T> is none.
-      if (!source_.is_triple(i + 1, '<') && !(i > 0 && source_.is(i - 1, "operator")))
-        rewrite_launch(file_, i);
-    } else if (token.is("__shared__")) {
-      rewrite_shared_variable(file_, i);
-    } else if (token.is("{") && !names_.shared_variables.empty()) {
-      use_shared_variables(file_, i);
-    } else if (qualifies_variable(source_, i) && token.directive == 0 &&
-               source_.scope(i) == Scope::kFile) {
-      register_symbol(file_, i);
-    } else if (token.is("__launch_bounds__")) {
+    if (token.is("__launch_bounds__")) {
       launch_bounds(i);
-    } else if (token.is("void")) {
-      rewrite_untyped_kernel(file_, i);
     } else if (token.is("__noinline__")) {
       editor_.replace(i, "__attribute__((noinline))");
     } else if (token.is("asm") || token.is("__asm__") || token.is("__asm")) {
@@ -162,7 +152,6 @@ class FileRewriter {
     } else if (token.kind == Token::Kind::kIdentifier) {
       refuse_unsupported(i);
       use_clock_of_device(i);
-      rewrite_launch_by_macro(file_, i);
     }
   }
 
@@ -211,6 +200,9 @@ class FileRewriter {
           "cudaMalloc3DArray", "cudaMemcpyToArray", "cudaMemcpy2DToArray"},
          "boxes and arrays of textures cannot be emulated: take cudaMalloc or cudaMallocPitch, and "
          "cudaMemcpy2D for each layer"},
+        {{"cudaLaunchKernelEx", "cudaLaunchKernelExC", "cudaLaunchConfig_t"},
+         "cudaLaunchKernelEx cannot be emulated: take kernel<<<blocks, threads>>>, or "
+         "cudaLaunchCooperativeKernel"},
         {{"__cluster_dims__", "cluster_group", "this_cluster"},
          "clusters of blocks cannot be emulated: let blocks meet in global memory, or in a "
          "cooperative launch"},
@@ -351,6 +343,7 @@ Rewritten Editor::finish() {
     position = edit.offset + edit.removed;
   }
   result.text += text_.substr(position);
+  std::ranges::stable_sort(diagnostics_, {}, &Diagnostic::line);
   result.diagnostics = std::move(diagnostics_);
   return result;
 }

@@ -258,20 +258,17 @@ void collect_shared_variables(const Source& source, SharedVariableTable& variabl
   VariableRewriter{{source, none, editor}}.collect(variables);
 }
 
-void rewrite_shared_variable(const File& file, std::size_t keyword) {
-  VariableRewriter{file}.shared_variable(keyword);
-}
-
-void use_shared_variables(const File& file, std::size_t brace) {
-  VariableRewriter{file}.use_shared_variables(brace);
-}
-
-bool qualifies_variable(const Source& source, std::size_t i) {
-  return source.has(i, i + 1, kQualifiers);
-}
-
-void register_symbol(const File& file, std::size_t keyword) {
-  VariableRewriter{file}.register_symbol(keyword);
+void rewrite_variables(const File& file) {
+  VariableRewriter rewriter{file};
+  const Source& source = file.source;
+  for (std::size_t i = 0; i < source.size(); ++i)
+    if (source.is(i, "__shared__"))
+      rewriter.shared_variable(i);
+    else if (source.is(i, "{") && !file.names.shared_variables.empty())
+      rewriter.use_shared_variables(i);
+    else if (kQualifiers.contains(source[i].text) && source[i].directive == 0 &&
+             source.scope(i) == Scope::kFile)
+      rewriter.register_symbol(i);
 }
 
 }  // namespace convlab::rewrite
