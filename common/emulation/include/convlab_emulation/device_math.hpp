@@ -328,29 +328,12 @@ CONVLAB_FUNCTION(float, norm3df, (float a, float b, float c), std::hypot(a, b, c
 CONVLAB_FUNCTION(double, rnorm3d, (double a, double b, double c), 1.0 / norm3d(a, b, c))
 /// The normal distribution's cumulative probability.
 CONVLAB_FUNCTION(double, normcdf, (double x), 0.5 * std::erfc(-x * 0.70710678118654752440))
-/// sin(π x), exact where x is a multiple of one half.
-inline double sinpi(double x) {
-  const double turn = std::remainder(x, 2.0);  // -1 to 1, exact
-  if (turn == std::trunc(turn)) return std::copysign(0.0, x);
-  if (std::fabs(turn) > 0.5)
-    return std::sin((std::copysign(1.0, turn) - turn) * 3.14159265358979323846);
-  return std::sin(turn * 3.14159265358979323846);
-}
-/// cos(π x), exact where x is a multiple of one half.
-inline double cospi(double x) {
-  const double turn = std::fabs(std::remainder(x, 2.0));
-  return turn == 0.5 ? 0.0
-                     : (turn < 0.25 ? std::cos(turn * 3.14159265358979323846) : sinpi(0.5 - turn));
-}
-
 // The same of floats, rounded once.
 CONVLAB_FUNCTION(float, rsqrtf, (float x), rsqrt(static_cast<double>(x)))
 CONVLAB_FUNCTION(float, __frsqrt_rn, (float x), rsqrt(static_cast<double>(x)))
 CONVLAB_FUNCTION(float, rcbrtf, (float x), rcbrt(static_cast<double>(x)))
 CONVLAB_FUNCTION(float, rnorm3df, (float a, float b, float c), rnorm3d(a, b, c))
 CONVLAB_FUNCTION(float, normcdff, (float x), normcdf(x))
-CONVLAB_FUNCTION(float, sinpif, (float x), sinpi(x))
-CONVLAB_FUNCTION(float, cospif, (float x), cospi(x))
 
 // min and max: a NaN loses, and -0 is below +0, as fminf and fmaxf do on a GPU. Equal numbers have
 // equal bits but for zeros, whose signs the bits' union and intersection order.

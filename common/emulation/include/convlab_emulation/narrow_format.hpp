@@ -181,6 +181,13 @@ template <class Format>
   return encode<Format>(bit_cast<double>(bits));
 }
 
+/// A float's bits to the nearest TF32 number's (10 fraction bits), ties away from zero. Infinity
+/// stays; a NaN, as on an H200, only loses its low bits.
+[[nodiscard]] constexpr std::uint32_t to_tf32(std::uint32_t bits) noexcept {
+  const bool is_finite = (bits & 0x7fff'ffffU) < 0x7f80'0000U;
+  return (bits + (is_finite ? 0x1000U : 0U)) & 0xffff'e000U;
+}
+
 /// An integer that orders patterns as their values, -0 below +0.
 [[nodiscard]] constexpr std::uint16_t order_key(std::uint16_t bits) noexcept {
   return static_cast<std::uint16_t>((bits & kSignBit) != 0 ? ~bits : bits | kSignBit);
@@ -202,21 +209,10 @@ template <class Integer>
   using Limits = std::numeric_limits<Integer>;
   if (std::isnan(value))
     return sizeof(Integer) == 8 ? static_cast<Integer>(std::uint64_t{1} << 63) : Integer{0};
-  double whole = 0.0;
-  switch (rounding) {
-    case Rounding::kNearestEven:
-      whole = std::nearbyint(value);
-      break;
-    case Rounding::kTowardZero:
-      whole = std::trunc(value);
-      break;
-    case Rounding::kUp:
-      whole = std::ceil(value);
-      break;
-    case Rounding::kDown:
-      whole = std::floor(value);
-      break;
-  }
+  const double whole = rounding == Rounding::kNearestEven  ? std::nearbyint(value)
+                       : rounding == Rounding::kTowardZero ? std::trunc(value)
+                       : rounding == Rounding::kUp         ? std::ceil(value)
+                                                           : std::floor(value);
   // The first power of two beyond the type is exact in double; its largest value may not be.
   constexpr double kBeyond = 2.0 * static_cast<double>(Integer{1} << (Limits::digits - 1));
   if (whole >= kBeyond) return Limits::max();

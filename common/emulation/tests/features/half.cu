@@ -15,47 +15,30 @@ constexpr unsigned kPairs = 4 * kPatterns;
 
 // The two families under common names, so that one set of features covers both.
 
-struct Half {
-  using Type = __half;
-  __device__ static Type of(unsigned bits) {
-    return __ushort_as_half(static_cast<unsigned short>(bits));
-  }
-  __device__ static unsigned bits(Type value) { return __half_as_ushort(value); }
-  __device__ static float to_float(Type value) { return __half2float(value); }
-  __device__ static Type rn(float value) { return __float2half_rn(value); }
-  __device__ static Type rz(float value) { return __float2half_rz(value); }
-  __device__ static Type ru(float value) { return __float2half_ru(value); }
-  __device__ static Type rd(float value) { return __float2half_rd(value); }
-  __device__ static Type from_double(double value) { return __double2half(value); }
-  __device__ static int to_int_rn(Type value) { return __half2int_rn(value); }
-  __device__ static unsigned to_uint_rz(Type value) { return __half2uint_rz(value); }
-  __device__ static short to_short_ru(Type value) { return __half2short_ru(value); }
-  __device__ static long long to_ll_rd(Type value) { return __half2ll_rd(value); }
-  __device__ static Type from_int_rn(int value) { return __int2half_rn(value); }
-  __device__ static Type from_uint_rz(unsigned value) { return __uint2half_rz(value); }
-  __device__ static Type from_ll_ru(long long value) { return __ll2half_ru(value); }
-};
-
-struct Bfloat16 {
-  using Type = __nv_bfloat16;
-  __device__ static Type of(unsigned bits) {
-    return __ushort_as_bfloat16(static_cast<unsigned short>(bits));
-  }
-  __device__ static unsigned bits(Type value) { return __bfloat16_as_ushort(value); }
-  __device__ static float to_float(Type value) { return __bfloat162float(value); }
-  __device__ static Type rn(float value) { return __float2bfloat16_rn(value); }
-  __device__ static Type rz(float value) { return __float2bfloat16_rz(value); }
-  __device__ static Type ru(float value) { return __float2bfloat16_ru(value); }
-  __device__ static Type rd(float value) { return __float2bfloat16_rd(value); }
-  __device__ static Type from_double(double value) { return __double2bfloat16(value); }
-  __device__ static int to_int_rn(Type value) { return __bfloat162int_rn(value); }
-  __device__ static unsigned to_uint_rz(Type value) { return __bfloat162uint_rz(value); }
-  __device__ static short to_short_ru(Type value) { return __bfloat162short_ru(value); }
-  __device__ static long long to_ll_rd(Type value) { return __bfloat162ll_rd(value); }
-  __device__ static Type from_int_rn(int value) { return __int2bfloat16_rn(value); }
-  __device__ static Type from_uint_rz(unsigned value) { return __uint2bfloat16_rz(value); }
-  __device__ static Type from_ll_ru(long long value) { return __ll2bfloat16_ru(value); }
-};
+#define FAMILY(Family, Narrow, name)                                                              \
+  struct Family {                                                                                 \
+    using Type = Narrow;                                                                          \
+    __device__ static Type of(unsigned bits) {                                                    \
+      return __ushort_as_##name(static_cast<unsigned short>(bits));                               \
+    }                                                                                             \
+    __device__ static unsigned bits(Type value) { return __##name##_as_ushort(value); }           \
+    __device__ static float to_float(Type value) { return __##name##2float(value); }              \
+    __device__ static Type rn(float value) { return __float2##name##_rn(value); }                 \
+    __device__ static Type rz(float value) { return __float2##name##_rz(value); }                 \
+    __device__ static Type ru(float value) { return __float2##name##_ru(value); }                 \
+    __device__ static Type rd(float value) { return __float2##name##_rd(value); }                 \
+    __device__ static Type from_double(double value) { return __double2##name(value); }           \
+    __device__ static int to_int_rn(Type value) { return __##name##2int_rn(value); }              \
+    __device__ static unsigned to_uint_rz(Type value) { return __##name##2uint_rz(value); }       \
+    __device__ static short to_short_ru(Type value) { return __##name##2short_ru(value); }        \
+    __device__ static long long to_ll_rd(Type value) { return __##name##2ll_rd(value); }          \
+    __device__ static Type from_int_rn(int value) { return __int2##name##_rn(value); }            \
+    __device__ static Type from_uint_rz(unsigned value) { return __uint2##name##_rz(value); }     \
+    __device__ static Type from_ll_ru(long long value) { return __ll2##name##_ru(value); }        \
+  };
+FAMILY(Half, __half, half)
+FAMILY(Bfloat16, __nv_bfloat16, bfloat16)
+#undef FAMILY
 
 /// A float near a narrow number's midpoint for most i, any float for the others.
 template <class Family>
@@ -117,12 +100,8 @@ BOTH(multiply, "multiply", kPairs, { return F::bits(__hmul(F::of(i & 0xffffU), s
 BOTH(divide, "divide", kPairs, { return F::bits(__hdiv(F::of(i & 0xffffU), second<F>(i))); })
 BOTH(fused_multiply_add, "fused multiply-add", kPairs,
      { return F::bits(__hfma(F::of(i & 0xffffU), second<F>(i), third<F>(i))); })
-BOTH(fused_multiply_add_saturated, "fused multiply-add, saturated", kPairs,
-     { return F::bits(__hfma_sat(F::of(i & 0xffffU), second<F>(i), third<F>(i))); })
 BOTH(fused_multiply_add_relu, "fused multiply-add, relu", kPairs,
      { return F::bits(__hfma_relu(F::of(i & 0xffffU), second<F>(i), third<F>(i))); })
-BOTH(add_saturated, "add, saturated", kPairs,
-     { return F::bits(__hadd_sat(F::of(i & 0xffffU), second<F>(i))); })
 BOTH(square_root, "square root", kPatterns, { return F::bits(hsqrt(F::of(i))); })
 BOTH(round_to_whole, "round, ceil, floor, trunc", 4 * kPatterns, {
   const auto value = F::of(i / 4);
