@@ -163,18 +163,12 @@ struct LaunchRewriter : File {
   /// @param begin,end  what the configuration's parentheses replace
   /// @param arguments  their (
   void launch(std::size_t open, const Span& begin, const Span& end, std::size_t arguments) {
-    if (source.in_device_code(open)) {
-      editor.complain(open,
-                      "a kernel launched from device code (dynamic parallelism) cannot be "
-                      "emulated: let the host "
-                      "launch it after the kernel");
-      return;
-    }
+    if (source.in_device_code(open))
+      return editor.complain(open,
+                             "a kernel launched from device code (dynamic parallelism) cannot be "
+                             "emulated: let the host launch it after the kernel");
     const Callee callee = find_callee(open);
-    if (callee.begin == callee.end) {
-      editor.complain(open, "there is no kernel before <<<");
-      return;
-    }
+    if (callee.begin == callee.end) return editor.complain(open, "there is no kernel before <<<");
     const std::string text = source.text(callee.begin, callee.end);
     const std::string space(kRuntime);
     const std::size_t start = source[callee.begin].offset;

@@ -44,9 +44,8 @@ class Editor {
     diagnostics_.push_back({source_[i].line, std::move(message)});
   }
 
-  /// A line end, #line and white space, so that what stands at `offset` in the file keeps its line
-  /// and column for the compiler, whatever was inserted before. Nothing where that may be inside of
-  /// a macro or its arguments. @param token  on the same line
+  /// A line end, #line and white space, so that what stands at `offset` keeps its line and column
+  /// for the compiler. Nothing where that may be inside of a macro. @param token  on the same line
   [[nodiscard]] std::string anchor(std::size_t token, std::size_t offset) const;
 
   /// The file with all changes. Where two overlap, the one that begins first counts. Errors are in
@@ -93,11 +92,9 @@ struct Include {
   std::string target;
 };
 
-/// Turns CUDA's extensions into C++ against the headers in common/emulation/include:
-/// launches, __shared__ and extern __shared__ variables, __launch_bounds__, __noinline__; registers
-/// __device__ and __constant__ variables; refuses what cannot be emulated and what nvcc would
-/// refuse. For the compiler everything stays in its line, and in its column but for lines of macros
-/// and of launches in parentheses.
+/// Turns CUDA's extensions into C++ against the headers in common/emulation/include, and refuses
+/// what cannot be emulated and what nvcc would refuse. For the compiler everything stays in its
+/// line, and mostly in its column.
 /// @param names     of this file and of all that it includes
 /// @param includes  quoted includes to replace
 Rewritten rewrite(std::string_view text, const Source& source, const Names& names,

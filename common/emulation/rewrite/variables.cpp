@@ -34,11 +34,9 @@ struct VariableRewriter : File {
     const std::size_t begin = declaration_begin(keyword);
     const std::size_t end = statement_end(keyword);
     if (end >= source.size()) return;  // a macro that pastes only the qualifier
-    if (source[keyword].directive == 0 && source.scope(keyword) == Scope::kClass) {
-      editor.complain(
+    if (source[keyword].directive == 0 && source.scope(keyword) == Scope::kClass)
+      return editor.complain(
           keyword, "a __shared__ variable cannot be a member of a class: declare it in the kernel");
-      return;
-    }
     for (std::size_t i = begin; i < end; ++i) {
       const bool initialised = source.is(i, "=") || (source.is(i, "{") && source.is(i - 1, "]"));
       if (source.opens(i)) i = source.partner(i);
@@ -164,8 +162,7 @@ struct VariableRewriter : File {
 
   /// First token of the declaration that contains `i`: specifiers may stand before __shared__.
   [[nodiscard]] std::size_t declaration_begin(std::size_t i) const {
-    static const Words specifiers = {"extern", "static", "volatile",
-                                     "const",  "inline", "constexpr"};
+    static const Words specifiers = words_of("extern static volatile const inline constexpr");
     while (i > 0 && source[i - 1].directive == source[i].directive)
       if (specifiers.contains(source[i - 1].text))
         --i;
