@@ -24,17 +24,12 @@ constexpr unsigned kPairs = 4 * kPatterns;
     __device__ static unsigned bits(Type value) { return __##name##_as_ushort(value); }           \
     __device__ static float to_float(Type value) { return __##name##2float(value); }              \
     __device__ static Type rn(float value) { return __float2##name##_rn(value); }                 \
-    __device__ static Type rz(float value) { return __float2##name##_rz(value); }                 \
-    __device__ static Type ru(float value) { return __float2##name##_ru(value); }                 \
-    __device__ static Type rd(float value) { return __float2##name##_rd(value); }                 \
     __device__ static Type from_double(double value) { return __double2##name(value); }           \
     __device__ static int to_int_rn(Type value) { return __##name##2int_rn(value); }              \
     __device__ static unsigned to_uint_rz(Type value) { return __##name##2uint_rz(value); }       \
     __device__ static short to_short_ru(Type value) { return __##name##2short_ru(value); }        \
     __device__ static long long to_ll_rd(Type value) { return __##name##2ll_rd(value); }          \
     __device__ static Type from_int_rn(int value) { return __int2##name##_rn(value); }            \
-    __device__ static Type from_uint_rz(unsigned value) { return __uint2##name##_rz(value); }     \
-    __device__ static Type from_ll_ru(long long value) { return __ll2##name##_ru(value); }        \
   };
 FAMILY(Half, __half, half)
 FAMILY(Bfloat16, __nv_bfloat16, bfloat16)
@@ -70,9 +65,6 @@ __device__ typename Family::Type third(unsigned i) {
 
 BOTH(to_float, "to float", kPatterns, { return __float_as_uint(F::to_float(F::of(i))); })
 BOTH(from_float_rn, "from float rn", kPairs, { return F::bits(F::rn(telling_float<F>(i))); })
-BOTH(from_float_rz, "from float rz", kPairs, { return F::bits(F::rz(telling_float<F>(i))); })
-BOTH(from_float_ru, "from float ru", kPairs, { return F::bits(F::ru(telling_float<F>(i))); })
-BOTH(from_float_rd, "from float rd", kPairs, { return F::bits(F::rd(telling_float<F>(i))); })
 BOTH(from_double, "from double", kPairs, {
   const double nudge = i % 3 == 0 ? 0.0 : (i % 3 == 1 ? 1e-12 : -1e-12);
   return F::bits(F::from_double(static_cast<double>(telling_float<F>(i)) * (1.0 + nudge)));
@@ -87,13 +79,6 @@ BOTH(to_long_long_rd, "to long long rd", kPatterns, {
 })
 BOTH(from_int_rn, "from int rn", kPairs,
      { return F::bits(F::from_int_rn(static_cast<int>(scramble(i)) >> (i % 32))); })
-BOTH(from_unsigned_rz, "from unsigned rz", kPairs,
-     { return F::bits(F::from_uint_rz(scramble(i) >> (i % 32))); })
-BOTH(from_long_long_ru, "from long long ru", kPairs, {
-  const long long value =
-      static_cast<long long>(static_cast<unsigned long long>(scramble(i)) << 32 | scramble(i + 1));
-  return F::bits(F::from_ll_ru(value >> (i % 64)));
-})
 BOTH(add, "add", kPairs, { return F::bits(__hadd(F::of(i & 0xffffU), second<F>(i))); })
 BOTH(subtract, "subtract", kPairs, { return F::bits(__hsub(F::of(i & 0xffffU), second<F>(i))); })
 BOTH(multiply, "multiply", kPairs, { return F::bits(__hmul(F::of(i & 0xffffU), second<F>(i))); })
