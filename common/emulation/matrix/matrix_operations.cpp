@@ -185,14 +185,6 @@ void accumulate_integers(const std::int32_t* a, const std::int32_t* b, std::int3
 
 }  // namespace
 
-/// Runs in the last lane to arrive; the others cannot go on without it.
-void require_all_lanes(const WarpExchange& exchange, const char* name, CallSite site) {
-  if (exchange.present == kFullMask) return;
-  fail_kernel(KernelFault::kLaunchFailure, site,
-              "%s needs all 32 lanes of the warp, but only the lanes of mask 0x%08x are there",
-              name, static_cast<unsigned>(exchange.present));
-}
-
 template <class Kind>
 void load_fragments(WarpExchange& exchange) {
   using Element = typename Kind::Element;

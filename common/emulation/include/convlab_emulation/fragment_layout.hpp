@@ -128,9 +128,15 @@ struct FragmentProduct {
   bool saturate;  ///< integers: clamp instead of wrapping round
 };
 
-/// Fails the kernel unless all lanes take part. @param name  of the operation, as the student wrote
-/// it
-void require_all_lanes(const WarpExchange& exchange, const char* name, CallSite site);
+/// Fails the kernel unless all lanes take part. @param name  as the student wrote it
+// Where it is inlined, g++ warns of what would happen if no lane took part.
+[[gnu::noinline]] inline void require_all_lanes(const WarpExchange& exchange, const char* name,
+                                                CallSite site) {
+  if (exchange.present == kFullMask) return;
+  fail_kernel(KernelFault::kLaunchFailure, site,
+              "%s needs all 32 lanes of the warp, but only the lanes of mask 0x%08x are there",
+              name, static_cast<unsigned>(exchange.present));
+}
 
 /// Fills every lane's x[] from memory.
 template <class Kind>
