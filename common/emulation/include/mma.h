@@ -174,13 +174,10 @@ inline void mma_sync(fragment<accumulator, m, n, k, D>& d,
       convlab::emulation::kFullMask, &product, nullptr, site);
 }
 
-/// The nearest TF32 number (10 fraction bits), ties away from zero, as a float.
+/// The nearest TF32 number, as a float.
 inline float __float_to_tf32(float value) {
-  const auto bits = convlab::emulation::bit_cast<std::uint32_t>(value);
-  // Infinity stays; a NaN, as on an H200, only loses its low bits.
-  if ((bits & 0x7fff'ffffU) >= 0x7f80'0000U)
-    return convlab::emulation::bit_cast<float>(bits & 0xffff'e000U);
-  return convlab::emulation::bit_cast<float>((bits + 0x1000U) & 0xffff'e000U);
+  using convlab::emulation::bit_cast;
+  return bit_cast<float>(convlab::emulation::to_tf32(bit_cast<std::uint32_t>(value)));
 }
 
 }  // namespace nvcuda::wmma

@@ -19,45 +19,21 @@
 namespace convlab::emulation {
 namespace {
 
-/// The whole layout as a table of row-major indices, distinct elements of lane 0 first.
+/// The row-major index of each distinct element, lane after lane.
 template <FragmentLayout kLayout>
-struct FragmentTable {
-  static constexpr int kDistinct = kLayout.distinct;
-  static constexpr std::array<std::uint16_t, 32 * static_cast<std::size_t>(kLayout.distinct)>
-      kIndices = [] {
-        std::array<std::uint16_t, 32 * static_cast<std::size_t>(kLayout.distinct)> indices{};
-        for (int lane = 0; lane < 32; ++lane) {
-          for (int element = 0; element < kLayout.distinct; ++element) {
-            const int place = lane * kLayout.distinct + element;
-            indices[static_cast<std::size_t>(place)] =
-                static_cast<std::uint16_t>(kLayout.index(lane, element));
-          }
-        }
-        return indices;
-      }();
-  static const std::uint16_t* of_lane(int lane) {
-    return &kIndices[static_cast<std::size_t>(lane) * static_cast<std::size_t>(kDistinct)];
-  }
-};
-
-/// The lowest lane that takes part.
-int first_lane(const WarpExchange& exchange) {
-  return std::countr_zero(exchange.present | 0x8000'0000U);
-}
-
-/// Runs in the last lane to arrive; the others cannot go on without it.
-void require_all_lanes(const WarpExchange& exchange, const char* name, CallSite site) {
-  if (exchange.present == kFullMask) return;
-  fail_kernel(KernelFault::kLaunchFailure, site,
-              "%s needs all 32 lanes of the warp, but only the lanes of mask 0x%08x are there",
-              name, static_cast<unsigned>(exchange.present));
-}
+constexpr auto kIndices = [] {
+  std::array<std::uint16_t, 32 * static_cast<std::size_t>(kLayout.distinct)> indices{};
+  for (int i = 0; i < 32 * kLayout.distinct; ++i)
+    indices[static_cast<std::size_t>(i)] =
+        static_cast<std::uint16_t>(kLayout.index(i / kLayout.distinct, i % kLayout.distinct));
+  return indices;
+}();
 
 /// Address and leading dimension of a transfer, which all lanes must agree on.
 template <class Kind>
 const FragmentTransfer& common_transfer(const WarpExchange& exchange) {
   constexpr std::size_t kElementBytes = sizeof(typename Kind::Element);
-  const auto& first = exchange.input<FragmentTransfer>(first_lane(exchange));
+  const auto& first = exchange.input<FragmentTransfer>(*exchange.lanes().begin());
   require_all_lanes(exchange, first.name, first.site);
   for (const int lane : exchange.lanes()) {
     const auto& transfer = exchange.input<FragmentTransfer>(lane);
@@ -88,30 +64,31 @@ const FragmentTransfer& common_transfer(const WarpExchange& exchange) {
   return first;
 }
 
-/// Puts the lanes' elements together.
-/// @param elements_of  the x[] of a lane
-/// @param tile         rows × columns, row-major
-template <class Kind, class ElementsOf>
-void gather(const ElementsOf& elements_of, typename Kind::Element* tile) {
-  using Table = FragmentTable<Kind::layout()>;
+/// Puts the lanes' elements together. (These may be words of registers: only bytes are moved.)
+/// @param elements  the member of a lane's posting that points to them
+/// @param tile      rows × columns, row-major
+template <class Kind, class Posting, class Pointer>
+void gather(const WarpExchange& exchange, Pointer Posting::*elements,
+            typename Kind::Element* tile) {
+  constexpr std::size_t kBytes = sizeof *tile;
+  const std::uint16_t* index = kIndices<Kind::layout()>.data();
   for (int lane = 0; lane < kWarpSize; ++lane) {
-    const typename Kind::Element* elements = elements_of(lane);
-    const std::uint16_t* indices = Table::of_lane(lane);
-    for (int i = 0; i < Table::kDistinct; ++i) tile[indices[i]] = elements[i];
+    const auto* from = static_cast<const std::byte*>(exchange.input<Posting>(lane).*elements);
+    for (int i = 0; i < Kind::layout().distinct; ++i, from += kBytes)
+      std::memcpy(static_cast<void*>(&tile[*index++]), from, kBytes);
   }
 }
 
 /// Deals a row-major tile out to the lanes.
-template <class Kind, class ElementsOf>
-void scatter(const typename Kind::Element* tile, const ElementsOf& elements_of) {
-  using Table = FragmentTable<Kind::layout()>;
-  constexpr int kElementsPerLane = Kind::layout().elements;
-  for (int lane = 0; lane < kWarpSize; ++lane) {
-    typename Kind::Element* elements = elements_of(lane);
-    const std::uint16_t* indices = Table::of_lane(lane);
-    for (int i = 0; i < Table::kDistinct; ++i) elements[i] = tile[indices[i]];
-    for (int i = Table::kDistinct; i < kElementsPerLane; ++i)
-      elements[i] = elements[i - Table::kDistinct];
+template <class Kind, class Posting>
+void scatter(const typename Kind::Element* tile, const WarpExchange& exchange,
+             void* Posting::*elements) {
+  constexpr int kDistinct = Kind::layout().distinct;
+  const std::uint16_t* index = kIndices<Kind::layout()>.data();
+  for (int lane = 0; lane < kWarpSize; ++lane, index += kDistinct) {
+    auto* to = static_cast<std::byte*>(exchange.input<Posting>(lane).*elements);
+    for (int i = 0; i < Kind::layout().elements; ++i, to += sizeof *tile)
+      std::memcpy(to, &tile[index[i % kDistinct]], sizeof *tile);
   }
 }
 
@@ -218,9 +195,7 @@ void load_fragments(WarpExchange& exchange) {
   Element tile[kLayout.rows * kLayout.columns];
   for_each_element<kLayout>(transfer.column_major, transfer.leading,
                             [&](int place, std::size_t at) { tile[place] = memory[at]; });
-  scatter<Kind>(tile, [&](int lane) {
-    return static_cast<Element*>(exchange.input<FragmentTransfer>(lane).elements);
-  });
+  scatter<Kind>(tile, exchange, &FragmentTransfer::elements);
 }
 
 template <class Kind>
@@ -228,13 +203,8 @@ void store_fragments(WarpExchange& exchange) {
   using Element = typename Kind::Element;
   constexpr FragmentLayout kLayout = Kind::layout();
   const auto& transfer = common_transfer<Kind>(exchange);
-
   Element tile[kLayout.rows * kLayout.columns];
-  gather<Kind>(
-      [&](int lane) {
-        return static_cast<const Element*>(exchange.input<FragmentTransfer>(lane).elements);
-      },
-      tile);
+  gather<Kind>(exchange, &FragmentTransfer::elements, tile);
   auto* memory = static_cast<Element*>(transfer.memory);
   observe<kLayout>(transfer, sizeof(Element), true);
   for_each_element<kLayout>(transfer.column_major, transfer.leading,
@@ -248,21 +218,15 @@ void multiply_fragments(WarpExchange& exchange) {
   using KindC = FragmentKind<FragmentRole::kAccumulator, kM, kN, kK, C>;
   using KindD = FragmentKind<FragmentRole::kAccumulator, kM, kN, kK, D>;
   using Sum = Wide<D>;
-  const auto& first = exchange.input<FragmentProduct>(first_lane(exchange));
+  const auto& first = exchange.input<FragmentProduct>(*exchange.lanes().begin());
   require_all_lanes(exchange, "mma_sync", first.site);
   const bool adds = observe_products(std::int64_t{kM} * kN * kK, first.site);
-  const auto product = [&](int lane) -> const FragmentProduct& {
-    return exchange.input<FragmentProduct>(lane);
-  };
-
   FragmentElement<T> narrow_a[kM * kK];
   FragmentElement<T> narrow_b[kK * kN];
-  gather<KindA>([&](int lane) { return static_cast<const FragmentElement<T>*>(product(lane).a); },
-                narrow_a);
-  gather<KindB>([&](int lane) { return static_cast<const FragmentElement<T>*>(product(lane).b); },
-                narrow_b);
   C given[kM * kN];
-  gather<KindC>([&](int lane) { return static_cast<const C*>(product(lane).c); }, given);
+  gather<KindA>(exchange, &FragmentProduct::a, narrow_a);
+  gather<KindB>(exchange, &FragmentProduct::b, narrow_b);
+  gather<KindC>(exchange, &FragmentProduct::c, given);
 
   Wide<T> a[kM * kK];
   Wide<T> b[kK * kN];
@@ -280,7 +244,7 @@ void multiply_fragments(WarpExchange& exchange) {
 
   D result[kM * kN];
   for (int i = 0; i < kM * kN; ++i) result[i] = static_cast<D>(sums[i]);
-  scatter<KindD>(result, [&](int lane) { return static_cast<D*>(product(lane).d); });
+  scatter<KindD>(result, exchange, &FragmentProduct::d);
 }
 
 // NOLINTBEGIN(bugprone-macro-parentheses): T, C and D are types

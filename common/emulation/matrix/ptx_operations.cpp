@@ -19,37 +19,16 @@
 namespace convlab::emulation::ptx {
 namespace {
 
-/// The elements that a lane's registers hold.
-template <class Element, std::size_t kWords>
-struct Elements {
-  static constexpr std::size_t kCount = kWords * 4 / sizeof(Element);
-  Element x[kCount];
-
-  Elements() = default;
-  explicit Elements(const std::uint32_t* words) {
-    std::memcpy(static_cast<void*>(x), words, sizeof x);
-  }
-};
-
-/// A is 16 × kK, B kK × 8, C and D 16 × 8.
+/// A is 16 × kK, B kK × 8, C and D 16 × 8. Registers hold a fragment's elements in their order.
 template <int kK, class T, class Sum>
 void multiply(const Register<4>* d, const std::uint32_t* a, const std::uint32_t* b,
               const std::uint32_t* c, CallSite site) {
-  using Element = FragmentElement<T>;
-  constexpr std::size_t kWordsA = 16 * kK * sizeof(Element) / 128;
-  constexpr std::size_t kWordsB = kWordsA / 2;
-  constexpr std::size_t kWordsC = sizeof(Sum);
-  const Elements<Element, kWordsA> given_a(a);
-  const Elements<Element, kWordsB> given_b(b);
-  const Elements<Sum, kWordsC> given_c(c);
-  Elements<Sum, kWordsC> result;
-  const FragmentProduct product{site, given_a.x, given_b.x, given_c.x, result.x, false};
+  std::uint32_t words[sizeof(Sum)];  // for four sums of each lane
+  const FragmentProduct product{site, a, b, c, words, false};
   warp_collective({&multiply_fragments<16, 8, kK, T, Sum, Sum>,
                    kK == 16 ? "mma.sync.m16n8k16" : "mma.sync.m16n8k8"},
                   kFullMask, &product, nullptr, site);
-  std::uint32_t words[kWordsC];
-  std::memcpy(words, result.x, sizeof words);
-  for (std::size_t i = 0; i < kWordsC; ++i) d[i] = words[i];
+  for (const std::uint32_t& word : words) d[&word - words] = word;
 }
 
 constexpr int kMatrixSize = 8;
@@ -57,12 +36,8 @@ constexpr std::size_t kRowBytes = kMatrixSize * sizeof(std::uint16_t);
 
 template <int kCount, bool kTransposed>
 void load_matrices_of(WarpExchange& exchange) {
-  const int first = std::countr_zero(exchange.present | 0x8000'0000U);
-  const CallSite site = exchange.input<MatrixRows>(first).site;
-  if (exchange.present != kFullMask) {
-    fail_kernel(KernelFault::kLaunchFailure, site,
-                "ldmatrix needs all 32 lanes of the warp, and some are missing");
-  }
+  const CallSite site = exchange.input<MatrixRows>(*exchange.lanes().begin()).site;
+  require_all_lanes(exchange, "ldmatrix", site);
   for (int matrix = 0; matrix < kCount; ++matrix) {
     std::uint16_t elements[kMatrixSize][kMatrixSize];
     for (int row = 0; row < kMatrixSize; ++row) {
@@ -145,13 +120,6 @@ void convert_to_half2(const Results<1>& result, const Words<1>& high, const Word
   std::uint32_t bits;
   std::memcpy(&bits, &both, sizeof bits);
   result[0] = bits;
-}
-
-void convert_to_tf32(const Results<1>& result, const Words<1>& value) {
-  constexpr std::uint32_t kInfinity = 0x7f80'0000U;
-  constexpr std::uint32_t kKept = 0xffff'e000U;
-  const bool finite = (value[0] & 0x7fff'ffffU) < kInfinity;
-  result[0] = (value[0] + (finite ? 0x1000U : 0U)) & kKept;
 }
 
 std::uint32_t multiprocessor() {

@@ -16,27 +16,20 @@ namespace convlab::rewrite {
 namespace {
 
 /// After these words an expression may begin, so that a name and a parenthesis are a call.
-const Words kBeforeExpression = {"return", "else",  "do",     "case",      "co_return", "co_yield",
-                                 "throw",  "and",   "or",     "not",       "co_await",  "xor",
-                                 "bitand", "bitor", "not_eq", "constexpr", "goto",      "delete"};
+const Words kBeforeExpression = words_of(
+    "return else do case co_return co_yield throw and or not co_await xor bitand bitor not_eq "
+    "constexpr goto delete");
 
 /// Functions that CUDA has for the device under a name that a program may give its own function.
 bool is_device_library(std::string_view name) {
-  static const Words names = {
-      "abs",       "acos",   "acosh",   "asin",     "asinh",  "assert",    "atan",
-      "atan2",     "atanh",  "cbrt",    "ceil",     "clock",  "clock64",   "copysign",
-      "cos",       "cosh",   "erf",     "erfc",     "exp",    "exp10",     "exp2",
-      "expm1",     "fabs",   "fdim",    "fdivide",  "floor",  "fma",       "fmax",
-      "fmin",      "fmod",   "free",    "frexp",    "hypot",  "ilogb",     "isfinite",
-      "isinf",     "isnan",  "labs",    "ldexp",    "lgamma", "llabs",     "llmax",
-      "llmin",     "llrint", "llround", "log",      "log10",  "log1p",     "log2",
-      "logb",      "lrint",  "lround",  "malloc",   "max",    "memcpy",    "memmove",
-      "memset",    "min",    "modf",    "mul24",    "mulhi",  "nan",       "nearbyint",
-      "nextafter", "norm",   "normcdf", "pow",      "printf", "remainder", "remquo",
-      "rint",      "round",  "rsqrt",   "saturate", "scalbn", "signbit",   "sin",
-      "sincos",    "sinh",   "sqrt",    "tan",      "tanh",   "tgamma",    "trunc",
-      "ullmax",    "ullmin", "umax",    "umin",     "y0",     "j0",        "swap",
-      "clamp"};
+  static const Words names = words_of(
+      "abs acos acosh asin asinh assert atan atan2 atanh cbrt ceil clock clock64 copysign cos "
+      "cosh erf erfc exp exp10 exp2 expm1 fabs fdim fdivide floor fma fmax fmin fmod free frexp "
+      "hypot ilogb isfinite isinf isnan labs ldexp lgamma llabs llmax llmin llrint llround log "
+      "log10 log1p log2 logb lrint lround malloc max memcpy memmove memset min modf mul24 mulhi "
+      "nan nearbyint nextafter norm normcdf pow printf remainder remquo rint round rsqrt "
+      "saturate scalbn signbit sin sincos sinh sqrt tan tanh tgamma trunc ullmax ullmin umax "
+      "umin y0 j0 swap clamp");
   if (name.starts_with("__") || name.starts_with("make_") || name.starts_with("atomic"))
     return true;
   return names.contains(name) ||
@@ -44,28 +37,22 @@ bool is_device_library(std::string_view name) {
 }
 
 /// Algorithms that `using namespace std` puts beside a program's own functions and kernels.
-const Words kAlgorithms = {
-    "accumulate", "advance",     "all_of",      "any_of",     "begin",    "clamp",
-    "copy",       "copy_n",      "count",       "count_if",   "data",     "distance",
-    "end",        "equal",       "exchange",    "fill",       "fill_n",   "find",
-    "find_if",    "for_each",    "forward",     "generate",   "get",      "inner_product",
-    "iota",       "lerp",        "lower_bound", "merge",      "midpoint", "move",
-    "none_of",    "partial_sum", "partition",   "reduce",     "remove",   "replace",
-    "reverse",    "rotate",      "search",      "shuffle",    "size",     "sort",
-    "swap",       "transform",   "unique",      "upper_bound"};
+const Words kAlgorithms = words_of(
+    "accumulate advance all_of any_of begin clamp copy copy_n count count_if data distance end "
+    "equal exchange fill fill_n find find_if for_each forward generate get inner_product iota "
+    "lerp lower_bound merge midpoint move none_of partial_sum partition reduce remove replace "
+    "reverse rotate search shuffle size sort swap transform unique upper_bound");
 
 /// Functions of the C library that no kernel can call.
-const Words kHostLibrary = {
-    "abort",   "calloc", "exit",   "fclose",       "fflush",  "fopen",         "fprintf", "fputs",
-    "fread",   "fwrite", "getenv", "gettimeofday", "putchar", "puts",          "qsort",   "rand",
-    "realloc", "scanf",  "sleep",  "srand",        "system",  "clock_gettime", "usleep"};
+const Words kHostLibrary = words_of(
+    "abort calloc exit fclose fflush fopen fprintf fputs fread fwrite getenv gettimeofday "
+    "putchar puts qsort rand realloc scanf sleep srand system clock_gettime usleep");
 
 /// Classes of the standard library that own memory, threads or files.
-const Words kClasses = {
-    "vector",     "string",     "map",          "set",    "list",          "deque",
-    "queue",      "stack",      "multimap",     "thread", "unordered_map", "unordered_set",
-    "unique_ptr", "shared_ptr", "stringstream", "mutex",  "function",      "ostringstream",
-    "ofstream",   "ifstream",   "forward_list", "endl"};
+const Words kClasses = words_of(
+    "vector string map set list deque queue stack multimap thread unordered_map unordered_set "
+    "unique_ptr shared_ptr stringstream mutex function ostringstream ofstream ifstream "
+    "forward_list endl");
 
 bool is_runtime_api(std::string_view name) {
   return name.size() > 4 && name.starts_with("cuda") &&
@@ -108,8 +95,7 @@ class CallChecker {
   }
 
   void check_kernel(std::size_t keyword) {
-    static const Words types = {"int",  "float",    "double", "bool",  "char",
-                                "long", "unsigned", "short",  "size_t"};
+    static const Words types = words_of("int float double bool char long unsigned short size_t");
     if (source_[keyword].directive != 0 || conditional_[keyword] || keyword + 1 >= source_.size())
       return;
     if (types.contains(source_[keyword + 1].text))
@@ -155,34 +141,26 @@ class CallChecker {
 
   void check_in_device_code(std::size_t i, const Function& caller, std::size_t end) {
     const std::string_view name = source_[i].text;
-    if (is_stream_of_host(i)) {
-      complain(i, "std::" + std::string(name) + " in " + describe(caller) +
-                      ": only the host has it; a kernel prints with printf");
-      return;
-    }
-    if (name == "throw" || name == "try") {
-      complain(i, "exceptions in " + describe(caller) + ": device code has none");
-      return;
-    }
-    if (const std::string_view size = size_at_run_time(i, caller); !size.empty()) {
-      complain(i, "the size of the array " + std::string(name) + " is " + std::string(size) +
-                      ", which is known only at run time: make it a constant, or take `extern "
-                      "__shared__` and the third argument of the launch");
-      return;
-    }
-    if (kClasses.contains(name) && source_.is(i - 1, "::") && source_.is(i - 2, "std")) {
-      complain(i, "std::" + std::string(name) + " in " + describe(caller) +
-                      ": only the host has it; device code takes pointers and arrays");
-      return;
-    }
+    if (is_stream_of_host(i))
+      return complain(i, "std::" + std::string(name) + " in " + describe(caller) +
+                             ": only the host has it; a kernel prints with printf");
+    if (name == "throw" || name == "try")
+      return complain(i, "exceptions in " + describe(caller) + ": device code has none");
+    if (const std::string_view size = size_at_run_time(i, caller); !size.empty())
+      return complain(i,
+                      "the size of the array " + std::string(name) + " is " + std::string(size) +
+                          ", which is known only at run time: make it a constant, or take `extern "
+                          "__shared__` and the third argument of the launch");
+    if (kClasses.contains(name) && source_.is(i - 1, "::") && source_.is(i - 2, "std"))
+      return complain(i, "std::" + std::string(name) + " in " + describe(caller) +
+                             ": only the host has it; device code takes pointers and arrays");
     if (names_.host_variables.contains(name) && !names_.functions.contains(name) &&
         !names_.macros.contains(name) && !is_member_or_qualified(i) && !is_declared(i) &&
-        !is_unevaluated(i) && !is_shadowed(i, caller, end)) {
-      complain(i, "the variable " + std::string(name) + " of the host in " + describe(caller) +
-                      ": hand it over as an argument, or make it __constant__, __device__ or "
-                      "constexpr");
-      return;
-    }
+        !is_unevaluated(i) && !is_shadowed(i, caller, end))
+      return complain(i,
+                      "the variable " + std::string(name) + " of the host in " + describe(caller) +
+                          ": hand it over as an argument, or make it __constant__, __device__ or "
+                          "constexpr");
     const bool library = is_runtime_api(name) || kHostLibrary.contains(name);
     if (library && !names_.functions.contains(name) && !names_.macros.contains(name)) {
       if (is_call(i, false) && !is_shadowed(i, caller, end))
@@ -201,11 +179,9 @@ class CallChecker {
   }
 
   void check_in_host_code(std::size_t i, const Function& caller, std::size_t end) {
-    if (source_.is(i, "__shared__")) {
-      complain(i, "a __shared__ variable in " + describe(caller) +
-                      " is not allowed: kernels and __device__ functions have them");
-      return;
-    }
+    if (source_.is(i, "__shared__"))
+      return complain(i, "a __shared__ variable in " + describe(caller) +
+                             " is not allowed: kernels and __device__ functions have them");
     const std::string name(source_[i].text);
     const Side side = side_of(i, caller);
     if (side == Side::kKernel && is_call(i, false) && !is_shadowed(i, caller, end))
@@ -248,8 +224,8 @@ class CallChecker {
   [[nodiscard]] bool is_variable(std::string_view name, std::size_t use,
                                  const Function& caller) const {
     // An object of a class may convert to a constant.
-    static const Words integers = {"int",    "unsigned", "long",     "short",
-                                   "size_t", "int32_t",  "uint32_t", "int64_t"};
+    static const Words integers =
+        words_of("int unsigned long short size_t int32_t uint32_t int64_t");
     const std::size_t parameters = source_.partner(caller.name + 1);
     for (std::size_t i = use; i-- > caller.name + 2;) {
       if (!source_.is(i, name) || is_member_or_qualified(i) || !is_declared(i)) continue;
@@ -306,8 +282,8 @@ class CallChecker {
   }
 
   [[nodiscard]] bool is_unevaluated(std::size_t i) const {
-    static const Words words = {"decltype",      "sizeof",   "noexcept",
-                                "static_assert", "requires", "constexpr"};
+    static const Words words =
+        words_of("decltype sizeof noexcept static_assert requires constexpr");
     for (; i > 0 && !source_.is(i, ";") && !source_.is(i, "{") && !source_.is(i, "}"); --i)
       if (words.contains(source_[i].text)) return true;
     return false;

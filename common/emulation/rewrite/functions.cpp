@@ -15,11 +15,10 @@ bool holds_configuration(const std::vector<std::string>& words) {
 }
 
 /// Identifiers that stand before a parenthesis and declare nothing.
-const Words kClauses = {"__attribute__", "__launch_bounds__", "__align__",     "alignas",
-                        "decltype",      "noexcept",          "static_assert", "requires",
-                        "explicit",      "__declspec",        "__maxnreg__",   "operator",
-                        "typeof",        "__typeof__",        "sizeof",        "throw",
-                        "asm",           "__cluster_dims__"};
+const Words kClauses = words_of(
+    "__attribute__ __launch_bounds__ __align__ alignas decltype noexcept static_assert requires "
+    "explicit __declspec __maxnreg__ operator typeof __typeof__ sizeof throw asm "
+    "__cluster_dims__");
 
 /// Counts the parameters of the `template <…>` whose > stands at `close`. A type may be deduced in
 /// spite of its default, a value hardly ever.
@@ -221,12 +220,10 @@ class HostVariableFinder {
 
   /// Whether none of the words before the name may be, or hide, a qualifier of the device.
   [[nodiscard]] bool is_of_host(std::size_t begin, std::size_t name) const {
-    static const Words others = {
-        "__device__", "__constant__", "__shared__", "__managed__", "__global__",   "constexpr",
-        "consteval",  "typedef",      "using",      "template",    "operator",     "friend",
-        "struct",     "class",        "enum",       "union",       "namespace",    "=",
-        "(",          "extern",       "concept",    "auto",        "thread_local", "return",
-        "texture"};
+    static const Words others = words_of(
+        "__device__ __constant__ __shared__ __managed__ __global__ constexpr consteval typedef "
+        "using template operator friend struct class enum union namespace = ( extern concept "
+        "auto thread_local return texture");
     if (begin >= name || (begin > 0 && source_[begin - 1].directive != 0)) return false;
     for (std::size_t i = begin; i < name; ++i) {
       if (others.contains(source_[i].text)) return false;
@@ -322,7 +319,7 @@ static void collect_functions(const Source& source, Names& names) {
     if (known.side != function.side || known.space != function.space) known.side = Side::kOther;
   }
   // A type or an alias of the name makes a call of it something else.
-  static const Words introducers = {"struct", "class", "union", "enum", "using", "namespace"};
+  static const Words introducers = words_of("struct class union enum using namespace");
   for (std::size_t i = 1; i < source.size(); ++i) {
     if (!introducers.contains(source[i - 1].text)) continue;
     names.functions[std::string(source[i].text)].side = Side::kOther;

@@ -163,18 +163,12 @@ struct LaunchRewriter : File {
   /// @param begin,end  what the configuration's parentheses replace
   /// @param arguments  their (
   void launch(std::size_t open, const Span& begin, const Span& end, std::size_t arguments) {
-    if (source.in_device_code(open)) {
-      editor.complain(open,
-                      "a kernel launched from device code (dynamic parallelism) cannot be "
-                      "emulated: let the host "
-                      "launch it after the kernel");
-      return;
-    }
+    if (source.in_device_code(open))
+      return editor.complain(open,
+                             "a kernel launched from device code (dynamic parallelism) cannot be "
+                             "emulated: let the host launch it after the kernel");
     const Callee callee = find_callee(open);
-    if (callee.begin == callee.end) {
-      editor.complain(open, "there is no kernel before <<<");
-      return;
-    }
+    if (callee.begin == callee.end) return editor.complain(open, "there is no kernel before <<<");
     const std::string text = source.text(callee.begin, callee.end);
     const std::string space(kRuntime);
     const std::size_t start = source[callee.begin].offset;
@@ -329,16 +323,19 @@ struct LaunchRewriter : File {
 
 }  // namespace
 
-void rewrite_launch(const File& file, std::size_t open) {
-  LaunchRewriter{file}.launch(open);
-}
-
-void rewrite_launch_by_macro(const File& file, std::size_t name) {
-  LaunchRewriter{file}.launch_by_macro(name);
-}
-
-void rewrite_untyped_kernel(const File& file, std::size_t keyword) {
-  LaunchRewriter{file}.untyped_kernel(keyword);
+void rewrite_launches(const File& file) {
+  LaunchRewriter rewriter{file};
+  const Source& source = file.source;
+  for (std::size_t i = 0; i < source.size(); ++i) {
+    // Of more than three the last three are the launch, and operator<< <T> is none.
+    if (source.is_triple(i, '<') && !source.is_triple(i + 1, '<') &&
+        !(i > 0 && source.is(i - 1, "operator")))
+      rewriter.launch(i);
+    else if (source.is(i, "void"))
+      rewriter.untyped_kernel(i);
+    else if (source[i].kind == Token::Kind::kIdentifier)
+      rewriter.launch_by_macro(i);
+  }
 }
 
 }  // namespace convlab::rewrite

@@ -132,29 +132,19 @@ class FileRewriter {
     replace_includes(includes);
     refuse_libraries();
     for (std::size_t i = 0; i < source_.size(); ++i) visit(i);
+    rewrite_launches(file_);
+    rewrite_variables(file_);
+    Rewritten result = editor_.finish();
     for (Diagnostic& diagnostic : find_wrong_calls(source_, names_))
-      editor_.complain(std::move(diagnostic));
-    return editor_.finish();
+      result.diagnostics.push_back(std::move(diagnostic));
+    return result;
   }
 
  private:
   void visit(std::size_t i) {
     const Token& token = source_[i];
-    if (token.is("<") && source_.is_triple(i, '<')) {
-      // Of more than three the last three are the launch, and operator<< <T> is none.
-      if (!source_.is_triple(i + 1, '<') && !(i > 0 && source_.is(i - 1, "operator")))
-        rewrite_launch(file_, i);
-    } else if (token.is("__shared__")) {
-      rewrite_shared_variable(file_, i);
-    } else if (token.is("{") && !names_.shared_variables.empty()) {
-      use_shared_variables(file_, i);
-    } else if (qualifies_variable(source_, i) && token.directive == 0 &&
-               source_.scope(i) == Scope::kFile) {
-      register_symbol(file_, i);
-    } else if (token.is("__launch_bounds__")) {
+    if (token.is("__launch_bounds__")) {
       launch_bounds(i);
-    } else if (token.is("void")) {
-      rewrite_untyped_kernel(file_, i);
     } else if (token.is("__noinline__")) {
       editor_.replace(i, "__attribute__((noinline))");
     } else if (token.is("asm") || token.is("__asm__") || token.is("__asm")) {
@@ -162,7 +152,6 @@ class FileRewriter {
     } else if (token.kind == Token::Kind::kIdentifier) {
       refuse_unsupported(i);
       use_clock_of_device(i);
-      rewrite_launch_by_macro(file_, i);
     }
   }
 
@@ -199,23 +188,26 @@ class FileRewriter {
       const char* sentence;
     };
     static const Unsupported all[] = {
-        {{"cudaTextureObject_t", "cudaSurfaceObject_t", "tex1D", "tex2D", "tex3D", "tex1Dfetch",
-          "tex2DLod", "surf2Dread", "surf2Dwrite"},
+        {words_of("cudaTextureObject_t cudaSurfaceObject_t tex1D tex2D tex3D tex1Dfetch tex2DLod "
+                  "surf2Dread surf2Dwrite"),
          "textures and surfaces cannot be emulated: read from global memory"},
-        {{"cuInit", "cuDeviceGet", "cuCtxCreate", "cuModuleLoad", "cuModuleGetFunction",
-          "cuLaunchKernel", "cuMemAlloc", "cuMemCreate", "CUdeviceptr", "CUcontext", "CUmodule",
-          "CUfunction"},
+        {words_of("cuInit cuDeviceGet cuCtxCreate cuModuleLoad cuModuleGetFunction "
+                  "cuLaunchKernel cuMemAlloc cuMemCreate CUdeviceptr CUcontext CUmodule "
+                  "CUfunction"),
          "CUDA's driver API cannot be emulated: take the runtime API (cudaMalloc, cudaMemcpy, "
          "kernel<<<blocks, threads>>>)"},
-        {{"cudaMalloc3D", "cudaMemset3D", "cudaMemcpy3D", "cudaMemcpy3DAsync", "cudaMallocArray",
-          "cudaMalloc3DArray", "cudaMemcpyToArray", "cudaMemcpy2DToArray"},
+        {words_of("cudaMalloc3D cudaMemset3D cudaMemcpy3D cudaMemcpy3DAsync cudaMallocArray "
+                  "cudaMalloc3DArray cudaMemcpyToArray cudaMemcpy2DToArray"),
          "boxes and arrays of textures cannot be emulated: take cudaMalloc or cudaMallocPitch, and "
          "cudaMemcpy2D for each layer"},
-        {{"__cluster_dims__", "cluster_group", "this_cluster"},
+        {words_of("cudaLaunchKernelEx cudaLaunchKernelExC cudaLaunchConfig_t"),
+         "cudaLaunchKernelEx cannot be emulated: take kernel<<<blocks, threads>>>, or "
+         "cudaLaunchCooperativeKernel"},
+        {words_of("__cluster_dims__ cluster_group this_cluster"),
          "clusters of blocks cannot be emulated: let blocks meet in global memory, or in a "
          "cooperative launch"},
-        {{"cp_async_bulk_shared_to_global", "cp_async_bulk_global_to_shared",
-          "fence_proxy_async_shared_cta", "barrier_arrive_tx", "CUtensorMap"},
+        {words_of("cp_async_bulk_shared_to_global cp_async_bulk_global_to_shared "
+                  "fence_proxy_async_shared_cta barrier_arrive_tx CUtensorMap"),
          "bulk copies (TMA) cannot be emulated: take cuda::memcpy_async, or a loop"}};
     const std::string_view name = source_[i].text;
     if (names_.functions.contains(name)) return;
@@ -246,9 +238,9 @@ class FileRewriter {
   /// library. An #include that #if skips stays skipped.
   void refuse_libraries() {
     static const Words folders = {"cub", "cute", "cutlass", "thrust"};
-    static const Words prefixes = {"cublas",   "cudnn",     "cufft",  "curand", "cusolver",
-                                   "cusparse", "nccl",      "npp",    "nvjpeg", "nvml",
-                                   "nvrtc",    "cuComplex", "cuda_fp"};
+    static const Words prefixes = words_of(
+        "cublas cudnn cufft curand cusolver cusparse nccl npp nvjpeg nvml nvrtc cuComplex "
+        "cuda_fp");
     const auto way_out = [](std::string_view name) {
       if (name.starts_with("curand"))
         return "draw the numbers on the host with std::mt19937 and copy them";
@@ -290,14 +282,12 @@ Rewritten rewrite(std::string_view text, const Source& source, const Names& name
 }
 
 bool has_wide_accesses(const Source& source) {
-  static const Words types = {
-      "int4",       "uint4",    "float4",      "long2",       "ulong2",     "longlong2",
-      "long4",      "ulong4",   "ulonglong2",  "longlong4",   "ulonglong4", "double2",
-      "double4",    "__int128", "__int128_t",  "alignas",     "__align__",  "cuDoubleComplex",
-      "__float128", "aligned",  "__aligned__", "__uint128_t", "wmma",       "asm",
-      "__asm__",    "__asm"};
+  static const Words types = words_of(
+      "int4 uint4 float4 long2 ulong2 longlong2 long4 ulong4 ulonglong2 longlong4 ulonglong4 "
+      "double2 double4 __int128 __int128_t alignas __align__ cuDoubleComplex __float128 aligned "
+      "__aligned__ __uint128_t wmma asm __asm__ __asm");
   // Only through a pointer are they wide.
-  static const Words pairs = {"float2", "int2", "uint2", "half2", "__half2", "__nv_bfloat162"};
+  static const Words pairs = words_of("float2 int2 uint2 half2 __half2 __nv_bfloat162");
   for (std::size_t i = 0; i < source.size(); ++i) {
     std::string_view name = source[i].text;
     if (source[i].kind != Token::Kind::kIdentifier) continue;
@@ -351,6 +341,7 @@ Rewritten Editor::finish() {
     position = edit.offset + edit.removed;
   }
   result.text += text_.substr(position);
+  std::ranges::stable_sort(diagnostics_, {}, &Diagnostic::line);
   result.diagnostics = std::move(diagnostics_);
   return result;
 }

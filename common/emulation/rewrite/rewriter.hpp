@@ -43,14 +43,13 @@ class Editor {
   void complain(std::size_t i, std::string message) {
     diagnostics_.push_back({source_[i].line, std::move(message)});
   }
-  void complain(Diagnostic diagnostic) { diagnostics_.push_back(std::move(diagnostic)); }
 
-  /// A line end, #line and white space, so that what stands at `offset` in the file keeps its line
-  /// and column for the compiler, whatever was inserted before. Nothing where that may be inside of
-  /// a macro or its arguments. @param token  on the same line
+  /// A line end, #line and white space, so that what stands at `offset` keeps its line and column
+  /// for the compiler. Nothing where that may be inside of a macro. @param token  on the same line
   [[nodiscard]] std::string anchor(std::size_t token, std::size_t offset) const;
 
-  /// The file with all changes. Where two overlap, the one that begins first counts.
+  /// The file with all changes. Where two overlap, the one that begins first counts. Errors are in
+  /// the order of lines.
   [[nodiscard]] Rewritten finish();
 
  private:
@@ -78,30 +77,14 @@ using ptx::joined;
 /// As a literal of C++.
 std::string string_literal(std::string_view text);
 
-/// kernel<<<blocks, threads>>>(arguments). @param open  the first <
-void rewrite_launch(const File& file, std::size_t open);
+/// kernel<<<blocks, threads>>>(arguments), and kernel CONFIGURATION(blocks, threads)(arguments)
+/// where that is a macro which holds <<<…>>>. Of (void*)kernel and reinterpret_cast<void*>(kernel),
+/// also with const, it is noted what the kernel takes, where its name still stands there.
+void rewrite_launches(const File& file);
 
-/// kernel CONFIGURATION(blocks, threads)(arguments), if token `name` is a macro that holds <<<…>>>.
-void rewrite_launch_by_macro(const File& file, std::size_t name);
-
-/// (void*)kernel and reinterpret_cast<void*>(kernel), also with const: what the kernel takes is
-/// noted where its name still stands there. @param keyword  the void
-void rewrite_untyped_kernel(const File& file, std::size_t keyword);
-
-/// Turns a __shared__ declaration into a reference to the block's memory; outside of functions,
-/// into a declaration for use_shared_variables. @param keyword  its __shared__
-void rewrite_shared_variable(const File& file, std::size_t keyword);
-
-/// A function that uses shared variables of the file gets them where its body begins.
-/// @param brace  any {
-void use_shared_variables(const File& file, std::size_t brace);
-
-/// Whether token i is __device__, __constant__ or __managed__.
-bool qualifies_variable(const Source& source, std::size_t i);
-
-/// Registers a variable of the device; functions and declarations are left alone.
-/// @param keyword  one that qualifies_variable
-void register_symbol(const File& file, std::size_t keyword);
+/// Turns __shared__ variables into references to the block's memory; those outside of functions are
+/// declared where a function that uses them begins. Registers variables of the device.
+void rewrite_variables(const File& file);
 
 /// An #include "name" that the caller wants to point elsewhere.
 struct Include {
@@ -109,11 +92,9 @@ struct Include {
   std::string target;
 };
 
-/// Turns CUDA's extensions into C++ against the headers in common/emulation/include:
-/// launches, __shared__ and extern __shared__ variables, __launch_bounds__, __noinline__; registers
-/// __device__ and __constant__ variables; refuses what cannot be emulated and what nvcc would
-/// refuse. For the compiler everything stays in its line, and in its column but for lines of macros
-/// and of launches in parentheses.
+/// Turns CUDA's extensions into C++ against the headers in common/emulation/include, and refuses
+/// what cannot be emulated and what nvcc would refuse. For the compiler everything stays in its
+/// line, and mostly in its column.
 /// @param names     of this file and of all that it includes
 /// @param includes  quoted includes to replace
 Rewritten rewrite(std::string_view text, const Source& source, const Names& names,

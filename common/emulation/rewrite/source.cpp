@@ -311,9 +311,15 @@ std::string Source::text(std::size_t begin, std::size_t end) const {
   return line;
 }
 
+Words words_of(std::string_view text) {
+  Words words;
+  for (const Token& token : tokenize(text)) words.insert(token.text);
+  return words;
+}
+
 bool is_keyword(std::string_view text) {
-  static const Words keywords = {"return", "else",   "do",    "case", "if",     "while",
-                                 "for",    "switch", "throw", "new",  "delete", "co_return"};
+  static const Words keywords =
+      words_of("return else do case if while for switch throw new delete co_return");
   return keywords.contains(text);
 }
 

@@ -13,6 +13,9 @@ namespace convlab::rewrite {
 /// Words to look a token up in.
 using Words = std::set<std::string_view>;
 
+/// The words of a text that lives as long as the program.
+Words words_of(std::string_view text);
+
 struct Token {
   enum class Kind { kIdentifier, kNumber, kString, kCharacter, kPunctuation };
 
@@ -26,9 +29,8 @@ struct Token {
   [[nodiscard]] bool is(std::string_view other) const { return text == other; }
 };
 
-/// Splits C++ source into tokens. Comments and white space leave no token; strings, raw strings and
-/// characters are one token each; `::` and `->` are one token, all other punctuation is single
-/// characters, so that `>>` closes two templates and `<<<` is three tokens side by side.
+/// Splits C++ source into tokens, without comments and white space. `::` and `->` are one token,
+/// all other punctuation is single characters: `<<<` is three tokens side by side.
 /// @param source  must outlive the tokens
 std::vector<Token> tokenize(std::string_view source);
 
@@ -85,9 +87,8 @@ class Source {
   [[nodiscard]] bool in_parentheses(std::size_t i) const { return in_parentheses_[i]; }
   /// "name::" if a named namespace opens with the brace, else nothing.
   [[nodiscard]] std::string name_of_namespace(std::size_t brace) const;
-  /// Counts what is done with the file: many searches begin at each of its names and go to the end
-  /// of a statement or a function, and a hostile file is one of a million names. A thousand lines
-  /// need about 200 000 steps. @throws TooManySteps
+  /// Counts what is done with the file, against hostile ones: many searches begin at each of its
+  /// names. A thousand lines need about 200 000 steps. @throws TooManySteps
   void take_steps(std::size_t count) const {
     constexpr std::size_t kMostSteps = 50'000'000;
     steps_ += count;
@@ -189,9 +190,9 @@ struct Diagnostic {
   std::string message;
 };
 
-/// Calls across the border that nvcc refuses: a function of the host called in device code, a
-/// function of the device called by the host, a kernel called without a configuration, a variable
-/// or a class of the host in device code. Silent wherever a name may mean something else.
+/// What nvcc refuses: calls across the border between host and device, a kernel without a
+/// configuration, a variable or a class of the host in device code. Silent wherever a name may mean
+/// something else.
 std::vector<Diagnostic> find_wrong_calls(const Source& source, const Names& names);
 
 }  // namespace convlab::rewrite

@@ -34,11 +34,9 @@ struct VariableRewriter : File {
     const std::size_t begin = declaration_begin(keyword);
     const std::size_t end = statement_end(keyword);
     if (end >= source.size()) return;  // a macro that pastes only the qualifier
-    if (source[keyword].directive == 0 && source.scope(keyword) == Scope::kClass) {
-      editor.complain(
+    if (source[keyword].directive == 0 && source.scope(keyword) == Scope::kClass)
+      return editor.complain(
           keyword, "a __shared__ variable cannot be a member of a class: declare it in the kernel");
-      return;
-    }
     for (std::size_t i = begin; i < end; ++i) {
       const bool initialised = source.is(i, "=") || (source.is(i, "{") && source.is(i - 1, "]"));
       if (source.opens(i)) i = source.partner(i);
@@ -164,8 +162,7 @@ struct VariableRewriter : File {
 
   /// First token of the declaration that contains `i`: specifiers may stand before __shared__.
   [[nodiscard]] std::size_t declaration_begin(std::size_t i) const {
-    static const Words specifiers = {"extern", "static", "volatile",
-                                     "const",  "inline", "constexpr"};
+    static const Words specifiers = words_of("extern static volatile const inline constexpr");
     while (i > 0 && source[i - 1].directive == source[i].directive)
       if (specifiers.contains(source[i - 1].text))
         --i;
@@ -258,20 +255,17 @@ void collect_shared_variables(const Source& source, SharedVariableTable& variabl
   VariableRewriter{{source, none, editor}}.collect(variables);
 }
 
-void rewrite_shared_variable(const File& file, std::size_t keyword) {
-  VariableRewriter{file}.shared_variable(keyword);
-}
-
-void use_shared_variables(const File& file, std::size_t brace) {
-  VariableRewriter{file}.use_shared_variables(brace);
-}
-
-bool qualifies_variable(const Source& source, std::size_t i) {
-  return source.has(i, i + 1, kQualifiers);
-}
-
-void register_symbol(const File& file, std::size_t keyword) {
-  VariableRewriter{file}.register_symbol(keyword);
+void rewrite_variables(const File& file) {
+  VariableRewriter rewriter{file};
+  const Source& source = file.source;
+  for (std::size_t i = 0; i < source.size(); ++i)
+    if (source.is(i, "__shared__"))
+      rewriter.shared_variable(i);
+    else if (source.is(i, "{") && !file.names.shared_variables.empty())
+      rewriter.use_shared_variables(i);
+    else if (kQualifiers.contains(source[i].text) && source[i].directive == 0 &&
+             source.scope(i) == Scope::kFile)
+      rewriter.register_symbol(i);
 }
 
 }  // namespace convlab::rewrite

@@ -247,39 +247,33 @@ cudaError_t cudaPointerGetAttributes(cudaPointerAttributes* attributes, const vo
 // ---- copies -------------------------------------------------------------------------------------
 
 CONVLAB_API(cudaMemcpy, (void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind),
-            copy_memory(line(to, from, bytes), kind, false, nullptr, "cudaMemcpy"))
+            copy_memory(Copy(to, from, bytes), kind, false, nullptr, "cudaMemcpy"))
 CONVLAB_API(cudaMemcpyAsync,
             (void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind,
              cudaStream_t stream),
-            copy_memory(line(to, from, bytes), kind, true, stream, "cudaMemcpyAsync"))
+            copy_memory(Copy(to, from, bytes), kind, true, stream, "cudaMemcpyAsync"))
 CONVLAB_API(cudaMemcpy2DAsync,
             (void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch,
              std::size_t width_bytes, std::size_t height, cudaMemcpyKind kind, cudaStream_t stream),
-            copy_memory(rows(to, to_pitch, from, from_pitch, width_bytes, height), kind, true,
+            copy_memory(Copy(to, to_pitch, from, from_pitch, width_bytes, height), kind, true,
                         stream, "cudaMemcpy2DAsync"))
 CONVLAB_API(cudaMemcpy2D,
             (void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch,
              std::size_t width_bytes, std::size_t height, cudaMemcpyKind kind),
-            copy_memory(rows(to, to_pitch, from, from_pitch, width_bytes, height), kind, false,
+            copy_memory(Copy(to, to_pitch, from, from_pitch, width_bytes, height), kind, false,
                         nullptr, "cudaMemcpy2D"))
 
-cudaError_t cudaMemset(void* to, int value, std::size_t bytes) {
-  return set_rows(__func__, to, bytes, value, bytes, 1, nullptr);
-}
-
-cudaError_t cudaMemsetAsync(void* to, int value, std::size_t bytes, cudaStream_t stream) {
-  return set_rows(__func__, to, bytes, value, bytes, 1, stream);
-}
-
-cudaError_t cudaMemset2D(void* to, std::size_t pitch, int value, std::size_t width_bytes,
-                         std::size_t height) {
-  return set_rows(__func__, to, pitch, value, width_bytes, height, nullptr);
-}
-
-cudaError_t cudaMemset2DAsync(void* to, std::size_t pitch, int value, std::size_t width_bytes,
-                              std::size_t height, cudaStream_t stream) {
-  return set_rows(__func__, to, pitch, value, width_bytes, height, stream);
-}
+CONVLAB_API(cudaMemset, (void* to, int value, std::size_t bytes),
+            set_rows(__func__, to, bytes, value, bytes, 1, nullptr))
+CONVLAB_API(cudaMemsetAsync, (void* to, int value, std::size_t bytes, cudaStream_t stream),
+            set_rows(__func__, to, bytes, value, bytes, 1, stream))
+CONVLAB_API(cudaMemset2D,
+            (void* to, std::size_t pitch, int value, std::size_t width_bytes, std::size_t height),
+            set_rows(__func__, to, pitch, value, width_bytes, height, nullptr))
+CONVLAB_API(cudaMemset2DAsync,
+            (void* to, std::size_t pitch, int value, std::size_t width_bytes, std::size_t height,
+             cudaStream_t stream),
+            set_rows(__func__, to, pitch, value, width_bytes, height, stream))
 
 // ---- symbols ------------------------------------------------------------------------------------
 
@@ -294,7 +288,7 @@ cudaError_t copy_symbol(const SymbolCopy& given, const void* other, std::size_t 
     return record_error(cudaErrorInvalidMemcpyDirection);
   auto* const part = static_cast<std::byte*>(const_cast<void*>(given.symbol)) + offset;
   Copy copy =
-      given.to_symbol ? line(part, other, bytes) : line(const_cast<void*>(other), part, bytes);
+      given.to_symbol ? Copy(part, other, bytes) : Copy(const_cast<void*>(other), part, bytes);
   (given.to_symbol ? copy.to_symbol : copy.from_symbol) = true;
   return copy_memory(copy, kind, given.asynchronous, stream, given.function);
 }

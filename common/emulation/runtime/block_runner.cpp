@@ -55,8 +55,7 @@ bool BlockRunner::run(uint3 block_index, std::uint64_t position) {
     return false;
   }
   if (const auto damage = shared_.damage()) {
-    new_fault().error = KernelFault::kIllegalAddress;
-    fault_.kind = FaultKind::kDeviceMemory;
+    new_fault();
     fault_.message = "a thread wrote " + text_of(*damage);
     fault_.memory = damage;
     fault_.writes = true;
@@ -137,10 +136,12 @@ void BlockRunner::take_turn() {
   --to_pass_;
 }
 
-Fault& BlockRunner::new_fault() {
+Fault& BlockRunner::new_fault(FaultKind kind, KernelFault error) {
   inside_ = false;
   const EmulatedThread* const thread = scheduler_.thread();
   fault_.state = Fault::State::kFailed;
+  fault_.kind = kind;
+  fault_.error = error;
   fault_.message.clear();
   fault_.reason = nullptr;
   fault_.memory.reset();
@@ -242,7 +243,7 @@ std::uint32_t WarpCollectives::converge(Scheduler& scheduler, CallSite site) {
 }
 
 /// The smallest address at which threads from `first` to `end` wait in step.
-static CallSite earliest_site(const Scheduler& scheduler, std::size_t first, std::size_t end) {
+static CallSite earliest_site(Scheduler& scheduler, std::size_t first, std::size_t end) {
   CallSite earliest;
   for (std::size_t i = first; i < end; ++i) {
     const EmulatedThread& thread = scheduler.threads()[i];

@@ -24,9 +24,8 @@ class BlockBarrier {
   /// Of the barrier that the running thread has come out of.
   [[nodiscard]] BarrierResult result() const { return result_; }
 
-  /// Corrects the states of threads for a report about a block that failed. (Threads that a barrier
-  /// has released keep its state until they wait again or exit, and where they wait is noted for
-  /// all of them together.)
+  /// Corrects the states of threads for a report: those that a barrier has released keep its state
+  /// until they wait again or exit.
   /// @param all_wait  whether even the running thread waits
   void settle_states(Scheduler& scheduler, bool all_wait) const;
 
@@ -180,18 +179,14 @@ class BlockRunner {
   [[nodiscard]] const Fault& fault() const { return fault_; }
   [[nodiscard]] const KernelCall& call() const { return *call_; }
   [[nodiscard]] uint3 block_index() const { return block_index_; }
-  /// Whether abandon() may be called: a block runs, it has not failed, and where to leave it for is
-  /// known, which it is not before the first switch.
+  /// Whether abandon() may be called: a block runs and has not failed.
   [[nodiscard]] bool inside_kernel() const { return inside_; }
   [[nodiscard]] const EmulatedThread& thread() const { return *scheduler_.thread(); }
 
   [[nodiscard]] Scheduler& scheduler() { return scheduler_; }
-  [[nodiscard]] const Scheduler& scheduler() const { return scheduler_; }
   [[nodiscard]] BlockBarrier& barrier() { return barrier_; }
   [[nodiscard]] WarpCollectives& warps() { return warps_; }
-  [[nodiscard]] const WarpCollectives& warps() const { return warps_; }
   [[nodiscard]] SharedMemory& shared_memory() { return shared_; }
-  [[nodiscard]] const SharedMemory& shared_memory() const { return shared_; }
 
   /// Waits until all earlier blocks of the grid are over; only the first call of a block can wait.
   void take_turn();
@@ -200,7 +195,8 @@ class BlockRunner {
 
   /// A record with the running thread, to be filled in before abandon(). A signal that comes from
   /// now on finds no kernel. Async-signal-safe.
-  Fault& new_fault();
+  Fault& new_fault(FaultKind kind = FaultKind::kDeviceMemory,
+                   KernelFault error = KernelFault::kIllegalAddress);
   /// Ends the block with the fault. Async-signal-safe.
   [[noreturn]] void abandon() { scheduler_.leave_for_good(); }
 

@@ -41,18 +41,11 @@ void finish(const AsyncCopy& copy) {
   std::memset(static_cast<unsigned char*>(copy.to) + copy.bytes, 0, copy.zeros);
 }
 
-Fault& begin_fault(FaultKind kind, KernelFault error) {
-  Fault& fault = runner().new_fault();
-  fault.kind = kind;
-  fault.error = error;
-  return fault;
-}
-
 [[noreturn]] void fail(FaultKind kind, KernelFault error, const CallSite& site, const char* format,
                        std::va_list values) {
   std::array<char, 512> message;
   std::vsnprintf(message.data(), message.size(), format, values);
-  Fault& fault = begin_fault(kind, error);
+  Fault& fault = runner().new_fault(kind, error);
   fault.message = message.data();
   fault.site = site;
   BlockRunner::current()->abandon();
@@ -236,7 +229,7 @@ void run_bound_copies(const void* barrier) {
 // The ways to end a kernel with a fault: fail_kernel (collective.hpp), traps, assert, exceptions.
 
 void fail_block(FaultKind kind, KernelFault error, const char* reason) {
-  Fault& fault = begin_fault(kind, error);
+  Fault& fault = runner().new_fault(kind, error);
   fault.reason = reason;
   fault.has_thread = false;
   BlockRunner::current()->abandon();

@@ -112,9 +112,7 @@ convlab_enter_stack:
 namespace convlab::emulation {
 namespace {
 
-#if CONVLAB_ADDRESS_SANITIZER
 constinit thread_local volatile bool switching = false;
-#endif
 
 void announce_switch([[maybe_unused]] void** leaving_stack, [[maybe_unused]] const Context& to) {
 #if CONVLAB_ADDRESS_SANITIZER
@@ -157,11 +155,9 @@ Context make_context(Stack& stack, void (*entry)()) {
   return {.place = frame, .stack = &stack};
 }
 
-#if CONVLAB_ADDRESS_SANITIZER
 bool is_switching() {
   return switching;
 }
-#endif
 
 Stack thread_stack() {
   Stack stack;

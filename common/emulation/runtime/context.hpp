@@ -3,7 +3,6 @@
 // A stack that can be left and entered again. One switch costs 2 to 4 ns.
 
 #include <cstddef>
-#include <cstdint>
 
 #include "common/emulation/runtime/pages.hpp"
 
@@ -44,13 +43,7 @@ extern "C" void convlab_switch_stack(void** save, void* load);
 
 /// Whether a switch has begun that AddressSanitizer believes unfinished: it takes no second one
 /// now.
-#if CONVLAB_ADDRESS_SANITIZER
 [[nodiscard]] bool is_switching();
-#else
-[[nodiscard]] inline bool is_switching() {
-  return false;
-}
-#endif
 
 /// As switch_context, but the current flow of control never continues.
 [[noreturn]] void leave_for_context(const Context& to);

@@ -102,18 +102,6 @@ bool is_static_storage(const void* address) {
 
 namespace {
 
-// As CUDA does: a device pointer is accepted for either direction, a host pointer only where the
-// direction says host.
-bool source_may_be(cudaMemcpyKind kind, Side side) {
-  return side != Side::kHost ||
-         (kind != cudaMemcpyDeviceToHost && kind != cudaMemcpyDeviceToDevice);
-}
-
-bool target_may_be(cudaMemcpyKind kind, Side side) {
-  return side != Side::kHost ||
-         (kind != cudaMemcpyHostToDevice && kind != cudaMemcpyDeviceToDevice);
-}
-
 /// Describes what a pointer points to.
 std::string target_text(const void* address) {
   if (device_memory().contains(address)) return device_memory().describe(address);
@@ -249,8 +237,13 @@ cudaError_t check(const Copy& copy, cudaMemcpyKind kind, const char* function) {
   if (copy.to == nullptr || copy.from == nullptr)
     return refuse(cudaErrorInvalidValue, std::string(function) + " gets a null pointer as its " +
                                              (copy.to == nullptr ? "target" : "source"));
-  const bool is_target = !target_may_be(kind, copy.to_side());
-  if (is_target || !source_may_be(kind, copy.from_side())) {
+  // As CUDA does: a device pointer is accepted for either direction, a host pointer only where the
+  // direction says host.
+  const auto is_wrong = [kind](Side side, cudaMemcpyKind other) {
+    return side == Side::kHost && (kind == other || kind == cudaMemcpyDeviceToDevice);
+  };
+  const bool is_target = is_wrong(copy.to_side(), cudaMemcpyHostToDevice);
+  if (is_target || is_wrong(copy.from_side(), cudaMemcpyDeviceToHost)) {
     std::string text = std::string(function) + ": the direction says that the " +
                        (is_target ? "target" : "source") + " lies on the device, but it is " +
                        target_text(is_target ? copy.to : copy.from);
@@ -272,20 +265,6 @@ cudaError_t check(const Fill& fill, const char* function) {
   if (!problem.empty())
     return refuse(cudaErrorInvalidValue, std::string(function) + " touches " + problem);
   return cudaSuccess;
-}
-
-Copy line(void* to, const void* from, std::size_t bytes) {
-  return rows(to, bytes, from, bytes, bytes, 1);
-}
-
-Copy rows(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch,
-          std::size_t width, std::size_t height) {
-  return {static_cast<std::byte*>(to),
-          to_pitch,
-          static_cast<const std::byte*>(from),
-          from_pitch,
-          width,
-          height};
 }
 
 }  // namespace convlab::emulation

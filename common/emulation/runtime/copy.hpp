@@ -62,12 +62,24 @@ std::string outside(const void* address, std::size_t bytes);
 
 /// Rows of bytes. Pitches lead from row to row.
 struct Copy {
-  std::byte* to = nullptr;
-  std::size_t to_pitch = 0;
-  const std::byte* from = nullptr;
-  std::size_t from_pitch = 0;
-  std::size_t width = 0;
-  std::size_t height = 1;
+  Copy(void* target, std::size_t target_pitch, const void* source, std::size_t source_pitch,
+       std::size_t row_bytes, std::size_t rows)
+      : to(static_cast<std::byte*>(target)),
+        to_pitch(target_pitch),
+        from(static_cast<const std::byte*>(source)),
+        from_pitch(source_pitch),
+        width(row_bytes),
+        height(rows) {}
+  /// So many bytes in one row.
+  Copy(void* target, const void* source, std::size_t bytes)
+      : Copy(target, bytes, source, bytes, bytes, 1) {}
+
+  std::byte* to;
+  std::size_t to_pitch;
+  const std::byte* from;
+  std::size_t from_pitch;
+  std::size_t width;
+  std::size_t height;
   bool to_symbol = false;  ///< a variable of the device, by name
   bool from_symbol = false;
 
@@ -100,11 +112,5 @@ struct Fill {
 /// @param function  the caller's name for the report
 cudaError_t check(const Copy& copy, cudaMemcpyKind kind, const char* function);
 cudaError_t check(const Fill& fill, const char* function);
-
-/// A copy of `bytes` consecutive bytes.
-Copy line(void* to, const void* from, std::size_t bytes);
-/// Rows of bytes that begin so many bytes apart.
-Copy rows(void* to, std::size_t to_pitch, const void* from, std::size_t from_pitch,
-          std::size_t width, std::size_t height);
 
 }  // namespace convlab::emulation

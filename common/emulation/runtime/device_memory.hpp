@@ -38,10 +38,9 @@ struct Allocation {
 void align_to(std::size_t bytes);
 
 /// The memory of the emulated device: one reserved range of addresses, in which every allocation
-/// ends at an inaccessible gap: to 4 bytes, or to 16 where a source accesses so many at once.
-/// Freed memory becomes inaccessible and its addresses are used again only after all others. Memory
-/// from cudaMalloc is accessible only while a DeviceAccess lives, so that a host that uses a device
-/// pointer faults, as with a GPU.
+/// ends at an inaccessible gap. Addresses of freed memory are used again only after all others.
+/// Memory from cudaMalloc is accessible only while a DeviceAccess lives, so that a host that uses a
+/// device pointer faults, as with a GPU.
 class DeviceMemory {
  public:
   DeviceMemory();
@@ -117,10 +116,9 @@ inline DeviceMemory& device_memory() {
   return only<DeviceMemory>();
 }
 
-/// While it lives, only this thread of the host runs. Nobody sees what another reads in open device
-/// memory by machine code, in a library or in the system. So it waits until all others sleep, and
-/// reports one that wakes up nevertheless. Does nothing unless accesses are observed and numbers
-/// withheld (withheld.cpp).
+/// While it lives, only this thread of the host runs: nobody sees what another reads in open device
+/// memory. It waits until all others sleep, and reports one that wakes up nevertheless. Does
+/// nothing unless accesses are observed and numbers withheld (withheld.cpp).
 class HostSleeps {
  public:
   HostSleeps();

@@ -189,7 +189,7 @@ class GridRunner {
   }
 
   /// Blocks begin in order: every block before a failing one has begun, and will report, too.
-  void record(const BlockRunner& runner, std::uint64_t position) {
+  void record(BlockRunner& runner, std::uint64_t position) {
     cancel();
     if (runner.fault().state == Fault::State::kCancelled) return;
     const std::lock_guard lock(mutex_);

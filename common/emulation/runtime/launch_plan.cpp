@@ -245,19 +245,6 @@ cudaError_t launch_untyped(const void* function, void** arguments,
   });
 }
 
-cudaError_t check_launch_attributes(const cudaLaunchConfig_t& config) {
-  for (unsigned i = 0; i < config.numAttrs; ++i) {
-    const cudaLaunchAttribute& attribute = config.attrs[i];
-    const auto& cluster = attribute.val.clusterDim;
-    if (attribute.id == cudaLaunchAttributeClusterDimension &&
-        cluster.x * cluster.y * cluster.z != 1)
-      return refuse(cudaErrorNotSupported,
-                    "clusters of blocks cannot be emulated: let blocks meet in global memory, or "
-                    "in a cooperative launch");
-  }
-  return cudaSuccess;
-}
-
 cudaError_t set_function_attribute(const void* function, cudaFuncAttribute attribute, int value) {
   if (sticky_error() != cudaSuccess) return sticky_error();
   if (function == nullptr) return record_error(cudaErrorInvalidDeviceFunction);

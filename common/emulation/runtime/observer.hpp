@@ -11,8 +11,7 @@ struct KernelCall;
 struct WarpOperation;
 
 /// Wants to know what the threads of kernels do: common/emulation/trace, in a program that was
-/// compiled for it. Without an observer, this costs a comparison for each barrier of a block, each
-/// meeting of a warp and each atomic operation.
+/// compiled for it.
 class Observer {
  public:
   /// From the thread of the host that launches; the others from the worker that runs the block.
@@ -59,8 +58,8 @@ class Observer {
 /// Null if nobody observes.
 extern Observer* observer;
 
-/// The thread's warp makes so many multiply-adds on tensor cores. Not among the functions that a
-/// kernel may call: points depend on it.
+/// The thread's warp makes so many multiply-adds on tensor cores. No kernel may call it: points
+/// depend on it.
 /// @return whether they are added (CONVLAB_EMU_PRODUCTS)
 bool observe_products(long long multiply_adds, const CallSite& site);
 

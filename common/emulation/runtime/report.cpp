@@ -8,7 +8,6 @@
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
-#include <cstdlib>
 #include <map>
 #include <mutex>
 #include <sstream>
@@ -55,7 +54,7 @@ std::string thread_list(const std::vector<const EmulatedThread*>& threads) {
 
 /// One line per group of threads that are in the same state at the same place. Notes those that
 /// wait or have ended.
-std::string thread_groups(const BlockRunner& runner, std::vector<FaultWait>& waits) {
+std::string thread_groups(BlockRunner& runner, std::vector<FaultWait>& waits) {
   std::map<std::tuple<State, std::string, std::string>, std::vector<const EmulatedThread*>> groups;
   std::map<std::string, int> lines;
   for (const EmulatedThread& thread : runner.scheduler().threads()) {
@@ -234,7 +233,7 @@ EmulationReport report_about(const KernelCall& call, FaultKind fault) {
           .launched_at = place_of(call.site)};
 }
 
-EmulationReport describe_fault(const BlockRunner& runner) {
+EmulationReport describe_fault(BlockRunner& runner) {
   const Fault& fault = runner.fault();
   EmulationReport report = report_about(runner.call(), fault.kind);
   report.error = fault.error;

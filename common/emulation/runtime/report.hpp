@@ -91,7 +91,7 @@ EmulationReport report_about(const KernelCall& call, FaultKind fault);
 
 /// The report about a failed block: what happened, where (kernel, block, thread, file:line), and
 /// where the threads waited. Call it on the worker, after BlockRunner::run returned false.
-EmulationReport describe_fault(const BlockRunner& runner);
+EmulationReport describe_fault(BlockRunner& runner);
 
 /// Says how far a grid came within its time limit; of a slow one nothing else, for it hangs
 /// nowhere.

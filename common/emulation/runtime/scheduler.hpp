@@ -13,8 +13,7 @@
 
 namespace convlab::emulation {
 
-/// One thread of the running block. Small: a barrier visits each of them, and with their stacks
-/// they should fit the first-level cache.
+/// One thread of the running block. Small, for the first-level cache: a barrier visits each.
 struct alignas(32) EmulatedThread {
   enum class State : std::uint8_t {
     kFresh,
@@ -94,11 +93,9 @@ class FiberPool {
 ///
 /// A *carrying* fiber runs thread after thread on one stack. When a thread must wait, that stack
 /// becomes the thread's own and the next carrier goes on; threads that may continue come before
-/// threads that have not begun, in lane order, so that a warp finishes early and stacks stay warm.
-/// A kernel in which nothing waits switches stacks twice per block.
+/// threads that have not begun. A kernel in which nothing waits switches stacks twice per block.
 ///
-/// The functions that every waiting thread calls are inlined: each frame between the kernel and the
-/// switch would be touched twice by every thread.
+/// What every waiting thread calls is inlined: each frame would be touched twice by every thread.
 class Scheduler {
  public:
   /// @param carrier  what a fiber runs first; it begins with enter_carrier()
@@ -111,7 +108,6 @@ class Scheduler {
   /// The running thread; null before the first one has begun.
   [[nodiscard]] EmulatedThread* thread() const { return thread_; }
   [[nodiscard]] std::vector<EmulatedThread>& threads() { return threads_; }
-  [[nodiscard]] const std::vector<EmulatedThread>& threads() const { return threads_; }
   [[nodiscard]] std::uint32_t live() const { return live_; }
   /// Lanes of a warp in the order in which they take their turns.
   [[nodiscard]] const std::array<std::uint32_t, kWarpSize>& lane_order() const {
@@ -120,15 +116,11 @@ class Scheduler {
 
   /// Where a thread waits or waited last. Block barriers keep it elsewhere until the block is over.
   [[nodiscard]] Wait& wait_of(const EmulatedThread& thread) { return waits_[thread.rank]; }
-  [[nodiscard]] const Wait& wait_of(const EmulatedThread& thread) const {
-    return waits_[thread.rank];
-  }
 
   // ---- waiting ----------------------------------------------------------------------------------
 
   /// Hands the processor on until somebody makes the calling thread ready. Note the thread's state
-  /// first. The switch comes last, so that nothing need be saved for afterwards: that is most of
-  /// what waiting costs.
+  /// first. The switch comes last, so that nothing need be saved for afterwards.
   void wait();
   /// The same for a thread that may have made itself ready: if it is the next one, it goes on.
   void wait_in_turn();
@@ -184,8 +176,7 @@ class Scheduler {
 
   // What every barrier of every thread touches comes first, close together.
   EmulatedThread* thread_ = nullptr;
-  /// Threads that the last barrier has released and that have not gone on yet, up to a null. A
-  /// pointer is enough, because a barrier opens when every live thread waits in it.
+  /// Threads that the last barrier has released and that have not gone on yet, up to a null.
   EmulatedThread* const* released_ = nullptr;
   EmulatedThread* ready_ = nullptr;  ///< pushed last; goes on first
 
@@ -200,8 +191,7 @@ class Scheduler {
   std::uint32_t next_fresh_ = 0;
   std::uint32_t live_ = 0;
 
-  Fiber* first_entered_ =
-      nullptr;  ///< the last fiber that was taken; a new carrier asks which it is
+  Fiber* first_entered_ = nullptr;  ///< the fiber taken last; a new carrier asks which it is
   Stack main_stack_;
   Context main_;
   FiberPool fibers_;

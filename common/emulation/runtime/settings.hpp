@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 
 #include "common/emulation/include/convlab_emulation/runtime_types.hpp"
 

@@ -113,24 +113,15 @@ bool demands_alignment([[maybe_unused]] const void* instruction) {
 #endif
 }
 
-void classify(Fault& fault, const BlockRunner& runner, int signal, const siginfo_t& info,
+void classify(Fault& fault, BlockRunner& runner, int signal, const siginfo_t& info,
               const void* instruction) {
-  switch (signal) {
-    case SIGFPE:
-      fault.kind = FaultKind::kArithmetic;
-      fault.reason =
-          "integer division by zero, or of the least integer by -1 (a GPU goes on with a "
-          "meaningless value)";
-      fault.error = KernelFault::kLaunchFailure;
-      return;
-    case SIGILL:
-    case SIGTRAP:
-      fault.kind = FaultKind::kArithmetic;
-      fault.reason = "trap instruction";
-      fault.error = KernelFault::kLaunchFailure;
-      return;
-    default:
-      break;
+  if (signal != SIGSEGV && signal != SIGBUS) {
+    fault.kind = FaultKind::kArithmetic;
+    fault.error = KernelFault::kLaunchFailure;
+    fault.reason = signal == SIGFPE ? "integer division by zero, or of the least integer by -1 (a "
+                                      "GPU goes on with a meaningless value)"
+                                    : "trap instruction";
+    return;
   }
   fault.address = info.si_addr;
   if (runner.scheduler().fibers().overflown(info.si_addr) != nullptr) {
@@ -141,10 +132,8 @@ void classify(Fault& fault, const BlockRunner& runner, int signal, const siginfo
     fault.kind = FaultKind::kMisaligned;
     fault.reason = "misaligned address: a vector access must be aligned to its size";
     fault.error = KernelFault::kMisalignedAddress;
-  } else {
-    if (info.si_code == SI_KERNEL) fault.address = kNoAddress;
-    fault.kind = FaultKind::kDeviceMemory;
-    fault.error = KernelFault::kIllegalAddress;
+  } else if (info.si_code == SI_KERNEL) {
+    fault.address = kNoAddress;
   }
 }
 
@@ -205,10 +194,8 @@ void on_timeout(int /*signal*/, siginfo_t* info, void* context) {
   // A kernel that is stopped inside printf or malloc would hold their locks forever.
   const bool must = info->si_value.sival_int != 0;
   if (!must && in_library(program_counter(context))) return;
-  Fault& fault = runner->new_fault();
+  Fault& fault = runner->new_fault(FaultKind::kKernelTime, KernelFault::kLaunchTimeout);
   record_frames(fault, context);
-  fault.kind = FaultKind::kKernelTime;
-  fault.error = KernelFault::kLaunchTimeout;
   // The handler never returns, and a return would unblock the signal.
   sigset_t signals;
   sigemptyset(&signals);

@@ -169,14 +169,17 @@ cudaError_t StreamScheduler::wait_event(CUstream_st& stream, const CUevent_st& e
   return cudaSuccess;
 }
 
+void StreamScheduler::wait_for(const std::shared_ptr<Operation>& operation) {
+  if (!operation) return;
+  run(operation);
+  know(operation);
+}
+
 void StreamScheduler::finish(CUstream_st& stream) {
   const std::lock_guard lock(mutex_);
   // New work in the legacy stream waits for all blocking streams, so this finishes them, too.
   if (&stream == streams_[0].get()) append(stream, [] {});
-  if (stream.last) {
-    run(stream.last);
-    know(stream.last);
-  }
+  wait_for(stream.last);
   for (const auto& event : std::exchange(stream.waits, {})) run(event);
 }
 
@@ -187,9 +190,7 @@ void StreamScheduler::know(const std::shared_ptr<Operation>& operation) {
 
 void StreamScheduler::finish(const CUevent_st& event) {
   const std::lock_guard lock(mutex_);
-  if (!event.record) return;
-  run(event.record);
-  know(event.record);
+  wait_for(event.record);
 }
 
 void StreamScheduler::finish_all() {
@@ -197,15 +198,8 @@ void StreamScheduler::finish_all() {
   std::vector<CUstream_st*> order;
   for (const auto& stream : streams_) order.push_back(stream.get());
   if (settings().reverses) std::ranges::reverse(order);
-  for (const auto& operation : std::exchange(left_, {})) {
-    run(operation);
-    know(operation);
-  }
-  for (CUstream_st* stream : order)
-    if (stream->last) {
-      run(stream->last);
-      know(stream->last);
-    }
+  for (const auto& operation : std::exchange(left_, {})) wait_for(operation);
+  for (CUstream_st* stream : order) wait_for(stream->last);
 }
 
 bool StreamScheduler::poll(const std::shared_ptr<Operation>& operation) {

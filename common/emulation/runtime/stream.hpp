@@ -119,6 +119,8 @@ class StreamScheduler {
   cudaError_t break_captures(Chosen chosen, cudaError_t error, const char* what);
   std::shared_ptr<Operation> append(CUstream_st& stream, Action action);
   void run(const std::shared_ptr<Operation>& operation);
+  /// Runs it, and the host knows; does nothing if there is none.
+  void wait_for(const std::shared_ptr<Operation>& operation);
   void know(const std::shared_ptr<Operation>& operation);
 
   mutable std::recursive_mutex mutex_;

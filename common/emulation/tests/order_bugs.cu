@@ -13,39 +13,15 @@ namespace {
 
 constexpr int kThreads = 128;
 
-/// Every thread reads what a neighbour wrote to shared memory.
-template <int kDistance, bool kSynchronizes>
+/// Every thread reads what a neighbour in its group, the block or a warp, wrote to shared memory.
+template <int kDistance, int kGroup, bool kSynchronizes>
 __global__ void read_neighbour(int* out) {
   __shared__ int shared[kThreads];
   const int t = static_cast<int>(threadIdx.x);
   shared[t] = t;
-  if (kSynchronizes) __syncthreads();
-  out[t] = shared[(t + kDistance + kThreads) % kThreads];
-}
-
-/// The same within warps.
-template <int kDistance, bool kSynchronizes>
-__global__ void read_lane(int* out) {
-  __shared__ int shared[kThreads];
-  const int t = static_cast<int>(threadIdx.x);
-  shared[t] = t;
-  if (kSynchronizes) __syncwarp();
-  out[t] = shared[t / 32 * 32 + (t + kDistance + 32) % 32];
-}
-
-/// Tiles that are read by all threads are loaded again and again into the same shared memory.
-template <bool kSynchronizes>
-__global__ void sum_tiles(int* out) {
-  __shared__ int tile[kThreads];
-  const int t = static_cast<int>(threadIdx.x);
-  int sum = 0;
-  for (int round = 0; round < 3; ++round) {
-    tile[t] = round;
-    __syncthreads();
-    for (int i = 0; i < kThreads; ++i) sum += tile[i];
-    if (kSynchronizes) __syncthreads();
-  }
-  out[t] = sum;
+  if (kSynchronizes && kGroup == kThreads) __syncthreads();
+  if (kSynchronizes && kGroup < kThreads) __syncwarp();
+  out[t] = shared[t / kGroup * kGroup + (t + kDistance + kGroup) % kGroup];
 }
 
 int* on_device() {
@@ -70,15 +46,14 @@ cudaStream_t new_stream(unsigned flags = cudaStreamDefault) {
   return stream;
 }
 
-template <typename Kernel>
-bool neighbours_are_right(Kernel kernel, int distance, int group) {
+template <int kDistance, int kGroup, bool kSynchronizes>
+bool neighbours_are_right() {
   int* const data = on_device();
-  kernel<<<1, kThreads>>>(data);
+  read_neighbour<kDistance, kGroup, kSynchronizes><<<1, kThreads>>>(data);
   const std::vector<int> host = copied(data);
-  cudaFree(data);
   bool right = true;
   for (int t = 0; t < kThreads; ++t)
-    right = right && host[static_cast<std::size_t>(t)] == t / group * group + (t + distance + group) % group;
+    right = right && host[static_cast<std::size_t>(t)] == t / kGroup * kGroup + (t + kDistance + kGroup) % kGroup;
   return right;
 }
 
@@ -138,12 +113,6 @@ bool nodes_are_ordered(bool with_edge) {
   return copied(second) == std::vector<int>(kThreads, 6);
 }
 
-bool tiles_are_right(void (*kernel)(int*)) {
-  int* const data = on_device();
-  kernel<<<1, kThreads>>>(data);
-  return copied(data) == std::vector<int>(kThreads, 3 * kThreads);
-}
-
 /// The host overwrites pinned memory that the device still has to read.
 bool upload_is_right(bool synchronizes) {
   int* const data = on_device();
@@ -175,18 +144,16 @@ bool query_is_heard(bool heard) {
 }
 
 const std::map<std::string, std::function<bool()>> kCases = {
-    {"block_next", [] { return neighbours_are_right(&read_neighbour<1, true>, 1, kThreads); }},
-    {"block_next_bug", [] { return neighbours_are_right(&read_neighbour<1, false>, 1, kThreads); }},
-    {"block_previous", [] { return neighbours_are_right(&read_neighbour<-1, true>, -1, kThreads); }},
-    {"block_previous_bug", [] { return neighbours_are_right(&read_neighbour<-1, false>, -1, kThreads); }},
-    {"warp_next", [] { return neighbours_are_right(&read_lane<1, true>, 1, 32); }},
-    {"warp_next_bug", [] { return neighbours_are_right(&read_lane<1, false>, 1, 32); }},
+    {"block_next", neighbours_are_right<1, kThreads, true>},
+    {"block_next_bug", neighbours_are_right<1, kThreads, false>},
+    {"block_previous", neighbours_are_right<-1, kThreads, true>},
+    {"block_previous_bug", neighbours_are_right<-1, kThreads, false>},
+    {"warp_next", neighbours_are_right<1, 32, true>},
+    {"warp_next_bug", neighbours_are_right<1, 32, false>},
     {"stream", [] { return streams_are_ordered(true); }},
     {"stream_bug", [] { return streams_are_ordered(false); }},
     {"graph", [] { return nodes_are_ordered(true); }},
     {"graph_bug", [] { return nodes_are_ordered(false); }},
-    {"tiles", [] { return tiles_are_right(&sum_tiles<true>); }},
-    {"tiles_bug", [] { return tiles_are_right(&sum_tiles<false>); }},
     {"upload", [] { return upload_is_right(true); }},
     {"upload_bug", [] { return upload_is_right(false); }},
     {"default", [] { return default_stream_waits(cudaStreamDefault); }},

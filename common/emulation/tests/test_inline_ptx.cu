@@ -2,7 +2,6 @@
 
 #include <cuda_fp16.h>
 
-#include <numeric>
 #include <vector>
 
 #include "common/emulation/tests/fault_reports.hpp"
@@ -42,17 +41,6 @@ __global__ void half_a_warp(unsigned* out) {
   out[threadIdx.x] = static_cast<unsigned>(d[0]);
 }
 
-__global__ void forget_to_wait(const unsigned* from, unsigned* out) {
-  __shared__ __align__(16) unsigned tile[32];
-  tile[threadIdx.x] = 7;
-  const auto address = static_cast<unsigned>(__cvta_generic_to_shared(tile + threadIdx.x));
-  asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(address), "l"(from + threadIdx.x));
-  asm volatile("cp.async.commit_group;");
-  out[threadIdx.x] = tile[threadIdx.x];
-  asm volatile("cp.async.wait_group 0;");
-  out[threadIdx.x + 32] = tile[threadIdx.x];
-}
-
 __global__ void meet_in_part_of_a_warp() {
   asm volatile("bar.sync 1, 40;");
 }
@@ -83,17 +71,6 @@ TEST_CASE("inline PTX: what the hardware would not take") {
       {"a product of half a warp", [] { half_a_warp<<<1, 32>>>(device_words()); },
        cudaErrorLaunchFailure, {"mma_sync needs all 32 lanes of the warp"}},
   });
-}
-
-TEST_CASE("inline PTX: asynchronous copies arrive when they are waited for, not before") {
-  std::vector<unsigned> values(32);
-  std::iota(values.begin(), values.end(), 100U);
-  DeviceArray<unsigned> from(values);
-  DeviceArray<unsigned> to(64);
-  forget_to_wait<<<1, 32>>>(from.data(), to.data());
-  std::vector<unsigned> expected(32, 7U);
-  expected.insert(expected.end(), values.begin(), values.end());
-  CHECK(to.values() == expected);
 }
 
 TEST_CASE("inline PTX: shared memory, and empty statements") {

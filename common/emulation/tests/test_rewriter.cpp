@@ -131,44 +131,6 @@ TEST_CASE("a macro may hold a configuration, but no other part of a launch") {
   CHECK(contains(only_complaint("#define RUN k<<<1, 2\n"), "1: a macro cannot hold a part"));
 }
 
-TEST_CASE("a kernel cast to a pointer without a type is noted") {
-  const std::string kernel =
-      "__global__ void k(int* p) { }\nnamespace a { template <int N> __global__ void t(); }\n";
-  const auto becomes = [&](const std::string& text, const std::string& other) {
-    return contains(rewritten(kernel + text).text, "\n" + other);
-  };
-  const std::string note = "::convlab::emulation::untyped_kernel(";
-  CHECK(becomes("void* p = (void*)k;", "void* p = " + note + "k, \"k\");"));
-  CHECK(becomes("f((const void*)&k, 1);", "f(" + note + "&k, \"&k\"), 1);"));
-  CHECK(becomes("f((void*) a::t<(3 > 2) + g<1>()>);",
-                "f(" + note + "a::t<(3 > 2) + g<1>()>, \"a::t<(3 > 2) + g<1>()>\"));"));
-  CHECK(becomes("f(reinterpret_cast<void*>(k));", "f(" + note + "k, \"k\"));"));
-  CHECK(becomes("f(reinterpret_cast<const void*>(a::t<1>));",
-                "f(" + note + "a::t<1>, \"a::t<1>\"));"));
-  for (const char* other : {"void* k;", "f((void*)data);", "f((void**)k);", "f((void*)k(1));",
-                            "void f(void*, void (*k)(int));", "f((void)k);"})
-    CHECK_FALSE(contains(rewritten(kernel + other).text, "untyped_kernel"));
-}
-
-TEST_CASE("launch bounds are checked where the kernel begins") {
-  const auto checks = [](const std::string& text, const std::string& bounds) {
-    return contains(rewritten(text).text,
-                    "{ ::convlab::emulation::check_launch_bounds(" + bounds + ");");
-  };
-  CHECK(checks("__global__ void __launch_bounds__(TILE * TILE, 2) k() {}", "TILE * TILE, 2"));
-  CHECK(checks("template <int N> __launch_bounds__(N) __global__ void k() {}", "N"));
-  CHECK(
-      checks("#define DEFINE(name, n) \\\n  __global__ void __launch_bounds__(n) name() { }", "n"));
-  // A declaration has no body, and a macro that makes a whole kernel checks in its own.
-  CHECK_FALSE(
-      contains(rewritten("__global__ void __launch_bounds__(64) k();\nint f() { return 1; }").text,
-               "check_launch_bounds"));
-  CHECK(contains(
-      rewritten("#define D(n) __global__ void __launch_bounds__(n) k() { }\nD(3)\nvoid f() { }")
-          .text,
-      "D(3)\nvoid f() { }"));
-}
-
 TEST_CASE("the header of a library that needs a GPU gets a name that says so") {
   CHECK(rewritten("#include <cufft.h>\nint x;").text ==
         "#include <cufft.h needs a GPU and is not emulated: write a kernel in its place>\nint x;");
@@ -293,26 +255,6 @@ TEST_CASE("a launch names its function where that is one") {
   CHECK(form("plain << <1, 1 >> >(3)") == std::string("function"));
 }
 
-TEST_CASE("device variables are registered, functions are not") {
-  const std::string text =
-      "#include <mma.h>\n__constant__ float m[10];\n__device__ __constant__ int n = "
-      "3;\n__managed__ int h;\n"
-      "__device__ float f(float x) { return x; }\nextern __constant__ float other[];\n"
-      "namespace a { static __device__ int counter; }\n"
-      "template <int N> __device__ int variable;\nstruct S { __device__ int g(); };";
-  const std::string result = rewritten(text).text;
-  const std::string kind = "::convlab::emulation::SymbolKind::";
-  CHECK(contains(result, "DeviceSymbol convlab_symbol_m(\"m\", &m, sizeof(m), " + kind +
-                             "kConstant, __BASE_FILE__);"));
-  CHECK(contains(result, "(\"n\", &n, sizeof(n), " + kind + "kConstant,"));
-  CHECK(contains(result, "(\"h\", &h, sizeof(h), " + kind + "kManaged,"));
-  CHECK(contains(result, "(\"counter\", &counter, sizeof(counter), " + kind + "kDevice,"));
-  CHECK_FALSE(contains(result, "convlab_symbol_f("));
-  CHECK_FALSE(contains(result, "convlab_symbol_other"));
-  CHECK_FALSE(contains(result, "convlab_symbol_variable"));
-  CHECK_FALSE(contains(result, "convlab_symbol_g"));
-}
-
 TEST_CASE("headers are copied only where something changes") {
   namespace fs = std::filesystem;
   const fs::path folder = fs::temp_directory_path() / "convlab_test_rewriter";
@@ -366,11 +308,6 @@ TEST_CASE("a source that accesses 16 bytes at once is known") {
   CHECK(wide("using namespace nvcuda::wmma;"));
   CHECK(wide("auto both = *reinterpret_cast<const float2*>(row);"));
   CHECK_FALSE(wide("float2 p; // float4\nconst char* s = \"int4\"; __half2 h; float3 v;"));
-}
-
-TEST_CASE("clock() in a kernel is the device's") {
-  CHECK(contains(rewritten("__global__ void k(long long* t) { *t = clock(); }").text, "clock64()"));
-  CHECK_FALSE(contains(rewritten("void f() { auto t = clock(); }").text, "clock64"));
 }
 
 TEST_CASE("names of includes, quoted and in angle brackets") {

@@ -69,9 +69,7 @@ struct FloatProducts {
 /// program begins: there, too, the compiler calls what it has just called.
 FloatProducts float_products_behind(const void* caller);
 
-// ---- what is gathered of a block that runs
-// ------------------------------------------------------- Requests of a warp that the compiler for
-// a GPU joins to a wider one, and which accesses to shared memory each barrier keeps apart.
+// ---- what is gathered of a block that runs ------------------------------------------------------
 
 /// Requests that follow each other. Joined are loads of neighbours in shared memory: `p[i].x` and
 /// `p[i].y` in one block of the program, `p[i]` in the turns of a loop that the compiler unrolls.

@@ -54,9 +54,7 @@ namespace {
 [[noreturn]] void fail_at(const void* caller, FaultKind kind, KernelFault error,
                           const void* address, const char* message) {
   BlockRunner& runner = BlockRunner::of_kernel();
-  Fault& fault = runner.new_fault();
-  fault.kind = kind;
-  fault.error = error;
+  Fault& fault = runner.new_fault(kind, error);
   fault.address = address;
   fault.writes = address != nullptr;
   fault.message = message;

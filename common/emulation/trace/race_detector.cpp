@@ -276,8 +276,7 @@ bool RaceDetector::is_known(const Touch& before, const Touch& now) const {
   return true;
 }
 
-// ---- what is told of the races that were met
-// -----------------------------------------------------
+// ---- what is told of the races that were met ----------------------------------------------------
 
 constexpr std::size_t kMostRaces = 256;
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <compare>
-#include <cstdio>
 #include <map>
 #include <utility>
 #include <vector>

@@ -9,50 +9,12 @@
 #include "common/emulation/include/convlab_emulation/vector_types.hpp"
 #include "common/emulation/include/convlab_emulation/warp_functions.hpp"
 
-namespace convlab::emulation {
-
-/// A set of lanes of one warp that act together: what tiles and coalesced groups are made of. A
-/// lane's rank is its position among the lanes of the set.
-class LaneGroup {
- public:
-  constexpr explicit LaneGroup(std::uint32_t mask) : mask_(mask) {}
-
-  [[nodiscard]] constexpr std::uint32_t mask() const { return mask_; }
-  [[nodiscard]] constexpr unsigned count() const { return static_cast<unsigned>(popcount(mask_)); }
-  [[nodiscard]] unsigned rank() const {
-    return static_cast<unsigned>(popcount(mask_ & ((1U << lane_id()) - 1U)));
-  }
-
-  [[nodiscard]] constexpr int lane_of(unsigned rank) const {
-    const int first = countr_zero(mask_);
-    const std::uint32_t run = mask_ >> first;
-    if ((run & (run + 1)) == 0) return first + static_cast<int>(rank);  // neighbours
-    std::uint32_t rest = mask_;
-    for (unsigned i = 0; i < rank; ++i) rest &= rest - 1;
-    return countr_zero(rest | 0x8000'0000U);
-  }
-
-  /// The members' bits of a ballot, moved together: bit r is that of rank r.
-  [[nodiscard]] constexpr std::uint32_t pack(std::uint32_t lanes) const {
-    std::uint32_t packed = 0;
-    unsigned rank = 0;
-    for (const int lane : LaneRange(mask_)) packed |= (lanes >> lane & 1U) << rank++;
-    return packed;
-  }
-
- private:
-  std::uint32_t mask_;
-};
-
-}  // namespace convlab::emulation
-
 // NOLINTBEGIN(readability-identifier-naming): the names are CUDA's
 
 namespace cooperative_groups {
 
 namespace detail {
 using convlab::emulation::CallSite;
-using convlab::emulation::LaneGroup;
 
 inline unsigned block_size() {
   return blockDim.x * blockDim.y * blockDim.z;
@@ -80,39 +42,43 @@ struct block_tile_memory : detail::TileMemory {};
 /// Any group whose kind is known at run time only: the block or lanes of one warp.
 class thread_group {
  public:
-  [[nodiscard]] unsigned size() const { return is_block_ ? detail::block_size() : lanes_.count(); }
+  [[nodiscard]] unsigned size() const {
+    return mask_ == 0 ? detail::block_size()
+                      : static_cast<unsigned>(convlab::emulation::popcount(mask_));
+  }
   [[nodiscard]] unsigned num_threads() const { return size(); }
+  /// Of a lane: its position among the lanes of the group.
   [[nodiscard]] unsigned thread_rank() const {
-    return is_block_ ? detail::block_rank() : lanes_.rank();
+    const std::uint32_t below = (1U << convlab::emulation::lane_id()) - 1U;
+    return mask_ == 0 ? detail::block_rank()
+                      : static_cast<unsigned>(convlab::emulation::popcount(mask_ & below));
   }
   void sync(CONVLAB_CALL_SITE) const {
-    if (is_block_)
+    if (mask_ == 0)
       convlab::emulation::block_barrier("thread_group::sync", false, site);
     else
       meet("thread_group::sync", site);
   }
 
-  /// The lanes, for a group that is not the block.
-  [[nodiscard]] const detail::LaneGroup& lanes() const { return lanes_; }
+  /// The lanes; 0 for the block.
+  [[nodiscard]] std::uint32_t mask() const { return mask_; }
 
  protected:
-  thread_group() : is_block_(true), lanes_(0) {}
-  explicit thread_group(detail::LaneGroup lanes) : is_block_(false), lanes_(lanes) {}
+  explicit thread_group(std::uint32_t mask) : mask_(mask) {}
   /// The lanes wait for each other.
   void meet(const char* name, detail::CallSite site) const {
     convlab::emulation::warp_collective({&convlab::emulation::nothing_to_exchange, name, true},
-                                        lanes_.mask(), nullptr, nullptr, site);
+                                        mask_, nullptr, nullptr, site);
   }
 
  private:
-  bool is_block_;
-  detail::LaneGroup lanes_;
+  std::uint32_t mask_;
 };
 
 /// All threads of the block.
 class thread_block : public thread_group {
  public:
-  explicit thread_block(detail::TileMemory* memory = nullptr) : memory_(memory) {}
+  explicit thread_block(detail::TileMemory* memory = nullptr) : thread_group(0), memory_(memory) {}
 
   [[nodiscard]] detail::TileMemory* memory() const { return memory_; }
 
@@ -160,14 +126,22 @@ namespace detail {
 template <class Group, class T>
 unsigned equals(const Group& group, const char* name, const T& value, CallSite site) {
   unsigned same = 0;
-  convlab::emulation::warp_collective({&convlab::emulation::match_any_all<T>, name},
-                                      group.lanes().mask(), &value, &same, site);
+  convlab::emulation::warp_collective({&convlab::emulation::match_any_all<T>, name}, group.mask(),
+                                      &value, &same, site);
   return same;
 }
 
 /// Lanes of one warp, whose values can be compared.
 class warp_group : public thread_group {
  public:
+  [[nodiscard]] int lane_of(unsigned rank) const {
+    const int first = convlab::emulation::countr_zero(mask());
+    const std::uint32_t run = mask() >> first;
+    if ((run & (run + 1)) == 0) return first + static_cast<int>(rank);  // neighbours
+    std::uint32_t rest = mask();
+    for (unsigned i = 0; i < rank; ++i) rest &= rest - 1;
+    return convlab::emulation::countr_zero(rest | 0x8000'0000U);
+  }
   int any(int predicate, CONVLAB_CALL_SITE) const {
     return votes("cooperative_groups: any", predicate != 0, site) != 0;
   }
@@ -175,7 +149,7 @@ class warp_group : public thread_group {
     return votes("cooperative_groups: all", predicate == 0, site) == 0;
   }
   unsigned ballot(int predicate, CONVLAB_CALL_SITE) const {
-    return lanes().pack(votes("cooperative_groups: ballot", predicate != 0, site));
+    return pack(votes("cooperative_groups: ballot", predicate != 0, site));
   }
   template <class T>
   T shfl(T value, unsigned rank, CONVLAB_CALL_SITE) const {
@@ -183,44 +157,52 @@ class warp_group : public thread_group {
   }
   template <class T>
   T shfl_up(T value, unsigned delta, CONVLAB_CALL_SITE) const {
-    return value_of("cooperative_groups: shfl_up", value, lanes().rank() - delta, site);
+    return value_of("cooperative_groups: shfl_up", value, thread_rank() - delta, site);
   }
   template <class T>
   T shfl_down(T value, unsigned delta, CONVLAB_CALL_SITE) const {
-    return value_of("cooperative_groups: shfl_down", value, lanes().rank() + delta, site);
+    return value_of("cooperative_groups: shfl_down", value, thread_rank() + delta, site);
   }
   template <class T>
   T shfl_xor(T value, unsigned lane_mask, CONVLAB_CALL_SITE) const {
-    return value_of("cooperative_groups: shfl_xor", value, lanes().rank() ^ lane_mask, site);
+    return value_of("cooperative_groups: shfl_xor", value, thread_rank() ^ lane_mask, site);
   }
   template <class T>
   unsigned match_any(T value, CONVLAB_CALL_SITE) const {
-    return lanes().pack(equals(*this, "match_any", value, site));
+    return pack(equals(*this, "match_any", value, site));
   }
   template <class T>
   unsigned match_all(T value, int& predicate, CONVLAB_CALL_SITE) const {
     const unsigned same =
         convlab::emulation::combine_lanes<T, unsigned, convlab::emulation::match_all<T>>(
-            "match_all", lanes().mask(), value, site);
+            "match_all", mask(), value, site);
     predicate = same != 0;
-    return lanes().pack(same);
+    return pack(same);
   }
 
  protected:
   using thread_group::thread_group;
 
  private:
+  /// The members' bits of a ballot, moved together: bit r is that of rank r.
+  [[nodiscard]] unsigned pack(std::uint32_t lanes) const {
+    unsigned packed = 0;
+    unsigned rank = 0;
+    for (const int lane : convlab::emulation::LaneRange(mask()))
+      packed |= (lanes >> lane & 1U) << rank++;
+    return packed;
+  }
   [[nodiscard]] unsigned votes(const char* name, bool predicate, CallSite site) const {
     using convlab::emulation::ballot_of;
-    return convlab::emulation::combine_lanes<int, unsigned, ballot_of>(name, lanes().mask(),
+    return convlab::emulation::combine_lanes<int, unsigned, ballot_of>(name, mask(),
                                                                        predicate ? 1 : 0, site);
   }
   /// The value of another rank; the caller's own where the group has no such rank.
   template <class T>
   [[nodiscard]] T value_of(const char* name, T value, unsigned rank, CallSite site) const {
     using convlab::emulation::ShuffleMode;
-    const int lane = rank < size() ? lanes().lane_of(rank) : convlab::emulation::lane_id();
-    return convlab::emulation::shuffle(name, ShuffleMode::kIndex, lanes().mask(), value, lane,
+    const int lane = rank < size() ? lane_of(rank) : convlab::emulation::lane_id();
+    return convlab::emulation::shuffle(name, ShuffleMode::kIndex, mask(), value, lane,
                                        convlab::emulation::kWarpSize, site);
   }
 };
@@ -229,7 +211,7 @@ class warp_group : public thread_group {
 /// Lanes of one warp that run together. Ranks count them without gaps.
 class coalesced_group : public detail::warp_group {
  public:
-  explicit coalesced_group(detail::LaneGroup lanes) : warp_group(lanes) {}
+  explicit coalesced_group(std::uint32_t mask) : warp_group(mask) {}
 
   [[nodiscard]] unsigned meta_group_size() const { return 1; }
   [[nodiscard]] unsigned meta_group_rank() const { return 0; }
@@ -237,18 +219,18 @@ class coalesced_group : public detail::warp_group {
 
 namespace detail {
 template <unsigned kSize>
-LaneGroup lanes_of_tile() {
+std::uint32_t lanes_of_tile() {
   const auto lane = static_cast<unsigned>(convlab::emulation::lane_id());
   const unsigned ones = kSize >= 32 ? 0xffffffffU : (1U << kSize % 32) - 1U;
-  return LaneGroup(ones << (lane - lane % kSize));
+  return ones << (lane - lane % kSize);
 }
 
 /// kSize neighbouring lanes of a warp.
 template <unsigned kSize>
 class narrow_tile : public warp_group {
  public:
-  narrow_tile(LaneGroup lanes, unsigned meta_rank, unsigned meta_size)
-      : warp_group(lanes), meta_rank_(meta_rank), meta_size_(meta_size) {}
+  narrow_tile(std::uint32_t mask, unsigned meta_rank, unsigned meta_size)
+      : warp_group(mask), meta_rank_(meta_rank), meta_size_(meta_size) {}
   narrow_tile(const thread_block& /*block*/, unsigned meta_rank, unsigned meta_size)
       : narrow_tile(lanes_of_tile<kSize>(), meta_rank, meta_size) {}
 
@@ -387,11 +369,11 @@ inline grid_group this_grid() {
 }
 /// The lanes of the warp that are here together.
 inline coalesced_group coalesced_threads(CONVLAB_CALL_SITE) {
-  return coalesced_group(detail::LaneGroup(convlab::emulation::converged_lanes(site)));
+  return coalesced_group(convlab::emulation::converged_lanes(site));
 }
 /// The calling thread alone.
 inline thread_block_tile<1> this_thread() {
-  return {detail::LaneGroup(1U << convlab::emulation::lane_id()), 0, 1};
+  return {1U << convlab::emulation::lane_id(), 0, 1};
 }
 
 template <unsigned kSize>
@@ -410,21 +392,19 @@ inline coalesced_group tiled_partition(const coalesced_group& parent, unsigned s
   const unsigned first = parent.thread_rank() / size * size;
   std::uint32_t mask = 0;
   for (unsigned rank = first; rank < first + size && rank < parent.size(); ++rank)
-    mask |= 1U << parent.lanes().lane_of(rank);
-  return coalesced_group(detail::LaneGroup(mask));
+    mask |= 1U << parent.lane_of(rank);
+  return coalesced_group(mask);
 }
 /// @param size  a power of two up to 32
 inline thread_group tiled_partition(const thread_group& parent, unsigned size) {
-  const bool is_block = parent.lanes().mask() == 0;
-  return tiled_partition(
-      coalesced_group(detail::LaneGroup(is_block ? 0xffffffffU : parent.lanes().mask())), size);
+  const bool is_block = parent.mask() == 0;
+  return tiled_partition(coalesced_group(is_block ? 0xffffffffU : parent.mask()), size);
 }
 
 /// The members of the parent with an equal label.
 template <class Group, class Label>
 coalesced_group labeled_partition(const Group& parent, Label label, CONVLAB_CALL_SITE) {
-  return coalesced_group(
-      detail::LaneGroup(detail::equals(parent, "labeled_partition", label, site)));
+  return coalesced_group(detail::equals(parent, "labeled_partition", label, site));
 }
 /// The members of the parent for which the predicate is the same.
 template <class Group>

@@ -106,7 +106,7 @@ cudaError_t plan(const cudaMemcpy3DParms* p, Action& action) {
     return static_cast<std::byte*>(of.ptr) + (position.z * of.ysize + position.y) * of.pitch +
            position.x;
   };
-  return plan(rows(at(p->dstPtr, p->dstPos), p->dstPtr.pitch, at(p->srcPtr, p->srcPos),
+  return plan(Copy(at(p->dstPtr, p->dstPos), p->dstPtr.pitch, at(p->srcPtr, p->srcPos),
                    p->srcPtr.pitch, p->extent.width, p->extent.depth * p->extent.height),
               p->kind, action);
 }
@@ -210,7 +210,7 @@ CONVLAB_NODE(cudaGraphAddMemcpyNode, Memcpy,
              (CONVLAB_NEW_NODE, const cudaMemcpy3DParms* parameters), plan(parameters, action))
 CONVLAB_NODE(cudaGraphAddMemcpyNode1D, Memcpy,
              (CONVLAB_NEW_NODE, void* to, const void* from, std::size_t bytes, cudaMemcpyKind kind),
-             plan(line(to, from, bytes), kind, action))
+             plan(Copy(to, from, bytes), kind, action))
 CONVLAB_NODE(cudaGraphAddMemsetNode, Memset, (CONVLAB_NEW_NODE, const cudaMemsetParams* parameters),
              plan(parameters, action))
 CONVLAB_NODE(cudaGraphAddHostNode, Host, (CONVLAB_NEW_NODE, const cudaHostNodeParams* parameters),
@@ -271,7 +271,7 @@ cudaError_t cudaGraphExecMemcpyNodeSetParams1D(cudaGraphExec_t executable, cudaG
                                                void* to, const void* from, std::size_t bytes,
                                                cudaMemcpyKind kind) {
   return change_node(__func__, executable, node, cudaGraphNodeTypeMemcpy,
-                     [&](Action& action) { return plan(line(to, from, bytes), kind, action); });
+                     [&](Action& action) { return plan(Copy(to, from, bytes), kind, action); });
 }
 
 cudaError_t cudaGraphExecUpdate(cudaGraphExec_t executable, cudaGraph_t graph,

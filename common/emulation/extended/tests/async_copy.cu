@@ -1,4 +1,4 @@
-// Asynchronous copies: primitives, zero fill, a double-buffered loop, cooperative memcpy_async.
+// Asynchronous copies: primitives, zero fill, cooperative memcpy_async.
 
 #include <cooperative_groups.h>
 #include <cooperative_groups/memcpy_async.h>
@@ -32,26 +32,6 @@ __global__ void copy_with_zeros(const uint4* from, uint4* to) {
   __pipeline_wait_prior(0);
   __syncthreads();
   to[thread] = buffer[thread];
-}
-
-/// Sums of 16 neighbours, tile after tile; the next tile is on its way while one is summed.
-__global__ void double_buffered(const float* from, float* to, int tiles) {
-  __shared__ float buffer[2][64];
-  const int thread = static_cast<int>(threadIdx.x);
-  __pipeline_memcpy_async(&buffer[0][thread], &from[thread], 4);
-  __pipeline_commit();
-  for (int tile = 0; tile < tiles; ++tile) {
-    if (tile + 1 < tiles) {
-      __pipeline_memcpy_async(&buffer[(tile + 1) % 2][thread], &from[(tile + 1) * 64 + thread], 4);
-    }
-    __pipeline_commit();
-    __pipeline_wait_prior(1);
-    __syncthreads();
-    float sum = 0.0F;
-    for (int i = 0; i < 16; ++i) sum += buffer[tile % 2][(thread + i) % 64];
-    to[tile * 64 + thread] = sum;
-    __syncthreads();
-  }
 }
 
 __global__ void copy_together(const int* from, int* to, int count) {
@@ -88,13 +68,6 @@ const Register kSixteen{kGroup, "16 bytes", &words<int4>};
 
 const Register kZeros{kGroup, "filled up with zeros",
                       [] { return results_from(bytes_as<uint4>(32), copy_with_zeros, 1, 32, 32); }};
-
-const Register kBuffers{kGroup, "double buffering", [] {
-                          std::vector<float> values;
-                          for (unsigned i = 0; i < 10 * 64; ++i)
-                            values.push_back(static_cast<float>(mix(i) % 100));
-                          return results_from(values, double_buffered, 1, 64, 10 * 64, 10);
-                        }};
 
 const Register kTogether{kGroup, "cooperative memcpy_async", [] {
                            return results_from(bytes_as<int>(300), copy_together, 1, 96, 300, 299);

@@ -25,18 +25,6 @@ __global__ void places(unsigned* results) {
             static_cast<unsigned>(grid.size()) + block.group_dim().z);
 }
 
-__global__ void reverse_in_block(unsigned* results) {
-  __shared__ unsigned values[96];
-  const cg::thread_block block = cg::this_thread_block();
-  values[block.thread_rank()] = scramble(block.thread_rank());
-  block.sync();
-  const unsigned mine = values[block.size() - 1 - block.thread_rank()];
-  cg::sync(block);
-  values[block.thread_rank()] = mine + 1;
-  block.sync();
-  results[block.thread_rank()] = values[(block.thread_rank() + 1) % block.size()];
-}
-
 template <unsigned kSize>
 __global__ void tiles(unsigned* results) {
   const auto block = cg::this_thread_block();
@@ -119,15 +107,6 @@ __global__ void partitions(unsigned* results) {
             parity.size() + cg::reduce(same, value, cg::plus<unsigned>()));
 }
 
-/// One atomic operation for all lanes that are here: the usual example.
-__global__ void count_aggregated(const unsigned* values, unsigned count, unsigned* total) {
-  const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
-  if (i < count && values[i] % 3 == 0) {
-    const cg::coalesced_group active = cg::coalesced_threads();
-    if (active.thread_rank() == 0) atomicAdd(total, active.size());
-  }
-}
-
 /// Each round reads what other blocks wrote in the one before.
 __global__ void rounds(unsigned* a, unsigned* b, unsigned count) {
   const cg::grid_group grid = cg::this_grid();
@@ -160,9 +139,6 @@ const Register kWholeGrid{
 const Register kPlaces{kGroup, "places in block and grid",
                        [] { return results_of(places, dim3(3, 2), dim3(8, 6, 2), 6 * 96); }};
 
-const Register kBarriers{kGroup, "block barriers",
-                         [] { return results_of(reverse_in_block, 1, 96, 96); }};
-
 template <unsigned kSize>
 Bits run_tiles() {
   return results_of(tiles<kSize>, 1, 128, 128);
@@ -185,15 +161,6 @@ const Register kCoalesced{kGroup, "coalesced threads",
 
 const Register kPartitions{kGroup, "labelled and binary partitions",
                            [] { return results_of(partitions, 1, 32, 32); }};
-
-const Register kAggregated{kGroup, "aggregated atomics", [] {
-                             std::vector<unsigned> values;
-                             for (unsigned i = 0; i < 1000; ++i) values.push_back(mix(i));
-                             DeviceArray<unsigned> input(values);
-                             DeviceArray<unsigned> total(1);
-                             count_aggregated<<<8, 128>>>(input.data(), 1000, total.data());
-                             return total.bits();
-                           }};
 
 }  // namespace
 }  // namespace convlab::features

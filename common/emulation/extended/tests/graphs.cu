@@ -48,23 +48,6 @@ const Register kUntyped{"launches", "cudaLaunchKernel with a kernel cast to void
   return c.bits();
 }};
 
-const Register kLaunchEx{"launches", "cudaLaunchKernelEx, cudaLaunchKernelExC", [] {
-  DeviceArray<int> data(300);
-  const Stream stream;
-  cudaLaunchConfig_t config{};
-  config.gridDim = dim3(3);
-  config.blockDim = dim3(100);
-  config.stream = stream;
-  require(cudaLaunchKernelEx(&config, add_index, data.data(), 5, 300), "cudaLaunchKernelEx");
-  require(cudaLaunchKernelEx(&config, multiply<11>, data.data(), 290), "cudaLaunchKernelEx");
-  int* pointer = data.data();
-  int n = 200;
-  void* arguments[] = {&pointer, &n};
-  require(cudaLaunchKernelExC(&config, (void*)multiply<-2>, arguments), "cudaLaunchKernelExC");
-  require(cudaStreamSynchronize(stream), "stream");
-  return data.bits();
-}};
-
 // ---- graphs -------------------------------------------------------------------------------------
 
 /// The parameters of a kernel node; they point to variables of the caller.

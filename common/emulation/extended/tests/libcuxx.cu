@@ -30,20 +30,6 @@ constexpr int kThreads = 256;
 
 // ---- barriers -----------------------------------------------------------------------------------
 
-__global__ void meet(int* out, int rounds) {
-  __shared__ BlockBarrier barrier;
-  __shared__ int values[2][kThreads];
-  const int t = static_cast<int>(threadIdx.x);
-  if (t == 0) init(&barrier, blockDim.x);
-  values[0][t] = t;
-  __syncthreads();
-  for (int round = 0; round < rounds; ++round) {
-    values[(round + 1) % 2][t] = values[round % 2][(t + 37) % kThreads] * 3 + round;
-    barrier.arrive_and_wait();
-  }
-  out[t] = values[rounds % 2][t];
-}
-
 __global__ void split(int* out) {
   __shared__ BlockBarrier barrier;
   __shared__ int values[kThreads];
@@ -87,8 +73,6 @@ __global__ void parts(int* out) {
   out[t] = values[t];
 }
 
-const Register kMeet{"libcu++", "barrier: arrive_and_wait in a loop",
-                     [] { return results_of(meet, 1, kThreads, kThreads, 7); }};
 const Register kSplit{"libcu++", "barrier: arrive, work, wait",
                       [] { return results_of(split, 1, kThreads, kThreads); }};
 const Register kParts{"libcu++", "barriers of parts of a block, arrive_and_drop",

@@ -1,4 +1,4 @@
-// Faults with graphs, untyped kernels and copies of boxes, each beside a right twin.
+// Faults with graphs and untyped kernels, each beside a right twin.
 
 #include <algorithm>
 #include <functional>
@@ -194,41 +194,6 @@ TEST_CASE("graph faults: an address that is no kernel's") {
   CHECK(cudaLaunchKernel(static_cast<const void*>(nullptr), dim3(1), dim3(1), arguments) ==
         cudaErrorInvalidDeviceFunction);
   CHECK(cudaGetLastError() == cudaErrorInvalidDeviceFunction);
-}
-
-TEST_CASE("graph faults: an untyped launch has its bounds, and a place") {
-  const Reports reports;
-  int* data = device_integers(64);
-  void* arguments[] = {&data};
-  CHECK(cudaLaunchKernel((void*)bounded, dim3(1), dim3(33), arguments) == cudaSuccess);
-  CHECK(cudaGetLastError() == cudaErrorInvalidValue);
-  INFO(reports.text());
-  CHECK(reports.has("33 threads per block, but its __launch_bounds__ allow 32"));
-  CHECK(reports.has("in kernel bounded"));
-  CHECK(reports.has("test_graph_faults.cu:" + std::to_string(__LINE__ - 5)));
-}
-
-TEST_CASE("graph faults: what cudaLaunchKernelEx cannot give") {
-  const Reports reports;
-  int* data = device_integers(64);
-  cudaLaunchAttribute attribute{};
-  cudaLaunchConfig_t config{};
-  config.gridDim = dim3(2);
-  config.blockDim = dim3(32);
-  config.attrs = &attribute;
-  config.numAttrs = 1;
-  attribute.id = cudaLaunchAttributeClusterDimension;
-  attribute.val.clusterDim = {1, 1, 1};
-  CHECK(cudaLaunchKernelEx(&config, bounded, data) == cudaSuccess);
-  CHECK(cudaDeviceSynchronize() == cudaSuccess);
-  CHECK(reports.empty());
-  attribute.val.clusterDim = {2, 1, 1};
-  CHECK(cudaLaunchKernelEx(&config, bounded, data) == cudaErrorNotSupported);
-  CHECK(reports.has("clusters of blocks"));
-  attribute.id = cudaLaunchAttributeCooperative;
-  attribute.val.cooperative = 1;
-  CHECK(cudaLaunchKernelEx(&config, bounded, data) == cudaSuccess);
-  CHECK(cudaDeviceSynchronize() == cudaSuccess);
 }
 
 TEST_CASE("while a stream is captured, the calls that CUDA forbids are its errors") {

@@ -3,15 +3,11 @@
 // Where the threads of a block meet: the contract between the scheduler and everything that is
 // built on it (shuffles, votes, matrix fragments, cooperative groups, pipelines).
 //
-// Idea     An emulated thread runs until it must wait for others. A *warp collective* is such a
-//          place: every lane posts where its input lies and where its result is wanted; the last
-//          one to arrive computes the results of all lanes in one call; then all go on, in lane
-//          order. Nothing about fibers is visible here.
-// Use      shuffle() in warp_functions.hpp: a struct for the input, a function for the operation,
-//          one call of warp_collective.
-//
-// The inputs and outputs live on the stacks of the waiting threads, which stay put until the
-// operation is over.
+// Idea     An emulated thread runs until it must wait for others. In a *warp collective* every lane
+//          posts where its input lies and where its result is wanted; the last one to arrive
+//          computes the results of all lanes; then all go on, in lane order. Inputs and outputs
+//          lie on the stacks of the waiting threads.
+// Use      shuffle() in warp_functions.hpp
 
 #include <cstddef>
 #include <cstdint>
@@ -76,13 +72,11 @@ struct WarpExchange {
 /// Computes the results of all lanes. It must not block and must not throw.
 using WarpFunction = void (*)(WarpExchange&);
 
-/// One kind of warp operation; lanes meet only if both members are equal. Different call sites may
-/// meet, as CUDA allows.
+/// One kind of warp operation: lanes meet if function and name are equal, from any call sites.
 struct WarpOperation {
   WarpFunction function;
   const char* name;  ///< as the student wrote it, for reports: "__shfl_down_sync"
-  /// What the lanes did before is done for all of them after it. CUDA promises this of barriers
-  /// only; shuffles, votes and fragments order nothing.
+  /// What the lanes did before is done for all of them after it: barriers only.
   bool orders = false;
 
   friend constexpr bool operator==(const WarpOperation& a, const WarpOperation& b) {
@@ -91,9 +85,8 @@ struct WarpOperation {
 };
 
 /// Waits until all lanes of `mask` that have not exited have posted the same operation with the
-/// same mask, and the operation's function has run. A caller outside its own mask is an error of
-/// the kernel (fail_kernel); lanes that never come end in a deadlock report.
-/// @param input   the calling lane's operands, any type, alive until the call returns
+/// same mask, and its function has run. A caller outside its mask fails the kernel.
+/// @param input   the calling lane's operands
 /// @param output  where the function stores the lane's result; may be null
 void warp_collective(const WarpOperation& operation, std::uint32_t mask, const void* input,
                      void* output, CallSite site);
@@ -106,8 +99,8 @@ inline constexpr char kInStepSite[] = "in step";
 /// before no other lane of the block can go on. What __activemask() and coalesced_threads() return.
 [[nodiscard]] std::uint32_t converged_lanes(CallSite site);
 
-/// Waits until every thread of the block that has not exited has arrived. Threads that meet here
-/// from different call sites make a divergent barrier, which fails the kernel.
+/// Waits for every thread of the block that has not exited. From different call sites they make a
+/// divergent barrier, which fails the kernel.
 /// @param name  as the student wrote it, for reports: "__syncthreads_or"
 void block_barrier(const char* name, bool predicate, CallSite site);
 
@@ -126,8 +119,7 @@ struct BarrierResult {
 [[nodiscard]] BarrierResult barrier_result();
 
 /// Waits until another thread of the block calls wake_sleepers with the same reason, an address.
-/// By then the condition may be false again: the caller must check it once more. Threads that sleep
-/// while no thread is left to wake them are reported as a deadlock.
+/// By then the condition may be false again: the caller must check it once more.
 /// @param name  as the student wrote it, for reports: "barrier::wait"
 void sleep_until_woken(const char* name, const void* reason, CallSite site);
 void wake_sleepers(const void* reason);
@@ -151,17 +143,14 @@ enum class KernelFault {
   kLaunchFailure = 719,
 };
 
-/// Ends the running kernel with a report that names block, thread and place. Call it from a thread
-/// of a kernel or from a WarpFunction.
-/// @param format  of printf, for one sentence: "__shfl_sync reads lane %d, which is not in the
-/// mask"
+/// Ends the running kernel with a report that names block, thread and place.
+/// @param format  of printf, for one sentence
 [[noreturn, gnu::format(printf, 3, 4)]] void fail_kernel(KernelFault fault, CallSite site,
                                                          const char* format, ...);
 
-/// Waits until all earlier blocks of the grid are over. Called by every atomic operation on global
-/// memory before it touches the memory: floating-point sums and returned values then depend on
-/// nothing but the order of blocks, whatever the number of cores. Only the first call of a block
-/// can wait. Atomics on shared memory need no turn (see is_shared in shared_variable.hpp).
+/// Waits until all earlier blocks of the grid are over. Every atomic operation on global memory
+/// does so first: sums and returned values then depend on the order of blocks only, whatever the
+/// number of cores. Only the first call of a block can wait.
 void take_turn();
 
 /// Reports something doubtful and lets the kernel go on; once per place and process.
@@ -170,8 +159,7 @@ void note_kernel(const char* message, CallSite site);
 /// Whether the caller runs inside an emulated kernel (and not on the host).
 [[nodiscard]] bool in_kernel();
 
-// What threads of kernels tell common/emulation/trace, if the program was compiled for it, and
-// nobody otherwise.
+// What threads of kernels tell common/emulation/trace, if the program was compiled for it.
 
 /// The next accesses of the running thread to these bytes are one atomic operation.
 /// @param orders  it also acquires and releases, as those of libcu++ do

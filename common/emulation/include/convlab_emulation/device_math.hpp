@@ -195,9 +195,10 @@ CONVLAB_OF_TWO(unsigned long long, ullmax, max(x, y))
 #undef CONVLAB_OF_TWO
 
 // ---- casts --------------------------------------------------------------------------------------
-// Between integers and floating point in any rounding mode, and the bits of one type read as
-// another. A floating-point number beyond an integer's range becomes the nearest limit, a NaN 0 or,
-// for 64-bit integers, 2^63; a plain C++ cast of such a number is undefined on the host.
+// From floating point to integers in any rounding mode, back to nearest even, and the bits of one
+// type read as another. A floating-point number beyond an integer's range becomes the nearest
+// limit, a NaN 0 or, for 64-bit integers, 2^63; a plain C++ cast of such a number is undefined on
+// the host.
 
 #define CONVLAB_SAME_BITS(from, to, name) \
   CONVLAB_FUNCTION(to, name, (from x), convlab::emulation::bit_cast<to>(x))
@@ -221,10 +222,6 @@ inline double __hiloint2double(int high, int low) {
   CONVLAB_FUNCTION(                                      \
       to, name##suffix, (from x),                        \
       convlab::emulation::convert_to_integer<to>(x, convlab::emulation::Rounding::mode))
-#define CONVLAB_CONVERT(from, to, exact, name, suffix, mode) \
-  CONVLAB_FUNCTION(                                          \
-      to, name##suffix, (from x),                            \
-      (convlab::emulation::convert<to, exact>(x, convlab::emulation::Rounding::mode)))
 #define CONVLAB_IN_ALL_MODES(define, ...)                                      \
   define(__VA_ARGS__, _rn, kNearestEven) define(__VA_ARGS__, _rz, kTowardZero) \
       define(__VA_ARGS__, _ru, kUp) define(__VA_ARGS__, _rd, kDown)
@@ -236,21 +233,18 @@ CONVLAB_IN_ALL_MODES(CONVLAB_TO_INTEGER, double, int, __double2int)
 CONVLAB_IN_ALL_MODES(CONVLAB_TO_INTEGER, double, unsigned int, __double2uint)
 CONVLAB_IN_ALL_MODES(CONVLAB_TO_INTEGER, double, long long, __double2ll)
 CONVLAB_IN_ALL_MODES(CONVLAB_TO_INTEGER, double, unsigned long long, __double2ull)
-CONVLAB_IN_ALL_MODES(CONVLAB_CONVERT, int, float, convlab::emulation::Int128, __int2float)
-CONVLAB_IN_ALL_MODES(CONVLAB_CONVERT, unsigned int, float, convlab::emulation::Int128, __uint2float)
-CONVLAB_IN_ALL_MODES(CONVLAB_CONVERT, long long, float, convlab::emulation::Int128, __ll2float)
-CONVLAB_IN_ALL_MODES(CONVLAB_CONVERT, unsigned long long, float, convlab::emulation::Int128,
-                     __ull2float)
-CONVLAB_IN_ALL_MODES(CONVLAB_CONVERT, long long, double, convlab::emulation::Int128, __ll2double)
-CONVLAB_IN_ALL_MODES(CONVLAB_CONVERT, unsigned long long, double, convlab::emulation::Int128,
-                     __ull2double)
-CONVLAB_IN_ALL_MODES(CONVLAB_CONVERT, double, float, double, __double2float)
 #undef CONVLAB_IN_ALL_MODES
-#undef CONVLAB_CONVERT
 #undef CONVLAB_TO_INTEGER
 
+CONVLAB_FUNCTION(float, __int2float_rn, (int x), x)
+CONVLAB_FUNCTION(float, __uint2float_rn, (unsigned int x), x)
+CONVLAB_FUNCTION(float, __ll2float_rn, (long long x), x)
+CONVLAB_FUNCTION(float, __ull2float_rn, (unsigned long long x), x)
+CONVLAB_FUNCTION(float, __double2float_rn, (double x), x)
 CONVLAB_FUNCTION(double, __int2double_rn, (int x), x)
 CONVLAB_FUNCTION(double, __uint2double_rn, (unsigned int x), x)
+CONVLAB_FUNCTION(double, __ll2double_rn, (long long x), x)
+CONVLAB_FUNCTION(double, __ull2double_rn, (unsigned long long x), x)
 
 // ---- floating point -----------------------------------------------------------------------------
 
@@ -328,29 +322,12 @@ CONVLAB_FUNCTION(float, norm3df, (float a, float b, float c), std::hypot(a, b, c
 CONVLAB_FUNCTION(double, rnorm3d, (double a, double b, double c), 1.0 / norm3d(a, b, c))
 /// The normal distribution's cumulative probability.
 CONVLAB_FUNCTION(double, normcdf, (double x), 0.5 * std::erfc(-x * 0.70710678118654752440))
-/// sin(π x), exact where x is a multiple of one half.
-inline double sinpi(double x) {
-  const double turn = std::remainder(x, 2.0);  // -1 to 1, exact
-  if (turn == std::trunc(turn)) return std::copysign(0.0, x);
-  if (std::fabs(turn) > 0.5)
-    return std::sin((std::copysign(1.0, turn) - turn) * 3.14159265358979323846);
-  return std::sin(turn * 3.14159265358979323846);
-}
-/// cos(π x), exact where x is a multiple of one half.
-inline double cospi(double x) {
-  const double turn = std::fabs(std::remainder(x, 2.0));
-  return turn == 0.5 ? 0.0
-                     : (turn < 0.25 ? std::cos(turn * 3.14159265358979323846) : sinpi(0.5 - turn));
-}
-
 // The same of floats, rounded once.
 CONVLAB_FUNCTION(float, rsqrtf, (float x), rsqrt(static_cast<double>(x)))
 CONVLAB_FUNCTION(float, __frsqrt_rn, (float x), rsqrt(static_cast<double>(x)))
 CONVLAB_FUNCTION(float, rcbrtf, (float x), rcbrt(static_cast<double>(x)))
 CONVLAB_FUNCTION(float, rnorm3df, (float a, float b, float c), rnorm3d(a, b, c))
 CONVLAB_FUNCTION(float, normcdff, (float x), normcdf(x))
-CONVLAB_FUNCTION(float, sinpif, (float x), sinpi(x))
-CONVLAB_FUNCTION(float, cospif, (float x), cospi(x))
 
 // min and max: a NaN loses, and -0 is below +0, as fminf and fmaxf do on a GPU. Equal numbers have
 // equal bits but for zeros, whose signs the bits' union and intersection order.

@@ -23,13 +23,6 @@ namespace convlab::emulation {
 
 enum class FragmentRole { kA, kB, kAccumulator };
 
-/// Shape of one warp-wide product: D (m × n) = A (m × k) · B (k × n) + C (m × n).
-struct FragmentShape {
-  int m;
-  int n;
-  int k;
-};
-
 /// How one matrix is spread over 32 lanes.
 struct FragmentLayout {
   struct Step {
@@ -59,62 +52,30 @@ struct FragmentLayout {
   }
 };
 
-/// Layout of A (m × k) or B (k × n). Both are seen as `outer` rows along m or n and an inner
-/// direction along k, of which a lane holds one 32-bit word at a time.
-/// @param element_bytes  1, 2, 4 or 8
-/// @param elements       x[] per lane; more than the matrix has means repetitions
-constexpr FragmentLayout operand_layout(FragmentRole role, FragmentShape shape, int element_bytes,
-                                        int elements) {
-  const bool is_a = role == FragmentRole::kA;
-  const int outer = is_a ? shape.m : shape.n;
-  const int per_word = element_bytes >= 4 ? 1 : 4 / element_bytes;
+/// Layout of a matrix that consists of `outer` lines, rows or columns, of `inner` elements. A lane
+/// holds `per_word` neighbours of a line, and as many four words further on.
+/// @param inner_first  whether those come before the elements of the lane's other lines
+constexpr FragmentLayout spread(bool lines_are_rows, int outer, int inner, int per_word,
+                                bool inner_first) {
   const auto inner_step = [&](int by) {
-    return is_a ? FragmentLayout::Step{0, by} : FragmentLayout::Step{by, 0};
+    return lines_are_rows ? FragmentLayout::Step{0, by} : FragmentLayout::Step{by, 0};
   };
   const auto outer_step = [&](int by) {
-    return is_a ? FragmentLayout::Step{by, 0} : FragmentLayout::Step{0, by};
+    return lines_are_rows ? FragmentLayout::Step{by, 0} : FragmentLayout::Step{0, by};
   };
-
   FragmentLayout layout;
-  layout.rows = is_a ? shape.m : shape.k;
-  layout.columns = is_a ? shape.k : shape.n;
-  layout.elements = elements;
+  layout.rows = lines_are_rows ? outer : inner;
+  layout.columns = lines_are_rows ? inner : outer;
   layout.lane_steps = {inner_step(per_word), inner_step(2 * per_word), outer_step(1), outer_step(2),
                        outer_step(4)};
   std::size_t bits = 0;
   for (int by = 1; by < per_word; by *= 2) layout.element_steps[bits++] = inner_step(by);
-  const bool inner_first = !is_a && outer == 16;
-  const bool second_word = 4 * per_word < shape.k;
+  const bool second_word = 4 * per_word < inner;
   if (second_word && inner_first) layout.element_steps[bits++] = inner_step(4 * per_word);
   if (outer >= 16) layout.element_steps[bits++] = outer_step(8);
   if (second_word && !inner_first) layout.element_steps[bits++] = inner_step(4 * per_word);
   if (outer >= 32) layout.element_steps[bits++] = outer_step(16);
-  layout.distinct = 1 << bits;
-  return layout;
-}
-
-/// Layout of C and D (m × n). The 8×32 one is the 32×8 one turned over.
-constexpr FragmentLayout accumulator_layout(FragmentShape shape) {
-  const bool turned = shape.m < shape.n;
-  const int longer = turned ? shape.n : shape.m;
-  const auto along = [&](int by) {
-    return turned ? FragmentLayout::Step{0, by} : FragmentLayout::Step{by, 0};
-  };
-  const auto across = [&](int by) {
-    return turned ? FragmentLayout::Step{by, 0} : FragmentLayout::Step{0, by};
-  };
-
-  FragmentLayout layout;
-  layout.rows = shape.m;
-  layout.columns = shape.n;
-  layout.elements = shape.m * shape.n / 32;
-  layout.distinct = layout.elements;
-  layout.lane_steps = {across(2), across(4), along(1), along(2), along(4)};
-  std::size_t bits = 0;
-  layout.element_steps[bits++] = across(1);
-  if (longer >= 16) layout.element_steps[bits++] = along(8);
-  if (longer >= 32) layout.element_steps[bits++] = along(16);
-  if (shape.m == 16 && shape.n == 16) layout.element_steps[bits++] = across(8);
+  layout.elements = layout.distinct = 1 << bits;
   return layout;
 }
 
@@ -135,12 +96,15 @@ struct FragmentKind {
   using Element = FragmentElement<T>;
 
   static constexpr FragmentLayout layout() {
-    if (kRole == FragmentRole::kAccumulator) return accumulator_layout({kM, kN, kK});
-    // NOLINTNEXTLINE(bugprone-branch-clone): the same only where a fragment is square
-    const int outer = kRole == FragmentRole::kA ? kM : kN;
+    // The sums of 8×32 are those of 32×8 turned over.
+    if (kRole == FragmentRole::kAccumulator)
+      return spread(kM >= kN, kM >= kN ? kM : kN, kM >= kN ? kN : kM, 2, false);
+    constexpr bool kIsA = kRole == FragmentRole::kA;
+    constexpr int kPerWord = sizeof(Element) >= 4 ? 1 : 4 / sizeof(Element);
+    FragmentLayout layout = spread(kIsA, kIsA ? kM : kN, kK, kPerWord, !kIsA && kN == 16);
     // An operand of halves always has 16 elements; the hardware repeats what is missing.
-    const int elements = std::is_same_v<T, __half> ? 16 : outer * kK / 32;
-    return operand_layout(kRole, {kM, kN, kK}, static_cast<int>(sizeof(Element)), elements);
+    if (std::is_same_v<T, __half>) layout.elements = 16;
+    return layout;
   }
 };
 
@@ -163,6 +127,16 @@ struct FragmentProduct {
   void* d;
   bool saturate;  ///< integers: clamp instead of wrapping round
 };
+
+/// Fails the kernel unless all lanes take part. @param name  as the student wrote it
+// Where it is inlined, g++ warns of what would happen if no lane took part.
+[[gnu::noinline]] inline void require_all_lanes(const WarpExchange& exchange, const char* name,
+                                                CallSite site) {
+  if (exchange.present == kFullMask) return;
+  fail_kernel(KernelFault::kLaunchFailure, site,
+              "%s needs all 32 lanes of the warp, but only the lanes of mask 0x%08x are there",
+              name, static_cast<unsigned>(exchange.present));
+}
 
 /// Fills every lane's x[] from memory.
 template <class Kind>

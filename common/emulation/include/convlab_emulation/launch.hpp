@@ -189,9 +189,6 @@ struct Zero {
 };
 
 template <typename T>
-using ZeroAsInt = std::conditional_t<std::is_same_v<T, Zero>, int, T>;
-
-template <typename T>
 auto zero_as_int(const T& argument) {
   if constexpr (std::is_same_v<T, Zero>)
     return 0;
@@ -225,12 +222,9 @@ class Launch {
 
   template <typename... Arguments>
   void operator()(Arguments&&... arguments) const {
-    if constexpr ((std::is_same_v<std::decay_t<Arguments>, Zero> || ...)) {
-      if constexpr (std::is_invocable_v<const Callable&, ZeroAsInt<std::decay_t<Arguments>>...>)
-        return start<ZeroAsInt<std::decay_t<Arguments>>...>(
-            zero_as_int<std::decay_t<Arguments>>(arguments)...);
-      else
-        return start<std::decay_t<Arguments>...>(arguments...);
+    if constexpr ((std::is_same_v<std::decay_t<Arguments>, Zero> || ...) &&
+                  std::is_invocable_v<const Callable&, decltype(zero_as_int(arguments))...>) {
+      start(zero_as_int(arguments)...);
     } else {
       // Here the compiler finds out whether the kernel takes the arguments; without this line it
       // would do so deep in the runtime and name every function on the way.

@@ -102,49 +102,16 @@ template <class Format>
   return static_cast<std::uint16_t>(result);
 }
 
-/// Whether a mode takes the neighbour of the nearest number: toward zero, up or down.
-template <class Exact>
-[[nodiscard]] constexpr bool is_beyond(Exact nearest, Exact exact, Rounding rounding) noexcept {
-  return rounding == Rounding::kUp ? nearest < exact
-         : rounding == Rounding::kDown
-             ? nearest > exact
-             : rounding == Rounding::kTowardZero && (exact < 0 ? nearest < exact : nearest > exact);
-}
-
-/// A float or double in any rounding mode.
-template <class Format>
-[[nodiscard]] inline std::uint16_t encode(double value, Rounding rounding) noexcept {
-  const std::uint16_t bits = encode<Format>(value);
-  if (!is_beyond<double>(decode<Format>(bits), value, rounding)) return bits;
-  // Patterns grow away from zero.
-  const bool negative = (bits & kSignBit) != 0;
-  const bool outward = rounding == (negative ? Rounding::kDown : Rounding::kUp);
-  return static_cast<std::uint16_t>(outward ? bits + 1 : bits - 1);
-}
-
-/// An integer in any rounding mode.
+/// An integer to the nearest narrow number.
 template <class Format, class Integer>
-[[nodiscard]] inline std::uint16_t encode_integer(Integer value, Rounding rounding) noexcept {
+[[nodiscard]] inline std::uint16_t encode_integer(Integer value) noexcept {
   const bool negative = value < 0;
   auto wide = static_cast<std::uint64_t>(value);
   if (negative) wide = 0 - wide;
   // What a double has no room for only decides on which side of a tie the number lies.
   if (wide >> 53 != 0) wide = (wide & ~0x7ffULL) | ((wide & 0x7ffU) != 0 ? 0x800U : 0U);
   const auto exact = static_cast<double>(wide);
-  return encode<Format>(negative ? -exact : exact, rounding);
-}
-
-/// A float or double from a wider number, or from an integer, in any rounding mode.
-/// @tparam Exact  a type that has the values of both
-template <class To, class Exact, class From>
-[[nodiscard]] inline To convert(From value, Rounding rounding) noexcept {
-  if (value != value) return static_cast<To>(bit_cast<float>(kCanonicalFloatNan));
-  const auto nearest = static_cast<To>(value);
-  if (!is_beyond<Exact>(static_cast<Exact>(nearest), value, rounding)) return nearest;
-  constexpr To kInfinity = std::numeric_limits<To>::infinity();
-  return std::nextafter(nearest, rounding == Rounding::kTowardZero ? To{0}
-                                 : rounding == Rounding::kUp       ? kInfinity
-                                                                   : -kInfinity);
+  return encode<Format>(negative ? -exact : exact);
 }
 
 /// A double to the nearest narrow number, as the conversion instruction does it: a NaN keeps its
@@ -181,6 +148,13 @@ template <class Format>
   return encode<Format>(bit_cast<double>(bits));
 }
 
+/// A float's bits to the nearest TF32 number's (10 fraction bits), ties away from zero. Infinity
+/// stays; a NaN, as on an H200, only loses its low bits.
+[[nodiscard]] constexpr std::uint32_t to_tf32(std::uint32_t bits) noexcept {
+  const bool is_finite = (bits & 0x7fff'ffffU) < 0x7f80'0000U;
+  return (bits + (is_finite ? 0x1000U : 0U)) & 0xffff'e000U;
+}
+
 /// An integer that orders patterns as their values, -0 below +0.
 [[nodiscard]] constexpr std::uint16_t order_key(std::uint16_t bits) noexcept {
   return static_cast<std::uint16_t>((bits & kSignBit) != 0 ? ~bits : bits | kSignBit);
@@ -202,21 +176,10 @@ template <class Integer>
   using Limits = std::numeric_limits<Integer>;
   if (std::isnan(value))
     return sizeof(Integer) == 8 ? static_cast<Integer>(std::uint64_t{1} << 63) : Integer{0};
-  double whole = 0.0;
-  switch (rounding) {
-    case Rounding::kNearestEven:
-      whole = std::nearbyint(value);
-      break;
-    case Rounding::kTowardZero:
-      whole = std::trunc(value);
-      break;
-    case Rounding::kUp:
-      whole = std::ceil(value);
-      break;
-    case Rounding::kDown:
-      whole = std::floor(value);
-      break;
-  }
+  const double whole = rounding == Rounding::kNearestEven  ? std::nearbyint(value)
+                       : rounding == Rounding::kTowardZero ? std::trunc(value)
+                       : rounding == Rounding::kUp         ? std::ceil(value)
+                                                           : std::floor(value);
   // The first power of two beyond the type is exact in double; its largest value may not be.
   constexpr double kBeyond = 2.0 * static_cast<double>(Integer{1} << (Limits::digits - 1));
   if (whole >= kBeyond) return Limits::max();

@@ -110,8 +110,6 @@ void copy_wait_all();
 
 /// Two halves, the first one above.
 void convert_to_half2(const Results<1>& result, const Words<1>& high, const Words<1>& low);
-/// The nearest TF32 number, ties away from zero.
-void convert_to_tf32(const Results<1>& result, const Words<1>& value);
 
 // Special registers. Blocks go to the multiprocessors in turns.
 std::uint32_t multiprocessor();

@@ -4,8 +4,6 @@
 // linked with the real libcudart; the implementation is in common/emulation/runtime, that of graphs
 // in common/emulation/extended/runtime.
 
-#include <utility>
-
 #include "common/emulation/include/convlab_emulation/call_site.hpp"
 #include "common/emulation/include/convlab_emulation/launch.hpp"
 #include "common/emulation/include/convlab_emulation/runtime_types.hpp"
@@ -241,7 +239,6 @@ cudaError_t function_attributes(cudaFuncAttributes* attributes, const void* func
 cudaError_t blocks_per_multiprocessor(int* blocks, int block_size, std::size_t dynamic_shared);
 cudaError_t best_block_size(int* least_grid_size, int* block_size, std::size_t dynamic_shared,
                             int block_size_limit);
-cudaError_t check_launch_attributes(const cudaLaunchConfig_t& config);
 
 }  // namespace convlab::emulation
 
@@ -269,38 +266,24 @@ CONVLAB_TYPED(cudaHostGetDevicePointer, (T * *pointer, void* host, unsigned int 
 #undef CONVLAB_TYPED
 
 // A symbol is the variable itself; its address on the host is its address on the emulated device.
-template <typename T>
-cudaError_t cudaMemcpyToSymbol(const T& symbol, const void* from, std::size_t bytes,
-                               std::size_t offset = 0,
-                               cudaMemcpyKind kind = cudaMemcpyHostToDevice) {
-  return convlab::emulation::copy_symbol({"cudaMemcpyToSymbol", &symbol, sizeof(T), true, false},
-                                         from, bytes, offset, kind, nullptr);
-}
-template <typename T>
-cudaError_t cudaMemcpyToSymbolAsync(const T& symbol, const void* from, std::size_t bytes,
-                                    std::size_t offset = 0,
-                                    cudaMemcpyKind kind = cudaMemcpyHostToDevice,
-                                    cudaStream_t stream = nullptr) {
-  return convlab::emulation::copy_symbol(
-      {"cudaMemcpyToSymbolAsync", &symbol, sizeof(T), true, true}, from, bytes, offset, kind,
-      stream);
-}
-template <typename T>
-cudaError_t cudaMemcpyFromSymbol(void* to, const T& symbol, std::size_t bytes,
-                                 std::size_t offset = 0,
-                                 cudaMemcpyKind kind = cudaMemcpyDeviceToHost) {
-  return convlab::emulation::copy_symbol({"cudaMemcpyFromSymbol", &symbol, sizeof(T), false, false},
-                                         to, bytes, offset, kind, nullptr);
-}
-template <typename T>
-cudaError_t cudaMemcpyFromSymbolAsync(void* to, const T& symbol, std::size_t bytes,
-                                      std::size_t offset = 0,
-                                      cudaMemcpyKind kind = cudaMemcpyDeviceToHost,
-                                      cudaStream_t stream = nullptr) {
-  return convlab::emulation::copy_symbol(
-      {"cudaMemcpyFromSymbolAsync", &symbol, sizeof(T), false, true}, to, bytes, offset, kind,
-      stream);
-}
+#define CONVLAB_SYMBOL_COPY(name, to_symbol, first, second, direction)                           \
+  template <typename T>                                                                          \
+  cudaError_t name(first, second, std::size_t bytes, std::size_t offset = 0,                     \
+                   cudaMemcpyKind kind = direction) {                                            \
+    return convlab::emulation::copy_symbol({#name, &symbol, sizeof(T), to_symbol, false}, other, \
+                                           bytes, offset, kind, nullptr);                        \
+  }                                                                                              \
+  template <typename T>                                                                          \
+  cudaError_t name##Async(first, second, std::size_t bytes, std::size_t offset = 0,              \
+                          cudaMemcpyKind kind = direction, cudaStream_t stream = nullptr) {      \
+    return convlab::emulation::copy_symbol({#name "Async", &symbol, sizeof(T), to_symbol, true}, \
+                                           other, bytes, offset, kind, stream);                  \
+  }
+CONVLAB_SYMBOL_COPY(cudaMemcpyToSymbol, true, const T& symbol, const void* other,
+                    cudaMemcpyHostToDevice)
+CONVLAB_SYMBOL_COPY(cudaMemcpyFromSymbol, false, void* other, const T& symbol,
+                    cudaMemcpyDeviceToHost)
+#undef CONVLAB_SYMBOL_COPY
 template <typename T>
 cudaError_t cudaGetSymbolAddress(void** address, const T& symbol) {
   return convlab::emulation::symbol_address(address, &symbol);
@@ -362,44 +345,5 @@ cudaError_t cudaOccupancyMaxPotentialBlockSize(int* least_grid_size, int* block_
 CONVLAB_LAUNCH(cudaLaunchKernel, false)
 CONVLAB_LAUNCH(cudaLaunchCooperativeKernel, true)
 #undef CONVLAB_LAUNCH
-
-namespace convlab::emulation {
-
-/// The first argument of cudaLaunchKernelEx, with the place of the call, for which a parameter pack
-/// leaves no room at the end.
-struct ConfigurationHere {
-  // Implicit: that notes the place.
-  ConfigurationHere(const cudaLaunchConfig_t* from, CallSite place = Here::current())
-      : config(*from), site(place) {}
-  const cudaLaunchConfig_t& config;
-  CallSite site;
-
-  [[nodiscard]] Configuration configuration() const {
-    bool cooperative = false;
-    for (unsigned i = 0; i < config.numAttrs; ++i)
-      if (config.attrs[i].id == cudaLaunchAttributeCooperative)
-        cooperative = config.attrs[i].val.cooperative != 0;
-    return {config.gridDim, config.blockDim, config.dynamicSmemBytes, config.stream,
-            site,           cooperative};
-  }
-};
-
-}  // namespace convlab::emulation
-
-inline cudaError_t cudaLaunchKernelExC(convlab::emulation::ConfigurationHere here,
-                                       const void* kernel, void** arguments) {
-  const cudaError_t problem = convlab::emulation::check_launch_attributes(here.config);
-  if (problem != cudaSuccess) return problem;
-  return convlab::emulation::launch_untyped(kernel, arguments, here.configuration());
-}
-template <typename... Parameters, typename... Arguments>
-cudaError_t cudaLaunchKernelEx(convlab::emulation::ConfigurationHere here,
-                               void (*kernel)(Parameters...), Arguments&&... arguments) {
-  return [&](Parameters... values) {
-    void* pointers[] = {const_cast<void*>(static_cast<const void*>(&values))..., nullptr};
-    return cudaLaunchKernelExC(
-        here, convlab::emulation::untyped_kernel(kernel, "cudaLaunchKernelEx"), pointers);
-  }(std::forward<Arguments>(arguments)...);
-}
 
 // NOLINTEND(readability-identifier-naming)

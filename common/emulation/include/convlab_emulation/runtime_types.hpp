@@ -340,41 +340,14 @@ struct cudaAccessPolicyWindow {
   cudaAccessProperty hitProp;
   cudaAccessProperty missProp;
 };
-enum cudaLaunchAttributeID : unsigned int {
-  cudaLaunchAttributeIgnore = 0,
-  cudaLaunchAttributeAccessPolicyWindow = 1,
-  cudaLaunchAttributeCooperative = 2,
-  cudaLaunchAttributeClusterDimension = 4,
-  cudaLaunchAttributeProgrammaticStreamSerialization = 6,
-  cudaLaunchAttributePriority = 8,
+enum cudaStreamAttrID : unsigned int {
+  cudaStreamAttributeAccessPolicyWindow = 1,
+  cudaStreamAttributePriority = 8,
 };
-union cudaLaunchAttributeValue {
+union cudaStreamAttrValue {
   char pad[64];
   cudaAccessPolicyWindow accessPolicyWindow;
-  int cooperative;
-  struct {
-    unsigned int x;
-    unsigned int y;
-    unsigned int z;
-  } clusterDim;
-  int programmaticStreamSerializationAllowed;
   int priority;
-};
-using cudaStreamAttrID = cudaLaunchAttributeID;
-using cudaStreamAttrValue = cudaLaunchAttributeValue;
-#define cudaStreamAttributeAccessPolicyWindow cudaLaunchAttributeAccessPolicyWindow
-#define cudaStreamAttributePriority cudaLaunchAttributePriority
-struct cudaLaunchAttribute {
-  cudaLaunchAttributeID id;
-  cudaLaunchAttributeValue val;
-};
-struct cudaLaunchConfig_t {
-  dim3 gridDim;
-  dim3 blockDim;
-  std::size_t dynamicSmemBytes;
-  cudaStream_t stream;
-  cudaLaunchAttribute* attrs;
-  unsigned int numAttrs;
 };
 
 /// Kinds of work in a stream or a graph.

@@ -33,15 +33,6 @@ TEST_CASE("device math: functions beyond the C library") {
   __sincosf(0.0F, &sine, &cosine);
   CHECK(sine == 0.0F);
   CHECK(cosine == 1.0F);
-  CHECK(sinpi(0.5) == 1.0);
-  CHECK(sinpi(-1.5) == 1.0);
-  CHECK(sinpi(3.0) == 0.0);
-  CHECK(sinpif(0.25F) == Approx(0.70710678F));
-  CHECK(sinpif(1.75F) == Approx(-0.70710678F));
-  CHECK(cospi(1.0) == -1.0);
-  CHECK(cospi(2.5) == 0.0);
-  CHECK(cospif(0.75F) == Approx(-0.70710678F));
-  CHECK(cospif(-2.0F) == 1.0F);
   CHECK(norm3df(2.0F, 3.0F, 6.0F) == Approx(7.0F));
   CHECK(rcbrtf(8.0F) == 0.5F);
   CHECK(normcdf(0.0) == 0.5);

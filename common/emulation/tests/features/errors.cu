@@ -2,8 +2,6 @@
 // ends the context of its process, so that each has a process of its own. At most eight answers a
 // feature: the results of a run show so many words.
 
-#undef NDEBUG
-#include <cassert>
 #include <cstdint>
 
 #include "common/emulation/tests/features/feature.hpp"
@@ -15,17 +13,6 @@ __constant__ int taps[10];
 
 __global__ void write_at(int* data, long long index) { data[index] = 1; }
 __global__ void nothing() {}
-__global__ void claim(const int* data) { assert(data[0] == 1); }
-__global__ void trap() { __trap(); }
-__global__ void load_vector(const float* data, float4* out) {
-  *out = *reinterpret_cast<const float4*>(data + 1);
-}
-__global__ void write_shared(int* out, int index) {
-  __shared__ int tile[8];
-  volatile int* const first = tile;
-  first[index] = 1;
-  *out = first[0];
-}
 
 /// Notes answers one by one.
 class Answers {
@@ -173,38 +160,6 @@ const Errors kReset{"cudaDeviceReset after an illegal access", [](Answers& answe
   answers << cudaSetDevice(0);
   answers << cudaMalloc(&data, 1024);
   answers << cudaGetDevice(&value);
-}};
-
-/// The synchronisation, the last error, and a call after it.
-void after_fault(Answers& answers) {
-  void* more = nullptr;
-  answers << cudaDeviceSynchronize() << cudaGetLastError() << cudaMalloc(&more, 4);
-}
-
-const Errors kAssert{"a failed assertion", [](Answers& answers) {
-  claim<<<1, 1>>>(integers());
-  after_fault(answers);
-}};
-
-const Errors kTrap{"__trap", [](Answers& answers) {
-  trap<<<1, 1>>>();
-  after_fault(answers);
-}};
-
-const Errors kMisaligned{"a misaligned vector access", [](Answers& answers) {
-  int* const data = integers();
-  load_vector<<<1, 1>>>(reinterpret_cast<float*>(data), reinterpret_cast<float4*>(data));
-  after_fault(answers);
-}};
-
-const Errors kNull{"a write through a null pointer", [](Answers& answers) {
-  write_at<<<1, 1>>>(nullptr, 0);
-  after_fault(answers);
-}};
-
-const Errors kShared{"a write far past the end of shared memory", [](Answers& answers) {
-  write_shared<<<1, 1>>>(integers(), 100000);
-  after_fault(answers);
 }};
 
 const Errors kFreed{"cudaFree while a kernel faults", [](Answers& answers) {

@@ -1,4 +1,4 @@
-// Inline PTX: products of the tensor cores, matrix loads, asynchronous copies, conversions, hints.
+// Inline PTX: products of the tensor cores, matrix loads, asynchronous copies, conversions.
 
 #include <cuda_fp16.h>
 
@@ -130,28 +130,6 @@ __global__ void convert_pairs(const float* from, unsigned* to) {
   to[threadIdx.x] = pack(from[threadIdx.x * 2], from[threadIdx.x * 2 + 1]);
 }
 
-/// Copies 32 bytes a thread by loads and stores with hints.
-__global__ void copy_with_hints(const float* from, float* to) {
-  const float* source = from + threadIdx.x * 8;
-  float* target = to + threadIdx.x * 8;
-  float4 four;
-  float2 two;
-  float one;
-  unsigned bits;
-  asm volatile("prefetch.global.L2 [%0];" ::"l"(source + 4));
-  asm volatile("ld.global.nc.L1::no_allocate.v4.f32 {%0,%1,%2,%3}, [%4];"
-               : "=f"(four.x), "=f"(four.y), "=f"(four.z), "=f"(four.w)
-               : "l"(source));
-  asm volatile("ld.global.nc.v2.f32 {%0,%1}, [%2+16];" : "=f"(two.x), "=f"(two.y) : "l"(source));
-  asm volatile("ld.global.cg.f32 %0, [%1];" : "=f"(one) : "l"(source + 6));
-  asm volatile("ld.global.nc.b32 %0, [%1];" : "=r"(bits) : "l"(source + 7));
-  asm volatile("st.global.cs.v4.f32 [%0], {%1,%2,%3,%4};" ::"l"(target), "f"(four.x), "f"(four.y),
-               "f"(four.z), "f"(four.w));
-  asm volatile("st.global.wt.v2.f32 [%0 + 16], {%1,%2};" ::"l"(target), "f"(two.x), "f"(two.y));
-  asm volatile("st.global.cs.f32 [%0], %1;" ::"l"(target + 6), "f"(one));
-  asm volatile("st.global.wt.b32 [%0], %1;" ::"l"(target + 7), "r"(bits) : "memory");
-}
-
 /// Whole numbers from -4 to 4 in halves, two in a word: every order of summation is exact.
 std::vector<unsigned> small_halves(std::size_t words, unsigned seed) {
   std::vector<unsigned> values;
@@ -185,45 +163,6 @@ Bits product(Kernel kernel, const std::vector<T>& a, const std::vector<T>& b) {
   return d.bits();
 }
 
-Bits half_k16() {
-  return product<unsigned>(&mma_k16_float, small_halves(128, 1), small_halves(64, 2));
-}
-Bits half_k8() {
-  return product<unsigned>(&mma_k8_float, small_halves(64, 1), small_halves(32, 2));
-}
-Bits tf32_k8() {
-  return product<float>(&mma_k8_tf32, small_floats(128, 1), small_floats(64, 2));
-}
-
-Bits half_sums() {
-  DeviceArray<unsigned> a(small_halves(128, 1));
-  DeviceArray<unsigned> b(small_halves(64, 2));
-  DeviceArray<unsigned> c(small_halves(64, 3));
-  DeviceArray<unsigned> d(64);
-  mma_k16_half<<<1, 32>>>(a.data(), b.data(), c.data(), d.data());
-  return d.bits();
-}
-
-Bits matrix_loads() {
-  std::vector<half> rows;
-  for (int i = 0; i < 256; ++i) rows.push_back(__float2half(static_cast<float>(i)));
-  return results_from(rows, load_matrices, 1, 32, 32 * 14);
-}
-
-Bits copies() {
-  std::vector<unsigned> values;
-  for (unsigned i = 0; i < 512; ++i) values.push_back(mix(i));
-  return results_from(values, copy_in_groups, 1, 64, 512);
-}
-
-Bits conversions() {
-  return results_from(some_floats(512, -70000.0F, 70000.0F), convert_pairs, 1, 256, 256);
-}
-
-Bits hints() {
-  return results_from(some_floats(512), copy_with_hints, 1, 64, 512);
-}
-
 __global__ void read_special_registers(unsigned* results) {
   unsigned lane = 0;
   unsigned warp = 0;
@@ -242,14 +181,36 @@ __global__ void read_special_registers(unsigned* results) {
 
 const Register kSpecial{kGroup, "mov of special registers",
                         [] { return results_of(read_special_registers, 3, 80, 240); }};
-const Register kHalf16{kGroup, "mma.sync m16n8k16 half, float sums", &half_k16};
-const Register kHalf8{kGroup, "mma.sync m16n8k8 half, float sums", &half_k8};
-const Register kTf32{kGroup, "cvt.rna.tf32, mma.sync m16n8k8 TF32", &tf32_k8};
-const Register kHalfSums{kGroup, "mma.sync m16n8k16 half, half sums", &half_sums};
-const Register kLoads{kGroup, "ldmatrix x1, x2, x4, .trans; cvta", &matrix_loads};
-const Register kCopies{kGroup, "cp.async, commit_group, wait_group, wait_all; bar.sync", &copies};
-const Register kConversions{kGroup, "cvt.rn.f16x2.f32", &conversions};
-const Register kHints{kGroup, "ld.global, st.global with cache hints, prefetch", &hints};
+const Register kHalf16{kGroup, "mma.sync m16n8k16 half, float sums", [] {
+  return product<unsigned>(&mma_k16_float, small_halves(128, 1), small_halves(64, 2));
+}};
+const Register kHalf8{kGroup, "mma.sync m16n8k8 half, float sums", [] {
+  return product<unsigned>(&mma_k8_float, small_halves(64, 1), small_halves(32, 2));
+}};
+const Register kTf32{kGroup, "cvt.rna.tf32, mma.sync m16n8k8 TF32", [] {
+  return product<float>(&mma_k8_tf32, small_floats(128, 1), small_floats(64, 2));
+}};
+const Register kHalfSums{kGroup, "mma.sync m16n8k16 half, half sums", [] {
+  DeviceArray<unsigned> a(small_halves(128, 1));
+  DeviceArray<unsigned> b(small_halves(64, 2));
+  DeviceArray<unsigned> c(small_halves(64, 3));
+  DeviceArray<unsigned> d(64);
+  mma_k16_half<<<1, 32>>>(a.data(), b.data(), c.data(), d.data());
+  return d.bits();
+}};
+const Register kLoads{kGroup, "ldmatrix x1, x2, x4, .trans; cvta", [] {
+  std::vector<half> rows;
+  for (int i = 0; i < 256; ++i) rows.push_back(__float2half(static_cast<float>(i)));
+  return results_from(rows, load_matrices, 1, 32, 32 * 14);
+}};
+const Register kCopies{kGroup, "cp.async, commit_group, wait_group, wait_all; bar.sync", [] {
+  std::vector<unsigned> values;
+  for (unsigned i = 0; i < 512; ++i) values.push_back(mix(i));
+  return results_from(values, copy_in_groups, 1, 64, 512);
+}};
+const Register kConversions{kGroup, "cvt.rn.f16x2.f32", [] {
+  return results_from(some_floats(512, -70000.0F, 70000.0F), convert_pairs, 1, 256, 256);
+}};
 
 }  // namespace
 }  // namespace convlab::features

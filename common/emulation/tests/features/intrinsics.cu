@@ -104,20 +104,6 @@ CONVLAB_SWEEP("intrinsics", "double NaN to integers", double_nan_to_integers, 4,
                fold(static_cast<unsigned long long>(__double2ll_rd(nan))),
                fold(__double2ull_ru(nan)));
 })
-INTRINSIC(double_to_float, "double to float", { return IN_ALL_MODES(__double2float, wide(i)); })
-INTRINSIC(int_to_float, "int to float",
-          { return IN_ALL_MODES(__int2float, static_cast<int>(scramble(i)) >> (i % 32)); })
-INTRINSIC(unsigned_to_float, "unsigned to float",
-          { return IN_ALL_MODES(__uint2float, scramble(i) >> (i % 32)); })
-INTRINSIC(long_long_to_float, "long long to float", {
-  const auto value = static_cast<long long>(static_cast<unsigned long long>(scramble(i)) << 32 |
-                                            scramble(i + kCount));
-  return IN_ALL_MODES(__ll2float, value >> (i % 64));
-})
-INTRINSIC(unsigned_long_long_to_double, "unsigned long long to double", {
-  return IN_ALL_MODES(__ull2double,
-                      static_cast<unsigned long long>(scramble(i)) << 32 | scramble(i + kCount));
-})
 INTRINSIC(count_find_and_reverse_bits, "count, find and reverse bits", {
   const unsigned x = scramble(i) >> (i % 33 == 32 ? 31 : i % 33);
   const unsigned long long y = static_cast<unsigned long long>(scramble(i)) << (i % 33);

@@ -146,43 +146,6 @@ const Register kHints{"memory", "pools, prefetching, advice, windows of the L2 c
 
 // ---- streams ------------------------------------------------------------------------------------
 
-const Register kEvents{"streams", "order by events across streams", [] {
-  const Stream first(cudaStreamNonBlocking);
-  const Stream second(cudaStreamNonBlocking);
-  cudaEvent_t filled = nullptr;
-  require(cudaEventCreateWithFlags(&filled, cudaEventDisableTiming), "event");
-  DeviceArray<int> data(std::vector<int>(256, 2));
-  triple<<<2, 128, 0, first>>>(data.data(), 256);
-  require(cudaEventRecord(filled, first), "record");
-  require(cudaStreamWaitEvent(second, filled, 0), "wait");
-  triple<<<2, 128, 0, second>>>(data.data(), 100);
-  require(cudaStreamSynchronize(second), "second");
-  require(cudaEventQuery(filled), "query");
-  Bits bits = data.bits();
-  require(cudaEventDestroy(filled), "event");
-  return bits;
-}};
-
-const Register kGraph{"streams", "graphs by stream capture", [] {
-  const Stream stream;
-  DeviceArray<int> data(std::vector<int>(64, 1));
-  cudaGraph_t graph = nullptr;
-  cudaGraphExec_t executable = nullptr;
-  require(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal), "begin");
-  triple<<<1, 64, 0, stream>>>(data.data(), 64);
-  triple<<<1, 64, 0, stream>>>(data.data(), 32);
-  require(cudaStreamEndCapture(stream, &graph), "end");
-  require(cudaGraphInstantiate(&executable, graph, 0), "instantiate");
-  Bits bits = data.bits();  // nothing has run yet
-  for (int i = 0; i < 3; ++i) require(cudaGraphLaunch(executable, stream), "launch");
-  require(cudaStreamSynchronize(stream), "stream");
-  const Bits after = data.bits();
-  bits.insert(bits.end(), after.begin(), after.end());
-  require(cudaGraphExecDestroy(executable), "destroy");
-  require(cudaGraphDestroy(graph), "destroy");
-  return bits;
-}};
-
 const Register kHostFunctions{"streams", "cudaLaunchHostFunc, cudaStreamAddCallback", [] {
   cudaStream_t stream = nullptr;
   require(cudaStreamCreateWithPriority(&stream, cudaStreamNonBlocking, 0), "stream");
@@ -225,37 +188,6 @@ const Register kTime{"streams", "cudaEventElapsedTime", Agreement::kDiffers,
 
 // ---- errors -------------------------------------------------------------------------------------
 
-/// The error of a launch with this configuration, taken from the last error.
-std::uint32_t launch_error(dim3 grid, dim3 block, std::size_t shared) {
-  triple<<<grid, block, shared>>>(nullptr, 0);
-  const cudaError_t error = cudaGetLastError();
-  require(cudaDeviceSynchronize(), "kernel");
-  return static_cast<std::uint32_t>(error);
-}
-
-const Register kLimits{"errors", "configurations that a launch refuses", [] {
-  return Bits{launch_error(1, 1024, 0),
-              launch_error(1, 1025, 0),
-              launch_error(1, dim3(32, 33), 0),
-              launch_error(1, dim3(1, 1, 65), 0),
-              launch_error(1, 0, 0),
-              launch_error(0, 1, 0),
-              launch_error(dim3(1, 65535), 1, 0),
-              launch_error(dim3(1, 65536), 1, 0),
-              launch_error(dim3(1, 1, 65536), 1, 0),
-              launch_error(1, 1, 48 * 1024),
-              launch_error(1, 1, 48 * 1024 + 1)};
-}};
-
-constexpr unsigned kMostThreads = 64;
-
-__global__ __launch_bounds__(kMostThreads) void bounded(int* out) { out[threadIdx.x] = 1; }
-
-template <unsigned kSide>
-__global__ void __launch_bounds__(kSide * kSide, 2) bounded_template(int* out) {
-  out[threadIdx.y * kSide + threadIdx.x] = 2;
-}
-
 __global__ void half_static(int* out) {
   __shared__ int tile[6 * 1024];
   extern __shared__ int rest[];
@@ -273,20 +205,6 @@ void note_launch(DeviceArray<int>& out, Bits& bits) {
   require(cudaMemset(out.data(), 0, out.bytes()), "cudaMemset");
 }
 
-const Register kLaunchBounds{"errors", "__launch_bounds__", [] {
-  Bits bits;
-  DeviceArray<int> out(1024);
-  for (const dim3 block : {dim3(63), dim3(64), dim3(65), dim3(8, 8), dim3(8, 8, 2), dim3(1024)}) {
-    bounded<<<1, block>>>(out.data());
-    note_launch(out, bits);
-    bounded_template<8><<<2, block>>>(out.data());
-    note_launch(out, bits);
-    bounded_template<32><<<1, block>>>(out.data());
-    note_launch(out, bits);
-  }
-  return bits;
-}};
-
 const Register kSharedSum{"errors", "static and dynamic shared memory above the limit", [] {
   Bits bits;
   DeviceArray<int> out(1024);
@@ -294,27 +212,6 @@ const Register kSharedSum{"errors", "static and dynamic shared memory above the 
     half_static<<<1, 1, dynamic>>>(out.data());
     note_launch(out, bits);
   }
-  return bits;
-}};
-
-const Register kCodes{"errors", "codes of wrong calls", [] {
-  DeviceArray<int> data(16);
-  std::vector<int> host(16);
-  Bits bits;
-  const auto note = [&](cudaError_t error) {
-    bits.push_back(static_cast<std::uint32_t>(error));
-    cudaGetLastError();
-  };
-  void* pointer = nullptr;
-  note(cudaMalloc(&pointer, std::size_t{1} << 50));
-  note(cudaMalloc(&pointer, 0));
-  note(cudaSetDevice(77));
-  note(cudaMemset(nullptr, 0, 16));
-  note(cudaMemcpy(data.data(), host.data(), 64, static_cast<cudaMemcpyKind>(9)));
-  note(cudaMemcpyToSymbol(taps, host.data(), 33));
-  note(cudaMemcpy2D(data.data(), 4, host.data(), 8, 8, 2, cudaMemcpyHostToDevice));
-  note(cudaFree(nullptr));
-  note(cudaFuncSetAttribute(triple, cudaFuncAttributeMaxDynamicSharedMemorySize, 1 << 20));
   return bits;
 }};
 

@@ -45,23 +45,6 @@ const Register kDynamic{"shared memory", "dynamic arrays", [] {
   return data.bits();
 }};
 
-__global__ void two_dynamic(unsigned* out, unsigned n) {
-  extern __shared__ unsigned raw[];
-  unsigned* const first = raw;
-  float* const second = reinterpret_cast<float*>(raw + n);
-  first[threadIdx.x] = threadIdx.x * 3;
-  second[threadIdx.x] = static_cast<float>(threadIdx.x) * 0.25F;
-  __syncthreads();
-  const unsigned other = (threadIdx.x + 7) % n;
-  out[threadIdx.x] = first[other] + static_cast<unsigned>(second[other] * 4.0F);
-}
-
-const Register kDynamicSplit{"shared memory", "one dynamic array split in two", [] {
-  DeviceArray<unsigned> out(96);
-  two_dynamic<<<1, 96, 96 * 8>>>(out.data(), 96);
-  return out.bits();
-}};
-
 struct Record {
   int key;
   double weight;
@@ -91,45 +74,7 @@ const Register kStructures{"shared memory", "structures and several variables", 
   return bits;
 }};
 
-__global__ void large_shared(float* out) {
-  extern __shared__ float big[];
-  for (unsigned i = threadIdx.x; i < 20000; i += blockDim.x) big[i] = static_cast<float>(i);
-  __syncthreads();
-  out[threadIdx.x] = big[(threadIdx.x * 77U) % 20000U];
-}
-
-const Register kLarge{"shared memory", "more than 48 KiB after opting in", [] {
-  DeviceArray<float> out(128);
-  require(cudaFuncSetAttribute(large_shared, cudaFuncAttributeMaxDynamicSharedMemorySize, 80000),
-          "cudaFuncSetAttribute");
-  large_shared<<<1, 128, 80000>>>(out.data());
-  return out.bits();
-}};
-
 // ---- barriers -----------------------------------------------------------------------------------
-
-__global__ void scan(unsigned* data) {
-  __shared__ unsigned buffer[2][256];
-  unsigned in = 0;
-  buffer[0][threadIdx.x] = data[threadIdx.x];
-  __syncthreads();
-  for (unsigned offset = 1; offset < blockDim.x; offset *= 2) {
-    const unsigned out = 1 - in;
-    buffer[out][threadIdx.x] = buffer[in][threadIdx.x];
-    if (threadIdx.x >= offset) buffer[out][threadIdx.x] += buffer[in][threadIdx.x - offset];
-    in = out;
-    __syncthreads();
-  }
-  data[threadIdx.x] = buffer[in][threadIdx.x];
-}
-
-const Register kScan{"barriers", "__syncthreads in a loop", [] {
-  std::vector<unsigned> values(256);
-  for (unsigned i = 0; i < 256; ++i) values[i] = mix(i);
-  DeviceArray<unsigned> data(values);
-  scan<<<1, 256>>>(data.data());
-  return data.bits();
-}};
 
 __global__ void predicates(int* out) {
   const int t = static_cast<int>(threadIdx.x);

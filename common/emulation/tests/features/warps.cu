@@ -94,15 +94,6 @@ __global__ void reductions(unsigned*) {}
 const Register kReductions{"warps", "__reduce_*_sync",
                            [] { return results_of(reductions, 1, 32, 32 * 8); }};
 
-__global__ void warp_sums(const float* in, float* out) {
-  float sum = in[blockIdx.x * blockDim.x + threadIdx.x];
-  for (int offset = 16; offset > 0; offset /= 2) sum += __shfl_down_sync(kFull, sum, offset);
-  if (threadIdx.x % 32 == 0) out[(blockIdx.x * blockDim.x + threadIdx.x) / 32] = sum;
-}
-
-const Register kSums{"warps", "sums by shuffles, many warps",
-                     [] { return results_from(some_floats(4096), warp_sums, 16, 256, 128); }};
-
 __global__ void active_lanes(unsigned* out) {
   out[threadIdx.x] = 0;
   if (threadIdx.x % 4 == 2) out[threadIdx.x] = __activemask();

@@ -64,13 +64,6 @@ __global__ void load_in_turns(const float* from) {
   }
 }
 
-__global__ void load_between_barriers(const float* from) {
-  for (int turn = 0; turn < 2; ++turn) {
-    if (turn == threadIdx.x % 2) kept = from[threadIdx.x];
-    __syncthreads();
-  }
-}
-
 // Odd lanes make three turns of the inner loop, even ones one.
 __global__ void load_in_inner_loops(const float* from) {
   for (int i = 0; i < 2; ++i) {
@@ -247,7 +240,6 @@ std::vector<CountedKernel> counted_kernels() {
       // 16 requests of 16 bytes; two lanes 256 bytes apart use the same banks.
       {"shared, 256 bytes of two lanes", SHARED(load_wide_shared), "shared", false, 16, 32, 32, 16},
       {"a lane in each turn", WITH(load_in_turns, const float), "global", false, 32, 32, 32, 0},
-      {"half of the lanes before a barrier", WITH(load_between_barriers, const float), "global", false, 2, 32, 8, 0},
       {"inner loops of different length", WITH(load_in_inner_loops, const float), "global", false, 6, 128, 24, 0},
       // Of three lanes one makes a turn, one two, and one three; odd lanes have a line of their own.
       {"in calls", WITH(load_in_calls, const float), "global", false, 6, 65, 24, 0},

@@ -1,18 +1,14 @@
 // Races that a barrier of the block, an atomic operation or a pipeline prevents.
 
-#include <cooperative_groups.h>
-#include <cuda_fp16.h>
 #include <cuda_pipeline.h>
 #include <cuda_runtime.h>
 
 #include <cuda/barrier>
-#include <cuda/pipeline>
 
 #include "common/emulation/trace/tests/race_pairs.hpp"
 
 namespace {
 
-namespace cg = cooperative_groups;
 using convlab::RaceScope;
 using convlab::emulation::kBlocks;
 using convlab::emulation::kThreads;
@@ -75,29 +71,6 @@ __global__ void warp_barrier_is_too_little(float* data) {
 }
 
 template <bool kRight>
-__global__ void result_before_barrier(float* data) {
-  __shared__ float result;
-  if (threadIdx.x == 0) result = data[0];  // first
-  UNLESS_WRONG(__syncthreads())
-  data[kThreads + threadIdx.x] = result;  // second
-}
-
-template <bool kRight>
-__global__ void double_buffer(float* data) {
-  __shared__ float tile[2][kThreads];
-  const unsigned t = threadIdx.x;
-  float sum = 0;
-  tile[0][t] = data[t];
-  for (int slice = 0; slice < 4; ++slice) {
-    __syncthreads();
-    const int next = kRight ? (slice + 1) % 2 : slice % 2;
-    sum += tile[slice % 2][kThreads - 1 - t];                 // first
-    tile[next][t] = data[t] * static_cast<float>(slice + 2);  // second
-  }
-  data[kThreads + t] = sum;
-}
-
-template <bool kRight>
 __global__ void threads_that_return(float* data) {
   __shared__ float tile[kThreads];
   const unsigned t = threadIdx.x;
@@ -144,18 +117,6 @@ __global__ void warps_share_sums(float* data) {
 }
 
 template <bool kRight>
-__global__ void all_store_one_result(float* data) {
-  if (kRight && threadIdx.x != 0) return;
-  data[kThreads] = static_cast<float>(threadIdx.x);  // twice
-}
-
-template <bool kRight>
-__global__ void blocks_store_one_result(float* data) {
-  if (threadIdx.x == 0)
-    data[kRight ? blockIdx.x : 0] = static_cast<float>(blockIdx.x + 1);  // twice
-}
-
-template <bool kRight>
 __global__ void atomic_and_plain(int* data) {
   atomicAdd(data, 1);  // first
   UNLESS_WRONG(__syncthreads())
@@ -185,17 +146,6 @@ __global__ void device_variable(int* data) {
 }
 
 // ---- asynchronous copies, barriers and pipelines of libcu++ -------------------------------------
-
-template <bool kRight>
-__global__ void copy_without_barrier(float* data) {
-  __shared__ float tile[kThreads];
-  const unsigned t = threadIdx.x;
-  __pipeline_memcpy_async(tile + t, data + t, 4);  // first
-  __pipeline_commit();
-  __pipeline_wait_prior(0);
-  UNLESS_WRONG(__syncthreads())
-  data[kThreads + t] = tile[kThreads - 1 - t];  // second
-}
 
 template <bool kRight>
 __global__ void barrier_before_the_wait(float* data) {
@@ -239,18 +189,6 @@ __global__ void barrier_of_libcuxx(float* data) {
     static_cast<void>(barrier.arrive());
   }
   data[kThreads + t] = tile[kThreads - 1 - t];  // second
-}
-
-template <bool kRight>
-__global__ void halves_of_a_block(float* data) {
-  __shared__ cuda::barrier<cuda::thread_scope_block> barriers[2];
-  __shared__ float tile[kThreads];
-  const unsigned t = threadIdx.x;
-  if (t < 2) init(barriers + t, 64);
-  __syncthreads();
-  tile[t] = data[t];  // first
-  barriers[t / 64].arrive_and_wait();
-  data[kThreads + t] = tile[kRight ? t ^ 63U : t ^ 127U];  // second
 }
 
 template <bool kRight>
@@ -307,32 +245,7 @@ __global__ void copy_with_a_barrier(float* data) {
   data[kThreads + t] = tile[kThreads - 1 - t];  // second
 }
 
-template <bool kRight>
-__global__ void between_arrive_and_wait(float* data) {
-  __shared__ cuda::barrier<cuda::thread_scope_block> barrier;
-  __shared__ float tile[kThreads];
-  const unsigned t = threadIdx.x;
-  if (t == 0) init(&barrier, kThreads);
-  __syncthreads();
-  tile[t] = data[t];  // first
-  auto token = barrier.arrive();
-  const float early = tile[kRight ? t : kThreads - 1 - t];  // second
-  barrier.wait(std::move(token));
-  data[kThreads + t] = early + tile[kThreads - 1 - t];
-}
-
 // ---- patterns of courses ------------------------------------------------------------------------
-
-template <bool kRight>
-__global__ void arrays_overlap(float* data) {
-  extern __shared__ float both[];
-  const unsigned t = threadIdx.x;
-  float* const second = both + kThreads - (kRight ? 0 : 32);
-  both[t] = data[t];      // first
-  second[t] = data[t] + 1;  // second
-  __syncthreads();
-  data[kThreads + t] = both[t] + second[t];
-}
 
 template <bool kRight>
 __global__ void a_vote_is_no_barrier(float* data) {
@@ -341,21 +254,6 @@ __global__ void a_vote_is_no_barrier(float* data) {
   tile[t] = data[t];  // first
   const int some = kRight ? __syncthreads_or(data[t] > 0) : __any_sync(0xffffffffU, data[t] > 0);
   data[kThreads + t] = tile[kThreads - 1 - t] + static_cast<float>(some);  // second
-}
-
-template <bool kRight>
-__global__ void next_work(float* data) {
-  __shared__ int next;
-  __shared__ int counter;
-  if (threadIdx.x == 0) counter = 0;
-  for (;;) {
-    if (threadIdx.x == 0) next = counter++;  // second
-    __syncthreads();
-    const int mine = next;  // first
-    UNLESS_WRONG(__syncthreads())
-    if (mine >= 3) return;
-    data[kThreads * (mine + 1) + static_cast<int>(threadIdx.x)] = 1.0F;
-  }
 }
 
 template <bool kRight>
@@ -394,29 +292,20 @@ std::vector<Pair> convlab::emulation::race_pairs_in_blocks() {
       KERNEL(bytes_at_once, float, 1, kThreads, kBlock),
       KERNEL(vector_load, float4, 1, kThreads, kBlock),
       KERNEL(warp_barrier_is_too_little, float, 1, kThreads, kBlock),
-      KERNEL(result_before_barrier, float, 1, kThreads, kBlock),
-      KERNEL(double_buffer, float, 1, kThreads, kBlock),
       KERNEL(threads_that_return, float, 1, kThreads, kBlock),
       KERNEL(add_in_shared, float, 1, kThreads, kBlock),
       KERNEL(blocks_add, float, kBlocks, kThreads, kGrid),
       KERNEL(warps_share_sums, float, 1, kThreads, kBlock),
-      KERNEL(all_store_one_result, float, 1, kThreads, kBlock),
-      KERNEL(blocks_store_one_result, float, kBlocks, kThreads, kGrid),
       KERNEL(atomic_and_plain, int, 1, kThreads, kBlock),
       KERNEL(clear_and_add, int, 1, kThreads, kBlock),
       KERNEL(device_variable, int, kBlocks, kThreads, kGrid),
-      KERNEL(copy_without_barrier, float, 1, kThreads, kBlock),
       KERNEL(barrier_before_the_wait, float, 1, kThreads, kBlock),
       KERNEL(copy_into_what_others_read, float, 1, kThreads, kBlock),
       KERNEL(barrier_of_libcuxx, float, 1, kThreads, kBlock),
-      KERNEL(halves_of_a_block, float, 1, kThreads, kBlock),
       KERNEL(producer_and_consumer, float, 1, kThreads, kBlock),
       KERNEL(numbered_barriers, float, 1, kThreads, kBlock),
       KERNEL(copy_with_a_barrier, float, 1, kThreads, kBlock),
-      KERNEL(between_arrive_and_wait, float, 1, kThreads, kBlock),
-      KERNEL(arrays_overlap, float, 1, kThreads, kBlock),
       KERNEL(a_vote_is_no_barrier, float, 1, kThreads, kBlock),
-      KERNEL(next_work, float, 1, kThreads, kBlock),
       KERNEL(flag_in_a_block, float, 1, kThreads, kBlock).only_forward(),
       KERNEL(two_warps_in_step, float, 1, kThreads, kBlock),
   };

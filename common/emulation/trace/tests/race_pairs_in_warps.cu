@@ -57,16 +57,6 @@ __global__ void volatile_tree_in_global(float* data) {
 }
 
 template <bool kRight>
-__global__ void half_of_the_lanes(float* data) {
-  __shared__ float tile[32];
-  const unsigned t = threadIdx.x;
-  tile[t] = data[t];  // first
-  if (t < 16) __syncwarp(0xffffU);
-  UNLESS_WRONG(__syncwarp())
-  data[32 + t] = tile[31 - t];  // second
-}
-
-template <bool kRight>
 __global__ void tile_of_sixteen(float* data) {
   __shared__ float tile[32];
   const auto lanes = cg::tiled_partition<16>(cg::this_thread_block());
@@ -114,17 +104,6 @@ __global__ void fragment_read_too_early(float* sums) {
 }
 
 template <bool kRight>
-__global__ void fragment_of_another_warp(float* sums) {
-  using namespace nvcuda;
-  __shared__ float tile[256];
-  wmma::fragment<wmma::accumulator, 16, 16, 16, float> c;
-  wmma::fill_fragment(c, 2.0F);
-  if (threadIdx.x < 32) wmma::store_matrix_sync(tile, c, 16, wmma::mem_row_major);  // first
-  UNLESS_WRONG(__syncthreads())
-  for (unsigned i = threadIdx.x; i < 256; i += kThreads) sums[i] = tile[i];  // second
-}
-
-template <bool kRight>
 __global__ void fragment_overwritten(float* sums) {
   using namespace nvcuda;
   __shared__ float tile[256];
@@ -146,7 +125,6 @@ std::vector<Pair> convlab::emulation::race_pairs_in_warps() {
       KERNEL(lanes_exchange, float, 1, 32, kWarp),
       KERNEL(volatile_tree, float, 1, 32, kWarp),
       KERNEL(volatile_tree_in_global, float, 1, 32, kWarp),
-      KERNEL(half_of_the_lanes, float, 1, 32, kWarp),
       KERNEL(tile_of_sixteen, float, 1, 32, kWarp),
       KERNEL(shuffle_is_no_barrier, float, 1, 32, kWarp),
       Pair{"fragment_loaded_too_early", RaceScope::kWarp,
@@ -159,7 +137,6 @@ std::vector<Pair> convlab::emulation::race_pairs_in_warps() {
                  <<<1, 32>>>(static_cast<__half*>(memory), static_cast<float*>(memory) + 1024);
            }},
       KERNEL(fragment_read_too_early, float, 1, 32, kWarp),
-      KERNEL(fragment_of_another_warp, float, 1, kThreads, kBlock),
       KERNEL(fragment_overwritten, float, 1, 32, kWarp),
   };
 }

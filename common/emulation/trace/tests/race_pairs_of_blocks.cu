@@ -61,17 +61,6 @@ __global__ void ticket_cleared(float* /*data*/, unsigned* ticket) {
 }
 
 template <bool kRight>
-__global__ void all_fence_then_ticket(float* data, unsigned* ticket) {
-  __shared__ bool is_last;
-  data[blockIdx.x * kThreads + threadIdx.x] = 1.0F;  // first
-  if constexpr (kRight) __threadfence();
-  __syncthreads();
-  if (threadIdx.x == 0) is_last = atomicAdd(ticket, 1U) == gridDim.x - 1;
-  __syncthreads();
-  if (is_last) data[kBlocks * kThreads + threadIdx.x] = data[threadIdx.x * kBlocks];  // second
-}
-
-template <bool kRight>
 __global__ void flag_between_blocks(float* data, unsigned* flag) {
   volatile unsigned* const ready = flag;
   if (threadIdx.x != 0) return;
@@ -127,28 +116,7 @@ __global__ void one_fences_before_the_barrier(float* data, unsigned* ticket) {
   if (is_last) data[kBlocks * kThreads + threadIdx.x] = data[threadIdx.x * kBlocks];  // second
 }
 
-template <bool kRight>
-__global__ void ticket_of_libcuxx(float* data, unsigned* tickets) {
-  const cuda::atomic_ref<unsigned> ticket(*tickets);
-  constexpr auto kOrder = kRight ? cuda::memory_order_acq_rel : cuda::memory_order_relaxed;
-  if (threadIdx.x != 0) return;
-  data[blockIdx.x] = 1.0F;  // first
-  if (ticket.fetch_add(1U, kOrder) != gridDim.x - 1) return;
-  float sum = 0;
-  for (unsigned i = 0; i < gridDim.x; ++i) sum += data[i];  // second
-  data[64] = sum;
-}
-
-// As a stencil that writes where its neighbours still read.
-template <bool kRight>
-__global__ void stencil_in_place(float* data) {
-  const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
-  const float right = threadIdx.x == kThreads - 1 ? data[i + 1] : 0.0F;  // first
-  data[kRight ? i + 2 * kBlocks * kThreads : i] = right + 1.0F;          // second
-}
-
-// ---- grid.sync()
-// ---------------------------------------------------------------------------------
+// ---- grid.sync() --------------------------------------------------------------------------------
 
 template <bool kRight>
 __global__ void next_block(float* data) {
@@ -175,69 +143,59 @@ __global__ void twice(float* data) {
   data[kThreads + threadIdx.x] = data[threadIdx.x] * 2.0F;  // second
 }
 
+struct Streams {
+  explicit Streams(unsigned flags = cudaStreamDefault) {
+    cudaStreamCreateWithFlags(&a, flags);
+    cudaStreamCreate(&b);
+    cudaEventCreate(&event);
+  }
+  ~Streams() {
+    cudaDeviceSynchronize();
+    cudaEventDestroy(event);
+    cudaStreamDestroy(a);
+    cudaStreamDestroy(b);
+  }
+  cudaStream_t a{};
+  cudaStream_t b{};
+  cudaEvent_t event{};
+};
+
 template <bool kRight>
 void recorded_too_early(void* memory) {
   auto* const data = static_cast<float*>(memory);
-  cudaStream_t a;
-  cudaStream_t b;
-  cudaEvent_t filled;
-  cudaStreamCreate(&a);
-  cudaStreamCreate(&b);
-  cudaEventCreate(&filled);
-  if constexpr (!kRight) cudaEventRecord(filled, a);
-  fill<<<1, kThreads, 0, a>>>(data);
-  UNLESS_WRONG(cudaEventRecord(filled, a))
-  cudaStreamWaitEvent(b, filled);
-  twice<<<1, kThreads, 0, b>>>(data);
-  cudaDeviceSynchronize();
-  cudaEventDestroy(filled);
-  cudaStreamDestroy(a);
-  cudaStreamDestroy(b);
+  const Streams streams;
+  if constexpr (!kRight) cudaEventRecord(streams.event, streams.a);
+  fill<<<1, kThreads, 0, streams.a>>>(data);
+  UNLESS_WRONG(cudaEventRecord(streams.event, streams.a))
+  cudaStreamWaitEvent(streams.b, streams.event);
+  twice<<<1, kThreads, 0, streams.b>>>(data);
 }
 
 template <bool kRight>
 void host_waits(void* memory) {
   auto* const data = static_cast<float*>(memory);
-  cudaStream_t a;
-  cudaStream_t b;
-  cudaStreamCreate(&a);
-  cudaStreamCreate(&b);
-  fill<<<1, kThreads, 0, a>>>(data);
-  UNLESS_WRONG(cudaStreamSynchronize(a))
-  twice<<<1, kThreads, 0, b>>>(data);
-  cudaDeviceSynchronize();
-  cudaStreamDestroy(a);
-  cudaStreamDestroy(b);
+  const Streams streams;
+  fill<<<1, kThreads, 0, streams.a>>>(data);
+  UNLESS_WRONG(cudaStreamSynchronize(streams.a))
+  twice<<<1, kThreads, 0, streams.b>>>(data);
 }
 
 template <bool kRight>
 void cleared_in_another_stream(void* memory) {
   auto* const data = static_cast<float*>(memory);
-  cudaStream_t a;
-  cudaStream_t b;
-  cudaEvent_t cleared;
-  cudaStreamCreate(&a);
-  cudaStreamCreate(&b);
-  cudaEventCreate(&cleared);
-  cudaMemsetAsync(data, 0, kThreads * sizeof(float), a);
-  cudaEventRecord(cleared, a);
-  UNLESS_WRONG(cudaStreamWaitEvent(b, cleared))
-  twice<<<1, kThreads, 0, b>>>(data);
-  cudaDeviceSynchronize();
-  cudaEventDestroy(cleared);
-  cudaStreamDestroy(a);
-  cudaStreamDestroy(b);
+  const Streams streams;
+  cudaMemsetAsync(data, 0, kThreads * sizeof(float), streams.a);
+  cudaEventRecord(streams.event, streams.a);
+  UNLESS_WRONG(cudaStreamWaitEvent(streams.b, streams.event))
+  twice<<<1, kThreads, 0, streams.b>>>(data);
 }
 
 template <bool kRight>
 void stream_beside_the_default(void* memory) {
   auto* const data = static_cast<float*>(memory);
-  cudaStream_t side;
-  cudaStreamCreateWithFlags(&side, kRight ? cudaStreamDefault : cudaStreamNonBlocking);
-  fill<<<1, kThreads, 0, side>>>(data);
+  const Streams streams(kRight ? cudaStreamDefault : cudaStreamNonBlocking);
+  fill<<<1, kThreads, 0, streams.a>>>(data);
   twice<<<1, kThreads>>>(data);
-  cudaDeviceSynchronize();
-  cudaStreamDestroy(side);
 }
 
 }  // namespace
@@ -248,13 +206,10 @@ std::vector<Pair> convlab::emulation::race_pairs_of_blocks() {
       KERNEL(sum_by_compare_and_swap, float, kBlocks, kThreads, kGrid),
       WITH_FLAG(ticket_cleared),
       WITH_FLAG(last_block),
-      WITH_FLAG(all_fence_then_ticket),
       WITH_FLAG(flag_between_blocks).only_forward(),
       WITH_FLAG(ordered_by_atomic).only_forward(),
       WITH_FLAG(lock),
       WITH_FLAG(one_fences_before_the_barrier),
-      WITH_FLAG(ticket_of_libcuxx),
-      KERNEL(stencil_in_place, float, kBlocks, kThreads, kGrid),
       HOST(grid_sync, kGrid),
       HOST(recorded_too_early, kStreams),
       HOST(host_waits, kStreams),

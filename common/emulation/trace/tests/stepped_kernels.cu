@@ -20,27 +20,8 @@ __global__ void loop(float* to, const float* from) {
   to[threadIdx.x] = sum;
 }
 
-__global__ void branch(float* to, const float* from) {
-  for (int i = 0; i < 3; ++i) {
-    float value = from[i];
-    if (threadIdx.x % 2 == 0) value += from[100 + i];
-    to[threadIdx.x] = value;
-  }
-}
-
 __global__ void beyond(float* to, const float* from) {
   to[threadIdx.x] = from[225 + threadIdx.x];
-}
-
-__global__ void columns(float* to) {
-  __shared__ float square[32][32];
-  square[threadIdx.x][0] = 1.0f;
-  __syncthreads();
-  to[threadIdx.x] = square[threadIdx.x][0];
-}
-
-__global__ void one(float* to) {
-  atomicAdd(to, 1.0f);
 }
 
 __global__ void exchange(float* to, const float* from) {
@@ -61,17 +42,8 @@ void copy_by_tile(float* to, const float* from) {
 void loop_by_lane(float* to, const float* from) {
   loop<<<1, 32>>>(to, from);
 }
-void skip_by_branch(float* to, const float* from) {
-  branch<<<1, 64>>>(to, from);
-}
 void read_beyond(float* to, const float* from) {
   beyond<<<1, 32>>>(to, from);
-}
-void load_columns(float* to) {
-  columns<<<1, 32>>>(to);
-}
-void add_to_one(float* to) {
-  one<<<1, 32>>>(to);
 }
 
 }  // namespace convlab::emulation

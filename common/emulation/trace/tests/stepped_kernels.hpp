@@ -5,10 +5,7 @@ namespace convlab::emulation {
 // One launch each; `to` and `from` have 256 elements.
 void copy_by_tile(float* to, const float* from);    // two blocks of 64 threads; a barrier
 void loop_by_lane(float* to, const float* from);    // 32 threads; lane i reads i % 4 + 1 elements
-void skip_by_branch(float* to, const float* from);  // 64 threads; odd ones skip a read in a loop
 void read_beyond(float* to, const float* from);     // 32 threads; the last one reads element 256
-void load_columns(float* to);                       // 32 threads; a column of a tile of 32 × 32
 void exchange_lanes(float* to, const float* from);  // 32 threads; a read, a shuffle, a store
-void add_to_one(float* to);                         // 32 threads; atomically, the same element
 
 }  // namespace convlab::emulation

@@ -77,24 +77,3 @@ TEST_CASE("a race is found with both lines, and its right twin is silent") {
   }
   choose_settings({});
 }
-
-TEST_CASE("a clock knows what was joined, and what it learns is its own") {
-  Clock first;
-  first.add(32, 64, 5);
-  Clock second;
-  second.join(first);
-  second.add(64, 65, 7);
-  CHECK(second.knows(40, 5));
-  CHECK_FALSE(second.knows(40, 6));
-  CHECK_FALSE(first.knows(64, 7));
-  first.join(second);
-  CHECK(first.knows(64, 7));
-  first.forget(32, 64, 5);
-  CHECK_FALSE(first.knows(40, 5));
-  CHECK(second.knows(40, 5));
-  first.join(second);
-  CHECK(first.knows(40, 5));
-  first.add(32, 64, 9);
-  second.join(first);
-  CHECK(second.knows(40, 9));
-}

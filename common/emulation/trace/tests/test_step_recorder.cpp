@@ -147,29 +147,6 @@ TEST_CASE("steps: lanes that leave a loop earlier meet the others behind it") {
   CHECK(notes.steps[4].threads == Threads{0, 32, 0, 4});
 }
 
-TEST_CASE("steps: a branch in a loop does not move the turns") {
-  const StepNotes notes = recorded("0,0,0:branch", skip_by_branch);
-  REQUIRE(notes.steps.size() == 9);
-  for (std::size_t turn = 0; turn < 3; ++turn) {
-    const auto offset = static_cast<std::int64_t>(turn) * 4;
-    CHECK(notes.steps[3 * turn].threads == Threads{0, 64, offset, 0});
-    CHECK(notes.steps[3 * turn + 1].threads.size() == 32 * 4);
-    CHECK(notes.steps[3 * turn + 2].kind == StepKind::kWrite);
-  }
-}
-
-TEST_CASE("steps: conflicts and atomic operations") {
-  const StepNotes conflicts =
-      recorded("0,0,0:columns", [](float* to, float*) { load_columns(to); });
-  REQUIRE(conflicts.steps.size() == 4);
-  CHECK(conflicts.steps[0].requests == std::vector<int>{0, 32, 31});
-  CHECK(conflicts.arrays[0].memory.row_bytes == 128);
-  const StepNotes atomic = recorded("0,0,0:one", [](float* to, float*) { add_to_one(to); });
-  REQUIRE(atomic.steps.size() == 1);
-  CHECK(atomic.steps[0].kind == StepKind::kAtomic);
-  CHECK(atomic.steps[0].requests == std::vector<int>{0, 32, 31});
-}
-
 TEST_CASE("steps: a shuffle is a meeting") {
   const StepNotes notes = recorded("0,0,0:exchange", exchange_lanes);
   CHECK(kinds(notes) == Kinds{"read global", "meeting", "write global"});

@@ -84,12 +84,11 @@ T reduce(const Group& group, const T& value, Operation&& operation, CONVLAB_CALL
     return group.fold(value, operation, site);
   else
     return convlab::emulation::fold_lanes<T, Plain>(
-        {&convlab::emulation::reduce_all<T, Plain>, "reduce"}, group.lanes().mask(), value,
-        operation, site);
+        {&convlab::emulation::reduce_all<T, Plain>, "reduce"}, group.mask(), value, operation,
+        site);
 }
 
-// ---- scans: inclusive_scan and exclusive_scan, with the sum unless told otherwise
-// ----------------
+// ---- inclusive_scan and exclusive_scan, with the sum unless told otherwise ----------------------
 
 namespace detail {
 /// Every lane receives the fold of the values of all ranks up to its own, from rank 0 upwards;
@@ -113,7 +112,7 @@ void scan_all(convlab::emulation::WarpExchange& exchange) {
             class = std::enable_if_t<std::is_invocable_v<Operation, T, T>>>                        \
   T name(const Group& group, const T& value, const Operation& operation = {}, CONVLAB_CALL_SITE) { \
     return convlab::emulation::fold_lanes({&detail::scan_all<T, Operation, is_inclusive>, #name},  \
-                                          group.lanes().mask(), value, operation, site);           \
+                                          group.mask(), value, operation, site);                   \
   }
 CONVLAB_SCAN(inclusive_scan, true)
 CONVLAB_SCAN(exclusive_scan, false)
