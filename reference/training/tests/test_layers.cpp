@@ -171,8 +171,8 @@ TEST_CASE("convolution: equals the definition exactly on whole numbers") {
     TrainableLayer layer(ConvLayer{shape.out_channels, shape.kernel, shape.stride},
                          {shape.in_channels, shape.height, shape.width});
     std::vector<float>& weights = layer.tensors()[0].values;
-    for (float& value : input) value = static_cast<float>(random.between(-9, 9));
-    for (float& value : weights) value = static_cast<float>(random.between(-9, 9));
+    for (float& value : input) value = static_cast<float>(random.below(19) - 9);
+    for (float& value : weights) value = static_cast<float>(random.below(19) - 9);
     std::vector<float> output(static_cast<std::size_t>(shape.output_size()), 0.5F);
     layer.forward(input.data(), output.data(), shape.batch);
     const auto report = oracle::compare(shape, input.data(), weights.data(), output.data(),
