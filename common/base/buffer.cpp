@@ -33,13 +33,14 @@ Buffer::Buffer(std::int64_t size, float fill) : size_(size) {
   const std::size_t alignment = is_large ? kHugePageBytes : kVectorBytes;
   const std::size_t rounded = (static_cast<std::size_t>(bytes) / alignment + 1) * alignment;
   // Linux grants more memory than it has and kills the program later, so check first.
-  if (!is_large || bytes <= available_memory()) {
-    data_.reset(static_cast<float*>(std::aligned_alloc(alignment, rounded)));
-  }
+  const bool is_free = !is_large || bytes <= available_memory();
+  if (is_free) data_.reset(static_cast<float*>(std::aligned_alloc(alignment, rounded)));
   if (!data_) {
-    throw EnvironmentError("This run needs " + gigabytes(bytes) +
-                           " more memory for one array, and only " + gigabytes(available_memory()) +
-                           " are free; close other programs or take a smaller batch.");
+    throw EnvironmentError(
+        "This run needs " + gigabytes(bytes) + " more memory for one array, and " +
+        (is_free ? "a limit of this process refuses it; raise the limit"
+                 : "only " + gigabytes(available_memory()) + " are free; close other programs") +
+        " or take a smaller batch.");
   }
   if (is_large) madvise(data_.get(), rounded, MADV_HUGEPAGE);
   float* const values = data_.get();
