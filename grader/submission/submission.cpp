@@ -1,6 +1,7 @@
 #include "grader/submission/submission.hpp"
 
 #include <fcntl.h>
+#include <omp.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -124,6 +125,12 @@ void find_line(FaultRecord& fault, const std::filesystem::path& program) {
   for (RaceSide* side : {&fault.race->first, &fault.race->second}) {
     if (side->code != 0) find(side->code, side->file, side->line);
   }
+}
+
+// After a parallel region OpenMP's threads wait actively for some milliseconds, on processors that
+// the submission needs now.
+void end_idle_threads() {
+  omp_pause_resource_all(omp_pause_soft);
 }
 
 template <class Time>
@@ -312,6 +319,7 @@ Call Submission::run_timed(const std::string& stage, const std::function<void()>
     still = process_->freeze() && still;
     meanwhile();
     still = process_->stands_still() && still;
+    end_idle_threads();
     used = threads().computed;
     start = Clock::now();
     process_->thaw();
@@ -412,6 +420,7 @@ std::optional<Failure> Submission::ask(const ServeRequest& request, milliseconds
   for (const std::string& each : variables()) {
     if (each.starts_with("CONVLAB_EMU_")) whole.settings.push_back(each);
   }
+  end_idle_threads();
   // If the process has ended, receive() reports how.
   send_message(process_->channel(), encode(whole), descriptors);
   const auto send_input = [&] {
