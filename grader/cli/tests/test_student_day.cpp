@@ -1,3 +1,4 @@
+#include <cmath>
 #include <cstdlib>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -309,7 +310,9 @@ TEST_CASE("grader predict: before the first measurement, beside it in the report
   CHECK(contains(report, "Checked: it names no number of these results."));
   // A number that a check showed is known, although the results are newer.
   const auto times = grader::known_times(read_result(course.build() / "results/m1-student.json"));
-  const std::string took = std::to_string(times.back().value);
+  // Three decimals: files round each sample, and this is a sum of them.
+  std::string took = std::to_string(std::round(times.back().value * 1e3) / 1e3);
+  took.resize(took.size() - 3);
   CHECK(course.grader("check m1 --batches 1 --no-speed").exit_code == 0);
   CHECK(course.grader("answer m1 4 'It takes " + took + " ms.'").exit_code == 0);
   CHECK(course.grader("report m1 --output ../report").exit_code == 0);
