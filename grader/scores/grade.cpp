@@ -141,24 +141,24 @@ class Grading {
                                        " are checked.");
   }
 
-  // As many stages are checked at the same time as there are processors (OMP_NUM_THREADS) on an
-  // emulated device, and some more than networks on a GPU, where one at a time takes times. A
-  // network needs memory for its batch: for the arrays in both processes on the host, and also for
-  // what a stage unrolls on a device.
+  // On an emulated device as many stages are checked at the same time as there are processors
+  // (OMP_NUM_THREADS). On a GPU it is twice the number of networks, and one at a time takes times.
+  // A network needs memory for its batch: the arrays in both processes on the host, and what a
+  // stage unrolls on its device.
   bool check_all(const std::vector<StageInfo>& stages, const std::vector<int>& batches,
                  std::uint64_t seed, GradedNetwork& network) {
-    constexpr std::int64_t kHostBytes = std::int64_t{2} << 20;  // per image
-    constexpr std::int64_t kGpuBytes = std::int64_t{3} << 19;
+    constexpr std::int64_t kMebibyte = std::int64_t{1} << 20;
     constexpr int kLeast = 500;
     constexpr std::int64_t kMostOnGpu = 8;
     const Device device = submission_.device().device;
     const std::int64_t images = std::max(kLeast, *std::max_element(batches.begin(), batches.end()));
-    std::int64_t networks = available_memory() / (kHostBytes * images);
+    const bool on_gpu = device == Device::kGpu;
+    // An emulated device unrolls in memory of the host.
+    std::int64_t networks = available_memory() / ((on_gpu ? 1 : 2) * kMebibyte * images);
     std::int64_t threads = std::min(std::ssize(stages), std::int64_t{omp_get_max_threads()});
-    if (device == Device::kGpu) {
+    if (on_gpu) {
       const std::int64_t memory = submission_.device().measured.info.memory_bytes;
-      // The host unrolls nothing.
-      networks = std::min({2 * networks, memory / (kGpuBytes * images), kMostOnGpu});
+      networks = std::min({networks, memory / (3 * kMebibyte / 2 * images), kMostOnGpu});
       // The others run their small cases meanwhile.
       threads = std::min(threads, 2 * networks);
     } else {
