@@ -46,8 +46,9 @@ struct EstimateModel {
   double latency = 20.0;  ///< clocks that a warp waits for global memory or a barrier, on average
   double launch = 1e-6;   ///< seconds
   double power = 4.0;
-  double low = 0.5;                 ///< 90 % of measured op times over estimated ones lie between
-  double high = 2.0;                ///< these
+  /// Of measured op times over estimated ones, those that 90 % lie between.
+  double low = 0.5;
+  double high = 2.0;
   std::string error{};              ///< a sentence for the reader
   std::vector<std::string> tested;  ///< names of GPUs
 };

@@ -87,7 +87,8 @@ class SecondOpinion {
   /// Compiles the file so that it can be traced, beside the checks that run meanwhile.
   void begin_tracing();
 
-  /// What orders the threads, in the plan's cases and in one of what is `found` already.
+  /// What orders the threads, in the plan's cases and in one with more products.
+  /// @param found  what is known already
   Observed observe(const StageInfo& stage, const CasePlan& plan,
                    const std::optional<Finding>& found, std::uint64_t seed);
 

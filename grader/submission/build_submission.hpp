@@ -67,7 +67,7 @@ struct BuiltSubmission {
   std::filesystem::path folder{};   ///< where it lies, with compiler.log
   FileInterface form = FileInterface::kStages;
   std::optional<BuildProblem> problem{};
-  /// "conv.cu:31: 'sum' is used uninitialized", a line each: the three that explain most.
+  /// "conv.cu:31: 'sum' is used uninitialized", a line each; at most three.
   std::string warnings{};
 };
 
