@@ -390,10 +390,6 @@ CaseOutcome run_case(Submission& submission, const StageInfo& stage, const Eleme
     return oracle::compare(test.shape, arrays.input, arrays.weights, arrays.output, tolerance);
   };
   WrongOutput compared{test.shape, arrays, tolerance, compare(), test.exact};
-  if (test.probe == ElementCase::Probe::kKnown && !compared.report.passed(test.shape)) {
-    outcome.finding = diagnose(compared, where);
-    return outcome;
-  }
   if (!compared.report.passed(test.shape) && compared.report.not_finite == 0) {
     const oracle::Tolerance usual = tolerance;
     // A transform rounds whole numbers, too.
@@ -408,6 +404,10 @@ CaseOutcome run_case(Submission& submission, const StageInfo& stage, const Eleme
       outcome.result.error.bound = tolerance.bound;
       compared = {test.shape, arrays, tolerance, compare(), test.exact};
     }
+  }
+  if (test.probe == ElementCase::Probe::kKnown && !compared.report.passed(test.shape)) {
+    outcome.finding = diagnose(compared, where);
+    return outcome;
   }
   outcome.finding =
       find_who_computes(submission, stage.id, where, arrays.weights, compared, compare);

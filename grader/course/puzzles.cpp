@@ -112,8 +112,9 @@ std::optional<Finding> check_puzzle(const CourseMilestone& milestone, const Puzz
   auto found = check_program(milestone, built.program, puzzle, check, seed, stage);
   // Of wrong numbers alone nobody can tell that a barrier or a stream is missing.
   if (found && found->id != "E-wrong" && found->id != "E-unsynchronised") return found;
-  const Observed observed = observe_accesses({.program = built.program}, SourceText({puzzle.file}),
-                                             stage, {.repeated = check.cases}, seed);
+  const Observed observed =
+      observe_accesses({.program = built.program}, SourceText({puzzle.file}), stage,
+                       {.repeated = check.cases}, seed, found.has_value());
   if (observed.race && (!found || observed.race->is_between_warps)) return observed.race->finding;
   return found ? found : observed.wrong;
 }

@@ -146,7 +146,7 @@ class StageChecker : private CheckContext {
       if (wrong &&
           !find_luck(request.work.build_emulated, stage, plan, seed, race->finding, race)) {
         take_back(stage);
-        return wrong;
+        return cause_of(*wrong, *race);
       }
       warn(stage, race->finding);
       return found;

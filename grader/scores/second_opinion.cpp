@@ -30,7 +30,7 @@ std::optional<Luck> find_luck(const BuildEmulated& build, const StageInfo& stage
   const auto all_right = [&](Submission& submission, bool one_image) {
     std::uint64_t next = seed;
     return std::ranges::all_of(plan.repeated, [&](ElementCase test) {
-      test.probe = ElementCase::Probe::kNone;
+      test.probe = ElementCase::Probe::kKnown;
       if (one_image) test.shape.batch = 1;
       return !run_case(submission, stage, test, ++next).finding;
     });
@@ -148,7 +148,8 @@ void SecondOpinion::begin_tracing() {
 }
 
 Observed observe_accesses(const EmulatedProgram& traced, const SourceText& sources,
-                          const StageInfo& stage, const CasePlan& plan, std::uint64_t seed) {
+                          const StageInfo& stage, const CasePlan& plan, std::uint64_t seed,
+                          bool is_known) {
   Observed observed;
   if (traced.program.empty()) return {.wrong = traced.refused};
   Submission submission(traced.program);
@@ -159,9 +160,10 @@ Observed observe_accesses(const EmulatedProgram& traced, const SourceText& sourc
   std::vector<StageInfo> stages;
   if (submission.list_stages(stages)) return observed;
   std::optional<Race>& found = observed.race;
+  std::optional<ElementCase> unexplained;
   std::set<std::string> places;
   for (ElementCase test : plan.repeated) {
-    test.probe = observed.wrong ? ElementCase::Probe::kKnown : ElementCase::Probe::kNone;
+    test.probe = ElementCase::Probe::kKnown;
     const int batch = test.shape.batch;
     if (plan.rules == Rules::kCourse) test.shape.batch = 1;
     CaseOutcome outcome = run_case(submission, stage, test, ++seed);
@@ -175,6 +177,7 @@ Observed observe_accesses(const EmulatedProgram& traced, const SourceText& sourc
     if (!observed.wrong && (!call.failure || call.failure->kind == Failure::Kind::kCrash ||
                             call.failure->kind == Failure::Kind::kException)) {
       observed.wrong = outcome.finding;
+      if (outcome.finding && !call.failure) unexplained = test;
     }
     if (!call.race || !call.race->race) continue;
     std::istringstream each(call.race->race->meeting_places);
@@ -194,6 +197,10 @@ Observed observe_accesses(const EmulatedProgram& traced, const SourceText& sourc
   for (const std::string& place : places) {
     found->meeting_places += (found->meeting_places.empty() ? "" : ",") + place;
   }
+  if (unexplained && !found && !is_known) {
+    unexplained->probe = ElementCase::Probe::kNone;
+    if (auto told = run_case(submission, stage, *unexplained, seed).finding) observed.wrong = told;
+  }
   return observed;
 }
 
@@ -212,7 +219,7 @@ Observed SecondOpinion::observe(const StageInfo& stage, const CasePlan& plan,
     watched.repeated.push_back({"many products", shape, true});
   }
   return observe_accesses(traced_.get(), SourceText(context_.request.work.sources), stage, watched,
-                          seed);
+                          seed, found.has_value());
 }
 
 std::unique_ptr<Submission> SecondOpinion::start(const std::filesystem::path& program) const {

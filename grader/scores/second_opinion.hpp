@@ -35,8 +35,10 @@ struct Observed {
 };
 
 /// @param sources  of the program, whose lines and names the finding quotes
+/// @param is_known  what is wrong: only races are looked for
 Observed observe_accesses(const EmulatedProgram& traced, const SourceText& sources,
-                          const StageInfo& stage, const CasePlan& plan, std::uint64_t seed);
+                          const StageInfo& stage, const CasePlan& plan, std::uint64_t seed,
+                          bool is_known);
 
 /// A fault that GPUs forgive, and the emulated program in which it does not change the result.
 struct Luck {
