@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "common/base/buffer.hpp"
-#include "common/base/error.hpp"
 
 namespace convlab {
 
@@ -96,12 +95,6 @@ void run_layer(const Layer& layer, const FeatureShape& in, const float* weights,
 std::vector<float> Network::forward(std::span<const float> images, int batch,
                                     const ConvRunner& run_convolution) const {
   FeatureShape shape{1, preset_.image_size, preset_.image_size};
-  const std::int64_t wanted = batch * shape.size();
-  if (batch < 1 || static_cast<std::int64_t>(images.size()) != wanted) {
-    throw ShapeError("Network " + preset_.name + " at batch " + std::to_string(batch) + " takes " +
-                     std::to_string(wanted) + " pixels, not " + std::to_string(images.size()) +
-                     ".");
-  }
   const float* features = images.data();
   Buffer last;
   auto parameter = weights_.parameters.begin();  // in the order of the layers

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <list>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -101,26 +102,6 @@ Features pool(const PoolLayer& layer, const FeatureShape& in, const FeatureShape
   return output;
 }
 
-/// The data that all threads share.
-struct Plan {
-  explicit Plan(const Network& n)
-      : network(n), shapes(n.preset().feature_shapes()), convolutions(n.preset().conv_shapes(1)) {
-    auto parameter = n.weights().parameters.begin();
-    for (const Layer& layer : n.preset().layers) {
-      if (std::holds_alternative<ConvLayer>(layer)) {
-        weights.emplace_back(convolutions[weights.size()], (parameter++)->values.data());
-      } else if (std::holds_alternative<DenseLayer>(layer)) {
-        parameter += 2;
-      }
-    }
-  }
-
-  const Network& network;
-  std::vector<FeatureShape> shapes;
-  std::vector<ConvShape> convolutions;
-  std::vector<PreparedWeights> weights;  ///< of the convolutions
-};
-
 std::vector<double> magnitudes_of(const Features& features) {
   std::vector<double> magnitudes(features.values.size());
   std::ranges::transform(features.values, features.errors, magnitudes.begin(), magnitude_of);
@@ -164,23 +145,27 @@ Features multiplied(const std::vector<float>& weights, const std::vector<float>&
 /// One thread's way through the layers.
 class Pass {
  public:
-  explicit Pass(const Plan& plan) : plan_(plan) {
-    for (std::size_t i = 0; i < plan.convolutions.size(); ++i) {
-      oracles_.emplace_back(plan.convolutions[i], plan.weights[i]);
+  explicit Pass(const Network& network)
+      : network_(network), shapes_(network.preset().feature_shapes()) {
+    const std::vector<ConvShape> convolutions = network.preset().conv_shapes(1);
+    for (const Parameter& each : network.weights().parameters) {
+      if (each.name.starts_with("dense")) continue;
+      const ConvShape& shape = convolutions[oracles_.size()];
+      oracles_.emplace_back(shape, weights_.emplace_back(shape, each.values.data()));
     }
   }
 
   Features run(Features image) {
     auto oracle = oracles_.begin();
-    auto parameter = plan_.network.weights().parameters.begin();
-    const std::vector<Layer>& layers = plan_.network.preset().layers;
+    auto parameter = network_.weights().parameters.begin();
+    const std::vector<Layer>& layers = network_.preset().layers;
     for (std::size_t i = 0; i < layers.size(); ++i) {
-      const FeatureShape& out = plan_.shapes[i + 1];
+      const FeatureShape& out = shapes_[i + 1];
       if (std::holds_alternative<ConvLayer>(layers[i])) {
         image = convolved(*oracle++, image, out);
         ++parameter;
       } else if (const auto* pooling = std::get_if<PoolLayer>(&layers[i])) {
-        image = pool(*pooling, plan_.shapes[i], out, image);
+        image = pool(*pooling, shapes_[i], out, image);
       } else if (std::holds_alternative<DenseLayer>(layers[i])) {
         image = multiplied(parameter[0].values, parameter[1].values, image);
         parameter += 2;
@@ -194,7 +179,9 @@ class Pass {
   }
 
  private:
-  const Plan& plan_;
+  const Network& network_;
+  std::vector<FeatureShape> shapes_;
+  std::list<PreparedWeights> weights_;  // of the convolutions, where the oracles find them
   std::vector<ImageOracle> oracles_;
 };
 
@@ -215,11 +202,10 @@ ExactPrediction prediction_of(const Features& logits) {
 
 std::vector<ExactPrediction> predict_exactly(const Network& network, std::span<const float> images,
                                              int batch) {
-  const Plan plan(network);
-  const std::int64_t pixels = plan.shapes.front().size();
+  const std::int64_t pixels = network.preset().feature_shapes().front().size();
   std::vector<ExactPrediction> predictions(static_cast<std::size_t>(batch));
   parallel_images(
-      batch, [&] { return Pass(plan); },
+      batch, [&] { return Pass(network); },
       [&](Pass& pass, int i) {
         Features image(pixels);
         std::copy_n(images.begin() + i * pixels, pixels, image.values.begin());

@@ -111,21 +111,18 @@ void ImageOracle::compute_row(int block, int row) {
   }
 }
 
-ExactSums exact_sums(const ConvShape& shape, const float* input, const float* weights) {
+std::vector<double> exact_sums(const ConvShape& shape, const float* input, const float* weights) {
   validate(shape);
   const PreparedWeights prepared(shape, weights);
-  ExactSums sums{.values = std::vector<double>(static_cast<std::size_t>(shape.output_size())),
-                 .magnitudes = std::vector<double>(static_cast<std::size_t>(shape.output_size()))};
+  std::vector<double> sums(static_cast<std::size_t>(shape.output_size()));
   parallel_images(
       shape.batch, [&] { return ImageOracle(shape, prepared); },
       [&](ImageOracle& oracle, int image) {
-        const std::int64_t begin = image * shape.output_image_size();
+        double* const to = sums.data() + image * shape.output_image_size();
         oracle.load(input + image * shape.input_image_size());
-        oracle.for_each_row(
-            [&](const OutputRow& at, const double* values, const double* magnitudes) {
-              std::copy_n(values, shape.out_width(), sums.values.data() + begin + at.begin);
-              std::copy_n(magnitudes, shape.out_width(), sums.magnitudes.data() + begin + at.begin);
-            });
+        oracle.for_each_row([&](const OutputRow& at, const double* values, const double*) {
+          std::copy_n(values, shape.out_width(), to + at.begin);
+        });
       });
   return sums;
 }

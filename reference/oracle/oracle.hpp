@@ -10,17 +10,11 @@ namespace convlab::oracle {
 /// part of its result.
 inline constexpr double kUnitRoundoff = 1.0 / (1 << 24);
 
-/// For each output element the value Σ a·b and the magnitude Σ |a|·|b|.
-struct ExactSums {
-  std::vector<double> values;
-  std::vector<double> magnitudes;
-};
-
-/// The convolution in double precision, on all threads. A computed sum y of the n products a·b
-/// satisfies |y − Σ a·b| ≤ n·u·Σ |a|·|b| to first order (Higham, Accuracy and Stability of
-/// Numerical Algorithms, section 3.1). Real errors are far smaller, see error_bound in
-/// comparison.hpp.
+/// The convolution in double precision, on all threads: Σ a·b of each output element. A computed
+/// sum y of the n products a·b satisfies |y − Σ a·b| ≤ n·u·Σ |a|·|b| to first order (Higham,
+/// Accuracy and Stability of Numerical Algorithms, section 3.1). Real errors are far smaller, see
+/// error_bound in comparison.hpp.
 /// @throws ShapeError for an impossible shape
-ExactSums exact_sums(const ConvShape& shape, const float* input, const float* weights);
+std::vector<double> exact_sums(const ConvShape& shape, const float* input, const float* weights);
 
 }  // namespace convlab::oracle

@@ -12,12 +12,3 @@ TEST_CASE("words are found in a hostile megabyte") {
   CHECK(digits_at(letters, 0).empty());
   CHECK(after_spaces(spaces, 0) == spaces.size());
 }
-
-TEST_CASE("words are found whole") {
-  CHECK(find_word("sums, sum_of sum sum", "sum", 1) == 13);
-  CHECK(word_at("a1_b + c", 0) == "a1_b");
-  CHECK(word_at("a", 7).empty());
-  CHECK(digits_at("x12y", 1) == "12");
-  CHECK(word_before("int tile_2[", 10) == "tile_2");
-  CHECK(after_spaces("a \t b", 1) == 4);
-}

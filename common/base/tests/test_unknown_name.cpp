@@ -2,7 +2,6 @@
 #include "common/base/unknown_name.hpp"
 
 using convlab::name_meant;
-using convlab::unknown_name;
 
 TEST_CASE("unknown name: the one that was meant") {
   const std::vector<std::string> stages = {"im2col-gemm", "fused-gemm", "half", "half2", "fft"};
@@ -15,12 +14,4 @@ TEST_CASE("unknown name: the one that was meant") {
   CHECK(name_meant("", stages).empty());
   CHECK(name_meant("m1_cpu_baseline", {"m1", "m2"}) == "m1");
   CHECK(name_meant("m7", {"m1", "m2"}).empty());  // one letter of two is another name
-}
-
-TEST_CASE("unknown name: one sentence, with a question or the list") {
-  CHECK(unknown_name("milestone", "M1", {"m1", "m2"}) ==
-        "There is no milestone 'M1'. Did you mean m1?");
-  CHECK(unknown_name("stage", "fast", {"a", "b"}, " in m4") ==
-        "There is no stage 'fast' in m4; the stages are: a, b.");
-  CHECK(unknown_name("stage", "fast", {}) == "There is no stage 'fast'; there are none.");
 }

@@ -3,16 +3,9 @@
 #include "common/data/tests/made_up_data.hpp"
 
 using Catch::Matchers::ContainsSubstring;
-using convlab::IdxArray;
 using convlab::parse_idx;
 using convlab::testing::message_of;
 using Bytes = std::vector<std::uint8_t>;
-
-TEST_CASE("idx: dimensions are big-endian, values follow") {
-  const IdxArray array = parse_idx({0, 0, 8, 2, 0, 0, 0, 1, 0, 0, 0, 3, 4, 5, 6}, 2, "test");
-  CHECK(array.dims == std::vector<int>{1, 3});
-  CHECK(array.values == Bytes{4, 5, 6});
-}
 
 // Damaged ones: grader/class/tests/fuzz_files.cpp.
 TEST_CASE("idx: what is not exactly one array is refused") {

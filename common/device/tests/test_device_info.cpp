@@ -7,15 +7,6 @@
 
 using namespace convlab;
 
-TEST_CASE("device info: versions are ordered and read like releases") {
-  CHECK(ComputeCapability{8, 9} < ComputeCapability{9, 0});
-  CHECK(ComputeCapability{8, 0} < ComputeCapability{8, 6});
-  CHECK_FALSE(ComputeCapability{9, 0} < ComputeCapability{9, 0});
-  CHECK(to_string(ComputeCapability{10, 3}) == "10.3");
-  CHECK(cuda_version_text(11080) == "11.8");
-  CHECK(cuda_version_text(13010) == "13.1");
-}
-
 TEST_CASE("a stage that needs a newer GPU says which") {
   DeviceInfo info;
   info.name = "NVIDIA RTX A4000";

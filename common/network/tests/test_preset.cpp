@@ -59,14 +59,6 @@ TEST_CASE("preset: every edition has the shapes of the course") {
   }
 }
 
-TEST_CASE("preset: pooling with ceil counts the window that hangs over") {
-  const FeatureShape input{16, 34, 34};
-  CHECK(output_shape(PoolLayer{.size = 4, .stride = 4, .ceil = true}, input) ==
-        FeatureShape{16, 9, 9});
-  CHECK(output_shape(PoolLayer{.size = 4, .stride = 4, .ceil = false}, input) ==
-        FeatureShape{16, 8, 8});
-}
-
 TEST_CASE("preset: a malformed file is described") {
   const auto with_layers = [](const std::string& layers) {
     return R"({"name":"x","title":"x","image_size":28,"classes":10,"layers":[)" + layers + "]}";

@@ -132,43 +132,6 @@ TEST_CASE("run stage: emulated nothing is measured, on the CPU the samples are t
   CHECK(times.layer_ms >= times.op_ms);
 }
 
-TEST_CASE("run phases: the input's copy in device memory is swapped wherever it lies") {
-  Log log;
-  FakeDevice gpu(Device::kGpu, log);
-  const ConvShape shape{.batch = 1, .height = 1, .width = 2};
-  const auto bits = [](float number) { return std::bit_cast<std::uint32_t>(number); };
-  gpu.content.words = {bits(7), bits(1), bits(1), bits(2), bits(5)};
-  std::array<std::byte, 5 * sizeof(float)> place{};
-  gpu.content.begin = place.data();
-  std::array<float, 2> input = {1, 2};
-  const std::array<float, 1> weights = {1};
-  std::array<float, 2> output = {5, 7};
-  int swaps = 0;
-  const auto swap = [&] { input[0] = static_cast<float>(2 + ++swaps); };
-  const auto run_again = [&] {
-    input = {1, 2};
-    swaps = 0;
-    log.clear();
-    return run_phases(logging_stage(log), shape, input.data(), weights.data(), output.data(), &gpu,
-                      swap);
-  };
-
-  PhaseKernels seen = run_again();
-  CHECK(log == Log{"prolog", "fence prolog", "overwrite 8 with 2 from 3", "convolve",
-                   "fence convolve", "overwrite 8 with 2 from 5", "epilog", "fence epilog"});
-  CHECK(seen.copies == 1);
-  CHECK_FALSE(seen.finished);
-
-  SECTION("what became the output was there when prolog returned") {
-    output = {2, 5};
-    CHECK(run_again().finished);
-  }
-  SECTION("there is no copy") {
-    gpu.content.words[3] = bits(3);
-    CHECK(run_again().copies == 0);
-  }
-}
-
 TEST_CASE("run in steps: empty calls, another input and convolve, as they are asked for") {
   Log log;
   FakeDevice gpu(Device::kGpu, log);

@@ -46,7 +46,7 @@ inline std::vector<float> random_integers(std::int64_t count, int range, std::ui
   return values;
 }
 
-/// The seven loops. `Sum` is the type of the accumulator; visit(flat output index, sum, magnitude).
+/// The seven loops. `Sum` is the type of the accumulator; visit(flat output index, sum).
 template <class Sum, class Visit>
 void naive_loops(const ConvShape& s, const std::vector<float>& input,
                  const std::vector<float>& weights, const Visit& visit) {
@@ -56,7 +56,6 @@ void naive_loops(const ConvShape& s, const std::vector<float>& input,
       for (int h = 0; h < s.out_height(); ++h) {
         for (int w = 0; w < s.out_width(); ++w, ++at) {
           Sum sum = 0;
-          Sum magnitude = 0;
           for (int c = 0; c < s.in_channels; ++c) {
             for (int i = 0; i < s.kernel; ++i) {
               for (int j = 0; j < s.kernel; ++j) {
@@ -66,11 +65,10 @@ void naive_loops(const ConvShape& s, const std::vector<float>& input,
                 const Sum k = weights[static_cast<std::size_t>(
                     ((m * s.in_channels + c) * s.kernel + i) * s.kernel + j)];
                 sum += a * k;
-                magnitude += std::fabs(a * k);
               }
             }
           }
-          visit(at, sum, magnitude);
+          visit(at, sum);
         }
       }
     }
@@ -82,7 +80,7 @@ inline void naive_convolution(int /*index*/, const ConvShape& shape, const float
                               const float* weights, float* output) {
   naive_loops<float>(shape, {input, input + shape.input_size()},
                      {weights, weights + shape.weights_size()},
-                     [&](std::int64_t i, float sum, float) { output[i] = sum; });
+                     [&](std::int64_t i, float sum) { output[i] = sum; });
 }
 
 inline std::vector<float> naive_floats(const ConvShape& shape, const std::vector<float>& input,

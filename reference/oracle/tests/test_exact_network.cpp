@@ -118,14 +118,6 @@ TEST_CASE("expected: counts and the file's round trip") {
   std::filesystem::remove(file);
 }
 
-TEST_CASE("expected: undecided images count below the batch only") {
-  const oracle::Expected expected{.predictions = std::vector<int>(10, 3), .undecided = {2, 5, 9}};
-  const std::vector<std::uint8_t> labels(10, 3);
-  CHECK(oracle::count(expected, labels, 5).undecided == 1);
-  CHECK(oracle::count(expected, labels, 6).undecided == 2);
-  CHECK(oracle::count(expected, labels, 10).correct == 10);
-}
-
 TEST_CASE("expected: the files in the tree are about the weights and data in the tree") {
   const Dataset dataset = load_dataset(Split::kTest);
   int checked = 0;

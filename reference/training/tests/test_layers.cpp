@@ -9,7 +9,6 @@
 
 #include "common/base/tests/support/catch.hpp"
 #include "common/data/random.hpp"
-#include "reference/oracle/comparison.hpp"
 #include "reference/training/model.hpp"
 
 using namespace convlab;
@@ -160,23 +159,4 @@ TEST_CASE("loss: cross-entropy, its gradient, and no overflow") {
         Approx(2000.0));
   CHECK(gradient[0] == 1.0F);
   CHECK(gradient[1] == -1.0F);
-}
-
-TEST_CASE("convolution: equals the definition exactly on whole numbers") {
-  Random random(3);
-  for (const ConvShape& shape : {ConvShape{2, 4, 1, 20, 20, 7, 1}, ConvShape{3, 5, 3, 9, 12, 3, 2},
-                                 ConvShape{1, 1, 1, 1, 1, 1, 1}, ConvShape{2, 7, 2, 5, 30, 5, 3},
-                                 ConvShape{4, 16, 4, 12, 11, 4, 1}}) {
-    std::vector<float> input(static_cast<std::size_t>(shape.input_size()));
-    TrainableLayer layer(ConvLayer{shape.out_channels, shape.kernel, shape.stride},
-                         {shape.in_channels, shape.height, shape.width});
-    std::vector<float>& weights = layer.tensors()[0].values;
-    for (float& value : input) value = static_cast<float>(random.below(19) - 9);
-    for (float& value : weights) value = static_cast<float>(random.below(19) - 9);
-    std::vector<float> output(static_cast<std::size_t>(shape.output_size()), 0.5F);
-    layer.forward(input.data(), output.data(), shape.batch);
-    const auto report = oracle::compare(shape, input.data(), weights.data(), output.data(),
-                                        oracle::Tolerance::exact());
-    CHECK(report.passed(shape));
-  }
 }
