@@ -154,7 +154,7 @@ class atomic : public detail::atomic_operations<atomic<T, Scope>, T> {
 // ---- barriers, and copies that they wait for ----------------------------------------------------
 // Such a copy is done as late as the interface allows: when the barrier opens.
 
-/// A number of bytes, with the alignment of both ends of a copy.
+/// A number of bytes, with the alignment that both ends of a copy promise.
 template <::std::size_t Alignment>
 struct aligned_size_t {
   static constexpr ::std::size_t align = Alignment;
@@ -165,41 +165,12 @@ struct aligned_size_t {
 
 namespace detail {
 using convlab::emulation::CallSite;
-using convlab::emulation::Here;
-
-template <class Size>
-constexpr ::std::size_t alignment_of_size = 1;
-template <::std::size_t Alignment>
-constexpr ::std::size_t alignment_of_size<aligned_size_t<Alignment>> = Alignment;
-
-/// Fails the kernel where a pointer lacks the alignment that the copy promised.
-inline void check_alignment(const void* to, const void* from, ::std::size_t alignment,
-                            CallSite site) {
-  const auto is_off = [&](const void* address) {
-    return reinterpret_cast<::std::uintptr_t>(address) % alignment != 0;
-  };
-  if (!is_off(to) && !is_off(from)) return;
-  convlab::emulation::fail_kernel(
-      convlab::emulation::KernelFault::kMisalignedAddress, site,
-      "memcpy_async: the %s is not aligned to the %zu bytes that the call promises",
-      is_off(to) ? "destination" : "source", alignment);
-}
 
 /// A group of which the calling thread is the only member.
 struct single_thread {
   [[nodiscard]] static ::std::size_t size() { return 1; }
   [[nodiscard]] static ::std::size_t thread_rank() { return 0; }
 };
-
-/// The copy that the calling member of a group makes.
-template <class Group, class Size>
-convlab::emulation::AsyncCopy member_copy(const Group& group, void* to, const void* from, Size size,
-                                          CallSite site) {
-  check_alignment(to, from, alignment_of_size<Size>, site);
-  const auto share = convlab::emulation::share_of(size, group.thread_rank(), group.size());
-  return {static_cast<unsigned char*>(to) + share.begin,
-          static_cast<const unsigned char*>(from) + share.begin, share.bytes, 0, site};
-}
 }  // namespace detail
 
 /// Threads of a block meet again and again. In shared memory it begins with init().
@@ -289,7 +260,7 @@ class barrier {
 template <class Group, class To, class From, class Size, class Awaited>
 void memcpy_async(const Group& group, To* to, const From* from, Size size, Awaited& at,
                   CONVLAB_CALL_SITE) {
-  at.bind(detail::member_copy(group, to, from, size, site), site);
+  at.bind(convlab::emulation::member_copy(group, to, from, size, site), site);
 }
 template <class To, class From, class Size, class Awaited>
 void memcpy_async(To* to, const From* from, Size size, Awaited& at, CONVLAB_CALL_SITE) {
@@ -328,7 +299,7 @@ class pipeline<thread_scope_thread> {
   void consumer_release() {}
   bool quit() { return true; }
   void bind(const convlab::emulation::AsyncCopy& copy, detail::CallSite /*site*/) {
-    convlab::emulation::async_copies().add(copy.to, copy.from, copy.bytes, 0, copy.site);
+    convlab::emulation::async_copies().add(copy);
   }
 
  private:

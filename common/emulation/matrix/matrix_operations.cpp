@@ -7,6 +7,7 @@
 // Order    The k loop is outside the row's: every element of C gets its products in the order
 //          k = 0, 1, …, whatever the vector width. No product is fused into the sum.
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstddef>
@@ -95,17 +96,12 @@ void scatter(const typename Kind::Element* tile, const WarpExchange& exchange,
 /// Calls move(tile, memory) with the two indices of each element, in the order of memory.
 template <FragmentLayout kLayout, class Move>
 void for_each_element(bool column_major, std::size_t leading, const Move& move) {
-  if (column_major) {
-    for (int column = 0; column < kLayout.columns; ++column)
-      for (int row = 0; row < kLayout.rows; ++row)
-        move(row * kLayout.columns + column,
-             static_cast<std::size_t>(column) * leading + static_cast<std::size_t>(row));
-  } else {
-    for (int row = 0; row < kLayout.rows; ++row)
-      for (int column = 0; column < kLayout.columns; ++column)
-        move(row * kLayout.columns + column,
-             static_cast<std::size_t>(row) * leading + static_cast<std::size_t>(column));
-  }
+  const int lines = column_major ? kLayout.columns : kLayout.rows;
+  const int length = column_major ? kLayout.rows : kLayout.columns;
+  for (int line = 0; line < lines; ++line)
+    for (int i = 0; i < length; ++i)
+      move(column_major ? i * lines + line : line * length + i,
+           static_cast<std::size_t>(line) * leading + static_cast<std::size_t>(i));
 }
 
 /// Tells the observer of the rows, or columns, that lie together in memory. Four lanes hold eight
@@ -173,11 +169,9 @@ void accumulate_integers(const std::int32_t* a, const std::int32_t* b, std::int3
       std::int32_t products = 0;  // of at most 16 · 255² in magnitude
       for (int k = 0; k < kK; ++k) products += a[m * kK + k] * b[k * kN + n];
       const std::int64_t sum = std::int64_t{c[m * kN + n]} + products;
-      std::int64_t kept = sum;
-      if (saturate) {
-        using Limits = std::numeric_limits<std::int32_t>;
-        kept = sum > Limits::max() ? Limits::max() : (sum < Limits::min() ? Limits::min() : sum);
-      }
+      using Limits = std::numeric_limits<std::int32_t>;
+      const std::int64_t kept =
+          saturate ? std::clamp<std::int64_t>(sum, Limits::min(), Limits::max()) : sum;
       c[m * kN + n] = static_cast<std::int32_t>(static_cast<std::uint32_t>(kept));
     }
   }

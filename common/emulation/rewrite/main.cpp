@@ -21,35 +21,29 @@ constexpr const char* kUsage =
     "convlab-rewrite SOURCE --output FILE [--include FOLDER]... [--exclude FOLDER] [--depfile "
     "FILE]";
 
-struct Arguments {
-  convlab::rewrite::ProjectOptions project;
-  std::filesystem::path dependencies;
-};
-
 /// @throws convlab::UsageError for a wrong command line
-Arguments parse(int argc, char** argv) {
-  Arguments result;
+convlab::rewrite::ProjectOptions parse(int argc, char** argv, std::filesystem::path& dependencies) {
+  convlab::rewrite::ProjectOptions project;
   for (int i = 1; i < argc; ++i) {
     const std::string word = argv[i];
     if (!word.starts_with("-")) {
-      result.project.source = word;
+      project.source = word;
       continue;
     }
     if (++i == argc) throw convlab::UsageError(kUsage);
     if (word == "--output")
-      result.project.output = argv[i];
+      project.output = argv[i];
     else if (word == "--include")
-      result.project.include_folders.emplace_back(argv[i]);
+      project.include_folders.emplace_back(argv[i]);
     else if (word == "--exclude")
-      result.project.excluded_folder = argv[i];
+      project.excluded_folder = argv[i];
     else if (word == "--depfile")
-      result.dependencies = argv[i];
+      dependencies = argv[i];
     else
       throw convlab::UsageError(kUsage);
   }
-  if (result.project.source.empty() || result.project.output.empty())
-    throw convlab::UsageError(kUsage);
-  return result;
+  if (project.source.empty() || project.output.empty()) throw convlab::UsageError(kUsage);
+  return project;
 }
 
 void write_dependencies(const std::filesystem::path& file, const std::string& target,
@@ -67,11 +61,12 @@ void write_dependencies(const std::filesystem::path& file, const std::string& ta
 }
 
 convlab::ExitCode run(int argc, char** argv) {
-  const Arguments arguments = parse(argc, argv);
-  const auto result = convlab::rewrite::rewrite_project(arguments.project);
+  std::filesystem::path dependencies;
+  const auto project = parse(argc, argv, dependencies);
+  const auto result = convlab::rewrite::rewrite_project(project);
   for (const std::string& error : result.errors) std::fprintf(stderr, "%s\n", error.c_str());
-  if (!arguments.dependencies.empty())
-    write_dependencies(arguments.dependencies, arguments.project.output.string(), result.inputs);
+  if (!dependencies.empty())
+    write_dependencies(dependencies, project.output.string(), result.inputs);
   return result.errors.empty() ? convlab::ExitCode::kPassed : convlab::ExitCode::kFallsShort;
 }
 

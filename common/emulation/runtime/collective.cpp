@@ -111,7 +111,6 @@ Observer* observer = nullptr;
   }
 CONVLAB_OBSERVED(end_atomic, (), end_atomic())
 CONVLAB_OBSERVED(observe_verification, (const void* address), verify(address))
-CONVLAB_OBSERVED(observe_part, (std::uint32_t warps), met_in_part(warps))
 CONVLAB_OBSERVED(observe_fence, (), fence())
 CONVLAB_OBSERVED(observe_release, (const void* object), release(object))
 CONVLAB_OBSERVED(observe_acquire, (const void* object), acquire(object))
@@ -149,10 +148,9 @@ void place_shared(SharedSlot& slot, std::size_t bytes, std::size_t alignment,
               bytes, slot.name, memory.static_bytes(), memory.dynamic_bytes(), memory.limit());
 }
 
-void AsyncCopyQueue::add(void* to, const void* from, std::size_t bytes, std::size_t zeros,
-                         CallSite site) {
-  open_.push_back({to, from, bytes - zeros, zeros, site});
-  begin(open_.back());
+void AsyncCopyQueue::add(const AsyncCopy& copy) {
+  open_.push_back(copy);
+  begin(copy);
 }
 
 void AsyncCopyQueue::commit() {
@@ -204,7 +202,7 @@ void begin_async_copy(const char* name, void* to, const void* from, std::size_t 
   if (!is_shared(to))
     fail_kernel(KernelFault::kInvalidAddressSpace, site,
                 "%s: the destination is not in the block's shared memory", name);
-  async_copies().add(to, from, bytes, zeros, site);
+  async_copies().add({to, from, bytes - zeros, zeros, site});
 }
 
 /// Copies of the running block that a barrier waits for.

@@ -2,12 +2,12 @@
 
 #include <dlfcn.h>
 #include <link.h>
-#include <unistd.h>
 
 #include <array>
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
+#include <filesystem>
 #include <map>
 #include <mutex>
 #include <sstream>
@@ -166,12 +166,6 @@ void print_report(const std::string& text) {
                stderr);
 }
 
-std::string program_path() {
-  std::array<char, 4096> path;
-  const ssize_t length = readlink("/proc/self/exe", path.data(), path.size());
-  return {path.data(), length > 0 ? static_cast<std::size_t>(length) : 0};
-}
-
 /// Whether the place belongs to the runtime, its headers or the standard library, not to the user.
 bool is_common(const std::string& place) {
   return place.starts_with("/usr/") ||
@@ -296,7 +290,8 @@ void send_report(EmulationReport report) {
 }
 
 ReportPlace source_place(void* const* frames, int count) {
-  const std::string program = program_path();
+  std::error_code none;
+  const std::string program = std::filesystem::read_symlink("/proc/self/exe", none).string();
   std::string object;
   std::vector<std::string> words;
   for (int i = 0; i < count; ++i) {

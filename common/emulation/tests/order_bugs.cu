@@ -125,14 +125,6 @@ bool upload_is_right(bool synchronizes) {
   return copied(data)[3] == 5;
 }
 
-/// The default stream waits for other streams, but not for those that do not block.
-bool default_stream_waits(unsigned flags) {
-  int* const data = on_device();
-  const cudaStream_t stream = new_stream(flags);
-  fill<<<1, kThreads, 0, stream>>>(data, 9);
-  return copied(data)[7] == 9;
-}
-
 /// Asking whether a stream is done is no waiting unless the answer is heard.
 bool query_is_heard(bool heard) {
   int* const pinned = on_host_pinned();
@@ -156,8 +148,6 @@ const std::map<std::string, std::function<bool()>> kCases = {
     {"graph_bug", [] { return nodes_are_ordered(false); }},
     {"upload", [] { return upload_is_right(true); }},
     {"upload_bug", [] { return upload_is_right(false); }},
-    {"default", [] { return default_stream_waits(cudaStreamDefault); }},
-    {"default_bug", [] { return default_stream_waits(cudaStreamNonBlocking); }},
     {"query", [] { return query_is_heard(true); }},
     {"query_bug", [] { return query_is_heard(false); }},
     {"host", [] { return host_waits(true); }},

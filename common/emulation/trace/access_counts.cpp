@@ -42,11 +42,6 @@ struct SpotInBlock {
   std::vector<Request> fragments{};  ///< not full yet, by column
 };
 
-struct Barrier {
-  std::string kernel{};
-  std::int64_t times = 0;
-};
-
 /// Products that each thread makes which comes to one place.
 struct Product {
   Place place = 0;
@@ -87,7 +82,7 @@ struct Counter {
   std::vector<Product> places_of_products{Product{}};  ///< by number; the first one is none
   std::vector<std::int32_t> product_at;                ///< by place: its number; -1: not known yet
   std::map<std::pair<std::string, std::size_t>, ProductCount> made;  ///< by kernel and number
-  std::map<std::pair<const char*, std::uint64_t>, Barrier> met;
+  std::map<std::pair<const char*, std::uint64_t>, BarrierNote> met;
   BarrierNeeds needs;
 };
 
@@ -362,9 +357,11 @@ class AccessCounter final : public AccessObserver {
     for (const EmulatedThread& thread : BlockRunner::current()->scheduler().threads())
       if (thread.state != EmulatedThread::State::kExited) ++block.touches.barriers[thread.rank];
     block.touches.sites.push_back(site);
-    Barrier& barrier = all.met[{site.file, site.position()}];
+    BarrierNote& barrier = all.met[{site.file, site.position()}];
+    if (barrier.times++ > 0) return;
     barrier.kernel = block.kernel;
-    ++barrier.times;
+    barrier.file = name_of(site.file);
+    barrier.line = static_cast<int>(site.line);
   }
 
   void met_in_warp(unsigned first_rank, const WarpOperation&, std::uint32_t lanes,
@@ -432,12 +429,7 @@ AccessNotes take_counts() {
                          .multiply_adds = count.threads * product.numbers,
                          .warp_operations = count.warps * product.numbers / at_once});
   }
-  for (const auto& [site, barrier] : all.met) {
-    notes.barriers.push_back({.kernel = barrier.kernel,
-                              .file = name_of(site.first),
-                              .line = static_cast<int>(site.second & 0xffffffffU),
-                              .times = barrier.times});
-  }
+  for (const auto& [site, barrier] : all.met) notes.barriers.push_back(barrier);
   for (const auto& [key, count] : all.needs) {
     const Need& need = key;  // clang 14 captures no structured binding
     add(notes.barriers,

@@ -24,12 +24,6 @@ constexpr std::size_t kMostNumbers = 300'000;
 constexpr std::size_t kMostRequests = 150'000;
 constexpr int kAlignment = 128;
 
-/// Which steps are recorded.
-struct WantedSteps {
-  uint3 block{};
-  std::string kernel{};  ///< as its launch writes it
-};
-
 /// What a thread does, without the element that it touches.
 struct StepToken {
   Place place = 0;
@@ -47,8 +41,9 @@ struct Array {
 
 class StepRecorder final : public AccessObserver {
  public:
-  void want(WantedSteps wanted) {
-    wanted_ = std::move(wanted);
+  void want(const uint3& block, const std::string& kernel) {
+    block_ = block;
+    kernel_ = kernel;
     state_ = State::kWaiting;
   }
 
@@ -95,16 +90,15 @@ class StepRecorder final : public AccessObserver {
 
   void begin_grid(const KernelCall& call) override {
     if (state_ == State::kInGrid) state_ = State::kWaiting;
-    const uint3& block = wanted_.block;
-    if (state_ != State::kWaiting || wanted_.kernel != call.name || block.x >= call.grid.x ||
-        block.y >= call.grid.y || block.z >= call.grid.z)
+    if (state_ != State::kWaiting || kernel_ != call.name || block_.x >= call.grid.x ||
+        block_.y >= call.grid.y || block_.z >= call.grid.z)
       return;
     state_ = State::kInGrid;
     notes_ = {.kernel = call.name,
               .file = name_of(call.site.file),
               .grid = {call.grid.x, call.grid.y, call.grid.z},
               .block_size = {call.block.x, call.block.y, call.block.z},
-              .block = {block.x, block.y, block.z}};
+              .block = {block_.x, block_.y, block_.z}};
     const std::size_t threads = std::size_t{call.block.x} * call.block.y * call.block.z;
     arrays_.clear();
     calls_.clear();
@@ -187,7 +181,7 @@ class StepRecorder final : public AccessObserver {
   [[nodiscard]] bool is_here() const {
     if (state_ != State::kInGrid && state_ != State::kInBlock) return false;
     const uint3 block = BlockRunner::current()->block_index();
-    return block.x == wanted_.block.x && block.y == wanted_.block.y && block.z == wanted_.block.z;
+    return block.x == block_.x && block.y == block_.y && block.z == block_.z;
   }
 
   bool move(const void* caller, const void* frame) override {
@@ -276,7 +270,8 @@ class StepRecorder final : public AccessObserver {
     return step;
   }
 
-  WantedSteps wanted_;
+  uint3 block_{};       ///< whose steps are recorded
+  std::string kernel_;  ///< as its launch writes it
   State state_ = State::kWaiting;
   StepNotes notes_;
   std::vector<Array> arrays_;                    ///< as notes_.arrays
@@ -292,15 +287,14 @@ class StepRecorder final : public AccessObserver {
 }  // namespace
 
 bool record_steps(const std::string& wanted) {
-  WantedSteps steps;
+  uint3 block{};
   int name = 0;
-  const bool is_read = std::sscanf(wanted.c_str(), "%u,%u,%u:%n", &steps.block.x, &steps.block.y,
-                                   &steps.block.z, &name) == 3;
+  const bool is_read =
+      std::sscanf(wanted.c_str(), "%u,%u,%u:%n", &block.x, &block.y, &block.z, &name) == 3;
   if (!is_read || name == 0 ||
       wanted.find_first_not_of("0123456789,:") < static_cast<std::size_t>(name))
     return false;
-  steps.kernel = wanted.substr(static_cast<std::size_t>(name));
-  only<StepRecorder>().want(std::move(steps));
+  only<StepRecorder>().want(block, wanted.substr(static_cast<std::size_t>(name)));
   observe_accesses(only<StepRecorder>());
   step_source = take_steps;
   return true;

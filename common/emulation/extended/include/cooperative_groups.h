@@ -3,10 +3,10 @@
 // Cooperative groups: the grid, the block, its tiles, and the lanes that run together.
 
 #include <cstdint>
+#include <iterator>
 #include <type_traits>
 
-#include "common/emulation/include/convlab_emulation/collective.hpp"
-#include "common/emulation/include/convlab_emulation/vector_types.hpp"
+#include "common/emulation/extended/libcuxx.hpp"
 #include "common/emulation/include/convlab_emulation/warp_functions.hpp"
 
 // NOLINTBEGIN(readability-identifier-naming): the names are CUDA's
@@ -27,10 +27,7 @@ inline unsigned block_rank() {
 /// n + i, whatever its size.
 struct TileMemory {
   static constexpr unsigned kLargestBlock = 1024;
-  struct Meeting {
-    unsigned arrived;
-    unsigned phase;
-  } meetings[kLargestBlock / 32];
+  cuda::barrier<cuda::thread_scope_block> barriers[kLargestBlock / 32];
   const void* values[kLargestBlock];  ///< by rank in the block
 };
 }  // namespace detail
@@ -122,15 +119,6 @@ class grid_group {
 };
 
 namespace detail {
-/// The lanes of a group that have an equal value.
-template <class Group, class T>
-unsigned equals(const Group& group, const char* name, const T& value, CallSite site) {
-  unsigned same = 0;
-  convlab::emulation::warp_collective({&convlab::emulation::match_any_all<T>, name}, group.mask(),
-                                      &value, &same, site);
-  return same;
-}
-
 /// Lanes of one warp, whose values can be compared.
 class warp_group : public thread_group {
  public:
@@ -142,14 +130,10 @@ class warp_group : public thread_group {
     for (unsigned i = 0; i < rank; ++i) rest &= rest - 1;
     return convlab::emulation::countr_zero(rest | 0x8000'0000U);
   }
-  int any(int predicate, CONVLAB_CALL_SITE) const {
-    return votes("cooperative_groups: any", predicate != 0, site) != 0;
-  }
-  int all(int predicate, CONVLAB_CALL_SITE) const {
-    return votes("cooperative_groups: all", predicate == 0, site) == 0;
-  }
+  int any(int predicate, CONVLAB_CALL_SITE) const { return __any_sync(mask(), predicate, site); }
+  int all(int predicate, CONVLAB_CALL_SITE) const { return __all_sync(mask(), predicate, site); }
   unsigned ballot(int predicate, CONVLAB_CALL_SITE) const {
-    return pack(votes("cooperative_groups: ballot", predicate != 0, site));
+    return pack(__ballot_sync(mask(), predicate, site));
   }
   template <class T>
   T shfl(T value, unsigned rank, CONVLAB_CALL_SITE) const {
@@ -169,15 +153,11 @@ class warp_group : public thread_group {
   }
   template <class T>
   unsigned match_any(T value, CONVLAB_CALL_SITE) const {
-    return pack(equals(*this, "match_any", value, site));
+    return pack(__match_any_sync(mask(), value, site));
   }
   template <class T>
   unsigned match_all(T value, int& predicate, CONVLAB_CALL_SITE) const {
-    const unsigned same =
-        convlab::emulation::combine_lanes<T, unsigned, convlab::emulation::match_all<T>>(
-            "match_all", mask(), value, site);
-    predicate = same != 0;
-    return pack(same);
+    return pack(__match_all_sync(mask(), value, &predicate, site));
   }
 
  protected:
@@ -191,11 +171,6 @@ class warp_group : public thread_group {
     for (const int lane : convlab::emulation::LaneRange(mask()))
       packed |= (lanes >> lane & 1U) << rank++;
     return packed;
-  }
-  [[nodiscard]] unsigned votes(const char* name, bool predicate, CallSite site) const {
-    using convlab::emulation::ballot_of;
-    return convlab::emulation::combine_lanes<int, unsigned, ballot_of>(name, mask(),
-                                                                       predicate ? 1 : 0, site);
   }
   /// The value of another rank; the caller's own where the group has no such rank.
   template <class T>
@@ -271,18 +246,8 @@ class wide_tile {
           convlab::emulation::KernelFault::kLaunchFailure, site,
           "a tile of more than 32 threads wants memory: __shared__ block_tile_memory<> memory; "
           "this_thread_block(memory)");
-    auto& meeting = memory_->meetings[TileMemory::kLargestBlock / kSize + block_rank() / kSize];
-    const unsigned phase = meeting.phase;
-    const void* const object = reinterpret_cast<const char*>(&meeting) + phase % 2;
-    convlab::emulation::observe_release(object);
-    if (++meeting.arrived == kSize) {
-      meeting.arrived = 0;
-      ++meeting.phase;
-      convlab::emulation::wake_sleepers(&meeting);
-    }
-    while (meeting.phase == phase)
-      convlab::emulation::sleep_until_woken("thread_block_tile::sync", &meeting, site);
-    convlab::emulation::observe_acquire(object);
+    memory_->barriers[TileMemory::kLargestBlock / kSize + block_rank() / kSize].arrive_and_wait(
+        site);
   }
   template <class T>
   T shfl(const T& value, unsigned rank, CONVLAB_CALL_SITE) const {
@@ -359,7 +324,9 @@ thread_block this_thread_block(block_tile_memory<kMaxBlockSize>& memory, CONVLAB
   convlab::emulation::block_barrier("this_thread_block", false, site);
   if (detail::block_rank() == 0) {
     convlab::emulation::observe_object(&memory, sizeof memory);
-    for (auto& meeting : memory.meetings) meeting = {};
+    for (unsigned tiles = 1; tiles < std::size(memory.barriers); tiles *= 2)
+      for (unsigned i = 0; i < tiles; ++i)
+        init(&memory.barriers[tiles + i], memory.kLargestBlock / tiles);
   }
   convlab::emulation::block_barrier("this_thread_block", false, site);
   return thread_block(&memory);
@@ -370,10 +337,6 @@ inline grid_group this_grid() {
 /// The lanes of the warp that are here together.
 inline coalesced_group coalesced_threads(CONVLAB_CALL_SITE) {
   return coalesced_group(convlab::emulation::converged_lanes(site));
-}
-/// The calling thread alone.
-inline thread_block_tile<1> this_thread() {
-  return {1U << convlab::emulation::lane_id(), 0, 1};
 }
 
 template <unsigned kSize>
@@ -404,7 +367,7 @@ inline thread_group tiled_partition(const thread_group& parent, unsigned size) {
 /// The members of the parent with an equal label.
 template <class Group, class Label>
 coalesced_group labeled_partition(const Group& parent, Label label, CONVLAB_CALL_SITE) {
-  return coalesced_group(detail::equals(parent, "labeled_partition", label, site));
+  return coalesced_group(__match_any_sync(parent.mask(), label, site));
 }
 /// The members of the parent for which the predicate is the same.
 template <class Group>
@@ -412,25 +375,10 @@ coalesced_group binary_partition(const Group& parent, bool predicate, CONVLAB_CA
   return labeled_partition(parent, predicate ? 1 : 0, site);
 }
 
-// The same as free functions.
-
+/// As a free function.
 template <class Group>
 void sync(const Group& group, CONVLAB_CALL_SITE) {
   group.sync(site);
-}
-template <class Group>
-auto thread_rank(const Group& group) {
-  return group.thread_rank();
-}
-template <class Group>
-auto group_size(const Group& group) {
-  return group.size();
-}
-
-/// One thread of the group calls the function.
-template <typename Group, typename Function, typename... Arguments>
-void invoke_one(const Group& group, Function&& function, Arguments&&... arguments) {
-  if (group.thread_rank() == 0) function(std::forward<Arguments>(arguments)...);
 }
 
 }  // namespace cooperative_groups

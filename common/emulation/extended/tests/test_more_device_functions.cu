@@ -44,21 +44,3 @@ TEST_CASE("other ways to declare shared variables, and the device's clock") {
   cudaFree(sum);
   cudaFree(cycles);
 }
-
-TEST_CASE("attributes of a device and priorities of streams") {
-  int value = -1;
-  CHECK(cudaDeviceGetAttribute(&value, cudaDevAttrMaxTexture1DWidth, 0) == cudaSuccess);
-  CHECK(value == 0);
-  CHECK(cudaDeviceGetAttribute(&value, static_cast<cudaDeviceAttr>(100'000), 0) ==
-        cudaErrorInvalidValue);
-  cudaGetLastError();
-  CHECK(cudaSetDeviceFlags(cudaDeviceBlockingSync) == cudaSuccess);
-  int least = 1;
-  int greatest = 1;
-  cudaDeviceGetStreamPriorityRange(&least, &greatest);
-  CHECK(least == 0);
-  CHECK(greatest < least);
-  cudaStream_t stream = nullptr;
-  cudaStreamCreateWithPriority(&stream, cudaStreamNonBlocking, -100);
-  cudaStreamDestroy(stream);
-}

@@ -23,18 +23,17 @@ struct AsyncCopy {
 };
 using AsyncCopies = std::vector<AsyncCopy>;
 
-/// The part of a group's copy of `bytes` bytes that one of its `count` members makes, in pieces of
-/// 16 bytes.
-struct CopyShare {
-  std::size_t begin;
-  std::size_t bytes;
-};
-inline CopyShare share_of(std::size_t bytes, std::size_t rank, std::size_t count) {
+/// The part of a group's copy of `bytes` bytes that the calling member makes, in pieces of 16
+/// bytes.
+template <class Group>
+AsyncCopy member_copy(const Group& group, void* to, const void* from, std::size_t bytes,
+                      CallSite site) {
   constexpr std::size_t kPiece = 16;
   const std::size_t pieces = (bytes + kPiece - 1) / kPiece;
-  const std::size_t share = (pieces + count - 1) / count * kPiece;
-  const std::size_t begin = std::min(bytes, share * rank);
-  return {begin, std::min(bytes - begin, share)};
+  const std::size_t share = (pieces + group.size() - 1) / group.size() * kPiece;
+  const std::size_t begin = std::min<std::size_t>(bytes, share * group.thread_rank());
+  return {static_cast<unsigned char*>(to) + begin, static_cast<const unsigned char*>(from) + begin,
+          std::min(bytes - begin, share), 0, site};
 }
 
 // What these keep belongs to the runtime: a kernel does not write to memory of the host.
@@ -42,8 +41,7 @@ inline CopyShare share_of(std::size_t bytes, std::size_t rank, std::size_t count
 /// The copies that one thread has begun. They are gathered into batches by commit().
 class AsyncCopyQueue {
  public:
-  /// @param zeros  bytes at the end of the destination that become 0 instead
-  void add(void* to, const void* from, std::size_t bytes, std::size_t zeros, CallSite site);
+  void add(const AsyncCopy& copy);
   void commit();
   /// Does all committed batches but the last `unfinished`.
   void wait_prior(std::size_t unfinished);

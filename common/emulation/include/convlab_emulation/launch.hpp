@@ -92,11 +92,6 @@ constexpr bool is_reference_wrapper = false;
 template <typename T>
 constexpr bool is_reference_wrapper<std::reference_wrapper<T>> = true;
 
-template <typename Argument>
-constexpr bool is_data_pointer() {
-  return std::is_pointer_v<Argument> && !std::is_function_v<std::remove_pointer_t<Argument>>;
-}
-
 /// Notes the pointers among the arguments. @return how many
 template <typename... Arguments>
 int find_pointers(PointerArgument* pointers, const Arguments&... arguments) {
@@ -104,9 +99,11 @@ int find_pointers(PointerArgument* pointers, const Arguments&... arguments) {
   int position = 0;
   [[maybe_unused]] const auto note = [&](const auto& argument) {
     ++position;
-    if constexpr (is_data_pointer<Plain<decltype(argument)>>())
+    using Argument = Plain<decltype(argument)>;
+    if constexpr (std::is_pointer_v<Argument> &&
+                  !std::is_function_v<std::remove_pointer_t<Argument>>)
       pointers[count++] = {position, argument};
-    else if constexpr (is_reference_wrapper<Plain<decltype(argument)>>)
+    else if constexpr (is_reference_wrapper<Argument>)
       pointers[count++] = {position, &argument.get()};
   };
   (note(arguments), ...);

@@ -284,10 +284,6 @@ CONVLAB_SYMBOL_COPY(cudaMemcpyToSymbol, true, const T& symbol, const void* other
 CONVLAB_SYMBOL_COPY(cudaMemcpyFromSymbol, false, void* other, const T& symbol,
                     cudaMemcpyDeviceToHost)
 #undef CONVLAB_SYMBOL_COPY
-template <typename T>
-cudaError_t cudaGetSymbolAddress(void** address, const T& symbol) {
-  return convlab::emulation::symbol_address(address, &symbol);
-}
 template <typename Pointer, typename T>
 cudaError_t cudaGetSymbolAddress(Pointer** address, const T& symbol) {
   return convlab::emulation::symbol_address(reinterpret_cast<void**>(address), &symbol);

@@ -17,22 +17,12 @@ enum class ShuffleMode { kIndex, kUp, kDown, kXor };
 /// Source: PTX ISA, shfl.sync
 constexpr int shuffle_source(ShuffleMode mode, int lane, int argument, int width) {
   const int first = lane & ~(width - 1);
-  const int last = first | (width - 1);
-  int source = -1;
-  switch (mode) {
-    case ShuffleMode::kIndex:
-      return first | (argument & (width - 1));
-    case ShuffleMode::kUp:
-      source = lane - argument;
-      return source < first ? -1 : source;
-    case ShuffleMode::kDown:
-      source = lane + argument;
-      return source > last ? -1 : source;
-    case ShuffleMode::kXor:
-      source = lane ^ argument;
-      return source > last ? -1 : source;
-  }
-  return -1;
+  if (mode == ShuffleMode::kIndex) return first | (argument & (width - 1));
+  const int source = mode == ShuffleMode::kUp     ? lane - argument
+                     : mode == ShuffleMode::kDown ? lane + argument
+                                                  : lane ^ argument;
+  const bool is_beyond = mode == ShuffleMode::kUp ? source < first : source >= first + width;
+  return is_beyond ? -1 : source;
 }
 
 template <typename T>
@@ -111,21 +101,6 @@ T fold(const WarpExchange& exchange) {
   }
   return result;
 }
-
-#define CONVLAB_OPERATION(Name, expression) \
-  struct Name {                             \
-    template <typename T>                   \
-    T operator()(T a, T b) const {          \
-      return static_cast<T>(expression);    \
-    }                                       \
-  };
-CONVLAB_OPERATION(Add, static_cast<unsigned>(a) + static_cast<unsigned>(b))
-CONVLAB_OPERATION(Min, b < a ? b : a)
-CONVLAB_OPERATION(Max, a < b ? b : a)
-CONVLAB_OPERATION(And, a& b)
-CONVLAB_OPERATION(Or, a | b)
-CONVLAB_OPERATION(Xor, a ^ b)
-#undef CONVLAB_OPERATION
 
 template <typename T>
 bool same_bits(const T& a, const T& b) {
@@ -228,21 +203,23 @@ unsigned __match_all_sync(unsigned mask, T value, int* predicate, CONVLAB_CALL_S
   return same;
 }
 
-#define CONVLAB_REDUCE(name, T, Operation)                                                    \
-  inline T name(unsigned mask, T value, CONVLAB_CALL_SITE) {                                  \
-    return convlab::emulation::combine_lanes<                                                 \
-        T, T, convlab::emulation::fold<T, convlab::emulation::Operation>>(#name, mask, value, \
-                                                                          site);              \
+#define CONVLAB_REDUCE(name, T, expression)                                                 \
+  inline T name(unsigned mask, T value, CONVLAB_CALL_SITE) {                                \
+    struct Operation {                                                                      \
+      T operator()(T a, T b) const { return static_cast<T>(expression); }                   \
+    };                                                                                      \
+    return convlab::emulation::combine_lanes<T, T, convlab::emulation::fold<T, Operation>>( \
+        #name, mask, value, site);                                                          \
   }
-CONVLAB_REDUCE(__reduce_add_sync, int, Add)
-CONVLAB_REDUCE(__reduce_add_sync, unsigned, Add)
-CONVLAB_REDUCE(__reduce_min_sync, int, Min)
-CONVLAB_REDUCE(__reduce_min_sync, unsigned, Min)
-CONVLAB_REDUCE(__reduce_max_sync, int, Max)
-CONVLAB_REDUCE(__reduce_max_sync, unsigned, Max)
-CONVLAB_REDUCE(__reduce_and_sync, unsigned, And)
-CONVLAB_REDUCE(__reduce_or_sync, unsigned, Or)
-CONVLAB_REDUCE(__reduce_xor_sync, unsigned, Xor)
+CONVLAB_REDUCE(__reduce_add_sync, int, static_cast<unsigned>(a) + static_cast<unsigned>(b))
+CONVLAB_REDUCE(__reduce_add_sync, unsigned, a + b)
+CONVLAB_REDUCE(__reduce_min_sync, int, b < a ? b : a)
+CONVLAB_REDUCE(__reduce_min_sync, unsigned, b < a ? b : a)
+CONVLAB_REDUCE(__reduce_max_sync, int, a < b ? b : a)
+CONVLAB_REDUCE(__reduce_max_sync, unsigned, a < b ? b : a)
+CONVLAB_REDUCE(__reduce_and_sync, unsigned, a& b)
+CONVLAB_REDUCE(__reduce_or_sync, unsigned, a | b)
+CONVLAB_REDUCE(__reduce_xor_sync, unsigned, a ^ b)
 #undef CONVLAB_REDUCE
 
 // NOLINTEND(readability-identifier-naming,bugprone-reserved-identifier)

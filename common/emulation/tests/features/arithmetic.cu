@@ -93,23 +93,6 @@ const Register kSpecial{"arithmetic", "normcdff, rsqrtf, norm3df, …", Agreemen
                         "the host's functions: last bits differ",
                         [] { return results_from(some_floats(256), special, 1, 256, 256 * 5); }};
 
-__global__ void integer_functions(const unsigned* in, unsigned* out) {
-  const unsigned x = in[threadIdx.x];
-  unsigned* mine = out + threadIdx.x * 6;
-  mine[0] = static_cast<unsigned>(__popc(x));
-  mine[1] = static_cast<unsigned>(__clz(static_cast<int>(x)));
-  mine[2] = static_cast<unsigned>(__ffs(static_cast<int>(x)));
-  mine[3] = __brev(x);
-  mine[4] = __umulhi(x, 0x9e3779b9U);
-  mine[5] = min(x, 1000U) + max(x, 5U);
-}
-
-const Register kIntegers{"arithmetic", "integer intrinsics", [] {
-  std::vector<unsigned> values(256);
-  for (unsigned i = 0; i < 256; ++i) values[i] = i < 4 ? i : mix(i);
-  return results_from(values, integer_functions, 1, 256, 256 * 6);
-}};
-
 __global__ void cached(const float* in, float* out) { out[threadIdx.x] = __ldg(&in[threadIdx.x]) + 1; }
 
 const Register kCached{"memory", "__ldg",

@@ -21,10 +21,6 @@ class Answers {
     bits_.push_back(static_cast<std::uint32_t>(error));
     return *this;
   }
-  Answers& operator<<(int value) {
-    bits_.push_back(static_cast<std::uint32_t>(value));
-    return *this;
-  }
   operator Bits() const { return bits_; }
 
  private:

@@ -34,10 +34,6 @@ __global__ void load_by_some(const float* from, int lanes) {
   if (threadIdx.x < lanes) kept = from[threadIdx.x];
 }
 
-__global__ void load_twice(const float* from) {
-  for (int i = 0; i < 2; ++i) kept = from[i * 64 + threadIdx.x];
-}
-
 __global__ void load_four(const float4* from) {
   kept_four = from[threadIdx.x];
 }
@@ -228,7 +224,6 @@ std::vector<CountedKernel> counted_kernels() {
       {"a sector each", WITH(load, const float, 8, 0), "global", false, 1, 32, 32, 0},
       {"all the same", WITH(load, const float, 0, 0), "global", false, 1, 32, 1, 0},
       {"ten lanes", WITH(load_by_some, const float, 10), "global", false, 1, 10, 2, 0},
-      {"twice", WITH(load_twice, const float), "global", false, 2, 64, 8, 0},
       {"four floats of a lane", WITH(load_four, const float4), "global", false, 1, 32, 16, 0},
       {"shared, side by side", SHARED(load_shared, 1), "shared", false, 1, 32, 1, 0},
       {"shared, every second", SHARED(load_shared, 2), "shared", false, 1, 32, 2, 1},

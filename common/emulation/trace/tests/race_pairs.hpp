@@ -1,6 +1,7 @@
 #pragma once
 
-// Pairs of a kernel with a race and its twin without. The race is found in every order of
+// Pairs of a kernel with a race and its twin without, of what no mistake of the corpus and no
+// reference stage shows. The race is found in every order of
 // execution, its lines are those with "first" and "second" (where a line is both, "twice"), and the
 // twin is silent.
 

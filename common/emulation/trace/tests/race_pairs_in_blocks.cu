@@ -17,57 +17,12 @@ using convlab::emulation::Pair;
 // ---- barriers of a block ------------------------------------------------------------------------
 
 template <bool kRight>
-__global__ void load_then_use(float* data) {
-  __shared__ float tile[kThreads];
-  const unsigned t = threadIdx.x;
-  tile[t] = data[t];  // first
-  UNLESS_WRONG(__syncthreads())
-  data[kThreads + t] = tile[kThreads - 1 - t];  // second
-}
-
-template <bool kRight>
-__global__ void use_then_load_next(float* data) {
-  __shared__ float tile[kThreads];
-  const unsigned t = threadIdx.x;
-  float sum = 0;
-  for (int slice = 0; slice < 3; ++slice) {
-    tile[t] = data[t] + static_cast<float>(slice);  // second
-    __syncthreads();
-    for (int i = 0; i < kThreads; ++i) sum += tile[i];  // first
-    UNLESS_WRONG(__syncthreads())
-  }
-  data[kThreads + t] = sum;
-}
-
-template <bool kRight>
 __global__ void bytes_at_once(float* data) {
   __shared__ unsigned char flags[kThreads];
   const unsigned t = threadIdx.x;
   flags[t] = static_cast<unsigned char>(data[t]);  // first
   UNLESS_WRONG(__syncthreads())
   data[t] = flags[kThreads - 1 - t];  // second
-}
-
-template <bool kRight>
-__global__ void vector_load(float4* data) {
-  __shared__ float4 tile[kThreads];
-  const unsigned t = threadIdx.x;
-  tile[t] = data[t];  // first
-  UNLESS_WRONG(__syncthreads())
-  data[kThreads + t].x = tile[kThreads - 1 - t].w;  // second
-}
-
-template <bool kRight>
-__global__ void warp_barrier_is_too_little(float* data) {
-  __shared__ float tile[kThreads];
-  const unsigned t = threadIdx.x;
-  tile[t] = data[t];  // first
-  if constexpr (kRight) {
-    __syncthreads();
-  } else {
-    __syncwarp();
-  }
-  data[kThreads + t] = tile[kThreads - 1 - t];  // second
 }
 
 template <bool kRight>
@@ -81,30 +36,6 @@ __global__ void threads_that_return(float* data) {
 }
 
 // ---- one element for several threads ------------------------------------------------------------
-
-template <bool kRight>
-__global__ void add_in_shared(float* data) {
-  __shared__ float sum;
-  if (threadIdx.x == 0) sum = 0;
-  __syncthreads();
-  if constexpr (kRight) {
-    atomicAdd(&sum, data[threadIdx.x]);
-  } else {
-    sum += data[threadIdx.x];  // twice
-  }
-  __syncthreads();
-  if (threadIdx.x == 0) data[kThreads] = sum;
-}
-
-template <bool kRight>
-__global__ void blocks_add(float* data) {
-  if (threadIdx.x != 0) return;
-  if constexpr (kRight) {
-    atomicAdd(data, 2.0F);
-  } else {
-    data[0] += 2.0F;  // twice
-  }
-}
 
 template <bool kRight>
 __global__ void warps_share_sums(float* data) {
@@ -218,20 +149,6 @@ __global__ void producer_and_consumer(float* data) {
   }
 }
 
-/// Each half of the block has a barrier of its own.
-template <bool kRight>
-__global__ void numbered_barriers(float* data) {
-  __shared__ float tile[kThreads];
-  const unsigned t = threadIdx.x;
-  const unsigned half = t / 64;
-  for (unsigned round = 0; round < 2 + half; ++round) {
-    tile[t] = data[t];  // first
-    UNLESS_WRONG(asm volatile("bar.sync %0, 64;" ::"r"(half + 1) : "memory"))
-    data[kThreads + t] = tile[t ^ 63U];  // second
-    asm volatile("bar.sync %0, 64;" ::"r"(half + 1) : "memory");
-  }
-}
-
 template <bool kRight>
 __global__ void copy_with_a_barrier(float* data) {
   __shared__ cuda::barrier<cuda::thread_scope_block> barrier;
@@ -287,14 +204,8 @@ __global__ void two_warps_in_step(float* data) {
 
 std::vector<Pair> convlab::emulation::race_pairs_in_blocks() {
   return {
-      KERNEL(load_then_use, float, 1, kThreads, kBlock),
-      KERNEL(use_then_load_next, float, 1, kThreads, kBlock),
       KERNEL(bytes_at_once, float, 1, kThreads, kBlock),
-      KERNEL(vector_load, float4, 1, kThreads, kBlock),
-      KERNEL(warp_barrier_is_too_little, float, 1, kThreads, kBlock),
       KERNEL(threads_that_return, float, 1, kThreads, kBlock),
-      KERNEL(add_in_shared, float, 1, kThreads, kBlock),
-      KERNEL(blocks_add, float, kBlocks, kThreads, kGrid),
       KERNEL(warps_share_sums, float, 1, kThreads, kBlock),
       KERNEL(atomic_and_plain, int, 1, kThreads, kBlock),
       KERNEL(clear_and_add, int, 1, kThreads, kBlock),
@@ -303,7 +214,6 @@ std::vector<Pair> convlab::emulation::race_pairs_in_blocks() {
       KERNEL(copy_into_what_others_read, float, 1, kThreads, kBlock),
       KERNEL(barrier_of_libcuxx, float, 1, kThreads, kBlock),
       KERNEL(producer_and_consumer, float, 1, kThreads, kBlock),
-      KERNEL(numbered_barriers, float, 1, kThreads, kBlock),
       KERNEL(copy_with_a_barrier, float, 1, kThreads, kBlock),
       KERNEL(a_vote_is_no_barrier, float, 1, kThreads, kBlock),
       KERNEL(flag_in_a_block, float, 1, kThreads, kBlock).only_forward(),

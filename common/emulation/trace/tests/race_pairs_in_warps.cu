@@ -11,19 +11,9 @@ namespace {
 
 namespace cg = cooperative_groups;
 using convlab::RaceScope;
-using convlab::emulation::kThreads;
 using convlab::emulation::Pair;
 
 // ---- lanes of a warp ----------------------------------------------------------------------------
-
-template <bool kRight>
-__global__ void lanes_exchange(float* data) {
-  __shared__ float tile[32];
-  const unsigned t = threadIdx.x;
-  tile[t] = data[t];  // first
-  UNLESS_WRONG(__syncwarp())
-  data[32 + t] = tile[31 - t];  // second
-}
 
 template <bool kRight>
 __global__ void volatile_tree(float* data) {
@@ -40,20 +30,6 @@ __global__ void volatile_tree(float* data) {
     UNLESS_WRONG(__syncwarp())
   }
   data[32 + t] = s[t];
-}
-
-template <bool kRight>
-__global__ void volatile_tree_in_global(float* data) {
-  volatile float* const s = data;
-  const unsigned t = threadIdx.x;
-  float own = s[t];
-  __syncwarp();
-  for (unsigned half = 16; half > 0; half /= 2) {
-    if (t < half) own += s[t + half];  // second
-    __syncwarp();
-    if (t < half) s[t] = own;  // first
-    UNLESS_WRONG(__syncwarp())
-  }
 }
 
 template <bool kRight>
@@ -122,9 +98,7 @@ __global__ void fragment_overwritten(float* sums) {
 
 std::vector<Pair> convlab::emulation::race_pairs_in_warps() {
   return {
-      KERNEL(lanes_exchange, float, 1, 32, kWarp),
       KERNEL(volatile_tree, float, 1, 32, kWarp),
-      KERNEL(volatile_tree_in_global, float, 1, 32, kWarp),
       KERNEL(tile_of_sixteen, float, 1, 32, kWarp),
       KERNEL(shuffle_is_no_barrier, float, 1, 32, kWarp),
       Pair{"fragment_loaded_too_early", RaceScope::kWarp,

@@ -181,16 +181,6 @@ void host_waits(void* memory) {
 }
 
 template <bool kRight>
-void cleared_in_another_stream(void* memory) {
-  auto* const data = static_cast<float*>(memory);
-  const Streams streams;
-  cudaMemsetAsync(data, 0, kThreads * sizeof(float), streams.a);
-  cudaEventRecord(streams.event, streams.a);
-  UNLESS_WRONG(cudaStreamWaitEvent(streams.b, streams.event))
-  twice<<<1, kThreads, 0, streams.b>>>(data);
-}
-
-template <bool kRight>
 void stream_beside_the_default(void* memory) {
   auto* const data = static_cast<float*>(memory);
   const Streams streams(kRight ? cudaStreamDefault : cudaStreamNonBlocking);
@@ -213,7 +203,6 @@ std::vector<Pair> convlab::emulation::race_pairs_of_blocks() {
       HOST(grid_sync, kGrid),
       HOST(recorded_too_early, kStreams),
       HOST(host_waits, kStreams),
-      HOST(cleared_in_another_stream, kStreams),
       HOST(stream_beside_the_default, kStreams),
   };
 }

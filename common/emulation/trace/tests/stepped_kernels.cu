@@ -14,12 +14,6 @@ __global__ void tile(float* to, const float* from) {
   to[i] = part[63 - threadIdx.x];
 }
 
-__global__ void loop(float* to, const float* from) {
-  float sum = 0.0f;
-  for (unsigned i = 0; i <= threadIdx.x % 4; ++i) sum += from[i];
-  to[threadIdx.x] = sum;
-}
-
 __global__ void beyond(float* to, const float* from) {
   to[threadIdx.x] = from[225 + threadIdx.x];
 }
@@ -38,9 +32,6 @@ void exchange_lanes(float* to, const float* from) {
 
 void copy_by_tile(float* to, const float* from) {
   tile<<<2, 64>>>(to, from);
-}
-void loop_by_lane(float* to, const float* from) {
-  loop<<<1, 32>>>(to, from);
 }
 void read_beyond(float* to, const float* from) {
   beyond<<<1, 32>>>(to, from);

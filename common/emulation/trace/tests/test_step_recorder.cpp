@@ -137,16 +137,6 @@ TEST_CASE("steps: one block, its arrays, lines and requests") {
   CHECK(shared.memory.bytes == 256);
 }
 
-TEST_CASE("steps: lanes that leave a loop earlier meet the others behind it") {
-  const StepNotes notes = recorded("0,0,0:loop", loop_by_lane);
-  CHECK(kinds(notes) ==
-        Kinds{"read global", "read global", "read global", "read global", "write global"});
-  REQUIRE(notes.steps.size() == 5);
-  CHECK(notes.steps[0].threads == Threads{0, 32, 0, 0});
-  CHECK(notes.steps[3].threads.size() == 8 * 4);  // every fourth lane
-  CHECK(notes.steps[4].threads == Threads{0, 32, 0, 4});
-}
-
 TEST_CASE("steps: a shuffle is a meeting") {
   const StepNotes notes = recorded("0,0,0:exchange", exchange_lanes);
   CHECK(kinds(notes) == Kinds{"read global", "meeting", "write global"});

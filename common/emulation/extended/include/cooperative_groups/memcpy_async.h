@@ -10,7 +10,6 @@
 #include <cstring>
 
 #include "common/emulation/include/convlab_emulation/async_copy.hpp"
-#include "common/emulation/include/convlab_emulation/call_site.hpp"
 
 // NOLINTBEGIN(readability-identifier-naming): the names are CUDA's
 
@@ -19,13 +18,11 @@ namespace cooperative_groups {
 /// Begins to copy `bytes` bytes. All members call it with the same arguments.
 template <class Group, class T>
 void memcpy_async(const Group& group, T* to, const T* from, std::size_t bytes, CONVLAB_CALL_SITE) {
-  const auto share = convlab::emulation::share_of(bytes, group.thread_rank(), group.size());
-  auto* destination = reinterpret_cast<unsigned char*>(to) + share.begin;
-  const auto* source = reinterpret_cast<const unsigned char*>(from) + share.begin;
+  const auto copy = convlab::emulation::member_copy(group, to, from, bytes, site);
   if (convlab::emulation::is_shared(to))
-    convlab::emulation::async_copies().add(destination, source, share.bytes, 0, site);
+    convlab::emulation::async_copies().add(copy);
   else
-    std::memcpy(destination, source, share.bytes);
+    std::memcpy(copy.to, copy.from, copy.bytes);
   convlab::emulation::async_copies().commit();
 }
 
