@@ -45,21 +45,6 @@ inline const std::set<std::string> kViews = {"compare", "explain", "plot", "prof
 /// has it, too, and says what is missing.
 void add_class(CLI::App& app, ExitCode& exit_code);
 
-/// Commands of `class` for the rules of a term, comments and revocations.
-namespace term_commands {
-void add(CLI::App& group, ExitCode& exit_code);
-}
-
-/// Options that the commands of `class` share.
-struct ClassOptions {
-  std::string database;
-  std::string milestone;
-
-  /// The file of the class: the one named, or the usual one.
-  [[nodiscard]] std::filesystem::path file() const;
-  void add_to(CLI::App& command);
-};
-
 // Each file of commands has its own namespace, because several are compiled as one.
 
 // clang-format off
