@@ -45,20 +45,6 @@ constexpr const char* kSmall = " --case 1,1,1,8,8,1 ";
 
 }  // namespace
 
-TEST_CASE("grader show: what it cannot draw, in one sentence") {
-  const auto says = [](const std::string& options, const std::string& words) {
-    const ProgramRun run = run_program("grader", "show " + options);
-    INFO(run.output);
-    CHECK(run.exit_code == 2);
-    CHECK(contains(run.output, words));
-  };
-  says("m1", "This command is for CUDA kernels, and m1 has none");
-  says("m4", "m4 has many stages; add --stage");
-  says("m3 --block 1,x", "--block takes X, X,Y or X,Y,Z");
-  says("m3 --block 1,2,3,4", "--block takes X, X,Y or X,Y,Z");
-  says("m3 --case 1,2", "--case takes B,M,C,H,W,K");
-}
-
 TEST_CASE("grader show: a page and JSON from a right file, a race in a wrong one") {
   if (CONVLAB_ADDRESS_SANITIZER) {
     WARN("skipped: a build with sanitizers draws nothing");

@@ -1,6 +1,3 @@
-#include <filesystem>
-
-#include "common/base/run_process.hpp"
 #include "common/base/tests/support/catch.hpp"
 #include "grader/report/check_report.hpp"
 #include "grader/report/terminal.hpp"
@@ -24,23 +21,6 @@ TEST_CASE("terminal: a paragraph wraps at 80 columns and hangs below its label")
         "x " + std::string(78, 'y') + "\n  " + std::string(22, 'y') + "\n");
   CHECK(paragraph("x ", "a" + std::string(77, '\xa0') + "PASSED").find("\nPASSED") ==
         std::string::npos);
-}
-
-TEST_CASE("terminal: without one, only what is waited for is printed, once") {
-  const FinishedProcess run =
-      run_process({.words = {std::filesystem::read_symlink("/proc/self/exe").string(), "[.waits]"},
-                   .output = Command::Output::kTogether});
-  CHECK(run.output.find("waiting until it is idle: 97 %\n") != std::string::npos);
-  CHECK(run.output.find("case 1") == std::string::npos);
-  CHECK(run.output.find("96 %") == std::string::npos);
-}
-
-TEST_CASE("terminal: shows what the test above reads", "[.waits]") {
-  ProgressLine line;
-  for (const char* text :
-       {"case 1 of 9", "waiting until it is idle: 97 %", "waiting until it is idle: 96 %"}) {
-    line.show(text);
-  }
 }
 
 TEST_CASE("score table: a row for each item, what was not measured is named") {
