@@ -41,7 +41,7 @@ void keep_what_is_done() {
 }
 
 /// Of all commands; each takes some of them.
-struct Options {
+struct ClassOptions {
   std::string database;
   ClassRequest request{.jobs = static_cast<int>(std::max(1U, std::thread::hardware_concurrency()))};
   std::string launcher = "local";
@@ -71,11 +71,11 @@ struct Options {
   }
 };
 
-ClassDatabase open_database(const Options& options) {
+ClassDatabase open_database(const ClassOptions& options) {
   return {options.file(), ClassDatabase::Access::kRead};
 }
 
-ExitCode grade(const Options& options) {
+ExitCode grade(const ClassOptions& options) {
   keep_what_is_done();
   ClassRequest request = options.request;
   request.folder = fs::absolute(request.folder).lexically_normal();
@@ -88,7 +88,7 @@ ExitCode grade(const Options& options) {
   return grade_class(request);
 }
 
-ExitCode status(const Options& options) {
+ExitCode status(const ClassOptions& options) {
   const ClassDatabase database = open_database(options);
   if (options.list) {
     for (const SubmissionRow& row : database.submissions("", options.request.milestone)) {
@@ -104,7 +104,8 @@ ExitCode status(const Options& options) {
 
 // What the term makes of the attempts, of one student or milestone if the options name one. The
 // whole class decides, because late days are those of a term.
-std::vector<SettledAttempt> settled_rows(const Options& options, const ClassDatabase& database) {
+std::vector<SettledAttempt> settled_rows(const ClassOptions& options,
+                                         const ClassDatabase& database) {
   auto all = settled(database.submissions(), term_in_force(database));
   std::set<std::int64_t> wanted;
   for (const SubmissionRow& row : database.submissions(options.name, options.request.milestone)) {
@@ -118,7 +119,7 @@ std::vector<SettledAttempt> settled_rows(const Options& options, const ClassData
   return all;
 }
 
-ExitCode show(const Options& options) {
+ExitCode show(const ClassOptions& options) {
   const ClassDatabase database = open_database(options);
   for (const SettledAttempt& attempt : settled_rows(options, database)) {
     const SubmissionRow& row = attempt.row;
@@ -141,7 +142,7 @@ ExitCode show(const Options& options) {
   return ExitCode::kPassed;
 }
 
-void write_or_print(const Options& options, const std::string& text) {
+void write_or_print(const ClassOptions& options, const std::string& text) {
   if (options.output.empty()) {
     std::cout << text;
     return;
@@ -164,7 +165,7 @@ ExitCode export_results(const std::vector<SettledAttempt>& attempts, const Class
   return ExitCode::kPassed;
 }
 
-ExitCode export_grades(const Options& options) {
+ExitCode export_grades(const ClassOptions& options) {
   const ClassDatabase database = open_database(options);
   auto attempts = settled_rows(options, database);
   if (options.format == "gradescope") {
@@ -184,7 +185,7 @@ ExitCode export_grades(const Options& options) {
   return ExitCode::kPassed;
 }
 
-ExitCode plot(const Options& options) {
+ExitCode plot(const ClassOptions& options) {
   const ClassDatabase database = open_database(options);
   const fs::path folder = options.output_or("plots");
   const Page page = class_dashboard(database, options.request.milestone, options.names);
@@ -208,7 +209,7 @@ std::vector<OwnedSource> common_sources() {
   return sources;
 }
 
-ExitCode similar(const Options& options) {
+ExitCode similar(const ClassOptions& options) {
   std::vector<OwnedSource> sources;
   for (const FoundSubmission& found :
        find_submissions(options.request.folder, read_roster(options.request.roster))) {
@@ -244,7 +245,7 @@ ExitCode similar(const Options& options) {
 }
 
 // The task of a launcher's job.
-ExitCode run_tasks(const Options& options) {
+ExitCode run_tasks(const ClassOptions& options) {
   keep_what_is_done();
   std::vector<Task> tasks;
   std::istringstream list(read_text(options.request.folder));
@@ -253,14 +254,14 @@ ExitCode run_tasks(const Options& options) {
   return stop_asked != 0 ? ExitCode::kInterrupted : ExitCode::kPassed;
 }
 
-ExitCode unpack(const Options& options) {
+ExitCode unpack(const ClassOptions& options) {
   answer_in_sandbox(options.request.folder);
   return ExitCode::kPassed;
 }
 
 // The attempt that a command names; without a number the last one. It only reads: for somebody who
 // is unknown nothing is locked or written.
-SubmissionRow attempt_of(const Options& options) {
+SubmissionRow attempt_of(const ClassOptions& options) {
   const ClassDatabase database = open_database(options);
   const auto rows = database.submissions(options.name, options.request.milestone);
   for (auto row = rows.rbegin(); row != rows.rend(); ++row) {
@@ -302,7 +303,7 @@ void require_right_year(const std::vector<SubmissionRow>& rows, const Term& term
 }
 
 // How many points the term file moves. @throws UsageError if the file is refused
-int moved_by(const Options& options, const std::string& text,
+int moved_by(const ClassOptions& options, const std::string& text,
              const std::vector<SubmissionRow>& rows, const std::vector<Student>& students,
              const Term& before) {
   const Term term = parse_term(text, options.term_file, students);
@@ -335,7 +336,7 @@ int moved_by(const Options& options, const std::string& text,
   return moved;
 }
 
-ExitCode set_term(const Options& options) {
+ExitCode set_term(const ClassOptions& options) {
   const fs::path file = options.file();
   if (options.term_file.empty()) {
     const ClassDatabase database = open_database(options);
@@ -361,7 +362,7 @@ ExitCode set_term(const Options& options) {
   return ExitCode::kPassed;
 }
 
-ExitCode revoke(const Options& options) {
+ExitCode revoke(const ClassOptions& options) {
   const SubmissionRow row = attempt_of(options);
   const std::string what =
       row.student + " " + row.milestone + " attempt " + std::to_string(row.attempt);
@@ -395,7 +396,7 @@ ExitCode revoke(const Options& options) {
   return ExitCode::kPassed;
 }
 
-ExitCode comment(const Options& options) {
+ExitCode comment(const ClassOptions& options) {
   if (options.removed > 0) {
     if (ClassDatabase(options.file(), ClassDatabase::Access::kChange)
             .run("DELETE FROM comment WHERE id = ? RETURNING 1", options.removed) == 0) {
@@ -437,7 +438,7 @@ ExitCode comment(const Options& options) {
   return ExitCode::kPassed;
 }
 
-ExitCode feedback(const Options& options) {
+ExitCode feedback(const ClassOptions& options) {
   const ClassDatabase database = open_database(options);
   const fs::path folder = options.output_or("feedback");
   int files = 0;
@@ -486,9 +487,9 @@ ExitCode feedback(const Options& options) {
 void add_class(CLI::App& app, ExitCode& exit_code) {
   CLI::App* group = app.add_subcommand("class");
   group->require_subcommand(1);
-  const auto all = std::make_shared<Options>();
+  const auto all = std::make_shared<ClassOptions>();
   CLI::App* command = nullptr;  // whose options follow
-  const auto begin = [&](const char* name, ExitCode (*run)(const Options&)) {
+  const auto begin = [&](const char* name, ExitCode (*run)(const ClassOptions&)) {
     command = group->add_subcommand(name);
     command->callback([all, run, &exit_code] { exit_code = run(*all); });
   };
