@@ -30,29 +30,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The command line of `check`.
-struct Options {
-  std::string milestone;
-  std::string stage;
-  std::string cause;
-  std::string batches;
-  std::string network = kDefaultPreset;
-  std::string solution = "student";
-  std::string program;
-  std::string rules;
-  std::string precision;
-  std::vector<std::string> libraries;
-  std::vector<std::string> refused;
-  std::string puzzles;
-  std::string json;
-  std::string times_of;
-  std::string only_case;
-  std::uint64_t seed = 0;
-  double time_limit_s = 0.0;
-  bool no_speed = false;
-  std::string launcher = "local";
-};
-
 bool runs_on_cpu(const CourseMilestone& milestone) {
   return milestone.id == "m1";
 }
@@ -254,17 +231,15 @@ ExitCode run(const Options& options) {
   if (options.program.empty()) require_solution(options.solution);
   CheckPrinter printer;
   const bool is_students = options.solution == "student" && options.program.empty();
-  if (is_students && !options.stage.empty()) require_stage(milestone, options.stage);
-  const auto puzzle = is_students ? find_puzzle(milestone, options.stage) : std::nullopt;
-  const bool is_repair = puzzle && puzzle->folder == "repairs";
-  const bool is_case = is_students && (puzzle ? puzzle->folder : options.stage) == "detective";
-  if (!options.cause.empty() && !is_case && !is_repair) {
+  if (is_students && !options.stage.empty()) {
+    require_stage(milestone, options.stage);
+    const auto ended = check_exercise(milestone, options.stage, options.cause, printer);
+    if (ended) return *ended;
+  }
+  if (!options.cause.empty()) {
     throw UsageError(
         "--cause is of a broken kernel or of the detective's case; name it by --stage.");
   }
-  if (is_case) return check_detective(milestone, options.cause, printer);
-  if (is_repair) return check_repair(milestone, *puzzle, options.cause, printer);
-  if (puzzle) return check_puzzle(milestone, *puzzle, printer);
   if (options.program.empty() && is_file) build_given_file(milestone, options, request);
   std::cout << "Checking " << milestone.id << ", " << milestone.title << ": "
             << (!options.program.empty() ? display_path(request.work.program)

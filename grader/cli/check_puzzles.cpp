@@ -173,45 +173,6 @@ void note_mended(const CourseMilestone& milestone, const std::string& stage) {
   write_notebook(milestone, notebook);
 }
 
-}  // namespace
-
-SolvedPuzzles puzzles_in(const CourseMilestone& milestone, const std::filesystem::path& folder,
-                         CheckPrinter& printer) {
-  std::vector<Puzzle> puzzles = puzzles_of(milestone);
-  if (puzzles.empty()) throw UsageError(milestone.id + " has no puzzles.");
-  for (Puzzle& puzzle : puzzles) {
-    puzzle.file = folder / puzzle.file.filename();
-    if (!std::filesystem::exists(puzzle.file)) {
-      throw UsageError("There is no puzzle " + puzzle.file.string() +
-                       "; --puzzles takes a folder that holds all puzzles of " + milestone.id +
-                       ", named as they were handed out.");
-    }
-  }
-  const SolvedPuzzles solved = walk(milestone, puzzles, false, printer).count;
-  print_count(solved);
-  return solved;
-}
-
-bool passes_puzzles(const CourseMilestone& milestone, CheckPrinter& printer,
-                    std::optional<SolvedPuzzles>& solved_puzzles) {
-  const auto puzzles = puzzles_of(milestone);
-  if (puzzles.empty()) return true;
-  const Walk found = walk(milestone, puzzles, true, printer);
-  solved_puzzles = found.count;
-  print_count(*solved_puzzles);
-  if (!found.waits) return true;
-  const auto files = handout_files(milestone);
-  const bool begun = std::ranges::any_of(files, [](const HandoutFile& file) {
-    return !is_puzzle(file.path) && !is_as_handed_out(file);
-  });
-  if (begun) return true;
-  print_waiting(milestone, found);
-  std::cout << paragraph("           ", milestone.id +
-                                            " itself comes after the puzzles; if you begin with "
-                                            "it, they are no longer asked for.");
-  return false;
-}
-
 ExitCode check_puzzle(const CourseMilestone& milestone, const Puzzle& puzzle,
                       CheckPrinter& printer) {
   std::cout << "Checking " << milestone.id << ", puzzle " << puzzle.stage << ": " << puzzle.title
@@ -314,6 +275,55 @@ ExitCode check_detective(const CourseMilestone& milestone, const std::string& gi
                                             grader_command("profile", milestone.id, slow.stage) +
                                             "; then " + again);
   return ExitCode::kFallsShort;
+}
+
+}  // namespace
+
+SolvedPuzzles puzzles_in(const CourseMilestone& milestone, const std::filesystem::path& folder,
+                         CheckPrinter& printer) {
+  std::vector<Puzzle> puzzles = puzzles_of(milestone);
+  if (puzzles.empty()) throw UsageError(milestone.id + " has no puzzles.");
+  for (Puzzle& puzzle : puzzles) {
+    puzzle.file = folder / puzzle.file.filename();
+    if (!std::filesystem::exists(puzzle.file)) {
+      throw UsageError("There is no puzzle " + puzzle.file.string() +
+                       "; --puzzles takes a folder that holds all puzzles of " + milestone.id +
+                       ", named as they were handed out.");
+    }
+  }
+  const SolvedPuzzles solved = walk(milestone, puzzles, false, printer).count;
+  print_count(solved);
+  return solved;
+}
+
+bool passes_puzzles(const CourseMilestone& milestone, CheckPrinter& printer,
+                    std::optional<SolvedPuzzles>& solved_puzzles) {
+  const auto puzzles = puzzles_of(milestone);
+  if (puzzles.empty()) return true;
+  const Walk found = walk(milestone, puzzles, true, printer);
+  solved_puzzles = found.count;
+  print_count(*solved_puzzles);
+  if (!found.waits) return true;
+  const auto files = handout_files(milestone);
+  const bool begun = std::ranges::any_of(files, [](const HandoutFile& file) {
+    return !is_puzzle(file.path) && !is_as_handed_out(file);
+  });
+  if (begun) return true;
+  print_waiting(milestone, found);
+  std::cout << paragraph("           ", milestone.id +
+                                            " itself comes after the puzzles; if you begin with "
+                                            "it, they are no longer asked for.");
+  return false;
+}
+
+std::optional<ExitCode> check_exercise(const CourseMilestone& milestone, const std::string& name,
+                                       const std::string& given, CheckPrinter& printer) {
+  const auto puzzle = find_puzzle(milestone, name);
+  const std::string kind = puzzle ? puzzle->folder : name;
+  if (kind == "detective") return check_detective(milestone, given, printer);
+  if (kind == "repairs") return check_repair(milestone, *puzzle, given, printer);
+  if (puzzle && given.empty()) return check_puzzle(milestone, *puzzle, printer);
+  return std::nullopt;
 }
 
 }  // namespace convlab::grader::check_command

@@ -23,19 +23,13 @@ SolvedPuzzles puzzles_in(const CourseMilestone& milestone, const std::filesystem
 bool passes_puzzles(const CourseMilestone& milestone, CheckPrinter& printer,
                     std::optional<SolvedPuzzles>& solved_puzzles);
 
-/// One puzzle, named like a stage.
-ExitCode check_puzzle(const CourseMilestone& milestone, const Puzzle& puzzle,
-                      CheckPrinter& printer);
-
-/// A broken kernel: the student names the cause first, then mends the file.
-/// @param given  the letter of the cause; empty if none was named now
-ExitCode check_repair(const CourseMilestone& milestone, const Puzzle& repair,
-                      const std::string& given, CheckPrinter& printer);
-
-/// The detective's case: right kernels, of which one is slow. The student names it and the cause
+/// A puzzle; a broken kernel, of which the student names the cause first and then mends the file;
+/// or the detective's case: right kernels, of which one is slow. The student names it and the cause
 /// from the counters of all of them, then mends it until it moves no more bytes than the others.
-/// @param given  "ben-c"; empty if none was given now
-ExitCode check_detective(const CourseMilestone& milestone, const std::string& given,
-                         CheckPrinter& printer);
+/// @param name   as of a stage
+/// @param given  the cause: a letter, or "ben-c"; empty if none was named now
+/// @return none if it has another name, or needs no cause and one was given
+std::optional<ExitCode> check_exercise(const CourseMilestone& milestone, const std::string& name,
+                                       const std::string& given, CheckPrinter& printer);
 
 }  // namespace convlab::grader::check_command

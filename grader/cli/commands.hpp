@@ -1,25 +1,62 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
-#include <filesystem>
+#include <cstdint>
 #include <memory>
 #include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "common/base/error.hpp"
+#include "grader/course/counted_stage.hpp"
 
 namespace convlab::grader {
 
-/// Of a command without options.
-struct NoOptions {};
+/// What a command line may say; each command takes some of it. CountedOptions has what most take:
+/// milestone, stage, network, solution.
+struct Options : CountedOptions {
+  std::string batches;
+  std::string output;  ///< a file or a folder
+  std::vector<std::string> files;
+  std::string only_case;
+  std::string launcher = "local";
+  std::string cause;
+  std::string program;
+  std::string rules;
+  std::string precision;
+  std::vector<std::string> libraries;
+  std::vector<std::string> refused;
+  std::string puzzles;
+  std::string json;
+  std::string times_of;
+  std::uint64_t seed = 0;
+  double time_limit_s = 0.0;
+  bool no_speed = false;
+  bool again = false;
+  int checks = 0;  ///< for tests: watch stops after this many
+  std::string limiter;
+  double loads = -1.0;
+  double inputs = -1.0;
+  double op_ms = -1.0;
+  std::string reason;
+  std::string question;
+  std::vector<std::string> words;
+  bool yes = false;
+  std::string block;
+  std::string kernel;
+  bool prints_json = false;
+  std::string device = "auto";
+  bool by_file = false;
+  std::string term;
+  bool update = false;
+};
 
 /// A new command, and its options for the caller to declare; describe() gives them their words from
 /// help.txt, here or in instructor/. `run` gets the options after parsing.
-template <class Options>
-std::pair<CLI::App&, Options&> add_command(CLI::App& parent, ExitCode& exit_code,
-                                           const std::string& name,
-                                           ExitCode (*run)(const Options&)) {
+inline std::pair<CLI::App&, Options&> add_command(CLI::App& parent, ExitCode& exit_code,
+                                                  const std::string& name,
+                                                  ExitCode (*run)(const Options&)) {
   CLI::App* command = parent.add_subcommand(name);
   auto options = std::make_shared<Options>();
   command->callback([options, run, &exit_code] { exit_code = run(*options); });
@@ -33,8 +70,10 @@ inline void add_launcher(CLI::App& command, std::string& launcher) {
       ->capture_default_str();
 }
 
-/// Gives commands and options the words of both files, before a help is printed.
+/// Gives commands and options the words of both files, before a help is printed, in lines that fit
+/// into kColumns behind the column of names.
 void describe(CLI::App& app);
+inline constexpr int kHelpIndent = 24;
 
 /// Commands that draw or count. Nobody needs them on the first day: they are a program of their
 /// own, build/bin/grader-views, built when the first of them is used.
@@ -44,21 +83,6 @@ inline const std::set<std::string> kViews = {"compare", "explain", "plot", "prof
 /// The command `class` with its subcommands. A grader that was built without SQLite or libarchive
 /// has it, too, and says what is missing.
 void add_class(CLI::App& app, ExitCode& exit_code);
-
-/// Commands of `class` for the rules of a term, comments and revocations.
-namespace term_commands {
-void add(CLI::App& group, ExitCode& exit_code);
-}
-
-/// Options that the commands of `class` share.
-struct ClassOptions {
-  std::string database;
-  std::string milestone;
-
-  /// The file of the class: the one named, or the usual one.
-  [[nodiscard]] std::filesystem::path file() const;
-  void add_to(CLI::App& command);
-};
 
 // Each file of commands has its own namespace, because several are compiled as one.
 

@@ -5,6 +5,7 @@
 #include "common/base/whole_file.hpp"
 #include "grader/cli/commands.hpp"
 #include "grader/course/course.hpp"
+#include "grader/report/terminal.hpp"
 
 namespace convlab::grader {
 
@@ -21,6 +22,17 @@ CLI::App* command_of(CLI::App& app, const std::string& names) {
     command = found.front();
   }
   return command;
+}
+
+// CLI11 indents each line.
+std::string wrapped(const std::string& text) {
+  const std::string indent(kHelpIndent, ' ');
+  std::string lines = hanging(indent, kHelpIndent, text);
+  for (auto at = lines.find(indent); at != std::string::npos; at = lines.find(indent)) {
+    lines.erase(at, indent.size());
+  }
+  lines.pop_back();
+  return lines;
 }
 
 }  // namespace
@@ -46,7 +58,7 @@ void describe(CLI::App& app) {
     } else if (command != nullptr && !text.empty()) {
       const auto end = text.find("  ");
       CLI::Option* option = command->get_option_no_throw(text.substr(0, end));
-      if (option != nullptr) option->description(trimmed(text.substr(end)));
+      if (option != nullptr) option->description(wrapped(text.substr(end)));
     }
   }
 }

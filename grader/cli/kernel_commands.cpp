@@ -61,7 +61,7 @@ void print_head(const std::string& stage, const CountedWork& work, const std::st
             << paragraph("", where);
 }
 
-ExitCode run_explain(const CountedOptions& options) {
+ExitCode run_explain(const Options& options) {
   const CourseMilestone milestone = find_milestone(options.milestone);
   const bool is_students = options.solution == "student";
   CountedOptions asked = options;
@@ -103,12 +103,6 @@ ExitCode run_explain(const CountedOptions& options) {
 }
 
 constexpr int kEstimatedBatch = 10'000;  // the course's
-
-struct ProfileOptions : CountedOptions {
-  fs::path output;
-  bool json = false;
-  std::string launcher = "local";
-};
 
 // The sums over one kernel's requests of each kind: {"global-load": {"requests": 16, …}, …}
 Json requests_json(const KernelCounts& kernel) {
@@ -167,7 +161,7 @@ void print_json(const StageCounts& counts, const SourceText& sources,
   std::cout << json_text(json, 2) << "\n";
 }
 
-ExitCode run_profile(const ProfileOptions& options) {
+ExitCode run_profile(const Options& options) {
   if (options.launcher == "slurm") return run_as_slurm_job(own_words_without_launcher());
   const CourseMilestone milestone = find_milestone(options.milestone);
   const CountedWork wanted = counted_work(milestone, options);
@@ -182,7 +176,7 @@ ExitCode run_profile(const ProfileOptions& options) {
   const bool is_counted = !stage.counts.launches.empty();
   const std::vector<KernelWork> work = work_of(stage.counts, stage.sources);
   const auto estimates = estimates_of(work, stage.counts.stage.precision);
-  if (is_counted && options.json) {
+  if (is_counted && options.prints_json) {
     print_json(stage.counts, stage.sources, work, estimates);
   } else if (is_counted) {
     const StageInfo& info = stage.counts.stage;
@@ -201,16 +195,10 @@ ExitCode run_profile(const ProfileOptions& options) {
     }
   }
   // JSON stays JSON.
-  if (stage.finding) (options.json ? std::cerr : std::cout) << "\n" << finding_text(*stage.finding);
+  if (stage.finding)
+    (options.prints_json ? std::cerr : std::cout) << "\n" << finding_text(*stage.finding);
   return stage.finding ? ExitCode::kFallsShort : ExitCode::kPassed;
 }
-
-struct ShowOptions : CountedOptions {
-  std::string block;
-  std::string kernel;
-  std::string only_case;
-  fs::path output;
-};
 
 // "2", "2,1" or "2,1,0".
 std::array<unsigned, 3> parse_block(const std::string& text) {
@@ -224,7 +212,7 @@ std::array<unsigned, 3> parse_block(const std::string& text) {
   return block;
 }
 
-ExitCode run_show(const ShowOptions& options) {
+ExitCode run_show(const Options& options) {
   const CourseMilestone milestone = find_milestone(options.milestone);
   WantedBlock wanted{.kernel = options.kernel};
   if (!options.block.empty()) wanted.block = parse_block(options.block);
@@ -253,7 +241,7 @@ ExitCode run_show(const ShowOptions& options) {
         ": " + to_string(steps.shape) + ".";
     const fs::path page = options.output.empty()
                               ? build_folder() / "show" / (milestone.id + "-" + id + ".html")
-                              : options.output;
+                              : fs::path(options.output);
     write_atomically(page, steps_page(steps, sources, milestone.id + ", " + id, where,
                                       course_folder() / "grader/report/show"));
     print_head(id, work, where);
@@ -277,7 +265,6 @@ ExitCode run_show(const ShowOptions& options) {
 }
 
 // A command that builds a file to be traced.
-template <class Options>
 std::pair<CLI::App&, Options&> add_counted(CLI::App& app, ExitCode& exit_code,
                                            const std::string& name,
                                            ExitCode (*run)(const Options&)) {
@@ -297,7 +284,7 @@ void add(CLI::App& app, ExitCode& exit_code) {
   add_counted(app, exit_code, "explain", run_explain);
   auto [profile, profile_options] = add_counted(app, exit_code, "profile", run_profile);
   profile.add_option("--output", profile_options.output);
-  profile.add_flag("--json", profile_options.json);
+  profile.add_flag("--json", profile_options.prints_json);
   add_launcher(profile, profile_options.launcher);
   auto [show, show_options] = add_counted(app, exit_code, "show", run_show);
   show.add_option("--block", show_options.block);

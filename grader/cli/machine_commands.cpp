@@ -111,7 +111,7 @@ Examined isolation() {
   }
 }
 
-ExitCode run_doctor(const NoOptions&) {
+ExitCode run_doctor(const Options&) {
   const std::string setup = "common/setup/lab setup";
   bool well = true;
   const auto tell = [&](const Examined& item) {
@@ -139,7 +139,7 @@ ExitCode run_doctor(const NoOptions&) {
 // Before the words of the program, when the job runs.
 constexpr const char* kInJob = "--when-the-gpu-is-quiet";
 
-ExitCode run_job(const NoOptions&) {
+ExitCode run_job(const Options&) {
   std::vector<std::string> words = own_words();
   const std::string self = words.front();
   words.erase(words.begin(), std::find(words.begin(), words.end(), "job") + 1);

@@ -6,7 +6,6 @@
 #include <filesystem>
 #include <functional>
 #include <iostream>
-#include <memory>
 #include <string>
 
 #include "common/base/error.hpp"
@@ -14,7 +13,6 @@
 #include "common/base/unknown_name.hpp"
 #include "grader/cli/commands.hpp"
 #include "grader/course/course.hpp"
-#include "grader/report/terminal.hpp"
 
 using namespace convlab::grader;
 
@@ -61,28 +59,6 @@ constexpr const char* kExamples =
   for (const std::string& name : kViews) app.add_subcommand(name);
 }
 
-// A name that is too long for its column has a line of its own.
-std::string entry(const std::string& name, const std::string& description) {
-  constexpr int kNameWidth = 24;
-  const std::string label = "  " + name;
-  if (convlab::display_width(label) < kNameWidth) {
-    return hanging(left(label, kNameWidth), kNameWidth, description);
-  }
-  return label + "\n" + hanging(left("", kNameWidth), kNameWidth, description);
-}
-
-/// CLI11's help, with descriptions that wrap at 80 columns.
-class HelpFormatter : public CLI::Formatter {
- public:
-  std::string make_option(const CLI::Option* option, bool is_positional) const override {
-    return entry(make_option_name(option, is_positional) + make_option_opts(option),
-                 make_option_desc(option));
-  }
-  std::string make_subcommand(const CLI::App* subcommand) const override {
-    return entry(subcommand->get_name(), subcommand->get_description());
-  }
-};
-
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -91,7 +67,7 @@ int main(int argc, char** argv) {
   if (argc > 1 && argv[1] == std::string("help")) argv[1] = help.data();
   using convlab::ExitCode;
   CLI::App app("Checks the milestones of the workbook and shows the results.", "grader");
-  app.formatter(std::make_shared<HelpFormatter>());
+  app.get_formatter()->column_width(kHelpIndent);
   app.require_subcommand(1);
   app.footer(kExamples);
   ExitCode exit_code = ExitCode::kPassed;

@@ -23,16 +23,6 @@ namespace convlab::grader::notebook_commands {
 
 namespace {
 
-struct PredictOptions {
-  std::string milestone;
-  std::string stage;
-  std::string limiter;
-  double loads = -1.0;
-  double inputs = -1.0;
-  double op_ms = -1.0;
-  std::string reason;
-};
-
 // Asks in the terminal until the answer fits; without one the option is required.
 std::string asked(const std::string& question, const std::string& option,
                   const std::function<bool(const std::string&)>& fits) {
@@ -89,8 +79,8 @@ void print(const Prediction& slip) {
   std::cout << paragraph("  ", text) << paragraph("  because ", slip.reason);
 }
 
-ExitCode run_predict(const PredictOptions& asked_for) {
-  PredictOptions options = asked_for;
+ExitCode run_predict(const Options& asked_for) {
+  Options options = asked_for;
   const CourseMilestone milestone = find_milestone(options.milestone);
   options.stage = stage_of(milestone, options.stage);
   Notebook notebook = read_notebook(milestone);
@@ -151,12 +141,6 @@ ExitCode run_predict(const PredictOptions& asked_for) {
   return ExitCode::kPassed;
 }
 
-struct AnswerOptions {
-  std::string milestone;
-  std::string question;
-  std::vector<std::string> words;
-};
-
 void print(const ChapterQuestion& question, const Notebook& notebook) {
   std::cout << paragraph("  " + question.number + ".  ",
                          "[" + question.needs + "] " + question.text);
@@ -164,7 +148,7 @@ void print(const ChapterQuestion& question, const Notebook& notebook) {
   if (answer != notebook.answers.end()) std::cout << paragraph("      Yours: ", answer->second);
 }
 
-ExitCode run_answer(const AnswerOptions& options) {
+ExitCode run_answer(const Options& options) {
   const CourseMilestone milestone = find_milestone(options.milestone);
   Notebook notebook = read_notebook(milestone);
   const auto questions = chapter_questions(read_text(milestone.folder / "README.md"));

@@ -51,7 +51,7 @@ std::string counts_text(const MilestoneWay& way) {
   return text;
 }
 
-ExitCode run_next(const NoOptions&) {
+ExitCode run_next(const Options&) {
   const std::vector<MilestoneWay> way = way_through();
   for (const MilestoneWay& milestone : way) {
     std::cout << coloured(milestone.milestone.id, Colour::kStrong) << "  "
@@ -96,7 +96,7 @@ std::string state_text(const Progress& progress) {
   return text;
 }
 
-ExitCode run_list(const NoOptions&) {
+ExitCode run_list(const Options&) {
   constexpr int kStageWidth = 27;
   int passed = 0;
   int tried = 0;
@@ -123,17 +123,11 @@ ExitCode run_list(const NoOptions&) {
   return ExitCode::kPassed;
 }
 
-struct HintOptions {
-  std::string milestone;
-  std::string stage;
-  bool again = false;
-};
-
 /// Shows the hints of one milestone, of a stage if one is named, and notes which were read: grader
 /// submit packs the notes, so that the instructor sees which hints help.
 class HintCommand {
  public:
-  explicit HintCommand(const HintOptions& options)
+  explicit HintCommand(const Options& options)
       : options_(options),
         milestone_(find_milestone(options.milestone)),
         notebook_(read_notebook(milestone_)) {
@@ -239,26 +233,19 @@ class HintCommand {
     }
   }
 
-  const HintOptions& options_;
+  const Options& options_;
   CourseMilestone milestone_;
   Notebook notebook_;
   Finding last_{};  // of the last check
   int times_ = 0;   // in how many of the last checks, one after the other
 };
 
-ExitCode run_hint(const HintOptions& options) {
+ExitCode run_hint(const Options& options) {
   HintCommand(options).run();
   return ExitCode::kPassed;
 }
 
 constexpr milliseconds kLook{200};
-
-struct WatchOptions {
-  std::string milestone;
-  std::string stage;
-  std::string batches = "100";
-  int checks = 0;  // for tests: stop after this many
-};
 
 /// When each source was last written. This also notices editors that write a new file and rename
 /// it.
@@ -286,7 +273,7 @@ void wait_for_change(const CourseMilestone& milestone, const Snapshot& old) {
 
 // Runs grader check as a separate process: Ctrl-C ends it at once, even while it compiles, and it
 // may be a grader that was just rebuilt.
-void check_once(const CourseMilestone& milestone, const WatchOptions& options) {
+void check_once(const CourseMilestone& milestone, const Options& options) {
   if (::isatty(STDOUT_FILENO) == 1) std::cout << "\033[2J\033[H";
   std::cout << "Building " << milestone.id << ", " << milestone.title << std::endl;
   std::vector<std::string> words = {build_folder() / "bin" / "grader", "check", milestone.id};
@@ -304,7 +291,7 @@ void check_once(const CourseMilestone& milestone, const WatchOptions& options) {
             << "\n";
 }
 
-ExitCode run_watch(const WatchOptions& asked) {
+ExitCode run_watch(const Options& asked) {
   // Saving a file cannot correct these.
   if (!asked.milestone.empty()) {
     const CourseMilestone milestone = find_milestone(asked.milestone);
@@ -315,7 +302,7 @@ ExitCode run_watch(const WatchOptions& asked) {
   std::string last;
   Snapshot checked;
   for (int checks = 0; stop_asked == 0;) {
-    WatchOptions options = asked;
+    Options options = asked;
     bool is_fresh = false;
     if (asked.stage.empty()) {
       std::vector<MilestoneWay> way = way_through();
@@ -366,6 +353,7 @@ void add(CLI::App& app, ExitCode& exit_code) {
   add_command(app, exit_code, "next", run_next);
   {
     auto [command, options] = add_command(app, exit_code, "watch", run_watch);
+    options.batches = "100";
     command.add_option("MILESTONE", options.milestone);
     command.add_option("--stage", options.stage);
     command.add_option("--batches", options.batches)->capture_default_str();

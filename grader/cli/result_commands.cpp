@@ -36,12 +36,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-struct PlotOptions {
-  std::vector<std::string> files;
-  std::string output;
-  std::string batches;
-};
-
 ExitCode nothing_to(const char* verb) {
   std::cout << paragraph("", std::string("There is nothing to ") + verb +
                                  ": these results hold no op time of a stage that passed. An "
@@ -49,7 +43,7 @@ ExitCode nothing_to(const char* verb) {
   return ExitCode::kFallsShort;
 }
 
-ExitCode run_plot(const PlotOptions& options) {
+ExitCode run_plot(const Options& options) {
   std::vector<Result> results = read_results({options.files.begin(), options.files.end()});
   if (!options.batches.empty()) {
     // A row for each stage and batch is too much for a ladder with thirty stages.
@@ -71,12 +65,7 @@ ExitCode run_plot(const PlotOptions& options) {
   return ExitCode::kPassed;
 }
 
-struct CompareOptions {
-  std::vector<std::string> files;
-  bool by_file = false;
-};
-
-ExitCode run_compare(const CompareOptions& options) {
+ExitCode run_compare(const Options& options) {
   const std::vector<Result> results = read_results({options.files.begin(), options.files.end()});
   std::vector<std::string> names;
   for (const std::string& file : options.files) names.push_back(fs::path(file).stem().string());
@@ -94,15 +83,8 @@ ExitCode run_compare(const CompareOptions& options) {
   return ExitCode::kPassed;
 }
 
-struct ReportOptions {
-  std::string milestone;
-  std::vector<std::string> files;
-  std::string output;
-  std::string solution = "student";
-};
-
 // The results of a milestone's checks: that of all stages first, then those of single stages.
-std::vector<fs::path> default_results(const ReportOptions& options) {
+std::vector<fs::path> default_results(const Options& options) {
   const std::string stem = options.milestone + "-" + options.solution;
   std::set<fs::path> found;
   std::error_code missing;
@@ -194,7 +176,7 @@ std::vector<SweepTable> tables_of(const SweepSpace& space, const std::string& ne
   return timed.empty() ? counted_tables(space, network) : timed;
 }
 
-ExitCode run_report(const ReportOptions& options) {
+ExitCode run_report(const Options& options) {
   const CourseMilestone milestone = find_milestone(options.milestone);
   require_solution(options.solution);
   const fs::path folder =
@@ -230,15 +212,6 @@ ExitCode run_report(const ReportOptions& options) {
   return ExitCode::kPassed;
 }
 
-struct SweepOptions {
-  std::string stage;
-  std::string batches = "100,1000,10000";
-  std::string network = kDefaultPreset;
-  std::string solution = "student";
-  std::string device = "auto";
-  std::string launcher = "local";
-};
-
 // @throws UsageError that lists the stages with a space
 std::pair<CourseMilestone, SweepSpace> find_sweep(const std::string& stage) {
   std::vector<std::string> known;
@@ -253,7 +226,7 @@ std::pair<CourseMilestone, SweepSpace> find_sweep(const std::string& stage) {
 
 // Runs the milestone's program at one point. Empty, or why there is no result.
 std::string run_point(const fs::path& program, const SweepSpace& space, const std::string& point,
-                      const SweepOptions& options, int batch) {
+                      const Options& options, int batch) {
   const fs::path file = sweep_folder(space.stage) / std::to_string(batch) / (point + ".json");
   fs::create_directories(file.parent_path());
   const FinishedProcess run =
@@ -266,7 +239,7 @@ std::string run_point(const fs::path& program, const SweepSpace& space, const st
   return run.succeeded() ? "" : "it failed: " + printed.substr(printed.find_last_of('\n') + 1);
 }
 
-ExitCode run_sweep(const SweepOptions& options) {
+ExitCode run_sweep(const Options& options) {
   if (options.launcher == "slurm") return run_as_slurm_job(own_words_without_launcher());
   const auto [milestone, space] = find_sweep(options.stage);
   const bool counts = options.device == "emulated" || !answering_gpu();
@@ -319,6 +292,7 @@ void add(CLI::App& app, ExitCode& exit_code) {
   plot.add_option("--output", plot_options.output);
   plot.add_option("--batches", plot_options.batches);
   auto [sweep, sweep_options] = add_command(app, exit_code, "sweep", run_sweep);
+  sweep_options.batches = "100,1000,10000";
   sweep.add_option("STAGE", sweep_options.stage)->required();
   sweep.add_option("--batches", sweep_options.batches)->capture_default_str();
   sweep.add_option("--network", sweep_options.network)->capture_default_str();

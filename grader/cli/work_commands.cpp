@@ -40,11 +40,6 @@ void put_back(const CourseMilestone& milestone, const std::vector<PathAndText>& 
   for (const auto& [path, text] : files) write_atomically(course_folder() / path, text);
 }
 
-struct ResetOptions {
-  std::string milestone;
-  bool yes = false;
-};
-
 bool agreed(std::size_t count) {
   std::cout << "Put " << (count == 1 ? "it" : "them")
             << " back as handed out? A backup is kept. [y/N] " << std::flush;
@@ -54,7 +49,7 @@ bool agreed(std::size_t count) {
   return answer == "y" || answer == "Y" || answer == "yes";
 }
 
-ExitCode run_reset(const ResetOptions& options) {
+ExitCode run_reset(const Options& options) {
   const CourseMilestone milestone = find_milestone(options.milestone);
   std::vector<PathAndText> changed;
   for (const HandoutFile& file : handout_files(milestone)) {
@@ -84,11 +79,6 @@ ExitCode run_reset(const ResetOptions& options) {
   return ExitCode::kPassed;
 }
 
-struct SubmitOptions {
-  std::string milestone;
-  std::string output;
-};
-
 // As sha256sum writes it, so that sha256sum --check reads it.
 std::string manifest_text(const fs::path& folder, const std::vector<SourceFile>& sources) {
   std::vector<std::string> words = {"sha256sum", "--", "result.json"};
@@ -101,7 +91,7 @@ std::string manifest_text(const fs::path& folder, const std::vector<SourceFile>&
   return run.output;
 }
 
-ExitCode run_submit(const SubmitOptions& options) {
+ExitCode run_submit(const Options& options) {
   const CourseMilestone milestone = find_milestone(options.milestone);
   const auto sources = describe_files(source_files(milestone));
   CheckResult check = combined_result(milestone);
@@ -192,9 +182,9 @@ fs::path unpacked(const fs::path& archive, const fs::path& to) {
                    (why.empty() ? "." : ": " + why));
 }
 
-ExitCode run_restore(const std::string& archive) {
+ExitCode run_restore(const Options& options) {
   const ScratchFolder scratch(build_folder());
-  const fs::path folder = unpacked(archive, scratch.path());
+  const fs::path folder = unpacked(options.files.front(), scratch.path());
   const std::string name = folder.filename().string();
   const CourseMilestone milestone = find_milestone(name.substr(0, name.find('-')));
   const CheckResult check = read_check_result(folder / "result.json");
@@ -234,8 +224,8 @@ void add(CLI::App& app, ExitCode& exit_code) {
     command.add_option("MILESTONE", options.milestone)->required();
     command.add_option("--output", options.output);
   }
-  auto [command, archive] = add_command(app, exit_code, "restore", run_restore);
-  command.add_option("ARCHIVE", archive)->required()->check(CLI::ExistingFile);
+  auto [command, options] = add_command(app, exit_code, "restore", run_restore);
+  command.add_option("ARCHIVE", options.files)->required()->expected(1)->check(CLI::ExistingFile);
 }
 
 }  // namespace convlab::grader::work_commands

@@ -195,11 +195,6 @@ std::vector<std::string> answers_in(const fs::path& tree, const fs::path& soluti
   return problems;
 }
 
-struct Options {
-  std::string folder;
-  std::string term;
-};
-
 // The files of the tree that git tracks and the list names; sorted.
 std::vector<std::string> listed_files(const HandoutList& list) {
   std::vector<std::string> words = {"git", "-C", course_folder().string(), "ls-files", "-z", "--"};
@@ -231,7 +226,7 @@ ExitCode run(const Options& options) {
   }
   const HandoutList list = read_list(course_folder() / "milestones/handout.list");
   const std::string name = "convlab-" + options.term;
-  const fs::path parent = fs::absolute(options.folder);
+  const fs::path parent = fs::absolute(options.output);
   const fs::path tree = parent / name;
   if (fs::exists(tree)) {
     throw UsageError(display_path(tree) + " exists already; remove it, or name another folder.");
@@ -273,7 +268,7 @@ void add(CLI::App& app, ExitCode& exit_code) {
   CLI::App* group = app.add_subcommand("handout");
   group->require_subcommand(1);
   auto [command, options] = add_command(*group, exit_code, "make", run);
-  command.add_option("OUT", options.folder)->required();
+  command.add_option("OUT", options.output)->required();
   command.add_option("--term", options.term)->required();
 }
 

@@ -16,11 +16,6 @@ namespace convlab::grader::lint_command {
 
 namespace {
 
-struct Options {
-  std::string milestone;
-  bool update = false;
-};
-
 /// Examines one milestone and prints what is wrong with it.
 class Lint {
  public:

@@ -17,10 +17,9 @@ class SmallCourse {
     namespace fs = std::filesystem;
     const fs::path source = CONVLAB_SOURCE_DIR;
     const fs::path bin = CONVLAB_BINARY_DIR;
-    fs::create_directories(course());
+    fs::create_directories(course() / "milestones");
     fs::create_directories(build() / "bin");
     fs::create_directories(tools());
-    fs::copy(source / "milestones", course() / "milestones", fs::copy_options::recursive);
     fs::create_directory_symlink(source / "common", course() / "common");
     fs::create_directory_symlink(source / "reference", course() / "reference");
     fs::create_directory_symlink(source / "grader", course() / "grader");  // templates of pictures
@@ -29,9 +28,10 @@ class SmallCourse {
     fs::copy_file(bin / "grader-views", build() / "bin" / "grader-views");
     use(submission);
     set_cmake("exit 0");
-    // Not the programs of other milestones: they need not be built for these tests.
-    for (const char* other : {"m2_gpu_baseline", "m3_memory", "m4_optimizations"}) {
-      fs::remove_all(course() / "milestones" / other);
+    // Not the other milestones: their programs need not be built for these tests.
+    add_milestone("m1_cpu_baseline");
+    for (const auto& file : fs::directory_iterator(source / "milestones")) {
+      if (file.is_regular_file()) fs::copy(file, course() / "milestones");
     }
   }
 
@@ -40,6 +40,12 @@ class SmallCourse {
   [[nodiscard]] std::filesystem::path tools() const { return folder_.path() / "tools"; }
   [[nodiscard]] std::filesystem::path source() const {
     return course() / "milestones" / "m1_cpu_baseline" / "conv_forward.cpp";
+  }
+
+  /// The folder of another milestone, as it is handed out.
+  void add_milestone(const std::string& name) const {
+    std::filesystem::copy(std::filesystem::path(CONVLAB_SOURCE_DIR) / "milestones" / name,
+                          course() / "milestones" / name, std::filesystem::copy_options::recursive);
   }
 
   /// From now on m1 is this program.

@@ -21,23 +21,6 @@ using TestFolder = testing::TemporaryFolder;
 
 namespace {
 
-/// One check of a program under tests/submissions, and what it left behind.
-struct Checked {
-  ProgramRun run;
-  grader::CheckResult check;
-};
-
-Checked check(const std::string& submission, const std::string& options) {
-  const TestFolder folder;
-  const auto json = folder.path() / "result.json";
-  Checked checked{
-      run_program("grader", "check m1 --program " + std::string(SUBMISSIONS) + "/" + submission +
-                                " --no-speed --json " + json.string() + " " + options),
-      {}};
-  checked.check = grader::read_check_result(json);
-  return checked;
-}
-
 int longest_line(const std::string& text) {
   int longest = 0;
   for (const std::string& line : lines_of(text)) longest = std::max(longest, display_width(line));
@@ -66,18 +49,21 @@ class KeptFile {
 
 }  // namespace
 
-TEST_CASE("grader check: no program is a finding") {
-  CHECK(check("there_is_no_such_file", "").check.findings.at(0).id == "E-no-program");
-}
-
-TEST_CASE("grader check: a clock that was replaced contradicts the grader's") {
-  const auto name = GENERATE(as<std::string>{}, "replaces_the_clock", "slows_the_clock");
-  CAPTURE(name);
-  const Checked checked = check(name, "--batches 300");
-  INFO(checked.run.output);
-  CHECK(checked.run.exit_code == 1);
-  REQUIRE(checked.check.findings.size() == 1);
-  CHECK(checked.check.findings[0].id == "E-clock");
+TEST_CASE("grader check: no program, and a clock that was replaced and contradicts the grader's") {
+  const auto [name, finding] =
+      GENERATE(table<std::string, std::string>({{"there_is_no_such_file", "E-no-program"},
+                                                {"replaces_the_clock", "E-clock"},
+                                                {"slows_the_clock", "E-clock"}}));
+  const TestFolder folder;
+  const auto json = folder.path() / "result.json";
+  const ProgramRun run =
+      run_program("grader", "check m1 --program " SUBMISSIONS "/" + name +
+                                " --no-speed --batches 300 --json " + json.string());
+  INFO(run.output);
+  CHECK(run.exit_code == 1);
+  const auto findings = grader::read_check_result(json).findings;
+  REQUIRE(findings.size() == 1);
+  CHECK(findings[0].id == finding);
 }
 
 TEST_CASE("grader check: points, with the speed beside the reference in the same run") {
@@ -141,6 +127,11 @@ TEST_CASE("grader check: what cannot be asked is answered in one sentence") {
       {"check m4 --stage halo", 2, "halo is not in m4: it is in m3, so name m3 --stage halo."},
       {"watch m4 --stage halo", 2, "name m3 --stage halo"},
       {"show m2 --stage fused-gemm", 2, "name m4 --stage fused-gemm"},
+      {"show m1", 2, "This command is for CUDA kernels, and m1 has none"},
+      {"show m4", 2, "m4 has many stages; add --stage"},
+      {"show m3 --block 1,x", 2, "--block takes X, X,Y or X,Y,Z"},
+      {"show m3 --block 1,2,3,4", 2, "--block takes X, X,Y or X,Y,Z"},
+      {"show m3 --case 1,2", 2, "--case takes B,M,C,H,W,K"},
       {"predict m4 --stage halo", 2, "name m3 --stage halo"},
       {"hint m4 --stage halo", 2, "name m3 --stage halo"},
       {"check m4 --stage half --cause a", 2, "--cause is of a broken kernel"},

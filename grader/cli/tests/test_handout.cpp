@@ -162,6 +162,14 @@ TEST_CASE("grader handout: an answer is found in every kind of file, with file a
        "`" + line_of("m4_optimizations/puzzles/7_tree.change", "part[c] +=").substr(2)},
       {".gitignore", "# " + loop}};
   for (const auto& [file, line] : planted) append(copy.tree / file, line + "\n");
+  // Exercises that are solved, also under other names.
+  const fs::path m2 = "m2_gpu_baseline/conv_forward.cu";
+  std::string solved = read_text(copy.tree / "reference/solutions" / m2);
+  for (auto at = solved.find("output"); at != std::string::npos;
+       at = solved.find("output", at + 1)) {
+    solved.replace(at, 6, "result");
+  }
+  write_atomically(copy.tree / "milestones" / m2, solved);
   const FinishedProcess run = copy.make("a");
   CHECK(run.exit_code == 1);
   // The lines of the terminal wrap.
@@ -177,24 +185,7 @@ TEST_CASE("grader handout: an answer is found in every kind of file, with file a
     const bool page = file.ends_with(".md");
     CHECK(contains(output, file + ":" + (page ? "" : std::to_string(number) + "tells")));
   }
-  CHECK_FALSE(fs::exists(copy.folder.path() / "a/convlab-SP27"));
-}
-
-TEST_CASE("grader handout: an exercise that is solved is found, also under other names") {
-  const Copy copy;
-  if (!copy.made) CONVLAB_SKIP("this is no git working tree with solutions");
-  std::string text = read_text(copy.tree / "reference/solutions/m1_cpu_baseline/conv_forward.cpp");
-  for (auto at = text.find("output"); at != std::string::npos; at = text.find("output", at + 1)) {
-    text.replace(at, 6, "result");
-  }
-  write_atomically(copy.tree / "milestones/m1_cpu_baseline/conv_forward.cpp", text);
-  fs::copy_file(copy.tree / "reference/solutions/m2_gpu_baseline/conv_forward.cu",
-                copy.tree / "milestones/m2_gpu_baseline/conv_forward.cu",
-                fs::copy_options::overwrite_existing);
-  const FinishedProcess run = copy.make("a");
-  CHECK(run.exit_code == 1);
-  CHECK(contains(run.output, "m1_cpu_baseline/conv_forward.cpp is solved"));
-  CHECK(contains(run.output, "m2_gpu_baseline/conv_forward.cu is solved"));
+  CHECK(contains(output, m2.string() + "issolved"));
   CHECK_FALSE(fs::exists(copy.folder.path() / "a/convlab-SP27"));
   CHECK_FALSE(fs::exists(copy.folder.path() / "a/convlab-SP27.tar.gz"));
 }

@@ -86,6 +86,7 @@ TEST_CASE("grader job: Ctrl-C leaves the job, and the same command finds it and 
   CHECK(
       contains(left.errors,
                "waiting for job 17: 2 jobs before it (Resources), expected to start in about 2 h"));
+  CHECK(left.errors.find("waiting for job") == left.errors.rfind("waiting for job"));
   CHECK(contains(left.errors, "Job 17 goes on; the same command finds it again"));
   // A controller that starts anew has not lost the job.
   write_atomically(slurm.file("down"), "");

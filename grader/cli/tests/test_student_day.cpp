@@ -16,6 +16,7 @@ using namespace convlab;
 using convlab::testing::contains;
 using grader::SmallCourse;
 using testing::CommandResult;
+namespace fs = std::filesystem;
 
 namespace {
 
@@ -262,9 +263,7 @@ TEST_CASE("grader next: leads from the exercise to its explanation and the quest
   CHECK(contains(next(), "Congratulations!"));
 
   // Where stages are begun: broken kernels for practice, and the fast track.
-  std::filesystem::copy(std::filesystem::path(CONVLAB_SOURCE_DIR) / "milestones/m4_optimizations",
-                        course.course() / "milestones" / "m4_optimizations",
-                        std::filesystem::copy_options::recursive);
+  course.add_milestone("m4_optimizations");
   const auto stage = course.course() / "milestones/m4_optimizations/stages/im2col_gemm.cu";
   write_atomically(stage, read_text(stage) + "// begun\n");
   const std::string practice = next();
@@ -334,9 +333,7 @@ TEST_CASE("grader predict: before the first measurement, beside it in the report
 
 TEST_CASE("grader hint: a stage has a list of its own, remembered apart; others are refused") {
   const SmallCourse course("plain_loops");
-  std::filesystem::copy(std::filesystem::path(CONVLAB_SOURCE_DIR) / "milestones/m4_optimizations",
-                        course.course() / "milestones" / "m4_optimizations",
-                        std::filesystem::copy_options::recursive);
+  course.add_milestone("m4_optimizations");
   const auto hint = [&](const std::string& words) { return course.grader("hint " + words); };
   CHECK(contains(hint("m1").out, "Hint 1 of "));
   CHECK_FALSE(contains(hint("m1 --again").out, "Hint 2 of "));
@@ -395,11 +392,8 @@ TEST_CASE("grader hint: first about the finding, one more for each check that fo
 
 TEST_CASE("grader hint: a puzzle and a repair, by what their checks found and how often") {
   const SmallCourse course("plain_loops");
-  for (const char* milestone : {"m2_gpu_baseline", "m4_optimizations"}) {
-    std::filesystem::copy(std::filesystem::path(CONVLAB_SOURCE_DIR) / "milestones" / milestone,
-                          course.course() / "milestones" / milestone,
-                          std::filesystem::copy_options::recursive);
-  }
+  course.add_milestone("m2_gpu_baseline");
+  course.add_milestone("m4_optimizations");
   const std::string found =
       R"({"created": "1", "milestone": "m4", "stages": ["left-alone"], "findings": [)"
       R"({"id": "E-barrier", "title": "not all arrive", "stage": "left-alone", )"
@@ -417,4 +411,47 @@ TEST_CASE("grader hint: a puzzle and a repair, by what their checks found and ho
   CHECK(contains(hint(), "The smallest case that fails: B=1."));
   CHECK(contains(hint(), "are about what its last check found"));
   CHECK(contains(course.grader("hint m2 --stage index").out, "Hint 1 of 4"));
+}
+
+TEST_CASE("grader check: a stage with another name than the points' is told to take it back") {
+  const SmallCourse course("plain_loops");
+  write_atomically(course.source(), "// my work\n");
+  CommandResult run = course.grader("check m1 --batches 3");
+  INFO(run.out);
+  CHECK_FALSE(contains(run.out, "gives no points"));
+  const fs::path rules = course.source().parent_path() / "scores.json";
+  std::string text = read_text(rules);
+  for (std::size_t at = 0; (at = text.find("\"stage\": \"baseline\"", at)) != std::string::npos;) {
+    text.replace(at, 19, "\"stage\": \"loops\"");
+  }
+  write_atomically(rules, text);
+  run = course.grader("check m1 --batches 3");
+  INFO(run.out);
+  CHECK(contains(run.out, "Your stage is called baseline, so it gives no points"));
+  CHECK(contains(run.out, ".id = \"loops\""));
+}
+
+TEST_CASE("grader check: of a choice of stages only those that were begun are compiled") {
+  const SmallCourse course("plain_loops");
+  const char* const m4 = "milestones/m4_optimizations";
+  course.add_milestone("m4_optimizations");
+  fs::create_directories(course.build() / "custom_submission");  // the parts are built
+  fs::remove_all(course.course() / m4 / "puzzles");              // they would come first
+  CommandResult run = course.grader("check m4 --batches 1");
+  INFO(run.out);
+  CHECK(run.exit_code == 1);
+  CHECK(contains(run.out, "No stage of m4 is begun. Next: build/bin/grader next"));
+  // Then it goes on to compile, which this build cannot.
+  const fs::path half = course.course() / m4 / "stages" / "half.cu";
+  const std::string untouched = read_text(half);
+  write_atomically(half, untouched + "int begun = ;\n");
+  run = course.grader("check m4 --batches 1");
+  INFO(run.out);
+  CHECK_FALSE(contains(run.out, "is begun"));
+  CHECK(run.exit_code == 3);
+  CHECK(contains(run.out, "has not recorded how it compiles"));
+  write_atomically(half, untouched);
+  run = course.grader("check m4 --batches 1");
+  INFO(run.out);
+  CHECK(contains(run.out, "No stage of m4 is begun"));
 }

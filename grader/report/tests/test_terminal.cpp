@@ -1,7 +1,7 @@
-#include <filesystem>
+#include <sstream>
 
-#include "common/base/run_process.hpp"
 #include "common/base/tests/support/catch.hpp"
+#include "grader/checks/findings/catalogue.hpp"
 #include "grader/report/check_report.hpp"
 #include "grader/report/terminal.hpp"
 
@@ -26,23 +26,6 @@ TEST_CASE("terminal: a paragraph wraps at 80 columns and hangs below its label")
         std::string::npos);
 }
 
-TEST_CASE("terminal: without one, only what is waited for is printed, once") {
-  const FinishedProcess run =
-      run_process({.words = {std::filesystem::read_symlink("/proc/self/exe").string(), "[.waits]"},
-                   .output = Command::Output::kTogether});
-  CHECK(run.output.find("waiting until it is idle: 97 %\n") != std::string::npos);
-  CHECK(run.output.find("case 1") == std::string::npos);
-  CHECK(run.output.find("96 %") == std::string::npos);
-}
-
-TEST_CASE("terminal: shows what the test above reads", "[.waits]") {
-  ProgressLine line;
-  for (const char* text :
-       {"case 1 of 9", "waiting until it is idle: 97 %", "waiting until it is idle: 96 %"}) {
-    line.show(text);
-  }
-}
-
 TEST_CASE("score table: a row for each item, what was not measured is named") {
   const Score score{
       {{.stage = "a",
@@ -60,4 +43,18 @@ TEST_CASE("score table: a row for each item, what was not measured is named") {
         "                                                           2'\n"
         "  network, 1 image           -/10                          not asked\n"
         "  sum                     10.5/40  10 more points were not measured\n");
+}
+
+TEST_CASE("check report: findings fit into 80 columns, whatever was seen") {
+  const std::string seen =
+      "In case 'all together' (B=130 M=17 C=12 H=301 W=302 K=7 S=4): 123456789 of 987654321 "
+      "elements are wrong. The first: image b=9999, map m=15, row h=33, column w=33: expected "
+      "-1.234567e-05, got 1.234567e+25.";
+  for (const Diagnosis& diagnosis : catalogue()) {
+    std::istringstream lines(finding_text(finding(diagnosis.id, seen)));
+    for (std::string line; std::getline(lines, line);) {
+      CAPTURE(line);
+      CHECK(display_width(line) <= kColumns);
+    }
+  }
 }
