@@ -441,4 +441,12 @@ CaseOutcome run_case(Submission& submission, const StageInfo& stage, const Eleme
   return outcome;
 }
 
+std::optional<Finding> first_finding(Submission& submission, const StageInfo& stage,
+                                     const std::vector<ElementCase>& cases, std::uint64_t seed) {
+  for (const ElementCase& test : cases) {
+    if (auto found = run_case(submission, stage, test, ++seed).finding) return found;
+  }
+  return std::nullopt;
+}
+
 }  // namespace convlab::grader
