@@ -196,7 +196,7 @@ struct Behaviour {
   // Whether each number of the input matters, from call to call and between prolog and convolve:
   // who stores results may look at a few numbers only.
   std::optional<Finding> small_changes() {
-    if (!submission.exchanges()) return std::nullopt;
+    if (!submission.settings.exchanges) return std::nullopt;
     const ConvShape& shape = plan.phases;
     std::mt19937_64 engine(seed);
     Probe probe(submission, stage, shape);
@@ -308,9 +308,9 @@ struct Behaviour {
 
   std::optional<Finding> second_convolve() {
     if (!any_shape) return std::nullopt;
-    submission.set_convolve_calls(2);
+    submission.settings.convolve_calls = 2;
     const auto wrong = first_finding(submission, stage, {plan.repeated.back()}, seed);
-    submission.set_convolve_calls(1);
+    submission.settings.convolve_calls = 1;
     if (!wrong || wrong->id == "E-forbidden") return std::nullopt;
     return finding("E-replay/second-convolve", "", {wrong->seen});
   }

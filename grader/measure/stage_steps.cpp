@@ -80,7 +80,6 @@ class ProductWatch {
 
   void look_at(const StepNotes& notes) {
     std::erase_if(kept_, [](const auto& each) { return each.first.first.starts_with("shared"); });
-    std::erase_if(filled_, [](const auto& each) { return each.first.starts_with("shared"); });
     by_warp_ = std::ranges::any_of(
         notes.steps, [](const BlockStep& step) { return step.kind == StepKind::kProducts; });
     held_.clear();
@@ -184,9 +183,8 @@ class ProductWatch {
     int stores = 0;
     std::set<std::int64_t> storing{};
     Lines store_lines{};
-    Lines exchanges{};                      ///< between lanes, or on tensor cores
-    std::map<std::int64_t, Uses> uses{};    ///< by thread, or by the first thread of a warp
-    std::map<std::int64_t, Lines> blind{};  ///< as uses: reads of what nobody has written
+    Lines exchanges{};                    ///< between lanes, or on tensor cores
+    std::map<std::int64_t, Uses> uses{};  ///< by thread, or by the first thread of a warp
   };
 
   struct Access {
@@ -232,9 +230,6 @@ class ProductWatch {
         loads_[origin].insert(access.line);
       }
     } else if (access.reads) {
-      if (access.between.starts_with("shared") && !is_filled(access)) {
-        block.blind[owner(access.thread)].insert(access.line);
-      }
       auto from = kept_.lower_bound({access.between, access.begin});
       const std::pair end(access.between, access.begin + access.bytes);
       is_certain_ = is_certain_ && written_.contains(access.between);
@@ -246,7 +241,6 @@ class ProductWatch {
       }
     } else {
       written_.insert(access.between);
-      for (int i = 0; i < access.bytes; ++i) filled_.insert({access.between, access.begin + i});
       if (!is_of_one_array(held)) return use(block, access.thread, std::exchange(held, {}));
       // The elements of a vector lie behind each other.
       std::int64_t at = access.begin;
@@ -259,24 +253,11 @@ class ProductWatch {
     }
   }
 
-  [[nodiscard]] bool is_filled(const Access& access) const {
-    for (int i = 0; i < access.bytes; ++i) {
-      if (!filled_.contains({access.between, access.begin + i})) return false;
-    }
-    return true;
-  }
-
   [[nodiscard]] std::string stores_text() const {
-    Lines blind;
     Lines lines;
     int count = 0;
     std::size_t threads = 0;
     for (const Block& block : blocks_) {
-      for (const std::int64_t thread : block.storing) {
-        if (const auto found = block.blind.find(owner(thread)); found != block.blind.end()) {
-          blind.insert(found->second.begin(), found->second.end());
-        }
-      }
       lines.insert(block.store_lines.begin(), block.store_lines.end());
       count += block.stores;
       threads += block.storing.size();
@@ -285,10 +266,8 @@ class ProductWatch {
         threads == 1 ? thread_name(blocks_.front(), *blocks_.front().storing.begin()) + " stores"
                      : std::to_string(threads) + " threads store";
     const bool often = threads == 1 && count > 1;
-    return quoted("its sum reads here what nobody has written:", blind) +
-           quoted(
-               who + " this output " + (often ? std::to_string(count) + " times " : "") + "here:",
-               lines);
+    return quoted(
+        who + " this output " + (often ? std::to_string(count) + " times " : "") + "here:", lines);
   }
 
   [[nodiscard]] std::string role_of(const StepArray& array, const std::string& kernel) const {
@@ -349,11 +328,10 @@ class ProductWatch {
   bool is_certain_ = true;               ///< what was not seen does not happen
   std::map<std::int64_t, Uses> held_{};  ///< by thread: what it has read and not used yet
   std::map<std::pair<std::string, std::int64_t>, Uses>
-      kept_{};                                               ///< by array and byte: the way here
-  std::set<std::string> written_{};                          ///< arrays that a kernel fills
-  std::set<std::pair<std::string, std::int64_t>> filled_{};  ///< the bytes of these
-  std::map<Origin, Lines> loads_{};                          ///< from the arrays of the convolution
-  Lines stores_{};                                           ///< of any output
+      kept_{};                       ///< by array and byte: the way here
+  std::set<std::string> written_{};  ///< arrays that a kernel fills
+  std::map<Origin, Lines> loads_{};  ///< from the arrays of the convolution
+  Lines stores_{};                   ///< of any output
   std::vector<Block> blocks_{};
 };
 

@@ -59,7 +59,7 @@ struct StageChecker : CheckContext {
   std::optional<Finding> refused{};    ///< a warning that the instructor does not leave at that
 
   bool run() {
-    submission.set_exchanges(true);
+    submission.settings.exchanges = true;
     // What the file itself declares would be the bound that it is judged by.
     stage.precision = ladder_stage(stage.id.c_str(), "").precision;
     if (supports_one_network(request, stage) && stage.only_for != request.network) {
@@ -241,9 +241,9 @@ struct StageChecker : CheckContext {
   // Runs from the first case to the last batch. @return the finding that ends it
   std::optional<Finding> run_checks() {
     // Nothing is timed here, so the GPU's memory may hold what shows in the output.
-    submission.set_gpu_memory("poisoned");
+    submission.settings.gpu_memory = "poisoned";
     std::optional<Finding> wrong = check_cases();
-    submission.set_gpu_memory("usual");
+    submission.settings.gpu_memory = "usual";
     if (wrong || request.only_case) return wrong;
     const JudgePhases judge_phases = [&](const Finding& found) -> std::optional<Finding> {
       std::optional<Finding> told = found;
@@ -257,7 +257,7 @@ struct StageChecker : CheckContext {
       }
       if (!told || told->id != "E-converted") return is_open ? told : found;
       // The course never asked whether convolve reads the input itself; the network's run does.
-      if (plan.rules == Rules::kCourse) submission.set_exchanges(false);
+      if (plan.rules == Rules::kCourse) submission.settings.exchanges = false;
       warn(*told);
       return std::nullopt;
     };
@@ -322,9 +322,7 @@ struct StageChecker : CheckContext {
 
   // Times what is right, and tells the outcome.
   std::optional<Finding> finish_run(NetworkOutcome& outcome) {
-    time_network(outcome, announcer, [&](const CheckedLayer& layer, LayerResult& result) {
-      return time_layer(submission, stage, layer, result);
-    });
+    time_network(submission, outcome, announcer);
     checked.result.runs.push_back(outcome.result);
     observer.tell(stage, {.run = outcome.result});
     return outcome.finding;

@@ -273,10 +273,10 @@ Opinion SecondOpinion::rehearsed(const std::optional<Finding>& found) {
     context_.observer.announce(stage_.id + ": with nothing behind its arrays");
     // Accesses beyond an allocation, which usually hit another allocation unnoticed.
     Submission& submission = context_.submission;
-    submission.set_gpu_memory("guarded");
+    submission.settings.gpu_memory = "guarded";
     emulated = first_finding(submission, stage_, plan_.repeated, seed_);
     if (emulated && emulated->id != "E-outside") emulated.reset();
-    submission.set_gpu_memory("usual");
+    submission.settings.gpu_memory = "usual";
     submission.restart();
   }
   if (!emulated) return {found};
