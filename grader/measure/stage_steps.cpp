@@ -113,17 +113,14 @@ class ProductWatch {
       }
     }
     for (const auto& [thread, held] : held_) use(block, thread, held);
-    is_certain_ = is_certain_ && !notes.is_cut;
     if (block.stores > 0) blocks_.push_back(std::move(block));
   }
-
-  void is_incomplete() { is_certain_ = false; }
 
   /// What was seen, in lines.
   [[nodiscard]] std::string text() const {
     if (blocks_.empty()) {
-      return is_certain_ ? quoted("no thread stores this output. Others are stored here:", stores_)
-                         : std::string();
+      return quoted("no thread that was watched stores this output. Others are stored here:",
+                    stores_);
     }
     if (product_.pixel < 0) return stores_text();
     const Origin pixel{false, product_.pixel};
@@ -134,18 +131,6 @@ class ProductWatch {
         return quoted("the way of " + name_of(other) + " to this sum:", uses_of({other}));
       }
     }
-    for (const Origin& origin : {weight, pixel}) {
-      if (!uses_of({origin}).empty()) continue;
-      if (!is_certain_ || product_.factor != 0.0) return stores_text();
-      const auto loads = loads_.find(origin);
-      const std::string none = "no thread that works on this output ";
-      return loads == loads_.end()
-                 ? quoted(none + "reads " + name_of(origin) + ". That array is read here:",
-                          loads_of_array(origin.is_weight))
-                 : quoted(name_of(origin) + " is loaded here, but " + none + "takes it from there:",
-                          loads->second) +
-                       quoted("the sum takes its numbers from here:", uses_of({}));
-    }
     std::vector<std::string> readers;
     for (const Block& block : blocks_) {
       for (const auto& [thread, own] : block.uses) {
@@ -154,7 +139,9 @@ class ProductWatch {
         }
       }
     }
-    if (readers.empty()) return stores_text();
+    if (readers.empty()) {
+      return quoted("the sum takes its numbers from here:", uses_of({})) + stores_text();
+    }
     const std::string both = name_of(weight) + " and " + name_of(pixel);
     const std::string who = readers.size() == 1 ? readers[0] + " reads "
                             : readers.size() == 2
@@ -227,12 +214,10 @@ class ProductWatch {
       for (std::int64_t element = first; element <= last; ++element) {
         const Origin origin{access.role == "weights", element};
         held[origin].insert(access.line);
-        loads_[origin].insert(access.line);
       }
     } else if (access.reads) {
       auto from = kept_.lower_bound({access.between, access.begin});
       const std::pair end(access.between, access.begin + access.bytes);
-      is_certain_ = is_certain_ && written_.contains(access.between);
       for (; from != kept_.end() && from->first < end; ++from) {
         for (const auto& [origin, way] : from->second) {
           held[origin].insert(way.begin(), way.end());
@@ -240,7 +225,6 @@ class ProductWatch {
         }
       }
     } else {
-      written_.insert(access.between);
       if (!is_of_one_array(held)) return use(block, access.thread, std::exchange(held, {}));
       // The elements of a vector lie behind each other.
       std::int64_t at = access.begin;
@@ -273,14 +257,6 @@ class ProductWatch {
   [[nodiscard]] std::string role_of(const StepArray& array, const std::string& kernel) const {
     if (array.space == "constant") return "weights";
     return array_role(array.memory, array.space, kernel, product_.shape, sources_);
-  }
-
-  [[nodiscard]] Lines loads_of_array(bool is_weight) const {
-    Lines lines;
-    for (const auto& [origin, own] : loads_) {
-      if (origin.is_weight == is_weight) lines.insert(own.begin(), own.end());
-    }
-    return lines;
   }
 
   /// The way of these numbers to the output, or of all.
@@ -325,13 +301,10 @@ class ProductWatch {
   const WrongProduct& product_;
   const SourceText& sources_;
   bool by_warp_ = false;                 ///< the running kernel uses tensor cores
-  bool is_certain_ = true;               ///< what was not seen does not happen
   std::map<std::int64_t, Uses> held_{};  ///< by thread: what it has read and not used yet
   std::map<std::pair<std::string, std::int64_t>, Uses>
-      kept_{};                       ///< by array and byte: the way here
-  std::set<std::string> written_{};  ///< arrays that a kernel fills
-  std::map<Origin, Lines> loads_{};  ///< from the arrays of the convolution
-  Lines stores_{};                   ///< of any output
+      kept_{};      ///< by array and byte: the way here
+  Lines stores_{};  ///< of any output
   std::vector<Block> blocks_{};
 };
 
@@ -354,12 +327,10 @@ std::string lines_of_product(Submission& traced, const StageInfo& stage, WrongPr
     look();
   }
   ProductWatch watch(product, traced.sources());
-  if (kernels.size() < launches.size()) watch.is_incomplete();
   for (const std::string& kernel : kernels) {
     const auto& grid = launch_of(launches, kernel)->grid;
     constexpr unsigned kMostBlocks = 32;  // each in a run of its own
     const unsigned all = grid[0] * grid[1] * grid[2];
-    if (all > kMostBlocks) watch.is_incomplete();
     for (unsigned i = 0; i < std::min(kMostBlocks, all); ++i) {
       const std::array<unsigned, 3> block = {i % grid[0], i / grid[0] % grid[1],
                                              i / grid[0] / grid[1]};
