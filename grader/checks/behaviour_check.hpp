@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
-#include <string>
 
+#include "grader/checks/network_check.hpp"
 #include "grader/checks/result/finding.hpp"
 #include "grader/checks/rules.hpp"
 #include "grader/submission/submission.hpp"
@@ -19,27 +19,20 @@ namespace convlab::grader {
 std::optional<Finding> check_phases(Submission& submission, const StageInfo& stage,
                                     const ConvShape& shape, std::uint64_t seed);
 
-/// On an emulated device: the output after a second convolve must be that after the first.
-std::optional<Finding> check_second_convolve(Submission& submission, const StageInfo& stage,
-                                             const CasePlan& plan, std::uint64_t seed);
-
-/// On an emulated device with so little memory that a batch of 11 images takes several slices, the
-/// output must be the same. Running out of memory there is no finding.
-std::optional<Finding> check_slices(Submission& submission, const StageInfo& stage,
-                                    const CasePlan& plan, std::uint64_t seed);
-
-/// On an emulated device: with threads, warps and blocks in reverse order, and with streams that
-/// work only when the host waits for them, the output must be the same.
-std::optional<Finding> check_order(Submission& submission, const StageInfo& stage,
-                                   const CasePlan& plan, std::uint64_t seed);
+/// On an emulated device the output must be the same after a second convolve; with so little memory
+/// that a batch of 11 images takes several slices (running out of it is no finding); and with
+/// threads, warps and blocks in reverse order and streams that work only when the host waits for
+/// them.
+std::optional<Finding> check_emulated(
+    Submission& submission, const StageInfo& stage, const CasePlan& plan, std::uint64_t seed,
+    const Announce& announce = [](const auto&) {});
 
 /// What counts of a finding of check_phases; none if the rules forgive it.
 using JudgePhases = std::function<std::optional<Finding>(const Finding&)>;
 
-/// All of these, in this order. Calls `announce` before each one.
+/// All of these and the checks of other devices. Calls `announce` before each one.
 std::optional<Finding> check_behaviour(Submission& submission, const StageInfo& stage,
                                        const CasePlan& plan, std::uint64_t seed,
-                                       const std::function<void(const std::string&)>& announce,
-                                       const JudgePhases& judge_phases);
+                                       const Announce& announce, const JudgePhases& judge_phases);
 
 }  // namespace convlab::grader

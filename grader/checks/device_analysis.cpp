@@ -65,18 +65,19 @@ std::string launch_of(const DeviceNotes& notes, const SourceText& sources) {
          line;
 }
 
-/// An array of the convolution.
-struct CopiedArray {
-  std::string name;
-  std::int64_t elements;
-};
-
-// If the copies in this direction bring less than these arrays hold: which array misses numbers.
+// If the copies of the inputs to the device, or of the output back, bring less than these arrays
+// hold: which array misses numbers.
 // @param known  the name of that array; empty: unknown
-std::optional<Finding> find_short_copy(const std::vector<CopiedArray>& arrays,
-                                       const std::string& direction, const std::string& known,
-                                       const DeviceNotes& notes, const SourceText& sources,
-                                       const std::string& seen) {
+std::optional<Finding> find_short_copy(const ConvShape& shape, bool is_back,
+                                       const std::string& known, const DeviceNotes& notes,
+                                       const SourceText& sources, const std::string& seen) {
+  struct CopiedArray {
+    std::string name;
+    std::int64_t elements;
+  };
+  const std::string direction = is_back ? "device to host" : "host to device";
+  std::vector<CopiedArray> arrays = {{"output", shape.output_size()}};
+  if (!is_back) arrays = {{"input", shape.input_size()}, {"weights", shape.weights_size()}};
   if (notes.transfers.size() == DeviceNotes::kMost) return std::nullopt;  // there were more
   std::vector<std::int64_t> copies;
   for (const DeviceTransfer& each : notes.transfers) {
@@ -116,24 +117,21 @@ std::optional<Finding> find_short_copy(const std::vector<CopiedArray>& arrays,
   return found;
 }
 
-std::vector<CopiedArray> inputs_of(const ConvShape& shape) {
-  return {{"input", shape.input_size()}, {"weights", shape.weights_size()}};
-}
-
 /// The same convolution once more.
 struct Rerun {
-  bool failed = false;
+  Call call{};
   std::vector<float> output{};
-  DeviceNotes notes{};
   oracle::ErrorReport report{};
 };
 
+// @param memory  how new memory is marked
 Rerun run_again(Submission& submission, const StageInfo& stage, const WrongOutput& wrong,
-                std::vector<std::string> environment) {
-  submission.set_environment(std::move(environment));
-  const Call call = submission.run(stage.id);
-  Rerun rerun{.failed = call.failure.has_value(), .notes = call.notes};
-  if (rerun.failed) return rerun;
+                const std::string& memory) {
+  // One thread of the host, so that two runs in the same order are the same.
+  submission.set_environment({"CONVLAB_EMU_THREADS=1", "CONVLAB_EMU_POISON=" + memory});
+  Rerun rerun{.call = submission.run(stage.id)};
+  submission.set_environment({});
+  if (rerun.call.failure) return rerun;
   rerun.output.assign(wrong.arrays.output, wrong.arrays.output + wrong.shape.output_size());
   rerun.report = oracle::compare(wrong.shape, wrong.arrays.input, wrong.arrays.weights,
                                  wrong.arrays.output, wrong.tolerance);
@@ -174,7 +172,7 @@ std::optional<Finding> find_absent_lane(const Rerun& numbered, const SourceText&
       })) {
     return std::nullopt;
   }
-  for (const DeviceLaunch& launch : numbered.notes.launches) {
+  for (const DeviceLaunch& launch : numbered.call.notes.launches) {
     if (launch.absent_line == 0) continue;
     Finding found = finding("E-warp/absent-lane", seen);
     found.seen += sources.quote(launch.file, launch.absent_line);
@@ -200,8 +198,8 @@ std::int64_t threads_of(const DeviceNotes& notes) {
 std::optional<Finding> find_unwritten(const WrongOutput& wrong, const Rerun& numbered,
                                       bool right_with_zeros, const SourceText& sources,
                                       const std::string& early, const std::string& where) {
-  if (!numbered.notes.poisoned) return std::nullopt;
-  const PoisonedOutput& poisoned = *numbered.notes.poisoned;
+  if (!numbered.call.notes.poisoned) return std::nullopt;
+  const PoisonedOutput& poisoned = *numbered.call.notes.poisoned;
   const ConvShape& shape = wrong.shape;
   const FaultMemory& memory = poisoned.memory;
   const std::string name = sources.parameter(poisoned.kernel, memory.argument).name;
@@ -232,22 +230,22 @@ std::optional<Finding> find_unwritten(const WrongOutput& wrong, const Rerun& num
       return unwritten_constant(memory.variable, sources, seen);
     }
     const bool is_input = array == "input" || array == "weights";
-    if (auto copy = is_input ? find_short_copy(inputs_of(shape), "host to device", array,
-                                               numbered.notes, sources, seen)
-                             : std::nullopt) {
+    if (auto copy = is_input
+                        ? find_short_copy(shape, false, array, numbered.call.notes, sources, seen)
+                        : std::nullopt) {
       return copy;
     }
-    seen += launch_of(numbered.notes, sources);
+    seen += launch_of(numbered.call.notes, sources);
     if (right_with_zeros) seen += "\nMeasured: all are right if this memory holds zeros.";
     return finding(
         memory.variable.empty() ? "E-unwritten-memory/memory" : "E-unwritten-memory/shared", seen);
   }
   seen += " were never written by any thread. The first wrong one: " +
-          place_of(shape, *wrong.report.first) + "." + launch_of(numbered.notes, sources);
-  if (numbered.notes.launches.empty()) return finding("E-never-written/no-launch", seen);
+          place_of(shape, *wrong.report.first) + "." + launch_of(numbered.call.notes, sources);
+  if (numbered.call.notes.launches.empty()) return finding("E-never-written/no-launch", seen);
   const bool all = marked == shape.output_size();
-  const std::int64_t threads = threads_of(numbered.notes);
-  const bool is_cut = numbered.notes.launches.size() == DeviceNotes::kMost;  // there were more
+  const std::int64_t threads = threads_of(numbered.call.notes);
+  const bool is_cut = numbered.call.notes.launches.size() == DeviceNotes::kMost;  // there were more
   const std::string text = (is_cut ? "At least " : "") + std::to_string(threads);
   if (!all && !early.empty()) seen += "\n" + early;
   const bool are_few = threads < shape.output_size() && !is_cut;
@@ -272,25 +270,18 @@ std::optional<Finding> explain_on_device(Submission& submission, const StageInfo
                    seen);
   }
   if (wrong.report.not_finite > 0) {
-    if (auto found = find_short_copy({{"output", shape.output_size()}}, "device to host", "",
-                                     call.notes, sources, seen)) {
+    if (auto found = find_short_copy(shape, true, "", call.notes, sources, seen)) {
       return found;
     }
   }
 
-  // One thread of the host, so that two runs in the same order are the same.
-  const auto again = [&](const std::string& memory) {
-    return run_again(submission, stage, wrong,
-                     {"CONVLAB_EMU_THREADS=1", "CONVLAB_EMU_POISON=" + memory});
-  };
-  const Rerun plain = again("plain");
-  const Rerun numbered = again("numbered");
-  const Rerun zeros = again("zeros");
-  submission.set_environment({});
-  const bool right_with_zeros =
-      !zeros.failed && zeros.report.passed(shape) && !plain.failed && !plain.report.passed(shape);
+  const Rerun plain = run_again(submission, stage, wrong, "plain");
+  const Rerun numbered = run_again(submission, stage, wrong, "numbered");
+  const Rerun zeros = run_again(submission, stage, wrong, "zeros");
+  const bool right_with_zeros = !zeros.call.failure && zeros.report.passed(shape) &&
+                                !plain.call.failure && !plain.report.passed(shape);
   // A thread that returns early does harm only where its part of shared memory is missing.
-  const auto& marks = numbered.notes.poisoned;
+  const auto& marks = numbered.call.notes.poisoned;
   const std::string early = early_returns(call.notes, sources);
   if (marks && !marks->memory.variable.empty() && !early.empty()) {
     return finding("E-barrier/early-return", "In " + where + ": " + early,
@@ -300,7 +291,7 @@ std::optional<Finding> explain_on_device(Submission& submission, const StageInfo
   if (auto found = find_unwritten(wrong, numbered, right_with_zeros, sources, early, where))
     return found;
   // A number that is copied in part has no mark, and only constants begin as numbers without one.
-  if (!numbered.failed && numbered.report.not_finite > 0 && !plain.failed &&
+  if (!numbered.call.failure && numbered.report.not_finite > 0 && !plain.call.failure &&
       plain.report.not_finite == 0) {
     return unwritten_constant("__constant__", sources,
                               seen + "\n" + of_all(numbered.report.not_finite, shape) +
@@ -308,8 +299,7 @@ std::optional<Finding> explain_on_device(Submission& submission, const StageInfo
                                   "copied, or only a part of a number.");
   }
   if (wrong.report.not_finite > 0) {
-    if (auto found =
-            find_short_copy(inputs_of(shape), "host to device", "", call.notes, sources, seen)) {
+    if (auto found = find_short_copy(shape, false, "", call.notes, sources, seen)) {
       return found;
     }
   }

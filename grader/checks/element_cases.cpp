@@ -121,23 +121,23 @@ std::optional<Finding> find_who_computes(Submission& submission, const std::stri
   const std::vector<float> first(output, output + wrong.shape.output_size());
   bool launches = false;
   const auto right_with = [&](Withheld withheld) {
-    submission.set_withheld(withheld);
+    submission.settings.withheld = withheld;
     const Call call = submission.run(stage);
     launches = launches || !call.notes.launches.empty();
     return !call.failure && compare().passed(wrong.shape);
   };
   const auto go_back = [&] {
-    submission.set_withheld(before);
+    submission.settings.withheld = before;
     std::copy(first.begin(), first.end(), output);
   };
-  submission.repeat_tokens(true);
+  submission.settings.repeats_tokens = true;
   // A race may be right at times; by luck it is not so often right, and wrong, in turns.
   constexpr int kTimes = 5;
   bool by_tokens = true;
   for (int time = 0; by_tokens && time < kTimes; ++time) {
     by_tokens = right_with(Withheld::kNothing) && !right_with(before);
   }
-  submission.repeat_tokens(false);
+  submission.settings.repeats_tokens = false;
   if (!by_tokens) {
     go_back();
     return std::nullopt;  // wrong all the same, or wrong only sometimes: this has another cause
@@ -439,6 +439,14 @@ CaseOutcome run_case(Submission& submission, const StageInfo& stage, const Eleme
     outcome.result.verdict = Verdict::kPassed;
   }
   return outcome;
+}
+
+std::optional<Finding> first_finding(Submission& submission, const StageInfo& stage,
+                                     const std::vector<ElementCase>& cases, std::uint64_t seed) {
+  for (const ElementCase& test : cases) {
+    if (auto found = run_case(submission, stage, test, ++seed).finding) return found;
+  }
+  return std::nullopt;
 }
 
 }  // namespace convlab::grader

@@ -45,7 +45,7 @@ std::optional<Finding> check_layer(Submission& submission, const StageInfo& stag
   const auto belongs_to_prolog = [&] {
     return spot_check(shape, of_prolog, weights, arrays.output, layer.tolerance, 1000, engine);
   };
-  layer.exchanges = submission.exchanges();
+  layer.exchanges = submission.settings.exchanges;
   if (!layer.exchanges) fill_in();
   Call call = layer.exchanges ? submission.run_timed(stage.id, fill_in) : submission.run(stage.id);
   layer.copies = call.copies;  // only run_timed counts them
@@ -102,10 +102,10 @@ std::optional<Finding> check_layer(Submission& submission, const StageInfo& stag
 std::optional<Finding> judge_accuracy(const GradedNetwork& network, int batch, int first,
                                       const StageInfo& stage, const std::vector<int>& predictions,
                                       AccuracyResult& accuracy) {
-  const oracle::Expected& expected = network.expected();
+  const oracle::Expected& expected = network.expected;
   accuracy.total = batch;
   if (first == 0) {
-    const oracle::ExpectedCount count = oracle::count(expected, network.labels(), batch);
+    const oracle::ExpectedCount count = oracle::count(expected, network.dataset.labels, batch);
     accuracy.expected = count.correct;
     accuracy.undecided = count.undecided;
   }
@@ -114,7 +114,7 @@ std::optional<Finding> judge_accuracy(const GradedNetwork& network, int batch, i
   for (int image = first; image < first + batch; ++image) {
     const auto i = static_cast<std::size_t>(image);
     const int prediction = predictions[i - static_cast<std::size_t>(first)];
-    if (prediction == network.labels()[i]) ++accuracy.correct;
+    if (prediction == network.dataset.labels[i]) ++accuracy.correct;
     const bool undecided = std::ranges::binary_search(expected.undecided, image);
     if (undecided || prediction == expected.predictions[i]) continue;
     ++other;
@@ -143,7 +143,7 @@ ProcessUsage since(const ProcessUsage& before, ProcessUsage now) {
 NetworkOutcome check_network(Submission& submission, const StageInfo& stage,
                              const GradedNetwork& network, int batch, const Announce& announce,
                              int first) {
-  const Preset& preset = network.network().preset();
+  const Preset& preset = network.network->preset();
   NetworkOutcome outcome;
   RunResult& result = outcome.result;
   result.network = preset.name;
@@ -168,11 +168,11 @@ NetworkOutcome check_network(Submission& submission, const StageInfo& stage,
     result.device = submission.device().device;
   };
   const auto image_size = preset.feature_shapes().front().size();
-  const auto images = std::span(network.images())
+  const auto images = std::span(network.images)
                           .subspan(static_cast<std::size_t>(image_size * first),
                                    static_cast<std::size_t>(image_size * batch));
   try {
-    const std::vector<float> logits = network.network().forward(images, batch, convolve);
+    const std::vector<float> logits = network.network->forward(images, batch, convolve);
     AccuracyResult accuracy;
     outcome.finding =
         judge_accuracy(network, batch, first, stage, argmax(logits, preset.classes), accuracy);
@@ -183,19 +183,6 @@ NetworkOutcome check_network(Submission& submission, const StageInfo& stage,
   }
   result.total = since(before, submission.usage());
   return outcome;
-}
-
-void time_network(NetworkOutcome& run, const Announce& announce, const LayerTimer& time) {
-  if (run.finding) return;
-  std::shuffle(run.layers.begin(), run.layers.end(), std::mt19937_64(std::random_device{}()));
-  for (const CheckedLayer& layer : run.layers) {
-    announce("batch " + std::to_string(run.result.batch) + ", times of convolution " +
-             std::to_string(layer.index + 1));
-    run.finding = time(layer, run.result.layers[static_cast<std::size_t>(layer.index)]);
-    if (!run.finding) continue;
-    run.result.verdict = Verdict::kFailed;
-    return;
-  }
 }
 
 std::optional<Finding> check_hidden_batches(Submission& submission, const StageInfo& stage,
@@ -224,19 +211,16 @@ std::optional<Finding> check_hidden_batches(Submission& submission, const StageI
   return std::nullopt;
 }
 
-GradedNetwork::GradedNetwork(std::string name, int largest_batch)
-    : name_(std::move(name)), largest_batch_(largest_batch) {}
-
 void GradedNetwork::load(const Announce& announce) {
-  const std::lock_guard lock(loading_);
-  if (network_) return;
+  const std::lock_guard lock(loading);
+  if (network) return;
   announce("loading the test images");
-  dataset_ = load_dataset(Split::kTest);
-  Network network = load_network(name_);
-  images_ = resize_images(dataset_, largest_batch_, network.preset().image_size);
+  dataset = load_dataset(Split::kTest);
+  Network loaded = load_network(name);
+  images = resize_images(dataset, largest_batch, loaded.preset().image_size);
   announce("looking up what the network must answer");
-  expected_ = oracle::expected_for(network, dataset_, largest_batch_);
-  network_.emplace(std::move(network));
+  expected = oracle::expected_for(loaded, dataset, largest_batch);
+  network.emplace(std::move(loaded));
 }
 
 }  // namespace convlab::grader

@@ -20,30 +20,20 @@ namespace convlab::grader {
 using Announce = std::function<void(const std::string& what)>;
 
 /// A network, the test images, and the expected answers, read once and only when needed.
-class GradedNetwork {
- public:
-  /// @param largest_batch  the largest number of images that will be requested
-  GradedNetwork(std::string name, int largest_batch);
+struct GradedNetwork {
+  std::string name;
+  int largest_batch;  ///< the largest number of images that will be requested
 
   /// Reads all of it, unless it is loaded already. Any thread may call it.
   /// @throws UsageError for an unknown name, EnvironmentError for missing data or memory
   void load(const Announce& announce);
 
   // After load().
-  [[nodiscard]] const Network& network() const { return *network_; }
-  /// `largest_batch` × image_size × image_size.
-  [[nodiscard]] const Buffer& images() const { return images_; }
-  [[nodiscard]] const std::vector<std::uint8_t>& labels() const { return dataset_.labels; }
-  [[nodiscard]] const oracle::Expected& expected() const { return expected_; }
-
- private:
-  std::string name_;
-  int largest_batch_;
-  std::mutex loading_;
-  std::optional<Network> network_;
-  Dataset dataset_;
-  Buffer images_;
-  oracle::Expected expected_;
+  std::optional<Network> network{};
+  Dataset dataset{};
+  Buffer images{};  ///< `largest_batch` × image_size × image_size
+  oracle::Expected expected{};
+  std::mutex loading{};
 };
 
 /// A convolution of the network whose output was found right.
@@ -72,13 +62,6 @@ struct NetworkOutcome {
 NetworkOutcome check_network(Submission& submission, const StageInfo& stage,
                              const GradedNetwork& network, int batch, const Announce& announce,
                              int first = 0);
-
-/// Times a layer and adds the times to its result; a finding ends the run.
-using LayerTimer =
-    std::function<std::optional<Finding>(const CheckedLayer& layer, LayerResult& result)>;
-
-/// Times each convolution of a run that was right, in a random order: none can be prepared for.
-void time_network(NetworkOutcome& run, const Announce& announce, const LayerTimer& time);
 
 /// The same for batches from random places of the data.
 /// @param size  of these batches; none: random sizes, too

@@ -86,7 +86,7 @@ struct LayerTiming {
   const StageInfo& stage;
   const CheckedLayer& layer;
   LayerResult& result;
-  const std::function<void(const Arrays&)>& in_turns;
+  const InTurns& in_turns;
 
   std::optional<Finding> run() {
     if (submission.device().device == Device::kEmulated) return std::nullopt;
@@ -164,7 +164,7 @@ struct LayerTiming {
       result.samples.push_back(call.sample);
     }
     if (in_turns) {
-      in_turns(arrays);
+      in_turns(layer, arrays);
       if (!submission.stands_still()) {
         return explain({.kind = Failure::Kind::kWorksOn}, layer.where);
       }
@@ -221,10 +221,19 @@ struct LayerTiming {
 
 }  // namespace
 
-std::optional<Finding> time_layer(Submission& submission, const StageInfo& stage,
-                                  const CheckedLayer& layer, LayerResult& result,
-                                  const std::function<void(const Arrays&)>& in_turns) {
-  return LayerTiming{submission, stage, layer, result, in_turns}.run();
+void time_network(Submission& submission, NetworkOutcome& run, const Announce& announce,
+                  const InTurns& in_turns) {
+  if (run.finding) return;
+  std::shuffle(run.layers.begin(), run.layers.end(), std::mt19937_64(std::random_device{}()));
+  for (const CheckedLayer& layer : run.layers) {
+    announce("batch " + std::to_string(run.result.batch) + ", times of convolution " +
+             std::to_string(layer.index + 1));
+    LayerResult& result = run.result.layers[static_cast<std::size_t>(layer.index)];
+    run.finding = LayerTiming{submission, run.result.stage, layer, result, in_turns}.run();
+    if (!run.finding) continue;
+    run.result.verdict = Verdict::kFailed;
+    return;
+  }
 }
 
 namespace {
@@ -352,15 +361,15 @@ Measured measure_speed(Submission& submission, const SpeedRequest& request,
                                   : ", noise decides: round " + std::to_string(measure.rounds) +
                                         " of " + std::to_string(request.rounds);
     ReferenceTimes times{request.program, request.reference};
-    const LayerTimer in_turns = [&](const CheckedLayer& layer, LayerResult& result) {
-      announce(request.stage.id + ": in turns with the reference, convolution " +
-               std::to_string(layer.index + 1) + round);
-      return time_layer(submission, request.stage, layer, result, [&](const Arrays& arrays) {
-        times.call(static_cast<std::size_t>(layer.index), layer.shape, arrays);
-      });
-    };
     NetworkOutcome run = check_network(submission, request.stage, network, request.batch, announce);
-    time_network(run, announce, in_turns);
+    time_network(
+        submission, run,
+        [&](const std::string& what) {
+          announce(request.stage.id + ": in turns with the reference, " + what + round);
+        },
+        [&](const CheckedLayer& layer, const Arrays& arrays) {
+          times.call(static_cast<std::size_t>(layer.index), layer.shape, arrays);
+        });
     outcome.finding = run.finding;
     outcome.why_not = times.problem;
     if (outcome.finding || !outcome.why_not.empty()) return outcome;

@@ -11,14 +11,16 @@
 
 namespace convlab::grader {
 
-/// Times a convolution of the network with further calls (docs/grading.md, "The clock"). Each has
-/// new random images, which appear when prolog has returned, and the output of the call before; a
-/// random part of the output is compared in double precision. An emulated device has no times.
-/// @param result    gets the samples
-/// @param in_turns  called after each sample with its arrays, if it is not empty
-std::optional<Finding> time_layer(Submission& submission, const StageInfo& stage,
-                                  const CheckedLayer& layer, LayerResult& result,
-                                  const std::function<void(const Arrays&)>& in_turns = {});
+/// Called after each sample with the arrays of its call.
+using InTurns = std::function<void(const CheckedLayer& layer, const Arrays& arrays)>;
+
+/// Times each convolution of a run that was right with further calls (docs/grading.md, "The
+/// clock"), in a random order: none can be prepared for. Each call has new random images, which
+/// appear when prolog has returned, and the output of the call before; a random part of the output
+/// is compared in double precision. A finding ends it. An emulated device has no times.
+/// @param run  gets the samples, and the finding
+void time_network(Submission& submission, NetworkOutcome& run, const Announce& announce,
+                  const InTurns& in_turns = {});
 
 /// A speed to measure: a stage and its reference at one batch.
 struct SpeedRequest {

@@ -46,14 +46,20 @@ std::optional<Precision> next_looser(Precision precision) {
   return next == looser.end() ? std::nullopt : std::optional(next->second);
 }
 
-class StageChecker : private CheckContext {
- public:
-  explicit StageChecker(const CheckContext& context) : CheckContext(context) {}
+struct StageChecker : CheckContext {
+  StageInfo stage;
+  const std::vector<int>& batches;
+  std::uint64_t seed;
+  GradedNetwork& network;
+  const CasePlan plan = plan_for(request, stage, batches);
+  const Announce announcer = [this](const std::string& what) { announce(what); };
+  std::shared_lock<Machine> sharing{machine};
+  SecondOpinion others{*this, stage, plan, seed};
+  std::optional<Finding> early_end{};  ///< of the first case that shows one
+  std::optional<Finding> refused{};    ///< a warning that the instructor does not leave at that
 
-  bool run(const StageInfo& declared, const std::vector<int>& batches, std::uint64_t seed,
-           GradedNetwork& network) {
-    StageInfo stage = declared;
-    submission.set_exchanges(true);
+  bool run() {
+    submission.settings.exchanges = true;
     // What the file itself declares would be the bound that it is judged by.
     stage.precision = ladder_stage(stage.id.c_str(), "").precision;
     if (supports_one_network(request, stage) && stage.only_for != request.network) {
@@ -63,26 +69,22 @@ class StageChecker : private CheckContext {
           finding("E-shapes", "It supports the layers of network " + stage.only_for +
                                   " only; check it with --network " + stage.only_for + "."));
     }
-    const CasePlan plan = plan_for(request, stage, batches);
     const bool finds = request.finds_precision;
     stage.precision = request.precision.value_or(stage.precision);
-    if (finds) find_precision(stage, plan);
-    std::optional<Finding> found = check_in_class(stage, plan, batches, seed, network);
-    if (request.work.build_emulated) {
-      found = is_emulated() ? without_luck(stage, plan, batches, seed, network, found)
-                            : rehearsed(stage, plan, seed, found);
-    }
+    if (finds) find_precision();
+    std::optional<Finding> found = check_in_class();
+    if (request.work.build_emulated) found = is_emulated() ? without_luck(found) : rehearsed(found);
     // Whatever it looks like: threads that share the variable of a loop may never end it.
     if (found) {
-      if (auto race = others_.openmp_race(stage, seed)) {
-        const auto alone = wrong_with_one_thread(stage, plan);
+      if (auto race = others.openmp_race()) {
+        const auto alone = wrong_with_one_thread();
         found = alone ? alone : race;
       }
     }
-    if (found) others_.add_lines(stage, *found);
-    if (!found && refused_) {
-      fail_runs(stage);
-      found = refused_;
+    if (found) others.add_lines(*found);
+    if (!found && refused) {
+      fail_runs();
+      found = refused;
     }
     if (finds && (!found || stage.precision != Precision::kFp32)) {
       observer.tell(stage,
@@ -91,7 +93,6 @@ class StageChecker : private CheckContext {
     return passes(*this, stage, found);
   }
 
- private:
   [[nodiscard]] bool is_emulated() const { return submission.device().device == Device::kEmulated; }
 
   [[nodiscard]] std::optional<Finding> time_is_up() const {
@@ -101,7 +102,7 @@ class StageChecker : private CheckContext {
   }
 
   // The class that the stage's roundings show.
-  void find_precision(StageInfo& stage, const CasePlan& plan) {
+  void find_precision() {
     observer.announce(stage.id + ": how exactly it computes");
     std::vector<ConvShape> shapes = {plan.phases};
     if (plan.rules == Rules::kCourse) {
@@ -112,48 +113,43 @@ class StageChecker : private CheckContext {
   }
 
   // Checks in the stage's class; if the class must be found, in the tightest that the stage keeps.
-  std::optional<Finding> check_in_class(StageInfo& stage, const CasePlan& plan,
-                                        const std::vector<int>& batches, std::uint64_t seed,
-                                        GradedNetwork& network) {
+  std::optional<Finding> check_in_class() {
     const std::size_t cases = checked.cases.size();
     const std::size_t runs = checked.result.runs.size();
-    std::optional<Finding> found = run_checks(stage, plan, batches, seed, network);
+    std::optional<Finding> found = run_checks();
     while (request.finds_precision && found && found->id == "E-precision") {
       const std::optional<Precision> looser = next_looser(stage.precision);
       if (!looser) break;
       stage.precision = *looser;
       checked.cases.resize(cases);
       checked.result.runs.resize(runs);
-      found = run_checks(stage, plan, batches, seed, network);
+      found = run_checks();
     }
     return found;
   }
 
   // An emulated device sees faults that do not show on a GPU. Under the rules of the workbook they
   // count, under their own name; under those of the course they are only warnings.
-  std::optional<Finding> without_luck(StageInfo& stage, const CasePlan& plan,
-                                      const std::vector<int>& batches, std::uint64_t seed,
-                                      GradedNetwork& network, const std::optional<Finding>& found) {
+  std::optional<Finding> without_luck(const std::optional<Finding>& found) {
     if (found && !may_be_luck(*found)) return found;
-    const auto [race, wrong] = others_.observe(stage, plan, found, seed);
+    const auto [race, wrong] = others.observe(found);
     if (!found && !race) {
-      if (wrong) take_back(stage);
+      if (wrong) take_back();
       return wrong;
     }
     const bool by_workbook = rules_of(request) == Rules::kWorkbook;
     if (!found) {
       if (by_workbook) return race->finding;
-      if (wrong &&
-          !find_luck(request.work.build_emulated, stage, plan, seed, race->finding, race)) {
-        take_back(stage);
+      if (wrong && !others.luck(race->finding, race)) {
+        take_back();
         return cause_of(*wrong, *race);
       }
-      warn(stage, race->finding);
+      warn(race->finding);
       return found;
     }
     if (race && race->is_between_warps) return cause_of(*found, *race);
     observer.announce(stage.id + ": whether a GPU would show this");
-    const auto luck = find_luck(request.work.build_emulated, stage, plan, seed, *found, race);
+    const auto luck = others.luck(*found, race);
     if (!luck) return race && race->stores_twice ? cause_of(*found, *race) : found;
     if (by_workbook) return luck->finding;
     const CheckResult before = checked;
@@ -162,19 +158,19 @@ class StageChecker : private CheckContext {
                   [&](const RunResult& run) { return run.stage.id == stage.id; });
     const std::filesystem::path usual = submission.program();
     submission.replace_program(luck->program, luck->environment);
-    if (request.finds_precision) find_precision(stage, plan);
-    const std::optional<Finding> still = check_in_class(stage, plan, batches, seed, network);
+    if (request.finds_precision) find_precision();
+    const std::optional<Finding> still = check_in_class();
     if (still) {
       checked = before;
       submission.replace_program(usual, {});
       return found;
     }
-    warn(stage, luck->finding);
+    warn(luck->finding);
     return std::nullopt;
   }
 
   // A case that one thread gets wrong, too, has another cause than a race.
-  std::optional<Finding> wrong_with_one_thread(const StageInfo& stage, const CasePlan& plan) {
+  std::optional<Finding> wrong_with_one_thread() {
     if (checked.cases.empty() || checked.cases.back().stage != stage.id) return std::nullopt;
     const CaseResult& last = checked.cases.back();
     const auto test = std::ranges::find(plan.cases, last.name, &ElementCase::name);
@@ -187,30 +183,29 @@ class StageChecker : private CheckContext {
   }
 
   // What passed before was another computation.
-  void take_back(const StageInfo& stage) {
+  void take_back() {
     for (CaseResult& test : checked.cases) {
       if (test.stage == stage.id) test.verdict = Verdict::kFailed;
     }
-    fail_runs(stage);
+    fail_runs();
   }
 
-  void fail_runs(const StageInfo& stage) {
+  void fail_runs() {
     for (RunResult& run : checked.result.runs) {
       if (run.stage.id == stage.id) run.verdict = Verdict::kFailed;
     }
   }
 
-  std::optional<Finding> rehearsed(const StageInfo& stage, const CasePlan& plan, std::uint64_t seed,
-                                   const std::optional<Finding>& found) {
-    Opinion opinion = others_.rehearsed(stage, plan, seed, found);
+  std::optional<Finding> rehearsed(const std::optional<Finding>& found) {
+    const Opinion opinion = others.rehearsed(found);
     if (!opinion.is_warning) return opinion.finding;
-    warn(stage, *opinion.finding);
+    warn(*opinion.finding);
     return std::nullopt;
   }
 
-  void warn(const StageInfo& stage, const Finding& finding) {
+  void warn(const Finding& finding) {
     if (request.refused.contains(finding.id)) {
-      refused_ = finding;
+      refused = finding;
       return;
     }
     checked.warnings.push_back(finding);
@@ -218,10 +213,17 @@ class StageChecker : private CheckContext {
     observer.tell(stage, {.finding = finding, .is_forgiven = true});
   }
 
-  std::optional<Finding> check_cases(const StageInfo& stage, const CasePlan& plan,
-                                     std::uint64_t seed, const Announce& announce) {
+  // To those who wait; others may take times meanwhile.
+  void announce(const std::string& what) {
+    observer.announce(stage.id + ": " + what);
+    if (!sharing.owns_lock()) return;
+    sharing.unlock();
+    sharing.lock();
+  }
+
+  std::optional<Finding> check_cases() {
     std::size_t done = 0;
-    early_end_.reset();
+    early_end.reset();
     for (const ElementCase& test : plan.cases) {
       if (auto late = time_is_up()) return late;
       announce("case " + std::to_string(++done) + " of " + std::to_string(plan.cases.size()) +
@@ -229,27 +231,19 @@ class StageChecker : private CheckContext {
       const CaseOutcome outcome = run_case(submission, stage, test, seed + done);
       checked.cases.push_back(outcome.result);
       if (outcome.finding) return outcome.finding;
-      if (!early_end_) early_end_ = find_early_end(outcome.call, submission.sources());
-      if (is_emulated()) others_.begin_tracing();
+      if (!early_end) early_end = find_early_end(outcome.call, submission.sources());
+      if (is_emulated()) others.begin_tracing();
     }
     observer.tell(stage, {.cases_passed = done});
     return std::nullopt;
   }
 
   // Runs from the first case to the last batch. @return the finding that ends it
-  std::optional<Finding> run_checks(const StageInfo& stage, const CasePlan& plan,
-                                    const std::vector<int>& batches, std::uint64_t seed,
-                                    GradedNetwork& network) {
-    const Announce announce = [&](const std::string& what) {
-      observer.announce(stage.id + ": " + what);
-      if (!sharing_.owns_lock()) return;
-      sharing_.unlock();  // others may take times
-      sharing_.lock();
-    };
+  std::optional<Finding> run_checks() {
     // Nothing is timed here, so the GPU's memory may hold what shows in the output.
-    submission.set_gpu_memory("poisoned");
-    std::optional<Finding> wrong = check_cases(stage, plan, seed, announce);
-    submission.set_gpu_memory("usual");
+    submission.settings.gpu_memory = "poisoned";
+    std::optional<Finding> wrong = check_cases();
+    submission.settings.gpu_memory = "usual";
     if (wrong || request.only_case) return wrong;
     const JudgePhases judge_phases = [&](const Finding& found) -> std::optional<Finding> {
       std::optional<Finding> told = found;
@@ -259,44 +253,43 @@ class StageChecker : private CheckContext {
       if (is_open && !request.work.build_emulated) return std::nullopt;
       if (is_open ||
           (!is_emulated() && found.id == "E-timed-phase-empty" && request.work.build_emulated)) {
-        told = others_.phases(stage, plan.phases, seed);
+        told = others.phases();
       }
       if (!told || told->id != "E-converted") return is_open ? told : found;
       // The course never asked whether convolve reads the input itself; the network's run does.
-      if (plan.rules == Rules::kCourse) submission.set_exchanges(false);
-      warn(stage, *told);
+      if (plan.rules == Rules::kCourse) submission.settings.exchanges = false;
+      warn(*told);
       return std::nullopt;
     };
-    if (auto found = check_behaviour(submission, stage, plan, seed, announce, judge_phases)) {
-      if (found->id == "E-no-kernel") take_back(stage);
+    if (auto found = check_behaviour(submission, stage, plan, seed, announcer, judge_phases)) {
+      if (found->id == "E-no-kernel") take_back();
       return found;
     }
-    if (auto race = others_.openmp_race(stage, seed)) return race;
+    if (auto race = others.openmp_race()) return race;
     if (auto leak = check_leaks(submission, stage, plan.repeated.front().shape, seed)) {
       // The course never checked this.
       if (plan.rules == Rules::kWorkbook) return leak;
-      warn(stage, *leak);
+      warn(*leak);
     }
-    if (early_end_ && plan.rules == Rules::kWorkbook) warn(stage, *early_end_);
-    network.load(announce);
-    if (auto found = run_network(stage, batches, network, announce)) return found;
+    if (early_end && plan.rules == Rules::kWorkbook) warn(*early_end);
+    network.load(announcer);
+    if (auto found = run_network()) return found;
     const auto [smallest, largest] = std::minmax_element(batches.begin(), batches.end());
     std::optional<int> hidden_batch;  // of any size where every shape must be right
     if (plan.rules == Rules::kCourse) hidden_batch = *smallest;
-    return check_hidden_batches(submission, stage, network, hidden_batch, *largest, seed, announce);
+    return check_hidden_batches(submission, stage, network, hidden_batch, *largest, seed,
+                                announcer);
   }
 
   // On a GPU, times are taken when all batches are right: the other stages wait only meanwhile.
-  std::optional<Finding> run_network(const StageInfo& stage, const std::vector<int>& batches,
-                                     const GradedNetwork& network, const Announce& announce) {
-    sharing_.unlock();  // others may take times
+  std::optional<Finding> run_network() {
+    sharing.unlock();  // others may take times
     const std::lock_guard place(machine.networks);
-    sharing_.lock();
-    return run_batches(stage, batches, network, announce);
+    sharing.lock();
+    return run_batches();
   }
 
-  std::optional<Finding> run_batches(const StageInfo& stage, const std::vector<int>& batches,
-                                     const GradedNetwork& network, const Announce& announce) {
+  std::optional<Finding> run_batches() {
     // A process that begins with this batch has taken the memory of no other.
     submission.restart();
     std::vector<NetworkOutcome> untimed;
@@ -304,51 +297,43 @@ class StageChecker : private CheckContext {
     for (const int batch : batches) {
       if (auto late = time_is_up()) return late;
       if (batch < std::exchange(largest, std::max(batch, largest))) submission.restart();
-      NetworkOutcome outcome = check_network(submission, stage, network, batch, announce);
+      NetworkOutcome outcome = check_network(submission, stage, network, batch, announcer);
       if (!outcome.finding && submission.device().device == Device::kGpu) {
         untimed.push_back(std::move(outcome));
-      } else if (auto found = finish_run(stage, outcome, announce)) {
+      } else if (auto found = finish_run(outcome)) {
         return found;
       }
     }
     if (untimed.empty()) return std::nullopt;
     const int share = omp_get_max_threads();
     std::optional<Finding> found;
-    sharing_.unlock();
+    sharing.unlock();
     {
       const std::lock_guard alone(machine);
       omp_set_num_threads(machine.processors);
       for (NetworkOutcome& outcome : untimed) {
-        if (!found) found = finish_run(stage, outcome, announce);
+        if (!found) found = finish_run(outcome);
       }
       omp_set_num_threads(share);
     }
-    sharing_.lock();
+    sharing.lock();
     return found;
   }
 
   // Times what is right, and tells the outcome.
-  std::optional<Finding> finish_run(const StageInfo& stage, NetworkOutcome& outcome,
-                                    const Announce& announce) {
-    time_network(outcome, announce, [&](const CheckedLayer& layer, LayerResult& result) {
-      return time_layer(submission, stage, layer, result);
-    });
+  std::optional<Finding> finish_run(NetworkOutcome& outcome) {
+    time_network(submission, outcome, announcer);
     checked.result.runs.push_back(outcome.result);
     observer.tell(stage, {.run = outcome.result});
     return outcome.finding;
   }
-
-  std::shared_lock<Machine> sharing_{machine};
-  SecondOpinion others_{*this};
-  std::optional<Finding> early_end_{};  ///< of the first case that shows one
-  std::optional<Finding> refused_{};    ///< a warning that the instructor does not leave at that
 };
 
 }  // namespace
 
 bool check_stage(const CheckContext& context, const StageInfo& stage,
                  const std::vector<int>& batches, std::uint64_t seed, GradedNetwork& network) {
-  return StageChecker(context).run(stage, batches, seed, network);
+  return StageChecker{{context}, stage, batches, seed, network}.run();
 }
 
 bool passes(const CheckContext& context, const StageInfo& stage,

@@ -61,7 +61,7 @@ class Grading {
     if (batches.empty()) batches = {100, 1000};
     if (request_.batches.empty() && !is_emulated()) batches.push_back(10'000);
     const int largest = *std::max_element(batches.begin(), batches.end());
-    GradedNetwork network(request_.network, largest);
+    GradedNetwork network{request_.network, largest};
     const bool takes_times = request_.score && request_.score->measures_speed && !stages.empty();
     if (takes_times && submission_.device().device == Device::kGpu) look_at_gpu();
     if (!stages.empty()) {

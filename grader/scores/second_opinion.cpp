@@ -21,45 +21,12 @@ constexpr const char* kNumbersBeyond[] = {"CONVLAB_EMU_READS=forgiven:61",
                                           "CONVLAB_EMU_READS=forgiven:193"};
 const std::string kTrace = "CONVLAB_EMU_TRACE=";
 
-}  // namespace
-
-std::optional<Luck> find_luck(const BuildEmulated& build, const StageInfo& stage,
-                              const CasePlan& plan, std::uint64_t seed, const Finding& found,
-                              const std::optional<Race>& race) {
-  using Settings = std::vector<std::string>;
-  const auto all_right = [&](Submission& submission, bool one_image) {
-    std::uint64_t next = seed;
-    return std::ranges::all_of(plan.repeated, [&](ElementCase test) {
-      test.probe = ElementCase::Probe::kKnown;
-      if (one_image) test.shape.batch = 1;
-      return !run_case(submission, stage, test, ++next).finding;
-    });
-  };
-  // The output must be right with all of these. One image is quick. But some files divide the batch
-  // by the number of their streams, and the course never ran fewer images.
-  const auto right_in = [&](const std::filesystem::path& program, const Finding& finding,
-                            const std::vector<Settings>& all) -> std::optional<Luck> {
-    Submission submission(program);
-    for (const Settings& settings : all) {
-      submission.set_environment(settings);
-      if (all_right(submission, true)) continue;
-      if (plan.rules != Rules::kCourse || !all_right(submission, false)) return std::nullopt;
-    }
-    return Luck{finding, program, all.front()};
-  };
-  const auto program = found.id == "E-outside" ? build(false).program : "";
-  if (!program.empty()) {
-    if (auto luck = right_in(program, found, {{kForgiven}})) return luck;
-    // A product with a weight of zero is NaN for NaN, but zero for every number.
-    if (auto luck = right_in(program, found, {{kNumbersBeyond[0]}, {kNumbersBeyond[1]}})) {
-      return luck;
-    }
-  }
-  if (!race || race->meeting_places.empty()) return std::nullopt;
-  const std::string meeting = kTrace + race->meeting_places;
-  auto luck = right_in(race->program, race->finding, {{meeting}});
-  return luck ? luck : right_in(race->program, race->finding, {{meeting, kForgiven}});
+std::vector<ElementCase> of_one_image(std::vector<ElementCase> cases) {
+  for (ElementCase& test : cases) test.shape.batch = 1;
+  return cases;
 }
+
+}  // namespace
 
 Finding cause_of(const Finding& found, const Race& race) {
   // One number that threads share may decide which of them come to the barrier.
@@ -82,26 +49,6 @@ bool may_be_luck(const Finding& finding) {
   const bool is_rounding = finding.id == "E-precision" && finding.is_proved;
   return !is_of_kind(finding, "certain") && !is_of_kind(finding, "explained") && !is_rounding;
 }
-
-namespace {
-
-// On a GPU: accesses beyond an allocation, which usually hit another allocation unnoticed.
-std::optional<Finding> find_outside(Submission& submission, const StageInfo& stage,
-                                    const CasePlan& plan, std::uint64_t seed) {
-  submission.set_gpu_memory("guarded");
-  std::optional<Finding> found;
-  for (const ElementCase& test : plan.repeated) {
-    const CaseOutcome outcome = run_case(submission, stage, test, ++seed);
-    if (!outcome.finding) continue;
-    if (outcome.finding->id == "E-outside") found = outcome.finding;
-    break;
-  }
-  submission.set_gpu_memory("usual");
-  submission.restart();
-  return found;
-}
-
-}  // namespace
 
 bool asks_emulated(const std::optional<Finding>& found) {
   return !found || !is_of_kind(*found, "certain") || is_of_kind(*found, "place-on-emulated");
@@ -204,22 +151,56 @@ Observed observe_accesses(const EmulatedProgram& traced, const SourceText& sourc
   return observed;
 }
 
-Observed SecondOpinion::observe(const StageInfo& stage, const CasePlan& plan,
-                                const std::optional<Finding>& found, std::uint64_t seed) {
-  context_.observer.announce(stage.id + ": what orders its threads");
+Observed SecondOpinion::observe(const std::optional<Finding>& found) {
+  context_.observer.announce(stage_.id + ": what orders its threads");
   const BuildEmulated& build = context_.request.work.build_emulated;
   if (!build || build(false).program.empty()) return {};
   begin_tracing();
-  CasePlan watched = plan;
+  CasePlan watched = plan_;
   // A race may need more products than the usual cases have, and outputs for several warps.
   const bool is_known = found && found->product;
   ConvShape shape = is_known ? found->product->shape : ConvShape{1, 2, 6, 5, 4, 5, 1};
   shape.height += 8 * shape.stride, shape.width += 16 * shape.stride;
-  if (is_known || plan.rules == Rules::kWorkbook) {
+  if (is_known || plan_.rules == Rules::kWorkbook) {
     watched.repeated.push_back({"many products", shape, true});
   }
-  return observe_accesses(traced_.get(), SourceText(context_.request.work.sources), stage, watched,
-                          seed, found.has_value());
+  return observe_accesses(traced_.get(), SourceText(context_.request.work.sources), stage_, watched,
+                          seed_, found.has_value());
+}
+
+std::optional<Luck> SecondOpinion::luck(const Finding& found,
+                                        const std::optional<Race>& race) const {
+  using Settings = std::vector<std::string>;
+  std::vector<ElementCase> cases = plan_.repeated;
+  for (ElementCase& test : cases) test.probe = ElementCase::Probe::kKnown;
+  const std::vector<ElementCase> with_one_image = of_one_image(cases);
+  // The output must be right with all of these. One image is quick. But some files divide the batch
+  // by the number of their streams, and the course never ran fewer images.
+  const auto right_in = [&](const std::filesystem::path& program, const Finding& finding,
+                            const std::vector<Settings>& all) -> std::optional<Luck> {
+    Submission submission(program);
+    for (const Settings& settings : all) {
+      submission.set_environment(settings);
+      if (!first_finding(submission, stage_, with_one_image, seed_)) continue;
+      if (plan_.rules != Rules::kCourse || first_finding(submission, stage_, cases, seed_)) {
+        return std::nullopt;
+      }
+    }
+    return Luck{finding, program, all.front()};
+  };
+  const auto program =
+      found.id == "E-outside" ? context_.request.work.build_emulated(false).program : "";
+  if (!program.empty()) {
+    if (auto own = right_in(program, found, {{kForgiven}})) return own;
+    // A product with a weight of zero is NaN for NaN, but zero for every number.
+    if (auto own = right_in(program, found, {{kNumbersBeyond[0]}, {kNumbersBeyond[1]}})) {
+      return own;
+    }
+  }
+  if (!race || race->meeting_places.empty()) return std::nullopt;
+  const std::string meeting = kTrace + race->meeting_places;
+  auto own = right_in(race->program, race->finding, {{meeting}});
+  return own ? own : right_in(race->program, race->finding, {{meeting, kForgiven}});
 }
 
 std::unique_ptr<Submission> SecondOpinion::start(const std::filesystem::path& program) const {
@@ -230,14 +211,13 @@ std::unique_ptr<Submission> SecondOpinion::start(const std::filesystem::path& pr
   return submission->list_stages(stages) ? nullptr : std::move(submission);
 }
 
-std::optional<Finding> SecondOpinion::openmp_race(const StageInfo& stage,
-                                                  std::uint64_t seed) const {
+std::optional<Finding> SecondOpinion::openmp_race() const {
   const SourceText& sources = context_.submission.sources();
   if (!context_.request.work.build_traced ||
       sources.lines_with({"#pragma", "omp", "parallel"}).empty()) {
     return std::nullopt;
   }
-  context_.observer.announce(stage.id + ": what orders its threads");
+  context_.observer.announce(stage_.id + ": what orders its threads");
   const auto traced = start(context_.request.work.build_traced());
   if (!traced) return std::nullopt;
   traced->set_environment({"OMP_NUM_THREADS=4", "OMP_DYNAMIC=false"});
@@ -247,8 +227,8 @@ std::optional<Finding> SecondOpinion::openmp_race(const StageInfo& stage,
        {ConvShape{8, 4, 2, 12, 12, 3, 1}, ConvShape{520, 2, 1, 3, 3, 1, 1},
         ConvShape{2, 3, 1, 60, 61, 1, 1}, ConvShape{2, 20, 12, 5, 5, 3, 1}}) {
     const ElementCase test{"several threads", shape, true};
-    fill_random(test, seed, traced->prepare(test.shape, Placement::kAligned));
-    const Call call = traced->run(stage.id);
+    fill_random(test, seed_, traced->prepare(test.shape, Placement::kAligned));
+    const Call call = traced->run(stage_.id);
     if (call.failure && call.failure->kind == Failure::Kind::kTimeout) break;
     if (!call.race) continue;
     return finding(message_of(*call.race, test.shape, sources), "In case '" + test.name + "': ");
@@ -256,63 +236,58 @@ std::optional<Finding> SecondOpinion::openmp_race(const StageInfo& stage,
   return std::nullopt;
 }
 
-std::optional<Finding> SecondOpinion::phases(const StageInfo& stage, const ConvShape& shape,
-                                             std::uint64_t seed) const {
+std::optional<Finding> SecondOpinion::phases() const {
   const auto emulated = start(context_.request.work.build_emulated(false).program);
-  return emulated ? check_phases(*emulated, stage, shape, seed) : std::nullopt;
+  return emulated ? check_phases(*emulated, stage_, plan_.phases, seed_) : std::nullopt;
 }
 
-std::optional<Finding> SecondOpinion::rehearse(const StageInfo& stage, const CasePlan& plan,
-                                               std::uint64_t seed) const {
+std::optional<Finding> SecondOpinion::rehearse(const CasePlan& plan) const {
   const EmulatedProgram built = context_.request.work.build_emulated(false);
   if (built.program.empty()) return built.refused;
   const auto emulated = start(built.program);
   if (!emulated) return std::nullopt;
-  const auto first_finding = [&](const CasePlan& cases) -> std::optional<Finding> {
-    std::uint64_t next = seed;
-    for (const ElementCase& test : cases.repeated) {
-      CaseOutcome outcome = run_case(*emulated, stage, test, ++next);
-      if (outcome.finding) return outcome.finding;
-    }
-    if (auto found = check_second_convolve(*emulated, stage, cases, seed)) return found;
-    if (auto found = check_slices(*emulated, stage, cases, seed)) return found;
-    if (auto found = check_order(*emulated, stage, cases, seed)) return found;
-    return check_leaks(*emulated, stage, cases.repeated.front().shape, seed);
+  const auto finding_of = [&](const CasePlan& cases) {
+    auto found = first_finding(*emulated, stage_, cases.repeated, seed_);
+    if (!found) found = check_emulated(*emulated, stage_, cases, seed_);
+    return found ? found : check_leaks(*emulated, stage_, cases.repeated.front().shape, seed_);
   };
-  if (plan.rules == Rules::kWorkbook) return first_finding(plan);
+  if (plan.rules == Rules::kWorkbook) return finding_of(plan);
   // One image is quick, but what it shows must hold for the course's batches, too.
   CasePlan small = plan;
-  for (ElementCase& test : small.repeated) test.shape.batch = 1;
-  return first_finding(small) ? first_finding(plan) : std::nullopt;
+  small.repeated = of_one_image(plan.repeated);
+  return finding_of(small) ? finding_of(plan) : std::nullopt;
 }
 
-void SecondOpinion::add_lines(const StageInfo& stage, Finding& found) {
+void SecondOpinion::add_lines(Finding& found) {
   if (!found.product || !traced_.valid()) return;
-  context_.observer.announce(stage.id + ": which lines make this");
+  context_.observer.announce(stage_.id + ": which lines make this");
   if (const auto traced = start(traced_.get().program)) {
-    found.seen += lines_of_product(*traced, stage, *found.product);
+    found.seen += lines_of_product(*traced, stage_, *found.product);
   }
 }
 
-Opinion SecondOpinion::rehearsed(const StageInfo& stage, const CasePlan& plan, std::uint64_t seed,
-                                 const std::optional<Finding>& found) {
+Opinion SecondOpinion::rehearsed(const std::optional<Finding>& found) {
   if (!asks_emulated(found)) return {found};
-  const GradeRequest& request = context_.request;
-  context_.observer.announce(stage.id + ": the same on an emulated device");
-  CasePlan again = plan;
-  if (found) again.repeated = plan.cases;
-  const auto failed = rehearse(stage, again, seed);
+  context_.observer.announce(stage_.id + ": the same on an emulated device");
+  CasePlan again = plan_;
+  if (found) again.repeated = plan_.cases;
+  const auto failed = rehearse(again);
   // Traced, an endless loop would take its time once more.
   if (failed && failed->id == "E-timeout" && found && found->id == failed->id) return {failed};
-  const auto race = observe(stage, plan, failed, seed).race;
+  const auto race = observe(failed).race;
   auto emulated = rehearsal_of(found, failed, race);
   if (!emulated && !found) {
-    context_.observer.announce(stage.id + ": with nothing behind its arrays");
-    emulated = find_outside(context_.submission, stage, plan, seed);
+    context_.observer.announce(stage_.id + ": with nothing behind its arrays");
+    // Accesses beyond an allocation, which usually hit another allocation unnoticed.
+    Submission& submission = context_.submission;
+    submission.settings.gpu_memory = "guarded";
+    emulated = first_finding(submission, stage_, plan_.repeated, seed_);
+    if (emulated && emulated->id != "E-outside") emulated.reset();
+    submission.settings.gpu_memory = "usual";
+    submission.restart();
   }
   if (!emulated) return {found};
-  const auto luck = find_luck(request.work.build_emulated, stage, plan, seed, *emulated, race);
-  return judge(found, *emulated, luck, rules_of(request));
+  return judge(found, *emulated, luck(*emulated, race), rules_of(context_.request));
 }
 
 }  // namespace convlab::grader

@@ -47,13 +47,6 @@ struct Luck {
   std::vector<std::string> environment{};
 };
 
-/// Whether GPUs forgive a fault of an emulated program: a read beyond an allocation that decides
-/// nothing (E-outside), or lanes of a warp that do not wait for each other (E-warp-sync).
-/// @return nothing if the result is wrong in any of the plan's repeated cases
-std::optional<Luck> find_luck(const BuildEmulated& build, const StageInfo& stage,
-                              const CasePlan& plan, std::uint64_t seed, const Finding& found,
-                              const std::optional<Race>& race);
-
 /// What to tell of a finding and a race. A barrier that not all threads reach is the cause of what
 /// it does not order; what says more about a wrong index than two threads at one element stays.
 Finding cause_of(const Finding& found, const Race& race);
@@ -84,40 +77,47 @@ Opinion judge(const std::optional<Finding>& found, Finding emulated,
 /// Other programs that are made of the same file, and what they say.
 class SecondOpinion {
  public:
-  explicit SecondOpinion(const CheckContext& context) : context_(context) {}
+  SecondOpinion(const CheckContext& context, const StageInfo& stage, const CasePlan& plan,
+                std::uint64_t seed)
+      : context_(context), stage_(stage), plan_(plan), seed_(seed) {}
 
   /// Compiles the file so that it can be traced, beside the checks that run meanwhile.
   void begin_tracing();
 
   /// What orders the threads, in the plan's cases and in one with more products.
   /// @param found  what is known already
-  Observed observe(const StageInfo& stage, const CasePlan& plan,
-                   const std::optional<Finding>& found, std::uint64_t seed);
+  Observed observe(const std::optional<Finding>& found);
+
+  /// Whether GPUs forgive a fault of the emulated program: a read beyond an allocation that decides
+  /// nothing (E-outside), or lanes of a warp that do not wait for each other (E-warp-sync).
+  /// @return nothing if the result is wrong in any of the plan's repeated cases
+  [[nodiscard]] std::optional<Luck> luck(const Finding& found,
+                                         const std::optional<Race>& race) const;
 
   /// Of a CPU's file: two threads of an OpenMP region use a variable that they share, one of them
   /// to change it, and nothing orders them (common/custom_submission/openmp_races.cpp).
-  std::optional<Finding> openmp_race(const StageInfo& stage, std::uint64_t seed) const;
+  [[nodiscard]] std::optional<Finding> openmp_race() const;
 
   /// What check_phases finds out about the emulated program.
-  [[nodiscard]] std::optional<Finding> phases(const StageInfo& stage, const ConvShape& shape,
-                                              std::uint64_t seed) const;
+  [[nodiscard]] std::optional<Finding> phases() const;
 
   /// The lines that make what was measured, from a program whose accesses are observed.
-  void add_lines(const StageInfo& stage, Finding& found);
+  void add_lines(Finding& found);
 
   /// On a GPU: what fails there is checked again on an emulated device, whose finding knows lines
   /// and threads. An emulated device also sees faults that the GPU does not show.
-  Opinion rehearsed(const StageInfo& stage, const CasePlan& plan, std::uint64_t seed,
-                    const std::optional<Finding>& found);
+  Opinion rehearsed(const std::optional<Finding>& found);
 
  private:
   /// The first finding of the emulated program; none if there is none, or no such program.
-  [[nodiscard]] std::optional<Finding> rehearse(const StageInfo& stage, const CasePlan& plan,
-                                                std::uint64_t seed) const;
+  [[nodiscard]] std::optional<Finding> rehearse(const CasePlan& plan) const;
   /// Null if it is not there or does not answer.
   [[nodiscard]] std::unique_ptr<Submission> start(const std::filesystem::path& program) const;
 
   const CheckContext& context_;
+  const StageInfo& stage_;
+  const CasePlan& plan_;
+  std::uint64_t seed_;
   std::shared_future<EmulatedProgram> traced_{};
 };
 

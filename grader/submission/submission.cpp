@@ -375,9 +375,9 @@ Call Submission::call(ServeRequest request, int pauses, const OnPause& on_pause)
   request.output_offset = output_.offset;
   request.kernel_limit_s = kernel_limit_s();
   request.withheld = withheld();
-  if (!repeats_tokens_) token_key_ = fresh_token();
+  if (!settings.repeats_tokens) token_key_ = fresh_token();
   request.token_key = token_key_;
-  request.calls = convolve_calls_;
+  request.calls = settings.convolve_calls;
   const auto start = std::chrono::steady_clock::now();
   Call call;
   call.failure = ask(request, time_limit(), call, pauses, on_pause);
@@ -385,7 +385,7 @@ Call Submission::call(ServeRequest request, int pauses, const OnPause& on_pause)
     call.failure->told = message_of(*call.failure->fault, shape_, sources_);
   }
   call.round_trip_ms = milliseconds_of(std::chrono::steady_clock::now() - start);
-  if (watches_ && process_ && !process_->freeze()) fail_for_working_on(call);
+  if (settings.watches && process_ && !process_->freeze()) fail_for_working_on(call);
   if (call.race) find_line(*call.race, program_);
   call.wrote_outside = !surroundings_intact();
   return call;
@@ -404,8 +404,8 @@ std::optional<Failure> Submission::ask(const ServeRequest& request, milliseconds
             .environment = variables()});
     known_segments_ = 0;
   }
-  const bool stood_still = !watches_ || process_->stands_still();
-  if (watches_) process_->thaw();
+  const bool stood_still = !settings.watches || process_->stands_still();
+  if (settings.watches) process_->thaw();
   std::vector<int> descriptors;
   const bool withholds = request.withheld != Withheld::kNothing;
   if (const int needed = withholds ? 1 : 3; !request.stage.empty() && known_segments_ != needed) {
@@ -416,7 +416,7 @@ std::optional<Failure> Submission::ask(const ServeRequest& request, milliseconds
   }
   // Settings come with each request, because a constructor could change stored ones in memory.
   ServeRequest whole = request;
-  whole.settings.push_back(kGpuMemorySetting + gpu_memory_);
+  whole.settings.push_back(kGpuMemorySetting + settings.gpu_memory);
   for (const std::string& each : variables()) {
     if (each.starts_with("CONVLAB_EMU_")) whole.settings.push_back(each);
   }

@@ -133,26 +133,25 @@ class Submission {
   /// on a device two before convolve, of which only the first also changes the device's copies.
   Call run_phases(const std::string& stage, const std::function<void()>& pause);
 
-  // These hold for the calls from now on.
+  /// These hold for the calls from now on.
+  struct Settings {
+    Withheld withheld = Withheld::kBoth;  ///< what an emulated device withholds from the host
+    bool repeats_tokens = false;          ///< the tokens of the last call are drawn again
+    int convolve_calls = 1;               ///< how often an emulated device runs convolve in each
+    /// Whether the network's input may change between prolog and convolve; not if prolog converts
+    /// it.
+    bool exchanges = true;
+    /// Whether the process is stopped and looked at after each call. That takes most of the time of
+    /// a small call, and a program that is known to be wrong needs it not.
+    bool watches = true;
+    /// "usual", "poisoned" or "guarded" memory of a GPU (common/device/recorded_allocations.hpp).
+    std::string gpu_memory = "usual";
+  } settings;
 
-  /// What an emulated device withholds from the host; at first both arrays.
-  void set_withheld(Withheld withheld) { withheld_ = withheld; }
-  /// Whether they draw the tokens of the last one again.
-  void repeat_tokens(bool repeats) { repeats_tokens_ = repeats; }
-  /// How often an emulated device runs convolve in each.
-  void set_convolve_calls(int calls) { convolve_calls_ = calls; }
-  /// kNothing on other devices.
+  /// kNothing on other devices than an emulated one.
   [[nodiscard]] Withheld withheld() const {
-    return device_.device == Device::kEmulated ? withheld_ : Withheld::kNothing;
+    return device_.device == Device::kEmulated ? settings.withheld : Withheld::kNothing;
   }
-
-  /// Whether the network's input may change between prolog and convolve; not if prolog converts it.
-  void set_exchanges(bool exchanges) { exchanges_ = exchanges; }
-  [[nodiscard]] bool exchanges() const { return exchanges_; }
-
-  /// Whether the process is stopped and looked at after each call, as it is at first. That takes
-  /// most of the time of a small call, and a program that is known to be wrong needs it not.
-  void watch(bool watches) { watches_ = watches; }
 
   /// After a call the process stays stopped. This lets it continue until the next call.
   void thaw() {
@@ -178,9 +177,6 @@ class Submission {
 
   /// Whether each of its accesses to memory is a call.
   [[nodiscard]] bool is_traced() const;
-
-  /// "usual", "poisoned" or "guarded" memory of a GPU (common/device/recorded_allocations.hpp).
-  void set_gpu_memory(std::string mode) { gpu_memory_ = std::move(mode); }
 
   /// Continues with another program of the same stages, and variables that stay.
   void replace_program(std::filesystem::path program, std::vector<std::string> variables) {
@@ -232,7 +228,6 @@ class Submission {
   std::optional<Failure> ask(const ServeRequest& request, std::chrono::milliseconds limit,
                              ServeReply& reply, int pauses = 0, const OnPause& on_pause = {});
 
-  bool watches_ = true;
   std::filesystem::path program_;
   std::optional<std::chrono::milliseconds> fixed_limit_;
   SubmissionDevice device_;
@@ -240,12 +235,7 @@ class Submission {
   Isolation isolation_;
   std::vector<std::string> environment_;
   std::vector<std::string> lasting_environment_;
-  std::string gpu_memory_ = "usual";
   SourceText sources_;
-  int convolve_calls_ = 1;
-  bool exchanges_ = true;
-  Withheld withheld_ = Withheld::kBoth;
-  bool repeats_tokens_ = false;
   std::uint64_t token_key_ = 0;
   ConvShape shape_;
   Region input_;

@@ -26,11 +26,11 @@ class StageProgram : public Program {
         submission_(wrong.submission),
         stage_(wrong.stage) {
     settings.emplace_back("CONVLAB_EMU_THREADS=1");
-    submission_.watch(false);
+    submission_.settings.watches = false;
     submission_.set_environment(std::move(settings));
   }
   ~StageProgram() override {
-    submission_.watch(true);
+    submission_.settings.watches = true;
     submission_.set_environment({});
   }
 
@@ -136,7 +136,7 @@ Precision precision_shown(Submission& submission, const StageInfo& stage,
                           const std::vector<ConvShape>& shapes) {
   // Also of a file whose host code converts the numbers.
   const Withheld before = submission.withheld();
-  submission.set_withheld(Withheld::kNothing);
+  submission.settings.withheld = Withheld::kNothing;
   Precision loosest = Precision::kFp32;
   for (ConvShape shape : shapes) {
     StageProgram program({submission, stage});
@@ -148,7 +148,7 @@ Precision precision_shown(Submission& submission, const StageInfo& stage,
     const auto bound = [&](Precision each) { return oracle::error_bound(each, shape.taps()); };
     if (shown && bound(*shown) > bound(loosest)) loosest = *shown;
   }
-  submission.set_withheld(before);
+  submission.settings.withheld = before;
   return loosest;
 }
 

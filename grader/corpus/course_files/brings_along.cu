@@ -18,11 +18,6 @@ static cublasHandle_t handle = nullptr;
 static cudnnHandle_t handle = nullptr;
 #define USES (handle != nullptr)
 
-// Case      includes_matmul
-// What      Includes the course's matmul.h and does not use it.
-// Runs      emulated gpu
-#include "matmul.h"
-
 // Case      needs_cpp20
 // What      Uses std::span and a concept, so nvcc would need -std=c++20.
 // Runs      emulated gpu

@@ -7,12 +7,6 @@
 // Warns     E-outside
 #define INSIDE true
 
-// Case      halo_beyond_workbook
-// What      The same tile by the rules of the workbook.
-// Diagnosis E-outside
-// Options   --rules workbook
-#define INSIDE true
-
 // Case      shared_tile
 // What      A tile with its halo in shared memory, sized for filters of up to 7.
 // Says      computes like single precision

@@ -10,11 +10,6 @@
 // What      Inputs in half, declared, judged by the rules of the workbook.
 // Options   --rules workbook --precision fp16
 
-// Case      half_inputs_workbook
-// What      Inputs in half, judged by the rules of the workbook without a word about it.
-// Diagnosis E-precision
-// Options   --rules workbook
-
 // Case      bfloat_inputs
 // What      Rounds inputs and weights to bfloat16 and sums in float.
 // Says      computes like bfloat16 inputs with single-precision sums

@@ -120,16 +120,6 @@ TEST_CASE("symbols: of the emulated device what its headers call may be used, an
   CHECK(count > 20);
 }
 
-TEST_CASE("symbols: a name that refers to its parts again and again is shown as it is") {
-  std::string name = "_ZN7convlab5serveE1aIiiE";
-  for (char part = '1'; part < '9'; ++part) {
-    name += std::string("S0_IS") + part + "_S" + part + "_E";
-  }
-  const auto problem = grader::find_symbol_problem(name + " U\n");
-  REQUIRE(problem);
-  CHECK(problem->name.size() < 100);
-}
-
 TEST_CASE("machine: a folder that takes files is not at fault; a tool that is gone is named") {
   const testing::TemporaryFolder folder;
   const std::filesystem::path compiler = folder.path() / "compiler";

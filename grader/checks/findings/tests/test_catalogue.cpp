@@ -1,4 +1,3 @@
-#include <csignal>
 #include <filesystem>
 #include <set>
 #include <sstream>
@@ -47,26 +46,4 @@ TEST_CASE("catalogue: every variant that the program names exists, of a finding 
     }
   }
   CHECK(named > 120);
-}
-
-TEST_CASE("catalogue: an unknown id is a mistake of ours") {
-  CHECK_THROWS(grader::finding("E-unheard-of", ""));
-}
-
-TEST_CASE("catalogue: a fault's place is shown in one line") {
-  grader::Failure failure{.kind = grader::Failure::Kind::kCrash, .code = SIGSEGV};
-  failure.fault =
-      FaultRecord{.kind = FaultKind::kReadOnly, .text = "", .array = "input", .element = 4};
-  CHECK(explain(failure, "case 'a'").id == "E-writes-input");
-  CHECK(explain(failure, "case 'a'").seen == "In case 'a': at input[4].");
-  failure.fault = FaultRecord{
-      .kind = FaultKind::kDevicePointer,
-      .text = "the host used a device pointer, 12 bytes into allocation 3 of 784 bytes at 0x7f00",
-      .file = "new-forward.cu",
-      .line = 31,
-      .allocated_at = "new-forward.cu:20"};
-  CHECK(explain(failure, "case 'a'").id == "E-device-pointer");
-  CHECK(explain(failure, "case 'a'").seen ==
-        "In case 'a': the host used a device pointer, 12 bytes into allocation 3 of 784 bytes at "
-        "0x7f00. At new-forward.cu:31. Allocated at new-forward.cu:20.");
 }

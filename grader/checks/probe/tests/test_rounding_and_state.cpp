@@ -1,4 +1,4 @@
-// What the probe says about programs that only round, that keep numbers, or that mix up images.
+// What the probe says about programs that only round, or that fail now and then.
 #include <functional>
 #include <vector>
 
@@ -38,40 +38,6 @@ TEST_CASE("probe: a wrong factor is no rounding, and noise has no type") {
   noisy.stored = [](float value) { return value * (1.0F + 0x1p-15F); };
   CHECK(only_rounds(noisy, {kShape}));
   CHECK_FALSE(measure_rounding(noisy, kShape, false).is_named);
-}
-
-TEST_CASE("probe: what a call takes over from an earlier call") {
-  struct Keeps : Changed {
-    bool adds = false;
-    std::vector<float> sums{};
-
-    Answer convolve(const ConvShape& s, const Numbers& in, const Numbers& filter) override {
-      if (first_.size() == 0) first_ = filter;
-      Answer answer;
-      for (const double each : right_sums(s, in, adds ? filter : first_)) {
-        answer.output.push_back(static_cast<float>(each));
-      }
-      if (!adds) return answer;
-      sums.resize(answer.output.size());
-      for (std::size_t i = 0; i < sums.size(); ++i) answer.output[i] = sums[i] += answer.output[i];
-      return answer;
-    }
-    void restart() override { first_ = Numbers(0), sums.clear(); }
-
-   private:
-    Numbers first_{0};
-  };
-  Keeps weights;
-  auto fact = find_kept(weights, kShape);
-  REQUIRE(fact);
-  CHECK(fact->cause.starts_with("A copy of the weights is made in the first call"));
-  Keeps sums;
-  sums.adds = true;
-  fact = find_kept(sums, kShape);
-  REQUIRE(fact);
-  CHECK(fact->cause.starts_with("Sums are kept from one call to the next"));
-  Changed right;
-  CHECK_FALSE(find_kept(right, kShape));
 }
 
 TEST_CASE("probe: a call that fails now and then keeps nothing") {

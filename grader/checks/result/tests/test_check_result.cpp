@@ -72,10 +72,3 @@ TEST_CASE("check result: bytes that are not UTF-8 do not lose the result") {
   check.findings[0].seen = "\xff\xfe";
   CHECK(parse_check_result(to_json(check), "text").findings.size() == 1);
 }
-
-TEST_CASE("score: items that were not measured count neither for nor against") {
-  const Score score = *example().score;
-  CHECK(score.earned() == 30);
-  CHECK(score.counted() == 60);
-  CHECK(score.total() == 65);
-}
