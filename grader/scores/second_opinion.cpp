@@ -107,7 +107,7 @@ Observed observe_accesses(const EmulatedProgram& traced, const SourceText& sourc
   std::vector<StageInfo> stages;
   if (submission.list_stages(stages)) return observed;
   std::optional<Race>& found = observed.race;
-  std::optional<ElementCase> unexplained;
+  std::optional<std::pair<ElementCase, std::uint64_t>> unexplained;  // with its seed
   std::set<std::string> places;
   for (ElementCase test : plan.repeated) {
     test.probe = ElementCase::Probe::kKnown;
@@ -124,7 +124,7 @@ Observed observe_accesses(const EmulatedProgram& traced, const SourceText& sourc
     if (!observed.wrong && (!call.failure || call.failure->kind == Failure::Kind::kCrash ||
                             call.failure->kind == Failure::Kind::kException)) {
       observed.wrong = outcome.finding;
-      if (outcome.finding && !call.failure) unexplained = test;
+      if (outcome.finding && !call.failure) unexplained = {test, seed};
     }
     if (!call.race || !call.race->race) continue;
     std::istringstream each(call.race->race->meeting_places);
@@ -145,8 +145,10 @@ Observed observe_accesses(const EmulatedProgram& traced, const SourceText& sourc
     found->meeting_places += (found->meeting_places.empty() ? "" : ",") + place;
   }
   if (unexplained && !found && !is_known) {
-    unexplained->probe = ElementCase::Probe::kNone;
-    if (auto told = run_case(submission, stage, *unexplained, seed).finding) observed.wrong = told;
+    auto& [test, its_seed] = *unexplained;
+    test.probe = ElementCase::Probe::kNone;
+    // Nothing is wrong where a number of the program looked like one that is withheld.
+    observed.wrong = run_case(submission, stage, test, its_seed).finding;
   }
   return observed;
 }

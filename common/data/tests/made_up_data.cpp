@@ -13,11 +13,32 @@ namespace {
 constexpr int kSize = 28;
 constexpr int kShift = 2;
 
-// Whether the figure of this class covers the point (y, x), measured from its centre: it consists
-// of some of four squares.
+// Whether the figure of this class covers the point (y, x), measured from its centre.
 bool covers(int label, int y, int x) {
-  const int square = (y > 0 ? 2 : 0) + (x > 0 ? 1 : 0);
-  return std::max(std::abs(y), std::abs(x)) <= 9 && ((label + 1) >> square) % 2 == 1;
+  const int far = std::max(std::abs(y), std::abs(x));
+  const int radius_squared = y * y + x * x;
+  switch (label) {
+    case 0:
+      return std::abs(y) <= 2 && far <= 9;  // bar, lying
+    case 1:
+      return std::abs(x) <= 2 && far <= 9;  // bar, standing
+    case 2:
+      return std::min(std::abs(y), std::abs(x)) <= 1 && far <= 9;  // plus
+    case 3:
+      return std::abs(std::abs(y) - std::abs(x)) <= 1 && far <= 9;  // cross
+    case 4:
+      return far <= 8;  // square
+    case 5:
+      return far <= 8 && far >= 7;  // frame
+    case 6:
+      return radius_squared <= 30;  // disc
+    case 7:
+      return radius_squared <= 81 && radius_squared >= 49;  // ring
+    case 8:
+      return y >= -8 && y <= 8 && std::abs(x) <= (y + 8) / 2;  // triangle
+    default:
+      return far <= 9 && (((y + 9) / 3 + (x + 9) / 3) % 2) == 0;  // chequers
+  }
 }
 
 }  // namespace
