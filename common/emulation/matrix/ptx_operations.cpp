@@ -6,6 +6,8 @@
 
 #include <bit>
 #include <cstring>
+#include <iterator>
+#include <utility>
 
 #include "common/emulation/include/convlab_emulation/async_copy.hpp"
 #include "common/emulation/include/convlab_emulation/fragment_layout.hpp"
@@ -27,27 +29,6 @@ void multiply(const Register<4>* d, const std::uint32_t* a, const std::uint32_t*
                    kK == 16 ? "mma.sync.m16n8k16" : "mma.sync.m16n8k8"},
                   kFullMask, &product, nullptr, site);
   for (const std::uint32_t& word : words) d[&word - words] = word;
-}
-
-void check_alignment(const char* name, std::uint64_t address, std::size_t bytes, CallSite site) {
-  if (address % bytes == 0) return;
-  fail_kernel(KernelFault::kMisalignedAddress, site,
-              "%s: the address 0x%llx is not a multiple of %zu bytes", name,
-              static_cast<unsigned long long>(address), bytes);
-}
-
-/// Where `bytes` at an address of shared memory lie. Fails the kernel if they are not in it.
-unsigned char* in_shared(const char* name, std::uint64_t address, std::size_t bytes,
-                         CallSite site) {
-  const std::uint64_t size = current_shared_end - current_shared_begin;
-  if (address > size || bytes > size - address) {
-    fail_kernel(KernelFault::kInvalidAddressSpace, site,
-                "%s: 0x%llx is no address in the block's %llu bytes of shared memory; instructions "
-                "with .shared take what __cvta_generic_to_shared(pointer) returns",
-                name, static_cast<unsigned long long>(address),
-                static_cast<unsigned long long>(size));
-  }
-  return reinterpret_cast<unsigned char*>(current_shared_begin + address);
 }
 
 constexpr int kMatrixSize = 8;
@@ -78,6 +59,19 @@ void load_matrices_of(WarpExchange& exchange) {
 }
 
 }  // namespace
+
+unsigned char* in_shared(const char* name, std::uint64_t address, std::size_t bytes,
+                         CallSite site) {
+  const std::uint64_t size = current_shared_end - current_shared_begin;
+  if (address > size || bytes > size - address) {
+    fail_kernel(KernelFault::kInvalidAddressSpace, site,
+                "%s: 0x%llx is no address in the block's %llu bytes of shared memory; instructions "
+                "with .shared take what __cvta_generic_to_shared(pointer) returns",
+                name, static_cast<unsigned long long>(address),
+                static_cast<unsigned long long>(size));
+  }
+  return reinterpret_cast<unsigned char*>(current_shared_begin + address);
+}
 
 void mma_of_kind(int kind, const Register<4>* d, const std::uint32_t* a, const std::uint32_t* b,
                  const std::uint32_t* c, CallSite site) {
@@ -141,6 +135,46 @@ std::uint32_t multiprocessors() {
 std::uint64_t shared_offset(const void* pointer) {
   // An address elsewhere gives an offset beyond the end, which the instruction reports.
   return reinterpret_cast<std::uintptr_t>(pointer) - current_shared_begin;
+}
+
+void check_alignment(const char* name, std::uint64_t address, std::size_t bytes, CallSite site) {
+  if (address % bytes == 0) return;
+  fail_kernel(KernelFault::kMisalignedAddress, site,
+              "%s: the address 0x%llx is not a multiple of %zu bytes", name,
+              static_cast<unsigned long long>(address), bytes);
+}
+
+void come_to_barrier(std::uint32_t number, std::uint32_t threads, bool waits, CallSite site) {
+  const unsigned all = blockDim.x * blockDim.y * blockDim.z;
+  if (threads == 0) threads = all;
+  if (number == 0 && threads == all && waits) return block_barrier("bar.sync", false, site);
+  struct Barriers {
+    std::uint64_t block = 0;
+    std::uint32_t arrived[16] = {};
+    std::uint32_t waiting[16] = {};  ///< warps, by bits
+    bool has_arrivals[16] = {};      ///< of threads that go on
+  };
+  static thread_local Barriers barriers;
+  if (barriers.block != current_block_number) barriers = {.block = current_block_number};
+  if (number >= std::size(barriers.arrived) || threads % kWarpSize != 0)
+    fail_kernel(KernelFault::kIllegalInstruction, site,
+                "bar.sync %u, %u: a block has barriers 0 to 15, for whole warps of 32 threads",
+                number, threads);
+  std::uint32_t& arrived = barriers.arrived[number];
+  if (waits) {
+    barriers.waiting[number] |= 1U << thread_rank() / kWarpSize;
+  } else {
+    barriers.has_arrivals[number] = true;
+    observe_release(&arrived);
+  }
+  if (++arrived == threads) {
+    arrived = 0;
+    observe_part(std::exchange(barriers.waiting[number], 0U));
+    wake_sleepers(&arrived);
+  } else if (waits) {
+    sleep_until_woken("bar.sync", &arrived, site);
+  }
+  if (waits && barriers.has_arrivals[number]) observe_acquire(&arrived);
 }
 
 }  // namespace convlab::emulation::ptx

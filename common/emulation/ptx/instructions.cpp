@@ -50,8 +50,10 @@ const std::map<std::string_view, Instruction>& fixed_instructions() {
         {write(1), read(1)}}},
       {"cvta.to.shared.u64", {"to_shared", {write(1, kLong), read(1, kLong)}}},
       {"cvta.to.global.u64", {kSameLong, {write(1, kLong), read(1, kLong)}}},
-      {"bar.sync", {"barrier", {kImmediate}}},
-      {"barrier.sync", {"barrier", {kImmediate}}},
+      {"bar.sync", {"barrier<true>", {kImmediate, kImmediate}, 1}},
+      {"barrier.sync", {"barrier<true>", {kImmediate, kImmediate}, 1}},
+      {"bar.arrive", {"barrier<false>", {kImmediate, kImmediate}}},
+      {"barrier.arrive", {"barrier<false>", {kImmediate, kImmediate}}},
       {"membar.cta", {"fence", {}}},
       {"membar.gl", {"fence", {}}},
       {"membar.sys", {"fence", {}}},
@@ -113,6 +115,28 @@ std::optional<Instruction> begin_copy(Words words) {
   if (!words.empty()) return std::nullopt;
   return Instruction{
       around_l1 ? "copy<true>" : "copy<false>", {kAddress, kAddress, kImmediate, kImmediate}, 1};
+}
+
+/// Loads and stores, with the hints that these have.
+std::optional<Instruction> access_memory(Words words) {
+  const bool load = take(words, "ld");
+  if (!load && !take(words, "st")) return std::nullopt;
+  const bool shared = take(words, "shared") || take(words, "shared::cta");
+  if (!shared && !take(words, "global")) return std::nullopt;
+  if (load)
+    take_hints(words, {"nc", "ca", "cg", "cs", "lu", "cv", "L1::", "L2::"});
+  else
+    take_hints(words, {"wb", "cg", "cs", "wt", "L1::", "L2::"});
+  const int count = take(words, "v2") ? 2 : take(words, "v4") ? 4 : 1;
+  if (words.size() != 1 || words[0].size() != 3) return std::nullopt;
+  static constexpr std::string_view kTypes = "bfus";
+  const std::string_view bits = words[0].substr(1);
+  const int bytes = bits == "32" ? kWord : bits == "64" ? kLong : 0;
+  if (kTypes.find(words[0][0]) == std::string_view::npos || bytes == 0 || count * bytes > 16)
+    return std::nullopt;
+  const std::string space = shared ? "<true>" : "<false>";
+  if (load) return Instruction{"load" + space, {write(count, bytes), kAddress}};
+  return Instruction{"store" + space, {kAddress, read(count, bytes)}};
 }
 
 /// mov between registers, also from a special one.
@@ -274,7 +298,7 @@ std::optional<Instruction> find_instruction(std::string_view name) {
   if (const auto known = fixed_instructions().find(name); known != fixed_instructions().end())
     return known->second;
   const Words words = words_of(name);
-  for (const auto find : {load_matrix, begin_copy, move, convert, compute})
+  for (const auto find : {load_matrix, begin_copy, access_memory, move, convert, compute})
     if (auto instruction = find(words)) return instruction;
   return std::nullopt;
 }

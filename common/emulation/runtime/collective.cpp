@@ -111,6 +111,7 @@ Observer* observer = nullptr;
   }
 CONVLAB_OBSERVED(end_atomic, (), end_atomic())
 CONVLAB_OBSERVED(observe_verification, (const void* address), verify(address))
+CONVLAB_OBSERVED(observe_part, (std::uint32_t warps), met_in_part(warps))
 CONVLAB_OBSERVED(observe_fence, (), fence())
 CONVLAB_OBSERVED(observe_release, (const void* object), release(object))
 CONVLAB_OBSERVED(observe_acquire, (const void* object), acquire(object))

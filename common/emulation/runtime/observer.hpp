@@ -30,6 +30,9 @@ class Observer {
   virtual void met_in_warp(unsigned first_rank, const WarpOperation& operation, std::uint32_t lanes,
                            const CallSite& site) = 0;
 
+  /// The threads of these warps of the block, one for each bit, have met in a numbered barrier.
+  virtual void met_in_part(std::uint32_t /*warps*/) {}
+
   // What the running thread does: more of it at the functions that tell it (collective.hpp).
   /// @param part  bytes of it that belong to one request, with as many of seven other rows
   virtual void access_by_warp(const void* address, std::size_t bytes, std::size_t part, bool writes,
@@ -59,5 +62,8 @@ extern Observer* observer;
 /// depend on it.
 /// @return whether they are added (CONVLAB_EMU_PRODUCTS)
 bool observe_products(long long multiply_adds, const CallSite& site);
+
+/// The threads of these warps of the running block, one for each bit, have met.
+void observe_part(std::uint32_t warps);
 
 }  // namespace convlab::emulation

@@ -154,7 +154,7 @@ TEST_CASE("inline PTX becomes calls, in its own line") {
   CHECK(contains(
       result.text,
       "do { auto&& convlab_0 = (p + 1); (void)convlab_0; "
-      "::convlab::emulation::ptx::barrier(0); "
+      "::convlab::emulation::ptx::barrier<true>(0); "
       "::convlab::emulation::ptx::prefetch(::convlab::emulation::ptx::address(convlab_0, 0));"
       " } while (false)"));
   CHECK_FALSE(contains(without_anchors(result.text), "bar.sync"));
@@ -177,9 +177,9 @@ TEST_CASE("unknown inline PTX becomes an error of the compiler in its own line")
       "emulation (docs/emulation.md lists what can): "));
   CHECK(contains(rewritten("__device__ void f() { asm(CODE : \"=r\"(a)); }").text,
                  "static_assert(false, \"inline PTX: this statement cannot"));
-  CHECK(contains(rewritten("#define F(a) asm(\"bar.sync 0;\")\n").text, "barrier(0)"));
+  CHECK(contains(rewritten("#define F(a) asm(\"bar.sync 0;\")\n").text, "barrier<true>(0)"));
   const std::string lines = rewritten("#define F(a) asm( \\\n \"bar.sync 0;\" \\\n )\n").text;
-  CHECK(contains(lines, "barrier(0)"));
+  CHECK(contains(lines, "barrier<true>(0)"));
   CHECK(std::ranges::count(lines, '\\') == 2);
   CHECK_FALSE(contains(rewritten("__device__ void f() { asm volatile(\"\" ::: \"memory\"); }").text,
                        "static_assert"));

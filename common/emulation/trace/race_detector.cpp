@@ -148,15 +148,31 @@ void RaceDetector::met_in_warp(unsigned first_rank, const WarpOperation& operati
   const bool is_whole = lanes == BlockRunner::current()->warps().live_lanes(first_rank);
   if (is_whole) warp.all = now_++;
   if (is_whole && block.extra.empty()) return;
+  std::vector<unsigned> ranks;
+  for (const int lane : LaneRange(lanes)) ranks.push_back(first_rank + static_cast<unsigned>(lane));
+  meet(ranks, is_whole);
+}
+
+void RaceDetector::meet(const std::vector<unsigned>& ranks, bool is_whole_warp) {
   Clock all;
-  for (const int lane : LaneRange(lanes)) {
-    const unsigned rank = first_rank + static_cast<unsigned>(lane);
+  for (const unsigned rank : ranks) {
     all.join(thread(rank).known);
-    if (!is_whole) all.add(block.base + rank, block.base + rank + 1, now_);
+    if (!is_whole_warp) all.add(block_->base + rank, block_->base + rank + 1, now_);
   }
-  for (const int lane : LaneRange(lanes))
-    thread(first_rank + static_cast<unsigned>(lane)).known = all;
+  for (const unsigned rank : ranks) thread(rank).known = all;
   ++now_;
+}
+
+void RaceDetector::met_in_part(std::uint32_t warps) {
+  std::uint32_t live = 0;
+  for (unsigned warp = 0; warp < block_->warps.size(); ++warp)
+    if (BlockRunner::current()->warps().live_lanes(warp * kWarpSize) != 0) live |= 1U << warp;
+  if (warps == live) return met_in_block("bar.sync", {});
+  resolve_pending();
+  std::vector<unsigned> ranks;
+  for (unsigned rank = 0; rank < block_->threads; ++rank)
+    if ((warps >> rank / kWarpSize & 1U) != 0) ranks.push_back(rank);
+  meet(ranks, false);
 }
 
 /// Adds what the thread knows now, and what it has done.

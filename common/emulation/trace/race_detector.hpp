@@ -48,7 +48,7 @@ using Unit = std::uint32_t;
 /// count serves all of them.
 using Stamp = std::uint32_t;
 
-/// Knowledge that came by other ways than barriers: by meetings of some lanes, fences,
+/// Knowledge that came by other ways than barriers: by meetings of some lanes or warps, fences,
 /// atomic operations, objects of libcu++. Ranges of units, each known up to a stamp. The threads
 /// that have met at an object know the same: they share the ranges, and who learns more gets a
 /// copy.
@@ -129,6 +129,7 @@ class RaceDetector final : public Observer {
   void met_in_block(const char* call, const CallSite& site) override;
   void met_in_warp(unsigned first_rank, const WarpOperation& operation, std::uint32_t lanes,
                    const CallSite& site) override;
+  void met_in_part(std::uint32_t warps) override;
   void access_by_warp(const void* address, std::size_t bytes, std::size_t part, bool writes,
                       const CallSite& site) override;
   void begin_copy(void* to, const void* from, std::size_t bytes, const CallSite& site) override;
@@ -274,6 +275,7 @@ class RaceDetector final : public Observer {
   [[nodiscard]] std::uint64_t last_of(Place place, unsigned rank) const;
 
   void order_by_word(std::uintptr_t address, bool writes, bool orders);
+  void meet(const std::vector<unsigned>& ranks, bool is_whole_warp);
   void tell_all(unsigned rank, Clock& clock);
   std::unordered_map<std::uintptr_t, Clock>& released_near(const void* object);
   Thread& thread(unsigned rank);

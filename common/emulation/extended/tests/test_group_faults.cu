@@ -37,15 +37,6 @@ __global__ void load_fragment(int lanes, int offset, int leading, int seventh = 
   __syncthreads();
 }
 
-__global__ void load_matrix_from_generic_address(int* out) {
-  __shared__ __align__(16) unsigned tile[128];
-  tile[threadIdx.x] = threadIdx.x;
-  __syncwarp();
-  asm volatile("ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%0}, [%1];"
-               : "=r"(out[threadIdx.x])
-               : "l"(tile));
-}
-
 /// The first row of A by the first column of B, added to `first`.
 template <class T, class Sum>
 __global__ void multiply_lines(const T* row, const T* column, Sum first, Sum* out, bool saturate) {
@@ -126,10 +117,6 @@ TEST_CASE("fragments: what the hardware would not take is refused in words") {
       {"a short one", [] { load_fragment<<<1, 32>>>(32, 0, 8); }, cudaErrorLaunchFailure,
        {"load_matrix_sync: the leading dimension is 8, less than the 16 elements of a line of the "
         "fragment"}},
-      {"a generic address",
-       [] { load_matrix_from_generic_address<<<1, 32>>>(device_integers(32)); },
-       cudaErrorInvalidAddressSpace,
-       {"with .shared take what __cvta_generic_to_shared(pointer) returns"}},
       {"lanes that differ", [] { load_fragment<<<1, 32>>>(32, 0, 32, 8); }, cudaErrorLaunchFailure,
        {"lane 7 passes another address, leading dimension or layout than lane 0"}},
   });

@@ -125,6 +125,28 @@ void to_shared(const std::array<Register<kBytes>, 1>& result,
       shared_offset(reinterpret_cast<const void*>(static_cast<std::uintptr_t>(pointer[0]))));
 }
 
+/// Fails the kernel where `bytes` do not fit the address, as a GPU does.
+void check_alignment(const char* name, std::uint64_t address, std::size_t bytes, CallSite site);
+
+/// Where `bytes` at an address of shared memory lie. Fails the kernel if they are not in it.
+unsigned char* in_shared(const char* name, std::uint64_t address, std::size_t bytes, CallSite site);
+
+template <bool kShared, std::size_t kBytes, std::size_t kCount>
+void load(const std::array<Register<kBytes>, kCount>& results, Address from, CONVLAB_CALL_SITE) {
+  check_alignment("ld", from.value, kBytes * kCount, site);
+  const void* at = reinterpret_cast<const void*>(from.value);
+  if (kShared) at = in_shared("ld.shared", from.value, kBytes * kCount, site);
+  const auto* values = static_cast<const Bits<kBytes>*>(at);
+  for (std::size_t i = 0; i < kCount; ++i) results[i] = values[i];
+}
+template <bool kShared, class T, std::size_t kCount>
+void store(Address to, const std::array<T, kCount>& values, CONVLAB_CALL_SITE) {
+  check_alignment("st", to.value, sizeof(T) * kCount, site);
+  void* at = reinterpret_cast<void*>(to.value);
+  if (kShared) at = in_shared("st.shared", to.value, sizeof(T) * kCount, site);
+  for (std::size_t i = 0; i < kCount; ++i) static_cast<T*>(at)[i] = values[i];
+}
+
 /// Arithmetic on registers by a function of numbers.
 template <class Result, class... Operands, class Function>
 auto compute_as(Function function, Result (*)(Operands...)) {
@@ -159,9 +181,11 @@ inline void fence() {
 /// A prefetch changes no value.
 inline void prefetch(Address /*address*/) {}
 
-/// Of all threads of the block, whatever its number.
-inline void barrier(std::uint32_t /*number*/, CONVLAB_CALL_SITE) {
-  block_barrier("bar.sync", false, site);
+/// One of the 16 barriers of a block, which opens when so many threads have come; 0: all of them.
+void come_to_barrier(std::uint32_t number, std::uint32_t threads, bool waits, CallSite site);
+template <bool kWaits>
+void barrier(std::uint32_t number, std::uint32_t threads = 0, CONVLAB_CALL_SITE) {
+  come_to_barrier(number, threads, kWaits, site);
 }
 
 }  // namespace convlab::emulation::ptx

@@ -1,4 +1,4 @@
-// Inline PTX: arithmetic, predicates, conversions.
+// Inline PTX: arithmetic, predicates, conversions, barriers with numbers.
 
 #include "common/emulation/tests/features/sweep.hpp"
 
@@ -197,6 +197,28 @@ PTX(guards, "@p and @!p before an instruction; predicates of a statement")
 PTX(least_and_most, "min, max, abs, neg of whole numbers; div, rem")
 PTX(real_numbers, "add, sub, mul, fma, div, rcp, sqrt, min, max, abs, neg of float and double")
 PTX(conversions, "cvt between whole numbers, and to floating point")
+
+/// Each half of the block goes its own number of rounds; then the first tells the second.
+__global__ void meet_in_halves(int* out) {
+  __shared__ int values[128];
+  const int half = static_cast<int>(threadIdx.x / 64);
+  for (int round = 0; round < 2 + half; ++round) {
+    values[threadIdx.x] = static_cast<int>(threadIdx.x) + round;
+    asm volatile("bar.sync %0, 64;" ::"r"(half + 1) : "memory");
+    out[threadIdx.x] = values[threadIdx.x ^ 63U];
+    asm volatile("bar.sync %0, %1;" ::"r"(half + 1), "n"(64) : "memory");
+  }
+  if (half == 0) {
+    values[threadIdx.x] = 1000;
+    asm volatile("bar.arrive 3, 128;" ::: "memory");
+  } else {
+    asm volatile("barrier.sync 3, 128;" ::: "memory");
+    out[threadIdx.x] += values[threadIdx.x - 64];
+  }
+}
+
+const Register kHalves{"inline PTX", "bar.sync, bar.arrive, barrier.sync with numbers of barriers",
+                       [] { return results_of(meet_in_halves, 1, 128, 128); }};
 
 }  // namespace
 }  // namespace convlab::features

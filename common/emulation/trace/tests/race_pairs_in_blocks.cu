@@ -149,6 +149,20 @@ __global__ void producer_and_consumer(float* data) {
   }
 }
 
+/// Each half of the block has a barrier of its own.
+template <bool kRight>
+__global__ void numbered_barriers(float* data) {
+  __shared__ float tile[kThreads];
+  const unsigned t = threadIdx.x;
+  const unsigned half = t / 64;
+  for (unsigned round = 0; round < 2 + half; ++round) {
+    tile[t] = data[t];  // first
+    UNLESS_WRONG(asm volatile("bar.sync %0, 64;" ::"r"(half + 1) : "memory"))
+    data[kThreads + t] = tile[t ^ 63U];  // second
+    asm volatile("bar.sync %0, 64;" ::"r"(half + 1) : "memory");
+  }
+}
+
 template <bool kRight>
 __global__ void copy_with_a_barrier(float* data) {
   __shared__ cuda::barrier<cuda::thread_scope_block> barrier;
@@ -214,6 +228,7 @@ std::vector<Pair> convlab::emulation::race_pairs_in_blocks() {
       KERNEL(copy_into_what_others_read, float, 1, kThreads, kBlock),
       KERNEL(barrier_of_libcuxx, float, 1, kThreads, kBlock),
       KERNEL(producer_and_consumer, float, 1, kThreads, kBlock),
+      KERNEL(numbered_barriers, float, 1, kThreads, kBlock),
       KERNEL(copy_with_a_barrier, float, 1, kThreads, kBlock),
       KERNEL(a_vote_is_no_barrier, float, 1, kThreads, kBlock),
       KERNEL(flag_in_a_block, float, 1, kThreads, kBlock).only_forward(),

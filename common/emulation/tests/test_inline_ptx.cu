@@ -1,0 +1,80 @@
+// Inline PTX that the hardware would refuse, and what features/ cannot compare with a GPU.
+
+#include <cuda_fp16.h>
+
+#include <vector>
+
+#include "common/emulation/tests/fault_reports.hpp"
+#include "common/emulation/tests/features/feature.hpp"
+
+namespace {
+
+using convlab::emulation::check;
+using convlab::features::DeviceArray;
+
+__global__ void load_from_generic_address(unsigned* out) {
+  __shared__ __align__(16) unsigned tile[128];
+  tile[threadIdx.x] = threadIdx.x;
+  __syncwarp();
+  asm volatile("ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%0}, [%1];"
+               : "=r"(out[threadIdx.x])
+               : "l"(tile));
+}
+
+__global__ void copy_misaligned(const unsigned* from, unsigned* out) {
+  __shared__ __align__(16) unsigned tile[128];
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(
+                   static_cast<unsigned>(__cvta_generic_to_shared(tile)) + 4),
+               "l"(from));
+  asm volatile("cp.async.wait_all;");
+  out[threadIdx.x] = tile[threadIdx.x];
+}
+
+__global__ void half_a_warp(unsigned* out) {
+  float d[4] = {};
+  if (threadIdx.x < 16) return;
+  asm volatile(
+      "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%4,%4,%4,%4}, {%4,%4}, "
+      "{%0,%1,%2,%3};"
+      : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+      : "r"(0u));
+  out[threadIdx.x] = static_cast<unsigned>(d[0]);
+}
+
+__global__ void meet_in_part_of_a_warp() {
+  asm volatile("bar.sync 1, 40;");
+}
+
+__global__ void share_words(unsigned* out) {
+  __shared__ unsigned words[2];
+  const auto at = static_cast<unsigned>(__cvta_generic_to_shared(words));
+  asm volatile("st.shared.v2.u32 [%0], {%1, %2};" ::"r"(at), "r"(6U), "r"(7U) : "memory");
+  asm volatile("" ::: "memory");
+  asm volatile("ld.shared.v2.u32 {%0, %1}, [%2];" : "=r"(out[0]), "=r"(out[1]) : "r"(at));
+}
+
+unsigned* device_words() {
+  return reinterpret_cast<unsigned*>(convlab::emulation::device_integers(128));
+}
+
+}  // namespace
+
+TEST_CASE("inline PTX: what the hardware would not take") {
+  check({
+      {"a numbered barrier for a part of a warp", [] { meet_in_part_of_a_warp<<<1, 64>>>(); },
+       cudaErrorIllegalInstruction, {"for whole warps of 32 threads"}},
+      {"a generic address", [] { load_from_generic_address<<<1, 32>>>(device_words()); },
+       cudaErrorInvalidAddressSpace,
+       {"with .shared take what __cvta_generic_to_shared(pointer) returns"}},
+      {"a misaligned copy", [] { copy_misaligned<<<1, 32>>>(device_words(), device_words()); },
+       cudaErrorMisalignedAddress, {"is not aligned to the 16 bytes of the copy"}},
+      {"a product of half a warp", [] { half_a_warp<<<1, 32>>>(device_words()); },
+       cudaErrorLaunchFailure, {"mma_sync needs all 32 lanes of the warp"}},
+  });
+}
+
+TEST_CASE("inline PTX: shared memory, and empty statements") {
+  DeviceArray<unsigned> out(2);
+  share_words<<<1, 1>>>(out.data());
+  CHECK(out.values() == std::vector<unsigned>{6U, 7U});
+}
