@@ -338,6 +338,10 @@ inline grid_group this_grid() {
 inline coalesced_group coalesced_threads(CONVLAB_CALL_SITE) {
   return coalesced_group(convlab::emulation::converged_lanes(site));
 }
+/// The calling thread alone.
+inline thread_block_tile<1> this_thread() {
+  return {1U << convlab::emulation::lane_id(), 0, 1};
+}
 
 template <unsigned kSize>
 thread_block_tile<kSize, thread_block> tiled_partition(const thread_block& block) {
@@ -375,10 +379,25 @@ coalesced_group binary_partition(const Group& parent, bool predicate, CONVLAB_CA
   return labeled_partition(parent, predicate ? 1 : 0, site);
 }
 
-/// As a free function.
+// The same as free functions.
+
 template <class Group>
 void sync(const Group& group, CONVLAB_CALL_SITE) {
   group.sync(site);
+}
+template <class Group>
+auto thread_rank(const Group& group) {
+  return group.thread_rank();
+}
+template <class Group>
+auto group_size(const Group& group) {
+  return group.size();
+}
+
+/// One thread of the group calls the function.
+template <typename Group, typename Function, typename... Arguments>
+void invoke_one(const Group& group, Function&& function, Arguments&&... arguments) {
+  if (group.thread_rank() == 0) function(std::forward<Arguments>(arguments)...);
 }
 
 }  // namespace cooperative_groups

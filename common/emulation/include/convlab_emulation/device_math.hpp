@@ -10,12 +10,60 @@
 #include <math.h>    // NOLINT(modernize-deprecated-headers,hicpp-deprecated-headers)
 #include <stdlib.h>  // NOLINT(modernize-deprecated-headers,hicpp-deprecated-headers)
 
+#include <cfenv>
 #include <cmath>
 #include <cstdint>
 
 #include "common/emulation/include/convlab_emulation/language_standard.hpp"
 #include "common/emulation/include/convlab_emulation/narrow_format.hpp"
 #include "common/emulation/include/convlab_emulation/vector_types.hpp"
+
+namespace convlab::emulation {
+
+/// Restores the processor's rounding mode at the end of a scope.
+class RoundingScope {
+ public:
+  explicit RoundingScope(int mode) : before_(std::fegetround()) { std::fesetround(mode); }
+  ~RoundingScope() { std::fesetround(before_); }
+  RoundingScope(const RoundingScope&) = delete;
+  RoundingScope& operator=(const RoundingScope&) = delete;
+
+ private:
+  int before_;
+};
+
+/// The value, hidden from the optimiser: it can neither compute with the value at compile time nor
+/// move computations with it past another such call.
+template <class T>
+T opaque(T value) {
+  asm volatile("" : "+m"(value) : : "memory");
+  return value;
+}
+
+/// operation(operands…) in another rounding mode. Not inlined, so that no other computation of the
+/// caller is moved to where that mode holds.
+template <class Operation, class... T>
+[[gnu::noinline]] auto rounded(int mode, Operation operation, T... operands) {
+  const RoundingScope scope(mode);
+  return opaque(operation(opaque(operands)...));
+}
+
+#define CONVLAB_OPERATION(Name, parameters, expression) \
+  struct Name {                                         \
+    template <class T>                                  \
+    T operator() parameters const {                     \
+      return expression;                                \
+    }                                                   \
+  };
+CONVLAB_OPERATION(Sum, (T a, T b), a + b)
+CONVLAB_OPERATION(Difference, (T a, T b), a - b)
+CONVLAB_OPERATION(Product, (T a, T b), a* b)
+CONVLAB_OPERATION(Quotient, (T a, T b), a / b)
+CONVLAB_OPERATION(SquareRoot, (T x), std::sqrt(x))
+CONVLAB_OPERATION(FusedMultiplyAdd, (T x, T y, T z), std::fma(x, y, z))
+#undef CONVLAB_OPERATION
+
+}  // namespace convlab::emulation
 
 // NOLINTBEGIN(readability-identifier-naming,bugprone-reserved-identifier): the names are CUDA's
 // NOLINTBEGIN(bugprone-macro-parentheses): macros stand for names and types here
@@ -200,21 +248,33 @@ CONVLAB_FUNCTION(double, __ull2double_rn, (unsigned long long x), x)
 
 // ---- floating point -----------------------------------------------------------------------------
 
-// One operation, rounded to nearest even: never contracted.
-CONVLAB_FUNCTION(float, __fadd_rn, (float x, float y), x + y)
-CONVLAB_FUNCTION(float, __fsub_rn, (float x, float y), x - y)
-CONVLAB_FUNCTION(float, __fmul_rn, (float x, float y), x* y)
-CONVLAB_FUNCTION(float, __fdiv_rn, (float x, float y), x / y)
-CONVLAB_FUNCTION(float, __frcp_rn, (float x), 1.0F / x)
-CONVLAB_FUNCTION(float, __fsqrt_rn, (float x), std::sqrt(x))
-CONVLAB_FUNCTION(float, __fmaf_rn, (float x, float y, float z), std::fma(x, y, z))
-CONVLAB_FUNCTION(double, __dadd_rn, (double x, double y), x + y)
-CONVLAB_FUNCTION(double, __dsub_rn, (double x, double y), x - y)
-CONVLAB_FUNCTION(double, __dmul_rn, (double x, double y), x* y)
-CONVLAB_FUNCTION(double, __ddiv_rn, (double x, double y), x / y)
-CONVLAB_FUNCTION(double, __drcp_rn, (double x), 1.0 / x)
-CONVLAB_FUNCTION(double, __dsqrt_rn, (double x), std::sqrt(x))
-CONVLAB_FUNCTION(double, __fma_rn, (double x, double y, double z), std::fma(x, y, z))
+// One operation in a stated rounding mode.
+
+#define CONVLAB_IN_MODE(T, name, Operation, parameters, mode, ...) \
+  CONVLAB_FUNCTION(                                                \
+      T, name, parameters,                                         \
+      convlab::emulation::rounded(mode, convlab::emulation::Operation{}, __VA_ARGS__))
+#define CONVLAB_IN_ALL_MODES(T, name, Operation, parameters, ...)                          \
+  CONVLAB_FUNCTION(T, name##_rn, parameters, convlab::emulation::Operation{}(__VA_ARGS__)) \
+  CONVLAB_IN_MODE(T, name##_rz, Operation, parameters, FE_TOWARDZERO, __VA_ARGS__)         \
+  CONVLAB_IN_MODE(T, name##_ru, Operation, parameters, FE_UPWARD, __VA_ARGS__)             \
+  CONVLAB_IN_MODE(T, name##_rd, Operation, parameters, FE_DOWNWARD, __VA_ARGS__)
+CONVLAB_IN_ALL_MODES(float, __fadd, Sum, (float x, float y), x, y)
+CONVLAB_IN_ALL_MODES(float, __fsub, Difference, (float x, float y), x, y)
+CONVLAB_IN_ALL_MODES(float, __fmul, Product, (float x, float y), x, y)
+CONVLAB_IN_ALL_MODES(float, __fdiv, Quotient, (float x, float y), x, y)
+CONVLAB_IN_ALL_MODES(float, __frcp, Quotient, (float x), 1.0F, x)
+CONVLAB_IN_ALL_MODES(float, __fsqrt, SquareRoot, (float x), x)
+CONVLAB_IN_ALL_MODES(float, __fmaf, FusedMultiplyAdd, (float x, float y, float z), x, y, z)
+CONVLAB_IN_ALL_MODES(double, __dadd, Sum, (double x, double y), x, y)
+CONVLAB_IN_ALL_MODES(double, __dsub, Difference, (double x, double y), x, y)
+CONVLAB_IN_ALL_MODES(double, __dmul, Product, (double x, double y), x, y)
+CONVLAB_IN_ALL_MODES(double, __ddiv, Quotient, (double x, double y), x, y)
+CONVLAB_IN_ALL_MODES(double, __drcp, Quotient, (double x), 1.0, x)
+CONVLAB_IN_ALL_MODES(double, __dsqrt, SquareRoot, (double x), x)
+CONVLAB_IN_ALL_MODES(double, __fma, FusedMultiplyAdd, (double x, double y, double z), x, y, z)
+#undef CONVLAB_IN_ALL_MODES
+#undef CONVLAB_IN_MODE
 
 CONVLAB_FUNCTION(double, rsqrt, (double x), 1.0 / std::sqrt(x))
 

@@ -1,13 +1,21 @@
 // Device mathematics that common/emulation/tests/features/intrinsics.cu does not compare with a
-// GPU.
+// GPU, and the processor's rounding mode.
 
+#include <cfenv>
 #include <cmath>
+#include <limits>
 
 #include "common/base/tests/support/catch.hpp"
 #include "common/emulation/include/convlab_emulation/device_math.hpp"
 
-TEST_CASE("device math: functions beyond the C library") {
+TEST_CASE("device math: an operation in another rounding mode leaves the host's as it was") {
+  CHECK(__dsub_rz(1.0, 0x1p-80) == 1.0 - 0x1p-53);
   CHECK(__drcp_rn(4.0) == 0.25);
+  CHECK(__fadd_ru(1.0F, 0x1p-80F) == 1.0F + std::numeric_limits<float>::epsilon());
+  CHECK(std::fegetround() == FE_TONEAREST);
+}
+
+TEST_CASE("device math: functions beyond the C library") {
   CHECK(rsqrtf(16.0F) == 0.25F);
   CHECK(std::isinf(rsqrtf(0.0F)));
   CHECK(__saturatef(NAN) == 0.0F);

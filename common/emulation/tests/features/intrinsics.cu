@@ -1,4 +1,4 @@
-// Intrinsics whose results are exact: casts, bits, integer products.
+// Intrinsics whose results are exact: casts, directed roundings, bits, integer products.
 
 #include "common/emulation/tests/features/sweep.hpp"
 
@@ -31,6 +31,11 @@ __device__ unsigned bits_of(float value) {
   return isnan(value) ? 0x7fffffffU : __float_as_uint(value);
 }
 
+__device__ unsigned bits_of(double value) {
+  return isnan(value) ? 0x7fffffffU
+                      : fold(static_cast<unsigned long long>(__double_as_longlong(value)));
+}
+
 __device__ unsigned chain(unsigned a, unsigned b, unsigned c, unsigned d) {
   return ((a * 31U + b) * 31U + c) * 31U + d;
 }
@@ -39,6 +44,9 @@ __device__ unsigned chain(unsigned a, unsigned b, unsigned c, unsigned d) {
 #define INTRINSIC(function, title, ...) \
   CONVLAB_SWEEP("intrinsics", title, function, kCount, __VA_ARGS__)
 
+#define IN_ALL_MODES(function, ...)                                               \
+  chain(bits_of(function##_rn(__VA_ARGS__)), bits_of(function##_rz(__VA_ARGS__)), \
+        bits_of(function##_ru(__VA_ARGS__)), bits_of(function##_rd(__VA_ARGS__)))
 #define INTEGER_IN_ALL_MODES(function, value)                                                     \
   chain(static_cast<unsigned>(function##_rn(value)), static_cast<unsigned>(function##_rz(value)), \
         static_cast<unsigned>(function##_ru(value)), static_cast<unsigned>(function##_rd(value)))
@@ -48,11 +56,30 @@ __device__ unsigned chain(unsigned a, unsigned b, unsigned c, unsigned d) {
         fold(static_cast<unsigned long long>(function##_ru(value))), \
         fold(static_cast<unsigned long long>(function##_rd(value))))
 
+INTRINSIC(float_add, "float add", { return IN_ALL_MODES(__fadd, number(i), number(i + kCount)); })
+INTRINSIC(float_subtract, "float subtract",
+          { return IN_ALL_MODES(__fsub, number(i), number(i + kCount)); })
+INTRINSIC(float_multiply, "float multiply",
+          { return IN_ALL_MODES(__fmul, number(i), number(i + kCount)); })
+INTRINSIC(float_divide, "float divide",
+          { return IN_ALL_MODES(__fdiv, number(i), number(i + kCount)); })
+INTRINSIC(float_reciprocal, "float reciprocal", { return IN_ALL_MODES(__frcp, number(i)); })
+INTRINSIC(float_square_root, "float square root", { return IN_ALL_MODES(__fsqrt, number(i)); })
+INTRINSIC(float_fused_multiply_add, "float fused multiply-add",
+          { return IN_ALL_MODES(__fmaf, number(i), number(i + kCount), number(i + 2 * kCount)); })
 INTRINSIC(float_minimum_maximum_saturate, "float minimum, maximum, saturate", {
   const float a = i % 3 == 0 ? 0.0F * number(i) : any_float(i);
   const float b = i % 5 == 0 ? -a : any_float(i + kCount);
   return chain(bits_of(min(a, b)), bits_of(max(a, b)), bits_of(__saturatef(a)), 0U);
 })
+INTRINSIC(double_add, "double add", { return IN_ALL_MODES(__dadd, wide(i), wide(i + kCount)); })
+INTRINSIC(double_multiply, "double multiply",
+          { return IN_ALL_MODES(__dmul, wide(i), wide(i + kCount)); })
+INTRINSIC(double_divide, "double divide",
+          { return IN_ALL_MODES(__ddiv, wide(i), wide(i + kCount)); })
+INTRINSIC(double_square_root, "double square root", { return IN_ALL_MODES(__dsqrt, wide(i)); })
+INTRINSIC(double_fused_multiply_add, "double fused multiply-add",
+          { return IN_ALL_MODES(__fma, wide(i), wide(i + kCount), wide(i + 2 * kCount)); })
 INTRINSIC(float_to_int, "float to int", { return INTEGER_IN_ALL_MODES(__float2int, any_float(i)); })
 INTRINSIC(float_to_unsigned, "float to unsigned",
           { return INTEGER_IN_ALL_MODES(__float2uint, any_float(i)); })
