@@ -19,6 +19,7 @@
 #include "common/emulation/runtime/api_state.hpp"
 #include "common/emulation/runtime/block_runner.hpp"
 #include "common/emulation/runtime/handles.hpp"
+#include "common/emulation/runtime/kernel_process.hpp"
 #include "common/emulation/runtime/observer.hpp"
 #include "common/emulation/runtime/report.hpp"
 #include "common/emulation/runtime/settings.hpp"
@@ -41,15 +42,21 @@ Seconds processor_time() {
   return Seconds(static_cast<double>(std::clock()) / CLOCKS_PER_SEC);
 }
 
+std::uint64_t blocks_of(const KernelCall& call) {
+  return std::uint64_t{call.grid.x} * call.grid.y * call.grid.z;
+}
+
 /// The blocks, in order, over one worker per core. A block stays on its worker. The blocks of a
 /// cooperative launch wait for each other, so each has a worker of its own. Never destroyed: its
 /// threads live as long as the process.
 class GridRunner {
  public:
-  GridRunner() {
+  /// @param most  how many workers a launch can use
+  explicit GridRunner(std::uint64_t most = kMostWorkers) {
     unsigned count = static_cast<unsigned>(settings().workers);
     if (observer != nullptr) count = 1;  // it sees one thread after the other
     if (count == 0) count = std::clamp(std::thread::hardware_concurrency(), 1U, kMostWorkers);
+    count = static_cast<unsigned>(std::min<std::uint64_t>(count, most));
     while (workers_.size() < count && add_worker()) {
     }
     usual_ = workers_.size();
@@ -65,7 +72,7 @@ class GridRunner {
     install_signal_handlers();
     std::unique_lock lock(mutex_);
     call_ = &call;
-    blocks_ = std::uint64_t{call.grid.x} * call.grid.y * call.grid.z;
+    blocks_ = blocks_of(call);
     active_ = usual_;
     met_ = ended_ = 0;
     if (call.cooperative) {
@@ -101,6 +108,7 @@ class GridRunner {
     GridRunner& runner;
     std::size_t index;
     std::thread thread;
+    KernelStop stop;
     std::unique_lock<std::mutex> alone;  ///< held while it runs a block that is observed
     /// No block before this position is running on this worker or will be begun by it.
     std::atomic<std::uint64_t> position{UINT64_MAX};
@@ -150,6 +158,7 @@ class GridRunner {
     std::optional<BlockRunner> room;
     try {
       prepare_worker_for_signals();
+      self.stop.prepare();
       note_worker();
       room.emplace();
     } catch (const std::bad_alloc&) {
@@ -183,7 +192,6 @@ class GridRunner {
       if (!runner.run(block_at(position), position)) record(runner, position);
       if (call_->cooperative) leave_grid();
     }
-    if (forgets_words()) runner.forget_words();
     self.alone = {};
     self.move_to(UINT64_MAX);
   }
@@ -293,7 +301,7 @@ class GridRunner {
     do {
       const bool even_in_library = std::chrono::steady_clock::now() > patience;
       for (Worker& worker : workers_)
-        if (worker.position.load() != UINT64_MAX) interrupt_kernel(worker.thread, even_in_library);
+        if (worker.position.load() != UINT64_MAX) worker.stop.send(even_in_library);
     } while (!done_.wait_for(lock, std::chrono::milliseconds(1), finished));
     const std::uint64_t begun = next_.load();
     if (!failure_ && begun < blocks_) {  // between two blocks
@@ -334,6 +342,8 @@ class GridRunner {
 }  // namespace
 
 std::optional<EmulationReport> run_grid(const KernelCall& call) {
+  // Threads do not come along where a process is copied.
+  if (is_copy()) return (new GridRunner(blocks_of(call)))->run(call);
   return only<GridRunner>().run(call);
 }
 

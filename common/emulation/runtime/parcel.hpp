@@ -126,6 +126,12 @@ class Parcel {
     pass(it.kernel, it.file, it.line, it.times, it.variable, it.before, it.before_writes, it.behind,
          it.behind_writes, it.elements);
   }
+  /// Of a type that lists its own.
+  template <typename T>
+    requires requires(T& it, Parcel& parcel) { it.pass(parcel); }
+  void pass_members(T& it) {
+    it.pass(*this);
+  }
   void pass_members(ProductNote& it) {
     pass(it.kernel, it.file, it.line, it.kind, it.multiply_adds, it.warp_operations);
   }

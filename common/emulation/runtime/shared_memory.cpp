@@ -10,6 +10,7 @@
 
 #include "common/emulation/runtime/handles.hpp"
 #include "common/emulation/runtime/pages.hpp"
+#include "common/emulation/runtime/parcel.hpp"
 #include "common/emulation/runtime/poison.hpp"
 #include "common/emulation/runtime/settings.hpp"
 
@@ -40,7 +41,6 @@ SharedMemory::SharedMemory() {
       mmap(nullptr, kRegionBytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (region == MAP_FAILED) throw std::bad_alloc();
   region_ = static_cast<std::byte*>(region);
-  only<WorkerMemory>().add(region, kRegionBytes);
   static_begin_ = region_ + kGuardBytes;
   static_end_ = static_begin_;
   static_open_ = static_begin_;
@@ -50,7 +50,6 @@ SharedMemory::SharedMemory() {
 
 SharedMemory::~SharedMemory() {
   allow_access(region_, kRegionBytes);
-  only<WorkerMemory>().remove(region_);
   munmap(region_, kRegionBytes);
 }
 
@@ -108,11 +107,6 @@ void SharedMemory::begin_block() {
     std::memset(dynamic_begin_ + dynamic_bytes_, kRedzoneByte, padding);
     forbid_access(dynamic_begin_ + dynamic_bytes_, padding);
   }
-}
-
-void SharedMemory::forget_words() const {
-  madvise(static_begin_, static_cast<std::size_t>(static_open_ - static_begin_), MADV_DONTNEED);
-  madvise(dynamic_open_, static_cast<std::size_t>(dynamic_end() - dynamic_open_), MADV_DONTNEED);
 }
 
 void SharedMemory::add_redzone(std::byte* end) {
@@ -184,6 +178,11 @@ void SharedMemory::note_shared(unsigned number, const Variable& variable) {
   memory.bytes = static_cast<std::int64_t>(variable.bytes);
   memory.variable = variable.name;
   memory.row_bytes = static_cast<std::int64_t>(variable.row_bytes);
+}
+
+void pass_poisoned_variables(Parcel& parcel) {
+  if (!settings().numbered_poison) return;
+  for (ReportMemory& variable : only<PoisonedVariables>().variables) parcel.pass(variable);
 }
 
 std::optional<ReportMemory> poisoned_variable(unsigned object, std::int64_t offset) {

@@ -23,6 +23,9 @@ using Place = std::uint32_t;
 Place place_of_access(const void* caller);
 Place place_of_call(const CallSite& site);
 
+/// All of them, for a process that has none of its own or the first of these (kernel_process.hpp).
+void pass_places(Parcel& parcel);
+
 /// How many there are.
 Place count_of_places();
 
