@@ -105,7 +105,4 @@ class MemoryPieces {
   std::map<const std::byte*, std::size_t> pieces_;
 };
 
-/// What kernels have allocated, where accesses are observed: their heap is the device's.
-struct KernelHeap : MemoryPieces {};
-
 }  // namespace convlab::emulation

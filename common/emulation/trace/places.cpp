@@ -109,7 +109,7 @@ Space space_of(const void* address) {
   if (is_own_stack(address)) return Space::kOther;
   if (const Symbol* const variable = variable_at(address))
     return variable->kind == SymbolKind::kConstant ? Space::kConstant : Space::kGlobal;
-  return only<KernelHeap>().contains(address) ? Space::kGlobal : Space::kOther;
+  return Space::kOther;
 }
 
 FaultMemory memory_at(const void* address, const char* kernel) {
