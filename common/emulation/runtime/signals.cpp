@@ -16,6 +16,7 @@
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
 #include <exception>
 #include <memory>
 #include <new>
@@ -330,10 +331,17 @@ void install_signal_handlers() {
   }();
   static_cast<void>(first_backtrace);
   struct sigaction current = {};
+  const auto is_ours = [&] {
+    return (current.sa_flags & SA_SIGINFO) != 0 && current.sa_sigaction == &on_fault;
+  };
+  // Whoever replaces one replaces this one; each question is a system call in every launch.
+  static_assert(kFaultSignals.front() == SIGSEGV);
+  sigaction(SIGSEGV, nullptr, &current);
+  if (is_ours()) return;
   const struct sigaction fault = action_for(&on_fault);
   for (std::size_t i = 0; i < kFaultSignals.size(); ++i) {
     sigaction(kFaultSignals[i], nullptr, &current);
-    if ((current.sa_flags & SA_SIGINFO) != 0 && current.sa_sigaction == &on_fault) continue;
+    if (is_ours()) continue;
     former_actions[i] = current;
     sigaction(kFaultSignals[i], &fault, nullptr);
   }
@@ -359,25 +367,28 @@ void forget_former_handlers() {
   former_actions = {};
 }
 
-void KernelStop::prepare() {
-  for (int i = 0; i < std::ssize(timers_); ++i) {
-    sigevent event = {};
-    event.sigev_notify = SIGEV_THREAD_ID;
-    event.sigev_signo = timeout_signal();
-    event.sigev_value.sival_int = i;
-    event._sigev_un._tid = static_cast<pid_t>(syscall(SYS_gettid));
-    if (timer_create(CLOCK_MONOTONIC, &event, &timers_[i]) != 0) throw std::bad_alloc();
-  }
-}
-
-void KernelStop::send(bool even_in_library) const {
+// By a timer: in a sandbox no process but the first may send signals.
+void interrupt_kernel(pid_t worker, bool even_in_library) {
   constexpr itimerspec kAtOnce{{}, {0, 1}};
-  timer_settime(timers_[even_in_library ? 1 : 0], 0, &kAtOnce, nullptr);
+  constexpr timespec kUntilSent{0, 50'000};
+  sigevent event = {};
+  event.sigev_notify = SIGEV_THREAD_ID;
+  event.sigev_signo = timeout_signal();
+  event.sigev_value.sival_int = even_in_library ? 1 : 0;
+  event._sigev_un._tid = worker;
+  timer_t timer = {};
+  if (timer_create(CLOCK_MONOTONIC, &event, &timer) != 0) return;
+  timer_settime(timer, 0, &kAtOnce, nullptr);
+  nanosleep(&kUntilSent, nullptr);
+  timer_delete(timer);
 }
 
-void prepare_worker_for_signals() {
-  static thread_local const auto memory = std::make_unique<std::byte[]>(kSignalStackBytes);
+void prepare_thread_for_signals() {
   stack_t stack = {};
+  sigaltstack(nullptr, &stack);
+  if ((stack.ss_flags & SS_DISABLE) == 0) return;
+  static thread_local const auto memory = std::make_unique<std::byte[]>(kSignalStackBytes);
+  stack = {};
   stack.ss_sp = memory.get();
   stack.ss_size = kSignalStackBytes;
   sigaltstack(&stack, nullptr);

@@ -1,7 +1,6 @@
 #pragma once
 
-#include <array>
-#include <ctime>
+#include <sys/types.h>
 
 #include "common/emulation/runtime/report.hpp"
 
@@ -17,26 +16,17 @@ void install_signal_handlers();
 /// had failed that nobody else explains.
 void fail_on_host(EmulationReport report, const void* caller);
 
-/// Gives the calling worker a second stack, on which handlers run after a stack overflow.
-void prepare_worker_for_signals();
+/// Gives the calling thread a second stack, on which handlers run after a stack overflow, unless it
+/// has one.
+void prepare_thread_for_signals();
 
 /// Signals outside of kernels end the program from now on: for a copy of the process, in which its
 /// handlers have nothing to tell.
 void forget_former_handlers();
 
-/// Stops a worker whose kernel has exceeded the time limit. By a timer: in a sandbox no process but
-/// the first may send signals.
-class KernelStop {
- public:
-  /// On the worker.
-  void prepare();
-  /// Does nothing while the worker is between two blocks, or in a function of a library, which may
-  /// hold locks.
-  /// @param even_in_library  stops it there, too, at the risk that a lock stays held
-  void send(bool even_in_library) const;
-
- private:
-  std::array<timer_t, 2> timers_{};  ///< by even_in_library
-};
+/// Stops a worker whose kernel has exceeded the time limit. It does nothing while the worker is
+/// between two blocks, or in a function of a library, which may hold locks.
+/// @param even_in_library  stops it there, too, at the risk that a lock stays held
+void interrupt_kernel(pid_t worker, bool even_in_library);
 
 }  // namespace convlab::emulation
