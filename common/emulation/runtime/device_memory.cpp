@@ -126,6 +126,7 @@ void DeviceMemory::share_early() {
 void DeviceMemory::share() {
   const std::lock_guard lock(mutex_);
   if (std::exchange(is_shared_, true)) return;
+  const DeviceRights rights;
   std::vector<std::pair<Allocation*, std::vector<std::byte>>> contents;
   for (auto& [pages, allocation] : live_) {
     if (allocation.kind != MemoryKind::kDevice) continue;
