@@ -104,7 +104,7 @@ DeviceMemory::DeviceMemory() : range_(shared_early), is_shared_(range_ != nullpt
     throw EnvironmentError(
         "The machine has no addresses left for the memory of the emulated device (ulimit -v?).");
   }
-  cursors_ = {range_ + kGap, range_ + kRangeBytes / 2};
+  cursors_ = {range_ + kGap + kHeapBytes + kGap, range_ + kRangeBytes / 2};
   range_begin = reinterpret_cast<std::uintptr_t>(range_);
 }
 
@@ -145,8 +145,8 @@ void DeviceMemory::share() {
 }
 
 std::byte* DeviceMemory::find_gap(std::size_t bytes, bool of_device) {
-  std::byte* const begin = range_ + (of_device ? 0 : kRangeBytes / 2);
-  std::byte* const end = begin + kRangeBytes / 2;
+  std::byte* const begin = range_ + (of_device ? kGap + kHeapBytes : kRangeBytes / 2);
+  std::byte* const end = range_ + (of_device ? kRangeBytes / 2 : kRangeBytes);
   std::byte*& cursor = cursors_[of_device ? 0 : 1];
   // What surrounds it then fills one huge page, in a fourth of the time that small ones take.
   if (settings().forgives_reads) {

@@ -44,6 +44,10 @@ void align_to(std::size_t bytes);
 /// device pointer faults, as with a GPU.
 class DeviceMemory {
  public:
+  static constexpr std::size_t kRangeBytes = std::size_t{1} << 40U;
+  /// Inaccessible between two allocations: an index that is off by some rows must not hit another.
+  static constexpr std::size_t kGap = std::size_t{1} << 20U;
+
   DeviceMemory();
 
   /// New memory, filled with poison; null when the device or the machine has no more. Aligned to
@@ -58,6 +62,9 @@ class DeviceMemory {
   void share();
   /// The same in a sandbox, where nothing can be shared later: before any code of a submission.
   static void share_early();
+  /// Where kernels allocate (kernel_heap.hpp).
+  static constexpr std::size_t kHeapBytes = std::size_t{16} << 30U;
+  [[nodiscard]] std::byte* heap() const { return range_ + kGap; }
   /// Room that copies of this process share, and that the host cannot open.
   static constexpr std::size_t kMessageBytes = std::size_t{1} << 38U;
   [[nodiscard]] std::byte* messages() const { return range_ - kMessageBytes; }
@@ -99,9 +106,6 @@ class DeviceMemory {
   [[nodiscard]] std::size_t free() const;
 
  private:
-  static constexpr std::size_t kRangeBytes = std::size_t{1} << 40U;
-  /// Inaccessible between two allocations: an index that is off by some rows must not hit another.
-  static constexpr std::size_t kGap = std::size_t{1} << 20U;
   /// Of range_, for contains(); before that is reserved, nothing lies in it.
   static inline std::uintptr_t range_begin = UINTPTR_MAX - kRangeBytes;
   [[nodiscard]] std::size_t unused() const;  ///< the mutex is held

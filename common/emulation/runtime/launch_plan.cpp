@@ -18,6 +18,7 @@
 #include "common/emulation/runtime/copy.hpp"
 #include "common/emulation/runtime/device_memory.hpp"
 #include "common/emulation/runtime/gpu_model.hpp"
+#include "common/emulation/include/convlab_emulation/kernel_heap.hpp"
 #include "common/emulation/runtime/kernel_process.hpp"
 #include "common/emulation/runtime/report.hpp"
 #include "common/emulation/runtime/settings.hpp"
@@ -191,6 +192,7 @@ cudaError_t submit(cudaStream_t handle, Plan plan) {
 }  // namespace
 
 std::optional<EmulationReport> run_here(const KernelCall& call) {
+  const KernelHeapAccess heap;
   if (auto failure = run_grid(call)) return failure;
   const auto damage = device_memory().damage(true, "kernel " + name_and_place(call));
   if (!damage) return std::nullopt;

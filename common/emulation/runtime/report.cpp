@@ -20,6 +20,7 @@
 #include "common/base/run_process.hpp"
 #include "common/emulation/runtime/block_runner.hpp"
 #include "common/emulation/runtime/device_memory.hpp"
+#include "common/emulation/runtime/kernel_process.hpp"
 #include "common/emulation/runtime/settings.hpp"
 
 namespace convlab::emulation {
@@ -291,6 +292,7 @@ void send_report(EmulationReport report) {
 }
 
 ReportPlace source_place(void* const* frames, int count) {
+  if (is_copy()) return {};  // which starts no other program
   std::error_code none;
   const std::string program = std::filesystem::read_symlink("/proc/self/exe", none).string();
   std::string object;
