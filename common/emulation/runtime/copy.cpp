@@ -166,7 +166,7 @@ void tell_of_poison(const std::byte* copied, std::size_t bytes, const char* func
                             (numbers == 1 ? " number" : " numbers") + " to the host from memory " +
                             where + " (docs/emulation.md)");
   };
-  if (beyond > 0) tell(beyond, "beside an array: before its start, or beyond its end");
+  if (beyond > others) tell(beyond, "beside an array: before its start, or beyond its end");
   if (count > others) tell(count, "that nobody has written: " + from);
 }
 
