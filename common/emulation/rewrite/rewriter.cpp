@@ -146,7 +146,7 @@ class FileRewriter {
     if (token.is("__launch_bounds__")) {
       launch_bounds(i);
     } else if (token.is("__noinline__")) {
-      editor_.replace(i, "__attribute__((noinline))");
+      editor_.replace(i, "CONVLAB_NOINLINE");
     } else if (token.is("asm") || token.is("__asm__") || token.is("__asm")) {
       if (source_.in_device_code(i) || token.directive != 0) AssemblyRewriter(file_, i).run();
     } else if (token.kind == Token::Kind::kIdentifier) {
@@ -184,8 +184,8 @@ class FileRewriter {
       editor_.insert(source_[i].end(), joined({" (", kRuntime, "KernelHeap{})",
                                                editor_.anchor(i, source_[i].end())}));
     else if ((source_.is(i, "malloc") || source_.is(i, "free")) && source_.is(i + 1, "("))
-      editor_.replace(i, joined({kRuntime, source_[i].text, "_anywhere",
-                                 editor_.anchor(i, source_[i].end())}));
+      editor_.replace(
+          i, joined({kRuntime, source_[i].text, "_anywhere", editor_.anchor(i, source_[i].end())}));
   }
 
   /// clock() of a kernel counts the cycles of its device; the host's of that name the time of the

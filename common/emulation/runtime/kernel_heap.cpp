@@ -60,7 +60,8 @@ struct alignas(kHeapUnit) Arena {
       return piece + 1;
     }
     const std::size_t begin = std::max(end, sizeof(Arena));
-    if (bytes > heap_limit.load() || begin - sizeof(Arena) > heap_limit.load() - bytes) return nullptr;
+    if (bytes > heap_limit.load() || begin - sizeof(Arena) > heap_limit.load() - bytes)
+      return nullptr;
     end = begin + bytes;
     return new (device_memory().heap() + begin) HeapPiece{bytes, nullptr} + 1;
   }

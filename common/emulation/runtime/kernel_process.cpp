@@ -48,10 +48,10 @@ struct Messages {
   static constexpr std::size_t kReportBytes = std::size_t{1} << 20U;
   static constexpr std::size_t kNoteBytes = std::size_t{64} << 20U;
 
-  bool is_complete;            ///< the copy came to its end
-  std::array<char, 256> error; ///< why the machine could not run the kernel; usually empty
-  std::size_t report_bytes;    ///< 0: the kernel has not failed
-  std::size_t note_bytes;      ///< of all launches so far
+  bool is_complete;             ///< the copy came to its end
+  std::array<char, 256> error;  ///< why the machine could not run the kernel; usually empty
+  std::size_t report_bytes;     ///< 0: the kernel has not failed
+  std::size_t note_bytes;       ///< of all launches so far
   std::byte report[kReportBytes];
   std::byte notes[kNoteBytes];
 
@@ -136,12 +136,13 @@ void leave_shared_memory() {
 
 // What threads, their memory and their clocks need. No call reaches a file or another process.
 constexpr unsigned kCalls[] = {
-    SYS_futex, SYS_sched_yield, SYS_clock_gettime, SYS_clock_nanosleep, SYS_nanosleep,
-    SYS_clock_getres, SYS_gettimeofday, SYS_mprotect, SYS_munmap, SYS_madvise, SYS_mremap, SYS_brk,
-    SYS_rt_sigreturn, SYS_rt_sigaction, SYS_rt_sigprocmask, SYS_sigaltstack, SYS_exit,
-    SYS_exit_group, SYS_getpid, SYS_gettid, SYS_getrandom, SYS_set_robust_list, SYS_rseq,
-    SYS_sched_getaffinity, SYS_timer_create, SYS_timer_settime, SYS_timer_delete,
-    SYS_restart_syscall};
+    SYS_futex,        SYS_sched_yield,     SYS_clock_gettime,  SYS_clock_nanosleep,
+    SYS_nanosleep,    SYS_clock_getres,    SYS_gettimeofday,   SYS_mprotect,
+    SYS_munmap,       SYS_madvise,         SYS_mremap,         SYS_brk,
+    SYS_rt_sigreturn, SYS_rt_sigaction,    SYS_rt_sigprocmask, SYS_sigaltstack,
+    SYS_exit,         SYS_exit_group,      SYS_getpid,         SYS_gettid,
+    SYS_getrandom,    SYS_set_robust_list, SYS_rseq,           SYS_sched_getaffinity,
+    SYS_timer_create, SYS_timer_settime,   SYS_timer_delete,   SYS_restart_syscall};
 
 void allow_only_threads() {
   if (CONVLAB_ADDRESS_SANITIZER) return;  // it writes its reports
@@ -149,9 +150,7 @@ void allow_only_threads() {
   const auto load = [&](std::size_t offset) {
     filter.push_back(BPF_STMT(BPF_LD | BPF_W | BPF_ABS, static_cast<unsigned>(offset)));
   };
-  const auto give = [&](unsigned result) {
-    filter.push_back(BPF_STMT(BPF_RET | BPF_K, result));
-  };
+  const auto give = [&](unsigned result) { filter.push_back(BPF_STMT(BPF_RET | BPF_K, result)); };
   // A call whose flags hold exactly these bits of the mask.
   const auto with_flags = [&](unsigned call, std::size_t argument, unsigned mask, unsigned bits) {
     filter.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, call, 0, 5));

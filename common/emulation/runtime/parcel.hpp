@@ -128,10 +128,8 @@ class Parcel {
   }
   /// Of a type that lists its own.
   template <typename T>
-    requires requires(T& it, Parcel& parcel) { it.pass(parcel); }
-  void pass_members(T& it) {
-    it.pass(*this);
-  }
+  requires requires(T& it, Parcel& parcel) { it.pass(parcel); }
+  void pass_members(T& it) { it.pass(*this); }
   void pass_members(ProductNote& it) {
     pass(it.kernel, it.file, it.line, it.kind, it.multiply_adds, it.warp_operations);
   }

@@ -74,9 +74,8 @@ bool is_write([[maybe_unused]] void* context) {
 #endif
 }
 
-/// The call chain from the interrupted instruction outwards.
-void record_frames(Fault& fault, void* context) {
-  void* const pc = program_counter(context);
+/// The call chain from the instruction, or the return address, outwards.
+void record_frames(Fault& fault, void* pc) {
   std::array<void*, 48> frames;
   const int count = backtrace(frames.data(), static_cast<int>(frames.size()));
   auto* const end = frames.data() + count;
@@ -163,7 +162,7 @@ void report_host_access(const void* address, void* context) {
   static std::atomic<bool> reported = false;
   if (reported.exchange(true)) return;
   Fault fault;
-  record_frames(fault, context);
+  record_frames(fault, program_counter(context));
   EmulationReport report = device_memory().describe_host_access(address);
   report.at = source_place(fault.frames.data(), fault.frame_count);
   send_report(std::move(report));
@@ -180,7 +179,7 @@ void on_fault(int signal, siginfo_t* info, void* context) {
     return;
   }
   Fault& fault = runner->new_fault();
-  record_frames(fault, context);
+  record_frames(fault, program_counter(context));
   fault.writes = is_write(context);
   classify(fault, *runner, signal, *info, program_counter(context));
   runner->abandon();
@@ -198,7 +197,7 @@ void on_timeout(int /*signal*/, siginfo_t* info, void* context) {
   const bool must = info->si_value.sival_int != 0;
   if (!must && in_library(program_counter(context))) return;
   Fault& fault = runner->new_fault(FaultKind::kKernelTime, KernelFault::kLaunchTimeout);
-  record_frames(fault, context);
+  record_frames(fault, program_counter(context));
   // The handler never returns, and a return would unblock the signal.
   sigset_t signals;
   sigemptyset(&signals);
@@ -246,8 +245,8 @@ void refuse_calls_without_key(int /*count*/, char** /*arguments*/, char** /*envi
   std::vector<sock_filter> filter;
   const auto add = [&](sock_filter step) { filter.push_back(step); };
   // Where tests lead; only forwards, as the system demands.
-  constexpr std::size_t kMoved = 8, kMapped = 10, kRange = 13, kKeyed = 27, kAllow = 33,
-                        kTrap = 34, kRefused = 35;
+  constexpr std::size_t kMoved = 8, kMapped = 10, kRange = 13, kKeyed = 27, kAllow = 33, kTrap = 34,
+                        kRefused = 35;
   const auto if_is = [&](unsigned test, std::uint64_t value, std::size_t goal) {
     add(jump(test, value, static_cast<unsigned char>(goal - filter.size() - 1), 0));
   };
@@ -350,6 +349,17 @@ void install_signal_handlers() {
   timeout.sa_flags &= ~static_cast<int>(SA_NODEFER);
   timeout.sa_flags |= SA_RESTART;
   sigaction(timeout_signal(), &timeout, nullptr);
+}
+
+bool fail_access(const void* address, bool writes, const void* caller) {
+  BlockRunner* const runner = BlockRunner::current();
+  if (runner == nullptr || !runner->inside_kernel()) return false;
+  Fault& fault = runner->new_fault();
+  record_frames(fault, const_cast<void*>(caller));
+  fault.frames[0] = const_cast<char*>(static_cast<const char*>(caller)) - 1;  // the call itself
+  fault.writes = writes;
+  fault.address = address;
+  runner->abandon();
 }
 
 void fail_on_host(EmulationReport report, const void* caller) {
