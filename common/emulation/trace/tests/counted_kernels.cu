@@ -1,5 +1,5 @@
-// Kernels whose requests follow from the CUDA C++ Programming Guide: sectors of 32 bytes, 32 banks
-// of 4 bytes.
+// Kernels whose requests follow from the CUDA C++ Programming Guide: sectors of 32 bytes, 32 banks of
+// 4 bytes.
 
 #include <cuda_fp16.h>
 #include <cuda_pipeline.h>
@@ -199,9 +199,9 @@ __global__ void store_fragment(float* to) {
 constexpr std::size_t kSharedBytes = 32 * 33 * sizeof(float);
 
 // Of a kernel that gets memory, and of one that has shared memory only.
-#define WITH(kernel, type, ...)                                                             \
-  [](void* memory) {                                                                        \
-    kernel<<<1, 32, kSharedBytes>>>(static_cast<type*>(memory) __VA_OPT__(, ) __VA_ARGS__); \
+#define WITH(kernel, type, ...)                                                              \
+  [](void* memory) {                                                                         \
+    kernel<<<1, 32, kSharedBytes>>>(static_cast<type*>(memory) __VA_OPT__(, ) __VA_ARGS__);  \
   }
 #define SHARED(kernel, ...) [](void*) { kernel<<<1, 32, kSharedBytes>>>(__VA_ARGS__); }
 
@@ -213,8 +213,8 @@ void run_write_mark() {
   write_mark<<<1, 1>>>();
 }
 
-// Name, kernel, space, writes, requests, lanes, parts, conflicts, kind of product, multiply-adds,
-// operations of warps.
+// Name, kernel, space, writes, requests, lanes, parts, conflicts, kind of product, multiply-adds, operations of
+// warps.
 std::vector<CountedKernel> counted_kernels() {
   return {
       {"side by side", WITH(load, const float, 1, 0), "global", false, 1, 32, 4, 0},
@@ -229,52 +229,39 @@ std::vector<CountedKernel> counted_kernels() {
       {"shared, one bank", SHARED(load_shared, 32), "shared", false, 1, 32, 32, 31},
       {"shared, padded", SHARED(load_shared, 33), "shared", false, 1, 32, 1, 0},
       {"shared, all the same", SHARED(load_shared, 0), "shared", false, 1, 32, 1, 0},
-      {"shared, four floats side by side", SHARED(load_four_shared, 1), "shared", false, 1, 32, 4,
-       0},
+      {"shared, four floats side by side", SHARED(load_four_shared, 1), "shared", false, 1, 32, 4, 0},
       {"shared, the same four floats", SHARED(load_four_shared, 0), "shared", false, 1, 32, 2, 0},
       // 16 requests of 16 bytes; two lanes 256 bytes apart use the same banks.
       {"shared, 256 bytes of two lanes", SHARED(load_wide_shared), "shared", false, 16, 32, 32, 16},
       {"a lane in each turn", WITH(load_in_turns, const float), "global", false, 32, 32, 32, 0},
-      {"inner loops of different length", WITH(load_in_inner_loops, const float), "global", false,
-       6, 128, 24, 0},
-      // Of three lanes one makes a turn, one two, and one three; odd lanes have a line of their
-      // own.
+      {"inner loops of different length", WITH(load_in_inner_loops, const float), "global", false, 6, 128, 24, 0},
+      // Of three lanes one makes a turn, one two, and one three; odd lanes have a line of their own.
       {"in calls", WITH(load_in_calls, const float), "global", false, 6, 65, 24, 0},
       {"copied by bytes", WITH(copy_by_bytes, const float, 16), "global", false, 2, 64, 32, 0},
-      {"shared, four floats one by one", SHARED(load_elements_shared), "shared", false, 1, 32, 4,
-       0},
-      {"shared, two neighbours", SHARED(load_neighbours_shared, 2, 1), "shared", false, 1, 32, 2,
-       0},
-      {"shared, not neighbours", SHARED(load_neighbours_shared, 2, 3), "shared", false, 2, 64, 4,
-       2},
+      {"shared, four floats one by one", SHARED(load_elements_shared), "shared", false, 1, 32, 4, 0},
+      {"shared, two neighbours", SHARED(load_neighbours_shared, 2, 1), "shared", false, 1, 32, 2, 0},
+      {"shared, not neighbours", SHARED(load_neighbours_shared, 2, 3), "shared", false, 2, 64, 4, 2},
       {"shared, not aligned", SHARED(load_neighbours_shared, 3, 1), "shared", false, 2, 64, 2, 0},
       {"a variable of a lane", WITH(load_from_two, const float), "global", false, 1, 31, 4, 0},
       {"a kernel's heap", WITH(load_from_heap, const float), "global", false, 2, 64, 8, 0},
       {"atomic, begun only", WITH(begin_atomically, float), "global", false, 3, 96, 12, 0},
       {"atomic, own addresses", WITH(add_atomically, float, 1), "global", true, 1, 32, 4, 0},
       {"atomic, one address", WITH(add_atomically, float, 0), "global", true, 1, 32, 32, 31},
-      {"asynchronous copy, from", WITH(copy_asynchronously, const float), "global", false, 1, 32, 4,
-       0},
-      {"asynchronous copy, to", WITH(copy_asynchronously, const float), "shared", true, 1, 32, 1,
-       0},
+      {"asynchronous copy, from", WITH(copy_asynchronously, const float), "global", false, 1, 32, 4, 0},
+      {"asynchronous copy, to", WITH(copy_asynchronously, const float), "shared", true, 1, 32, 1, 0},
       // 16 rows of 32 bytes: four times eight rows of 16 bytes, each of them in its own sector.
       {"fragment", WITH(multiply, const half), "global", false, 4, 32, 32, 0, "tensor", 4096},
       // 16 rows of 64 bytes: four times eight rows of 32 bytes.
       {"fragment, stored", WITH(store_fragment, float), "global", true, 4, 32, 32, 0},
       {"floats", WITH(multiply_floats, const float), "shared", false, 0, 0, 0, 0, "float", 106, 4},
-      {"fmaf", WITH(multiply_by_function, const float), "shared", false, 0, 0, 0, 0, "float", 32,
-       1},
+      {"fmaf", WITH(multiply_by_function, const float), "shared", false, 0, 0, 0, 0, "float", 32, 1},
       {"halves", WITH(multiply_halves, const half), "shared", false, 0, 0, 0, 0, "half", 106, 4},
-      {"halves are no floats", WITH(multiply_halves, const half), "shared", false, 0, 0, 0, 0,
-       "float", 0},
-      {"pairs of halves", WITH(multiply_half_pairs, const half2), "shared", false, 0, 0, 0, 0,
-       "half2", 212, 4},
+      {"halves are no floats", WITH(multiply_halves, const half), "shared", false, 0, 0, 0, 0, "float", 0},
+      {"pairs of halves", WITH(multiply_half_pairs, const half2), "shared", false, 0, 0, 0, 0, "half2", 212, 4},
       {"a pair is one load", WITH(copy_half_pairs, half2), "global", false, 1, 32, 4, 0},
       {"a pair is one store", WITH(copy_half_pairs, half2), "global", true, 1, 32, 4, 0},
-      {"shared, neighbours in turns", SHARED(load_neighbours_in_turns, false), "shared", false, 1,
-       32, 4, 0},
-      {"shared, a store between", SHARED(load_neighbours_in_turns, true), "shared", false, 4, 128,
-       16, 12},
+      {"shared, neighbours in turns", SHARED(load_neighbours_in_turns, false), "shared", false, 1, 32, 4, 0},
+      {"shared, a store between", SHARED(load_neighbours_in_turns, true), "shared", false, 4, 128, 16, 12},
   };
 }
 
