@@ -13,6 +13,7 @@
 #include "common/emulation/runtime/device_rights.hpp"
 #include "common/emulation/runtime/handles.hpp"
 #include "common/emulation/runtime/report.hpp"
+#include "common/emulation/runtime/variable_pages.hpp"
 
 namespace convlab::emulation {
 
@@ -149,7 +150,7 @@ class HostSleeps {
 
  private:
   std::unique_lock<std::recursive_mutex> lock_;
-  std::int64_t wakings_ = -1;  ///< of all others so far; negative: there are none
+  std::optional<std::map<std::string, std::int64_t>> wakings_;  ///< of all others, if there are any
 };
 
 /// Makes device memory accessible while it lives: for a kernel, or for a copy.
@@ -167,6 +168,7 @@ class DeviceAccess {
 
   HostSleeps host_sleeps_;
   DeviceRights rights_;
+  VariableAccess variables_;
   std::vector<const std::byte*> opened_;  ///< by pages
 };
 
