@@ -266,7 +266,9 @@ HostSleeps::~HostSleeps() {
   // One that runs kernels may have said so only now.
   for (const auto& [number, wakings] : others.wakings) {
     const auto before = wakings_->find(number);
-    if (before == wakings_->end() || before->second != wakings) return refuse_thread();
+    if (before != wakings_->end() && before->second == wakings) continue;
+    refuse_thread();
+    return;
   }
   if (!others.sleep) refuse_thread();
 }
