@@ -215,6 +215,7 @@ std::byte* DeviceMemory::allocate(std::size_t bytes, MemoryKind kind) {
   install_signal_handlers();
   if (kind != MemoryKind::kPinned) used_ += bytes;
   live_.emplace(allocation.pages, allocation);
+  ++changes_;
   return allocation.begin;
 }
 
@@ -236,6 +237,7 @@ void DeviceMemory::release_all() {
 }
 
 void DeviceMemory::unmap(const Allocation& allocation) {
+  ++changes_;
   allow_access(allocation.pages, allocation.page_bytes);
   if (is_shared_ && allocation.kind == MemoryKind::kDevice) {
     protect(allocation.pages, allocation.page_bytes, PROT_READ | PROT_WRITE);

@@ -69,6 +69,11 @@ class DeviceMemory {
   /// Room that copies of this process share, and that the host cannot open.
   static constexpr std::size_t kMessageBytes = std::size_t{1} << 38U;
   [[nodiscard]] std::byte* messages() const { return range_ - kMessageBytes; }
+  /// Counts what was allocated and freed.
+  [[nodiscard]] std::uint64_t changes() const {
+    const std::lock_guard lock(mutex_);
+    return changes_;
+  }
   /// While it lives, no other thread changes what is allocated.
   [[nodiscard]] std::unique_lock<std::mutex> hold() { return std::unique_lock(mutex_); }
 
@@ -132,6 +137,7 @@ class DeviceMemory {
   std::map<const std::byte*, Allocation> freed_;  ///< by pages, for reports
   std::size_t used_ = 0;
   std::uint64_t count_ = 0;
+  std::uint64_t changes_ = 0;
 };
 
 inline DeviceMemory& device_memory() {

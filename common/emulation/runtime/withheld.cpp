@@ -274,12 +274,14 @@ HostSleeps::~HostSleeps() {
 }
 
 void withhold_numbers(std::uint64_t key) {
+  end_copy();
   device_memory().share();
   only<TokenTable>().clear(key);
   withholding.store(true);
 }
 
 void stop_withholding() {
+  end_copy();
   withholding.store(false);
 }
 
@@ -400,6 +402,14 @@ void TrueWords::reveal() {
     change_words(piece.begin, piece.begin, bytes,
                  [&](std::uint32_t word, std::uint32_t next) { return open.word(word, next); });
   }
+}
+
+void TrueWords::reveal_arguments(std::byte* to) const {
+  const TokenTable::Open open(only<TokenTable>(), 0);
+  for (const Piece& piece : pieces_)
+    if (piece.kind == Kind::kArguments)
+      change_words(to, piece.begin, piece.words * kTokenBytes,
+                   [&](std::uint32_t word, std::uint32_t next) { return open.word(word, next); });
 }
 
 std::size_t TrueWords::bytes() const {
