@@ -225,7 +225,7 @@ std::string words_for(const ConvShape& shape, const Milestone& milestone) {
     const bool is_own = place.starts_with(milestone.id + "_");
     if (is_own && entry.path().extension() == ".cu") sources.push_back(entry.path());
   }
-  const FaultMessage message = message_of(*noted, shape, SourceText(sources));
+  const Finding message = message_of(*noted, shape, SourceText(sources));
   if (message.id.empty()) return {};
   return message.id + "\n" + message.seen + (message.cause.empty() ? "" : "\n" + message.cause) +
          (message.next.empty() ? "" : "\n" + message.next);

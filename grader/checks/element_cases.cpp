@@ -192,33 +192,30 @@ std::optional<Finding> find_before_begin(Submission& submission, const StageInfo
   refill(Placement::kAtEnd);
   if (!call.failure) return std::nullopt;
   Finding found = explain(*call.failure, where);
-  return found.id == "E-outside" ? std::optional(found) : std::nullopt;
+  return is_of_kind(found, "neighbours") ? std::optional(found) : std::nullopt;
 }
 
-// The fact with its name in the catalogue.
-Finding named(const probe::Fact& fact, const std::string& seen) {
-  Finding found = finding(fact.id, seen + "\n" + fact.measured);
-  found.picture = fact.picture;
-  found.product = fact.product;
+// What was measured, behind what was seen; with the usual texts where it has none of its own.
+Finding named(const probe::Explanation& fact, const std::string& seen) {
+  const Finding usual = finding(fact.id, "");
+  Finding found = finding(static_cast<const Finding&>(fact), seen + "\n");
   found.is_proved = fact.predicts != nullptr;
-  if (found.id == "E-not-copied-back") found.title = "another array is copied back to the host";
-  if (!fact.cause.empty())
-    found.cause = fact.cause + (is_of_kind(found, "open") ? "" : " " + found.cause);
-  if (!fact.next.empty()) found.next = fact.next;
+  if (!fact.cause.empty() && !is_of_kind(found, "open")) found.cause += " " + usual.cause;
   return found;
 }
 
 // A number of bytes may fit by chance: another shape must agree.
 void confirm_bytes(Submission& submission, const StageInfo& stage, Finding& found) {
-  if (found.id != "E-bytes") return;
+  if (!is_of_kind(found, "bytes")) return;
   const ElementCase other{.name = "other sizes",
                           .shape = {2, 3, 5, 50, 51, 2, 1},
                           .exact = true,
                           .probe = ElementCase::Probe::kNone};
   const auto again = run_case(submission, stage, other, 1).finding;
   if (!again || again->id == found.id) return;
-  found.id = again->id, found.title = again->title;
-  found.cause = again->cause, found.next = again->next;
+  const std::string seen = found.seen;
+  found = *again;
+  found.seen = seen;
 }
 
 // First the device's records, which may know a line, then what the probe measures.
@@ -257,7 +254,7 @@ Finding name_mistake(Submission& submission, const StageInfo& stage, WrongOutput
   }
   if (auto found = measured(explain_on_device(submission, stage, wrong, call, where))) {
     if (probed.any_shape) confirm_bytes(submission, stage, *found);
-    if (found->id != "E-partly-written") return *found;
+    if (!is_of_kind(*found, "of-stores")) return *found;
     const auto fact = measured(probe::measure_mistake(probed, false, true));
     if (!fact || fact->cause.empty()) return *found;
     // What the device noted stands beside what was measured.
@@ -274,13 +271,13 @@ Finding name_mistake(Submission& submission, const StageInfo& stage, WrongOutput
     sums.report.unwritten = 0;
     Finding told =
         finding("E-uninitialised/added", "In " + where + ": " + describe(wrong.shape, sums.report));
-    const auto rule = fact ? fact->measured.find(" are never written") : std::string::npos;
-    if (rule == std::string::npos) return told;
-    told.seen +=
-        "\n" + fact->measured.substr(0, rule) + " are added to what the output held before.";
+    // The outputs that look unwritten, where a rule of the sizes says which.
+    if (!fact || !is_of_kind(*fact, "unwritten")) return told;
+    const Finding where_added = said("E-uninitialised/added-where", fact->values);
+    told.seen += "\n" + where_added.seen;
     return told;
   }
-  if (found.id == "E-not-copied-back") {
+  if (is_of_kind(found, "copied-back")) {
     found.seen += submission.sources().quotes({"cudaMemcpyDeviceToHost"});
   }
   return found;
@@ -293,8 +290,9 @@ std::optional<WrongProduct> add_shapes(Submission& submission, const StageInfo& 
   const auto smallest = probe::add_failing_shapes({submission, stage, test.shape}, finding);
   if (smallest && smallest->shape.stride > 1 && is_of_kind(finding, "by-stride")) {
     const Finding named = grader::finding("E-stride/only", "");
-    finding.cause = (finding.id == "E-wrong" ? "" : finding.cause + " ") + named.cause;
-    finding.id = named.id, finding.title = named.title, finding.next = named.next;
+    finding.cause = (is_of_kind(finding, "general") ? "" : finding.cause + " ") + named.cause;
+    finding.id = named.id, finding.variant = named.variant, finding.values.clear();
+    finding.title = named.title, finding.next = named.next;
   }
   return smallest;
 }
@@ -374,13 +372,13 @@ CaseOutcome run_case(Submission& submission, const StageInfo& stage, const Eleme
         return outcome;
       }
     }
-    if (outcome.finding->id == "E-outside" && test.is_probed() && !test.one_row) {
+    if (is_of_kind(*outcome.finding, "neighbours") && test.is_probed() && !test.one_row) {
       const auto fact = probe::measure_index(probed);
-      const bool is_open = outcome.finding->cause == finding("E-outside", "").cause;
-      if (fact && (is_open || fact->id != "E-outside")) {
+      const bool is_open = outcome.finding->variant.empty();
+      if (fact && (is_open || !is_of_kind(*fact, "neighbours"))) {
         outcome.finding = named(*fact, outcome.finding->seen);
       } else if (fact) {
-        outcome.finding->seen += "\n" + fact->measured;
+        outcome.finding->seen += "\n" + fact->seen;
       }
     }
     if (call.failure->fault && !is_late) add_shapes(submission, stage, test, *outcome.finding);
@@ -442,9 +440,13 @@ CaseOutcome run_case(Submission& submission, const StageInfo& stage, const Eleme
 }
 
 std::optional<Finding> first_finding(Submission& submission, const StageInfo& stage,
-                                     const std::vector<ElementCase>& cases, std::uint64_t seed) {
+                                     const std::vector<ElementCase>& cases, std::uint64_t seed,
+                                     std::vector<std::string>* wrong_cases) {
   for (const ElementCase& test : cases) {
-    if (auto found = run_case(submission, stage, test, ++seed).finding) return found;
+    auto found = run_case(submission, stage, test, ++seed).finding;
+    if (!found) continue;
+    if (wrong_cases != nullptr) wrong_cases->push_back(test.name);
+    return found;
   }
   return std::nullopt;
 }

@@ -17,7 +17,7 @@
 #include "grader/class/grade_class.hpp"
 #include "grader/course/course.hpp"
 #include "grader/course/slurm_job.hpp"
-#include "grader/scores/grade.hpp"
+#include "grader/judge/grade.hpp"
 
 namespace convlab::grader {
 

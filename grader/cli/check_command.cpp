@@ -22,7 +22,7 @@
 #include "grader/report/check_report.hpp"
 #include "grader/report/table.hpp"
 #include "grader/report/terminal.hpp"
-#include "grader/scores/grade.hpp"
+#include "grader/judge/grade.hpp"
 
 namespace convlab::grader::check_command {
 

@@ -4,9 +4,9 @@
 
 #include "common/result/result.hpp"
 #include "grader/checks/result/check_result.hpp"
-#include "grader/checks/result/finding.hpp"
+#include "common/serve/finding.hpp"
 #include "grader/report/terminal.hpp"
-#include "grader/scores/grade.hpp"
+#include "grader/judge/grade.hpp"
 
 namespace convlab::grader {
 

@@ -268,11 +268,13 @@ bool Submission::is_traced() const {
 // Than the machine for which the limits were chosen, and than a program that is not traced.
 double Submission::slower() const {
   constexpr double kTraced = 10.0;
-  return slowness() * (is_traced() ? kTraced : 1.0);
+  return slowness() * settings.patience * (is_traced() ? kTraced : 1.0);
 }
 
 milliseconds Submission::time_limit() const {
-  if (fixed_limit_) return *fixed_limit_;
+  if (fixed_limit_)
+    return milliseconds(
+        std::llround(settings.patience * static_cast<double>(fixed_limit_->count())));
   // Plain loops do about a million multiply-adds in a millisecond, an emulated kernel far fewer.
   constexpr std::int64_t kSlowestPerMillisecond = 5'000;
   const std::int64_t least = device_.device == Device::kCpu ? 15'000 : 20'000;

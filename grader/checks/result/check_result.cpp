@@ -27,17 +27,6 @@ std::string seen_text(const Finding& finding) {
          (finding.picture.empty() ? "" : "\n" + finding.picture);
 }
 
-static void json_fields(JsonFields& fields, Finding& finding) {
-  fields("id", finding.id, "title", finding.title, "seen", finding.seen, "cause", finding.cause,
-         "next", finding.next)
-      .optional("smallest", finding.smallest)
-      .optional("alone", finding.alone)
-      .optional("shapes", finding.shapes)
-      .optional("picture", finding.picture)
-      .optional("compiler", finding.compiler)
-      .defaulted("stage", finding.stage);
-}
-
 static void json_fields(JsonFields& fields, CaseResult& result) {
   fields("stage", result.stage, "name", result.name, "shape", result.shape, "seed", result.seed,
          "exact", result.exact, "error", result.error, "verdict", result.verdict);
@@ -77,7 +66,7 @@ void json_fields(JsonFields& fields, CheckResult& check) {
   json_fields(fields, check.result);
   // Files of m1 and the other programs contain only the fields above.
   fields.defaulted("cases", check.cases, "findings", check.findings)
-      .optional("warnings", check.warnings, "rules", check.rules)
+      .optional("warnings", check.warnings, "rules", check.rules, "evidence", check.evidence)
       .defaulted("isolation", check.isolation)
       .optional("score", check.score, "sources", check.sources);
 }

@@ -7,7 +7,8 @@
 #include <vector>
 
 #include "common/result/result.hpp"
-#include "grader/checks/result/finding.hpp"
+#include "common/serve/finding.hpp"
+#include "grader/checks/result/evidence.hpp"
 
 namespace convlab {
 class JsonFields;
@@ -89,17 +90,6 @@ struct Score {
   [[nodiscard]] double total() const;
 };
 
-/// One element-wise case of a check.
-struct CaseResult {
-  std::string stage{};
-  std::string name{};
-  ConvShape shape{};
-  std::uint64_t seed = 0;
-  bool exact = false;  ///< integer-valued inputs
-  ErrorMeasure error{};
-  Verdict verdict = Verdict::kPassed;
-};
-
 /// A student's file at the time of the check.
 struct SourceFile {
   std::string path{};    ///< from the root of the tree
@@ -115,6 +105,7 @@ struct CheckResult {
   std::vector<CaseResult> cases{};
   std::vector<Finding> findings{};
   std::vector<Finding> warnings{};    ///< faults that the rules forgive
+  std::vector<Evidence> evidence{};   ///< of each stage: what judge() has read
   std::string rules{};                ///< "course"; empty if every shape must be right
   std::string isolation{};            ///< the mechanisms that isolated the submission
   std::optional<Score> score{};       ///< if the milestone has rules for it

@@ -1,4 +1,4 @@
-#include "grader/scores/grade.hpp"
+#include "grader/judge/grade.hpp"
 
 #include <omp.h>
 
@@ -18,9 +18,9 @@
 #include "grader/checks/element_cases.hpp"
 #include "grader/checks/findings/catalogue.hpp"
 #include "grader/checks/network_check.hpp"
+#include "grader/judge/check_stage.hpp"
 #include "grader/measure/counters.hpp"
 #include "grader/measure/measure_speed.hpp"
-#include "grader/scores/check_stage.hpp"
 #include "grader/submission/submission.hpp"
 
 namespace convlab::grader {
@@ -76,6 +76,7 @@ class Grading {
         check_.cases = request_.checked->cases;
         check_.findings = request_.checked->findings;
         check_.warnings = request_.checked->warnings;
+        check_.evidence = request_.checked->evidence;
         check_.result.runs = request_.checked->result.runs;
         // The program may list other stages now.
         std::erase_if(check_.result.runs, [&](const RunResult& run) {
@@ -101,7 +102,7 @@ class Grading {
   // Starts the program and reads its stages and its device; none if there is nothing to check.
   std::vector<StageInfo> list_stages() {
     std::vector<StageInfo> stages;
-    if (!passes(context_, {}, request_.work.unbuilt)) {
+    if (!starts(context_, request_.work.unbuilt)) {
       if (request_.score)
         submission_.list_stages(stages);  // the last built program knows the device
       return {};
@@ -109,12 +110,12 @@ class Grading {
     const std::optional<Failure> failure = submission_.list_stages(stages);
     check_.isolation = describe(submission_.isolation());
     if (failure) {
-      passes(context_, {}, explain(*failure, "the list of stages"));
+      starts(context_, explain(*failure, "the list of stages"));
       return {};
     }
     // A custom submission's own word is no proof; target_for has asked the workbook's program.
     if (!request_.work.device) refuse_silent_emulation(submission_.device());
-    if (!passes(context_, {}, refused(stages))) return {};
+    if (!starts(context_, refused(stages))) return {};
     return chosen(stages, request_);
   }
 
@@ -214,6 +215,7 @@ class Grading {
       std::ranges::move(each.result.runs, std::back_inserter(check_.result.runs));
       std::ranges::move(each.findings, std::back_inserter(check_.findings));
       std::ranges::move(each.warnings, std::back_inserter(check_.warnings));
+      std::ranges::move(each.evidence, std::back_inserter(check_.evidence));
     }
     return good;
   }

@@ -1,0 +1,1 @@
+#include "common/base/tests/support/catch.hpp"
