@@ -74,10 +74,11 @@ bool passes(const CheckContext& context, const StageInfo& stage,
 
 bool starts(const CheckContext& context, const std::optional<Finding>& finding) {
   if (!finding) return true;
-  Record start{.experiment = Experiment::kStart,
-               .end = context.request.work.unbuilt ? RunEnd::kNotBuilt : RunEnd::kFault,
-               .finding = finding};
-  Evidence evidence{.records = {std::move(start)}};
+  Evidence evidence;
+  Record& start = evidence.records.emplace_back();
+  start.experiment = Experiment::kStart;
+  start.end = context.request.work.unbuilt ? RunEnd::kNotBuilt : RunEnd::kFault;
+  start.finding = finding;
   evidence.records.push_back(source_record(context, *finding));
   context.checked.evidence = {evidence};
   return passes(context, {}, judge(evidence, evidence.demands).finding);

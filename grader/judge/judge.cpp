@@ -244,6 +244,12 @@ const Ruling kRulings[] = {
        if (!bench.found || bench.team == nullptr || !bench.team->finding) return std::nullopt;
        return judged(bench, bench.team->finding);
      }},
+    {"what shows only while times are taken counts, too", nullptr,
+     [](const Bench& bench) -> Ruled {
+       const Record* speed = bench.evidence.find(Experiment::kSpeed, Mode::kPlain);
+       if (speed == nullptr || !speed->finding) return std::nullopt;
+       return judged(bench, speed->finding);
+     }},
     {"what has no other cause on another device is told as it was found", nullptr,
      [](const Bench& bench) -> Ruled {
        const bool is_known =

@@ -260,6 +260,13 @@ std::vector<std::string> Submission::variables() const {
   return all;
 }
 
+// What the emulated device is told travels with each request: here a file could read or change it.
+std::vector<std::string> Submission::environment_of_process() const {
+  std::vector<std::string> all = variables();
+  std::erase_if(all, [](const std::string& each) { return each.starts_with("CONVLAB_EMU_"); });
+  return all;
+}
+
 bool Submission::is_traced() const {
   return std::ranges::any_of(
       variables(), [](const std::string& each) { return each.starts_with("CONVLAB_EMU_TRACE="); });
@@ -403,7 +410,7 @@ std::optional<Failure> Submission::ask(const ServeRequest& request, milliseconds
         program_, std::vector<std::string>{"--serve", std::to_string(kServeDescriptor)},
         ChildProcess::Options{
             .policy = {.kind = sandbox_kind_for(program_), .secret = workbook_folder()},
-            .environment = variables()});
+            .environment = environment_of_process()});
     known_segments_ = 0;
   }
   const bool stood_still = !settings.watches || process_->stands_still();

@@ -212,6 +212,7 @@ class Submission {
   };
 
   [[nodiscard]] std::vector<std::string> variables() const;
+  [[nodiscard]] std::vector<std::string> environment_of_process() const;
   void fill_output(std::optional<std::uint32_t> content) const;
   [[nodiscard]] bool surroundings_intact() const;
   [[nodiscard]] double slower() const;

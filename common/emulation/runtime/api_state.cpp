@@ -158,7 +158,9 @@ CONVLAB_API(cudaGetDeviceFlags, (unsigned int* flags),
 
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
   if (const cudaError_t problem = check_device(device); problem != cudaSuccess) return problem;
-  return answer(properties, device_model());
+  cudaDeviceProp model = device_model();
+  model.totalGlobalMem = device_memory().total();  // a request may have changed it
+  return answer(properties, model);
 }
 
 cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int device) {

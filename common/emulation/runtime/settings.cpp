@@ -97,6 +97,8 @@ void choose_settings(const std::vector<std::string>& variables) {
   only<ChosenVariables>() = {variables};
   fixed_settings() = read_settings();
   if (settings().numbered_poison) poison_constants();
+  const auto observed = variable("CONVLAB_EMU_TRACE");
+  if (observed && begin_observing != nullptr) begin_observing(*observed);
 }
 
 }  // namespace convlab::emulation

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 namespace convlab::emulation {
 
@@ -26,6 +27,10 @@ struct Settings {
 
 /// Reads the environment. @throws convlab::UsageError naming the variable that cannot be read
 Settings read_settings();
+
+/// Begins to observe as CONVLAB_EMU_TRACE says, before the first kernel; a second call does
+/// nothing. Null in programs that were not compiled for it.
+inline void (*begin_observing)(const std::string& how) = nullptr;
 
 /// The settings of this process, read when first asked for; then only choose_settings and
 /// limit_kernels change them.

@@ -30,11 +30,12 @@ using convlab::to_json;
 
 const char* to_string(Experiment experiment) {
   return enum_name(experiment,
-                   {"precision",       "cases",         "hidden shapes",   "narrow index",
-                    "phases",          "small changes", "repeated inputs", "stillness",
-                    "second convolve", "little memory", "orders",          "team",
-                    "leaks",           "network",       "hidden batches",  "rehearsal",
-                    "races",           "quick cases",   "failed case",     "lines"});
+                   {"start",        "precision",       "cases",         "hidden shapes",
+                    "narrow index", "phases",          "small changes", "repeated inputs",
+                    "stillness",    "second convolve", "little memory", "orders",
+                    "team",         "leaks",           "network",       "hidden batches",
+                    "rehearsal",    "races",           "quick cases",   "failed case",
+                    "lines",        "speed",           "source"});
 }
 
 const char* to_string(Mode mode) {

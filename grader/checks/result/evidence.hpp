@@ -57,6 +57,7 @@ enum class Experiment {
   kQuickCases,      ///< a few cases once more
   kFailedCase,      ///< the case that failed once more
   kLines,           ///< which lines make a wrong output
+  kSpeed,           ///< timed in turns with the reference solution
   kSource,          ///< what the compiler warns of, and lines that may be the cause
 };
 
