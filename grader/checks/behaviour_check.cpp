@@ -115,7 +115,6 @@ class Probe {
 
 }  // namespace
 
-// If every shape must be right: drawn shapes, then known ones again in another order.
 std::optional<Finding> Behaviour::hidden_shapes() {
   std::mt19937_64 engine(seed);
   const int shapes = any_shape ? 6 : 0;
@@ -155,8 +154,6 @@ std::optional<Finding> Behaviour::wrong_numbers(ElementCase test) {
   return is_outside || outcome.result.error.wrong > 0 ? outcome.finding : std::nullopt;
 }
 
-// For a file that keeps an index in a float or a half: shapes at which these no longer hold every
-// whole number, or at which a quotient is rounded down to the number before.
 std::optional<Finding> Behaviour::narrow_index() {
   const std::string floats = float_index(submission.sources());
   const std::string halves = lines_with_half(submission.sources());
@@ -180,8 +177,6 @@ std::optional<Finding> Behaviour::narrow_index() {
   return std::nullopt;
 }
 
-// Whether each number of the input matters, from call to call and between prolog and convolve:
-// who stores results may look at a few numbers only.
 std::optional<Finding> Behaviour::small_changes() {
   const ConvShape& shape = plan.phases;
   std::mt19937_64 engine(seed);
@@ -208,8 +203,6 @@ std::optional<Finding> Behaviour::small_changes() {
   return std::nullopt;
 }
 
-// On the CPU: whether a repeated input, also scaled or in another order, takes less than a
-// quarter of the time of a new one. An image of each output, drawn from the seed, must be right.
 std::optional<Finding> Behaviour::repeated_inputs() {
   const ConvShape& shape = plan.seen_again;
   std::mt19937_64 engine(seed);
@@ -263,7 +256,6 @@ std::optional<Finding> Behaviour::repeated_inputs() {
   return std::nullopt;
 }
 
-// Whether threads go on computing after the convolution has returned.
 std::optional<Finding> Behaviour::stillness() {
   if (auto wrong = repeated(first_finding(submission, stage, {plan.repeated.back()}, seed))) {
     return wrong;

@@ -127,6 +127,7 @@ Record Experiments::run(const NextRun& next) {
     case Experiment::kNetwork: {
       network_.load(announcer_);
       Submission& submission = in(next);
+      submission.settings.exchanges = next.exchanges;
       sharing_.unlock();  // others may take times
       const std::lock_guard place(context_.machine.networks);
       sharing_.lock();

@@ -224,6 +224,9 @@ class Submission {
     if (!call.failure) call.failure = Failure{.kind = Failure::Kind::kWorksOn};
     restart();
   }
+  std::optional<Failure> start();
+  void send(const ServeRequest& request);
+  void send_input() const;
   Call call(ServeRequest request, int pauses, const OnPause& on_pause);
   std::optional<Failure> ask(const ServeRequest& request, std::chrono::milliseconds limit,
                              ServeReply& reply, int pauses = 0, const OnPause& on_pause = {});

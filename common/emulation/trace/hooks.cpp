@@ -37,6 +37,7 @@
 #include "common/emulation/runtime/pages.hpp"
 #include "common/emulation/runtime/report.hpp"
 #include "common/emulation/runtime/scheduler.hpp"
+#include "common/emulation/runtime/settings.hpp"
 #include "common/emulation/runtime/signals.hpp"
 #include "common/emulation/runtime/withheld.hpp"
 #include "common/emulation/trace/access_counts.hpp"

@@ -19,10 +19,12 @@ Race race(bool is_between_warps) {
 }
 
 /// A stage of which the usual experiments have found this, with a record for each further run.
-class Stage {
+class Checked {
  public:
-  explicit Stage(Device device, const std::string& found) {
-    evidence_ = {.stage = "it", .device = device, .can_emulate = device != Device::kCpu};
+  explicit Checked(Device device, const std::string& found) {
+    evidence_.stage = "it";
+    evidence_.device = device;
+    evidence_.can_emulate = device != Device::kCpu;
     add(Experiment::kCases, Mode::kPlain, found);
     for (auto next = plan(evidence_, {}); found.empty() && next; next = plan(evidence_, {})) {
       if (next->mode != Mode::kPlain || next->experiment == Experiment::kSource) break;
@@ -30,8 +32,8 @@ class Stage {
     }
   }
 
-  Stage& add(Experiment experiment, Mode mode, const std::string& found,
-             const std::optional<Race>& with = {}) {
+  Checked& add(Experiment experiment, Mode mode, const std::string& found,
+               const std::optional<Race>& with = {}) {
     evidence_.records.push_back({.experiment = experiment,
                                  .mode = mode,
                                  .end = found.empty() ? RunEnd::kRight : RunEnd::kWrong,
@@ -39,13 +41,13 @@ class Stage {
                                  .race = with});
     return *this;
   }
-  Stage& rehearsed(const std::string& found) {
+  Checked& rehearsed(const std::string& found) {
     return add(Experiment::kRehearsal, Mode::kEmulated, found);
   }
-  Stage& observed(const std::string& found, const std::optional<Race>& with = {}) {
+  Checked& observed(const std::string& found, const std::optional<Race>& with = {}) {
     return add(Experiment::kRaces, Mode::kObserved, found, with);
   }
-  Stage& again(Mode mode, const std::string& found) {
+  Checked& again(Mode mode, const std::string& found) {
     return add(Experiment::kQuickCases, mode, found);
   }
 
@@ -67,22 +69,24 @@ class Stage {
 
 const Demands kCourse{.any_shape = true, .forgives = true};
 
-Stage on_gpu(const std::string& found) {
-  return Stage(Device::kGpu, found);
+Checked on_gpu(const std::string& found) {
+  return Checked(Device::kGpu, found);
 }
 
-Stage emulated(const std::string& found) {
-  return Stage(Device::kEmulated, found);
+Checked emulated(const std::string& found) {
+  return Checked(Device::kEmulated, found);
 }
 
 }  // namespace
 
 TEST_CASE("judge: evidence that is missing never passes") {
-  const Evidence nothing{.stage = "it"};
+  Evidence nothing;
+  nothing.stage = "it";
   CHECK(judge(nothing, {}).finding->id == "E-channel");
   CHECK(judge(nothing, {}).takes_all);
   CHECK(emulated("").told() == "E-channel");
-  Evidence silent{.stage = "it", .records = {{.experiment = Experiment::kCases}}};
+  Evidence silent = nothing;
+  silent.records.emplace_back().experiment = Experiment::kCases;
   CHECK(judge(silent, {}).finding->id == "E-channel");
 }
 
@@ -113,7 +117,7 @@ TEST_CASE("judge: what the emulation does not support is no finding") {
 TEST_CASE("judge: only a right output ends an emulated or an observed run well, on a GPU, too") {
   for (const char* id : {"E-exit", "E-timeout", "E-flood", "E-memory", "E-crash", "E-wrong"}) {
     CAPTURE(id);
-    const Stage stage = on_gpu("").rehearsed(id).observed("");
+    const Checked stage = on_gpu("").rehearsed(id).observed("");
     CHECK(stage.told() == id);
     CHECK(stage.told(kCourse).empty());
     CHECK(stage.judged(kCourse).warnings.front().id == id);
@@ -151,7 +155,7 @@ TEST_CASE("judge: a race between warps is told as the cause of wrong numbers") {
 
 TEST_CASE("judge: the emulated finding names the device if the two differ") {
   const auto text = [](const char* gpu, const char* emulated) {
-    Stage stage = on_gpu(gpu).rehearsed(emulated).observed("");
+    Checked stage = on_gpu(gpu).rehearsed(emulated).observed("");
     stage.again(Mode::kReadsForgiven, "E-wrong").again(Mode::kNumbersBeyond, "E-wrong");
     return stage.judged().finding->seen;
   };
@@ -162,9 +166,9 @@ TEST_CASE("judge: the emulated finding names the device if the two differ") {
 }
 
 TEST_CASE("judge: what GPUs forgive is a warning under the course's rules") {
-  const Stage outside = on_gpu("").rehearsed("E-outside").observed("");
+  const Checked outside = on_gpu("").rehearsed("E-outside").observed("");
   CHECK(outside.next()->mode == Mode::kReadsForgiven);
-  Stage forgiven = outside;
+  Checked forgiven = outside;
   forgiven.again(Mode::kReadsForgiven, "");
   CHECK(forgiven.told() == "E-outside");
   CHECK(forgiven.told(kCourse).empty());
@@ -175,7 +179,7 @@ TEST_CASE("judge: what GPUs forgive is a warning under the course's rules") {
 }
 
 TEST_CASE("judge: an emulated file that GPUs forgive passes the course as GPUs run it") {
-  Stage stage = emulated("E-outside").observed("").again(Mode::kReadsForgiven, "");
+  Checked stage = emulated("E-outside").observed("").again(Mode::kReadsForgiven, "");
   CHECK(stage.told() == "E-outside");
   CHECK(stage.next(kCourse)->experiment == Experiment::kCases);
   CHECK(stage.next(kCourse)->mode == Mode::kReadsForgiven);
@@ -191,8 +195,7 @@ TEST_CASE("judge: a race takes the points of what it makes wrong") {
   const Judgement right = emulated("").observed("", race(true)).judged();
   CHECK(right.finding->id == "E-race");
   CHECK_FALSE(right.takes_network);
-  Stage stage = emulated("");
-  Evidence wrong{};
+  Checked stage = emulated("");
   CHECK(stage.observed("E-wrong", race(true)).told() == "E-race");
   CHECK(stage.told(kCourse) == "E-race");
   CHECK(stage.judged(kCourse).takes_all);

@@ -16,6 +16,10 @@
 using namespace convlab;
 using namespace convlab::grader;
 
+namespace convlab::grader {
+using convlab::from_json;  // where nlohmann-json looks for it
+}
+
 namespace {
 
 struct Told {
