@@ -66,7 +66,9 @@ const FindingWords* find_variant(const std::string& name) {
 
 bool is_of_kind(const Finding& finding, const std::string& kind) {
   const auto known = std::ranges::find(catalogue(), finding.id, &FindingWords::id);
-  return known != catalogue().end() && find_word(known->kinds, kind) != std::string::npos;
+  // Not find_word: a kind may hold another one, "before-race".
+  return known != catalogue().end() &&
+         (" " + known->kinds + " ").find(" " + kind + " ") != std::string::npos;
 }
 
 bool is_variant(const std::string& name) {
