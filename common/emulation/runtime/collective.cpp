@@ -141,11 +141,12 @@ bool in_kernel() {
 void check_access(const void* begin, std::size_t bytes, bool writes, const CallSite& site) {
   const std::byte* const byte = first_forbidden(begin, bytes);
   if (byte == nullptr || (!writes && settings().forgives_reads)) return;
-  Fault& fault = runner().new_fault();
+  BlockRunner& block = runner();
+  Fault& fault = block.new_fault();
   fault.address = byte;
   fault.writes = writes;
   fault.site = site;
-  runner().abandon();
+  block.abandon();
 }
 
 void place_shared(SharedSlot& slot, std::size_t bytes, std::size_t alignment,
