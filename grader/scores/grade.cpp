@@ -21,6 +21,7 @@
 #include "grader/measure/counters.hpp"
 #include "grader/measure/measure_speed.hpp"
 #include "grader/scores/check_stage.hpp"
+#include "grader/scores/edition_points.hpp"
 #include "grader/submission/submission.hpp"
 
 namespace convlab::grader {
@@ -57,9 +58,14 @@ class Grading {
   CheckResult run() {
     const std::vector<StageInfo> stages = list_stages();
     // Emulating 10 000 images takes a quarter of an hour; to get it, name the batch.
+    constexpr int kMostEmulated = 1000;
     std::vector<int> batches = request_.batches;
-    if (batches.empty()) batches = {100, 1000};
-    if (request_.batches.empty() && !is_emulated()) batches.push_back(10'000);
+    if (batches.empty()) {
+      batches = request_.rules.batches();
+      if (batches.empty()) batches = {100, 1000, 10'000};
+      std::erase_if(batches, [&](int batch) { return is_emulated() && batch > kMostEmulated; });
+      if (batches.empty()) batches = {100};
+    }
     const int largest = *std::max_element(batches.begin(), batches.end());
     GradedNetwork network{request_.network, largest};
     const bool takes_times = request_.score && request_.score->measures_speed && !stages.empty();
@@ -67,7 +73,9 @@ class Grading {
     if (!stages.empty()) {
       const std::uint64_t seed = request_.seed.value_or(std::random_device{}());
       const Rules rules = rules_of(request_);
-      if (rules == Rules::kCourse) check_.rules = to_string(rules);
+      if (rules == Rules::kCourse) {
+        check_.rules = request_.rules.edition ? request_.rules.edition->name : to_string(rules);
+      }
       for (const StageInfo& stage : stages) {
         cases_of_[stage.id] = plan_for(request_, stage, batches).cases.size();
       }
@@ -90,6 +98,9 @@ class Grading {
       if (good) check_.result.verdict = Verdict::kPassed;
     }
     if (request_.score) score(*request_.score, stages, batches, network);
+    if (request_.rules.task && request_.rules.task->points > 0.0) {
+      check_.edition = edition_score(request_.rules, check_, submission_.sources());
+    }
     return std::move(check_);
   }
 

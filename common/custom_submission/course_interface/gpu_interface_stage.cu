@@ -6,6 +6,8 @@
 //
 //     with a stride  ──(not defined)──→  without  ──(not defined)──→  FA20: host pointers
 //
+// That of FA20 hands on to conv_forward_gpu_full, the one function of another course.
+//
 // In each of the three, arrays of the host may also be without const, as in older headers: when the
 // file is linked, objcopy gives those functions the names of the others (older_forms).
 //
@@ -91,7 +93,13 @@ CONVLAB_UNLESS_DEFINED conv_forward_gpu_prolog(const float*, const float*, const
 CONVLAB_UNLESS_DEFINED conv_forward_gpu_epilog(float*, float*, float*, float*, CONVLAB_SIZES) {}
 
 // No file without a function that computes is linked.
-CONVLAB_UNLESS_DEFINED conv_forward_gpu(float*, const float*, const float*, CONVLAB_SIZES) {
+CONVLAB_UNLESS_DEFINED conv_forward_gpu(float* output, const float* input, const float* mask,
+                                        CONVLAB_SIZES) {
+  ::conv_forward_gpu_full(output, input, mask, B, M, C, H, W, K);
+}
+
+__attribute__((weak)) void conv_forward_gpu_full(float*, const float*, const float*,
+                                                 CONVLAB_SIZES) {
   throw convlab::NotImplementedError("There is no GPUInterface::conv_forward_gpu.");
 }
 
