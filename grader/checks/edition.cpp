@@ -22,8 +22,8 @@ static void json_fields(JsonFields& fields, TimeRule& rule) {
 }
 
 static void json_fields(JsonFields& fields, CompetitionRules& rules) {
-  fields("warm_ups", rules.warm_ups, "calls", rules.calls, "most_ms", rules.most_ms, "rules",
-         rules.rules);
+  fields("warm_ups", rules.run.warm_ups, "calls", rules.run.calls, "most_ms", rules.run.most_ms,
+         "rules", rules.rules);
 }
 
 static void json_fields(JsonFields& fields, EditionTask& task) {
@@ -170,7 +170,12 @@ Edition parse_edition(const std::string& text, const std::string& name) {
       require(kForgivable.contains(id),
               unknown_name("warning", id, {kForgivable.begin(), kForgivable.end()}));
     }
-    if (edition.competition) require_known(edition.competition->rules);
+    if (edition.competition) {
+      const RankedRun& run = edition.competition->run;
+      require(run.warm_ups >= 0 && run.calls >= 1 && run.most_ms > 0.0,
+              "its competition needs at least one of 'calls' and a 'most_ms' above 0");
+      require_known(edition.competition->rules);
+    }
     require(!edition.tasks.empty(), "it needs at least one of 'tasks'");
     for (const EditionTask& task : edition.tasks) check_task(edition, task);
     return edition;

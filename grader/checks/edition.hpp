@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "common/base/conv_shape.hpp"
+#include "common/stage/run_stage.hpp"
 
 namespace convlab::grader {
 
@@ -44,9 +45,7 @@ struct EditionTask {
 
 /// How the ranked run measures: calls of conv_forward_gpu on the same buffers, by the host's clock.
 struct CompetitionRules {
-  int warm_ups = 0;
-  int calls = 0;
-  double most_ms = 0.0;  ///< the run ends if the first call of a layer takes longer
+  RankedRun run{};
   std::vector<std::string> rules{};
 };
 

@@ -18,8 +18,10 @@ std::vector<int> RulesRequest::batches() const {
 }
 
 RulesRequest parse_rules(const std::string& name, const std::string& task) {
-  if (const auto named = find_task(task)) {
-    if (!name.empty() && name != named->edition.name) {
+  for (const std::string& id : {task, name}) {
+    const auto named = find_task(id);
+    if (!named) continue;
+    if (!name.empty() && name != id && name != named->edition.name) {
       throw UsageError("The task " + task + " has the rules of " + named->edition.name +
                        "; leave out --rules " + name + ".");
     }

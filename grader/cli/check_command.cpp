@@ -141,10 +141,15 @@ GradeRequest request_of(const CourseMilestone& milestone, const Options& options
       .network = options.network,
       .rules = parse_rules(options.rules, options.milestone),
       .finds_precision = options.precision == "auto",
-      .refused = {options.refused.begin(), options.refused.end()}};
+      .refused = {options.refused.begin(), options.refused.end()},
+      .competition = options.competition};
   const bool is_named = !options.precision.empty() && !request.finds_precision;
   if (is_named) request.precision = parse_precision(options.precision);
   if (!options.stage.empty()) request.stage = options.stage;
+  // Whoever names no term is ranked as the last one that said how.
+  if (options.competition && !request.rules.edition) request.rules.edition = load_edition("sp26");
+  const auto& edition = request.rules.edition;
+  if (edition && request.network == kDefaultPreset) request.network = edition->network;
   find_task_of(options.solution, runs_on_cpu(milestone), request.rules);
   take_edition(request);
   if (!options.times_of.empty()) {
@@ -372,6 +377,7 @@ void add(CLI::App& app, ExitCode& exit_code) {
   command.add_option("--puzzles", options.puzzles);
   command.add_option("--json", options.json);
   command.add_flag("--no-speed", options.no_speed);
+  command.add_flag("--competition", options.competition);
   command.add_option("--times-of", options.times_of);
   command.add_option("--case", options.only_case);
   command.add_option("--seed", options.seed)->check(CLI::NonNegativeNumber);

@@ -169,6 +169,16 @@ std::string points_tables(const CheckResult& check, const std::optional<Score>& 
                                 " points for " + edition->task +
                                 (edition->why.empty() ? "." : ": " + edition->why + "."));
   }
+  if (const auto& ranked = check.ranked) {
+    double sum = 0.0;
+    for (const double time : ranked->op_ms) sum += time;
+    const std::string times = ranked->why_not.empty()
+                                  ? three_digits(sum) + " ms at " + std::to_string(ranked->batch) +
+                                        " images on an " + check.result.machine.gpu +
+                                        ". The op times above have new images in each call."
+                                  : ranked->why_not;
+    text += paragraph("  ", "The course's ranked run (" + ranked->how + "): " + times);
+  }
   return text;
 }
 

@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "common/program/arguments.hpp"
 #include "grader/checks/behaviour_check.hpp"
 #include "grader/checks/device_analysis.hpp"
 #include "grader/checks/element_cases.hpp"
@@ -15,6 +16,7 @@
 #include "grader/checks/probe/probe.hpp"
 #include "grader/checks/source_clues.hpp"
 #include "grader/measure/measure_speed.hpp"
+#include "grader/scores/course_rules.hpp"
 #include "grader/scores/second_opinion.hpp"
 
 namespace convlab::grader {
@@ -82,15 +84,33 @@ struct StageChecker : CheckContext {
       }
     }
     if (found) others.add_lines(*found);
+    tell_overflow(found);
     if (!found && refused) {
       fail_runs();
       found = refused;
+    }
+    if (!found) {
+      found = broken_rules(request, submission, stage, plan.repeated.back().shape);
+      if (found) fail_runs();
     }
     if (finds && (!found || stage.precision != Precision::kFp32)) {
       observer.tell(stage,
                     {.note = std::string("It computes like ") + describe(stage.precision) + "."});
     }
     return passes(*this, stage, found);
+  }
+
+  // The batches that were right before are too small for it.
+  void tell_overflow(std::optional<Finding>& found) {
+    const std::string why = int_overflow(request, *std::ranges::max_element(batches));
+    const std::string at_most = int_overflow(request, kMaxBatch);
+    if (!found && why.empty() && !at_most.empty()) {
+      observer.tell(stage, {.note = at_most + " No batch of this check is as large."});
+    }
+    if (!found || checked.result.runs.empty()) return;
+    const RunResult& last = checked.result.runs.back();
+    const std::string here = int_overflow(request, last.batch);
+    if (last.verdict == Verdict::kFailed && !here.empty()) found->cause = here + " " + found->cause;
   }
 
   [[nodiscard]] bool is_emulated() const { return submission.device().device == Device::kEmulated; }

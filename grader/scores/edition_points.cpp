@@ -9,10 +9,6 @@ namespace convlab::grader {
 
 namespace {
 
-bool is_half(Precision precision) {
-  return std::string(to_string(precision)).find("16") != std::string::npos;
-}
-
 // The sum of the op times at a batch; none if they were not measured on a GPU.
 std::optional<double> op_time(const CheckResult& check, int batch) {
   for (const RunResult& run : check.result.runs) {
@@ -35,6 +31,10 @@ std::string scale_text(const TimeRule& rule, const Edition& edition) {
 }
 
 }  // namespace
+
+bool is_half(Precision precision) {
+  return std::string(to_string(precision)).find("16") != std::string::npos;
+}
 
 EditionScore edition_score(const RulesRequest& rules, const CheckResult& check,
                            const SourceText& sources) {

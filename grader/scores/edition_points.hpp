@@ -6,6 +6,9 @@
 
 namespace convlab::grader {
 
+/// Whether inputs, products or sums are of 16 bits.
+bool is_half(Precision precision);
+
 /// The points that the course gave for this file: all or none for a right output, times the share
 /// that its time rule gives.
 /// @param rules    with an edition and a task that has points

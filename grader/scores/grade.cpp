@@ -97,6 +97,7 @@ class Grading {
       add_device(check_.result, submission_.device().measured);
       if (good) check_.result.verdict = Verdict::kPassed;
     }
+    if (request_.competition) check_.ranked = ranked_run(stages, largest);
     if (request_.score) score(*request_.score, stages, batches, network);
     if (request_.rules.task && request_.rules.task->points > 0.0) {
       check_.edition = edition_score(request_.rules, check_, submission_.sources());
@@ -267,6 +268,41 @@ class Grading {
         }
       }
     }
+  }
+
+  // Of the first stage, if it was right.
+  RankedTimes ranked_run(const std::vector<StageInfo>& stages, int batch) {
+    const auto& edition = request_.rules.edition;
+    const RankedRun plan =
+        edition && edition->competition ? edition->competition->run : RankedRun{};
+    RankedTimes times{.batch = batch,
+                      .how = std::to_string(plan.calls) + " calls on the same buffers after " +
+                             std::to_string(plan.warm_ups) + ", by the host's clock"};
+    if (check_.result.verdict != Verdict::kPassed) {
+      times.why_not = "only right results that keep its rules are ranked.";
+    } else if (is_emulated()) {
+      times.why_not = "an emulated device has no times.";
+    }
+    if (!times.why_not.empty()) return times;
+    observer_.announce("the ranked run");
+    for (const ConvShape& shape : load_preset(request_.network).conv_shapes(batch)) {
+      const Arrays arrays = submission_.prepare(shape, Placement::kAligned);
+      fill_random({.shape = shape}, std::random_device{}(), arrays);
+      const Call call = submission_.run_ranked(stages.front().id, plan);
+      if (call.failure) {
+        times.why_not = explain(*call.failure, "the ranked run").seen;
+        return times;
+      }
+      const Precision precision = as_judged(stages.front()).precision;
+      if (!oracle::compare(shape, arrays.input, arrays.weights, arrays.output,
+                           oracle::Tolerance::of(precision, shape))
+               .passed(shape)) {
+        times.why_not = "its output is wrong after several calls on the same buffers.";
+        return times;
+      }
+      times.op_ms.push_back(call.op_ms);
+    }
+    return times;
   }
 
   // With the precision class of the check, which the grader may have found.

@@ -185,7 +185,10 @@ cudaError_t submit(cudaStream_t handle, Plan plan) {
   return with_stream("cudaLaunchKernel", handle, [&](CUstream_st& stream) {
     Action action;
     const cudaError_t problem = plan(action);
-    if (problem == cudaSuccess) streams().submit(stream, std::move(action));
+    if (problem == cudaSuccess) {
+      note_stream(stream.number);
+      streams().submit(stream, std::move(action));
+    }
     return problem;
   });
 }

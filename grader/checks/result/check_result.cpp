@@ -74,6 +74,11 @@ static void json_fields(JsonFields& fields, EditionScore& score) {
          "why", score.why);
 }
 
+static void json_fields(JsonFields& fields, RankedTimes& ranked) {
+  fields("batch", ranked.batch, "op_ms", ranked.op_ms, "how", ranked.how)
+      .optional("why_not", ranked.why_not);
+}
+
 static void json_fields(JsonFields& fields, SourceFile& file) {
   fields("path", file.path, "sha256", file.sha256);
 }
@@ -84,7 +89,8 @@ void json_fields(JsonFields& fields, CheckResult& check) {
   fields.defaulted("cases", check.cases, "findings", check.findings)
       .optional("warnings", check.warnings, "rules", check.rules)
       .defaulted("isolation", check.isolation)
-      .optional("score", check.score, "edition", check.edition, "sources", check.sources);
+      .optional("score", check.score, "edition", check.edition, "ranked", check.ranked, "sources",
+                check.sources);
 }
 
 std::string to_json(const CheckResult& check) {

@@ -98,6 +98,14 @@ struct EditionScore {
   std::string why{};
 };
 
+/// The course's ranked run: the median of each convolution's calls.
+struct RankedTimes {
+  int batch = 0;
+  std::vector<double> op_ms{};
+  std::string how{};      ///< "10 calls on the same buffers after 5, by the host's clock"
+  std::string why_not{};  ///< where there are no times
+};
+
 /// One element-wise case of a check.
 struct CaseResult {
   std::string stage{};
@@ -135,6 +143,7 @@ struct CheckResult {
   std::string isolation{};          ///< the mechanisms that isolated the submission
   std::optional<Score> score{};     ///< if the milestone has rules for it
   std::optional<EditionScore> edition{};  ///< if the course had points for it
+  std::optional<RankedTimes> ranked{};    ///< if it was asked for
   std::vector<SourceFile> sources{};      ///< the checked program's source files, if known
 
   /// None without rules for points.

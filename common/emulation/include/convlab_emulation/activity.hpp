@@ -75,6 +75,8 @@ void note_copy(bool from_device, bool to_device, std::int64_t bytes);
 void note_allocation(std::int64_t bytes);
 /// When a launch is asked for.
 void note_configuration(const KernelCall& call);
+/// That a kernel runs in this stream.
+void note_stream(int number);
 /// When threads of a block meet in a barrier and others have ended: `ended` of them.
 void note_early_end(const KernelCall& call, int ended, const CallSite& barrier);
 /// A shuffle takes the value of a lane that has ended or is elsewhere.
