@@ -36,7 +36,9 @@ RulesRequest parse_rules(const std::string& name, const std::string& task) {
     known.insert(known.begin(), {"workbook", "course"});
     throw UsageError(unknown_name("edition", name, known));
   }
-  return {.rules = Rules::kCourse, .edition = load_edition(name)};
+  RulesRequest request{.rules = Rules::kCourse};
+  request.edition = load_edition(name);
+  return request;
 }
 
 CasePlan workbook_plan() {

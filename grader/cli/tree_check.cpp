@@ -66,7 +66,8 @@ std::optional<Tree> tree_of(const Options& options, const std::vector<std::strin
       names_edition || options.milestone.empty() || find_task(options.milestone);
   if (!edition && options.rules.empty()) edition = edition_of(paths);
   if (!edition) return std::nullopt;
-  Tree tree{.edition = *edition, .files = tasks_in(*edition, paths)};
+  Tree tree{.edition = *edition};
+  tree.files = tasks_in(*edition, paths);
   // A folder with one source may have any name.
   if (!asks_for_tree && tree.files.size() < 2) return std::nullopt;
   if (tree.files.empty()) {
