@@ -104,6 +104,7 @@ void check_task(const Edition& edition, const EditionTask& task) {
           "two of its tasks have the file '" + task.file + "'");
   require(task.is_cpu() == !task.file.ends_with(".cu"),
           of + " needs the workbook's m1 for a .cc file, and another milestone for a .cu file");
+  require(is_id(task.name), of + " has a name that is not of a-z, 0-9 and '-'");
   require_batches(task.batches, of);
   require_known(task.rules);
   if (!task.time) return;
@@ -203,7 +204,9 @@ Edition load_edition(const std::string& name) {
   return edition;
 }
 
-std::optional<NamedTask> find_task(const std::string& id) {
+std::optional<NamedTask> find_task(const std::string& given) {
+  std::string id = given;
+  std::ranges::replace(id, '_', '-');  // as the course writes them
   const std::string name = id.substr(0, id.find('-'));
   if (name == id) return std::nullopt;
   const std::vector<std::string> names = edition_names();

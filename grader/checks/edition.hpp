@@ -24,7 +24,7 @@ struct TimeRule {
 
 /// A file that a term asked for, and what it asked of it.
 struct EditionTask {
-  std::string name{};       ///< "req_0"
+  std::string name{};       ///< "req-0"
   std::string title{};      ///< "Streams"
   std::string milestone{};  ///< of the course: "m3"
   std::string workbook{};   ///< the milestone of the workbook whose kind and points it has: "m2"
@@ -92,7 +92,7 @@ struct NamedTask {
   EditionTask task{};
 };
 
-/// "sp26-req_0". None if the part before '-' is no edition.
+/// "sp26-req-0". None if the part before '-' is no edition.
 /// @throws UsageError if that edition has no such task; it lists them
 std::optional<NamedTask> find_task(const std::string& id);
 

@@ -31,7 +31,7 @@ struct RulesRequest {
 };
 
 /// @param name  "", "workbook", "course", or an edition of the course or a task of one (edition.hpp)
-/// @param task  "sp26-req_0", or anything else; it names its edition, too
+/// @param task  "sp26-req-0", or anything else; it names its edition, too
 /// @throws UsageError for any other; it lists the names
 RulesRequest parse_rules(const std::string& name, const std::string& task = "");
 

@@ -60,7 +60,7 @@ std::string without_ending(const std::string& name);
 
 /// The part of a submission that belongs to one milestone.
 struct MilestoneWork {
-  std::string milestone{};               ///< "m1", or a task of an edition: "sp26-req_0"
+  std::string milestone{};               ///< "m1", or a task of an edition: "sp26-req-0"
   std::vector<SubmittedFile> files{};    ///< each is checked alone; of m4 one for each stage
   std::vector<SubmittedFile> headers{};  ///< the student's own, which each file may include
   /// All puzzles of the milestone, also unchanged ones; empty if none was changed.

@@ -239,6 +239,7 @@ std::vector<MilestoneWork> tasks_of(const std::vector<SubmittedFile>& files,
   }
   const std::optional<Edition> edition = edition_for(paths, milestone, rules);
   if (!edition) return {};
+  const auto named = find_task(milestone);
   std::vector<MilestoneWork> works;
   std::set<std::string> known;
   try {
@@ -246,7 +247,9 @@ std::vector<MilestoneWork> tasks_of(const std::vector<SubmittedFile>& files,
       sources.erase(file.path);
       const std::string id = edition->id_of(file.task);
       known.insert(file.task.milestone);
-      if (!milestone.empty() && milestone != id && milestone != file.task.milestone) continue;
+      const bool is_asked = named ? named->task.name == file.task.name
+                                  : milestone.empty() || milestone == file.task.milestone;
+      if (!is_asked) continue;
       const auto own = std::ranges::find(files, file.path, &SubmittedFile::path);
       works.push_back({.milestone = id, .files = {*own}});
     }

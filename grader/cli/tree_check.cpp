@@ -77,9 +77,9 @@ std::optional<Tree> tree_of(const Options& options, const std::vector<std::strin
                      ", which asks for " + joined(wanted) + ".");
   }
   if (options.milestone.empty() || options.milestone == edition->name) return tree;
+  const auto named = find_task(options.milestone);
   std::erase_if(tree.files, [&](const TaskFile& file) {
-    return options.milestone != edition->id_of(file.task) &&
-           options.milestone != file.task.milestone;
+    return named ? named->task.name != file.task.name : options.milestone != file.task.milestone;
   });
   if (tree.files.empty()) {
     throw UsageError(printable_line(options.solution) + " holds no file for " + options.milestone +

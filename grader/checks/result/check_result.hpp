@@ -91,7 +91,7 @@ struct Score {
 
 /// What the course gave for a file that was handed in for one of its tasks.
 struct EditionScore {
-  std::string task{};  ///< "sp26-req_0"
+  std::string task{};  ///< "sp26-req-0"
   double points = 0.0;
   double earned = 0.0;
   bool counts = false;  ///< false: it was not measured

@@ -226,19 +226,19 @@ TEST_CASE("work of a submission: a tree of the course holds a task in each file"
     });
     return names + refused;
   };
-  CHECK(named("", "") == "sp26-m1_cpu sp26-m1_gpu sp26-req_0 sp26-final ");
+  CHECK(named("", "") == "sp26-m1-cpu sp26-m1-gpu sp26-req-0 sp26-final ");
   CHECK(not_judged == std::vector<std::string>{custom + "my-try.cu"});
-  CHECK(named("", "sp25") == "sp25-m1_cpu sp25-m1_gpu sp25-req_0 sp25-final ");
+  CHECK(named("", "sp25") == "sp25-m1-cpu sp25-m1-gpu sp25-req-0 sp25-final ");
   // m3 is that of the course: the first kernel is not it.
-  CHECK(named("m3", "") == "sp26-req_0 sp26-final ");
-  CHECK(named("m1", "fa25") == "fa25-m1_cpu fa25-m1_gpu ");
-  CHECK(named("sp25-req_0", "") == "sp25-req_0 ");
+  CHECK(named("m3", "") == "sp26-req-0 sp26-final ");
+  CHECK(named("m1", "fa25") == "fa25-m1-cpu fa25-m1-gpu ");
+  CHECK(named("sp25-req-0", "") == "sp25-req-0 ");
   CHECK(named("m4", "") ==
         "It is a tree of sp26 and holds nothing for m4; it holds files for m1, m3 of the course.");
   const std::vector<SubmittedFile> two = {{"a/" + custom + "new-forward.cu", text},
                                           {"b/" + custom + "new-forward.cu", text},
                                           {"b/" + custom + "m3-forward.cu", text}};
-  CHECK(contains(message_of([&] { work_of(two, ""); }), "two files for the task sp26-m1_gpu"));
+  CHECK(contains(message_of([&] { work_of(two, ""); }), "two files for the task sp26-m1-gpu"));
   // One file alone is judged as before, also with the ending that the course uses.
   CHECK(work_of({{"cpu-new-forward.cc", "conv_forward_cpu"}}, "").at(0).milestone == "m1");
 }

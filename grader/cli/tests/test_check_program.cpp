@@ -143,7 +143,7 @@ TEST_CASE("grader check: what cannot be asked is answered in one sentence") {
       {"check m1 --batches 10001", 2, "from 1 to 10000"},
       {"check m1 --solution mine", 2, "reference"},
       {"check", 2, "Name a milestone: build/bin/grader check m1"},
-      {"check sp25-req_9 --solution x.cu", 2, "no task 'sp25-req_9'. Did you mean sp25-req_0?"},
+      {"check sp25-req-9 --solution x.cu", 2, "no task 'sp25-req-9'. Did you mean sp25-req-0?"},
       {"check m2 --rules sp99 --solution x.cu", 2, "There is no edition 'sp99'"},
       {"", 2, "subcommand"},
       {"chekc m1", 2, "There is no command 'chekc'. Did you mean check?"},
@@ -169,9 +169,9 @@ TEST_CASE("grader check: a tree of the course, in which not every file is clear,
   };
   CHECK(contains(said("sp26"), "holds no file of sp26, which asks for custom/cpu-new-forward.cc"));
   write("a/custom/new-forward.cu");
-  CHECK(contains(said("sp26-req_0"), "holds no file for sp26-req_0 of sp26."));
+  CHECK(contains(said("sp26-req-0"), "holds no file for sp26-req-0 of sp26."));
   write("b/custom/new-forward.cu");
-  CHECK(contains(said("sp26"), "There are two files for the task sp26-m1_gpu, a/custom/"));
+  CHECK(contains(said("sp26"), "There are two files for the task sp26-m1-gpu, a/custom/"));
 }
 
 TEST_CASE("grader check: a stage that calls a library of the GPU is not blamed where none is") {

@@ -16,8 +16,8 @@ CONV_FORWARD_GPU {
 
 // Case      streams_task_in_prolog
 // What      The same, handed in for a task whose work may all be done in the prolog.
-// Options   --rules sp25-req_0
-// Says      10/10 points for sp25-req_0
+// Options   --rules sp25-req-0
+// Says      10/10 points for sp25-req-0
 CONV_FORWARD_GPU {
 }
 

@@ -4,14 +4,14 @@
 
 // Case      unrolls_and_multiplies
 // What      Unrolls the input and multiplies with the kernel of the course's matmul.h.
-// Options   --rules fa25-m2_unroll
-// Says      8/8 points for fa25-m2_unroll
+// Options   --rules fa25-m2-unroll
+// Says      8/8 points for fa25-m2-unroll
 // Runs      emulated gpu
 #include "matmul.h"
 
 // Case      defines_matmul_for_the_task
 // What      A kernel of its own in place of that of matmul.h, which the task forbids.
-// Options   --rules fa25-m2_unroll
+// Options   --rules fa25-m2-unroll
 // Diagnosis E-course-rule
 // Says      matmul: its output does not come from
 // Runs      emulated gpu
