@@ -156,7 +156,7 @@ TEST_CASE("edition: what is wrong with a file is one sentence") {
            {R"("points": 25)", R"("ponits": 25)", "unknown key 'ponits'"},
            {R"("name": "op-1")", R"("name": "op-0")", "two tasks of the name 'op-0'"},
            {"op_1/m3", "op_0/m3", "two of its tasks have the file 'op_0/m3-forward.cu'"},
-           {"\"no-half\"", "\"no-halves\"", "no rule 'no-halves'. Did you mean no-half?"},
+           {"\"no-half\"", "\"no-halves\"", "no rule 'no-halves'"},
            {R"("E-leak")", R"("E-leek")", "'E-leek'"},
            {"8767", "87670", "has the batch 87670; a batch is from 1 to 10000"},
            {R"("cases": [])", R"("cases": [[1, 2, 3]])", "a list of 7 numbers"},
