@@ -188,7 +188,8 @@ void build_given_file(const CourseMilestone& milestone, const Options& options,
         display_path(options.solution) +
         " calls a library, which is not emulated: check it where there is a GPU.");
   }
-  if (request.work.form == FileInterface::kStages) return;
+  // What was handed in for a task has no stages, even if it does not compile.
+  if (request.work.form == FileInterface::kStages && !request.rules.task) return;
   // The grader finds the precision of a course file; that of a stage stands in the milestone's
   // table.
   if (request.rules.rules.value_or(Rules::kCourse) == Rules::kCourse && !request.precision) {
