@@ -4,8 +4,10 @@
 #include <string>
 #include <utility>
 
+#include "common/program/arguments.hpp"
 #include "common/stage/stage.hpp"
 #include "grader/checks/findings/catalogue.hpp"
+#include "grader/judge/course_rules.hpp"
 #include "grader/judge/experiments.hpp"
 
 namespace convlab::grader {
@@ -42,7 +44,9 @@ bool check_stage(const CheckContext& context, StageInfo stage, const std::vector
                       .finds_precision = request.finds_precision,
                       .one_case = request.only_case.has_value(),
                       .refused = request.refused,
-                      .forgives = rules_of(request) == Rules::kCourse};
+                      .forgives = rules_of(request) == Rules::kCourse,
+                      .prolog_may_compute = request.rules.prolog_may_compute(),
+                      .has_task_rules = !rules_to_keep(request).empty()};
   while (const auto next = plan(evidence, evidence.demands)) {
     evidence.records.push_back(experiments.run(*next));
   }
@@ -53,6 +57,12 @@ bool check_stage(const CheckContext& context, StageInfo stage, const std::vector
     context.observer.tell(stage, {.finding = warning, .is_forgiven = true});
     warning.stage = stage.id;
     context.checked.warnings.push_back(std::move(warning));
+  }
+  // The batches that were right are too small for it.
+  const std::string overflow = int_overflow(request, kMaxBatch);
+  if (!verdict.finding && !overflow.empty() &&
+      int_overflow(request, *std::ranges::max_element(batches)).empty()) {
+    context.observer.tell(stage, {.note = overflow + " No batch of this check is as large."});
   }
   if (request.finds_precision && (!verdict.finding || verdict.precision != Precision::kFp32)) {
     context.observer.tell(
@@ -97,9 +107,13 @@ CasePlan plan_for(const GradeRequest& request, const StageInfo& stage,
                   const std::vector<int>& batches) {
   // The course used only batches of hundreds, so the check does, too.
   constexpr int kQuick = 100;
-  const int batch = std::min(kQuick, *std::min_element(batches.begin(), batches.end()));
+  // One image shows nothing of how images are told apart.
+  int batch = kQuick;
+  for (const int each : batches) {
+    if (each > 1 || batches.size() == 1) batch = std::min(batch, each);
+  }
   if (supports_one_network(request, stage)) {
-    return course_plan(load_preset(stage.only_for), batch, false);
+    return course_plan(load_preset(stage.only_for), batch, {});
   }
   if (request.only_case) {
     CasePlan plan = workbook_plan();
@@ -110,8 +124,11 @@ CasePlan plan_for(const GradeRequest& request, const StageInfo& stage,
   }
   if (rules_of(request) == Rules::kWorkbook) return workbook_plan();
   const bool has_stride = request.work.form == FileInterface::kCourseWithStride;
+  const auto& edition = request.rules.edition;
   return course_plan(load_preset(request.network), batch,
-                     request.rules.published_cases.value_or(has_stride));
+                     edition      ? edition->cases
+                     : has_stride ? load_edition("fa23").cases  // the one with a stride
+                                  : std::vector<ConvShape>{});
 }
 
 }  // namespace convlab::grader

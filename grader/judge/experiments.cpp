@@ -10,6 +10,7 @@
 #include "grader/checks/findings/catalogue.hpp"
 #include "grader/checks/probe/probe.hpp"
 #include "grader/checks/source_clues.hpp"
+#include "grader/judge/course_rules.hpp"
 #include "grader/judge/observe.hpp"
 #include "grader/measure/measure_speed.hpp"
 #include "grader/measure/stage_steps.hpp"
@@ -165,6 +166,10 @@ Record Experiments::run(const NextRun& next) {
       record.lines = lines_of_product(traced, stage_, *next.about->product);
       break;
     }
+    case Experiment::kTaskRules:
+      conclude(record,
+               broken_rules(context_.request, in(next), stage_, plan_.repeated.back().shape));
+      break;
     case Experiment::kSource:
       return source_record(context_, *next.about);
     default:
@@ -314,6 +319,8 @@ std::optional<Finding> Experiments::finish_run(Submission& submission, NetworkOu
   time_network(submission, outcome, announcer_);
   record.runs.push_back(outcome.result);
   context_.observer.tell(stage_, {.run = outcome.result});
+  const std::string why = int_overflow(context_.request, outcome.result.batch);
+  if (outcome.finding && !why.empty()) outcome.finding->cause = why + " " + outcome.finding->cause;
   return outcome.finding;
 }
 

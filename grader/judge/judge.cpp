@@ -402,13 +402,18 @@ std::optional<NextRun> plan(const Evidence& evidence, const Demands& demands) {
     Ruled ruled = row.rule == nullptr ? std::nullopt : row.rule(bench);
     if (!ruled) continue;
     refuse_warnings(demands, *ruled);
-    if (!ruled->finding) return std::nullopt;
     const auto once = [&](Experiment experiment, Mode mode) -> std::optional<NextRun> {
       if (evidence.find(experiment, mode) != nullptr) return std::nullopt;
       NextRun next = once_more(bench, experiment, mode);
       next.about = ruled->finding;
       return next;
     };
+    if (!ruled->finding) {
+      if (!demands.has_task_rules) return std::nullopt;
+      if (auto next = once(Experiment::kTaskRules, Mode::kPlain)) return next;
+      ruled->finding = evidence.find(Experiment::kTaskRules, Mode::kPlain)->finding;
+      if (!ruled->finding) return std::nullopt;
+    }
     std::optional<NextRun> next;
     if (evidence.can_emulate && ruled->finding->product) {
       next = once(Experiment::kLines, Mode::kObserved);
@@ -429,6 +434,12 @@ Judgement judge(const Evidence& evidence, const Demands& demands) {
     Ruled ruled = row.rule == nullptr ? std::nullopt : row.rule(bench);
     if (!ruled) continue;
     refuse_warnings(demands, *ruled);
+    if (!ruled->finding && demands.has_task_rules) {
+      const Record* const rules = evidence.find(Experiment::kTaskRules, Mode::kPlain);
+      ruled->finding =
+          rules == nullptr ? no_answer(Experiment::kTaskRules, Mode::kPlain) : rules->finding;
+      ruled->takes_network = ruled->finding.has_value();
+    }
     if (const Record* lines = evidence.find(Experiment::kLines, Mode::kObserved);
         lines != nullptr && ruled->finding) {
       ruled->finding->seen += lines->lines;

@@ -142,6 +142,10 @@ class Reader {
   // input that the grader did not find.
   Found of_phases(const Record& record) {
     Found told = record.finding;
+    if (is(told, "phases") && demands_.prolog_may_compute) {
+      exchanges_ = false;
+      return std::nullopt;
+    }
     const bool on_gpu = evidence_.device == Device::kGpu;
     const bool is_open = on_gpu && is(told, "converted");
     if (is_open && !evidence_.can_emulate) return std::nullopt;

@@ -35,7 +35,7 @@ const char* to_string(Experiment experiment) {
                     "stillness",    "second convolve", "little memory", "orders",
                     "team",         "leaks",           "network",       "hidden batches",
                     "rehearsal",    "races",           "quick cases",   "failed case",
-                    "lines",        "speed",           "source"});
+                    "lines",        "task rules",      "speed",         "source"});
 }
 
 const char* to_string(Mode mode) {
@@ -78,7 +78,9 @@ static void json_fields(JsonFields& fields, Record& record) {
 static void json_fields(JsonFields& fields, Demands& demands) {
   fields("any_shape", demands.any_shape)
       .optional("finds_precision", demands.finds_precision, "one_case", demands.one_case)
-      .optional("refused", demands.refused, "forgives", demands.forgives);
+      .optional("refused", demands.refused, "forgives", demands.forgives)
+      .optional("prolog_may_compute", demands.prolog_may_compute)
+      .optional("has_task_rules", demands.has_task_rules);
 }
 
 void json_fields(JsonFields& fields, Evidence& evidence) {

@@ -57,6 +57,7 @@ enum class Experiment {
   kQuickCases,      ///< a few cases once more
   kFailedCase,      ///< the case that failed once more
   kLines,           ///< which lines make a wrong output
+  kTaskRules,       ///< what the task of an edition asks beside right outputs
   kSpeed,           ///< timed in turns with the reference solution
   kSource,          ///< what the compiler warns of, and lines that may be the cause
 };
@@ -114,6 +115,8 @@ struct Demands {
   bool one_case = false;            ///< only this case is asked
   std::set<std::string> refused{};  ///< findings that are no mere warnings
   bool forgives = false;            ///< what GPUs forgive is a warning: the course's rules
+  bool prolog_may_compute = false;  ///< the whole work may be done in prolog
+  bool has_task_rules = false;      ///< a right file must keep them, too
 };
 
 /// All that is known about a stage.
