@@ -157,7 +157,7 @@ void AccessObserver::begin_copy(void* to, const void* from, std::size_t bytes,
   touch_all(to, bytes, true, place);
 }
 
-void AccessObserver::begin_atomic(const void* address, std::size_t /*bytes*/, bool /*orders*/,
+void AccessObserver::begin_atomic(const void* address, std::size_t /*bytes*/, unsigned /*kind*/,
                                   const void* /*place*/) {
   begun_atomic = {address, false};
 }

@@ -89,6 +89,7 @@ using cudaError_t = cudaError;
   X(WarpSize, 10, p.warpSize)                                           \
   X(MaxRegistersPerBlock, 12, p.regsPerBlock)                           \
   X(ClockRate, 13, p.clockRate)                                         \
+  X(GpuOverlap, 15, p.deviceOverlap)                                    \
   X(MultiProcessorCount, 16, p.multiProcessorCount)                     \
   X(KernelExecTimeout, 17, p.kernelExecTimeoutEnabled)                  \
   X(Integrated, 18, p.integrated)                                       \
@@ -112,10 +113,12 @@ using cudaError_t = cudaError;
   X(MaxSharedMemoryPerMultiprocessor, 81, p.sharedMemPerMultiprocessor) \
   X(MaxRegistersPerMultiprocessor, 82, p.regsPerMultiprocessor)         \
   X(ManagedMemory, 83, p.managedMemory)                                 \
+  X(SingleToDoublePrecisionPerfRatio, 87, p.singleToDoublePrecisionPerfRatio) \
   X(PageableMemoryAccess, 88, p.pageableMemoryAccess)                   \
   X(ConcurrentManagedAccess, 89, p.concurrentManagedAccess)             \
   X(ComputePreemptionSupported, 90, p.computePreemptionSupported)       \
   X(CooperativeLaunch, 95, p.cooperativeLaunch)                         \
+  X(CooperativeMultiDeviceLaunch, 96, p.cooperativeMultiDeviceLaunch)   \
   X(MaxSharedMemoryPerBlockOptin, 97, p.sharedMemPerBlockOptin)         \
   X(MaxBlocksPerMultiprocessor, 106, p.maxBlocksPerMultiProcessor)      \
   X(MemoryPoolsSupported, 115, p.memoryPoolsSupported)                  \
