@@ -156,11 +156,16 @@ class CallChecker {
                              ": only the host has it; device code takes pointers and arrays");
     if (names_.host_variables.contains(name) && !names_.functions.contains(name) &&
         !names_.macros.contains(name) && !is_member_or_qualified(i) && !is_declared(i) &&
-        !is_unevaluated(i) && !is_shadowed(i, caller, end))
-      return complain(i,
-                      "the variable " + std::string(name) + " of the host in " + describe(caller) +
-                          ": hand it over as an argument, or make it __constant__, __device__ or "
-                          "constexpr");
+        !is_unevaluated(i) && !is_shadowed(i, caller, end)) {
+      complain(i, "the variable " + std::string(name) + " of the host in " + describe(caller) +
+                      ": hand it over as an argument, or make it __constant__, __device__ or "
+                      "constexpr");
+      if (names_.constant_arrays.contains(name)) {
+        diagnostics_.back().is_warning = true;
+        diagnostics_.back().message += " (nvcc 13 refuses it, emulation runs it)";
+      }
+      return;
+    }
     const bool library = is_runtime_api(name) || kHostLibrary.contains(name);
     if (library && !names_.functions.contains(name) && !names_.macros.contains(name)) {
       if (is_call(i, false) && !is_shadowed(i, caller, end))

@@ -58,6 +58,13 @@ struct VariableRewriter : File {
       editor.replace(index, type + editor.anchor(index, source[index].end()));
       // What is declared here stands in the column of the variable, where warnings are to point.
       const std::string at_name = editor.anchor(index, source[index].offset);
+      if (dynamic && is_local && source[keyword].directive == 0)
+        after +=
+            joined({at_name, "struct convlab_place_", name,
+                    " { static const char* name() { return \"", source.space_of(keyword), name,
+                    "\"; } static const char* file() { return __FILE__; } static unsigned "
+                    "line() { return __LINE__; } }; static_cast<void>(&",
+                    kRuntime, "DynamicArray<", type, ", convlab_place_", name, ">::is_noted);"});
       if (!dynamic)
         after +=
             joined({at_name, "static_assert(sizeof(", type, ")", at_name, kSharedLimit, kRuntime,

@@ -87,38 +87,38 @@ inline void check_launch_bounds(long long most_threads, long long /*least_blocks
 
 // Overloads, not templates: arguments of other types convert to theirs, as with nvcc. Each exists
 // for the device, for a block and for the system.
-#define CONVLAB_ATOMIC_IN(T, name, kind, parameters, expression)                  \
-  [[gnu::always_inline]] inline T name parameters {                               \
-    return convlab::emulation::atomic_update(                                     \
+#define CONVLAB_ATOMIC_IN(T, name, kind, parameters, expression)                            \
+  [[gnu::always_inline]] inline T name parameters {                                         \
+    return convlab::emulation::atomic_update(                                               \
         address, [=]([[maybe_unused]] T old) { return static_cast<T>(expression); }, kind); \
   }
-#define CONVLAB_ATOMIC(T, name, parameters, expression)                                         \
-  CONVLAB_ATOMIC_IN(T, name, 0, parameters, expression)                                         \
+#define CONVLAB_ATOMIC(T, name, parameters, expression)                                          \
+  CONVLAB_ATOMIC_IN(T, name, 0, parameters, expression)                                          \
   CONVLAB_ATOMIC_IN(T, name##_block, convlab::emulation::kAtomicInBlock, parameters, expression) \
   CONVLAB_ATOMIC_IN(T, name##_system, 0, parameters, expression)
 #define CONVLAB_ATOMIC_ADD(T) \
   CONVLAB_ATOMIC(T, atomicAdd, (T * address, T value), convlab::emulation::wrapped_sum(old, value))
-#define CONVLAB_ATOMIC_SUB(T)                        \
+#define CONVLAB_ATOMIC_SUB(T)                          \
   CONVLAB_ATOMIC(T, atomicSub, (T * address, T value), \
                  convlab::emulation::wrapped_difference(old, value))
 #define CONVLAB_ATOMIC_EXCH(T) CONVLAB_ATOMIC(T, atomicExch, (T * address, T value), value)
-#define CONVLAB_ATOMIC_CAS_IN(T, name, kind)                                          \
-  [[gnu::always_inline]] inline T name(T* address, T compare, T value) {              \
-    convlab::emulation::observe_verification(address);                                \
-    return convlab::emulation::atomic_update(                                         \
-        address, [=](T old) { return old == compare ? value : old; }, kind);          \
+#define CONVLAB_ATOMIC_CAS_IN(T, name, kind)                                 \
+  [[gnu::always_inline]] inline T name(T* address, T compare, T value) {     \
+    convlab::emulation::observe_verification(address);                       \
+    return convlab::emulation::atomic_update(                                \
+        address, [=](T old) { return old == compare ? value : old; }, kind); \
   }
-#define CONVLAB_ATOMIC_CAS(T)                                                         \
-  CONVLAB_ATOMIC_CAS_IN(T, atomicCAS, 0)                                              \
-  CONVLAB_ATOMIC_CAS_IN(T, atomicCAS_block, convlab::emulation::kAtomicInBlock)       \
+#define CONVLAB_ATOMIC_CAS(T)                                                   \
+  CONVLAB_ATOMIC_CAS_IN(T, atomicCAS, 0)                                        \
+  CONVLAB_ATOMIC_CAS_IN(T, atomicCAS_block, convlab::emulation::kAtomicInBlock) \
   CONVLAB_ATOMIC_CAS_IN(T, atomicCAS_system, 0)
-#define CONVLAB_ATOMIC_INTEGER(T)                                                    \
-  CONVLAB_ATOMIC_EXCH(T)                                                             \
-  CONVLAB_ATOMIC_CAS(T)                                                              \
-  CONVLAB_ATOMIC(T, atomicMin, (T * address, T value), value < old ? value : old)    \
-  CONVLAB_ATOMIC(T, atomicMax, (T * address, T value), value > old ? value : old)    \
-  CONVLAB_ATOMIC(T, atomicAnd, (T * address, T value), old & value)                  \
-  CONVLAB_ATOMIC(T, atomicOr, (T * address, T value), old | value)                   \
+#define CONVLAB_ATOMIC_INTEGER(T)                                                 \
+  CONVLAB_ATOMIC_EXCH(T)                                                          \
+  CONVLAB_ATOMIC_CAS(T)                                                           \
+  CONVLAB_ATOMIC(T, atomicMin, (T * address, T value), value < old ? value : old) \
+  CONVLAB_ATOMIC(T, atomicMax, (T * address, T value), value > old ? value : old) \
+  CONVLAB_ATOMIC(T, atomicAnd, (T * address, T value), old& value)                \
+  CONVLAB_ATOMIC(T, atomicOr, (T * address, T value), old | value)                \
   CONVLAB_ATOMIC(T, atomicXor, (T * address, T value), old ^ value)
 CONVLAB_ATOMIC_ADD(int)
 CONVLAB_ATOMIC_ADD(unsigned)
@@ -133,8 +133,7 @@ CONVLAB_ATOMIC_INTEGER(long long)
 CONVLAB_ATOMIC_INTEGER(unsigned long long)
 CONVLAB_ATOMIC_EXCH(float)
 CONVLAB_ATOMIC_CAS(unsigned short)
-CONVLAB_ATOMIC(unsigned, atomicInc, (unsigned* address, unsigned limit),
-               old >= limit ? 0 : old + 1)
+CONVLAB_ATOMIC(unsigned, atomicInc, (unsigned* address, unsigned limit), old >= limit ? 0 : old + 1)
 CONVLAB_ATOMIC(unsigned, atomicDec, (unsigned* address, unsigned limit),
                old == 0 || old > limit ? limit : old - 1)
 #undef CONVLAB_ATOMIC_INTEGER
@@ -175,16 +174,16 @@ template <typename T>
   *result = __nv_atomic_load_n(address, order, scope);
 }
 // Of each a form that returns the former value, and of most one that returns nothing.
-#define CONVLAB_NV_ATOMIC(Result, name, expression)                                           \
-  template <typename T>                                                                       \
-  [[gnu::always_inline]] inline Result name(                                                  \
-      T* address, convlab::emulation::AsIs<T> value, CONVLAB_ORDERED) {                       \
-    return static_cast<Result>(convlab::emulation::atomic_update(                             \
-        address, [=]([[maybe_unused]] T old) { return static_cast<T>(expression); },          \
-        convlab::emulation::nv_kind(order, scope)));                                          \
+#define CONVLAB_NV_ATOMIC(Result, name, expression)                                        \
+  template <typename T>                                                                    \
+  [[gnu::always_inline]] inline Result name(T* address, convlab::emulation::AsIs<T> value, \
+                                            CONVLAB_ORDERED) {                             \
+    return static_cast<Result>(convlab::emulation::atomic_update(                          \
+        address, [=]([[maybe_unused]] T old) { return static_cast<T>(expression); },       \
+        convlab::emulation::nv_kind(order, scope)));                                       \
   }
-#define CONVLAB_NV_ATOMICS(operation, expression)                     \
-  CONVLAB_NV_ATOMIC(T, __nv_atomic_fetch_##operation, expression)     \
+#define CONVLAB_NV_ATOMICS(operation, expression)                 \
+  CONVLAB_NV_ATOMIC(T, __nv_atomic_fetch_##operation, expression) \
   CONVLAB_NV_ATOMIC(void, __nv_atomic_##operation, expression)
 CONVLAB_NV_ATOMICS(add, convlab::emulation::wrapped_sum(old, value))
 CONVLAB_NV_ATOMICS(sub, convlab::emulation::wrapped_difference(old, value))
@@ -247,14 +246,14 @@ inline void __threadfence_system() {
 
 // Caches are not emulated: every load and store with a cache operator is a plain one.
 // An object that converts to a pointer does so under a +.
-#define CONVLAB_CACHED_LOAD(name)                                        \
-  template <typename T>                                                  \
-  std::remove_cv_t<T> name(const T* address) {                           \
-    return *address;                                                     \
-  }                                                                      \
-  template <typename T, std::enable_if_t<std::is_class_v<T>, int> = 0>   \
-  auto name(const T& address) {                                          \
-    return name(+address);                                               \
+#define CONVLAB_CACHED_LOAD(name)                                      \
+  template <typename T>                                                \
+  std::remove_cv_t<T> name(const T* address) {                         \
+    return *address;                                                   \
+  }                                                                    \
+  template <typename T, std::enable_if_t<std::is_class_v<T>, int> = 0> \
+  auto name(const T& address) {                                        \
+    return name(+address);                                             \
   }
 CONVLAB_CACHED_LOAD(__ldg)
 CONVLAB_CACHED_LOAD(__ldca)

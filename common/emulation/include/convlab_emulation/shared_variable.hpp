@@ -13,6 +13,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <typeinfo>
 
 #include "common/emulation/include/convlab_emulation/language_standard.hpp"
 
@@ -58,6 +59,18 @@ template <typename T>
 [[nodiscard]] T& dynamic_shared() {
   return *static_cast<T*>(current_dynamic_shared);
 }
+
+/// Tells if a file declares dynamic arrays of one name with different types: nvcc refuses that,
+/// also of two instances of a template. @return true
+bool note_dynamic_array(const char* name, const std::type_info& type, const char* file,
+                        std::uint32_t line);
+
+/// A dynamic array that a function declares. @tparam Place  where
+template <typename T, typename Place>
+struct DynamicArray {
+  static inline const bool is_noted =
+      note_dynamic_array(Place::name(), typeid(T), Place::file(), Place::line());
+};
 
 /// Whether an address lies in the shared memory of the running block.
 [[nodiscard]] inline bool is_shared(const void* address) {

@@ -51,12 +51,12 @@ CONVLAB_VECTOR_TYPES(double, double, 16, 16)
 #undef CONVLAB_VECTOR_TYPES
 
 // CUDA 13: four 64-bit numbers with the alignment in the name, to replace those above.
-#define CONVLAB_ALIGNED(base, name, bytes)                                                      \
-  struct alignas(bytes) name##4_##bytes##a {                                                    \
-    base x, y, z, w;                                                                            \
-  };                                                                                            \
+#define CONVLAB_ALIGNED(base, name, bytes)                                                        \
+  struct alignas(bytes) name##4_##bytes##a {                                                      \
+    base x, y, z, w;                                                                              \
+  };                                                                                              \
   inline constexpr name##4_##bytes##a make_##name##4_##bytes##a(base x, base y, base z, base w) { \
-    return {x, y, z, w};                                                                        \
+    return {x, y, z, w};                                                                          \
   }
 #define CONVLAB_ALIGNED_BOTH(base, name) \
   CONVLAB_ALIGNED(base, name, 16)        \

@@ -157,9 +157,9 @@ inline unsigned __activemask(CONVLAB_CALL_SITE) {
     return convlab::emulation::shuffle(#name, convlab::emulation::ShuffleMode::mode, mask, value, \
                                        static_cast<int>(argument), width, site);                  \
   }
-#define CONVLAB_SHUFFLES(T)                          \
-  CONVLAB_SHUFFLE(T, __shfl_sync, kIndex, int)       \
-  CONVLAB_SHUFFLE(T, __shfl_up_sync, kUp, unsigned)  \
+#define CONVLAB_SHUFFLES(T)                             \
+  CONVLAB_SHUFFLE(T, __shfl_sync, kIndex, int)          \
+  CONVLAB_SHUFFLE(T, __shfl_up_sync, kUp, unsigned)     \
   CONVLAB_SHUFFLE(T, __shfl_down_sync, kDown, unsigned) \
   CONVLAB_SHUFFLE(T, __shfl_xor_sync, kXor, int)
 
@@ -176,20 +176,20 @@ CONVLAB_VOTE(int, __any_sync, ballot_of, predicate, votes != 0)
 CONVLAB_VOTE(int, __all_sync, ballot_of, predicate == 0, votes == 0)
 CONVLAB_VOTE(int, __uni_sync, match_all<int>, predicate != 0, votes != 0)
 #undef CONVLAB_VOTE
-#define CONVLAB_MATCHES(T)                                                                       \
-  CONVLAB_SHUFFLES(T)                                                                            \
-  inline unsigned __match_any_sync(unsigned mask, T value, CONVLAB_CALL_SITE) {                  \
-    unsigned out = 0;                                                                            \
-    convlab::emulation::warp_collective(                                                         \
-        {&convlab::emulation::match_any_all<T>, "__match_any_sync"}, mask, &value, &out, site);  \
-    return out;                                                                                  \
-  }                                                                                              \
-  inline unsigned __match_all_sync(unsigned mask, T value, int* predicate, CONVLAB_CALL_SITE) {  \
-    const unsigned same =                                                                        \
-        convlab::emulation::combine_lanes<T, unsigned, convlab::emulation::match_all<T>>(        \
-            "__match_all_sync", mask, value, site);                                              \
-    *predicate = same != 0;                                                                      \
-    return same;                                                                                 \
+#define CONVLAB_MATCHES(T)                                                                      \
+  CONVLAB_SHUFFLES(T)                                                                           \
+  inline unsigned __match_any_sync(unsigned mask, T value, CONVLAB_CALL_SITE) {                 \
+    unsigned out = 0;                                                                           \
+    convlab::emulation::warp_collective(                                                        \
+        {&convlab::emulation::match_any_all<T>, "__match_any_sync"}, mask, &value, &out, site); \
+    return out;                                                                                 \
+  }                                                                                             \
+  inline unsigned __match_all_sync(unsigned mask, T value, int* predicate, CONVLAB_CALL_SITE) { \
+    const unsigned same =                                                                       \
+        convlab::emulation::combine_lanes<T, unsigned, convlab::emulation::match_all<T>>(       \
+            "__match_all_sync", mask, value, site);                                             \
+    *predicate = same != 0;                                                                     \
+    return same;                                                                                \
   }
 CONVLAB_MATCHES(int)
 CONVLAB_MATCHES(unsigned)
