@@ -409,7 +409,9 @@ std::vector<FaultRecord> RaceDetector::all() {
     const bool one_place = both_write && race.first.place == race.second.place;
     const bool in_warp = race.scope == RaceScope::kWarp;
     const bool no_thread = (race.first.flags & race.second.flags & kTransfer) != 0;
-    return std::tuple(no_thread, in_warp && !both_write, !race.updates, !one_place, in_warp,
+    // What a flag would have ordered says more than the flag.
+    const bool may_be_flag = !in_warp && (race.first.flags & race.second.flags & kVolatile) != 0;
+    return std::tuple(no_thread, may_be_flag, in_warp && !both_write, !race.updates, !one_place, in_warp,
                       race.number);
   };
   std::ranges::sort(races_, {}, worth);
