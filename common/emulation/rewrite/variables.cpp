@@ -65,6 +65,8 @@ struct VariableRewriter : File {
                     "\"; } static const char* file() { return __FILE__; } static unsigned "
                     "line() { return __LINE__; } }; static_cast<void>(&",
                     kRuntime, "DynamicArray<", type, ", convlab_place_", name, ">::is_noted);"});
+      if (const std::string alignment = alignment_of(begin, end); dynamic && !alignment.empty())
+        after += joined({" struct alignas(", alignment, ") ", aligned_type(name, begin), " {};"});
       if (!dynamic)
         after +=
             joined({at_name, "static_assert(sizeof(", type, ")", at_name, kSharedLimit, kRuntime,
@@ -215,16 +217,30 @@ struct VariableRewriter : File {
   /// The variable of the running block, declared between these tokens.
   [[nodiscard]] std::string shared_value(const std::string& name, std::size_t begin,
                                          std::size_t end) const {
+    const std::string alignment = alignment_of(begin, end);
     if (source.has(begin, end, {"extern"}))
-      return joined({kRuntime, "dynamic_shared<convlab_type_", name, ">()"});
-    std::string alignment;
+      return joined({kRuntime, "dynamic_shared<convlab_type_", name,
+                     alignment.empty() ? "" : ", alignof(" + aligned_type(name, begin) + ")",
+                     ">()"});
+    return joined({kRuntime, "shared_variable<convlab_type_", name, ">(convlab_slot_", name,
+                   alignment.empty() ? ""
+                                     : ", [] { struct alignas(" + alignment +
+                                           ") Aligned {}; return alignof(Aligned); }()",
+                   ")"});
+  }
+
+  /// Several declarations may have one name.
+  [[nodiscard]] std::string aligned_type(const std::string& name, std::size_t begin) const {
+    return "convlab_align_" + name + "_" + std::to_string(source[begin].offset);
+  }
+
+  /// What alignas or __align__ asks for, a number or a type; empty if there is none.
+  [[nodiscard]] std::string alignment_of(std::size_t begin, std::size_t end) const {
+    std::string found;
     for (std::size_t i = begin; i < end; ++i)
       if (is_alignment(i) && source.opens(i + 1) && !source.is(i, "__attribute__"))
-        // Of a number or of a type.
-        alignment = joined({", [] { struct alignas(", source.text(i + 2, source.partner(i + 1)),
-                            ") Aligned {}; return alignof(Aligned); }()"});
-    return joined(
-        {kRuntime, "shared_variable<convlab_type_", name, ">(convlab_slot_", name, alignment, ")"});
+        found = source.text(i + 2, source.partner(i + 1));
+    return found;
   }
 
   /// Whether the function mentions the name, itself or by a macro, and declares nothing of that

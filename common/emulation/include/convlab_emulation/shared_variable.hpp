@@ -27,6 +27,7 @@ struct SharedSlot {
   std::uint64_t block = 0;  ///< the block for which `address` holds
   void* address = nullptr;
   std::size_t row_bytes = 0;  ///< of an array of several dimensions: the size of one row
+  std::uint64_t layout = 0;   ///< of shared memory, for which `address` holds
 };
 
 template <typename T>
@@ -54,9 +55,20 @@ template <typename T>
   return *static_cast<T*>(slot.address);
 }
 
+/// Dynamic shared memory of all kernels lies at a multiple of this, too. @return true
+bool align_dynamic_shared(std::size_t alignment);
+
+/// Known before main begins, so before the memory of the first block is laid out.
+template <std::size_t kAlignment>
+struct DynamicAlignment {
+  static inline const bool kNoted = align_dynamic_shared(kAlignment);
+};
+
 /// An array of unknown bound over the dynamic shared memory: `extern __shared__ T name[];`
-template <typename T>
+/// @param kAlignment  what alignas or __align__ asked for
+template <typename T, std::size_t kAlignment = alignof(T)>
 [[nodiscard]] T& dynamic_shared() {
+  static_cast<void>(&DynamicAlignment<kAlignment>::kNoted);
   return *static_cast<T*>(current_dynamic_shared);
 }
 
