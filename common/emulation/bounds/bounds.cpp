@@ -51,16 +51,11 @@ void reserve_shadow(int /*count*/, char** /*arguments*/, char** /*environment*/)
                                                                       char**) = reserve_shadow;
 
 void check(std::uintptr_t address, std::size_t bytes, bool writes, const void* caller) {
-  // The compiler knows of granules of 8 bytes: find the byte.
-  for (std::size_t i = 0; i < bytes; ++i) {
-    const std::uintptr_t byte = address + i;
-    const auto shadow = static_cast<std::int8_t>(access_shadow[byte >> 3U]);
-    if (shadow == 0 || (shadow > 0 && static_cast<std::int8_t>(byte & 7U) < shadow)) continue;
-    if (!writes && convlab::emulation::settings().forgives_reads) return;
-    // NOLINTNEXTLINE(performance-no-int-to-ptr): it is only described
-    convlab::emulation::fail_access(reinterpret_cast<const void*>(byte), writes, caller);
-    return;
-  }
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): it is only looked up
+  const auto* const begin = reinterpret_cast<const void*>(address);
+  const std::byte* const byte = convlab::emulation::first_forbidden(begin, bytes);
+  if (byte == nullptr || (!writes && convlab::emulation::settings().forgives_reads)) return;
+  convlab::emulation::fail_access(byte, writes, caller);
 }
 
 }  // namespace

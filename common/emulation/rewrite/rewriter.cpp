@@ -134,6 +134,7 @@ class FileRewriter {
     for (std::size_t i = 0; i < source_.size(); ++i) visit(i);
     rewrite_launches(file_);
     rewrite_variables(file_);
+    rewrite_conversions(file_);
     Rewritten result = editor_.finish();
     for (Diagnostic& diagnostic : find_wrong_calls(source_, names_))
       result.diagnostics.push_back(std::move(diagnostic));

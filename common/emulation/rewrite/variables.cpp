@@ -15,6 +15,8 @@ constexpr std::string_view kSharedLimit =
     "<= 49152, \"a block has 48 KiB of static shared memory\"); static thread_local ";
 
 struct VariableRewriter : File {
+  std::optional<std::vector<Function>> functions{};  ///< found when first needed
+
   void collect(SharedVariableTable& variables) const {
     for (std::size_t i = 0; i < source.size(); ++i) {
       if (!source.is(i, "__shared__") || source[i].directive != 0 ||
@@ -74,6 +76,9 @@ struct VariableRewriter : File {
       if (is_local)
         after += joined({type, editor.anchor(index, source[index].offset - 1), "&", name, " = ",
                          shared_value(name, begin, end), ";"});
+      if (const std::string kernel = dynamic ? "" : kernel_around(keyword); !kernel.empty())
+        after += joined({" static_cast<void>(&", kRuntime, "StaticShared<&", kernel, ", ", type,
+                         ", ", std::to_string(source[index].offset), ">::kNoted);"});
     }
     editor.insert(source[end].end(), after + editor.anchor(end, source[end].end()));
   }
@@ -122,6 +127,49 @@ struct VariableRewriter : File {
   }
 
  private:
+  /// The kernel in whose body token i stands, as its body can name it, "sum<N>"; empty where the
+  /// name may mean something else.
+  [[nodiscard]] std::string kernel_around(std::size_t i) {
+    if (!functions) functions = find_functions(source, names.macros);
+    const auto function = std::ranges::find_if(*functions, [&](const Function& each) {
+      return each.body < i && i < source.partner(each.body);
+    });
+    if (source[i].directive != 0 || function == functions->end() || function->side != Side::kKernel)
+      return {};
+    const std::string name(source[function->name].text);
+    const auto known = names.kernels.find(name);
+    if (known == names.kernels.end() || known->second.bodies != 1 || known->second.parameter_pack ||
+        !known->second.consistent)
+      return {};
+    for (std::size_t each = function->name + 1; each < source.partner(function->body); ++each)
+      if (source.is(each, name)) return {};
+    if (function->head == function->begin) return name;
+    // The last name of each parameter, before its default.
+    std::string arguments;
+    std::string last;
+    bool has_default = false;
+    int depth = 0;
+    for (std::size_t each = function->begin + 2; each < function->head; ++each) {
+      const bool ends = depth == 0 && (source.is(each, ",") || each + 1 == function->head);
+      if (ends) {
+        static const Words types = words_of(
+            "typename class bool char short int long unsigned signed float double auto size_t");
+        if (last.empty() || types.contains(last)) return {};  // it has no name
+        arguments += (arguments.empty() ? "" : ", ") + last;
+        last.clear();
+        has_default = false;
+        continue;
+      }
+      if (source.is(each, "template")) return {};
+      if (source.is(each, "<")) ++depth;
+      if (source.is(each, ">")) --depth;
+      if (source.is(each, "=")) has_default = true;
+      if (!has_default && depth == 0 && source[each].kind == Token::Kind::kIdentifier)
+        last = source[each].text;
+    }
+    return name + "<" + arguments + ">";
+  }
+
   /// Names declared between `begin` and the ; at `end`, as token indices.
   [[nodiscard]] std::vector<std::size_t> declared_names(std::size_t begin, std::size_t end) const {
     std::vector<std::size_t> found;

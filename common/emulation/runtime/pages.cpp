@@ -21,6 +21,17 @@ void clear(std::uint8_t* begin, const std::uint8_t* end) {
 
 }  // namespace
 
+const std::byte* first_forbidden(const void* begin, std::size_t bytes) {
+  if (access_shadow == nullptr) return nullptr;
+  const auto* byte = static_cast<const std::byte*>(begin);
+  for (const std::byte* const end = byte + bytes; byte != end; ++byte) {
+    const auto address = reinterpret_cast<std::uintptr_t>(byte);
+    const auto allowed = static_cast<std::int8_t>(access_shadow[address / kGranule]);
+    if (allowed != 0 && static_cast<std::int8_t>(address % kGranule) >= allowed) return byte;
+  }
+  return nullptr;
+}
+
 void shade(const void* begin, std::size_t bytes, bool forbidden) {
   if (bytes == 0) return;
   const auto first = reinterpret_cast<std::uintptr_t>(begin);

@@ -27,6 +27,9 @@ inline std::uint8_t* access_shadow = nullptr;
 /// Writes the shadow of these bytes. Pieces that may be accessed begin at a multiple of 8.
 void shade(const void* begin, std::size_t bytes, bool forbidden);
 
+/// The first byte that the shadow forbids, or null.
+const std::byte* first_forbidden(const void* begin, std::size_t bytes);
+
 inline void forbid_access([[maybe_unused]] const void* begin, [[maybe_unused]] std::size_t bytes) {
 #if CONVLAB_ADDRESS_SANITIZER
   __asan_poison_memory_region(begin, bytes);

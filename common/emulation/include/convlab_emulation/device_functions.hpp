@@ -45,6 +45,12 @@ template <typename T>
   return *address;
 }
 
+/// 0 with its sign in place of a subnormal number.
+[[gnu::always_inline]] inline float flushed(float x) {
+  constexpr float kLeastNormal = 0x1p-126F;
+  return x < kLeastNormal && x > -kLeastNormal ? 0 * x : x;
+}
+
 // Integers wrap round, as on a GPU.
 template <typename T, typename Value>
 [[gnu::always_inline]] constexpr T wrapped_sum(T a, Value b) {
@@ -60,6 +66,14 @@ template <typename T, typename Value>
     return wrapped_sum(a, 0 - static_cast<std::make_unsigned_t<T>>(b));
   else
     return static_cast<T>(a - b);
+}
+
+/// Global memory adds floats without subnormal numbers, shared memory with them.
+template <typename T>
+[[gnu::always_inline]] inline T atomic_sum(const T* address, T old, T value) {
+  if constexpr (std::is_same_v<T, float>)
+    if (!is_shared(address)) return flushed(flushed(old) + flushed(value));
+  return wrapped_sum(old, value);
 }
 
 template <typename T>
@@ -96,8 +110,9 @@ inline void check_launch_bounds(long long most_threads, long long /*least_blocks
   CONVLAB_ATOMIC_IN(T, name, 0, parameters, expression)                                          \
   CONVLAB_ATOMIC_IN(T, name##_block, convlab::emulation::kAtomicInBlock, parameters, expression) \
   CONVLAB_ATOMIC_IN(T, name##_system, 0, parameters, expression)
-#define CONVLAB_ATOMIC_ADD(T) \
-  CONVLAB_ATOMIC(T, atomicAdd, (T * address, T value), convlab::emulation::wrapped_sum(old, value))
+#define CONVLAB_ATOMIC_ADD(T)                          \
+  CONVLAB_ATOMIC(T, atomicAdd, (T * address, T value), \
+                 convlab::emulation::atomic_sum(address, old, value))
 #define CONVLAB_ATOMIC_SUB(T)                          \
   CONVLAB_ATOMIC(T, atomicSub, (T * address, T value), \
                  convlab::emulation::wrapped_difference(old, value))
@@ -185,7 +200,7 @@ template <typename T>
 #define CONVLAB_NV_ATOMICS(operation, expression)                 \
   CONVLAB_NV_ATOMIC(T, __nv_atomic_fetch_##operation, expression) \
   CONVLAB_NV_ATOMIC(void, __nv_atomic_##operation, expression)
-CONVLAB_NV_ATOMICS(add, convlab::emulation::wrapped_sum(old, value))
+CONVLAB_NV_ATOMICS(add, convlab::emulation::atomic_sum(address, old, value))
 CONVLAB_NV_ATOMICS(sub, convlab::emulation::wrapped_difference(old, value))
 CONVLAB_NV_ATOMICS(and, old& value)
 CONVLAB_NV_ATOMICS(or, old | value)

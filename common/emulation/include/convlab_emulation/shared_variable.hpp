@@ -82,6 +82,16 @@ template <typename T, typename Place>
 struct DynamicArray {
   static inline const bool is_noted =
       note_dynamic_array(Place::name(), typeid(T), Place::file(), Place::line());
+/// Counts a variable among the static shared memory of a kernel, for occupancy and limits, which
+/// are asked for before a kernel runs. @return true
+bool note_static_shared(const void* kernel, std::size_t bytes);
+
+/// The rewrite names it behind each variable of a kernel; known before main begins.
+/// @param kPlace  tells variables of one type apart
+template <auto kKernel, typename T, std::size_t kPlace>
+struct StaticShared {
+  static inline const bool kNoted =
+      note_static_shared(reinterpret_cast<const void*>(kKernel), sizeof(T));
 };
 
 /// Whether an address lies in the shared memory of the running block.
