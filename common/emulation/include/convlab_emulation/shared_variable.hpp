@@ -82,6 +82,8 @@ template <typename T, typename Place>
 struct DynamicArray {
   static inline const bool is_noted =
       note_dynamic_array(Place::name(), typeid(T), Place::file(), Place::line());
+};
+
 /// Counts a variable among the static shared memory of a kernel, for occupancy and limits, which
 /// are asked for before a kernel runs. @return true
 bool note_static_shared(const void* kernel, std::size_t bytes);
