@@ -26,6 +26,7 @@ while IFS='|' read -r place sources arguments expected; do
     repository) checkout=$folder/$(basename "$(trim "$sources")") && continue ;;
   esac
   name=$(basename "$place" -cuda)
+  [[ $name != src ]] || name=$(grep -o "[^ ]*\.cu" <<<"$sources")
   (($# == 0)) || [[ " $* " == *" $name "* ]] || continue
   [[ -d $checkout/$place ]] || { echo "$name | not there |" && continue; }
   read -ra words <<<"$sources $arguments"
