@@ -12,13 +12,13 @@
 #include <vector>
 
 #include "common/emulation/include/convlab_emulation/activity.hpp"
-#include "common/emulation/include/convlab_emulation/kernel_heap.hpp"
 #include "common/emulation/include/convlab_emulation/runtime_api.hpp"
 #include "common/emulation/runtime/api_state.hpp"
 #include "common/emulation/runtime/block_runner.hpp"
 #include "common/emulation/runtime/copy.hpp"
 #include "common/emulation/runtime/device_memory.hpp"
 #include "common/emulation/runtime/gpu_model.hpp"
+#include "common/emulation/runtime/kernel_heap.hpp"
 #include "common/emulation/runtime/kernel_process.hpp"
 #include "common/emulation/runtime/report.hpp"
 #include "common/emulation/runtime/settings.hpp"
@@ -181,10 +181,12 @@ cudaError_t submit(cudaStream_t handle, Plan plan) {
   return with_stream("cudaLaunchKernel", handle, [&](CUstream_st& stream) {
     Action action;
     const cudaError_t problem = plan(action);
-    if (problem == cudaSuccess)
+    if (problem == cudaSuccess) {
+      note_stream(stream.number);
       streams().submit(stream, std::move(action));
-    else if (stream.capture)
+    } else if (stream.capture) {
       stream.capture->broken = true;
+    }
     return problem;
   });
 }

@@ -80,8 +80,15 @@ bool note_dynamic_array(const char* name, const std::type_info& type, const char
 /// A dynamic array that a function declares. @tparam Place  where
 template <typename T, typename Place>
 struct DynamicArray {
+#ifdef CONVLAB_RUN
   static inline const bool is_noted =
       note_dynamic_array(Place::name(), typeid(T), Place::file(), Place::line());
+  static void note() {
+    static_cast<void>(&is_noted);
+  }
+#else
+  static void note() {}
+#endif
 };
 
 /// Counts a variable among the static shared memory of a kernel, for occupancy and limits, which
