@@ -86,9 +86,9 @@ run_recorded() {
     fi
   fi
   # common/emulation/alignment tells of a float4 at a misaligned address, whatever the optimiser made of it.
-  if [ "$device" = emulated ] && [ -n "$source" ] && grep -q note_wide_accesses "$source" &&
-    ! grep -q fsanitize "$list"; then
-    set -- "$@" -fsanitize=alignment
+  if [ "$device" = emulated ] && [ -n "$source" ] && ! grep -q fsanitize "$list"; then
+    set -- "$@" -fsanitize=float-cast-overflow,shift-exponent
+    ! grep -q note_wide_accesses "$source" || set -- "$@" -fsanitize=alignment
   fi
   # Those warnings of which a mistake may follow; none of them ends the compilation.
   if [ -n "$source" ] && [ "$device" != gpu ]; then

@@ -267,3 +267,40 @@ int main() {
 }
 
 #endif
+
+TEST_CASE("convlab-run: kernels fuse a product and a sum, the host and -fmad=false do not") {
+  const Program program(R"(#include <cstdio>
+#include <cuda_fp16.h>
+__host__ __device__ float f(float a, float b, float c) { return a * b + c; }
+__global__ void k(float x, float c, half h, half t, float* o) { o[0] = f(x, x, c); o[1] = h * h + t; }
+int main(int argc, char**) {
+  const float e = argc * 0x1p-12F, x = 1 + e, c = -(1 + 2 * e);
+  float* o;
+  cudaMallocManaged(&o, 8);
+  k<<<1, 1>>>(x, c, 1 + 0x1p-6F, -(1 + 0x1p-5F), o);
+  cudaDeviceSynchronize();
+  printf("%a %a %a\n", o[0], o[1], f(x, x, c));
+})");
+  const std::string fused = program.run().out;
+  CHECK(contains(fused, " 0x1p-12 0x0p+0\n"));
+  CHECK((contains(fused, "0x1p-24 ") || contains(fused, "0x0p+0 ")));  // by the processor
+  CHECK(program.run("", "-fmad=false ").out == "0x0p+0 0x0p+0 0x0p+0\n");
+}
+
+TEST_CASE("convlab-run: a conversion without a cast tells a GPU's value and the host's") {
+  if (CONVLAB_ADDRESS_SANITIZER) return;
+  const Program program(R"(#include <cstdio>
+#define SHIFT(x, n) ((x) << (n))
+__global__ void k(float x, int n, int* o) { o[0] = x; o[1] = SHIFT(1, n); o[2] = (int)x; o[3] = 1 << n; }
+int main(int argc, char**) {
+  int* o;
+  cudaMallocManaged(&o, 16);
+  k<<<1, 1>>>(3e9F, 39 + argc, o);
+  cudaDeviceSynchronize();
+  printf("%d %d\n", o[2], o[3]);
+})");
+  const std::string report = program.run().out;
+  CHECK(contains(report, "2147483647 0\n"));
+  CHECK(contains(report, "3e+09 as a whole number is 2147483647 on a GPU and -2147483648 here"));
+  CHECK(contains(report, "1 is shifted by 40 bits: on a GPU that leaves 0"));
+}
