@@ -17,6 +17,7 @@
 #include "common/emulation/include/convlab_emulation/runtime_api.hpp"
 #include "common/emulation/runtime/device_memory.hpp"
 #include "common/emulation/runtime/gpu_model.hpp"
+#include "common/emulation/runtime/kernel_heap.hpp"
 #include "common/emulation/runtime/report.hpp"
 #include "common/emulation/runtime/scheduler.hpp"
 #include "common/emulation/runtime/settings.hpp"
@@ -182,25 +183,29 @@ cudaError_t cudaDeviceSynchronize() {
 }
 
 CONVLAB_API(cudaThreadSynchronize, (), cudaDeviceSynchronize())
+CONVLAB_API(cudaThreadExit, (), cudaDeviceReset())
 
 cudaError_t cudaDeviceReset() {
   streams().finish_all();
   device_memory().release_all();
+  empty_kernel_heap();
   // A fault ends the context for good: as on a GPU, the process then has no device any more.
   if (device_is_lost()) sticky_fault.store(cudaErrorDevicesUnavailable);
   pending_fault.store(cudaSuccess);
   return cudaSuccess;
 }
 
-cudaError_t cudaDeviceSetLimit(cudaLimit limit, std::size_t /*value*/) {
+cudaError_t cudaDeviceSetLimit(cudaLimit limit, std::size_t value) {
   if (const cudaError_t lost = begin_call(__func__)) return lost;
+  if (limit == cudaLimitMallocHeapSize) limit_kernel_heap(value);
   return record_error(limit < kLimits ? cudaSuccess : cudaErrorInvalidValue);
 }
 
 cudaError_t cudaDeviceGetLimit(std::size_t* value, cudaLimit limit) {
   if (limit >= kLimits) return record_error(cudaErrorInvalidValue);
-  return answer(value,
-                limit == cudaLimitStackSize ? FiberPool::stack_bytes() : std::size_t{8} << 20U);
+  return answer(value, limit == cudaLimitStackSize        ? FiberPool::stack_bytes()
+                       : limit == cudaLimitMallocHeapSize ? kernel_heap_limit()
+                                                          : std::size_t{8} << 20U);
 }
 
 #define CONVLAB_REFUSED(name, parameters)                                                       \

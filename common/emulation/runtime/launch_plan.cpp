@@ -19,6 +19,8 @@
 #include "common/emulation/runtime/copy.hpp"
 #include "common/emulation/runtime/device_memory.hpp"
 #include "common/emulation/runtime/gpu_model.hpp"
+#include "common/emulation/runtime/kernel_heap.hpp"
+#include "common/emulation/runtime/kernel_process.hpp"
 #include "common/emulation/runtime/report.hpp"
 #include "common/emulation/runtime/settings.hpp"
 #include "common/emulation/runtime/stream.hpp"
@@ -82,24 +84,21 @@ std::string configuration_problem(const KernelCall& call) {
 
 void run_kernel(const KernelCall& call) {
   if (device_is_lost()) return;
-  const DeviceAccess access;
-  const TrueWords words(call);
-  if (const auto failure = run_grid(call)) {
-    if (failure->error == KernelFault::kInvalidValue) {
-      send_report(*failure);
-      record_error(cudaErrorInvalidValue);
-    } else {
-      raise_device_fault(*failure);
-    }
-    return;
+  std::optional<EmulationReport> failure;
+  if (runs_apart()) {
+    failure = run_apart(call);
+  } else {
+    const DeviceAccess access;
+    TrueWords words(call);
+    words.reveal();
+    failure = run_here(call);
+    words.settle(nullptr);
   }
-  if (const auto damage = device_memory().damage(true, "kernel " + name_and_place(call))) {
-    EmulationReport report = report_about(call, damage->fault.kind);
-    report.what = report.text = damage->what;  // which names kernel and launch
-    report.memory = damage->memory;
-    report.fault.writes = damage->fault.writes;
-    report.error = damage->error;
-    raise_device_fault(report);
+  if (failure && failure->error == KernelFault::kInvalidValue) {
+    send_report(*failure);
+    record_error(cudaErrorInvalidValue);
+  } else if (failure) {
+    raise_device_fault(*failure);
   }
 }
 
@@ -164,6 +163,10 @@ cudaError_t plan_kernel(KernelCall call, std::shared_ptr<void> owner,
     return refuse_launch(call, problem);
   if (const cudaError_t problem = register_problem(call); problem != cudaSuccess) return problem;
   if (const cudaError_t problem = cooperative_problem(call); problem != cudaSuccess) return problem;
+  if (constexpr std::size_t kMost = 32764; call.parameter_bytes > kMost)
+    note_refused_by_nvcc(place_of(call.site), "the arguments of kernel " + std::string(call.name) +
+                                                  " take " + std::to_string(call.parameter_bytes) +
+                                                  " bytes, and the limit is 32764");
   static std::atomic<std::uint64_t> launches = 0;
   const std::uint64_t launch = ++launches;
   for (int i = 0; i < pointer_count; ++i) {
@@ -201,12 +204,30 @@ cudaError_t submit(cudaStream_t handle, Plan plan) {
   return with_stream("cudaLaunchKernel", handle, [&](CUstream_st& stream) {
     Action action;
     const cudaError_t problem = plan(action);
-    if (problem == cudaSuccess) streams().submit(stream, std::move(action));
+    if (problem == cudaSuccess) {
+      note_stream(stream.number);
+      streams().submit(stream, std::move(action));
+    } else if (stream.capture) {
+      stream.capture->broken = true;
+    }
     return problem;
   });
 }
 
 }  // namespace
+
+std::optional<EmulationReport> run_here(const KernelCall& call) {
+  const KernelHeapAccess heap;
+  if (auto failure = run_grid(call)) return failure;
+  const auto damage = device_memory().damage(true, "kernel " + name_and_place(call));
+  if (!damage) return std::nullopt;
+  EmulationReport report = report_about(call, damage->fault.kind);
+  report.what = report.text = damage->what;  // which names kernel and launch
+  report.memory = damage->memory;
+  report.fault.writes = damage->fault.writes;
+  report.error = damage->error;
+  return report;
+}
 
 bool note_static_shared(const void* kernel, std::size_t bytes) {
   KnownKernels& known = only<KnownKernels>();

@@ -8,12 +8,18 @@
 namespace convlab::emulation {
 
 struct KernelCall;
+class Parcel;
 struct WarpOperation;
 
 /// Wants to know what the threads of kernels do: common/emulation/trace, in a program that was
 /// compiled for it.
 class Observer {
  public:
+  /// Whether kernels may run in a process of their own (kernel_process.hpp), which leaves behind
+  /// what pass_notes() passes.
+  [[nodiscard]] virtual bool runs_apart() const { return false; }
+  virtual void pass_notes(Parcel& /*parcel*/) {}
+
   /// From the thread of the host that launches; the others from the worker that runs the block.
   virtual void begin_grid(const KernelCall& /*call*/) {}
   /// A copy or a fill in a stream reads and writes these bytes; either may be none.
@@ -42,11 +48,11 @@ class Observer {
   virtual void begin_copy(void* to, const void* from, std::size_t bytes, const CallSite& site) = 0;
   virtual void end_copy(void* /*to*/, std::size_t /*bytes*/, const CallSite& /*site*/) {}
   /// @param place  the return address of the caller
-  virtual void begin_atomic(const void* address, std::size_t bytes, bool orders,
+  virtual void begin_atomic(const void* address, std::size_t bytes, unsigned kind,
                             const void* place) = 0;
   virtual void end_atomic() = 0;
   virtual void verify(const void* /*address*/) {}
-  virtual void fence() {}
+  virtual void fence(bool /*in_block*/) {}
   virtual void release(const void* /*object*/) {}
   virtual void acquire(const void* /*object*/) {}
   virtual void begin_object(const void* /*object*/, std::size_t /*bytes*/) {}

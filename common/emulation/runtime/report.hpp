@@ -5,6 +5,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "common/base/fault_record.hpp"
 #include "common/emulation/include/convlab_emulation/collective.hpp"
@@ -38,10 +39,12 @@ struct EmulationReport {
   bool is_note = false;                             ///< doubtful, but the kernel went on
   std::string what{};                               ///< the first line of `text`: what happened
   bool has_block = false;                           ///< whether it happened in `fault.block`
+  std::vector<void*> frames{};                      ///< the call chain to it, until `at` is known
   ReportPlace at{};                                 ///< the line that did it
   ReportPlace launched_at{};                        ///< the launch of the kernel
   ReportPlace allocated_at{};                       ///< the call that made the memory
   std::optional<ReportMemory> memory{};
+  std::string more{};  ///< the last lines of `text`
   std::string text{};  ///< all lines for a person, as printed; without "emulated device: "
 };
 
@@ -117,6 +120,9 @@ ReportSink set_report_sink(ReportSink sink);
 /// Hands the report to the sink, and notes it for the grader (exchange_noted_fault). Makes the text
 /// of the other members if it is empty.
 void send_report(EmulationReport report);
+
+/// Tells once of a place that nvcc 13 refuses and emulation runs.
+void note_refused_by_nvcc(const ReportPlace& at, const std::string& why);
 
 /// The innermost place of a call chain that lies in the user's own source. Asks addr2line;
 /// empty where that is missing or the build has no line numbers.

@@ -1,5 +1,7 @@
 #include "common/emulation/trace/places.hpp"
 
+#include <execinfo.h>
+
 #include <algorithm>
 #include <array>
 #include <map>
@@ -12,6 +14,7 @@
 #include "common/emulation/runtime/block_runner.hpp"
 #include "common/emulation/runtime/copy.hpp"
 #include "common/emulation/runtime/device_memory.hpp"
+#include "common/emulation/runtime/parcel.hpp"
 #include "common/emulation/runtime/report.hpp"
 
 extern const char __executable_start;  // NOLINT(bugprone-reserved-identifier): of the linker
@@ -21,6 +24,7 @@ namespace {
 
 struct Entry {
   const void* caller = nullptr;
+  std::vector<void*> frames{};  ///< from the caller on, when it came here first
   CallSite site{};
   bool is_known = false;
   ReportPlace source{};
@@ -35,6 +39,19 @@ struct Table {
 
 }  // namespace
 
+/// The calls that led to it. Where it is a function of a header, they tell the program's line.
+static std::vector<void*> frames_from(const void* caller) {
+  std::array<void*, 24> frames{};
+  const int count = backtrace(frames.data(), static_cast<int>(frames.size()));
+  const auto end = frames.begin() + count;
+  const auto found = std::find(frames.begin(), end, caller);
+  std::vector<void*> result(found, end);
+  if (result.empty()) result.push_back(const_cast<void*>(caller));
+  // A return address names the statement after the call.
+  result.front() = static_cast<char*>(result.front()) - 1;
+  return result;
+}
+
 Place place_of_access(const void* caller) {
   Table& table = only<Table>();
   auto& [known, place] =
@@ -42,7 +59,7 @@ Place place_of_access(const void* caller) {
   if (known == caller && place != 0) return place;
   const auto [entry, is_new] =
       table.accesses.try_emplace(caller, static_cast<Place>(table.entries.size()));
-  if (is_new) table.entries.push_back({.caller = caller});
+  if (is_new) table.entries.push_back({.caller = caller, .frames = frames_from(caller)});
   known = caller;
   return place = entry->second;
 }
@@ -55,6 +72,16 @@ Place place_of_call(const CallSite& site) {
   return entry->second;
 }
 
+void pass_places(Parcel& parcel) {
+  std::vector<std::pair<const void*, CallSite>> all;
+  for (const Entry& entry : only<Table>().entries) all.emplace_back(entry.caller, entry.site);
+  parcel.pass(all);
+  for (std::size_t i = count_of_places(); i < all.size(); ++i) {
+    const auto& [caller, site] = all[i];
+    static_cast<void>(caller != nullptr ? place_of_access(caller) : place_of_call(site));
+  }
+}
+
 Place count_of_places() {
   return static_cast<Place>(only<Table>().entries.size());
 }
@@ -63,9 +90,7 @@ const ReportPlace& source_of(Place place) {
   Entry& entry = only<Table>().entries[place];
   if (!std::exchange(entry.is_known, true)) {
     if (entry.caller != nullptr) {
-      // A return address names the statement after the call.
-      void* const frame = const_cast<char*>(static_cast<const char*>(entry.caller) - 1);
-      entry.source = source_place(&frame, 1);
+      entry.source = source_place(entry.frames.data(), static_cast<int>(entry.frames.size()));
     } else {
       entry.source = place_of(entry.site);
     }
@@ -98,7 +123,7 @@ Space space_of(const void* address) {
   if (is_own_stack(address)) return Space::kOther;
   if (const Symbol* const variable = variable_at(address))
     return variable->kind == SymbolKind::kConstant ? Space::kConstant : Space::kGlobal;
-  return only<KernelHeap>().contains(address) ? Space::kGlobal : Space::kOther;
+  return Space::kOther;
 }
 
 FaultMemory memory_at(const void* address, const char* kernel) {
@@ -157,7 +182,7 @@ void AccessObserver::begin_copy(void* to, const void* from, std::size_t bytes,
   touch_all(to, bytes, true, place);
 }
 
-void AccessObserver::begin_atomic(const void* address, std::size_t /*bytes*/, bool /*orders*/,
+void AccessObserver::begin_atomic(const void* address, std::size_t /*bytes*/, unsigned /*kind*/,
                                   const void* /*place*/) {
   begun_atomic = {address, false};
 }
