@@ -191,7 +191,7 @@ bool has_sizes_exchanged(const FaultRecord& fault, const SourceText& sources) {
 }
 
 // An access outside of shared memory.
-void explain_tile(const FaultRecord& fault, long long elements, FaultMessage& message) {
+void explain_tile(const FaultRecord& fault, long long elements, Finding& message) {
   const auto& [x, y, z] = fault.block_size;
   const bool is_dynamic = fault.memory.variable == "dynamic";
   say(message, is_dynamic ? "E-outside/dynamic-tile" : "E-outside/tile");
@@ -205,7 +205,7 @@ void explain_tile(const FaultRecord& fault, long long elements, FaultMessage& me
 }
 
 // The threads load a tile with its halo.
-void explain_halo(const FaultRecord& fault, const ConvShape& shape, FaultMessage& message) {
+void explain_halo(const FaultRecord& fault, const ConvShape& shape, Finding& message) {
   const auto edge = [&](unsigned threads) {
     return (static_cast<int>(threads) - 1) * shape.stride + shape.kernel;
   };
@@ -222,7 +222,7 @@ void explain_halo(const FaultRecord& fault, const ConvShape& shape, FaultMessage
 
 // An access outside of an allocation. @param array  the one with as many elements
 void explain_allocation(const FaultRecord& fault, const ConvShape& shape, const std::string& array,
-                        long long element, const SourceText& sources, FaultMessage& message) {
+                        long long element, const SourceText& sources, Finding& message) {
   const FaultMemory& memory = fault.memory;
   const std::string parameter = sources.parameter(fault.kernel, memory.argument).name;
   const std::string meant = array_of_name(parameter);
@@ -258,7 +258,7 @@ void explain_allocation(const FaultRecord& fault, const ConvShape& shape, const 
 }
 
 void explain_outside(const FaultRecord& fault, const std::optional<ConvShape>& shape,
-                     const SourceText& sources, FaultMessage& message) {
+                     const SourceText& sources, Finding& message) {
   const FaultMemory& memory = fault.memory;
   const std::string where =
       thread_text(fault) + place_lines(fault, sources) + launch_lines(fault, sources);
@@ -301,7 +301,7 @@ void explain_outside(const FaultRecord& fault, const std::optional<ConvShape>& s
   }
 }
 
-void explain_barrier(const FaultRecord& fault, const SourceText& sources, FaultMessage& message) {
+void explain_barrier(const FaultRecord& fault, const SourceText& sources, Finding& message) {
   message.seen = kernel_name(fault) + ": the threads of block " + index_text(fault.block) +
                  " do not all reach the same barrier.";
   for (const FaultWait& wait : fault.waiting) {
@@ -319,8 +319,7 @@ void explain_barrier(const FaultRecord& fault, const SourceText& sources, FaultM
 
 // CONVLAB_CUDA_CHECK has thrown "…/conv_forward.cu:57: cudaMalloc(x, 4) failed: … (cudaError…)."
 // Other exceptions stay as they are.
-void explain_checked_call(const FaultRecord& fault, const SourceText& sources,
-                          FaultMessage& message) {
+void explain_checked_call(const FaultRecord& fault, const SourceText& sources, Finding& message) {
   const std::string& text = fault.text;
   const std::string failed = ") failed: ";
   const auto call = text.find(": cuda");
@@ -345,7 +344,7 @@ void explain_checked_call(const FaultRecord& fault, const SourceText& sources,
 }
 
 // Which of the usual mistakes made a copy or a free fail, where the fault's text tells.
-void explain_copy(const FaultRecord& fault, const SourceText& sources, FaultMessage& message) {
+void explain_copy(const FaultRecord& fault, const SourceText& sources, Finding& message) {
   const std::string line = sources.line(fault.file, fault.line);
   // The first words that stand there tell.
   for (const auto& [text, words, variant] :
@@ -362,7 +361,7 @@ void explain_copy(const FaultRecord& fault, const SourceText& sources, FaultMess
 }
 
 // No line of the file touched the array itself: a function of the library did, for a copy.
-void explain_long_copy(const FaultRecord& fault, const SourceText& sources, FaultMessage& message) {
+void explain_long_copy(const FaultRecord& fault, const SourceText& sources, Finding& message) {
   const std::string direction =
       fault.array == "output" ? "cudaMemcpyDeviceToHost" : "cudaMemcpyHostToDevice";
   std::string copies = sources.quotes({"cudaMemcpy", fault.array});
@@ -373,14 +372,6 @@ void explain_long_copy(const FaultRecord& fault, const SourceText& sources, Faul
 }
 
 }  // namespace
-
-void say(FaultMessage& message, const std::string& name, const std::vector<std::string>& values) {
-  const Diagnosis says = variant(name, values);
-  message.id = name.substr(0, name.find('/'));
-  message.cause =
-      says.cause.starts_with(' ') || says.cause.empty() ? message.cause + says.cause : says.cause;
-  if (!says.next.empty()) message.next = says.next;
-}
 
 std::string index_text(const std::array<unsigned, 3>& index) {
   return "(" + std::to_string(index[0]) + ", " + std::to_string(index[1]) + ", " +
@@ -412,15 +403,15 @@ std::string place_text(const FaultMemory& memory, const std::string& kernel,
          " of " + name;
 }
 
-FaultMessage message_of(const FaultRecord& fault, const std::optional<ConvShape>& shape,
-                        const SourceText& sources) {
+Finding message_of(const FaultRecord& fault, const std::optional<ConvShape>& shape,
+                   const SourceText& sources) {
   const std::string in_kernel = fault.kernel.empty() ? "" : " in " + kernel_name(fault);
   const std::string place = place_lines(fault, sources);
   const std::string launched = launch_lines(fault, sources);
   const std::string told = fault.text + in_kernel + ". " + thread_text(fault) + place + launched;
   const std::string element =
       "at " + fault.array + "[" + std::to_string(fault.element) + "]." + place;
-  FaultMessage message{.id = id_of(fault), .seen = told};
+  Finding message{.id = id_of(fault), .seen = told};
   switch (fault.kind) {
     case FaultKind::kException:
       explain_checked_call(fault, sources, message);
@@ -500,7 +491,7 @@ FaultMessage message_of(const FaultRecord& fault, const std::optional<ConvShape>
       if (fault.text.empty()) message.seen = "the stack is full.";
       break;
     case FaultKind::kRace:
-      return fault.race ? race_message(fault, sources) : FaultMessage{};
+      return fault.race ? race_message(fault, sources) : Finding{};
     case FaultKind::kSystemCall:
     case FaultKind::kSignal:
       return {};

@@ -12,25 +12,17 @@
 
 namespace convlab {
 
-/// What a fault means, in the words of the person who wrote the code. The programs print them and
-/// the grader makes a finding of them. `seen` is what happened and where: sentences, and quoted
-/// lines of the source. An empty `cause` or `next` is the finding's usual one.
-using FaultMessage = Diagnosis;
-
-/// Takes what a variant of findings.txt says, and the id before its slash.
-/// @param values  for {0}, {1}, …
-void say(FaultMessage& message, const std::string& variant,
-         const std::vector<std::string>& values = {});
-
-/// Finds the words for a fault of which a device or the program left a record. Without an id for a
-/// fault that only a signal tells (FaultKind::kSignal).
+/// What a fault means of which a device or the program left a record, in the words of the person
+/// who wrote the code. `seen` is what happened and where: sentences, and quoted lines of the
+/// source. A title, cause or next step that is empty is that of the id. Without an id for a fault
+/// that only a signal tells (FaultKind::kSignal).
 /// @param shape  of the convolution that ran, to say which row of which array was touched
-FaultMessage message_of(const FaultRecord& fault, const std::optional<ConvShape>& shape,
-                        const SourceText& sources);
+Finding message_of(const FaultRecord& fault, const std::optional<ConvShape>& shape,
+                   const SourceText& sources);
 
 /// The part of message_of for a race: both lines, both threads, what lies between, the mend.
 /// @param fault  of FaultKind::kRace
-FaultMessage race_message(const FaultRecord& fault, const SourceText& sources);
+Finding race_message(const FaultRecord& fault, const SourceText& sources);
 
 /// An array of the convolution that has so many elements: "input", "weights" or "output"; empty
 /// for another number, or where several have as many.

@@ -12,8 +12,8 @@ namespace convlab {
 namespace {
 
 // "ID: title" begins a finding, a word that says which a text; all other lines go on.
-std::vector<Diagnosis> read_texts() {
-  std::vector<Diagnosis> all;
+std::vector<FindingWords> read_texts() {
+  std::vector<FindingWords> all;
   std::string* text = nullptr;
   std::istringstream lines(read_text(CONVLAB_SOURCE_DIR "/common/serve/findings.txt"));
   for (std::string line; std::getline(lines, line);) {
@@ -27,6 +27,8 @@ std::vector<Diagnosis> read_texts() {
     if (!begins.empty()) {
       text = begins == "next"                       ? &all.back().next
              : begins == "kind"                     ? &all.back().kinds
+             : begins == "look"                     ? &all.back().look
+             : begins == "skip"                     ? &all.back().skip
              : begins == "seen" || begins == "line" ? &all.back().seen
                                                     : &all.back().cause;
     }
@@ -42,23 +44,47 @@ std::vector<Diagnosis> read_texts() {
 
 }  // namespace
 
-const std::vector<Diagnosis>& catalogue() {
-  static const std::vector<Diagnosis> all = [] {
-    std::vector<Diagnosis> findings = read_texts();
+const std::vector<FindingWords>& catalogue() {
+  static const std::vector<FindingWords> all = [] {
+    std::vector<FindingWords> findings = read_texts();
     std::erase_if(findings,
-                  [](const Diagnosis& each) { return each.id.find('/') != each.id.npos; });
+                  [](const FindingWords& each) { return each.id.find('/') != each.id.npos; });
     return findings;
   }();
   return all;
 }
 
-Diagnosis variant(const std::string& name, const std::vector<std::string>& values) {
-  static const std::vector<Diagnosis> all = read_texts();
-  const auto found = std::ranges::find(all, name, &Diagnosis::id);
-  if (found == all.end() || name.find('/') == name.npos) {
-    throw std::out_of_range("no variant " + name);
-  }
-  Diagnosis says = *found;
+namespace {
+
+const FindingWords* find_variant(const std::string& name) {
+  static const std::vector<FindingWords> all = read_texts();
+  const auto found = std::ranges::find(all, name, &FindingWords::id);
+  return found == all.end() || name.find('/') == name.npos ? nullptr : &*found;
+}
+
+}  // namespace
+
+bool is_of_kind(const Finding& finding, const std::string& kind) {
+  const auto known = std::ranges::find(catalogue(), finding.id, &FindingWords::id);
+  // Not find_word: a kind may hold another one, "before-race".
+  return known != catalogue().end() &&
+         (" " + known->kinds + " ").find(" " + kind + " ") != std::string::npos;
+}
+
+bool is_variant(const std::string& name) {
+  return find_variant(name) != nullptr;
+}
+
+Finding said(const std::string& variant, const std::vector<std::string>& values) {
+  const FindingWords* words = find_variant(variant);
+  if (words == nullptr) throw std::out_of_range("no variant " + variant);
+  Finding says{.id = variant.substr(0, variant.find('/')),
+               .variant = variant,
+               .values = values,
+               .title = words->title,
+               .seen = words->seen,
+               .cause = words->cause,
+               .next = words->next};
   for (std::string* text : {&says.seen, &says.cause, &says.next}) {
     for (std::size_t i = 0; i < values.size(); ++i) {
       const std::string mark = "{" + std::to_string(i) + "}";
@@ -69,6 +95,16 @@ Diagnosis variant(const std::string& name, const std::vector<std::string>& value
     }
   }
   return says;
+}
+
+void say(Finding& finding, const std::string& variant, const std::vector<std::string>& values) {
+  const Finding says = said(variant, values);
+  finding.id = says.id;
+  finding.variant = variant;
+  finding.values = values;
+  finding.cause =
+      says.cause.starts_with(' ') || says.cause.empty() ? finding.cause + says.cause : says.cause;
+  if (!says.next.empty()) finding.next = says.next;
 }
 
 }  // namespace convlab

@@ -3,27 +3,39 @@
 #include <string>
 #include <vector>
 
+#include "common/serve/finding.hpp"
+
 namespace convlab {
 
-/// The part of a finding that is always the same: its name, what it usually means, what to do next.
-/// docs/diagnoses.md explains each one at length.
-struct Diagnosis {
+/// What findings.txt says of an id or of a variant. docs/diagnoses.md explains each id at length.
+struct FindingWords {
   std::string id{};
   std::string title{};
-  std::string kinds{};  ///< words, see findings.txt
+  std::string kinds{};  ///< words, see findings.txt; so are look and skip
+  std::string look{};
+  std::string skip{};
   std::string seen{};
   std::string cause{};
   std::string next{};
 };
 
-/// Every finding that there is, from findings.txt.
+/// Every id that there is, from findings.txt.
 /// @throws EnvironmentError if the workbook's folder lacks the file
-const std::vector<Diagnosis>& catalogue();
+const std::vector<FindingWords>& catalogue();
 
-/// What a variant of a finding, "E-outside/freed", says in its place; empty where it says the same.
-/// A cause that begins with a blank is added to another one.
+/// Whether findings.txt says that it is of this kind.
+bool is_of_kind(const Finding& finding, const std::string& kind);
+
+/// Whether findings.txt has this variant.
+bool is_variant(const std::string& name);
+
+/// A finding with what a variant, "E-outside/freed", says beyond its id; empty where it says the
+/// same. A cause that begins with a blank is added to another one.
 /// @throws std::out_of_range
 /// @param values  for {0}, {1}, …
-Diagnosis variant(const std::string& name, const std::vector<std::string>& values = {});
+Finding said(const std::string& variant, const std::vector<std::string>& values = {});
+
+/// The finding takes the id, the cause and the next step that a variant says.
+void say(Finding& finding, const std::string& variant, const std::vector<std::string>& values = {});
 
 }  // namespace convlab

@@ -40,7 +40,7 @@ bool is_one_line(const RaceFacts& race) {
 }
 
 void explain_one_element(const RaceFacts& race, bool is_shared, const std::string& line,
-                         FaultMessage& message) {
+                         Finding& message) {
   if (!race.updates) {
     say(message, "E-race/stores");
     if (race.scope == RaceScope::kBlock) say(message, "E-race/stores-in-block");
@@ -55,7 +55,7 @@ void explain_one_element(const RaceFacts& race, bool is_shared, const std::strin
 }
 
 // @param holds_several  the kernel got several parts of the allocation as its arguments
-void explain_order(const RaceFacts& race, bool holds_several, FaultMessage& message) {
+void explain_order(const RaceFacts& race, bool holds_several, Finding& message) {
   if (race.scope == RaceScope::kStreams) return say(message, "E-race/streams");
   const bool reads_first = !race.first.writes;
   const bool in_next_pass = reads_first && race.second.line <= race.first.line;
@@ -75,8 +75,8 @@ void explain_order(const RaceFacts& race, bool holds_several, FaultMessage& mess
   if (race.first.writes && race.second.writes) say(message, "E-race/arrays-overlap");
 }
 
-FaultMessage team_message(const RaceFacts& race, bool is_element, const SourceText& sources) {
-  FaultMessage message;
+Finding team_message(const RaceFacts& race, bool is_element, const SourceText& sources) {
+  Finding message;
   const auto is_task = [](const RaceSide& side) { return side.thread[0] >= RaceSide::kFirstTask; };
   const auto thread = [&](const RaceSide& side) {
     return is_task(side) ? "task " + std::to_string(side.thread[0] - RaceSide::kFirstTask)
@@ -96,12 +96,12 @@ FaultMessage team_message(const RaceFacts& race, bool is_element, const SourceTe
 
 }  // namespace
 
-FaultMessage race_message(const FaultRecord& fault, const SourceText& sources) {
+Finding race_message(const FaultRecord& fault, const SourceText& sources) {
   const RaceFacts& race = *fault.race;
   if (race.scope == RaceScope::kTeam) {
     return team_message(race, !fault.array.empty(), sources);
   }
-  FaultMessage message{.id = "E-race"};
+  Finding message{.id = "E-race"};
   const std::string& name = fault.memory.variable;
   constexpr long long kNumber = 4;
   const std::string element = fault.memory.bytes <= kNumber && !name.empty()

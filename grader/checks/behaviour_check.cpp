@@ -44,7 +44,7 @@ ElementCase whole_numbers(const ConvShape& shape) {
 
 // A race, too, shows in a later call only.
 std::optional<Finding> repeated(const std::optional<Finding>& wrong) {
-  if (!wrong || wrong->id == "E-race") return wrong;
+  if (!wrong || is_of_kind(*wrong, "race")) return wrong;
   return finding("E-replay", "When the case was repeated: " + wrong->seen);
 }
 
@@ -113,261 +113,233 @@ class Probe {
   std::vector<float> weights_;
 };
 
-/// The checks of one stage.
-struct Behaviour {
-  Submission& submission;
-  const StageInfo& stage;
-  const CasePlan& plan;
-  std::uint64_t seed;
-  bool any_shape = plan.rules == Rules::kWorkbook;
-
-  [[nodiscard]] CaseOutcome run(const ElementCase& test, std::uint64_t with_seed) const {
-    return run_case(submission, stage, test, with_seed);
-  }
-
-  // If every shape must be right: drawn shapes, then known ones again in another order.
-  std::optional<Finding> hidden_shapes() {
-    std::mt19937_64 engine(seed);
-    const int shapes = any_shape ? 6 : 0;
-    for (int i = 0; i < shapes; ++i) {
-      ElementCase hidden{"hidden " + std::to_string(i + 1), drawn_shape(engine), i % 2 == 0};
-      if (i == 0) {  // as many weights as any of them may have
-        ConvShape& shape = hidden.shape;
-        shape.out_channels = 20, shape.in_channels = 6, shape.kernel = 7;
-        shape.height = std::max(shape.height, 7), shape.width = std::max(shape.width, 7);
-      }
-      const CaseOutcome outcome = run(hidden, engine());
-      const auto& found = outcome.finding;
-      if (!found) continue;
-      // What does not concern numbers keeps its name; more products round more, so a class may end.
-      const std::string& id = found->id;
-      const bool keeps_its_name = id == "E-replay" || id == "E-race" || id == "E-precision";
-      if (outcome.result.error.compared == 0 || keeps_its_name) return found;
-      Finding told = finding("E-shapes", found->seen);
-      if (found->id != "E-wrong") told.cause = found->cause + " " + told.cause;
-      return told;
-    }
-    std::vector<ElementCase> known = plan.repeated;
-    std::shuffle(known.begin(), known.end(), engine);
-    if (any_shape) {
-      // What a file keeps of its first call is now that of the largest filter, not of the smallest.
-      submission.restart();
-      known.insert(known.begin(), {"kernel 7 first", {1, 2, 1, 9, 8, 7, 1}, true});
-    }
-    return repeated(first_finding(submission, stage, known, engine()));
-  }
-
-  // Where something else is wrong, too, the cases before have told it.
-  std::optional<Finding> wrong_numbers(ElementCase test) {
-    test.exact = true;
-    test.largest = 1;
-    test.probe = ElementCase::Probe::kNone;
-    const CaseOutcome outcome = run(test, seed);
-    const bool is_outside = outcome.finding && outcome.finding->id == "E-outside";
-    return is_outside || outcome.result.error.wrong > 0 ? outcome.finding : std::nullopt;
-  }
-
-  // For a file that keeps an index in a float or a half: shapes at which these no longer hold every
-  // whole number, or at which a quotient is rounded down to the number before.
-  std::optional<Finding> narrow_index() {
-    if (!any_shape) return std::nullopt;
-    const std::string floats = float_index(submission.sources());
-    const std::string halves = lines_with_half(submission.sources());
-    static const std::vector<Limit> limits = {
-        {false, {"17 million outputs", {17, 1, 1, 1024, 1024, 1, 1}}, "E-images/float"},
-        // The stride as a factor, as a divisor, or as one over it.
-        {false, {"2100 columns", {1, 1, 1, 3, 2100, 1, 3}}, "E-index/float"},
-        {false, {"2100 columns", {1, 1, 1, 3, 2100, 1, 7}}, "E-index/float"},
-        {false, {"2100 rows", {1, 1, 1, 2100, 3, 1, 3}}, "E-index/float"},
-        {false, {"2100 rows", {1, 1, 1, 2100, 3, 1, 7}}, "E-index/float"},
-        {true, {"2107 taps", {1, 1, 43, 8, 9, 7, 1}}, "E-index/half"}};
-    for (const auto& [of_half, test, name] : limits) {
-      const std::string& lines = of_half ? halves : floats;
-      if (lines.empty()) continue;
-      const auto wrong = wrong_numbers(test);
-      if (!wrong) continue;
-      // Just below the limit it must be right.
-      const ElementCase below{"below", of_half ? ConvShape{1, 1, 41, 8, 9, 7, 1} : ConvShape{}};
-      if (!wrong_numbers(below)) return finding(name, wrong->seen + lines);
-    }
-    return std::nullopt;
-  }
-
-  // Whether each number of the input matters, from call to call and between prolog and convolve:
-  // who stores results may look at a few numbers only.
-  std::optional<Finding> small_changes() {
-    if (!submission.settings.exchanges) return std::nullopt;
-    const ConvShape& shape = plan.phases;
-    std::mt19937_64 engine(seed);
-    Probe probe(submission, stage, shape);
-    const auto change_one = [&] {
-      const auto place = engine() % static_cast<std::uint64_t>(shape.input_size());
-      probe.input()[static_cast<std::size_t>(place)] += 1.0f;
-    };
-    const std::string where = "convolutions of " + to_string(shape);
-    if (const Call call = probe.run(); call.failure) return explain(*call.failure, where);
-    constexpr int kTries = 3;
-    for (int i = 0; i < 2 * kTries; ++i) {
-      const bool in_phases = i >= kTries;
-      change_one();
-      if (!in_phases) probe.give_input();
-      const Call call = in_phases ? probe.run_timed() : probe.run();
-      if (call.failure) return explain(*call.failure, where);
-      if (probe.is_right(0, shape.batch)) continue;
-      if (!in_phases) return finding("E-replay/one-number", "In two " + where);
-      const bool on_device = submission.device().device != Device::kCpu;
-      if (on_device && call.copies <= 0) return std::nullopt;  // it has another form of the input
-      return finding("E-timed-phase-empty/one-number", "In " + where);
-    }
-    return std::nullopt;
-  }
-
-  // On the CPU: whether a repeated input, also scaled or in another order, takes less than a
-  // quarter of the time of a new one. An image of each output, drawn from the seed, must be right.
-  std::optional<Finding> memory_of_inputs() {
-    if (submission.device().device != Device::kCpu) return std::nullopt;
-    const ConvShape& shape = plan.seen_again;
-    std::mt19937_64 engine(seed);
-    Probe probe(submission, stage, shape);
-    const std::string where = "convolutions of " + to_string(shape);
-    constexpr double kMeasurable = 2.0;  // ms
-    constexpr double kMuchFaster = 4.0;
-    // Processor time: on a busy machine all calls take long. Threads that wait for each other use
-    // some of it, too, sometimes ten times as much as the work. So the least of many calls counts.
-    double fresh_ms = HUGE_VAL;
-    std::optional<Finding> failed;
-    const auto measure = [&](double& least_ms) {
-      const Call call = probe.run_timed();
-      if (call.failure) {
-        failed = explain(*call.failure, where);
-      } else if (!probe.is_right(draw(engine, 0, shape.batch - 1), 1)) {
-        // A submission that computes nothing here would be fast on all inputs.
-        const auto wrong = run({"once more", shape}, seed).finding;
-        failed =
-            wrong && wrong->id == "E-race" ? wrong : finding("E-replay/known-input", "In " + where);
-      }
-      least_ms = std::min(least_ms, call.processor_ms);
-    };
-    // The same numbers, doubled, negated, and with the images in another order.
-    constexpr float kReordered = 0.0F;
-    for (const float factor : {1.0F, 2.0F, -0.5F, kReordered}) {
-      double known_ms = HUGE_VAL;
-      probe.draw_input();
-      measure(fresh_ms);
-      if (failed) return failed;
-      if (fresh_ms < kMeasurable) return std::nullopt;
-      std::vector<float>& input = probe.input();
-      if (factor == kReordered) {
-        std::rotate(input.begin(), input.begin() + shape.input_image_size(), input.end());
-      } else {
-        for (float& number : input) number *= factor;
-      }
-      measure(known_ms);
-      constexpr int kMoreCalls = 25;
-      for (int i = 0; i < kMoreCalls && !failed && kMuchFaster * known_ms < fresh_ms; ++i) {
-        probe.draw_input();
-        measure(fresh_ms);
-      }
-      if (failed) return failed;
-      if (fresh_ms < kMeasurable) return std::nullopt;
-      if (kMuchFaster * known_ms < fresh_ms) {
-        return finding("E-replay/faster", "In " + where,
-                       {three_digits(known_ms), three_digits(fresh_ms)});
-      }
-    }
-    return std::nullopt;
-  }
-
-  // Whether threads go on computing after the convolution has returned.
-  std::optional<Finding> stillness() {
-    if (auto wrong = repeated(first_finding(submission, stage, {plan.repeated.back()}, seed))) {
-      return wrong;
-    }
-    submission.thaw();
-    // Threads of OpenMP look out for work for some milliseconds before they sleep.
-    constexpr milliseconds kSettle{60};
-    constexpr milliseconds kLook{150};
-    constexpr milliseconds kMuch{10};
-    constexpr int kMostLooks = 100;  // on a busy machine a busy thread rarely gets a processor
-    std::this_thread::sleep_for(kSettle);
-    ThreadUse before = submission.threads();
-    const auto settled = before.computed;
-    if (settled.count() < 0) return std::nullopt;
-    for (int look = 1; look <= kMostLooks; ++look) {
-      std::this_thread::sleep_for(kLook);
-      const ThreadUse now = submission.threads();
-      const auto wanted = now.computed - before.computed + now.waited - before.waited;
-      if (wanted < kMuch && !now.is_busy()) return std::nullopt;
-      before = now;
-      if (look > 1 && now.computed - settled >= 2 * kMuch) break;
-    }
-    const auto worked = std::chrono::duration_cast<milliseconds>(before.computed - settled);
-    if (worked < kMuch) return std::nullopt;
-    return finding("E-still-working/idle", "", {std::to_string(worked.count())});
-  }
-
-  std::optional<Finding> second_convolve() {
-    if (!any_shape) return std::nullopt;
-    submission.settings.convolve_calls = 2;
-    const auto wrong = first_finding(submission, stage, {plan.repeated.back()}, seed);
-    submission.settings.convolve_calls = 1;
-    if (!wrong || wrong->id == "E-forbidden") return std::nullopt;
-    return finding("E-replay/second-convolve", "", {wrong->seen});
-  }
-
-  std::optional<Finding> slices() {
-    if (!any_shape) return std::nullopt;
-    // 11 unrolled images of 113 kB need more than there is, and half of what the arrays leave has
-    // room for 4: two whole slices and a shorter one.
-    const ElementCase test{"little memory", {11, 3, 1, 30, 30, 7, 1}, true};
-    submission.set_environment({"CONVLAB_EMU_MEMORY=1"});
-    const CaseOutcome little = run(test, seed);
-    submission.set_environment({});
-    // Not every stage works in slices.
-    if (!little.finding || little.finding->id == "E-memory") return std::nullopt;
-    submission.restart();
-    if (const CaseOutcome usual = run(test, seed); usual.finding) {
-      return usual.finding;
-    }
-    Finding found = finding("E-slices/little-memory", "", {little.finding->seen});
-    if (const auto fact = probe::wrong_slices({submission, stage, test.shape})) {
-      found.seen += "\n" + fact->measured;
-      found.cause = fact->cause;
-    }
-    return found;
-  }
-
-  std::optional<Finding> other_orders() {
-    const auto told = [&](const char* id, const std::string& how) -> std::optional<Finding> {
-      const auto wrong = first_finding(submission, stage, plan.repeated, seed);
-      // A refusal by the sandbox does not depend on the order.
-      if (!wrong || wrong->id == "E-forbidden") return wrong;
-      return finding(id, "Right in the usual order. " + how + wrong->seen);
-    };
-    submission.set_environment({"CONVLAB_EMU_ORDER=reverse"});
-    auto found = told("E-race", "With threads, warps and blocks in reverse order: ");
-    if (!found) {
-      // Unjoined work is still pending when convolve returns.
-      submission.set_environment({"CONVLAB_EMU_STREAMS=lazy"});
-      const ConvShape& shape = plan.repeated.front().shape;
-      fill_random(whole_numbers(shape), seed, submission.prepare(shape, Placement::kAligned));
-      const Call call = submission.run_phases(stage.id, [] {});
-      if (!call.failure && call.kernels.unjoined) {
-        found = finding("E-side-stream/pending", "In a convolution of " + to_string(shape));
-      }
-    }
-    if (!found) {
-      found = told("E-unsynchronised", "With work that begins only when the host waits for it: ");
-    }
-    submission.set_environment({});
-    return found;
-  }
-};
-
 }  // namespace
 
-std::optional<Finding> check_phases(Submission& submission, const StageInfo& stage,
-                                    const ConvShape& shape, std::uint64_t seed) {
+std::optional<Finding> Behaviour::hidden_shapes() {
+  std::mt19937_64 engine(seed);
+  const int shapes = any_shape ? 6 : 0;
+  for (int i = 0; i < shapes; ++i) {
+    ElementCase hidden{"hidden " + std::to_string(i + 1), drawn_shape(engine), i % 2 == 0};
+    if (i == 0) {  // as many weights as any of them may have
+      ConvShape& shape = hidden.shape;
+      shape.out_channels = 20, shape.in_channels = 6, shape.kernel = 7;
+      shape.height = std::max(shape.height, 7), shape.width = std::max(shape.width, 7);
+    }
+    const CaseOutcome outcome = run(hidden, engine());
+    const auto& found = outcome.finding;
+    if (!found) continue;
+    // What does not concern numbers keeps its name; more products round more, so a class may end.
+    if (outcome.result.error.compared == 0 || is_of_kind(*found, "of-calls")) return found;
+    Finding told = finding("E-shapes", found->seen);
+    if (!is_of_kind(*found, "general")) told.cause = found->cause + " " + told.cause;
+    return told;
+  }
+  std::vector<ElementCase> known = plan.repeated;
+  std::shuffle(known.begin(), known.end(), engine);
+  if (any_shape) {
+    // What a file keeps of its first call is now that of the largest filter, not of the smallest.
+    submission.restart();
+    known.insert(known.begin(), {"kernel 7 first", {1, 2, 1, 9, 8, 7, 1}, true});
+  }
+  return repeated(first_finding(submission, stage, known, engine()));
+}
+
+// Where something else is wrong, too, the cases before have told it.
+std::optional<Finding> Behaviour::wrong_numbers(ElementCase test) {
+  test.exact = true;
+  test.largest = 1;
+  test.probe = ElementCase::Probe::kNone;
+  const CaseOutcome outcome = run(test, seed);
+  const bool is_outside = outcome.finding && is_of_kind(*outcome.finding, "neighbours");
+  return is_outside || outcome.result.error.wrong > 0 ? outcome.finding : std::nullopt;
+}
+
+std::optional<Finding> Behaviour::narrow_index() {
+  const std::string floats = float_index(submission.sources());
+  const std::string halves = lines_with_half(submission.sources());
+  static const std::vector<Limit> limits = {
+      {false, {"17 million outputs", {17, 1, 1, 1024, 1024, 1, 1}}, "E-images/float"},
+      // The stride as a factor, as a divisor, or as one over it.
+      {false, {"2100 columns", {1, 1, 1, 3, 2100, 1, 3}}, "E-index/float"},
+      {false, {"2100 columns", {1, 1, 1, 3, 2100, 1, 7}}, "E-index/float"},
+      {false, {"2100 rows", {1, 1, 1, 2100, 3, 1, 3}}, "E-index/float"},
+      {false, {"2100 rows", {1, 1, 1, 2100, 3, 1, 7}}, "E-index/float"},
+      {true, {"2107 taps", {1, 1, 43, 8, 9, 7, 1}}, "E-index/half"}};
+  for (const auto& [of_half, test, name] : limits) {
+    const std::string& lines = of_half ? halves : floats;
+    if (lines.empty()) continue;
+    const auto wrong = wrong_numbers(test);
+    if (!wrong) continue;
+    // Just below the limit it must be right.
+    const ElementCase below{"below", of_half ? ConvShape{1, 1, 41, 8, 9, 7, 1} : ConvShape{}};
+    if (!wrong_numbers(below)) return finding(name, wrong->seen + lines);
+  }
+  return std::nullopt;
+}
+
+std::optional<Finding> Behaviour::small_changes() {
+  const ConvShape& shape = plan.phases;
+  std::mt19937_64 engine(seed);
+  Probe probe(submission, stage, shape);
+  const auto change_one = [&] {
+    const auto place = engine() % static_cast<std::uint64_t>(shape.input_size());
+    probe.input()[static_cast<std::size_t>(place)] += 1.0f;
+  };
+  const std::string where = "convolutions of " + to_string(shape);
+  if (const Call call = probe.run(); call.failure) return explain(*call.failure, where);
+  constexpr int kTries = 3;
+  for (int i = 0; i < 2 * kTries; ++i) {
+    const bool in_phases = i >= kTries;
+    change_one();
+    if (!in_phases) probe.give_input();
+    const Call call = in_phases ? probe.run_timed() : probe.run();
+    if (call.failure) return explain(*call.failure, where);
+    if (probe.is_right(0, shape.batch)) continue;
+    if (!in_phases) return finding("E-replay/one-number", "In two " + where);
+    const bool on_device = submission.device().device != Device::kCpu;
+    if (on_device && call.copies <= 0) return std::nullopt;  // it has another form of the input
+    return finding("E-timed-phase-empty/one-number", "In " + where);
+  }
+  return std::nullopt;
+}
+
+std::optional<Finding> Behaviour::repeated_inputs() {
+  const ConvShape& shape = plan.seen_again;
+  std::mt19937_64 engine(seed);
+  Probe probe(submission, stage, shape);
+  const std::string where = "convolutions of " + to_string(shape);
+  constexpr double kMeasurable = 2.0;  // ms
+  constexpr double kMuchFaster = 4.0;
+  // Processor time: on a busy machine all calls take long. Threads that wait for each other use
+  // some of it, too, sometimes ten times as much as the work. So the least of many calls counts.
+  double fresh_ms = HUGE_VAL;
+  std::optional<Finding> failed;
+  const auto measure = [&](double& least_ms) {
+    const Call call = probe.run_timed();
+    if (call.failure) {
+      failed = explain(*call.failure, where);
+    } else if (!probe.is_right(draw(engine, 0, shape.batch - 1), 1)) {
+      // A submission that computes nothing here would be fast on all inputs.
+      const auto wrong = run({"once more", shape}, seed).finding;
+      failed = wrong && is_of_kind(*wrong, "race") ? wrong
+                                                   : finding("E-replay/known-input", "In " + where);
+    }
+    least_ms = std::min(least_ms, call.processor_ms);
+  };
+  // The same numbers, doubled, negated, and with the images in another order.
+  constexpr float kReordered = 0.0F;
+  for (const float factor : {1.0F, 2.0F, -0.5F, kReordered}) {
+    double known_ms = HUGE_VAL;
+    probe.draw_input();
+    measure(fresh_ms);
+    if (failed) return failed;
+    if (fresh_ms < kMeasurable) return std::nullopt;
+    std::vector<float>& input = probe.input();
+    if (factor == kReordered) {
+      std::rotate(input.begin(), input.begin() + shape.input_image_size(), input.end());
+    } else {
+      for (float& number : input) number *= factor;
+    }
+    measure(known_ms);
+    constexpr int kMoreCalls = 25;
+    for (int i = 0; i < kMoreCalls && !failed && kMuchFaster * known_ms < fresh_ms; ++i) {
+      probe.draw_input();
+      measure(fresh_ms);
+    }
+    if (failed) return failed;
+    if (fresh_ms < kMeasurable) return std::nullopt;
+    if (kMuchFaster * known_ms < fresh_ms) {
+      return finding("E-replay/faster", "In " + where,
+                     {three_digits(known_ms), three_digits(fresh_ms)});
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<Finding> Behaviour::stillness() {
+  if (auto wrong = repeated(first_finding(submission, stage, {plan.repeated.back()}, seed))) {
+    return wrong;
+  }
+  submission.thaw();
+  // Threads of OpenMP look out for work for some milliseconds before they sleep.
+  constexpr milliseconds kSettle{60};
+  constexpr milliseconds kLook{150};
+  constexpr milliseconds kMuch{10};
+  constexpr int kMostLooks = 100;  // on a busy machine a busy thread rarely gets a processor
+  std::this_thread::sleep_for(kSettle);
+  ThreadUse before = submission.threads();
+  const auto settled = before.computed;
+  if (settled.count() < 0) return std::nullopt;
+  for (int look = 1; look <= kMostLooks; ++look) {
+    std::this_thread::sleep_for(kLook);
+    const ThreadUse now = submission.threads();
+    const auto wanted = now.computed - before.computed + now.waited - before.waited;
+    if (wanted < kMuch && !now.is_busy()) return std::nullopt;
+    before = now;
+    if (look > 1 && now.computed - settled >= 2 * kMuch) break;
+  }
+  const auto worked = std::chrono::duration_cast<milliseconds>(before.computed - settled);
+  if (worked < kMuch) return std::nullopt;
+  return finding("E-still-working/idle", "", {std::to_string(worked.count())});
+}
+
+std::optional<Finding> Behaviour::second_convolve() {
+  submission.settings.convolve_calls = 2;
+  const auto wrong = first_finding(submission, stage, {plan.repeated.back()}, seed);
+  submission.settings.convolve_calls = 1;
+  if (!wrong || is_of_kind(*wrong, "sandbox")) return std::nullopt;
+  return finding("E-replay/second-convolve", "", {wrong->seen});
+}
+
+std::optional<Finding> Behaviour::little_memory() {
+  // 11 unrolled images of 113 kB need more than there is, and half of what the arrays leave has
+  // room for 4: two whole slices and a shorter one.
+  const ElementCase test{"little memory", {11, 3, 1, 30, 30, 7, 1}, true};
+  submission.set_environment({"CONVLAB_EMU_MEMORY=1"});
+  const CaseOutcome little = run(test, seed);
+  submission.set_environment({});
+  // Not every stage works in slices.
+  if (!little.finding || is_of_kind(*little.finding, "out-of-memory")) return std::nullopt;
+  submission.restart();
+  if (const CaseOutcome usual = run(test, seed); usual.finding) {
+    return usual.finding;
+  }
+  Finding found = finding("E-slices/little-memory", "", {little.finding->seen});
+  if (const auto fact = probe::wrong_slices({submission, stage, test.shape})) {
+    found.seen += "\n" + fact->seen;
+    found.cause = fact->cause;
+  }
+  return found;
+}
+
+std::optional<Finding> Behaviour::other_orders() {
+  const auto told = [&](const char* id, const std::string& how) -> std::optional<Finding> {
+    const auto wrong = first_finding(submission, stage, plan.repeated, seed, &wrong_cases);
+    // A refusal by the sandbox does not depend on the order.
+    if (!wrong || is_of_kind(*wrong, "sandbox")) return wrong;
+    return finding(id, "Right in the usual order. " + how + wrong->seen);
+  };
+  submission.set_environment({"CONVLAB_EMU_ORDER=reverse"});
+  auto found = told("E-race", "With threads, warps and blocks in reverse order: ");
+  if (!found) {
+    // Unjoined work is still pending when convolve returns.
+    submission.set_environment({"CONVLAB_EMU_STREAMS=lazy"});
+    const ConvShape& shape = plan.repeated.front().shape;
+    fill_random(whole_numbers(shape), seed, submission.prepare(shape, Placement::kAligned));
+    const Call call = submission.run_phases(stage.id, [] {});
+    if (!call.failure && call.kernels.unjoined) {
+      found = finding("E-side-stream/pending", "In a convolution of " + to_string(shape));
+    }
+  }
+  if (!found) {
+    found = told("E-unsynchronised", "With work that begins only when the host waits for it: ");
+  }
+  submission.set_environment({});
+  return found;
+}
+
+std::optional<Finding> Behaviour::phases() {
+  const ConvShape& shape = plan.phases;
   const Arrays arrays = submission.prepare(shape, Placement::kAligned);
   fill_random(whole_numbers(shape), seed, arrays);
   std::vector<float> unused(static_cast<std::size_t>(shape.weights_size()));
@@ -435,43 +407,11 @@ std::optional<Finding> check_phases(Submission& submission, const StageInfo& sta
   return told(belongs_to(pauses) ? "E-timed-phase-empty/epilog" : "E-timed-phase-empty/shared");
 }
 
-using Check = std::pair<const char*, std::optional<Finding> (Behaviour::*)()>;
-
-static std::optional<Finding> first_of(Behaviour checks, std::span<const Check> all,
-                                       const Announce& announce) {
-  for (const auto& [what, check] : all) {
-    announce(what);
-    if (auto found = (checks.*check)()) return found;
-  }
-  return std::nullopt;
-}
-
-std::optional<Finding> check_emulated(Submission& submission, const StageInfo& stage,
-                                      const CasePlan& plan, std::uint64_t seed,
-                                      const Announce& announce) {
+std::optional<Finding> Behaviour::on_emulated() {
   if (submission.device().device != Device::kEmulated) return std::nullopt;
-  constexpr Check kAll[] = {{"a second convolve", &Behaviour::second_convolve},
-                            {"a device with little memory", &Behaviour::slices},
-                            {"threads and streams in another order", &Behaviour::other_orders}};
-  return first_of({submission, stage, plan, seed}, kAll, announce);
-}
-
-std::optional<Finding> check_behaviour(Submission& submission, const StageInfo& stage,
-                                       const CasePlan& plan, std::uint64_t seed,
-                                       const Announce& announce, const JudgePhases& judge_phases) {
-  const Behaviour checks{submission, stage, plan, seed};
-  constexpr Check kOfShapes[] = {{"random shapes", &Behaviour::hidden_shapes},
-                                 {"random shapes", &Behaviour::narrow_index}};
-  if (auto found = first_of(checks, kOfShapes, announce)) return found;
-  announce("which phase computes");
-  if (auto found = check_phases(submission, stage, plan.phases, seed)) {
-    if (auto counts = judge_phases(*found)) return counts;
-  }
-  constexpr Check kOfCalls[] = {{"small changes of the input", &Behaviour::small_changes},
-                                {"inputs of earlier calls", &Behaviour::memory_of_inputs},
-                                {"work after the convolution", &Behaviour::stillness}};
-  if (auto found = first_of(checks, kOfCalls, announce)) return found;
-  return check_emulated(submission, stage, plan, seed, announce);
+  auto found = any_shape ? second_convolve() : std::nullopt;
+  if (!found && any_shape) found = little_memory();
+  return found ? found : other_orders();
 }
 
 }  // namespace convlab::grader

@@ -1,38 +1,67 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <optional>
+#include <string>
+#include <vector>
 
-#include "grader/checks/network_check.hpp"
-#include "grader/checks/result/finding.hpp"
+#include "common/serve/finding.hpp"
 #include "grader/checks/rules.hpp"
 #include "grader/submission/submission.hpp"
 
 namespace convlab::grader {
 
-// Checks of behaviour that a right output does not show. Each check runs its own convolutions and
-// compares every element, like the cases before; the first finding ends it.
+/// Checks of behaviour that a right output does not show. Each runs its own convolutions and
+/// compares every element, like the cases before.
+struct Behaviour {
+  Submission& submission;
+  const StageInfo& stage;
+  const CasePlan& plan;
+  std::uint64_t seed;
+  bool any_shape = plan.rules == Rules::kWorkbook;
+  std::vector<std::string> wrong_cases{};  ///< names, of other_orders
 
-/// Which phase computes: each sees another input, and the output must belong to that of convolve.
-/// On a device, convolve must also launch kernels, and compute from the device's data.
-std::optional<Finding> check_phases(Submission& submission, const StageInfo& stage,
-                                    const ConvShape& shape, std::uint64_t seed);
+  /// If every shape must be right: drawn shapes, then known ones again in another order.
+  std::optional<Finding> hidden_shapes();
 
-/// On an emulated device the output must be the same after a second convolve; with so little memory
-/// that a batch of 11 images takes several slices (running out of it is no finding); and with
-/// threads, warps and blocks in reverse order and streams that work only when the host waits for
-/// them.
-std::optional<Finding> check_emulated(
-    Submission& submission, const StageInfo& stage, const CasePlan& plan, std::uint64_t seed,
-    const Announce& announce = [](const auto&) {});
+  /// For a file that keeps an index in a float or a half: shapes at which these no longer hold
+  /// every whole number, or at which a quotient is rounded down to the number before.
+  std::optional<Finding> narrow_index();
 
-/// What counts of a finding of check_phases; none if the rules forgive it.
-using JudgePhases = std::function<std::optional<Finding>(const Finding&)>;
+  /// Which phase computes: each sees another input, and the output must belong to that of convolve.
+  /// On a device, convolve must also launch kernels, and compute from the device's data.
+  std::optional<Finding> phases();
 
-/// All of these and the checks of other devices. Calls `announce` before each one.
-std::optional<Finding> check_behaviour(Submission& submission, const StageInfo& stage,
-                                       const CasePlan& plan, std::uint64_t seed,
-                                       const Announce& announce, const JudgePhases& judge_phases);
+  /// Whether each number of the input matters, from call to call and between prolog and convolve:
+  /// who stores results may look at a few numbers only.
+  std::optional<Finding> small_changes();
+
+  /// On the CPU: whether a repeated input, also scaled or in another order, takes less than a
+  /// quarter of the time of a new one. An image of each output, drawn from the seed, must be right.
+  std::optional<Finding> repeated_inputs();
+
+  /// Whether threads go on computing after the convolution has returned.
+  std::optional<Finding> stillness();
+
+  /// On an emulated device: the output after a second convolve.
+  std::optional<Finding> second_convolve();
+
+  /// The same with so little memory that a batch of 11 images takes several slices; running out of
+  /// it is no finding.
+  std::optional<Finding> little_memory();
+
+  /// The same with threads, warps and blocks in reverse order, and with streams that work only when
+  /// the host waits for them.
+  std::optional<Finding> other_orders();
+
+  /// All that only an emulated device shows; the first finding ends it.
+  std::optional<Finding> on_emulated();
+
+ private:
+  [[nodiscard]] CaseOutcome run(const ElementCase& test, std::uint64_t with_seed) const {
+    return run_case(submission, stage, test, with_seed);
+  }
+  std::optional<Finding> wrong_numbers(ElementCase test);
+};
 
 }  // namespace convlab::grader

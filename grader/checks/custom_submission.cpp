@@ -99,7 +99,7 @@ CustomSubmission build_custom_submissions(const SubmittedSources& submitted, boo
           build_submission(submitted, {.build = build, .device = Device::kEmulated});
       if (emulated.problem && emulated.problem->kind == BuildProblem::Kind::kDoesNotCompile) {
         Finding found = explain(*emulated.problem, submitted);
-        if (found.id == "E-build") return {.device = target.device, .unbuilt = found};
+        if (is_of_kind(found, "compiler")) return {.device = target.device, .unbuilt = found};
       }
     }
     return {.device = target.device, .unbuilt = explain(*built.problem, submitted)};

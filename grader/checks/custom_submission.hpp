@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "common/custom_submission/build_custom_submission.hpp"
-#include "grader/checks/result/finding.hpp"
+#include "common/serve/finding.hpp"
 #include "grader/submission/build_submission.hpp"
 
 namespace convlab::grader {

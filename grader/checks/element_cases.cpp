@@ -192,33 +192,30 @@ std::optional<Finding> find_before_begin(Submission& submission, const StageInfo
   refill(Placement::kAtEnd);
   if (!call.failure) return std::nullopt;
   Finding found = explain(*call.failure, where);
-  return found.id == "E-outside" ? std::optional(found) : std::nullopt;
+  return is_of_kind(found, "neighbours") ? std::optional(found) : std::nullopt;
 }
 
-// The fact with its name in the catalogue.
-Finding named(const probe::Fact& fact, const std::string& seen) {
-  Finding found = finding(fact.id, seen + "\n" + fact.measured);
-  found.picture = fact.picture;
-  found.product = fact.product;
+// What was measured, behind what was seen; with the usual texts where it has none of its own.
+Finding named(const probe::Explanation& fact, const std::string& seen) {
+  const Finding usual = finding(fact.id, "");
+  Finding found = finding(static_cast<const Finding&>(fact), seen + "\n");
   found.is_proved = fact.predicts != nullptr;
-  if (found.id == "E-not-copied-back") found.title = "another array is copied back to the host";
-  if (!fact.cause.empty())
-    found.cause = fact.cause + (is_of_kind(found, "open") ? "" : " " + found.cause);
-  if (!fact.next.empty()) found.next = fact.next;
+  if (!fact.cause.empty() && !is_of_kind(found, "open")) found.cause += " " + usual.cause;
   return found;
 }
 
 // A number of bytes may fit by chance: another shape must agree.
 void confirm_bytes(Submission& submission, const StageInfo& stage, Finding& found) {
-  if (found.id != "E-bytes") return;
+  if (!is_of_kind(found, "bytes")) return;
   const ElementCase other{.name = "other sizes",
                           .shape = {2, 3, 5, 50, 51, 2, 1},
                           .exact = true,
                           .probe = ElementCase::Probe::kNone};
   const auto again = run_case(submission, stage, other, 1).finding;
   if (!again || again->id == found.id) return;
-  found.id = again->id, found.title = again->title;
-  found.cause = again->cause, found.next = again->next;
+  const std::string seen = found.seen;
+  found = *again;
+  found.seen = seen;
 }
 
 // First the device's records, which may know a line, then what the probe measures.
@@ -257,7 +254,7 @@ Finding name_mistake(Submission& submission, const StageInfo& stage, WrongOutput
   }
   if (auto found = measured(explain_on_device(submission, stage, wrong, call, where))) {
     if (probed.any_shape) confirm_bytes(submission, stage, *found);
-    if (found->id != "E-partly-written") return *found;
+    if (!is_of_kind(*found, "of-stores")) return *found;
     const auto fact = measured(probe::measure_mistake(probed, false, true));
     if (!fact || fact->cause.empty()) return *found;
     // What the device noted stands beside what was measured.
@@ -274,13 +271,13 @@ Finding name_mistake(Submission& submission, const StageInfo& stage, WrongOutput
     sums.report.unwritten = 0;
     Finding told =
         finding("E-uninitialised/added", "In " + where + ": " + describe(wrong.shape, sums.report));
-    const auto rule = fact ? fact->measured.find(" are never written") : std::string::npos;
-    if (rule == std::string::npos) return told;
-    told.seen +=
-        "\n" + fact->measured.substr(0, rule) + " are added to what the output held before.";
+    // The outputs that look unwritten, where a rule of the sizes says which.
+    if (!fact || !is_of_kind(*fact, "unwritten")) return told;
+    const Finding where_added = said("E-uninitialised/added-where", fact->values);
+    told.seen += "\n" + where_added.seen;
     return told;
   }
-  if (found.id == "E-not-copied-back") {
+  if (is_of_kind(found, "copied-back")) {
     found.seen += submission.sources().quotes({"cudaMemcpyDeviceToHost"});
   }
   return found;
@@ -293,8 +290,9 @@ std::optional<WrongProduct> add_shapes(Submission& submission, const StageInfo& 
   const auto smallest = probe::add_failing_shapes({submission, stage, test.shape}, finding);
   if (smallest && smallest->shape.stride > 1 && is_of_kind(finding, "by-stride")) {
     const Finding named = grader::finding("E-stride/only", "");
-    finding.cause = (finding.id == "E-wrong" ? "" : finding.cause + " ") + named.cause;
-    finding.id = named.id, finding.title = named.title, finding.next = named.next;
+    finding.cause = (is_of_kind(finding, "general") ? "" : finding.cause + " ") + named.cause;
+    finding.id = named.id, finding.variant = named.variant, finding.values.clear();
+    finding.title = named.title, finding.next = named.next;
   }
   return smallest;
 }
@@ -333,118 +331,156 @@ std::optional<Finding> slow_in_part(Submission& submission, const StageInfo& sta
                   std::to_string(std::lround(most_s))});
 }
 
+/// One run of a case, and what explains it where it is wrong.
+class CaseRun {
+ public:
+  CaseRun(Submission& submission, const StageInfo& stage, const ElementCase& test,
+          std::uint64_t seed)
+      : submission_(submission), stage_(stage), test_(test), seed_(seed) {
+    outcome_.result = {.stage = stage.id,
+                       .name = test.name,
+                       .shape = test.shape,
+                       .seed = seed,
+                       .exact = test.exact,
+                       .error = {.bound = tolerance_.bound},
+                       .verdict = Verdict::kFailed};
+  }
+
+  CaseOutcome run() {
+    if ((outcome_.finding = slow_in_part(submission_, stage_, test_, seed_))) return outcome_;
+    refill_(Placement::kAtEnd);
+    outcome_.call = submission_.run(stage_.id);
+    if (outcome_.call.failure) {
+      explain_failure();
+      return outcome_;
+    }
+    WrongOutput compared = compare_output();
+    if (test_.probe == ElementCase::Probe::kKnown && !compared.report.passed(test_.shape)) {
+      outcome_.finding = diagnose(compared, where_);
+      return outcome_;
+    }
+    outcome_.finding =
+        find_who_computes(submission_, stage_.id, where_, arrays_.weights, compared, compare_);
+    if (outcome_.finding) return outcome_;
+    outcome_.result.error = {.compared = compared.report.compared,
+                             .wrong = compared.report.wrong,
+                             .worst_ratio = compared.report.worst_ratio,
+                             .bound = tolerance_.bound};
+    if (!compared.report.passed(test_.shape)) {
+      explain_wrong(compared);
+    } else if (outcome_.call.wrote_outside) {
+      // A guard page names the line.
+      const auto outside = find_before_begin(submission_, stage_, refill_, where_);
+      outcome_.finding =
+          finding("E-writes-outside", outside ? outside->seen : "In " + where_ + ".");
+    } else {
+      outcome_.result.verdict = Verdict::kPassed;
+    }
+    return outcome_;
+  }
+
+ private:
+  void explain_failure() {
+    const Failure& failure = *outcome_.call.failure;
+    Finding& found = outcome_.finding.emplace(explain(failure, where_));
+    const bool is_late = is_of_kind(found, "time");
+    if (probed_.any_shape) {
+      confirm_bytes(submission_, stage_, found);
+      refill_(Placement::kAtEnd);
+    }
+    if (test_.is_probed() && failure.fault && !is_late) {
+      submission_.restart();
+      const bool fails_again = submission_.run(stage_.id).failure.has_value();
+      if (const auto kept = fails_again ? std::nullopt : probe::kept_state(probed_)) {
+        found = named(*kept, found.seen);
+        return;
+      }
+    }
+    if (is_of_kind(found, "neighbours") && test_.is_probed() && !test_.one_row) {
+      const auto fact = probe::measure_index(probed_);
+      const bool is_open = found.variant.empty();
+      if (fact && (is_open || !is_of_kind(*fact, "neighbours"))) {
+        found = named(*fact, found.seen);
+      } else if (fact) {
+        found.seen += "\n" + fact->seen;
+      }
+    }
+    if (failure.fault && !is_late) add_shapes(submission_, stage_, test_, found);
+  }
+
+  // With the tolerance of a transform, if it is one.
+  WrongOutput compare_output() {
+    WrongOutput compared{test_.shape, arrays_, tolerance_, compare_(), test_.exact};
+    if (compared.report.passed(test_.shape) || compared.report.not_finite > 0) return compared;
+    const oracle::Tolerance usual = tolerance_;
+    // A transform rounds whole numbers, too.
+    if (test_.exact) tolerance_ = oracle::Tolerance::of(Precision::kFp32, test_.shape);
+    tolerance_ = tolerance_.of_transform(test_.shape, arrays_.input, arrays_.weights);
+    if (!compare_().passed(test_.shape)) {
+      tolerance_ = usual;
+      return compared;
+    }
+    if (!probe::is_transform(probed_)) tolerance_ = usual;
+    refill_(Placement::kAtEnd);  // the measurement had other numbers
+    submission_.run(stage_.id);
+    outcome_.result.error.bound = tolerance_.bound;
+    return {test_.shape, arrays_, tolerance_, compare_(), test_.exact};
+  }
+
+  void explain_wrong(WrongOutput& compared) {
+    const Call& call = outcome_.call;
+    if (!test_.is_probed()) {
+      const auto found = explain_on_device(submission_, stage_, compared, call, where_);
+      outcome_.finding = found ? *found : diagnose(compared, where_);
+      return;
+    }
+    Finding& found = outcome_.finding.emplace(
+        name_mistake(submission_, stage_, compared, refill_, call, where_, test_));
+    const auto smallest = add_shapes(submission_, stage_, test_, found);
+    if (!is_of_kind(found, "of-outputs") || found.product) return;
+    // A traced program is watched where there is least to see.
+    const oracle::Mismatch& first = *compared.report.first;
+    found.product = smallest.value_or(WrongProduct{
+        .shape = test_.shape,
+        .output =
+            probe::output_index(test_.shape, {first.image, first.map, first.row, first.column})});
+  }
+
+  Submission& submission_;
+  const StageInfo& stage_;
+  const ElementCase& test_;
+  std::uint64_t seed_;
+  const std::string where_ = where_of(test_);
+  const probe::WrongStage probed_{submission_, stage_, test_.shape, test_.is_of_any_shape()};
+  oracle::Tolerance tolerance_ = test_.exact ? oracle::Tolerance::exact()
+                                             : oracle::Tolerance::of(stage_.precision, test_.shape);
+  Arrays arrays_{};
+  CaseOutcome outcome_{};
+  const Refill refill_ = [this](Placement placement) {
+    arrays_ = submission_.prepare(test_.shape, placement);
+    fill_random(test_, seed_, arrays_);
+    return arrays_;
+  };
+  const Compare compare_ = [this] {
+    return oracle::compare(test_.shape, arrays_.input, arrays_.weights, arrays_.output, tolerance_);
+  };
+};
+
 }  // namespace
 
 CaseOutcome run_case(Submission& submission, const StageInfo& stage, const ElementCase& test,
                      std::uint64_t seed) {
-  oracle::Tolerance tolerance =
-      test.exact ? oracle::Tolerance::exact() : oracle::Tolerance::of(stage.precision, test.shape);
-  CaseOutcome outcome;
-  outcome.result = {.stage = stage.id,
-                    .name = test.name,
-                    .shape = test.shape,
-                    .seed = seed,
-                    .exact = test.exact,
-                    .error = {.bound = tolerance.bound},
-                    .verdict = Verdict::kFailed};
-  const std::string where = where_of(test);
-
-  if ((outcome.finding = slow_in_part(submission, stage, test, seed))) return outcome;
-  Arrays arrays;
-  const Refill refill = [&](Placement placement) {
-    arrays = submission.prepare(test.shape, placement);
-    fill_random(test, seed, arrays);
-    return arrays;
-  };
-  const probe::WrongStage probed{submission, stage, test.shape, test.is_of_any_shape()};
-  refill(Placement::kAtEnd);
-  const Call& call = outcome.call = submission.run(stage.id);
-  if (call.failure) {
-    outcome.finding = explain(*call.failure, where);
-    const bool is_late = is_of_kind(*outcome.finding, "time");
-    if (probed.any_shape) {
-      confirm_bytes(submission, stage, *outcome.finding);
-      refill(Placement::kAtEnd);
-    }
-    if (test.is_probed() && call.failure->fault && !is_late) {
-      submission.restart();
-      const bool fails_again = submission.run(stage.id).failure.has_value();
-      if (const auto kept = fails_again ? std::nullopt : probe::kept_state(probed)) {
-        outcome.finding = named(*kept, outcome.finding->seen);
-        return outcome;
-      }
-    }
-    if (outcome.finding->id == "E-outside" && test.is_probed() && !test.one_row) {
-      const auto fact = probe::measure_index(probed);
-      const bool is_open = outcome.finding->cause == finding("E-outside", "").cause;
-      if (fact && (is_open || fact->id != "E-outside")) {
-        outcome.finding = named(*fact, outcome.finding->seen);
-      } else if (fact) {
-        outcome.finding->seen += "\n" + fact->measured;
-      }
-    }
-    if (call.failure->fault && !is_late) add_shapes(submission, stage, test, *outcome.finding);
-    return outcome;
-  }
-  const Compare compare = [&] {
-    return oracle::compare(test.shape, arrays.input, arrays.weights, arrays.output, tolerance);
-  };
-  WrongOutput compared{test.shape, arrays, tolerance, compare(), test.exact};
-  if (!compared.report.passed(test.shape) && compared.report.not_finite == 0) {
-    const oracle::Tolerance usual = tolerance;
-    // A transform rounds whole numbers, too.
-    if (test.exact) tolerance = oracle::Tolerance::of(Precision::kFp32, test.shape);
-    tolerance = tolerance.of_transform(test.shape, arrays.input, arrays.weights);
-    if (!compare().passed(test.shape)) {
-      tolerance = usual;
-    } else {
-      if (!probe::is_transform(probed)) tolerance = usual;
-      refill(Placement::kAtEnd);  // the measurement had other numbers
-      submission.run(stage.id);
-      outcome.result.error.bound = tolerance.bound;
-      compared = {test.shape, arrays, tolerance, compare(), test.exact};
-    }
-  }
-  if (test.probe == ElementCase::Probe::kKnown && !compared.report.passed(test.shape)) {
-    outcome.finding = diagnose(compared, where);
-    return outcome;
-  }
-  outcome.finding =
-      find_who_computes(submission, stage.id, where, arrays.weights, compared, compare);
-  if (outcome.finding) return outcome;
-  outcome.result.error = {.compared = compared.report.compared,
-                          .wrong = compared.report.wrong,
-                          .worst_ratio = compared.report.worst_ratio,
-                          .bound = tolerance.bound};
-  if (!compared.report.passed(test.shape)) {
-    if (!test.is_probed()) {
-      const auto found = explain_on_device(submission, stage, compared, call, where);
-      outcome.finding = found ? *found : diagnose(compared, where);
-      return outcome;
-    }
-    outcome.finding = name_mistake(submission, stage, compared, refill, call, where, test);
-    const auto smallest = add_shapes(submission, stage, test, *outcome.finding);
-    if (!is_of_kind(*outcome.finding, "of-outputs") || outcome.finding->product) return outcome;
-    // A traced program is watched where there is least to see.
-    const oracle::Mismatch& first = *compared.report.first;
-    outcome.finding->product = smallest.value_or(WrongProduct{
-        .shape = test.shape,
-        .output =
-            probe::output_index(test.shape, {first.image, first.map, first.row, first.column})});
-  } else if (call.wrote_outside) {
-    // A guard page names the line.
-    const auto outside = find_before_begin(submission, stage, refill, where);
-    outcome.finding = finding("E-writes-outside", outside ? outside->seen : "In " + where + ".");
-  } else {
-    outcome.result.verdict = Verdict::kPassed;
-  }
-  return outcome;
+  return CaseRun(submission, stage, test, seed).run();
 }
 
 std::optional<Finding> first_finding(Submission& submission, const StageInfo& stage,
-                                     const std::vector<ElementCase>& cases, std::uint64_t seed) {
+                                     const std::vector<ElementCase>& cases, std::uint64_t seed,
+                                     std::vector<std::string>* wrong_cases) {
   for (const ElementCase& test : cases) {
-    if (auto found = run_case(submission, stage, test, ++seed).finding) return found;
+    auto found = run_case(submission, stage, test, ++seed).finding;
+    if (!found) continue;
+    if (wrong_cases != nullptr) wrong_cases->push_back(test.name);
+    return found;
   }
   return std::nullopt;
 }

@@ -44,9 +44,10 @@ struct CaseOutcome {
 CaseOutcome run_case(Submission& submission, const StageInfo& stage, const ElementCase& test,
                      std::uint64_t seed);
 
-/// The first finding of these cases, if there is one.
+/// The first finding of these cases, if there is one. @param wrong_cases  gets the name of its case
 std::optional<Finding> first_finding(Submission& submission, const StageInfo& stage,
-                                     const std::vector<ElementCase>& cases, std::uint64_t seed);
+                                     const std::vector<ElementCase>& cases, std::uint64_t seed,
+                                     std::vector<std::string>* wrong_cases = nullptr);
 
 /// Of unwritten elements: a finding if they are written a little later, by threads that go on.
 /// @param weights  the grader's own; the submission's copy is not trusted

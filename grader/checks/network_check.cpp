@@ -205,7 +205,7 @@ std::optional<Finding> check_hidden_batches(Submission& submission, const StageI
     if (!outcome.finding) continue;
     const auto& layers = outcome.result.layers;
     const bool numbers = !layers.empty() && layers.back().error && layers.back().error->wrong > 0 &&
-                         outcome.finding->id != "E-precision";
+                         !is_of_kind(*outcome.finding, "rounding");
     return numbers ? finding("E-shapes", outcome.finding->seen) : outcome.finding;
   }
   return std::nullopt;

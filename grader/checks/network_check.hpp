@@ -9,7 +9,7 @@
 
 #include "common/data/dataset.hpp"
 #include "common/network/network.hpp"
-#include "grader/checks/result/finding.hpp"
+#include "common/serve/finding.hpp"
 #include "grader/submission/submission.hpp"
 #include "reference/oracle/comparison.hpp"
 #include "reference/oracle/expected.hpp"

@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
+#include <sstream>
 #include <vector>
 
 #include "common/base/text.hpp"
+#include "common/serve/finding_texts.hpp"
 
 namespace convlab::grader {
 
@@ -20,6 +23,11 @@ bool is_cast_in_index(const std::string& line, const std::string& name) {
          std::ranges::any_of(
              std::array{"int", "long", "unsigned", "size_t"},
              [&](const char* type) { return between.find(type) != std::string::npos; });
+}
+
+std::vector<std::string> words_of(const std::string& text) {
+  std::istringstream stream(text);
+  return {std::istream_iterator<std::string>(stream), {}};
 }
 
 }  // namespace
@@ -41,39 +49,24 @@ std::string float_index(const SourceText& sources) {
   return {};
 }
 
-void quote_suspects(const SourceText& sources, Finding& finding) {
-  struct Suspects {
-    const char* id;
-    std::vector<std::string> words;
-    std::vector<std::string> without = {"include", "constexpr"};
-  };
-  static const std::vector<Suspects> all = {
-      {"E-not-implemented", {"not_implemented("}},
-      {"E-replay", {"static"}},
-      {"E-still-working", {"thread", "async", "pthread_create"}},
-      {"E-exit", {"exit", "_exit", "abort", "__builtin_exit"}},
-      // Declarations without a value.
-      {"E-uninitialised",
-       {"float", "half", "double"},
-       {"=", "(", "*", "{", "__shared__", "const"}}};
+std::string suspect_lines(const SourceText& sources, const Finding& finding) {
+  const auto words = std::ranges::find(catalogue(), finding.id, &FindingWords::id);
+  if (words == catalogue().end() || words->look.empty()) return {};
+  const std::vector<std::string> without = words_of(words->skip);
   std::string lines;
   int count = 0;
-  for (const Suspects& each : all) {
-    if (finding.id != each.id) continue;
-    for (const std::string& word : each.words) {
-      for (const auto& [file, line] : sources.lines_with({word}, each.without)) {
-        // Of all exercises, the one that the finding names.
-        const bool is_other = finding.id == "E-not-implemented" &&
-                              finding.seen.find(file + " still") == std::string::npos;
-        if (is_other) continue;
-        // What begins its line stands outside of functions.
-        const bool is_inside = sources.lines(file)[static_cast<std::size_t>(line) - 1][0] == ' ';
-        constexpr int kMost = 3;
-        if (is_inside && ++count <= kMost) lines += sources.quote(file, line);
-      }
+  for (const std::string& word : words_of(words->look)) {
+    for (const auto& [file, line] : sources.lines_with({word}, without)) {
+      // Of all exercises, the one that the finding names.
+      if (is_of_kind(finding, "not-begun") && finding.seen.find(file) == std::string::npos)
+        continue;
+      // What begins its line stands outside of functions.
+      const bool is_inside = sources.lines(file)[static_cast<std::size_t>(line) - 1][0] == ' ';
+      constexpr int kMost = 3;
+      if (is_inside && ++count <= kMost) lines += sources.quote(file, line);
     }
   }
-  if (!lines.empty()) finding.seen += "\nLines that may be the cause:" + lines;
+  return lines.empty() ? lines : "\nLines that may be the cause:" + lines;
 }
 
 }  // namespace convlab::grader

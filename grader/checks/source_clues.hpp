@@ -2,16 +2,16 @@
 
 #include <string>
 
+#include "common/serve/finding.hpp"
 #include "common/serve/source_text.hpp"
-#include "grader/checks/result/finding.hpp"
 
 namespace convlab::grader {
 
 /// The line that declares a float, and the one in which it is an index; empty if there is none.
 std::string float_index(const SourceText& sources);
 
-/// Adds lines to findings that cannot know their place: the call of not_implemented, static
-/// variables, threads, exit(). Leaves other findings alone.
-void quote_suspects(const SourceText& sources, Finding& finding);
+/// Lines of a finding that cannot know its place: the call of not_implemented, static variables,
+/// threads, exit(). Empty for other findings; findings.txt says what is looked for.
+std::string suspect_lines(const SourceText& sources, const Finding& finding);
 
 }  // namespace convlab::grader

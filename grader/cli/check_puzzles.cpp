@@ -190,7 +190,7 @@ ExitCode check_repair(const CourseMilestone& milestone, const Puzzle& repair,
                       const std::string& given, CheckPrinter& printer) {
   std::cout << "Checking " << milestone.id << ", repair " << repair.stage << ": " << repair.title
             << std::endl;
-  const std::vector<Diagnosis> causes = causes_of(repair);
+  const std::vector<FindingWords> causes = causes_of(repair);
   const std::string again = grader_command("check", milestone.id, repair.stage);
   std::map<std::string, std::string> choices;
   for (std::size_t i = 0; i < causes.size(); ++i) choices[letter(i)] = causes[i].id;
@@ -198,13 +198,13 @@ ExitCode check_repair(const CourseMilestone& milestone, const Puzzle& repair,
   if (named.empty()) {
     std::cout << paragraph("    seen   ", repair.seen);
     std::vector<std::string> titles;
-    for (const Diagnosis& cause : causes) titles.emplace_back(cause.title);
+    for (const FindingWords& cause : causes) titles.emplace_back(cause.title);
     return ask_cause("Which is the cause?", titles,
                      "Read " + display_path(repair.file) + ", then " + again + " --cause LETTER");
   }
   const auto found = checked(milestone, repair, true, printer);
   const auto title = [&](const std::string& id) {
-    const auto cause = std::ranges::find(causes, id, &Diagnosis::id);
+    const auto cause = std::ranges::find(causes, id, &FindingWords::id);
     return "\"" + std::string(cause == causes.end() ? id : cause->title) + "\"";
   };
   if (found) {

@@ -8,7 +8,7 @@
 #include "grader/course/course.hpp"
 #include "grader/course/puzzles.hpp"
 #include "grader/report/check_report.hpp"
-#include "grader/scores/grade.hpp"
+#include "grader/judge/grade.hpp"
 
 namespace convlab::grader::check_command {
 

@@ -190,7 +190,7 @@ ExitCode run_report(const Options& options) {
   source.mistakes = mended_mistakes(read_history(history_file()), milestone.id);
   // The mistake of a repair is not the student's, and work that was not begun is none.
   std::erase_if(source.mistakes, [&](const MendedMistake& each) {
-    return each.id == "E-not-implemented" || is_repair(milestone, each.stage);
+    return is_of_kind({.id = each.id}, "not-begun") || is_repair(milestone, each.stage);
   });
   for (const SweepSpace& space : sweep_spaces(milestone.folder)) {
     if (!fs::exists(sweep_folder(space.stage))) continue;

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "common/base/descriptor.hpp"
+#include "common/serve/finding.hpp"
 #include "grader/checks/result/check_result.hpp"
-#include "grader/checks/result/finding.hpp"
 
 namespace convlab::grader {
 

@@ -14,8 +14,8 @@
 #include "grader/checks/element_cases.hpp"
 #include "grader/checks/findings/catalogue.hpp"
 #include "grader/course/progress.hpp"
+#include "grader/judge/observe.hpp"
 #include "grader/scores/points.hpp"
-#include "grader/scores/second_opinion.hpp"
 #include "grader/submission/submission.hpp"
 
 namespace convlab::grader {
@@ -82,7 +82,7 @@ std::optional<Finding> check_program(const CourseMilestone& milestone,
   }
   // A missing barrier or a missing wait may show in another order only. Other shapes do not count.
   const CasePlan known{.rules = Rules::kCourse, .repeated = check.cases};
-  if (auto found = check_emulated(submission, stage, known, seed)) return found;
+  if (auto found = Behaviour{submission, stage, known, seed}.on_emulated()) return found;
   if (!check.leaks) return std::nullopt;
   return check_leaks(submission, stage, check.cases.front().shape, seed);
 }
@@ -112,12 +112,12 @@ std::optional<Finding> check_puzzle(const CourseMilestone& milestone, const Puzz
   StageInfo stage;
   auto found = check_program(milestone, built.program, puzzle, check, seed, stage);
   // Of wrong numbers alone nobody can tell that a barrier or a stream is missing.
-  if (found && found->id != "E-wrong" && found->id != "E-unsynchronised") return found;
-  const Observed observed =
+  if (found && !is_of_kind(*found, "may-be-a-race")) return found;
+  const Record observed =
       observe_accesses({.program = built.program}, SourceText({puzzle.file}), stage,
                        {.repeated = check.cases}, seed, found.has_value());
   if (observed.race && (!found || observed.race->is_between_warps)) return observed.race->finding;
-  return found ? found : observed.wrong;
+  return found ? found : observed.finding;
 }
 
 std::vector<Puzzle> puzzles_of(const CourseMilestone& milestone, const std::string& folder) {
@@ -218,10 +218,10 @@ void remember_solved(const CourseMilestone& milestone, const SolvedFiles& solved
   write_notebook(milestone, notebook);
 }
 
-std::vector<Diagnosis> causes_of(const Puzzle& repair) {
-  std::vector<Diagnosis> causes;
+std::vector<FindingWords> causes_of(const Puzzle& repair) {
+  std::vector<FindingWords> causes;
   for (const std::string& id : repair.causes) {
-    const auto found = std::ranges::find(catalogue(), id, &Diagnosis::id);
+    const auto found = std::ranges::find(catalogue(), id, &FindingWords::id);
     if (found == catalogue().end()) {
       throw EnvironmentError(repair.stage + " has the cause '" + id + "', which no check finds.");
     }

@@ -8,11 +8,11 @@
 
 #include "common/base/conv_shape.hpp"
 #include "common/base/error.hpp"
-#include "grader/checks/result/finding.hpp"
+#include "common/serve/finding.hpp"
 #include "grader/course/course.hpp"
 
 namespace convlab {
-struct Diagnosis;  // common/serve/finding_texts.hpp
+struct FindingWords;  // common/serve/finding_texts.hpp
 }
 
 namespace convlab::grader {
@@ -75,6 +75,6 @@ std::vector<std::string> hashes_of(const std::vector<Puzzle>& puzzles);
 std::optional<Finding> check_puzzle(const CourseMilestone& milestone, const Puzzle& puzzle);
 
 /// The causes among which the student chooses, a, b, … @throws EnvironmentError for an unknown one
-std::vector<Diagnosis> causes_of(const Puzzle& repair);
+std::vector<FindingWords> causes_of(const Puzzle& repair);
 
 }  // namespace convlab::grader

@@ -10,7 +10,7 @@
 #include "common/base/device_notes.hpp"
 #include "common/base/json_text.hpp"
 #include "common/stage/stage.hpp"
-#include "grader/checks/result/finding.hpp"
+#include "common/serve/finding.hpp"
 #include "grader/submission/submission.hpp"
 
 namespace convlab::grader {

@@ -13,7 +13,6 @@
 #include <fstream>
 #include <random>
 #include <span>
-#include <sstream>
 
 #include "common/base/buffer.hpp"
 #include "common/base/error.hpp"
@@ -21,6 +20,7 @@
 #include "common/data/dataset.hpp"
 #include "common/device/gpu_probe.hpp"
 #include "grader/submission/build_submission.hpp"
+#include "grader/submission/crash_line.hpp"
 
 namespace convlab::grader {
 
@@ -94,37 +94,6 @@ bool receive_steps(ChildProcess& process, milliseconds limit, ServeReply& reply)
   auto steps = decode<StepNotes>(text);
   if (steps) reply.steps = std::move(*steps);
   return steps.has_value();
-}
-
-// Adds file and line to a fault that has its address in the program, if they can be found.
-void find_line(FaultRecord& fault, const std::filesystem::path& program) {
-  const auto find = [&](unsigned long long code, std::string& file, int& number) {
-    std::ostringstream address;
-    address << "0x" << std::hex << code;
-    // The program and its debug information are untrusted. The debug information may mislead its
-    // reader or fill its memory, so it is read in a sandbox, too.
-    ChildProcess process("/usr/bin/env", {"addr2line", "-i", "-e", program.string(), address.str()},
-                         {.policy = {.kind = SandboxKind::kCompiler,
-                                     .readable = {program},
-                                     .secret = workbook_folder(),
-                                     .cpu_seconds = 5,
-                                     .data_bytes = std::uint64_t{1} << 30}});
-    process.wait(milliseconds(10'000));
-    std::istringstream lines(process.output_head());
-    for (std::string line; std::getline(lines, line);) {
-      // "/home/…/conv_forward.cpp:31 (discriminator 3)", behind lines of the standard library.
-      const auto colon = line.rfind(':');
-      if (colon == std::string::npos || line.starts_with("/usr/") || line[0] == '?') continue;
-      file = printable_line(std::filesystem::path(line.substr(0, colon)).filename().string());
-      number = std::atoi(line.c_str() + colon + 1);
-      return;
-    }
-  };
-  if (fault.code != 0 && fault.line == 0) find(fault.code, fault.file, fault.line);
-  if (!fault.race) return;
-  for (RaceSide* side : {&fault.race->first, &fault.race->second}) {
-    if (side->code != 0) find(side->code, side->file, side->line);
-  }
 }
 
 // After a parallel region OpenMP's threads wait actively for some milliseconds, on processors that
@@ -260,6 +229,16 @@ std::vector<std::string> Submission::variables() const {
   return all;
 }
 
+// What the emulated device is told travels with each request: here a file could read or change it.
+// Only whether reads are forgiven must be known before the device has any memory.
+std::vector<std::string> Submission::environment_of_process() const {
+  std::vector<std::string> all = variables();
+  std::erase_if(all, [](const std::string& each) {
+    return each.starts_with("CONVLAB_EMU_") && !each.starts_with("CONVLAB_EMU_READS=");
+  });
+  return all;
+}
+
 bool Submission::is_traced() const {
   return std::ranges::any_of(
       variables(), [](const std::string& each) { return each.starts_with("CONVLAB_EMU_TRACE="); });
@@ -268,11 +247,13 @@ bool Submission::is_traced() const {
 // Than the machine for which the limits were chosen, and than a program that is not traced.
 double Submission::slower() const {
   constexpr double kTraced = 10.0;
-  return slowness() * (is_traced() ? kTraced : 1.0);
+  return slowness() * settings.patience * (is_traced() ? kTraced : 1.0);
 }
 
 milliseconds Submission::time_limit() const {
-  if (fixed_limit_) return *fixed_limit_;
+  if (fixed_limit_)
+    return milliseconds(
+        std::llround(settings.patience * static_cast<double>(fixed_limit_->count())));
   // Plain loops do about a million multiply-adds in a millisecond, an emulated kernel far fewer.
   constexpr std::int64_t kSlowestPerMillisecond = 5'000;
   const std::int64_t least = device_.device == Device::kCpu ? 15'000 : 20'000;
@@ -295,6 +276,13 @@ double Submission::kernel_limit_s() const {
 Call Submission::run(const std::string& stage, std::optional<std::uint32_t> content) {
   fill_output(content);
   return call({.stage = stage}, 0, {});
+}
+
+Call Submission::run_ranked(const std::string& stage, const RankedRun& plan) {
+  fill_output(oracle::kPoisonBits);
+  return call(
+      {.stage = stage, .warm_ups = plan.warm_ups, .samples = plan.calls, .most_ms = plan.most_ms},
+      0, {});
 }
 
 Call Submission::run_timed(const std::string& stage, const std::function<void()>& exchange,
@@ -391,21 +379,22 @@ Call Submission::call(ServeRequest request, int pauses, const OnPause& on_pause)
   return call;
 }
 
-std::optional<Failure> Submission::ask(const ServeRequest& request, milliseconds limit,
-                                       ServeReply& reply, int pauses, const OnPause& on_pause) {
-  if (!process_) {
-    if (::access(program_.c_str(), X_OK) != 0) {
-      return Failure{.kind = Failure::Kind::kNoStart, .code = errno};
-    }
-    process_ = std::make_unique<ChildProcess>(
-        program_, std::vector<std::string>{"--serve", std::to_string(kServeDescriptor)},
-        ChildProcess::Options{
-            .policy = {.kind = sandbox_kind_for(program_), .secret = workbook_folder()},
-            .environment = variables()});
-    known_segments_ = 0;
+// A failure if there is no such program.
+std::optional<Failure> Submission::start() {
+  if (process_) return std::nullopt;
+  if (::access(program_.c_str(), X_OK) != 0) {
+    return Failure{.kind = Failure::Kind::kNoStart, .code = errno};
   }
-  const bool stood_still = !settings.watches || process_->stands_still();
-  if (settings.watches) process_->thaw();
+  process_ = std::make_unique<ChildProcess>(
+      program_, std::vector<std::string>{"--serve", std::to_string(kServeDescriptor)},
+      ChildProcess::Options{
+          .policy = {.kind = sandbox_kind_for(program_), .secret = workbook_folder()},
+          .environment = environment_of_process()});
+  known_segments_ = 0;
+  return std::nullopt;
+}
+
+void Submission::send(const ServeRequest& request) {
   std::vector<int> descriptors;
   const bool withholds = request.withheld != Withheld::kNothing;
   if (const int needed = withholds ? 1 : 3; !request.stage.empty() && known_segments_ != needed) {
@@ -423,13 +412,21 @@ std::optional<Failure> Submission::ask(const ServeRequest& request, milliseconds
   end_idle_threads();
   // If the process has ended, receive() reports how.
   send_message(process_->channel(), encode(whole), descriptors);
-  const auto send_input = [&] {
-    send_numbers(process_->channel(), input_.begin(), shape_.input_size());
-  };
-  if (withholds) {
-    send_input();
-    send_numbers(process_->channel(), weights_.begin(), shape_.weights_size());
-  }
+  if (!withholds) return;
+  send_input();
+  send_numbers(process_->channel(), weights_.begin(), shape_.weights_size());
+}
+
+void Submission::send_input() const {
+  send_numbers(process_->channel(), input_.begin(), shape_.input_size());
+}
+
+std::optional<Failure> Submission::ask(const ServeRequest& request, milliseconds limit,
+                                       ServeReply& reply, int pauses, const OnPause& on_pause) {
+  if (auto failure = start()) return failure;
+  const bool stood_still = !settings.watches || process_->stands_still();
+  if (settings.watches) process_->thaw();
+  send(request);
   auto answer = process_->receive(limit);
   // Accepts a pause only if this request asked for it.
   int paused_times = 0;
@@ -439,6 +436,7 @@ std::optional<Failure> Submission::ask(const ServeRequest& request, milliseconds
     if (!paused || paused->status != ServeStatus::kPaused || paused->token != request.token) break;
     const std::string step = on_pause(*paused);
     send_message(process_->channel(), step);
+    const bool withholds = request.withheld != Withheld::kNothing;
     if (withholds && step == to_string(Step::kNewInput)) send_input();
     answer = process_->receive(limit);
   }

@@ -44,7 +44,7 @@ struct Failure {
   double limit_s = 0.0;                ///< of a timeout
   std::string message{};               ///< of kNotImplemented and kRefused
   std::optional<FaultRecord> fault{};  ///< what the program's signal handler reported
-  FaultMessage told{};                 ///< the same for a person, without an id if nothing is known
+  Finding told{};                      ///< the same for a person, without an id if nothing is known
   std::string printed{};               ///< the end of what the program printed
 };
 
@@ -108,9 +108,13 @@ void refuse_silent_emulation(const SubmissionDevice& device);
 class Submission {
  public:
   /// @param time_limit  of one convolution; none: from its size
+  /// @param variables   for its processes, "CONVLAB_EMU_READS=forgiven"; all have them
   explicit Submission(std::filesystem::path program,
-                      std::optional<std::chrono::milliseconds> time_limit = {})
-      : program_(std::move(program)), fixed_limit_(time_limit) {}
+                      std::optional<std::chrono::milliseconds> time_limit = {},
+                      std::vector<std::string> variables = {})
+      : program_(std::move(program)),
+        fixed_limit_(time_limit),
+        lasting_environment_(std::move(variables)) {}
 
   /// Fills `stages` and sets the device. A failure if the program does not answer.
   std::optional<Failure> list_stages(std::vector<StageInfo>& stages);
@@ -122,6 +126,10 @@ class Submission {
   /// Fills the output with `content` (by default poison; none: it keeps what the last call wrote)
   /// and the memory next to it with poison, and lets the stage write the output.
   Call run(const std::string& stage, std::optional<std::uint32_t> content = oracle::kPoisonBits);
+
+  /// The same, timed as the course ranks files: op_ms is the median of the measured calls. A
+  /// program that lies about it fools nobody but its author: no workbook points come from it.
+  Call run_ranked(const std::string& stage, const RankedRun& plan);
 
   /// The same on the grader's clock. After prolog everything in the sandbox is stopped, and
   /// `exchange` puts other numbers into the input array and its copies in the device's memory. So
@@ -144,6 +152,7 @@ class Submission {
     /// Whether the process is stopped and looked at after each call. That takes most of the time of
     /// a small call, and a program that is known to be wrong needs it not.
     bool watches = true;
+    double patience = 1.0;  ///< times the limits
     /// "usual", "poisoned" or "guarded" memory of a GPU (common/device/recorded_allocations.hpp).
     std::string gpu_memory = "usual";
   } settings;
@@ -178,12 +187,6 @@ class Submission {
   /// Whether each of its accesses to memory is a call.
   [[nodiscard]] bool is_traced() const;
 
-  /// Continues with another program of the same stages, and variables that stay.
-  void replace_program(std::filesystem::path program, std::vector<std::string> variables) {
-    program_ = std::move(program);
-    lasting_environment_ = std::move(variables);
-    restart();
-  }
   [[nodiscard]] const std::filesystem::path& program() const { return program_; }
 
   /// Known after its first answer, or from another Submission of the same program.
@@ -213,6 +216,7 @@ class Submission {
   };
 
   [[nodiscard]] std::vector<std::string> variables() const;
+  [[nodiscard]] std::vector<std::string> environment_of_process() const;
   void fill_output(std::optional<std::uint32_t> content) const;
   [[nodiscard]] bool surroundings_intact() const;
   [[nodiscard]] double slower() const;
@@ -224,17 +228,20 @@ class Submission {
     if (!call.failure) call.failure = Failure{.kind = Failure::Kind::kWorksOn};
     restart();
   }
+  std::optional<Failure> start();
+  void send(const ServeRequest& request);
+  void send_input() const;
   Call call(ServeRequest request, int pauses, const OnPause& on_pause);
   std::optional<Failure> ask(const ServeRequest& request, std::chrono::milliseconds limit,
                              ServeReply& reply, int pauses = 0, const OnPause& on_pause = {});
 
   std::filesystem::path program_;
   std::optional<std::chrono::milliseconds> fixed_limit_;
+  std::vector<std::string> lasting_environment_;
   SubmissionDevice device_;
   bool knows_device_ = false;
   Isolation isolation_;
   std::vector<std::string> environment_;
-  std::vector<std::string> lasting_environment_;
   SourceText sources_;
   std::uint64_t token_key_ = 0;
   ConvShape shape_;

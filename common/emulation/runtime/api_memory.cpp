@@ -30,7 +30,7 @@ cudaError_t allocate(void** pointer, std::size_t bytes, MemoryKind kind,
   *pointer = nullptr;
   if (bytes == 0) return cudaSuccess;
   *pointer = device_memory().allocate(bytes, kind);
-  const std::size_t most = device_model().totalGlobalMem;
+  const std::size_t most = device_memory().total();
   const bool machine_is_full = bytes <= device_memory().free();
   if (*pointer == nullptr && kind == MemoryKind::kDevice && (bytes > most || machine_is_full))
     send_report(

@@ -37,6 +37,7 @@
 #include "common/emulation/runtime/pages.hpp"
 #include "common/emulation/runtime/report.hpp"
 #include "common/emulation/runtime/scheduler.hpp"
+#include "common/emulation/runtime/settings.hpp"
 #include "common/emulation/runtime/signals.hpp"
 #include "common/emulation/runtime/withheld.hpp"
 #include "common/emulation/trace/access_counts.hpp"
@@ -64,10 +65,8 @@ AccessObserver* accesses = nullptr;
 /// Sorted.
 std::vector<std::uintptr_t>* meeting_places = nullptr;
 
-void read_mode() {
-  const char* const text = std::getenv("CONVLAB_EMU_TRACE");
-  const std::string value = text == nullptr ? "off" : text;
-  if (value == "off") return;
+void begin(const std::string& value) {
+  if (mode != Mode::kOff || value == "off") return;
   if (value == "races") {
     look_for_races();
   } else if (value == "counts") {
@@ -84,7 +83,12 @@ void read_mode() {
   }
 }
 
-[[maybe_unused]] const bool is_ready = (read_mode(), true);
+// The grader's words come with its first request: a file could read or change the environment.
+[[maybe_unused]] const bool is_ready = [] {
+  begin_observing = begin;
+  if (const char* const text = std::getenv("CONVLAB_EMU_TRACE")) begin(text);
+  return true;
+}();
 
 void wait_for_lanes(const void* caller) {
   const std::uintptr_t place = address_in_program(caller);

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <span>
 #include <stdexcept>
 
 #include "common/base/json_text.hpp"
@@ -20,32 +21,24 @@ namespace convlab::grader {
 
 Finding finding(const std::string& name, const std::string& seen,
                 const std::vector<std::string>& values) {
-  const std::string id = name.substr(0, name.find('/'));
-  const auto known = std::ranges::find(catalogue(), id, &Diagnosis::id);
-  if (known == catalogue().end()) throw std::out_of_range("no diagnosis " + id);
-  Finding found{.id = id,
-                .title = known->title,
-                .seen = printable(seen),
-                .cause = known->cause,
-                .next = known->next};
-  if (name == id) return found;
-  const Diagnosis words = variant(name, values);
-  found.seen += printable(words.seen);
-  if (!words.title.empty()) found.title = words.title;
-  if (!words.cause.empty()) found.cause = words.cause;
-  if (!words.next.empty()) found.next = words.next;
-  return found;
+  Finding found;
+  if (name.find('/') == std::string::npos) {
+    found.id = name;
+  } else {
+    found = said(name, values);
+  }
+  found.seen = printable(seen) + printable(found.seen);
+  return finding(found, "");
 }
 
-bool is_of_kind(const Finding& finding, const std::string& kind) {
-  const auto known = std::ranges::find(catalogue(), finding.id, &Diagnosis::id);
-  return known != catalogue().end() && find_word(known->kinds, kind) != std::string::npos;
-}
-
-Finding finding(const FaultMessage& message, const std::string& prefix) {
-  Finding found = finding(message.id, prefix + message.seen);
-  if (!message.cause.empty()) found.cause = message.cause;
-  if (!message.next.empty()) found.next = message.next;
+Finding finding(const Finding& message, const std::string& prefix) {
+  const auto usual = std::ranges::find(catalogue(), message.id, &FindingWords::id);
+  if (usual == catalogue().end()) throw std::out_of_range("no finding " + message.id);
+  Finding found = message;
+  found.seen = printable(prefix) + printable(message.seen);
+  if (found.title.empty()) found.title = usual->title;
+  if (found.cause.empty()) found.cause = usual->cause;
+  if (found.next.empty()) found.next = usual->next;
   return found;
 }
 
@@ -78,7 +71,7 @@ std::string last_line(const std::string& printed) {
 
 Finding explain_fault(const Failure& failure, const std::string& in) {
   const FaultRecord fault = failure.fault.value_or(FaultRecord{FaultKind::kSignal});
-  const FaultMessage message =
+  const Finding message =
       failure.told.id.empty() ? message_of(fault, std::nullopt, {}) : failure.told;
   if (!message.id.empty()) return finding(message, in);
   if (fault.kind == FaultKind::kSystemCall) {
@@ -241,15 +234,15 @@ Finding lost_precision(const WrongOutput& wrong, const std::string& where) {
 Finding diagnose(const WrongOutput& wrong, const std::string& where) {
   if (!wrong.is_whole && is_nearly_right(wrong)) return lost_precision(wrong, where);
   const oracle::ErrorReport& report = wrong.report;
-  const std::string id = report.unwritten == wrong.shape.output_size() ? "E-never-written"
+  const char* const id = report.unwritten == wrong.shape.output_size() ? "E-never-written"
                          : report.not_finite > report.unwritten        ? "E-nan"
                          : report.unwritten > 0                        ? "E-partly-written"
                                                                        : "E-wrong";
-  const float* output = wrong.arrays.output;
+  const std::span output(wrong.arrays.output, static_cast<std::size_t>(wrong.shape.output_size()));
   const bool is_infinite =
-      id == "E-nan" && std::none_of(output, output + wrong.shape.output_size(),
-                                    [](float each) { return std::isnan(each); });
-  return finding(is_infinite ? id + "/infinity" : id,
+      report.not_finite > report.unwritten && report.unwritten == 0 &&
+      std::ranges::none_of(output, [](float each) { return std::isnan(each); });
+  return finding(is_infinite ? "E-nan/infinity" : id,
                  "In " + where + ": " + describe(wrong.shape, report));
 }
 

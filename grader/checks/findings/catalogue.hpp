@@ -3,15 +3,12 @@
 #include <string>
 
 #include "common/base/conv_shape.hpp"
+#include "common/serve/finding.hpp"
 #include "common/serve/finding_texts.hpp"
-#include "grader/checks/result/finding.hpp"
 #include "grader/submission/submission.hpp"
 #include "reference/oracle/comparison.hpp"
 
 namespace convlab::grader {
-
-using convlab::catalogue;
-using convlab::Diagnosis;
 
 /// The finding of this id, or of a variant, "E-crash/heap". @throws std::out_of_range if unknown
 /// @param seen    what was seen; what a variant says of it follows
@@ -19,11 +16,9 @@ using convlab::Diagnosis;
 Finding finding(const std::string& name, const std::string& seen,
                 const std::vector<std::string>& values = {});
 
-/// Whether findings.txt says that it is of this kind.
-bool is_of_kind(const Finding& finding, const std::string& kind);
-
-/// The finding with these words. @param prefix  where it was: "In case 'stride 2' (…): "
-Finding finding(const FaultMessage& message, const std::string& prefix);
+/// The same with the usual texts where it has none of its own. @param prefix  where it was: "In
+/// case 'stride 2' (…): "
+Finding finding(const Finding& message, const std::string& prefix);
 
 /// The finding with the compiler's warnings. A variable without a start value explains any wrong
 /// number, so then the finding is E-uninitialised.

@@ -14,7 +14,8 @@ namespace {
 constexpr std::size_t kFewRuns = 3;
 
 // In the words of a puzzle of one dimension.
-Fact fact_of_row(const ConvShape& s, const Label& at, const std::vector<std::int64_t>& pixels) {
+Explanation fact_of_row(const ConvShape& s, const Label& at,
+                        const std::vector<std::int64_t>& pixels) {
   const std::string channel = s.in_channels > 1 ? " of channel " + number(at.c) : "";
   const auto input = [&](std::int64_t pixel) {
     return "input[" + number(pixel - input_index(s, at) + at.w + at.q) + "]" + channel;
@@ -28,7 +29,8 @@ Fact fact_of_row(const ConvShape& s, const Label& at, const std::vector<std::int
 
 // Without a name: what one wrong output computes.
 // @param one_row  the filters have one row, their last
-std::optional<Fact> show_products(const Terms& terms, const DenseRun& dense, bool one_row = false) {
+std::optional<Explanation> show_products(const Terms& terms, const DenseRun& dense,
+                                         bool one_row = false) {
   const ConvShape& s = terms.shape;
   std::size_t o = 0;
   while (o < dense.right.size() && (!dense.is_wrong(o) || terms.unwritten[o])) ++o;
@@ -51,11 +53,11 @@ std::optional<Fact> show_products(const Terms& terms, const DenseRun& dense, boo
     std::vector<std::string> instead;
     for (const std::int64_t each : pixels) instead.push_back(pixel_text(s, each));
     constexpr std::int64_t kShort = 1 << 16;
-    Fact fact = told(pixels.empty()                           ? "E-terms/shown"
-                     : (pixels.front() - pixel) % kShort == 0 ? "E-index/short"
-                                                              : "E-index/shown",
-                     {to_string(s), output_text(at), weight_text(s, weight), pixel_text(s, pixel),
-                      joined(instead, " and by ")});
+    Explanation fact = told(pixels.empty()                           ? "E-terms/shown"
+                            : (pixels.front() - pixel) % kShort == 0 ? "E-index/short"
+                                                                     : "E-index/shown",
+                            {to_string(s), output_text(at), weight_text(s, weight),
+                             pixel_text(s, pixel), joined(instead, " and by ")});
     fact.picture = window_picture(own, at);
     fact.product = watched(
         s, {at,
@@ -77,8 +79,8 @@ std::vector<Terms> measured(Program& program, const std::vector<ConvShape>& shap
 }
 
 // Some products are right and the others wrong: which ones, and by how much their index differs.
-std::optional<Fact> find_wrong_part(const std::vector<LabelledTerms>& all, bool by_weight,
-                                    const std::string& outputs) {
+std::optional<Explanation> find_wrong_part(const std::vector<LabelledTerms>& all, bool by_weight,
+                                           const std::string& outputs) {
   const IndexForm& form = by_weight ? kInputForm : kWeightsForm;
   std::vector<ConvShape> shapes;
   std::vector<std::vector<Point>> deviations;
@@ -107,13 +109,14 @@ std::optional<Fact> find_wrong_part(const std::vector<LabelledTerms>& all, bool 
   if (example == nullptr || !some_right) return std::nullopt;
   const std::string rule = outputs.empty() ? common_rule(samples) : outputs;
   if (rule.empty()) return std::nullopt;
-  Fact fact = told("E-index/part", {shapes_text(shapes), outputs.empty() ? "products" : "outputs",
-                                    rule, form.array});
+  Explanation fact =
+      told("E-index/part",
+           {shapes_text(shapes), outputs.empty() ? "products" : "outputs", rule, form.array});
   IndexForm difference = form;
   std::ranges::fill(difference.right, "0");
   if (const auto by = named_index(difference, shapes, deviations)) {
     const std::string text = sum_text(by->factors, by->constant);
-    fact.measured += " The difference to the right index is " + text + ".";
+    fact.seen += " The difference to the right index is " + text + ".";
     fact.cause += " It differs by " + text + ".";
   }
   const LabelledTerms& first = all.front();
@@ -124,8 +127,8 @@ std::optional<Fact> find_wrong_part(const std::vector<LabelledTerms>& all, bool 
 }
 
 // @param any_shape  the program promises more than the shapes of these runs
-std::optional<Fact> find_terms(Program& program, const std::vector<DenseRun>& runs,
-                               const std::string& outputs, bool any_shape) {
+std::optional<Explanation> find_terms(Program& program, const std::vector<DenseRun>& runs,
+                                      const std::string& outputs, bool any_shape) {
   std::vector<ConvShape> shapes;
   // Each weight takes a run, and others must have some left.
   constexpr std::int64_t kMostWeights = 300;
@@ -223,15 +226,15 @@ std::string wrong_outputs(const std::vector<DenseRun>& runs, bool tiles = false)
 }
 
 // The outputs of this rule are wrong; the variable of the rule says what kind of mistake it is.
-Fact fact_of_outputs(const std::string& rule, const DenseRun& run) {
+Explanation fact_of_outputs(const std::string& rule, const DenseRun& run) {
   const bool at_end = rule.find("_out") != std::string::npos;
   const std::string moved = moved_sums(run);
-  Fact fact = told("E-blocks/measured", {to_string(run.shape), rule});
+  Explanation fact = told("E-blocks/measured", {to_string(run.shape), rule});
   fact.id = rule.starts_with("b")   ? "E-images"
             : rule.starts_with("m") ? "E-maps"
             : at_end                ? "E-borders"
                                     : "E-blocks";
-  fact.measured += neighbourhood(run);
+  fact.seen += neighbourhood(run);
   fact.product = first_wrong(run);
   if (!moved.empty()) fact.cause += " " + moved;
   return fact;
@@ -245,7 +248,7 @@ WrongProduct first_wrong(const DenseRun& run) {
   return {.shape = run.shape, .output = static_cast<std::int64_t>(o)};
 }
 
-std::optional<Fact> find_in_row(Program& program, const ConvShape& shape) {
+std::optional<Explanation> find_in_row(Program& program, const ConvShape& shape) {
   DenseRun run = run_dense(program, shape);
   keep_last_rows(shape, run.weights);
   run.right = right_sums(shape, run.input, run.weights);
@@ -255,11 +258,11 @@ std::optional<Fact> find_in_row(Program& program, const ConvShape& shape) {
   auto fact = terms ? show_products(*terms, run, true) : std::nullopt;
   std::string rule = fact ? wrong_outputs({run}) : "";
   if (rule.starts_with("w")) rule.front() = 'i';
-  if (!rule.empty()) fact->measured += "\nExactly the outputs with " + rule + " are wrong.";
+  if (!rule.empty()) fact->seen += "\nExactly the outputs with " + rule + " are wrong.";
   return fact;
 }
 
-std::optional<Fact> find_unwritten(const std::vector<DenseRun>& all) {
+std::optional<Explanation> find_unwritten(const std::vector<DenseRun>& all) {
   bool any = false;
   for (const DenseRun& run : all) {
     for (std::size_t i = 0; i < run.right.size(); ++i) {
@@ -290,7 +293,7 @@ std::optional<Fact> find_unwritten(const std::vector<DenseRun>& all) {
 }
 
 // What whole runs tell, without a look at the products.
-static std::optional<Fact> find_in_sums(const std::vector<DenseRun>& all) {
+static std::optional<Explanation> find_in_sums(const std::vector<DenseRun>& all) {
   if (auto fact = find_unwritten(all)) return fact;
   std::vector<DenseRun> wrong;
   std::ranges::copy_if(all, std::back_inserter(wrong), std::not_fn(&DenseRun::is_right));
@@ -302,7 +305,7 @@ static std::optional<Fact> find_in_sums(const std::vector<DenseRun>& all) {
   return fact;
 }
 
-std::optional<Fact> find_in_large(Program& program, const ConvShape& shape) {
+std::optional<Explanation> find_in_large(Program& program, const ConvShape& shape) {
   constexpr std::int64_t kMostOutputs = 200'000;
   constexpr std::int64_t kMostWork = 50'000'000;
   if (shape.output_size() > kMostOutputs || shape.multiply_adds() > kMostWork) return std::nullopt;
@@ -310,25 +313,26 @@ std::optional<Fact> find_in_large(Program& program, const ConvShape& shape) {
   // A single sum is a function of anything.
   constexpr std::size_t kEnough = 20;
   if (!runs.front().gives_wrong() || runs.front().right.size() < kEnough) return std::nullopt;
-  if (auto fact = find_in_sums(runs)) {
-    if (fact->id != "E-partly-written") return fact;
+  if (auto fact = find_unwritten(runs)) {
     // Is it still the last, incomplete tile where there are two more of 16?
+    const std::string& rule = fact->values.back();
     ConvShape larger = shape;
-    const bool is_map = fact->cause.starts_with("The outputs with m");
-    const bool is_row = fact->cause.starts_with("The outputs with h");
+    const bool is_map = rule.starts_with("m");
+    const bool is_row = rule.starts_with("h");
     (is_map   ? larger.out_channels
      : is_row ? larger.height
               : larger.width) += is_map ? 32 : 32 * shape.stride;
     const std::vector<DenseRun> both = {runs.front(), run_dense(program, larger)};
-    const auto rest = both.back().gives_wrong() ? find_unwritten(both) : std::nullopt;
-    return rest && rest->id == "E-rounded-down" ? rest : fact;
+    auto rest = both.back().gives_wrong() ? find_unwritten(both) : std::nullopt;
+    return rest && rest->id != fact->id ? rest : fact;
   }
+  if (auto fact = find_in_sums(runs)) return fact;
   const std::string outputs = wrong_outputs(runs);
   return outputs.empty() ? std::nullopt : std::optional(fact_of_outputs(outputs, runs.front()));
 }
 
-std::optional<Fact> find_fact(Program& program, const std::vector<ConvShape>& shapes,
-                              const std::optional<ConvShape>& must) {
+std::optional<Explanation> find_fact(Program& program, const std::vector<ConvShape>& shapes,
+                                     const std::optional<ConvShape>& must) {
   std::vector<DenseRun> all;
   std::vector<DenseRun> wrong;
   for (const ConvShape& shape : shapes) {
@@ -353,7 +357,7 @@ std::optional<Fact> find_fact(Program& program, const std::vector<ConvShape>& sh
     if (auto stored = find_moved_sums({wrong.front()})) return stored;
   }
   const std::string moved = moved_sums(wrong.front());
-  if (fact && fact->id == "E-index" && !fact->predicts && !moved.empty()) {
+  if (fact && is_of_kind(*fact, "index") && !fact->predicts && !moved.empty()) {
     fact->cause = moved +
                   " So the store takes another sum or place, or the window begins elsewhere. " +
                   fact->cause;
@@ -368,10 +372,7 @@ std::optional<Fact> find_fact(Program& program, const std::vector<ConvShape>& sh
   }
   // A store or a sum in the wrong place is wrong at every shape.
   const bool some_right = std::ranges::any_of(all, &DenseRun::is_right);
-  if (fact && some_right && (fact->id == "E-stored-early" || fact->id == "E-last-tap")) {
-    fact->id = "E-terms";
-    fact->cause.erase(std::min(fact->cause.find(" It looks as if"), fact->cause.size()));
-  }
+  if (fact && some_right && is_of_kind(*fact, "at-every-shape")) fact->id = "E-terms";
   if (!fact && !outputs.empty()) fact = fact_of_outputs(outputs, wrong.front());
   return fact;
 }

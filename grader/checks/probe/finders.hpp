@@ -6,7 +6,8 @@
 #include <vector>
 
 #include "common/base/precision.hpp"
-#include "grader/checks/probe/fact.hpp"
+#include "common/serve/finding_texts.hpp"
+#include "grader/checks/probe/explanation.hpp"
 #include "grader/checks/probe/terms.hpp"
 
 namespace convlab::grader::probe {
@@ -60,53 +61,53 @@ std::string common_rule(const std::vector<Samples>& all);
 std::string moved_sums(const DenseRun& run);
 
 /// Right sums, stored elsewhere.
-std::optional<Fact> find_moved_sums(const std::vector<DenseRun>& runs);
+std::optional<Explanation> find_moved_sums(const std::vector<DenseRun>& runs);
 
 /// Every element is a function of its right sum.
-std::optional<Fact> find_function(const std::vector<DenseRun>& runs);
+std::optional<Explanation> find_function(const std::vector<DenseRun>& runs);
 
 /// Each wrong output has, in addition, the value of another one.
-std::optional<Fact> find_carried_sum(const std::vector<DenseRun>& runs);
+std::optional<Explanation> find_carried_sum(const std::vector<DenseRun>& runs);
 
 /// What a call takes over from an earlier call.
-std::optional<Fact> find_kept(Program& program, const ConvShape& shape);
+std::optional<Explanation> find_kept(Program& program, const ConvShape& shape);
 
 /// Right outputs but for those that are never written: which ones.
-std::optional<Fact> find_unwritten(const std::vector<DenseRun>& all);
+std::optional<Explanation> find_unwritten(const std::vector<DenseRun>& all);
 
 /// In slices: which image's sums stand where, from the first wrong image on.
-std::optional<Fact> find_moved_images(const DenseRun& run);
+std::optional<Explanation> find_moved_images(const DenseRun& run);
 
 /// Of products that are all right: which are missing, or count several times.
-std::optional<Fact> find_counts(const std::vector<LabelledTerms>& all);
+std::optional<Explanation> find_counts(const std::vector<LabelledTerms>& all);
 
 /// One pixel and one weight at a time: which products count how often where sums are mixed.
-std::optional<Fact> find_factors(Program& program);
+std::optional<Explanation> find_factors(Program& program);
 
 /// Computes one product of matrices, 32 × 32 each, and looks for what products in tiles do wrong as
 /// a whole: rows and columns of a tile exchanged, a matrix used in place of the other one.
-std::optional<Fact> find_matrix_mistake(Program& program);
+std::optional<Explanation> find_matrix_mistake(Program& program);
 
 /// An array without any influence on the output. @param run  a wrong one
-std::optional<Fact> find_unused_array(Program& program, const DenseRun& run);
+std::optional<Explanation> find_unused_array(Program& program, const DenseRun& run);
 
 /// Measures what the program computes at those of these shapes at which it is wrong, three at most;
 /// what has a name holds at all of them.
 /// @param must  a shape that the program promises, whose numbers the fact must explain, too
-std::optional<Fact> find_fact(Program& program, const std::vector<ConvShape>& shapes,
-                              const std::optional<ConvShape>& must = {});
+std::optional<Explanation> find_fact(Program& program, const std::vector<ConvShape>& shapes,
+                                     const std::optional<ConvShape>& must = {});
 
 /// The same without a look at single products: what the numbers of one run at a larger shape tell.
-std::optional<Fact> find_in_large(Program& program, const ConvShape& shape);
+std::optional<Explanation> find_in_large(Program& program, const ConvShape& shape);
 
 /// With the last row of each filter only: a wrong product of the first wrong output, and a rule.
-std::optional<Fact> find_in_row(Program& program, const ConvShape& shape);
+std::optional<Explanation> find_in_row(Program& program, const ConvShape& shape);
 
 /// Of wrong pixels: whether a map of the output is taken for rows of another length (i / H_out).
-std::optional<Fact> find_output_rows(const std::vector<LabelledTerms>& all);
+std::optional<Explanation> find_output_rows(const std::vector<LabelledTerms>& all);
 
 /// Of wrong pixels: whether a tile, from pixel (0, 0) on, is read with rows of another length.
-std::optional<Fact> find_tile_rows(const std::vector<LabelledTerms>& all);
+std::optional<Explanation> find_tile_rows(const std::vector<LabelledTerms>& all);
 
 /// Whether small whole numbers, exact in bfloat16, come out nearly right: then no index is wrong.
 bool only_rounds(Program& program, const std::vector<ConvShape>& shapes);
@@ -114,13 +115,13 @@ bool only_rounds(Program& program, const std::vector<ConvShape>& shapes);
 /// What a program rounds that only rounds: one example that can be followed by hand, and its cause.
 /// @param shape        with three taps at least
 /// @param may_be_half  its class allows input and weights of 11 bits
-Fact measure_rounding(Program& program, const ConvShape& shape, bool may_be_half);
+Explanation measure_rounding(Program& program, const ConvShape& shape, bool may_be_half);
 
 /// The class that its roundings show; nothing if it computes something else.
 std::optional<Precision> precision_of(Program& program, const ConvShape& shape);
 
 /// Whether small numbers come out right and large ones as infinity.
-std::optional<Fact> find_overflow(Program& program, const ConvShape& shape);
+std::optional<Explanation> find_overflow(Program& program, const ConvShape& shape);
 
 /// At which shapes a program fails.
 struct ShapeStudy {

@@ -91,7 +91,7 @@ std::optional<ConvShape> promised(const ConvShape& failing) {
 
 }  // namespace
 
-std::optional<Fact> rounding_of(const WrongStage& wrong, bool is_infinite) {
+std::optional<Explanation> rounding_of(const WrongStage& wrong, bool is_infinite) {
   StageProgram program(wrong);
   const bool any_shape = wrong.any_shape;
   auto must = promised(wrong.failing);
@@ -152,14 +152,15 @@ Precision precision_shown(Submission& submission, const StageInfo& stage,
   return loosest;
 }
 
-Finding with_rounding(Finding found, const Fact& rounding) {
-  found.seen += "\n" + rounding.measured;
+Finding with_rounding(Finding found, const Explanation& rounding) {
+  found.seen += "\n" + rounding.seen;
   found.cause = rounding.cause;
   found.is_proved = rounding.is_named;
   return found;
 }
 
-std::optional<Fact> measure_mistake(const WrongStage& wrong, bool one_row, bool nan_is_unwritten) {
+std::optional<Explanation> measure_mistake(const WrongStage& wrong, bool one_row,
+                                           bool nan_is_unwritten) {
   StageProgram program(wrong);
   const ConvShape& failing = wrong.failing;
   if (one_row) return find_in_row(program, failing);
@@ -186,7 +187,7 @@ std::optional<Fact> measure_mistake(const WrongStage& wrong, bool one_row, bool 
   return find_fact(program, {wide, high}, must);
 }
 
-std::optional<Fact> kept_state(const WrongStage& wrong) {
+std::optional<Explanation> kept_state(const WrongStage& wrong) {
   auto shape =
       wrong.any_shape ? std::optional(ConvShape{2, 2, 2, 5, 6, 2, 1}) : promised(wrong.failing);
   if (!shape) return std::nullopt;
@@ -195,14 +196,14 @@ std::optional<Fact> kept_state(const WrongStage& wrong) {
   return find_kept(program, *shape);
 }
 
-std::optional<Fact> wrong_slices(const WrongStage& wrong) {
+std::optional<Explanation> wrong_slices(const WrongStage& wrong) {
   StageProgram program(wrong, {"CONVLAB_EMU_MEMORY=1"});
   const DenseRun run = run_dense(program, wrong.failing);
   if (!run.has_numbers()) return std::nullopt;
   return find_moved_images(run);
 }
 
-std::optional<Fact> measure_index(const WrongStage& wrong) {
+std::optional<Explanation> measure_index(const WrongStage& wrong) {
   // An emulated device then clears megabytes for each allocation, so there are few shapes.
   StageProgram program(wrong, {"CONVLAB_EMU_READS=forgiven:0"});
   const std::vector<ConvShape> shapes(kProbeShapes.begin(), kProbeShapes.begin() + 3);

@@ -72,7 +72,7 @@ const char* id_of(const std::string& missing) {
 
 }  // namespace
 
-std::optional<Fact> find_counts(const std::vector<LabelledTerms>& all) {
+std::optional<Explanation> find_counts(const std::vector<LabelledTerms>& all) {
   std::vector<ConvShape> shapes;
   std::vector<Counted> products;
   for (const LabelledTerms& terms : all) {
@@ -98,7 +98,8 @@ std::optional<Fact> find_counts(const std::vector<LabelledTerms>& all) {
                         : "the products with " + rule;
   };
   std::vector<std::string> causes;
-  Fact fact{.id = "E-terms"};
+  Explanation fact;
+  fact.id = "E-terms";
   if (any(is_missing)) {
     const std::string missing = rule_of(all, products, is_missing);
     causes.push_back(some(missing, is_missing) + " are missing");
@@ -115,10 +116,10 @@ std::optional<Fact> find_counts(const std::vector<LabelledTerms>& all) {
   if (causes.empty()) return std::nullopt;
   const std::string cause = joined(causes, "; ");
   const bool some_right = std::ranges::find(first.factors, 1.0) != first.factors.end();
-  fact.measured = "Measured at " + shapes_text(shapes) + ": " + cause +
-                  (some_right ? ". All others are right." : ".");
+  fact.seen = "Measured at " + shapes_text(shapes) + ": " + cause +
+              (some_right ? ". All others are right." : ".");
   fact.cause = sentence(cause);
-  if (fact.id == "E-terms") fact.next = told("E-terms/counts").next;
+  if (is_of_kind(fact, "counts")) fact.next = told("E-terms/counts").next;
   const auto wrong = std::ranges::find_if(first.factors, [](double each) { return each != 1.0; });
   if (wrong == first.factors.end()) return fact;
   const ConvShape& s = shapes.front();
@@ -128,7 +129,7 @@ std::optional<Fact> find_counts(const std::vector<LabelledTerms>& all) {
   return fact;
 }
 
-std::optional<Fact> find_output_rows(const std::vector<LabelledTerms>& all) {
+std::optional<Explanation> find_output_rows(const std::vector<LabelledTerms>& all) {
   std::vector<ConvShape> shapes;
   for (const LabelledTerms& terms : all) {
     // A few outputs lie in many kinds of rows.
@@ -152,10 +153,10 @@ std::optional<Fact> find_output_rows(const std::vector<LabelledTerms>& all) {
     }
     const auto index = differs ? named_index(kInputForm, shapes, points) : std::nullopt;
     if (!index) continue;
-    Fact fact = index_fact(kInputForm, *index, shapes);
+    Explanation fact = index_fact(kInputForm, *index, shapes);
     fact.id = rows == "H_out" ? "E-height-width" : "E-index";
-    const Fact taken = told("E-index/output-rows", {rows});
-    fact.measured += taken.measured;
+    const Explanation taken = told("E-index/output-rows", {rows});
+    fact.seen += taken.seen;
     const bool is_right = index->factors == kInputForm.right && index->constant == "0";
     fact.cause = taken.cause + (is_right ? "" : " " + fact.cause);
     fact.next = taken.next;
@@ -166,7 +167,7 @@ std::optional<Fact> find_output_rows(const std::vector<LabelledTerms>& all) {
   return std::nullopt;
 }
 
-std::optional<Fact> find_tile_rows(const std::vector<LabelledTerms>& all) {
+std::optional<Explanation> find_tile_rows(const std::vector<LabelledTerms>& all) {
   struct Lengths {
     std::int64_t filled;
     std::int64_t read;
@@ -214,15 +215,15 @@ std::optional<Fact> find_tile_rows(const std::vector<LabelledTerms>& all) {
   };
   const std::string rows = text(&Lengths::filled);
   const std::string read = text(&Lengths::read);
-  Fact fact = told("E-tile-rows/measured", {shapes_text(shapes), rows, read});
+  Explanation fact = told("E-tile-rows/measured", {shapes_text(shapes), rows, read});
   if (rows == number(found.front().filled) || read == number(found.front().read)) {
-    fact.measured += " Numbers are those of the first shape.";
+    fact.seen += " Numbers are those of the first shape.";
   }
   show_wrong_product(fact, all.front());
   return fact;
 }
 
-std::optional<Fact> find_factors(Program& program) {
+std::optional<Explanation> find_factors(Program& program) {
   static const std::vector<ConvShape> shapes = {{1, 1, 1, 1, 2, 1, 1},
                                                 {1, 1, 1, 2, 3, 2, 1},
                                                 {1, 1, 1, 3, 4, 3, 1},
@@ -263,7 +264,7 @@ std::optional<Fact> find_factors(Program& program) {
     const std::string rule = common_rule({{features_of(s, labels, true), wrong}});
     const std::int64_t weight = weight_index(s, labels[i]);
     const std::int64_t pixel = input_index(s, labels[i]);
-    Fact fact =
+    Explanation fact =
         told(is_transform ? "E-terms/transform" : "E-terms/one-by-one",
              {to_string(s), output_text(labels[i]), weight_text(s, weight), pixel_text(s, pixel),
               rule.empty() ? "Products" : "Exactly the products with " + rule,
@@ -328,7 +329,7 @@ std::string tiles_text(int tile) {
 
 }  // namespace
 
-std::optional<Fact> find_matrix_mistake(Program& program) {
+std::optional<Explanation> find_matrix_mistake(Program& program) {
   const DenseRun run = run_dense(program, {1, kSize, kSize, 1, kSize, 1, 1});
   if (!run.gives_wrong()) return std::nullopt;
   const Matrix weights = matrix_of(run.weights);
@@ -352,7 +353,7 @@ std::optional<Fact> find_matrix_mistake(Program& program) {
                                            {of_result, "the result"}}) {
           if (tile > 1) parts.push_back(tiles_text(tile) + " part of " + matrix);
         }
-        Fact fact = told("E-tile-transposed/measured", {joined(parts, " and in each ")});
+        Explanation fact = told("E-tile-transposed/measured", {joined(parts, " and in each ")});
         // Elements (0, 1) and (1, 0) are exchanged.
         fact.product = WrongProduct{.shape = run.shape, .output = 1};
         if (of_result <= 1 && of_input > 1) {
@@ -378,7 +379,7 @@ std::optional<Fact> find_matrix_mistake(Program& program) {
   return std::nullopt;
 }
 
-std::optional<Fact> find_unused_array(Program& program, const DenseRun& run) {
+std::optional<Explanation> find_unused_array(Program& program, const DenseRun& run) {
   // Infinity hides the numbers behind it.
   const auto is_finite = [](float each) { return std::isfinite(each); };
   if (!std::ranges::all_of(run.answer.output, is_finite)) return std::nullopt;
@@ -392,8 +393,8 @@ std::optional<Fact> find_unused_array(Program& program, const DenseRun& run) {
     }
   }
   if (unused.empty()) return std::nullopt;
-  Fact fact = told("E-terms/unused-array", {joined(unused, " or "), to_string(run.shape)});
-  fact.measured += neighbourhood(run);
+  Explanation fact = told("E-terms/unused-array", {joined(unused, " or "), to_string(run.shape)});
+  fact.seen += neighbourhood(run);
   fact.product = WrongProduct{.shape = run.shape, .pixel = 0, .weight = 0, .factor = 0.0};
   return fact;
 }

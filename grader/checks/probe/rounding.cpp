@@ -80,7 +80,7 @@ std::string type_of(int bits, bool overflows) {
 
 }  // namespace
 
-std::optional<Fact> find_overflow(Program& program, const ConvShape& shape) {
+std::optional<Explanation> find_overflow(Program& program, const ConvShape& shape) {
   Sums sum(program, shape);
   constexpr int kLeast = -10;
   const auto power = [](int k) { return std::ldexp(1.0, kLeast + k); };
@@ -175,7 +175,7 @@ std::optional<Precision> precision_of(Program& program, const ConvShape& shape) 
               : (is_half ? Precision::kFp16 : Precision::kTf32);
 }
 
-Fact measure_rounding(Program& program, const ConvShape& shape, bool may_be_half) {
+Explanation measure_rounding(Program& program, const ConvShape& shape, bool may_be_half) {
   Sums sum(program, shape);
   const auto [input, weights, result, sums, smallest, rounds_products, cuts_input, cuts_weights] =
       what_is_kept(sum);
@@ -233,7 +233,7 @@ Fact measure_rounding(Program& program, const ConvShape& shape, bool may_be_half
     return told("E-precision/cut", {cuts_tf32 ? "The input is" : "The weights are"});
   }
   if (rounds_products) return told("E-precision/products");
-  Fact fact =
+  Explanation fact =
       told("E-precision/method",
            {result < kEnough ? bits_text("the output", result)
                              : "no single number, product or sum of two numbers loses bits"});

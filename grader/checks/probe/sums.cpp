@@ -59,7 +59,7 @@ std::string moved_sums(const DenseRun& run) {
          " wrong outputs hold the right sum of another one: " + places.example + ".";
 }
 
-std::optional<Fact> find_moved_sums(const std::vector<DenseRun>& runs) {
+std::optional<Explanation> find_moved_sums(const std::vector<DenseRun>& runs) {
   std::vector<ConvShape> shapes;
   std::vector<std::vector<Point>> points;
   bool is_part = false;
@@ -75,20 +75,21 @@ std::optional<Fact> find_moved_sums(const std::vector<DenseRun>& runs) {
   // Outputs that do not exist, of a wrong size of the output, may lie over others.
   const bool is_enough = shapes.size() > (is_part ? 1 : 0);
   if (const auto named = is_enough ? named_index(kOutputForm, shapes, points) : std::nullopt) {
-    Fact fact = index_fact(kOutputForm, *named, shapes);
+    Explanation fact = index_fact(kOutputForm, *named, shapes);
     if (is_part) fact.id = "E-index";
     return fact;
   }
   const auto moved =
       std::ranges::find_if(runs, [](const DenseRun& run) { return places_of_sums(run).moved > 0; });
   if (!is_most || moved == runs.end()) return std::nullopt;
-  Fact fact = told("E-output-order/exchanged", {to_string(moved->shape), moved_sums(*moved)});
-  fact.measured += neighbourhood(*moved);
+  Explanation fact =
+      told("E-output-order/exchanged", {to_string(moved->shape), moved_sums(*moved)});
+  fact.seen += neighbourhood(*moved);
   fact.product = first_wrong(*moved);
   return fact;
 }
 
-std::optional<Fact> find_moved_images(const DenseRun& run) {
+std::optional<Explanation> find_moved_images(const DenseRun& run) {
   const ConvShape& s = run.shape;
   const std::int64_t size = s.output_image_size();
   const auto& output = run.answer.output;
@@ -123,7 +124,7 @@ std::optional<Fact> find_moved_images(const DenseRun& run) {
   return std::nullopt;
 }
 
-std::optional<Fact> find_function(const std::vector<DenseRun>& runs) {
+std::optional<Explanation> find_function(const std::vector<DenseRun>& runs) {
   const auto all = [&](const auto& same) {
     for (const DenseRun& run : runs) {
       for (std::size_t i = 0; i < run.right.size(); ++i) {
@@ -136,8 +137,8 @@ std::optional<Fact> find_function(const std::vector<DenseRun>& runs) {
     return true;
   };
   const auto say = [&](const char* name, const std::string& value) {
-    Fact fact = told(name, {value});
-    fact.measured += neighbourhood(runs.front());
+    Explanation fact = told(name, {value});
+    fact.seen += neighbourhood(runs.front());
     return fact;
   };
   if (all([](const DenseRun&, double got, double right) { return got == std::max(right, 0.0); })) {
@@ -189,7 +190,7 @@ std::optional<Fact> find_function(const std::vector<DenseRun>& runs) {
     name = real(factors.front());
   }
   const bool counts = factors.front() > 1.0 && whole.size() == runs.size();
-  Fact fact = say(counts ? "E-scaled/several-times" : "E-scaled/measured", name);
+  Explanation fact = say(counts ? "E-scaled/several-times" : "E-scaled/measured", name);
   if (counts) fact.product = watched(shapes.front(), {{}, {.factor = factors.front()}});
   return fact;
 }
@@ -228,7 +229,7 @@ std::optional<std::int64_t> distance_of_carried(const DenseRun& run, bool stored
 
 }  // namespace
 
-std::optional<Fact> find_carried_sum(const std::vector<DenseRun>& runs) {
+std::optional<Explanation> find_carried_sum(const std::vector<DenseRun>& runs) {
   std::vector<ConvShape> shapes;
   for (const DenseRun& run : runs) shapes.push_back(run.shape);
   for (const bool stored : {true, false}) {
@@ -245,15 +246,15 @@ std::optional<Fact> find_carried_sum(const std::vector<DenseRun>& runs) {
     if (distances.size() < runs.size()) continue;
     std::string name = name_of(distances, shapes, "1");
     if (name.empty()) name = number(distances.front());
-    Fact fact = told("E-sum-kept/measured", {stored ? "the stored value" : "the sum",
-                                             name == "1" ? "" : name + " elements "});
-    fact.measured += neighbourhood(runs.front());
+    Explanation fact = told("E-sum-kept/measured", {stored ? "the stored value" : "the sum",
+                                                    name == "1" ? "" : name + " elements "});
+    fact.seen += neighbourhood(runs.front());
     return fact;
   }
   return std::nullopt;
 }
 
-std::optional<Fact> find_kept(Program& program, const ConvShape& shape) {
+std::optional<Explanation> find_kept(Program& program, const ConvShape& shape) {
   const DenseRun own = run_dense(program, shape, 1);
   const DenseRun other = run_dense(program, shape, 2);
   // The second of two calls in a new process, the first with these numbers.

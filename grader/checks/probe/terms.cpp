@@ -1,5 +1,6 @@
 #include "grader/checks/probe/terms.hpp"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <random>
@@ -258,21 +259,21 @@ std::string window_picture(const LabelledTerms& terms, const Label& of) {
              : "Pixels of channel " + number(of.c) + " for output " + output_text(of) + ":" + drawn;
 }
 
-void show_example(Fact& fact, const LabelledTerms& terms, const Labelled& one) {
+void show_example(Explanation& fact, const LabelledTerms& terms, const Labelled& one) {
   const ConvShape& s = terms.shape;
   const std::string right =
       weight_text(s, weight_index(s, one.at)) + " times " + pixel_text(s, input_index(s, one.at));
   const char* const what = one.term.factor == 0.0     ? "E-terms/misses"
                            : is_right_product(s, one) ? "E-terms/counts-often"
                                                       : "E-terms/uses";
-  fact.measured += told(what, {to_string(s), output_text(one.at), right, real(one.term.factor),
-                               weight_text(s, one.term.weight), pixel_text(s, one.term.pixel)})
-                       .measured;
+  fact.seen += told(what, {to_string(s), output_text(one.at), right, real(one.term.factor),
+                           weight_text(s, one.term.weight), pixel_text(s, one.term.pixel)})
+                   .seen;
   fact.picture = window_picture(terms, one.at);
   fact.product = watched(s, one);
 }
 
-void show_wrong_product(Fact& fact, const LabelledTerms& terms) {
+void show_wrong_product(Explanation& fact, const LabelledTerms& terms) {
   const auto wrong = std::ranges::find_if(
       terms.terms, [&](const Labelled& each) { return !is_right_product(terms.shape, each); });
   if (wrong != terms.terms.end()) show_example(fact, terms, *wrong);

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "grader/checks/probe/fact.hpp"
+#include "grader/checks/probe/explanation.hpp"
 
 namespace convlab::grader::probe {
 
@@ -78,8 +78,8 @@ WrongProduct watched(const ConvShape& s, const Labelled& one);
 std::string window_picture(const LabelledTerms& terms, const Label& of);
 
 /// Adds a wrong product: in words, in its window, and to watch for.
-void show_example(Fact& fact, const LabelledTerms& terms, const Labelled& one);
+void show_example(Explanation& fact, const LabelledTerms& terms, const Labelled& one);
 /// The first wrong one.
-void show_wrong_product(Fact& fact, const LabelledTerms& terms);
+void show_wrong_product(Explanation& fact, const LabelledTerms& terms);
 
 }  // namespace convlab::grader::probe

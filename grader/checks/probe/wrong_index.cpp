@@ -7,6 +7,8 @@
 #include <unordered_map>
 #include <utility>
 
+#include "common/serve/finding_texts.hpp"
+
 namespace convlab::grader::probe {
 
 std::int64_t Affine::at(const std::vector<std::int64_t>& variables) const {
@@ -329,8 +331,8 @@ std::string differences(const IndexForm& form, const NamedIndex& index) {
 
 }  // namespace
 
-Fact index_fact(const IndexForm& form, const NamedIndex& index,
-                const std::vector<ConvShape>& shapes) {
+Explanation index_fact(const IndexForm& form, const NamedIndex& index,
+                       const std::vector<ConvShape>& shapes) {
   const bool stores = form.array == "output";
   std::vector<std::string> right = form.right;
   for (std::size_t v = 0; v < right.size(); ++v) {
@@ -338,11 +340,12 @@ Fact index_fact(const IndexForm& form, const NamedIndex& index,
     if (index.factors[v].empty() && !stores) right[v].clear();
   }
   const std::string id = id_of(form, index);
-  Fact fact = told(stores                         ? "E-index/stored"
-                   : id == "E-transposed-weights" ? "E-index/transposed"
-                                                  : "E-index/measured",
-                   {shapes_text(shapes), form.array, sum_text(index.factors, index.constant),
-                    sum_text(right, "0"), differences(form, index)});
+  const std::string own = id + "/measured";
+  Explanation fact = told(stores            ? "E-index/stored"
+                          : is_variant(own) ? own
+                                            : "E-index/measured",
+                          {shapes_text(shapes), form.array, sum_text(index.factors, index.constant),
+                           sum_text(right, "0"), differences(form, index)});
   if (id != fact.id) fact.next.clear();
   fact.id = id;
   return fact;
@@ -414,10 +417,10 @@ bool predicts(const IndexForm& form, const NamedIndex& index, const DenseRun& ru
   return true;
 }
 
-Fact fact_of(const WrongIndex& wrong) {
+Explanation fact_of(const WrongIndex& wrong) {
   std::vector<ConvShape> shapes;
   for (const LabelledTerms& terms : wrong.terms) shapes.push_back(terms.shape);
-  Fact fact = index_fact(*wrong.form, wrong.index, shapes);
+  Explanation fact = index_fact(*wrong.form, wrong.index, shapes);
   fact.predicts = [form = wrong.form, index = wrong.index](const DenseRun& run) {
     return predicts(*form, index, run);
   };

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "common/base/conv_shape.hpp"
-#include "grader/checks/probe/fact.hpp"
+#include "grader/checks/probe/explanation.hpp"
 #include "grader/checks/probe/terms.hpp"
 
 namespace convlab::grader::probe {
@@ -66,8 +66,8 @@ std::optional<NamedIndex> named_index(const IndexForm& form, const std::vector<C
                                       const std::vector<std::vector<Point>>& points);
 
 /// What this index is, what it should be, and how they differ.
-Fact index_fact(const IndexForm& form, const NamedIndex& index,
-                const std::vector<ConvShape>& shapes);
+Explanation index_fact(const IndexForm& form, const NamedIndex& index,
+                       const std::vector<ConvShape>& shapes);
 
 /// A measured index that is wrong.
 struct WrongIndex {
@@ -85,6 +85,6 @@ std::size_t complexity(const WrongIndex& wrong);
 /// Whether loops with this index give the numbers of another run.
 bool predicts(const IndexForm& form, const NamedIndex& index, const DenseRun& run);
 
-Fact fact_of(const WrongIndex& wrong);
+Explanation fact_of(const WrongIndex& wrong);
 
 }  // namespace convlab::grader::probe

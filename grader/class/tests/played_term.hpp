@@ -11,7 +11,7 @@
 #include "common/base/whole_file.hpp"
 #include "grader/class/term.hpp"
 #include "grader/report/table.hpp"
-#include "grader/scores/grade.hpp"
+#include "grader/judge/grade.hpp"
 
 namespace convlab::grader::testing {
 

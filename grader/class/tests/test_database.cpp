@@ -8,7 +8,7 @@
 #include "grader/class/grade_class.hpp"
 #include "grader/class/gradebook.hpp"
 #include "grader/class/term.hpp"
-#include "grader/scores/grade.hpp"
+#include "grader/judge/grade.hpp"
 
 using namespace convlab;
 using namespace convlab::grader;

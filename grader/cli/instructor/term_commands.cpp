@@ -176,7 +176,7 @@ ExitCode comment(const ClassOptions& options) {
   }
   if (!options.finding.empty()) {
     std::vector<std::string> known;
-    for (const Diagnosis& each : catalogue()) known.push_back(each.id);
+    for (const FindingWords& each : catalogue()) known.push_back(each.id);
     if (std::ranges::find(known, options.finding) == known.end()) {
       const std::string meant = name_meant(options.finding, known);
       throw UsageError(

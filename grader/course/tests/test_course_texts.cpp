@@ -75,6 +75,6 @@ TEST_CASE(
   }
   for (const auto& [id, list] : read_hints(course_folder() / "milestones/finding_hints.json")) {
     INFO(id);
-    CHECK(std::ranges::find(catalogue(), id, &Diagnosis::id) != catalogue().end());
+    CHECK(std::ranges::find(catalogue(), id, &FindingWords::id) != catalogue().end());
   }
 }

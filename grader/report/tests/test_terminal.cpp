@@ -50,7 +50,7 @@ TEST_CASE("check report: findings fit into 80 columns, whatever was seen") {
       "In case 'all together' (B=130 M=17 C=12 H=301 W=302 K=7 S=4): 123456789 of 987654321 "
       "elements are wrong. The first: image b=9999, map m=15, row h=33, column w=33: expected "
       "-1.234567e-05, got 1.234567e+25.";
-  for (const Diagnosis& diagnosis : catalogue()) {
+  for (const FindingWords& diagnosis : catalogue()) {
     std::istringstream lines(finding_text(finding(diagnosis.id, seen)));
     for (std::string line; std::getline(lines, line);) {
       CAPTURE(line);

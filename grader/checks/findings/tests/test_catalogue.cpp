@@ -1,4 +1,6 @@
 #include <filesystem>
+#include <initializer_list>
+#include <regex>
 #include <set>
 #include <sstream>
 
@@ -11,7 +13,7 @@ using namespace convlab;
 TEST_CASE("catalogue: every diagnosis has an id of its own, a cause, a next step and a chapter") {
   const std::string handbook = read_text(CONVLAB_SOURCE_DIR "/docs/diagnoses.md");
   std::set<std::string> ids;
-  for (const grader::Diagnosis& diagnosis : grader::catalogue()) {
+  for (const FindingWords& diagnosis : catalogue()) {
     CAPTURE(diagnosis.id);
     CHECK(ids.insert(diagnosis.id).second);
     CHECK_FALSE(std::string(diagnosis.title).empty());
@@ -26,24 +28,59 @@ TEST_CASE("catalogue: every diagnosis has an id of its own, a cause, a next step
   }
 }
 
-TEST_CASE("catalogue: every variant that the program names exists, of a finding that exists") {
-  int named = 0;
-  for (const char* folder : {"/common/serve", "/grader/checks", "/grader/scores"}) {
+namespace {
+
+/// Calls `read` with the text of each .cpp file below these folders that is no test.
+template <class Read>
+void for_each_source(std::initializer_list<const char*> folders, const Read& read) {
+  for (const char* folder : folders) {
     for (const auto& file :
          std::filesystem::recursive_directory_iterator(std::string(CONVLAB_SOURCE_DIR) + folder)) {
-      if (file.path().extension() != ".cpp" ||
-          file.path().string().find("/tests/") != std::string::npos) {
+      const std::string path = file.path().string();
+      if (file.path().extension() != ".cpp" || path.find("/tests/") != std::string::npos ||
+          path.find("/corpus/") != std::string::npos) {
         continue;
       }
-      const std::string code = read_text(file.path());
-      for (auto at = code.find("\"E-"); at != std::string::npos; at = code.find("\"E-", at + 1)) {
-        const std::string name = code.substr(at + 1, code.find('"', at + 1) - at - 1);
-        if (name.find('/') == std::string::npos) continue;
-        CAPTURE(name);
-        CHECK_NOTHROW(grader::finding(name, ""));
-        ++named;
-      }
+      read(path, read_text(file.path()));
     }
   }
+}
+
+}  // namespace
+
+TEST_CASE("catalogue: every variant that the program names exists, of a finding that exists") {
+  int named = 0;
+  for_each_source(
+      {"/common/serve", "/grader/checks", "/grader/judge"}, [&](const auto&, const auto& code) {
+        for (auto at = code.find("\"E-"); at != std::string::npos; at = code.find("\"E-", at + 1)) {
+          const std::string name = code.substr(at + 1, code.find('"', at + 1) - at - 1);
+          if (name.find('/') == std::string::npos) continue;
+          CAPTURE(name);
+          CHECK_NOTHROW(grader::finding(name, ""));
+          ++named;
+        }
+      });
   CHECK(named > 120);
+}
+
+// What is decided of a finding is decided by its kinds, in findings.txt.
+TEST_CASE("catalogue: no code compares ids with a name, and each kind that it asks for exists") {
+  std::string kinds = " ";
+  for (const FindingWords& words : catalogue()) kinds += words.kinds + " ";
+  const std::regex compared(R"re([!=]= *"E-|"E-[a-z-]+" *[!=]=)re");
+  const std::regex asked(R"re(is(?:_of_kind)?\([^"()]*(?:\([^()]*\))?[^"()]*, "([a-z-]+)"\))re");
+  for_each_source({"/common", "/grader"}, [&](const auto& path, const auto& code) {
+    CAPTURE(path);
+    CHECK_FALSE(std::regex_search(code, compared));
+  });
+  int count = 0;
+  for_each_source({"/grader"}, [&](const auto& path, const auto& code) {
+    CAPTURE(path);
+    for (std::sregex_iterator each(code.begin(), code.end(), asked), end; each != end; ++each) {
+      CAPTURE(each->str(1));
+      CHECK(kinds.find(" " + each->str(1) + " ") != std::string::npos);
+      ++count;
+    }
+  });
+  CHECK(count > 30);
 }

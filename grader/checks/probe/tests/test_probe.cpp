@@ -47,13 +47,19 @@ struct Loops : Program {
 const std::vector<ConvShape> kShapes = {
     {4, 2, 3, 8, 6, 2, 2}, {3, 5, 2, 7, 9, 3, 1}, {2, 6, 4, 10, 13, 2, 3}, {1, 2, 1, 20, 37, 3, 1}};
 
-Fact fact_of(Loops& loops) {
-  return find_fact(loops, kShapes).value_or(Fact{.id = "none"});
+Explanation nothing() {
+  Explanation none;
+  none.id = "none";
+  return none;
 }
 
-bool says(const Fact& fact, const std::string& words) {
-  UNSCOPED_INFO(fact.measured << "\n" << fact.cause);
-  return (fact.measured + "\n" + fact.cause).find(words) != std::string::npos;
+Explanation fact_of(Loops& loops) {
+  return find_fact(loops, kShapes).value_or(nothing());
+}
+
+bool says(const Explanation& fact, const std::string& words) {
+  UNSCOPED_INFO(fact.seen << "\n" << fact.cause);
+  return (fact.seen + "\n" + fact.cause).find(words) != std::string::npos;
 }
 
 }  // namespace
@@ -77,7 +83,7 @@ TEST_CASE("probe: one row, whose elements are named as in the puzzle") {
     at.w %= 64;
     return input_index(s, at);
   };
-  auto fact = find_in_row(tiles, shape).value_or(Fact{.id = "none"});
+  auto fact = find_in_row(tiles, shape).value_or(nothing());
   CHECK(fact.id == "E-index");
   CHECK(says(fact,
              "output[64] should multiply filter[0] of channel 0 by input[64] of channel 0; it "
@@ -86,7 +92,7 @@ TEST_CASE("probe: one row, whose elements are named as in the puzzle") {
   guard.factor = [](const ConvShape& s, const Label& at) {
     return at.p == s.kernel - 1 && at.w + at.q < s.out_width() ? 1.0F : 0.0F;
   };
-  fact = find_in_row(guard, shape).value_or(Fact{.id = "none"});
+  fact = find_in_row(guard, shape).value_or(nothing());
   CHECK(fact.id == "E-terms");
   CHECK(says(fact, "Exactly the outputs with i ≥ 252 are wrong"));
 }
@@ -102,7 +108,7 @@ TEST_CASE("probe: outputs of a product of matrices are counted through all image
 TEST_CASE("probe: a sum that is not set to zero") {
   Loops kept;
   kept.stored = [](float sum, float before) { return sum + before; };
-  const Fact fact = fact_of(kept);
+  const Explanation fact = fact_of(kept);
   CHECK(fact.id == "E-sum-kept");
   CHECK(says(fact, "before it in memory"));
 }

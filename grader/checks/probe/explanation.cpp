@@ -1,4 +1,4 @@
-#include "grader/checks/probe/fact.hpp"
+#include "grader/checks/probe/explanation.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -62,12 +62,10 @@ DenseRun run_whole(Program& program, const ConvShape& shape, int most_input, int
   return run;
 }
 
-Fact told(const std::string& name, const std::vector<std::string>& values) {
-  const Diagnosis says = variant(name, values);
-  return {.id = name.substr(0, name.find('/')),
-          .measured = says.seen,
-          .cause = says.cause,
-          .next = says.next};
+Explanation told(const std::string& name, const std::vector<std::string>& values) {
+  Explanation fact;
+  static_cast<Finding&>(fact) = said(name, values);
+  return fact;
 }
 
 std::string number(std::int64_t value) {

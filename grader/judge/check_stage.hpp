@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "grader/checks/network_check.hpp"
-#include "grader/scores/grade.hpp"
+#include "grader/judge/grade.hpp"
 #include "grader/submission/submission.hpp"
 
 namespace convlab::grader {
@@ -46,12 +46,20 @@ struct CheckContext {
 };
 
 /// Checks one stage with the requested rules and precision class. False if there is a finding.
-bool check_stage(const CheckContext& context, const StageInfo& stage,
-                 const std::vector<int>& batches, std::uint64_t seed, GradedNetwork& network);
+bool check_stage(const CheckContext& context, StageInfo stage, const std::vector<int>& batches,
+                 std::uint64_t seed, GradedNetwork& network);
+
+/// Judges what the program's start has shown, before there is any stage. False if there is a
+/// finding.
+bool starts(const CheckContext& context, const std::optional<Finding>& finding);
 
 /// Stores and reports a finding; false if there is one.
 bool passes(const CheckContext& context, const StageInfo& stage,
             const std::optional<Finding>& finding);
+
+/// The exercises of the first milestones must handle every shape; a stage's declaration does not
+/// matter.
+bool supports_one_network(const GradeRequest& request, const StageInfo& stage);
 
 Rules rules_of(const GradeRequest& request);
 

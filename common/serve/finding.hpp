@@ -3,10 +3,11 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "common/base/conv_shape.hpp"
 
-namespace convlab::grader {
+namespace convlab {
 
 /// A product that was measured to be wrong, or an output: what a traced program is watched for.
 struct WrongProduct {
@@ -21,17 +22,20 @@ struct WrongProduct {
   friend bool operator==(const WrongProduct&, const WrongProduct&) = default;
 };
 
-/// One thing that the grader found wrong, in words for the person who wrote the code.
+/// One thing that is wrong. It is made where the fault is seen, with what is known there: id,
+/// variant and values; its texts are those of findings.txt. Nobody decides by a text.
 struct Finding {
-  std::string id{};        ///< "E-nan", see docs/diagnoses.md
-  std::string title{};     ///< what is wrong, in a few words
-  std::string seen{};      ///< where and what: numbers
+  std::string id{};       ///< "E-nan", see docs/diagnoses.md
+  std::string variant{};  ///< "E-outside/freed": what is known beyond the id; may be empty
+  std::vector<std::string> values{};  ///< of the variant
+  std::string title{};                ///< what is wrong, in a few words
+  std::string seen{};                 ///< where and what: numbers
   std::string smallest{};  ///< the smallest case that fails: "B=1 M=2 …"; empty: unknown
   std::string alone{};     ///< the option that runs it alone: "--case 1,2,1,5,6,3,1"
   std::string shapes{};    ///< at which shapes it fails: sentences, a line each
   std::string picture{};   ///< the pixels of one window, expected and found: lines
   std::optional<WrongProduct> product{};  ///< an example; not stored
-  bool is_proved = false;                 ///< a measured index or rounding explains it; not stored
+  bool is_proved = false;                 ///< a measured index or rounding explains it
   std::string cause{};                    ///< what it usually means
   std::string next{};                     ///< one next step
   std::string compiler{};  ///< the compiler's warnings about the same files, a line each
@@ -40,10 +44,4 @@ struct Finding {
   friend bool operator==(const Finding&, const Finding&) = default;
 };
 
-/// "The smallest case that fails: …", and at which shapes it fails; empty if unknown.
-std::string smallest_case_text(const Finding& finding);
-
-/// All that was seen: the smallest case, `seen`, the picture.
-std::string seen_text(const Finding& finding);
-
-}  // namespace convlab::grader
+}  // namespace convlab

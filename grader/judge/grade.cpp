@@ -1,4 +1,4 @@
-#include "grader/scores/grade.hpp"
+#include "grader/judge/grade.hpp"
 
 #include <omp.h>
 
@@ -18,9 +18,12 @@
 #include "grader/checks/element_cases.hpp"
 #include "grader/checks/findings/catalogue.hpp"
 #include "grader/checks/network_check.hpp"
+#include "grader/judge/check_stage.hpp"
+#include "grader/judge/experiments.hpp"
+#include "grader/judge/judge.hpp"
 #include "grader/measure/counters.hpp"
 #include "grader/measure/measure_speed.hpp"
-#include "grader/scores/check_stage.hpp"
+#include "grader/scores/edition_points.hpp"
 #include "grader/submission/submission.hpp"
 
 namespace convlab::grader {
@@ -57,9 +60,14 @@ class Grading {
   CheckResult run() {
     const std::vector<StageInfo> stages = list_stages();
     // Emulating 10 000 images takes a quarter of an hour; to get it, name the batch.
+    constexpr int kMostEmulated = 1000;
     std::vector<int> batches = request_.batches;
-    if (batches.empty()) batches = {100, 1000};
-    if (request_.batches.empty() && !is_emulated()) batches.push_back(10'000);
+    if (batches.empty()) {
+      batches = request_.rules.batches();
+      if (batches.empty()) batches = {100, 1000, 10'000};
+      std::erase_if(batches, [&](int batch) { return is_emulated() && batch > kMostEmulated; });
+      if (batches.empty()) batches = {100};
+    }
     const int largest = *std::max_element(batches.begin(), batches.end());
     GradedNetwork network{request_.network, largest};
     const bool takes_times = request_.score && request_.score->measures_speed && !stages.empty();
@@ -67,7 +75,9 @@ class Grading {
     if (!stages.empty()) {
       const std::uint64_t seed = request_.seed.value_or(std::random_device{}());
       const Rules rules = rules_of(request_);
-      if (rules == Rules::kCourse) check_.rules = to_string(rules);
+      if (rules == Rules::kCourse) {
+        check_.rules = request_.rules.edition ? request_.rules.edition->name : to_string(rules);
+      }
       for (const StageInfo& stage : stages) {
         cases_of_[stage.id] = plan_for(request_, stage, batches).cases.size();
       }
@@ -76,6 +86,7 @@ class Grading {
         check_.cases = request_.checked->cases;
         check_.findings = request_.checked->findings;
         check_.warnings = request_.checked->warnings;
+        check_.evidence = request_.checked->evidence;
         check_.result.runs = request_.checked->result.runs;
         // The program may list other stages now.
         std::erase_if(check_.result.runs, [&](const RunResult& run) {
@@ -89,7 +100,11 @@ class Grading {
       add_device(check_.result, submission_.device().measured);
       if (good) check_.result.verdict = Verdict::kPassed;
     }
+    if (request_.competition) check_.ranked = ranked_run(stages, largest);
     if (request_.score) score(*request_.score, stages, batches, network);
+    if (request_.rules.task && request_.rules.task->points > 0.0) {
+      check_.edition = edition_score(request_.rules, check_, submission_.sources());
+    }
     return std::move(check_);
   }
 
@@ -101,7 +116,7 @@ class Grading {
   // Starts the program and reads its stages and its device; none if there is nothing to check.
   std::vector<StageInfo> list_stages() {
     std::vector<StageInfo> stages;
-    if (!passes(context_, {}, request_.work.unbuilt)) {
+    if (!starts(context_, request_.work.unbuilt)) {
       if (request_.score)
         submission_.list_stages(stages);  // the last built program knows the device
       return {};
@@ -109,12 +124,12 @@ class Grading {
     const std::optional<Failure> failure = submission_.list_stages(stages);
     check_.isolation = describe(submission_.isolation());
     if (failure) {
-      passes(context_, {}, explain(*failure, "the list of stages"));
+      starts(context_, explain(*failure, "the list of stages"));
       return {};
     }
     // A custom submission's own word is no proof; target_for has asked the workbook's program.
     if (!request_.work.device) refuse_silent_emulation(submission_.device());
-    if (!passes(context_, {}, refused(stages))) return {};
+    if (!starts(context_, refused(stages))) return {};
     return chosen(stages, request_);
   }
 
@@ -214,6 +229,7 @@ class Grading {
       std::ranges::move(each.result.runs, std::back_inserter(check_.result.runs));
       std::ranges::move(each.findings, std::back_inserter(check_.findings));
       std::ranges::move(each.warnings, std::back_inserter(check_.warnings));
+      std::ranges::move(each.evidence, std::back_inserter(check_.evidence));
     }
     return good;
   }
@@ -238,7 +254,7 @@ class Grading {
       if (rule.what == ScoreRule::What::kSpeed && can_measure(rule, wanted.rules, work)) {
         const auto stage = std::ranges::find(stages, rule.stage, &StageInfo::id);
         measured.push_back(measure(wanted, rule, as_judged(*stage), network, reference));
-        passes(context_, *stage, measured.back().finding);
+        if (measured.back().finding) judge_speed(*stage, *measured.back().finding);
       }
     }
     if (!counted.empty()) observer_.announce("counting requests, emulated");
@@ -256,6 +272,54 @@ class Grading {
         }
       }
     }
+  }
+
+  // What shows only while times are taken.
+  void judge_speed(const StageInfo& stage, const Finding& finding) {
+    const auto own = std::ranges::find(check_.evidence, stage.id, &Evidence::stage);
+    if (own == check_.evidence.end()) {
+      passes(context_, stage, finding);
+      return;
+    }
+    own->records.push_back(
+        {.experiment = Experiment::kSpeed, .end = RunEnd::kWrong, .finding = finding});
+    own->records.push_back(source_record(context_, finding));
+    passes(context_, stage, judge(*own, own->demands).finding);
+  }
+
+  // Of the first stage, if it was right.
+  RankedTimes ranked_run(const std::vector<StageInfo>& stages, int batch) {
+    const auto& edition = request_.rules.edition;
+    const RankedRun plan =
+        edition && edition->competition ? edition->competition->run : RankedRun{};
+    RankedTimes times{.batch = batch,
+                      .how = std::to_string(plan.calls) + " calls on the same buffers after " +
+                             std::to_string(plan.warm_ups) + ", by the host's clock"};
+    if (check_.result.verdict != Verdict::kPassed) {
+      times.why_not = "only right results that keep its rules are ranked.";
+    } else if (is_emulated()) {
+      times.why_not = "an emulated device has no times.";
+    }
+    if (!times.why_not.empty()) return times;
+    observer_.announce("the ranked run");
+    for (const ConvShape& shape : load_preset(request_.network).conv_shapes(batch)) {
+      const Arrays arrays = submission_.prepare(shape, Placement::kAligned);
+      fill_random({.shape = shape}, std::random_device{}(), arrays);
+      const Call call = submission_.run_ranked(stages.front().id, plan);
+      if (call.failure) {
+        times.why_not = explain(*call.failure, "the ranked run").seen;
+        return times;
+      }
+      const Precision precision = as_judged(stages.front()).precision;
+      if (!oracle::compare(shape, arrays.input, arrays.weights, arrays.output,
+                           oracle::Tolerance::of(precision, shape))
+               .passed(shape)) {
+        times.why_not = "its output is wrong after several calls on the same buffers.";
+        return times;
+      }
+      times.op_ms.push_back(call.op_ms);
+    }
+    return times;
   }
 
   // With the precision class of the check, which the grader may have found.

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "common/base/conv_shape.hpp"
-#include "grader/checks/result/finding.hpp"
+#include "common/serve/finding.hpp"
 
 namespace convlab::grader::probe {
 
@@ -129,21 +129,16 @@ DenseRun run_whole(Program& program, const ConvShape& shape, int most_input, int
 /// The same with the largest numbers whose sums the program can keep.
 DenseRun run_dense(Program& program, const ConvShape& shape, std::uint64_t seed = 3);
 
-/// What was measured about a wrong program.
-struct Fact {
-  std::string id{};                       ///< of the catalogue
-  std::string measured{};                 ///< lines; those that begin with spaces keep their form
-  std::string picture{};                  ///< the pixels of one window; may be empty
-  std::optional<WrongProduct> product{};  ///< an example
-  std::string cause{};                    ///< empty: that of the catalogue
-  std::string next{};                     ///< the same
-  bool is_named = true;                   ///< of a rounding: which number, and its type
+/// What was measured about a wrong program: `seen` has its lines, of which those that begin with
+/// spaces keep their form. An empty cause or next is that of the catalogue.
+struct Explanation : Finding {
+  bool is_named = true;  ///< of a rounding: which number, and its type
   /// Of a measured index: whether it gives the numbers of another run.
   std::function<bool(const DenseRun&)> predicts{};
 };
 
 /// With the id and the texts of this variant in findings.txt. @param values  for {0}, {1}, …
-Fact told(const std::string& variant, const std::vector<std::string>& values = {});
+Explanation told(const std::string& variant, const std::vector<std::string>& values = {});
 
 std::string number(std::int64_t value);
 std::string real(double value, int digits = 7);

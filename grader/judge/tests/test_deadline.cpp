@@ -1,7 +1,7 @@
 // A check has one deadline for all that it does.
 #include "common/base/tests/support/catch.hpp"
 #include "common/base/tests/support/contains.hpp"
-#include "grader/scores/grade.hpp"
+#include "grader/judge/grade.hpp"
 
 using namespace convlab;
 using namespace convlab::grader;

@@ -1,0 +1,134 @@
+#include "grader/judge/check_stage.hpp"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "common/program/arguments.hpp"
+#include "common/stage/stage.hpp"
+#include "grader/checks/findings/catalogue.hpp"
+#include "grader/judge/course_rules.hpp"
+#include "grader/judge/experiments.hpp"
+
+namespace convlab::grader {
+
+namespace {
+
+// What the records of the mode and the class that count give points for.
+void keep(const Evidence& evidence, const Judgement& verdict, CheckResult& checked) {
+  for (const Record& record : evidence.records) {
+    const bool counts = record.mode == verdict.counts && record.precision == verdict.precision;
+    if (!counts) continue;
+    for (CaseResult test : record.cases) {
+      const bool is_taken = verdict.takes_all || verdict.wrong_cases.contains(test.name);
+      if (is_taken) test.verdict = Verdict::kFailed;
+      checked.cases.push_back(std::move(test));
+    }
+    for (RunResult run : record.runs) {
+      if (verdict.takes_all || verdict.takes_network) run.verdict = Verdict::kFailed;
+      checked.result.runs.push_back(std::move(run));
+    }
+  }
+}
+
+}  // namespace
+
+bool check_stage(const CheckContext& context, StageInfo stage, const std::vector<int>& batches,
+                 std::uint64_t seed, GradedNetwork& network) {
+  const GradeRequest& request = context.request;
+  // What the file itself declares would be the bound that it is judged by.
+  stage.precision = request.precision.value_or(ladder_stage(stage.id.c_str(), "").precision);
+  Experiments experiments(context, stage, batches, seed, network);
+  Evidence evidence = experiments.begin();
+  evidence.demands = {.any_shape = plan_for(request, stage, batches).rules == Rules::kWorkbook,
+                      .finds_precision = request.finds_precision,
+                      .one_case = request.only_case.has_value(),
+                      .refused = request.refused,
+                      .forgives = rules_of(request) == Rules::kCourse,
+                      .prolog_may_compute = request.rules.prolog_may_compute(),
+                      .has_task_rules = !rules_to_keep(request).empty()};
+  while (const auto next = plan(evidence, evidence.demands)) {
+    evidence.records.push_back(experiments.run(*next));
+  }
+  const Judgement verdict = judge(evidence, evidence.demands);
+  keep(evidence, verdict, context.checked);
+  context.checked.evidence.push_back(std::move(evidence));
+  for (Finding warning : verdict.warnings) {
+    context.observer.tell(stage, {.finding = warning, .is_forgiven = true});
+    warning.stage = stage.id;
+    context.checked.warnings.push_back(std::move(warning));
+  }
+  // The batches that were right are too small for it.
+  const std::string overflow = int_overflow(request, kMaxBatch);
+  if (!verdict.finding && !overflow.empty() &&
+      int_overflow(request, *std::ranges::max_element(batches)).empty()) {
+    context.observer.tell(stage, {.note = overflow + " No batch of this check is as large."});
+  }
+  if (request.finds_precision && (!verdict.finding || verdict.precision != Precision::kFp32)) {
+    context.observer.tell(
+        stage, {.note = std::string("It computes like ") + describe(verdict.precision) + "."});
+  }
+  return passes(context, stage, verdict.finding);
+}
+
+bool passes(const CheckContext& context, const StageInfo& stage,
+            const std::optional<Finding>& finding) {
+  if (!finding) return true;
+  auto& findings = context.checked.findings;
+  findings.push_back(*finding);
+  findings.back().stage = stage.id;
+  context.checked.result.verdict = Verdict::kFailed;
+  context.observer.tell(stage, {.finding = findings.back()});
+  return false;
+}
+
+bool starts(const CheckContext& context, const std::optional<Finding>& finding) {
+  if (!finding) return true;
+  Evidence evidence;
+  Record& start = evidence.records.emplace_back();
+  start.experiment = Experiment::kStart;
+  start.end = context.request.work.unbuilt ? RunEnd::kNotBuilt : RunEnd::kFault;
+  start.finding = finding;
+  evidence.records.push_back(source_record(context, *finding));
+  context.checked.evidence = {evidence};
+  return passes(context, {}, judge(evidence, evidence.demands).finding);
+}
+
+bool supports_one_network(const GradeRequest& request, const StageInfo& stage) {
+  return !stage.only_for.empty() && request.milestone == "m4";
+}
+
+Rules rules_of(const GradeRequest& request) {
+  const bool course = request.work.form != FileInterface::kStages;
+  return request.rules.rules.value_or(course ? Rules::kCourse : Rules::kWorkbook);
+}
+
+CasePlan plan_for(const GradeRequest& request, const StageInfo& stage,
+                  const std::vector<int>& batches) {
+  // The course used only batches of hundreds, so the check does, too.
+  constexpr int kQuick = 100;
+  // One image shows nothing of how images are told apart.
+  int batch = kQuick;
+  for (const int each : batches) {
+    if (each > 1 || batches.size() == 1) batch = std::min(batch, each);
+  }
+  if (supports_one_network(request, stage)) {
+    return course_plan(load_preset(stage.only_for), batch, {});
+  }
+  if (request.only_case) {
+    CasePlan plan = workbook_plan();
+    plan.cases = {{"of --case, whole numbers", *request.only_case, true},
+                  {"of --case, random", *request.only_case, false}};
+    plan.repeated = {plan.cases.front()};
+    return plan;
+  }
+  if (rules_of(request) == Rules::kWorkbook) return workbook_plan();
+  const bool has_stride = request.work.form == FileInterface::kCourseWithStride;
+  const auto& edition = request.rules.edition;
+  return course_plan(load_preset(request.network), batch,
+                     edition      ? edition->cases
+                     : has_stride ? load_edition("fa23").cases  // the one with a stride
+                                  : std::vector<ConvShape>{});
+}
+
+}  // namespace convlab::grader
