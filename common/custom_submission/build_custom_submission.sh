@@ -95,9 +95,10 @@ run_recorded() {
     set -- "$@" -Wno-error -Wno-pedantic -Wno-conversion -Wno-shadow -Wno-float-conversion \
       -Wno-unused-parameter -Wno-unknown-pragmas -Wno-sign-compare -fmax-errors=50
   fi
-  # A local variable without a value is the same on every machine, and never right by luck.
+  # A local variable without a value is the same on every machine, and never right by luck. A call at
+  # the end of a function stays one, so that a report about it finds the line.
   if [ -n "$source" ] && [ "$device" = emulated ]; then
-    set -- "$@" -ftrivial-auto-var-init=pattern
+    set -- "$@" -ftrivial-auto-var-init=pattern -fno-optimize-sibling-calls
   fi
   if [ -n "$source" ] && [ "$device" != gpu ] && [ -n "$optimise" ]; then
     set -- "$@" "$optimise"
