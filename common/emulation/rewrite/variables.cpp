@@ -127,8 +127,8 @@ struct VariableRewriter : File {
   }
 
  private:
-  /// Places a variable of the device where the host cannot use it; not a constant, of which the host
-  /// may have the value, nor what both sides or several objects have.
+  /// Places a variable of the device where the host cannot use it; not a constant, of which the
+  /// host may have the value, nor what both sides or several objects have.
   void close_to_host(std::size_t begin, std::size_t keyword, std::size_t end) {
     std::size_t head = keyword;  // where the value or the size begins
     while (head < end && !source.is(head, "=") && !source.is(head, "[") && !source.is(head, "{"))
@@ -144,9 +144,10 @@ struct VariableRewriter : File {
     for (std::size_t i = begin; i < end; ++i)
       if (source.is(i, "=") || source.is(i, "{")) is_array = false;
     const bool of_numbers = source.has(begin, head, numbers);
-    editor.insert(source[keyword].end(),
-                  joined({is_array && of_numbers ? " CONVLAB_DEVICE_ARRAY" : " CONVLAB_DEVICE_VARIABLE",
-                          editor.anchor(keyword, source[keyword].end())}));
+    editor.insert(
+        source[keyword].end(),
+        joined({is_array && of_numbers ? " CONVLAB_DEVICE_ARRAY" : " CONVLAB_DEVICE_VARIABLE",
+                editor.anchor(keyword, source[keyword].end())}));
   }
 
   /// The kernel in whose body token i stands, as its body can name it, "sum<N>"; empty where the

@@ -85,7 +85,8 @@ void poison_constants() {
     for (const Symbol& symbol : all_symbols()) {
       const auto* byte = reinterpret_cast<const char*>(symbol.address);
       // As one that was given zeros; who gives it these copies nothing there.
-      const bool has_no_value = std::all_of(byte, byte + symbol.bytes, [](char c) { return c == 0; });
+      const bool has_no_value =
+          std::all_of(byte, byte + symbol.bytes, [](char c) { return c == 0; });
       if (symbol.kind == SymbolKind::kConstant && has_no_value)
         fill_poison(const_cast<std::byte*>(symbol.address), symbol.bytes, kConstantObject, true);
     }

@@ -46,8 +46,8 @@ namespace {
 bool is_copied = false;
 bool has_notes = false;  ///< kernels that ran apart have left some
 
-/// Whose turn it is. A page of its own: the host opens it while a kernel runs, and the copy closes it
-/// meanwhile.
+/// Whose turn it is. A page of its own: the host opens it while a kernel runs, and the copy closes
+/// it meanwhile.
 struct alignas(kPage) Turn {
   enum : std::uint32_t { kHost, kKernel, kNobody };  ///< nobody: the copy ends
   std::atomic<std::uint32_t> whose;
@@ -70,10 +70,10 @@ struct Messages {
   static constexpr std::size_t kNoteBytes = std::size_t{64} << 20U;
   static constexpr std::size_t kArgumentBytes = std::size_t{64} << 10U;
 
-  bool is_complete;             ///< the kernel came to its end
-  std::array<char, 256> error;  ///< why the machine could not run the kernel; usually empty
-  std::size_t report_bytes;     ///< 0: the kernel has not failed
-  std::size_t note_bytes;       ///< of all launches so far
+  bool is_complete;                     ///< the kernel came to its end
+  std::array<char, 256> error;          ///< why the machine could not run the kernel; usually empty
+  std::size_t report_bytes;             ///< 0: the kernel has not failed
+  std::size_t note_bytes;               ///< of all launches so far
   std::byte arguments[kArgumentBytes];  ///< of the next launch, if the copy stays for it
   std::byte report[kReportBytes];
   std::byte notes[kNoteBytes];
@@ -89,7 +89,8 @@ class OpenMessages {
   explicit OpenMessages(std::size_t word_bytes = 0)
       : begin_(device_memory().messages() + sizeof(Turn)),
         bytes_(round_up(sizeof(Messages), kPage) + round_up(word_bytes, kPage)) {
-    if (bytes_ > DeviceMemory::kMessageBytes - sizeof(Turn) || !protect(begin_, bytes_, PROT_READ | PROT_WRITE))
+    if (bytes_ > DeviceMemory::kMessageBytes - sizeof(Turn) ||
+        !protect(begin_, bytes_, PROT_READ | PROT_WRITE))
       throw EnvironmentError("The machine has no memory left for what a kernel has written.");
   }
   OpenMessages(const OpenMessages&) = delete;
@@ -158,14 +159,35 @@ void leave_shared_memory() {
 }
 
 // What threads, their memory and their clocks need. No call reaches a file or another process.
-constexpr unsigned kCalls[] = {
-    SYS_futex,        SYS_sched_yield,     SYS_clock_gettime,  SYS_clock_nanosleep,
-    SYS_nanosleep,    SYS_clock_getres,    SYS_gettimeofday,   SYS_mprotect,
-    SYS_munmap,       SYS_madvise,         SYS_mremap,         SYS_brk,
-    SYS_rt_sigreturn, SYS_rt_sigaction,    SYS_rt_sigprocmask, SYS_sigaltstack,
-    SYS_exit,         SYS_exit_group,      SYS_getpid,         SYS_gettid,
-    SYS_getrandom,    SYS_set_robust_list, SYS_rseq,           SYS_getppid, SYS_sched_getaffinity,
-    SYS_timer_create, SYS_timer_settime,   SYS_timer_delete,   SYS_restart_syscall};
+constexpr unsigned kCalls[] = {SYS_futex,
+                               SYS_sched_yield,
+                               SYS_clock_gettime,
+                               SYS_clock_nanosleep,
+                               SYS_nanosleep,
+                               SYS_clock_getres,
+                               SYS_gettimeofday,
+                               SYS_mprotect,
+                               SYS_munmap,
+                               SYS_madvise,
+                               SYS_mremap,
+                               SYS_brk,
+                               SYS_rt_sigreturn,
+                               SYS_rt_sigaction,
+                               SYS_rt_sigprocmask,
+                               SYS_sigaltstack,
+                               SYS_exit,
+                               SYS_exit_group,
+                               SYS_getpid,
+                               SYS_gettid,
+                               SYS_getrandom,
+                               SYS_set_robust_list,
+                               SYS_rseq,
+                               SYS_getppid,
+                               SYS_sched_getaffinity,
+                               SYS_timer_create,
+                               SYS_timer_settime,
+                               SYS_timer_delete,
+                               SYS_restart_syscall};
 
 void allow_only_threads() {
   if (CONVLAB_ADDRESS_SANITIZER) return;  // it writes its reports

@@ -1,6 +1,8 @@
 // The host uses device memory. Each case is a child process, because the fault ends it.
 
+#include <cstdio>
 #include <cstdlib>
+#include <cstring>
 
 #include "common/emulation/runtime/pages.hpp"
 #include "common/emulation/tests/fault_reports.hpp"
@@ -40,6 +42,47 @@ TEST_CASE("the host may use memory that it shares with the device, up to its end
   INFO(text);
   CHECK(contains(text, "outside of its memory, 0 bytes past the end of allocation ") == wrong);
   CHECK(contains(text, wrong ? "signal 11" : "exit 0"));
+}
+
+namespace {
+__constant__ float weights[100];
+__device__ int total = 5;
+__device__ const int kSize = 4;
+__global__ void add_to_total(int* seen) {
+  total += kSize;
+  *seen = total;
+}
+}  // namespace
+
+TEST_CASE("the host that uses a variable of the device by its name is told") {
+  const int way = GENERATE(0, 1, 2);
+  constexpr int kUse = __LINE__ + 4;
+  const std::string text = end_of([way] {
+    device_integers(1);  // the test's own handlers come first before it
+    const float numbers[100] = {};
+    if (way == 0) std::memcpy(weights, numbers, sizeof numbers);
+    if (way == 1) total = 3;
+    if (way == 2) std::printf("%d", total);
+  });
+  INFO(text);
+  CHECK(contains(text, way == 0 ? "the device variable weights" : "the device variable total"));
+  CHECK(contains(text, at_line(kUse + way)));
+  CHECK(contains(text, "cudaMemcpyToSymbol"));
+  CHECK(contains(text, "signal 11"));
+}
+
+TEST_CASE("variables of the device are copied by their names, and constants are the host's, too") {
+  int* seen = device_integers(1);
+  const int begin = 10;
+  CHECK(cudaMemcpyToSymbol(total, &begin, sizeof begin) == cudaSuccess);
+  add_to_total<<<1, 1>>>(seen);
+  int by_name = 0;
+  int by_kernel = 0;
+  CHECK(cudaMemcpyFromSymbol(&by_name, total, sizeof by_name) == cudaSuccess);
+  CHECK(cudaMemcpy(&by_kernel, seen, sizeof by_kernel, cudaMemcpyDeviceToHost) == cudaSuccess);
+  CHECK(by_name == begin + kSize);
+  CHECK(by_kernel == by_name);
+  cudaFree(seen);
 }
 
 // The sanitizers find the fault themselves and end the program.

@@ -83,6 +83,19 @@ struct Numbers {
   }
 };
 
+__global__ void write_anywhere(std::uint64_t address) {
+  *reinterpret_cast<float*>(address) = 5.0f;
+}
+__device__ float* kept = nullptr;
+__global__ void keep_in_heap(const float* from) {
+  kept = static_cast<float*>(malloc(sizeof(float)));
+  *kept = from[1];
+}
+__global__ void take_from_heap(float* to) {
+  *to = *kept;
+  free(kept);
+}
+
 }  // namespace
 
 TEST_CASE("withheld: tokens are unique, and a word that is no token stays what it is") {
@@ -253,4 +266,31 @@ TEST_CASE("withheld: the workbook's own copies move true words") {
   std::vector<float> seen(kCount);
   REQUIRE(cudaMemcpy(seen.data(), numbers.device, kBytes, cudaMemcpyDeviceToHost) == cudaSuccess);
   CHECK(seen == numbers.truth);
+}
+
+TEST_CASE("withheld: what a kernel writes to the host is lost, and its heap stays") {
+  const Numbers numbers;
+  float host = 1.0f;
+  write_anywhere<<<1, 1>>>(reinterpret_cast<std::uint64_t>(&host));
+  CHECK(cudaDeviceSynchronize() == cudaSuccess);
+  CHECK(host == 1.0f);
+  REQUIRE(cudaMemcpy(numbers.device, numbers.tokens.data(), kBytes, cudaMemcpyHostToDevice) ==
+          cudaSuccess);
+  keep_in_heap<<<1, 1>>>(numbers.device);
+  take_from_heap<<<1, 1>>>(numbers.result);
+  float seen = 0.0f;
+  REQUIRE(cudaMemcpy(&seen, numbers.result, sizeof seen, cudaMemcpyDeviceToHost) == cudaSuccess);
+  CHECK(seen == numbers.truth[1]);
+}
+
+TEST_CASE("withheld: registered twice, in parts, memory stays what it is") {
+  const Numbers numbers;
+  std::vector<float> host(numbers.tokens);
+  REQUIRE(cudaHostRegister(host.data(), kBytes, 0) == cudaSuccess);
+  REQUIRE(cudaHostRegister(host.data() + 10, kBytes - 10 * sizeof(float), 0) == cudaSuccess);
+  double_all<<<1, kCount>>>(host.data(), numbers.result);
+  CHECK(numbers.result_is_doubled());
+  CHECK(host == numbers.tokens);
+  cudaHostUnregister(host.data());
+  cudaHostUnregister(host.data() + 10);
 }
