@@ -30,7 +30,8 @@ struct RulesRequest {
   [[nodiscard]] std::vector<int> batches() const;  ///< that the edition asks for; none: the usual
 };
 
-/// @param name  "", "workbook", "course", or an edition of the course or a task of one (edition.hpp)
+/// @param name  "", "workbook", "course", or an edition of the course or a task of one
+/// (edition.hpp)
 /// @param task  "sp26-req-0", or anything else; it names its edition, too
 /// @throws UsageError for any other; it lists the names
 RulesRequest parse_rules(const std::string& name, const std::string& task = "");

@@ -185,6 +185,7 @@ cudaError_t cudaDeviceSynchronize() {
 }
 
 CONVLAB_API(cudaThreadSynchronize, (), cudaDeviceSynchronize())
+CONVLAB_API(cudaThreadExit, (), cudaDeviceReset())
 
 cudaError_t cudaDeviceReset() {
   streams().finish_all();

@@ -1,6 +1,7 @@
 // convlab-run: programs of one's own, as their owner meets it.
 
 #include <array>
+#include <filesystem>
 #include <fstream>
 #include <string>
 #include <vector>
@@ -120,6 +121,34 @@ int main(int, char** words) {
 }
 #endif
 
+TEST_CASE("convlab-run: where nvcc is installed, its registers are those of a launch") {
+  const Program program(R"(#include <cstdio>
+template <int N> __global__ void many(int* p) { p[threadIdx.x] = N; }
+__global__ void few(int* p) { p[threadIdx.x] = 1; }
+int main() {
+  int* p;
+  cudaMalloc(&p, 4096);
+  for (int threads : {384, 512}) {
+    many<3><<<1, threads>>>(p);
+    printf("%d ", cudaGetLastError());
+    few<<<1, threads>>>(p);
+    printf("%d\n", cudaGetLastError());
+  }
+})");
+  // What the compiler says, as measured on an H200: there 384 threads of 167 registers run.
+  const std::string nvcc = program.folder.path().string() + "/nvcc";
+  std::ofstream(nvcc) << "#!/bin/sh\ncat <<'TEXT'\n"
+                         "ptxas info    : Compiling entry function '_Z4manyILi3EEvPi' for 'sm_80'\n"
+                         "ptxas info    : Used 167 registers, used 0 barriers, 360 bytes cmem[0]\n"
+                         "ptxas info    : Compiling entry function '_Z3fewPi' for 'sm_80'\n"
+                         "ptxas info    : Used 10 registers, used 0 barriers\nTEXT\n";
+  std::filesystem::permissions(nvcc, std::filesystem::perms::owner_all);
+  const auto result = run_command("cd '" + program.folder.path().string() + "' && CUDACXX='" +
+                                  nvcc + "' " + kRun + "program.cu 2>&1");
+  CHECK(contains(result.out, "0 0\n701 0\n"));
+  CHECK(contains(result.out, "a thread takes 167 registers, so a block takes 86016; the limit is"));
+}
+
 TEST_CASE("convlab-run: pixels that look like fresh memory are no report") {
   const Program program(R"(#include <cstdio>
 __global__ void k(uchar4* out) {
@@ -213,6 +242,64 @@ TEST_CASE("convlab-run: a function of CUDA that is not emulated is called that")
   CHECK(report.find("is not emulated", sentence + 30) == std::string::npos);
 }
 
+TEST_CASE("convlab-run: what nvcc 13 refuses runs, and each is told") {
+  const auto result = Program(R"(#include <cstdio>
+struct Long { char bytes[32768]; };
+const int table[2] = {1, 2};
+template <class T> __global__ void fill(T* p) {
+  extern __shared__ T s[];
+  s[0] = table[1];
+  p[0] = s[0];
+}
+__global__ void take(Long l) {}
+int main() {
+  cudaDeviceProp p;
+  cudaGetDeviceProperties(&p, 0);
+  double* d;
+  cudaMallocManaged(&d, 8);
+  cudaMemPrefetchAsync(d, 8, 0);
+  fill<<<1, 1, 8>>>(d);
+  fill<<<1, 1, 8>>>((float*)d);
+  take<<<1, 1>>>(Long{});
+  cudaThreadSynchronize();
+  printf("%g %d\n", *(float*)d, p.clockRate > 0);
+})")
+                          .run();
+  CHECK(result.exit_code == 0);
+  CHECK(contains(result.out, "\n2 1\n"));
+  for (const char* told :
+       {"program.cu:6: warning: the variable table of the host", "has no member clockRate",
+        "write cudaMemLocation", "write cudaDeviceSynchronize()",
+        "the dynamic shared array s has another type than before", "take 32768 bytes"})
+    CHECK(contains(result.out, told));
+}
+
+TEST_CASE("convlab-run: values of all types convert to the overloads of CUDA's functions") {
+  const Program program(R"(#include <cstdio>
+enum Colour { kRed, kGreen };
+struct Weight { float value; operator float() const { return value; } };
+struct Pointer { int* p; operator int*() const { return p; } };
+__global__ void k(int* p) {
+  char* const bytes = new char[threadIdx.x + 1];
+  bytes[threadIdx.x] = threadIdx.x;
+  const int sum = __shfl_sync(~0u, bytes[threadIdx.x], 3) + __shfl_sync(~0u, threadIdx.x == 2, 2) +
+                  __shfl_sync(~0u, threadIdx.x == 1 ? kGreen : kRed, 1) +
+                  (int)__shfl_sync(~0u, Weight{threadIdx.x * 0.5f}, 9) +
+                  __popc(__match_any_sync(~0u, (short)(threadIdx.x / 4)));
+  atomicMax(Pointer{p}, sum);
+  delete[] bytes;
+}
+int main() {
+  int* p;
+  cudaMallocManaged(&p, 4);
+  *p = 0;
+  k<<<1, 32>>>(p);
+  cudaDeviceSynchronize();
+  printf("%d\n", *p);
+})");
+  CHECK(program.run().out == "13\n");
+}
+
 #if !CONVLAB_ADDRESS_SANITIZER
 
 TEST_CASE("convlab-run: lanes that count on volatile are told, in shared and in global memory") {
@@ -236,7 +323,7 @@ int main() {
     const std::string report = sum(memory).run().out;
     CHECK(contains(report, "race in kernel sum"));
     CHECK(contains(report, "program.cu:5"));
-    CHECK(contains(report, "__syncwarp() belongs between the two lines"));
+    CHECK(contains(report, "read into a variable, then __syncwarp(), then write"));
   }
   CHECK(sum("s").run("", "--no-races ").out.empty());
 }
