@@ -73,6 +73,7 @@ std::optional<PoisonedOutput> find_poison(const float* output, std::int64_t coun
 
 DeviceNotes take_notes(const float* output, std::int64_t count) {
   DeviceNotes taken;
+  forget_first_stream();
   {
     const std::lock_guard lock(record_mutex);
     taken = std::exchange(only<DeviceNotes>(), {});

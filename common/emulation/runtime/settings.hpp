@@ -6,6 +6,18 @@
 
 namespace convlab::emulation {
 
+/// What of a program's work the device does; the rest it leaves out, which shows what makes the
+/// output.
+enum class Work {
+  kAll,
+  kGraphs,        ///< kernels of graphs, and no others
+  kFirstStream,   ///< kernels of the stream whose kernel comes first
+  kOtherStreams,  ///< kernels of all other streams
+  kFirstDevice,   ///< kernels of the first of two devices
+  kSecondDevice,
+  kPlainCopies,  ///< copies that the host waits for, and all kernels
+};
+
 /// What the environment asks of the emulated device. docs/emulation.md lists the variables.
 struct Settings {
   /// CONVLAB_EMU_ORDER=forward|reverse: the last thread of a block, the last block of a grid
@@ -21,6 +33,7 @@ struct Settings {
   bool zeros_in_memory = false;     ///< CONVLAB_EMU_POISON=zeros
   bool tell_poison = false;         ///< told: a copy to the host says where its poison comes from
   bool withholds_products = false;  ///< CONVLAB_EMU_PRODUCTS=made|none: tensor cores add nothing
+  Work work = Work::kAll;           ///< CONVLAB_EMU_WORK
 };
 
 /// Reads the environment. @throws convlab::UsageError naming the variable that cannot be read

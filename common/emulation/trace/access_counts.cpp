@@ -5,6 +5,7 @@
 #include <bit>
 #include <deque>
 #include <map>
+#include <string_view>
 #include <tuple>
 #include <unordered_map>
 #include <utility>
@@ -66,6 +67,7 @@ struct RunningBlock {
   std::size_t warp = 0;                        ///< that ran last
   SharedTouches touches;
   std::vector<ProductCount> products;  ///< by number
+  std::vector<std::int64_t> made;      ///< multiply-adds, by thread
 };
 
 RunningBlock& running_block() {
@@ -84,6 +86,7 @@ struct Counter {
   std::map<std::pair<std::string, std::size_t>, ProductCount> made;  ///< by kernel and number
   std::map<std::pair<const char*, std::uint64_t>, BarrierNote> met;
   BarrierNeeds needs;
+  AccessNotes sums;  ///< what has no line
 };
 
 /// Everything that is counted and the running block, for one event.
@@ -136,6 +139,8 @@ void end_warp(Counter& all, RunningBlock& block, std::size_t warp) {
         ProductCount& made = at(block.products, static_cast<std::size_t>(number));
         ++made.warps;
         made.threads += static_cast<std::int64_t>(threads.size());
+        const Product& product = all.places_of_products[static_cast<std::size_t>(number)];
+        for (const std::size_t thread : threads) at(block.made, thread) += product.numbers;
       }
       return true;
     }
@@ -260,8 +265,24 @@ void add(std::vector<ProductNote>& notes, const ProductNote& note) {
   });
 }
 
-// A message to the grader has room for so many.
+// A message to the grader has room for so many lines. What others do stays in the sums, because
+// points follow from them.
 constexpr std::size_t kMostNotes = 100;
+
+template <typename Note, typename Blank>
+void shorten(std::vector<Note>& notes, std::int64_t& left_out, Blank&& blank) {
+  if (notes.size() <= kMostNotes) return;
+  const std::vector<Note> others(notes.begin() + kMostNotes, notes.end());
+  notes.resize(kMostNotes);
+  left_out += static_cast<std::int64_t>(others.size());
+  for (Note note : others) {
+    note.kernel.clear();
+    note.file.clear();
+    note.line = 0;
+    blank(note);
+    add(notes, note);
+  }
+}
 
 // ---- what happens
 
@@ -288,6 +309,8 @@ class AccessCounter final : public AccessObserver {
   void end_block() override {
     const auto& [all, block] = Event{};
     end_all_warps(all, block);
+    for (const std::int64_t made : block.made)
+      all.sums.most_products = std::max(all.sums.most_products, made);
     for (std::size_t number = 1; number < block.products.size(); ++number) {
       const ProductCount& made = block.products[number];
       if (made.warps == 0) continue;
@@ -339,6 +362,11 @@ class AccessCounter final : public AccessObserver {
     }
   }
 
+  void begin_copy(void* to, const void* from, std::size_t bytes, const CallSite& site) override {
+    if (from != nullptr) only<Counter>().sums.async_bytes += static_cast<std::int64_t>(bytes);
+    AccessObserver::begin_copy(to, from, bytes, site);
+  }
+
   void multiply_in_warp(long long multiply_adds, const CallSite& site) override {
     Counter& all = only<Counter>();
     ProductNote& note = all.products[{site.file, site.position()}];
@@ -364,10 +392,12 @@ class AccessCounter final : public AccessObserver {
     barrier.line = static_cast<int>(site.line);
   }
 
-  void met_in_warp(unsigned first_rank, const WarpOperation&, std::uint32_t lanes,
+  void met_in_warp(unsigned first_rank, const WarpOperation& operation, std::uint32_t lanes,
                    const CallSite&) override {
-    if (lanes != BlockRunner::current()->warps().live_lanes(first_rank)) return;
     Counter& all = only<Counter>();
+    if (std::string_view(operation.name).starts_with("__shfl"))
+      all.sums.shuffles += std::popcount(lanes);
+    if (lanes != BlockRunner::current()->warps().live_lanes(first_rank)) return;
     end_warp(all, running_block(), first_rank / kWarpSize);
   }
 
@@ -408,7 +438,7 @@ void count_requests() {
 
 AccessNotes take_counts() {
   Counter& all = only<Counter>();
-  AccessNotes notes;
+  AccessNotes notes = std::exchange(all.sums, {});
   for (const auto& [which, total] : all.totals) {
     if (total.requests == 0) continue;
     const ReportPlace& source = source_of(static_cast<Place>(std::get<1>(which) >> 3U));
@@ -447,14 +477,9 @@ AccessNotes take_counts() {
                                               }),
          .elements = count.pairs});
   }
-  const auto shorten = [&](auto& list) {
-    if (list.size() <= kMostNotes) return;
-    notes.left_out += static_cast<std::int64_t>(list.size() - kMostNotes);
-    list.resize(kMostNotes);
-  };
   std::ranges::stable_sort(notes.accesses, std::ranges::greater(), &AccessNote::parts);
-  shorten(notes.accesses);
-  shorten(notes.products);
+  shorten(notes.accesses, notes.left_out, [](AccessNote& note) { note.memory = {}; });
+  shorten(notes.products, notes.left_out, [](ProductNote&) {});
   notes.barriers.resize(std::min(notes.barriers.size(), kMostNotes));
   all.totals.clear();
   all.products.clear();
