@@ -56,7 +56,9 @@ struct AccessNote {
   std::string kernel{};
   std::string file{};  ///< without its folder
   int line = 0;
-  std::string space{};   ///< "global", "shared" or "constant"
+  /// "global", "shared", "constant"; "local" of a whole kernel, whose threads keep more than fits
+  /// into registers: one load for each of their multiply-adds
+  std::string space{};
   FaultMemory memory{};  ///< which array; `variable` also of constant memory
   bool writes = false;
   bool atomic = false;  ///< reads and writes in one operation

@@ -107,10 +107,8 @@ std::optional<Finding> count_stage(Submission& submission, const StageInfo& stag
   return run_traced(submission, stage, counts.shape, "races").finding;
 }
 
-void count_parts(Submission& submission, const StageInfo& stage, const Preset& network,
+void count_parts(Submission& submission, const StageInfo& stage, const ConvShape& shape,
                  const std::vector<std::string>& ids, StageCounts& counts) {
-  constexpr int kImages = 32;  // so many that a stage may divide them
-  const ConvShape shape = network.conv_shapes(kImages).front();
   std::map<std::string, double> sums;
   const auto part = [&](const std::string& work) {
     for (const std::string& each : {std::string("all"), work}) {
@@ -207,7 +205,7 @@ static double loads(const StageCounts& counts, bool of_shared) {
   for (const AccessNote& note : counts.counted.accesses) {
     if (note.space == "constant") {
       loads += static_cast<double>(note.parts - note.requests);
-    } else if ((!note.writes || note.atomic) && (of_shared || note.space == "global")) {
+    } else if ((!note.writes || note.atomic) && (of_shared || note.space != "shared")) {
       loads += static_cast<double>(note.lanes);
     }
   }
@@ -268,7 +266,8 @@ double sectors_over_needed(const StageCounts& stage) {
 double bytes_over_least(const StageCounts& stage) {
   const ConvShape& shape = stage.shape;
   const std::int64_t least = shape.input_size() + shape.weights_size() + shape.output_size();
-  return ratio(sum_of(stage, "global").parts * kSector, static_cast<double>(least * kFloat));
+  const double sectors = sum_of(stage, "global").parts + sum_of(stage, "local").parts;
+  return ratio(sectors * kSector, static_cast<double>(least * kFloat));
 }
 
 double conflicts_per_request(const StageCounts& stage) {
@@ -383,6 +382,8 @@ const std::vector<Counter>& counters() {
                 static_cast<double>(stage.shape.taps());
        },
        true},
+      {"launches", "launches of kernels", false,
+       [](const StageCounts& stage) { return static_cast<double>(stage.launches.size()); }, true},
       {kGraphPart, "output that launches of graphs make", true, part_of<kGraphPart>, true, true},
       {kStreamPart, "output that a second stream makes", true, part_of<kStreamPart>, true, true},
       {kStreamCopies, "output that needs asynchronous copies in streams", true,

@@ -9,7 +9,6 @@
 
 #include "common/base/device_notes.hpp"
 #include "common/base/json_text.hpp"
-#include "common/network/preset.hpp"
 #include "common/stage/stage.hpp"
 #include "grader/checks/result/finding.hpp"
 #include "grader/submission/submission.hpp"
@@ -53,8 +52,8 @@ std::optional<Finding> count_stage(Submission& submission, const StageInfo& stag
 
 /// What the output is made by, for those of these counters that have Counter::is_part: the stage runs
 /// again, and the device leaves out a part of its work (CONVLAB_EMU_WORK).
-/// @param network  gives the convolutions that are run
-void count_parts(Submission& submission, const StageInfo& stage, const Preset& network,
+/// @param shape  of the convolution that is run, with so many images that a stage may divide them
+void count_parts(Submission& submission, const StageInfo& stage, const ConvShape& shape,
                  const std::vector<std::string>& ids, StageCounts& counts);
 
 /// One kernel of a stage, as it was launched, with the requests of its warps.

@@ -293,14 +293,12 @@ class Grading {
     outcome.finding = count_accesses(counting, as_judged(*own), layer, counts);
     // A wrong output, too, may be made with the stage's technique.
     if (counts.counted.accesses.empty()) return;
-    std::vector<std::string> parts;
+    constexpr int kImages = 32;  // a stage may divide them
+    const ConvShape first = load_preset(rules.network).conv_shapes(kImages).front();
     for (const ScoreRule& rule : rules.items) {
-      for (const CounterLimit& limit : rule.limits) {
-        if (rule.stage == outcome.stage && find_counter(limit.counter)->is_part)
-          parts.push_back(limit.counter);
-      }
+      if (rule.stage == outcome.stage)
+        count_parts(counting, as_judged(*own), first, parts_asked(rule.limits), counts);
     }
-    count_parts(counting, as_judged(*own), load_preset(rules.network), parts, counts);
     for (const Counter& counter : counters()) outcome.counters.push_back(counter.value(counts));
   }
 

@@ -314,25 +314,38 @@ std::string missed_text(const CounterLimit& limit, const Counter& counter, doubl
          three_digits(at_most ? limit.at_most : limit.at_least);
 }
 
-/// Of the limits of an item.
-struct Kept {
-  std::size_t limits = 0;
-  std::string missed{};  ///< the first that is not
-};
+}  // namespace
 
-Kept kept_by(const ScoreRule& rule, const std::vector<double>& values) {
-  Kept kept;
-  for (const CounterLimit& limit : rule.limits) {
+KeptLimits kept_limits(const std::vector<CounterLimit>& limits,
+                       const std::vector<double>& values) {
+  KeptLimits kept;
+  for (const CounterLimit& limit : limits) {
     const Counter* const counter = find_counter(limit.counter);
     const double value = values[static_cast<std::size_t>(counter - counters().data())];
     if (limit.is_kept_by(value)) {
-      ++kept.limits;
+      ++kept.number;
     } else if (kept.missed.empty()) {
       kept.missed = missed_text(limit, *counter, value);
     }
   }
   return kept;
 }
+
+std::vector<std::string> parts_asked(const std::vector<CounterLimit>& limits) {
+  std::vector<std::string> ids;
+  for (const CounterLimit& limit : limits) {
+    if (find_counter(limit.counter)->is_part) ids.push_back(limit.counter);
+  }
+  return ids;
+}
+
+std::vector<CounterLimit> limits_of(const Json& json) {
+  auto limits = read_as<std::vector<CounterLimit>>(json);
+  check_limits(limits);
+  return limits;
+}
+
+namespace {
 
 void score_measured(ScoreItem& item, const ScoreRule& rule, const ScoreRules& rules,
                     const std::vector<Measured>& measured) {
@@ -348,8 +361,8 @@ void score_measured(ScoreItem& item, const ScoreRule& rule, const ScoreRules& ru
   } else if (found->speed) {
     score_speed(item, rule, rules, *found->speed);
   } else {
-    const Kept kept = kept_by(rule, found->counters);
-    give_share(item, kept.limits, rule.limits.size(), kept.missed);
+    const KeptLimits kept = kept_limits(rule.limits, found->counters);
+    give_share(item, kept.number, rule.limits.size(), kept.missed);
   }
 }
 
@@ -364,7 +377,7 @@ void score_technique(ScoreItem& item, const ScoreRule& rule, const std::string& 
   if (counted == measured.end()) {  // the stage has given no output
     item.why = reason;
   } else if (!counted->counters.empty()) {
-    item.why = kept_by(rule, counted->counters).missed;
+    item.why = kept_limits(rule.limits, counted->counters).missed;
   } else {
     item.why = counted->finding ? "when it was counted: " + counted->finding->id : counted->why_not;
   }

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "common/base/json_text.hpp"
 #include "grader/checks/result/check_result.hpp"
 
 namespace convlab::grader {
@@ -32,6 +33,23 @@ struct CounterLimit {
     return value >= at_least && value <= at_most;
   }
 };
+
+/// The first limit that is not kept, "loads for each multiply-add 4.00, at most 1.70", and how many
+/// are.
+struct KeptLimits {
+  std::size_t number = 0;
+  std::string missed{};
+};
+
+/// @param values  in the order of counters()
+KeptLimits kept_limits(const std::vector<CounterLimit>& limits, const std::vector<double>& values);
+
+/// Of counters that make the stage run once more (Counter::is_part).
+std::vector<std::string> parts_asked(const std::vector<CounterLimit>& limits);
+
+/// @param json  a list of {"counter": …, "at_most": …} or "at_least"
+/// @throws EnvironmentError for an unknown counter, or without one bound
+std::vector<CounterLimit> limits_of(const Json& json);
 
 /// What the points of one item are given for.
 struct ScoreRule {

@@ -68,6 +68,8 @@ struct RunningBlock {
   SharedTouches touches;
   std::vector<ProductCount> products;  ///< by number
   std::vector<std::int64_t> made;      ///< multiply-adds, by thread
+  std::vector<std::uintptr_t> stack;   ///< where each thread's begins
+  std::vector<std::uintptr_t> deepest; ///< bytes of it that were in use
 };
 
 RunningBlock& running_block() {
@@ -87,6 +89,7 @@ struct Counter {
   std::map<std::pair<const char*, std::uint64_t>, BarrierNote> met;
   BarrierNeeds needs;
   AccessNotes sums;  ///< what has no line
+  std::map<std::string, std::int64_t> local_loads;  ///< by kernel
 };
 
 /// Everything that is counted and the running block, for one event.
@@ -140,7 +143,7 @@ void end_warp(Counter& all, RunningBlock& block, std::size_t warp) {
         ++made.warps;
         made.threads += static_cast<std::int64_t>(threads.size());
         const Product& product = all.places_of_products[static_cast<std::size_t>(number)];
-        for (const std::size_t thread : threads) at(block.made, thread) += product.numbers;
+        for (const std::size_t thread : threads) block.made[thread] += product.numbers;
       }
       return true;
     }
@@ -286,10 +289,21 @@ void shorten(std::vector<Note>& notes, std::int64_t& left_out, Blank&& blank) {
 
 // ---- what happens
 
+// A thread of a GPU has 255 registers. What an array needs beyond them lies in local memory, which is
+// memory of the device. The processor here keeps return addresses and registers on the stack, too.
+constexpr std::uintptr_t kRegisterBytes = 255 * 4;
+constexpr std::uintptr_t kOwnBytes = 256;
+
+void note_depth(RunningBlock& block, std::size_t thread, const void* frame) {
+  std::uintptr_t& deepest = block.deepest[thread];
+  deepest = std::max(deepest, block.stack[thread] - reinterpret_cast<std::uintptr_t>(frame));
+}
+
 // The running thread has come to a place, and what it multiplies there.
 void arrive(const void* caller, const void* frame, const Product* known) {
   const auto& [all, block] = Event{};
   const auto thread = static_cast<std::size_t>(thread_rank());
+  note_depth(block, thread, frame);
   block.positions[thread].move(caller, frame);
   add_event(all, block, thread, block.positions[thread].event(0, product_at(all, caller, known)));
 }
@@ -304,13 +318,24 @@ class AccessCounter final : public AccessObserver {
     block.positions.resize(threads);
     block.events.resize(threads);
     block.touches.barriers.resize(threads);
+    block.stack.resize(threads);
+    block.deepest.resize(threads);
+    block.made.resize(threads);
+  }
+
+  void begin_thread(const void* stack) override {
+    running_block().stack[static_cast<std::size_t>(thread_rank())] =
+        reinterpret_cast<std::uintptr_t>(stack);
   }
 
   void end_block() override {
     const auto& [all, block] = Event{};
     end_all_warps(all, block);
-    for (const std::int64_t made : block.made)
-      all.sums.most_products = std::max(all.sums.most_products, made);
+    for (std::size_t thread = 0; thread < block.made.size(); ++thread) {
+      all.sums.most_products = std::max(all.sums.most_products, block.made[thread]);
+      if (block.deepest[thread] > kRegisterBytes + kOwnBytes)
+        all.local_loads[block.kernel] += block.made[thread];
+    }
     for (std::size_t number = 1; number < block.products.size(); ++number) {
       const ProductCount& made = block.products[number];
       if (made.warps == 0) continue;
@@ -447,6 +472,16 @@ AccessNotes take_counts() {
     note.line = static_cast<int>(source.line);
     add(notes.accesses, note);
   }
+  for (const auto& [kernel, loads] : all.local_loads) {
+    // Neighbouring lanes find the same variable in neighbouring words.
+    constexpr std::int64_t kWordsOfSector = 8;
+    add(notes.accesses, AccessNote{.kernel = kernel,
+                         .space = "local",
+                         .bytes = 4,
+                         .requests = (loads + kWarpSize - 1) / kWarpSize,
+                         .lanes = loads,
+                         .parts = (loads + kWordsOfSector - 1) / kWordsOfSector});
+  }
   for (const auto& [call, product] : all.products) notes.products.push_back(product);
   for (const auto& [which, count] : all.made) {
     const Product& product = all.places_of_products[which.second];
@@ -482,6 +517,7 @@ AccessNotes take_counts() {
   shorten(notes.products, notes.left_out, [](ProductNote&) {});
   notes.barriers.resize(std::min(notes.barriers.size(), kMostNotes));
   all.totals.clear();
+  all.local_loads.clear();
   all.products.clear();
   all.made.clear();
   all.met.clear();
