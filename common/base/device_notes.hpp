@@ -106,10 +106,11 @@ struct AccessNotes {
   std::vector<AccessNote> accesses{};
   std::vector<BarrierNote> barriers{};
   std::vector<ProductNote> products{};
-  std::int64_t left_out = 0;       ///< lines for which a message has no room, in notes of line 0
-  std::int64_t shuffles = 0;       ///< values that lanes got from another one
-  std::int64_t async_bytes = 0;    ///< that asynchronous copies moved into shared memory
-  std::int64_t most_products = 0;  ///< multiply-adds of the thread that makes most, of tensor cores none
+  std::int64_t left_out = 0;     ///< lines for which a message has no room, in notes of line 0
+  std::int64_t shuffles = 0;     ///< values that lanes got from another one
+  std::int64_t async_bytes = 0;  ///< that asynchronous copies moved into shared memory
+  std::int64_t most_products =
+      0;  ///< multiply-adds of the thread that makes most, of tensor cores none
 };
 
 /// Returns the accesses that the program has counted since the last call

@@ -43,8 +43,8 @@ inline const char* to_string(FaultKind kind) {
       kind, {"exception",   "out-of-memory", "launch",       "device-memory", "device-pointer",
              "outside",     "read-only",     "null",         "stack",         "system-call",
              "race",        "signal",        "host-pointer", "barrier",       "kernel-time",
-             "slow-kernel", "warp",          "misaligned",   "address-space",
-             "copy-size",   "copy",          "arithmetic",   "unsupported"});
+             "slow-kernel", "warp",          "misaligned",   "address-space", "copy-size",
+             "copy",        "arithmetic",    "unsupported"});
 }
 
 /// The device memory that a fault concerns: an allocation, or shared memory of a block.

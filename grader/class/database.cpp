@@ -367,8 +367,8 @@ std::vector<NotedCheck> checks_of(const std::string& history) {
   return checks;
 }
 
-// 1 if the first check that looked at the hint's stage no longer found what it was about; -1 if none
-// did.
+// 1 if the first check that looked at the hint's stage no longer found what it was about; -1 if
+// none did.
 int helped(const Json& hint, const std::vector<NotedCheck>& checks) {
   const std::string finding = text_at(hint, "finding");
   const std::string stage = text_at(hint, "stage");
@@ -376,9 +376,13 @@ int helped(const Json& hint, const std::vector<NotedCheck>& checks) {
   if (finding.empty()) return -1;
   for (const NotedCheck& check : checks) {
     if (check.created <= shown || (!stage.empty() && !check.stages.contains(stage))) continue;
-    return std::ranges::any_of(check.findings, [&](const auto& found) {
-      return found.first == finding && (stage.empty() || found.second == stage);
-    }) ? 0 : 1;
+    return std::ranges::any_of(check.findings,
+                               [&](const auto& found) {
+                                 return found.first == finding &&
+                                        (stage.empty() || found.second == stage);
+                               })
+               ? 0
+               : 1;
   }
   return -1;
 }
@@ -407,8 +411,7 @@ void ClassDatabase::keep_notes(std::int64_t student, const std::string& mileston
     // Archives come in any order: one that was packed before the next check knows less.
     run("INSERT INTO hint VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET "
         "helped = max(helped, excluded.helped)",
-        student, milestone, list, static_cast<std::int64_t>(number), finding,
-        helped(hint, checks));
+        student, milestone, list, static_cast<std::int64_t>(number), finding, helped(hint, checks));
   }
   const Json& explained = list_at(notes, "explained");
   std::size_t predictions = 0;

@@ -181,7 +181,8 @@ class ClassGrading {
     const std::int64_t student = database_.add_student(found.student);
     std::vector<MilestoneWork> works;
     if (left_for(student) <= 0.0) {
-      return refuse(student, found, "The other archives of this student took all the time (--limit).",
+      return refuse(student, found,
+                    "The other archives of this student took all the time (--limit).",
                     SubmissionState::kMachine);
     }
     const StudentClock clock(used_s_[student]);
@@ -295,6 +296,8 @@ class ClassGrading {
     for (const Pending& each : submissions) {
       tasks.push_back(task_of(each.id));
       TaskSettings settings = request_.settings;
+      settings.rules = term_.rules;
+      settings.precision = term_.precision;
       settings.measures_speed =
           settings.measures_speed && fs::exists(program_of(each.work.milestone, "reference"));
       std::optional<CheckResult> checked;
@@ -394,7 +397,7 @@ class ClassGrading {
   std::vector<Pending> pending_;
   std::vector<Pending> checked_;
   std::set<std::int64_t> seen_;
-  std::map<std::int64_t, double> used_s_;  // by student
+  std::map<std::int64_t, double> used_s_;     // by student
   std::map<std::string, std::string> rules_;  // of each milestone, see rules_now()
   std::size_t known_ = 0;
   int printed_ = 0;
@@ -425,7 +428,8 @@ ExitCode grade_class(const ClassRequest& request) {
   const std::vector<Student> roster = read_roster(request.roster);
   std::vector<std::string> asked;
   const auto found = find_submissions(request.folder, roster, &asked);
-  const ExitCode code = found.empty() ? ExitCode::kPassed : ClassGrading(request).run(roster, found);
+  const ExitCode code =
+      found.empty() ? ExitCode::kPassed : ClassGrading(request).run(roster, found);
   if (asked.empty() || code == ExitCode::kInterrupted) return code;
   std::cout << "Not graded before this is answered:\n";
   for (const std::string& question : asked) std::cout << paragraph("  ", printable_line(question));

@@ -17,10 +17,12 @@ namespace convlab::grader {
 
 /// Settings common to all submissions of one run of `grader class grade`.
 struct TaskSettings {
-  std::string grader{};   ///< the program that checks, build/bin/grader
-  std::string batches{};  ///< empty: as grader check
+  std::string grader{};     ///< the program that checks, build/bin/grader
+  std::string batches{};    ///< empty: as grader check
+  std::string rules{};      ///< of the term
+  std::string precision{};  ///< of the term
   bool measures_speed = true;
-  double limit_s = 1200.0;  ///< for one submission, all of its files; on this machine for all of a student's
+  double limit_s = 1200.0;  ///< for all submissions of a student; on a cluster for one of them
 };
 
 /// One submission for a launcher: a folder with its sources, the settings, and at the end the
@@ -71,7 +73,7 @@ using TaskEnded = std::function<void(std::size_t index)>;
 
 /// The seconds that each student's tasks share; never asked by two threads at once.
 struct StudentTime {
-  std::vector<std::int64_t> students{};          ///< of the tasks
+  std::vector<std::int64_t> students{};  ///< of the tasks
   std::function<double(std::size_t index)> left{};
   std::function<void(std::size_t index, double seconds)> spend{};
 };

@@ -88,8 +88,8 @@ void require_different(const std::vector<Student>& students, const std::string& 
 }
 
 // Of a file when it was written: a platform, or whoever unpacks what a platform hands out, sets
-// that. What a folder holds has the times that its student chose, so of that one counts when it came
-// here; only the folders of Moodle hold files of the platform.
+// that. What a folder holds has the times that its student chose, so of that one counts when it
+// came here; only the folders of Moodle hold files of the platform.
 std::string received_text(const fs::path& place) {
   const std::string name = place.filename().string();
   if (fs::is_directory(fs::symlink_status(place)) &&
@@ -227,8 +227,7 @@ void require_one_student_each(std::vector<FoundSubmission>& found, Questions& qu
     if (asked.contains(squeezed(name))) continue;
     if (const auto& first = names.emplace(squeezed(name), name).first->second; first != name) {
       asked.insert(squeezed(name));
-      questions.add("Are '" + first + "' and '" + name +
-                    "' one student? Write the name alike, " +
+      questions.add("Are '" + first + "' and '" + name + "' one student? Write the name alike, " +
                     "or give a roster that has both (--roster, docs/class.md).");
       continue;
     }

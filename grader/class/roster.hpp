@@ -43,8 +43,8 @@ std::vector<FoundSubmission> find_submissions(const std::filesystem::path& folde
                                               const std::vector<Student>& roster,
                                               std::vector<std::string>* asked = nullptr);
 
-/// When it came to this disk, UTC, with the sources that it holds: unlike the time of its last change,
-/// nobody sets it.
+/// When it came to this disk, UTC, with the sources that it holds: unlike the time of its last
+/// change, nobody sets it.
 std::string arrival_of(const std::filesystem::path& place);
 
 /// Canvas names a file that it gives out NAME[_LATE]_ID_ID_FILE, with the student's own ID first.

@@ -232,6 +232,8 @@ void Task::write(const MilestoneWork& work, const TaskSettings& settings, Phase 
       if (wanted) words.insert(words.end(), more);
     };
     add(!settings.batches.empty(), {"--batches", settings.batches});
+    add(!settings.rules.empty(), {"--rules", settings.rules});
+    add(!settings.precision.empty(), {"--precision", settings.precision});
     add(phase == Phase::kTimes, {"--times-of", result});
     // Their points do not depend on times.
     add(phase != Phase::kTimes && !work.puzzles.empty(),

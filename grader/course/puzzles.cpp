@@ -30,7 +30,7 @@ namespace {
 /// whose filters have a single row has one dimension.
 struct PuzzleCheck {
   std::vector<ElementCase> cases{};
-  bool leaks = false;  ///< the puzzle allocates, so it must free
+  bool leaks = false;                ///< the puzzle allocates, so it must free
   std::vector<CounterLimit> asks{};  ///< what the puzzle is about: counters of the first case
 };
 

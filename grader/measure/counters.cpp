@@ -117,8 +117,8 @@ void count_parts(Submission& submission, const StageInfo& stage, const ConvShape
     }
     return sums["all"] > 0.0 ? sums[work] / sums["all"] : 0.0;
   };
-  // Of two that divide the work the smaller part. If one makes all of it, or what the other has made
-  // as well, they divide nothing.
+  // Of two that divide the work the smaller part. If one makes all of it, or what the other has
+  // made as well, they divide nothing.
   const auto divided = [&](const std::string& one, const std::string& other) {
     constexpr double kRounding = 0.01;
     const double parts = part(one) + part(other);

@@ -23,7 +23,7 @@ struct StageCounts {
   AccessNotes counted{};
   /// Of the output the part that tensor cores make; the others of their products are for nothing.
   double tensor_part = 1.0;
-  std::map<std::string, double> parts{};  ///< what count_parts() has found
+  std::map<std::string, double> parts{};   ///< what count_parts() has found
   std::map<std::string, int> registers{};  ///< of a thread, by kernel; none if unknown
 };
 
@@ -50,8 +50,8 @@ std::optional<Finding> count_accesses(Submission& submission, const StageInfo& s
 std::optional<Finding> count_stage(Submission& submission, const StageInfo& stage,
                                    const ConvShape& layer, StageCounts& counts);
 
-/// What the output is made by, for those of these counters that have Counter::is_part: the stage runs
-/// again, and the device leaves out a part of its work (CONVLAB_EMU_WORK).
+/// What the output is made by, for those of these counters that have Counter::is_part: the stage
+/// runs again, and the device leaves out a part of its work (CONVLAB_EMU_WORK).
 /// @param shape  of the convolution that is run, with so many images that a stage may divide them
 void count_parts(Submission& submission, const StageInfo& stage, const ConvShape& shape,
                  const std::vector<std::string>& ids, StageCounts& counts);

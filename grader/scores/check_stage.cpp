@@ -117,7 +117,8 @@ struct StageChecker : CheckContext {
     const std::size_t cases = checked.cases.size();
     const std::size_t runs = checked.result.runs.size();
     std::optional<Finding> found = run_checks();
-    // A file that rounds nothing promises single precision; one that rounds may round its sums, too.
+    // A file that rounds nothing promises single precision; one that rounds may round its sums,
+    // too.
     while (request.finds_precision && stage.precision != Precision::kFp32 && found &&
            found->id == "E-precision") {
       const std::optional<Precision> looser = next_looser(stage.precision);

@@ -279,7 +279,7 @@ class Grading {
   // In the last convolution of the network that counts, on an emulated device.
   void count(const ScoreRules& rules, Measured& outcome) {
     const auto leave_out = [&](const char* why) { outcome.why_not = why; };
-    if (!request_.work.build_emulated) return leave_out("counted only in source files");
+    if (!request_.work.build_emulated) return leave_out(kCountedInSources);
     const EmulatedProgram built = request_.work.build_emulated(true);
     if (built.refused) return leave_out("it cannot be emulated");
     Submission counting(built.program, request_.time_limit);

@@ -109,9 +109,8 @@ static void json_fields(JsonFields& fields, ScoreRules& rules) {
 }
 
 const char* to_string(ScoreRule::What what) {
-  return enum_name(what,
-                   {"runs", "prediction", "puzzles", "cases", "network", "speed", "counters",
-                    "technique"});
+  return enum_name(what, {"runs", "prediction", "puzzles", "cases", "network", "speed", "counters",
+                          "technique"});
 }
 
 static ScoreRules read_rules(const Json& json) {
@@ -316,8 +315,7 @@ std::string missed_text(const CounterLimit& limit, const Counter& counter, doubl
 
 }  // namespace
 
-KeptLimits kept_limits(const std::vector<CounterLimit>& limits,
-                       const std::vector<double>& values) {
+KeptLimits kept_limits(const std::vector<CounterLimit>& limits, const std::vector<double>& values) {
   KeptLimits kept;
   for (const CounterLimit& limit : limits) {
     const Counter* const counter = find_counter(limit.counter);
@@ -355,7 +353,8 @@ void score_measured(ScoreItem& item, const ScoreRule& rule, const ScoreRules& ru
   if (found == measured.end() || !found->why_not.empty()) {
     const std::string why = found == measured.end() ? "not measured" : found->why_not;
     // What cannot be counted has not been shown.
-    is_of_counters(rule) ? give(item, 0.0, why) : leave_out(item, why);
+    const bool is_open = !is_of_counters(rule) || why == kCountedInSources;
+    is_open ? leave_out(item, why) : give(item, 0.0, why);
   } else if (found->finding) {
     give(item, 0.0, "when it was measured: " + found->finding->id);
   } else if (found->speed) {
@@ -371,9 +370,10 @@ constexpr const char* kNotShown = "not shown";
 
 void score_technique(ScoreItem& item, const ScoreRule& rule, const std::string& reason,
                      const std::vector<Measured>& measured) {
-  const auto counted = std::ranges::find_if(measured, [&](const Measured& each) {
-    return each.stage == rule.stage && each.batch == 0;
-  });
+  const auto counted = std::ranges::find_if(
+      measured, [&](const Measured& each) { return each.stage == rule.stage && each.batch == 0; });
+  if (counted != measured.end() && counted->why_not == kCountedInSources)
+    return leave_out(item, kCountedInSources);
   if (counted == measured.end()) {  // the stage has given no output
     item.why = reason;
   } else if (!counted->counters.empty()) {

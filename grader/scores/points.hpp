@@ -61,8 +61,8 @@ struct ScoreRule {
     kNetwork,     ///< the network at `batch` gives the expected count
     kSpeed,       ///< op time at `batch` compared with the reference's
     kCounters,    ///< in proportion to the limits that the emulated device's counters keep
-    kTechnique,   ///< what the stage is about: cases, networks, speeds and counters give points only
-                  ///< if the counters keep all of these limits
+    kTechnique,  ///< what the stage is about: cases, networks, speeds and counters give points only
+                 ///< if the counters keep all of these limits
   };
   std::string stage{};
   What what = What::kRuns;
@@ -79,9 +79,9 @@ const char* to_string(ScoreRule::What what);
 
 /// How a milestone's points are given: scores.json beside the chapter (docs/grading.md).
 struct ScoreRules {
-  std::string network{};   ///< the only one that gives points
-  int rounds = 1;          ///< the most rounds of a speed while noise decides its points
-  double tolerance = 0.0;  ///< points that noise may decide
+  std::string network{};    ///< the only one that gives points
+  int rounds = 1;           ///< the most rounds of a speed while noise decides its points
+  double tolerance = 0.0;   ///< points that noise may decide
   std::string precision{};  ///< of every file, also in the course's form; empty: the file's own
   std::string rules{};      ///< the same of the rules, as --rules has them
   std::vector<ScoreRule> items{};
@@ -130,6 +130,9 @@ struct CheckedWork {
   std::optional<SolvedPuzzles> puzzles{};            ///< none: they were not checked
   std::optional<std::set<std::string>> predicted{};  ///< stages; none: nobody looked
 };
+
+/// Why nothing is counted of a program without its sources, such as the reference's.
+inline constexpr const char* kCountedInSources = "counted only in source files";
 
 /// Whether this rule's speed can be measured after such a check.
 bool can_measure(const ScoreRule& rule, const ScoreRules& rules, const CheckedWork& work);

@@ -243,7 +243,7 @@ void fail_thread(FaultKind kind, KernelFault error, CallSite site, const char* f
 void fail_kernel(KernelFault error, CallSite site, const char* format, ...) {
   std::va_list values;
   va_start(values, format);
-  const FaultKind kind = error == KernelFault::kMisalignedAddress    ? FaultKind::kMisaligned
+  const FaultKind kind = error == KernelFault::kMisalignedAddress     ? FaultKind::kMisaligned
                          : error == KernelFault::kInvalidAddressSpace ? FaultKind::kAddressSpace
                                                                       : FaultKind::kWarp;
   fail(kind, error, site, format, values);

@@ -52,8 +52,9 @@ bool is_second(const char* name, const std::string& first, const std::string& se
 }
 
 Work chosen_work() {
-  static constexpr std::array kNames = {"all",          "graphs",        "first-stream", "other-streams",
-                                        "first-device", "second-device", "plain-copies"};
+  static constexpr std::array kNames = {"all",           "graphs",       "first-stream",
+                                        "other-streams", "first-device", "second-device",
+                                        "plain-copies"};
   const std::string text = variable("CONVLAB_EMU_WORK").value_or(kNames.front());
   const auto* const name = std::ranges::find(kNames, text);
   if (name == kNames.end()) throw UsageError("CONVLAB_EMU_WORK=" + text + " is unknown");

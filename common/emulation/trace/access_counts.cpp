@@ -66,10 +66,10 @@ struct RunningBlock {
   std::vector<std::vector<LaneEvent>> events;  ///< by thread, since lanes have met
   std::size_t warp = 0;                        ///< that ran last
   SharedTouches touches;
-  std::vector<ProductCount> products;  ///< by number
-  std::vector<std::int64_t> made;      ///< multiply-adds, by thread
-  std::vector<std::uintptr_t> stack;   ///< where each thread's begins
-  std::vector<std::uintptr_t> deepest; ///< bytes of it that were in use
+  std::vector<ProductCount> products;   ///< by number
+  std::vector<std::int64_t> made;       ///< multiply-adds, by thread
+  std::vector<std::uintptr_t> stack;    ///< where each thread's begins
+  std::vector<std::uintptr_t> deepest;  ///< bytes of it that were in use
 };
 
 RunningBlock& running_block() {
@@ -88,7 +88,7 @@ struct Counter {
   std::map<std::pair<std::string, std::size_t>, ProductCount> made;  ///< by kernel and number
   std::map<std::pair<const char*, std::uint64_t>, BarrierNote> met;
   BarrierNeeds needs;
-  AccessNotes sums;  ///< what has no line
+  AccessNotes sums;                                 ///< what has no line
   std::map<std::string, std::int64_t> local_loads;  ///< by kernel
 };
 
@@ -289,8 +289,9 @@ void shorten(std::vector<Note>& notes, std::int64_t& left_out, Blank&& blank) {
 
 // ---- what happens
 
-// A thread of a GPU has 255 registers. What an array needs beyond them lies in local memory, which is
-// memory of the device. The processor here keeps return addresses and registers on the stack, too.
+// A thread of a GPU has 255 registers. What an array needs beyond them lies in local memory, which
+// is memory of the device. The processor here keeps return addresses and registers on the stack,
+// too.
 constexpr std::uintptr_t kRegisterBytes = 255 * 4;
 constexpr std::uintptr_t kOwnBytes = 256;
 
@@ -476,11 +477,11 @@ AccessNotes take_counts() {
     // Neighbouring lanes find the same variable in neighbouring words.
     constexpr std::int64_t kWordsOfSector = 8;
     add(notes.accesses, AccessNote{.kernel = kernel,
-                         .space = "local",
-                         .bytes = 4,
-                         .requests = (loads + kWarpSize - 1) / kWarpSize,
-                         .lanes = loads,
-                         .parts = (loads + kWordsOfSector - 1) / kWordsOfSector});
+                                   .space = "local",
+                                   .bytes = 4,
+                                   .requests = (loads + kWarpSize - 1) / kWarpSize,
+                                   .lanes = loads,
+                                   .parts = (loads + kWordsOfSector - 1) / kWordsOfSector});
   }
   for (const auto& [call, product] : all.products) notes.products.push_back(product);
   for (const auto& [which, count] : all.made) {

@@ -161,9 +161,11 @@ std::string page_for_students(const std::string& page, const TellingLines& lines
   for (std::string line : lines_of(page)) {
     if (line == "<!-- for instructors -->") for_instructors = true;
     if (line == "```diff") diff = true;
-    if (const auto quote = line.find(" | "); quote != std::string::npos && line.starts_with("    ")) {
-      lines.find_in(line.substr(quote), "page.md",
-                    [&](int, const std::string&) { line.replace(quote, std::string::npos, " | …"); });
+    if (const auto quote = line.find(" | ");
+        quote != std::string::npos && line.starts_with("    ")) {
+      lines.find_in(line.substr(quote), "page.md", [&](int, const std::string&) {
+        line.replace(quote, std::string::npos, " | …");
+      });
     }
     if (!for_instructors && !diff && line != "<!-- for everybody -->") kept += line + "\n";
     if (line == "<!-- for everybody -->") for_instructors = false;
