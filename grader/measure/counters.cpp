@@ -117,12 +117,10 @@ void count_parts(Submission& submission, const StageInfo& stage, const ConvShape
     }
     return sums["all"] > 0.0 ? sums[work] / sums["all"] : 0.0;
   };
-  // Of two that divide the work the smaller part. If one makes all of it, or what the other has
-  // made as well, they divide nothing.
+  // Of two that divide the work the smaller part, in one run or another: threads of the host may
+  // divide it otherwise each time. Neither makes all of it.
   const auto divided = [&](const std::string& one, const std::string& other) {
-    constexpr double kRounding = 0.01;
-    const double parts = part(one) + part(other);
-    return std::abs(parts - 1.0) > kRounding ? 0.0 : std::min(part(one), part(other));
+    return std::max(0.0, std::min({part(one), part(other), 1.0 - part(one), 1.0 - part(other)}));
   };
   for (const std::string& id : ids) {
     counts.parts[id] = id == "graph-part"    ? part("graphs")
