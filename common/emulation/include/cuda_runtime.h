@@ -17,6 +17,7 @@
 
 #include "common/emulation/include/convlab_emulation/device_functions.hpp"
 #include "common/emulation/include/convlab_emulation/device_math.hpp"
+#include "common/emulation/include/convlab_emulation/device_values.hpp"
 #include "common/emulation/include/convlab_emulation/launch.hpp"
 #include "common/emulation/include/convlab_emulation/ptx.hpp"
 #include "common/emulation/include/convlab_emulation/runtime_api.hpp"
@@ -28,7 +29,16 @@
 // __noinline__ is not among them: the standard library uses that name in attributes, so the rewrite
 // replaces it in the student's source.
 
-#define __global__
+// Kernels are compiled for processors with fused multiply-adds, with all that they call inside of
+// them, and the rest of the source is not: as with nvcc, a product and a sum are one instruction
+// on the device and two on the host (common/setup/cmake/ConvLabCuda.cmake).
+#if defined(CONVLAB_FUSED) && defined(__x86_64__)
+#define __global__ __attribute__((flatten, target("fma")))
+#define CONVLAB_NOINLINE __attribute__((noinline, flatten, target("fma")))
+#else
+#define __global__ __attribute__((flatten))
+#define CONVLAB_NOINLINE __attribute__((noinline))
+#endif
 #define __device__
 #define __host__
 #define __constant__

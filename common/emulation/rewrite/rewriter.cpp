@@ -134,6 +134,7 @@ class FileRewriter {
     for (std::size_t i = 0; i < source_.size(); ++i) visit(i);
     rewrite_launches(file_);
     rewrite_variables(file_);
+    rewrite_conversions(file_);
     Rewritten result = editor_.finish();
     for (Diagnostic& diagnostic : find_wrong_calls(source_, names_))
       result.diagnostics.push_back(std::move(diagnostic));
@@ -146,7 +147,7 @@ class FileRewriter {
     if (token.is("__launch_bounds__")) {
       launch_bounds(i);
     } else if (token.is("__noinline__")) {
-      editor_.replace(i, "__attribute__((noinline))");
+      editor_.replace(i, "CONVLAB_NOINLINE");
     } else if (token.is("asm") || token.is("__asm__") || token.is("__asm")) {
       if (source_.in_device_code(i) || token.directive != 0) AssemblyRewriter(file_, i).run();
     } else if (token.kind == Token::Kind::kIdentifier) {

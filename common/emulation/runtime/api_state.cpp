@@ -233,23 +233,26 @@ CONVLAB_API(cudaRuntimeGetVersion, (int* version), answer(version, CUDART_VERSIO
 
 namespace convlab::emulation {
 
-cudaError_t blocks_per_multiprocessor(int* blocks, int block_size, std::size_t dynamic_shared) {
+cudaError_t blocks_per_multiprocessor(int* blocks, const void* kernel, int block_size,
+                                      std::size_t dynamic_shared) {
   if (sticky_error() != cudaSuccess) return sticky_error();
   if (blocks == nullptr || block_size <= 0) return record_error(cudaErrorInvalidValue);
   const cudaDeviceProp& model = device_model();
-  if (block_size > model.maxThreadsPerBlock || dynamic_shared > model.sharedMemPerBlockOptin) {
-    *blocks = 0;
+  const KernelShared of_kernel = shared_memory_of(kernel);
+  *blocks = 0;
+  if (block_size > model.maxThreadsPerBlock || dynamic_shared > of_kernel.most_dynamic)
     return cudaSuccess;
-  }
+  constexpr std::size_t kUnit = 128;  // in which a block gets shared memory
   const int threads = (block_size + model.warpSize - 1) / model.warpSize * model.warpSize;
-  const std::size_t shared = dynamic_shared + model.reservedSharedMemPerBlock;
+  const std::size_t shared = (of_kernel.fixed + dynamic_shared + kUnit - 1) / kUnit * kUnit +
+                             model.reservedSharedMemPerBlock;
   *blocks = std::min(model.maxThreadsPerMultiProcessor / threads, model.maxBlocksPerMultiProcessor);
   if (shared != 0) *blocks = std::min(*blocks, as_int(model.sharedMemPerMultiprocessor / shared));
   return cudaSuccess;
 }
 
-cudaError_t best_block_size(int* least_grid_size, int* block_size, std::size_t dynamic_shared,
-                            int block_size_limit) {
+cudaError_t best_block_size(int* least_grid_size, int* block_size, const void* kernel,
+                            std::size_t dynamic_shared, int block_size_limit) {
   if (least_grid_size == nullptr || block_size == nullptr)
     return record_error(cudaErrorInvalidValue);
   const cudaDeviceProp& model = device_model();
@@ -260,7 +263,7 @@ cudaError_t best_block_size(int* least_grid_size, int* block_size, std::size_t d
   *least_grid_size = 0;
   for (int size = limit / model.warpSize * model.warpSize; size > 0; size -= model.warpSize) {
     int blocks = 0;
-    blocks_per_multiprocessor(&blocks, size, dynamic_shared);
+    blocks_per_multiprocessor(&blocks, kernel, size, dynamic_shared);
     if (blocks * size <= best_threads) continue;
     best_threads = blocks * size;
     *block_size = size;

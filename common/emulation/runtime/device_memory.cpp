@@ -76,8 +76,9 @@ auto* last_before(Allocations& allocations, const void* address) {
 
 /// What surrounds an allocation. Where reads beyond it are forgiven, they give NaN or a number, so
 /// that a result tells whether it was computed from one.
-std::byte redzone_byte() {
-  return settings().forgives_reads ? static_cast<std::byte>(settings().byte_beyond) : kRedzone;
+Redzone redzone() {
+  const auto given = static_cast<std::byte>(settings().byte_beyond);
+  return settings().forgives_reads ? Redzone{given, given} : Redzone{};
 }
 
 /// How far around an allocation reads are forgiven.
@@ -141,8 +142,8 @@ void DeviceMemory::fill_surroundings(const Allocation& allocation) {
   const std::size_t after = allocation.page_bytes - before - allocation.bytes;
   std::byte* const end = allocation.begin + allocation.bytes;
   allow_access(allocation.pages, allocation.page_bytes);
-  std::memset(allocation.pages, static_cast<int>(redzone_byte()), before);
-  std::memset(end, static_cast<int>(redzone_byte()), after);
+  redzone().fill(allocation.pages, allocation.begin);
+  redzone().fill(end, end + after);
   forbid_access(allocation.pages, before);
   forbid_access(end, after);
 }
@@ -290,16 +291,16 @@ std::optional<EmulationReport> DeviceMemory::damage([[maybe_unused]] bool of_dev
   EmulationReport report{.fault = {.kind = FaultKind::kDeviceMemory, .writes = true},
                          .error = KernelFault::kIllegalAddress};
 #if !CONVLAB_ADDRESS_SANITIZER
-  const std::byte redzone = redzone_byte();
+  const Redzone intact = redzone();
   const std::lock_guard lock(mutex_);
   for (const auto& [pages, allocation] : live_) {
     if ((allocation.kind == MemoryKind::kDevice) != of_device_memory) continue;
     // Another host thread has just allocated it; no kernel can have written there.
     if (!allocation.is_open) continue;
     const std::byte* const end = allocation.begin + allocation.bytes;
-    const std::byte* const before = first_other(redzone, allocation.pages, allocation.begin);
+    const std::byte* const before = intact.first_other(allocation.pages, allocation.begin);
     const std::byte* const after =
-        first_other(redzone, end, allocation.pages + allocation.page_bytes);
+        intact.first_other(end, allocation.pages + allocation.page_bytes);
     if (before == nullptr && after == nullptr) continue;
     report.memory = memory_of(before != nullptr ? before : after, allocation);
     if (!report.what.empty()) report.what += "\n";

@@ -16,13 +16,20 @@ namespace {
 // memory); NVIDIA's data sheets and architecture whitepapers of Turing, Ampere and Hopper (numbers
 // of multiprocessors, memory, caches, clocks); for the H200 also what one answered (driver 580.159,
 // CUDA 13.0).
+// Tensor cores: Hopper's are measured on an H200. The others are published: Fasi, Higham, Mikaitis
+// and Pranesh, "Numerical behavior of NVIDIA tensor cores", PeerJ Computer Science 7:e330, 2021.
+constexpr TensorCores kTuring{1, 4, 4};
+constexpr TensorCores kAmpere{1, 8, 4};
+constexpr TensorCores kHopper{2, 16, 8};
+
 constexpr GpuModel kModels[] = {
     // name     capability SMs  shared  block  res threads blocks  MiB     L2     bus  memory clock
-    {"default", 8, 0, 108, 164, 163, 1, 2048, 32, 16384, 40960, 5120, 1215000, 1410000},
-    {"T4", 7, 5, 40, 64, 64, 0, 1024, 16, 15360, 4096, 256, 5001000, 1590000},
-    {"A40", 8, 6, 84, 100, 99, 1, 1536, 16, 46068, 6144, 384, 7251000, 1740000},
-    {"A100", 8, 0, 108, 164, 163, 1, 2048, 32, 40960, 40960, 5120, 1215000, 1410000},
-    {"H200", 9, 0, 132, 228, 227, 1, 2048, 32, 143771, 61440, 6016, 3201000, 1980000},
+    // tensor
+    {"default", 8, 0, 108, 164, 163, 1, 2048, 32, 16384, 40960, 5120, 1215000, 1410000, kHopper},
+    {"T4", 7, 5, 40, 64, 64, 0, 1024, 16, 15360, 4096, 256, 5001000, 1590000, kTuring},
+    {"A40", 8, 6, 84, 100, 99, 1, 1536, 16, 46068, 6144, 384, 7251000, 1740000, kAmpere},
+    {"A100", 8, 0, 108, 164, 163, 1, 2048, 32, 40960, 40960, 5120, 1215000, 1410000, kAmpere},
+    {"H200", 9, 0, 132, 228, 227, 1, 2048, 32, 143155, 61440, 6016, 3201000, 1980000, kHopper},
 };
 
 cudaDeviceProp describe(const GpuModel& model) {

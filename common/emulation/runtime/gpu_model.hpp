@@ -6,6 +6,14 @@
 
 namespace convlab::emulation {
 
+/// How the tensor cores of a GPU add: so many products and C in one sum, cut to so many bits below
+/// those of a float.
+struct TensorCores {
+  int extra_bits;  ///< at most 2
+  int group;       ///< products of halves or bfloat16, at most 16
+  int tf32_group;  ///< at most 8
+};
+
 /// What a GPU has, as far as a program can find it out. A row of the table in gpu_model.cpp.
 struct GpuModel {
   const char* name;  ///< what CONVLAB_EMU_GPU calls it
@@ -18,9 +26,11 @@ struct GpuModel {
   int blocks;               ///< the same
   int memory_mib;           ///< unless CONVLAB_EMU_MEMORY says otherwise
   int l2_kib, bus_bits, memory_khz, clock_khz;
+  TensorCores tensor_cores;
 };
 
-/// The GPU that is emulated, by CONVLAB_EMU_GPU; without it the limits of an A100 with 16 GiB.
+/// The GPU that is emulated, by CONVLAB_EMU_GPU; without it the limits of an A100 with
+/// 16 GiB and the arithmetic of an H200.
 const GpuModel& gpu_model();
 
 /// What cudaGetDeviceProperties says of gpu_model().

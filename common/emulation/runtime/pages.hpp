@@ -19,16 +19,30 @@
 #endif
 
 namespace convlab::emulation {
-// For builds with AddressSanitizer; in others they do nothing.
+/// What a program asks before each access, if it was compiled to do so (common/emulation/bounds);
+/// else null. The byte for an address is at access_shadow[address >> 3].
+/// Source: Serebryany et al., AddressSanitizer, USENIX ATC 2012.
+inline std::uint8_t* access_shadow = nullptr;
+
+/// Writes the shadow of these bytes. Pieces that may be accessed begin at a multiple of 8.
+void shade(const void* begin, std::size_t bytes, bool forbidden);
+
+/// The first byte that the shadow forbids, or null.
+const std::byte* first_forbidden(const void* begin, std::size_t bytes);
+
 inline void forbid_access([[maybe_unused]] const void* begin, [[maybe_unused]] std::size_t bytes) {
 #if CONVLAB_ADDRESS_SANITIZER
   __asan_poison_memory_region(begin, bytes);
+#else
+  if (access_shadow != nullptr) shade(begin, bytes, true);
 #endif
 }
 
 inline void allow_access([[maybe_unused]] const void* begin, [[maybe_unused]] std::size_t bytes) {
 #if CONVLAB_ADDRESS_SANITIZER
   __asan_unpoison_memory_region(begin, bytes);
+#else
+  if (access_shadow != nullptr) shade(begin, bytes, false);
 #endif
 }
 

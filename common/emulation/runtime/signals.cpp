@@ -71,9 +71,8 @@ bool is_write([[maybe_unused]] void* context) {
 #endif
 }
 
-/// The call chain from the interrupted instruction outwards.
-void record_frames(Fault& fault, void* context) {
-  void* const pc = program_counter(context);
+/// The call chain from the instruction, or the return address, outwards.
+void record_frames(Fault& fault, void* pc) {
   std::array<void*, 48> frames;
   const int count = backtrace(frames.data(), static_cast<int>(frames.size()));
   auto* const end = frames.data() + count;
@@ -160,7 +159,7 @@ void report_host_access(const void* address, void* context) {
   static std::atomic<bool> reported = false;
   if (reported.exchange(true)) return;
   Fault fault;
-  record_frames(fault, context);
+  record_frames(fault, program_counter(context));
   EmulationReport report = device_memory().describe_host_access(address);
   report.at = source_place(fault.frames.data(), fault.frame_count);
   send_report(std::move(report));
@@ -177,7 +176,7 @@ void on_fault(int signal, siginfo_t* info, void* context) {
     return;
   }
   Fault& fault = runner->new_fault();
-  record_frames(fault, context);
+  record_frames(fault, program_counter(context));
   fault.writes = is_write(context);
   classify(fault, *runner, signal, *info, program_counter(context));
   runner->abandon();
@@ -195,7 +194,7 @@ void on_timeout(int /*signal*/, siginfo_t* info, void* context) {
   const bool must = info->si_value.sival_int != 0;
   if (!must && in_library(program_counter(context))) return;
   Fault& fault = runner->new_fault(FaultKind::kKernelTime, KernelFault::kLaunchTimeout);
-  record_frames(fault, context);
+  record_frames(fault, program_counter(context));
   // The handler never returns, and a return would unblock the signal.
   sigset_t signals;
   sigemptyset(&signals);
@@ -339,6 +338,17 @@ void install_signal_handlers() {
   timeout.sa_flags &= ~static_cast<int>(SA_NODEFER);
   timeout.sa_flags |= SA_RESTART;
   sigaction(timeout_signal(), &timeout, nullptr);
+}
+
+bool fail_access(const void* address, bool writes, const void* caller) {
+  BlockRunner* const runner = BlockRunner::current();
+  if (runner == nullptr || !runner->inside_kernel()) return false;
+  Fault& fault = runner->new_fault();
+  record_frames(fault, const_cast<void*>(caller));
+  fault.frames[0] = const_cast<char*>(static_cast<const char*>(caller)) - 1;  // the call itself
+  fault.writes = writes;
+  fault.address = address;
+  runner->abandon();
 }
 
 void fail_on_host(EmulationReport report, const void* caller) {

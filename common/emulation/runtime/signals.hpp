@@ -12,6 +12,11 @@ namespace convlab::emulation {
 /// have replaced the handlers.
 void install_signal_handlers();
 
+/// Ends the kernel that is about to access an address outside of all arrays.
+/// @param caller  where: a return address
+/// @return false if the host does it
+bool fail_access(const void* address, bool writes, const void* caller);
+
 /// Reports what the host has done at this place, then ends the program as if an access to memory
 /// had failed that nobody else explains.
 void fail_on_host(EmulationReport report, const void* caller);

@@ -214,6 +214,9 @@ void on_product(const char* kind, int numbers, const void* caller, const void* f
 
 void on_access(const void* address, std::size_t bytes, bool writes, bool is_volatile,
                const void* caller, const void* frame) {
+  if (access_shadow != nullptr && runs_kernel())
+    if (const std::byte* const byte = first_forbidden(address, bytes))
+      fail_access(byte, writes, caller);
   if (const int halves = is_volatile ? marked_products(address, writes) : 0; halves > 0)
     return on_product(halves == 1 ? "half" : "half2", halves, caller, frame);
   switch (mode) {
