@@ -14,6 +14,7 @@
 #include "common/emulation/include/convlab_emulation/activity.hpp"
 #include "common/emulation/include/convlab_emulation/collective.hpp"
 #include "common/emulation/include/convlab_emulation/device_functions.hpp"
+#include "common/emulation/include/convlab_emulation/kernel_heap.hpp"
 #include "common/emulation/include/convlab_emulation/runtime_api.hpp"
 #include "common/emulation/runtime/device_memory.hpp"
 #include "common/emulation/runtime/gpu_model.hpp"
@@ -198,21 +199,24 @@ CONVLAB_API(cudaThreadSynchronize, (), cudaDeviceSynchronize())
 cudaError_t cudaDeviceReset() {
   streams().finish_all();
   device_memory().release_all();
+  empty_kernel_heap();
   // A fault ends the context for good: as on a GPU, the process then has no device any more.
   if (device_is_lost()) sticky_fault.store(cudaErrorDevicesUnavailable);
   pending_fault.store(cudaSuccess);
   return cudaSuccess;
 }
 
-cudaError_t cudaDeviceSetLimit(cudaLimit limit, std::size_t /*value*/) {
+cudaError_t cudaDeviceSetLimit(cudaLimit limit, std::size_t value) {
   if (const cudaError_t lost = begin_call(__func__)) return lost;
+  if (limit == cudaLimitMallocHeapSize) limit_kernel_heap(value);
   return record_error(limit < kLimits ? cudaSuccess : cudaErrorInvalidValue);
 }
 
 cudaError_t cudaDeviceGetLimit(std::size_t* value, cudaLimit limit) {
   if (limit >= kLimits) return record_error(cudaErrorInvalidValue);
-  return answer(value,
-                limit == cudaLimitStackSize ? FiberPool::stack_bytes() : std::size_t{8} << 20U);
+  return answer(value, limit == cudaLimitStackSize        ? FiberPool::stack_bytes()
+                       : limit == cudaLimitMallocHeapSize ? kernel_heap_limit()
+                                                          : std::size_t{8} << 20U);
 }
 
 #define CONVLAB_REFUSED(name, parameters)                                                       \

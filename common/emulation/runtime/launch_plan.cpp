@@ -12,12 +12,14 @@
 #include <vector>
 
 #include "common/emulation/include/convlab_emulation/activity.hpp"
+#include "common/emulation/include/convlab_emulation/kernel_heap.hpp"
 #include "common/emulation/include/convlab_emulation/runtime_api.hpp"
 #include "common/emulation/runtime/api_state.hpp"
 #include "common/emulation/runtime/block_runner.hpp"
 #include "common/emulation/runtime/copy.hpp"
 #include "common/emulation/runtime/device_memory.hpp"
 #include "common/emulation/runtime/gpu_model.hpp"
+#include "common/emulation/runtime/kernel_process.hpp"
 #include "common/emulation/runtime/report.hpp"
 #include "common/emulation/runtime/settings.hpp"
 #include "common/emulation/runtime/stream.hpp"
@@ -81,24 +83,21 @@ std::string configuration_problem(const KernelCall& call) {
 
 void run_kernel(const KernelCall& call) {
   if (device_is_lost()) return;
-  const DeviceAccess access;
-  const TrueWords words(call);
-  if (const auto failure = run_grid(call)) {
-    if (failure->error == KernelFault::kInvalidValue) {
-      send_report(*failure);
-      record_error(cudaErrorInvalidValue);
-    } else {
-      raise_device_fault(*failure);
-    }
-    return;
+  std::optional<EmulationReport> failure;
+  if (runs_apart()) {
+    failure = run_apart(call);
+  } else {
+    const DeviceAccess access;
+    TrueWords words(call);
+    words.reveal();
+    failure = run_here(call);
+    words.settle(nullptr);
   }
-  if (const auto damage = device_memory().damage(true, "kernel " + name_and_place(call))) {
-    EmulationReport report = report_about(call, damage->fault.kind);
-    report.what = report.text = damage->what;  // which names kernel and launch
-    report.memory = damage->memory;
-    report.fault.writes = damage->fault.writes;
-    report.error = damage->error;
-    raise_device_fault(report);
+  if (failure && failure->error == KernelFault::kInvalidValue) {
+    send_report(*failure);
+    record_error(cudaErrorInvalidValue);
+  } else if (failure) {
+    raise_device_fault(*failure);
   }
 }
 
@@ -185,6 +184,19 @@ cudaError_t submit(cudaStream_t handle, Plan plan) {
 }
 
 }  // namespace
+
+std::optional<EmulationReport> run_here(const KernelCall& call) {
+  const KernelHeapAccess heap;
+  if (auto failure = run_grid(call)) return failure;
+  const auto damage = device_memory().damage(true, "kernel " + name_and_place(call));
+  if (!damage) return std::nullopt;
+  EmulationReport report = report_about(call, damage->fault.kind);
+  report.what = report.text = damage->what;  // which names kernel and launch
+  report.memory = damage->memory;
+  report.fault.writes = damage->fault.writes;
+  report.error = damage->error;
+  return report;
+}
 
 bool note_static_shared(const void* kernel, std::size_t bytes) {
   KnownKernels& known = only<KnownKernels>();

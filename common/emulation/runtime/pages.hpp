@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -90,6 +91,18 @@ class MemoryPieces {
     const std::lock_guard lock(mutex_);
     return pieces_;
   }
+  /// Whether a piece lies there, in part.
+  [[nodiscard]] bool meets(const std::byte* begin, std::size_t bytes) const {
+    const std::lock_guard lock(mutex_);
+    return std::ranges::any_of(pieces_, [&](const auto& piece) {
+      return piece.first < begin + bytes && begin < piece.first + piece.second;
+    });
+  }
+  template <typename Condition>
+  void remove_if(Condition condition) {
+    const std::lock_guard lock(mutex_);
+    std::erase_if(pieces_, [&](const auto& piece) { return condition(piece.first, piece.second); });
+  }
   [[nodiscard]] bool contains(const void* address) const {
     if (!is_used_.load()) return false;
     const std::lock_guard lock(mutex_);
@@ -104,11 +117,5 @@ class MemoryPieces {
   mutable std::mutex mutex_;
   std::map<const std::byte*, std::size_t> pieces_;
 };
-
-/// The stacks and the shared memory of the threads of all kernels.
-struct WorkerMemory : MemoryPieces {};
-
-/// What kernels have allocated, where accesses are observed: their heap is the device's.
-struct KernelHeap : MemoryPieces {};
 
 }  // namespace convlab::emulation

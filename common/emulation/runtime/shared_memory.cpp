@@ -11,6 +11,7 @@
 
 #include "common/emulation/runtime/handles.hpp"
 #include "common/emulation/runtime/pages.hpp"
+#include "common/emulation/runtime/parcel.hpp"
 #include "common/emulation/runtime/poison.hpp"
 #include "common/emulation/runtime/settings.hpp"
 
@@ -60,7 +61,6 @@ SharedMemory::SharedMemory() {
       mmap(nullptr, kRegionBytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (region == MAP_FAILED) throw std::bad_alloc();
   region_ = static_cast<std::byte*>(region);
-  only<WorkerMemory>().add(region, kRegionBytes);
   static_begin_ = region_ + kGuardBytes;
   dynamic_begin_ = dynamic_end();
   dynamic_open_ = dynamic_begin_;
@@ -71,7 +71,6 @@ SharedMemory::SharedMemory() {
 SharedMemory::~SharedMemory() {
   forget_static();
   allow_access(dynamic_open_, static_cast<std::size_t>(dynamic_end() - dynamic_open_));
-  only<WorkerMemory>().remove(region_);
   munmap(region_, kRegionBytes);
 }
 
@@ -145,14 +144,6 @@ void SharedMemory::begin_block() {
   }
 }
 
-void SharedMemory::forget_words() {
-  forget_static();
-  dynamic_bytes_ = 0;
-  madvise(dynamic_open_, static_cast<std::size_t>(dynamic_end() - dynamic_open_), MADV_DONTNEED);
-  dynamic_begin_ = dynamic_end();
-  open_dynamic(dynamic_begin_);
-}
-
 bool SharedMemory::place(SharedSlot& slot, std::size_t bytes, std::size_t alignment) {
   if (static_bytes_ + bytes + dynamic_bytes_ > limit_) return false;
   if (slot.layout != layout_) {
@@ -209,6 +200,11 @@ void SharedMemory::note_shared(unsigned number, const Variable& variable) {
   memory.bytes = static_cast<std::int64_t>(variable.bytes);
   memory.variable = variable.name;
   memory.row_bytes = static_cast<std::int64_t>(variable.row_bytes);
+}
+
+void pass_poisoned_variables(Parcel& parcel) {
+  if (!settings().numbered_poison) return;
+  for (ReportMemory& variable : only<PoisonedVariables>().variables) parcel.pass(variable);
 }
 
 std::optional<ReportMemory> poisoned_variable(unsigned object, std::int64_t offset) {

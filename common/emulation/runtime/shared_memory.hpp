@@ -11,6 +11,8 @@
 
 namespace convlab::emulation {
 
+class Parcel;
+
 /// The shared memory of the block that a worker runs.
 ///
 /// Picture  | guard | redzone variable | guard | redzone variable | … | guard | dynamic | guard |
@@ -29,8 +31,6 @@ class SharedMemory {
   /// Makes the launch's dynamic memory accessible.
   /// @throws std::bad_alloc when the operating system refuses
   void begin_grid(const KernelCall& call);
-  /// Erases all of it; no block runs.
-  void forget_words();
   /// Forgets all variables and poisons the dynamic part, because a GPU clears nothing.
   void begin_block();
 
@@ -71,6 +71,9 @@ class SharedMemory {
   std::size_t limit_ = 0;
   std::vector<Variable> variables_;
 };
+
+/// What poisoned_variable() knows (kernel_process.hpp).
+void pass_poisoned_variables(Parcel& parcel);
 
 /// What lies at a place of shared memory that numbered poison names (poison.hpp).
 std::optional<ReportMemory> poisoned_variable(unsigned object, std::int64_t offset);
