@@ -9,6 +9,7 @@
 #include <set>
 #include <sstream>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -67,7 +68,7 @@ struct Squeezed {
   }
 };
 
-// Shorter lines say nothing: "float sum = 0;". Of longer ones their beginning tells enough.
+// Shorter lines say nothing: "float sum = 0;". Of a line that a page has cut, so much tells it.
 constexpr std::size_t kTelling = 16;
 constexpr std::size_t kBeginning = 30;
 
@@ -123,14 +124,20 @@ class TellingLines {
       if (same == by_start_.end()) continue;
       const auto told = std::ranges::find_if(same->second, [&](const auto& line) {
         return !(may_tell && line.second.find(".change:") != std::string::npos) &&
-               squeezed.text.compare(at, std::min(kBeginning, line.first.size()), line.first, 0,
-                                     kBeginning) == 0;
+               tells(squeezed.text, at, line.first);
       });
       if (told != same->second.end()) found(last = squeezed.line[at], told->second);
     }
   }
 
  private:
+  // The whole line, or so much of it that a page has cut.
+  static bool tells(const std::string& text, std::size_t at, const std::string& line) {
+    const auto [end, rest] = std::ranges::mismatch(line, std::string_view(text).substr(at));
+    const auto same = static_cast<std::size_t>(end - line.begin());
+    return end == line.end() || (same >= kBeginning && text.compare(at + same, 3, "…") == 0);
+  }
+
   std::set<std::string> told_;
   std::unordered_map<std::string, std::vector<std::pair<std::string, std::string>>> by_start_;
 };
