@@ -68,12 +68,6 @@ void check(std::uintptr_t address, std::size_t bytes, bool writes, const void* c
   }                                                                              \
   extern "C" void __asan_report_store##bytes##_noabort(std::uintptr_t address) { \
     check(address, bytes, true, __builtin_return_address(0));                    \
-  }                                                                              \
-  extern "C" void __asan_load##bytes##_noabort(std::uintptr_t address) {         \
-    check(address, bytes, false, __builtin_return_address(0));                   \
-  }                                                                              \
-  extern "C" void __asan_store##bytes##_noabort(std::uintptr_t address) {        \
-    check(address, bytes, true, __builtin_return_address(0));                    \
   }
 CONVLAB_REPORT(1)
 CONVLAB_REPORT(2)
@@ -87,8 +81,6 @@ CONVLAB_REPORT(16)
   }
 CONVLAB_REPORT(report_load_n, false)
 CONVLAB_REPORT(report_store_n, true)
-CONVLAB_REPORT(loadN, false)
-CONVLAB_REPORT(storeN, true)
 #undef CONVLAB_REPORT
 // What concerns stacks and variables of the host, which are not looked at.
 extern "C" void __asan_handle_no_return() {}

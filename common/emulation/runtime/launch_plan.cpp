@@ -8,6 +8,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -115,6 +116,27 @@ cudaError_t refuse_launch(const KernelCall& call, const std::string& problem) {
   return record_error(cudaErrorInvalidValue);
 }
 
+/// More registers than a multiprocessor has.
+cudaError_t register_problem(const KernelCall& call) {
+  std::string_view name = call.name;
+  name = name.substr(0, name.find('<'));
+  name = name.substr(name.rfind(':') + 1);
+  const auto known = settings().registers.find(std::string(name));
+  if (known == settings().registers.end()) return cudaSuccess;
+  // Source: CUDA C++ Programming Guide, "Technical Specifications per Compute Capability".
+  constexpr unsigned kUnit = 8;  // in which a thread gets them
+  const unsigned of_thread = (static_cast<unsigned>(known->second) + kUnit - 1) / kUnit * kUnit;
+  const unsigned warps = (call.block.x * call.block.y * call.block.z + kWarpSize - 1) / kWarpSize;
+  const unsigned registers = of_thread * kWarpSize * warps;
+  const auto most = static_cast<unsigned>(device_model().regsPerBlock);
+  if (registers <= most) return cudaSuccess;
+  return refuse(cudaErrorLaunchOutOfResources,
+                name_and_place(call) + ": a thread takes " + std::to_string(known->second) +
+                    " registers, so a block takes " + std::to_string(registers) +
+                    "; the limit is " + std::to_string(most),
+                FaultKind::kLaunch);
+}
+
 /// Blocks that wait for each other must all be on the device at the same time.
 cudaError_t cooperative_problem(const KernelCall& call) {
   if (!call.cooperative) return cudaSuccess;
@@ -139,6 +161,7 @@ cudaError_t plan_kernel(KernelCall call, std::shared_ptr<void> owner,
   note_configuration(call);
   if (const std::string problem = configuration_problem(call); !problem.empty())
     return refuse_launch(call, problem);
+  if (const cudaError_t problem = register_problem(call); problem != cudaSuccess) return problem;
   if (const cudaError_t problem = cooperative_problem(call); problem != cudaSuccess) return problem;
   if (constexpr std::size_t kMost = 32764; call.parameter_bytes > kMost)
     note_refused_by_nvcc(place_of(call.site), "the arguments of kernel " + std::string(call.name) +

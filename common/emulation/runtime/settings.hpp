@@ -1,6 +1,8 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <string>
 
 namespace convlab::emulation {
 
@@ -22,16 +24,18 @@ struct Settings {
   /// CONVLAB_EMU_ORDER=forward|reverse: the last thread of a block, the last block of a grid
   /// begins.
   bool reverses = false;
-  bool lazy_streams = false;        ///< CONVLAB_EMU_STREAMS=eager|lazy
-  double timeout_seconds = 600;     ///< CONVLAB_EMU_TIMEOUT, per kernel; 0 for none
-  int workers = 0;                  ///< CONVLAB_EMU_THREADS; 0 for one per core
-  std::uint64_t memory_bytes = 0;   ///< CONVLAB_EMU_MEMORY, in MiB; 0 for the model's
-  const GpuModel* gpu = nullptr;    ///< CONVLAB_EMU_GPU (gpu_model.hpp)
-  bool forgives_reads = false;      ///< CONVLAB_EMU_READS=exact|forgiven|forgiven:BYTE
-  int byte_beyond = 0xff;           ///< what a forgiven read finds in each byte; poison is NaN
-  bool numbered_poison = false;     ///< CONVLAB_EMU_POISON=plain|numbered|told (poison.hpp)
-  bool zeros_in_memory = false;     ///< CONVLAB_EMU_POISON=zeros
-  bool tell_poison = false;         ///< told: a copy to the host says where its poison comes from
+  bool lazy_streams = false;       ///< CONVLAB_EMU_STREAMS=eager|lazy
+  double timeout_seconds = 600;    ///< CONVLAB_EMU_TIMEOUT, per kernel; 0 for none
+  int workers = 0;                 ///< CONVLAB_EMU_THREADS; 0 for one per core
+  std::uint64_t memory_bytes = 0;  ///< CONVLAB_EMU_MEMORY, in MiB; 0 for the model's
+  const GpuModel* gpu = nullptr;   ///< CONVLAB_EMU_GPU (gpu_model.hpp)
+  bool forgives_reads = false;     ///< CONVLAB_EMU_READS=exact|forgiven|forgiven:BYTE
+  int byte_beyond = 0xff;          ///< what a forgiven read finds in each byte; poison is NaN
+  bool numbered_poison = false;    ///< CONVLAB_EMU_POISON=plain|numbered|told (poison.hpp)
+  bool zeros_in_memory = false;    ///< CONVLAB_EMU_POISON=zeros
+  bool tell_poison = false;        ///< told: a copy to the host says where its poison comes from
+  /// CONVLAB_EMU_REGISTERS=kernel=number,…: what one thread of a kernel takes on a GPU
+  std::map<std::string, int> registers{};
   bool withholds_products = false;  ///< CONVLAB_EMU_PRODUCTS=made|none: tensor cores add nothing
   Work work = Work::kAll;           ///< CONVLAB_EMU_WORK
 };

@@ -1,6 +1,7 @@
 // convlab-run: programs of one's own, as their owner meets it.
 
 #include <array>
+#include <filesystem>
 #include <fstream>
 #include <string>
 #include <vector>
@@ -119,6 +120,34 @@ int main(int, char** words) {
   }
 }
 #endif
+
+TEST_CASE("convlab-run: where nvcc is installed, its registers are those of a launch") {
+  const Program program(R"(#include <cstdio>
+template <int N> __global__ void many(int* p) { p[threadIdx.x] = N; }
+__global__ void few(int* p) { p[threadIdx.x] = 1; }
+int main() {
+  int* p;
+  cudaMalloc(&p, 4096);
+  for (int threads : {384, 512}) {
+    many<3><<<1, threads>>>(p);
+    printf("%d ", cudaGetLastError());
+    few<<<1, threads>>>(p);
+    printf("%d\n", cudaGetLastError());
+  }
+})");
+  // What the compiler says, as measured on an H200: there 384 threads of 167 registers run.
+  const std::string nvcc = program.folder.path().string() + "/nvcc";
+  std::ofstream(nvcc) << "#!/bin/sh\ncat <<'TEXT'\n"
+                         "ptxas info    : Compiling entry function '_Z4manyILi3EEvPi' for 'sm_80'\n"
+                         "ptxas info    : Used 167 registers, used 0 barriers, 360 bytes cmem[0]\n"
+                         "ptxas info    : Compiling entry function '_Z3fewPi' for 'sm_80'\n"
+                         "ptxas info    : Used 10 registers, used 0 barriers\nTEXT\n";
+  std::filesystem::permissions(nvcc, std::filesystem::perms::owner_all);
+  const auto result = run_command("cd '" + program.folder.path().string() + "' && CUDACXX='" +
+                                  nvcc + "' " + kRun + "program.cu 2>&1");
+  CHECK(contains(result.out, "0 0\n701 0\n"));
+  CHECK(contains(result.out, "a thread takes 167 registers, so a block takes 86016; the limit is"));
+}
 
 TEST_CASE("convlab-run: pixels that look like fresh memory are no report") {
   const Program program(R"(#include <cstdio>
