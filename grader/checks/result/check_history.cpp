@@ -27,6 +27,7 @@ void append_history(const std::filesystem::path& file, const CheckResult& check)
   for (const Finding& finding : check.findings) {
     line["findings"].push_back(
         {{"id", finding.id}, {"title", finding.title}, {"stage", finding.stage}});
+    if (!finding.mends.empty()) line["findings"].back()["mends"] = finding.mends;
     const std::string smallest = smallest_case_text(finding);
     if (!smallest.empty()) {
       line["findings"].back()["smallest"] = smallest + "\n" + finding.picture;
@@ -57,6 +58,7 @@ std::vector<HistoryEntry> read_history(const std::filesystem::path& file) {
         entry.findings.push_back({.id = each.at("id"),
                                   .title = each.at("title"),
                                   .seen = each.value("smallest", ""),
+                                  .mends = each.value("mends", std::vector<Mend>()),
                                   .stage = each.at("stage")});
       }
       history.push_back(std::move(entry));

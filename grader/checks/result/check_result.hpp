@@ -122,6 +122,7 @@ struct CheckResult {
 };
 
 // As common/result/json_fields.hpp describes; also parts of other files.
+void json_fields(JsonFields& fields, Mend& mend);
 void json_fields(JsonFields& fields, ScoreChoice& choice);
 void json_fields(JsonFields& fields, CheckResult& check);
 

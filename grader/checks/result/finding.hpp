@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "common/base/conv_shape.hpp"
 
@@ -21,6 +22,17 @@ struct WrongProduct {
   friend bool operator==(const WrongProduct&, const WrongProduct&) = default;
 };
 
+/// A small change of a file that makes every case right.
+struct Mend {
+  std::string file{};
+  std::vector<std::size_t> lines{};
+  std::string kind{};    ///< "the comparison"
+  std::string before{};  ///< what changes; a line for each place
+  std::string after{};
+
+  friend bool operator==(const Mend&, const Mend&) = default;
+};
+
 /// One thing that the grader found wrong, in words for the person who wrote the code.
 struct Finding {
   std::string id{};        ///< "E-nan", see docs/diagnoses.md
@@ -34,14 +46,24 @@ struct Finding {
   bool is_proved = false;                 ///< a measured index or rounding explains it; not stored
   std::string cause{};                    ///< what it usually means
   std::string next{};                     ///< one next step
-  std::string compiler{};  ///< the compiler's warnings about the same files, a line each
-  std::string stage{};     ///< empty if it concerns the whole program
+  std::string compiler{};     ///< the compiler's warnings about the same files, a line each
+  std::vector<Mend> mends{};  ///< small changes of the file that make every case right
+  std::string stage{};        ///< empty if it concerns the whole program
 
   friend bool operator==(const Finding&, const Finding&) = default;
 };
 
 /// "The smallest case that fails: …", and at which shapes it fails; empty if unknown.
 std::string smallest_case_text(const Finding& finding);
+
+/// "A small change in conv_forward.cpp:29 makes every case right."; empty if none is known.
+std::string mend_lines_text(const Finding& finding);
+
+/// What the changes have in common, "It is the comparison."; empty if that is nothing.
+std::string mend_kind_text(const Finding& finding);
+
+/// One of the changes, each line before and after it; empty if none is known.
+std::string mend_change_text(const Finding& finding);
 
 /// All that was seen: the smallest case, `seen`, the picture.
 std::string seen_text(const Finding& finding);
