@@ -34,8 +34,13 @@ class MappedSegment {
     map_pages(size, access, MAP_SHARED | MAP_POPULATE, descriptor);
   }
 
-  /// Private memory of this process instead, of at least `size` bytes.
-  void make(std::size_t size) { map_pages(size, kWrite, MAP_PRIVATE | MAP_ANONYMOUS, -1); }
+  /// Private memory of this process instead, of at least `size` bytes: the same as last time if the
+  /// size is the same, with what was written there.
+  void make(std::size_t size) {
+    if (is_private_ && size == size_) return;
+    map_pages(size, kWrite, MAP_PRIVATE | MAP_ANONYMOUS, -1);
+    is_private_ = true;
+  }
 
   void allow(int access) { ::mprotect(data_, mapped_size_, access); }
 
@@ -53,6 +58,7 @@ class MappedSegment {
     reserved_ = {};
     data_ = nullptr;
     size_ = mapped_size_ = 0;
+    is_private_ = false;
     const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
     const std::size_t mapped_size = (size + page - 1) / page * page;
     const std::size_t whole = mapped_size + 2 * kGuardBytes;
@@ -75,6 +81,7 @@ class MappedSegment {
   std::byte* data_ = nullptr;
   std::size_t size_ = 0;
   std::size_t mapped_size_ = 0;
+  bool is_private_ = false;
 };
 
 }  // namespace convlab

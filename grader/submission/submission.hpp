@@ -162,7 +162,7 @@ class Submission {
   [[nodiscard]] std::chrono::milliseconds time_limit() const;
 
   /// As in ChildProcess; if it does not run, it stands still.
-  [[nodiscard]] ThreadUse threads() const { return process_ ? process_->threads() : ThreadUse{}; }
+  [[nodiscard]] ThreadUse threads() { return process_ ? process_->threads() : ThreadUse{}; }
   [[nodiscard]] bool stands_still() const { return !process_ || process_->stands_still(); }
 
   /// The program's source files; findings quote their lines and names.

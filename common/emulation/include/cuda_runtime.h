@@ -28,7 +28,16 @@
 // __noinline__ is not among them: the standard library uses that name in attributes, so the rewrite
 // replaces it in the student's source.
 
-#define __global__
+// Kernels are compiled for processors with fused multiply-adds, with all that they call inside of
+// them, and the rest of the source is not: as with nvcc, a product and a sum are one instruction
+// on the device and two on the host (common/setup/cmake/ConvLabCuda.cmake).
+#if defined(CONVLAB_FUSED) && defined(__x86_64__)
+#define __global__ __attribute__((flatten, target("fma")))
+#define CONVLAB_NOINLINE __attribute__((noinline, flatten, target("fma")))
+#else
+#define __global__ __attribute__((flatten))
+#define CONVLAB_NOINLINE __attribute__((noinline))
+#endif
 #define __device__
 #define __host__
 #define __constant__

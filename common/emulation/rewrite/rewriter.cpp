@@ -146,7 +146,7 @@ class FileRewriter {
     if (token.is("__launch_bounds__")) {
       launch_bounds(i);
     } else if (token.is("__noinline__")) {
-      editor_.replace(i, "__attribute__((noinline))");
+      editor_.replace(i, "CONVLAB_NOINLINE");
     } else if (token.is("asm") || token.is("__asm__") || token.is("__asm")) {
       if (source_.in_device_code(i) || token.directive != 0) AssemblyRewriter(file_, i).run();
     } else if (token.kind == Token::Kind::kIdentifier) {

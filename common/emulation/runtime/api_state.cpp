@@ -16,6 +16,7 @@
 #include "common/emulation/include/convlab_emulation/device_functions.hpp"
 #include "common/emulation/include/convlab_emulation/runtime_api.hpp"
 #include "common/emulation/runtime/device_memory.hpp"
+#include "common/emulation/runtime/gpu_model.hpp"
 #include "common/emulation/runtime/report.hpp"
 #include "common/emulation/runtime/scheduler.hpp"
 #include "common/emulation/runtime/settings.hpp"

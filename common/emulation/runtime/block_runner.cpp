@@ -14,8 +14,11 @@ namespace convlab::emulation {
 
 constinit thread_local BlockRunner* BlockRunner::current_ = nullptr;
 
-BlockRunner::BlockRunner() : scheduler_(&BlockRunner::carry_entry) {
+BlockRunner::BlockRunner() : scheduler_(&BlockRunner::carry_entry) {}
+
+void BlockRunner::bind_to_thread() {
   current_ = this;
+  scheduler_.bind_to_thread();
 }
 
 void BlockRunner::refuse_host() {

@@ -166,6 +166,10 @@ class BlockRunner {
     return *current_;
   }
 
+  /// From now on the calling thread runs the blocks, until unbind_thread().
+  void bind_to_thread();
+  static void unbind_thread() { current_ = nullptr; }
+
   void begin_grid(const KernelCall& call, Grid& grid);
   /// Runs one block to its end. @return false if the kernel failed: fault() tells why
   bool run(uint3 block_index, std::uint64_t position);

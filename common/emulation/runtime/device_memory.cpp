@@ -13,6 +13,8 @@
 
 #include "common/base/error.hpp"
 #include "common/emulation/include/convlab_emulation/shared_variable.hpp"
+#include "common/emulation/runtime/device_rights.hpp"
+#include "common/emulation/runtime/gpu_model.hpp"
 #include "common/emulation/runtime/pages.hpp"
 #include "common/emulation/runtime/poison.hpp"
 #include "common/emulation/runtime/report.hpp"
@@ -349,6 +351,7 @@ void DeviceMemory::open(Allocation& allocation) {
 }
 
 void DeviceMemory::close(Allocation& allocation) {
+  if (threads_have_rights() && leave_to_rights(allocation.pages, allocation.page_bytes)) return;
   if (protect(allocation.pages, allocation.page_bytes, PROT_NONE)) allocation.is_open = false;
 }
 
@@ -360,6 +363,7 @@ void DeviceAccess::open(DeviceMemory& memory, Allocation& allocation) {
 }
 
 DeviceAccess::DeviceAccess() {
+  if (threads_have_rights()) return;
   DeviceMemory& memory = device_memory();
   const std::lock_guard lock(memory.mutex_);
   opened_.reserve(memory.live_.size());
@@ -367,6 +371,7 @@ DeviceAccess::DeviceAccess() {
 }
 
 DeviceAccess::DeviceAccess(std::initializer_list<const void*> addresses) {
+  if (threads_have_rights()) return;
   DeviceMemory& memory = device_memory();
   const std::lock_guard lock(memory.mutex_);
   for (const void* address : addresses)
@@ -374,6 +379,7 @@ DeviceAccess::DeviceAccess(std::initializer_list<const void*> addresses) {
 }
 
 DeviceAccess::~DeviceAccess() {
+  if (opened_.empty()) return;
   DeviceMemory& memory = device_memory();
   const std::lock_guard lock(memory.mutex_);
   for (const std::byte* pages : opened_) {

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "common/emulation/runtime/device_rights.hpp"
 #include "common/emulation/runtime/handles.hpp"
 #include "common/emulation/runtime/report.hpp"
 
@@ -145,6 +146,7 @@ class DeviceAccess {
   void open(DeviceMemory& memory, Allocation& allocation);
 
   HostSleeps host_sleeps_;
+  DeviceRights rights_;
   std::vector<const std::byte*> opened_;  ///< by pages
 };
 

@@ -18,6 +18,7 @@
 #include "common/base/error.hpp"
 #include "common/emulation/runtime/api_state.hpp"
 #include "common/emulation/runtime/block_runner.hpp"
+#include "common/emulation/runtime/device_rights.hpp"
 #include "common/emulation/runtime/handles.hpp"
 #include "common/emulation/runtime/observer.hpp"
 #include "common/emulation/runtime/report.hpp"
@@ -36,71 +37,93 @@ constexpr std::chrono::seconds kLibraryPatience(10);
 
 using Seconds = std::chrono::duration<double>;
 
+// How often the watcher looks at the grid that runs.
+constexpr Seconds kLook(0.1);
+// To wake a thread takes 5 to 50 µs: so long the launching thread works alone, unless the grid has
+// so many threads that it takes longer in any case.
+constexpr std::chrono::microseconds kAlone(50);
+constexpr std::uint64_t kManyThreads = 8192;
+
 // Of all threads of this process.
 Seconds processor_time() {
   return Seconds(static_cast<double>(std::clock()) / CLOCKS_PER_SEC);
 }
 
-/// The blocks, in order, over one worker per core. A block stays on its worker. The blocks of a
-/// cooperative launch wait for each other, so each has a worker of its own. Never destroyed: its
-/// threads live as long as the process.
+/// The blocks, in order, over one worker per core. The thread that launches is the first of them:
+/// a small grid wakes nobody. A block stays on its worker. The blocks of a cooperative launch wait
+/// for each other, so each has a worker of its own. Never destroyed: its threads live as long as
+/// the process.
 class GridRunner {
  public:
   GridRunner() {
-    unsigned count = static_cast<unsigned>(settings().workers);
+    auto count = static_cast<unsigned>(settings().workers);
     if (observer != nullptr) count = 1;  // it sees one thread after the other
     if (count == 0) count = std::clamp(std::thread::hardware_concurrency(), 1U, kMostWorkers);
-    while (workers_.size() < count && add_worker()) {
-    }
-    usual_ = workers_.size();
-    if (workers_.empty()) {
+    usual_ = count;
+    workers_.emplace_back(*this);
+    try {
+      launching_.emplace();
+    } catch (const std::bad_alloc&) {
       throw EnvironmentError(
           "The machine has no room for a thread that runs kernels: too little memory or address "
-          "space (ulimit -v), or too many threads (ulimit -u).");
+          "space (ulimit -v).");
     }
   }
 
   std::optional<EmulationReport> run(const KernelCall& call) {
     const std::lock_guard one_grid(launch_mutex_);
     install_signal_handlers();
-    std::unique_lock lock(mutex_);
-    call_ = &call;
+    prepare_thread_for_signals();
     blocks_ = std::uint64_t{call.grid.x} * call.grid.y * call.grid.z;
-    active_ = usual_;
-    met_ = ended_ = 0;
-    if (call.cooperative) {
-      lock.unlock();  // a new worker takes it
-      while (workers_.size() < blocks_ && add_worker()) {
-      }
-      lock.lock();
-      if (workers_.size() < blocks_) {
+    std::uint64_t wanted = call.cooperative ? blocks_ : std::min(usual_, blocks_);
+    while (workers_.size() < wanted && add_worker()) {
+    }
+    if (workers_.size() < wanted) {
+      if (call.cooperative) {
         const std::string text = "the machine has no room for the " + std::to_string(blocks_) +
                                  " blocks of a cooperative launch, each with a thread of its own";
         return EmulationReport{.error = KernelFault::kInvalidValue, .what = text, .text = text};
       }
-      active_ = std::max<std::size_t>(usual_, blocks_);
+      wanted = usual_ = workers_.size();
     }
     if (observer != nullptr) observer->begin_grid(call);
+    call_ = &call;
+    met_ = ended_ = 0;
     next_.store(0);
     cancelled_.store(false);
     failure_.reset();
     is_slow_ = false;
-    // Those that sleep are past every block.
-    for (Worker& worker : workers_) worker.position.store(worker.index < active_ ? 0 : UINT64_MAX);
-    busy_ = active_;
-    ++generation_;
-    start_.notify_all();
-    wait_for_workers(lock);
+    helpers_wanted_.store(wanted - 1);
+    {
+      const std::lock_guard lock(mutex_);
+      busy_ = 1;
+      ++grids_;
+      limit_ = Seconds(settings().timeout_seconds);
+      if (!watcher_.joinable()) watcher_ = std::thread([this] { watch(); });
+      if (std::exchange(watcher_sleeps_, false)) look_.notify_one();
+      const std::uint64_t threads = blocks_ * call.block.x * call.block.y * call.block.z;
+      if (call.cooperative || threads > kManyThreads) call_helpers();
+    }
+    begun_ = std::chrono::steady_clock::now();
+    launching_->bind_to_thread();
+    workers_.front().thread = pthread_self();
+    run_blocks(*launching_, workers_.front());
+    BlockRunner::unbind_thread();
+    std::unique_lock lock(mutex_);
+    helpers_wanted_.store(0);
+    seats_ = 0;
+    --busy_;
+    done_.wait(lock, [&] { return busy_ == 0; });
+    if (is_watched_) done_.notify_all();
     return failure_;
   }
 
  private:
   struct alignas(64) Worker : BlockRunner::Grid {
-    Worker(GridRunner& grid_runner, std::size_t number) : runner(grid_runner), index(number) {}
+    explicit Worker(GridRunner& grid_runner) : runner(grid_runner) {}
 
     GridRunner& runner;
-    std::size_t index;
-    std::thread thread;
+    pthread_t thread = {};
     std::unique_lock<std::mutex> alone;  ///< held while it runs a block that is observed
     /// No block before this position is running on this worker or will be begun by it.
     std::atomic<std::uint64_t> position{UINT64_MAX};
@@ -129,19 +152,23 @@ class GridRunner {
 
   /// @return false, without a new worker, if the machine has no room for it
   bool add_worker() {
-    Worker& worker = workers_.emplace_back(*this, workers_.size());
+    Worker& worker = workers_.emplace_back(*this);
     std::promise<bool> started;
     std::future<bool> has_started = started.get_future();
+    std::thread thread;
     try {
-      worker.thread = std::thread([this, &worker, promise = std::move(started)]() mutable {
+      thread = std::thread([this, &worker, promise = std::move(started)]() mutable {
         work(worker, std::move(promise));
       });
     } catch (const std::system_error&) {
       workers_.pop_back();
       return false;
     }
-    if (has_started.get()) return true;
-    worker.thread.join();
+    if (has_started.get()) {
+      thread.detach();
+      return true;
+    }
+    thread.join();
     workers_.pop_back();
     return false;
   }
@@ -149,38 +176,54 @@ class GridRunner {
   void work(Worker& self, std::promise<bool> started) {
     std::optional<BlockRunner> room;
     try {
-      prepare_worker_for_signals();
+      prepare_thread_for_signals();
       note_worker();
       room.emplace();
     } catch (const std::bad_alloc&) {
       started.set_value(false);
       return;
     }
-    BlockRunner& runner = *room;
+    room->bind_to_thread();
+    self.thread = pthread_self();
     started.set_value(true);
-    std::uint64_t seen = 0;
+    std::unique_lock lock(mutex_);
     for (;;) {
-      {
-        std::unique_lock lock(mutex_);
-        start_.wait(lock, [&] { return generation_ != seen && self.index < active_; });
-        seen = generation_;
-      }
-      run_blocks(runner, self);
-      const std::lock_guard lock(mutex_);
-      if (--busy_ == 0) done_.notify_one();
+      start_.wait(lock, [&] { return seats_ > 0; });
+      --seats_;
+      ++busy_;
+      lock.unlock();
+      run_blocks(*room, self);
+      lock.lock();
+      if (--busy_ == 0) done_.notify_all();
     }
+  }
+
+  /// Wakes the workers that the grid is still to get; the mutex is held.
+  void call_helpers() {
+    const std::uint64_t wanted = helpers_wanted_.exchange(0);
+    for (seats_ = 0; seats_ < wanted; ++seats_) start_.notify_one();
   }
 
   void run_blocks(BlockRunner& runner, Worker& self) {
     if (observer != nullptr) self.alone = std::unique_lock(observed_);
+    const DeviceRights rights;
     runner.begin_grid(*call_, self);
     while (!cancelled_.load()) {
+      // A grid that takes less time than waking others is done alone.
+      if (helpers_wanted_.load(std::memory_order_relaxed) != 0 &&
+          std::chrono::steady_clock::now() - begun_ > kAlone) {
+        const std::lock_guard lock(mutex_);
+        call_helpers();
+      }
       // A lower bound first: others must not think that this worker is past its next block.
       self.position.store(next_.load());
       const std::uint64_t position = next_.fetch_add(1);
       self.move_to(position);
       if (position >= blocks_) break;
-      if (!runner.run(block_at(position), position)) record(runner, position);
+      if (!runner.run(block_at(position), position)) {
+        rights.renew();  // a handler of a signal has taken them, and has not come back
+        record(runner, position);
+      }
       if (call_->cooperative) leave_grid();
     }
     if (forgets_words()) runner.forget_words();
@@ -256,15 +299,15 @@ class GridRunner {
   // kernel that waits without computing. A kernel whose blocks still begin in the second half of
   // its time is slow; one that begins no more of them hangs in a loop.
   bool finishes_within(Seconds limit, std::unique_lock<std::mutex>& lock) {
+    const auto is_over = [this, grid = grids_] { return busy_ == 0 || grids_ != grid; };
     constexpr double kMost = 3.0;
     constexpr double kIdle = 0.005;  // of a processor: less than one of two hundred programs gets
     constexpr double kNearly = 0.9;  // the system takes some of each processor
-    constexpr std::chrono::milliseconds kLook(100);
     const auto start = std::chrono::steady_clock::now();
     Seconds computed = processor_time();
     Seconds used{};  // by each worker that has blocks
     std::uint64_t begun_at_half = blocks_;
-    while (!done_.wait_for(lock, std::min<Seconds>(kLook, limit), [&] { return busy_ == 0; })) {
+    while (!done_.wait_for(lock, std::min(kLook, limit), is_over)) {
       const auto processors = std::min<std::size_t>(busy_, std::thread::hardware_concurrency());
       const Seconds now = processor_time();
       used += (now - computed) / static_cast<double>(processors);
@@ -279,28 +322,49 @@ class GridRunner {
     return true;
   }
 
-  void wait_for_workers(std::unique_lock<std::mutex>& lock) {
-    const auto finished = [&] { return busy_ == 0; };
-    const double limit = settings().timeout_seconds;
-    if (limit == 0) {
-      done_.wait(lock, finished);
-      return;
+  /// Looks at the grid that runs, now and then: an alarm for each would be a system call.
+  void watch() {
+    note_worker();
+    constexpr int kIdleLooks = 20;
+    std::unique_lock lock(mutex_);
+    std::uint64_t seen = 0;
+    for (int idle = 0;; ++idle) {
+      if (idle == kIdleLooks) {
+        watcher_sleeps_ = true;
+        look_.wait(lock, [&] { return !watcher_sleeps_; });
+        idle = 0;
+      }
+      const Seconds period = limit_.count() > 0 ? std::min(kLook, limit_ / 4) : kLook;
+      look_.wait_for(lock, period);
+      if (std::exchange(seen, grids_) != grids_)
+        idle = 0;
+      else if (busy_ != 0) {
+        idle = 0;
+        call_helpers();
+        is_watched_ = true;
+        if (limit_.count() > 0 && !finishes_within(limit_, lock)) stop_workers(lock);
+        is_watched_ = false;
+      }
     }
-    if (finishes_within(Seconds(limit), lock)) return;
+  }
+
+  void stop_workers(std::unique_lock<std::mutex>& lock) {
+    const auto is_over = [this, grid = grids_] { return busy_ == 0 || grids_ != grid; };
     cancel();
+    const std::uint64_t begun = next_.load();
+    if (!failure_ && begun < blocks_) {  // perhaps all are between two blocks
+      failure_ = report_about(*call_, FaultKind::kKernelTime);
+      failure_->error = KernelFault::kLaunchTimeout;
+      failure_position_ = begun;
+      tell_blocks(*failure_, begun, blocks_, true);
+    }
     // Often, so that one signal arrives between two calls of a kernel that prints endlessly.
     const auto patience = std::chrono::steady_clock::now() + kLibraryPatience;
     do {
       const bool even_in_library = std::chrono::steady_clock::now() > patience;
       for (Worker& worker : workers_)
         if (worker.position.load() != UINT64_MAX) interrupt_kernel(worker.thread, even_in_library);
-    } while (!done_.wait_for(lock, std::chrono::milliseconds(1), finished));
-    const std::uint64_t begun = next_.load();
-    if (!failure_ && begun < blocks_) {  // between two blocks
-      failure_ = report_about(*call_, FaultKind::kKernelTime);
-      failure_->error = KernelFault::kLaunchTimeout;
-      tell_blocks(*failure_, begun, blocks_, true);
-    }
+    } while (!done_.wait_for(lock, std::chrono::milliseconds(1), is_over));
   }
 
   std::mutex launch_mutex_;  ///< one grid at a time
@@ -308,13 +372,21 @@ class GridRunner {
   std::mutex observed_;
   std::condition_variable start_;
   std::condition_variable done_;
-  std::deque<Worker> workers_;
-  std::size_t usual_ = 0;   ///< workers of a launch that is not cooperative
-  std::size_t active_ = 0;  ///< workers of the grid that runs
-  std::uint64_t generation_ = 0;
-  std::size_t busy_ = 0;
+  std::condition_variable look_;
+  std::thread watcher_;
+  bool watcher_sleeps_ = false;
+  bool is_watched_ = false;               ///< the watcher wants to know when the grid is over
+  std::optional<BlockRunner> launching_;  ///< of the thread that launches
+  std::deque<Worker> workers_;            ///< the first is the thread that launches
+  std::uint64_t usual_ = 0;               ///< workers of a launch that is not cooperative
+  std::uint64_t seats_ = 0;               ///< for workers that are to join the grid
+  std::size_t busy_ = 0;                  ///< workers that run the grid
+  std::uint64_t grids_ = 0;
+  Seconds limit_{};
 
   // The grid that runs.
+  std::atomic<std::uint64_t> helpers_wanted_{0};  ///< workers that nobody has called yet
+  std::chrono::steady_clock::time_point begun_;
   const KernelCall* call_ = nullptr;
   std::uint64_t blocks_ = 0;
   std::atomic<std::uint64_t> next_{0};

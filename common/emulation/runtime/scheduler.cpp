@@ -100,8 +100,15 @@ const Fiber* FiberPool::overflown(const void* address) const {
 
 // ---- turns --------------------------------------------------------------------------------------
 
-Scheduler::Scheduler(void (*carrier)()) : main_stack_(thread_stack()), fibers_(carrier) {
+Scheduler::Scheduler(void (*carrier)()) : fibers_(carrier) {
   main_.stack = &main_stack_;
+}
+
+void Scheduler::bind_to_thread() {
+  static thread_local const Stack own = thread_stack();
+  if (main_stack_.low == own.low) return;
+  main_stack_ = own;
+  fibers_.reset();
 }
 
 void Scheduler::begin_grid(const dim3& block) {

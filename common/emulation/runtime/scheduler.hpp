@@ -101,6 +101,9 @@ class Scheduler {
   /// @param carrier  what a fiber runs first; it begins with enter_carrier()
   explicit Scheduler(void (*carrier)());
 
+  /// What waits on the stacks of another thread of the host holds addresses of that one's
+  /// variables: it is given up.
+  void bind_to_thread();
   void begin_grid(const dim3& block);
   /// All threads are fresh again.
   void begin_block();

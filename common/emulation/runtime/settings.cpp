@@ -2,7 +2,6 @@
 
 #include <charconv>
 #include <cstdlib>
-#include <cstring>
 #include <optional>
 #include <sstream>
 #include <vector>
@@ -10,6 +9,7 @@
 #include "common/base/error.hpp"
 #include "common/emulation/include/convlab_emulation/activity.hpp"
 #include "common/emulation/runtime/copy.hpp"
+#include "common/emulation/runtime/gpu_model.hpp"
 #include "common/emulation/runtime/handles.hpp"
 
 namespace convlab::emulation {
@@ -76,6 +76,7 @@ Settings read_settings() {
   if (const auto text = variable("CONVLAB_EMU_MEMORY"))
     result.memory_bytes = parse_number<std::uint64_t>("CONVLAB_EMU_MEMORY=", *text, 1, 1U << 20U)
                           << 20U;
+  result.gpu = &find_gpu(variable("CONVLAB_EMU_GPU").value_or("default"));
   return result;
 }
 
@@ -96,43 +97,6 @@ void choose_settings(const std::vector<std::string>& variables) {
   only<ChosenVariables>() = {variables};
   fixed_settings() = read_settings();
   if (settings().numbered_poison) poison_constants();
-}
-
-const cudaDeviceProp& device_model() {
-  static const cudaDeviceProp model = [] {
-    constexpr std::size_t kKibibyte = 1024;
-    cudaDeviceProp p{};
-    p.major = 8;
-    std::strcpy(p.name, "Emulated device (compute capability 8.0)");
-    p.totalGlobalMem =
-        settings().memory_bytes != 0 ? settings().memory_bytes : std::size_t{16} << 30U;
-    p.totalConstMem = std::size_t{64} * kKibibyte;
-    p.memPitch = INT32_MAX;
-    p.textureAlignment = 512;
-    p.sharedMemPerBlock = 48 * kKibibyte;
-    p.sharedMemPerBlockOptin = 163 * kKibibyte;
-    p.sharedMemPerMultiprocessor = 164 * kKibibyte;
-    p.reservedSharedMemPerBlock = kKibibyte;
-    p.memoryClockRate = 1215000;  // kHz of an A100, as is the other clock
-    p.memoryBusWidth = 5120;
-    p.l2CacheSize = 40 << 20;
-    p.globalL1CacheSupported = p.localL1CacheSupported = p.memoryPoolsSupported = 1;
-    p.unifiedAddressing = p.canMapHostMemory = p.managedMemory = p.concurrentManagedAccess = 1;
-    p.warpSize = 32;
-    p.clockRate = 1410000;
-    p.multiProcessorCount = 108;
-    p.regsPerBlock = p.regsPerMultiprocessor = 65536;
-    p.maxThreadsPerBlock = p.maxThreadsDim[0] = p.maxThreadsDim[1] = 1024;
-    p.maxThreadsDim[2] = 64;
-    p.maxGridSize[0] = INT32_MAX;
-    p.maxGridSize[1] = p.maxGridSize[2] = UINT16_MAX;
-    p.maxThreadsPerMultiProcessor = 2048;
-    p.maxBlocksPerMultiProcessor = 32;
-    p.cooperativeLaunch = p.deviceOverlap = p.concurrentKernels = p.streamPrioritiesSupported = 1;
-    p.asyncEngineCount = 3;
-    return p;
-  }();
-  return model;
 }
 
 }  // namespace convlab::emulation

@@ -2,9 +2,9 @@
 
 #include <cstdint>
 
-#include "common/emulation/include/convlab_emulation/runtime_types.hpp"
-
 namespace convlab::emulation {
+
+struct GpuModel;
 
 /// What the environment asks of the emulated device. docs/emulation.md lists the variables.
 struct Settings {
@@ -15,6 +15,7 @@ struct Settings {
   double timeout_seconds = 600;     ///< CONVLAB_EMU_TIMEOUT, per kernel; 0 for none
   int workers = 0;                  ///< CONVLAB_EMU_THREADS; 0 for one per core
   std::uint64_t memory_bytes = 0;   ///< CONVLAB_EMU_MEMORY, in MiB; 0 for the model's
+  const GpuModel* gpu = nullptr;    ///< CONVLAB_EMU_GPU (gpu_model.hpp)
   bool forgives_reads = false;      ///< CONVLAB_EMU_READS=exact|forgiven|forgiven:BYTE
   int byte_beyond = 0xff;           ///< what a forgiven read finds in each byte; poison is NaN
   bool numbered_poison = false;     ///< CONVLAB_EMU_POISON=plain|numbered|told (poison.hpp)
@@ -29,9 +30,5 @@ Settings read_settings();
 /// The settings of this process, read when first asked for; then only choose_settings and
 /// limit_kernels change them.
 const Settings& settings();
-
-/// The GPU that is emulated: the limits of compute capability 8.0 (an A100) with 16 GiB, unless
-/// CONVLAB_EMU_MEMORY says otherwise.
-const cudaDeviceProp& device_model();
 
 }  // namespace convlab::emulation

@@ -320,10 +320,17 @@ void install_signal_handlers() {
   }();
   static_cast<void>(first_backtrace);
   struct sigaction current = {};
+  const auto is_ours = [&] {
+    return (current.sa_flags & SA_SIGINFO) != 0 && current.sa_sigaction == &on_fault;
+  };
+  // Whoever replaces one replaces this one; each question is a system call in every launch.
+  static_assert(kFaultSignals.front() == SIGSEGV);
+  sigaction(SIGSEGV, nullptr, &current);
+  if (is_ours()) return;
   const struct sigaction fault = action_for(&on_fault);
   for (std::size_t i = 0; i < kFaultSignals.size(); ++i) {
     sigaction(kFaultSignals[i], nullptr, &current);
-    if ((current.sa_flags & SA_SIGINFO) != 0 && current.sa_sigaction == &on_fault) continue;
+    if (is_ours()) continue;
     former_actions[i] = current;
     sigaction(kFaultSignals[i], &fault, nullptr);
   }
@@ -345,15 +352,18 @@ void fail_on_host(EmulationReport report, const void* caller) {
   syscall(SYS_rt_tgsigqueueinfo, getpid(), syscall(SYS_gettid), SIGSEGV, &info);
 }
 
-void interrupt_kernel(std::thread& worker, bool even_in_library) {
+void interrupt_kernel(pthread_t worker, bool even_in_library) {
   sigval value = {};
   value.sival_int = even_in_library ? 1 : 0;
-  pthread_sigqueue(worker.native_handle(), timeout_signal(), value);
+  pthread_sigqueue(worker, timeout_signal(), value);
 }
 
-void prepare_worker_for_signals() {
-  static thread_local const auto memory = std::make_unique<std::byte[]>(kSignalStackBytes);
+void prepare_thread_for_signals() {
   stack_t stack = {};
+  sigaltstack(nullptr, &stack);
+  if ((stack.ss_flags & SS_DISABLE) == 0) return;
+  static thread_local const auto memory = std::make_unique<std::byte[]>(kSignalStackBytes);
+  stack = {};
   stack.ss_sp = memory.get();
   stack.ss_size = kSignalStackBytes;
   sigaltstack(&stack, nullptr);

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <thread>
+#include <pthread.h>
 
 #include "common/emulation/runtime/report.hpp"
 
@@ -16,12 +16,13 @@ void install_signal_handlers();
 /// had failed that nobody else explains.
 void fail_on_host(EmulationReport report, const void* caller);
 
-/// Gives the calling worker a second stack, on which handlers run after a stack overflow.
-void prepare_worker_for_signals();
+/// Gives the calling thread a second stack, on which handlers run after a stack overflow, unless it
+/// has one.
+void prepare_thread_for_signals();
 
 /// Stops a worker whose kernel has exceeded the time limit. It does nothing while the worker is
 /// between two blocks, or in a function of a library, which may hold locks.
 /// @param even_in_library  stops it there, too, at the risk that a lock stays held
-void interrupt_kernel(std::thread& worker, bool even_in_library);
+void interrupt_kernel(pthread_t worker, bool even_in_library);
 
 }  // namespace convlab::emulation

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "common/base/tests/support/catch.hpp"
+#include "common/emulation/runtime/gpu_model.hpp"
 #include "common/emulation/runtime/settings.hpp"
 
 namespace {
@@ -36,6 +37,7 @@ TEST_CASE("settings: wrong values get a sentence") {
            {"TIMEOUT", "-1", "not a number from 0 to 1e+09"},
            {"TIMEOUT", "nan", "not a number from 0 to 1e+09"},
            {"TIMEOUT", "1s", "not a number from 0 to 1e+09"},
+           {"GPU", "h200", "none of these: default, T4, A40, A100, H200"},
            {"THREADS", "0", "not a number from 1 to 1024"},
            {"MEMORY", "0", "not a number from 1 to 1048576"}}) {
     const std::string variable = "CONVLAB_EMU_" + name;
@@ -55,4 +57,6 @@ TEST_CASE("settings: right values") {
   CHECK(with("CONVLAB_EMU_TIMEOUT", "0.5").timeout_seconds == 0.5);
   CHECK(with("CONVLAB_EMU_THREADS", "3").workers == 3);
   CHECK(with("CONVLAB_EMU_MEMORY", "2").memory_bytes == 2U << 20U);
+  CHECK(with("CONVLAB_EMU_GPU", "").gpu == &convlab::emulation::find_gpu("default"));
+  CHECK(with("CONVLAB_EMU_GPU", "A40").gpu->multiprocessors == 84);
 }

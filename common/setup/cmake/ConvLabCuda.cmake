@@ -122,6 +122,13 @@ function(convlab_emulate_less target)
   endforeach()
 endfunction()
 
+# Whether kernels may use the processor's fused multiply-add. Without it products are rounded before
+# they are added (docs/emulation.md).
+if(CONVLAB_NATIVE AND CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+  include(CheckCXXSourceRuns)
+  check_cxx_source_runs("int main() { return __builtin_cpu_supports(\"fma\") ? 0 : 1; }" CONVLAB_FUSED)
+endif()
+
 # How rewritten sources are compiled: with line numbers for reports (DWARF 4, because older versions
 # of addr2line name wrong files with DWARF 5), and without warnings that are usual for
 # CUDA code.
@@ -130,6 +137,12 @@ target_compile_options(
   convlab_emulated_code
   INTERFACE # Above -O2 kernels became slower, not faster.
             $<$<CONFIG:Release,RelWithDebInfo>:-O2>
+            # As nvcc: a product and a sum become one instruction in kernels, if the processor has it
+            # (__global__ in cuda_runtime.h), and memory is read by any type.
+            -ffp-contract=fast
+            -fexpensive-optimizations
+            -fno-strict-aliasing
+            $<$<BOOL:${CONVLAB_FUSED}>:-DCONVLAB_FUSED>
             # An inner loop that straddles two cache lines costs a naive kernel 8 %.
             -falign-loops=32
             -gdwarf-4

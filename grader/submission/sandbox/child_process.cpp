@@ -54,38 +54,6 @@ std::vector<std::string> environment(const std::filesystem::path& folder,
   return variables;
 }
 
-std::vector<fs::path> threads_of(pid_t process) {
-  std::vector<fs::path> threads;
-  std::error_code gone;
-  const fs::path tasks = "/proc/" + std::to_string(process) + "/task";
-  for (const auto& thread : fs::directory_iterator(tasks, gone)) threads.push_back(thread.path());
-  return threads;
-}
-
-// Also orphans of descendants that ended.
-std::vector<pid_t> with_descendants(pid_t first) {
-  std::vector<pid_t> processes;
-  if (first > 0) processes.push_back(first);
-  for (std::size_t i = 0; i < processes.size(); ++i) {
-    for (const fs::path& thread : threads_of(processes[i])) {
-      std::ifstream children(thread / "children");
-      for (pid_t child = 0; children >> child;) {
-        if (std::ranges::find(processes, child) == processes.end()) processes.push_back(child);
-      }
-    }
-  }
-  return processes;
-}
-
-// The letter after the name, which is in parentheses and may contain anything; 'X' if it is gone.
-char state_of(const fs::path& thread) {
-  std::ifstream stat(thread / "stat");
-  std::string line;
-  std::getline(stat, line);
-  const auto end = line.rfind(") ");
-  return end == std::string::npos || end + 2 >= line.size() ? 'X' : line[end + 2];
-}
-
 // Memory files that are both open and mapped count twice: no convolution needs both.
 std::int64_t open_memory_files(const std::string& place, std::set<ino_t>& seen) {
   constexpr std::int64_t kBlock = 512;
@@ -101,45 +69,6 @@ std::int64_t open_memory_files(const std::string& place, std::set<ino_t>& seen) 
   return bytes;
 }
 
-// "/proc/PID/task/TID" of a living thread: after the first thread of a process has ended, /proc/PID
-// is empty, even if other threads go on.
-std::string living_thread(pid_t process) {
-  for (const fs::path& thread : threads_of(process)) {
-    const char state = state_of(thread);
-    if (state != 'Z' && state != 'X') return thread.string();
-  }
-  return "/proc/" + std::to_string(process);
-}
-
-std::chrono::nanoseconds processor_time(pid_t first) {
-  const std::vector<pid_t> processes = with_descendants(first);
-  std::chrono::nanoseconds sum{processes.empty() ? -1 : 0};
-  for (const pid_t process : processes) {
-    clockid_t clock{};
-    timespec time{};
-    if (::clock_getcpuclockid(process, &clock) != 0 || ::clock_gettime(clock, &time) != 0) continue;
-    sum += std::chrono::seconds(time.tv_sec) + std::chrono::nanoseconds(time.tv_nsec);
-  }
-  return sum;
-}
-
-// Without times it is faster.
-ThreadUse thread_use(pid_t first, bool with_times) {
-  ThreadUse use;
-  if (with_times) use.computed = processor_time(first);
-  for (const pid_t process : with_descendants(first)) {
-    for (const fs::path& thread : threads_of(process)) {
-      use.states += state_of(thread);
-      if (!with_times) continue;
-      std::ifstream schedstat(thread / "schedstat");
-      std::int64_t computed = 0;
-      std::int64_t waited = 0;
-      if (schedstat >> computed >> waited) use.waited += std::chrono::nanoseconds(waited);
-    }
-  }
-  return use;
-}
-
 // The sum of some lines of /proc/PID/status, such as "VmHWM:".
 std::int64_t status_bytes(const std::string& place, std::initializer_list<const char*> counted) {
   constexpr std::int64_t kKibibyte = 1024;
@@ -153,13 +82,13 @@ std::int64_t status_bytes(const std::string& place, std::initializer_list<const 
   return bytes;
 }
 
-// Of a process and its descendants, of every kind that the system charges to a process: private,
+// Of some processes, of every kind that the system charges to a process: private,
 // shared without a name, swapped out, page tables, and memory files that are open but not mapped.
-std::int64_t box_memory(pid_t first) {
+std::int64_t box_memory(const std::vector<pid_t>& processes) {
   std::set<ino_t> files;
   std::int64_t bytes = 0;
-  for (const pid_t process : with_descendants(first)) {
-    const std::string place = living_thread(process);
+  for (const pid_t process : processes) {
+    const std::string place = ThreadWatch::folder_of(process);
     // RssShmem holds shared memory, with and without a name.
     bytes += status_bytes(place, {"RssAnon:", "RssShmem:", "VmSwap:", "VmPTE:"}) +
              open_memory_files(place, files);
@@ -213,6 +142,7 @@ ChildProcess::ChildProcess(const std::filesystem::path& program,
   ::prctl(PR_SET_DUMPABLE, 0);  // this process's memory holds expected values
   warden_ = start_in_sandbox(std::move(launch));
   if (warden_ < 0) fail_to_start();
+  watch_ = ThreadWatch(warden_);
 }
 
 void ChildProcess::read_output() {
@@ -246,34 +176,36 @@ const Isolation& ChildProcess::isolation() {
 }
 
 // The program's own process; its number as the grader sees it, not as in its namespace.
-pid_t ChildProcess::program() const {
+pid_t ChildProcess::program() {
   if (program_ < 0 && warden_ > 0) {
-    std::ifstream children(living_thread(warden_) + "/children");
-    if (pid_t first = -1; children >> first) program_ = first;
+    watch_.look();
+    const auto processes = watch_.processes();
+    if (!processes.empty()) program_ = processes.front();
   }
   return program_;
-}
-
-ThreadUse ChildProcess::threads() const {
-  return thread_use(program(), true);
 }
 
 // The next look comes before a program can fill the remaining memory.
 bool ChildProcess::takes_all_memory() {
   if (Clock::now() < next_look_ || program() <= 0) return false;
   constexpr std::int64_t kFilledInMs = std::int64_t{2} << 20;  // bytes, by one processor
-  const std::int64_t left = memory_limit_ - box_memory(program());
+  watch_.look();
+  const std::int64_t left = memory_limit_ - box_memory(watch_.processes());
   const std::int64_t processors = std::max(1U, std::thread::hardware_concurrency());
   next_look_ = Clock::now() +
                std::clamp(milliseconds(left / kFilledInMs / processors), kOftenest, kSeldomest);
   return left < 0;
 }
 
-bool ChildProcess::keeps_environment() const {
+bool ChildProcess::keeps_environment() {
   if (program() <= 0) return true;
-  std::ifstream stream(living_thread(program()) + "/environ", std::ios::binary);
-  const std::string now{std::istreambuf_iterator<char>(stream), {}};
-  return now.empty() || now == variables_;
+  if (!environment_.is_open()) {
+    environment_ = Descriptor(
+        ::open((ThreadWatch::folder_of(program()) + "/environ").c_str(), O_RDONLY | O_CLOEXEC));
+  }
+  std::string now(variables_.size() + 1, '\0');
+  const ssize_t size = ::pread(environment_.get(), now.data(), now.size(), 0);
+  return size <= 0 || now.substr(0, static_cast<std::size_t>(size)) == variables_;
 }
 
 bool ChildProcess::freeze() {
@@ -285,23 +217,22 @@ bool ChildProcess::freeze() {
   constexpr milliseconds kWithoutProcessor{30'000};
   constexpr milliseconds kNothing{100};
   const auto asked = Clock::now();
-  const auto before = processor_time(program());
+  const auto before = watch_.processor_time();
   std::chrono::microseconds pause{20};
-  for (ThreadUse use = thread_use(warden_, false); !use.all_stopped();
-       use = thread_use(warden_, false)) {
-    const bool waits = use.is_busy() && processor_time(program()) - before < kNothing;
+  for (ThreadUse use = watch_.look(); !use.stopped; use = watch_.look()) {
+    const bool waits = use.is_busy() && watch_.processor_time() - before < kNothing;
     if (Clock::now() - asked > (waits ? kWithoutProcessor : kEndLimit)) return false;
     std::this_thread::sleep_for(pause);
     pause = std::min(2 * pause, std::chrono::microseconds(milliseconds(1)));
     ::kill(-warden_, SIGSTOP);  // its own timer may have continued it
   }
-  frozen_at_ = processor_time(program());
+  frozen_at_ = watch_.processor_time();
   // On a busy machine a thread is marked as stopped before the scheduler takes it off its
   // processor, so its last piece of time is counted late.
   constexpr milliseconds kSettles{200};
   for (const auto stopped = Clock::now(); Clock::now() - stopped < kSettles;) {
     std::this_thread::sleep_for(std::chrono::microseconds(50));
-    const auto counted = processor_time(program());
+    const auto counted = watch_.processor_time();
     if (counted == frozen_at_) break;
     frozen_at_ = counted;
   }
@@ -309,10 +240,9 @@ bool ChildProcess::freeze() {
 }
 
 bool ChildProcess::stands_still() const {
-  constexpr milliseconds kNothing{1};  // a clock tick, counted late
+  constexpr milliseconds kNothing{1};  // a clock tick, counted late; and threads that stop
   if (warden_ <= 0 || frozen_at_.count() < 0) return true;
-  return thread_use(warden_, false).all_stopped() &&
-         processor_time(program()) - frozen_at_ <= kNothing;
+  return watch_.processor_time() - frozen_at_ <= kNothing;
 }
 
 void ChildProcess::thaw() {
@@ -423,7 +353,7 @@ Ending ChildProcess::ending_of(int warden_status) {
   return {Ending::Kind::kExited, WEXITSTATUS(status)};
 }
 
-ProcessUsage ChildProcess::usage() const {
+ProcessUsage ChildProcess::usage() {
   ProcessUsage usage;
   usage.elapsed_s = std::chrono::duration<double>(Clock::now() - start_).count();
   if (program() <= 0) return usage;

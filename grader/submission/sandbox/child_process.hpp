@@ -16,6 +16,7 @@
 #include "common/base/scratch_folder.hpp"
 #include "common/serve/channel.hpp"
 #include "grader/submission/sandbox/sandbox.hpp"
+#include "grader/submission/sandbox/thread_watch.hpp"
 
 namespace convlab::grader {
 
@@ -31,24 +32,6 @@ struct Ending {
   };
   Kind kind = Kind::kExited;
   int code = 0;
-};
-
-/// What the threads of a process and of all its descendants do, also of orphans.
-struct ThreadUse {
-  std::string states{};  ///< a letter for each thread, as in proc(5): "TTSR"
-  /// Processor time so far, also of threads that have ended; negative if unknown.
-  std::chrono::nanoseconds computed{-1};
-  /// How long living threads have waited for a processor so far: on a busy machine even a thread
-  /// that computes all the time gets little processor time. 0 if the kernel does not count it.
-  std::chrono::nanoseconds waited{0};
-
-  /// Whether all are stopped or have ended. A thread in an uninterruptible call does not count as
-  /// stopped: the kernel may be working for it.
-  [[nodiscard]] bool all_stopped() const {
-    return states.find_first_not_of("TtZXx") == std::string::npos;
-  }
-  /// Whether one computes, or would if it had a processor.
-  [[nodiscard]] bool is_busy() const { return states.find('R') != std::string::npos; }
 };
 
 /// An isolated program. It has a channel on kServeDescriptor, an empty working folder, few
@@ -89,23 +72,26 @@ class ChildProcess {
   /// Stops all processes in its sandbox (SIGSTOP). @return whether they have stopped in time
   bool freeze();
 
-  /// Whether every thread has been stopped since freeze, and none has used a processor.
+  /// Whether no thread has used a processor since freeze.
   [[nodiscard]] bool stands_still() const;
 
   /// Continues all stopped processes.
   void thaw();
 
-  [[nodiscard]] ThreadUse threads() const;
+  [[nodiscard]] ThreadUse threads() { return watch_.look_with_times(); }
+
+  /// Of all its threads, also of those that have ended; negative if there is none.
+  [[nodiscard]] std::chrono::nanoseconds processor_time() const { return watch_.processor_time(); }
 
   /// False if the program has changed its environment variables; true if unknown.
-  [[nodiscard]] bool keeps_environment() const;
+  [[nodiscard]] bool keeps_environment();
 
   /// The beginning and the end of its output, as long as the options say; printable().
   [[nodiscard]] std::string output_head() const { return printable(printed_first_); }
   [[nodiscard]] std::string output_tail() const { return printable(printed_last_); }
 
   /// What the process used so far, as the system counts it; `elapsed_s` since its start.
-  [[nodiscard]] ProcessUsage usage() const;
+  [[nodiscard]] ProcessUsage usage();
 
   /// How far the kernel isolates it; known once it has started.
   [[nodiscard]] const Isolation& isolation();
@@ -114,7 +100,7 @@ class ChildProcess {
   void read_output();
   void read_notices();
   [[nodiscard]] bool takes_all_memory();
-  [[nodiscard]] pid_t program() const;
+  [[nodiscard]] pid_t program();
   Ending wait_for_end();
   Ending kill_because(Ending::Kind kind);
   Ending ending_of(int warden_status);
@@ -133,7 +119,9 @@ class ChildProcess {
   std::chrono::steady_clock::time_point next_look_;
   std::chrono::nanoseconds frozen_at_{-1};  ///< processor time when it last stood still
   pid_t warden_ = -1;
-  mutable pid_t program_ = -1;
+  pid_t program_ = -1;
+  ThreadWatch watch_{-1};
+  Descriptor environment_;  ///< /proc/PID/environ
   std::chrono::steady_clock::time_point start_;
   std::optional<Isolation> isolation_;
   std::optional<int> exec_error_;

@@ -48,6 +48,17 @@ template <class Operation, class... T>
   return opaque(operation(opaque(operands)...));
 }
 
+/// The value, kept out of a fused multiply-add: neither a product that one takes in, nor its sum.
+template <class T>
+T unfused(T value) {
+#if defined(__x86_64__)
+  if (!__builtin_constant_p(value)) asm("" : "+x"(value));
+#elif defined(__aarch64__)
+  if (!__builtin_constant_p(value)) asm("" : "+w"(value));
+#endif
+  return value;
+}
+
 #define CONVLAB_OPERATION(Name, parameters, expression) \
   struct Name {                                         \
     template <class T>                                  \
@@ -55,9 +66,9 @@ template <class Operation, class... T>
       return expression;                                \
     }                                                   \
   };
-CONVLAB_OPERATION(Sum, (T a, T b), a + b)
-CONVLAB_OPERATION(Difference, (T a, T b), a - b)
-CONVLAB_OPERATION(Product, (T a, T b), a* b)
+CONVLAB_OPERATION(Sum, (T a, T b), unfused(a) + unfused(b))
+CONVLAB_OPERATION(Difference, (T a, T b), unfused(a) - unfused(b))
+CONVLAB_OPERATION(Product, (T a, T b), unfused(a* b))
 CONVLAB_OPERATION(Quotient, (T a, T b), a / b)
 CONVLAB_OPERATION(SquareRoot, (T x), std::sqrt(x))
 CONVLAB_OPERATION(FusedMultiplyAdd, (T x, T y, T z), std::fma(x, y, z))

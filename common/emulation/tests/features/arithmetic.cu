@@ -14,11 +14,11 @@ struct Layout {
 };
 
 __global__ void sizes(unsigned* out) {
-  const unsigned values[] = {sizeof(float2), alignof(float2), sizeof(float3), alignof(float3),
-                             sizeof(float4), alignof(float4), sizeof(double4), sizeof(int3),
-                             sizeof(uchar4), alignof(uchar4), sizeof(short2), alignof(short2),
-                             sizeof(longlong2), alignof(longlong2), sizeof(Layout), sizeof(dim3),
-                             sizeof(ulonglong4), sizeof(char3), alignof(char3), sizeof(long4)};
+  const unsigned values[] = {
+      sizeof(float2),  alignof(float2),    sizeof(float3),    alignof(float3),    sizeof(float4),
+      alignof(float4), sizeof(double4),    sizeof(int3),      sizeof(uchar4),     alignof(uchar4),
+      sizeof(short2),  alignof(short2),    sizeof(longlong2), alignof(longlong2), sizeof(Layout),
+      sizeof(dim3),    sizeof(ulonglong4), sizeof(char3),     alignof(char3),     sizeof(long4)};
   for (unsigned i = 0; i < 20; ++i) out[i] = values[i];
 }
 
@@ -31,14 +31,15 @@ __global__ void vectors(const float4* in, float4* out) {
   out[threadIdx.x] = make_float4(half_sum.x, half_sum.y, v.x * v.w, v.y - v.z);
 }
 
-const Register kVectors{"types", "float4 loads and stores", [] {
-  const std::vector<float> values = some_floats(256);
-  DeviceArray<float4> in(64);
-  require(cudaMemcpy(in.data(), values.data(), 1024, cudaMemcpyHostToDevice), "copy");
-  DeviceArray<float4> out(64);
-  vectors<<<1, 64>>>(in.data(), out.data());
-  return out.bits();
-}};
+const Register kVectors{
+    "types", "float4 loads and stores", [] {
+      const std::vector<float> values = some_floats(256);
+      DeviceArray<float4> in(64);
+      require(cudaMemcpy(in.data(), values.data(), 1024, cudaMemcpyHostToDevice), "copy");
+      DeviceArray<float4> out(64);
+      vectors<<<1, 64>>>(in.data(), out.data());
+      return out.bits();
+    }};
 
 __global__ void arithmetic(const float* in, float* out) {
   const float x = in[threadIdx.x];
@@ -56,9 +57,9 @@ __global__ void arithmetic(const float* in, float* out) {
   mine[9] = 1.0F / (fabsf(x) + 1.0F);
 }
 
-const Register kArithmetic{"arithmetic", "float: + - * / sqrt fma, without contraction", [] {
-  return results_from(some_floats(513), arithmetic, 1, 512, 512 * 10);
-}};
+const Register kArithmetic{"arithmetic", "float: + - * / sqrt fma", [] {
+                             return results_from(some_floats(513), arithmetic, 1, 512, 512 * 10);
+                           }};
 
 __global__ void double_arithmetic(const float* in, double* out) {
   const double x = in[threadIdx.x];
@@ -67,8 +68,120 @@ __global__ void double_arithmetic(const float* in, double* out) {
 }
 
 const Register kDouble{"arithmetic", "double", [] {
-  return results_from(some_floats(257), double_arithmetic, 1, 256, 256);
-}};
+                         return results_from(some_floats(257), double_arithmetic, 1, 256, 256);
+                       }};
+
+CONVLAB_SWEEP("arithmetic", "float: a * b + c is rounded once", fused_floats, 1 << 14, {
+  const float a = __uint_as_float(0x3f800000U | scramble(i) >> 9);
+  const float b = __uint_as_float(0x3f800000U | scramble(i + 1) >> 9);
+  const float c = -__fmul_rn(a, b);
+  if (i % 4 == 0) return __float_as_uint(a * b + c);
+  if (i % 4 == 1) return __float_as_uint(c - a * -b);
+  if (i % 4 == 2) return __float_as_uint(-c - a * b);
+  float sum = c;
+  for (unsigned k = 0; k < i % 16; ++k) sum += a * (b + static_cast<float>(k));
+  return __float_as_uint(sum);
+})
+
+CONVLAB_SWEEP("arithmetic", "double: a * b + c is rounded once", fused_doubles, 1 << 14, {
+  const double a = 1.0 + scramble(i) * 0x1p-40;
+  const double b = 1.0 + scramble(i + 1) * 0x1p-40;
+  return __float_as_uint(static_cast<float>(a * b + -__dmul_rn(a, b)));
+})
+
+CONVLAB_SWEEP("arithmetic", "__fmul_rn, __fadd_rn and their kin are not fused", unfused, 1 << 12, {
+  const float a = __uint_as_float(0x3f800000U | scramble(i) >> 9);
+  const float b = __uint_as_float(0x3f800000U | scramble(i + 1) >> 9);
+  const float c = -__fmul_rn(a, b);
+  return __float_as_uint(i % 2 == 0 ? __fmul_rn(a, b) + c : __fadd_rn(a * b, c));
+})
+
+/// A hash of 64 bits in 32.
+__device__ unsigned folded(unsigned long long value) {
+  return static_cast<unsigned>(value >> 32 ^ value);
+}
+
+// Any float, and many near the limits of the types.
+__device__ float beyond(unsigned i) {
+  const unsigned exponent = 127 + scramble(i) % 72;
+  return i % 8 == 0 ? __uint_as_float(scramble(i))
+                    : __uint_as_float((scramble(i + 1) & 0x807fffffU) | exponent << 23);
+}
+
+CONVLAB_SWEEP("arithmetic", "casts to whole numbers beyond the range", cast, 1 << 16, {
+  const float x = beyond(i);
+  const double y = static_cast<double>(x) * 1.7;
+  switch (i % 10) {
+    case 0:
+      return static_cast<unsigned>(static_cast<int>(x));
+    case 1:
+      return static_cast<unsigned>(x);
+    case 2:
+      return folded(static_cast<unsigned long long>(static_cast<long long>(x)));
+    case 3:
+      return folded((unsigned long long)x);
+    case 4:
+      return static_cast<unsigned>(static_cast<short>(x));
+    case 5:
+      return (unsigned)(unsigned char)x;
+    case 6:
+      return unsigned(int(y));
+    case 7:
+      return folded(static_cast<unsigned long long>(y));
+    case 8:
+      return folded((unsigned long long)(long long)y);
+    default:
+      return static_cast<unsigned>(static_cast<signed char>(y));
+  }
+})
+
+CONVLAB_SWEEP("arithmetic", "conversions without a cast beyond the range", convert, 1 << 14, {
+  const int whole = beyond(i);
+  unsigned result = beyond(i + 1) * 2;
+  result ^= whole;
+  return result;
+})
+
+CONVLAB_SWEEP("arithmetic", "shifts by the width and more", shift, 1 << 14, {
+  const unsigned by = scramble(i) % 96;
+  const unsigned x = scramble(i + 1);
+  const auto wide = static_cast<unsigned long long>(x) << 32 | scramble(i + 2);
+  switch (i % 6) {
+    case 0:
+      return x << by;
+    case 1:
+      return x >> by;
+    case 2:
+      return static_cast<unsigned>(static_cast<int>(x) >> by);
+    case 3:
+      return folded(wide << by);
+    case 4:
+      return folded(wide >> by);
+    default:
+      break;
+  }
+  unsigned y = x;
+  y <<= by;
+  int z = static_cast<int>(x);
+  z >>= by;
+  return y ^ static_cast<unsigned>(z);
+})
+
+__global__ void add_subnormals(const float* in, float* out) {
+  __shared__ float sums[64];
+  sums[threadIdx.x] = 0.0F;
+  for (int i = 0; i < 4; ++i) {
+    const float x = in[threadIdx.x] * 0x1p-127F;
+    atomicAdd(&out[threadIdx.x], x);
+    atomicAdd(&out[64 + threadIdx.x], i % 2 == 0 ? 0x1.8p-126F : -0x1p-126F);
+    atomicAdd(&sums[threadIdx.x], x);
+  }
+  out[128 + threadIdx.x] = sums[threadIdx.x];
+}
+
+const Register kSubnormals{"atomics", "atomicAdd of subnormal floats", [] {
+                             return results_from(some_floats(64), add_subnormals, 1, 64, 64 * 3);
+                           }};
 
 __global__ void transcendental(const float* in, float* out) {
   out[threadIdx.x] = expf(in[threadIdx.x]) + sinf(in[threadIdx.x]) + __expf(in[threadIdx.x]);
@@ -76,8 +189,8 @@ __global__ void transcendental(const float* in, float* out) {
 
 const Register kTranscendental{"arithmetic", "expf, sinf, __expf, …", Agreement::kDiffers,
                                "the host's functions: last bits differ", [] {
-  return results_from(some_floats(256), transcendental, 1, 256, 256);
-}};
+                                 return results_from(some_floats(256), transcendental, 1, 256, 256);
+                               }};
 
 __global__ void special(const float* in, float* out) {
   const float x = in[threadIdx.x] * 0.499F;  // -1 to 1
@@ -93,7 +206,9 @@ const Register kSpecial{"arithmetic", "normcdff, rsqrtf, norm3df, …", Agreemen
                         "the host's functions: last bits differ",
                         [] { return results_from(some_floats(256), special, 1, 256, 256 * 5); }};
 
-__global__ void cached(const float* in, float* out) { out[threadIdx.x] = __ldg(&in[threadIdx.x]) + 1; }
+__global__ void cached(const float* in, float* out) {
+  out[threadIdx.x] = __ldg(&in[threadIdx.x]) + 1;
+}
 
 const Register kCached{"memory", "__ldg",
                        [] { return results_from(some_floats(64), cached, 1, 64, 64); }};

@@ -15,21 +15,21 @@ constexpr unsigned kPairs = 4 * kPatterns;
 
 // The two families under common names, so that one set of features covers both.
 
-#define FAMILY(Family, Narrow, name)                                                              \
-  struct Family {                                                                                 \
-    using Type = Narrow;                                                                          \
-    __device__ static Type of(unsigned bits) {                                                    \
-      return __ushort_as_##name(static_cast<unsigned short>(bits));                               \
-    }                                                                                             \
-    __device__ static unsigned bits(Type value) { return __##name##_as_ushort(value); }           \
-    __device__ static float to_float(Type value) { return __##name##2float(value); }              \
-    __device__ static Type rn(float value) { return __float2##name##_rn(value); }                 \
-    __device__ static Type from_double(double value) { return __double2##name(value); }           \
-    __device__ static int to_int_rn(Type value) { return __##name##2int_rn(value); }              \
-    __device__ static unsigned to_uint_rz(Type value) { return __##name##2uint_rz(value); }       \
-    __device__ static short to_short_ru(Type value) { return __##name##2short_ru(value); }        \
-    __device__ static long long to_ll_rd(Type value) { return __##name##2ll_rd(value); }          \
-    __device__ static Type from_int_rn(int value) { return __int2##name##_rn(value); }            \
+#define FAMILY(Family, Narrow, name)                                                        \
+  struct Family {                                                                           \
+    using Type = Narrow;                                                                    \
+    __device__ static Type of(unsigned bits) {                                              \
+      return __ushort_as_##name(static_cast<unsigned short>(bits));                         \
+    }                                                                                       \
+    __device__ static unsigned bits(Type value) { return __##name##_as_ushort(value); }     \
+    __device__ static float to_float(Type value) { return __##name##2float(value); }        \
+    __device__ static Type rn(float value) { return __float2##name##_rn(value); }           \
+    __device__ static Type from_double(double value) { return __double2##name(value); }     \
+    __device__ static int to_int_rn(Type value) { return __##name##2int_rn(value); }        \
+    __device__ static unsigned to_uint_rz(Type value) { return __##name##2uint_rz(value); } \
+    __device__ static short to_short_ru(Type value) { return __##name##2short_ru(value); }  \
+    __device__ static long long to_ll_rd(Type value) { return __##name##2ll_rd(value); }    \
+    __device__ static Type from_int_rn(int value) { return __int2##name##_rn(value); }      \
   };
 FAMILY(Half, __half, half)
 FAMILY(Bfloat16, __nv_bfloat16, bfloat16)
@@ -85,6 +85,15 @@ BOTH(multiply, "multiply", kPairs, { return F::bits(__hmul(F::of(i & 0xffffU), s
 BOTH(divide, "divide", kPairs, { return F::bits(__hdiv(F::of(i & 0xffffU), second<F>(i))); })
 BOTH(fused_multiply_add, "fused multiply-add", kPairs,
      { return F::bits(__hfma(F::of(i & 0xffffU), second<F>(i), third<F>(i))); })
+BOTH(operators_fused, "a * b + c of operators is rounded once", kPairs, {
+  const auto a = F::of(i & 0xffffU);
+  const auto b = second<F>(i);
+  auto c = third<F>(i);
+  if (i % 3 == 0) return F::bits(a * b + c);
+  if (i % 3 == 1) return F::bits(c - a * b);
+  c += a * b;
+  return F::bits(c);
+})
 BOTH(fused_multiply_add_relu, "fused multiply-add, relu", kPairs,
      { return F::bits(__hfma_relu(F::of(i & 0xffffU), second<F>(i), third<F>(i))); })
 BOTH(square_root, "square root", kPatterns, { return F::bits(hsqrt(F::of(i))); })

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "common/emulation/tests/features/sweep.hpp"
+#include "common/emulation/tests/features/telling_numbers.hpp"
 
 namespace convlab::features {
 namespace {
@@ -13,8 +14,7 @@ constexpr const char* kGroup = "inline PTX";
 
 // The lanes' words of A, B, C and D lie one lane after the other.
 
-__global__ void mma_k16_float(const unsigned* a, const unsigned* b, const float* c,
-                                     float* d) {
+__global__ void mma_k16_float(const unsigned* a, const unsigned* b, const float* c, float* d) {
   const unsigned* mine = a + threadIdx.x * 4;
   const unsigned* other = b + threadIdx.x * 2;
   const float* add = c + threadIdx.x * 4;
@@ -27,8 +27,20 @@ __global__ void mma_k16_float(const unsigned* a, const unsigned* b, const float*
   for (int i = 0; i < 4; ++i) d[threadIdx.x * 4 + i] = sum[i];
 }
 
-__global__ void mma_k8_float(const unsigned* a, const unsigned* b, const float* c,
-                                    float* d) {
+__global__ void mma_k16_bfloat16(const unsigned* a, const unsigned* b, const float* c, float* d) {
+  const unsigned* mine = a + threadIdx.x * 4;
+  const unsigned* other = b + threadIdx.x * 2;
+  const float* add = c + threadIdx.x * 4;
+  float* sum = d + threadIdx.x * 4;
+  asm volatile(
+      "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, "
+      "{%10,%11,%12,%13};"
+      : "=f"(sum[0]), "=f"(sum[1]), "=f"(sum[2]), "=f"(sum[3])
+      : "r"(mine[0]), "r"(mine[1]), "r"(mine[2]), "r"(mine[3]), "r"(other[0]), "r"(other[1]),
+        "f"(add[0]), "f"(add[1]), "f"(add[2]), "f"(add[3]));
+}
+
+__global__ void mma_k8_float(const unsigned* a, const unsigned* b, const float* c, float* d) {
   const unsigned* mine = a + threadIdx.x * 2;
   const float* add = c + threadIdx.x * 4;
   float* sum = d + threadIdx.x * 4;
@@ -57,8 +69,7 @@ __global__ void mma_k8_tf32(const float* a, const float* b, const float* c, floa
 }
 
 /// C and D are halves, two in a word.
-__global__ void mma_k16_half(const unsigned* a, const unsigned* b, const unsigned* c,
-                                    unsigned* d) {
+__global__ void mma_k16_half(const unsigned* a, const unsigned* b, const unsigned* c, unsigned* d) {
   const unsigned* mine = a + threadIdx.x * 4;
   const unsigned* other = b + threadIdx.x * 2;
   asm volatile(
@@ -130,12 +141,10 @@ __global__ void convert_pairs(const float* from, unsigned* to) {
   to[threadIdx.x] = pack(from[threadIdx.x * 2], from[threadIdx.x * 2 + 1]);
 }
 
-/// Whole numbers from -4 to 4 in halves, two in a word: every order of summation is exact.
-std::vector<unsigned> small_halves(std::size_t words, unsigned seed) {
+std::vector<unsigned> halves(std::size_t words, unsigned seed, Numbers kind) {
   std::vector<unsigned> values;
   const auto one = [&](std::size_t i) {
-    const auto value = static_cast<int>(mix(static_cast<std::uint32_t>(i) + seed) % 9U) - 4;
-    const half number = __float2half(static_cast<float>(value));
+    const half number = __float2half(telling_number(i, seed, kind, true));
     unsigned short bits;
     std::memcpy(&bits, &number, sizeof bits);
     return static_cast<unsigned>(bits);
@@ -144,23 +153,30 @@ std::vector<unsigned> small_halves(std::size_t words, unsigned seed) {
   return values;
 }
 
-std::vector<float> small_floats(std::size_t count, unsigned seed) {
+std::vector<float> floats(std::size_t count, unsigned seed, Numbers kind) {
   std::vector<float> values;
-  for (std::size_t i = 0; i < count; ++i) {
-    values.push_back(
-        static_cast<float>(static_cast<int>(mix(static_cast<std::uint32_t>(i) + seed) % 9U) - 4));
-  }
+  for (std::size_t i = 0; i < count; ++i) values.push_back(telling_number(i, seed, kind, false));
   return values;
 }
 
-template <class T, class Kernel>
-Bits product(Kernel kernel, const std::vector<T>& a, const std::vector<T>& b) {
-  DeviceArray<T> device_a(a);
-  DeviceArray<T> device_b(b);
-  DeviceArray<float> c(small_floats(128, 3));
-  DeviceArray<float> d(128);
-  kernel<<<1, 32>>>(device_a.data(), device_b.data(), c.data(), d.data());
-  return d.bits();
+constexpr Numbers kKinds[] = {Numbers::kUniform, Numbers::kWide, Numbers::kSubnormal,
+                              Numbers::kCancelling};
+
+/// A product of each kind of numbers. @param make  makes the words of A and B, make_sums those of C
+template <class Kernel, class Make, class MakeSums>
+Bits products(Kernel kernel, std::size_t a_words, const Make& make, std::size_t c_words,
+              const MakeSums& make_sums) {
+  Bits bits;
+  for (const Numbers kind : kKinds) {
+    DeviceArray a(make(a_words, 1, kind));
+    DeviceArray b(make(a_words / 2, 2, kind));
+    DeviceArray c(make_sums(c_words, 3, kind));
+    DeviceArray d(make_sums(c_words, 3, kind));
+    kernel<<<1, 32>>>(a.data(), b.data(), c.data(), d.data());
+    const Bits more = d.bits();
+    bits.insert(bits.end(), more.begin(), more.end());
+  }
+  return bits;
 }
 
 __global__ void read_special_registers(unsigned* results) {
@@ -181,36 +197,44 @@ __global__ void read_special_registers(unsigned* results) {
 
 const Register kSpecial{kGroup, "mov of special registers",
                         [] { return results_of(read_special_registers, 3, 80, 240); }};
-const Register kHalf16{kGroup, "mma.sync m16n8k16 half, float sums", [] {
-  return product<unsigned>(&mma_k16_float, small_halves(128, 1), small_halves(64, 2));
-}};
-const Register kHalf8{kGroup, "mma.sync m16n8k8 half, float sums", [] {
-  return product<unsigned>(&mma_k8_float, small_halves(64, 1), small_halves(32, 2));
-}};
-const Register kTf32{kGroup, "cvt.rna.tf32, mma.sync m16n8k8 TF32", [] {
-  return product<float>(&mma_k8_tf32, small_floats(128, 1), small_floats(64, 2));
-}};
-const Register kHalfSums{kGroup, "mma.sync m16n8k16 half, half sums", [] {
-  DeviceArray<unsigned> a(small_halves(128, 1));
-  DeviceArray<unsigned> b(small_halves(64, 2));
-  DeviceArray<unsigned> c(small_halves(64, 3));
-  DeviceArray<unsigned> d(64);
-  mma_k16_half<<<1, 32>>>(a.data(), b.data(), c.data(), d.data());
-  return d.bits();
-}};
+const Register kHalf16{kGroup, "mma.sync m16n8k16 half, float sums",
+                       [] { return products(&mma_k16_float, 128, halves, 128, floats); }};
+const Register kHalf8{kGroup, "mma.sync m16n8k8 half, float sums",
+                      [] { return products(&mma_k8_float, 64, halves, 128, floats); }};
+const Register kBfloat16{kGroup, "mma.sync m16n8k16 bfloat16, float sums", [] {
+                           // The upper halves of floats.
+                           const auto pairs = [](std::size_t words, unsigned seed, Numbers kind) {
+                             std::vector<unsigned> values;
+                             for (std::size_t i = 0; i < words; ++i) {
+                               unsigned both[2];
+                               const float numbers[2] = {
+                                   telling_number(2 * i, seed, kind, false),
+                                   telling_number(2 * i + 1, seed, kind, false)};
+                               std::memcpy(both, numbers, sizeof both);
+                               values.push_back(both[0] >> 16U | (both[1] & 0xffff0000U));
+                             }
+                             return values;
+                           };
+                           return products(&mma_k16_bfloat16, 128, pairs, 128, floats);
+                         }};
+const Register kTf32{kGroup, "cvt.rna.tf32, mma.sync m16n8k8 TF32",
+                     [] { return products(&mma_k8_tf32, 128, floats, 128, floats); }};
+const Register kHalfSums{kGroup, "mma.sync m16n8k16 half, half sums",
+                         [] { return products(&mma_k16_half, 128, halves, 64, halves); }};
 const Register kLoads{kGroup, "ldmatrix x1, x2, x4, .trans; cvta", [] {
-  std::vector<half> rows;
-  for (int i = 0; i < 256; ++i) rows.push_back(__float2half(static_cast<float>(i)));
-  return results_from(rows, load_matrices, 1, 32, 32 * 14);
-}};
+                        std::vector<half> rows;
+                        for (int i = 0; i < 256; ++i)
+                          rows.push_back(__float2half(static_cast<float>(i)));
+                        return results_from(rows, load_matrices, 1, 32, 32 * 14);
+                      }};
 const Register kCopies{kGroup, "cp.async, commit_group, wait_group, wait_all; bar.sync", [] {
-  std::vector<unsigned> values;
-  for (unsigned i = 0; i < 512; ++i) values.push_back(mix(i));
-  return results_from(values, copy_in_groups, 1, 64, 512);
-}};
-const Register kConversions{kGroup, "cvt.rn.f16x2.f32", [] {
-  return results_from(some_floats(512, -70000.0F, 70000.0F), convert_pairs, 1, 256, 256);
-}};
+                         std::vector<unsigned> values;
+                         for (unsigned i = 0; i < 512; ++i) values.push_back(mix(i));
+                         return results_from(values, copy_in_groups, 1, 64, 512);
+                       }};
+const Register kConversions{
+    kGroup, "cvt.rn.f16x2.f32",
+    [] { return results_from(some_floats(512, -70000.0F, 70000.0F), convert_pairs, 1, 256, 256); }};
 
 }  // namespace
 }  // namespace convlab::features

@@ -1,5 +1,5 @@
-// Tensor cores: every fragment shape, element type and layout. Matrices of small integers, so that
-// every order of additions gives the same sums.
+// Tensor cores: every fragment shape, element type and layout, with numbers that tell one way to
+// add from another.
 
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "common/emulation/tests/features/sweep.hpp"
+#include "common/emulation/tests/features/telling_numbers.hpp"
 
 namespace convlab::features {
 namespace {
@@ -33,18 +34,15 @@ __global__ void multiply(const Stored<T>* a, const Stored<T>* b, const C* c, D* 
   wmma::store_matrix_sync(d, fragment_d, ldc, layout);
 }
 
+/// Bytes, or numbers of one kind (telling_numbers.hpp).
 template <class T>
-std::vector<T> small_integers(std::size_t count, unsigned seed) {
+std::vector<T> matrix_of(std::size_t count, unsigned seed, Numbers kind = Numbers::kUniform) {
   std::vector<T> values;
   for (std::size_t i = 0; i < count; ++i) {
-    const int value = static_cast<int>(mix(static_cast<std::uint32_t>(i) + seed) % 9U);
-    if constexpr (std::is_same_v<T, unsigned char>) {
-      values.push_back(static_cast<T>(value));
-    } else if constexpr (std::is_integral_v<T>) {
-      values.push_back(static_cast<T>(value - 4));
-    } else {
-      values.push_back(static_cast<T>(static_cast<float>(value - 4)));
-    }
+    if constexpr (std::is_integral_v<T>)
+      values.push_back(static_cast<T>(mix(static_cast<std::uint32_t>(i) + (seed << 20U))));
+    else
+      values.push_back(static_cast<T>(telling_number(i, seed, kind, sizeof(T) == 2)));
   }
   return values;
 }
@@ -54,29 +52,30 @@ void append(Bits& bits, const Bits& more) {
 }
 
 template <int kM, int kN, int kK, class T, class LayoutA, class LayoutB, class C, class D>
-Bits product(wmma::layout_t layout) {
+Bits product(wmma::layout_t layout, Numbers kind) {
   const auto padded = [](int line) { return (line + 31) / 16 * 16; };
   const int lda = padded(std::is_same_v<LayoutA, wmma::row_major> ? kK : kM);
   const int ldb = padded(std::is_same_v<LayoutB, wmma::row_major> ? kN : kK);
   const int ldc = padded(layout == wmma::mem_row_major ? kN : kM);
-  DeviceArray<Stored<T>> a(small_integers<Stored<T>>(32 * 64, 1));
-  DeviceArray<Stored<T>> b(small_integers<Stored<T>>(32 * 64, 2));
-  DeviceArray<C> c(small_integers<C>(32 * 64, 3));
+  DeviceArray<Stored<T>> a(matrix_of<Stored<T>>(32 * 64, 1, kind));
+  DeviceArray<Stored<T>> b(matrix_of<Stored<T>>(32 * 64, 2, kind));
+  DeviceArray<C> c(matrix_of<C>(32 * 64, 3, kind));
   DeviceArray<D> d(32 * 64);
   multiply<kM, kN, kK, T, LayoutA, LayoutB, C, D>
       <<<1, 32>>>(a.data(), b.data(), c.data(), d.data(), lda, ldb, ldc, layout);
   return d.bits();
 }
 
-/// A product in four combinations of layouts.
+/// Products in four combinations of layouts, each with another kind of numbers.
 template <int kM, int kN, int kK, class T, class C, class D>
 Bits products() {
   using Row = wmma::row_major;
   using Column = wmma::col_major;
-  Bits bits = product<kM, kN, kK, T, Row, Row, C, D>(wmma::mem_row_major);
-  append(bits, product<kM, kN, kK, T, Row, Column, C, D>(wmma::mem_col_major));
-  append(bits, product<kM, kN, kK, T, Column, Row, C, D>(wmma::mem_col_major));
-  append(bits, product<kM, kN, kK, T, Column, Column, C, D>(wmma::mem_row_major));
+  Bits bits = product<kM, kN, kK, T, Row, Row, C, D>(wmma::mem_row_major, Numbers::kUniform);
+  append(bits, product<kM, kN, kK, T, Row, Column, C, D>(wmma::mem_col_major, Numbers::kWide));
+  append(bits, product<kM, kN, kK, T, Column, Row, C, D>(wmma::mem_col_major, Numbers::kSubnormal));
+  append(bits,
+         product<kM, kN, kK, T, Column, Column, C, D>(wmma::mem_row_major, Numbers::kCancelling));
   return bits;
 }
 
@@ -160,8 +159,8 @@ __global__ void multiply_unconverted(float* d) {
 }
 
 const Register kElements{kGroup, "work on the elements of fragments", [] {
-                           DeviceArray<half> a(small_integers<half>(16 * 32, 4));
-                           DeviceArray<half> b(small_integers<half>(32 * 16, 5));
+                           DeviceArray<half> a(matrix_of<half>(16 * 32, 4));
+                           DeviceArray<half> b(matrix_of<half>(32 * 16, 5));
                            DeviceArray<float> d(2 * 256);
                            scale_and_clip<<<1, 64>>>(a.data(), b.data(), d.data());
                            return d.bits();
