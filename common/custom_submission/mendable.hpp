@@ -6,8 +6,9 @@
 // outputs each edit makes right.
 
 #include <algorithm>
+#include <cstdint>
 #include <cstdlib>
-#include <cstring>
+#include <functional>
 #include <memory>
 #include <type_traits>
 #include <utility>

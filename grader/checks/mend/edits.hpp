@@ -8,32 +8,10 @@
 #include <vector>
 
 #include "common/emulation/rewrite/source.hpp"
+#include "grader/checks/mend/expression.hpp"
 #include "grader/checks/mend/outline.hpp"
 
 namespace convlab::grader::mend {
-
-/// What an edit changes; the words for a student are in edits.cpp.
-enum class Kind {
-  kName,
-  kExchange,
-  kComparison,
-  kOperator,
-  kNumber,
-  kOneMore,
-  kFactorAdded,
-  kTermAdded,
-  kFactorRemoved,
-  kTermRemoved,
-  kParentheses,
-  kAssignment,
-  kCondition,
-  kDeleted,
-  kMoved,
-  kAdded,
-};
-
-/// "the comparison"
-const char* words_of(Kind kind);
 
 /// A small change of a file: in each of some sites one of its alternatives.
 struct Edit {
@@ -64,9 +42,6 @@ class EditableFile {
     std::string text{};
     bool dropped = false;
   };
-  struct Change;
-  struct Names;
-  class Expression;
 
   void find_changes(std::size_t site, const Names& names);
   std::size_t add(std::size_t site, std::string text);

@@ -17,6 +17,10 @@
 
 namespace convlab::grader {
 
+// Where nlohmann-json looks for the conversions of the types in this namespace.
+using convlab::from_json;
+using convlab::to_json;
+
 void append_history(const std::filesystem::path& file, const CheckResult& check) {
   std::set<std::string> stages;
   for (const CaseResult& test : check.cases) stages.insert(test.stage);
