@@ -1,5 +1,6 @@
 #include "common/base/run_program.hpp"
 
+#include <cmath>
 #include <cstdio>
 #include <exception>
 #include <filesystem>
@@ -55,6 +56,32 @@ std::string complaint(const CLI::App& app, const CLI::ParseError& error) {
   return text + "\nSee " + name + " --help.";
 }
 
+/// Numbers as a person writes them: CLI11 reads 010 as 8, as C++ does, and lets "nan" pass every
+/// range.
+void read_numbers_plainly(CLI::App& app) {
+  const CLI::Validator decimal(
+      [](std::string& text) {
+        const auto first = text.find_first_not_of('0');
+        const bool is_digits = text.find_first_not_of("0123456789") == std::string::npos;
+        if (is_digits && first != 0) text = first == text.npos ? "0" : text.substr(first);
+        return std::string();
+      },
+      "");
+  const CLI::Validator finite(
+      [](std::string& text) {
+        double number = 0.0;
+        const bool is_wrong = CLI::detail::lexical_cast(text, number) && !std::isfinite(number);
+        return is_wrong ? "'" + text + "' is no number; write it as 3.5." : std::string();
+      },
+      "");
+  for (CLI::Option* option : app.get_options()) {
+    const std::string type = option->get_type_name();
+    if (type.starts_with("INT") || type.starts_with("UINT")) option->transform(decimal);
+    if (type.starts_with("FLOAT")) option->check(finite);
+  }
+  for (CLI::App* command : app.get_subcommands({})) read_numbers_plainly(*command);
+}
+
 /// CLI11 would take the word after "--stages=" for the value.
 void refuse_missing_values(int argc, const char* const* argv) {
   for (const std::string word : std::span(argv, static_cast<std::size_t>(argc)))
@@ -76,6 +103,7 @@ int run_program(CLI::App& app, int argc, const char* const* argv,
   ExitCode exit_code = ExitCode::kEnvironment;
   try {
     refuse_missing_values(argc, argv);
+    read_numbers_plainly(app);
     app.parse(argc, argv);
     exit_code = body();
   } catch (const CLI::CallForHelp&) {

@@ -9,8 +9,6 @@
 #     build_custom_submission.sh precompile BUILD DEVICE [traced]
 #         makes BUILD/custom_submission/stages-DEVICE.hpp.gch: the headers that every stage includes, for gcc,
 #         which reads them so in a third of the time; traced: for files that are compiled so
-#     build_custom_submission.sh functions BUILD emulated
-#         makes BUILD/custom_submission/functions: those of the host's libraries, which no kernel calls
 #     build_custom_submission.sh link BUILD DEVICE FOLDER [adapter] [LIBRARY…]
 #         makes FOLDER/program of FOLDER/source*.o, each made by compile; adapter: one of them
 #         implements the course interface ('' if not); LIBRARY: of the GPU, such as cublas
@@ -42,8 +40,6 @@ capability=
 traced=
 standard=
 precompiled=
-guarded=
-preprocess=
 # Words come from a file into "$@", so no shell interprets them.
 run_recorded() {
   list=$1
@@ -87,10 +83,6 @@ run_recorded() {
       [ "$device" = cpu ] || set -- "$@" -fsanitize-coverage=trace-pc
       set -- "$@" -fno-reorder-blocks -Wno-tsan --param tsan-instrument-func-entry-exit=0 \
         --param tsan-distinguish-volatile=1
-      # A call by a pointer goes through common/emulation/trace/hooks.cpp.
-      if [ "$device" = emulated ] && [ "$(uname -m)" = x86_64 ]; then
-        set -- "$@" -mindirect-branch=thunk-extern -mindirect-branch-register -fcf-protection=none
-      fi
     fi
   fi
   # common/emulation/alignment tells of a float4 at a misaligned address, whatever the optimiser made of it.
@@ -121,7 +113,6 @@ run_recorded() {
     set -- "$@" -include "$folder/poisoned.h"
   fi
   if [ -n "$more" ]; then set -- "$@" "$more"; fi
-  if [ -n "$preprocess" ]; then set -- "$@" -E; fi
   for library in ${libraries:-}; do
     path=$(cat "$commands/$library.library")
     set -- "$@" "$path" "-Wl,-rpath,$(dirname "$path")"
@@ -142,42 +133,6 @@ has_plain_openmp() {
     grep -Eq '^(GOMP_|omp_|pthread_|sem_|mtx_|cnd_|thrd_|syscall|pipe|socketpair|eventfd|_ZNSt6thread|_ZNSt18condition)'
 }
 
-# A kernel calls no function of the host: each call of a library goes through kernel_call
-# (common/emulation/trace/hooks.cpp). Some functions are left alone: mathematics that writes
-# to no pointer, functions that traced_kernel_calls renames, and those that give nothing away.
-functions_of() {
-  for library in "$@"; do
-    symbols_of --dynamic --defined-only "$("$compiler" -print-file-name="$library")"
-  done | sed -n 's/^[0-9a-f]* [TWi] \([^@]*\).*/\1/p' | sort -u
-}
-list_functions() {
-  compiler=$(head -n 1 "$commands/emulated.link")
-  list=$commands/functions
-  functions_of libm.so.6 | grep -Evx '(modf|frexp|sincos|remquo|lgamma_r)[fl]?|lgamma[fl]_r' \
-    >"$list.mathematics"
-  functions_of libc.so.6 libm.so.6 libstdc++.so.6 | comm -23 - "$list.mathematics" >"$list.new"
-  mv "$list.new" "$list"
-}
-guard_library_calls() {
-  [ "$(uname -m)" = x86_64 ] || return 0
-  compiler=$(head -n 1 "$commands/emulated.link")
-  harmless='__assert_fail|__stack_chk_fail|abort|memcmp|strn?cmp|strlen|__cxa_.*|'
-  harmless=$harmless'_Unwind_.*|__gxx_personality_v0|_ZSt[0-9]+__throw_.*|_ZSt9terminatev'
-  echo "$undefined" | cut -d ' ' -f 1 | sort -u | comm -12 - "$commands/functions" |
-    grep -Evx "$harmless|$(cut -d ' ' -f 1 "$1" | paste -s -d '|')" >"$folder/guarded" || return 0
-  while read -r name; do
-    # A pointer to a member function with an odd address would stand for a virtual one.
-    printf ".p2align 4\n.globl convlab_guarded_%s\nconvlab_guarded_%s:\n" "$name" "$name"
-    printf "lea 1f(%%rip), %%r11\njmp kernel_call\n"
-    printf ".section .data.rel.ro,\"aw\"\n.p2align 3\n1: .quad %s\n.asciz \"%s\"\n.text\n" "$name" \
-      "$name"
-  done <"$folder/guarded" >"$folder/guarded.s"
-  printf '.section .note.GNU-stack,"",@progbits\n' >>"$folder/guarded.s"
-  "$compiler" -c "$folder/guarded.s" -o "$folder/submission-guarded.o"
-  sed 's/.*/& convlab_guarded_&/' "$folder/guarded" >"$folder/guarded.names"
-  guarded=$folder/guarded.names
-}
-
 # The external symbols of the object, for the grader. Kernels run in the program of who wrote them,
 # who might talk with the grader in its place: that takes a system call.
 list_symbols() {
@@ -196,46 +151,6 @@ list_symbols() {
     echo "error: it keeps data among its code (a section of its own), which cannot be emulated" >&2
     exit 1
   fi
-}
-# Nobody observes what assembler for the host, or an intrinsic of its processor, moves to and fro. What
-# the preprocessor leaves of a file that may have some is looked at, and that is compiled. Allowed are
-# no instruction at all, as a barrier for the compiler, and the name of a function.
-may_have_assembler() {
-  [ "$device" = emulated ] &&
-    grep -Erq 'asm|##|%:%:|_ia32_|intrin|experimental|[A-Za-z_]\\[[:space:]]*$' "$source" "$folder/files"
-}
-refuse_assembler() {
-  awk '
-    BEGIN {
-      begins = "(^|[^A-Za-z0-9_])(__)?asm(__)?([ \\t]+(__)?(volatile|goto|inline)(__)?)*[ \\t]*"
-      begins = begins "($|\\([ \\t]*($|\\(|[A-Za-z0-9]*\"))"
-    }
-    function judge() {
-      if (!match(held, /^[ \t]*((__)?volatile(__)?)?[ \t]*\([ \t]*("[A-Za-z0-9_]*"[ \t]*)+[:)]/)) return 0
-      name = substr(held, RSTART, RLENGTH)
-      gsub(/(__)?volatile(__)?|[^A-Za-z0-9_]/, "", name)
-      return name !~ /^((mov|lod|sto|cmp|sca|in|out|sy)s|xlat|i?ret|leave|pop|push)(call|enter|exit|ret|[a-z]?)$/
-    }
-    /__builtin_ia32_/ && !/__builtin_ia32_(pause|rdtsc)/ { found = 1; exit }
-    {
-      line = (held == "" ? "" : held " ") $0
-      is_held = held != ""
-      held = ""
-      while (is_held || match(line, begins)) {
-        if (!is_held) {
-          line = substr(line, RSTART)
-          sub(/^[^A-Za-z0-9_]?(__)?asm(__)?/, "", line)
-        }
-        is_held = 0
-        held = line
-        if (line !~ /[:;]/) next
-        if (!judge()) { found = 1; exit }
-        held = ""
-      }
-    }
-    END { exit !(found || (held != "" && !judge())) }' "$1" || return 0
-  echo "error: assembler or intrinsics of the host's processor cannot be emulated: leave them out, or put them between #if !CONVLAB_EMULATED and #endif" >&2
-  return 1
 }
 # The bytes of the instruction may stand anywhere, so who has them is looked at closely.
 has_system_call() {
@@ -271,7 +186,6 @@ stages=$commands/stages-$device${traced:+-traced}
 stages=$stages.hpp
 
 case $step in
-  functions) list_functions ;;
   precompile)
     file=$stages source=$stages object=$stages.gch
     run_recorded "$commands/$device.compile" "-Wp,-MD,$stages.d,-MT,$stages.gch"
@@ -292,9 +206,9 @@ case $step in
       standard=gnu++17
       [ "$device" != gpu ] || standard=c++17
     fi
-    words=$folder/words written=$source
+    words=$folder/words
     # What fails is compiled again without the header: its messages are then those of any compiler.
-    if [ -z "$capability$edited" ] && [ -f "$stages.gch" ] && ! may_have_assembler &&
+    if [ -z "$capability$edited" ] && [ -f "$stages.gch" ] &&
       grep -q '^ *# *include *"common/stage/' "$file"; then
       precompiled=$stages
       if run_recorded "$commands/$device.compile" >"$words" 2>&1; then
@@ -307,16 +221,7 @@ case $step in
       ! grep -q 'signal terminated program' "$words" || { cat "$words" >&2 && exit 1; }
     fi
     # Headers of older editions brought names of std along. Who counts on them gets them.
-    compile() {
-      source=$written object=$folder/source.o
-      if may_have_assembler; then
-        object=$folder/preprocessed.ii preprocess=yes
-        run_recorded "$commands/$device.compile" "$@" || return
-        preprocess='' source=$object object=$folder/source.o
-        refuse_assembler "$source" || return
-      fi
-      run_recorded "$commands/$device.compile" "$@"
-    }
+    compile() { run_recorded "$commands/$device.compile" "$@"; }
     again() { compile "$@" >"$words.again" 2>&1; }
     with_names() {
       grep -Eq 'declared|is undefined|not a member|no member|no type named|not name a type' "$words" &&
@@ -357,8 +262,6 @@ case $step in
     # Accesses of the C library's functions are observed, too.
     if [ "$device" = emulated ] && is_traced; then
       set -- "$@" "--redefine-syms=${0%/*}/traced_kernel_calls"
-      guard_library_calls "${0%/*}/traced_kernel_calls"
-      [ -z "$guarded" ] || set -- "$@" "--redefine-syms=$guarded"
     fi
     for object in "$folder"/source*.o; do
       name=${object##*/}

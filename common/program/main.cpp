@@ -5,11 +5,6 @@
 #include "common/device/cuda_session.hpp"
 #endif
 
-#if CONVLAB_USES_DEVICE
-// The linker places the code of a submission before this (common/emulation/trace/hooks.cpp).
-extern "C" [[gnu::used, gnu::noinline]] void convlab_end_of_submission() {}
-#endif
-
 int main(int argc, char** argv) {
   convlab::Milestone milestone{.id = CONVLAB_MILESTONE,
                                .solution = CONVLAB_SOLUTION,

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
@@ -42,7 +43,7 @@ class JsonFields {
   template <class T, class... More>
   JsonFields& operator()(const char* name, T& value, More&... more) {
     if (reads()) {
-      from_->at(name).get_to(value);
+      read(from_->at(name), value);
     } else {
       (*to_)[name] = value;
     }
@@ -83,6 +84,18 @@ class JsonFields {
 
  private:
   JsonFields(const Json* from, Json* to) : from_(from), to_(to) {}
+
+  // JSON has no NaN and no infinity; null stands for them.
+  template <class T>
+  static void read(const Json& from, T& value) {
+    if constexpr (std::is_floating_point_v<T>) {
+      if (from.is_null()) {
+        value = std::numeric_limits<T>::quiet_NaN();
+        return;
+      }
+    }
+    from.get_to(value);
+  }
 
   // A template: `!=` shall be looked up when the types that JSON converts to are known.
   template <class T>

@@ -31,7 +31,7 @@ using std::chrono::milliseconds;
 // "puzzles 2 of 3, stages 1 of 1, questions 0 of 6".
 std::string counts_text(const MilestoneWay& way) {
   const auto is_done = [](const Step& step) {
-    return step.done || step.kind == Step::Kind::kRepair;
+    return (step.done && !step.left_out) || step.kind == Step::Kind::kRepair;
   };
   if (std::ranges::all_of(way.steps, is_done)) return coloured("done", Colour::kGood);
   std::string text;
@@ -42,8 +42,9 @@ std::string counts_text(const MilestoneWay& way) {
                                    {Step::Kind::kRepair, "practice"},
                                    {Step::Kind::kQuestion, "questions"}}) {
     const auto all = std::ranges::count(way.steps, kind, &Step::kind);
-    const auto done = std::ranges::count_if(
-        way.steps, [&](const Step& step) { return step.kind == kind && step.done; });
+    const auto done = std::ranges::count_if(way.steps, [&](const Step& step) {
+      return step.kind == kind && step.done && !step.left_out;
+    });
     if (all == 0) continue;
     text += (text.empty() ? "" : ", ") + std::string(name) + " " + std::to_string(done) + " of " +
             std::to_string(all);

@@ -223,7 +223,12 @@ CheckResult combined_result(const CourseMilestone& milestone) {
       }
     }
   }
-  if (!all) throw nothing_checked(id);
+  if (!all) {
+    throw Error(ExitCode::kFallsShort,
+                "Every file of " + id +
+                    " is as it was handed out, so there is nothing to hand in. "
+                    "Next: build/bin/grader next");
+  }
   return *all;
 }
 

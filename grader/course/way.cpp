@@ -137,12 +137,15 @@ void add_puzzles(const CourseMilestone& milestone, const Stages& stages, const s
   for (const Puzzle& puzzle : puzzles_of(milestone)) {
     const bool is_first = !stages.required.empty() && stage == stages.required.front();
     if (puzzle.before.empty() ? !is_first : puzzle.before != stage) continue;
+    const bool is_solved = solved.contains(puzzle.stage);
+    const bool is_left_out = !is_solved && (skipped || stages.begun(stage));
     const std::string path = puzzle.file.lexically_relative(course_folder()).generic_string();
     const auto file = std::ranges::find(files, path, &HandoutFile::path);
     steps.push_back({.milestone = milestone.id,
                      .kind = Step::Kind::kPuzzle,
                      .name = puzzle.stage,
-                     .done = skipped || stages.begun(stage) || solved.contains(puzzle.stage),
+                     .done = is_solved || is_left_out,
+                     .left_out = is_left_out,
                      .fresh = file != files.end() && is_as_handed_out(*file),
                      .what = "the puzzle " + puzzle.stage + ": " + puzzle.title +
                              (puzzle.title.ends_with('?') ? " A" : ". A") + " few lines in " +
@@ -186,7 +189,6 @@ void add_questions(const CourseMilestone& milestone, bool skipped, std::vector<S
   }
 }
 
-// Steps that are left out count as done.
 MilestoneWay way_of(const CourseMilestone& milestone, const Stages& stages,
                     const std::set<std::string>& covered) {
   MilestoneWay way{.milestone = milestone};
@@ -201,6 +203,11 @@ MilestoneWay way_of(const CourseMilestone& milestone, const Stages& stages,
   std::vector<std::string> order = stages.required;
   const std::vector<std::string> next = proposed(milestone, stages, done);
   if (!next.empty()) order.push_back(next.front());
+  // Before stages that are not proposed: they count, and nobody need solve them now.
+  for (const auto& [stage, progress] : stages.progress) {
+    if (std::ranges::find(order, stage) != order.end()) continue;
+    add_puzzles(milestone, stages, stage, true, way.steps);
+  }
   for (const std::string& stage : order) {
     add_puzzles(milestone, stages, stage, done.contains(stage), way.steps);
     if (stages.predicted.contains(stage)) {

@@ -22,9 +22,10 @@ struct Step {
   Kind kind = Kind::kPuzzle;
   std::string name{};  ///< of the puzzle or the stage; the number of the question
   bool done = false;
-  bool fresh = false;  ///< a file as it was handed out
-  bool tried = false;  ///< a stage that passes with few images: the whole check is left
-  std::string what{};  ///< what it is and what to do, in sentences
+  bool left_out = false;  ///< done only because later work makes it unnecessary
+  bool fresh = false;     ///< a file as it was handed out
+  bool tried = false;     ///< a stage that passes with few images: the whole check is left
+  std::string what{};     ///< what it is and what to do, in sentences
   std::string command{};
   std::string else_{};  ///< what may be done instead; may be empty
 };

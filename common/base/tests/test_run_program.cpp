@@ -93,3 +93,22 @@ TEST_CASE("run_program: an exception is a sentence and its exit code") {
   CHECK(full.exit_code == 3);
   CHECK(full.err == "sheep: to: No space left on device; free some space, then run this again.\n");
 }
+
+TEST_CASE("run_program: 010 is ten, and nan is no number") {
+  int sheep = 0;
+  double hours = 0.0;
+  CLI::App app("Keeps animals.", "farm");
+  CLI::App* command = app.add_subcommand("shear", "Shears some");
+  command->add_option("SHEEP", sheep)->check(CLI::Range(1, 99));
+  command->add_option("--hours", hours)->check(CLI::PositiveNumber);
+  CHECK(run(app, {"shear", "010", "--hours", "0.5"}, nothing).exit_code == 0);
+  CHECK(sheep == 10);
+  CHECK(run(app, {"shear", "08"}, nothing).exit_code == 0);
+  CHECK(sheep == 8);
+  for (const char* wrong : {"nan", "inf", "-nan"}) {
+    INFO(wrong);
+    const Outcome refused = run(app, {"shear", "1", "--hours", wrong}, nothing);
+    CHECK(refused.exit_code == 2);
+    CHECK_THAT(refused.err, Catch::Matchers::ContainsSubstring(wrong));
+  }
+}

@@ -17,6 +17,8 @@
 
 #include "common/emulation/include/convlab_emulation/device_functions.hpp"
 #include "common/emulation/include/convlab_emulation/device_math.hpp"
+#include "common/emulation/include/convlab_emulation/device_values.hpp"
+#include "common/emulation/include/convlab_emulation/kernel_heap.hpp"
 #include "common/emulation/include/convlab_emulation/launch.hpp"
 #include "common/emulation/include/convlab_emulation/ptx.hpp"
 #include "common/emulation/include/convlab_emulation/runtime_api.hpp"

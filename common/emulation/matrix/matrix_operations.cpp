@@ -41,8 +41,9 @@ constexpr auto kIndices = [] {
 }();
 
 /// Address and leading dimension of a transfer, which all lanes must agree on.
+/// @param writes  to memory
 template <class Kind>
-const FragmentTransfer& common_transfer(const WarpExchange& exchange) {
+const FragmentTransfer& common_transfer(const WarpExchange& exchange, bool writes) {
   constexpr std::size_t kElementBytes = sizeof(typename Kind::Element);
   const auto& first = exchange.input<FragmentTransfer>(*exchange.lanes().begin());
   require_all_lanes(exchange, first.name, first.site);
@@ -56,14 +57,17 @@ const FragmentTransfer& common_transfer(const WarpExchange& exchange) {
                   first.name, lane);
     }
   }
+  // What an H200 takes (CUDA 13.0, 2026-11-28): ldmatrix reads 16 bytes of shared memory at once;
+  // all else are pairs of elements, at least 4 bytes. CUDA asks for 32 and 16 bytes in any case.
+  const bool whole_rows = Kind::role != FragmentRole::kAccumulator && is_shared(first.memory);
+  const std::size_t unit = whole_rows ? 16 : std::max<std::size_t>(2 * kElementBytes, 4);
   const std::size_t pitch = first.leading * kElementBytes;
-  if (pitch % 16 != 0 || reinterpret_cast<std::uintptr_t>(first.memory) % 16 != 0) {
+  const std::size_t beyond = reinterpret_cast<std::uintptr_t>(first.memory) % unit;
+  if (pitch % unit != 0 || beyond != 0) {
     fail_kernel(KernelFault::kMisalignedAddress, first.site,
-                "%s: the address must be a multiple of 16 bytes (it is %zu above one) and so must "
+                "%s: the address must be a multiple of %zu bytes (it is %zu above one) and so must "
                 "the leading dimension (%u elements are %zu bytes)",
-                first.name,
-                static_cast<std::size_t>(reinterpret_cast<std::uintptr_t>(first.memory) % 16),
-                first.leading, pitch);
+                first.name, unit, beyond, first.leading, pitch);
   }
   const int line_length = first.column_major ? Kind::layout().rows : Kind::layout().columns;
   if (first.leading < static_cast<unsigned>(line_length)) {
@@ -72,6 +76,11 @@ const FragmentTransfer& common_transfer(const WarpExchange& exchange) {
         "%s: the leading dimension is %u, less than the %d elements of a line of the fragment",
         first.name, first.leading, line_length);
   }
+  const int lines = first.column_major ? Kind::layout().columns : Kind::layout().rows;
+  for (int line = 0; line < lines; ++line)
+    check_access(
+        static_cast<const std::byte*>(first.memory) + static_cast<std::size_t>(line) * pitch,
+        static_cast<std::size_t>(line_length) * kElementBytes, writes, first.site);
   return first;
 }
 
@@ -309,7 +318,7 @@ template <class Kind>
 void load_fragments(WarpExchange& exchange) {
   using Element = typename Kind::Element;
   constexpr FragmentLayout kLayout = Kind::layout();
-  const auto& transfer = common_transfer<Kind>(exchange);
+  const auto& transfer = common_transfer<Kind>(exchange, false);
   const auto* memory = static_cast<const Element*>(transfer.memory);
   observe<kLayout>(transfer, sizeof(Element), false);
   Element tile[kLayout.rows * kLayout.columns];
@@ -322,7 +331,7 @@ template <class Kind>
 void store_fragments(WarpExchange& exchange) {
   using Element = typename Kind::Element;
   constexpr FragmentLayout kLayout = Kind::layout();
-  const auto& transfer = common_transfer<Kind>(exchange);
+  const auto& transfer = common_transfer<Kind>(exchange, true);
   Element tile[kLayout.rows * kLayout.columns];
   gather<Kind>(exchange, &FragmentTransfer::elements, tile);
   auto* memory = static_cast<Element*>(transfer.memory);

@@ -44,6 +44,7 @@ void load_matrices_of(WarpExchange& exchange) {
       const auto& posted = exchange.input<MatrixRows>(matrix * kMatrixSize + row);
       check_alignment("ldmatrix", posted.row, kRowBytes, site);
       const unsigned char* const from = in_shared("ldmatrix", posted.row, kRowBytes, site);
+      check_access(from, kRowBytes, false, site);
       observe_warp(from, kRowBytes, kRowBytes, false, site);
       std::memcpy(elements[row], from, kRowBytes);
     }

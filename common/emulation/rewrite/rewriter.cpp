@@ -134,6 +134,7 @@ class FileRewriter {
     for (std::size_t i = 0; i < source_.size(); ++i) visit(i);
     rewrite_launches(file_);
     rewrite_variables(file_);
+    rewrite_conversions(file_);
     Rewritten result = editor_.finish();
     for (Diagnostic& diagnostic : find_wrong_calls(source_, names_))
       result.diagnostics.push_back(std::move(diagnostic));
@@ -152,6 +153,7 @@ class FileRewriter {
     } else if (token.kind == Token::Kind::kIdentifier) {
       refuse_unsupported(i);
       use_clock_of_device(i);
+      use_heap_of_device(i);
     }
   }
 
@@ -171,6 +173,20 @@ class FileRewriter {
       }
       if (source_.opens(i)) i = source_.partner(i);
     }
+  }
+
+  /// What a kernel allocates is memory of the device.
+  void use_heap_of_device(std::size_t i) {
+    if (!source_.in_device_code(i) || i == 0) return;
+    const bool is_other = source_.is(i - 1, ".") || source_.is(i - 1, "->") ||
+                          source_.is(i - 1, "::") || source_.is(i - 1, "operator");
+    if (is_other) return;
+    if (source_.is(i, "new") && !source_.is(i + 1, "("))
+      editor_.insert(source_[i].end(), joined({" (", kRuntime, "KernelHeap{})",
+                                               editor_.anchor(i, source_[i].end())}));
+    else if ((source_.is(i, "malloc") || source_.is(i, "free")) && source_.is(i + 1, "("))
+      editor_.replace(
+          i, joined({kRuntime, source_[i].text, "_anywhere", editor_.anchor(i, source_[i].end())}));
   }
 
   /// clock() of a kernel counts the cycles of its device; the host's of that name the time of the

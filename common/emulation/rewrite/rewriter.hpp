@@ -86,6 +86,9 @@ void rewrite_launches(const File& file);
 /// declared where a function that uses them begins. Registers variables of the device.
 void rewrite_variables(const File& file);
 
+/// Gives casts to whole numbers and shifts in device code the values of a GPU.
+void rewrite_conversions(const File& file);
+
 /// An #include "name" that the caller wants to point elsewhere.
 struct Include {
   std::string name;

@@ -15,6 +15,8 @@ constexpr std::string_view kSharedLimit =
     "<= 49152, \"a block has 48 KiB of static shared memory\"); static thread_local ";
 
 struct VariableRewriter : File {
+  std::optional<std::vector<Function>> functions{};  ///< found when first needed
+
   void collect(SharedVariableTable& variables) const {
     for (std::size_t i = 0; i < source.size(); ++i) {
       if (!source.is(i, "__shared__") || source[i].directive != 0 ||
@@ -58,6 +60,8 @@ struct VariableRewriter : File {
       editor.replace(index, type + editor.anchor(index, source[index].end()));
       // What is declared here stands in the column of the variable, where warnings are to point.
       const std::string at_name = editor.anchor(index, source[index].offset);
+      if (const std::string alignment = alignment_of(begin, end); dynamic && !alignment.empty())
+        after += joined({" struct alignas(", alignment, ") ", aligned_type(name, begin), " {};"});
       if (!dynamic)
         after +=
             joined({at_name, "static_assert(sizeof(", type, ")", at_name, kSharedLimit, kRuntime,
@@ -65,6 +69,9 @@ struct VariableRewriter : File {
       if (is_local)
         after += joined({type, editor.anchor(index, source[index].offset - 1), "&", name, " = ",
                          shared_value(name, begin, end), ";"});
+      if (const std::string kernel = dynamic ? "" : kernel_around(keyword); !kernel.empty())
+        after += joined({" static_cast<void>(&", kRuntime, "StaticShared<&", kernel, ", ", type,
+                         ", ", std::to_string(source[index].offset), ">::kNoted);"});
     }
     editor.insert(source[end].end(), after + editor.anchor(end, source[end].end()));
   }
@@ -113,6 +120,49 @@ struct VariableRewriter : File {
   }
 
  private:
+  /// The kernel in whose body token i stands, as its body can name it, "sum<N>"; empty where the
+  /// name may mean something else.
+  [[nodiscard]] std::string kernel_around(std::size_t i) {
+    if (!functions) functions = find_functions(source, names.macros);
+    const auto function = std::ranges::find_if(*functions, [&](const Function& each) {
+      return each.body < i && i < source.partner(each.body);
+    });
+    if (source[i].directive != 0 || function == functions->end() || function->side != Side::kKernel)
+      return {};
+    const std::string name(source[function->name].text);
+    const auto known = names.kernels.find(name);
+    if (known == names.kernels.end() || known->second.bodies != 1 || known->second.parameter_pack ||
+        !known->second.consistent)
+      return {};
+    for (std::size_t each = function->name + 1; each < source.partner(function->body); ++each)
+      if (source.is(each, name)) return {};
+    if (function->head == function->begin) return name;
+    // The last name of each parameter, before its default.
+    std::string arguments;
+    std::string last;
+    bool has_default = false;
+    int depth = 0;
+    for (std::size_t each = function->begin + 2; each < function->head; ++each) {
+      const bool ends = depth == 0 && (source.is(each, ",") || each + 1 == function->head);
+      if (ends) {
+        static const Words types = words_of(
+            "typename class bool char short int long unsigned signed float double auto size_t");
+        if (last.empty() || types.contains(last)) return {};  // it has no name
+        arguments += (arguments.empty() ? "" : ", ") + last;
+        last.clear();
+        has_default = false;
+        continue;
+      }
+      if (source.is(each, "template")) return {};
+      if (source.is(each, "<")) ++depth;
+      if (source.is(each, ">")) --depth;
+      if (source.is(each, "=")) has_default = true;
+      if (!has_default && depth == 0 && source[each].kind == Token::Kind::kIdentifier)
+        last = source[each].text;
+    }
+    return name + "<" + arguments + ">";
+  }
+
   /// Names declared between `begin` and the ; at `end`, as token indices.
   [[nodiscard]] std::vector<std::size_t> declared_names(std::size_t begin, std::size_t end) const {
     std::vector<std::size_t> found;
@@ -208,16 +258,30 @@ struct VariableRewriter : File {
   /// The variable of the running block, declared between these tokens.
   [[nodiscard]] std::string shared_value(const std::string& name, std::size_t begin,
                                          std::size_t end) const {
+    const std::string alignment = alignment_of(begin, end);
     if (source.has(begin, end, {"extern"}))
-      return joined({kRuntime, "dynamic_shared<convlab_type_", name, ">()"});
-    std::string alignment;
+      return joined({kRuntime, "dynamic_shared<convlab_type_", name,
+                     alignment.empty() ? "" : ", alignof(" + aligned_type(name, begin) + ")",
+                     ">()"});
+    return joined({kRuntime, "shared_variable<convlab_type_", name, ">(convlab_slot_", name,
+                   alignment.empty() ? ""
+                                     : ", [] { struct alignas(" + alignment +
+                                           ") Aligned {}; return alignof(Aligned); }()",
+                   ")"});
+  }
+
+  /// Several declarations may have one name.
+  [[nodiscard]] std::string aligned_type(const std::string& name, std::size_t begin) const {
+    return "convlab_align_" + name + "_" + std::to_string(source[begin].offset);
+  }
+
+  /// What alignas or __align__ asks for, a number or a type; empty if there is none.
+  [[nodiscard]] std::string alignment_of(std::size_t begin, std::size_t end) const {
+    std::string found;
     for (std::size_t i = begin; i < end; ++i)
       if (is_alignment(i) && source.opens(i + 1) && !source.is(i, "__attribute__"))
-        // Of a number or of a type.
-        alignment = joined({", [] { struct alignas(", source.text(i + 2, source.partner(i + 1)),
-                            ") Aligned {}; return alignof(Aligned); }()"});
-    return joined(
-        {kRuntime, "shared_variable<convlab_type_", name, ">(convlab_slot_", name, alignment, ")"});
+        found = source.text(i + 2, source.partner(i + 1));
+    return found;
   }
 
   /// Whether the function mentions the name, itself or by a macro, and declares nothing of that

@@ -1,12 +1,17 @@
 #include "common/emulation/include/convlab_emulation/activity.hpp"
 
+#include <algorithm>
+#include <array>
 #include <bit>
 #include <cstring>
 #include <mutex>
+#include <tuple>
 #include <utility>
 
 #include "common/emulation/runtime/copy.hpp"
 #include "common/emulation/runtime/device_memory.hpp"
+#include "common/emulation/runtime/kernel_process.hpp"
+#include "common/emulation/runtime/parcel.hpp"
 #include "common/emulation/runtime/poison.hpp"
 #include "common/emulation/runtime/report.hpp"
 #include "common/emulation/runtime/settings.hpp"
@@ -71,7 +76,21 @@ std::optional<PoisonedOutput> find_poison(const float* output, std::int64_t coun
 
 }  // namespace
 
+void pass_launch_notes(Parcel& parcel) {
+  const std::lock_guard lock(record_mutex);
+  std::vector<DeviceLaunch>& launches = only<DeviceNotes>().launches;
+  std::vector<std::array<int, 3>> seen;
+  for (const DeviceLaunch& each : launches)
+    seen.push_back({each.early, each.barrier_line, each.absent_line});
+  parcel.pass(seen);
+  // The host may have launched more since.
+  for (std::size_t i = 0; i < std::min(seen.size(), launches.size()); ++i)
+    std::tie(launches[i].early, launches[i].barrier_line, launches[i].absent_line) =
+        std::tie(seen[i][0], seen[i][1], seen[i][2]);
+}
+
 DeviceNotes take_notes(const float* output, std::int64_t count) {
+  fetch_notes();
   DeviceNotes taken;
   {
     const std::lock_guard lock(record_mutex);

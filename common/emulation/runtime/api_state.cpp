@@ -14,6 +14,7 @@
 #include "common/emulation/include/convlab_emulation/activity.hpp"
 #include "common/emulation/include/convlab_emulation/collective.hpp"
 #include "common/emulation/include/convlab_emulation/device_functions.hpp"
+#include "common/emulation/include/convlab_emulation/kernel_heap.hpp"
 #include "common/emulation/include/convlab_emulation/runtime_api.hpp"
 #include "common/emulation/runtime/device_memory.hpp"
 #include "common/emulation/runtime/gpu_model.hpp"
@@ -186,21 +187,24 @@ CONVLAB_API(cudaThreadSynchronize, (), cudaDeviceSynchronize())
 cudaError_t cudaDeviceReset() {
   streams().finish_all();
   device_memory().release_all();
+  empty_kernel_heap();
   // A fault ends the context for good: as on a GPU, the process then has no device any more.
   if (device_is_lost()) sticky_fault.store(cudaErrorDevicesUnavailable);
   pending_fault.store(cudaSuccess);
   return cudaSuccess;
 }
 
-cudaError_t cudaDeviceSetLimit(cudaLimit limit, std::size_t /*value*/) {
+cudaError_t cudaDeviceSetLimit(cudaLimit limit, std::size_t value) {
   if (const cudaError_t lost = begin_call(__func__)) return lost;
+  if (limit == cudaLimitMallocHeapSize) limit_kernel_heap(value);
   return record_error(limit < kLimits ? cudaSuccess : cudaErrorInvalidValue);
 }
 
 cudaError_t cudaDeviceGetLimit(std::size_t* value, cudaLimit limit) {
   if (limit >= kLimits) return record_error(cudaErrorInvalidValue);
-  return answer(value,
-                limit == cudaLimitStackSize ? FiberPool::stack_bytes() : std::size_t{8} << 20U);
+  return answer(value, limit == cudaLimitStackSize        ? FiberPool::stack_bytes()
+                       : limit == cudaLimitMallocHeapSize ? kernel_heap_limit()
+                                                          : std::size_t{8} << 20U);
 }
 
 #define CONVLAB_REFUSED(name, parameters)                                                       \
@@ -221,23 +225,26 @@ CONVLAB_API(cudaRuntimeGetVersion, (int* version), answer(version, CUDART_VERSIO
 
 namespace convlab::emulation {
 
-cudaError_t blocks_per_multiprocessor(int* blocks, int block_size, std::size_t dynamic_shared) {
+cudaError_t blocks_per_multiprocessor(int* blocks, const void* kernel, int block_size,
+                                      std::size_t dynamic_shared) {
   if (sticky_error() != cudaSuccess) return sticky_error();
   if (blocks == nullptr || block_size <= 0) return record_error(cudaErrorInvalidValue);
   const cudaDeviceProp& model = device_model();
-  if (block_size > model.maxThreadsPerBlock || dynamic_shared > model.sharedMemPerBlockOptin) {
-    *blocks = 0;
+  const KernelShared of_kernel = shared_memory_of(kernel);
+  *blocks = 0;
+  if (block_size > model.maxThreadsPerBlock || dynamic_shared > of_kernel.most_dynamic)
     return cudaSuccess;
-  }
+  constexpr std::size_t kUnit = 128;  // in which a block gets shared memory
   const int threads = (block_size + model.warpSize - 1) / model.warpSize * model.warpSize;
-  const std::size_t shared = dynamic_shared + model.reservedSharedMemPerBlock;
+  const std::size_t shared = (of_kernel.fixed + dynamic_shared + kUnit - 1) / kUnit * kUnit +
+                             model.reservedSharedMemPerBlock;
   *blocks = std::min(model.maxThreadsPerMultiProcessor / threads, model.maxBlocksPerMultiProcessor);
   if (shared != 0) *blocks = std::min(*blocks, as_int(model.sharedMemPerMultiprocessor / shared));
   return cudaSuccess;
 }
 
-cudaError_t best_block_size(int* least_grid_size, int* block_size, std::size_t dynamic_shared,
-                            int block_size_limit) {
+cudaError_t best_block_size(int* least_grid_size, int* block_size, const void* kernel,
+                            std::size_t dynamic_shared, int block_size_limit) {
   if (least_grid_size == nullptr || block_size == nullptr)
     return record_error(cudaErrorInvalidValue);
   const cudaDeviceProp& model = device_model();
@@ -248,7 +255,7 @@ cudaError_t best_block_size(int* least_grid_size, int* block_size, std::size_t d
   *least_grid_size = 0;
   for (int size = limit / model.warpSize * model.warpSize; size > 0; size -= model.warpSize) {
     int blocks = 0;
-    blocks_per_multiprocessor(&blocks, size, dynamic_shared);
+    blocks_per_multiprocessor(&blocks, kernel, size, dynamic_shared);
     if (blocks * size <= best_threads) continue;
     best_threads = blocks * size;
     *block_size = size;

@@ -36,6 +36,16 @@ cudaError_t answer(T* wanted, std::type_identity_t<T> value) {
     return expression;                            \
   }
 
+/// Shared memory of a block of a kernel.
+struct KernelShared {
+  std::size_t fixed = 0;         ///< of its static variables, as far as the rewrite knows them
+  std::size_t most_dynamic = 0;  ///< what a launch may ask for
+  std::size_t limit = 0;         ///< for both together
+};
+/// A launch with deduced template arguments does not know its function (null): the largest limit of
+/// all functions holds.
+[[nodiscard]] KernelShared shared_memory_of(const void* function);
+
 /// A kernel failed. The host hears of it at its next synchronisation; no other work is done.
 void raise_device_fault(const EmulationReport& failure);
 [[nodiscard]] bool device_is_lost();

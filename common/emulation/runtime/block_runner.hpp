@@ -174,12 +174,6 @@ class BlockRunner {
   /// Runs one block to its end. @return false if the kernel failed: fault() tells why
   bool run(uint3 block_index, std::uint64_t position);
 
-  /// Erases what the kernel has left on its stacks and in shared memory; between two grids.
-  void forget_words() {
-    scheduler_.forget_words();
-    shared_.forget_words();
-  }
-
   [[nodiscard]] const Fault& fault() const { return fault_; }
   [[nodiscard]] const KernelCall& call() const { return *call_; }
   [[nodiscard]] uint3 block_index() const { return block_index_; }

@@ -22,6 +22,7 @@
 #include "common/emulation/include/convlab_emulation/warp_functions.hpp"
 #include "common/emulation/runtime/block_runner.hpp"
 #include "common/emulation/runtime/observer.hpp"
+#include "common/emulation/runtime/pages.hpp"
 #include "common/emulation/runtime/report.hpp"
 #include "common/emulation/runtime/settings.hpp"
 
@@ -137,6 +138,17 @@ bool in_kernel() {
   return current != nullptr && current->inside_kernel();
 }
 
+void check_access(const void* begin, std::size_t bytes, bool writes, const CallSite& site) {
+  const std::byte* const byte = first_forbidden(begin, bytes);
+  if (byte == nullptr || (!writes && settings().forgives_reads)) return;
+  BlockRunner& block = runner();
+  Fault& fault = block.new_fault();
+  fault.address = byte;
+  fault.writes = writes;
+  fault.site = site;
+  block.abandon();
+}
+
 void place_shared(SharedSlot& slot, std::size_t bytes, std::size_t alignment,
                   std::size_t row_bytes) {
   slot.row_bytes = row_bytes;
@@ -203,6 +215,8 @@ void begin_async_copy(const char* name, void* to, const void* from, std::size_t 
   if (!is_shared(to))
     fail_kernel(KernelFault::kInvalidAddressSpace, site,
                 "%s: the destination is not in the block's shared memory", name);
+  check_access(from, bytes - zeros, false, site);
+  check_access(to, bytes, true, site);
   async_copies().add({to, from, bytes - zeros, zeros, site});
 }
 

@@ -133,7 +133,7 @@ void complete_switch([[maybe_unused]] void* own_stack) {
 Context make_context(Stack& stack, void (*entry)()) {
   stack.sanitizer_stack = nullptr;
   // Frames that were abandoned here may have left their redzones behind.
-  allow_access(stack.low, stack.size);
+  if (CONVLAB_ADDRESS_SANITIZER) allow_access(stack.low, stack.size);
   std::byte* top = static_cast<std::byte*>(stack.low) + stack.size;
   top -= reinterpret_cast<std::uintptr_t>(top) % 16;
   // Room for the registers that the first switch restores, in the order in which it does.

@@ -147,21 +147,27 @@ std::optional<ReportMemory> source_of(const PoisonedWord& word,
 void tell_of_poison(const std::byte* copied, std::size_t bytes, const char* function) {
   const std::vector<Allocation> live = device_memory().live();
   std::size_t count = 0;
+  std::size_t others = 0;  // words that are NaN of no memory: these data are no floats
+  std::size_t beyond = 0;
   std::string from;
   for (std::size_t i = 0; i + sizeof(std::uint32_t) <= bytes; i += sizeof(std::uint32_t)) {
     std::uint32_t bits = 0;
     std::memcpy(&bits, copied + i, sizeof bits);
+    beyond += bits == kRedzoneWord ? 1 : 0;
     PoisonedWord word;
     if (!read_poison(bits, word)) continue;
     const auto memory = source_of(word, live);
-    if (memory && ++count == 1)
+    (memory ? count : others) += 1;
+    if (memory && count == 1)
       from = word.shared ? "the shared variable " + memory->variable : text_of(*memory);
   }
-  if (count == 0) return;
-  refuse(cudaSuccess, std::string(function) + " brings " + std::to_string(count) +
-                          (count == 1 ? " number" : " numbers") +
-                          " to the host from memory that nobody has written: " + from +
-                          " (docs/emulation.md)");
+  const auto tell = [&](std::size_t numbers, const std::string& where) {
+    refuse(cudaSuccess, std::string(function) + " brings " + std::to_string(numbers) +
+                            (numbers == 1 ? " number" : " numbers") + " to the host from memory " +
+                            where + " (docs/emulation.md)");
+  };
+  if (beyond > others) tell(beyond, "beside an array: before its start, or beyond its end");
+  if (count > others) tell(count, "that nobody has written: " + from);
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <fstream>
 #include <iterator>
+#include <utility>
 
 #include "common/base/error.hpp"
 #include "common/emulation/include/convlab_emulation/shared_variable.hpp"
@@ -76,8 +77,9 @@ auto* last_before(Allocations& allocations, const void* address) {
 
 /// What surrounds an allocation. Where reads beyond it are forgiven, they give NaN or a number, so
 /// that a result tells whether it was computed from one.
-std::byte redzone_byte() {
-  return settings().forgives_reads ? static_cast<std::byte>(settings().byte_beyond) : kRedzone;
+Redzone redzone() {
+  const auto given = static_cast<std::byte>(settings().byte_beyond);
+  return settings().forgives_reads ? Redzone{given, given} : Redzone{};
 }
 
 /// How far around an allocation reads are forgiven.
@@ -97,35 +99,71 @@ void align_to(std::size_t bytes) {
   least_alignment.store(std::max(bytes, least_alignment.load()));
 }
 
-DeviceMemory::DeviceMemory() {
-  void* const range = reserve(kWithheldBegin, kRangeBytes);
-  if (range == MAP_FAILED) {
+DeviceMemory::DeviceMemory() : range_(shared_early), is_shared_(range_ != nullptr) {
+  if (range_ == nullptr) range_ = make_range();
+  if (range_ == nullptr) {
     throw EnvironmentError(
         "The machine has no addresses left for the memory of the emulated device (ulimit -v?).");
   }
-  range_ = static_cast<std::byte*>(range);
-  cursor_ = range_ + kGap;
-  range_begin = reinterpret_cast<std::uintptr_t>(range);
+  cursors_ = {range_ + kGap + kHeapBytes + kGap, range_ + kRangeBytes / 2};
+  range_begin = reinterpret_cast<std::uintptr_t>(range_);
 }
 
-std::byte* DeviceMemory::find_gap(std::size_t bytes) {
+std::byte* DeviceMemory::make_range() {
+  void* const whole = reserve(kWithheldBegin, kMessageBytes + kRangeBytes);
+  return whole == MAP_FAILED ? nullptr : static_cast<std::byte*>(whole) + kMessageBytes;
+}
+
+bool DeviceMemory::share_from(std::byte* range) {
+  return mmap(range - kMessageBytes, kMessageBytes + kRangeBytes / 2, PROT_NONE,
+              MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) != MAP_FAILED;
+}
+
+void DeviceMemory::share_early() {
+  std::byte* const range = make_range();
+  if (range != nullptr && share_from(range)) shared_early = range;
+}
+
+void DeviceMemory::share() {
+  const std::lock_guard lock(mutex_);
+  if (std::exchange(is_shared_, true)) return;
+  const DeviceRights rights;
+  std::vector<std::pair<Allocation*, std::vector<std::byte>>> contents;
+  for (auto& [pages, allocation] : live_) {
+    if (allocation.kind != MemoryKind::kDevice) continue;
+    open(allocation);
+    allow_access(pages, allocation.page_bytes);
+    contents.emplace_back(&allocation,
+                          std::vector<std::byte>(pages, pages + allocation.page_bytes));
+  }
+  if (!share_from(range_))
+    throw EnvironmentError("The machine has no addresses left for memory that processes share.");
+  for (const auto& [allocation, bytes] : contents) {
+    protect(allocation->pages, bytes.size(), PROT_READ | PROT_WRITE);
+    std::memcpy(allocation->pages, bytes.data(), bytes.size());
+    fill_surroundings(*allocation);
+    if (allocation->users == 0) close(*allocation);
+  }
+}
+
+std::byte* DeviceMemory::find_gap(std::size_t bytes, bool of_device) {
+  std::byte* const begin = range_ + (of_device ? kGap + kHeapBytes : kRangeBytes / 2);
+  std::byte* const end = range_ + (of_device ? kRangeBytes / 2 : kRangeBytes);
+  std::byte*& cursor = cursors_[of_device ? 0 : 1];
   // What surrounds it then fills one huge page, in a fourth of the time that small ones take.
   if (settings().forgives_reads) {
-    cursor_ = range_ + round_up(static_cast<std::size_t>(cursor_ - range_), 2 * forgiven_bytes());
+    cursor = range_ + round_up(static_cast<std::size_t>(cursor - range_), 2 * forgiven_bytes());
   }
   const std::size_t needed = bytes + kGap;
-  if (cursor_ + needed <= range_ + kRangeBytes) {
-    std::byte* const found = cursor_;
-    cursor_ += needed;
-    return found;
-  }
+  if (cursor + needed <= end) return std::exchange(cursor, cursor + needed);
   // Every address has been used once. From now on, take the first gap that is wide enough.
-  std::byte* gap = range_ + kGap;
+  std::byte* gap = begin + kGap;
   for (const auto& [pages, allocation] : live_) {
+    if ((allocation.kind == MemoryKind::kDevice) != of_device) continue;
     if (gap + needed <= pages) return gap;
     gap = allocation.pages + allocation.page_bytes + kGap;
   }
-  return gap + needed <= range_ + kRangeBytes ? gap : nullptr;
+  return gap + needed <= end ? gap : nullptr;
 }
 
 void DeviceMemory::forget_freed(const std::byte* begin, const std::byte* end) {
@@ -141,8 +179,8 @@ void DeviceMemory::fill_surroundings(const Allocation& allocation) {
   const std::size_t after = allocation.page_bytes - before - allocation.bytes;
   std::byte* const end = allocation.begin + allocation.bytes;
   allow_access(allocation.pages, allocation.page_bytes);
-  std::memset(allocation.pages, static_cast<int>(redzone_byte()), before);
-  std::memset(end, static_cast<int>(redzone_byte()), after);
+  redzone().fill(allocation.pages, allocation.begin);
+  redzone().fill(end, end + after);
   forbid_access(allocation.pages, before);
   forbid_access(end, after);
 }
@@ -158,7 +196,7 @@ std::byte* DeviceMemory::allocate(std::size_t bytes, MemoryKind kind) {
   const std::size_t rounded = round_up(bytes, alignment);
   Allocation allocation;
   allocation.page_bytes = round_up(rounded, kPage) + 2 * forgiven_bytes();
-  allocation.pages = find_gap(allocation.page_bytes);
+  allocation.pages = find_gap(allocation.page_bytes, kind == MemoryKind::kDevice);
   if (allocation.pages == nullptr ||
       !protect(allocation.pages, allocation.page_bytes, PROT_READ | PROT_WRITE))
     return nullptr;
@@ -198,10 +236,16 @@ void DeviceMemory::release_all() {
 
 void DeviceMemory::unmap(const Allocation& allocation) {
   allow_access(allocation.pages, allocation.page_bytes);
-  // A new mapping frees the memory and makes the addresses inaccessible in one step. If the system
-  // has no mapping left, the pages stay accessible, and a use after free is not found.
-  static_cast<void>(mmap(allocation.pages, allocation.page_bytes, PROT_NONE,
-                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0));
+  if (is_shared_ && allocation.kind == MemoryKind::kDevice) {
+    protect(allocation.pages, allocation.page_bytes, PROT_READ | PROT_WRITE);
+    static_cast<void>(madvise(allocation.pages, allocation.page_bytes, MADV_REMOVE));
+    protect(allocation.pages, allocation.page_bytes, PROT_NONE);
+  } else {
+    // A new mapping frees the memory and makes the addresses inaccessible in one step. If the
+    // system has no mapping left, the pages stay accessible, and a use after free is not found.
+    static_cast<void>(mmap(allocation.pages, allocation.page_bytes, PROT_NONE,
+                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0));
+  }
   if (allocation.kind != MemoryKind::kPinned) used_ -= allocation.bytes;
   if (freed_.size() >= kFreedRemembered) freed_.clear();
   freed_.emplace(allocation.pages, allocation);
@@ -290,16 +334,16 @@ std::optional<EmulationReport> DeviceMemory::damage([[maybe_unused]] bool of_dev
   EmulationReport report{.fault = {.kind = FaultKind::kDeviceMemory, .writes = true},
                          .error = KernelFault::kIllegalAddress};
 #if !CONVLAB_ADDRESS_SANITIZER
-  const std::byte redzone = redzone_byte();
+  const Redzone intact = redzone();
   const std::lock_guard lock(mutex_);
   for (const auto& [pages, allocation] : live_) {
     if ((allocation.kind == MemoryKind::kDevice) != of_device_memory) continue;
     // Another host thread has just allocated it; no kernel can have written there.
     if (!allocation.is_open) continue;
     const std::byte* const end = allocation.begin + allocation.bytes;
-    const std::byte* const before = first_other(redzone, allocation.pages, allocation.begin);
+    const std::byte* const before = intact.first_other(allocation.pages, allocation.begin);
     const std::byte* const after =
-        first_other(redzone, end, allocation.pages + allocation.page_bytes);
+        intact.first_other(end, allocation.pages + allocation.page_bytes);
     if (before == nullptr && after == nullptr) continue;
     report.memory = memory_of(before != nullptr ? before : after, allocation);
     if (!report.what.empty()) report.what += "\n";

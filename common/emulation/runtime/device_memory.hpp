@@ -44,6 +44,10 @@ void align_to(std::size_t bytes);
 /// device pointer faults, as with a GPU.
 class DeviceMemory {
  public:
+  static constexpr std::size_t kRangeBytes = std::size_t{1} << 40U;
+  /// Inaccessible between two allocations: an index that is off by some rows must not hit another.
+  static constexpr std::size_t kGap = std::size_t{1} << 20U;
+
   DeviceMemory();
 
   /// New memory, filled with poison; null when the device or the machine has no more. Aligned to
@@ -53,6 +57,19 @@ class DeviceMemory {
   bool release(void* address, MemoryKind kind);
 
   void release_all();
+
+  /// From now on copies of this process share device memory, and the room for messages.
+  void share();
+  /// The same in a sandbox, where nothing can be shared later: before any code of a submission.
+  static void share_early();
+  /// Where kernels allocate (kernel_heap.hpp).
+  static constexpr std::size_t kHeapBytes = std::size_t{16} << 30U;
+  [[nodiscard]] std::byte* heap() const { return range_ + kGap; }
+  /// Room that copies of this process share, and that the host cannot open.
+  static constexpr std::size_t kMessageBytes = std::size_t{1} << 38U;
+  [[nodiscard]] std::byte* messages() const { return range_ - kMessageBytes; }
+  /// While it lives, no other thread changes what is allocated.
+  [[nodiscard]] std::unique_lock<std::mutex> hold() { return std::unique_lock(mutex_); }
 
   /// Remembers as which argument a kernel gets the allocation that contains the address.
   /// @param launch  a number of its own: two arguments of it may be parts of one allocation
@@ -89,16 +106,16 @@ class DeviceMemory {
   [[nodiscard]] std::size_t free() const;
 
  private:
-  static constexpr std::size_t kRangeBytes = std::size_t{1} << 40U;
-  /// Inaccessible between two allocations: an index that is off by some rows must not hit another.
-  static constexpr std::size_t kGap = std::size_t{1} << 20U;
   /// Of range_, for contains(); before that is reserved, nothing lies in it.
   static inline std::uintptr_t range_begin = UINTPTR_MAX - kRangeBytes;
   [[nodiscard]] std::size_t unused() const;  ///< the mutex is held
   void unmap(const Allocation& allocation);
-  std::byte* find_gap(std::size_t bytes);
+  std::byte* find_gap(std::size_t bytes, bool of_device);
+  static std::byte* make_range();
+  static bool share_from(std::byte* range);
   void forget_freed(const std::byte* begin, const std::byte* end);
   static void fill_surroundings(const Allocation& allocation);
+  static constinit inline std::byte* shared_early = nullptr;
 
   friend class DeviceAccess;
   void open(Allocation& allocation);
@@ -106,7 +123,10 @@ class DeviceMemory {
 
   mutable std::mutex mutex_;
   std::byte* range_ = nullptr;
-  std::byte* cursor_ = nullptr;
+  bool is_shared_ = false;
+  /// Where the next allocation begins: of device memory, which copies of this process may share, in
+  /// the first half of the range, and of what the host uses, too, in the second.
+  std::array<std::byte*, 2> cursors_ = {};
   std::map<const std::byte*, Allocation> live_;   ///< by pages
   std::map<const std::byte*, Allocation> freed_;  ///< by pages, for reports
   std::size_t used_ = 0;

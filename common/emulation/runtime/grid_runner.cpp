@@ -1,5 +1,7 @@
 // Runs grids.
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -20,6 +22,7 @@
 #include "common/emulation/runtime/block_runner.hpp"
 #include "common/emulation/runtime/device_rights.hpp"
 #include "common/emulation/runtime/handles.hpp"
+#include "common/emulation/runtime/kernel_process.hpp"
 #include "common/emulation/runtime/observer.hpp"
 #include "common/emulation/runtime/report.hpp"
 #include "common/emulation/runtime/settings.hpp"
@@ -106,7 +109,7 @@ class GridRunner {
     }
     begun_ = std::chrono::steady_clock::now();
     launching_->bind_to_thread();
-    workers_.front().thread = pthread_self();
+    workers_.front().thread = ::gettid();
     run_blocks(*launching_, workers_.front());
     BlockRunner::unbind_thread();
     std::unique_lock lock(mutex_);
@@ -123,7 +126,7 @@ class GridRunner {
     explicit Worker(GridRunner& grid_runner) : runner(grid_runner) {}
 
     GridRunner& runner;
-    pthread_t thread = {};
+    pid_t thread = 0;
     std::unique_lock<std::mutex> alone;  ///< held while it runs a block that is observed
     /// No block before this position is running on this worker or will be begun by it.
     std::atomic<std::uint64_t> position{UINT64_MAX};
@@ -184,7 +187,7 @@ class GridRunner {
       return;
     }
     room->bind_to_thread();
-    self.thread = pthread_self();
+    self.thread = ::gettid();
     started.set_value(true);
     std::unique_lock lock(mutex_);
     for (;;) {
@@ -226,7 +229,6 @@ class GridRunner {
       }
       if (call_->cooperative) leave_grid();
     }
-    if (forgets_words()) runner.forget_words();
     self.alone = {};
     self.move_to(UINT64_MAX);
   }
@@ -406,6 +408,8 @@ class GridRunner {
 }  // namespace
 
 std::optional<EmulationReport> run_grid(const KernelCall& call) {
+  // Threads do not come along where a process is copied.
+  if (is_copy()) return (new GridRunner)->run(call);
   return only<GridRunner>().run(call);
 }
 

@@ -12,12 +12,14 @@
 #include <vector>
 
 #include "common/emulation/include/convlab_emulation/activity.hpp"
+#include "common/emulation/include/convlab_emulation/kernel_heap.hpp"
 #include "common/emulation/include/convlab_emulation/runtime_api.hpp"
 #include "common/emulation/runtime/api_state.hpp"
 #include "common/emulation/runtime/block_runner.hpp"
 #include "common/emulation/runtime/copy.hpp"
 #include "common/emulation/runtime/device_memory.hpp"
 #include "common/emulation/runtime/gpu_model.hpp"
+#include "common/emulation/runtime/kernel_process.hpp"
 #include "common/emulation/runtime/report.hpp"
 #include "common/emulation/runtime/settings.hpp"
 #include "common/emulation/runtime/stream.hpp"
@@ -30,22 +32,12 @@ namespace {
 struct KnownKernels {
   struct Kernel {
     std::optional<UntypedKernel> untyped;  ///< if it was cast to void*
-    std::size_t shared_limit = 0;          ///< what cudaFuncSetAttribute has allowed
+    std::size_t static_shared = 0;         ///< of its own variables
+    std::size_t most_dynamic = 0;          ///< what cudaFuncSetAttribute has allowed
   };
   std::mutex mutex;
   std::map<const void*, Kernel> kernels;
 };
-
-/// A launch with deduced template arguments does not know its function (null): the largest limit of
-/// all functions holds.
-std::size_t shared_limit_of(const void* function) {
-  KnownKernels& known = only<KnownKernels>();
-  const std::lock_guard lock(known.mutex);
-  std::size_t bytes = device_model().sharedMemPerBlock;
-  for (const auto& [address, kernel] : known.kernels)
-    if (function == nullptr || address == function) bytes = std::max(bytes, kernel.shared_limit);
-  return bytes;
-}
 
 std::string name_and_place(const KernelCall& call) {
   return std::string(call.name) + " launched at " + (call.site.file ? call.site.file : "?") + ":" +
@@ -78,34 +70,34 @@ std::string configuration_problem(const KernelCall& call) {
   if (constant_bytes() > model.totalConstMem)
     return std::to_string(constant_bytes()) + " bytes of __constant__ variables; the limit is " +
            std::to_string(model.totalConstMem);
-  if (call.dynamic_shared_bytes <= call.shared_limit) return {};
-  const bool may_opt_in = call.shared_limit == model.sharedMemPerBlock &&
-                          call.dynamic_shared_bytes <= model.sharedMemPerBlockOptin;
-  return std::to_string(call.dynamic_shared_bytes) +
-         " bytes of dynamic shared memory; the limit is " + std::to_string(call.shared_limit) +
+  const KernelShared shared = shared_memory_of(call.function);
+  if (call.dynamic_shared_bytes <= shared.most_dynamic) return {};
+  const bool may_opt_in = shared.limit == model.sharedMemPerBlock &&
+                          call.dynamic_shared_bytes + shared.fixed <= model.sharedMemPerBlockOptin;
+  const std::string fixed =
+      shared.fixed == 0 ? "" : " beside " + std::to_string(shared.fixed) + " of static";
+  return std::to_string(call.dynamic_shared_bytes) + " bytes of dynamic" + fixed +
+         " shared memory; the limit is " + std::to_string(shared.most_dynamic) +
          (may_opt_in ? ", unless cudaFuncSetAttribute allows the kernel more" : "");
 }
 
 void run_kernel(const KernelCall& call) {
   if (device_is_lost()) return;
-  const DeviceAccess access;
-  const TrueWords words(call);
-  if (const auto failure = run_grid(call)) {
-    if (failure->error == KernelFault::kInvalidValue) {
-      send_report(*failure);
-      record_error(cudaErrorInvalidValue);
-    } else {
-      raise_device_fault(*failure);
-    }
-    return;
+  std::optional<EmulationReport> failure;
+  if (runs_apart()) {
+    failure = run_apart(call);
+  } else {
+    const DeviceAccess access;
+    TrueWords words(call);
+    words.reveal();
+    failure = run_here(call);
+    words.settle(nullptr);
   }
-  if (const auto damage = device_memory().damage(true, "kernel " + name_and_place(call))) {
-    EmulationReport report = report_about(call, damage->fault.kind);
-    report.what = report.text = damage->what;  // which names kernel and launch
-    report.memory = damage->memory;
-    report.fault.writes = damage->fault.writes;
-    report.error = damage->error;
-    raise_device_fault(report);
+  if (failure && failure->error == KernelFault::kInvalidValue) {
+    send_report(*failure);
+    record_error(cudaErrorInvalidValue);
+  } else if (failure) {
+    raise_device_fault(*failure);
   }
 }
 
@@ -128,7 +120,7 @@ cudaError_t cooperative_problem(const KernelCall& call) {
   if (!call.cooperative) return cudaSuccess;
   int blocks = 0;
   const auto threads = static_cast<int>(call.block.x * call.block.y * call.block.z);
-  blocks_per_multiprocessor(&blocks, threads, call.dynamic_shared_bytes);
+  blocks_per_multiprocessor(&blocks, call.function, threads, call.dynamic_shared_bytes);
   const std::uint64_t most =
       std::uint64_t(blocks) * std::uint64_t(device_model().multiProcessorCount);
   const std::uint64_t grid = std::uint64_t{call.grid.x} * call.grid.y * call.grid.z;
@@ -143,7 +135,7 @@ cudaError_t cooperative_problem(const KernelCall& call) {
 /// @param owner  of the call's arguments
 cudaError_t plan_kernel(KernelCall call, std::shared_ptr<void> owner,
                         const PointerArgument* pointers, int pointer_count, Action& action) {
-  call.shared_limit = shared_limit_of(call.function);
+  call.shared_limit = shared_memory_of(call.function).limit;
   note_configuration(call);
   if (const std::string problem = configuration_problem(call); !problem.empty())
     return refuse_launch(call, problem);
@@ -191,6 +183,46 @@ cudaError_t submit(cudaStream_t handle, Plan plan) {
 }
 
 }  // namespace
+
+std::optional<EmulationReport> run_here(const KernelCall& call) {
+  const KernelHeapAccess heap;
+  if (auto failure = run_grid(call)) return failure;
+  const auto damage = device_memory().damage(true, "kernel " + name_and_place(call));
+  if (!damage) return std::nullopt;
+  EmulationReport report = report_about(call, damage->fault.kind);
+  report.what = report.text = damage->what;  // which names kernel and launch
+  report.memory = damage->memory;
+  report.fault.writes = damage->fault.writes;
+  report.error = damage->error;
+  return report;
+}
+
+bool note_static_shared(const void* kernel, std::size_t bytes) {
+  KnownKernels& known = only<KnownKernels>();
+  const std::lock_guard lock(known.mutex);
+  known.kernels[kernel].static_shared += bytes;
+  return true;
+}
+
+KernelShared shared_memory_of(const void* function) {
+  KnownKernels& known = only<KnownKernels>();
+  const std::lock_guard lock(known.mutex);
+  const cudaDeviceProp& model = device_model();
+  KernelShared shared{.limit = model.sharedMemPerBlock};
+  if (function == nullptr) {
+    for (const auto& [address, kernel] : known.kernels)
+      shared.most_dynamic = std::max(shared.most_dynamic, kernel.most_dynamic);
+  } else if (const auto found = known.kernels.find(function); found != known.kernels.end()) {
+    shared.fixed = found->second.static_shared;
+    shared.most_dynamic = found->second.most_dynamic;
+  }
+  const std::size_t usual = model.sharedMemPerBlock - shared.fixed;
+  if (shared.most_dynamic > usual)
+    shared.limit = model.sharedMemPerBlockOptin;
+  else
+    shared.most_dynamic = usual;
+  return shared;
+}
 
 void push_launch(PendingLaunch launch) {
   pending_launches().push_back(std::move(launch));
@@ -252,7 +284,8 @@ cudaError_t set_function_attribute(const void* function, cudaFuncAttribute attri
   constexpr unsigned kAttributes = 16;
   if (attribute >= kAttributes) return record_error(cudaErrorInvalidValue);
   if (attribute != cudaFuncAttributeMaxDynamicSharedMemorySize) return cudaSuccess;
-  const auto limit = static_cast<int>(device_model().sharedMemPerBlockOptin);
+  const auto limit = static_cast<int>(device_model().sharedMemPerBlockOptin) -
+                     static_cast<int>(shared_memory_of(function).fixed);
   if (value < 0 || value > limit)
     return refuse(cudaErrorInvalidValue,
                   "cudaFuncSetAttribute asks for " + std::to_string(value) +
@@ -260,7 +293,7 @@ cudaError_t set_function_attribute(const void* function, cudaFuncAttribute attri
                   FaultKind::kLaunch);
   KnownKernels& known = only<KnownKernels>();
   const std::lock_guard lock(known.mutex);
-  known.kernels[function].shared_limit = static_cast<std::size_t>(value);
+  known.kernels[function].most_dynamic = static_cast<std::size_t>(value);
   return cudaSuccess;
 }
 
@@ -273,7 +306,9 @@ cudaError_t function_attributes(cudaFuncAttributes* attributes, const void* func
   attributes->maxThreadsPerBlock = model.maxThreadsPerBlock;
   attributes->ptxVersion = model.major * 10 + model.minor;
   attributes->binaryVersion = attributes->ptxVersion;
-  attributes->maxDynamicSharedSizeBytes = static_cast<int>(shared_limit_of(function));
+  const KernelShared shared = shared_memory_of(function);
+  attributes->sharedSizeBytes = shared.fixed;
+  attributes->maxDynamicSharedSizeBytes = static_cast<int>(shared.most_dynamic);
   attributes->preferredShmemCarveout = cudaSharedmemCarveoutDefault;
   return cudaSuccess;
 }

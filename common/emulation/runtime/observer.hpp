@@ -8,12 +8,18 @@
 namespace convlab::emulation {
 
 struct KernelCall;
+class Parcel;
 struct WarpOperation;
 
 /// Wants to know what the threads of kernels do: common/emulation/trace, in a program that was
 /// compiled for it.
 class Observer {
  public:
+  /// Whether kernels may run in a process of their own (kernel_process.hpp), which leaves behind
+  /// what pass_notes() passes.
+  [[nodiscard]] virtual bool runs_apart() const { return false; }
+  virtual void pass_notes(Parcel& /*parcel*/) {}
+
   /// From the thread of the host that launches; the others from the worker that runs the block.
   virtual void begin_grid(const KernelCall& /*call*/) {}
   /// A copy or a fill in a stream reads and writes these bytes; either may be none.

@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -19,16 +20,30 @@
 #endif
 
 namespace convlab::emulation {
-// For builds with AddressSanitizer; in others they do nothing.
+/// What a program asks before each access, if it was compiled to do so (common/emulation/bounds);
+/// else null. The byte for an address is at access_shadow[address >> 3].
+/// Source: Serebryany et al., AddressSanitizer, USENIX ATC 2012.
+inline std::uint8_t* access_shadow = nullptr;
+
+/// Writes the shadow of these bytes. Pieces that may be accessed begin at a multiple of 8.
+void shade(const void* begin, std::size_t bytes, bool forbidden);
+
+/// The first byte that the shadow forbids, or null.
+const std::byte* first_forbidden(const void* begin, std::size_t bytes);
+
 inline void forbid_access([[maybe_unused]] const void* begin, [[maybe_unused]] std::size_t bytes) {
 #if CONVLAB_ADDRESS_SANITIZER
   __asan_poison_memory_region(begin, bytes);
+#else
+  if (access_shadow != nullptr) shade(begin, bytes, true);
 #endif
 }
 
 inline void allow_access([[maybe_unused]] const void* begin, [[maybe_unused]] std::size_t bytes) {
 #if CONVLAB_ADDRESS_SANITIZER
   __asan_unpoison_memory_region(begin, bytes);
+#else
+  if (access_shadow != nullptr) shade(begin, bytes, false);
 #endif
 }
 
@@ -76,6 +91,18 @@ class MemoryPieces {
     const std::lock_guard lock(mutex_);
     return pieces_;
   }
+  /// Whether a piece lies there, in part.
+  [[nodiscard]] bool meets(const std::byte* begin, std::size_t bytes) const {
+    const std::lock_guard lock(mutex_);
+    return std::ranges::any_of(pieces_, [&](const auto& piece) {
+      return piece.first < begin + bytes && begin < piece.first + piece.second;
+    });
+  }
+  template <typename Condition>
+  void remove_if(Condition condition) {
+    const std::lock_guard lock(mutex_);
+    std::erase_if(pieces_, [&](const auto& piece) { return condition(piece.first, piece.second); });
+  }
   [[nodiscard]] bool contains(const void* address) const {
     if (!is_used_.load()) return false;
     const std::lock_guard lock(mutex_);
@@ -90,11 +117,5 @@ class MemoryPieces {
   mutable std::mutex mutex_;
   std::map<const std::byte*, std::size_t> pieces_;
 };
-
-/// The stacks and the shared memory of the threads of all kernels.
-struct WorkerMemory : MemoryPieces {};
-
-/// What kernels have allocated, where accesses are observed: their heap is the device's.
-struct KernelHeap : MemoryPieces {};
 
 }  // namespace convlab::emulation

@@ -12,26 +12,43 @@ namespace convlab::emulation {
 /// Fills new memory: NaN as a float, double or half, -1 as an integer.
 inline constexpr int kPoisonByte = 0xff;
 
-/// Fills the bytes around device and shared memory, so that writes there are found.
-inline constexpr int kRedzoneByte = 0xa5;
-inline constexpr std::byte kRedzone{kRedzoneByte};
+/// Surrounds arrays: words that are NaN as float, double, half and bfloat16, so that a result shows
+/// that it was computed from one. They are not poison, so that writes there are found.
+struct Redzone {
+  std::byte even{0xf7};  ///< at an even address
+  std::byte odd{0xff};
 
-/// The first byte in the range that is another one, or null.
-inline const std::byte* first_other(std::byte wanted, const std::byte* begin,
-                                    const std::byte* end) {
-  // Fast: if the first byte is right and each equals the next, all are right.
-  const auto bytes = static_cast<std::size_t>(end - begin);
-  if (bytes == 0 || (*begin == wanted && std::memcmp(begin, begin + 1, bytes - 1) == 0))
+  [[nodiscard]] std::byte at(const std::byte* place) const {
+    return reinterpret_cast<std::uintptr_t>(place) % 2 == 0 ? even : odd;
+  }
+  void fill(std::byte* begin, const std::byte* end) const {
+    const auto bytes = static_cast<std::size_t>(end - begin);
+    for (std::size_t i = 0; i < std::min<std::size_t>(bytes, 2); ++i) begin[i] = at(begin + i);
+    for (std::size_t done = 2; done < bytes; done *= 2)
+      std::memcpy(begin + done, begin, std::min(done, bytes - done));
+  }
+  /// The first byte in the range that is another one, or null.
+  [[nodiscard]] const std::byte* first_other(const std::byte* begin, const std::byte* end) const {
+    // Fast: if the first two are right and each equals the one after the next, all are right.
+    const auto bytes = static_cast<std::size_t>(end - begin);
+    if (bytes > 2 && begin[0] == at(begin) && begin[1] == at(begin + 1) &&
+        std::memcmp(begin, begin + 2, bytes - 2) == 0)
+      return nullptr;
+    for (; begin != end; ++begin)
+      if (*begin != at(begin)) return begin;
     return nullptr;
-  return std::find_if(begin, end, [=](std::byte each) { return each != wanted; });
-}
+  }
+};
+inline constexpr std::uint32_t kRedzoneWord = 0xfff7'fff7;
 
 // With CONVLAB_EMU_POISON=numbered each 32-bit word of new memory holds a NaN of its own. A
 // processor hands the low bits of a NaN on from operand to result, so a result tells from which
 // word it was computed:
 //
-//     1 11111111 1 | shared memory: 1 bit | object: 3 bits | word + 1: 18 bits
+//     1 11111111 1 | mixed: (shared memory: 1 bit | object: 3 bits | word + 1: 18 bits)
 //
+// Mixed, because small negative integers and the opaque colours of a picture look like NaN, too:
+// of these, few name a word that there is.
 // Source: IEEE 754-2019, 6.2.3 (NaN propagation).
 inline constexpr std::uint32_t kNumbered = 0xffc0'0000;
 inline constexpr unsigned kSharedShift = 21;
@@ -39,6 +56,19 @@ inline constexpr unsigned kObjectShift = 18;
 inline constexpr std::uint32_t kIndexMask = (1U << kObjectShift) - 1;
 inline constexpr unsigned kPoisonObjects = 8;  ///< numbers of objects count modulo this
 inline constexpr unsigned kConstantObject = kPoisonObjects - 2;  ///< all constant variables
+
+// A bijection of 22 bits that leaves -1 as it is, and its inverse.
+inline constexpr std::uint32_t kMixedMask = ~kNumbered;
+inline constexpr std::uint32_t kMixing = 0x2b'4e8d;
+inline constexpr std::uint32_t kUnmixing = [] {
+  std::uint32_t inverse = kMixing;  // each step doubles the number of right bits
+  for (int i = 0; i < 5; ++i) inverse *= 2 - kMixing * inverse;
+  return inverse;
+}();
+inline constexpr std::uint32_t mix(std::uint32_t bits, std::uint32_t factor) {
+  return ~(~bits * factor) & kMixedMask;
+}
+static_assert(mix(mix(12345, kMixing), kUnmixing) == 12345);
 
 struct PoisonedWord {
   bool shared = false;
@@ -53,11 +83,11 @@ struct PoisonedWord {
 inline void fill_poison(std::byte* begin, std::size_t bytes, unsigned object, bool shared) {
   std::memset(begin, settings().zeros_in_memory ? 0 : kPoisonByte, bytes);
   if (!settings().numbered_poison) return;
-  const std::uint32_t head =
-      kNumbered | (shared ? 1U : 0U) << kSharedShift | object % kPoisonObjects << kObjectShift;
+  const std::uint32_t head = (shared ? 1U : 0U) << kSharedShift | object % kPoisonObjects
+                                                                      << kObjectShift;
   constexpr std::size_t kWord = sizeof head;
   for (std::size_t i = 0; i < bytes / kWord && i < kIndexMask; ++i) {
-    const std::uint32_t word = head | static_cast<std::uint32_t>(i + 1);
+    const std::uint32_t word = kNumbered | mix(head | static_cast<std::uint32_t>(i + 1), kMixing);
     std::memcpy(begin + i * kWord, &word, kWord);
   }
 }
@@ -65,10 +95,12 @@ inline void fill_poison(std::byte* begin, std::size_t bytes, unsigned object, bo
 /// Whether a float is numbered poison, or was computed from it.
 inline bool read_poison(std::uint32_t bits, PoisonedWord& word) {
   // The NaN of an invalid operation has no index, nor have words beyond the largest one.
-  const std::uint32_t index = bits & kIndexMask;
-  if ((bits & kNumbered) != kNumbered || index == 0 || index == kIndexMask) return false;
-  word = {.shared = (bits >> kSharedShift & 1U) != 0,
-          .object = bits >> kObjectShift & (kPoisonObjects - 1),
+  if ((bits & kNumbered) != kNumbered || bits == kNumbered || bits == kRedzoneWord) return false;
+  const std::uint32_t head = mix(bits, kUnmixing);
+  const std::uint32_t index = head & kIndexMask;
+  if (index == 0 || index == kIndexMask) return false;
+  word = {.shared = (head >> kSharedShift & 1U) != 0,
+          .object = head >> kObjectShift & (kPoisonObjects - 1),
           .offset = (std::int64_t{index} - 1) * static_cast<std::int64_t>(sizeof(std::uint32_t))};
   return true;
 }

@@ -20,6 +20,7 @@
 #include "common/base/run_process.hpp"
 #include "common/emulation/runtime/block_runner.hpp"
 #include "common/emulation/runtime/device_memory.hpp"
+#include "common/emulation/runtime/kernel_process.hpp"
 #include "common/emulation/runtime/settings.hpp"
 
 namespace convlab::emulation {
@@ -241,7 +242,7 @@ EmulationReport describe_fault(BlockRunner& runner) {
   if (fault.site.file != nullptr)
     report.at = place_of(fault.site);
   else if (fault.frame_count > 0)
-    report.at = source_place(fault.frames.data(), fault.frame_count);
+    report.frames.assign(fault.frames.begin(), fault.frames.begin() + fault.frame_count);
   if (report.what.empty() && fault.kind == FaultKind::kDeviceMemory) {
     report.memory = runner.shared_memory().find(fault.address);
     report.what = "illegal memory access, " +
@@ -251,21 +252,20 @@ EmulationReport describe_fault(BlockRunner& runner) {
   } else if (report.what.empty()) {
     report.what = headline(fault);
   }
-  report.text = text_of(report);
   if (fault.kind == FaultKind::kBarrier || fault.kind == FaultKind::kKernelTime)
-    report.text += "\n  the threads of the block:" + thread_groups(runner, report.fault.waiting);
+    report.more = "\n  the threads of the block:" + thread_groups(runner, report.fault.waiting);
   return report;
 }
 
 void tell_blocks(EmulationReport& report, std::uint64_t begun, std::uint64_t blocks, bool is_slow) {
   const std::string count = std::to_string(begun) + " of " + std::to_string(blocks) + " blocks";
   if (!is_slow) {
-    report.text += "\n  " + count + " of the grid had begun";
+    report.more += "\n  " + count + " of the grid had begun";
     return;
   }
   report.fault.kind = FaultKind::kSlowKernel;
   report.what = "the kernel is too slow: " + time_limit() + " only " + count + " had begun";
-  report.text = text_of(report);
+  report.more.clear();
 }
 
 ReportSink set_report_sink(ReportSink new_sink) {
@@ -274,7 +274,9 @@ ReportSink set_report_sink(ReportSink new_sink) {
 }
 
 void send_report(EmulationReport report) {
-  if (report.text.empty()) report.text = text_of(report);
+  if (report.at.file.empty() && !report.frames.empty())
+    report.at = source_place(report.frames.data(), static_cast<int>(report.frames.size()));
+  if (report.text.empty()) report.text = text_of(report) + report.more;
   const bool advice =
       report.fault.kind == FaultKind::kDevicePointer && !report.allocated_at.file.empty();
   if (advice)
@@ -290,6 +292,7 @@ void send_report(EmulationReport report) {
 }
 
 ReportPlace source_place(void* const* frames, int count) {
+  if (is_copy()) return {};  // which starts no other program
   std::error_code none;
   const std::string program = std::filesystem::read_symlink("/proc/self/exe", none).string();
   std::string object;

@@ -5,6 +5,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "common/base/fault_record.hpp"
 #include "common/emulation/include/convlab_emulation/collective.hpp"
@@ -38,10 +39,12 @@ struct EmulationReport {
   bool is_note = false;                             ///< doubtful, but the kernel went on
   std::string what{};                               ///< the first line of `text`: what happened
   bool has_block = false;                           ///< whether it happened in `fault.block`
+  std::vector<void*> frames{};                      ///< the call chain to it, until `at` is known
   ReportPlace at{};                                 ///< the line that did it
   ReportPlace launched_at{};                        ///< the launch of the kernel
   ReportPlace allocated_at{};                       ///< the call that made the memory
   std::optional<ReportMemory> memory{};
+  std::string more{};  ///< the last lines of `text`
   std::string text{};  ///< all lines for a person, as printed; without "emulated device: "
 };
 

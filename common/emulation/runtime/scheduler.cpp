@@ -45,10 +45,7 @@ std::size_t FiberPool::stack_bytes() {
 }
 
 FiberPool::~FiberPool() {
-  for (void* chunk : chunks_) {
-    only<WorkerMemory>().remove(chunk);
-    munmap(chunk, kStride * kFibersPerChunk);
-  }
+  for (void* chunk : chunks_) munmap(chunk, kStride * kFibersPerChunk);
 }
 
 Fiber* FiberPool::grow() {
@@ -56,7 +53,6 @@ Fiber* FiberPool::grow() {
                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
   if (chunk == MAP_FAILED) throw std::bad_alloc();
   chunks_.push_back(chunk);
-  only<WorkerMemory>().add(chunk, kStride * kFibersPerChunk);
   static std::atomic<std::size_t> stacks{0};
   const bool guarded = stacks.fetch_add(kFibersPerChunk) < kGuardedStacks;
   for (std::size_t i = 0; i < kFibersPerChunk; ++i) {
@@ -78,16 +74,6 @@ void FiberPool::reset() {
   for (const auto& fiber : fibers_) {
     fiber->context = make_context(fiber->stack, entry_);
     parked_.push_back(fiber.get());
-  }
-}
-
-void FiberPool::forget_words() {
-  for (const auto& fiber : fibers_) {
-    auto* const low = static_cast<std::byte*>(fiber->stack.low);
-    auto* const place = static_cast<std::byte*>(fiber->context.place);
-    std::byte* const page = place - reinterpret_cast<std::uintptr_t>(place) % kPage;
-    std::memset(page, 0, static_cast<std::size_t>(place - page));
-    madvise(low, static_cast<std::size_t>(page - low), MADV_DONTNEED);
   }
 }
 

@@ -72,8 +72,6 @@ class FiberPool {
   void park(Fiber* fiber) { parked_.push_back(fiber); }
   /// Abandons the work of all fibers: each starts at its entry function again.
   void reset();
-  /// Erases what lies below the place at which each fiber waits.
-  void forget_words();
 
   /// Size of a stack.
   [[nodiscard]] static std::size_t stack_bytes();
@@ -161,7 +159,6 @@ class Scheduler {
   /// Leaves the block in the middle; async-signal-safe. reset_fibers() must follow.
   [[noreturn]] void leave_for_good() { leave_for_context(main_); }
   void reset_fibers() { fibers_.reset(); }
-  void forget_words() { fibers_.forget_words(); }
   [[nodiscard]] const FiberPool& fibers() const { return fibers_; }
 
  private:

@@ -4,12 +4,14 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstring>
 #include <mutex>
 #include <new>
 
 #include "common/emulation/runtime/handles.hpp"
 #include "common/emulation/runtime/pages.hpp"
+#include "common/emulation/runtime/parcel.hpp"
 #include "common/emulation/runtime/poison.hpp"
 #include "common/emulation/runtime/settings.hpp"
 
@@ -18,10 +20,24 @@ namespace {
 
 // Wide guards cost only addresses, and keep wild indices away from other mappings.
 constexpr std::size_t kGuardBytes = std::size_t{64} << 20U;
-constexpr std::size_t kStaticBytes = std::size_t{1} << 20U;
+constexpr std::size_t kStaticBytes = std::size_t{256} << 20U;
 constexpr std::size_t kDynamicBytes = std::size_t{256} << 10U;
 constexpr std::size_t kRegionBytes = 3 * kGuardBytes + kStaticBytes + kDynamicBytes;
-constexpr std::size_t kRedzoneBytes = 32;
+// Between two variables: a row too many must not be one of the next variable.
+constexpr std::size_t kGap = std::size_t{64} << 10U;
+// How much of a redzone before a variable is looked at after each block.
+constexpr std::size_t kLookedAt = 256;
+// Vector accesses and casts of students need it, whatever the type of an array.
+constexpr std::size_t kLeastAlignment = 16;
+// Set before main begins.
+std::size_t dynamic_alignment = kLeastAlignment;
+constexpr Redzone kRedzone;
+std::atomic<std::uint64_t> layouts = 0;
+
+/// The page on which an array begins.
+std::byte* page_of(std::byte* byte) {
+  return byte - reinterpret_cast<std::uintptr_t>(byte) % kPage;
+}
 
 void set_access(std::byte* begin, std::byte* end, int protection) {
   if (begin != end && mprotect(begin, static_cast<std::size_t>(end - begin), protection) != 0)
@@ -29,6 +45,11 @@ void set_access(std::byte* begin, std::byte* end, int protection) {
 }
 
 }  // namespace
+
+bool align_dynamic_shared(std::size_t alignment) {
+  dynamic_alignment = std::max(dynamic_alignment, alignment);
+  return true;
+}
 
 constinit thread_local std::uint64_t current_block_number = 0;
 constinit thread_local void* current_dynamic_shared = nullptr;
@@ -40,17 +61,16 @@ SharedMemory::SharedMemory() {
       mmap(nullptr, kRegionBytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (region == MAP_FAILED) throw std::bad_alloc();
   region_ = static_cast<std::byte*>(region);
-  only<WorkerMemory>().add(region, kRegionBytes);
   static_begin_ = region_ + kGuardBytes;
-  static_end_ = static_begin_;
-  static_open_ = static_begin_;
   dynamic_begin_ = dynamic_end();
   dynamic_open_ = dynamic_begin_;
+  static_end_ = static_begin_;
+  layout_ = ++layouts;
 }
 
 SharedMemory::~SharedMemory() {
-  allow_access(region_, kRegionBytes);
-  only<WorkerMemory>().remove(region_);
+  forget_static();
+  allow_access(dynamic_open_, static_cast<std::size_t>(dynamic_end() - dynamic_open_));
   munmap(region_, kRegionBytes);
 }
 
@@ -68,28 +88,47 @@ void SharedMemory::open_dynamic(std::byte* begin) {
   dynamic_open_ = page;
 }
 
-void SharedMemory::open_static(std::byte* end) {
-  if (end <= static_open_) return;
-  std::byte* const page =
-      static_begin_ + round_up(static_cast<std::size_t>(end - static_begin_), kPage);
-  set_access(static_open_, page, PROT_READ | PROT_WRITE);
-  static_open_ = page;
+/// Pages for a variable. @return its place
+std::byte* SharedMemory::open_static(std::size_t bytes, std::size_t alignment) {
+  const std::size_t pages = round_up(round_up(bytes, alignment), kPage);
+  std::byte* const first = static_end_ + kGap;
+  std::byte* const end = first + pages;
+  if (end + kGap > static_begin_ + kStaticBytes) throw std::bad_alloc();
+  set_access(first, end, PROT_READ | PROT_WRITE);
+  static_end_ = end;
+  std::byte* const begin = end - round_up(bytes, alignment);
+  kRedzone.fill(first, begin);
+  kRedzone.fill(begin + bytes, end);
+  forbid_access(first, static_cast<std::size_t>(begin - first));
+  forbid_access(begin + bytes, static_cast<std::size_t>(end - begin) - bytes);
+  return begin;
+}
+
+/// Gives all pages of variables back.
+void SharedMemory::forget_static() {
+  const auto bytes = static_cast<std::size_t>(static_end_ - static_begin_);
+  allow_access(static_begin_, bytes);
+  static_cast<void>(mmap(static_begin_, bytes, PROT_NONE,
+                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0));
+  static_end_ = static_begin_;
+  layout_ = ++layouts;
 }
 
 void SharedMemory::begin_grid(const KernelCall& call) {
-  // Grids of one kernel have the same variables: leave the pages open, to save system calls.
-  if (kernel_ != call.run_thread) {
-    set_access(static_begin_, static_open_, PROT_NONE);
-    static_open_ = static_begin_;
-    static_end_ = static_begin_;
-  }
-  kernel_ = call.run_thread;
-  dynamic_bytes_ = call.dynamic_shared_bytes;
+  if (static_end_ > static_begin_ + kStaticBytes / 2) forget_static();
   limit_ = call.shared_limit;
-  dynamic_begin_ = dynamic_end() - (dynamic_bytes_ + 15) / 16 * 16;
-  open_dynamic(dynamic_begin_);
-  forbid_access(dynamic_end() - kDynamicBytes, kDynamicBytes);
-  allow_access(dynamic_begin_, dynamic_bytes_);
+  if (dynamic_bytes_ != call.dynamic_shared_bytes) {
+    dynamic_bytes_ = call.dynamic_shared_bytes;
+    dynamic_begin_ = dynamic_end() - round_up(dynamic_bytes_, dynamic_alignment);
+    open_dynamic(dynamic_begin_);
+    std::byte* const page = page_of(dynamic_begin_);
+    std::byte* const end = dynamic_begin_ + dynamic_bytes_;
+    kRedzone.fill(page, dynamic_begin_);
+    kRedzone.fill(end, dynamic_end());
+    forbid_access(page, static_cast<std::size_t>(dynamic_begin_ - page));
+    allow_access(dynamic_begin_, dynamic_bytes_);
+    forbid_access(end, static_cast<std::size_t>(dynamic_end() - end));
+  }
   current_dynamic_shared = dynamic_begin_;
   current_shared_begin = reinterpret_cast<std::uintptr_t>(region_);
   current_shared_end = current_shared_begin + kRegionBytes;
@@ -99,68 +138,45 @@ void SharedMemory::begin_block() {
   ++current_block_number;
   variables_.clear();
   static_bytes_ = 0;
-  static_end_ = static_begin_;
   if (dynamic_bytes_ != 0) {
-    const std::size_t padding = (16 - dynamic_bytes_ % 16) % 16;
-    allow_access(dynamic_begin_, dynamic_bytes_ + padding);
     fill_poison(dynamic_begin_, dynamic_bytes_, kPoisonObjects - 1, true);
     note_shared(kPoisonObjects - 1, {"dynamic", nullptr, 0, dynamic_begin_, dynamic_bytes_, 0});
-    std::memset(dynamic_begin_ + dynamic_bytes_, kRedzoneByte, padding);
-    forbid_access(dynamic_begin_ + dynamic_bytes_, padding);
   }
-}
-
-void SharedMemory::forget_words() const {
-  madvise(static_begin_, static_cast<std::size_t>(static_open_ - static_begin_), MADV_DONTNEED);
-  madvise(dynamic_open_, static_cast<std::size_t>(dynamic_end() - dynamic_open_), MADV_DONTNEED);
-}
-
-void SharedMemory::add_redzone(std::byte* end) {
-  open_static(end);
-  allow_access(static_end_, static_cast<std::size_t>(end - static_end_));
-  std::memset(static_end_, kRedzoneByte, static_cast<std::size_t>(end - static_end_));
-  forbid_access(static_end_, static_cast<std::size_t>(end - static_end_));
-  static_end_ = end;
 }
 
 bool SharedMemory::place(SharedSlot& slot, std::size_t bytes, std::size_t alignment) {
   if (static_bytes_ + bytes + dynamic_bytes_ > limit_) return false;
-  // Vector accesses and reinterpret_casts of students need an alignment of 16 bytes; a redzone has
-  // 32.
-  alignment = std::max<std::size_t>(alignment, 32);
-  if (variables_.empty()) add_redzone(static_end_ + kRedzoneBytes);
-  const auto address = reinterpret_cast<std::uintptr_t>(static_end_);
-  const std::size_t shift = (alignment - address % alignment) % alignment;
-  add_redzone(static_end_ + shift);
-  std::byte* const begin = static_end_;
-  open_static(begin + bytes);
-  allow_access(begin, bytes);
+  if (slot.layout != layout_) {
+    slot.address = open_static(bytes, std::max(alignment, kLeastAlignment));
+    slot.layout = layout_;
+  }
+  auto* const begin = static_cast<std::byte*>(slot.address);
   fill_poison(begin, bytes, static_cast<unsigned>(variables_.size()), true);
-  static_end_ = begin + bytes;
-  add_redzone(static_end_ + kRedzoneBytes);
   static_bytes_ += bytes;
   variables_.push_back({slot.name, slot.file, slot.line, begin, bytes, slot.row_bytes});
   note_shared(static_cast<unsigned>(variables_.size() - 1), variables_.back());
-  slot.address = begin;
   slot.block = current_block_number;
   return true;
 }
 
 std::optional<ReportMemory> SharedMemory::damage() const {
 #if !CONVLAB_ADDRESS_SANITIZER
-  const auto hit = [](const std::byte* begin, const std::byte* end) {
-    return first_other(kRedzone, begin, end);
+  const auto hit = [](std::byte* begin, std::size_t bytes) -> const std::byte* {
+    std::byte* const end = begin + bytes;
+    std::byte* const page = std::max(page_of(begin), begin - kLookedAt);
+    std::byte* const rest = end + (kPage - reinterpret_cast<std::uintptr_t>(end) % kPage) % kPage;
+    const std::byte* found = kRedzone.first_other(page, begin);
+    if (found == nullptr) found = kRedzone.first_other(end, rest);
+    if (found != nullptr) {
+      kRedzone.fill(page, begin);
+      kRedzone.fill(end, rest);
+    }
+    return found;
   };
-  for (std::size_t i = 0; i < variables_.size(); ++i) {
-    const Variable& variable = variables_[i];
-    const std::byte* const next =
-        i + 1 < variables_.size() ? variables_[i + 1].address : static_end_;
-    if (const auto* byte = hit(i == 0 ? static_begin_ : variable.address, variable.address))
-      return find(byte);
-    if (const auto* byte = hit(variable.address + variable.bytes, next)) return find(byte);
-  }
-  const std::byte* const end = dynamic_begin_ + dynamic_bytes_;
-  if (const auto* byte = hit(end, end + (16 - dynamic_bytes_ % 16) % 16)) return find(byte);
+  for (const Variable& variable : variables_)
+    if (const auto* byte = hit(variable.address, variable.bytes)) return find(byte);
+  if (dynamic_bytes_ != 0)
+    if (const auto* byte = hit(dynamic_begin_, dynamic_bytes_)) return find(byte);
 #endif
   return std::nullopt;
 }
@@ -186,6 +202,11 @@ void SharedMemory::note_shared(unsigned number, const Variable& variable) {
   memory.row_bytes = static_cast<std::int64_t>(variable.row_bytes);
 }
 
+void pass_poisoned_variables(Parcel& parcel) {
+  if (!settings().numbered_poison) return;
+  for (ReportMemory& variable : only<PoisonedVariables>().variables) parcel.pass(variable);
+}
+
 std::optional<ReportMemory> poisoned_variable(unsigned object, std::int64_t offset) {
   PoisonedVariables& known = only<PoisonedVariables>();
   const std::lock_guard lock(known.mutex);
@@ -198,9 +219,12 @@ std::optional<ReportMemory> poisoned_variable(unsigned object, std::int64_t offs
 std::optional<ReportMemory> SharedMemory::find(const void* address) const {
   const auto* byte = static_cast<const std::byte*>(address);
   if (byte < region_ || byte >= region_ + kRegionBytes) return std::nullopt;
+  const auto distance = [byte](const Variable& each) {
+    return byte < each.address ? each.address - byte : byte - each.address;
+  };
   const Variable* nearest = nullptr;
   for (const Variable& variable : variables_)
-    if (variable.address <= byte || nearest == nullptr) nearest = &variable;
+    if (nearest == nullptr || distance(variable) < distance(*nearest)) nearest = &variable;
   if (nearest == nullptr || byte >= static_begin_ + kStaticBytes + kGuardBytes / 2) {
     const auto bytes = static_cast<std::int64_t>(dynamic_bytes_);
     return ReportMemory{{.variable = "dynamic", .bytes = bytes, .offset = byte - dynamic_begin_},

@@ -11,13 +11,16 @@
 
 namespace convlab::emulation {
 
+class Parcel;
+
 /// The shared memory of the block that a worker runs.
 ///
-/// Picture  | guard | redzone variable redzone variable redzone … | guard |   dynamic | guard |
+/// Picture  | guard | redzone variable | guard | redzone variable | … | guard | dynamic | guard |
 ///
-/// The dynamic part ends at a guard page, so that running over its end faults at once. Redzones
-/// hold a pattern that is checked when the block ends, and are forbidden to AddressSanitizer. Pages
-/// that the kernel has no use for are guards, too.
+/// Each variable, and the dynamic part, ends at a guard page, so that running over its end faults
+/// at once. A variable keeps its pages for good: a kernel that comes again costs no system call.
+/// The rest of the first page is a redzone: what is read there is NaN, and what is written there is
+/// found when the block ends.
 class SharedMemory {
  public:
   SharedMemory();
@@ -25,11 +28,9 @@ class SharedMemory {
   SharedMemory(const SharedMemory&) = delete;
   SharedMemory& operator=(const SharedMemory&) = delete;
 
-  /// Makes the launch's dynamic memory accessible, and the static memory of another kernel not.
+  /// Makes the launch's dynamic memory accessible.
   /// @throws std::bad_alloc when the operating system refuses
   void begin_grid(const KernelCall& call);
-  /// Erases all of it; no block runs.
-  void forget_words() const;
   /// Forgets all variables and poisons the dynamic part, because a GPU clears nothing.
   void begin_block();
 
@@ -56,21 +57,23 @@ class SharedMemory {
   [[nodiscard]] std::byte* dynamic_end() const;
   static void note_shared(unsigned number, const Variable& variable);
   void open_dynamic(std::byte* begin);
-  void open_static(std::byte* end);
-  void add_redzone(std::byte* end);
+  std::byte* open_static(std::size_t bytes, std::size_t alignment);
+  void forget_static();
 
   std::byte* region_ = nullptr;
   std::byte* static_begin_ = nullptr;
-  std::byte* static_end_ = nullptr;   ///< end of what is in use, redzones included
-  std::byte* static_open_ = nullptr;  ///< end of the pages that are accessible
+  std::byte* static_end_ = nullptr;  ///< end of the pages of all variables so far
+  std::uint64_t layout_ = 0;         ///< counts how often all pages were given back
   std::byte* dynamic_begin_ = nullptr;
   std::byte* dynamic_open_ = nullptr;  ///< start of the pages that are accessible
-  void (*kernel_)(const void*) = nullptr;
   std::size_t dynamic_bytes_ = 0;
   std::size_t static_bytes_ = 0;
   std::size_t limit_ = 0;
   std::vector<Variable> variables_;
 };
+
+/// What poisoned_variable() knows (kernel_process.hpp).
+void pass_poisoned_variables(Parcel& parcel);
 
 /// What lies at a place of shared memory that numbered poison names (poison.hpp).
 std::optional<ReportMemory> poisoned_variable(unsigned object, std::int64_t offset);

@@ -12,11 +12,14 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <cerrno>
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
+#include <ctime>
 #include <exception>
 #include <memory>
+#include <new>
 #include <utility>
 #include <vector>
 
@@ -71,9 +74,8 @@ bool is_write([[maybe_unused]] void* context) {
 #endif
 }
 
-/// The call chain from the interrupted instruction outwards.
-void record_frames(Fault& fault, void* context) {
-  void* const pc = program_counter(context);
+/// The call chain from the instruction, or the return address, outwards.
+void record_frames(Fault& fault, void* pc) {
   std::array<void*, 48> frames;
   const int count = backtrace(frames.data(), static_cast<int>(frames.size()));
   auto* const end = frames.data() + count;
@@ -160,7 +162,7 @@ void report_host_access(const void* address, void* context) {
   static std::atomic<bool> reported = false;
   if (reported.exchange(true)) return;
   Fault fault;
-  record_frames(fault, context);
+  record_frames(fault, program_counter(context));
   EmulationReport report = device_memory().describe_host_access(address);
   report.at = source_place(fault.frames.data(), fault.frame_count);
   send_report(std::move(report));
@@ -177,7 +179,7 @@ void on_fault(int signal, siginfo_t* info, void* context) {
     return;
   }
   Fault& fault = runner->new_fault();
-  record_frames(fault, context);
+  record_frames(fault, program_counter(context));
   fault.writes = is_write(context);
   classify(fault, *runner, signal, *info, program_counter(context));
   runner->abandon();
@@ -195,7 +197,7 @@ void on_timeout(int /*signal*/, siginfo_t* info, void* context) {
   const bool must = info->si_value.sival_int != 0;
   if (!must && in_library(program_counter(context))) return;
   Fault& fault = runner->new_fault(FaultKind::kKernelTime, KernelFault::kLaunchTimeout);
-  record_frames(fault, context);
+  record_frames(fault, program_counter(context));
   // The handler never returns, and a return would unblock the signal.
   sigset_t signals;
   sigemptyset(&signals);
@@ -231,17 +233,20 @@ sock_filter jump(unsigned test, std::uint64_t value, unsigned char if_true,
 
 /// In a sandbox: ends the program if a call reaches the channel or withheld memory without the key
 /// of keyed_call(). Its own code might talk to the grader in the workbook's place, or put a file
-/// that it can read in the place of device memory.
+/// that it can read in the place of device memory. Shares device memory with copies of the process
+/// first, which nobody can do later: no limit of a process counts such memory.
 void refuse_calls_without_key(int /*count*/, char** /*arguments*/, char** /*environment*/) {
   if (CONVLAB_ADDRESS_SANITIZER) return;  // it protects memory, too
   // A sandbox has set this; elsewhere the author may do what he likes.
   if (prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) != 1) return;
+  DeviceMemory::share_early();
   const auto& key = draw_call_key();
   constexpr std::size_t kHigh = sizeof(std::uint32_t);  // the upper half of an argument
   std::vector<sock_filter> filter;
   const auto add = [&](sock_filter step) { filter.push_back(step); };
   // Where tests lead; only forwards, as the system demands.
-  constexpr std::size_t kMoved = 8, kRange = 10, kKeyed = 24, kAllow = 30, kTrap = 31;
+  constexpr std::size_t kMoved = 8, kMapped = 10, kRange = 13, kKeyed = 27, kAllow = 33, kTrap = 34,
+                        kRefused = 35;
   const auto if_is = [&](unsigned test, std::uint64_t value, std::size_t goal) {
     add(jump(test, value, static_cast<unsigned char>(goal - filter.size() - 1), 0));
   };
@@ -252,10 +257,14 @@ void refuse_calls_without_key(int /*count*/, char** /*arguments*/, char** /*envi
   if_is(BPF_JEQ, SYS_sendmsg, kKeyed);
   if_is(BPF_JEQ, SYS_recvmsg, kKeyed);
   if_is(BPF_JEQ, SYS_mremap, kMoved);
-  for (const unsigned call : {SYS_mprotect, SYS_mmap, SYS_munmap}) if_is(BPF_JEQ, call, kRange);
+  if_is(BPF_JEQ, SYS_mmap, kMapped);
+  for (const unsigned call : {SYS_mprotect, SYS_munmap}) if_is(BPF_JEQ, call, kRange);
   add(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW));
   add(load_argument(3));  // kMoved: to a given place?
   if_is(BPF_JSET, MREMAP_FIXED, kTrap);
+  add(load_argument(3));  // kMapped: shared with other processes?
+  add(BPF_STMT(BPF_ALU | BPF_AND | BPF_K, MAP_SHARED | MAP_ANONYMOUS));
+  if_is(BPF_JEQ, MAP_SHARED | MAP_ANONYMOUS, kRefused);
   add(load_argument(1, kHigh));  // kRange: from the address on, the length
   add(BPF_STMT(BPF_MISC | BPF_TAX, 0));
   add(load_argument(0, kHigh));
@@ -276,7 +285,8 @@ void refuse_calls_without_key(int /*count*/, char** /*arguments*/, char** /*envi
   }
   add(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW));
   add(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_TRAP));
-  if (filter.size() != kTrap + 1) std::abort();
+  add(BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM));
+  if (filter.size() != kRefused + 1) std::abort();
   const sock_fprog program{static_cast<unsigned short>(filter.size()), filter.data()};
   // Also in threads that started before: code that chooses a function (ifunc) runs earlier.
   const long stray =
@@ -341,6 +351,17 @@ void install_signal_handlers() {
   sigaction(timeout_signal(), &timeout, nullptr);
 }
 
+bool fail_access(const void* address, bool writes, const void* caller) {
+  BlockRunner* const runner = BlockRunner::current();
+  if (runner == nullptr || !runner->inside_kernel()) return false;
+  Fault& fault = runner->new_fault();
+  record_frames(fault, const_cast<void*>(caller));
+  fault.frames[0] = const_cast<char*>(static_cast<const char*>(caller)) - 1;  // the call itself
+  fault.writes = writes;
+  fault.address = address;
+  runner->abandon();
+}
+
 void fail_on_host(EmulationReport report, const void* caller) {
   void* const frame = const_cast<void*>(caller);
   report.at = source_place(&frame, 1);
@@ -352,10 +373,24 @@ void fail_on_host(EmulationReport report, const void* caller) {
   syscall(SYS_rt_tgsigqueueinfo, getpid(), syscall(SYS_gettid), SIGSEGV, &info);
 }
 
-void interrupt_kernel(pthread_t worker, bool even_in_library) {
-  sigval value = {};
-  value.sival_int = even_in_library ? 1 : 0;
-  pthread_sigqueue(worker, timeout_signal(), value);
+void forget_former_handlers() {
+  former_actions = {};
+}
+
+// By a timer: in a sandbox no process but the first may send signals.
+void interrupt_kernel(pid_t worker, bool even_in_library) {
+  constexpr itimerspec kAtOnce{{}, {0, 1}};
+  constexpr timespec kUntilSent{0, 50'000};
+  sigevent event = {};
+  event.sigev_notify = SIGEV_THREAD_ID;
+  event.sigev_signo = timeout_signal();
+  event.sigev_value.sival_int = even_in_library ? 1 : 0;
+  event._sigev_un._tid = worker;
+  timer_t timer = {};
+  if (timer_create(CLOCK_MONOTONIC, &event, &timer) != 0) return;
+  timer_settime(timer, 0, &kAtOnce, nullptr);
+  nanosleep(&kUntilSent, nullptr);
+  timer_delete(timer);
 }
 
 void prepare_thread_for_signals() {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <pthread.h>
+#include <sys/types.h>
 
 #include "common/emulation/runtime/report.hpp"
 
@@ -12,6 +12,11 @@ namespace convlab::emulation {
 /// have replaced the handlers.
 void install_signal_handlers();
 
+/// Ends the kernel that is about to access an address outside of all arrays.
+/// @param caller  where: a return address
+/// @return false if the host does it
+bool fail_access(const void* address, bool writes, const void* caller);
+
 /// Reports what the host has done at this place, then ends the program as if an access to memory
 /// had failed that nobody else explains.
 void fail_on_host(EmulationReport report, const void* caller);
@@ -20,9 +25,13 @@ void fail_on_host(EmulationReport report, const void* caller);
 /// has one.
 void prepare_thread_for_signals();
 
+/// Signals outside of kernels end the program from now on: for a copy of the process, in which its
+/// handlers have nothing to tell.
+void forget_former_handlers();
+
 /// Stops a worker whose kernel has exceeded the time limit. It does nothing while the worker is
 /// between two blocks, or in a function of a library, which may hold locks.
 /// @param even_in_library  stops it there, too, at the risk that a lock stays held
-void interrupt_kernel(pthread_t worker, bool even_in_library);
+void interrupt_kernel(pid_t worker, bool even_in_library);
 
 }  // namespace convlab::emulation

@@ -14,7 +14,6 @@
 #include <filesystem>
 #include <fstream>
 #include <mutex>
-#include <set>
 #include <thread>
 #include <utility>
 
@@ -23,7 +22,7 @@
 #include "common/emulation/runtime/copy.hpp"
 #include "common/emulation/runtime/device_memory.hpp"
 #include "common/emulation/runtime/handles.hpp"
-#include "common/emulation/runtime/observer.hpp"
+#include "common/emulation/runtime/kernel_process.hpp"
 #include "common/emulation/runtime/pages.hpp"
 #include "common/emulation/runtime/signals.hpp"
 
@@ -189,11 +188,8 @@ void change_words(std::byte* to, const std::byte* from, std::size_t bytes, const
   }
 }
 
-/// The threads that run kernels.
-struct Workers {
-  std::mutex mutex;
-  std::set<std::string> numbers;
-};
+/// How many threads run kernels.
+std::atomic<std::size_t> workers = 0;
 
 constexpr const char* kThreads = "/proc/self/task";
 
@@ -209,7 +205,7 @@ OtherThreads look_at_others() {
   std::error_code gone;
   for (const auto& thread : std::filesystem::directory_iterator(kThreads, gone)) {
     const std::string number = thread.path().filename();
-    if (number == own || only<Workers>().numbers.contains(number)) continue;
+    if (number == own) continue;
     std::ifstream status(thread.path() / "status");
     std::string rest;
     for (std::string key; status >> key; std::getline(status, rest)) {
@@ -226,7 +222,7 @@ OtherThreads look_at_others() {
 void refuse_thread() {
   EmulationReport report{.fault = {.kind = FaultKind::kDevicePointer}};
   report.what =
-      "a thread of the host ran while a kernel or a copy used device memory, where nobody sees "
+      "a thread of the host ran while a copy used device memory, where nobody sees "
       "what it reads";
   fail_on_host(std::move(report), __builtin_return_address(0));
 }
@@ -234,19 +230,16 @@ void refuse_thread() {
 }  // namespace
 
 void note_worker() {
-  const std::lock_guard lock(only<Workers>().mutex);
-  only<Workers>().numbers.insert(std::to_string(::syscall(SYS_gettid)));
+  ++workers;
 }
 
 HostSleeps::HostSleeps() {
-  if (!withholding.load() || observer == nullptr || in_kernel()) return;
+  if (!runs_apart()) return;
   static std::recursive_mutex one_at_a_time;
   lock_ = std::unique_lock(one_at_a_time);
-  const std::lock_guard workers(only<Workers>().mutex);
   struct stat threads {};
   // "." and the directory above count, too; and this thread.
-  if (::stat(kThreads, &threads) != 0 || threads.st_nlink <= 3 + only<Workers>().numbers.size())
-    return;
+  if (::stat(kThreads, &threads) != 0 || threads.st_nlink <= 3 + workers.load()) return;
   // Of the processor, so that a busy machine refuses nobody.
   constexpr std::clock_t kPatience = 2 * CLOCKS_PER_SEC;
   const std::clock_t start = std::clock();
@@ -262,12 +255,12 @@ HostSleeps::HostSleeps() {
 
 HostSleeps::~HostSleeps() {
   if (wakings_ < 0) return;
-  const std::lock_guard workers(only<Workers>().mutex);
   const OtherThreads others = look_at_others();
   if (!others.sleep || others.wakings != wakings_) refuse_thread();
 }
 
 void withhold_numbers(std::uint64_t key) {
+  device_memory().share();
   only<TokenTable>().clear(key);
   withholding.store(true);
 }
@@ -302,10 +295,6 @@ WorkbookCopies::~WorkbookCopies() {
 
 bool is_withholding() {
   return withholding.load();
-}
-
-bool forgets_words() {
-  return observer != nullptr && withholding.load();
 }
 
 Crossing withheld_crossing(const Copy& copy) {
@@ -368,74 +357,97 @@ TrueWords::TrueWords(const KernelCall& call) {
   for (const Allocation& allocation : device_memory().live())
     if (allocation.kind != MemoryKind::kDevice)
       add(allocation.begin, allocation.bytes, Kind::kShared);
-  for (const auto& [begin, bytes] : only<PinnedMemory>().all()) add(begin, bytes, Kind::kShared);
-  for (const auto& [begin, bytes] : only<KernelHeap>().all())
-    add(begin, round_up(bytes, kTokenBytes), Kind::kHeap);
-  const TokenTable::Open open(only<TokenTable>(), 0);
-  for (const Piece& piece : pieces_) {
-    if (piece.read_only) set_writable(piece.begin, piece.host.size() * kTokenBytes, true);
-    change_words(piece.begin, piece.begin, piece.host.size() * kTokenBytes,
-                 [&](std::uint32_t word, std::uint32_t next) { return open.word(word, next); });
+  // A program may register memory twice, in parts, and a word is revealed once.
+  const std::byte* end = nullptr;
+  for (const auto& [begin, bytes] : only<PinnedMemory>().all()) {
+    const std::byte* const from = std::max(begin, end);
+    if (begin + bytes <= from) continue;
+    end = begin + bytes;
+    add(from, static_cast<std::size_t>(end - from), Kind::kShared);
   }
 }
 
 void TrueWords::add(const void* begin, std::size_t bytes, Kind kind) {
   if (bytes < kTokenBytes) return;
   auto* const byte = static_cast<std::byte*>(const_cast<void*>(begin));
-  Piece piece{byte, kind, only<TokenTable>().is_array(byte, bytes),
-              std::vector<std::uint32_t>(bytes / kTokenBytes)};
-  std::memcpy(piece.host.data(), byte, piece.host.size() * kTokenBytes);
-  pieces_.push_back(std::move(piece));
+  pieces_.push_back({byte, bytes / kTokenBytes, kind, only<TokenTable>().is_array(byte, bytes)});
 }
 
-// What the kernel has freed is no piece any more; what it has allocated is one, of new words.
-void TrueWords::follow_heap() {
-  std::map<const std::byte*, std::size_t> now = only<KernelHeap>().all();
-  std::erase_if(pieces_, [&](const Piece& piece) {
-    return piece.kind == Kind::kHeap && now.erase(piece.begin) == 0;
-  });
-  for (const auto& [begin, bytes] : now) {
-    const std::size_t whole = round_up(bytes, kTokenBytes);
-    add(begin, whole, Kind::kHeap);
-    for (std::uint32_t& word : pieces_.back().host) word = ~word;
-  }
-}
-
-TrueWords::~TrueWords() {
-  if (lock_.owns_lock()) follow_heap();
-  std::size_t words = 0;
-  for (const Piece& piece : pieces_) words += piece.host.size();
-  if (words == 0) return;
-  TokenTable::Open open(only<TokenTable>(), words);
+void TrueWords::reveal() {
+  if (pieces_.empty()) return;
+  const TokenTable::Open open(only<TokenTable>(), 0);
   for (Piece& piece : pieces_) {
-    std::vector<std::uint32_t> now(piece.host.size());
-    std::memcpy(now.data(), piece.begin, now.size() * kTokenBytes);
-    std::vector<bool> plain(now.size());
-    bool is_told = true;  // whatever changed
-    for (std::size_t begin = 0; begin < now.size() && piece.kind != Kind::kArguments; ++begin) {
-      const auto is_new = [&](std::size_t i) {
-        const std::uint32_t next = i + 1 < now.size() ? piece.host[i + 1] : 0;
-        return now[i] != open.word(piece.host[i], next);
-      };
-      std::size_t end = begin;
-      while (end < now.size() && is_new(end)) ++end;
-      if (end == begin) continue;
-      if (piece.kind == Kind::kShared && open.passes_plain(end - begin)) {
-        std::copy(now.begin() + begin, now.begin() + end, piece.host.begin() + begin);
-        std::fill(plain.begin() + begin, plain.begin() + end, true);
-      } else {
-        is_told = false;
-      }
-      begin = end;
+    const std::size_t bytes = piece.words * kTokenBytes;
+    if (!is_copy()) {
+      piece.host.resize(piece.words);
+      std::memcpy(piece.host.data(), piece.begin, bytes);
     }
-    // Also what a kernel left as it was: which words it wrote would tell numbers.
-    for (std::size_t i = 0; !is_told && i < now.size(); ++i)
-      if (!plain[i]) piece.host[i] = open.token(now[i]);
-    std::memcpy(piece.begin, piece.host.data(), piece.host.size() * kTokenBytes);
-    // Freed memory keeps its content, and a stage may allocate it.
-    ::explicit_bzero(now.data(), now.size() * kTokenBytes);
-    if (piece.read_only) set_writable(piece.begin, piece.host.size() * kTokenBytes, false);
+    if (piece.read_only) set_writable(piece.begin, bytes, true);
+    change_words(piece.begin, piece.begin, bytes,
+                 [&](std::uint32_t word, std::uint32_t next) { return open.word(word, next); });
   }
+}
+
+std::size_t TrueWords::bytes() const {
+  std::size_t words = 0;
+  for (const Piece& piece : pieces_) words += piece.kind == Kind::kArguments ? 0 : piece.words;
+  return words * kTokenBytes;
+}
+
+void TrueWords::hand_over(std::byte* to) const {
+  for (const Piece& piece : pieces_) {
+    if (piece.kind == Kind::kArguments) continue;
+    std::memcpy(to, piece.begin, piece.words * kTokenBytes);
+    to += piece.words * kTokenBytes;
+  }
+}
+
+void TrueWords::settle(const std::byte* words) {
+  for (Piece& piece : pieces_) {
+    if (words != nullptr && piece.kind == Kind::kArguments) continue;
+    const std::size_t bytes = piece.words * kTokenBytes;
+    std::vector<std::uint32_t> now(piece.words);
+    std::memcpy(now.data(), words != nullptr ? words : piece.begin, bytes);
+    if (words != nullptr) {
+      words += bytes;
+      piece.host.resize(piece.words);
+      std::memcpy(piece.host.data(), piece.begin, bytes);
+    }
+    settle(piece, now);
+    // Freed memory keeps its content, and a stage may allocate it.
+    ::explicit_bzero(now.data(), bytes);
+  }
+}
+
+void TrueWords::settle(Piece& piece, std::vector<std::uint32_t>& now) {
+  TokenTable::Open open(only<TokenTable>(), now.size());
+  std::vector<bool> plain(now.size());
+  bool is_told = true;  // whatever changed
+  for (std::size_t begin = 0; begin < now.size() && piece.kind != Kind::kArguments; ++begin) {
+    const auto is_new = [&](std::size_t i) {
+      const std::uint32_t next = i + 1 < now.size() ? piece.host[i + 1] : 0;
+      return now[i] != open.word(piece.host[i], next);
+    };
+    std::size_t end = begin;
+    while (end < now.size() && is_new(end)) ++end;
+    if (end == begin) continue;
+    if (piece.kind == Kind::kShared && open.passes_plain(end - begin)) {
+      std::copy(now.begin() + begin, now.begin() + end, piece.host.begin() + begin);
+      std::fill(plain.begin() + begin, plain.begin() + end, true);
+    } else {
+      is_told = false;
+    }
+    begin = end;
+  }
+  // Also what a kernel left as it was: which words it wrote would tell numbers.
+  for (std::size_t i = 0; !is_told && i < now.size(); ++i)
+    if (!plain[i]) piece.host[i] = open.token(now[i]);
+  const std::size_t bytes = now.size() * kTokenBytes;
+  if (std::memcmp(piece.begin, piece.host.data(), bytes) != 0) {
+    if (piece.read_only) set_writable(piece.begin, bytes, true);
+    std::memcpy(piece.begin, piece.host.data(), bytes);
+  }
+  if (piece.read_only) set_writable(piece.begin, bytes, false);
 }
 
 }  // namespace convlab::emulation

@@ -11,9 +11,8 @@
 namespace convlab::emulation {
 
 // Withholding (activity.hpp): device memory holds the true words, everything that the host can read
-// holds tokens. Variables of the device and what kernels allocate lie in the program's own memory,
-// where a library or the system reads for the host: they hold tokens while no kernel runs. What
-// kernels leave on their stacks and in shared memory is forgotten (forgets_words).
+// holds tokens. Variables of the device lie in the program's own memory: they hold tokens while no
+// kernel runs.
 
 /// What a copy makes of the words that it moves.
 enum class Crossing {
@@ -29,38 +28,41 @@ Crossing withheld_crossing(const Copy& copy);
 /// Copies 32-bit words, of which the last may be shorter.
 void move_across(Crossing crossing, std::byte* to, const std::byte* from, std::size_t bytes);
 
-/// Whether device memory must be closed after each use, at whatever cost.
+/// Whether numbers are withheld now.
 bool is_withholding();
 
-/// Whether kernels must leave no number on their stacks and in shared memory: where a program is
-/// observed, this is all that it could tell the host.
-bool forgets_words();
-
-/// The calling thread runs kernels; it is none of the host's.
+/// A thread that runs kernels is none of the host's.
 void note_worker();
 
-/// While it lives, a kernel runs: its arguments, the variables of the device, and memory that host
-/// and device share hold true words. Does nothing if nothing is withheld.
+/// For one kernel: its arguments, the variables of the device, and memory that host and device
+/// share. All of it holds true words while the kernel runs. One lives at a time, or one would take
+/// words for tokens. Does nothing if nothing is withheld.
 class TrueWords {
  public:
-  /// Device memory must be accessible.
   explicit TrueWords(const KernelCall& call);
-  TrueWords(const TrueWords&) = delete;
-  TrueWords& operator=(const TrueWords&) = delete;
-  ~TrueWords();
+
+  /// Replaces tokens by words, where the kernel runs. Device memory must be accessible.
+  void reveal();
+  /// Of all that the kernel may change, when it has ended.
+  [[nodiscard]] std::size_t bytes() const;
+  void hand_over(std::byte* to) const;
+  /// Makes what changed tokens again, for the host.
+  /// @param words  what hand_over() has left; null: they lie where the kernel changed them
+  void settle(const std::byte* words);
 
  private:
-  enum class Kind { kArguments, kSymbol, kHeap, kShared };
+  enum class Kind { kArguments, kSymbol, kShared };
   struct Piece {
     std::byte* begin = nullptr;
+    std::size_t words = 0;
     Kind kind = Kind::kShared;
     bool read_only = false;             ///< for the host
-    std::vector<std::uint32_t> host{};  ///< what it holds for the host
+    std::vector<std::uint32_t> host{};  ///< what it held for the host when it was revealed
   };
   void add(const void* begin, std::size_t bytes, Kind kind);
-  void follow_heap();
+  static void settle(Piece& piece, std::vector<std::uint32_t>& now);
 
-  std::unique_lock<std::mutex> lock_;  ///< one at a time, or one would take words for tokens
+  std::unique_lock<std::mutex> lock_;
   std::vector<Piece> pieces_;
 };
 

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cerrno>
+#include <cmath>
 #include <cstdlib>
 #include <vector>
 
@@ -9,6 +10,19 @@
 #include "common/emulation/tests/fault_reports.hpp"
 
 namespace {
+
+__global__ void copy_float(const float* in, float* out, int index) {
+  out[0] = in[index];
+}
+
+/// Adds one element of a shared array of 1000, of which `written` are 1, and one of another array.
+__global__ void shared_sum(float* out, int written, int index) {
+  __shared__ float other[3];
+  __shared__ float array[1000];
+  other[1] = 0;
+  for (int i = 0; i < written; ++i) array[i] = 1;
+  out[0] = array[index] + other[1];
+}
 
 using convlab::emulation::at_line;
 using convlab::emulation::check;
@@ -183,6 +197,29 @@ TEST_CASE("padding and shared memory: faults have their codes and words, and rig
       {"far before it", write_dynamic(-3000), cudaErrorIllegalAddress,
        {"12000 bytes before the start of the block's 32 bytes of dynamic"}},
   });
+}
+
+TEST_CASE("what a plain build reads beside an array is an error or NaN") {
+  const Reports reports;
+  float* in = nullptr;
+  float* out = nullptr;
+  REQUIRE(cudaMalloc(&in, 400) == cudaSuccess);
+  REQUIRE(cudaMalloc(&out, 400) == cudaSuccess);
+  const auto result = [&] {
+    float value = 0;
+    CHECK(cudaMemcpy(&value, out, sizeof value, cudaMemcpyDeviceToHost) == cudaSuccess);
+    return value;
+  };
+  copy_float<<<1, 1>>>(in, out, -1);
+  CHECK(std::isnan(result()));
+  shared_sum<<<1, 1>>>(out, 1000, -1);
+  CHECK(std::isnan(result()));
+  shared_sum<<<1, 1>>>(out, 1000, 999);
+  CHECK(result() == 1);
+  CHECK(reports.empty());
+  shared_sum<<<1, 1>>>(out, 1000, 1000);
+  CHECK(cudaDeviceSynchronize() == cudaErrorIllegalAddress);
+  CHECK(reports.has("0 bytes past the end of the shared variable array of 4000 bytes"));
 }
 
 // Unoptimised code of g++ loads the parts of a vector one by one.

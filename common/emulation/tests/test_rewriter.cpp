@@ -212,7 +212,8 @@ TEST_CASE("shared variables of all shapes are declared") {
       "shared_variable<convlab_type_e>(convlab_slot_e, [] { struct alignas(16) Aligned {}; return "
       "alignof(Aligned); }())"));
   CHECK(contains(declared,
-                 "convlab_type_f&f = ::convlab::emulation::dynamic_shared<convlab_type_f>();"));
+                 "convlab_type_f&f = ::convlab::emulation::dynamic_shared<convlab_type_f, "
+                 "alignof(convlab_align_f_"));
 }
 
 TEST_CASE("functions that use a shared variable of the file declare it") {

@@ -15,6 +15,8 @@
 #include "common/emulation/include/convlab_emulation/shared_variable.hpp"
 #include "common/emulation/runtime/block_runner.hpp"
 #include "common/emulation/runtime/device_memory.hpp"
+#include "common/emulation/runtime/kernel_process.hpp"
+#include "common/emulation/runtime/parcel.hpp"
 #include "common/emulation/runtime/report.hpp"
 #include "common/emulation/trace/lane_pairing.hpp"
 
@@ -275,6 +277,14 @@ void arrive(const void* caller, const void* frame, const Product* known) {
 
 class AccessCounter final : public AccessObserver {
  public:
+  [[nodiscard]] bool runs_apart() const override { return true; }
+  void pass_notes(Parcel& parcel) override {
+    Counter& all = only<Counter>();
+    pass_places(parcel);
+    parcel.pass(all.totals, all.products, all.places_of_products, all.product_at, all.made, all.met,
+                all.needs);
+  }
+
   void begin_block() override {
     RunningBlock& block = running_block();
     block = {};
@@ -407,6 +417,7 @@ void count_requests() {
 }
 
 AccessNotes take_counts() {
+  fetch_notes();
   Counter& all = only<Counter>();
   AccessNotes notes;
   for (const auto& [which, total] : all.totals) {

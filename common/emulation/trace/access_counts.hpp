@@ -34,6 +34,7 @@
 #include "common/base/device_notes.hpp"
 #include "common/emulation/include/convlab_emulation/collective.hpp"
 #include "common/emulation/runtime/observer.hpp"
+#include "common/emulation/runtime/parcel.hpp"
 #include "common/emulation/trace/places.hpp"
 
 namespace convlab::emulation {
@@ -170,6 +171,7 @@ struct NeedCount {
   std::string variable{};
   std::string kernel{};
   std::int64_t pairs = 0;
+  void pass(Parcel& parcel) { parcel.pass(variable, kernel, pairs); }
 };
 
 using BarrierNeeds = std::map<Need, NeedCount>;

@@ -12,6 +12,7 @@
 #include "common/emulation/runtime/block_runner.hpp"
 #include "common/emulation/runtime/copy.hpp"
 #include "common/emulation/runtime/device_memory.hpp"
+#include "common/emulation/runtime/parcel.hpp"
 #include "common/emulation/runtime/report.hpp"
 
 extern const char __executable_start;  // NOLINT(bugprone-reserved-identifier): of the linker
@@ -53,6 +54,16 @@ Place place_of_call(const CallSite& site) {
                                                        static_cast<Place>(table.entries.size()));
   if (is_new) table.entries.push_back({.site = site});
   return entry->second;
+}
+
+void pass_places(Parcel& parcel) {
+  std::vector<std::pair<const void*, CallSite>> all;
+  for (const Entry& entry : only<Table>().entries) all.emplace_back(entry.caller, entry.site);
+  parcel.pass(all);
+  for (std::size_t i = count_of_places(); i < all.size(); ++i) {
+    const auto& [caller, site] = all[i];
+    static_cast<void>(caller != nullptr ? place_of_access(caller) : place_of_call(site));
+  }
 }
 
 Place count_of_places() {
@@ -98,7 +109,7 @@ Space space_of(const void* address) {
   if (is_own_stack(address)) return Space::kOther;
   if (const Symbol* const variable = variable_at(address))
     return variable->kind == SymbolKind::kConstant ? Space::kConstant : Space::kGlobal;
-  return only<KernelHeap>().contains(address) ? Space::kGlobal : Space::kOther;
+  return Space::kOther;
 }
 
 FaultMemory memory_at(const void* address, const char* kernel) {

@@ -23,6 +23,9 @@ using Place = std::uint32_t;
 Place place_of_access(const void* caller);
 Place place_of_call(const CallSite& site);
 
+/// All of them, for a process that has none of its own or the first of these (kernel_process.hpp).
+void pass_places(Parcel& parcel);
+
 /// How many there are.
 Place count_of_places();
 
@@ -49,13 +52,6 @@ FaultMemory memory_at(const void* address, const char* kernel = nullptr);
 /// Whether threads can meet at this address: in shared memory of the running block, in memory of
 /// the device or in a `__device__` or `__constant__` variable.
 bool is_traced_memory(std::uintptr_t address);
-
-/// The host and the device know of each other's numbers only what the runtime copies. On a GPU,
-/// memory keeps them apart; here, a file whose every access is observed. This ends a kernel that
-/// writes to memory of the host, and a program whose host reads or writes memory of the device, or
-/// the stack of a kernel's thread.
-/// @param caller  the return address of the access
-void refuse_crossing(const void* address, bool writes, const void* caller);
 
 constexpr std::size_t kWidestLoad = 16;  ///< bytes of a load or store of a GPU
 
@@ -90,9 +86,5 @@ void observe_accesses(AccessObserver& by);
 
 /// Local variables of the running thread.
 bool is_own_stack(const void* address);
-/// Memory that was allocated, perhaps by a kernel.
-void note_heap(void* begin, std::size_t bytes);
-/// The same memory is about to be freed.
-void forget_heap(void* begin);
 
 }  // namespace convlab::emulation

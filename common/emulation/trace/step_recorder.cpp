@@ -220,7 +220,7 @@ class StepRecorder final : public AccessObserver {
         return static_cast<std::int16_t>(i);
     }
     const Space space = space_of(pointer);
-    if (space == Space::kOther || only<KernelHeap>().contains(pointer)) return -1;
+    if (space == Space::kOther) return -1;
     StepArray array{.space = name_of(space), .memory = memory_at(pointer)};
     offset = std::exchange(array.memory.offset, 0);
     const std::uintptr_t begin = address - static_cast<std::uintptr_t>(offset);

@@ -34,6 +34,31 @@ TEST_CASE(
   }
 }
 
+// What a hint wants to be removed: "(void)" of "Remove the line with (void)."; empty if nothing.
+static std::string unwanted_text(const std::string& hint) {
+  const std::string before = "emove the line with ";
+  const auto at = hint.find(before);
+  if (at == std::string::npos) return {};
+  const auto begin = at + before.size();
+  return hint.substr(begin, hint.find_first_of(" .,;", begin) - begin);
+}
+
+TEST_CASE("course: what a hint wants to be removed stands in its file as handed out") {
+  CHECK(unwanted_text("Nearly the code: … Remove the line with (void).") == "(void)");
+  for (const CourseMilestone& milestone : milestones()) {
+    for (const auto& [stage, list] : read_hints(milestone.folder / "hints.json")) {
+      const auto puzzle = find_puzzle(milestone, stage);
+      const auto file =
+          puzzle ? std::optional(puzzle->file) : file_of_stage(milestone.folder, stage);
+      const std::string text = file ? read_text(*file) : "";
+      for (const std::string& hint : list) {
+        INFO(milestone.id << " " << stage << ": " << hint);
+        CHECK(contains(text, unwanted_text(hint)));
+      }
+    }
+  }
+}
+
 TEST_CASE(
     "course: hints for each stage, from a nudge to nearly the code, for puzzles and findings") {
   for (const CourseMilestone& milestone : milestones()) {

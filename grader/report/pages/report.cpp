@@ -55,6 +55,7 @@ Blocks correctness_part(const ReportSource& source) {
            number(worst.bound), to_string(run.verdict)});
     }
   }
+  if (table.rows.empty()) return {Paragraph{"No network ran to its end."}};
   return {table};
 }
 
@@ -70,9 +71,23 @@ Blocks times_part(const ReportSource& source) {
     blocks.push_back(each.table);
   }
   if (!blocks.empty()) return blocks;
-  return {
-      Paragraph{"These results hold no op time: they were made without a GPU. Check on a "
-                "machine with one, and make the report again."}};
+  // A stage that does not pass is not timed; an emulated one has no op time.
+  const auto is_timed = [](const RunResult& run) {
+    return run.verdict == Verdict::kPassed && run.device != Device::kEmulated;
+  };
+  bool may_have_times = false;
+  bool is_emulated = false;
+  for (const Result& result : source.results) {
+    may_have_times = may_have_times || std::ranges::any_of(result.runs, is_timed);
+    is_emulated = is_emulated || std::ranges::any_of(result.runs, [](const RunResult& run) {
+                    return run.verdict == Verdict::kPassed && run.device == Device::kEmulated;
+                  });
+  }
+  if (may_have_times) return {Paragraph{"These results hold no op time: nothing was timed."}};
+  return {Paragraph{is_emulated ? "These results hold no op time: they were made without a GPU. "
+                                  "Check on a machine with one, and make the report again."
+                                : "These results hold no op time: no stage has passed, and only "
+                                  "what passes is timed."}};
 }
 
 Blocks sweeps_part(const ReportSource& source) {
@@ -114,6 +129,11 @@ Page make_report(const ReportSource& source) {
             .subtitle = "Made by grader report from " + std::to_string(source.results.size()) +
                         (source.results.size() == 1 ? " result." : " results.") +
                         " Numbers are measured; the marked questions are yours to answer."};
+  // Texts by milestone; "" is for all others.
+  const auto of_milestone = [&](const Json& section, const char* name) {
+    const Json texts = section.value(name, Json::object());
+    return texts.value(source.milestone, texts.value("", std::string()));
+  };
   const auto course = network_folder().parent_path().parent_path();  // of ROOT/common/network
   for (const Json& each : parse_json(read_text(course / "grader/report/pages/report.json"))) {
     const std::string part = each.value("part", "");
@@ -122,15 +142,17 @@ Page make_report(const ReportSource& source) {
       continue;
     }
     PageSection section{.title = each.at("title")};
-    if (each.contains("text")) section.blocks.push_back(Paragraph{each.at("text")});
+    if (const std::string text = of_milestone(each, "text"); !text.empty()) {
+      section.blocks.push_back(Paragraph{text});
+    }
     if (!part.empty()) {
       Blocks blocks = kParts.at(part)(source);
       if (blocks.empty()) continue;
       std::ranges::move(blocks, std::back_inserter(section.blocks));
     }
-    const Json question = each.value("question", Json::object());
-    const std::string asked = question.value(source.milestone, question.value("", ""));
-    if (!asked.empty()) section.blocks.push_back(OpenQuestion{asked});
+    if (const std::string asked = of_milestone(each, "question"); !asked.empty()) {
+      section.blocks.push_back(OpenQuestion{asked});
+    }
     page.sections.push_back(std::move(section));
   }
   return page;

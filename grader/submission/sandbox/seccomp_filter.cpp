@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <csignal>
 #include <cstddef>
 #include <initializer_list>
 #include <iterator>
@@ -207,6 +208,10 @@ struct Rules {
     // Otherwise the grader could not read what the kernel tells of the process.
     rule({SYS_prctl}, fail(EPERM), {{0, kEqual, PR_SET_DUMPABLE}});
     const bool on_cpu = kind == SandboxKind::kCpu;
+    // A kernel runs in a copy of the program, as which fork makes it.
+    if (kind == SandboxKind::kEmulated)
+      rule({SYS_clone}, kAllow,
+           {{0, kEqual, CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID | unsigned{SIGCHLD}}});
     rule({SYS_clone}, kTrap, {{0, kNoBit, CLONE_THREAD | (on_cpu ? 0U : CLONE_VFORK)}});
 #if defined(SYS_fork)
     rule({SYS_fork}, kTrap);
@@ -266,7 +271,9 @@ struct Rules {
     rule({SYS_memfd_create, SYS_shmget}, fail(EPERM));
     if (kind == SandboxKind::kCompiler) return;
     constexpr unsigned kUnnamed = MAP_SHARED | MAP_ANONYMOUS;
-    rule({SYS_mmap}, fail(EPERM), {{3, kEqual, kUnnamed, kUnnamed}});
+    // The emulated device shares its memory with its kernels, and then refuses this itself.
+    if (kind != SandboxKind::kEmulated)
+      rule({SYS_mmap}, fail(EPERM), {{3, kEqual, kUnnamed, kUnnamed}});
     // Populating cannot be interrupted, so a stopped process would go on.
     for (const unsigned advice : {22U, 23U}) {  // MADV_POPULATE_READ, MADV_POPULATE_WRITE
       rule({SYS_madvise}, fail(EINVAL), {{2, kEqual, advice}});

@@ -11,6 +11,8 @@
 
 namespace convlab::emulation {
 
+class Parcel;
+
 /// What the program has asked of the emulated device. Counts; times would mean nothing.
 struct Activity {
   struct Copies {
@@ -75,6 +77,8 @@ void note_copy(bool from_device, bool to_device, std::int64_t bytes);
 void note_allocation(std::int64_t bytes);
 /// When a launch is asked for.
 void note_configuration(const KernelCall& call);
+/// Where threads ended early, and what lanes read of absent ones (kernel_process.hpp).
+void pass_launch_notes(Parcel& parcel);
 /// When threads of a block meet in a barrier and others have ended: `ended` of them.
 void note_early_end(const KernelCall& call, int ended, const CallSite& barrier);
 /// A shuffle takes the value of a lane that has ended or is elsewhere.

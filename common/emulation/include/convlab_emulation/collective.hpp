@@ -156,6 +156,10 @@ void take_turn();
 /// Reports something doubtful and lets the kernel go on; once per place and process.
 void note_kernel(const char* message, CallSite site);
 
+/// Ends the kernel if the program asks before each access and these bytes are not all in one array.
+/// For what the runtime moves: fragments of matrices, asynchronous copies.
+void check_access(const void* begin, std::size_t bytes, bool writes, const CallSite& site);
+
 /// Whether the caller runs inside an emulated kernel (and not on the host).
 [[nodiscard]] bool in_kernel();
 

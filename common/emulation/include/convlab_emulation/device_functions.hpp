@@ -38,6 +38,12 @@ template <typename T, typename Change>
   return old;
 }
 
+/// 0 with its sign in place of a subnormal number.
+[[gnu::always_inline]] inline float flushed(float x) {
+  constexpr float kLeastNormal = 0x1p-126F;
+  return x < kLeastNormal && x > -kLeastNormal ? 0 * x : x;
+}
+
 // Integers wrap round, as on a GPU.
 template <typename T, typename Value>
 [[gnu::always_inline]] constexpr T wrapped_sum(T a, Value b) {
@@ -81,8 +87,12 @@ inline void check_launch_bounds(long long most_threads, long long /*least_blocks
 template <typename T, typename = convlab::emulation::IfOneOf<T, int, unsigned, unsigned long long,
                                                              float, double>>
 [[gnu::always_inline]] inline T atomicAdd(T* address, convlab::emulation::AsIs<T> value) {
-  return convlab::emulation::atomic_update(
-      address, [=](T old) { return convlab::emulation::wrapped_sum(old, value); });
+  using namespace convlab::emulation;
+  // Global memory adds floats without subnormal numbers, shared memory with them.
+  if constexpr (std::is_same_v<T, float>)
+    if (!is_shared(address))
+      return atomic_update(address, [=](T old) { return flushed(flushed(old) + flushed(value)); });
+  return atomic_update(address, [=](T old) { return wrapped_sum(old, value); });
 }
 template <typename T, typename = convlab::emulation::IfOneOf<T, int, unsigned>>
 [[gnu::always_inline]] inline T atomicSub(T* address, convlab::emulation::AsIs<T> value) {

@@ -94,6 +94,7 @@ using FragmentElement = std::conditional_t<std::is_same_v<T, Tf32>, float, T>;
 template <FragmentRole kRole, int kM, int kN, int kK, class T>
 struct FragmentKind {
   using Element = FragmentElement<T>;
+  static constexpr FragmentRole role = kRole;
 
   static constexpr FragmentLayout layout() {
     // The sums of 8×32 are those of 32×8 turned over.

@@ -14,6 +14,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 #include <type_traits>
 
@@ -132,6 +133,40 @@ template <int numbers>
 inline void mark_product() {
   static_cast<void>(product_marks[numbers]);
 }
+
+[[nodiscard]] bool in_kernel();  // collective.hpp
+
+/// A product of narrow numbers, rounded. A sum that takes it in at once fuses the two.
+template <class Number>
+struct UnroundedProduct : Number {
+  using Number::Number;
+  using Number::operator=;
+  UnroundedProduct(const Number& number) : Number(number) {}
+  UnroundedProduct(const Number& rounded, const Number& a, const Number& b)
+      : Number(rounded), left(a), right(b), made(rounded), is_product(true) {}
+
+  /// In a kernel, and unless it has changed since, as a variable declared with auto may have.
+  [[nodiscard]] bool may_fuse() const {
+#if defined(CONVLAB_UNFUSED)
+    return false;
+#else
+    return is_product && std::memcmp(static_cast<const Number*>(this), &made, sizeof made) == 0 &&
+           in_kernel();
+#endif
+  }
+
+  Number left, right, made;
+  bool is_product = false;
+};
+
+/// Whether an argument of type T&& is such a product that nobody else holds.
+template <class Number, class T>
+inline constexpr bool kIsProduct = std::is_same_v<T, UnroundedProduct<Number>>;
+template <class Number, class A, class B>
+using EnableFusion =
+    std::enable_if_t<(kIsProduct<Number, A> && std::is_convertible_v<B, Number>) ||
+                         (kIsProduct<Number, B> && std::is_convertible_v<A, Number>),
+                     int>;
 
 /// a · b + c of narrow numbers with one rounding.
 template <class Format>

@@ -236,9 +236,10 @@ cudaError_t symbol_address(void** address, const volatile void* symbol);
 cudaError_t symbol_size(std::size_t* bytes, const volatile void* symbol, std::size_t symbol_bytes);
 cudaError_t set_function_attribute(const void* function, cudaFuncAttribute attribute, int value);
 cudaError_t function_attributes(cudaFuncAttributes* attributes, const void* function);
-cudaError_t blocks_per_multiprocessor(int* blocks, int block_size, std::size_t dynamic_shared);
-cudaError_t best_block_size(int* least_grid_size, int* block_size, std::size_t dynamic_shared,
-                            int block_size_limit);
+cudaError_t blocks_per_multiprocessor(int* blocks, const void* kernel, int block_size,
+                                      std::size_t dynamic_shared);
+cudaError_t best_block_size(int* least_grid_size, int* block_size, const void* kernel,
+                            std::size_t dynamic_shared, int block_size_limit);
 
 }  // namespace convlab::emulation
 
@@ -311,16 +312,18 @@ cudaError_t cudaFuncSetSharedMemConfig(Kernel* /*kernel*/, cudaSharedMemConfig /
   return cudaSuccess;
 }
 template <typename Kernel>
-cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, Kernel* /*kernel*/,
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, Kernel* kernel,
                                                           int block_size,
                                                           std::size_t dynamic_shared) {
-  return convlab::emulation::blocks_per_multiprocessor(blocks, block_size, dynamic_shared);
+  return convlab::emulation::blocks_per_multiprocessor(
+      blocks, reinterpret_cast<const void*>(kernel), block_size, dynamic_shared);
 }
 template <typename Kernel>
 cudaError_t cudaOccupancyMaxPotentialBlockSize(int* least_grid_size, int* block_size,
-                                               Kernel* /*kernel*/, std::size_t dynamic_shared = 0,
+                                               Kernel* kernel, std::size_t dynamic_shared = 0,
                                                int block_size_limit = 0) {
-  return convlab::emulation::best_block_size(least_grid_size, block_size, dynamic_shared,
+  return convlab::emulation::best_block_size(least_grid_size, block_size,
+                                             reinterpret_cast<const void*>(kernel), dynamic_shared,
                                              block_size_limit);
 }
 // By a kernel's name, or by its address: the rewrite has noted what it takes where it is cast.

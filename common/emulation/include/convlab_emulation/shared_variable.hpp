@@ -26,6 +26,7 @@ struct SharedSlot {
   std::uint64_t block = 0;  ///< the block for which `address` holds
   void* address = nullptr;
   std::size_t row_bytes = 0;  ///< of an array of several dimensions: the size of one row
+  std::uint64_t layout = 0;   ///< of shared memory, for which `address` holds
 };
 
 template <typename T>
@@ -53,11 +54,34 @@ template <typename T>
   return *static_cast<T*>(slot.address);
 }
 
+/// Dynamic shared memory of all kernels lies at a multiple of this, too. @return true
+bool align_dynamic_shared(std::size_t alignment);
+
+/// Known before main begins, so before the memory of the first block is laid out.
+template <std::size_t kAlignment>
+struct DynamicAlignment {
+  static inline const bool kNoted = align_dynamic_shared(kAlignment);
+};
+
 /// An array of unknown bound over the dynamic shared memory: `extern __shared__ T name[];`
-template <typename T>
+/// @param kAlignment  what alignas or __align__ asked for
+template <typename T, std::size_t kAlignment = alignof(T)>
 [[nodiscard]] T& dynamic_shared() {
+  static_cast<void>(&DynamicAlignment<kAlignment>::kNoted);
   return *static_cast<T*>(current_dynamic_shared);
 }
+
+/// Counts a variable among the static shared memory of a kernel, for occupancy and limits, which
+/// are asked for before a kernel runs. @return true
+bool note_static_shared(const void* kernel, std::size_t bytes);
+
+/// The rewrite names it behind each variable of a kernel; known before main begins.
+/// @param kPlace  tells variables of one type apart
+template <auto kKernel, typename T, std::size_t kPlace>
+struct StaticShared {
+  static inline const bool kNoted =
+      note_static_shared(reinterpret_cast<const void*>(kKernel), sizeof(T));
+};
 
 /// Whether an address lies in the shared memory of the running block.
 [[nodiscard]] inline bool is_shared(const void* address) {

@@ -1,7 +1,9 @@
 // convlab-run: programs of one's own, as their owner meets it.
 
+#include <array>
 #include <fstream>
 #include <string>
+#include <vector>
 
 #include "common/base/address_sanitizer.hpp"
 #include "common/base/tests/support/catch.hpp"
@@ -58,6 +60,84 @@ int main() {
   CHECK(contains(report, "brings 1 number to the host"));
   CHECK(contains(report, "nobody has written: 0 bytes into allocation 1 of 4 bytes"));
   CHECK(contains(report, "program.cu:7"));
+}
+
+#if !CONVLAB_ADDRESS_SANITIZER
+TEST_CASE("convlab-run: reads beside arrays of any kind are found, with their line") {
+  const Program program(R"(#include <cstdio>
+#include <cstdlib>
+extern __shared__ __align__(512) char tile[];
+__global__ void global(const int* in, int* out, int at) { out[0] = in[at]; }
+__global__ void bytes(const char* in, int* out, int at) { out[0] = in[at]; }
+__global__ void fixed(const int*, int* out, int at) {
+  __shared__ short first[5], second[3][5];
+  first[0] = second[0][0] = 0;
+  out[0] = second[0][at];
+}
+__global__ void dynamic(const int*, int* out, int at) { tile[0] = 0; out[0] = tile[at] + (size_t)tile % 512; }
+__global__ void wide(const int* in, int* out, int) { atomicMax((unsigned long long*)in, 7ull); }
+int main(int, char** words) {
+  int *in, *out, result = -1;
+  cudaMalloc(&in, 76);
+  cudaMalloc(&out, 4);
+  cudaMemset(in, 0, 76);
+  const int at = atoi(words[2]);
+  switch (*words[1]) {
+    case 'g': global<<<1, 1>>>(in, out, at); break;
+    case 'b': bytes<<<1, 1>>>((const char*)in, out, at); break;
+    case 'f': fixed<<<1, 1>>>(in, out, at); break;
+    case 'd': dynamic<<<1, 1, 33>>>(in, out, at); break;
+    case 'w': wide<<<1, 1>>>(in, out, at);
+  }
+  const cudaError_t error = cudaDeviceSynchronize();
+  cudaMemcpy(&result, out, 4, cudaMemcpyDeviceToHost);
+  printf("%d %d\n", error, (int)((size_t)in % 256));
+})");
+  REQUIRE(program.run("", "-o built ").exit_code == 0);
+  const auto run = [&](const std::string& words) {
+    return run_command("'" + program.folder.path().string() + "/built' " + words + " 2>&1").out;
+  };
+  for (const char* right : {"g 0", "g 18", "b 75", "f 0", "f 14", "d 0", "d 32", "w 0"})
+    CHECK(run(right) == "0 0\n");
+  const std::string end = "past the end of ";
+  const std::string start = "before the start of ";
+  for (const auto& [words, place, line] : std::vector<std::array<std::string, 3>>{
+           {"g -1", "4 bytes " + start + "allocation 1 of 76", "4"},
+           {"g -9000", "36000 bytes " + start + "allocation 1 of 76", "4"},
+           {"g 19", "0 bytes " + end + "allocation 1 of 76", "4"},
+           {"b 76", "0 bytes " + end + "allocation 1 of 76", "5"},
+           {"b -1", "1 byte " + start + "allocation 1 of 76", "5"},
+           {"f 15", "0 bytes " + end + "the shared variable second of 30", "9"},
+           {"f -1", "2 bytes " + start + "the shared variable second of 30", "9"},
+           {"d 33", "0 bytes " + end + "the block's 33 bytes of dynamic", "11"},
+           {"d -1", "1 byte " + start + "the block's 33 bytes of dynamic", "11"}}) {
+    const std::string out = run(words);
+    INFO(words << ": " << out);
+    CHECK(contains(out, "illegal memory access, " + place));
+    CHECK(contains(out, "program.cu:" + line + " "));
+    CHECK(contains(out, "700 0\n"));
+  }
+}
+#endif
+
+TEST_CASE("convlab-run: pixels that look like fresh memory are no report") {
+  const Program program(R"(#include <cstdio>
+__global__ void k(uchar4* out) {
+  __shared__ unsigned char table[256];
+  for (int i = threadIdx.x; i < 256; i += blockDim.x) table[i] = i;
+  __syncthreads();
+  for (int i = threadIdx.x; i < 65536; i += blockDim.x)
+    out[i] = make_uchar4(table[i % 256], table[i / 256], table[192 + i % 64], table[255]);
+}
+int main() {
+  uchar4 *d;
+  static uchar4 h[65536];
+  cudaMalloc(&d, sizeof h);
+  k<<<1, 64>>>(d);
+  cudaMemcpy(h, d, sizeof h, cudaMemcpyDeviceToHost);
+  puts(h[9].w == 255 ? "ok" : "wrong");
+})");
+  CHECK(program.run().out == "ok\n");
 }
 
 TEST_CASE("convlab-run: integers that look like fresh memory are no report") {

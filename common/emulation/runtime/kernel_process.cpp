@@ -1,0 +1,284 @@
+#include "common/emulation/runtime/kernel_process.hpp"
+
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sched.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstddef>
+#include <cstdio>
+#include <cstring>
+#include <fstream>
+#include <sstream>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "common/base/address_sanitizer.hpp"
+#include "common/base/error.hpp"
+#include "common/emulation/include/convlab_emulation/activity.hpp"
+#include "common/emulation/runtime/block_runner.hpp"
+#include "common/emulation/runtime/copy.hpp"
+#include "common/emulation/runtime/device_memory.hpp"
+#include "common/emulation/runtime/handles.hpp"
+#include "common/emulation/runtime/observer.hpp"
+#include "common/emulation/runtime/pages.hpp"
+#include "common/emulation/runtime/parcel.hpp"
+#include "common/emulation/runtime/shared_memory.hpp"
+#include "common/emulation/runtime/signals.hpp"
+#include "common/emulation/runtime/withheld.hpp"
+
+namespace convlab::emulation {
+namespace {
+
+bool is_copied = false;
+bool has_notes = false;  ///< kernels that ran apart have left some
+
+/// What a copy leaves for the host. It begins where messages do; words follow behind it.
+struct Messages {
+  static constexpr std::size_t kReportBytes = std::size_t{1} << 20U;
+  static constexpr std::size_t kNoteBytes = std::size_t{64} << 20U;
+
+  bool is_complete;             ///< the copy came to its end
+  std::array<char, 256> error;  ///< why the machine could not run the kernel; usually empty
+  std::size_t report_bytes;     ///< 0: the kernel has not failed
+  std::size_t note_bytes;       ///< of all launches so far
+  std::byte report[kReportBytes];
+  std::byte notes[kNoteBytes];
+
+  [[nodiscard]] std::byte* words() {
+    return reinterpret_cast<std::byte*>(this) + round_up(sizeof *this, kPage);
+  }
+};
+
+/// Opens messages, and so much room behind them, while it lives.
+class OpenMessages {
+ public:
+  explicit OpenMessages(std::size_t word_bytes = 0)
+      : begin_(device_memory().messages()),
+        bytes_(round_up(sizeof(Messages), kPage) + round_up(word_bytes, kPage)) {
+    if (bytes_ > DeviceMemory::kMessageBytes || !protect(begin_, bytes_, PROT_READ | PROT_WRITE))
+      throw EnvironmentError("The machine has no memory left for what a kernel has written.");
+  }
+  OpenMessages(const OpenMessages&) = delete;
+  OpenMessages& operator=(const OpenMessages&) = delete;
+  ~OpenMessages() { protect(begin_, bytes_, PROT_NONE); }
+  [[nodiscard]] Messages* get() const { return reinterpret_cast<Messages*>(begin_); }
+  Messages* operator->() const { return get(); }
+
+ private:
+  std::byte* begin_;
+  std::size_t bytes_;
+};
+
+void pass_notes(Parcel& parcel) {
+  pass_launch_notes(parcel);
+  pass_poisoned_variables(parcel);
+  if (observer != nullptr) observer->pass_notes(parcel);
+}
+
+void load_notes(Messages& messages) {
+  if (messages.note_bytes == 0) return;
+  Parcel parcel(Parcel::Mode::kReads, messages.notes,
+                std::min(messages.note_bytes, Messages::kNoteBytes));
+  pass_notes(parcel);
+}
+
+// ---- what a copy may do -------------------------------------------------------------------------
+
+struct Mapping {
+  std::uintptr_t begin = 0;
+  std::uintptr_t end = 0;
+};
+
+/// Whatever this process shares with others, but for device memory. Files that it has mapped, too.
+std::vector<Mapping> shared_mappings() {
+  std::vector<Mapping> shared;
+  std::ifstream maps("/proc/self/maps");
+  for (std::string line; std::getline(maps, line);) {
+    std::istringstream words(line);
+    Mapping each;
+    char dash = 0;
+    std::string rights;
+    words >> std::hex >> each.begin >> dash >> each.end >> rights;
+    const bool is_device = each.begin >= kWithheldBegin && each.begin < kWithheldEnd;
+    if (rights.ends_with('s') && !is_device) shared.push_back(each);
+  }
+  return shared;
+}
+
+/// What the program has registered stays, as a copy; the rest is no memory of a kernel's.
+void leave_shared_memory() {
+  for (const auto& [begin, end] : shared_mappings()) {
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): the system's words for a place
+    auto* const place = reinterpret_cast<std::byte*>(begin);
+    const std::size_t bytes = end - begin;
+    if (!only<PinnedMemory>().meets(place, bytes)) {
+      munmap(place, bytes);
+      continue;
+    }
+    const std::vector<std::byte> content(place, place + bytes);
+    if (mmap(place, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1,
+             0) == MAP_FAILED)
+      throw EnvironmentError("The machine has no memory left for what a kernel may read.");
+    std::memcpy(place, content.data(), bytes);
+  }
+}
+
+// What threads, their memory and their clocks need. No call reaches a file or another process.
+constexpr unsigned kCalls[] = {
+    SYS_futex,        SYS_sched_yield,     SYS_clock_gettime,  SYS_clock_nanosleep,
+    SYS_nanosleep,    SYS_clock_getres,    SYS_gettimeofday,   SYS_mprotect,
+    SYS_munmap,       SYS_madvise,         SYS_mremap,         SYS_brk,
+    SYS_rt_sigreturn, SYS_rt_sigaction,    SYS_rt_sigprocmask, SYS_sigaltstack,
+    SYS_exit,         SYS_exit_group,      SYS_getpid,         SYS_gettid,
+    SYS_getrandom,    SYS_set_robust_list, SYS_rseq,           SYS_sched_getaffinity,
+    SYS_timer_create, SYS_timer_settime,   SYS_timer_delete,   SYS_restart_syscall};
+
+void allow_only_threads() {
+  if (CONVLAB_ADDRESS_SANITIZER) return;  // it writes its reports
+  std::vector<sock_filter> filter;
+  const auto load = [&](std::size_t offset) {
+    filter.push_back(BPF_STMT(BPF_LD | BPF_W | BPF_ABS, static_cast<unsigned>(offset)));
+  };
+  const auto give = [&](unsigned result) { filter.push_back(BPF_STMT(BPF_RET | BPF_K, result)); };
+  // A call whose flags hold exactly these bits of the mask.
+  const auto with_flags = [&](unsigned call, std::size_t argument, unsigned mask, unsigned bits) {
+    filter.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, call, 0, 5));
+    load(offsetof(seccomp_data, args) + argument * sizeof(std::uint64_t));
+    filter.push_back(BPF_STMT(BPF_ALU | BPF_AND | BPF_K, mask));
+    filter.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, bits, 0, 1));
+    give(SECCOMP_RET_ALLOW);
+    give(SECCOMP_RET_ERRNO | EPERM);
+  };
+  load(offsetof(seccomp_data, nr));
+  for (const unsigned call : kCalls) {
+    filter.push_back(BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, call, 0, 1));
+    give(SECCOMP_RET_ALLOW);
+  }
+  with_flags(SYS_mmap, 3, MAP_PRIVATE | MAP_SHARED | MAP_ANONYMOUS, MAP_PRIVATE | MAP_ANONYMOUS);
+  with_flags(SYS_clone, 0, CLONE_THREAD, CLONE_THREAD);
+  give(SECCOMP_RET_ERRNO | ENOSYS);
+  const sock_fprog program{static_cast<unsigned short>(filter.size()), filter.data()};
+  prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+  // Also for threads that code of the program may have started when the process was copied.
+  if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &program) != 0)
+    throw EnvironmentError("The system does not let a process give up its calls (seccomp).");
+}
+
+[[noreturn]] void run_as_copy(const KernelCall& call, TrueWords& words) {
+  constexpr int kEnded = 1;
+  is_copied = true;
+  try {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    leave_shared_memory();
+    forget_former_handlers();
+    allow_only_threads();
+    const DeviceAccess access;
+    {
+      const OpenMessages messages;
+      load_notes(*messages.get());
+    }
+    words.reveal();
+    std::optional<EmulationReport> failure;
+    std::string error;
+    try {
+      failure = run_here(call);
+    } catch (const EnvironmentError& problem) {
+      error = problem.what();
+    }
+    const OpenMessages messages(words.bytes());
+    words.hand_over(messages->words());
+    error.copy(messages->error.data(), messages->error.size() - 1);
+    if (failure) {
+      Parcel report(Parcel::Mode::kWrites, messages->report, Messages::kReportBytes);
+      report.pass(*failure);
+      messages->report_bytes = report.bytes();
+    }
+    Parcel notes(Parcel::Mode::kWrites, messages->notes, Messages::kNoteBytes);
+    pass_notes(notes);
+    messages->note_bytes = notes.bytes();
+    messages->is_complete = true;
+  } catch (...) {
+    _exit(kEnded);
+  }
+  _exit(0);
+}
+
+/// What ended the copy before its end.
+EmulationReport unexpected_end(const KernelCall& call, int status) {
+  EmulationReport report = report_about(call, FaultKind::kException);
+  report.what =
+      "the kernel ended the process in which it ran: it called a function of the host that no GPU "
+      "has, or wrote to memory that is none of the device's";
+  if (WIFSIGNALED(status)) report.what += " (" + std::string(strsignal(WTERMSIG(status))) + ")";
+  return report;
+}
+
+}  // namespace
+
+bool runs_apart() {
+  return is_withholding() && !is_copied && (observer == nullptr || observer->runs_apart());
+}
+
+bool is_copy() {
+  return is_copied;
+}
+
+std::optional<EmulationReport> run_apart(const KernelCall& call) {
+  TrueWords words(call);
+  {
+    const OpenMessages messages;
+    messages->is_complete = false;
+    messages->error[0] = '\0';
+    messages->report_bytes = 0;
+  }
+  const pid_t copy = [] {
+    const auto no_change = device_memory().hold();
+    return fork();
+  }();
+  if (copy < 0)
+    throw EnvironmentError(
+        "The machine has no room for a process in which a kernel runs (ulimit -u, memory?).");
+  if (copy == 0) run_as_copy(call, words);
+  int status = 0;
+  while (waitpid(copy, &status, 0) < 0 && errno == EINTR) {
+  }
+  has_notes = true;
+  const OpenMessages messages(words.bytes());
+  if (!messages->is_complete) return unexpected_end(call, status);
+  if (messages->error[0] != '\0') throw EnvironmentError(messages->error.data());
+  words.settle(messages->words());
+  madvise(messages->words(), round_up(words.bytes(), kPage), MADV_REMOVE);
+  if (messages->report_bytes == 0) return std::nullopt;
+  EmulationReport failure;
+  Parcel report(Parcel::Mode::kReads, messages->report,
+                std::min(messages->report_bytes, Messages::kReportBytes));
+  try {
+    report.pass(failure);
+  } catch (const std::length_error&) {
+    return unexpected_end(call, status);
+  }
+  return failure;
+}
+
+void fetch_notes() {
+  if (!std::exchange(has_notes, false) || is_copied) return;
+  const OpenMessages messages;
+  try {
+    load_notes(*messages.get());
+  } catch (const std::length_error&) {  // what a kernel has damaged is lost
+  }
+  messages->note_bytes = 0;
+}
+
+}  // namespace convlab::emulation
