@@ -228,9 +228,9 @@ case $step in
         again -DCONVLAB_NAMES_OF_STD
     }
     if ! compile >"$words" 2>&1; then
+      [ -z "$edited" ] || { cat "$words" >&2 && exit 1; }
       if ! with_names; then
         seventeen=$standard
-        [ -z "$edited" ] || { cat "$words" >&2 && exit 1; }
         standard=
         if [ -z "$seventeen" ] || ! { again || with_names; }; then
           cat "$words" >&2

@@ -166,6 +166,8 @@ void EditableFile::add_everywhere() {
         if (!atom.is_array) used[source_.text(atom.begin, atom.end)] = atom.is_number;
       }
     }
+    constexpr std::size_t kMostNames = 80;  // of a hostile file
+    if (used.size() > kMostNames) continue;
     if (used.contains("1")) used.emplace("0", true);
     for (const auto& [from, from_number] : used) {
       for (const auto& [to, to_number] : used) {

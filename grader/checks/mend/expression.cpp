@@ -178,6 +178,7 @@ class Expression {
   };
 
   void add(Kind kind, const std::vector<Splice>& splices) {
+    if (changes_.size() >= kMostOfOne) return;
     changes_.push_back({kind, splices.front().begin, spliced(source_, begin_, end_, splices)});
   }
 
