@@ -47,6 +47,7 @@ struct DeviceNotes {
   std::vector<DeviceLaunch> launches{};     ///< the first of them
   std::int64_t live_bytes = 0;              ///< allocated now
   int live_objects = 0;                     ///< streams and graphs that exist now
+  std::vector<int> streams{};               ///< in which kernels ran
   std::optional<PoisonedOutput> poisoned{};
 };
 

@@ -60,6 +60,8 @@ std::vector<std::string> defined_functions(const std::string& symbols) {
 
 constexpr const char* kConvolutionOnCpu = "_Z16conv_forward_cpu";
 constexpr const char* kConvolutionOnGpu = "_ZN12GPUInterface16conv_forward_gpuE";
+constexpr const char* kOneFunction = "_Z21conv_forward_gpu_full";
+constexpr const char* kOneMember = "_ZN12GPUInterface21conv_forward_gpu_fullE";
 
 // AddressSanitizer and the observation of accesses exclude each other; the former finds enough.
 bool is_observed(const CustomSubmissionTarget& target) {
@@ -96,7 +98,10 @@ std::vector<std::string> link_command(const CustomSubmissionTarget& target, cons
 FileInterface interface_of(const std::string& symbols) {
   FileInterface form = FileInterface::kStages;
   for (const std::string& name : defined_functions(symbols)) {
-    if (!name.starts_with("_ZN12GPUInterface") && !name.starts_with(kConvolutionOnCpu)) continue;
+    if (!name.starts_with("_ZN12GPUInterface") && !name.starts_with(kConvolutionOnCpu) &&
+        !name.starts_with(kOneFunction)) {
+      continue;
+    }
     if (form == FileInterface::kStages) form = FileInterface::kCourse;
     // B, M, C, H, W, K and S, each an int.
     if (name.ends_with("iiiiiii")) form = FileInterface::kCourseWithStride;
@@ -107,7 +112,8 @@ FileInterface interface_of(const std::string& symbols) {
 bool has_convolution(const std::string& symbols) {
   const auto functions = defined_functions(symbols);
   return std::ranges::any_of(functions, [](const std::string& name) {
-    return name.starts_with(kConvolutionOnGpu) || name.starts_with(kConvolutionOnCpu);
+    return name.starts_with(kConvolutionOnGpu) || name.starts_with(kConvolutionOnCpu) ||
+           name.starts_with(kOneFunction) || name.starts_with(kOneMember);
   });
 }
 

@@ -336,7 +336,11 @@ void run_request(const ServeRequest& request, ServeReply& reply) {
   const PhaseTimes times = request.steps
                                ? run_in_steps(stage, shape, input, weights, output, s.device, next)
                                : run_stage(stage, shape, input, weights, output,
-                                           {.device = s.device, .emulated_calls = request.calls});
+                                           {.device = s.device,
+                                            .warm_ups = request.warm_ups,
+                                            .samples = request.samples,
+                                            .emulated_calls = request.calls,
+                                            .most_ms = request.most_ms});
   withholding.reveal(output);
   reply.op_ms = times.op_ms;
   reply.layer_ms = times.layer_ms;

@@ -55,6 +55,9 @@ struct ServeRequest {
   bool pauses = false;          ///< between the phases it answers kPaused and waits for any message
   bool steps = false;           ///< the same, and each message is the name of a Step
   int calls = 1;                ///< of convolve between prolog and epilog, on an emulated device
+  int warm_ups = 0;             ///< further calls on a GPU, as RunPlan has them
+  int samples = 1;
+  double most_ms = 0.0;
   Withheld withheld = Withheld::kNothing;  ///< anything else: the numbers follow, see send_numbers
   std::uint64_t token_key = 0;  ///< of what is withheld; the same one draws the same tokens
   /// Of the device, instead of the environment's: see DeviceSession::choose_settings.

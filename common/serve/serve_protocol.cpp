@@ -56,7 +56,7 @@ CONVLAB_MESSAGE(FaultRecord, kind, text, kernel, file, line, allocated_at, call,
 CONVLAB_MESSAGE(DeviceTransfer, what, bytes)
 CONVLAB_MESSAGE(DeviceLaunch, kernel, file, line, grid, block, early, barrier_line, absent_line)
 CONVLAB_MESSAGE(PoisonedOutput, never_written, computed, kernel, memory)
-CONVLAB_MESSAGE(DeviceNotes, transfers, launches, live_bytes, live_objects, poisoned)
+CONVLAB_MESSAGE(DeviceNotes, transfers, launches, live_bytes, live_objects, poisoned, streams)
 CONVLAB_MESSAGE(AccessNote, kernel, file, line, space, memory, writes, bytes, requests, lanes,
                 parts, threads, atomic, conflicts)
 CONVLAB_MESSAGE(ProductNote, kernel, file, line, kind, multiply_adds, warp_operations)
@@ -71,7 +71,8 @@ CONVLAB_MESSAGE(StepNotes, kernel, file, grid, block_size, block, arrays, places
 CONVLAB_MESSAGE(PhaseKernels, prolog, convolve, epilog, unjoined, copies, finished, copied_in,
                 read_back, reach)
 CONVLAB_MESSAGE(ServeRequest, token, stage, settings, shape, input_offset, weights_offset,
-                output_offset, kernel_limit_s, pauses, steps, withheld, token_key, calls)
+                output_offset, kernel_limit_s, pauses, steps, withheld, token_key, calls, warm_ups,
+                samples, most_ms)
 CONVLAB_MESSAGE(ServeReply, token, status, message, fault, race, op_ms, layer_ms, kernels, notes,
                 accesses, steps_bytes, stages, device, no_gpu, sample, measured)
 

@@ -10,12 +10,20 @@
 
 namespace convlab {
 
+/// The ranked run of the course: the host's clock, on the same buffers.
+struct RankedRun {
+  int warm_ups = 5;
+  int calls = 10;
+  double most_ms = 40.0;  ///< the first call may not take longer
+};
+
 /// How to time a stage.
 struct RunPlan {
   DeviceSession* device = nullptr;  ///< none for stages on the CPU
   int warm_ups = 0;                 ///< calls of convolve before the samples
   int samples = 1;                  ///< calls of convolve between one prolog and one epilog
   int emulated_calls = 1;           ///< the same on an emulated device
+  double most_ms = 0.0;  ///< of a RankedRun; 0: it is none, and each call counts by both clocks
 };
 
 /// What a stage did in its phases. Counts of kernels are -1 if they are unknown.
@@ -45,6 +53,7 @@ struct PhaseTimes {
 /// ConvShape says. Exceptions of the stage pass through.
 /// @throws EnvironmentError if the device lacks what the stage needs
 /// @throws DeviceError if something failed on the device, even if the stage did not look
+/// @throws Error (exit code 1) if a ranked run ends
 PhaseTimes run_stage(const Stage& stage, const ConvShape& shape, const float* input,
                      const float* weights, float* output, const RunPlan& plan = {});
 

@@ -1,7 +1,6 @@
 #include "grader/checks/rules.hpp"
 
 #include <algorithm>
-#include <iterator>
 
 #include "common/base/enum_name.hpp"
 #include "common/base/error.hpp"
@@ -9,31 +8,37 @@
 
 namespace convlab::grader {
 
-namespace {
-
-// Terms of the course whose interface this workbook builds.
-const std::vector<std::string> kEditions = {"fa20", "sp21", "fa21", "sp22", "fa22", "sp23",
-                                            "fa23", "sp24", "fa24", "sp25", "fa25", "sp26"};
-
-}  // namespace
-
 const char* to_string(Rules rules) {
   return enum_name(rules, {"workbook", "course"});
 }
 
-RulesRequest parse_rules(const std::string& name) {
+std::vector<int> RulesRequest::batches() const {
+  if (task && !task->batches.empty()) return task->batches;
+  return edition ? edition->batches : std::vector<int>{};
+}
+
+RulesRequest parse_rules(const std::string& name, const std::string& task) {
+  for (const std::string& id : {task, name}) {
+    const auto named = find_task(id);
+    if (!named) continue;
+    if (!name.empty() && name != id && name != named->edition.name) {
+      throw UsageError("The task " + task + " has the rules of " + named->edition.name +
+                       "; leave out --rules " + name + ".");
+    }
+    return {.rules = Rules::kCourse, .edition = named->edition, .task = named->task};
+  }
   if (name.empty()) return {};
-  if (name == to_string(Rules::kWorkbook)) return {.rules = Rules::kWorkbook};
-  if (name == to_string(Rules::kCourse)) return {.rules = Rules::kCourse};
-  const auto edition = std::ranges::find(kEditions, name);
-  if (edition == kEditions.end()) {
-    std::vector<std::string> known = {"workbook", "course"};
-    known.insert(known.end(), kEditions.begin(), kEditions.end());
+  for (const Rules rules : {Rules::kWorkbook, Rules::kCourse}) {
+    if (name == to_string(rules)) return {.rules = rules};
+  }
+  std::vector<std::string> known = edition_names();
+  if (std::ranges::find(known, name) == known.end()) {
+    known.insert(known.begin(), {"workbook", "course"});
     throw UsageError(unknown_name("edition", name, known));
   }
-  // Since then the interface has a stride, and a run begins with the published cases.
-  return {.rules = Rules::kCourse,
-          .published_cases = edition >= std::ranges::find(kEditions, "fa23")};
+  RulesRequest request{.rules = Rules::kCourse};
+  request.edition = load_edition(name);
+  return request;
 }
 
 CasePlan workbook_plan() {
@@ -50,7 +55,7 @@ CasePlan workbook_plan() {
   return plan;
 }
 
-CasePlan course_plan(const Preset& network, int batch, bool with_published_cases) {
+CasePlan course_plan(const Preset& network, int batch, const std::vector<ConvShape>& published) {
   CasePlan plan{.rules = Rules::kCourse};
   const std::vector<ConvShape> layers = network.conv_shapes(batch);
   const auto name = [&](std::size_t layer) {
@@ -66,10 +71,9 @@ CasePlan course_plan(const Preset& network, int batch, bool with_published_cases
     plan.cases.push_back({name(i) + ", random", layers[i], false});
   }
   plan.phases = plan.seen_again = layers.front();
-  if (with_published_cases) {
-    std::ranges::copy_if(
-        element_cases(), std::back_inserter(plan.cases),
-        [](const ElementCase& test) { return test.name.starts_with("course case"); });
+  for (const ConvShape& shape : published) {
+    const int number = static_cast<int>(&shape - published.data()) + 1;
+    plan.cases.push_back({"course case " + std::to_string(number), shape, false});
   }
   for (ElementCase& test : plan.cases) test.probe = ElementCase::Probe::kThisShape;
   for (ElementCase& test : plan.repeated) test.probe = ElementCase::Probe::kThisShape;

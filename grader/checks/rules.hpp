@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "common/network/preset.hpp"
+#include "grader/checks/edition.hpp"
 #include "grader/checks/element_cases.hpp"
 
 namespace convlab::grader {
@@ -20,13 +21,20 @@ const char* to_string(Rules rules);
 
 /// The content of --rules.
 struct RulesRequest {
-  std::optional<Rules> rules{};           ///< none: of the course for a file with its interface
-  std::optional<bool> published_cases{};  ///< none: for the form with a stride
+  std::optional<Rules> rules{};  ///< none: of the course for a file with its interface
+  std::optional<Edition> edition{};
+  std::optional<EditionTask> task{};  ///< of the edition, for which the file was handed in
+
+  /// Whether the whole work may be done in prolog.
+  [[nodiscard]] bool prolog_may_compute() const { return task && task->prolog_computes; }
+  [[nodiscard]] std::vector<int> batches() const;  ///< that the edition asks for; none: the usual
 };
 
-/// @param name  "", "workbook", "course", or an edition of the course, "fa20" to "sp26"
+/// @param name  "", "workbook", "course", or an edition of the course or a task of one
+/// (edition.hpp)
+/// @param task  "sp26-req-0", or anything else; it names its edition, too
 /// @throws UsageError for any other; it lists the names
-RulesRequest parse_rules(const std::string& name);
+RulesRequest parse_rules(const std::string& name, const std::string& task = "");
 
 /// Which convolutions decide about a stage.
 struct CasePlan {
@@ -40,8 +48,7 @@ struct CasePlan {
 /// Every shape must be right.
 CasePlan workbook_plan();
 
-/// Only the layers of the network must be right, at this batch, and the four published cases, which
-/// editions from FA23 on run first.
-CasePlan course_plan(const Preset& network, int batch, bool published_cases);
+/// Only the layers of the network must be right, at this batch, and the published cases.
+CasePlan course_plan(const Preset& network, int batch, const std::vector<ConvShape>& published);
 
 }  // namespace convlab::grader

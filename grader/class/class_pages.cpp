@@ -137,7 +137,8 @@ Page leaderboard_page(const ClassDatabase& database) {
   Page page{.title = "Leaderboard",
             .subtitle =
                 "Aliases stand for names; they were drawn at random. The best attempt of "
-                "each student counts."};
+                "each student counts. Op times by the grader's clock, with new images in each "
+                "call: not those of the course's ranked run."};
   add_leaderboards(page, for_readers(database.table("leaderboard"), false));
   return page;
 }

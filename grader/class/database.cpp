@@ -60,6 +60,7 @@ double total_of(const std::string& milestone) {
   static std::map<std::string, double> known;
   const auto [total, is_new] = known.try_emplace(milestone, 0.0);
   if (!is_new) return total->second;
+  if (const auto named = find_task(milestone)) return total->second = named->task.points;
   for (const CourseMilestone& each : milestones()) {
     if (each.id != milestone || !fs::exists(each.folder / "scores.json")) continue;
     const ScoreRules rules = load_score_rules(each.folder);
@@ -238,6 +239,7 @@ void ClassDatabase::set_outcome(std::int64_t submission, const Outcome& outcome,
                                 const std::string& rules) {
   const CheckResult* check = outcome.check ? &*outcome.check : nullptr;
   const Score* score = check != nullptr && check->score ? &*check->score : nullptr;
+  const std::optional<Points> points = check != nullptr ? check->points() : std::nullopt;
   const bool found = check != nullptr && !check->findings.empty();
   const bool passed = check != nullptr && check->result.verdict == Verdict::kPassed;
   const double total =
@@ -246,8 +248,8 @@ void ClassDatabase::set_outcome(std::int64_t submission, const Outcome& outcome,
     run("UPDATE submission SET state = ?, sentence = ?, finding = ?, passed = ?, earned = ?, "
         "counted = ?, total = ?, seconds = seconds + ?, rules = ? WHERE id = ?",
         to_string(outcome.state), outcome.sentence, found ? check->findings.front().id : "", passed,
-        score == nullptr ? 0.0 : score->earned(), score == nullptr ? total : score->counted(),
-        score == nullptr ? total : score->total(), outcome.seconds, rules, submission);
+        points ? points->earned : 0.0, points ? points->counted : total,
+        points ? points->total : total, outcome.seconds, rules, submission);
     if (check != nullptr) {
       const std::string text = to_json(*check);
       const auto packed = gzip({text.begin(), text.end()});

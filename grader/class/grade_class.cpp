@@ -8,10 +8,12 @@
 #include "common/base/printable.hpp"
 #include "common/base/whole_file.hpp"
 #include "common/result/result.hpp"
+#include "grader/checks/edition.hpp"
 #include "grader/class/class_pages.hpp"
 #include "grader/class/term.hpp"
 #include "grader/course/course.hpp"
 #include "grader/report/check_report.hpp"
+#include "grader/report/table.hpp"
 #include "grader/report/terminal.hpp"
 #include "grader/scores/points.hpp"
 
@@ -146,8 +148,8 @@ class ClassGrading {
           "  ", row.student + " " + row.milestone + ": not graded again, " + outcome.sentence);
       return false;
     }
-    const Score* score = outcome.check && outcome.check->score ? &*outcome.check->score : nullptr;
-    const double earned = score == nullptr ? 0.0 : score->earned();
+    const auto points = outcome.check ? outcome.check->points() : std::nullopt;
+    const double earned = points ? points->earned : 0.0;
     if (earned == row.earned) return true;
     const bool falls = earned < row.earned && !request_.allow_lower;
     const std::string why = why_moved(row, rules, database_.result(row.id), outcome);
@@ -166,6 +168,10 @@ class ClassGrading {
       constexpr std::size_t kShort = 12;
       rules =
           fs::exists(file) ? describe_files({file}).front().sha256.substr(0, kShort) : "no-rules";
+      if (const auto named = find_task(milestone)) {
+        rules =
+            describe_files({edition_file(named->edition.name)}).front().sha256.substr(0, kShort);
+      }
       rules += " " + describe_machine().commit;
     }
     return rules;
@@ -178,13 +184,19 @@ class ClassGrading {
   void look_into(const FoundSubmission& found) {
     const std::int64_t student = database_.add_student(found.student);
     std::vector<MilestoneWork> works;
+    std::vector<std::string> not_judged;
     try {
       const std::string place = found.place.filename().string();
-      works = work_of(read_submitted_files(found.place), request_.milestone, place);
+      works = work_of(read_submitted_files(found.place), request_.milestone, place,
+                      request_.settings.rules, &not_judged);
     } catch (const RefusedSubmission& refused) {
       refuse(student, found, refused.what(), SubmissionState::kRefused);
     } catch (const EnvironmentError& error) {
       refuse(student, found, error.what(), SubmissionState::kMachine);
+    }
+    if (!not_judged.empty()) {
+      std::cout << paragraph(
+          "", found.student.name + ": not judged: " + printable_line(joined(not_judged)) + ".");
     }
     for (MilestoneWork& work : works) {
       require_program(work.milestone);
@@ -196,7 +208,7 @@ class ClassGrading {
   }
 
   static void require_program(const std::string& milestone) {
-    const fs::path program = program_of(milestone, "student");
+    const fs::path program = program_of(find_milestone(milestone).id, "student");
     if (fs::exists(program)) return;
     throw EnvironmentError(program.string() +
                            " is not built; build it: cmake --build --preset lab");
@@ -272,7 +284,8 @@ class ClassGrading {
       tasks.push_back(task_of(each.id));
       TaskSettings settings = request_.settings;
       settings.measures_speed =
-          settings.measures_speed && fs::exists(program_of(each.work.milestone, "reference"));
+          settings.measures_speed &&
+          fs::exists(program_of(find_milestone(each.work.milestone).id, "reference"));
       std::optional<CheckResult> checked;
       if (phase == Task::Phase::kTimes) {
         const std::optional<Outcome> again = tasks.back().outcome();  // of keep()

@@ -17,6 +17,7 @@ namespace convlab::grader {
 struct TaskSettings {
   std::string grader{};   ///< the program that checks, build/bin/grader
   std::string batches{};  ///< empty: as grader check
+  std::string rules{};    ///< the same; an edition also says what a tree of the course holds
   bool measures_speed = true;
   double limit_s = 1200.0;  ///< for one submission, all of its files
 };

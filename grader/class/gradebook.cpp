@@ -159,7 +159,8 @@ std::string feedback_text(const SettledAttempt& attempt, const ClassDatabase& da
                      (row.sentence.empty() ? "" : row.sentence + "\n");
   if (const std::optional<CheckResult> check = database.result(row.id)) {
     for (const Finding& finding : check->findings) text += "\n" + finding_text(finding);
-    if (check->score) text += "\n" + score_table(*check->score);
+    const std::string points = points_tables(*check, check->score);
+    if (!points.empty()) text += "\n" + points;
   }
   const std::string comments = comments_text(row, database);
   return comments.empty() ? text : text + "\n" + comments;

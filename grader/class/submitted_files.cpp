@@ -76,8 +76,8 @@ std::string ending_of(const std::string& name, const std::vector<std::string>& e
 
 // Of sources that count in a submission, of the sources among them that are compiled, and of
 // archives.
-const std::vector<std::string> kSources = {".cpp", ".cu", ".cuh", ".h", ".hpp"};
-const std::vector<std::string> kCompiled = {".cpp", ".cu"};
+const std::vector<std::string> kSources = {".cpp", ".cc", ".cu", ".cuh", ".h", ".hpp"};
+const std::vector<std::string> kCompiled = {".cpp", ".cc", ".cu"};
 const std::vector<std::string> kArchives = {".tar",     ".tar.gz", ".tgz", ".tar.xz", ".tar.bz2",
                                             ".tar.zst", ".zip",    ".7z",  ".rar"};
 
@@ -234,7 +234,7 @@ class Archive {
     const char* reason = ::archive_error_string(archive_.get());
     throw RefusedSubmission("It cannot be read as an archive: " +
                             printable_line(reason == nullptr ? "it is damaged" : reason) +
-                            ". Hand in a .cpp or .cu file, or a .zip or .tar.gz of them.");
+                            ". Hand in a .cpp, .cc or .cu file, or a .zip or .tar.gz of them.");
   }
 
   // Other files are read, too, because only then their bytes are counted.
@@ -388,7 +388,7 @@ std::vector<SubmittedFile> read_submitted_files(const fs::path& place, ArchiveRe
     files = (read == nullptr ? read_archive_in_sandbox : read)(place);
   }
   if (std::ranges::none_of(files, is_source, &SubmittedFile::path)) {
-    throw RefusedSubmission("It holds no source file; their names end in .cpp or .cu.");
+    throw RefusedSubmission("It holds no source file; their names end in .cpp, .cc or .cu.");
   }
   std::ranges::sort(files, {}, &SubmittedFile::path);
   for (const SubmittedFile& file : files) {

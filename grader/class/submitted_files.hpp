@@ -30,9 +30,9 @@ inline constexpr std::size_t kMostSourceBytes = std::size_t{2} << 20;  // of one
 inline constexpr std::size_t kMostNoteBytes = std::size_t{1} << 20;    // a longer one is left out
 inline constexpr std::size_t kLongestPath = 1000;                      // with its folders
 
-/// The sources (.cpp, .cu, .cuh, .h, .hpp) of a submission, and the two notes of an archive: of an
-/// archive, of a folder such as a git working tree, or of a single source file; sorted by path.
-/// Nothing is unpacked; links in a folder are not followed.
+/// The sources (.cpp, .cc, .cu, .cuh, .h, .hpp) of a submission, and the two notes of an archive:
+/// of an archive, of a folder such as a git working tree, or of a single source file; sorted by
+/// path. Nothing is unpacked; links in a folder are not followed.
 /// @throws RefusedSubmission for an archive that leaves its folder, contains links or devices, two
 ///   files with the same name, names with control characters, is too large, broken or empty; for a
 ///   folder or file without sources
@@ -52,7 +52,7 @@ void answer_in_sandbox(const std::filesystem::path& file);
 /// When it was last written; a folder is as late as the newest of its sources. None if it is gone.
 std::optional<std::filesystem::file_time_type> last_change(const std::filesystem::path& place);
 
-/// Whether the name ends as that of an archive, or of a source that is compiled: .cpp, .cu.
+/// Whether the name ends as that of an archive, or of a source that is compiled: .cpp, .cc, .cu.
 bool has_archive_name(const std::filesystem::path& file);
 bool has_source_name(const std::filesystem::path& file);
 /// A file's name without such an ending.
@@ -60,7 +60,7 @@ std::string without_ending(const std::string& name);
 
 /// The part of a submission that belongs to one milestone.
 struct MilestoneWork {
-  std::string milestone{};               ///< "m1"
+  std::string milestone{};               ///< "m1", or a task of an edition: "sp26-req-0"
   std::vector<SubmittedFile> files{};    ///< each is checked alone; of m4 one for each stage
   std::vector<SubmittedFile> headers{};  ///< the student's own, which each file may include
   /// All puzzles of the milestone, also unchanged ones; empty if none was changed.
@@ -76,10 +76,17 @@ struct MilestoneWork {
 /// @param files      of read_submitted_files
 /// @param milestone  only this one; empty: those whose files differ from the hand-out, and for
 ///   files outside milestones/ the one in their names or in `place`
-/// @throws RefusedSubmission if nothing belongs to the milestone or differs from the hand-out, if
+/// A tree of the course holds the tasks of an edition instead: `rules` names it, else the files
+/// show it. Of a tree with one such file and no `rules`, the milestone is that of any other file.
+/// @param rules       an edition, "course", "workbook" or empty
+/// @param not_judged  gets the files of a course's tree that are for none of its tasks
+/// @throws RefusedSubmission if two files are as likely for one task, if nothing belongs to the
+/// milestone or differs from the hand-out, if
 ///   it is not clear which of several files is meant, or if there are too many or too long ones
 std::vector<MilestoneWork> work_of(const std::vector<SubmittedFile>& files,
-                                   const std::string& milestone, const std::string& place = "");
+                                   const std::string& milestone, const std::string& place = "",
+                                   const std::string& rules = "",
+                                   std::vector<std::string>* not_judged = nullptr);
 
 /// "m2" of "doejane-m2.cu" or "doejane_1_m2-submission.tar.gz"; empty if the name has none.
 std::string milestone_in(const std::string& name);

@@ -14,6 +14,7 @@
 #include "common/base/whole_file.hpp"
 #include "common/result/json_fields.hpp"
 #include "common/result/result_json.hpp"
+#include "grader/checks/edition.hpp"
 #include "grader/class/grade_class.hpp"
 #include "grader/course/course.hpp"
 #include "grader/course/slurm_job.hpp"
@@ -232,6 +233,7 @@ void Task::write(const MilestoneWork& work, const TaskSettings& settings, Phase 
       if (wanted) words.insert(words.end(), more);
     };
     add(!settings.batches.empty(), {"--batches", settings.batches});
+    add(!settings.rules.empty() && !find_task(work.milestone), {"--rules", settings.rules});
     add(phase == Phase::kTimes, {"--times-of", result});
     // Their points do not depend on times.
     add(phase != Phase::kTimes && !work.puzzles.empty(),

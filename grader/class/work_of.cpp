@@ -7,6 +7,7 @@
 #include "common/base/scratch_folder.hpp"
 #include "common/base/text.hpp"
 #include "common/base/whole_file.hpp"
+#include "grader/checks/edition.hpp"
 #include "grader/class/submitted_files.hpp"
 #include "grader/course/course.hpp"
 #include "grader/report/table.hpp"
@@ -188,7 +189,7 @@ MilestoneWork loose_work(const std::vector<SubmittedFile>& files, std::string mi
   const bool cuda = wanted != all.end() && wanted->cuda;
   std::erase_if(sources, [&](const SubmittedFile& file) { return is_cuda(file.path) != cuda; });
   keep_meant(sources);
-  const std::string kind = cuda ? ".cu" : ".cpp";
+  const std::string kind = cuda ? ".cu" : ".cpp or .cc";
   if (sources.empty()) {
     throw RefusedSubmission("It holds no " + kind + " file, which is what " + milestone +
                             " consists of.");
@@ -215,6 +216,58 @@ void require_small(const MilestoneWork& work) {
                           std::to_string(kMostBuiltBytes >> 10) + " KiB together.");
 }
 
+// The edition that these rules or the files name; a tree of the workbook is none of the course.
+std::optional<Edition> edition_for(const std::vector<std::string>& paths,
+                                   const std::string& milestone, const std::string& rules) {
+  if (const auto named = find_task(milestone)) return named->edition;
+  const std::vector<std::string> names = edition_names();
+  if (std::ranges::find(names, rules) != names.end()) return load_edition(rules);
+  return rules.empty() ? edition_of(paths) : std::nullopt;
+}
+
+// Each file of a course's tree is one task, and stands alone: headers come from the course.
+std::vector<MilestoneWork> tasks_of(const std::vector<SubmittedFile>& files,
+                                    const std::string& milestone, const std::string& rules,
+                                    std::vector<std::string>* not_judged) {
+  std::map<std::string, const SubmittedFile*> sources;
+  std::vector<std::string> paths;
+  for (const SubmittedFile& file : files) {
+    if (begin_of_milestones(file.path) != std::string::npos) return {};
+    if (!has_source_name(file.path)) continue;
+    sources[file.path] = &file;
+    paths.push_back(file.path);
+  }
+  const std::optional<Edition> edition = edition_for(paths, milestone, rules);
+  if (!edition) return {};
+  const auto named = find_task(milestone);
+  std::vector<MilestoneWork> works;
+  std::set<std::string> known;
+  try {
+    for (const TaskFile& file : tasks_in(*edition, paths)) {
+      sources.erase(file.path);
+      const std::string id = edition->id_of(file.task);
+      known.insert(file.task.milestone);
+      const bool is_asked = named ? named->task.name == file.task.name
+                                  : milestone.empty() || milestone == file.task.milestone;
+      if (!is_asked) continue;
+      const auto own = std::ranges::find(files, file.path, &SubmittedFile::path);
+      works.push_back({.milestone = id, .files = {*own}});
+    }
+  } catch (const UsageError& error) {
+    throw RefusedSubmission(error.what());
+  }
+  if (known.empty()) return {};
+  if (works.empty()) {
+    throw RefusedSubmission("It is a tree of " + edition->name + " and holds nothing for " +
+                            milestone + "; it holds files for " + joined(known) +
+                            " of the course.");
+  }
+  for (const auto& [path, file] : sources) {
+    if (not_judged != nullptr && defines_course_interface(file->text)) not_judged->push_back(path);
+  }
+  return works;
+}
+
 }  // namespace
 
 std::string milestone_in(const std::string& name) {
@@ -228,7 +281,10 @@ std::string milestone_in(const std::string& name) {
 }
 
 std::vector<MilestoneWork> work_of(const std::vector<SubmittedFile>& all_files,
-                                   const std::string& milestone, const std::string& place) {
+                                   const std::string& milestone, const std::string& place,
+                                   const std::string& rules, std::vector<std::string>* not_judged) {
+  std::vector<MilestoneWork> works = tasks_of(all_files, milestone, rules, not_judged);
+  if (!works.empty()) return works;
   static const std::vector<HandedOut> all = handed_out_milestones();
   std::vector<SubmittedFile> files = all_files;
   const auto taken = [&](const char* name) {
@@ -242,7 +298,6 @@ std::vector<MilestoneWork> work_of(const std::vector<SubmittedFile>& all_files,
   };
   const std::string notebook = taken("notebook.json");
   const std::string history = taken("history.jsonl");
-  std::vector<MilestoneWork> works;
   std::vector<std::string> unchanged;
   for (const HandedOut& each : all) {
     if (!milestone.empty() && each.milestone != milestone) continue;

@@ -16,6 +16,7 @@
 #include "grader/checks/result/check_history.hpp"
 #include "grader/cli/check_puzzles.hpp"
 #include "grader/cli/commands.hpp"
+#include "grader/cli/tree_check.hpp"
 #include "grader/course/course.hpp"
 #include "grader/course/progress.hpp"
 #include "grader/course/slurm_job.hpp"
@@ -82,6 +83,9 @@ void build_students_work(const CourseMilestone& milestone, const std::string& st
                                           runs_on_cpu(milestone), build_folder());
 }
 
+// The stage of a program that is built from a file with the course interface.
+constexpr const char* kGivenStage = "source";
+
 // A course file gets the points of a milestone with one stage.
 bool score_custom_submission(ScoreRequest& score) {
   auto& items = score.rules.items;
@@ -89,25 +93,69 @@ bool score_custom_submission(ScoreRequest& score) {
   if (std::ranges::any_of(items, [&](const ScoreRule& rule) { return rule.stage != stage; })) {
     return false;
   }
-  for (ScoreRule& rule : items) rule.stage = "source";
+  for (ScoreRule& rule : items) rule.stage = kGivenStage;
   return true;
+}
+
+// The task that a file was handed in for, if its place in a tree of the edition says it.
+void find_task_of(const std::string& file, bool is_cpu, RulesRequest& rules) {
+  if (!rules.edition || rules.task) return;
+  for (const TaskFile& found : tasks_in(*rules.edition, {file})) {
+    if (found.task.is_cpu() == is_cpu) rules.task = found.task;
+  }
+}
+
+// What the edition leaves at a warning, and what not.
+void take_edition(GradeRequest& request) {
+  const auto& [rules, edition, task] = request.rules;
+  if (!edition) return;
+  for (const std::string& id : kForgivable) {
+    if (!edition->warnings.contains(id)) request.refused.insert(id);
+  }
+  if (task && std::ranges::count(task->rules, "kernels-in-convolve") > 0) {
+    request.refused.insert("E-converted");
+  }
+}
+
+// In results a stage of a task has the task's name; in the program it is the interface's.
+void rename_stage(CheckResult& check, const std::string& from, const std::string& to) {
+  const auto rename = [&](std::string& stage) {
+    if (stage == from) stage = to;
+  };
+  for (CaseResult& test : check.cases) rename(test.stage);
+  for (RunResult& run : check.result.runs) rename(run.stage.id);
+  for (auto* findings : {&check.findings, &check.warnings}) {
+    for (Finding& finding : *findings) rename(finding.stage);
+  }
+  if (!check.score) return;
+  for (ScoreItem& item : check.score->items) rename(item.stage);
 }
 
 // What to check, from the command line; builds nothing.
 GradeRequest request_of(const CourseMilestone& milestone, const Options& options) {
   GradeRequest request{
-      .milestone = milestone.id,
+      .milestone = options.milestone,
       .solution = printable_line(options.solution),
       .work = {.program = options.program.empty() ? program_of(options.milestone, options.solution)
                                                   : fs::absolute(options.program)},
       .network = options.network,
-      .rules = parse_rules(options.rules),
+      .rules = parse_rules(options.rules, options.milestone),
       .finds_precision = options.precision == "auto",
-      .refused = {options.refused.begin(), options.refused.end()}};
+      .refused = {options.refused.begin(), options.refused.end()},
+      .competition = options.competition};
   const bool is_named = !options.precision.empty() && !request.finds_precision;
   if (is_named) request.precision = parse_precision(options.precision);
   if (!options.stage.empty()) request.stage = options.stage;
-  if (!options.times_of.empty()) request.checked = read_check_result(options.times_of);
+  // Whoever names no term is ranked as the last one that said how.
+  if (options.competition && !request.rules.edition) request.rules.edition = load_edition("sp26");
+  const auto& edition = request.rules.edition;
+  if (edition && request.network == kDefaultPreset) request.network = edition->network;
+  find_task_of(options.solution, runs_on_cpu(milestone), request.rules);
+  take_edition(request);
+  if (!options.times_of.empty()) {
+    request.checked = read_check_result(options.times_of);
+    if (request.rules.task) rename_stage(*request.checked, request.rules.task->name, kGivenStage);
+  }
   if (!options.batches.empty()) request.batches = parse_batches(options.batches);
   if (options.seed != 0) request.seed = options.seed;
   if (!options.only_case.empty()) request.only_case = parse_case(options.only_case);
@@ -129,8 +177,19 @@ void build_given_file(const CourseMilestone& milestone, const Options& options,
   const bool on_cpu = runs_on_cpu(milestone);
   const SubmittedSources sources = sources_of(options.solution, on_cpu);
   if (!has_custom_submission_parts(on_cpu)) build_custom_submission_parts(on_cpu);
-  request.work = build_custom_submissions(sources, on_cpu, build_folder(), options.libraries);
-  if (request.work.form == FileInterface::kStages) return;
+  std::vector<std::string> libraries = options.libraries;
+  if (const auto& task = request.rules.task) {
+    libraries.insert(libraries.end(), task->libraries.begin(), task->libraries.end());
+  }
+  request.work = build_custom_submissions(sources, on_cpu, build_folder(), libraries);
+  if (request.work.unbuilt && request.work.unbuilt->id == "E-library" && !libraries.empty() &&
+      request.work.device != Device::kGpu) {
+    throw EnvironmentError(
+        display_path(options.solution) +
+        " calls a library, which is not emulated: check it where there is a GPU.");
+  }
+  // What was handed in for a task has no stages, even if it does not compile.
+  if (request.work.form == FileInterface::kStages && !request.rules.task) return;
   // The grader finds the precision of a course file; that of a stage stands in the milestone's
   // table.
   if (request.rules.rules.value_or(Rules::kCourse) == Rules::kCourse && !request.precision) {
@@ -219,6 +278,14 @@ bool prepare_students_work(const CourseMilestone& milestone, const Options& opti
 
 ExitCode run(const Options& options) {
   if (options.launcher == "slurm") return run_as_slurm_job(own_words_without_launcher());
+  if (is_source_file(options.solution) && options.program.empty()) {
+    if (const auto ended = check_tree(options, run)) return *ended;
+  }
+  if (options.milestone.empty()) {
+    throw UsageError(
+        "Name a milestone: build/bin/grader check m1. Only a whole tree of the course "
+        "needs none.");
+  }
   const CourseMilestone milestone = find_milestone(options.milestone);
   // Errors in the command line are reported before anything is built.
   GradeRequest request = request_of(milestone, options);
@@ -256,13 +323,25 @@ ExitCode run(const Options& options) {
   if (!options.puzzles.empty() && request.score) {
     request.score->puzzles = puzzles_in(milestone, options.puzzles, printer);
   }
-  CheckResult check = grade(request, printer.observer());
+  GradeObserver observer = printer.observer();
+  const auto& task = request.rules.task;
+  if (task) {
+    observer.tell = [&printer, &task](StageInfo stage, const StageReport& report) {
+      if (stage.id == kGivenStage) stage.id = task->name, stage.title = task->title;
+      printer.observer().tell(stage, report);
+    };
+  }
+  CheckResult check = grade(request, observer);
   printer.clear();
+  if (task) rename_stage(check, kGivenStage, task->name);
   const bool passed = check.result.verdict == Verdict::kPassed;
   // If nothing runs, a table of zeros would not help.
+  std::optional<Score> shown;
   if (check.score && (passed || check.score->earned() > 0.0)) {
-    std::cout << "\n" << score_table(of_stage(*check.score, options.stage));
+    shown = of_stage(*check.score, options.stage);
   }
+  const std::string points = points_tables(check, shown);
+  if (!points.empty()) std::cout << "\n" << points;
   // If a file was saved during the check, the new version was not checked.
   if (is_students && describe_files(source_files(milestone)) == sources) check.sources = sources;
   const fs::path file = options.json.empty() ? default_file(options) : fs::path(options.json);
@@ -285,7 +364,7 @@ ExitCode run(const Options& options) {
 
 void add(CLI::App& app, ExitCode& exit_code) {
   auto [command, options] = add_command(app, exit_code, "check", run);
-  command.add_option("MILESTONE", options.milestone)->required();
+  command.add_option("MILESTONE", options.milestone);
   command.add_option("--stage", options.stage);
   command.add_option("--cause", options.cause);
   command.add_option("--batches", options.batches);
@@ -299,6 +378,7 @@ void add(CLI::App& app, ExitCode& exit_code) {
   command.add_option("--puzzles", options.puzzles);
   command.add_option("--json", options.json);
   command.add_flag("--no-speed", options.no_speed);
+  command.add_flag("--competition", options.competition);
   command.add_option("--times-of", options.times_of);
   command.add_option("--case", options.only_case);
   command.add_option("--seed", options.seed)->check(CLI::NonNegativeNumber);

@@ -33,6 +33,7 @@ struct Options : CountedOptions {
   std::uint64_t seed = 0;
   double time_limit_s = 0.0;
   bool no_speed = false;
+  bool competition = false;
   bool again = false;
   int checks = 0;  ///< for tests: watch stops after this many
   std::string limiter;

@@ -23,6 +23,7 @@
 #include "common/data/gzip.hpp"
 #include "common/network/preset.hpp"
 #include "common/result/result.hpp"
+#include "grader/checks/edition.hpp"
 #include "grader/checks/findings/catalogue.hpp"
 #include "grader/course/puzzles.hpp"
 #include "grader/submission/build_submission.hpp"
@@ -117,6 +118,7 @@ std::vector<CourseMilestone> milestones() {
 }
 
 CourseMilestone find_milestone(const std::string& id) {
+  if (const auto named = find_task(id)) return find_milestone(named->task.workbook);
   std::vector<std::string> known;
   for (const CourseMilestone& milestone : milestones()) {
     if (milestone.id == id) return milestone;

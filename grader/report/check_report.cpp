@@ -162,6 +162,27 @@ void CheckPrinter::name(const StageInfo& stage) {
   std::cout << "\n";
 }
 
+std::string points_tables(const CheckResult& check, const std::optional<Score>& shown) {
+  std::string text = shown ? score_table(*shown) : "";
+  if (const auto& edition = check.edition) {
+    const std::string earned = edition->counts ? points_text(edition->earned) : "-";
+    text += paragraph("  ", "The course gives " + earned + "/" + points_text(edition->points) +
+                                " points for " + edition->task +
+                                (edition->why.empty() ? "." : ": " + edition->why + "."));
+  }
+  if (const auto& ranked = check.ranked) {
+    double sum = 0.0;
+    for (const double time : ranked->op_ms) sum += time;
+    const std::string times = ranked->why_not.empty()
+                                  ? three_digits(sum) + " ms at " + std::to_string(ranked->batch) +
+                                        " images on an " + check.result.machine.gpu +
+                                        ". The op times above have new images in each call."
+                                  : ranked->why_not;
+    text += paragraph("  ", "The course's ranked run (" + ranked->how + "): " + times);
+  }
+  return text;
+}
+
 std::string points_text(double points) {
   std::array<char, 32> text{};
   std::snprintf(text.data(), text.size(), "%g", std::round(points * 10.0) / 10.0);

@@ -38,6 +38,9 @@ class CheckPrinter {
 /// The table of points, a line or a few per item, with the sum and what was not measured.
 std::string score_table(const Score& score);
 
+/// The same, and what the course gives for the file. @param shown  the part to show of the score
+std::string points_tables(const CheckResult& check, const std::optional<Score>& shown);
+
 /// "12", "12.5".
 std::string points_text(double points);
 

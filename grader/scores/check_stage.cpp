@@ -10,6 +10,7 @@
 
 #include "common/base/whole_file.hpp"
 #include "common/emulation/rewrite/source.hpp"
+#include "common/program/arguments.hpp"
 #include "grader/checks/behaviour_check.hpp"
 #include "grader/checks/device_analysis.hpp"
 #include "grader/checks/element_cases.hpp"
@@ -18,6 +19,7 @@
 #include "grader/checks/probe/probe.hpp"
 #include "grader/checks/source_clues.hpp"
 #include "grader/measure/measure_speed.hpp"
+#include "grader/scores/course_rules.hpp"
 #include "grader/scores/second_opinion.hpp"
 
 namespace convlab::grader {
@@ -91,15 +93,33 @@ struct StageChecker : CheckContext {
     }
     if (found) others.add_lines(*found);
     if (found) add_mends(*found);
+    tell_overflow(found);
     if (!found && refused) {
       fail_runs();
       found = refused;
+    }
+    if (!found) {
+      found = broken_rules(request, submission, stage, plan.repeated.back().shape);
+      if (found) fail_runs();
     }
     if (finds && (!found || stage.precision != Precision::kFp32)) {
       observer.tell(stage,
                     {.note = std::string("It computes like ") + describe(stage.precision) + "."});
     }
     return passes(*this, stage, found);
+  }
+
+  // The batches that were right before are too small for it.
+  void tell_overflow(std::optional<Finding>& found) {
+    const std::string why = int_overflow(request, *std::ranges::max_element(batches));
+    const std::string at_most = int_overflow(request, kMaxBatch);
+    if (!found && why.empty() && !at_most.empty()) {
+      observer.tell(stage, {.note = at_most + " No batch of this check is as large."});
+    }
+    if (!found || checked.result.runs.empty()) return;
+    const RunResult& last = checked.result.runs.back();
+    const std::string here = int_overflow(request, last.batch);
+    if (last.verdict == Verdict::kFailed && !here.empty()) found->cause = here + " " + found->cause;
   }
 
   [[nodiscard]] bool is_emulated() const { return submission.device().device == Device::kEmulated; }
@@ -277,6 +297,10 @@ struct StageChecker : CheckContext {
     if (wrong || request.only_case) return wrong;
     const JudgePhases judge_phases = [&](const Finding& found) -> std::optional<Finding> {
       std::optional<Finding> told = found;
+      if (found.id == "E-timed-phase-empty" && request.rules.prolog_may_compute()) {
+        submission.settings.exchanges = false;
+        return std::nullopt;
+      }
       // Only an emulated device can tell a conversion from a hidden convolution, and from a copy of
       // the input that the grader did not find.
       const bool is_open = !is_emulated() && found.id == "E-converted";
@@ -390,9 +414,13 @@ CasePlan plan_for(const GradeRequest& request, const StageInfo& stage,
                   const std::vector<int>& batches) {
   // The course used only batches of hundreds, so the check does, too.
   constexpr int kQuick = 100;
-  const int batch = std::min(kQuick, *std::min_element(batches.begin(), batches.end()));
+  // One image shows nothing of how images are told apart.
+  int batch = kQuick;
+  for (const int each : batches) {
+    if (each > 1 || batches.size() == 1) batch = std::min(batch, each);
+  }
   if (supports_one_network(request, stage)) {
-    return course_plan(load_preset(stage.only_for), batch, false);
+    return course_plan(load_preset(stage.only_for), batch, {});
   }
   if (request.only_case) {
     CasePlan plan = workbook_plan();
@@ -403,8 +431,11 @@ CasePlan plan_for(const GradeRequest& request, const StageInfo& stage,
   }
   if (rules_of(request) == Rules::kWorkbook) return workbook_plan();
   const bool has_stride = request.work.form == FileInterface::kCourseWithStride;
+  const auto& edition = request.rules.edition;
   return course_plan(load_preset(request.network), batch,
-                     request.rules.published_cases.value_or(has_stride));
+                     edition      ? edition->cases
+                     : has_stride ? load_edition("fa23").cases  // the one with a stride
+                                  : std::vector<ConvShape>{});
 }
 
 }  // namespace convlab::grader

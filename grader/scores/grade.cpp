@@ -21,6 +21,7 @@
 #include "grader/measure/counters.hpp"
 #include "grader/measure/measure_speed.hpp"
 #include "grader/scores/check_stage.hpp"
+#include "grader/scores/edition_points.hpp"
 #include "grader/submission/submission.hpp"
 
 namespace convlab::grader {
@@ -57,9 +58,14 @@ class Grading {
   CheckResult run() {
     const std::vector<StageInfo> stages = list_stages();
     // Emulating 10 000 images takes a quarter of an hour; to get it, name the batch.
+    constexpr int kMostEmulated = 1000;
     std::vector<int> batches = request_.batches;
-    if (batches.empty()) batches = {100, 1000};
-    if (request_.batches.empty() && !is_emulated()) batches.push_back(10'000);
+    if (batches.empty()) {
+      batches = request_.rules.batches();
+      if (batches.empty()) batches = {100, 1000, 10'000};
+      std::erase_if(batches, [&](int batch) { return is_emulated() && batch > kMostEmulated; });
+      if (batches.empty()) batches = {100};
+    }
     const int largest = *std::max_element(batches.begin(), batches.end());
     GradedNetwork network{request_.network, largest};
     const bool takes_times = request_.score && request_.score->measures_speed && !stages.empty();
@@ -67,7 +73,9 @@ class Grading {
     if (!stages.empty()) {
       const std::uint64_t seed = request_.seed.value_or(std::random_device{}());
       const Rules rules = rules_of(request_);
-      if (rules == Rules::kCourse) check_.rules = to_string(rules);
+      if (rules == Rules::kCourse) {
+        check_.rules = request_.rules.edition ? request_.rules.edition->name : to_string(rules);
+      }
       for (const StageInfo& stage : stages) {
         cases_of_[stage.id] = plan_for(request_, stage, batches).cases.size();
       }
@@ -89,7 +97,11 @@ class Grading {
       add_device(check_.result, submission_.device().measured);
       if (good) check_.result.verdict = Verdict::kPassed;
     }
+    if (request_.competition) check_.ranked = ranked_run(stages, largest);
     if (request_.score) score(*request_.score, stages, batches, network);
+    if (request_.rules.task && request_.rules.task->points > 0.0) {
+      check_.edition = edition_score(request_.rules, check_, submission_.sources());
+    }
     return std::move(check_);
   }
 
@@ -256,6 +268,41 @@ class Grading {
         }
       }
     }
+  }
+
+  // Of the first stage, if it was right.
+  RankedTimes ranked_run(const std::vector<StageInfo>& stages, int batch) {
+    const auto& edition = request_.rules.edition;
+    const RankedRun plan =
+        edition && edition->competition ? edition->competition->run : RankedRun{};
+    RankedTimes times{.batch = batch,
+                      .how = std::to_string(plan.calls) + " calls on the same buffers after " +
+                             std::to_string(plan.warm_ups) + ", by the host's clock"};
+    if (check_.result.verdict != Verdict::kPassed) {
+      times.why_not = "only right results that keep its rules are ranked.";
+    } else if (is_emulated()) {
+      times.why_not = "an emulated device has no times.";
+    }
+    if (!times.why_not.empty()) return times;
+    observer_.announce("the ranked run");
+    for (const ConvShape& shape : load_preset(request_.network).conv_shapes(batch)) {
+      const Arrays arrays = submission_.prepare(shape, Placement::kAligned);
+      fill_random({.shape = shape}, std::random_device{}(), arrays);
+      const Call call = submission_.run_ranked(stages.front().id, plan);
+      if (call.failure) {
+        times.why_not = explain(*call.failure, "the ranked run").seen;
+        return times;
+      }
+      const Precision precision = as_judged(stages.front()).precision;
+      if (!oracle::compare(shape, arrays.input, arrays.weights, arrays.output,
+                           oracle::Tolerance::of(precision, shape))
+               .passed(shape)) {
+        times.why_not = "its output is wrong after several calls on the same buffers.";
+        return times;
+      }
+      times.op_ms.push_back(call.op_ms);
+    }
+    return times;
   }
 
   // With the precision class of the check, which the grader may have found.

@@ -47,6 +47,7 @@ struct GradeRequest {
   std::optional<Precision> precision{};  ///< none: that of the milestone's table
   bool finds_precision = false;          ///< none of these: the tightest class that it keeps
   std::set<std::string> refused{};       ///< findings that are no mere warnings
+  bool competition = false;              ///< also the course's ranked run, and its rules
   /// An earlier check of the same program: nothing is checked again, only the speeds are measured.
   std::optional<CheckResult> checked{};
 };

@@ -123,6 +123,10 @@ class Submission {
   /// and the memory next to it with poison, and lets the stage write the output.
   Call run(const std::string& stage, std::optional<std::uint32_t> content = oracle::kPoisonBits);
 
+  /// The same, timed as the course ranks files: op_ms is the median of the measured calls. A
+  /// program that lies about it fools nobody but its author: no workbook points come from it.
+  Call run_ranked(const std::string& stage, const RankedRun& plan);
+
   /// The same on the grader's clock. After prolog everything in the sandbox is stopped, and
   /// `exchange` puts other numbers into the input array and its copies in the device's memory. So
   /// the work of prolog belongs to another input, whatever times the program reports.

@@ -38,6 +38,11 @@ class GPUInterface {
   // FA20 has only this one, which then takes pointers to host memory.
   void conv_forward_gpu(float* output, const float* input, const float* mask, CONVLAB_SIZES);
 
+  // The same by the name that another course gives it.
+  void conv_forward_gpu_full(float* output, const float* input, const float* weights,
+                             CONVLAB_SIZES);
+  void conv_forward_gpu_full(float*, float*, float*, CONVLAB_SIZES);
+
   // FA23: the same with a stride.
   void conv_forward_gpu_prolog(const float* host_output, const float* host_input,
                                const float* host_mask, CONVLAB_DEVICE_ARRAYS, CONVLAB_SIZES,
@@ -58,3 +63,6 @@ class GPUInterface {
                                const int S);
   void conv_forward_gpu(float*, float*, float*, CONVLAB_SIZES, const int S);
 };
+
+// The same without a class.
+void conv_forward_gpu_full(float* output, const float* input, const float* weights, CONVLAB_SIZES);

@@ -1,15 +1,24 @@
-// What a file calls that was compiled with -fsanitize=alignment, in place of the sanitizer's
-// library.
+// What a file calls that was compiled with -fsanitize=alignment, float-cast-overflow or
+// shift-exponent, in place of the sanitizer's library.
 //
 // A GPU ends a kernel that reads a float4 at an address that is no multiple of 16. The processor of
 // the host does so only if the compiler kept the 16 bytes together; it may as well load four
 // floats. So files that access 16 bytes at once are compiled with this check
 // (build_custom_submission.sh).
+//
+// Casts and shifts of kernels have a GPU's values (common/emulation/rewrite/conversions.cpp). A
+// conversion without a cast, or in a macro, has the host's: where the two differ, a note gives
+// both.
 
+#include <cmath>
 #include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <string>
 #include <string_view>
 
 #include "common/emulation/include/convlab_emulation/collective.hpp"
+#include "common/emulation/include/convlab_emulation/device_values.hpp"
 #include "common/emulation/runtime/device_memory.hpp"
 
 namespace {
@@ -28,8 +37,87 @@ struct Access {
   std::uint8_t alignment_bits;
   std::uint8_t kind;
 };
+/// A conversion, or a shift with the types of its number and its count.
+struct Conversion {
+  const char* file;
+  std::uint32_t line;
+  std::uint32_t column;
+  const TypeName* from;
+  const TypeName* to;
+};
+
+bool is_signed(const TypeName& type) {
+  return (type.info & 1U) != 0;
+}
+unsigned width_of(const TypeName& type) {
+  return 1U << (type.info >> 1U);
+}
+
+/// A number that was passed in a word. A float of another size does not come here.
+double real_of(const TypeName& type, std::uintptr_t word) {
+  if (type.info == 64) return convlab::emulation::bit_cast<double>(std::uint64_t{word});
+  return static_cast<double>(convlab::emulation::bit_cast<float>(static_cast<std::uint32_t>(word)));
+}
+
+/// The low bits of a word, as a number of the type.
+std::string text_of(const TypeName& type, std::uint64_t word) {
+  const unsigned unused = 64 - width_of(type);
+  if (is_signed(type)) return std::to_string(static_cast<std::int64_t>(word << unused) >> unused);
+  return std::to_string(word << unused >> unused);
+}
+
+std::uint64_t converted(const TypeName& type, double value) {
+  using convlab::emulation::saturated;
+  if (width_of(type) == 64)
+    return is_signed(type) ? static_cast<std::uint64_t>(saturated<std::int64_t>(value))
+                           : saturated<std::uint64_t>(value);
+  return is_signed(type) ? static_cast<std::uint64_t>(saturated<std::int32_t>(value))
+                         : saturated<std::uint32_t>(value);
+}
+
+/// What x86 gives where a number is out of range.
+std::uint64_t converted_here(const TypeName& type, double value) {
+  const bool is_long = width_of(type) == 64 || (width_of(type) == 32 && !is_signed(type));
+  const double limit = is_long ? 0x1p63 : 0x1p31;
+  if (value >= -limit && value < limit)
+    return static_cast<std::uint64_t>(static_cast<std::int64_t>(value));
+  return is_long ? std::uint64_t{1} << 63U : std::uint64_t{1} << 31U;
+}
+
+void note(const Conversion& at, const std::string& message) {
+  convlab::emulation::note_kernel(message.c_str(), {at.file, at.line, at.column});
+}
 
 }  // namespace
+
+// NOLINTBEGIN(readability-identifier-naming,bugprone-reserved-identifier): the compilers' names
+
+extern "C" void __ubsan_handle_float_cast_overflow(const Conversion* at, std::uintptr_t value) {
+  if (!convlab::emulation::in_kernel() || at->to->kind != 0 || at->from->info > 64) return;
+  const double number = real_of(*at->from, value);
+  const std::string there = text_of(*at->to, converted(*at->to, number));
+  const std::string here = text_of(*at->to, converted_here(*at->to, number));
+  if (there == here) return;
+  char text[40];
+  std::snprintf(text, sizeof text, "%.9g", number);
+  note(*at, std::string(text) + " as a whole number is " + there + " on a GPU and " + here +
+                " here: write a cast, as in (int)x, which is the same on both");
+}
+
+extern "C" void __ubsan_handle_shift_out_of_bounds(const Conversion* at, std::uintptr_t value,
+                                                   std::uintptr_t count) {
+  const TypeName& type = *at->from;
+  if (!convlab::emulation::in_kernel() || width_of(type) > 64 ||
+      static_cast<std::uint32_t>(count) < width_of(type))
+    return;
+  note(*at,
+       text_of(type, value) + " is shifted by " + std::to_string(static_cast<int>(count)) +
+           " bits: on a GPU that leaves 0, or -1 of a negative number; here it is a shift by " +
+           std::to_string(count % width_of(type)) +
+           ". Write the shift outside of a macro, where it is the same on both");
+}
+
+// NOLINTEND(readability-identifier-naming,bugprone-reserved-identifier)
 
 // NOLINTNEXTLINE(readability-identifier-naming,bugprone-reserved-identifier): the compilers' name
 extern "C" void __ubsan_handle_type_mismatch_v1(const Access* access, std::uintptr_t address) {

@@ -34,15 +34,19 @@ using ::std::memory_order_relaxed;
 using ::std::memory_order_release;
 using ::std::memory_order_seq_cst;
 
-inline void atomic_thread_fence(memory_order order, thread_scope /*scope*/ = thread_scope_system) {
+constexpr bool is_in_block(thread_scope scope) {
+  return scope == thread_scope_block || scope == thread_scope_thread;
+}
+
+inline void atomic_thread_fence(memory_order order, thread_scope scope = thread_scope_system) {
   ::std::atomic_thread_fence(order);
-  if (order != memory_order_relaxed) convlab::emulation::observe_fence();
+  if (order != memory_order_relaxed) convlab::emulation::observe_fence(is_in_block(scope));
 }
 
 namespace detail {
 
 /// The operations of atomic and atomic_ref, whose address() is that of the value.
-template <class Self, class T>
+template <class Self, class T, thread_scope Scope>
 class atomic_operations {
  public:
   using value_type = T;
@@ -50,7 +54,7 @@ class atomic_operations {
 
   [[nodiscard]] bool is_lock_free() const { return true; }
   [[nodiscard]] T load(memory_order order = memory_order_seq_cst) const {
-    return change(order, [](T old) { return old; });
+    return convlab::emulation::atomic_read(address(), kind(order));
   }
   void store(T value, memory_order order = memory_order_seq_cst) const {
     change(order, [=](T) { return value; });
@@ -93,7 +97,11 @@ class atomic_operations {
   [[nodiscard]] T* address() const { return static_cast<const Self*>(this)->address(); }
   template <class Change>
   [[gnu::always_inline]] T change(memory_order order, Change change) const {
-    return convlab::emulation::atomic_update(address(), change, order != memory_order_relaxed);
+    return convlab::emulation::atomic_update(address(), change, kind(order));
+  }
+  static constexpr unsigned kind(memory_order order) {
+    return (order == memory_order_relaxed ? 0U : unsigned{convlab::emulation::kAtomicOrders}) |
+           (is_in_block(Scope) ? unsigned{convlab::emulation::kAtomicInBlock} : 0U);
   }
 
  public:
@@ -114,7 +122,7 @@ class atomic_operations {
 
 /// Atomic operations on a variable that is none.
 template <class T, thread_scope Scope = thread_scope_system>
-class atomic_ref : public detail::atomic_operations<atomic_ref<T, Scope>, T> {
+class atomic_ref : public detail::atomic_operations<atomic_ref<T, Scope>, T, Scope> {
  public:
   static constexpr ::std::size_t required_alignment = sizeof(T);
 
@@ -125,7 +133,7 @@ class atomic_ref : public detail::atomic_operations<atomic_ref<T, Scope>, T> {
   }
 
  private:
-  friend detail::atomic_operations<atomic_ref, T>;
+  friend detail::atomic_operations<atomic_ref, T, Scope>;
   [[nodiscard]] T* address() const { return value_; }
 
   T* value_;
@@ -133,7 +141,7 @@ class atomic_ref : public detail::atomic_operations<atomic_ref<T, Scope>, T> {
 
 /// An atomic variable. As a __shared__ variable it begins with any value, as on a GPU.
 template <class T, thread_scope Scope = thread_scope_system>
-class atomic : public detail::atomic_operations<atomic<T, Scope>, T> {
+class atomic : public detail::atomic_operations<atomic<T, Scope>, T, Scope> {
  public:
   atomic() = default;
   constexpr atomic(T value) : value_(value) {}
@@ -145,7 +153,7 @@ class atomic : public detail::atomic_operations<atomic<T, Scope>, T> {
   }
 
  private:
-  friend detail::atomic_operations<atomic, T>;
+  friend detail::atomic_operations<atomic, T, Scope>;
   [[nodiscard]] T* address() const { return &value_; }
 
   mutable T value_;

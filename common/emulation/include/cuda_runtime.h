@@ -4,6 +4,7 @@
 
 // Course helpers (helper_cuda.h) ask for the toolkit's include guard.
 #define __CUDA_RUNTIME_H__
+#define CONVLAB_TELLS_OF_NVCC
 
 // As with nvcc, these come along.
 #include <limits.h>
@@ -60,6 +61,6 @@
 #define __CUDACC__ 1
 #define __NVCC__ 1
 #define __CUDA_ARCH__ 800
-#define __CUDACC_VER_MAJOR__ 12
+#define __CUDACC_VER_MAJOR__ 13
 #define __CUDACC_VER_MINOR__ 0
 #define CONVLAB_EMULATED 1

@@ -15,17 +15,9 @@
 #include <cstring>
 #include <limits>
 
-#include "common/base/address_sanitizer.hpp"
 #include "common/emulation/include/convlab_emulation/fragment_layout.hpp"
 #include "common/emulation/runtime/gpu_model.hpp"
 #include "common/emulation/runtime/observer.hpp"
-
-// Twice as fast on a processor that has them; the results are the same.
-#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !CONVLAB_ADDRESS_SANITIZER
-#define CONVLAB_WIDE_VECTORS [[gnu::target_clones("avx2", "default")]]
-#else
-#define CONVLAB_WIDE_VECTORS
-#endif
 
 namespace convlab::emulation {
 namespace {
@@ -204,9 +196,8 @@ inline void finish(const double* sums, float* d) {
 /// @tparam Value  in which products and scaled products are exact: float for halves
 /// @param first, group  which of the kK products
 template <int kM, int kN, int kK, class Value, class D>
-CONVLAB_WIDE_VECTORS void add_group(const Terms<kM * kK, Value>& a, const Terms<kK * kN, Value>& b,
-                                    const Terms<kM * kN, double>& c, int first, int group,
-                                    int extra_bits, D* d) {
+void add_group(const Terms<kM * kK, Value>& a, const Terms<kK * kN, Value>& b,
+               const Terms<kM * kN, double>& c, int first, int group, int extra_bits, D* d) {
   constexpr int kWidth = 8;  // columns at once
   using Shorts [[gnu::vector_size(kWidth * 2)]] = std::int16_t;
   using Integers [[gnu::vector_size(kWidth * 4)]] = std::int32_t;

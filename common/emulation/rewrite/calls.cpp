@@ -156,11 +156,16 @@ class CallChecker {
                              ": only the host has it; device code takes pointers and arrays");
     if (names_.host_variables.contains(name) && !names_.functions.contains(name) &&
         !names_.macros.contains(name) && !is_member_or_qualified(i) && !is_declared(i) &&
-        !is_unevaluated(i) && !is_shadowed(i, caller, end))
-      return complain(i,
-                      "the variable " + std::string(name) + " of the host in " + describe(caller) +
-                          ": hand it over as an argument, or make it __constant__, __device__ or "
-                          "constexpr");
+        !is_unevaluated(i) && !is_shadowed(i, caller, end)) {
+      complain(i, "the variable " + std::string(name) + " of the host in " + describe(caller) +
+                      ": hand it over as an argument, or make it __constant__, __device__ or "
+                      "constexpr");
+      if (names_.constant_arrays.contains(name)) {
+        diagnostics_.back().is_warning = true;
+        diagnostics_.back().message += " (nvcc 13 refuses it, emulation runs it)";
+      }
+      return;
+    }
     const bool library = is_runtime_api(name) || kHostLibrary.contains(name);
     if (library && !names_.functions.contains(name) && !names_.macros.contains(name)) {
       if (is_call(i, false) && !is_shadowed(i, caller, end))
@@ -202,6 +207,11 @@ class CallChecker {
   [[nodiscard]] std::string_view size_at_run_time(std::size_t i, const Function& caller) const {
     const bool typed = source_[i - 1].kind == Token::Kind::kIdentifier || closes_template(i - 1);
     if (!source_.is(i + 1, "[") || !source_.opens(i + 1) || !typed || !is_declared(i)) return {};
+    // `new float[n]`: the last word of a type, and any size.
+    for (std::size_t j = i; j > 0 && (source_[j].kind == Token::Kind::kIdentifier ||
+                                      source_.is(j, "::") || source_.is(j, "("));
+         --j)
+      if (source_.is(j - 1, "new")) return {};
     for (std::size_t j = i + 2; j < source_.partner(i + 1); ++j)
       if (source_[j].kind == Token::Kind::kIdentifier && !is_member_or_qualified(j) &&
           !source_.is(j + 1, "::") && !is_unevaluated(j) && is_variable(source_[j].text, i, caller))

@@ -244,8 +244,10 @@ class HostVariableFinder {
                        before.is("&") || before.is(">");
     if (!typed || !is_of_host(begin, name)) return;
     // A constant number may be read anywhere.
-    const bool is_number = !source_.is(name + 1, "[") && !before.is("*");
-    if (is_number && source_.has(begin, name, {"const"})) return;
+    const bool is_array = source_.is(name + 1, "[");
+    const bool is_constant = !before.is("*") && source_.has(begin, name, {"const"});
+    if (is_constant && !is_array) return;
+    if (is_constant) names_.constant_arrays.emplace(source_[name].text);
     names_.host_variables.emplace(source_[name].text);
   }
 

@@ -239,7 +239,7 @@ struct LaunchRewriter : File {
     if (function != names.functions.end()) {
       const bool has_host_twin = function->second.has_host_twin;
       const bool is_elsewhere =
-          callee.name == callee.begin && !space_of(open).starts_with(function->second.space);
+          callee.name == callee.begin && !source.space_of(open).starts_with(function->second.space);
       if (has_host_twin || is_elsewhere) return CalleeKind::kTemplate;
     }
     const Kernel& kernel = known->second;
@@ -252,17 +252,6 @@ struct LaunchRewriter : File {
     return given >= kernel.least_template_arguments && given <= kernel.template_parameters
                ? CalleeKind::kFunction
                : CalleeKind::kTemplate;
-  }
-
-  /// The named namespaces around token i, as NamedFunction::space has them.
-  [[nodiscard]] std::string space_of(std::size_t i) const {
-    std::string space;
-    while (i-- > 0)
-      if (source.is(i, "}") && source.partner(i) < i)
-        i = source.partner(i);
-      else if (source.is(i, "{"))
-        space.insert(0, source.name_of_namespace(i));
-    return space;
   }
 
   /// Template arguments between the < at `begin` and the > before `end`.

@@ -64,7 +64,8 @@ convlab::ExitCode run(int argc, char** argv) {
   std::filesystem::path dependencies;
   const auto project = parse(argc, argv, dependencies);
   const auto result = convlab::rewrite::rewrite_project(project);
-  for (const std::string& error : result.errors) std::fprintf(stderr, "%s\n", error.c_str());
+  for (const auto* const all : {&result.warnings, &result.errors})
+    for (const std::string& each : *all) std::fprintf(stderr, "%s\n", each.c_str());
   if (!dependencies.empty())
     write_dependencies(dependencies, project.output.string(), result.inputs);
   return result.errors.empty() ? convlab::ExitCode::kPassed : convlab::ExitCode::kFallsShort;

@@ -164,8 +164,9 @@ class Project {
     std::set<std::string_view> told;
     for (const Diagnostic& each : diagnostics)
       if (told.insert(each.message).second)
-        result_.errors.push_back(unit.path.string() + ":" + std::to_string(each.line) +
-                                 ": error: " + each.message);
+        (each.is_warning ? result_.warnings : result_.errors)
+            .push_back(unit.path.string() + ":" + std::to_string(each.line) +
+                       (each.is_warning ? ": warning: " : ": error: ") + each.message);
   }
 
   const ProjectOptions& options_;
@@ -180,7 +181,9 @@ class Project {
 ProjectResult rewrite_project(const ProjectOptions& options) try {
   return Project(options).run();
 } catch (const TooManySteps& error) {
-  return {.inputs = {}, .errors = {options.source.string() + ":1: error: " + error.what()}};
+  return {.inputs = {},
+          .errors = {options.source.string() + ":1: error: " + error.what()},
+          .warnings = {}};
 }
 
 }  // namespace convlab::rewrite

@@ -120,6 +120,7 @@ struct ProjectOptions {
 struct ProjectResult {
   std::vector<std::filesystem::path> inputs;  ///< everything that was read
   std::vector<std::string> errors;            ///< "file:line: error: …"
+  std::vector<std::string> warnings;          ///< "file:line: warning: …"
 };
 
 /// Rewrites a source with the project headers that it includes in quotes. A header in which nothing

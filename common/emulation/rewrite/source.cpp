@@ -284,6 +284,16 @@ std::string Source::name_of_namespace(std::size_t brace) const {
   return {};
 }
 
+std::string Source::space_of(std::size_t i) const {
+  std::string space;
+  while (i-- > 0)
+    if (is(i, "}") && partner(i) < i)
+      i = partner(i);
+    else if (is(i, "{"))
+      space.insert(0, name_of_namespace(i));
+  return space;
+}
+
 std::size_t Source::opening_angle(std::size_t i) const {
   int depth = 0;
   for (std::size_t j = i;; --j) {

@@ -87,6 +87,8 @@ class Source {
   [[nodiscard]] bool in_parentheses(std::size_t i) const { return in_parentheses_[i]; }
   /// "name::" if a named namespace opens with the brace, else nothing.
   [[nodiscard]] std::string name_of_namespace(std::size_t brace) const;
+  /// The named namespaces around token i, as NamedFunction::space has them.
+  [[nodiscard]] std::string space_of(std::size_t i) const;
   /// Counts what is done with the file, against hostile ones: many searches begin at each of its
   /// names. A thousand lines need about 200 000 steps. @throws TooManySteps
   void take_steps(std::size_t count) const {
@@ -175,6 +177,7 @@ struct Names {
   /// Variables at namespace scope without a qualifier of the device that are no constants; none
   /// where a qualifier may hide.
   std::set<std::string, std::less<>> host_variables;
+  std::set<std::string, std::less<>> constant_arrays;  ///< those that are arrays of constants
   SharedVariableTable shared_variables;
 };
 
@@ -188,6 +191,7 @@ void collect_shared_variables(const Source& source, SharedVariableTable& variabl
 struct Diagnostic {
   std::size_t line;
   std::string message;
+  bool is_warning = false;  ///< nvcc refuses it, emulation runs it
 };
 
 /// What nvcc refuses: calls across the border between host and device, a kernel without a

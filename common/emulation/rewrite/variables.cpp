@@ -60,6 +60,12 @@ struct VariableRewriter : File {
       editor.replace(index, type + editor.anchor(index, source[index].end()));
       // What is declared here stands in the column of the variable, where warnings are to point.
       const std::string at_name = editor.anchor(index, source[index].offset);
+      if (dynamic && is_local && source[keyword].directive == 0)
+        after += joined({at_name, "struct convlab_place_", name,
+                         " { static const char* name() { return \"", source.space_of(keyword), name,
+                         "\"; } static const char* file() { return __FILE__; } static unsigned "
+                         "line() { return __LINE__; } }; ",
+                         kRuntime, "DynamicArray<", type, ", convlab_place_", name, ">::note();"});
       if (const std::string alignment = alignment_of(begin, end); dynamic && !alignment.empty())
         after += joined({" struct alignas(", alignment, ") ", aligned_type(name, begin), " {};"});
       if (!dynamic)

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "common/base/enum_name.hpp"
@@ -24,9 +26,22 @@ std::string text_of(const RaceSide& side) {
 }
 
 std::string advice(const RaceFacts& race) {
+  const bool one_line = race.first.line == race.second.line && race.first.file == race.second.file;
+  if (race.first.atomic && race.second.atomic)
+    return "an atomic operation for one block meets those of other blocks: leave out _block, or "
+           "thread_scope_block";
+  if (race.first.atomic || race.second.atomic) {
+    const RaceSide& plain = race.first.atomic ? race.second : race.first;
+    return plain.writes ? "store it atomically, too: with atomicExch, or cuda::atomic_ref"
+                        : "read it atomically, too: with atomicOr(address, 0), a volatile pointer, "
+                          "or cuda::atomic_ref";
+  }
   if (race.updates) return "use atomicAdd, or give each thread an element of its own";
-  if (race.first.writes && race.second.writes && race.first.line == race.second.line)
+  if (race.first.writes && race.second.writes && one_line)
     return "make the index different for every thread, or let one thread store";
+  if (one_line && race.scope <= RaceScope::kBlock)
+    return std::string("read into a variable, then ") +
+           (race.scope == RaceScope::kWarp ? "__syncwarp()" : "__syncthreads()") + ", then write";
   return enum_name(
       race.scope,
       {"__syncwarp() belongs between the two lines",
@@ -35,22 +50,42 @@ std::string advice(const RaceFacts& race) {
        "the two run in different streams: an event must make one wait for the other"});
 }
 
+std::string name_of(const FaultMemory& memory) {
+  return memory.variable.empty()        ? "global memory"
+         : memory.variable == "dynamic" ? "dynamic shared memory"
+                                        : "the variable " + memory.variable;
+}
+
+/// One of each kernel, then the second of each, and so on.
+std::vector<FaultRecord> in_turns(std::vector<FaultRecord> records) {
+  std::map<std::string, int> count;
+  std::vector<std::pair<int, FaultRecord>> turns;
+  for (FaultRecord& each : records) turns.emplace_back(count[each.kernel]++, std::move(each));
+  std::ranges::stable_sort(turns, {}, &std::pair<int, FaultRecord>::first);
+  for (std::size_t i = 0; i < records.size(); ++i) records[i] = std::move(turns[i].second);
+  return records;
+}
+
 void print_races() {
   constexpr std::size_t kMost = 10;
-  const std::vector<FaultRecord> races = only<RaceDetector>().all();
+  const std::vector<FaultRecord> races = in_turns(only<RaceDetector>().all());
   for (std::size_t i = 0; i < std::min(races.size(), kMost); ++i) {
-    const FaultMemory& where = races[i].memory;
     const RaceFacts& race = *races[i].race;
-    const std::string memory = where.variable.empty()        ? "global memory"
-                               : where.variable == "dynamic" ? "dynamic shared memory"
-                                                             : "the variable " + where.variable;
     std::fprintf(stderr,
                  "emulated device: race in kernel %s: two threads use byte %lld of %s%s%s\n  %s\n",
-                 races[i].kernel.c_str(), where.offset, memory.c_str(), text_of(race.first).c_str(),
-                 text_of(race.second).c_str(), advice(race).c_str());
+                 races[i].kernel.c_str(), races[i].memory.offset, name_of(races[i].memory).c_str(),
+                 text_of(race.first).c_str(), text_of(race.second).c_str(), advice(race).c_str());
   }
   if (races.size() > kMost)
     std::fprintf(stderr, "emulated device: %zu more races at other lines\n", races.size() - kMost);
+  const std::vector<FaultRecord> unwritten = in_turns(only<RaceDetector>().unwritten());
+  for (std::size_t i = 0; i < std::min(unwritten.size(), kMost); ++i)
+    std::fprintf(stderr,
+                 "emulated device: kernel %s reads byte %lld of %s, which no thread of the block "
+                 "has written\n  at %s:%d, thread %s of block %s\n",
+                 unwritten[i].kernel.c_str(), unwritten[i].memory.offset,
+                 name_of(unwritten[i].memory).c_str(), unwritten[i].file.c_str(), unwritten[i].line,
+                 coordinates(unwritten[i].thread).c_str(), coordinates(unwritten[i].block).c_str());
 }
 
 [[maybe_unused]] const bool is_ready = [] {

@@ -118,6 +118,12 @@ void note_configuration(const KernelCall& call) {
                                           .block = {call.block.x, call.block.y, call.block.z}});
 }
 
+void note_stream(int number) {
+  const std::lock_guard lock(record_mutex);
+  std::vector<int>& known = only<DeviceNotes>().streams;
+  if (std::ranges::find(known, number) == known.end()) known.push_back(number);
+}
+
 template <class Note>
 static void note_launches(const KernelCall& call, const Note& note) {
   const std::lock_guard lock(record_mutex);

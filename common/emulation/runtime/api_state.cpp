@@ -14,10 +14,10 @@
 #include "common/emulation/include/convlab_emulation/activity.hpp"
 #include "common/emulation/include/convlab_emulation/collective.hpp"
 #include "common/emulation/include/convlab_emulation/device_functions.hpp"
-#include "common/emulation/include/convlab_emulation/kernel_heap.hpp"
 #include "common/emulation/include/convlab_emulation/runtime_api.hpp"
 #include "common/emulation/runtime/device_memory.hpp"
 #include "common/emulation/runtime/gpu_model.hpp"
+#include "common/emulation/runtime/kernel_heap.hpp"
 #include "common/emulation/runtime/report.hpp"
 #include "common/emulation/runtime/scheduler.hpp"
 #include "common/emulation/runtime/settings.hpp"
@@ -183,6 +183,7 @@ cudaError_t cudaDeviceSynchronize() {
 }
 
 CONVLAB_API(cudaThreadSynchronize, (), cudaDeviceSynchronize())
+CONVLAB_API(cudaThreadExit, (), cudaDeviceReset())
 
 cudaError_t cudaDeviceReset() {
   streams().finish_all();

@@ -102,9 +102,9 @@ void take_turn() {
 Observer* observer = nullptr;
 
 // The return address is a place in the kernel.
-[[gnu::noinline]] void begin_atomic(const void* address, std::size_t bytes, bool orders) {
+[[gnu::noinline]] void begin_atomic(const void* address, std::size_t bytes, unsigned kind) {
   if (observer == nullptr || !in_kernel()) return;
-  observer->begin_atomic(address, bytes, orders, __builtin_return_address(0));
+  observer->begin_atomic(address, bytes, kind, __builtin_return_address(0));
 }
 #define CONVLAB_OBSERVED(name, parameters, call)            \
   void name parameters {                                    \
@@ -113,7 +113,7 @@ Observer* observer = nullptr;
 CONVLAB_OBSERVED(end_atomic, (), end_atomic())
 CONVLAB_OBSERVED(observe_verification, (const void* address), verify(address))
 CONVLAB_OBSERVED(observe_part, (std::uint32_t warps), met_in_part(warps))
-CONVLAB_OBSERVED(observe_fence, (), fence())
+CONVLAB_OBSERVED(observe_fence, (bool in_block), fence(in_block))
 CONVLAB_OBSERVED(observe_release, (const void* object), release(object))
 CONVLAB_OBSERVED(observe_acquire, (const void* object), acquire(object))
 CONVLAB_OBSERVED(observe_object, (const void* object, std::size_t bytes),

@@ -1,4 +1,4 @@
-#include "common/emulation/include/convlab_emulation/kernel_heap.hpp"
+#include "common/emulation/runtime/kernel_heap.hpp"
 
 #include <sched.h>
 #include <sys/mman.h>
@@ -11,6 +11,7 @@
 #include <new>
 
 #include "common/emulation/include/convlab_emulation/collective.hpp"
+#include "common/emulation/include/convlab_emulation/kernel_heap.hpp"
 #include "common/emulation/runtime/device_memory.hpp"
 #include "common/emulation/runtime/device_rights.hpp"
 #include "common/emulation/runtime/kernel_process.hpp"

@@ -12,13 +12,13 @@
 #include <vector>
 
 #include "common/emulation/include/convlab_emulation/activity.hpp"
-#include "common/emulation/include/convlab_emulation/kernel_heap.hpp"
 #include "common/emulation/include/convlab_emulation/runtime_api.hpp"
 #include "common/emulation/runtime/api_state.hpp"
 #include "common/emulation/runtime/block_runner.hpp"
 #include "common/emulation/runtime/copy.hpp"
 #include "common/emulation/runtime/device_memory.hpp"
 #include "common/emulation/runtime/gpu_model.hpp"
+#include "common/emulation/runtime/kernel_heap.hpp"
 #include "common/emulation/runtime/kernel_process.hpp"
 #include "common/emulation/runtime/report.hpp"
 #include "common/emulation/runtime/settings.hpp"
@@ -140,6 +140,10 @@ cudaError_t plan_kernel(KernelCall call, std::shared_ptr<void> owner,
   if (const std::string problem = configuration_problem(call); !problem.empty())
     return refuse_launch(call, problem);
   if (const cudaError_t problem = cooperative_problem(call); problem != cudaSuccess) return problem;
+  if (constexpr std::size_t kMost = 32764; call.parameter_bytes > kMost)
+    note_refused_by_nvcc(place_of(call.site), "the arguments of kernel " + std::string(call.name) +
+                                                  " take " + std::to_string(call.parameter_bytes) +
+                                                  " bytes, and the limit is 32764");
   static std::atomic<std::uint64_t> launches = 0;
   const std::uint64_t launch = ++launches;
   for (int i = 0; i < pointer_count; ++i) {
@@ -177,7 +181,12 @@ cudaError_t submit(cudaStream_t handle, Plan plan) {
   return with_stream("cudaLaunchKernel", handle, [&](CUstream_st& stream) {
     Action action;
     const cudaError_t problem = plan(action);
-    if (problem == cudaSuccess) streams().submit(stream, std::move(action));
+    if (problem == cudaSuccess) {
+      note_stream(stream.number);
+      streams().submit(stream, std::move(action));
+    } else if (stream.capture) {
+      stream.capture->broken = true;
+    }
     return problem;
   });
 }

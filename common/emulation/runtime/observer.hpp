@@ -48,11 +48,11 @@ class Observer {
   virtual void begin_copy(void* to, const void* from, std::size_t bytes, const CallSite& site) = 0;
   virtual void end_copy(void* /*to*/, std::size_t /*bytes*/, const CallSite& /*site*/) {}
   /// @param place  the return address of the caller
-  virtual void begin_atomic(const void* address, std::size_t bytes, bool orders,
+  virtual void begin_atomic(const void* address, std::size_t bytes, unsigned kind,
                             const void* place) = 0;
   virtual void end_atomic() = 0;
   virtual void verify(const void* /*address*/) {}
-  virtual void fence() {}
+  virtual void fence(bool /*in_block*/) {}
   virtual void release(const void* /*object*/) {}
   virtual void acquire(const void* /*object*/) {}
   virtual void begin_object(const void* /*object*/, std::size_t /*bytes*/) {}

@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <map>
 #include <mutex>
+#include <set>
 #include <sstream>
 #include <string>
 #include <tuple>
@@ -289,6 +290,30 @@ void send_report(EmulationReport report) {
     only<ReportSink>()(report);
   else
     print_report(report.text);
+}
+
+void note_refused_by_nvcc(const ReportPlace& at, const std::string& why) {
+  // Never destroyed: static objects may launch kernels in their destructors.
+  static auto& told = *new std::set<std::string>;
+  static std::mutex mutex;
+  {
+    const std::lock_guard lock(mutex);
+    if (!told.insert(at.file + std::to_string(at.line) + why).second) return;
+  }
+  send_report(
+      {.is_note = true, .what = "note: nvcc 13 refuses this, emulation runs it: " + why, .at = at});
+}
+
+bool note_dynamic_array(const char* name, const std::type_info& type, const char* file,
+                        std::uint32_t line) {
+  static auto& first_types = *new std::map<std::string, const std::type_info*>;
+  const auto [first, is_new] = first_types.emplace(std::string(file) + ":" + name, &type);
+  if (!is_new && *first->second != type)
+    note_refused_by_nvcc({.file = file, .line = line},
+                         std::string("the dynamic shared array ") + name +
+                             " has another type than before (give it a name of its own, or take "
+                             "bytes and cast)");
+  return true;
 }
 
 ReportPlace source_place(void* const* frames, int count) {

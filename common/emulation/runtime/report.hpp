@@ -121,6 +121,9 @@ ReportSink set_report_sink(ReportSink sink);
 /// of the other members if it is empty.
 void send_report(EmulationReport report);
 
+/// Tells once of a place that nvcc 13 refuses and emulation runs.
+void note_refused_by_nvcc(const ReportPlace& at, const std::string& why);
+
 /// The innermost place of a call chain that lies in the user's own source. Asks addr2line;
 /// empty where that is missing or the build has no line numbers.
 /// @param frames  the faulting instruction, then return addresses

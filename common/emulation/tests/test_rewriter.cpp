@@ -319,3 +319,33 @@ TEST_CASE("names of includes, quoted and in angle brackets") {
   CHECK(contains(convlab::rewrite::rewrite(text, source, {}, {{"b/c.cuh", "/copy.cuh"}}).text,
                  "#include \"/copy.cuh\""));
 }
+
+TEST_CASE("casts and shifts of device code get a GPU's values, and nothing else does") {
+  const auto dense = [](std::string text) {
+    std::erase(text, ' ');
+    return text;
+  };
+  const auto check = [&](const std::string& code, const std::string& expected) {
+    const std::string text = "__device__ void f() { " + code + " }";
+    CHECK(dense(without_anchors(rewritten(text).text)) ==
+          dense("__device__ void f() { " + expected + " }"));
+  };
+  const std::string cast = "::convlab::emulation::cast<";
+  const std::string mark = " ::convlab::emulation::DeviceShift{}";
+  check("y = (int)x * 2;", "y = " + cast + "int>(x) * 2;");
+  check("y = -(unsigned char)-a[i].b;", "y = -" + cast + "unsigned char>(-a[i].b);");
+  check("g((int)(a + b), 1);", "g(" + cast + "int>((a + b)), 1);");
+  check("y = (unsigned)(int)x;", "y = " + cast + "unsigned>(" + cast + "int>(x));");
+  check("y = static_cast<long long>(x);", "y = " + cast + "long long>(x);");
+  check("y = 1 + int(x);", "y = 1 + " + cast + "int>(x);");
+  check("y = 1u << n;", "y = 1u <<" + mark + " << n;");
+  check("y >>= n;", "y >>=" + mark + " = n;");
+  for (const char* same : {"int (*g)(int) = h;", "y = sizeof(int);", "int(y);", "y = (int)g<2>(x);",
+                           "y = x >> 5;", "V<V<int>> v{};", "y = (float)x;", "p = (int*)q;",
+                           "y = (int){3};", "auto l = [](int) { };", "y = x == (a << 2);"}) {
+    INFO(same);
+    check(same, same);
+  }
+  const std::string host = "void f() { y = (int)x << n; }";
+  CHECK(rewritten(host).text == host);
+}

@@ -1,5 +1,7 @@
 #include "common/emulation/trace/places.hpp"
 
+#include <execinfo.h>
+
 #include <algorithm>
 #include <array>
 #include <map>
@@ -22,6 +24,7 @@ namespace {
 
 struct Entry {
   const void* caller = nullptr;
+  std::vector<void*> frames{};  ///< from the caller on, when it came here first
   CallSite site{};
   bool is_known = false;
   ReportPlace source{};
@@ -36,6 +39,19 @@ struct Table {
 
 }  // namespace
 
+/// The calls that led to it. Where it is a function of a header, they tell the program's line.
+static std::vector<void*> frames_from(const void* caller) {
+  std::array<void*, 24> frames{};
+  const int count = backtrace(frames.data(), static_cast<int>(frames.size()));
+  const auto end = frames.begin() + count;
+  const auto found = std::find(frames.begin(), end, caller);
+  std::vector<void*> result(found, end);
+  if (result.empty()) result.push_back(const_cast<void*>(caller));
+  // A return address names the statement after the call.
+  result.front() = static_cast<char*>(result.front()) - 1;
+  return result;
+}
+
 Place place_of_access(const void* caller) {
   Table& table = only<Table>();
   auto& [known, place] =
@@ -43,7 +59,7 @@ Place place_of_access(const void* caller) {
   if (known == caller && place != 0) return place;
   const auto [entry, is_new] =
       table.accesses.try_emplace(caller, static_cast<Place>(table.entries.size()));
-  if (is_new) table.entries.push_back({.caller = caller});
+  if (is_new) table.entries.push_back({.caller = caller, .frames = frames_from(caller)});
   known = caller;
   return place = entry->second;
 }
@@ -74,9 +90,7 @@ const ReportPlace& source_of(Place place) {
   Entry& entry = only<Table>().entries[place];
   if (!std::exchange(entry.is_known, true)) {
     if (entry.caller != nullptr) {
-      // A return address names the statement after the call.
-      void* const frame = const_cast<char*>(static_cast<const char*>(entry.caller) - 1);
-      entry.source = source_place(&frame, 1);
+      entry.source = source_place(entry.frames.data(), static_cast<int>(entry.frames.size()));
     } else {
       entry.source = place_of(entry.site);
     }
@@ -168,7 +182,7 @@ void AccessObserver::begin_copy(void* to, const void* from, std::size_t bytes,
   touch_all(to, bytes, true, place);
 }
 
-void AccessObserver::begin_atomic(const void* address, std::size_t /*bytes*/, bool /*orders*/,
+void AccessObserver::begin_atomic(const void* address, std::size_t /*bytes*/, unsigned /*kind*/,
                                   const void* /*place*/) {
   begun_atomic = {address, false};
 }

@@ -62,7 +62,7 @@ class AccessObserver : public Observer {
   void access(const void* address, std::size_t bytes, bool writes, const void* caller,
               const void* frame);
   void begin_copy(void* to, const void* from, std::size_t bytes, const CallSite& site) final;
-  void begin_atomic(const void* address, std::size_t bytes, bool orders, const void* place) final;
+  void begin_atomic(const void* address, std::size_t bytes, unsigned kind, const void* place) final;
   void end_atomic() final;
   /// The running thread has come to a block of the program.
   virtual void come_to_block(const void* caller, const void* frame) = 0;

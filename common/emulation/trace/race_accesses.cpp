@@ -7,6 +7,7 @@
 #include "common/emulation/include/convlab_emulation/shared_variable.hpp"
 #include "common/emulation/runtime/block_runner.hpp"
 #include "common/emulation/runtime/handles.hpp"
+#include "common/emulation/runtime/poison.hpp"
 #include "common/emulation/trace/race_detector.hpp"
 
 namespace convlab::emulation {
@@ -65,7 +66,7 @@ void RaceDetector::access(const Access& access) {
     if (access.address >= worker_->atomic_begin && access.address < worker_->atomic_end) return;
   } else if (access.is_volatile) {
     now.flags |= kVolatile;
-    order_by_word(access.address, access.writes, false);
+    order_by_word(access.address, !access.writes, access.writes, 0);
     now.stamp = now_;
   }
   note_place(place, self, access.address);
@@ -98,7 +99,7 @@ void RaceDetector::end_copy(void* to, std::size_t bytes, const CallSite& site) {
   worker_->pending.reset();  // what it stores comes at another time
 }
 
-void RaceDetector::begin_atomic(const void* address, std::size_t bytes, bool orders,
+void RaceDetector::begin_atomic(const void* address, std::size_t bytes, unsigned kind,
                                 const void* place) {
   const auto begin = reinterpret_cast<std::uintptr_t>(address);
   if (block_ == nullptr || !is_traced_memory(begin)) return;
@@ -107,8 +108,17 @@ void RaceDetector::begin_atomic(const void* address, std::size_t bytes, bool ord
   const unsigned self = rank();
   const Place at = place_of_access(place);
   note_place(at, self, begin);
-  order_by_word(begin, true, orders);
-  touch(begin, bytes, {block_->base + self, now_, at & kMostPlaces, kWrites | kAtomic});
+  const bool writes = (kind & kAtomicReads) == 0;
+  order_by_word(begin, true, writes, kind);
+  touch(begin, bytes,
+        {block_->base + self, now_, at & kMostPlaces,
+         kAtomic | (writes ? kWrites : 0U) | ((kind & kAtomicInBlock) != 0 ? kInBlock : 0U)});
+  if (!block_->extra.empty()) {
+    Thread& own = block_->extra[self];
+    own.may_release = false;
+    if ((kind & kAtomicOrders) != 0)
+      for (const auto& [word, stamp] : std::exchange(own.seen, {})) own.settled[word] = stamp;
+  }
   worker_->in_atomic = true;
   worker_->atomic_begin = begin;
   worker_->atomic_end = begin + bytes;
@@ -156,6 +166,7 @@ void RaceDetector::touch_cell(Cell& cell, std::uintptr_t address, std::size_t by
       cell.write.unit != 0 && in_shared && cell.write.unit - block_->base >= block_->threads;
   if ((cell.write.flags & kObject) != 0 && !is_stale) return;
   if (is_stale) cell = {};
+  if (in_shared && cell.write.unit == 0 && (now.flags & kWrites) == 0) note_unwritten(now, address);
   // Of another thread, and not before the last barrier of the block: most are.
   const auto is_other = [&](const Touch& touch) {
     return touch.unit != 0 &&
@@ -171,6 +182,11 @@ void RaceDetector::touch_cell(Cell& cell, std::uintptr_t address, std::size_t by
     if (write == &cell.earlier && saw_earlier) continue;
     if (is_other(*write)) compare(*write, now, address, cell, bytes);
   }
+  constexpr int kStrong = kAtomic | kVolatile;
+  const bool is_strong = (now.flags & kStrong) != 0 && (cell.write.flags & kStrong) != 0;
+  const bool reads = (now.flags & kWrites) == 0 || (now.flags & kAtomic) != 0;
+  if (is_strong && reads && cell.write.unit != now.unit)
+    thread(now.unit - block_->base).seen[address] = cell.write.stamp;
   if ((now.flags & kWrites) == 0) {
     add_read(cell, now);
     return;
@@ -211,6 +227,24 @@ void RaceDetector::add_read(Cell& cell, const Touch& now) {
   latest = now;
 }
 
+// A word of numbered poison is one that nobody has written.
+void RaceDetector::note_unwritten(const Touch& now, std::uintptr_t address) {
+  std::uint32_t bits = 0;
+  if (address % sizeof bits != 0) return;
+  std::memcpy(&bits, reinterpret_cast<const void*>(address), sizeof bits);
+  if (PoisonedWord word; !read_poison(bits, word) || !word.shared) return;
+  const auto [entry, is_new] = unwritten_.try_emplace(now.place);
+  if (!is_new) return;
+  FaultRecord& record = entry->second;
+  const RaceSide side = side_of(now);
+  record.kernel = grids_.back().name;
+  record.file = side.file;
+  record.line = side.line;
+  record.block = side.block;
+  record.thread = side.thread;
+  record.memory = memory_at(reinterpret_cast<const void*>(address));
+}
+
 // ---- races --------------------------------------------------------------------------------------
 
 RaceDetector::ProgramOrder RaceDetector::program_order(const Touch& before,
@@ -244,14 +278,41 @@ bool RaceDetector::is_one_of_many(const Touch& before, std::uintptr_t address, s
   return false;
 }
 
+bool RaceDetector::has_settled(std::uintptr_t address, Stamp stamp) const {
+  const auto knows = [&](const Writes& writes) {
+    const auto found = writes.find(address);
+    return found != writes.end() && stamp <= found->second;
+  };
+  return knows(block_->settled) || (!block_->extra.empty() && knows(block_->extra[rank()].settled));
+}
+
+// Of two accesses that nothing orders, whether they are those of a flag.
+bool RaceDetector::is_flag(const Touch& before, const Touch& now, std::uintptr_t address) const {
+  constexpr int kStrong = kAtomic | kVolatile;
+  if ((before.flags & kStrong) == 0 || (now.flags & kStrong) == 0) return false;
+  const bool both_write = (before.flags & now.flags & kWrites) != 0;
+  // The thread read what the other one wrote, then came to a fence or a barrier.
+  if (both_write && has_settled(address, before.stamp)) return true;
+  if (flags_.contains(word_)) return !both_write || ((before.flags | now.flags) & kAtomic) != 0;
+  if (both_write) return false;
+  // A volatile read of what is changed atomically.
+  if (((before.flags | now.flags) & kAtomic) != 0) return true;
+  // A store after a fence, of a word that the other one has read before.
+  return (now.flags & kWrites) != 0 &&
+         (block_->extra.empty()
+              ? !block_->block_fenced.known.empty()
+              : block_->extra[rank()].may_release || !block_->block_fenced.known.empty());
+}
+
 bool RaceDetector::compare(const Touch& before, const Touch& now, std::uintptr_t address,
                            const Cell& cell, std::size_t bytes) {
-  if ((before.flags & now.flags & kAtomic) != 0 || is_known(before, now)) return true;
   const bool same_block = before.unit - block_->base < block_->threads;
   const bool same_warp = before.unit / kWarpSize == now.unit / kWarpSize;
-  // A flag: only lanes of one warp may not count on it.
-  constexpr int kStrong = kAtomic | kVolatile;
-  if (!same_warp && (before.flags & kStrong) != 0 && (now.flags & kStrong) != 0 &&
+  const bool both_atomic = (before.flags & now.flags & kAtomic) != 0;
+  if (both_atomic && (same_block || ((before.flags | now.flags) & kInBlock) == 0)) return true;
+  if (is_known(before, now)) return true;
+  // Only lanes of one warp may not count on a flag.
+  if (!same_warp && !both_atomic && is_flag(before, now, address) &&
       !(same_block && is_one_of_many(before, address, bytes)))
     return true;
   Race race{.first = before, .second = now, .address = address};

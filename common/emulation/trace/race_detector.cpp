@@ -121,10 +121,17 @@ void RaceDetector::met_in_block(const char* call, const CallSite& /*site*/) {
   std::fill(block.warp_phase.begin(), block.warp_phase.end(), time_);
   for (Thread& each : block.extra) {
     block.known.join(each.known);
-    block.fenced.join(each.fenced);
+    for (const auto& [all, one] :
+         {std::pair{&block.fenced, &each.fenced}, {&block.block_fenced, &each.block_fenced}}) {
+      all->known.join(one->known);
+      if (one->stamp > all->stamp) all->unit = one->unit, all->stamp = one->stamp;
+    }
+    for (const Writes* const writes : {&each.seen, &each.settled})
+      for (const auto& [word, stamp] : *writes)
+        block.settled[word] = std::max(block.settled[word], stamp);
     each = {};
   }
-  block.known.forget(block.base, block.base + block.threads, block.barrier);
+  block.known.forget_block(block.base, block.threads);
   if (std::strcmp(call, "grid_group::sync") != 0) return;
   // None of them goes on before the last one has come.
   Grid& grid = grids_.back();
@@ -157,7 +164,7 @@ void RaceDetector::meet(const std::vector<unsigned>& ranks, bool is_whole_warp) 
   Clock all;
   for (const unsigned rank : ranks) {
     all.join(thread(rank).known);
-    if (!is_whole_warp) all.add(block_->base + rank, block_->base + rank + 1, now_);
+    if (!is_whole_warp) all.add_thread(block_->base + rank, now_);
   }
   for (const unsigned rank : ranks) thread(rank).known = all;
   ++now_;
@@ -182,52 +189,90 @@ void RaceDetector::tell_all(unsigned rank, Clock& clock) {
   clock.join(block.known);
   if (!block.extra.empty()) clock.join(block.extra[rank].known);
   const Unit self = block.base + rank;
-  const Unit first = self / kWarpSize * kWarpSize;
-  if (block.barrier > 0) clock.add(block.base, block.base + block.threads, block.barrier);
-  if (warp.all > block.barrier) clock.add(first, first + kWarpSize, warp.all);
-  clock.add(self, self + 1, now_++);
+  if (block.barrier > 0) clock.add_block(block.base, block.barrier);
+  if (warp.all > block.barrier) clock.add_warp(self / kWarpSize * kWarpSize, warp.all);
+  clock.add_thread(self, now_++);
 }
 
-void RaceDetector::fence() {
+RaceDetector::Fence RaceDetector::fence_of(unsigned rank) {
+  Fence fence{.unit = block_->base + rank, .stamp = now_};
+  tell_all(rank, fence.known);
+  return fence;
+}
+
+void RaceDetector::fence(bool in_block) {
   if (block_ == nullptr) return;
-  Clock all;
-  tell_all(rank(), all);
-  thread(rank()).fenced = all;
+  const unsigned self = rank();
+  Thread& own = thread(self);
+  own.block_fenced = fence_of(self);
+  if (!in_block) own.fenced = own.block_fenced;
+  own.may_release = true;
+  for (const auto& [word, stamp] : std::exchange(own.seen, {})) own.settled[word] = stamp;
 }
 
 // Another block's shared memory lies at the same addresses.
-std::unordered_map<std::uintptr_t, Clock>& RaceDetector::released_near(const void* object) {
+RaceDetector::Released& RaceDetector::released_near(const void* object) {
   return is_shared(object) ? block_->released : released_;
 }
 
 void RaceDetector::release(const void* object) {
   if (block_ == nullptr) return;
-  tell_all(rank(), released_near(object)[reinterpret_cast<std::uintptr_t>(object)]);
+  Fence& released = released_near(object)[reinterpret_cast<std::uintptr_t>(object)];
+  tell_all(rank(), released.known);
 }
 
 void RaceDetector::acquire(const void* object) {
   if (block_ == nullptr) return;
-  const auto& released = released_near(object);
+  const Released& released = released_near(object);
   const auto found = released.find(reinterpret_cast<std::uintptr_t>(object));
-  if (found != released.end()) thread(rank()).known.join(found->second);
+  if (found != released.end()) thread(rank()).known.join(found->second.known);
+}
+
+// A fence of the other thread, of which this one did not know: the word is a flag.
+void RaceDetector::acquire_word(const Released& released, std::uintptr_t address) {
+  const auto found = released.find(address);
+  if (found == released.end()) return;
+  const Fence& fence = found->second;
+  const unsigned self = rank();
+  if (fence.unit != 0 && fence.unit != block_->base + self &&
+      !known_to(self, {.unit = fence.unit, .stamp = fence.stamp}))
+    flags_.insert(address);
+  thread(self).known.join(fence.known);
 }
 
 // A volatile access orders like an atomic one: after a fence.
-void RaceDetector::order_by_word(std::uintptr_t address, bool writes, bool orders) {
+void RaceDetector::order_by_word(std::uintptr_t address, bool reads, bool writes, unsigned kind) {
+  word_ = address;
   const unsigned self = rank();
   const void* const word = reinterpret_cast<const void*>(address);
-  auto& all_released = released_near(word);
-  if (!all_released.empty()) acquire(word);
+  Released& for_all = released_near(word);
+  const bool in_block = (kind & kAtomicInBlock) != 0;
+  // What another block released for all is nothing to an operation of this block's scope.
+  if (reads && (!in_block || &for_all == &block_->released)) acquire_word(for_all, address);
+  if (reads && &for_all != &block_->released) acquire_word(block_->released, address);
   if (!writes) return;
-  if (orders) {
-    release(word);
+  const auto release_to = [&](Released& to, const Fence& of_block, const Fence* own) {
+    if (own == nullptr && of_block.known.empty()) return;
+    Fence& released = to[address];
+    released.known.join(of_block.known);
+    const Fence& latest = own != nullptr && own->stamp >= of_block.stamp ? *own : of_block;
+    if (own != nullptr) released.known.join(own->known);
+    released.unit = latest.unit, released.stamp = latest.stamp;
+  };
+  if ((kind & kAtomicOrders) != 0) {
+    const Fence fence = fence_of(self);
+    Fence& released = (in_block ? block_->released : for_all)[address];
+    released.known.join(fence.known);
+    released.unit = fence.unit, released.stamp = fence.stamp;
     return;
   }
-  const bool has_own = !block_->extra.empty() && !block_->extra[self].fenced.empty();
-  if (!has_own && block_->fenced.empty()) return;
-  Clock& released = all_released[address];
-  released.join(block_->fenced);
-  if (has_own) released.join(block_->extra[self].fenced);
+  const Thread* const own = block_->extra.empty() ? nullptr : &block_->extra[self];
+  const auto fence_or_null = [&](Fence Thread::*fence) {
+    return own != nullptr && !(own->*fence).known.empty() ? &(own->*fence) : nullptr;
+  };
+  release_to(block_->released, block_->block_fenced, fence_or_null(&Thread::block_fenced));
+  if (!in_block && &for_all != &block_->released)
+    release_to(for_all, block_->fenced, fence_or_null(&Thread::fenced));
 }
 
 // ---- whether a thread knows what another one did ------------------------------------------------
@@ -255,10 +300,11 @@ bool RaceDetector::known_to(unsigned rank, const Touch& before) const {
     if (same_warp && before.stamp <= block.warps[rank / kWarpSize].all) return true;
   } else if (before_grid(before.stamp) ||
              (before.stamp >= grids_.back().begin && before.stamp <= grids_.back().synced) ||
-             block.known.knows(before.unit, before.stamp)) {
+             block.known.knows(before.unit, block_of(before.unit).base, before.stamp)) {
     return true;
   }
-  return !block.extra.empty() && block.extra[rank].known.knows(before.unit, before.stamp);
+  return !block.extra.empty() &&
+         block.extra[rank].known.knows(before.unit, block_of(before.unit).base, before.stamp);
 }
 
 bool RaceDetector::is_known(const Touch& before, const Touch& now) const {
@@ -363,17 +409,27 @@ std::vector<FaultRecord> RaceDetector::all() {
     const bool one_place = both_write && race.first.place == race.second.place;
     const bool in_warp = race.scope == RaceScope::kWarp;
     const bool no_thread = (race.first.flags & race.second.flags & kTransfer) != 0;
-    return std::tuple(no_thread, in_warp && !both_write, !race.updates, !one_place, in_warp,
+    // What a flag would have ordered says more than the flag.
+    const bool may_be_flag = !in_warp && (race.first.flags & race.second.flags & kVolatile) != 0;
+    return std::tuple(no_thread, may_be_flag, in_warp && !both_write, !race.updates, !one_place, in_warp,
                       race.number);
   };
   std::ranges::sort(races_, {}, worth);
-  std::set<std::pair<int, int>> told;
+  std::set<std::tuple<std::string, int, int>> told;
   std::vector<FaultRecord> records;
   for (const Race& race : races_) {
     FaultRecord record = record_of(race);
-    if (told.emplace(record.race->first.line, record.race->second.line).second)
+    if (told.emplace(record.kernel, record.race->first.line, record.race->second.line).second)
       records.push_back(std::move(record));
   }
+  return records;
+}
+
+std::vector<FaultRecord> RaceDetector::unwritten() const {
+  std::vector<FaultRecord> records;
+  std::set<std::tuple<std::string, std::string, int>> told;
+  for (const auto& [place, record] : unwritten_)
+    if (told.emplace(record.kernel, record.file, record.line).second) records.push_back(record);
   return records;
 }
 
@@ -386,6 +442,8 @@ std::optional<FaultRecord> RaceDetector::take() {
   pages_.clear();
   latest_ = {};
   released_.clear();
+  flags_.clear();
+  unwritten_.clear();
   races_.clear();
   known_races_.clear();
   blocks_.clear();

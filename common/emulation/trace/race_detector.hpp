@@ -11,11 +11,15 @@
 //          cuda::barrier, cuda::pipeline; libcu++'s atomics unless relaxed; a fence, then an atomic
 //          or volatile write, then an atomic or volatile read of the same word; kernels of one
 //          stream, events, waits of the host. A copy or a fill in a stream is a kernel of one
-//          thread.
+//          thread. A fence or an atomic operation of the scope of a block orders, and is atomic,
+//          for threads of that block only.
+// Flags    A volatile word is a flag if a thread that reads it learns by that of a fence before
+//          the store. All other volatile accesses are those of data.
 // Not      Shuffles and votes. The products, loads and stores of fragments: any lane may touch any
 //          element, and lanes know nothing of each other afterwards. An atomic operation of CUDA
 //          C++ alone.
-// Pardons  Two writes that store the same value; a read that a compare-and-swap verifies at once.
+// Pardons  Two writes that store the same value; a read that a compare-and-swap verifies at once;
+//          accesses to a flag; a volatile read of what others change atomically.
 // Cost     A lookup and some comparisons for each access; 15 bytes of memory for each byte used.
 // Source   Flanagan and Freund, FastTrack, PLDI 2009; PTX ISA, Memory Consistency Model.
 
@@ -28,6 +32,7 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -48,63 +53,129 @@ using Unit = std::uint32_t;
 /// count serves all of them.
 using Stamp = std::uint32_t;
 
-/// Knowledge that came by other ways than barriers: by meetings of some lanes or warps, fences,
-/// atomic operations, objects of libcu++. Ranges of units, each known up to a stamp. The threads
-/// that have met at an object know the same: they share the ranges, and who learns more gets a
-/// copy.
-class Clock {
+/// Stamps by number, which copies share until one of them changes: a copy takes no time, and two
+/// that hardly differ are joined in hardly any. @tparam Leaf  has join(const Leaf&), which returns
+/// whether it grew
+template <typename Leaf>
+class StampTree {
  public:
-  [[nodiscard]] bool empty() const { return ranges_ == nullptr; }
-
-  void add(Unit begin, Unit end, Stamp stamp) {
-    Stamp& known = own()[{begin, end}];
-    known = std::max(known, stamp);
+  [[nodiscard]] bool empty() const { return root_ == nullptr; }
+  Leaf& operator[](std::uint32_t key) {
+    Pointer* place = &root_;
+    for (int shift = kTop; shift >= 0; shift -= kBits)
+      place = &own<Inner>(*place)[key >> shift & kMask];
+    return own<Leaf>(*place);
   }
-  void join(const Clock& other) {
-    if (other.empty() || other.ranges_ == ranges_ || other.ranges_ == joined_) return;
-    if (empty() || other.joined_ == ranges_) {
-      *this = other;
-      return;
-    }
-    for (const auto& [range, stamp] : *other.ranges_) add(range.first, range.second, stamp);
-    joined_ = other.ranges_;
+  [[nodiscard]] const Leaf* find(std::uint32_t key) const {
+    const Pointer* place = &root_;
+    for (int shift = kTop; shift >= 0 && *place != nullptr; shift -= kBits)
+      place = &(*static_cast<const Inner*>(place->get()))[key >> shift & kMask];
+    return static_cast<const Leaf*>(place->get());
   }
-  /// Leaves out what lies in a range that is known up to `stamp`.
-  void forget(Unit begin, Unit end, Stamp stamp) {
-    if (empty()) return;
-    joined_.reset();
-    std::erase_if(own(), [&](const auto& each) {
-      return each.first.first >= begin && each.first.second <= end && each.second <= stamp;
-    });
-    if (ranges_->empty()) ranges_.reset();
-  }
-  [[nodiscard]] bool knows(Unit unit, Stamp stamp) const {
-    if (empty()) return false;
-    // Ranges are threads, warps and blocks; those that contain a unit begin at or before it.
-    for (auto at = ranges_->upper_bound({unit, ~Unit{0}}); at != ranges_->begin();) {
-      --at;
-      const auto& [range, known] = *at;
-      if (unit < range.second && stamp <= known) return true;
-      if (range.first + kMostThreads <= unit) return false;
-    }
-    return false;
+  void join(const StampTree& other) { join(root_, other.root_, kTop); }
+  void erase(std::uint32_t key) {
+    if (find(key) == nullptr) return;
+    Pointer* place = &root_;
+    for (int shift = kTop; shift >= 0; shift -= kBits)
+      place = &own<Inner>(*place)[key >> shift & kMask];
+    place->reset();
   }
 
  private:
-  static constexpr Unit kMostThreads = 1024;
-  using Ranges = std::map<std::pair<Unit, Unit>, Stamp>;
+  static constexpr int kBits = 4;
+  static constexpr int kTop = 20;
+  static constexpr std::uint32_t kMask = (1U << kBits) - 1;
+  using Pointer = std::shared_ptr<void>;
+  using Inner = std::array<Pointer, 1U << kBits>;
 
-  /// The ranges, which nobody else has.
-  Ranges& own() {
-    if (ranges_ == nullptr)
-      ranges_ = std::make_shared<Ranges>();
-    else if (ranges_.use_count() > 1)
-      ranges_ = std::make_shared<Ranges>(*ranges_);
-    return *ranges_;
+  /// What the pointer points to, which nobody else has.
+  template <typename T>
+  static T& own(Pointer& pointer) {
+    if (pointer == nullptr)
+      pointer = std::make_shared<T>();
+    else if (pointer.use_count() > 1)
+      pointer = std::make_shared<T>(*static_cast<const T*>(pointer.get()));
+    return *static_cast<T*>(pointer.get());
+  }
+  static void join(Pointer& mine, const Pointer& other, int shift) {
+    if (other == nullptr || mine == other) return;
+    if (mine == nullptr) {
+      mine = other;
+    } else if (shift < 0) {
+      Leaf leaf = *static_cast<const Leaf*>(mine.get());
+      if (leaf.join(*static_cast<const Leaf*>(other.get()))) own<Leaf>(mine) = leaf;
+    } else {
+      // What is equal to the other's becomes the other's, so that it is compared no more.
+      bool is_other = true;
+      for (std::uint32_t i = 0; i <= kMask; ++i) {
+        const Pointer& theirs = (*static_cast<const Inner*>(other.get()))[i];
+        const Pointer& before = (*static_cast<const Inner*>(mine.get()))[i];
+        Pointer part = before;
+        join(part, theirs, shift - kBits);
+        is_other = is_other && part == theirs;
+        if (part != before) own<Inner>(mine)[i] = part;
+      }
+      if (is_other) mine = other;
+    }
   }
 
-  std::shared_ptr<Ranges> ranges_;
-  std::shared_ptr<Ranges> joined_;  ///< of another clock: these hold all of them
+  Pointer root_;
+};
+
+/// Knowledge that came by other ways than barriers: by meetings of some lanes or warps, fences,
+/// atomic operations, objects of libcu++. Blocks, warps and threads, each known up to a stamp.
+class Clock {
+ public:
+  [[nodiscard]] bool empty() const { return warps_.empty() && blocks_.empty(); }
+  void add_thread(Unit unit, Stamp stamp) {
+    Stamp& known = warps_[unit / kWarpSize].lanes[unit % kWarpSize];
+    known = std::max(known, stamp);
+  }
+  void add_warp(Unit first, Stamp stamp) {
+    Stamp& known = warps_[first / kWarpSize].all;
+    known = std::max(known, stamp);
+  }
+  /// @param base  its first unit
+  void add_block(Unit base, Stamp stamp) {
+    Stamp& known = blocks_[base / kWarpSize].stamp;
+    known = std::max(known, stamp);
+  }
+  void join(const Clock& other) {
+    warps_.join(other.warps_);
+    blocks_.join(other.blocks_);
+  }
+  void forget_block(Unit base, unsigned threads) {
+    for (Unit unit = base; unit < base + threads; unit += kWarpSize) warps_.erase(unit / kWarpSize);
+    blocks_.erase(base / kWarpSize);
+  }
+  /// @param base  of the unit's block
+  [[nodiscard]] bool knows(Unit unit, Unit base, Stamp stamp) const {
+    if (const OfBlock* const block = blocks_.find(base / kWarpSize); block && stamp <= block->stamp)
+      return true;
+    const OfWarp* const warp = warps_.find(unit / kWarpSize);
+    return warp && stamp <= std::max(warp->all, warp->lanes[unit % kWarpSize]);
+  }
+
+ private:
+  struct OfWarp {
+    Stamp all = 0;
+    std::array<Stamp, kWarpSize> lanes{};
+    bool join(const OfWarp& other) {
+      const OfWarp before = *this;
+      all = std::max(all, other.all);
+      for (std::size_t i = 0; i < lanes.size(); ++i) lanes[i] = std::max(lanes[i], other.lanes[i]);
+      return all != before.all || lanes != before.lanes;
+    }
+  };
+  struct OfBlock {
+    Stamp stamp = 0;
+    bool join(const OfBlock& other) {
+      return std::exchange(stamp, std::max(stamp, other.stamp)) != stamp;
+    }
+  };
+
+  StampTree<OfWarp> warps_;
+  StampTree<OfBlock> blocks_;
 };
 
 class RaceDetector final : public Observer {
@@ -134,11 +205,11 @@ class RaceDetector final : public Observer {
                       const CallSite& site) override;
   void begin_copy(void* to, const void* from, std::size_t bytes, const CallSite& site) override;
   void end_copy(void* to, std::size_t bytes, const CallSite& site) override;
-  void begin_atomic(const void* address, std::size_t bytes, bool orders,
+  void begin_atomic(const void* address, std::size_t bytes, unsigned kind,
                     const void* place) override;
   void end_atomic() override;
   void verify(const void* address) override;
-  void fence() override;
+  void fence(bool in_block) override;
   void release(const void* object) override;
   void acquire(const void* object) override;
   void begin_object(const void* object, std::size_t bytes) override;
@@ -150,6 +221,10 @@ class RaceDetector final : public Observer {
   /// The race that says most of those that were met since the last call; forgets everything.
   std::optional<FaultRecord> take();
 
+  /// Words of shared memory that a thread read and none of its block had written: of each line the
+  /// first.
+  [[nodiscard]] std::vector<FaultRecord> unwritten() const;
+
  private:
   enum Flag : std::uint32_t {
     kWrites = 1,
@@ -158,6 +233,7 @@ class RaceDetector final : public Observer {
     kByWarp = 8,   ///< `unit` is the warp's first
     kObject = 16,  ///< of begin_object()
     kTransfer = 32,
+    kInBlock = 64,  ///< atomic for threads of the block
   };
   /// Who touched a word. Five of them lie in one line of the processor's cache.
   struct Touch {
@@ -185,17 +261,32 @@ class RaceDetector final : public Observer {
     const char* call = nullptr;  ///< that met last, and where
     CallSite site{};
   };
-  struct Thread {
-    Clock known{};   ///< beyond barriers of the block and meetings of whole warps
-    Clock fenced{};  ///< what it knew at its last fence
+  /// What threads knew at their last fence, and one of these fences.
+  struct Fence {
+    Clock known{};
+    Unit unit = 0;
+    Stamp stamp = 0;
   };
+  /// By word: the stamp of a volatile or atomic write.
+  using Writes = std::unordered_map<std::uintptr_t, Stamp>;
+  struct Thread {
+    Clock known{};             ///< beyond barriers of the block and meetings of whole warps
+    Fence fenced{};            ///< for all
+    Fence block_fenced{};      ///< for its block
+    Writes seen{};             ///< writes of others that it read since its last fence
+    Writes settled{};          ///< before that
+    bool may_release = false;  ///< no atomic operation since its last fence
+  };
+  using Released = std::unordered_map<std::uintptr_t, Fence>;
   struct Block {
     Unit base = 0;
     unsigned threads = 0;
     Stamp barrier = 0;  ///< what its threads did until then is known to all of them
     Clock known{};      ///< to all of them, of other blocks
-    Clock fenced{};
-    std::unordered_map<std::uintptr_t, Clock> released{};  ///< by object in its shared memory
+    Fence fenced{};
+    Fence block_fenced{};
+    Writes settled{};
+    Released released{};  ///< for its threads: by word, or object in its shared memory
     std::vector<Warp> warps;
     std::vector<Thread> extra;                     ///< by rank, empty before it is needed
     std::vector<std::vector<std::uint64_t>> last;  ///< by place, then rank: when it was there last
@@ -274,10 +365,15 @@ class RaceDetector final : public Observer {
   void note_place(Place place, unsigned rank, std::uintptr_t address);
   [[nodiscard]] std::uint64_t last_of(Place place, unsigned rank) const;
 
-  void order_by_word(std::uintptr_t address, bool writes, bool orders);
+  void order_by_word(std::uintptr_t address, bool reads, bool writes, unsigned kind);
+  void acquire_word(const Released& released, std::uintptr_t address);
+  [[nodiscard]] bool is_flag(const Touch& before, const Touch& now, std::uintptr_t address) const;
+  [[nodiscard]] bool has_settled(std::uintptr_t address, Stamp stamp) const;
+  void note_unwritten(const Touch& now, std::uintptr_t address);
   void meet(const std::vector<unsigned>& ranks, bool is_whole_warp);
   void tell_all(unsigned rank, Clock& clock);
-  std::unordered_map<std::uintptr_t, Clock>& released_near(const void* object);
+  Fence fence_of(unsigned rank);
+  Released& released_near(const void* object);
   Thread& thread(unsigned rank);
   [[nodiscard]] static unsigned rank();
   [[nodiscard]] const BlockOf& block_of(Unit unit) const;
@@ -298,7 +394,10 @@ class RaceDetector final : public Observer {
   Stamp safe_ = 0;  ///< what happened until then is done before the running grid
   std::unordered_map<std::uintptr_t, std::unique_ptr<Page>> pages_;
   std::array<std::pair<std::uintptr_t, Page*>, 64> latest_{};
-  std::unordered_map<std::uintptr_t, Clock> released_;  ///< by any other object
+  Released released_;  ///< by any other object
+  std::unordered_set<std::uintptr_t> flags_;
+  std::uintptr_t word_ = 0;  ///< that the running access orders by
+  std::map<Place, FaultRecord> unwritten_;
   std::vector<Race> races_;
   std::unordered_map<std::uint64_t, std::size_t> known_races_;
   std::vector<std::uintptr_t> first_address_;  ///< of each place

@@ -42,7 +42,8 @@ TEST_CASE("preset: every edition has the shapes of the course") {
       {"fa18", 72, {conv(12, 1, 72, 7), conv(24, 12, 33, 7)}, 17496},
       {"sp19", 48, {conv(6, 1, 48, 5), conv(16, 6, 22, 5)}, 5184},
       {"fa19", 70, {conv(12, 1, 70, 5), conv(24, 12, 33, 5)}, 20184},
-      {"fa23", 86, {conv(4, 1, 86, 7), conv(16, 4, 40, 7)}, 1296}};
+      {"fa23", 86, {conv(4, 1, 86, 7), conv(16, 4, 40, 7)}, 1296},
+      {"lenet5", 28, {conv(6, 1, 28, 5), conv(16, 6, 12, 5)}, 256}};
   REQUIRE(preset_names().size() == editions.size());
   for (const Edition& edition : editions) {
     const Preset preset = load_preset(edition.name);

@@ -78,7 +78,7 @@ TEST_CASE("m1: bad input is one sentence") {
        "m1: There is no stage 'nonesuch' here; the stages are: baseline.\n"},
       {"5 --network nonesuch", 2,
        "m1: There is no network preset 'nonesuch'; the network presets are: fa16, fa17-high, "
-       "fa17-low, fa18, fa19, fa23, sp18, sp19.\n"},
+       "fa17-low, fa18, fa19, fa23, lenet5, sp18, sp19.\n"},
       {"5 --network FA-23", 2, "m1: There is no network preset 'FA-23'. Did you mean fa23?\n"},
       {"5 --solution reference --json /proc/nonesuch/m1.json", 3, nullptr},
       {"5 --repeats -1", 2, nullptr},

@@ -141,6 +141,8 @@ target_compile_options(
             # (__global__ in cuda_runtime.h), and memory is read by any type.
             -ffp-contract=fast
             -fexpensive-optimizations
+            # It would pack sums without their products.
+            -fno-tree-slp-vectorize
             -fno-strict-aliasing
             $<$<BOOL:${CONVLAB_FUSED}>:-DCONVLAB_FUSED>
             # An inner loop that straddles two cache lines costs a naive kernel 8 %.

@@ -106,6 +106,16 @@ static void json_fields(JsonFields& fields, Score& score) {
       .optional("best_of", score.choice);
 }
 
+static void json_fields(JsonFields& fields, EditionScore& score) {
+  fields("task", score.task, "points", score.points, "earned", score.earned, "counts", score.counts,
+         "why", score.why);
+}
+
+static void json_fields(JsonFields& fields, RankedTimes& ranked) {
+  fields("batch", ranked.batch, "op_ms", ranked.op_ms, "how", ranked.how)
+      .optional("why_not", ranked.why_not);
+}
+
 static void json_fields(JsonFields& fields, SourceFile& file) {
   fields("path", file.path, "sha256", file.sha256);
 }
@@ -116,7 +126,8 @@ void json_fields(JsonFields& fields, CheckResult& check) {
   fields.defaulted("cases", check.cases, "findings", check.findings)
       .optional("warnings", check.warnings, "rules", check.rules)
       .defaulted("isolation", check.isolation)
-      .optional("score", check.score, "sources", check.sources);
+      .optional("score", check.score, "edition", check.edition, "ranked", check.ranked, "sources",
+                check.sources);
 }
 
 std::string to_json(const CheckResult& check) {
@@ -135,6 +146,14 @@ void write_check_result(const std::filesystem::path& file, const CheckResult& ch
 
 CheckResult read_check_result(const std::filesystem::path& file) {
   return parse_check_result(read_text(file), file.string());
+}
+
+std::optional<Points> CheckResult::points() const {
+  if (edition) {
+    return Points{edition->earned, edition->counts ? edition->points : 0.0, edition->points};
+  }
+  if (!score) return std::nullopt;
+  return Points{score->earned(), score->counted(), score->total()};
 }
 
 const char* to_string(Credit credit) {

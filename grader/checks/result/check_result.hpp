@@ -89,6 +89,23 @@ struct Score {
   [[nodiscard]] double total() const;
 };
 
+/// What the course gave for a file that was handed in for one of its tasks.
+struct EditionScore {
+  std::string task{};  ///< "sp26-req-0"
+  double points = 0.0;
+  double earned = 0.0;
+  bool counts = false;  ///< false: it was not measured
+  std::string why{};
+};
+
+/// The course's ranked run: the median of each convolution's calls.
+struct RankedTimes {
+  int batch = 0;
+  std::vector<double> op_ms{};
+  std::string how{};      ///< "10 calls on the same buffers after 5, by the host's clock"
+  std::string why_not{};  ///< where there are no times
+};
+
 /// One element-wise case of a check.
 struct CaseResult {
   std::string stage{};
@@ -108,17 +125,29 @@ struct SourceFile {
   friend bool operator==(const SourceFile&, const SourceFile&) = default;
 };
 
+/// The points that a gradebook gets: of the course where they are known, else of the workbook.
+struct Points {
+  double earned = 0.0;
+  double counted = 0.0;
+  double total = 0.0;
+};
+
 /// The result of a check: networks and times as in any program's result, and the grader's own data.
 /// One file holds all of it; common/result reads its own part of the same file.
 struct CheckResult {
   Result result{};
   std::vector<CaseResult> cases{};
   std::vector<Finding> findings{};
-  std::vector<Finding> warnings{};    ///< faults that the rules forgive
-  std::string rules{};                ///< "course"; empty if every shape must be right
-  std::string isolation{};            ///< the mechanisms that isolated the submission
-  std::optional<Score> score{};       ///< if the milestone has rules for it
-  std::vector<SourceFile> sources{};  ///< the checked program's source files, if known
+  std::vector<Finding> warnings{};  ///< faults that the rules forgive
+  std::string rules{};              ///< "course", or an edition; empty if every shape must be right
+  std::string isolation{};          ///< the mechanisms that isolated the submission
+  std::optional<Score> score{};     ///< if the milestone has rules for it
+  std::optional<EditionScore> edition{};  ///< if the course had points for it
+  std::optional<RankedTimes> ranked{};    ///< if it was asked for
+  std::vector<SourceFile> sources{};      ///< the checked program's source files, if known
+
+  /// None without rules for points.
+  [[nodiscard]] std::optional<Points> points() const;
 };
 
 // As common/result/json_fields.hpp describes; also parts of other files.

@@ -203,6 +203,46 @@ TEST_CASE("work of a submission: copies and other trees do not count") {
                  "twice, in 'a/' and in 'b/'"));
 }
 
+TEST_CASE("work of a submission: a tree of the course holds a task in each file") {
+  const std::string text = "void GPUInterface::conv_forward_gpu(int B) {\n}";
+  const std::string custom = "Project/project/src/layer/custom/";
+  const std::vector<SubmittedFile> tree = {
+      {custom + "cpu-new-forward.cc", "void conv_forward_cpu(int B) {\n}"},
+      {custom + "new-forward.cu", text},
+      {custom + "m3-forward.cu", text},
+      {custom + "gpu-new-forward.h", "class GPUInterface {};"},
+      {custom + "my-try.cu", text},
+      {"Project/project/m3/req_0/m3-forward.cu", text},
+      {"Project/project/src/layer/conv_cust.cc", "gpu.conv_forward_gpu(B);"}};
+  std::vector<std::string> not_judged;
+  const auto named = [&](const std::string& milestone, const std::string& rules) {
+    std::string names;
+    const std::string refused = message_of([&] {
+      for (const MilestoneWork& work : work_of(tree, milestone, "", rules, &not_judged)) {
+        CHECK(work.files.size() == 1);
+        CHECK(work.headers.empty());
+        names += work.milestone + " ";
+      }
+    });
+    return names + refused;
+  };
+  CHECK(named("", "") == "sp26-m1-cpu sp26-m1-gpu sp26-req-0 sp26-final ");
+  CHECK(not_judged == std::vector<std::string>{custom + "my-try.cu"});
+  CHECK(named("", "sp25") == "sp25-m1-cpu sp25-m1-gpu sp25-req-0 sp25-final ");
+  // m3 is that of the course: the first kernel is not it.
+  CHECK(named("m3", "") == "sp26-req-0 sp26-final ");
+  CHECK(named("m1", "fa25") == "fa25-m1-cpu fa25-m1-gpu ");
+  CHECK(named("sp25-req-0", "") == "sp25-req-0 ");
+  CHECK(named("m4", "") ==
+        "It is a tree of sp26 and holds nothing for m4; it holds files for m1, m3 of the course.");
+  const std::vector<SubmittedFile> two = {{"a/" + custom + "new-forward.cu", text},
+                                          {"b/" + custom + "new-forward.cu", text},
+                                          {"b/" + custom + "m3-forward.cu", text}};
+  CHECK(contains(message_of([&] { work_of(two, ""); }), "two files for the task sp26-m1-gpu"));
+  // One file alone is judged as before, also with the ending that the course uses.
+  CHECK(work_of({{"cpu-new-forward.cc", "conv_forward_cpu"}}, "").at(0).milestone == "m1");
+}
+
 TEST_CASE("work of a submission: the sum of its files is bounded") {
   const std::string folder = "milestones/m2_gpu_baseline/";
   std::vector<SubmittedFile> many = {{folder + "conv_forward.cu", "x"}};

@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "common/base/whole_file.hpp"
+#include "grader/checks/rules.hpp"
 #include "grader/class/class_pages.hpp"
 #include "grader/class/gradebook.hpp"
 #include "grader/class/similar.hpp"
@@ -91,7 +92,7 @@ ExitCode show(const ClassOptions& options) {
     const std::optional<CheckResult> check = database.result(row.id);
     if (!check) continue;
     for (const Finding& finding : check->findings) std::cout << finding_text(finding);
-    if (check->score) std::cout << score_table(*check->score);
+    std::cout << points_tables(*check, check->score);
   }
   return ExitCode::kPassed;
 }
@@ -170,7 +171,7 @@ ExitCode similar(const ClassOptions& options) {
     try {
       for (const MilestoneWork& work :
            work_of(read_submitted_files(found.place), options.request.milestone,
-                   found.place.filename().string())) {
+                   found.place.filename().string(), options.request.settings.rules)) {
         for (const auto* files : {&work.headers, &work.files, &work.puzzles}) {
           for (const SubmittedFile& file : *files) {
             sources.push_back({found.student.name, file.path, file.text});
@@ -213,6 +214,16 @@ ExitCode unpack(const ClassOptions& options) {
   return ExitCode::kPassed;
 }
 
+// The sources of an archive as files, for a check of a whole tree.
+ExitCode extract(const ClassOptions& options) try {
+  for (const SubmittedFile& file : read_submitted_files(options.request.folder)) {
+    write_atomically(fs::path(options.output) / file.path, file.text);
+  }
+  return ExitCode::kPassed;
+} catch (const RefusedSubmission& refused) {
+  throw UsageError(refused.what());
+}
+
 }  // namespace
 
 void add_class(CLI::App& app, ExitCode& exit_code) {
@@ -236,6 +247,9 @@ void add_class(CLI::App& app, ExitCode& exit_code) {
   of_class();
   command->add_option("--roster", request.roster);
   command->add_option("--batches", request.settings.batches);
+  command->add_option("--rules", request.settings.rules)->check([](const std::string& name) {
+    return parse_rules(name).rules ? "" : name;
+  });
   command->add_option("--jobs", request.jobs)->check(CLI::Range(1, 1024));
   command->add_option("--limit", request.settings.limit_s)
       ->check(CLI::PositiveNumber)
@@ -314,6 +328,10 @@ void add_class(CLI::App& app, ExitCode& exit_code) {
     command->add_option("FILE", request.folder)->required();
     command->group("");
   }
+  begin("extract", extract);
+  command->add_option("FILE", request.folder)->required();
+  command->add_option("FOLDER", all->output)->required();
+  command->group("");
 }
 
 }  // namespace convlab::grader

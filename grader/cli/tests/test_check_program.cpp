@@ -142,6 +142,9 @@ TEST_CASE("grader check: what cannot be asked is answered in one sentence") {
       {"watch m1 --batches 100,ten", 2, "from 1 to 10000"},
       {"check m1 --batches 10001", 2, "from 1 to 10000"},
       {"check m1 --solution mine", 2, "reference"},
+      {"check", 2, "Name a milestone: build/bin/grader check m1"},
+      {"check sp25-req-9 --solution x.cu", 2, "no task 'sp25-req-9'. Did you mean sp25-req-0?"},
+      {"check m2 --rules sp99 --solution x.cu", 2, "There is no edition 'sp99'"},
       {"", 2, "subcommand"},
       {"chekc m1", 2, "There is no command 'chekc'. Did you mean check?"},
   }));
@@ -151,6 +154,24 @@ TEST_CASE("grader check: what cannot be asked is answered in one sentence") {
   CHECK(run.exit_code == code);
   CHECK(contains(run.output, text));
   CHECK_FALSE(contains(run.output, "terminate"));
+}
+
+TEST_CASE("grader check: a tree of the course, in which not every file is clear, is one sentence") {
+  const ScratchFolder folder;
+  const auto write = [&](const std::string& path) {
+    write_atomically(folder.path() / path, "void GPUInterface::conv_forward_gpu(int B) {}");
+  };
+  const auto said = [&](const std::string& words) {
+    const ProgramRun run =
+        run_program("grader", "check " + words + " --solution " + folder.path().string());
+    CHECK(run.exit_code == 2);
+    return run.output;
+  };
+  CHECK(contains(said("sp26"), "holds no file of sp26, which asks for custom/cpu-new-forward.cc"));
+  write("a/custom/new-forward.cu");
+  CHECK(contains(said("sp26-req-0"), "holds no file for sp26-req-0 of sp26."));
+  write("b/custom/new-forward.cu");
+  CHECK(contains(said("sp26"), "There are two files for the task sp26-m1-gpu, a/custom/"));
 }
 
 TEST_CASE("grader check: a stage that calls a library of the GPU is not blamed where none is") {

@@ -1,11 +1,27 @@
-// What      The oldest form: one function gets arrays of the host and does everything.
+// One function gets arrays of the host and does everything.
+//
 // Says      computes like single precision
 // Runs      emulated gpu
 #include "parts/headers.cuh"
 #include "parts/plain_kernel.cuh"
-void GPUInterface::conv_forward_gpu(float* host_y, const float* host_x, const float* host_k,
-                                    const int B, const int M, const int C, const int H, const int W,
-                                    const int K) {
+
+// Case      one_function
+// What      The oldest form of the course.
+#define ONE_FUNCTION GPUInterface::conv_forward_gpu
+
+// Case      one_function_of_another_course
+// What      The same by the name that another course gives it, on its network.
+// Options   --rules csc14120
+#define ONE_FUNCTION GPUInterface::conv_forward_gpu_full
+
+// Case      one_function_without_class
+// What      The same outside a class.
+// Options   --rules csc14120
+#define ONE_FUNCTION conv_forward_gpu_full
+
+// End of cases
+void ONE_FUNCTION(float* host_y, const float* host_x, const float* host_k, const int B, const int M,
+                  const int C, const int H, const int W, const int K) {
   float *y, *x, *k;
   const size_t y_bytes = sizeof(float) * B * M * (H - K + 1) * (W - K + 1);
   cudaMalloc(&y, y_bytes);

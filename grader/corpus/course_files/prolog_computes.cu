@@ -1,6 +1,5 @@
 // The prolog launches the kernel.
 //
-// Diagnosis E-timed-phase-empty
 // Runs      emulated gpu
 #include "parts/headers.cuh"
 #include "parts/plain_kernel.cuh"
@@ -11,9 +10,25 @@
 
 // Case      prolog_computes
 // What      conv_forward_gpu is empty.
+// Diagnosis E-timed-phase-empty
+CONV_FORWARD_GPU {
+}
+
+// Case      streams_task_in_prolog
+// What      The same, handed in for a task whose work may all be done in the prolog.
+// Options   --rules sp25-req-0
+// Says      10/10 points for sp25-req-0
+CONV_FORWARD_GPU {
+}
+
+// Case      final_task_in_prolog
+// What      The same, handed in for the task of which all kernels must be in conv_forward_gpu.
+// Options   --rules sp25-final
+// Diagnosis E-timed-phase-empty
 CONV_FORWARD_GPU {
 }
 
 // Case      no_convolution
 // What      There is no conv_forward_gpu.
+// Diagnosis E-timed-phase-empty
 // Says      not its function that computes

@@ -8,6 +8,13 @@
 // Says      computes like single precision
 #define INSIDE (top + y < H && left + x < W)
 
+// Case      streams_in_the_final_task
+// What      The same, handed in for the task that allows one stream.
+// Options   --rules sp26-final
+// Diagnosis E-course-rule
+// Says      one-stream: its kernels run in 4 streams
+#define INSIDE (top + y < H && left + x < W)
+
 // Case      streams_divide_batch_and_halo
 // What      The same, and the halo of the last tile is read beyond the input; nothing uses it.
 // Warns     E-outside

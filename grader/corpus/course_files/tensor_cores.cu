@@ -6,6 +6,12 @@
 // What      Tensor cores with halves, one warp a block.
 // Says      computes like fp16 inputs with single-precision sums
 
+// Case      half_in_the_final_task
+// What      The same, handed in for the task that allows no half precision.
+// Options   --rules sp26-final
+// Diagnosis E-course-rule
+// Says      no-half: it computes like fp16
+
 // Case      tensor_cores_tf32
 // What      Tensor cores with TF32, one warp a block.
 // Says      computes like TF32 inputs with single-precision sums

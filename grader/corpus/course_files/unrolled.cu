@@ -4,26 +4,25 @@
 
 // Case      unrolls_and_multiplies
 // What      Unrolls the input and multiplies with the kernel of the course's matmul.h.
-// Says      computes like single precision
+// Options   --rules fa25-m2-unroll
+// Says      8/8 points for fa25-m2-unroll
 // Runs      emulated gpu
 #include "matmul.h"
+
+// Case      defines_matmul_for_the_task
+// What      A kernel of its own in place of that of matmul.h, which the task forbids.
+// Options   --rules fa25-m2-unroll
+// Diagnosis E-course-rule
+// Says      matmul: its output does not come from
+// Runs      emulated gpu
+#define OWN_MATMUL
 
 // Case      defines_matmul
 // What      Includes matmul.h and defines a kernel of that name itself.
 // Says      computes like single precision
 // Runs      emulated gpu
 #include "matmul.h"
-
-__global__ void matrixMultiplyShared(const float* A, const float* B, float* C, int numARows,
-                                     int numAColumns, int numBRows, int numBColumns, int numCRows,
-                                     int numCColumns) {
-  const int row = blockIdx.y * blockDim.y + threadIdx.y;
-  const int column = blockIdx.x * blockDim.x + threadIdx.x;
-  if (row >= numCRows || column >= numCColumns) return;
-  float sum = 0;
-  for (int k = 0; k < numAColumns; k++) sum += A[row * numAColumns + k] * B[k * numBColumns + column];
-  C[row * numCColumns + column] = sum;
-}
+#define OWN_MATMUL
 
 // Case      product_not_permuted
 // What      Leaves the product of the whole batch with maps before images.
@@ -47,6 +46,21 @@ __global__ void matrixMultiplyShared(const float* A, const float* B, float* C, i
 #define USES_CUBLAS
 
 // End of cases
+#ifdef OWN_MATMUL
+#include "matmul.h"
+
+__global__ void matrixMultiplyShared(const float* A, const float* B, float* C, int numARows,
+                                     int numAColumns, int numBRows, int numBColumns, int numCRows,
+                                     int numCColumns) {
+  const int row = blockIdx.y * blockDim.y + threadIdx.y;
+  const int column = blockIdx.x * blockDim.x + threadIdx.x;
+  if (row >= numCRows || column >= numCColumns) return;
+  float sum = 0;
+  for (int k = 0; k < numAColumns; k++) sum += A[row * numAColumns + k] * B[k * numBColumns + column];
+  C[row * numCColumns + column] = sum;
+}
+#endif
+
 static void multiply(const float* mask, const float* matrix, float* product, int M, int rows,
                      int columns) {
 #ifdef USES_CUBLAS

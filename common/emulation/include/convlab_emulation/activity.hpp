@@ -77,6 +77,8 @@ void note_copy(bool from_device, bool to_device, std::int64_t bytes);
 void note_allocation(std::int64_t bytes);
 /// When a launch is asked for.
 void note_configuration(const KernelCall& call);
+/// That a kernel runs in this stream.
+void note_stream(int number);
 /// Where threads ended early, and what lanes read of absent ones (kernel_process.hpp).
 void pass_launch_notes(Parcel& parcel);
 /// When threads of a block meet in a barrier and others have ended: `ended` of them.

@@ -165,14 +165,22 @@ void check_access(const void* begin, std::size_t bytes, bool writes, const CallS
 
 // What threads of kernels tell common/emulation/trace, if the program was compiled for it.
 
+/// What is special of an atomic operation: a set.
+enum AtomicKind : unsigned {
+  kAtomicOrders = 1,   ///< it also acquires and releases, as those of libcu++ do
+  kAtomicInBlock = 2,  ///< atomic, and ordering, for threads of the same block only
+  kAtomicReads = 4,    ///< it changes nothing
+};
+
 /// The next accesses of the running thread to these bytes are one atomic operation.
-/// @param orders  it also acquires and releases, as those of libcu++ do
-void begin_atomic(const void* address, std::size_t bytes, bool orders);
+/// @param kind  of AtomicKind
+void begin_atomic(const void* address, std::size_t bytes, unsigned kind);
 void end_atomic();
 /// A compare-and-swap will find out whether what the thread has just read there is still true.
 void observe_verification(const void* address);
 
-void observe_fence();
+/// @param in_block  for threads of the same block only
+void observe_fence(bool in_block);
 /// What the thread did before is known to each thread that acquires the same object later.
 void observe_release(const void* object);
 void observe_acquire(const void* object);

@@ -28,6 +28,7 @@ struct KernelCall : Configuration {
   void* arguments = nullptr;
   void (*destroy)(void* arguments) = nullptr;
   std::size_t argument_bytes = 0;
+  std::size_t parameter_bytes = 0;  ///< of the parameters alone
 };
 
 }  // namespace convlab::emulation

@@ -22,6 +22,13 @@
     return static_cast<Result>(expression);                    \
   }
 
+/// Before what nvcc 13 refuses and emulation runs: a warning where a program uses it.
+#ifdef CONVLAB_TELLS_OF_NVCC
+#define CONVLAB_REFUSED_BY_NVCC(why) [[deprecated("nvcc 13 refuses this: " why)]]
+#else
+#define CONVLAB_REFUSED_BY_NVCC(why)
+#endif
+
 namespace convlab::emulation {
 
 // NOLINTBEGIN(modernize-use-using): for __extension__

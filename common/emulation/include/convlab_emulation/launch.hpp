@@ -77,6 +77,7 @@ auto& hold_arguments(KernelCall& call, const Make& make) {
   call.run_thread = &Bound::run_thread;
   call.arguments = bound;
   call.argument_bytes = sizeof(Bound);
+  call.parameter_bytes = sizeof(bound->arguments);
   call.destroy = [](void* arguments) { delete static_cast<Bound*>(arguments); };
   return *bound;
 }

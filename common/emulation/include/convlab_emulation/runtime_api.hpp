@@ -24,7 +24,10 @@ cudaError_t cudaGetDeviceFlags(unsigned int* flags);
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device);
 cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int device);
 cudaError_t cudaDeviceSynchronize();
+CONVLAB_REFUSED_BY_NVCC("write cudaDeviceSynchronize()")
 cudaError_t cudaThreadSynchronize();
+CONVLAB_REFUSED_BY_NVCC("write cudaDeviceReset()")
+cudaError_t cudaThreadExit();
 cudaError_t cudaDeviceReset();
 cudaError_t cudaDeviceSetLimit(cudaLimit limit, std::size_t value);
 cudaError_t cudaDeviceGetLimit(std::size_t* value, cudaLimit limit);
@@ -42,12 +45,16 @@ CONVLAB_WITHOUT_EFFECT(cudaCtxResetPersistingL2Cache, ())
 CONVLAB_WITHOUT_EFFECT(cudaDeviceGraphMemTrim, (int))
 CONVLAB_WITHOUT_EFFECT(cudaProfilerStart, ())
 CONVLAB_WITHOUT_EFFECT(cudaProfilerStop, ())
-CONVLAB_WITHOUT_EFFECT(cudaMemPrefetchAsync,
-                       (const void*, std::size_t, int, cudaStream_t = nullptr))
 CONVLAB_WITHOUT_EFFECT(cudaMemPrefetchAsync, (const void*, std::size_t, cudaMemLocation,
                                               unsigned int, cudaStream_t = nullptr))
 CONVLAB_WITHOUT_EFFECT(cudaMemAdvise, (const void*, std::size_t, cudaMemoryAdvise, cudaMemLocation))
+#define CONVLAB_NO_NUMBER "write cudaMemLocation{cudaMemLocationTypeDevice, number} for the number"
+CONVLAB_REFUSED_BY_NVCC(CONVLAB_NO_NUMBER)
+CONVLAB_WITHOUT_EFFECT(cudaMemPrefetchAsync,
+                       (const void*, std::size_t, int, cudaStream_t = nullptr))
+CONVLAB_REFUSED_BY_NVCC(CONVLAB_NO_NUMBER)
 CONVLAB_WITHOUT_EFFECT(cudaMemAdvise, (const void*, std::size_t, cudaMemoryAdvise, int))
+#undef CONVLAB_NO_NUMBER
 CONVLAB_WITHOUT_EFFECT(cudaStreamAttachMemAsync,
                        (cudaStream_t, void*, std::size_t = 0, unsigned int = cudaMemAttachSingle))
 CONVLAB_WITHOUT_EFFECT(cudaMemPoolSetAttribute, (cudaMemPool_t, cudaMemPoolAttr, void*))

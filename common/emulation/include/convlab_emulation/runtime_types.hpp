@@ -76,49 +76,52 @@ using cudaError_t = cudaError;
 /// X(name, number in CUDA, value as a cudaDeviceProp p has it). An emulated device answers 0 to
 /// what it knows nothing of. Not here: textures, surfaces, and what ties a GPU to other devices and
 /// programs.
-#define CONVLAB_DEVICE_ATTRIBUTES(X)                                    \
-  X(MaxThreadsPerBlock, 1, p.maxThreadsPerBlock)                        \
-  X(MaxBlockDimX, 2, p.maxThreadsDim[0])                                \
-  X(MaxBlockDimY, 3, p.maxThreadsDim[1])                                \
-  X(MaxBlockDimZ, 4, p.maxThreadsDim[2])                                \
-  X(MaxGridDimX, 5, p.maxGridSize[0])                                   \
-  X(MaxGridDimY, 6, p.maxGridSize[1])                                   \
-  X(MaxGridDimZ, 7, p.maxGridSize[2])                                   \
-  X(MaxSharedMemoryPerBlock, 8, p.sharedMemPerBlock)                    \
-  X(TotalConstantMemory, 9, p.totalConstMem)                            \
-  X(WarpSize, 10, p.warpSize)                                           \
-  X(MaxRegistersPerBlock, 12, p.regsPerBlock)                           \
-  X(ClockRate, 13, p.clockRate)                                         \
-  X(MultiProcessorCount, 16, p.multiProcessorCount)                     \
-  X(KernelExecTimeout, 17, p.kernelExecTimeoutEnabled)                  \
-  X(Integrated, 18, p.integrated)                                       \
-  X(CanMapHostMemory, 19, p.canMapHostMemory)                           \
-  X(ComputeMode, 20, p.computeMode)                                     \
-  X(MaxTexture1DWidth, 21, p.maxTexture1D)                              \
-  X(ConcurrentKernels, 31, p.concurrentKernels)                         \
-  X(EccEnabled, 32, p.ECCEnabled)                                       \
-  X(PciBusId, 33, p.pciBusID)                                           \
-  X(PciDeviceId, 34, p.pciDeviceID)                                     \
-  X(MemoryClockRate, 36, p.memoryClockRate)                             \
-  X(GlobalMemoryBusWidth, 37, p.memoryBusWidth)                         \
-  X(L2CacheSize, 38, p.l2CacheSize)                                     \
-  X(MaxThreadsPerMultiProcessor, 39, p.maxThreadsPerMultiProcessor)     \
-  X(AsyncEngineCount, 40, p.asyncEngineCount)                           \
-  X(UnifiedAddressing, 41, p.unifiedAddressing)                         \
-  X(PciDomainId, 50, p.pciDomainID)                                     \
-  X(ComputeCapabilityMajor, 75, p.major)                                \
-  X(ComputeCapabilityMinor, 76, p.minor)                                \
-  X(StreamPrioritiesSupported, 78, p.streamPrioritiesSupported)         \
-  X(MaxSharedMemoryPerMultiprocessor, 81, p.sharedMemPerMultiprocessor) \
-  X(MaxRegistersPerMultiprocessor, 82, p.regsPerMultiprocessor)         \
-  X(ManagedMemory, 83, p.managedMemory)                                 \
-  X(PageableMemoryAccess, 88, p.pageableMemoryAccess)                   \
-  X(ConcurrentManagedAccess, 89, p.concurrentManagedAccess)             \
-  X(ComputePreemptionSupported, 90, p.computePreemptionSupported)       \
-  X(CooperativeLaunch, 95, p.cooperativeLaunch)                         \
-  X(MaxSharedMemoryPerBlockOptin, 97, p.sharedMemPerBlockOptin)         \
-  X(MaxBlocksPerMultiprocessor, 106, p.maxBlocksPerMultiProcessor)      \
-  X(MemoryPoolsSupported, 115, p.memoryPoolsSupported)                  \
+#define CONVLAB_DEVICE_ATTRIBUTES(X)                                          \
+  X(MaxThreadsPerBlock, 1, p.maxThreadsPerBlock)                              \
+  X(MaxBlockDimX, 2, p.maxThreadsDim[0])                                      \
+  X(MaxBlockDimY, 3, p.maxThreadsDim[1])                                      \
+  X(MaxBlockDimZ, 4, p.maxThreadsDim[2])                                      \
+  X(MaxGridDimX, 5, p.maxGridSize[0])                                         \
+  X(MaxGridDimY, 6, p.maxGridSize[1])                                         \
+  X(MaxGridDimZ, 7, p.maxGridSize[2])                                         \
+  X(MaxSharedMemoryPerBlock, 8, p.sharedMemPerBlock)                          \
+  X(TotalConstantMemory, 9, p.totalConstMem)                                  \
+  X(WarpSize, 10, p.warpSize)                                                 \
+  X(MaxRegistersPerBlock, 12, p.regsPerBlock)                                 \
+  X(ClockRate, 13, p.clockRate)                                               \
+  X(GpuOverlap, 15, p.deviceOverlap)                                          \
+  X(MultiProcessorCount, 16, p.multiProcessorCount)                           \
+  X(KernelExecTimeout, 17, p.kernelExecTimeoutEnabled)                        \
+  X(Integrated, 18, p.integrated)                                             \
+  X(CanMapHostMemory, 19, p.canMapHostMemory)                                 \
+  X(ComputeMode, 20, p.computeMode)                                           \
+  X(MaxTexture1DWidth, 21, p.maxTexture1D)                                    \
+  X(ConcurrentKernels, 31, p.concurrentKernels)                               \
+  X(EccEnabled, 32, p.ECCEnabled)                                             \
+  X(PciBusId, 33, p.pciBusID)                                                 \
+  X(PciDeviceId, 34, p.pciDeviceID)                                           \
+  X(MemoryClockRate, 36, p.memoryClockRate)                                   \
+  X(GlobalMemoryBusWidth, 37, p.memoryBusWidth)                               \
+  X(L2CacheSize, 38, p.l2CacheSize)                                           \
+  X(MaxThreadsPerMultiProcessor, 39, p.maxThreadsPerMultiProcessor)           \
+  X(AsyncEngineCount, 40, p.asyncEngineCount)                                 \
+  X(UnifiedAddressing, 41, p.unifiedAddressing)                               \
+  X(PciDomainId, 50, p.pciDomainID)                                           \
+  X(ComputeCapabilityMajor, 75, p.major)                                      \
+  X(ComputeCapabilityMinor, 76, p.minor)                                      \
+  X(StreamPrioritiesSupported, 78, p.streamPrioritiesSupported)               \
+  X(MaxSharedMemoryPerMultiprocessor, 81, p.sharedMemPerMultiprocessor)       \
+  X(MaxRegistersPerMultiprocessor, 82, p.regsPerMultiprocessor)               \
+  X(ManagedMemory, 83, p.managedMemory)                                       \
+  X(SingleToDoublePrecisionPerfRatio, 87, p.singleToDoublePrecisionPerfRatio) \
+  X(PageableMemoryAccess, 88, p.pageableMemoryAccess)                         \
+  X(ConcurrentManagedAccess, 89, p.concurrentManagedAccess)                   \
+  X(ComputePreemptionSupported, 90, p.computePreemptionSupported)             \
+  X(CooperativeLaunch, 95, p.cooperativeLaunch)                               \
+  X(CooperativeMultiDeviceLaunch, 96, p.cooperativeMultiDeviceLaunch)         \
+  X(MaxSharedMemoryPerBlockOptin, 97, p.sharedMemPerBlockOptin)               \
+  X(MaxBlocksPerMultiprocessor, 106, p.maxBlocksPerMultiProcessor)            \
+  X(MemoryPoolsSupported, 115, p.memoryPoolsSupported)                        \
   X(ClusterLaunch, 120, 0)
 
 enum cudaDeviceAttr : unsigned int {
@@ -136,7 +139,7 @@ using cudaArray_t = struct cudaArray*;  // of textures, which are not emulated: 
 using cudaHostFn_t = void (*)(void*);
 using cudaStreamCallback_t = void (*)(cudaStream_t, cudaError_t, void*);
 
-#define CUDART_VERSION 12000
+#define CUDART_VERSION 13000
 // Course helpers (helper_cuda.h) ask for the toolkit's include guard.
 #define __DRIVER_TYPES_H__
 #define CUDART_CB
@@ -379,25 +382,38 @@ struct cudaDeviceProp {
   std::size_t totalGlobalMem, totalConstMem, memPitch, textureAlignment;
   std::size_t sharedMemPerBlock, sharedMemPerBlockOptin, sharedMemPerMultiprocessor;
   std::size_t reservedSharedMemPerBlock;
-  int memoryClockRate, memoryBusWidth, l2CacheSize, persistingL2CacheMaxSize;
+  int memoryBusWidth, l2CacheSize, persistingL2CacheMaxSize;
   int globalL1CacheSupported, localL1CacheSupported, ECCEnabled, memoryPoolsSupported;
   int unifiedAddressing, canMapHostMemory, managedMemory, concurrentManagedAccess;
   int pageableMemoryAccess, pageableMemoryAccessUsesHostPageTables, directManagedMemAccessFromHost;
   int hostNativeAtomicSupported, canUseHostPointerForRegisteredMem;
   // Threads
-  int warpSize, clockRate, multiProcessorCount, regsPerBlock, regsPerMultiprocessor;
+  int warpSize, multiProcessorCount, regsPerBlock, regsPerMultiprocessor;
   int maxThreadsPerBlock, maxThreadsDim[3], maxGridSize[3];
   int maxThreadsPerMultiProcessor, maxBlocksPerMultiProcessor;
-  int cooperativeLaunch, cooperativeMultiDeviceLaunch, computePreemptionSupported;
-  int singleToDoublePrecisionPerfRatio;
+  int cooperativeLaunch, computePreemptionSupported;
   // The device and the host
-  int deviceOverlap, asyncEngineCount, concurrentKernels, streamPrioritiesSupported;
-  int kernelExecTimeoutEnabled, computeMode, integrated, tccDriver, isMultiGpuBoard;
+  int asyncEngineCount, concurrentKernels, streamPrioritiesSupported;
+  int integrated, tccDriver, isMultiGpuBoard;
   int pciBusID, pciDeviceID, pciDomainID;
   // Sizes of textures and surfaces, which the emulated device has not: 0.
   int maxTexture1D, maxTexture2D[2], maxTexture3D[3];
   int maxTexture1DLayered[2], maxTexture2DLayered[3];
   std::size_t texturePitchAlignment, surfaceAlignment;
+  // Removed in CUDA 13.
+#define CONVLAB_REMOVED(name, attribute)                                                \
+  CONVLAB_REFUSED_BY_NVCC("cudaDeviceProp has no member " #name                         \
+                          "; ask cudaDeviceGetAttribute(&value, cudaDevAttr" #attribute \
+                          ", device)")                                                  \
+  int name;
+  CONVLAB_REMOVED(clockRate, ClockRate)
+  CONVLAB_REMOVED(memoryClockRate, MemoryClockRate)
+  CONVLAB_REMOVED(deviceOverlap, GpuOverlap)
+  CONVLAB_REMOVED(kernelExecTimeoutEnabled, KernelExecTimeout)
+  CONVLAB_REMOVED(computeMode, ComputeMode)
+  CONVLAB_REMOVED(singleToDoublePrecisionPerfRatio, SingleToDoublePrecisionPerfRatio)
+  CONVLAB_REMOVED(cooperativeMultiDeviceLaunch, CooperativeMultiDeviceLaunch)
+#undef CONVLAB_REMOVED
 };
 
 // NOLINTEND(readability-identifier-naming)

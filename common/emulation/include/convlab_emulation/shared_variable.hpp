@@ -13,6 +13,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <typeinfo>
 
 #include "common/emulation/include/convlab_emulation/language_standard.hpp"
 
@@ -70,6 +71,25 @@ template <typename T, std::size_t kAlignment = alignof(T)>
   static_cast<void>(&DynamicAlignment<kAlignment>::kNoted);
   return *static_cast<T*>(current_dynamic_shared);
 }
+
+/// Tells if a file declares dynamic arrays of one name with different types: nvcc refuses that,
+/// also of two instances of a template. @return true
+bool note_dynamic_array(const char* name, const std::type_info& type, const char* file,
+                        std::uint32_t line);
+
+/// A dynamic array that a function declares. @tparam Place  where
+template <typename T, typename Place>
+struct DynamicArray {
+#ifdef CONVLAB_RUN
+  static inline const bool is_noted =
+      note_dynamic_array(Place::name(), typeid(T), Place::file(), Place::line());
+  static void note() {
+    static_cast<void>(&is_noted);
+  }
+#else
+  static void note() {}
+#endif
+};
 
 /// Counts a variable among the static shared memory of a kernel, for occupancy and limits, which
 /// are asked for before a kernel runs. @return true

@@ -50,6 +50,25 @@ CONVLAB_VECTOR_TYPES(double, double, 16, 16)
 
 #undef CONVLAB_VECTOR_TYPES
 
+// CUDA 13: four 64-bit numbers with the alignment in the name, to replace those above.
+#define CONVLAB_ALIGNED(base, name, bytes)                                                        \
+  struct alignas(bytes) name##4_##bytes##a {                                                      \
+    base x, y, z, w;                                                                              \
+  };                                                                                              \
+  inline constexpr name##4_##bytes##a make_##name##4_##bytes##a(base x, base y, base z, base w) { \
+    return {x, y, z, w};                                                                          \
+  }
+#define CONVLAB_ALIGNED_BOTH(base, name) \
+  CONVLAB_ALIGNED(base, name, 16)        \
+  CONVLAB_ALIGNED(base, name, 32)
+CONVLAB_ALIGNED_BOTH(long, long)
+CONVLAB_ALIGNED_BOTH(unsigned long, ulong)
+CONVLAB_ALIGNED_BOTH(long long, longlong)
+CONVLAB_ALIGNED_BOTH(unsigned long long, ulonglong)
+CONVLAB_ALIGNED_BOTH(double, double)
+#undef CONVLAB_ALIGNED_BOTH
+#undef CONVLAB_ALIGNED
+
 /// Sizes of a grid or a block; missing ones are 1.
 struct dim3 {
   unsigned int x = 1, y = 1, z = 1;

@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "common/emulation/include/convlab_emulation/collective.hpp"
+#include "common/emulation/include/convlab_emulation/device_functions.hpp"
 
 namespace convlab::emulation {
 
@@ -103,11 +104,6 @@ T fold(const WarpExchange& exchange) {
 }
 
 template <typename T>
-bool same_bits(const T& a, const T& b) {
-  return std::memcmp(&a, &b, sizeof(T)) == 0;
-}
-
-template <typename T>
 void match_any_all(WarpExchange& exchange) {
   for (const int lane : exchange.lanes()) {
     unsigned same = 0;
@@ -124,13 +120,6 @@ unsigned match_all(const WarpExchange& exchange) {
     if (!same_bits(first, exchange.input<T>(lane))) return 0;
   return exchange.present;
 }
-
-/// The types that matches take in CUDA. Shuffles take halves, too (narrow_float.inc).
-template <typename T>
-inline constexpr bool kIsWarpValue =
-    kIsOneOf<T, int, unsigned, long, unsigned long, long long, unsigned long long, float, double>;
-template <typename T>
-inline constexpr bool kIsShuffled = kIsWarpValue<T>;
 
 inline void nothing_to_exchange(WarpExchange& /*exchange*/) {}
 
@@ -162,17 +151,17 @@ inline unsigned __activemask(CONVLAB_CALL_SITE) {
   return convlab::emulation::converged_lanes(site);
 }
 
-#define CONVLAB_SHUFFLE(name, mode, Argument)                                                     \
-  template <typename T, typename = std::enable_if_t<convlab::emulation::kIsShuffled<T>>>          \
-  T name(unsigned mask, T value, Argument argument, int width = 32, CONVLAB_CALL_SITE) {          \
+// Overloads, not templates: an argument of any other type converts to one of theirs, as with nvcc.
+#define CONVLAB_SHUFFLE(T, name, mode, Argument)                                                  \
+  inline T name(unsigned mask, T value, Argument argument, int width = 32, CONVLAB_CALL_SITE) {   \
     return convlab::emulation::shuffle(#name, convlab::emulation::ShuffleMode::mode, mask, value, \
                                        static_cast<int>(argument), width, site);                  \
   }
-CONVLAB_SHUFFLE(__shfl_sync, kIndex, int)
-CONVLAB_SHUFFLE(__shfl_up_sync, kUp, unsigned)
-CONVLAB_SHUFFLE(__shfl_down_sync, kDown, unsigned)
-CONVLAB_SHUFFLE(__shfl_xor_sync, kXor, int)
-#undef CONVLAB_SHUFFLE
+#define CONVLAB_SHUFFLES(T)                             \
+  CONVLAB_SHUFFLE(T, __shfl_sync, kIndex, int)          \
+  CONVLAB_SHUFFLE(T, __shfl_up_sync, kUp, unsigned)     \
+  CONVLAB_SHUFFLE(T, __shfl_down_sync, kDown, unsigned) \
+  CONVLAB_SHUFFLE(T, __shfl_xor_sync, kXor, int)
 
 #define CONVLAB_VOTE(Result, name, combine, value, result)                             \
   inline Result name(unsigned mask, int predicate, CONVLAB_CALL_SITE) {                \
@@ -187,21 +176,30 @@ CONVLAB_VOTE(int, __any_sync, ballot_of, predicate, votes != 0)
 CONVLAB_VOTE(int, __all_sync, ballot_of, predicate == 0, votes == 0)
 CONVLAB_VOTE(int, __uni_sync, match_all<int>, predicate != 0, votes != 0)
 #undef CONVLAB_VOTE
-template <typename T, typename = std::enable_if_t<convlab::emulation::kIsWarpValue<T>>>
-unsigned __match_any_sync(unsigned mask, T value, CONVLAB_CALL_SITE) {
-  unsigned out = 0;
-  convlab::emulation::warp_collective({&convlab::emulation::match_any_all<T>, "__match_any_sync"},
-                                      mask, &value, &out, site);
-  return out;
-}
-template <typename T, typename = std::enable_if_t<convlab::emulation::kIsWarpValue<T>>>
-unsigned __match_all_sync(unsigned mask, T value, int* predicate, CONVLAB_CALL_SITE) {
-  const unsigned same =
-      convlab::emulation::combine_lanes<T, unsigned, convlab::emulation::match_all<T>>(
-          "__match_all_sync", mask, value, site);
-  *predicate = same != 0;
-  return same;
-}
+#define CONVLAB_MATCHES(T)                                                                      \
+  CONVLAB_SHUFFLES(T)                                                                           \
+  inline unsigned __match_any_sync(unsigned mask, T value, CONVLAB_CALL_SITE) {                 \
+    unsigned out = 0;                                                                           \
+    convlab::emulation::warp_collective(                                                        \
+        {&convlab::emulation::match_any_all<T>, "__match_any_sync"}, mask, &value, &out, site); \
+    return out;                                                                                 \
+  }                                                                                             \
+  inline unsigned __match_all_sync(unsigned mask, T value, int* predicate, CONVLAB_CALL_SITE) { \
+    const unsigned same =                                                                       \
+        convlab::emulation::combine_lanes<T, unsigned, convlab::emulation::match_all<T>>(       \
+            "__match_all_sync", mask, value, site);                                             \
+    *predicate = same != 0;                                                                     \
+    return same;                                                                                \
+  }
+CONVLAB_MATCHES(int)
+CONVLAB_MATCHES(unsigned)
+CONVLAB_MATCHES(long)
+CONVLAB_MATCHES(unsigned long)
+CONVLAB_MATCHES(long long)
+CONVLAB_MATCHES(unsigned long long)
+CONVLAB_MATCHES(float)
+CONVLAB_MATCHES(double)
+#undef CONVLAB_MATCHES
 
 #define CONVLAB_REDUCE(name, T, expression)                                                 \
   inline T name(unsigned mask, T value, CONVLAB_CALL_SITE) {                                \

@@ -213,6 +213,64 @@ TEST_CASE("convlab-run: a function of CUDA that is not emulated is called that")
   CHECK(report.find("is not emulated", sentence + 30) == std::string::npos);
 }
 
+TEST_CASE("convlab-run: what nvcc 13 refuses runs, and each is told") {
+  const auto result = Program(R"(#include <cstdio>
+struct Long { char bytes[32768]; };
+const int table[2] = {1, 2};
+template <class T> __global__ void fill(T* p) {
+  extern __shared__ T s[];
+  s[0] = table[1];
+  p[0] = s[0];
+}
+__global__ void take(Long l) {}
+int main() {
+  cudaDeviceProp p;
+  cudaGetDeviceProperties(&p, 0);
+  double* d;
+  cudaMallocManaged(&d, 8);
+  cudaMemPrefetchAsync(d, 8, 0);
+  fill<<<1, 1, 8>>>(d);
+  fill<<<1, 1, 8>>>((float*)d);
+  take<<<1, 1>>>(Long{});
+  cudaThreadSynchronize();
+  printf("%g %d\n", *(float*)d, p.clockRate > 0);
+})")
+                          .run();
+  CHECK(result.exit_code == 0);
+  CHECK(contains(result.out, "\n2 1\n"));
+  for (const char* told :
+       {"program.cu:6: warning: the variable table of the host", "has no member clockRate",
+        "write cudaMemLocation", "write cudaDeviceSynchronize()",
+        "the dynamic shared array s has another type than before", "take 32768 bytes"})
+    CHECK(contains(result.out, told));
+}
+
+TEST_CASE("convlab-run: values of all types convert to the overloads of CUDA's functions") {
+  const Program program(R"(#include <cstdio>
+enum Colour { kRed, kGreen };
+struct Weight { float value; operator float() const { return value; } };
+struct Pointer { int* p; operator int*() const { return p; } };
+__global__ void k(int* p) {
+  char* const bytes = new char[threadIdx.x + 1];
+  bytes[threadIdx.x] = threadIdx.x;
+  const int sum = __shfl_sync(~0u, bytes[threadIdx.x], 3) + __shfl_sync(~0u, threadIdx.x == 2, 2) +
+                  __shfl_sync(~0u, threadIdx.x == 1 ? kGreen : kRed, 1) +
+                  (int)__shfl_sync(~0u, Weight{threadIdx.x * 0.5f}, 9) +
+                  __popc(__match_any_sync(~0u, (short)(threadIdx.x / 4)));
+  atomicMax(Pointer{p}, sum);
+  delete[] bytes;
+}
+int main() {
+  int* p;
+  cudaMallocManaged(&p, 4);
+  *p = 0;
+  k<<<1, 32>>>(p);
+  cudaDeviceSynchronize();
+  printf("%d\n", *p);
+})");
+  CHECK(program.run().out == "13\n");
+}
+
 #if !CONVLAB_ADDRESS_SANITIZER
 
 TEST_CASE("convlab-run: lanes that count on volatile are told, in shared and in global memory") {
@@ -236,7 +294,7 @@ int main() {
     const std::string report = sum(memory).run().out;
     CHECK(contains(report, "race in kernel sum"));
     CHECK(contains(report, "program.cu:5"));
-    CHECK(contains(report, "__syncwarp() belongs between the two lines"));
+    CHECK(contains(report, "read into a variable, then __syncwarp(), then write"));
   }
   CHECK(sum("s").run("", "--no-races ").out.empty());
 }
@@ -267,3 +325,40 @@ int main() {
 }
 
 #endif
+
+TEST_CASE("convlab-run: kernels fuse a product and a sum, the host and -fmad=false do not") {
+  const Program program(R"(#include <cstdio>
+#include <cuda_fp16.h>
+__host__ __device__ float f(float a, float b, float c) { return a * b + c; }
+__global__ void k(float x, float c, half h, half t, float* o) { o[0] = f(x, x, c); o[1] = h * h + t; }
+int main(int argc, char**) {
+  const float e = argc * 0x1p-12F, x = 1 + e, c = -(1 + 2 * e);
+  float* o;
+  cudaMallocManaged(&o, 8);
+  k<<<1, 1>>>(x, c, 1 + 0x1p-6F, -(1 + 0x1p-5F), o);
+  cudaDeviceSynchronize();
+  printf("%a %a %a\n", o[0], o[1], f(x, x, c));
+})");
+  const std::string fused = program.run().out;
+  CHECK(contains(fused, " 0x1p-12 0x0p+0\n"));
+  CHECK((contains(fused, "0x1p-24 ") || contains(fused, "0x0p+0 ")));  // by the processor
+  CHECK(program.run("", "-fmad=false ").out == "0x0p+0 0x0p+0 0x0p+0\n");
+}
+
+TEST_CASE("convlab-run: a conversion without a cast tells a GPU's value and the host's") {
+  if (CONVLAB_ADDRESS_SANITIZER) return;
+  const Program program(R"(#include <cstdio>
+#define SHIFT(x, n) ((x) << (n))
+__global__ void k(float x, int n, int* o) { o[0] = x; o[1] = SHIFT(1, n); o[2] = (int)x; o[3] = 1 << n; }
+int main(int argc, char**) {
+  int* o;
+  cudaMallocManaged(&o, 16);
+  k<<<1, 1>>>(3e9F, 39 + argc, o);
+  cudaDeviceSynchronize();
+  printf("%d %d\n", o[2], o[3]);
+})");
+  const std::string report = program.run().out;
+  CHECK(contains(report, "2147483647 0\n"));
+  CHECK(contains(report, "3e+09 as a whole number is 2147483647 on a GPU and -2147483648 here"));
+  CHECK(contains(report, "1 is shifted by 40 bits: on a GPU that leaves 0"));
+}

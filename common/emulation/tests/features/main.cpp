@@ -3,11 +3,12 @@
 //   emulation_features --json gpu.json
 //   emulation_features-emulated --json emulated.json
 //   emulation_features-emulated --compare gpu.json       prints counts, fails where bits differ
-//   emulation_features-emulated --update-table docs/emulation.md
+//   emulation_features-emulated --update-table docs/emulation.md --recorded gpu.json
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
+#include <ctime>
 #include <exception>
 #include <filesystem>
 #include <fstream>
@@ -91,16 +92,39 @@ Json run_all(const std::string& filter) {
   return results;
 }
 
-/// @return whether all features that promise it, and that the other run has, agree bit for bit
+/// In place of a result: no GPU has run this feature yet, and the table says so.
+constexpr const char* kNotRun = "not run";
+
+/// Which device gave the results, and when.
+Json describe_run() {
+  cudaDeviceProp device{};
+  int driver = 0;
+  int runtime = 0;
+  cudaGetDeviceProperties(&device, 0);
+  cudaDriverGetVersion(&driver);
+  cudaRuntimeGetVersion(&runtime);
+  const std::time_t now = std::time(nullptr);
+  char date[16];
+  const std::size_t length = std::strftime(date, sizeof date, "%Y-%m-%d", std::gmtime(&now));
+  return {{"device", device.name},
+          {"driver for CUDA", driver},
+          {"CUDA", runtime},
+          {"date", std::string(date, length)}};
+}
+
+/// @return whether the other run has all features, and those that promise it agree bit for bit
 bool compare(const Json& mine, const Json& other) {
   int same = 0;
   int different = 0;
   int expected = 0;
   int missing = 0;
+  int not_run = 0;
   for (const auto& [name, result] : mine.items()) {
     if (!other.contains(name)) {
-      ++missing;  // younger than that run
+      ++missing;
       std::cout << "not there  " << name << "\n";
+    } else if (other[name] == kNotRun) {
+      ++not_run;
     } else if (!result["exact"].get<bool>()) {
       ++expected;
     } else if (!result.contains("error") && result["hash"] == other[name].value("hash", "")) {
@@ -112,9 +136,9 @@ bool compare(const Json& mine, const Json& other) {
     }
   }
   std::cout << mine.size() << " features: " << same << " identical bit for bit, " << different
-            << " different, " << expected << " not comparable, " << missing
-            << " that the other run has not\n";
-  return different == 0;
+            << " different, " << expected << " not comparable, " << not_run
+            << " that no GPU has run, " << missing << " missing\n";
+  return different == 0 && missing == 0;
 }
 
 /// What the rewrite refuses (test_rewriter.cpp); it never becomes a program that could run here.
@@ -133,7 +157,8 @@ constexpr Refusal kRefusals[] = {
     {"a kernel called without `<<<…>>>`", "error with file and line, as from nvcc"},
 };
 
-std::string table() {
+/// @param recorded  what a GPU said: only where both are the same does a row say so
+std::string table(const Json& mine, const Json& recorded) {
   std::string text = "| group | feature | emulated | remark |\n|---|---|---|---|\n";
   const auto row = [&](const std::string& group, const std::string& name, const char* word,
                        const std::string& remark) {
@@ -141,8 +166,14 @@ std::string table() {
     text.append(" | ").append(remark).append(" |\n");
   };
   for (const Feature& feature : features()) {
-    const bool exact = feature.agreement == Agreement::kExact;
-    row(feature.group, feature.name, exact ? "works, bit for bit" : "differs", feature.remark);
+    const Json theirs = recorded.value(key(feature), Json(kNotRun));
+    const bool same =
+        theirs.is_object() && theirs.value("hash", "") == mine[key(feature)].value("hash", " ");
+    if (feature.agreement == Agreement::kDiffers)
+      row(feature.group, feature.name, "differs", feature.remark);
+    else
+      row(feature.group, feature.name, same ? "works, bit for bit" : "works, no GPU has run it",
+          feature.remark);
   }
   for (const Refusal& refusal : kRefusals)
     row("language", refusal.feature, "refused", refusal.remark);
@@ -155,13 +186,15 @@ std::string read_file(const std::string& path) {
 }
 
 /// The page with the table between its markers brought up to date; empty without markers.
-std::string with_table(const std::string& page) {
+std::string with_table(const std::string& page, const std::string& recorded) {
   const std::string begin = "<!-- features begin -->\n";
   const std::string end = "<!-- features end -->";
   const std::size_t from = page.find(begin);
   const std::size_t to = page.find(end);
   if (from == std::string::npos || to == std::string::npos) return {};
-  return page.substr(0, from + begin.size()) + table() + page.substr(to);
+  return page.substr(0, from + begin.size()) +
+         table(run_all(""), recorded.empty() ? Json::object() : Json::parse(read_file(recorded))) +
+         page.substr(to);
 }
 
 }  // namespace
@@ -170,12 +203,14 @@ int main(int argc, char** argv) {
   CLI::App app("Runs small kernels, one per feature, and writes their results as JSON");
   std::string json_file;
   std::string other_file;
+  std::string recorded_file;
   std::string filter;
   std::string words;
   std::string update_page;
   std::string check_page;
   app.add_option("--json", json_file, "write the results to this file");
   app.add_option("--compare", other_file, "compare with results of another run");
+  app.add_option("--recorded", recorded_file, "what a GPU said, for the table");
   app.add_option("--filter", filter, "only features whose group/name contains this");
   app.add_option("--update-table", update_page, "rewrite the table of features in this page");
   app.add_option("--check-table", check_page, "fail unless this page has the current table");
@@ -183,7 +218,7 @@ int main(int argc, char** argv) {
   CLI11_PARSE(app, argc, argv);
   if (!words.empty()) return print_words(words);
   if (!update_page.empty()) {
-    const std::string page = with_table(read_file(update_page));
+    const std::string page = with_table(read_file(update_page), recorded_file);
     if (page.empty() || !(std::ofstream(update_page) << page)) {
       std::cerr << update_page << " has no markers for the table or cannot be written\n";
       return static_cast<int>(convlab::ExitCode::kUsage);
@@ -192,13 +227,17 @@ int main(int argc, char** argv) {
   }
   if (!check_page.empty()) {
     const std::string page = read_file(check_page);
-    if (!page.empty() && with_table(page) == page) return 0;
+    if (!page.empty() && with_table(page, recorded_file) == page) return 0;
     std::cerr << check_page << " is behind: emulation_features-emulated --update-table "
-              << check_page << "\n";
+              << check_page << " --recorded FILE\n";
     return static_cast<int>(convlab::ExitCode::kFallsShort);
   }
   const Json results = run_all(filter);
-  if (!json_file.empty()) std::ofstream(json_file) << results.dump(1) << "\n";
+  if (!json_file.empty()) {
+    Json all = {{"run", describe_run()}};
+    all.update(results);
+    std::ofstream(json_file) << all.dump(1) << "\n";
+  }
   bool passed = true;
   for (const auto& [name, result] : results.items())
     if (result.contains("error")) {

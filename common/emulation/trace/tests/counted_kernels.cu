@@ -116,7 +116,7 @@ __global__ void load_from_heap(const float* from) {
 
 // Begins an operation and does not end it.
 __global__ void begin_atomically(volatile float* from) {
-  convlab::emulation::begin_atomic(const_cast<float*>(from) + threadIdx.x, sizeof(float), false);
+  convlab::emulation::begin_atomic(const_cast<float*>(from) + threadIdx.x, sizeof(float), 0);
   for (int i = 0; i < 4; ++i) kept = from[threadIdx.x];
 }
 

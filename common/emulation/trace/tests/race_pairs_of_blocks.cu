@@ -116,6 +116,51 @@ __global__ void one_fences_before_the_barrier(float* data, unsigned* ticket) {
   if (is_last) data[kBlocks * kThreads + threadIdx.x] = data[threadIdx.x * kBlocks];  // second
 }
 
+/// As a flag it would be right; a sum it is none.
+template <bool kRight>
+__global__ void volatile_sum(float* data, unsigned* /*flag*/) {
+  if (threadIdx.x != 0) return;
+  volatile float* const sum = data;
+  if constexpr (kRight)
+    atomicAdd(data, 1.0F);
+  else
+    *sum = *sum + 1.0F;  // twice
+}
+
+/// The lock orders what stands within it only.
+template <bool kRight>
+__global__ void volatile_after_the_lock(float* data, unsigned* taken) {
+  if (threadIdx.x != 0) return;
+  volatile float* const sum = data;
+  while (atomicCAS(taken, 0U, 1U) != 0U) {
+  }
+  __threadfence();
+  const float before = *sum;  // first
+  if (kRight && blockIdx.x == 0) *sum = before + 1.0F;
+  __threadfence();
+  atomicExch(taken, 0U);
+  if (!kRight && blockIdx.x == 0) *sum = before + 1.0F;  // second
+}
+
+template <bool kRight>
+__global__ void fence_of_a_block(float* data, unsigned* ticket) {
+  if (threadIdx.x != 0) return;
+  data[blockIdx.x] = 1.0F;  // first
+  if constexpr (kRight)
+    __threadfence();
+  else
+    __threadfence_block();
+  if (atomicAdd(ticket, 1U) == gridDim.x - 1) data[8] = data[0] + data[kBlocks - 1];  // second
+}
+
+template <bool kRight>
+__global__ void atomic_of_a_block(float* data, unsigned* /*ticket*/) {
+  if constexpr (kRight)
+    atomicAdd(data, 1.0F);
+  else
+    atomicAdd_block(data, 1.0F);  // twice
+}
+
 // ---- grid.sync() --------------------------------------------------------------------------------
 
 template <bool kRight>
@@ -200,6 +245,10 @@ std::vector<Pair> convlab::emulation::race_pairs_of_blocks() {
       WITH_FLAG(ordered_by_atomic).only_forward(),
       WITH_FLAG(lock),
       WITH_FLAG(one_fences_before_the_barrier),
+      WITH_FLAG(volatile_sum),
+      WITH_FLAG(volatile_after_the_lock).only_forward(),
+      WITH_FLAG(fence_of_a_block),
+      WITH_FLAG(atomic_of_a_block),
       HOST(grid_sync, kGrid),
       HOST(recorded_too_early, kStreams),
       HOST(host_waits, kStreams),

@@ -1,0 +1,173 @@
+#include "grader/cli/tree_check.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <iostream>
+
+#include "common/base/printable.hpp"
+#include "common/base/run_process.hpp"
+#include "common/base/scratch_folder.hpp"
+#include "common/base/text.hpp"
+#include "common/base/whole_file.hpp"
+#include "grader/checks/result/check_result.hpp"
+#include "grader/checks/rules.hpp"
+#include "grader/course/course.hpp"
+#include "grader/report/check_report.hpp"
+#include "grader/report/table.hpp"
+#include "grader/report/terminal.hpp"
+
+namespace convlab::grader {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+// What is no work of a student's: as the grading of a class leaves it out.
+std::vector<std::string> sources_below(const fs::path& folder) {
+  std::vector<std::string> paths;
+  auto entry = fs::recursive_directory_iterator(folder);
+  for (; entry != fs::recursive_directory_iterator(); ++entry) {
+    const std::string name = entry->path().filename().string();
+    const bool is_left_out = name.starts_with('.') || name == "__MACOSX" || name == "build";
+    if (is_left_out && entry->is_directory()) entry.disable_recursion_pending();
+    const std::string ending = entry->path().extension().string();
+    const bool is_source = ending == ".cc" || ending == ".cpp" || ending == ".cu";
+    if (is_left_out || !is_source || !fs::is_regular_file(entry->symlink_status())) continue;
+    paths.push_back(entry->path().lexically_relative(folder).generic_string());
+  }
+  std::ranges::sort(paths);
+  return paths;
+}
+
+// An archive is untrusted: the part of the grader that grades a class reads it in its sandbox.
+void extract(const fs::path& archive, const fs::path& folder) {
+  const FinishedProcess run =
+      run_process({.words = {fs::read_symlink("/proc/self/exe").string(), "class", "extract",
+                             archive.string(), folder.string()},
+                   .output = Command::Output::kTogether});
+  if (run.succeeded()) return;
+  std::string why = trimmed(printable_line(run.output));
+  if (const auto begin = why.find("grader: "); begin == 0) why = why.substr(8);
+  throw UsageError(printable_line(archive.string()) + ": " + why);
+}
+
+struct Tree {
+  Edition edition{};
+  std::vector<TaskFile> files{};
+};
+
+// The tree's edition: the one that is named, else the one whose files it has.
+std::optional<Tree> tree_of(const Options& options, const std::vector<std::string>& paths) {
+  const std::vector<std::string> names = edition_names();
+  const bool names_edition = std::ranges::find(names, options.milestone) != names.end();
+  std::optional<Edition> edition = parse_rules(options.rules, options.milestone).edition;
+  if (names_edition) edition = load_edition(options.milestone);
+  const bool asks_for_tree =
+      names_edition || options.milestone.empty() || find_task(options.milestone);
+  if (!edition && options.rules.empty()) edition = edition_of(paths);
+  if (!edition) return std::nullopt;
+  Tree tree{.edition = *edition};
+  tree.files = tasks_in(*edition, paths);
+  // A folder with one source may have any name.
+  if (!asks_for_tree && tree.files.size() < 2) return std::nullopt;
+  if (tree.files.empty()) {
+    std::vector<std::string> wanted;
+    for (const EditionTask& task : edition->tasks) wanted.push_back(task.file);
+    throw UsageError(printable_line(options.solution) + " holds no file of " + edition->name +
+                     ", which asks for " + joined(wanted) + ".");
+  }
+  if (options.milestone.empty() || options.milestone == edition->name) return tree;
+  const auto named = find_task(options.milestone);
+  std::erase_if(tree.files, [&](const TaskFile& file) {
+    return named ? named->task.name != file.task.name : options.milestone != file.task.milestone;
+  });
+  if (tree.files.empty()) {
+    throw UsageError(printable_line(options.solution) + " holds no file for " + options.milestone +
+                     " of " + edition->name + ".");
+  }
+  return tree;
+}
+
+std::string verdict_of(const CheckResult& check) {
+  if (check.result.verdict == Verdict::kPassed) return "passed";
+  return check.findings.empty() ? "not passed" : check.findings.front().id;
+}
+
+}  // namespace
+
+std::optional<ExitCode> check_tree(const Options& options, ExitCode (*check)(const Options&)) {
+  std::error_code missing;
+  const fs::path given = options.solution;
+  const bool is_archive = fs::is_regular_file(given, missing) && given.extension() != ".cu" &&
+                          given.extension() != ".cpp" && given.extension() != ".cc";
+  if (!is_archive && !fs::is_directory(given, missing)) return std::nullopt;
+  std::optional<ScratchFolder> unpacked;
+  if (is_archive) extract(fs::canonical(given), unpacked.emplace().path());
+  const fs::path folder = is_archive ? unpacked->path() : given;
+  const std::vector<std::string> paths = sources_below(folder);
+  const std::optional<Tree> tree = tree_of(options, paths);
+  if (!tree) {
+    if (!is_archive) return std::nullopt;
+    throw UsageError(printable_line(given.string()) +
+                     " is no tree of an edition; --rules names the edition, or unpack it.");
+  }
+  const Edition& edition = tree->edition;
+  std::cout << edition.title << " (" << edition.name << "): " << tree->files.size() << " of "
+            << edition.tasks.size() << " tasks in " << printable_line(given.string()) << "\n";
+  auto worst = ExitCode::kPassed;
+  std::string table;
+  Points sum;
+  double optional_points = 0.0;
+  for (const TaskFile& file : tree->files) {
+    Options one = options;
+    one.milestone = edition.id_of(file.task);
+    one.rules.clear();
+    one.solution = (folder / file.path).string();
+    const fs::path results = options.json.empty() ? results_folder() : fs::path(options.json);
+    one.json = (results / (one.milestone + ".json")).string();
+    std::error_code none;
+    fs::remove(one.json, none);
+    std::cout << "\n"
+              << coloured(one.milestone, Colour::kStrong) << "  " << file.task.title << "  "
+              << printable_line(file.path) << "\n";
+    std::string verdict = "not checked";
+    std::string points = "-";
+    try {
+      worst = std::max(worst, check(one));
+      const CheckResult result = read_check_result(one.json);
+      verdict = verdict_of(result);
+      if (result.edition) {
+        const EditionScore& own = *result.edition;
+        points = (own.counts ? points_text(own.earned) : "-") + "/" + points_text(own.points);
+        (file.task.optional ? optional_points : sum.earned) += own.earned;
+      }
+    } catch (const Error& error) {  // of this file; the others are still judged
+      std::cout << paragraph("", error.what());
+      verdict = short_line(error.what(), 60);
+      worst = std::max(worst, error.exit_code());
+    }
+    table += "  " + left(file.task.name, 12) + right(points, 9) + "  " + left(verdict, 24) +
+             printable_line(file.path) + "\n";
+  }
+  std::cout << "\n" << left("  task", 14) << right("points", 9) << "  verdict\n" << table;
+  if (sum.earned > 0.0 || optional_points > 0.0) {
+    std::cout << "  " << left("sum", 12) << right(points_text(sum.earned), 9);
+    if (edition.optional_points > 0.0) {
+      std::cout << "  and " << points_text(optional_points) << " of optional tasks, of which "
+                << points_text(edition.optional_points) << " were asked for";
+    }
+    std::cout << "\n";
+  }
+  std::vector<std::string> others;
+  for (const std::string& path : paths) {
+    const bool is_judged =
+        std::ranges::find(tree->files, path, &TaskFile::path) != tree->files.end();
+    if (!is_judged && defines_course_interface(read_text(folder / path))) {
+      others.push_back(printable_line(path));
+    }
+  }
+  if (!others.empty()) std::cout << paragraph("  ", "Not judged: " + joined(others) + ".");
+  return worst;
+}
+
+}  // namespace convlab::grader
