@@ -122,6 +122,7 @@ std::string finding_text(const Finding& finding) {
   return "  " + coloured(finding.id, Colour::kBad) + "  " +
          coloured(finding.title, Colour::kStrong) + "\n" +
          lines_text("    seen   ", seen_text(finding)) +
+         (finding.mends.empty() ? "" : paragraph("    where  ", mend_lines_text(finding))) +
          (finding.compiler.empty() ? "" : lines_text("    warns  ", finding.compiler)) +
          paragraph("    cause  ", finding.cause) + paragraph("    next   ", finding.next) +
          "    more   docs/diagnoses.md#" + anchor + "\n";

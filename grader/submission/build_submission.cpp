@@ -252,7 +252,8 @@ void keep_result(const CustomSubmissionTarget& target, const fs::path& folder,
     return write_atomically(folder / kAllTexts, all);
   }
   remove_all_but(folder, {"compiler.log"});
-  if (problem->kind != Kind::kDoesNotCompile) return;
+  // Of an edited file errors are expected.
+  if (problem->kind != Kind::kDoesNotCompile || target.edited) return;
   require_working_machine(target, folder);
   remove_all_but(folder, {"compiler.log"});
 }
@@ -338,12 +339,13 @@ BuiltSubmission build_submission(const SubmittedSources& submitted,
   }
   BuiltSubmission built;
   std::string problem;
-  const std::vector<Text> sources = read_all(submitted.folder, submitted.sources, problem);
+  std::vector<Text> sources = read_all(submitted.folder, submitted.sources, problem);
   const std::vector<Text> headers = read_all(submitted.folder, submitted.headers, problem);
   if (!problem.empty()) {
     built.problem = BuildProblem{.kind = Kind::kRefused, .message = problem};
     return built;
   }
+  if (submitted.edited) sources.front().text = *submitted.edited;
   std::vector<Compiled> compiled(sources.size());
   Allowed allowed{.deadline =
                       std::min(submitted.deadline, Clock::now() + std::chrono::minutes(30))};
