@@ -35,7 +35,8 @@ class TermReader {
     term_.penalty = number(json, "penalty_percent_per_day", 100);
     term_.closes_after = number(json, "closes_after_days", 366);
     term_.attempts_per_hour = number(json, "attempts_per_hour", 3600);
-    term_.rules = judged_by(json, "rules", parse_rules);
+    term_.rules =
+        judged_by(json, "rules", [](const std::string& text) { (void)parse_rules(text); });
     term_.precision = judged_by(json, "precision", parse_precision);
     if (term_.ends <= term_.begins) fail("\"ends\" must be after \"begins\"");
     const Json counts = json.value("counts", Json("last"));
