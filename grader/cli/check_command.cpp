@@ -12,6 +12,7 @@
 #include "common/base/whole_file.hpp"
 #include "common/network/preset.hpp"
 #include "common/program/arguments.hpp"
+#include "common/serve/finding_texts.hpp"
 #include "grader/checks/custom_submission.hpp"
 #include "grader/checks/result/check_history.hpp"
 #include "grader/cli/check_puzzles.hpp"
@@ -20,10 +21,10 @@
 #include "grader/course/course.hpp"
 #include "grader/course/progress.hpp"
 #include "grader/course/slurm_job.hpp"
+#include "grader/judge/grade.hpp"
 #include "grader/report/check_report.hpp"
 #include "grader/report/table.hpp"
 #include "grader/report/terminal.hpp"
-#include "grader/judge/grade.hpp"
 
 namespace convlab::grader::check_command {
 
@@ -186,7 +187,7 @@ void build_given_file(const CourseMilestone& milestone, const Options& options,
     libraries.insert(libraries.end(), task->libraries.begin(), task->libraries.end());
   }
   request.work = build_custom_submissions(sources, on_cpu, build_folder(), libraries);
-  if (request.work.unbuilt && request.work.unbuilt->id == "E-library" && !libraries.empty() &&
+  if (request.work.unbuilt && is_of_kind(*request.work.unbuilt, "library") && !libraries.empty() &&
       request.work.device != Device::kGpu) {
     throw EnvironmentError(
         display_path(options.solution) +
