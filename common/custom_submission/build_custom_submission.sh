@@ -99,9 +99,10 @@ run_recorded() {
     set -- "$@" -w -Wno-uninitialized -Wno-maybe-uninitialized -fmax-errors=0 \
       -fno-diagnostics-show-caret -O0 -g0
   fi
-  # A local variable without a value is the same on every machine, and never right by luck.
+  # A local variable without a value is the same on every machine, and never right by luck. A call at
+  # the end of a function stays one, so that a report about it finds the line.
   if [ -n "$source" ] && [ "$device" = emulated ]; then
-    set -- "$@" -ftrivial-auto-var-init=pattern
+    set -- "$@" -ftrivial-auto-var-init=pattern -fno-optimize-sibling-calls
   fi
   if [ -n "$source" ] && [ "$device" != gpu ] && [ -n "$optimise" ]; then
     set -- "$@" "$optimise"

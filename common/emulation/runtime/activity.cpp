@@ -31,6 +31,7 @@ void note_transfer(const std::string& what, std::int64_t bytes) {
 
 /// The constant variable that the poison names, if nothing was copied there.
 std::optional<ReportMemory> unwritten_constant(const PoisonedWord& poison) {
+  const DeviceAccess access({});
   for (const Symbol& symbol : all_symbols()) {
     std::uint32_t bits = 0;
     const auto size = static_cast<std::int64_t>(symbol.bytes);
