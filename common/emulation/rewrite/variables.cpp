@@ -114,6 +114,7 @@ struct VariableRewriter : File {
     const char* const kind = source.has(begin, end, {"__managed__"})    ? "kManaged"
                              : source.has(begin, end, {"__constant__"}) ? "kConstant"
                                                                         : "kDevice";
+    close_to_host(begin, keyword, end);
     std::string after;
     for (const std::size_t index : declared_names(keyword, end)) {
       const std::string name(source[index].text);
@@ -126,6 +127,28 @@ struct VariableRewriter : File {
   }
 
  private:
+  /// Places a variable of the device where the host cannot use it; not a constant, of which the host
+  /// may have the value, nor what both sides or several objects have.
+  void close_to_host(std::size_t begin, std::size_t keyword, std::size_t end) {
+    std::size_t head = keyword;  // where the value or the size begins
+    while (head < end && !source.is(head, "=") && !source.is(head, "[") && !source.is(head, "{"))
+      ++head;
+    bool is_constant = false;
+    for (std::size_t i = begin; i < head; ++i) {
+      if (source.is(i, "const") || source.is(i, "constexpr")) is_constant = true;
+      if (source.is(i, "*")) is_constant = false;
+    }
+    if (is_constant || source.has(begin, end, {"__managed__", "inline", "thread_local"})) return;
+    static const Words numbers = words_of("float double int unsigned char short long bool");
+    bool is_array = source.is(head, "[");
+    for (std::size_t i = begin; i < end; ++i)
+      if (source.is(i, "=") || source.is(i, "{")) is_array = false;
+    const bool of_numbers = source.has(begin, head, numbers);
+    editor.insert(source[keyword].end(),
+                  joined({is_array && of_numbers ? " CONVLAB_DEVICE_ARRAY" : " CONVLAB_DEVICE_VARIABLE",
+                          editor.anchor(keyword, source[keyword].end())}));
+  }
+
   /// The kernel in whose body token i stands, as its body can name it, "sum<N>"; empty where the
   /// name may mean something else.
   [[nodiscard]] std::string kernel_around(std::size_t i) {

@@ -31,6 +31,7 @@ void note_transfer(const std::string& what, std::int64_t bytes) {
 
 /// The constant variable that the poison names, if nothing was copied there.
 std::optional<ReportMemory> unwritten_constant(const PoisonedWord& poison) {
+  const DeviceAccess access({});
   for (const Symbol& symbol : all_symbols()) {
     std::uint32_t bits = 0;
     const auto size = static_cast<std::int64_t>(symbol.bytes);
@@ -92,6 +93,7 @@ void pass_launch_notes(Parcel& parcel) {
 DeviceNotes take_notes(const float* output, std::int64_t count) {
   fetch_notes();
   DeviceNotes taken;
+  forget_first_stream();
   {
     const std::lock_guard lock(record_mutex);
     taken = std::exchange(only<DeviceNotes>(), {});

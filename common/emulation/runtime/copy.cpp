@@ -22,7 +22,6 @@
 extern "C" {
 extern const char __executable_start;
 extern const char end;
-extern const char __bss_start;  // of variables without a value
 }
 // NOLINTEND(readability-identifier-naming)
 
@@ -82,9 +81,11 @@ std::size_t constant_bytes() {
 
 void poison_constants() {
   static const bool done = [] {
+    const DeviceAccess access({});
     for (const Symbol& symbol : all_symbols()) {
       const auto* byte = reinterpret_cast<const char*>(symbol.address);
-      const bool has_no_value = byte >= &__bss_start && byte < &end;
+      // As one that was given zeros; who gives it these copies nothing there.
+      const bool has_no_value = std::all_of(byte, byte + symbol.bytes, [](char c) { return c == 0; });
       if (symbol.kind == SymbolKind::kConstant && has_no_value)
         fill_poison(const_cast<std::byte*>(symbol.address), symbol.bytes, kConstantObject, true);
     }

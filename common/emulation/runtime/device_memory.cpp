@@ -14,6 +14,7 @@
 
 #include "common/base/error.hpp"
 #include "common/emulation/include/convlab_emulation/shared_variable.hpp"
+#include "common/emulation/runtime/copy.hpp"
 #include "common/emulation/runtime/device_rights.hpp"
 #include "common/emulation/runtime/gpu_model.hpp"
 #include "common/emulation/runtime/pages.hpp"
@@ -214,6 +215,7 @@ std::byte* DeviceMemory::allocate(std::size_t bytes, MemoryKind kind) {
   install_signal_handlers();
   if (kind != MemoryKind::kPinned) used_ += bytes;
   live_.emplace(allocation.pages, allocation);
+  ++changes_;
   return allocation.begin;
 }
 
@@ -235,6 +237,7 @@ void DeviceMemory::release_all() {
 }
 
 void DeviceMemory::unmap(const Allocation& allocation) {
+  ++changes_;
   allow_access(allocation.pages, allocation.page_bytes);
   if (is_shared_ && allocation.kind == MemoryKind::kDevice) {
     protect(allocation.pages, allocation.page_bytes, PROT_READ | PROT_WRITE);
@@ -356,6 +359,11 @@ std::optional<EmulationReport> DeviceMemory::damage([[maybe_unused]] bool of_dev
 }
 
 EmulationReport DeviceMemory::describe_host_access(const void* address) const {
+  if (const auto variable = find_symbol(address))
+    return {.fault = {.kind = FaultKind::kDevicePointer},
+            .what = "the host used the device variable " + variable->name +
+                    " by its name, which on a GPU is another variable there that no kernel sees: "
+                    "copy with cudaMemcpyToSymbol or cudaMemcpyFromSymbol"};
   EmulationReport report{.fault = {.kind = FaultKind::kDevicePointer}, .memory = nearest(address)};
   const auto allocation = find(address);
   if (allocation && allocation->kind == MemoryKind::kDevice) {

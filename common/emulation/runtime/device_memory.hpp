@@ -13,6 +13,7 @@
 #include "common/emulation/runtime/device_rights.hpp"
 #include "common/emulation/runtime/handles.hpp"
 #include "common/emulation/runtime/report.hpp"
+#include "common/emulation/runtime/variable_pages.hpp"
 
 namespace convlab::emulation {
 
@@ -68,6 +69,11 @@ class DeviceMemory {
   /// Room that copies of this process share, and that the host cannot open.
   static constexpr std::size_t kMessageBytes = std::size_t{1} << 38U;
   [[nodiscard]] std::byte* messages() const { return range_ - kMessageBytes; }
+  /// Counts what was allocated and freed.
+  [[nodiscard]] std::uint64_t changes() const {
+    const std::lock_guard lock(mutex_);
+    return changes_;
+  }
   /// While it lives, no other thread changes what is allocated.
   [[nodiscard]] std::unique_lock<std::mutex> hold() { return std::unique_lock(mutex_); }
 
@@ -131,6 +137,7 @@ class DeviceMemory {
   std::map<const std::byte*, Allocation> freed_;  ///< by pages, for reports
   std::size_t used_ = 0;
   std::uint64_t count_ = 0;
+  std::uint64_t changes_ = 0;
 };
 
 inline DeviceMemory& device_memory() {
@@ -149,7 +156,7 @@ class HostSleeps {
 
  private:
   std::unique_lock<std::recursive_mutex> lock_;
-  std::int64_t wakings_ = -1;  ///< of all others so far; negative: there are none
+  std::optional<std::map<std::string, std::int64_t>> wakings_;  ///< of all others, if there are any
 };
 
 /// Makes device memory accessible while it lives: for a kernel, or for a copy.
@@ -167,6 +174,7 @@ class DeviceAccess {
 
   HostSleeps host_sleeps_;
   DeviceRights rights_;
+  VariableAccess variables_;
   std::vector<const std::byte*> opened_;  ///< by pages
 };
 

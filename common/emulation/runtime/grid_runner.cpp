@@ -409,7 +409,10 @@ class GridRunner {
 
 std::optional<EmulationReport> run_grid(const KernelCall& call) {
   // Threads do not come along where a process is copied.
-  if (is_copy()) return (new GridRunner)->run(call);
+  if (is_copy()) {
+    static GridRunner& own = *new GridRunner;
+    return own.run(call);
+  }
   return only<GridRunner>().run(call);
 }
 

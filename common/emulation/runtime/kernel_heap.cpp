@@ -15,6 +15,7 @@
 #include "common/emulation/runtime/device_memory.hpp"
 #include "common/emulation/runtime/device_rights.hpp"
 #include "common/emulation/runtime/kernel_process.hpp"
+#include "common/emulation/runtime/observer.hpp"
 #include "common/emulation/runtime/pages.hpp"
 #include "common/emulation/runtime/poison.hpp"
 
@@ -108,7 +109,9 @@ void* allocate_in_kernel(std::size_t bytes) {
   arena.lock();
   void* const memory = arena.allocate(round_up(bytes, kHeapUnit) + sizeof(HeapPiece));
   arena.unlock();
-  if (memory != nullptr) std::memset(memory, kPoisonByte, bytes);
+  if (memory == nullptr) return nullptr;
+  std::memset(memory, kPoisonByte, bytes);
+  if (observer != nullptr) observer->acquire(&arena);  // who had it before has freed it
   return memory;
 }
 
@@ -118,6 +121,7 @@ bool free_in_kernel(void* memory) {
       byte >= device_memory().heap() + DeviceMemory::kHeapBytes)
     return false;
   Arena& arena = Arena::get();
+  if (observer != nullptr) observer->release(&arena);
   arena.lock();
   arena.release(static_cast<HeapPiece*>(memory) - 1);
   arena.unlock();

@@ -26,6 +26,7 @@
 #include "common/base/address_sanitizer.hpp"
 #include "common/base/error.hpp"
 #include "common/emulation/runtime/block_runner.hpp"
+#include "common/emulation/runtime/copy.hpp"
 #include "common/emulation/runtime/device_memory.hpp"
 #include "common/emulation/runtime/pages.hpp"
 #include "common/emulation/runtime/report.hpp"
@@ -173,7 +174,8 @@ void on_fault(int signal, siginfo_t* info, void* context) {
   if (runner == nullptr || !runner->inside_kernel()) {
     const bool memory = signal == SIGSEGV || signal == SIGBUS;
     // Handlers are installed by allocations and grids: device_memory() exists already.
-    if (memory && info->si_code > 0 && device_memory().contains(info->si_addr))
+    if (memory && info->si_code > 0 &&
+        (device_memory().contains(info->si_addr) || find_symbol(info->si_addr)))
       report_host_access(info->si_addr, context);
     hand_on(signal, info, context);
     return;

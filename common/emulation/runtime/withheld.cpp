@@ -13,7 +13,9 @@
 #include <ctime>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <mutex>
+#include <set>
 #include <thread>
 #include <utility>
 
@@ -188,24 +190,28 @@ void change_words(std::byte* to, const std::byte* from, std::size_t bytes, const
   }
 }
 
-/// How many threads run kernels.
-std::atomic<std::size_t> workers = 0;
+/// The threads that run kernels.
+struct Workers {
+  std::mutex mutex;
+  std::set<std::string> numbers;
+};
 
 constexpr const char* kThreads = "/proc/self/task";
 
-/// The other threads of the host.
+/// The other threads of the host, and how often each has gone to sleep.
 struct OtherThreads {
   bool sleep = true;
-  std::int64_t wakings = 0;
+  std::map<std::string, std::int64_t> wakings{};
 };
 
 OtherThreads look_at_others() {
   OtherThreads others;
+  const std::lock_guard lock(only<Workers>().mutex);
   const std::string own = std::to_string(::syscall(SYS_gettid));
   std::error_code gone;
   for (const auto& thread : std::filesystem::directory_iterator(kThreads, gone)) {
     const std::string number = thread.path().filename();
-    if (number == own) continue;
+    if (number == own || only<Workers>().numbers.contains(number)) continue;
     std::ifstream status(thread.path() / "status");
     std::string rest;
     for (std::string key; status >> key; std::getline(status, rest)) {
@@ -213,7 +219,7 @@ OtherThreads look_at_others() {
       if (key == "State:" && status >> state && state != "S" && state != "Z") others.sleep = false;
       std::int64_t switches = 0;
       if (key.ends_with("voluntary_ctxt_switches:") && status >> switches)
-        others.wakings += switches;
+        others.wakings[number] += switches;
     }
   }
   return others;
@@ -230,7 +236,8 @@ void refuse_thread() {
 }  // namespace
 
 void note_worker() {
-  ++workers;
+  const std::lock_guard lock(only<Workers>().mutex);
+  only<Workers>().numbers.insert(std::to_string(::syscall(SYS_gettid)));
 }
 
 HostSleeps::HostSleeps() {
@@ -239,7 +246,7 @@ HostSleeps::HostSleeps() {
   lock_ = std::unique_lock(one_at_a_time);
   struct stat threads {};
   // "." and the directory above count, too; and this thread.
-  if (::stat(kThreads, &threads) != 0 || threads.st_nlink <= 3 + workers.load()) return;
+  if (::stat(kThreads, &threads) != 0 || threads.st_nlink <= 3) return;
   // Of the processor, so that a busy machine refuses nobody.
   constexpr std::clock_t kPatience = 2 * CLOCKS_PER_SEC;
   const std::clock_t start = std::clock();
@@ -250,22 +257,31 @@ HostSleeps::HostSleeps() {
     std::this_thread::sleep_for(pause);
     pause = std::min(2 * pause, std::chrono::microseconds(1000));
   }
-  wakings_ = others.wakings;
+  wakings_ = std::move(others.wakings);
 }
 
 HostSleeps::~HostSleeps() {
-  if (wakings_ < 0) return;
+  if (!wakings_) return;
   const OtherThreads others = look_at_others();
-  if (!others.sleep || others.wakings != wakings_) refuse_thread();
+  // One that runs kernels may have said so only now.
+  for (const auto& [number, wakings] : others.wakings) {
+    const auto before = wakings_->find(number);
+    if (before != wakings_->end() && before->second == wakings) continue;
+    refuse_thread();
+    return;
+  }
+  if (!others.sleep) refuse_thread();
 }
 
 void withhold_numbers(std::uint64_t key) {
+  end_copy();
   device_memory().share();
   only<TokenTable>().clear(key);
   withholding.store(true);
 }
 
 void stop_withholding() {
+  end_copy();
   withholding.store(false);
 }
 
@@ -388,6 +404,14 @@ void TrueWords::reveal() {
   }
 }
 
+void TrueWords::reveal_arguments(std::byte* to) const {
+  const TokenTable::Open open(only<TokenTable>(), 0);
+  for (const Piece& piece : pieces_)
+    if (piece.kind == Kind::kArguments)
+      change_words(to, piece.begin, piece.words * kTokenBytes,
+                   [&](std::uint32_t word, std::uint32_t next) { return open.word(word, next); });
+}
+
 std::size_t TrueWords::bytes() const {
   std::size_t words = 0;
   for (const Piece& piece : pieces_) words += piece.kind == Kind::kArguments ? 0 : piece.words;
@@ -403,6 +427,8 @@ void TrueWords::hand_over(std::byte* to) const {
 }
 
 void TrueWords::settle(const std::byte* words) {
+  const DeviceRights rights;
+  const VariableAccess variables;
   for (Piece& piece : pieces_) {
     if (words != nullptr && piece.kind == Kind::kArguments) continue;
     const std::size_t bytes = piece.words * kTokenBytes;

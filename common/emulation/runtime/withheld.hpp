@@ -43,6 +43,8 @@ class TrueWords {
 
   /// Replaces tokens by words, where the kernel runs. Device memory must be accessible.
   void reveal();
+  /// Writes the arguments there, with words in place of tokens.
+  void reveal_arguments(std::byte* to) const;
   /// Of all that the kernel may change, when it has ended.
   [[nodiscard]] std::size_t bytes() const;
   void hand_over(std::byte* to) const;

@@ -123,11 +123,9 @@ TEST_CASE("withheld: variables of the device") {
   REQUIRE(cudaMemcpyToSymbol(constant_numbers, numbers.tokens.data(), kBytes) == cudaSuccess);
   double_constant<<<1, kCount>>>(numbers.result);
   CHECK(numbers.result_is_doubled());
-  CHECK(constant_numbers[7] == numbers.tokens[7]);  // by its name the host reads it, too
 
   REQUIRE(cudaMemcpyToSymbol(device_numbers, numbers.tokens.data(), kBytes) == cudaSuccess);
   double_variable<<<1, kCount>>>();
-  CHECK(numbers.are_doubled(device_numbers));
   std::vector<float> seen(kCount);
   REQUIRE(cudaMemcpyFromSymbol(seen.data(), device_numbers, kBytes) == cudaSuccess);
   CHECK(numbers.are_doubled(seen.data()));

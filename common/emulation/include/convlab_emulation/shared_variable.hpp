@@ -109,6 +109,15 @@ struct StaticShared {
   return value >= current_shared_begin && value < current_shared_end;
 }
 
+// Variables of the device lie in sections of their own, whose pages the host cannot use
+// (runtime/variable_pages.hpp); arrays without a value in one that takes no room in the program.
+#define CONVLAB_DEVICE_VARIABLE __attribute__((section("convlab_variables")))
+#if defined(__x86_64__) && !defined(__clang__)
+#define CONVLAB_DEVICE_ARRAY __attribute__((section("convlab_arrays,\"aw\",@nobits#")))
+#else
+#define CONVLAB_DEVICE_ARRAY CONVLAB_DEVICE_VARIABLE
+#endif
+
 enum class SymbolKind { kDevice, kConstant, kManaged };
 
 /// Tells the runtime of a variable of the device. The rewrite puts one behind each.
