@@ -57,7 +57,9 @@ struct AccessNote {
   std::string kernel{};
   std::string file{};  ///< without its folder
   int line = 0;
-  std::string space{};   ///< "global", "shared" or "constant"
+  /// "global", "shared", "constant"; "local" of a whole kernel, whose threads keep more than fits
+  /// into registers: one load for each of their multiply-adds
+  std::string space{};
   FaultMemory memory{};  ///< which array; `variable` also of constant memory
   bool writes = false;
   bool atomic = false;  ///< reads and writes in one operation
@@ -105,7 +107,11 @@ struct AccessNotes {
   std::vector<AccessNote> accesses{};
   std::vector<BarrierNote> barriers{};
   std::vector<ProductNote> products{};
-  std::int64_t left_out = 0;  ///< accesses and products for which a message has no room
+  std::int64_t left_out = 0;     ///< lines for which a message has no room, in notes of line 0
+  std::int64_t shuffles = 0;     ///< values that lanes got from another one
+  std::int64_t async_bytes = 0;  ///< that asynchronous copies moved into shared memory
+  std::int64_t most_products =
+      0;  ///< multiply-adds of the thread that makes most, of tensor cores none
 };
 
 /// Returns the accesses that the program has counted since the last call

@@ -31,6 +31,8 @@ enum class FaultKind {
   kSlowKernel,     ///< the time of a kernel was up while its blocks went on ending
   kWarp,           ///< a call that needs a whole warp was not made by all its lanes
   kMisaligned,     ///< a vector access at an address that is no multiple of its size
+  kAddressSpace,   ///< an instruction for shared memory got another address
+  kCopySize,       ///< an asynchronous copy of so many bytes is none that a GPU makes
   kCopy,           ///< a copy, a fill or a free with pointers or a size that do not fit
   kArithmetic,     ///< an integer division by zero, a failed assert or a trap, in a kernel
   kUnsupported,    ///< the emulated device does not support a correct call
@@ -41,8 +43,8 @@ inline const char* to_string(FaultKind kind) {
       kind, {"exception",   "out-of-memory", "launch",       "device-memory", "device-pointer",
              "outside",     "read-only",     "null",         "stack",         "system-call",
              "race",        "signal",        "host-pointer", "barrier",       "kernel-time",
-             "slow-kernel", "warp",          "misaligned",   "copy",          "arithmetic",
-             "unsupported"});
+             "slow-kernel", "warp",          "misaligned",   "address-space", "copy-size",
+             "copy",        "arithmetic",    "unsupported"});
 }
 
 /// The device memory that a fault concerns: an allocation, or shared memory of a block.

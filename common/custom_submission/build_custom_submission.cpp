@@ -80,6 +80,7 @@ std::vector<std::string> compile_command(const CustomSubmissionTarget& target, c
                     std::to_string(target.capability.minor));
   }
   if (is_observed(target)) words.emplace_back("traced");
+  if (target.edited) words.emplace_back("edited");
   return words;
 }
 

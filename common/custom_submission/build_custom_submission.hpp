@@ -19,6 +19,7 @@ struct CustomSubmissionTarget {
   Device device = Device::kCpu;    ///< kCpu for the course's conv_forward_cpu, else GPUInterface
   ComputeCapability capability{};  ///< of the GPU that will run it; {} elsewhere
   std::vector<std::string> libraries{};  ///< of the GPU that it may call: "cublas"
+  bool edited = false;  ///< of checks/mend: not optimised, and all errors are listed
   bool traced = false;  ///< emulated, each access to memory is observed (common/emulation/trace)
 };
 

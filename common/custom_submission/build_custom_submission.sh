@@ -2,10 +2,10 @@
 # Builds a program like m1 or m2 from a custom submission, with the commands that CMake used for the
 # workbook's own programs (record_command.sh). FOLDER takes all files that it makes.
 #
-#     build_custom_submission.sh compile BUILD DEVICE FILE FOLDER [CAPABILITY | traced]
+#     build_custom_submission.sh compile BUILD DEVICE FILE FOLDER [CAPABILITY | traced | edited]
 #         makes FOLDER/source.o and FOLDER/symbols; CAPABILITY is that of the GPU, such as 90;
 #         traced: emulated, each access to memory calls common/emulation/trace; on the CPU it calls
-#         openmp_races.cpp
+#         openmp_races.cpp; edited: it lists all errors
 #     build_custom_submission.sh precompile BUILD DEVICE [traced]
 #         makes BUILD/custom_submission/stages-DEVICE.hpp.gch: the headers that every stage includes, for gcc,
 #         which reads them so in a third of the time; traced: for files that are compiled so
@@ -95,6 +95,10 @@ run_recorded() {
     set -- "$@" -Wno-error -Wno-pedantic -Wno-conversion -Wno-shadow -Wno-float-conversion \
       -Wno-unused-parameter -Wno-unknown-pragmas -Wno-sign-compare -fmax-errors=50
   fi
+  if [ -n "$source" ] && [ -n "$edited" ]; then
+    set -- "$@" -w -Wno-uninitialized -Wno-maybe-uninitialized -fmax-errors=0 \
+      -fno-diagnostics-show-caret -O0 -g0
+  fi
   # A local variable without a value is the same on every machine, and never right by luck. A call at
   # the end of a function stays one, so that a report about it finds the line.
   if [ -n "$source" ] && [ "$device" = emulated ]; then
@@ -169,7 +173,12 @@ case $step in
   precompile) variant=${4:-} ;;
   compile) variant=${6:-} ;;
 esac
-if [ "$variant" = traced ]; then traced=yes; else capability=$variant; fi
+edited=
+case $variant in
+  traced) traced=yes ;;
+  edited) edited=yes ;;
+  *) capability=$variant ;;
+esac
 # Optimised, an access would move to another line.
 if [ -n "$traced" ] && [ "$device" = cpu ]; then optimise=-O0; fi
 # A precompiled header is one for the flags that it was made with. Traced it is always -O1.
@@ -200,7 +209,7 @@ case $step in
     fi
     words=$folder/words
     # What fails is compiled again without the header: its messages are then those of any compiler.
-    if [ -z "$capability" ] && [ -f "$stages.gch" ] &&
+    if [ -z "$capability$edited" ] && [ -f "$stages.gch" ] &&
       grep -q '^ *# *include *"common/stage/' "$file"; then
       precompiled=$stages
       if run_recorded "$commands/$device.compile" >"$words" 2>&1; then
@@ -220,6 +229,7 @@ case $step in
         again -DCONVLAB_NAMES_OF_STD
     }
     if ! compile >"$words" 2>&1; then
+      [ -z "$edited" ] || { cat "$words" >&2 && exit 1; }
       if ! with_names; then
         seventeen=$standard
         standard=

@@ -1,5 +1,7 @@
 #include "common/result/result_json.hpp"
 
+#include <cmath>
+
 #include "common/base/error.hpp"
 #include "common/base/printable.hpp"
 
@@ -109,6 +111,18 @@ void require_short_lists(const Json& json) {
   for (const Json& each : json) require_short_lists(each);
 }
 
+// Sums and products of times must stay numbers that can be drawn.
+void require_possible_times(const Json& json, bool is_time = false) {
+  constexpr double kMostMs = 1e12;  // 30 years
+  if (is_time && json.is_number() && !(std::abs(json.get<double>()) <= kMostMs)) {
+    throw EnvironmentError("it has a time of " + json_text(json) + " ms, more than 30 years");
+  }
+  if (!json.is_structured()) return;
+  for (const auto& [key, each] : json.items()) {
+    require_possible_times(each, (json.is_array() && is_time) || key.ends_with("_ms"));
+  }
+}
+
 }  // namespace
 
 Json parse_foreign(const std::string& text, bool has_lines) {
@@ -123,6 +137,7 @@ void read_file_text(const std::string& text, const std::string& name,
   try {
     const Json json = parse_foreign(text);
     require_short_lists(json);
+    require_possible_times(json);
     read(json);
   } catch (const nlohmann::json::parse_error& error) {
     throw EnvironmentError(name + " is not JSON (it goes wrong at byte " +

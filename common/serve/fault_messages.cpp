@@ -173,6 +173,8 @@ std::string id_of(const FaultRecord& fault) {
                                  {FaultKind::kDeviceMemory, "E-outside"},
                                  {FaultKind::kKernelTime, "E-timeout"},
                                  {FaultKind::kSlowKernel, "E-slow"},
+                                 {FaultKind::kAddressSpace, "E-outside"},
+                                 {FaultKind::kCopySize, "E-misaligned"},
                                  {FaultKind::kReadOnly, "E-writes-input"}}) {
     if (fault.kind == kind) return id;
   }
@@ -454,6 +456,12 @@ Finding message_of(const FaultRecord& fault, const std::optional<ConvShape>& sha
       if (fault.text.find("leading dimension") != std::string::npos) {
         say(message, "E-warp/leading-dimension");
       }
+      break;
+    case FaultKind::kAddressSpace:
+      say(message, "E-outside/address-space");
+      break;
+    case FaultKind::kCopySize:
+      say(message, "E-misaligned/copy-size");
       break;
     case FaultKind::kCopy:
       explain_copy(fault, sources, message);

@@ -22,6 +22,17 @@ struct WrongProduct {
   friend bool operator==(const WrongProduct&, const WrongProduct&) = default;
 };
 
+/// A small change of a file that makes every case right.
+struct Mend {
+  std::string file{};
+  std::vector<std::size_t> lines{};
+  std::string kind{};    ///< "the comparison"
+  std::string before{};  ///< what changes; a line for each place
+  std::string after{};
+
+  friend bool operator==(const Mend&, const Mend&) = default;
+};
+
 /// One thing that is wrong. It is made where the fault is seen, with what is known there: id,
 /// variant and values; its texts are those of findings.txt. Nobody decides by a text.
 struct Finding {
@@ -38,8 +49,9 @@ struct Finding {
   bool is_proved = false;                 ///< a measured index or rounding explains it
   std::string cause{};                    ///< what it usually means
   std::string next{};                     ///< one next step
-  std::string compiler{};  ///< the compiler's warnings about the same files, a line each
-  std::string stage{};     ///< empty if it concerns the whole program
+  std::string compiler{};     ///< the compiler's warnings about the same files, a line each
+  std::vector<Mend> mends{};  ///< small changes of the file that make every case right
+  std::string stage{};        ///< empty if it concerns the whole program
 
   friend bool operator==(const Finding&, const Finding&) = default;
 };

@@ -62,7 +62,8 @@ CONVLAB_MESSAGE(AccessNote, kernel, file, line, space, memory, writes, bytes, re
 CONVLAB_MESSAGE(ProductNote, kernel, file, line, kind, multiply_adds, warp_operations)
 CONVLAB_MESSAGE(BarrierNote, kernel, file, line, times, variable, before, before_writes, behind,
                 behind_writes, elements)
-CONVLAB_MESSAGE(AccessNotes, accesses, barriers, products, left_out)
+CONVLAB_MESSAGE(AccessNotes, accesses, barriers, products, left_out, shuffles, async_bytes,
+                most_products)
 CONVLAB_MESSAGE(StepArray, space, memory, begin)
 CONVLAB_MESSAGE(StepPlace, file, line, call)
 CONVLAB_MESSAGE(BlockStep, kind, place, threads, array, bytes, requests)

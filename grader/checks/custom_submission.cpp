@@ -115,6 +115,14 @@ CustomSubmission build_custom_submissions(const SubmittedSources& submitted, boo
       traced.traced = true;
       return build_submission(submitted, traced).program;
     };
+    if (submitted.sources.size() != 1) return given;
+    given.build_edited = [submitted, target](const std::string& text) {
+      SubmittedSources edited = submitted;
+      edited.edited = text;
+      CustomSubmissionTarget with_errors = target;
+      with_errors.edited = true;
+      return build_submission(edited, with_errors);
+    };
     return given;
   }
   // Each is built once, however many stages ask for it at the same time.

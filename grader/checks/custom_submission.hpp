@@ -33,6 +33,8 @@ struct CustomSubmission {
   BuildEmulated build_emulated{};
   /// Builds the same file traced; empty if that would show nothing. Null but for the CPU.
   std::function<std::filesystem::path()> build_traced{};
+  /// Builds its only file with another text, that of checks/mend; null where there are several.
+  std::function<BuiltSubmission(const std::string& text)> build_edited{};
 };
 
 /// The sources behind a name: one file alone, or all of a folder with its headers.

@@ -3,11 +3,15 @@
 #include <sqlite3.h>
 
 #include <algorithm>
+#include <cctype>
+#include <cmath>
 #include <map>
 #include <random>
+#include <set>
 
 #include "common/base/enum_name.hpp"
 #include "common/base/error.hpp"
+#include "common/base/json_text.hpp"
 #include "common/base/printable.hpp"
 #include "common/base/text.hpp"
 #include "common/base/whole_file.hpp"
@@ -315,14 +319,125 @@ std::vector<Comment> ClassDatabase::comments(const SubmissionRow& row) const {
   return own;
 }
 
+namespace {
+
+// Who notes more has written the notes with a program. The first hints and the last checks count.
+constexpr std::size_t kMostHints = 200;
+constexpr std::size_t kMostChecks = 2000;
+constexpr std::size_t kMostPredictions = 100;
+
+/// A check of a student's history.
+struct NotedCheck {
+  std::string created{};
+  std::set<std::string> stages{};
+  std::set<std::pair<std::string, std::string>> findings{};  ///< id and stage
+};
+
+// Notes are a student's to change: what does not read as it should is left out.
+std::string text_at(const Json& json, const char* key) {
+  const auto found = json.find(key);
+  return found != json.end() && found->is_string() ? found->get<std::string>() : "";
+}
+
+double number_at(const Json& json, const char* key) {
+  const auto found = json.find(key);
+  return found != json.end() && found->is_number() ? found->get<double>() : 0.0;
+}
+
+const Json& list_at(const Json& json, const char* key) {
+  static const Json none = Json::array();
+  const auto found = json.is_object() ? json.find(key) : json.end();
+  return found != json.end() && found->is_structured() ? *found : none;
+}
+
+std::vector<NotedCheck> checks_of(const std::string& history) {
+  std::vector<std::string> lines = lines_of(history);
+  if (lines.size() > kMostChecks) lines.erase(lines.begin(), lines.end() - kMostChecks);
+  std::vector<NotedCheck> checks;
+  for (const std::string& line : lines) {
+    const Json json = parse_json_or_null(line);
+    if (!json.is_object()) continue;
+    NotedCheck& check = checks.emplace_back(NotedCheck{.created = text_at(json, "created")});
+    for (const Json& stage : list_at(json, "stages")) {
+      if (stage.is_string()) check.stages.insert(stage.get<std::string>());
+    }
+    for (const Json& finding : list_at(json, "findings")) {
+      if (finding.is_object())
+        check.findings.emplace(text_at(finding, "id"), text_at(finding, "stage"));
+    }
+  }
+  return checks;
+}
+
+// 1 if the first check that looked at the hint's stage no longer found what it was about; -1 if
+// none did.
+int helped(const Json& hint, const std::vector<NotedCheck>& checks) {
+  const std::string finding = text_at(hint, "finding");
+  const std::string stage = text_at(hint, "stage");
+  const std::string shown = text_at(hint, "shown");
+  if (finding.empty()) return -1;
+  for (const NotedCheck& check : checks) {
+    if (check.created <= shown || (!stage.empty() && !check.stages.contains(stage))) continue;
+    return std::ranges::any_of(check.findings,
+                               [&](const auto& found) {
+                                 return found.first == finding &&
+                                        (stage.empty() || found.second == stage);
+                               })
+               ? 0
+               : 1;
+  }
+  return -1;
+}
+
+bool is_name(const std::string& text, std::size_t longest) {
+  return !text.empty() && text.size() <= longest && std::ranges::all_of(text, [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '/' || c == '-';
+  });
+}
+
+}  // namespace
+
 void ClassDatabase::keep_notes(std::int64_t student, const std::string& milestone,
                                const std::string& notebook, const std::string& history) {
-  // A trigger of schema.sql reads them. A broken line of the history takes no other with it.
-  std::string checks;
-  for (const std::string& line : lines_of(history)) {
-    if (parse_json_or_null(line).is_object()) checks += (checks.empty() ? "" : ",") + line;
+  const Json notes = parse_json_or_null(notebook);
+  const std::vector<NotedCheck> checks = checks_of(history);
+  std::size_t hints = 0;
+  for (const Json& hint : list_at(notes, "hints")) {
+    if (!hint.is_object() || ++hints > kMostHints) continue;
+    const std::string list = text_at(hint, "list");
+    const std::string finding = text_at(hint, "finding");
+    const double number = number_at(hint, "number");
+    constexpr std::size_t kLongest = 159;
+    if (list.empty() || !is_name(list + finding, kLongest) || !(number >= 1 && number < 1000))
+      continue;
+    // Archives come in any order: one that was packed before the next check knows less.
+    run("INSERT INTO hint VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET "
+        "helped = max(helped, excluded.helped)",
+        student, milestone, list, static_cast<std::int64_t>(number), finding, helped(hint, checks));
   }
-  run("INSERT INTO notes VALUES (?, ?, ?, ?)", student, milestone, notebook, "[" + checks + "]");
+  const Json& explained = list_at(notes, "explained");
+  std::size_t predictions = 0;
+  for (const auto& [stage, made] : list_at(notes, "predictions").items()) {
+    constexpr std::size_t kLongest = 40;
+    static const std::set<std::string> limiters = {"memory", "shared-memory", "arithmetic",
+                                                   "latency", "launches"};
+    if (!made.is_object() || !is_name(stage, kLongest) || ++predictions > kMostPredictions)
+      continue;
+    const std::string limiter = text_at(made, "limiter");
+    const double loads = number_at(made, "loads");
+    const double inputs = number_at(made, "inputs");
+    const double op_ms = number_at(made, "op_ms");
+    constexpr double kMost = 1e12;
+    if (!limiters.contains(limiter) ||
+        !(std::abs(loads) + std::abs(inputs) + std::abs(op_ms) < kMost))
+      continue;
+    const Json& counted = list_at(explained, stage.c_str());
+    run("INSERT INTO prediction VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET "
+        "counted_loads = max(counted_loads, excluded.counted_loads), "
+        "counted_inputs = max(counted_inputs, excluded.counted_inputs)",
+        student, milestone, stage, limiter, loads, inputs, op_ms, number_at(counted, "loads"),
+        number_at(counted, "inputs"));
+  }
 }
 
 }  // namespace convlab::grader

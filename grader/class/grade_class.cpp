@@ -1,6 +1,7 @@
 #include "grader/class/grade_class.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <iostream>
 #include <map>
 #include <set>
@@ -60,6 +61,7 @@ std::string why_moved(const SubmissionRow& row, const std::string& rules,
 /// One unfinished submission.
 struct Pending {
   std::int64_t id = 0;
+  std::int64_t student = 0;
   MilestoneWork work{};
 };
 
@@ -185,6 +187,12 @@ class ClassGrading {
     const std::int64_t student = database_.add_student(found.student);
     std::vector<MilestoneWork> works;
     std::vector<std::string> not_judged;
+    if (left_for(student) <= 0.0) {
+      return refuse(student, found,
+                    "The other archives of this student took all the time (--limit).",
+                    SubmissionState::kMachine);
+    }
+    const StudentClock clock(used_s_[student]);
     try {
       const std::string place = found.place.filename().string();
       works = work_of(read_submitted_files(found.place), request_.milestone, place,
@@ -203,9 +211,26 @@ class ClassGrading {
       const std::int64_t id =
           database_.add_submission(student, work.milestone, digest_of(work), found);
       database_.keep_notes(student, work.milestone, work.notebook, work.history);
-      add(id, std::move(work));
+      add(id, student, std::move(work));
     }
   }
+
+  /// Adds its own life to the seconds that a student's submissions have taken.
+  class StudentClock {
+   public:
+    explicit StudentClock(double& used_s) : used_s_(used_s) {}
+    StudentClock(const StudentClock&) = delete;
+    StudentClock& operator=(const StudentClock&) = delete;
+    ~StudentClock() {
+      used_s_ += std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+    }
+
+   private:
+    double& used_s_;
+    std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  };
+
+  double left_for(std::int64_t student) { return request_.settings.limit_s - used_s_[student]; }
 
   static void require_program(const std::string& milestone) {
     const fs::path program = program_of(find_milestone(milestone).id, "student");
@@ -214,21 +239,21 @@ class ClassGrading {
                            " is not built; build it: cmake --build --preset lab");
   }
 
-  void add(std::int64_t id, MilestoneWork work) {
+  void add(std::int64_t id, std::int64_t student, MilestoneWork work) {
     if (!seen_.insert(id).second) return;  // the same files twice
     const SubmissionRow row = *database_.submission(id);
     if (has_ended(row.state) && is_asked_again(row)) {
-      pending_.push_back({id, std::move(work)});
+      pending_.push_back({id, student, std::move(work)});
       return;
     }
     if (row.state == SubmissionState::kWaiting && is_held(row)) return;
     switch (row.state) {
       case SubmissionState::kWaiting:
       case SubmissionState::kMachine:
-        pending_.push_back({id, std::move(work)});
+        pending_.push_back({id, student, std::move(work)});
         break;
       case SubmissionState::kChecked:
-        if (request_.settings.measures_speed) checked_.push_back({id, std::move(work)});
+        if (request_.settings.measures_speed) checked_.push_back({id, student, std::move(work)});
         break;
       default:
         ++known_;
@@ -283,6 +308,8 @@ class ClassGrading {
     for (const Pending& each : submissions) {
       tasks.push_back(task_of(each.id));
       TaskSettings settings = request_.settings;
+      if (settings.rules.empty()) settings.rules = term_.rules;
+      settings.precision = term_.precision;
       settings.measures_speed =
           settings.measures_speed &&
           fs::exists(program_of(find_milestone(each.work.milestone).id, "reference"));
@@ -319,7 +346,13 @@ class ClassGrading {
       };
       run_through_slurm(tasks, request_.slurm, request_.settings.limit_s, ended, waits);
     } else {  // times alone: nothing else of this class runs then
-      run_locally(tasks, phase == Task::Phase::kTimes ? 1 : request_.jobs, ended);
+      StudentTime time;
+      for (const Pending& each : submissions) time.students.push_back(each.student);
+      time.left = [&](std::size_t index) { return left_for(time.students[index]); };
+      time.spend = [&](std::size_t index, double seconds) {
+        used_s_[time.students[index]] += seconds;
+      };
+      run_locally(tasks, phase == Task::Phase::kTimes ? 1 : request_.jobs, time, ended);
     }
     progress_.clear();
   }
@@ -377,6 +410,7 @@ class ClassGrading {
   std::vector<Pending> pending_;
   std::vector<Pending> checked_;
   std::set<std::int64_t> seen_;
+  std::map<std::int64_t, double> used_s_;     // by student
   std::map<std::string, std::string> rules_;  // of each milestone, see rules_now()
   std::size_t known_ = 0;
   int printed_ = 0;
@@ -405,8 +439,14 @@ std::string row_text(const SubmissionRow& row, bool with_attempt) {
 ExitCode grade_class(const ClassRequest& request) {
   // First, so that a wrong folder or roster leaves no database behind.
   const std::vector<Student> roster = read_roster(request.roster);
-  const auto found = find_submissions(request.folder, roster);
-  return ClassGrading(request).run(roster, found);
+  std::vector<std::string> asked;
+  const auto found = find_submissions(request.folder, roster, &asked);
+  const ExitCode code =
+      found.empty() ? ExitCode::kPassed : ClassGrading(request).run(roster, found);
+  if (asked.empty() || code == ExitCode::kInterrupted) return code;
+  std::cout << "Not graded before this is answered:\n";
+  for (const std::string& question : asked) std::cout << paragraph("  ", printable_line(question));
+  return ExitCode::kUsage;
 }
 
 }  // namespace convlab::grader

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <optional>
@@ -18,8 +20,9 @@ struct TaskSettings {
   std::string grader{};   ///< the program that checks, build/bin/grader
   std::string batches{};  ///< empty: as grader check
   std::string rules{};    ///< the same; an edition also says what a tree of the course holds
+  std::string precision{};  ///< of the term
   bool measures_speed = true;
-  double limit_s = 1200.0;  ///< for one submission, all of its files
+  double limit_s = 1200.0;  ///< for all submissions of a student; on a cluster for one of them
 };
 
 /// One submission for a launcher: a folder with its sources, the settings, and at the end the
@@ -39,8 +42,10 @@ class Task {
              const std::optional<CheckResult>& checked = std::nullopt) const;
 
   /// Runs `grader check` for each file and writes the outcome, unless there is one or stop_asked.
+  /// @param most_s  if these seconds end it, and its own limit is longer, there is no outcome
+  /// @return the seconds that it took
   /// @throws EnvironmentError if the folder is damaged, or the outcome cannot be written
-  void run() const;
+  double run(double most_s = HUGE_VAL) const;
 
   /// The outcome; empty if the task did not finish.
   [[nodiscard]] std::optional<Outcome> outcome() const;
@@ -66,9 +71,18 @@ bool waits_for_times(const CheckResult& check);
 /// Called for every task that ended, with its place in the list; never by two threads at once.
 using TaskEnded = std::function<void(std::size_t index)>;
 
-/// Runs tasks on this machine, `jobs` at a time, until each has an outcome, or until stop_asked.
+/// The seconds that each student's tasks share; never asked by two threads at once.
+struct StudentTime {
+  std::vector<std::int64_t> students{};  ///< of the tasks
+  std::function<double(std::size_t index)> left{};
+  std::function<void(std::size_t index, double seconds)> spend{};
+};
+
+/// Runs tasks on this machine, those of `jobs` students at a time, a student's newest first, until
+/// each has an outcome, its student no time, or stop_asked.
 /// @throws EnvironmentError of the first task that could not run; then no further one begins
-void run_locally(const std::vector<Task>& tasks, int jobs, const TaskEnded& ended);
+void run_locally(const std::vector<Task>& tasks, int jobs, const StudentTime& time,
+                 const TaskEnded& ended);
 
 struct SlurmSettings {
   int chunk = 1;                       ///< submissions of one job of the array

@@ -87,7 +87,14 @@ void require_different(const std::vector<Student>& students, const std::string& 
   check(&Student::file, "file");
 }
 
+// Of a file when it was written: a platform, or whoever unpacks what a platform hands out, sets
+// that. What a folder holds has the times that its student chose, so of that one counts when it
+// came here; only the folders of Moodle hold files of the platform.
 std::string received_text(const fs::path& place) {
+  const std::string name = place.filename().string();
+  if (fs::is_directory(fs::symlink_status(place)) &&
+      name.find("_assignsubmission_") == std::string::npos)
+    return arrival_of(place);
   const auto written = last_change(place);
   if (!written) return {};
   return utc_text(std::chrono::system_clock::to_time_t(std::chrono::file_clock::to_sys(*written)));
@@ -114,6 +121,9 @@ class Owners {
       for (const std::string* name : {&each.name, &each.login, &each.email, &each.number}) {
         add(2, squeezed(*name), each);
       }
+      for (const std::string* name : {&each.login, &each.number}) {
+        identifiers_.emplace(squeezed(*name), &each);
+      }
     }
   }
 
@@ -130,13 +140,23 @@ class Owners {
         if (found != rules_[rule].end()) owners.insert(found->second.begin(), found->second.end());
       }
     }
-    if (owners.empty()) return {.name = student_of(file_name)};
     const std::string who = "Who handed in " + printable_line(file_name);
+    if (owners.empty()) {
+      if (const Student* const other = beginning(squeezed(file_name))) {
+        throw UsageError(who + "? It begins as '" + other->name + "' might. " + kSayIt);
+      }
+      return {.name = student_of(file_name)};
+    }
     const Student& first = **owners.begin();
     if (owners.size() == 1 && first.file != file_name && !id.empty() && !first.canvas.empty() &&
         first.canvas != id && lower(first.number) != lower(first_word(file_name))) {
       throw UsageError(who + "? Its ID in Canvas is " + id + ", and that of '" + first.name +
                        "', whose name it has, is " + first.canvas + ". " + kSayIt);
+    }
+    const Student* const other = owners.size() == 1 ? also_named(file_name, first) : nullptr;
+    if (other != nullptr) {
+      throw UsageError(who + ", '" + first.name + "', with whose number it begins, or '" +
+                       other->name + "'? " + kSayIt);
     }
     if (owners.size() == 1) return first;
     std::string names;
@@ -149,30 +169,80 @@ class Owners {
     if (!key.empty()) rules_[rule][key].insert(&student);
   }
 
+  // Whoever names a file may write another one's number in front: who else is named behind it.
+  [[nodiscard]] const Student* also_named(const std::string& file_name,
+                                          const Student& student) const {
+    constexpr std::size_t kTelling = 3;
+    const std::string first = first_word(file_name);
+    if (student.file == file_name || !canvas_id(file_name).empty() ||
+        lower(first) != lower(student.number))
+      return nullptr;
+    const std::string rest = squeezed(file_name.substr(first.size()));
+    for (const auto& [key, owners] : rules_[2]) {
+      if (key.size() >= kTelling && rest.find(key) != std::string::npos &&
+          !owners.contains(&student))
+        return *owners.begin();
+    }
+    return nullptr;
+  }
+
+  // Who has a login or a number with which this name begins.
+  [[nodiscard]] const Student* beginning(const std::string& name) const {
+    constexpr std::size_t kTelling = 3;
+    for (std::size_t length = name.size(); length >= kTelling; --length) {
+      const auto found = identifiers_.find(name.substr(0, length));
+      if (found != identifiers_.end()) return found->second;
+    }
+    return nullptr;
+  }
+
   static constexpr const char* kCanvas = "Canvas ";
   std::array<std::map<std::string, std::set<const Student*>>, 3> rules_;
+  std::map<std::string, const Student*> identifiers_;  ///< numbers and logins, squeezed
+};
+
+/// Answers to be given before these submissions are graded.
+class Questions {
+ public:
+  /// @param asked  gets them; null: the first one is thrown
+  explicit Questions(std::vector<std::string>* asked) : asked_(asked) {}
+
+  void add(const std::string& question) {
+    if (asked_ == nullptr) throw UsageError(question);
+    asked_->push_back(question);
+  }
+
+ private:
+  std::vector<std::string>* asked_;
 };
 
 // Without a roster a name is all there is; two numbers of Canvas are two students all the same, and
-// two ways to write a name may be one.
-void require_one_student_each(const std::vector<FoundSubmission>& found) {
+// two ways to write a name may be one. Removes what is asked about.
+void require_one_student_each(std::vector<FoundSubmission>& found, Questions& questions) {
+  std::set<std::string> asked;
   std::map<std::string, std::string> ids;
   std::map<std::string, std::string> names;
   for (const FoundSubmission& each : found) {
     const std::string& name = each.student.name;
+    if (asked.contains(squeezed(name))) continue;
     if (const auto& first = names.emplace(squeezed(name), name).first->second; first != name) {
-      throw UsageError("Are '" + first + "' and '" + name +
-                       "' one student? Write the name alike, " +
-                       "or give a roster that has both (--roster, docs/class.md).");
+      asked.insert(squeezed(name));
+      questions.add("Are '" + first + "' and '" + name + "' one student? Write the name alike, " +
+                    "or give a roster that has both (--roster, docs/class.md).");
+      continue;
     }
     const std::string id = canvas_id(each.place.filename().string());
     if (id.empty() || !each.student.canvas.empty() || !each.student.file.empty()) continue;
     const auto [known, is_new] = ids.emplace(squeezed(each.student.name), id);
     if (is_new || known->second == id) continue;
-    throw UsageError("Two students are called '" + each.student.name +
-                     "': their IDs in Canvas are " + known->second + " and " + id +
-                     ". Give a roster that has these (--roster, docs/class.md).");
+    asked.insert(squeezed(each.student.name));
+    questions.add("Two students are called '" + each.student.name + "': their IDs in Canvas are " +
+                  known->second + " and " + id +
+                  ". Give a roster that has these (--roster, docs/class.md).");
   }
+  std::erase_if(found, [&](const FoundSubmission& each) {
+    return asked.contains(squeezed(each.student.name));
+  });
 }
 
 std::vector<fs::path> entries_of(const fs::path& folder) {
@@ -215,7 +285,19 @@ std::string canvas_id(const std::string& file_name) {
 
 std::string arrival_of(const fs::path& place) {
   struct stat status {};
-  return ::lstat(place.c_str(), &status) == 0 ? utc_text(status.st_ctime) : "";
+  if (::lstat(place.c_str(), &status) != 0) return "";
+  std::time_t latest = status.st_ctime;
+  std::error_code unreadable;
+  constexpr auto kSkip = fs::directory_options::skip_permission_denied;
+  std::size_t entries = 0;
+  for (fs::recursive_directory_iterator entry(place, kSkip, unreadable), end;
+       !unreadable && entry != end && ++entries <= kMostEntries; entry.increment(unreadable)) {
+    const bool is_source = has_source_name(entry->path()) || entry->path().extension() == ".cuh" ||
+                           entry->path().extension() == ".hpp" || entry->path().extension() == ".h";
+    if (is_source && ::lstat(entry->path().c_str(), &status) == 0)
+      latest = std::max(latest, status.st_ctime);
+  }
+  return utc_text(latest);
 }
 
 std::vector<Student> read_roster(const fs::path& file) {
@@ -291,22 +373,30 @@ std::string student_of(const std::string& file_name) {
 }
 
 std::vector<FoundSubmission> find_submissions(const fs::path& folder,
-                                              const std::vector<Student>& roster) {
+                                              const std::vector<Student>& roster,
+                                              std::vector<std::string>* asked) {
   if (!fs::is_directory(folder)) {
     throw UsageError("There is no folder " + folder.string() + "; name the folder of submissions.");
   }
   std::vector<FoundSubmission> found;
   const Owners owners(roster);
+  Questions questions(asked);
   for (const fs::path& entry : entries_of(folder)) {
-    const Student student = owners.match(composed(entry.filename().string()));
+    Student student;
+    try {
+      student = owners.match(composed(entry.filename().string()));
+    } catch (const UsageError& question) {
+      questions.add(question.what());
+      continue;
+    }
     for (const fs::path& part : parts_of(entry)) {
       found.push_back({.place = part, .student = student, .received = received_text(part)});
     }
   }
-  if (found.empty()) {
+  if (found.empty() && (asked == nullptr || asked->empty())) {
     throw UsageError("The folder " + folder.string() + " is empty; put the submissions into it.");
   }
-  require_one_student_each(found);
+  require_one_student_each(found, questions);
   std::ranges::stable_sort(found,
                            [](const auto& a, const auto& b) { return a.received < b.received; });
   return found;

@@ -29,18 +29,22 @@ std::vector<Student> read_roster(const std::filesystem::path& file);
 struct FoundSubmission {
   std::filesystem::path place{};  ///< an archive, a source, or a folder
   Student student{};
-  std::string received{};  ///< UTC, when it was last written: of a folder its newest file
+  std::string received{};  ///< UTC, when it was written; of a folder when it came here
 };
 
 /// The submissions in a folder, oldest first. One entry is one submission; in a folder with
 /// archives, as Moodle makes them, each archive is one. docs/class.md says whose it is; if nobody
 /// fits, its name is the student's.
 /// @throws UsageError if `folder` is not a folder, or is empty; if two students fit a name; if a
-///   number of Canvas contradicts the name, or two numbers share one
+///   number of Canvas contradicts the name, or two numbers share one; if a name begins with the
+///   number or login of one student and goes on as that of somebody else
+/// @param asked  gets these questions in place of an error, and the others are found
 std::vector<FoundSubmission> find_submissions(const std::filesystem::path& folder,
-                                              const std::vector<Student>& roster);
+                                              const std::vector<Student>& roster,
+                                              std::vector<std::string>* asked = nullptr);
 
-/// When it came to this disk, UTC: unlike the time of its last change, nobody sets it.
+/// When it came to this disk, UTC, with the sources that it holds: unlike the time of its last
+/// change, nobody sets it.
 std::string arrival_of(const std::filesystem::path& place);
 
 /// Canvas names a file that it gives out NAME[_LATE]_ID_ID_FILE, with the student's own ID first.

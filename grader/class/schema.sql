@@ -291,53 +291,7 @@ CREATE VIEW states AS
   SELECT milestone, state, count(*) AS submissions, sum(passed) AS passed FROM submission
   GROUP BY milestone, state ORDER BY milestone, state;
 
--- version 8: what a student noted, the notebook and the checks (a list) of an archive. It is theirs
--- to change: what does not read as a hint or a prediction is left out. Archives come in any order:
--- one that was packed before the next check does not know yet whether a hint helped.
-CREATE VIEW notes AS
-  SELECT 0 AS student, '' AS milestone, '' AS notebook, '' AS history WHERE 0;
-CREATE TRIGGER keep_notes INSTEAD OF INSERT ON notes WHEN json_valid(NEW.notebook) BEGIN
-  INSERT INTO hint
-    -- 1 if the first check that looked at the hint's stage no longer found what it was about
-    SELECT NEW.student, NEW.milestone, list, number, finding,
-      CASE finding WHEN '' THEN -1 ELSE coalesce((
-        SELECT NOT EXISTS (
-          SELECT 1 FROM json_each(entry, '$.findings') f
-          WHERE json_extract(iif(f.type = 'object', f.value, '{}'), '$.id') = finding
-            AND stage IN ('', json_extract(iif(f.type = 'object', f.value, '{}'), '$.stage')))
-        FROM (SELECT key, iif(type = 'object', value, '{}') AS entry
-              FROM json_each(iif(json_valid(NEW.history), NEW.history, '[]')))
-        WHERE json_extract(entry, '$.created') > shown
-          AND (stage = '' OR stage IN (SELECT value FROM json_each(entry, '$.stages')))
-        ORDER BY key LIMIT 1), -1) END
-    FROM (
-      SELECT coalesce(json_extract(hint, '$.list'), '') AS list,
-        CAST(json_extract(hint, '$.number') AS INTEGER) AS number,
-        coalesce(json_extract(hint, '$.finding'), '') AS finding,
-        coalesce(json_extract(hint, '$.stage'), '') AS stage,
-        coalesce(json_extract(hint, '$.shown'), '') AS shown
-      FROM (SELECT iif(type = 'object', value, '{}') AS hint
-            FROM json_each(NEW.notebook, '$.hints')))
-    WHERE number > 0 AND list <> '' AND list || finding NOT GLOB '*[^0-9A-Za-z/-]*'
-      AND length(list || finding) < 160
-    ON CONFLICT DO UPDATE SET helped = max(helped, excluded.helped);
-  INSERT INTO prediction
-    SELECT NEW.student, NEW.milestone, stage, limiter, loads, inputs, op_ms,
-      coalesce(CAST(json_extract(NEW.notebook, counted || '.loads') AS REAL), 0),
-      coalesce(CAST(json_extract(NEW.notebook, counted || '.inputs') AS REAL), 0)
-    FROM (SELECT key AS stage, json_extract(value, '$.limiter') AS limiter,
-            coalesce(CAST(json_extract(value, '$.loads') AS REAL), 0) AS loads,
-            coalesce(CAST(json_extract(value, '$.inputs') AS REAL), 0) AS inputs,
-            coalesce(CAST(json_extract(value, '$.op_ms') AS REAL), 0) AS op_ms,
-            '$.explained."' || key || '"' AS counted
-          FROM json_each(NEW.notebook, '$.predictions')
-          WHERE type = 'object' AND key NOT GLOB '*[^0-9a-z-]*' AND length(key) BETWEEN 1 AND 40)
-    WHERE limiter IN ('memory', 'shared-memory', 'arithmetic', 'latency', 'launches')
-      AND abs(loads) + abs(inputs) + abs(op_ms) < 1e12
-    ON CONFLICT DO UPDATE SET counted_loads = max(counted_loads, excluded.counted_loads),
-      counted_inputs = max(counted_inputs, excluded.counted_inputs);
-END;
-
+-- version 8: the pages' numbers of submissions, attempts, outcomes that were replaced
 DROP VIEW overview;
 CREATE VIEW overview AS
   SELECT milestone, count(*) AS submissions, sum(state = 'refused') AS refused,
@@ -367,3 +321,7 @@ CREATE TRIGGER replace_outcome BEFORE UPDATE OF state ON submission BEGIN
   DELETE FROM result WHERE submission = OLD.id;
   DELETE FROM speed WHERE submission = OLD.id;
 END;
+
+-- version 9: the grader itself reads what students noted (database.cpp)
+DROP TRIGGER IF EXISTS keep_notes;
+DROP VIEW IF EXISTS notes;

@@ -234,6 +234,7 @@ void Task::write(const MilestoneWork& work, const TaskSettings& settings, Phase 
     };
     add(!settings.batches.empty(), {"--batches", settings.batches});
     add(!settings.rules.empty() && !find_task(work.milestone), {"--rules", settings.rules});
+    add(!settings.precision.empty(), {"--precision", settings.precision});
     add(phase == Phase::kTimes, {"--times-of", result});
     // Their points do not depend on times.
     add(phase != Phase::kTimes && !work.puzzles.empty(),
@@ -260,12 +261,18 @@ void Task::write(const MilestoneWork& work, const TaskSettings& settings, Phase 
   write_atomically(file, text);
 }
 
-void Task::run() const {
-  if (outcome()) return;
+double Task::run(double most_s) const {
+  if (outcome()) return 0.0;
   TaskText task;
   const fs::path file = folder_ / kTaskFile;
   read_file_text(read_text(file), file.string(), [&](const Json& json) { json.get_to(task); });
-  if (const std::optional<Outcome> ended = run_checks(task, folder_)) write_outcome(*ended);
+  const bool is_short = most_s < task.limit_s;
+  if (is_short) task.limit_s = most_s;
+  const std::optional<Outcome> ended = run_checks(task, folder_);
+  if (!ended) return 0.0;
+  // With less than its own time it has not been stopped for good.
+  if (!is_short || ended->state != SubmissionState::kStopped) write_outcome(*ended);
+  return ended->seconds;
 }
 
 void Task::write_outcome(const Outcome& outcome) const {
@@ -309,6 +316,12 @@ CheckResult merge_checks(const std::vector<CheckResult>& checks) {
       if (has_stage(check, other.stage)) merged.score->items[item] = other;
     }
   }
+  if (!merged.score) return merged;
+  for (const ScoreItem& item : merged.score->items) {
+    if (item.item == "cases" && !merged.score->is_optional(item.stage) &&
+        !has_stage(merged, item.stage))
+      merged.result.verdict = Verdict::kFailed;
+  }
   return merged;
 }
 
@@ -319,13 +332,27 @@ bool waits_for_times(const CheckResult& check) {
   });
 }
 
-void run_locally(const std::vector<Task>& tasks, int jobs, const TaskEnded& ended) {
+void run_locally(const std::vector<Task>& tasks, int jobs, const StudentTime& time,
+                 const TaskEnded& ended) {
+  std::map<std::int64_t, std::size_t> place_of;
+  std::vector<std::vector<std::size_t>> students;
+  for (std::size_t i = 0; i < tasks.size(); ++i) {
+    const auto [place, is_new] = place_of.try_emplace(time.students[i], students.size());
+    if (is_new) students.emplace_back();
+    students[place->second].insert(students[place->second].begin(), i);
+  }
   std::mutex mutex;
-  in_threads(tasks.size(), static_cast<std::size_t>(jobs), [&](std::size_t i) {
-    if (stop_asked != 0) return;
-    tasks[i].run();
-    const std::lock_guard lock(mutex);
-    if (stop_asked == 0) ended(i);
+  in_threads(students.size(), static_cast<std::size_t>(jobs), [&](std::size_t student) {
+    for (const std::size_t i : students[student]) {
+      std::unique_lock lock(mutex);
+      const double left_s = time.left(i);
+      if (stop_asked != 0 || left_s <= 0.0) return;
+      lock.unlock();
+      const double seconds = tasks[i].run(left_s);
+      lock.lock();
+      time.spend(i, seconds);
+      if (stop_asked == 0) ended(i);
+    }
   });
 }
 

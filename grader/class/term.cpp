@@ -6,9 +6,11 @@
 #include <set>
 
 #include "common/base/error.hpp"
+#include "common/base/precision.hpp"
 #include "common/base/printable.hpp"
 #include "common/result/json_fields.hpp"
 #include "common/result/result.hpp"
+#include "grader/checks/rules.hpp"
 
 namespace convlab::grader {
 
@@ -24,7 +26,8 @@ class TermReader {
 
   Term read(const Json& json) {
     require_known(json, {"term", "begins", "ends", "late_days", "penalty_percent_per_day",
-                         "closes_after_days", "counts", "attempts_per_hour", "due", "extensions"});
+                         "closes_after_days", "counts", "attempts_per_hour", "rules", "precision",
+                         "due", "extensions"});
     term_.name = get<std::string>(json, "term", "a text");
     term_.begins = time(json, "begins");
     term_.ends = time(json, "ends");
@@ -32,6 +35,9 @@ class TermReader {
     term_.penalty = number(json, "penalty_percent_per_day", 100);
     term_.closes_after = number(json, "closes_after_days", 366);
     term_.attempts_per_hour = number(json, "attempts_per_hour", 3600);
+    term_.rules =
+        judged_by(json, "rules", [](const std::string& text) { (void)parse_rules(text); });
+    term_.precision = judged_by(json, "precision", parse_precision);
     if (term_.ends <= term_.begins) fail("\"ends\" must be after \"begins\"");
     const Json counts = json.value("counts", Json("last"));
     if (counts != "last" && counts != "best") fail("\"counts\" must be \"last\" or \"best\"");
@@ -68,6 +74,20 @@ class TermReader {
     } catch (const nlohmann::json::exception&) {
       fail("\"" + field + "\" must be " + what);
     }
+  }
+
+  // As the option of `grader check` has it.
+  template <class Parse>
+  [[nodiscard]] std::string judged_by(const Json& json, const std::string& field,
+                                      Parse parse) const {
+    if (!json.contains(field)) return "";
+    auto text = get<std::string>(json, field, "a text");
+    try {
+      parse(text);
+    } catch (const UsageError& unknown) {
+      fail("\"" + field + "\": " + unknown.what());
+    }
+    return text;
   }
 
   [[nodiscard]] std::int64_t time(const Json& json, const std::string& field) const {

@@ -21,6 +21,8 @@ struct Term {
   int closes_after = 0;       ///< days after the due date; then nothing is earned. 0: never
   bool best = false;          ///< the best attempt counts, not the last
   int attempts_per_hour = 0;  ///< of one student in one milestone; 0: as many as they like
+  std::string rules{};        ///< --rules of every check; empty: those of the milestone
+  std::string precision{};    ///< --precision, as above
   std::map<std::string, std::int64_t> due{};  ///< by milestone
   /// Other due dates, by student and milestone.
   std::map<std::pair<std::string, std::string>, std::int64_t> extensions{};

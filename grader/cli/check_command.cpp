@@ -168,6 +168,10 @@ GradeRequest request_of(const CourseMilestone& milestone, const Options& options
     request.score = {.rules = load_score_rules(milestone.folder),
                      .reference = program_of(milestone.id, "reference"),
                      .measures_speed = !options.no_speed};
+    const ScoreRules& rules = request.score->rules;
+    if (!rules.rules.empty() && options.rules.empty()) request.rules = parse_rules(rules.rules);
+    if (!rules.precision.empty() && options.precision.empty())
+      request.precision = parse_precision(rules.precision);
   }
   return request;
 }

@@ -183,7 +183,12 @@ class HintCommand {
     constexpr int kOften = 3;
     const int before = last_read(last_.id);
     if (times_ <= before) return false;
-    const auto hints = read_hints(course_folder() / "milestones" / "finding_hints.json")[last_.id];
+    auto hints = read_hints(course_folder() / "milestones" / "finding_hints.json")[last_.id];
+    // The line is known since the check: then the kind of the change, and at last the change.
+    if (!last_.mends.empty()) {
+      hints.insert(hints.begin(), mend_lines_text(last_) + " " + mend_kind_text(last_));
+      hints.push_back(mend_change_text(last_));
+    }
     const std::string smallest = times_ >= kOften ? last_.seen : "";
     const bool has_next = before < std::ssize(hints);
     if (!has_next && smallest.empty()) return false;
@@ -191,7 +196,7 @@ class HintCommand {
     std::cout << hanging(
         coloured(last_.id + "  ", Colour::kStrong), static_cast<int>(last_.id.size()) + 2,
         last_.title + (times_ == 1 ? "" : ", in " + std::to_string(times_) + " checks"));
-    if (has_next) std::cout << paragraph("  ", hints[static_cast<std::size_t>(before)]);
+    if (has_next) std::cout << lines_text("  ", hints[static_cast<std::size_t>(before)]);
     if (smallest.empty()) return true;
     const bool on_cpu = milestone_.id == "m1";
     std::cout << lines_text("  ", smallest)

@@ -1,7 +1,10 @@
 #include "grader/course/puzzles.hpp"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
+#include <cstdint>
+#include <cstdio>
 #include <nlohmann/json.hpp>
 #include <random>
 
@@ -15,6 +18,7 @@
 #include "grader/checks/findings/catalogue.hpp"
 #include "grader/course/progress.hpp"
 #include "grader/judge/observe.hpp"
+#include "grader/measure/counters.hpp"
 #include "grader/scores/points.hpp"
 #include "grader/submission/submission.hpp"
 
@@ -26,7 +30,8 @@ namespace {
 /// whose filters have a single row has one dimension.
 struct PuzzleCheck {
   std::vector<ElementCase> cases{};
-  bool leaks = false;  ///< the puzzle allocates, so it must free
+  bool leaks = false;                ///< the puzzle allocates, so it must free
+  std::vector<CounterLimit> asks{};  ///< what the puzzle is about: counters of the first case
 };
 
 PuzzleCheck check_of(const CourseMilestone& milestone, const Puzzle& puzzle) {
@@ -34,7 +39,8 @@ PuzzleCheck check_of(const CourseMilestone& milestone, const Puzzle& puzzle) {
   const std::string& stage = puzzle.stage;
   try {
     const auto json = parse_json(read_text(file)).at(stage);
-    PuzzleCheck check{.leaks = json.value("leaks", false)};
+    PuzzleCheck check{.leaks = json.value("leaks", false),
+                      .asks = limits_of(json.value("asks", Json::array()))};
     for (const auto& [name, sizes] : json.at("cases").items()) {
       const auto at = [&, &list = sizes](int i) { return list.at(i).template get<int>(); };
       ElementCase test{name, {at(0), at(1), at(2), at(3), at(4), at(5), at(6)}, true};
@@ -50,12 +56,46 @@ PuzzleCheck check_of(const CourseMilestone& milestone, const Puzzle& puzzle) {
   }
 }
 
+// What the puzzle asks for, if its right output is made otherwise.
+std::optional<Finding> find_technique(const std::filesystem::path& program, const Puzzle& puzzle,
+                                      const PuzzleCheck& check, const StageInfo& stage) {
+  if (check.asks.empty()) return std::nullopt;
+  Submission submission(program);
+  submission.set_sources(SourceText({puzzle.file}));
+  const ConvShape& shape = check.cases.front().shape;
+  StageCounts counts;
+  // It knows no rows of zeros, so it may find the output wrong.
+  static_cast<void>(count_accesses(submission, stage, shape, counts));
+  count_parts(submission, stage, shape, parts_asked(check.asks), counts);
+  std::vector<double> values;
+  for (const Counter& counter : counters()) values.push_back(counter.value(counts));
+  const std::string missed = kept_limits(check.asks, values).missed;
+  if (missed.empty()) return std::nullopt;
+  return finding("E-technique", "The output is right. Counted: " + missed + ".");
+}
+
 // The number before the name: 10 of "10_ldmatrix"; 0 if there is none.
 int number_of(const std::filesystem::path& file) {
   const std::string name = file.filename().string();
   int number = 0;
   std::from_chars(name.data(), name.data() + name.size(), number);
   return number;
+}
+
+// The choice whose hash stands in cases.json, so that nobody reads the answer there by the way.
+// Source of the hash: FNV-1a, 64 bits, of exercise and choice.
+std::string answer_among(const std::vector<std::string>& choices, const std::string& exercise,
+                         const std::string& hash) {
+  const auto is_answer = [&](const std::string& choice) {
+    std::uint64_t sum = 14695981039346656037U;
+    for (const char c : exercise + " " + choice)
+      sum = (sum ^ static_cast<unsigned char>(c)) * 1099511628211U;
+    std::array<char, 17> digits{};
+    std::snprintf(digits.data(), digits.size(), "%016llx", static_cast<unsigned long long>(sum));
+    return hash == digits.data();
+  };
+  const auto found = std::ranges::find_if(choices, is_answer);
+  return found == choices.end() ? "" : *found;
 }
 
 std::optional<Finding> check_program(const CourseMilestone& milestone,
@@ -117,7 +157,8 @@ std::optional<Finding> check_puzzle(const CourseMilestone& milestone, const Puzz
       observe_accesses({.program = built.program}, SourceText({puzzle.file}), stage,
                        {.repeated = check.cases}, seed, found.has_value());
   if (observed.race && (!found || observed.race->is_between_warps)) return observed.race->finding;
-  return found ? found : observed.finding;
+  if (found || observed.finding) return found ? found : observed.finding;
+  return find_technique(built.program, puzzle, check, stage);
 }
 
 std::vector<Puzzle> puzzles_of(const CourseMilestone& milestone, const std::string& folder) {
@@ -132,8 +173,11 @@ std::vector<Puzzle> puzzles_of(const CourseMilestone& milestone, const std::stri
     stage.erase(0, stage.find('_') + 1);
     std::ranges::replace(stage, '_', '-');
     const Json own = cases.is_object() ? cases.value(stage, Json::object()) : Json::object();
+    auto causes = own.value("causes", std::vector<std::string>());
+    std::vector<std::string> choices = causes;
+    for (const Counter& counter : counters()) choices.emplace_back(counter.id);
     puzzles.push_back({file, stage, title_of(file, stage), folder, own.value("before", ""),
-                       own.value("cause", ""), own.value("causes", std::vector<std::string>()),
+                       answer_among(choices, stage, own.value("answer", "")), std::move(causes),
                        own.value("seen", ""), own.value("most_moved", 0.0)});
   }
   std::ranges::sort(puzzles, {}, [](const Puzzle& each) { return number_of(each.file); });

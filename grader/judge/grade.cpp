@@ -101,7 +101,14 @@ class Grading {
       if (good) check_.result.verdict = Verdict::kPassed;
     }
     if (request_.competition) check_.ranked = ranked_run(stages, largest);
-    if (request_.score) score(*request_.score, stages, batches, network);
+    if (request_.score) {
+      score(*request_.score, stages, batches, network);
+      // None of its stages is one of the milestone.
+      const auto gives_points = [&](const StageInfo& stage) {
+        return std::ranges::count(request_.score->rules.items, stage.id, &ScoreRule::stage) > 0;
+      };
+      if (std::ranges::none_of(stages, gives_points)) check_.result.verdict = Verdict::kFailed;
+    }
     if (request_.rules.task && request_.rules.task->points > 0.0) {
       check_.edition = edition_score(request_.rules, check_, submission_.sources());
     }
@@ -249,13 +256,15 @@ class Grading {
     std::vector<Measured> counted;
     Submission reference(wanted.reference);
     for (const ScoreRule& rule : wanted.rules.items) {
-      const bool counts = rule.what == ScoreRule::What::kCounters && !request_.checked;
-      if (counts && can_count(rule, work)) counted.push_back({.stage = rule.stage});
       if (rule.what == ScoreRule::What::kSpeed && can_measure(rule, wanted.rules, work)) {
         const auto stage = std::ranges::find(stages, rule.stage, &StageInfo::id);
         measured.push_back(measure(wanted, rule, as_judged(*stage), network, reference));
         if (measured.back().finding) judge_speed(*stage, *measured.back().finding);
       }
+    }
+    if (!request_.checked) {
+      for (const std::string& stage : stages_to_count(wanted.rules, work))
+        counted.push_back({.stage = stage});
     }
     if (!counted.empty()) observer_.announce("counting requests, emulated");
     in_threads(counted.size(), static_cast<std::size_t>(omp_get_max_threads()),
@@ -272,6 +281,7 @@ class Grading {
         }
       }
     }
+    withhold_without_technique(*check_.score);
   }
 
   // What shows only while times are taken.
@@ -333,7 +343,7 @@ class Grading {
   // In the last convolution of the network that counts, on an emulated device.
   void count(const ScoreRules& rules, Measured& outcome) {
     const auto leave_out = [&](const char* why) { outcome.why_not = why; };
-    if (!request_.work.build_emulated) return leave_out("counted only in source files");
+    if (!request_.work.build_emulated) return leave_out(kCountedInSources);
     const EmulatedProgram built = request_.work.build_emulated(true);
     if (built.refused) return leave_out("it cannot be emulated");
     Submission counting(built.program, request_.time_limit);
@@ -345,8 +355,14 @@ class Grading {
     if (!listed || own == stages.end()) return leave_out("the emulated device gave no counts");
     const ConvShape layer = load_preset(rules.network).conv_shapes(1).back();
     outcome.finding = count_accesses(counting, as_judged(*own), layer, counts);
-    if (outcome.finding) return;
-    if (counts.counted.left_out > 0) return leave_out("its kernels have too many lines to count");
+    // A wrong output, too, may be made with the stage's technique.
+    if (counts.counted.accesses.empty()) return;
+    constexpr int kImages = 32;  // a stage may divide them
+    const ConvShape first = load_preset(rules.network).conv_shapes(kImages).front();
+    for (const ScoreRule& rule : rules.items) {
+      if (rule.stage == outcome.stage)
+        count_parts(counting, as_judged(*own), first, parts_asked(rule.limits), counts);
+    }
     for (const Counter& counter : counters()) outcome.counters.push_back(counter.value(counts));
   }
 

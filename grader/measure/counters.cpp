@@ -24,24 +24,32 @@ std::int64_t product(const std::array<unsigned, 3>& sizes) {
   return std::int64_t{sizes[0]} * sizes[1] * sizes[2];
 }
 
-// By how much less the outputs sum up to, of positive numbers, if tensor cores add nothing.
+// What the outputs of positive numbers sum up to if the device leaves out some work.
+std::optional<double> sum_with(Submission& submission, const StageInfo& stage,
+                               const ConvShape& shape, const std::string& setting) {
+  submission.restart();  // what it has kept of an earlier run is no part of this one
+  submission.set_environment({"CONVLAB_EMU_THREADS=1", setting});
+  const Arrays arrays = submission.prepare(shape, Placement::kAligned);
+  fill_random({.shape = shape, .exact = true}, kSeed, arrays);
+  const auto absolute = [](float number) { return std::abs(number); };
+  std::transform(arrays.input, arrays.input + shape.input_size(), arrays.input, absolute);
+  std::transform(arrays.weights, arrays.weights + shape.weights_size(), arrays.weights, absolute);
+  const bool failed = submission.run(stage.id).failure.has_value();
+  submission.set_environment({});
+  if (failed) return std::nullopt;
+  // Poison, which stands where nobody wrote, is no number.
+  return std::accumulate(arrays.output, arrays.output + shape.output_size(), 0.0,
+                         [](double sum, float number) {
+                           return std::isfinite(number) ? sum + std::abs(number) : sum;
+                         });
+}
+
+// By how much less that is, if tensor cores add nothing.
 double part_on_tensor_cores(Submission& submission, const StageInfo& stage,
                             const ConvShape& shape) {
-  std::array<double, 2> sums{};
-  for (const bool adds : {true, false}) {
-    submission.set_environment({"CONVLAB_EMU_THREADS=1",
-                                adds ? "CONVLAB_EMU_PRODUCTS=made" : "CONVLAB_EMU_PRODUCTS=none"});
-    const Arrays arrays = submission.prepare(shape, Placement::kAligned);
-    fill_random({.shape = shape, .exact = true}, kSeed, arrays);
-    const auto absolute = [](float number) { return std::abs(number); };
-    std::transform(arrays.input, arrays.input + shape.input_size(), arrays.input, absolute);
-    std::transform(arrays.weights, arrays.weights + shape.weights_size(), arrays.weights, absolute);
-    const bool failed = submission.run(stage.id).failure.has_value();
-    submission.set_environment({});
-    if (failed) return 0.0;
-    sums[adds ? 0 : 1] = std::accumulate(arrays.output, arrays.output + shape.output_size(), 0.0);
-  }
-  return sums[0] > 0.0 ? std::clamp(1.0 - sums[1] / sums[0], 0.0, 1.0) : 0.0;
+  const auto all = sum_with(submission, stage, shape, "CONVLAB_EMU_PRODUCTS=made");
+  const auto others = sum_with(submission, stage, shape, "CONVLAB_EMU_PRODUCTS=none");
+  return all && others && *all > 0.0 ? std::clamp(1.0 - *others / *all, 0.0, 1.0) : 0.0;
 }
 
 StageCounts counts_of_one(const StageInfo& stage, const ConvShape& layer) {
@@ -97,6 +105,29 @@ std::optional<Finding> count_stage(Submission& submission, const StageInfo& stag
   if (counted.finding) return counted.finding;
   take_counts(submission, counted.call, counts);
   return run_traced(submission, stage, counts.shape, "races").finding;
+}
+
+void count_parts(Submission& submission, const StageInfo& stage, const ConvShape& shape,
+                 const std::vector<std::string>& ids, StageCounts& counts) {
+  std::map<std::string, double> sums;
+  const auto part = [&](const std::string& work) {
+    for (const std::string& each : {std::string("all"), work}) {
+      if (sums.contains(each)) continue;
+      sums[each] = sum_with(submission, stage, shape, "CONVLAB_EMU_WORK=" + each).value_or(0.0);
+    }
+    return sums["all"] > 0.0 ? sums[work] / sums["all"] : 0.0;
+  };
+  // Of two that divide the work the smaller part, in one run or another: threads of the host may
+  // divide it otherwise each time. Neither makes all of it.
+  const auto divided = [&](const std::string& one, const std::string& other) {
+    return std::max(0.0, std::min({part(one), part(other), 1.0 - part(one), 1.0 - part(other)}));
+  };
+  for (const std::string& id : ids) {
+    counts.parts[id] = id == "graph-part"    ? part("graphs")
+                       : id == "stream-part" ? divided("first-stream", "other-streams")
+                       : id == "device-part" ? divided("first-device", "second-device")
+                                             : 1.0 - part("plain-copies");
+  }
 }
 
 std::string array_name(const FaultMemory& memory, const std::string& space,
@@ -172,7 +203,7 @@ static double loads(const StageCounts& counts, bool of_shared) {
   for (const AccessNote& note : counts.counted.accesses) {
     if (note.space == "constant") {
       loads += static_cast<double>(note.parts - note.requests);
-    } else if ((!note.writes || note.atomic) && (of_shared || note.space == "global")) {
+    } else if ((!note.writes || note.atomic) && (of_shared || note.space != "shared")) {
       loads += static_cast<double>(note.lanes);
     }
   }
@@ -233,7 +264,8 @@ double sectors_over_needed(const StageCounts& stage) {
 double bytes_over_least(const StageCounts& stage) {
   const ConvShape& shape = stage.shape;
   const std::int64_t least = shape.input_size() + shape.weights_size() + shape.output_size();
-  return ratio(sum_of(stage, "global").parts * kSector, static_cast<double>(least * kFloat));
+  const double sectors = sum_of(stage, "global").parts + sum_of(stage, "local").parts;
+  return ratio(sectors * kSector, static_cast<double>(least * kFloat));
 }
 
 double conflicts_per_request(const StageCounts& stage) {
@@ -247,13 +279,53 @@ double active_lanes(const StageCounts& stage) {
   return ratio(sum.lanes, sum.requests * kLanes);
 }
 
-double tensor_share(const StageCounts& stage) {
+// For each multiply-add that the convolution needs, those that are made.
+template <class Kind>
+double products(const StageCounts& stage, Kind is_kind) {
   double made = 0.0;
   for (const ProductNote& note : stage.counted.products) {
-    if (note.kind == "tensor") made += static_cast<double>(note.multiply_adds);
+    if (is_kind(note.kind)) made += static_cast<double>(note.multiply_adds);
   }
-  return std::min(stage.tensor_part, ratio(made, static_cast<double>(stage.shape.multiply_adds())));
+  return made / static_cast<double>(stage.shape.multiply_adds());
 }
+
+bool is_tensor(const std::string& kind) {
+  return kind == "tensor";
+}
+
+double other_products(const StageCounts& stage) {
+  return products(stage, [](const std::string& kind) { return !is_tensor(kind); });
+}
+
+// What is made elsewhere need not be made on tensor cores.
+double tensor_share(const StageCounts& stage) {
+  const double elsewhere = std::max(0.0, 1.0 - other_products(stage));
+  return std::min({stage.tensor_part, elsewhere, products(stage, is_tensor)});
+}
+
+double lanes_of(const StageCounts& stage, const std::string& space, bool atomic) {
+  double lanes = 0.0;
+  for (const AccessNote& note : stage.counted.accesses) {
+    const bool counts = atomic ? note.atomic : !note.writes;
+    if (counts && note.space == space) lanes += static_cast<double>(note.lanes);
+  }
+  return lanes;
+}
+
+double for_each_product(double number, const StageCounts& stage) {
+  return number / static_cast<double>(stage.shape.multiply_adds());
+}
+
+template <const char* id>
+double part_of(const StageCounts& stage) {
+  const auto known = stage.parts.find(id);
+  return known == stage.parts.end() ? std::numeric_limits<double>::quiet_NaN() : known->second;
+}
+
+constexpr char kGraphPart[] = "graph-part";
+constexpr char kStreamPart[] = "stream-part";
+constexpr char kStreamCopies[] = "stream-copies";
+constexpr char kDevicePart[] = "device-part";
 
 }  // namespace
 
@@ -266,7 +338,55 @@ const std::vector<Counter>& counters() {
       {"sectors-over-needed", "sectors moved, over those needed", false, sectors_over_needed},
       {"conflicts-per-request", "bank conflicts for each request", false, conflicts_per_request},
       {"active-lanes", "lanes active in a request", true, active_lanes},
-      {"tensor-share", "multiply-adds on tensor cores", true, tensor_share}};
+      {"tensor-share", "multiply-adds on tensor cores", true, tensor_share},
+      {"shared-loads-per-product", "loads from shared memory for each multiply-add", false,
+       [](const StageCounts& stage) {
+         return for_each_product(lanes_of(stage, "shared", false), stage);
+       },
+       true},
+      {"constant-loads-per-product", "loads from constant memory for each multiply-add", false,
+       [](const StageCounts& stage) {
+         return for_each_product(lanes_of(stage, "constant", false), stage);
+       },
+       true},
+      {"shuffles-per-product", "values from another lane for each multiply-add", false,
+       [](const StageCounts& stage) {
+         return for_each_product(static_cast<double>(stage.counted.shuffles), stage);
+       },
+       true},
+      {"atomics-per-output", "atomic operations for each output", false,
+       [](const StageCounts& stage) {
+         return lanes_of(stage, "global", true) / static_cast<double>(stage.shape.output_size());
+       },
+       true},
+      {"async-copies-per-input", "bytes copied asynchronously into shared memory, over the input's",
+       false,
+       [](const StageCounts& stage) {
+         return static_cast<double>(stage.counted.async_bytes) /
+                static_cast<double>(stage.shape.input_size() * kFloat);
+       },
+       true},
+      {"products-over-needed", "products outside tensor cores, over the multiply-adds", false,
+       other_products, true},
+      {"half-share", "multiply-adds of halves", true,
+       [](const StageCounts& stage) {
+         const auto of_halves = [](const std::string& kind) { return kind.starts_with("half"); };
+         return products(stage, of_halves);
+       },
+       true},
+      {"products-of-a-thread", "products of one thread, over those of an output", false,
+       [](const StageCounts& stage) {
+         return static_cast<double>(stage.counted.most_products) /
+                static_cast<double>(stage.shape.taps());
+       },
+       true},
+      {"launches", "launches of kernels", false,
+       [](const StageCounts& stage) { return static_cast<double>(stage.launches.size()); }, true},
+      {kGraphPart, "output that launches of graphs make", true, part_of<kGraphPart>, true, true},
+      {kStreamPart, "output that a second stream makes", true, part_of<kStreamPart>, true, true},
+      {kStreamCopies, "output that needs asynchronous copies in streams", true,
+       part_of<kStreamCopies>, true, true},
+      {kDevicePart, "output that a second device makes", true, part_of<kDevicePart>, true, true}};
   return all;
 }
 

@@ -23,6 +23,7 @@ struct StageCounts {
   AccessNotes counted{};
   /// Of the output the part that tensor cores make; the others of their products are for nothing.
   double tensor_part = 1.0;
+  std::map<std::string, double> parts{};   ///< what count_parts() has found
   std::map<std::string, int> registers{};  ///< of a thread, by kernel; none if unknown
 };
 
@@ -48,6 +49,12 @@ std::optional<Finding> count_accesses(Submission& submission, const StageInfo& s
 /// @return a finding if its threads race, or, without counts, if it gives no output
 std::optional<Finding> count_stage(Submission& submission, const StageInfo& stage,
                                    const ConvShape& layer, StageCounts& counts);
+
+/// What the output is made by, for those of these counters that have Counter::is_part: the stage
+/// runs again, and the device leaves out a part of its work (CONVLAB_EMU_WORK).
+/// @param shape  of the convolution that is run, with so many images that a stage may divide them
+void count_parts(Submission& submission, const StageInfo& stage, const ConvShape& shape,
+                 const std::vector<std::string>& ids, StageCounts& counts);
 
 /// One kernel of a stage, as it was launched, with the requests of its warps.
 struct KernelCounts {
@@ -93,6 +100,8 @@ struct Counter {
   std::string_view title;               ///< "loads for each multiply-add"
   bool is_share;                        ///< shown in percent
   double (*value)(const StageCounts&);  ///< NaN if the stage has nothing of this kind
+  bool is_technique = false;            ///< only for points: no table shows it
+  bool is_part = false;                 ///< known after count_parts()
 };
 
 /// All counters, in the order of tables. docs/profile.md defines each.

@@ -59,10 +59,10 @@ std::string row_of(const ScoreItem& item) {
   return hanging(label, indent, item.why);
 }
 
-// Stages of choice appear only if they earned points.
+// Stages of choice appear only if they earned points, or lack their technique.
 bool is_shown(const Score& score, const std::string& stage) {
   return !score.is_optional(stage) || std::ranges::any_of(score.items, [&](const auto& item) {
-    return item.stage == stage && item.earned > 0.0;
+    return item.stage == stage && (item.earned > 0.0 || item.yours == "not shown");
   });
 }
 
@@ -122,6 +122,7 @@ std::string finding_text(const Finding& finding) {
   return "  " + coloured(finding.id, Colour::kBad) + "  " +
          coloured(finding.title, Colour::kStrong) + "\n" +
          lines_text("    seen   ", seen_text(finding)) +
+         (finding.mends.empty() ? "" : paragraph("    where  ", mend_lines_text(finding))) +
          (finding.compiler.empty() ? "" : lines_text("    warns  ", finding.compiler)) +
          paragraph("    cause  ", finding.cause) + paragraph("    next   ", finding.next) +
          "    more   docs/diagnoses.md#" + anchor + "\n";

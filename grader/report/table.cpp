@@ -188,6 +188,7 @@ std::string found_numbers(const std::string& text, const std::vector<KnownNumber
 Table counter_table(const StageCounts& counts) {
   Table table{.heading = {"counter", "value"}};
   for (const Counter& counter : counters()) {
+    if (counter.is_technique) continue;
     const double value = counter.value(counts);
     table.rows.push_back({std::string(counter.title), std::isnan(value)  ? "-"
                                                       : counter.is_share ? percent(value)

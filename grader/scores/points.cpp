@@ -69,6 +69,10 @@ void check_limits(const std::vector<CounterLimit>& limits) {
   }
 }
 
+bool is_of_counters(const ScoreRule& rule) {
+  return rule.what == ScoreRule::What::kCounters || rule.what == ScoreRule::What::kTechnique;
+}
+
 void check_rule(const ScoreRule& rule) {
   const bool is_speed = rule.what == ScoreRule::What::kSpeed;
   const bool has_batch = is_speed || rule.what == ScoreRule::What::kNetwork;
@@ -77,8 +81,8 @@ void check_rule(const ScoreRule& rule) {
   require(is_speed != rule.reference.empty(), "needs a 'reference' for a speed and nothing else");
   require(is_speed != rule.curve.empty(), "needs a list of 'curve' for a speed and nothing else");
   require_range(rule.near_bound, "near_bound", 0.0, is_speed ? 1.0 : 0.0);
-  require((rule.what == ScoreRule::What::kCounters) != rule.limits.empty(),
-          "needs a list of 'limits' for counters and nothing else");
+  require(is_of_counters(rule) != rule.limits.empty(),
+          "needs a list of 'limits' for counters or a technique and nothing else");
   check_curve(rule.curve);
   check_limits(rule.limits);
 }
@@ -100,12 +104,13 @@ static void json_fields(JsonFields& fields, ScoreRule& rule) {
 }
 
 static void json_fields(JsonFields& fields, ScoreRules& rules) {
-  fields("network", rules.network, "rounds", rules.rounds, "tolerance", rules.tolerance);
+  fields("network", rules.network, "rounds", rules.rounds, "tolerance", rules.tolerance)
+      .defaulted("precision", rules.precision, "rules", rules.rules);
 }
 
 const char* to_string(ScoreRule::What what) {
-  return enum_name(what,
-                   {"runs", "prediction", "puzzles", "cases", "network", "speed", "counters"});
+  return enum_name(what, {"runs", "prediction", "puzzles", "cases", "network", "speed", "counters",
+                          "technique"});
 }
 
 static ScoreRules read_rules(const Json& json) {
@@ -308,20 +313,37 @@ std::string missed_text(const CounterLimit& limit, const Counter& counter, doubl
          three_digits(at_most ? limit.at_most : limit.at_least);
 }
 
-void score_counters(ScoreItem& item, const ScoreRule& rule, const std::vector<double>& values) {
-  std::size_t kept = 0;
-  std::string missed;
-  for (const CounterLimit& limit : rule.limits) {
+}  // namespace
+
+KeptLimits kept_limits(const std::vector<CounterLimit>& limits, const std::vector<double>& values) {
+  KeptLimits kept;
+  for (const CounterLimit& limit : limits) {
     const Counter* const counter = find_counter(limit.counter);
     const double value = values[static_cast<std::size_t>(counter - counters().data())];
     if (limit.is_kept_by(value)) {
-      ++kept;
-    } else if (missed.empty()) {
-      missed = missed_text(limit, *counter, value);
+      ++kept.number;
+    } else if (kept.missed.empty()) {
+      kept.missed = missed_text(limit, *counter, value);
     }
   }
-  give_share(item, kept, rule.limits.size(), missed);
+  return kept;
 }
+
+std::vector<std::string> parts_asked(const std::vector<CounterLimit>& limits) {
+  std::vector<std::string> ids;
+  for (const CounterLimit& limit : limits) {
+    if (find_counter(limit.counter)->is_part) ids.push_back(limit.counter);
+  }
+  return ids;
+}
+
+std::vector<CounterLimit> limits_of(const Json& json) {
+  auto limits = read_as<std::vector<CounterLimit>>(json);
+  check_limits(limits);
+  return limits;
+}
+
+namespace {
 
 void score_measured(ScoreItem& item, const ScoreRule& rule, const ScoreRules& rules,
                     const std::vector<Measured>& measured) {
@@ -329,14 +351,41 @@ void score_measured(ScoreItem& item, const ScoreRule& rule, const ScoreRules& ru
     return each.stage == rule.stage && each.batch == rule.batch;
   });
   if (found == measured.end() || !found->why_not.empty()) {
-    leave_out(item, found == measured.end() ? "not measured" : found->why_not);
+    const std::string why = found == measured.end() ? "not measured" : found->why_not;
+    // What cannot be counted has not been shown.
+    const bool is_open = !is_of_counters(rule) || why == kCountedInSources;
+    is_open ? leave_out(item, why) : give(item, 0.0, why);
   } else if (found->finding) {
     give(item, 0.0, "when it was measured: " + found->finding->id);
   } else if (found->speed) {
     score_speed(item, rule, rules, *found->speed);
   } else {
-    score_counters(item, rule, found->counters);
+    const KeptLimits kept = kept_limits(rule.limits, found->counters);
+    give_share(item, kept.number, rule.limits.size(), kept.missed);
   }
+}
+
+constexpr const char* kShown = "shown";
+constexpr const char* kNotShown = "not shown";
+
+void score_technique(ScoreItem& item, const ScoreRule& rule, const std::string& reason,
+                     const std::vector<Measured>& measured) {
+  const auto counted = std::ranges::find_if(
+      measured, [&](const Measured& each) { return each.stage == rule.stage && each.batch == 0; });
+  if (counted != measured.end() && counted->why_not == kCountedInSources)
+    return leave_out(item, kCountedInSources);
+  if (counted == measured.end()) {  // the stage has given no output
+    item.why = reason;
+  } else if (!counted->counters.empty()) {
+    item.why = kept_limits(rule.limits, counted->counters).missed;
+  } else {
+    item.why = counted->finding ? "when it was counted: " + counted->finding->id : counted->why_not;
+  }
+  const bool is_shown = counted != measured.end() && item.why.empty();
+  item.reference = kShown;
+  if (counted != measured.end()) item.yours = is_shown ? kShown : kNotShown;
+  item.earned = is_shown ? item.points : 0.0;
+  item.credit = is_shown ? Credit::kEarned : Credit::kPartial;
 }
 
 // Why this item is not part of the requested check; empty if it is.
@@ -384,7 +433,14 @@ void score(ScoreItem& item, const ScoreRule& rule, const ScoreRules& rules, cons
     case ScoreRule::What::kCounters:
       if (can_count(rule, work)) return score_measured(item, rule, rules, measured);
       return give(item, 0.0, "only right results are counted");
+    case ScoreRule::What::kTechnique:
+      return score_technique(item, rule, reason, measured);
   }
+}
+
+bool needs_technique(const ScoreItem& item) {
+  return item.item == "cases" || item.item == "network" || item.item == "speed" ||
+         item.item == "counters";
 }
 
 }  // namespace
@@ -399,6 +455,27 @@ bool can_count(const ScoreRule& rule, const CheckedWork& work) {
   return stage.cases > 0 && stage.passed_cases == stage.cases;
 }
 
+std::set<std::string> stages_to_count(const ScoreRules& rules, const CheckedWork& work) {
+  std::set<std::string> stages;
+  for (const ScoreRule& rule : rules.items) {
+    const bool technique =
+        rule.what == ScoreRule::What::kTechnique && record_of(work.check, rule.stage).gave_output;
+    const bool counters = rule.what == ScoreRule::What::kCounters && can_count(rule, work);
+    if (technique || counters) stages.insert(rule.stage);
+  }
+  return stages;
+}
+
+void withhold_without_technique(Score& score) {
+  for (const ScoreItem& technique : score.items) {
+    if (technique.item != "technique" || technique.yours != kNotShown) continue;
+    for (ScoreItem& item : score.items) {
+      if (item.stage != technique.stage || !needs_technique(item) || item.earned == 0.0) continue;
+      give(item, 0.0, "the stage's technique is not shown");
+    }
+  }
+}
+
 Score make_score(const ScoreRules& rules, const CheckedWork& work,
                  const std::vector<Measured>& measured) {
   Score made{.items = {}, .choice = rules.choice};
@@ -410,6 +487,7 @@ Score make_score(const ScoreRules& rules, const CheckedWork& work,
     const std::string why = not_asked(rule, rules, work);
     why.empty() ? score(item, rule, rules, work, measured) : leave_out(item, why);
   }
+  withhold_without_technique(made);
   return made;
 }
 

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "common/base/json_text.hpp"
 #include "grader/checks/result/check_result.hpp"
 
 namespace convlab::grader {
@@ -33,6 +34,23 @@ struct CounterLimit {
   }
 };
 
+/// The first limit that is not kept, "loads for each multiply-add 4.00, at most 1.70", and how many
+/// are.
+struct KeptLimits {
+  std::size_t number = 0;
+  std::string missed{};
+};
+
+/// @param values  in the order of counters()
+KeptLimits kept_limits(const std::vector<CounterLimit>& limits, const std::vector<double>& values);
+
+/// Of counters that make the stage run once more (Counter::is_part).
+std::vector<std::string> parts_asked(const std::vector<CounterLimit>& limits);
+
+/// @param json  a list of {"counter": …, "at_most": …} or "at_least"
+/// @throws EnvironmentError for an unknown counter, or without one bound
+std::vector<CounterLimit> limits_of(const Json& json);
+
 /// What the points of one item are given for.
 struct ScoreRule {
   enum class What {
@@ -43,6 +61,8 @@ struct ScoreRule {
     kNetwork,     ///< the network at `batch` gives the expected count
     kSpeed,       ///< op time at `batch` compared with the reference's
     kCounters,    ///< in proportion to the limits that the emulated device's counters keep
+    kTechnique,  ///< what the stage is about: cases, networks, speeds and counters give points only
+                 ///< if the counters keep all of these limits
   };
   std::string stage{};
   What what = What::kRuns;
@@ -54,14 +74,16 @@ struct ScoreRule {
   std::vector<CounterLimit> limits{};  ///< of counters
 };
 
-/// "runs", "prediction", "puzzles", "cases", "network", "speed", "counters".
+/// "runs", "prediction", "puzzles", "cases", "network", "speed", "counters", "technique".
 const char* to_string(ScoreRule::What what);
 
 /// How a milestone's points are given: scores.json beside the chapter (docs/grading.md).
 struct ScoreRules {
-  std::string network{};   ///< the only one that gives points
-  int rounds = 1;          ///< the most rounds of a speed while noise decides its points
-  double tolerance = 0.0;  ///< points that noise may decide
+  std::string network{};    ///< the only one that gives points
+  int rounds = 1;           ///< the most rounds of a speed while noise decides its points
+  double tolerance = 0.0;   ///< points that noise may decide
+  std::string precision{};  ///< of every file, also in the course's form; empty: the file's own
+  std::string rules{};      ///< the same of the rules, as --rules has them
   std::vector<ScoreRule> items{};
   std::optional<ScoreChoice> choice{};  ///< the stages of a student's choice, and their points
 };
@@ -109,11 +131,20 @@ struct CheckedWork {
   std::optional<std::set<std::string>> predicted{};  ///< stages; none: nobody looked
 };
 
+/// Why nothing is counted of a program without its sources, such as the reference's.
+inline constexpr const char* kCountedInSources = "counted only in source files";
+
 /// Whether this rule's speed can be measured after such a check.
 bool can_measure(const ScoreRule& rule, const ScoreRules& rules, const CheckedWork& work);
 
-/// Whether the stage's counters say something: all of its cases passed.
+/// Whether the stage's counters give points: all of its cases passed.
 bool can_count(const ScoreRule& rule, const CheckedWork& work);
+
+/// The stages whose counters are to be known.
+std::set<std::string> stages_to_count(const ScoreRules& rules, const CheckedWork& work);
+
+/// Takes the points of items that need their stage's technique, where that is not shown.
+void withhold_without_technique(Score& score);
 
 /// @param measured  for every rule for speed or counters that could be measured or counted
 Score make_score(const ScoreRules& rules, const CheckedWork& work,

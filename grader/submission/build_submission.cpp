@@ -70,11 +70,16 @@ void add_room(const fs::path& folder, std::vector<fs::path>& readable) {
   }
 }
 
+// Of all compilers that run at the same time.
+constexpr std::uint64_t kMostMemory = std::uint64_t{8} << 30;
+constexpr std::size_t kMostCompilers = 8;
+
 // Runs a step of build_custom_submission.sh in a sandbox; a problem if it fails.
 std::optional<BuildProblem> run_step(const CustomSubmissionTarget& target, const fs::path& folder,
                                      Clock::time_point deadline,
                                      const std::vector<std::string>& words,
-                                     std::vector<fs::path> readable) {
+                                     std::vector<fs::path> readable,
+                                     std::uint64_t memory = kMostMemory) {
   const auto tools = tool_folders(target.build, to_string(target.device));
   readable.insert(readable.end(), tools.begin(), tools.end());
   readable.push_back(target.build / "custom_submission");
@@ -83,7 +88,7 @@ std::optional<BuildProblem> run_step(const CustomSubmissionTarget& target, const
                                            .secret = workbook_folder(),
                                            .cpu_seconds = 150,
                                            .file_bytes = std::uint64_t{128} << 20,
-                                           .data_bytes = std::uint64_t{8} << 30},
+                                           .data_bytes = memory},
                                 .folder = folder};
   if (const char* flag = std::getenv(kOptimise)) {
     options.environment = {std::string(kOptimise) + "=" + flag};
@@ -106,11 +111,12 @@ std::optional<BuildProblem> run_step(const CustomSubmissionTarget& target, const
 
 std::optional<BuildProblem> run_compiler(const CustomSubmissionTarget& target,
                                          const fs::path& folder, Clock::time_point deadline,
-                                         const fs::path& file) {
+                                         const fs::path& file, std::uint64_t memory = kMostMemory) {
   // The tools, too; not the programs of a solution.
   std::vector<fs::path> readable = headers_for_submissions();
   readable.push_back(target.build / "bin" / "convlab-rewrite");
-  return run_step(target, folder, deadline, compile_command(target, file, folder), readable);
+  return run_step(target, folder, deadline, compile_command(target, file, folder), readable,
+                  memory);
 }
 
 std::optional<BuildProblem> run_linker(const CustomSubmissionTarget& target, const fs::path& folder,
@@ -225,6 +231,7 @@ struct Compiled {
 struct Allowed {
   std::atomic<std::uintmax_t> bytes = 0;  ///< of objects and symbols, so far
   Clock::time_point deadline{};
+  std::uint64_t memory = kMostMemory;  ///< of each compiler
 };
 
 // Counts what was compiled into a folder; a problem if it is too much.
@@ -245,7 +252,8 @@ void keep_result(const CustomSubmissionTarget& target, const fs::path& folder,
     return write_atomically(folder / kAllTexts, all);
   }
   remove_all_but(folder, {"compiler.log"});
-  if (problem->kind != Kind::kDoesNotCompile) return;
+  // Of an edited file errors are expected.
+  if (problem->kind != Kind::kDoesNotCompile || target.edited) return;
   require_working_machine(target, folder);
   remove_all_but(folder, {"compiler.log"});
 }
@@ -266,7 +274,8 @@ Compiled compile(const Text& source, const std::vector<Text>& headers,
     fill_folder(compiled.folder, [&](const fs::path& scratch) {
       write_all(scratch / kFiles, headers);
       write_all(scratch / kFiles, {source});
-      problem = run_compiler(target, scratch, allowed.deadline, scratch / kFiles / source.name);
+      problem = run_compiler(target, scratch, allowed.deadline, scratch / kFiles / source.name,
+                             allowed.memory);
       if (!problem) problem = too_large(scratch, allowed);
       keep_result(target, scratch, problem, all, {"source.o", "symbols", "compiler.log"});
     });
@@ -330,16 +339,21 @@ BuiltSubmission build_submission(const SubmittedSources& submitted,
   }
   BuiltSubmission built;
   std::string problem;
-  const std::vector<Text> sources = read_all(submitted.folder, submitted.sources, problem);
+  std::vector<Text> sources = read_all(submitted.folder, submitted.sources, problem);
   const std::vector<Text> headers = read_all(submitted.folder, submitted.headers, problem);
   if (!problem.empty()) {
     built.problem = BuildProblem{.kind = Kind::kRefused, .message = problem};
     return built;
   }
+  if (submitted.edited) sources.front().text = *submitted.edited;
   std::vector<Compiled> compiled(sources.size());
   Allowed allowed{.deadline =
                       std::min(submitted.deadline, Clock::now() + std::chrono::minutes(30))};
-  in_threads(compiled.size(), std::thread::hardware_concurrency(),
+  const std::size_t at_once = std::clamp<std::size_t>(
+      std::min<std::size_t>(compiled.size(), std::thread::hardware_concurrency()), 1,
+      kMostCompilers);
+  allowed.memory = kMostMemory / at_once;
+  in_threads(compiled.size(), at_once,
              [&](std::size_t i) { compiled[i] = compile(sources[i], headers, target, allowed); });
   std::string printed;
   std::string symbols;  // the parts of the course interface may lie in several files

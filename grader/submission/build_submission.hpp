@@ -23,6 +23,7 @@ struct SubmittedSources {
   std::filesystem::path folder{};                ///< contains all of them; no link leads out of it
   std::vector<std::filesystem::path> sources{};  ///< .cpp, .cu
   std::vector<std::filesystem::path> headers{};  ///< .h, .hpp, .cuh
+  std::optional<std::string> edited{};           ///< stands for the text of the only source
   /// Then nothing of them is compiled any more, for whatever program.
   std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::now() + kMostTime;
 };

@@ -15,6 +15,7 @@
 #include "common/emulation/include/convlab_emulation/ptx.hpp"
 #include "common/emulation/include/convlab_emulation/shared_variable.hpp"
 #include "common/emulation/runtime/observer.hpp"
+#include "common/emulation/runtime/report.hpp"
 
 namespace convlab::emulation::ptx {
 namespace {
@@ -93,7 +94,7 @@ void load_matrices_all(int count, bool transposed, const MatrixRows& rows) {
 template <bool kAroundL1>
 void copy(Address to, Address from, std::size_t bytes, std::size_t source_bytes, CallSite site) {
   if (kAroundL1 && bytes != 16)
-    fail_kernel(KernelFault::kIllegalInstruction, site,
+    fail_thread(FaultKind::kCopySize, KernelFault::kIllegalInstruction, site,
                 "cp.async.cg copies 16 bytes; 4 and 8 are for cp.async.ca");
   if (source_bytes == kAllBytes) source_bytes = bytes;
   begin_async_copy("cp.async", in_shared("cp.async", to.value, bytes, site),

@@ -93,6 +93,7 @@ void pass_launch_notes(Parcel& parcel) {
 DeviceNotes take_notes(const float* output, std::int64_t count) {
   fetch_notes();
   DeviceNotes taken;
+  forget_first_stream();
   {
     const std::lock_guard lock(record_mutex);
     taken = std::exchange(only<DeviceNotes>(), {});

@@ -74,6 +74,9 @@ cudaError_t copy_memory(Copy copy, cudaMemcpyKind kind, bool asynchronous, cudaS
     if (problem != cudaSuccess) return problem;
     const Side from = copy.from_side();
     const Side to = copy.to_side();
+    const bool is_plain = !asynchronous || stream.number == 0 || from == to ||
+                          (from != Side::kBoth && to != Side::kBoth);
+    if (settings().work == Work::kPlainCopies && !is_plain) return cudaSuccess;
     note_copy(from == Side::kDevice, to == Side::kDevice,
               static_cast<std::int64_t>(copy.width * copy.height));
     if (!stream.capture && asynchronous && settings().lazy_streams && from == Side::kHost) {

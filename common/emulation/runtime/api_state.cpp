@@ -136,8 +136,14 @@ int as_int(std::size_t value) {
 
 constexpr unsigned kLimits = 7;
 
+thread_local int chosen_device = 0;
+
+int device_count() {
+  return settings().work == Work::kFirstDevice || settings().work == Work::kSecondDevice ? 2 : 1;
+}
+
 cudaError_t check_device(int device) {
-  if (device == 0) return cudaSuccess;
+  if (device >= 0 && device < device_count()) return cudaSuccess;
   send_report({.is_note = true,
                .what = "device " + std::to_string(device) +
                        ": the emulated device has number 0, and there is no other one"});
@@ -146,13 +152,19 @@ cudaError_t check_device(int device) {
 
 }  // namespace
 
-CONVLAB_API(cudaGetDeviceCount, (int* count), answer(count, 1))
-CONVLAB_API(cudaGetDevice, (int* device), answer(device, 0))
+int convlab::emulation::device_of_thread() {
+  return chosen_device < device_count() ? chosen_device : 0;
+}
+
+CONVLAB_API(cudaGetDeviceCount, (int* count), answer(count, device_count()))
+CONVLAB_API(cudaGetDevice, (int* device), answer(device, device_of_thread()))
 
 cudaError_t cudaSetDevice(int device) {
   // It would have to make a new context, and after cudaDeviceReset there is none.
   if (sticky_fault.load() == cudaErrorDevicesUnavailable) return sticky_error();
-  return check_device(device);
+  const cudaError_t problem = check_device(device);
+  if (problem == cudaSuccess) chosen_device = device;
+  return problem;
 }
 CONVLAB_API(cudaGetDeviceFlags, (unsigned int* flags),
             answer(flags, cudaDeviceScheduleAuto | cudaDeviceMapHost))

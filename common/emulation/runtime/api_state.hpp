@@ -26,6 +26,10 @@ cudaError_t answer(T* wanted, std::type_identity_t<T> value) {
 /// records it and returns it.
 [[nodiscard]] cudaError_t sticky_error();
 
+/// Of the calling thread. There is a second device only while it is asked what each of them makes
+/// (CONVLAB_EMU_WORK).
+int device_of_thread();
+
 /// Begins a call of the API that needs the context; fails a kernel that makes it.
 /// @return sticky_error()
 [[nodiscard]] cudaError_t begin_call(const char* function);

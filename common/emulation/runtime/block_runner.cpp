@@ -94,6 +94,8 @@ void BlockRunner::carry(Fiber& self) {
 }
 
 void BlockRunner::run_thread() {
+  if (observer != nullptr) [[unlikely]]
+    observer->begin_thread(__builtin_frame_address(0));
   call_->run_thread(call_->arguments);
   // If the thread has waited, this stack has become its own: what returned is the running thread,
   // which need not be the one that began above.

@@ -204,7 +204,7 @@ AsyncCopyQueue& async_copies() {
 void begin_async_copy(const char* name, void* to, const void* from, std::size_t bytes,
                       std::size_t zeros, CallSite site) {
   if ((bytes != 4 && bytes != 8 && bytes != 16) || zeros > bytes)
-    fail_kernel(KernelFault::kIllegalInstruction, site,
+    fail_thread(FaultKind::kCopySize, KernelFault::kIllegalInstruction, site,
                 "%s copies 4, 8 or 16 bytes, not %zu (of which %zu are to become zeros)", name,
                 bytes, zeros);
   for (const void* const end : {static_cast<const void*>(to), from})
@@ -257,8 +257,10 @@ void fail_thread(FaultKind kind, KernelFault error, CallSite site, const char* f
 void fail_kernel(KernelFault error, CallSite site, const char* format, ...) {
   std::va_list values;
   va_start(values, format);
-  fail(error == KernelFault::kMisalignedAddress ? FaultKind::kMisaligned : FaultKind::kWarp, error,
-       site, format, values);
+  const FaultKind kind = error == KernelFault::kMisalignedAddress     ? FaultKind::kMisaligned
+                         : error == KernelFault::kInvalidAddressSpace ? FaultKind::kAddressSpace
+                                                                      : FaultKind::kWarp;
+  fail(kind, error, site, format, values);
 }
 
 void trap(CallSite site) {

@@ -191,7 +191,8 @@ cudaError_t plan_kernel(KernelCall call, std::shared_ptr<void> owner,
     return cudaSuccess;
   }
   // A captured kernel runs when its graph is launched, as often as that happens.
-  action = [call, owner = std::move(owner)] {
+  action = [call, owner = std::move(owner), device = device_of_thread()] {
+    if (!does_kernel(device)) return;
     note_launch(call.name);
     run_kernel(call);
   };

@@ -28,6 +28,8 @@ class Observer {
   /// One worker at a time runs a block while somebody observes.
   virtual void begin_block() = 0;
   virtual void end_block() = 0;
+  /// The running thread begins: its variables will lie below this address.
+  virtual void begin_thread(const void* /*stack*/) {}
   /// The block goes on that the calling worker runs; others have run since.
   virtual void resume_block() {}
   /// All live threads of the block have met.

@@ -1,6 +1,7 @@
 #include "common/emulation/runtime/settings.hpp"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cstdlib>
 #include <optional>
@@ -50,6 +51,16 @@ bool is_second(const char* name, const std::string& first, const std::string& se
   return text == second;
 }
 
+Work chosen_work() {
+  static constexpr std::array kNames = {"all",           "graphs",       "first-stream",
+                                        "other-streams", "first-device", "second-device",
+                                        "plain-copies"};
+  const std::string text = variable("CONVLAB_EMU_WORK").value_or(kNames.front());
+  const auto* const name = std::ranges::find(kNames, text);
+  if (name == kNames.end()) throw UsageError("CONVLAB_EMU_WORK=" + text + " is unknown");
+  return static_cast<Work>(name - kNames.begin());
+}
+
 }  // namespace
 
 Settings read_settings() {
@@ -65,6 +76,7 @@ Settings read_settings() {
     result.forgives_reads = is_second("CONVLAB_EMU_READS", "exact", "forgiven");
   }
   result.withholds_products = is_second("CONVLAB_EMU_PRODUCTS", "made", "none");
+  result.work = chosen_work();
   result.tell_poison = variable("CONVLAB_EMU_POISON") == "told";
   result.zeros_in_memory = variable("CONVLAB_EMU_POISON") == "zeros";
   result.numbered_poison =

@@ -6,6 +6,17 @@
 
 namespace convlab::emulation {
 
+/// What of a program's work the device does; the rest it leaves out, which shows what makes the
+/// output.
+enum class Work {
+  kAll,
+  kGraphs,        ///< kernels of graphs, and no others
+  kFirstStream,   ///< kernels of the stream whose kernel comes first
+  kOtherStreams,  ///< kernels of all other streams
+  kFirstDevice,   ///< kernels of the first of two devices
+  kSecondDevice,
+  kPlainCopies,  ///< copies that the host waits for, and all kernels
+};
 struct GpuModel;
 
 /// What the environment asks of the emulated device. docs/emulation.md lists the variables.
@@ -26,6 +37,7 @@ struct Settings {
   /// CONVLAB_EMU_REGISTERS=kernel=number,…: what one thread of a kernel takes on a GPU
   std::map<std::string, int> registers{};
   bool withholds_products = false;  ///< CONVLAB_EMU_PRODUCTS=made|none: tensor cores add nothing
+  Work work = Work::kAll;           ///< CONVLAB_EMU_WORK
 };
 
 /// Reads the environment. @throws convlab::UsageError naming the variable that cannot be read

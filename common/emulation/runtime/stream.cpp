@@ -23,7 +23,44 @@ void join(std::map<int, int>& known, const RunningWork& work) {
   add(work.stream, work.number);
 }
 
+// One operation runs at a time.
+int graphs_launched = 0;
+int first_stream = -1;
+
 }  // namespace
+
+GraphLaunch::GraphLaunch() {
+  ++graphs_launched;
+}
+GraphLaunch::~GraphLaunch() {
+  --graphs_launched;
+}
+
+void forget_first_stream() {
+  first_stream = -1;
+}
+
+bool does_kernel(int device) {
+  const RunningWork* const work = streams().running_work();
+  if (work != nullptr && first_stream < 0) first_stream = work->stream;
+  const bool is_first = work != nullptr && work->stream == first_stream;
+  switch (settings().work) {
+    case Work::kGraphs:
+      return graphs_launched > 0;
+    case Work::kFirstStream:
+      return is_first;
+    case Work::kOtherStreams:
+      return !is_first;
+    case Work::kFirstDevice:
+      return device == 0;
+    case Work::kSecondDevice:
+      return device != 0;
+    case Work::kAll:
+    case Work::kPlainCopies:
+      break;
+  }
+  return true;
+}
 
 StreamScheduler::StreamScheduler() {
   streams_.push_back(std::make_unique<CUstream_st>());  // legacy

@@ -154,6 +154,20 @@ cudaError_t with_stream(const char* function, cudaStream_t handle, Body body) {
   });
 }
 
+/// Whether the device does the work of the running operation (Settings::work).
+/// @param device  on which the kernel was launched
+bool does_kernel(int device);
+/// While it lives, the work is a graph's.
+class GraphLaunch {
+ public:
+  GraphLaunch();
+  GraphLaunch(const GraphLaunch&) = delete;
+  GraphLaunch& operator=(const GraphLaunch&) = delete;
+  ~GraphLaunch();
+};
+/// Another call of a stage begins: its first stream is yet to come.
+void forget_first_stream();
+
 /// Makes the action that launch_untyped submits.
 /// @return cudaSuccess, or the error, which is then the last error, too
 cudaError_t plan_untyped(const void* function, void** arguments, const Configuration& configuration,

@@ -5,6 +5,7 @@
 #include <bit>
 #include <deque>
 #include <map>
+#include <string_view>
 #include <tuple>
 #include <unordered_map>
 #include <utility>
@@ -67,7 +68,10 @@ struct RunningBlock {
   std::vector<std::vector<LaneEvent>> events;  ///< by thread, since lanes have met
   std::size_t warp = 0;                        ///< that ran last
   SharedTouches touches;
-  std::vector<ProductCount> products;  ///< by number
+  std::vector<ProductCount> products;   ///< by number
+  std::vector<std::int64_t> made;       ///< multiply-adds, by thread
+  std::vector<std::uintptr_t> stack;    ///< where each thread's begins
+  std::vector<std::uintptr_t> deepest;  ///< bytes of it that were in use
 };
 
 RunningBlock& running_block() {
@@ -86,6 +90,8 @@ struct Counter {
   std::map<std::pair<std::string, std::size_t>, ProductCount> made;  ///< by kernel and number
   std::map<std::pair<const char*, std::uint64_t>, BarrierNote> met;
   BarrierNeeds needs;
+  AccessNotes sums;                                 ///< what has no line
+  std::map<std::string, std::int64_t> local_loads;  ///< by kernel
 };
 
 /// Everything that is counted and the running block, for one event.
@@ -138,6 +144,8 @@ void end_warp(Counter& all, RunningBlock& block, std::size_t warp) {
         ProductCount& made = at(block.products, static_cast<std::size_t>(number));
         ++made.warps;
         made.threads += static_cast<std::int64_t>(threads.size());
+        const Product& product = all.places_of_products[static_cast<std::size_t>(number)];
+        for (const std::size_t thread : threads) block.made[thread] += product.numbers;
       }
       return true;
     }
@@ -262,15 +270,43 @@ void add(std::vector<ProductNote>& notes, const ProductNote& note) {
   });
 }
 
-// A message to the grader has room for so many.
+// A message to the grader has room for so many lines. What others do stays in the sums, because
+// points follow from them.
 constexpr std::size_t kMostNotes = 100;
 
+template <typename Note, typename Blank>
+void shorten(std::vector<Note>& notes, std::int64_t& left_out, Blank&& blank) {
+  if (notes.size() <= kMostNotes) return;
+  const std::vector<Note> others(notes.begin() + kMostNotes, notes.end());
+  notes.resize(kMostNotes);
+  left_out += static_cast<std::int64_t>(others.size());
+  for (Note note : others) {
+    note.kernel.clear();
+    note.file.clear();
+    note.line = 0;
+    blank(note);
+    add(notes, note);
+  }
+}
+
 // ---- what happens
+
+// A thread of a GPU has 255 registers. What an array needs beyond them lies in local memory, which
+// is memory of the device. The processor here keeps return addresses and registers on the stack,
+// too.
+constexpr std::uintptr_t kRegisterBytes = 255 * 4;
+constexpr std::uintptr_t kOwnBytes = 256;
+
+void note_depth(RunningBlock& block, std::size_t thread, const void* frame) {
+  std::uintptr_t& deepest = block.deepest[thread];
+  deepest = std::max(deepest, block.stack[thread] - reinterpret_cast<std::uintptr_t>(frame));
+}
 
 // The running thread has come to a place, and what it multiplies there.
 void arrive(const void* caller, const void* frame, const Product* known) {
   const auto& [all, block] = Event{};
   const auto thread = static_cast<std::size_t>(thread_rank());
+  note_depth(block, thread, frame);
   block.positions[thread].move(caller, frame);
   add_event(all, block, thread, block.positions[thread].event(0, product_at(all, caller, known)));
 }
@@ -293,11 +329,24 @@ class AccessCounter final : public AccessObserver {
     block.positions.resize(threads);
     block.events.resize(threads);
     block.touches.barriers.resize(threads);
+    block.stack.resize(threads);
+    block.deepest.resize(threads);
+    block.made.resize(threads);
+  }
+
+  void begin_thread(const void* stack) override {
+    running_block().stack[static_cast<std::size_t>(thread_rank())] =
+        reinterpret_cast<std::uintptr_t>(stack);
   }
 
   void end_block() override {
     const auto& [all, block] = Event{};
     end_all_warps(all, block);
+    for (std::size_t thread = 0; thread < block.made.size(); ++thread) {
+      all.sums.most_products = std::max(all.sums.most_products, block.made[thread]);
+      if (block.deepest[thread] > kRegisterBytes + kOwnBytes)
+        all.local_loads[block.kernel] += block.made[thread];
+    }
     for (std::size_t number = 1; number < block.products.size(); ++number) {
       const ProductCount& made = block.products[number];
       if (made.warps == 0) continue;
@@ -349,6 +398,11 @@ class AccessCounter final : public AccessObserver {
     }
   }
 
+  void begin_copy(void* to, const void* from, std::size_t bytes, const CallSite& site) override {
+    if (from != nullptr) only<Counter>().sums.async_bytes += static_cast<std::int64_t>(bytes);
+    AccessObserver::begin_copy(to, from, bytes, site);
+  }
+
   void multiply_in_warp(long long multiply_adds, const CallSite& site) override {
     Counter& all = only<Counter>();
     ProductNote& note = all.products[{site.file, site.position()}];
@@ -374,10 +428,12 @@ class AccessCounter final : public AccessObserver {
     barrier.line = static_cast<int>(site.line);
   }
 
-  void met_in_warp(unsigned first_rank, const WarpOperation&, std::uint32_t lanes,
+  void met_in_warp(unsigned first_rank, const WarpOperation& operation, std::uint32_t lanes,
                    const CallSite&) override {
-    if (lanes != BlockRunner::current()->warps().live_lanes(first_rank)) return;
     Counter& all = only<Counter>();
+    if (std::string_view(operation.name).starts_with("__shfl"))
+      all.sums.shuffles += std::popcount(lanes);
+    if (lanes != BlockRunner::current()->warps().live_lanes(first_rank)) return;
     end_warp(all, running_block(), first_rank / kWarpSize);
   }
 
@@ -419,7 +475,7 @@ void count_requests() {
 AccessNotes take_counts() {
   fetch_notes();
   Counter& all = only<Counter>();
-  AccessNotes notes;
+  AccessNotes notes = std::exchange(all.sums, {});
   for (const auto& [which, total] : all.totals) {
     if (total.requests == 0) continue;
     const ReportPlace& source = source_of(static_cast<Place>(std::get<1>(which) >> 3U));
@@ -427,6 +483,16 @@ AccessNotes take_counts() {
     note.file = name_of(source.file);
     note.line = static_cast<int>(source.line);
     add(notes.accesses, note);
+  }
+  for (const auto& [kernel, loads] : all.local_loads) {
+    // Neighbouring lanes find the same variable in neighbouring words.
+    constexpr std::int64_t kWordsOfSector = 8;
+    add(notes.accesses, AccessNote{.kernel = kernel,
+                                   .space = "local",
+                                   .bytes = 4,
+                                   .requests = (loads + kWarpSize - 1) / kWarpSize,
+                                   .lanes = loads,
+                                   .parts = (loads + kWordsOfSector - 1) / kWordsOfSector});
   }
   for (const auto& [call, product] : all.products) notes.products.push_back(product);
   for (const auto& [which, count] : all.made) {
@@ -458,16 +524,12 @@ AccessNotes take_counts() {
                                               }),
          .elements = count.pairs});
   }
-  const auto shorten = [&](auto& list) {
-    if (list.size() <= kMostNotes) return;
-    notes.left_out += static_cast<std::int64_t>(list.size() - kMostNotes);
-    list.resize(kMostNotes);
-  };
   std::ranges::stable_sort(notes.accesses, std::ranges::greater(), &AccessNote::parts);
-  shorten(notes.accesses);
-  shorten(notes.products);
+  shorten(notes.accesses, notes.left_out, [](AccessNote& note) { note.memory = {}; });
+  shorten(notes.products, notes.left_out, [](ProductNote&) {});
   notes.barriers.resize(std::min(notes.barriers.size(), kMostNotes));
   all.totals.clear();
+  all.local_loads.clear();
   all.products.clear();
   all.made.clear();
   all.met.clear();

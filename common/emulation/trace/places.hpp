@@ -61,7 +61,7 @@ class AccessObserver : public Observer {
   /// An access of the running thread.
   void access(const void* address, std::size_t bytes, bool writes, const void* caller,
               const void* frame);
-  void begin_copy(void* to, const void* from, std::size_t bytes, const CallSite& site) final;
+  void begin_copy(void* to, const void* from, std::size_t bytes, const CallSite& site) override;
   void begin_atomic(const void* address, std::size_t bytes, unsigned kind, const void* place) final;
   void end_atomic() final;
   /// The running thread has come to a block of the program.

@@ -108,13 +108,14 @@ Parts parts_of(const Request& request, Space space, std::size_t bytes, bool atom
   return parts;
 }
 
-// How many floats a piece of a program multiplies, read from its machine code.
+// How many floats a piece of a program multiplies or divides, read from its machine code.
 //
 // Idea     The compiler has put a call in front of each block of the program, all to the same
 //          function. What lies between two of them in one function is run as a whole.
 // Not      Processors other than x86-64, and functions of a library; fmaf has a hook.
 // Source   Intel 64 and IA-32 Architectures Software Developer's Manual, volume 2: MULSS is F3 0F
-// 59, with a byte from 40 to 4F behind F3 for further registers; E8 calls by a distance.
+// 59, with a byte from 40 to 4F behind F3 for further registers, MULSD F2 0F 59, MULPD 66 0F 59,
+// MULPS 0F 59; divisions have 5E in place of 59; E8 calls by a distance.
 FloatProducts float_products_behind([[maybe_unused]] const void* caller) {
   FloatProducts products;
 #ifdef __x86_64__
@@ -132,11 +133,14 @@ FloatProducts float_products_behind([[maybe_unused]] const void* caller) {
   const void* const announces = called_from(begin - kCallBytes);
   for (const unsigned char* at = begin; at + kCallBytes < etext; ++at) {
     if (*at == 0xe8 && called_from(at) == announces) break;
-    if (*at != 0xf3) continue;
-    const unsigned char* const code = at[1] >= 0x40 && at[1] <= 0x4f ? at + 2 : at + 1;
-    if (code[0] != 0x0f || code[1] != 0x59) continue;
+    const bool is_single = *at == 0xf3 || *at == 0xf2;
+    const unsigned char* code = is_single || *at == 0x66 ? at + 1 : at;
+    if (code[0] >= 0x40 && code[0] <= 0x4f) ++code;
+    if (code[0] != 0x0f || (code[1] != 0x59 && code[1] != 0x5e)) continue;
     if (function_of(at) != function_of(begin - 1)) break;
-    if (products.count++ == 0) products.first = at;
+    if (products.count == 0) products.first = at;
+    products.count += is_single ? 1 : *at == 0x66 ? 2 : 4;
+    at = code + 1;
   }
 #endif
   return products;

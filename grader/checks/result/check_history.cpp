@@ -17,6 +17,10 @@
 
 namespace convlab::grader {
 
+// Where nlohmann-json looks for the conversions of the types in this namespace.
+using convlab::from_json;
+using convlab::to_json;
+
 void append_history(const std::filesystem::path& file, const CheckResult& check) {
   std::set<std::string> stages;
   for (const CaseResult& test : check.cases) stages.insert(test.stage);
@@ -27,6 +31,7 @@ void append_history(const std::filesystem::path& file, const CheckResult& check)
   for (const Finding& finding : check.findings) {
     line["findings"].push_back(
         {{"id", finding.id}, {"title", finding.title}, {"stage", finding.stage}});
+    if (!finding.mends.empty()) line["findings"].back()["mends"] = finding.mends;
     const std::string smallest = smallest_case_text(finding);
     if (!smallest.empty()) {
       line["findings"].back()["smallest"] = smallest + "\n" + finding.picture;
@@ -57,6 +62,7 @@ std::vector<HistoryEntry> read_history(const std::filesystem::path& file) {
         entry.findings.push_back({.id = each.at("id"),
                                   .title = each.at("title"),
                                   .seen = each.value("smallest", ""),
+                                  .mends = each.value("mends", std::vector<Mend>()),
                                   .stage = each.at("stage")});
       }
       history.push_back(std::move(entry));

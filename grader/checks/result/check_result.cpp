@@ -27,6 +27,37 @@ std::string seen_text(const Finding& finding) {
          (finding.picture.empty() ? "" : "\n" + finding.picture);
 }
 
+std::string mend_lines_text(const Finding& finding) {
+  std::vector<std::string> places;
+  for (const Mend& mend : finding.mends) {
+    std::string place;
+    for (const std::size_t line : mend.lines) {
+      place += (place.empty() ? "" : " and ") + mend.file + ":" + std::to_string(line);
+    }
+    if (std::ranges::find(places, place) == places.end()) places.push_back(place);
+  }
+  std::string all;
+  for (const std::string& place : places) all += (all.empty() ? "" : ", or in ") + place;
+  return all.empty() ? all : "A small change in " + all + " makes every case right.";
+}
+
+std::string mend_kind_text(const Finding& finding) {
+  std::vector<std::string> kinds;
+  for (const Mend& mend : finding.mends) {
+    if (std::ranges::find(kinds, mend.kind) == kinds.end()) kinds.push_back(mend.kind);
+  }
+  std::string all;
+  for (const std::string& kind : kinds) all += (all.empty() ? "" : "; or ") + kind;
+  return all.empty() ? all : "The change concerns " + all + ".";
+}
+
+std::string mend_change_text(const Finding& finding) {
+  if (finding.mends.empty()) return {};
+  const Mend& mend = finding.mends.front();
+  return "Every case is right if\n  " + mend.before + "\nbecomes\n  " +
+         (mend.after.empty() ? "(nothing)" : mend.after);
+}
+
 static void json_fields(JsonFields& fields, CaseResult& result) {
   fields("stage", result.stage, "name", result.name, "shape", result.shape, "seed", result.seed,
          "exact", result.exact, "error", result.error, "verdict", result.verdict);

@@ -7,6 +7,11 @@
 
 namespace convlab {
 
+void json_fields(JsonFields& fields, Mend& mend) {
+  fields("file", mend.file, "lines", mend.lines, "kind", mend.kind, "before", mend.before, "after",
+         mend.after);
+}
+
 void json_fields(JsonFields& fields, Finding& finding) {
   fields("id", finding.id, "title", finding.title, "seen", finding.seen, "cause", finding.cause,
          "next", finding.next)
@@ -15,6 +20,7 @@ void json_fields(JsonFields& fields, Finding& finding) {
       .optional("shapes", finding.shapes)
       .optional("picture", finding.picture)
       .optional("compiler", finding.compiler)
+      .optional("mends", finding.mends)
       .optional("variant", finding.variant, "values", finding.values)
       .optional("is_proved", finding.is_proved)
       .defaulted("stage", finding.stage);

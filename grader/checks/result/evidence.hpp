@@ -12,6 +12,7 @@
 namespace convlab {
 class JsonFields;
 
+void json_fields(JsonFields& fields, Mend& mend);
 void json_fields(JsonFields& fields, Finding& finding);
 }  // namespace convlab
 
@@ -19,6 +20,15 @@ namespace convlab::grader {
 
 /// "The smallest case that fails: …", and at which shapes it fails; empty if unknown.
 std::string smallest_case_text(const Finding& finding);
+
+/// "A small change in conv_forward.cpp:29 makes every case right."; empty if none is known.
+std::string mend_lines_text(const Finding& finding);
+
+/// What the changes have in common, "The change concerns …"; empty if that is nothing.
+std::string mend_kind_text(const Finding& finding);
+
+/// One of the changes, each line before and after it; empty if none is known.
+std::string mend_change_text(const Finding& finding);
 
 /// All that was seen: the smallest case, `seen`, the picture.
 std::string seen_text(const Finding& finding);

@@ -191,3 +191,31 @@ TEST_CASE("roster: a number of Canvas that contradicts the name is asked about")
   CHECK(contains(asked({"doe_1_1_m1.cpp", "doe_2_1_m1.cpp"}, {}), "Two students are called 'doe'"));
   CHECK(asked({"doe_1_1_m1.cpp", "doe_1_2_m1.cpp"}, {}) == "doe");
 }
+
+TEST_CASE("roster: another one's number or login in front of a name credits nobody") {
+  const convlab::testing::TemporaryFolder folder;
+  const std::vector<Student> roster = {{.name = "Doe, Ann", .number = "1001", .login = "adoe"},
+                                       {.name = "Roe, Bob", .number = "1002", .login = "broe"}};
+  const std::vector<std::string> asked_about = {"1001-broe.cpp",      "1001 Bob Roe.cpp",
+                                                "1001-1002-m1.cpp",   "adoe-mallory.cpp",
+                                                "1001mallory.tar.gz", "adoe_broe_m2.cu"};
+  for (const std::string& name : asked_about) write_atomically(folder.path() / name, "x");
+  for (const char* name : {"1001-m1.cpp", "1002_final.cpp", "adoe-m2.cu", "1002-roe-bob.zip"})
+    write_atomically(folder.path() / name, "x");
+  std::vector<std::string> asked;
+  const auto found = find_submissions(folder.path(), roster, &asked);
+  CHECK(asked.size() == asked_about.size());
+  // The others are found all the same.
+  CHECK(found.size() == 4);
+  for (const std::string& question : asked) CHECK(contains(question, "Who handed in"));
+  CHECK_THROWS_AS(find_submissions(folder.path(), roster), UsageError);
+}
+
+TEST_CASE("roster: no time that is set in a folder counts") {
+  const convlab::testing::TemporaryFolder folder;
+  const auto source = folder.path() / "doe" / "milestones" / "m1_cpu_baseline" / "conv.cpp";
+  write_atomically(source, "x");
+  std::filesystem::last_write_time(
+      source, std::filesystem::file_time_type::clock::now() - std::chrono::hours(100'000));
+  CHECK(find_submissions(folder.path(), {}).at(0).received > "2025");
+}

@@ -121,3 +121,23 @@ TEST_CASE("student notes: the class keeps what each archive adds, in any order")
   CHECK(even.rows.at(0).at(3) == "5.50");
   CHECK(even.rows.at(0).back() == "latency 2, memory 2");
 }
+
+TEST_CASE("student notes: what a program has written takes no time of the instructor's") {
+  const convlab::testing::TemporaryFolder folder;
+  ClassDatabase database(folder.path() / "class.db", ClassDatabase::Access::kGrade);
+  const auto eve = database.add_student({.name = "eve"});
+  std::string hints;
+  std::string history;
+  for (int i = 1; i <= 20'000; ++i) {
+    hints += (hints.empty() ? "" : ",") + std::string(R"({"list":"l)") + std::to_string(i) +
+             R"(","number":1,"finding":"E-x","shown":""})";
+    history += "{}\n";
+  }
+  database.keep_notes(eve, "m1", R"({"hints": [)" + hints + "]}", history);
+  CHECK(database.run("SELECT count(*) FROM hint") == 200);
+  // The last checks tell whether a hint helped.
+  database.keep_notes(eve, "m1",
+                      R"({"hints": [{"list": "l1", "number": 1, "finding": "E-x", "shown": "1"}]})",
+                      history + R"({"created": "2", "stages": ["a"], "findings": []})");
+  CHECK(database.run("SELECT helped FROM hint WHERE list = 'l1'") == 1);
+}

@@ -202,10 +202,8 @@ ExitCode similar(const ClassOptions& options) {
 // The task of a launcher's job.
 ExitCode run_tasks(const ClassOptions& options) {
   keep_what_is_done();
-  std::vector<Task> tasks;
   std::istringstream list(read_text(options.request.folder));
-  for (std::string folder; std::getline(list, folder);) tasks.emplace_back(folder);
-  run_locally(tasks, 1, [](std::size_t) {});
+  for (std::string folder; stop_asked == 0 && std::getline(list, folder);) Task(folder).run();
   return stop_asked != 0 ? ExitCode::kInterrupted : ExitCode::kPassed;
 }
 

@@ -9,6 +9,7 @@
 #include <set>
 #include <sstream>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <vector>
 
@@ -67,8 +68,9 @@ struct Squeezed {
   }
 };
 
-// Shorter lines say nothing: "float sum = 0;".
+// Shorter lines say nothing: "float sum = 0;". Of a line that a page has cut, so much tells it.
 constexpr std::size_t kTelling = 16;
+constexpr std::size_t kBeginning = 30;
 
 // A line that computes: the others declare, and stand in every exercise.
 bool computes(const std::string& line) {
@@ -99,6 +101,16 @@ class TellingLines {
     }
   }
 
+  /// Those of a folder of solutions.
+  void add_all(const fs::path& solutions) {
+    for (const auto& [path, text] : texts_below(solutions)) {
+      if (path.find("tests/") != std::string::npos) continue;
+      if (is_source(path) || path.ends_with(".change")) add(path, text);
+    }
+  }
+
+  [[nodiscard]] bool is_empty() const { return by_start_.empty(); }
+
   /// Calls found(line, place of the solution) for what `text` tells. Hints for a puzzle, the
   /// puzzles after it and the exercise tell its few lines.
   template <typename Found>
@@ -112,13 +124,20 @@ class TellingLines {
       if (same == by_start_.end()) continue;
       const auto told = std::ranges::find_if(same->second, [&](const auto& line) {
         return !(may_tell && line.second.find(".change:") != std::string::npos) &&
-               squeezed.text.compare(at, line.first.size(), line.first) == 0;
+               tells(squeezed.text, at, line.first);
       });
       if (told != same->second.end()) found(last = squeezed.line[at], told->second);
     }
   }
 
  private:
+  // The whole line, or so much of it that a page has cut.
+  static bool tells(const std::string& text, std::size_t at, const std::string& line) {
+    const auto [end, rest] = std::ranges::mismatch(line, std::string_view(text).substr(at));
+    const auto same = static_cast<std::size_t>(end - line.begin());
+    return end == line.end() || (same >= kBeginning && text.compare(at + same, 3, "…") == 0);
+  }
+
   std::set<std::string> told_;
   std::unordered_map<std::string, std::vector<std::pair<std::string, std::string>>> by_start_;
 };
@@ -140,14 +159,21 @@ HandoutList read_list(const fs::path& file) {
   return list;
 }
 
-// A page without the parts for instructors and without blocks of ```diff, which show right lines.
-std::string page_for_students(const std::string& page) {
+// A page without the parts for instructors, without blocks of ```diff, which show right lines, and
+// without what a quoted line of a source, "conv_forward.cu:59 | sum += …", tells of a solution.
+std::string page_for_students(const std::string& page, const TellingLines& lines) {
   std::string kept;
   bool for_instructors = false;
   bool diff = false;
-  for (const std::string& line : lines_of(page)) {
+  for (std::string line : lines_of(page)) {
     if (line == "<!-- for instructors -->") for_instructors = true;
     if (line == "```diff") diff = true;
+    if (const auto quote = line.find(" | ");
+        quote != std::string::npos && line.starts_with("    ")) {
+      lines.find_in(line.substr(quote), "page.md", [&](int, const std::string&) {
+        line.replace(quote, std::string::npos, " | …");
+      });
+    }
     if (!for_instructors && !diff && line != "<!-- for everybody -->") kept += line + "\n";
     if (line == "<!-- for everybody -->") for_instructors = false;
     if (line == "```") diff = false;
@@ -158,20 +184,10 @@ std::string page_for_students(const std::string& page) {
 // The places of `tree` that tell an answer, each a sentence that names file and line: lines of the
 // solutions in any text file whatever their spaces, exercises that are solved, and counts of hidden
 // batches.
-// @param solutions  reference/solutions
-std::vector<std::string> answers_in(const fs::path& tree, const fs::path& solutions,
-                                    const HandoutList& list) {
+// @param lines  of the solutions
+std::vector<std::string> answers_in(const fs::path& tree, const TellingLines& lines) {
   std::vector<std::string> problems;
-  TellingLines lines(list);
-  bool has_solutions = false;
-  for (const auto& [path, text] : texts_below(solutions)) {
-    if (path.find("tests/") != std::string::npos) continue;
-    if (is_source(path) || path.ends_with(".change")) lines.add(path, text);
-    has_solutions = has_solutions || is_source(path);
-  }
-  if (!has_solutions) {
-    return {"There are no solutions to compare with in " + solutions.string() + "."};
-  }
+  if (lines.is_empty()) return {"There are no solutions to compare with in reference/solutions."};
   for (const auto& [path, text] : texts_below(tree)) {
     lines.find_in(text, path, [&](int number, const std::string& place) {
       const std::string line = trimmed(lines_of(text)[static_cast<std::size_t>(number) - 1]);
@@ -235,6 +251,9 @@ ExitCode run(const Options& options) {
   // Under another name until it is complete and checked.
   const ScratchFolder scratch(parent);
   const fs::path half = scratch.path() / name;
+  TellingLines lines(list);
+  if (fs::is_directory(course_folder() / "reference/solutions"))
+    lines.add_all(course_folder() / "reference/solutions");
   int count = 0;
   for (const std::string& file : listed_files(list)) {
     const fs::path from = course_folder() / file;
@@ -243,11 +262,11 @@ ExitCode run(const Options& options) {
     fs::create_directories((half / place).parent_path());
     fs::copy_file(from, half / place, fs::copy_options::overwrite_existing);
     if (file.ends_with(".md")) {
-      write_atomically(half / place, page_for_students(read_text(from)));
+      write_atomically(half / place, page_for_students(read_text(from), lines));
     }
     ++count;
   }
-  const auto problems = answers_in(half, course_folder() / "reference/solutions", list);
+  const auto problems = answers_in(half, lines);
   for (const std::string& problem : problems) std::cout << paragraph("- ", problem);
   if (!problems.empty()) {
     throw Error(ExitCode::kFallsShort,

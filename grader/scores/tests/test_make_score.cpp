@@ -204,7 +204,11 @@ TEST_CASE("score: counters give points for the limits that they keep, without a 
   CHECK(half.yours == "1 of 2");
   CHECK(half.why == "loads for each multiply-add 2.00, at most 0.500");
   CHECK(item(counted(2.0, NAN)).earned == 0);
-  CHECK(item({.stage = "a", .why_not = "it cannot be emulated"}).credit == Credit::kNotMeasured);
+  // What cannot be counted has not been shown.
+  const ScoreItem uncounted = item({.stage = "a", .why_not = "it cannot be emulated"});
+  CHECK(uncounted.credit == Credit::kPartial);
+  CHECK(uncounted.earned == 0);
+  CHECK(uncounted.why == "it cannot be emulated");
   const ScoreItem wrong_when_counted = item({.stage = "a", .finding = Finding{.id = "E-nan"}});
   CHECK(wrong_when_counted.credit == Credit::kPartial);
   CHECK(wrong_when_counted.earned == 0);
@@ -215,4 +219,34 @@ TEST_CASE("score: counters give points for the limits that they keep, without a 
   const ScoreItem none = make_score(rules, failed, {}).items.front();
   CHECK(none.credit == Credit::kPartial);
   CHECK(none.why == "only right results are counted");
+}
+
+TEST_CASE("score: a stage without its technique has no points for right results") {
+  const CheckResult check = passed();
+  const ScoreRules rules{.network = "fa23",
+                         .items = {{.stage = "a", .what = ScoreRule::What::kRuns, .points = 1},
+                                   {.stage = "a",
+                                    .what = ScoreRule::What::kTechnique,
+                                    .limits = {{.counter = "graph-part", .at_least = 0.95}}},
+                                   {.stage = "a", .what = ScoreRule::What::kCases, .points = 4}}};
+  CheckedWork work = work_of(check);
+  work.emulated = true;
+  CHECK(stages_to_count(rules, work) == std::set<std::string>{"a"});
+  const auto made = [&](double part) {
+    Measured counted{.stage = "a", .counters = std::vector<double>(counters().size(), NAN)};
+    counted.counters[static_cast<std::size_t>(find_counter("graph-part") - counters().data())] =
+        part;
+    return make_score(rules, work, {counted});
+  };
+  CHECK(made(1.0).earned() == 5);
+  CHECK(made(1.0).items[1].yours == "shown");
+  for (const double part : {0.0, 0.5, static_cast<double>(NAN)}) {
+    const Score without = made(part);
+    CHECK(without.earned() == 1);
+    CHECK(without.items[2].why == "the stage's technique is not shown");
+  }
+  CHECK(made(0.5).items[1].why == "output that launches of graphs make 0.500, at least 0.950");
+  // Nor where nothing could be counted, whatever the reason.
+  CHECK(make_score(rules, work, {{.stage = "a", .why_not = "it cannot be emulated"}}).earned() ==
+        1);
 }

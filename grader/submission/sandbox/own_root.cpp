@@ -62,10 +62,11 @@ constexpr struct {
   unsigned kinds;
   const char* paths;
 } kVisible[] = {
-    // The loader's settings, the choice among several tools, the time zone, the null devices.
+    // The loader's settings, the choice among several tools, the time zone, the null device.
     {kAll,
      "/etc/ld.so.cache:/etc/ld.so.conf:/etc/ld.so.conf.d:/etc/ld.so.preload:/etc/alternatives:"
-     "/etc/localtime:/run/opengl-driver:/dev/null:/dev/urandom:/dev/random"},
+     "/etc/localtime:/run/opengl-driver:/dev/null"},
+    {kAll & ~kCompilers, "/dev/urandom:/dev/random"},  // a file without end to include or embed
     // The system's description of the machine. A GPU's driver reads many places.
     {kAll & ~kOnGpu,
      "/sys/devices/system/cpu:/sys/devices/system/node:/sys/kernel/mm/transparent_hugepage:"

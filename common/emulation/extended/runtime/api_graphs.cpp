@@ -304,6 +304,7 @@ cudaError_t cudaGraphLaunch(cudaGraphExec_t executable, cudaStream_t handle) {
     streams().submit(
         stream,
         [actions = in_order(*executable)] {
+          const GraphLaunch launch;
           for (const Action& action : actions) action();
         },
         cudaGraphNodeTypeGraph);

@@ -24,12 +24,15 @@ inline float telling_number(std::size_t i, unsigned matrix, Numbers kind, bool o
   const float fraction = static_cast<float>(random >> 8U) * 0x1p-24F;
   const int exponent = static_cast<int>(other % 17U) - 8;
   switch (kind) {
-    case Numbers::kUniform: return sign * fraction;
-    case Numbers::kWide: return sign * std::ldexp(1.0F + fraction, exponent);
+    case Numbers::kUniform:
+      return sign * fraction;
+    case Numbers::kWide:
+      return sign * std::ldexp(1.0F + fraction, exponent);
     case Numbers::kSubnormal:
       if (matrix == 2) return sign * std::ldexp(1.0F + fraction, exponent / 2);
       return sign * std::ldexp(fraction, (of_halves ? -14 : -126) + (matrix == 3 ? exponent : 0));
-    case Numbers::kCancelling: break;
+    case Numbers::kCancelling:
+      break;
   }
   return sign * static_cast<float>(1U + random % 3U) *
          (1.0F + static_cast<float>(other % 4U) * 0x1p-9F);

@@ -1,0 +1,315 @@
+#include "grader/checks/mend/edits.hpp"
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+
+namespace convlab::grader::mend {
+
+namespace {
+
+using Form = Site::Form;
+
+bool is_floating(const Variable& variable) {
+  return variable.start.find('.') != std::string::npos;
+}
+
+// Without the blanks that splices leave.
+std::string tidy(const std::string& text) {
+  std::string line;
+  for (const char c : text) {
+    if (c != ' ' || (!line.empty() && line.back() != ' ')) line += c;
+  }
+  if (line.ends_with(' ')) line.pop_back();
+  return line;
+}
+
+}  // namespace
+
+EditableFile::EditableFile(const std::string& text)
+    : text_(text), source_(text_), outline_(outline_of(source_)) {
+  alternatives_.resize(outline_.sites.size());
+  dropped_sites_.resize(outline_.sites.size());
+  for (std::size_t s = 0; s < outline_.sites.size(); ++s) {
+    names_.push_back(names_at(outline_.sites[s]).values);
+    find_changes(s, names_at(outline_.sites[s]));
+  }
+  add_everywhere();
+}
+
+std::size_t EditableFile::add(std::size_t site, std::string text) {
+  const Site& where = outline_.sites[site];
+  auto& own = alternatives_[site];
+  if (where.end > where.begin && text == source_.text(where.begin, where.end)) return 0;
+  const auto found = std::ranges::find(own, text, &Alternative::text);
+  if (found != own.end()) return static_cast<std::size_t>(found - own.begin()) + 1;
+  own.push_back({std::move(text)});
+  return own.size();
+}
+
+Names EditableFile::names_at(const Site& site) const {
+  Names names;
+  const auto is_known = [&](const Variable& each) {
+    return each.begin < site.begin && site.begin < each.end;
+  };
+  const std::size_t end = source_.partner(site.function);
+  // A variable of another scope has no value here; a name that no function declares has.
+  const auto has_value = [&](const std::string& root) {
+    bool is_declared = false;
+    for (const Variable& each : outline_.variables) {
+      if (each.name != root) continue;
+      if (is_known(each)) return true;
+      is_declared |= each.begin >= site.function && each.begin < end;
+    }
+    return !is_declared;
+  };
+  static const std::vector<std::string> members = {"batch",  "out_channels", "in_channels",
+                                                   "height", "width",        "kernel",
+                                                   "stride", "out_height()", "out_width()"};
+  std::set<std::string> structures;
+  for (const Site& each : outline_.sites) {
+    if (each.function != site.function) continue;
+    for (const Atom& atom : atoms_in(source_, each.begin, each.end)) {
+      const std::string root(source_[atom.begin].text);
+      if (atom.is_number || !has_value(root)) continue;
+      if (atom.end > atom.begin + 1) structures.insert(root);
+      const std::string text = source_.text(atom.begin, atom.end);
+      (atom.is_array ? names.arrays : names.values).insert(text);
+      if (atom.end < atom.begin + 3 || !source_.is(atom.begin + 1, ".")) continue;
+      const std::string member = source_.text(atom.begin + 2, atom.end);
+      if (std::ranges::find(members, member) == members.end()) continue;
+      for (const std::string& other : members) names.values.insert(root + "." + other);
+    }
+  }
+  for (const Variable& each : outline_.variables) {
+    if (is_known(each)) names.values.insert(each.name);
+  }
+  for (const Variable& each : outline_.variables) {
+    if (!is_known(each)) continue;
+    names.values.erase(each.alias);
+    if (is_floating(each)) names.values.erase(each.name);
+    if (each.is_counter && names.values.contains(each.name)) names.counters.insert(each.name);
+  }
+  if (site.form == Form::kStep && !source_.has(site.begin, site.end, {"="})) {
+    names.values = names.counters;  // others may be constant
+  }
+  for (const std::string& each : names.arrays) names.values.erase(each);
+  for (const std::string& each : structures) names.values.erase(each);
+  std::ranges::set_difference(names.values, names.counters,
+                              std::inserter(names.sizes, names.sizes.end()));
+  return names;
+}
+
+// Whether the variables that a statement uses are known at another place.
+bool EditableFile::knows_all_of(const Site& site, std::size_t place) const {
+  return std::ranges::all_of(outline_.variables, [&](const Variable& each) {
+    const bool is_used = each.begin < site.begin && site.begin < each.end &&
+                         source_.has(site.begin, site.end, {each.name});
+    return !is_used || (each.begin < place && place < each.end);
+  });
+}
+
+void EditableFile::find_changes(std::size_t s, const Names& names) {
+  const Site& site = outline_.sites[s];
+  const std::string own = source_.text(site.begin, site.end);
+  const bool ends = site.form == Form::kStatement;
+  std::set<std::size_t> seen;
+  const auto add_edit = [&](Kind kind, std::size_t token, const std::string& text,
+                            std::vector<std::pair<std::size_t, std::size_t>> further = {}) {
+    const std::size_t alternative = add(s, text);
+    if (alternative == 0 || (further.empty() && !seen.insert(alternative).second)) return;
+    Edit edit{.lines = {source_[token].line}, .kind = kind, .before = tidy(own)};
+    edit.after = tidy(text);
+    edit.choices = {{s, alternative}};
+    for (const auto& [place, moved] : further) {
+      edit.lines.insert(source_[outline_.sites[place].begin].line);
+      edit.choices.emplace_back(place, moved);
+    }
+    edits_.push_back(std::move(edit));
+  };
+  if (site.form == Form::kPlace) {
+    if (!site.begins_loop) return;
+    for (const Variable& each : outline_.variables) {
+      const bool known = each.begin < site.begin && site.begin < each.end;
+      if (!known || each.start.empty() || each.begin < site.function) continue;
+      add_edit(Kind::kAdded, site.begin - 1, each.name + " = " + each.start + ";");
+    }
+    return;
+  }
+  if (site.form == Form::kJump) return add_edit(Kind::kDeleted, site.begin, "");
+  for (Change& change : changes_of(source_, site, names)) {
+    add_edit(change.kind, change.token, change.text + (ends ? ";" : ""));
+  }
+  if (site.form == Form::kCondition) {
+    add_edit(Kind::kCondition, site.begin, "false");
+    if (!site.is_loop) add_edit(Kind::kCondition, site.begin, "true");
+  }
+  if (!ends) return;
+  add_edit(Kind::kDeleted, site.begin, "");
+  for (const std::size_t place : site.places) {
+    if (!knows_all_of(site, outline_.sites[place].begin)) continue;
+    add_edit(Kind::kMoved, site.begin, "", {{place, add(place, own)}});
+  }
+}
+
+void EditableFile::add_everywhere() {
+  std::map<std::size_t, std::vector<std::size_t>> functions;
+  for (std::size_t s = 0; s < outline_.sites.size(); ++s) {
+    const Form form = outline_.sites[s].form;
+    if (form != Form::kPlace && form != Form::kJump)
+      functions[outline_.sites[s].function].push_back(s);
+  }
+  for (const auto& [function, sites] : functions) {
+    std::map<std::string, bool> used;  // whether it is a number
+    for (const std::size_t s : sites) {
+      for (const Atom& atom : atoms_in(source_, outline_.sites[s].begin, outline_.sites[s].end)) {
+        if (!atom.is_array) used[source_.text(atom.begin, atom.end)] = atom.is_number;
+      }
+    }
+    constexpr std::size_t kMostNames = 80;  // of a hostile file
+    if (used.size() > kMostNames) continue;
+    if (used.contains("1")) used.emplace("0", true);
+    for (const auto& [from, from_number] : used) {
+      for (const auto& [to, to_number] : used) {
+        for (const bool exchange : {false, true}) {
+          const bool is_number = to_number && (from != "1" || to != "0");
+          if (from == to || is_number || (exchange && (from_number || to < from))) continue;
+          Edit edit{.kind = exchange ? Kind::kExchange : Kind::kName, .before = from, .after = to};
+          for (const std::size_t s : sites) {
+            const std::string text =
+                replaced_everywhere(source_, outline_.sites[s], from, to, exchange);
+            if (text.empty()) continue;
+            const bool is_known =
+                (to_number || names_[s].contains(to)) && (from_number || names_[s].contains(from));
+            const std::size_t alternative = is_known ? add(s, text) : 0;
+            if (alternative == 0) {
+              edit.choices.clear();
+              break;
+            }
+            edit.choices.emplace_back(s, alternative);
+            edit.lines.insert(source_[outline_.sites[s].begin].line);
+          }
+          if (edit.choices.size() > 1) edits_.push_back(std::move(edit));
+        }
+      }
+    }
+  }
+}
+
+std::vector<Edit> EditableFile::edits() const {
+  std::vector<Edit> left;
+  for (const Edit& edit : edits_) {
+    const bool is_whole = std::ranges::all_of(edit.choices, [&](const auto& choice) {
+      const auto& [site, alternative] = choice;
+      return !dropped_sites_[site] && !alternatives_[site][alternative - 1].dropped;
+    });
+    if (is_whole) left.push_back(edit);
+  }
+  return left;
+}
+
+void EditableFile::write_site(std::size_t s, std::string& out) {
+  const Site& site = outline_.sites[s];
+  const std::string own = text_.substr(
+      source_[site.begin].offset,
+      site.begin == site.end ? 0 : source_[site.end - 1].end() - source_[site.begin].offset);
+  const auto& all = alternatives_[s];
+  const bool has_any = std::ranges::any_of(all, [](const auto& each) { return !each.dropped; });
+  if (dropped_sites_[s] || (!has_any && !site.is_loop)) {
+    out += own;
+    return;
+  }
+  const std::string chosen = "::convlab::mend::chosen[" + std::to_string(s) + "]";
+  const auto write_line = [&](std::size_t alternative, const std::string& text) {
+    owner_ = {s, alternative};
+    end_line(text, out);
+  };
+  end_line("", out);
+  if (site.form == Form::kJump) {
+    write_line(1, "if (" + chosen + " == 0) {" + own + "}");
+    return;
+  }
+  if (site.form == Form::kPlace) {
+    for (std::size_t a = 0; a < all.size(); ++a) {
+      if (all[a].dropped) continue;
+      write_line(a + 1,
+                 "if (" + chosen + " == " + std::to_string(a + 1) + ") {" + all[a].text + "}");
+    }
+    return;
+  }
+  const bool is_value = site.form == Form::kValue;
+  const bool is_condition = site.form == Form::kCondition;
+  std::string open = "switch (" + chosen + ") {";
+  if (is_value)
+    open = "[&]() -> ::convlab::mend::Of<decltype(" + source_.text(site.begin, site.end) + ")> {" +
+           open;
+  if (is_condition) open = "[&]() -> bool {::convlab::mend::step(); " + open;
+  if (site.form == Form::kStep) open = "[&]() {" + open;
+  write_line(0, open);
+  const std::string before = is_value || is_condition ? "return (" : "{";
+  const std::string after = is_value || is_condition ? ");" : ";} break;";
+  for (std::size_t a = 0; a < all.size(); ++a) {
+    if (all[a].dropped) continue;
+    write_line(a + 1, "case " + std::to_string(a + 1) + ": " + before + all[a].text + after);
+  }
+  const std::string close = site.form == Form::kStatement ? "}" : "}}()";
+  const std::string last = "default: " + before + own + after + close;
+  owner_ = {s, 0};
+  copy(last, out);
+}
+
+void EditableFile::end_line(const std::string& text, std::string& out) {
+  out += text + "\n";
+  lines_.push_back(owner_);
+  owner_ = {alternatives_.size(), 0};
+}
+
+void EditableFile::copy(std::string_view text, std::string& out) {
+  for (const char c : text) c == '\n' ? end_line("", out) : out.push_back(c);
+}
+
+std::string EditableFile::text() {
+  // In front of what comes later in the file; a place comes before what begins at its token.
+  std::vector<std::size_t> order;
+  for (std::size_t s = 0; s < outline_.sites.size(); ++s) order.push_back(s);
+  std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) {
+    const Site& first = outline_.sites[a];
+    const Site& second = outline_.sites[b];
+    return std::pair(first.begin, first.end) < std::pair(second.begin, second.end);
+  });
+  lines_.clear();
+  owner_ = {alternatives_.size(), 0};
+  std::string out;
+  end_line("#include \"common/custom_submission/mendable.hpp\"", out);
+  std::size_t at = 0;
+  const auto copy_to = [&](std::size_t offset) {
+    if (offset > at) copy(std::string_view(text_).substr(at, offset - at), out), at = offset;
+  };
+  for (const std::size_t s : order) {
+    const Site& site = outline_.sites[s];
+    copy_to(site.begin < source_.size() ? source_[site.begin].offset : text_.size());
+    write_site(s, out);
+    if (site.end > site.begin) at = source_[site.end - 1].end();
+  }
+  copy_to(text_.size());
+  end_line("", out);
+  return out;
+}
+
+bool EditableFile::drop_lines(const std::set<std::size_t>& lines) {
+  bool dropped = false;
+  for (const std::size_t line : lines) {
+    if (line == 0 || line > lines_.size()) continue;
+    const auto& [site, alternative] = lines_[line - 1];
+    if (site >= alternatives_.size()) continue;
+    dropped = true;
+    if (alternative == 0) {
+      dropped_sites_[site] = true;
+    } else {
+      alternatives_[site][alternative - 1].dropped = true;
+    }
+  }
+  return dropped;
+}
+
+}  // namespace convlab::grader::mend

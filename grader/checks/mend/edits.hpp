@@ -1,0 +1,67 @@
+#pragma once
+
+#include <cstddef>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "common/emulation/rewrite/source.hpp"
+#include "grader/checks/mend/expression.hpp"
+#include "grader/checks/mend/outline.hpp"
+
+namespace convlab::grader::mend {
+
+/// A small change of a file: in each of some sites one of its alternatives.
+struct Edit {
+  std::set<std::size_t> lines{};
+  Kind kind = Kind::kName;
+  std::string before{};  ///< one line of the file, and what becomes of it
+  std::string after{};
+  std::vector<std::pair<std::size_t, std::size_t>> choices{};  ///< site, number of the alternative
+};
+
+/// A file, in which a number chooses among alternatives at run time.
+class EditableFile {
+ public:
+  explicit EditableFile(const std::string& text);
+
+  /// Those whose alternatives all still exist.
+  [[nodiscard]] std::vector<Edit> edits() const;
+
+  /// The program's text: it includes common/custom_submission/mendable.hpp.
+  [[nodiscard]] std::string text();
+
+  /// Leaves out what stands in these lines of the last text(). False if there is nothing to leave
+  /// out, so that the file cannot be edited.
+  bool drop_lines(const std::set<std::size_t>& lines);
+
+ private:
+  struct Alternative {
+    std::string text{};
+    bool dropped = false;
+  };
+
+  void find_changes(std::size_t site, const Names& names);
+  std::size_t add(std::size_t site, std::string text);
+  void add_everywhere();
+  [[nodiscard]] bool knows_all_of(const Site& site, std::size_t place) const;
+  [[nodiscard]] Names names_at(const Site& site) const;
+  void write_site(std::size_t site, std::string& out);
+  void end_line(const std::string& text, std::string& out);
+  void copy(std::string_view text, std::string& out);
+
+  std::string text_;
+  rewrite::Source source_;
+  Outline outline_;
+  std::vector<std::vector<Alternative>> alternatives_;  ///< of each site
+  std::vector<bool> dropped_sites_;
+  std::vector<std::set<std::string>> names_;  ///< the values that are known at each site
+  std::vector<Edit> edits_;
+  /// Of each line of the last text: site and alternative; alternative 0: the site as a whole.
+  std::vector<std::pair<std::size_t, std::size_t>> lines_;
+  std::pair<std::size_t, std::size_t> owner_;  ///< of the line that is being written
+};
+
+}  // namespace convlab::grader::mend

@@ -1,0 +1,428 @@
+#include "grader/checks/mend/expression.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <string_view>
+#include <utility>
+
+namespace convlab::grader::mend {
+
+namespace {
+
+using rewrite::Source;
+using rewrite::Token;
+using rewrite::Words;
+using Form = Site::Form;
+
+struct KindWords {
+  Kind kind;
+  const char* words;
+};
+constexpr std::array<KindWords, 16> kKindWords = {{
+    {Kind::kName, "a name or a number that stands for another one"},
+    {Kind::kExchange, "two names that are exchanged"},
+    {Kind::kComparison, "the comparison"},
+    {Kind::kOperator, "an operator"},
+    {Kind::kNumber, "a number"},
+    {Kind::kOneMore, "a value that is one too large or one too small"},
+    {Kind::kFactorAdded, "a factor that is missing"},
+    {Kind::kTermAdded, "something that is not added or subtracted"},
+    {Kind::kFactorRemoved, "a factor too many"},
+    {Kind::kTermRemoved, "something that is added or subtracted and should not be"},
+    {Kind::kParentheses, "the parentheses"},
+    {Kind::kAssignment, "how the value is assigned"},
+    {Kind::kCondition, "a condition that should not be asked"},
+    {Kind::kDeleted, "a statement too many"},
+    {Kind::kMoved, "a statement that stands at another place"},
+    {Kind::kAdded, "a statement that is missing"},
+}};
+
+// Operators by how strongly they bind, and what each may become.
+struct Operator {
+  const char* text;
+  int strength;
+  const char* others;  ///< separated by blanks
+  Kind kind;
+};
+constexpr std::array<Operator, 22> kOperators = {{
+    {"*", 9, "+ /", Kind::kOperator},
+    {"/", 9, "* %", Kind::kOperator},
+    {"%", 9, "/", Kind::kOperator},
+    {"+", 8, "- *", Kind::kOperator},
+    {"-", 8, "+", Kind::kOperator},
+    {"<<", 7, ">>", Kind::kOperator},
+    {">>", 7, "<<", Kind::kOperator},
+    {"<", 6, "<= > >= !=", Kind::kComparison},
+    {">", 6, ">= < <= !=", Kind::kComparison},
+    {"<=", 6, "< >= >", Kind::kComparison},
+    {">=", 6, "> <= <", Kind::kComparison},
+    {"==", 5, "!=", Kind::kComparison},
+    {"!=", 5, "== <", Kind::kComparison},
+    {"&", 4, "|", Kind::kOperator},
+    {"|", 3, "&", Kind::kOperator},
+    {"&&", 2, "||", Kind::kOperator},
+    {"||", 1, "&&", Kind::kOperator},
+    {"=", 0, "+=", Kind::kAssignment},
+    {"+=", 0, "= -=", Kind::kAssignment},
+    {"-=", 0, "+=", Kind::kAssignment},
+    {"*=", 0, "+=", Kind::kAssignment},
+    {"/=", 0, "*=", Kind::kAssignment},
+}};
+
+bool is_type(std::string_view text) {
+  static const Words words = rewrite::words_of(
+      "int float double char short long unsigned signed bool auto const void size_t ptrdiff_t "
+      "half");
+  return words.contains(text) || text.starts_with("int") || text.starts_with("uint");
+}
+
+std::vector<std::string> split(const std::string& words) {
+  std::vector<std::string> all(1);
+  for (const char c : words) c == ' ' ? (void)all.emplace_back() : all.back().push_back(c);
+  return all;
+}
+
+}  // namespace
+
+std::vector<Atom> atoms_in(const Source& source, std::size_t begin, std::size_t end) {
+  std::vector<Atom> atoms;
+  for (std::size_t i = begin; i < end;) {
+    const Token& token = source[i];
+    if (token.kind == Token::Kind::kNumber) {
+      atoms.push_back({i, i + 1, false, true});
+      ++i;
+      continue;
+    }
+    if (token.kind != Token::Kind::kIdentifier) {
+      ++i;
+      continue;
+    }
+    const std::size_t first = i++;
+    bool is_qualified = false;
+    while (i + 1 < end && (source.is(i, ".") || source.is(i, "->") || source.is(i, "::")) &&
+           source[i + 1].kind == Token::Kind::kIdentifier) {
+      is_qualified |= source.is(i, "::");
+      i += 2;
+    }
+    const bool is_member = i > first + 1 && !is_qualified;
+    if (is_type(token.text) || token.text.ends_with("_cast") || token.is("std") ||
+        rewrite::is_keyword(token.text)) {
+      continue;
+    }
+    if (is_member && source.is(i, "(") && source.is(i + 1, ")") && i + 1 < end) {
+      i += 2;
+    } else if (source.is(i, "(") || (i < end && source[i].kind == Token::Kind::kIdentifier)) {
+      continue;  // a call, or a type
+    }
+    atoms.push_back({first, i, source.is(i, "["), false});
+  }
+  return atoms;
+}
+
+namespace {
+
+struct Splice {
+  std::size_t begin, end;
+  std::string text;
+};
+
+std::string spliced(const Source& source, std::size_t begin, std::size_t end,
+                    const std::vector<Splice>& splices) {
+  std::string text;
+  std::size_t at = begin;
+  const auto is_apart = [&](std::size_t token) {  // from the one before it
+    return token > begin && token < end && source[token - 1].end() != source[token].offset;
+  };
+  const auto append = [&text](const std::string& more, bool apart) {
+    const auto is_word = [](char c) {
+      return std::isalnum(static_cast<unsigned char>(c)) || c == '_';
+    };
+    const bool meet =
+        !text.empty() && !more.empty() && is_word(text.back()) && is_word(more.front());
+    text += (apart || meet ? " " : "") + more;
+  };
+  bool apart = false;
+  for (const Splice& each : splices) {
+    append(source.text(at, each.begin), apart);
+    const bool is_bracket = each.begin == each.end;
+    append(each.text, is_apart(each.begin) && each.text != ")");
+    apart = is_apart(each.end) && !(is_bracket && each.text == "(");
+    at = each.end;
+  }
+  append(source.text(at, end), apart);
+  return text;
+}
+
+/// Makes the changes of one expression or statement.
+class Expression {
+ public:
+  Expression(const Source& source, const Site& site, const Names& names)
+      : source_(source), form_(site.form), begin_(site.begin), end_(site.end), names_(names) {
+    if (site.form == Form::kStatement) --end_;
+  }
+
+  std::vector<Change> run() {
+    change_names();
+    if (form_ == Form::kStatement) add_factor_twice();
+    read_all(begin_, end_);
+    if (changes_.size() > kMostOfOne) changes_.resize(kMostOfOne);
+    return std::move(changes_);
+  }
+
+ private:
+  static constexpr std::size_t kMostOfOne = 1500;
+
+  struct Operand {
+    std::size_t begin, end;
+  };
+
+  void add(Kind kind, const std::vector<Splice>& splices) {
+    if (changes_.size() >= kMostOfOne) return;
+    changes_.push_back({kind, splices.front().begin, spliced(source_, begin_, end_, splices)});
+  }
+
+  [[nodiscard]] std::string text(const Operand& operand) const {
+    return source_.text(operand.begin, operand.end);
+  }
+
+  void change_names() {
+    const std::vector<Atom> atoms = atoms_in(source_, begin_, end_);
+    for (std::size_t a = 0; a < atoms.size(); ++a) {
+      const Atom& atom = atoms[a];
+      const std::string own = source_.text(atom.begin, atom.end);
+      const auto may_be = [this, is_array = atom.is_array](const std::string& name) {
+        return is_array ? names_.arrays.contains(name) : names_.values.contains(name);
+      };
+      // Not a whole number, as the sum; or the array that is written.
+      if (!atom.is_number && !may_be(own)) continue;
+      if (atom.is_array && atom.begin == begin_) continue;
+      for (const std::string& name : atom.is_array ? names_.arrays : names_.values) {
+        if (name != own) add(Kind::kName, {{atom.begin, atom.end, name}});
+      }
+      if (atom.is_number && own.find_first_not_of("0123456789") == std::string::npos &&
+          own.size() < 8) {
+        const int number = std::stoi(own);
+        add(Kind::kNumber, {{atom.begin, atom.end, std::to_string(number + 1)}});
+        if (number > 0) add(Kind::kNumber, {{atom.begin, atom.end, std::to_string(number - 1)}});
+        if (number > 1) add(Kind::kNumber, {{atom.begin, atom.end, "0"}});
+      } else if (atom.is_number && own.starts_with("1.0")) {
+        add(Kind::kNumber, {{atom.begin, atom.end, "0.0f"}});
+      }
+      for (std::size_t b = a + 1; b < atoms.size(); ++b) {
+        const Atom& other = atoms[b];
+        const std::string second = source_.text(other.begin, other.end);
+        if (second == own || other.is_array != atom.is_array || !may_be(second)) continue;
+        add(Kind::kExchange, {{atom.begin, atom.end, second}, {other.begin, other.end, own}});
+      }
+    }
+  }
+
+  // As the stride: one factor that is missing in rows and columns.
+  void add_factor_twice() {
+    const std::vector<Atom> atoms = atoms_in(source_, begin_, end_);
+    for (std::size_t a = 0; a < atoms.size(); ++a) {
+      for (std::size_t b = a + 1; b < atoms.size(); ++b) {
+        const std::string first = source_.text(atoms[a].begin, atoms[a].end);
+        const std::string second = source_.text(atoms[b].begin, atoms[b].end);
+        const bool are_counters =
+            names_.counters.contains(first) && names_.counters.contains(second);
+        if (first == second || !are_counters) continue;
+        for (const std::string& name : names_.sizes) {
+          add(Kind::kFactorAdded, {{atoms[a].begin, atoms[a].end, first + " * " + name},
+                                   {atoms[b].begin, atoms[b].end, second + " * " + name}});
+        }
+      }
+    }
+  }
+
+  void read_all(std::size_t begin, std::size_t end) {
+    for (std::size_t i = begin; i < end;) i = std::max(read_level(i, end), i + 1);
+  }
+
+  // Operands and operators up to a comma or something else that separates.
+  std::size_t read_level(std::size_t i, std::size_t end) {
+    std::vector<Operand> operands;
+    std::vector<std::pair<std::size_t, const Operator*>> operators;
+    while (i < end) {
+      const std::size_t begin = i;
+      i = read_operand(i, end);
+      if (i == begin) break;
+      operands.push_back({begin, i});
+      const Operator* found = operator_at(i, end);
+      if (found == nullptr) break;
+      operators.emplace_back(i, found);
+      i += std::string_view(found->text).size();
+    }
+    if (operators.size() == operands.size() && !operators.empty()) operators.pop_back();
+    change_level(operands, operators);
+    return i;
+  }
+
+  [[nodiscard]] const Operator* operator_at(std::size_t i, std::size_t end) const {
+    if (i >= end) return nullptr;
+    std::string text(source_[i].text);
+    const bool joined =
+        i + 1 < end && source_[i].end() == source_[i + 1].offset &&
+        source_[i + 1].text.size() == 1 &&
+        std::string_view("=<>&|").find(source_[i + 1].text) != std::string_view::npos;
+    if (joined) {
+      const std::string both = text + std::string(source_[i + 1].text);
+      for (const Operator& each : kOperators) {
+        if (both == each.text) return &each;
+      }
+    }
+    for (const Operator& each : kOperators) {
+      if (text == each.text) return &each;
+    }
+    return nullptr;
+  }
+
+  std::size_t read_operand(std::size_t i, std::size_t end) {
+    while (i < end && (source_.is(i, "-") || source_.is(i, "!") || source_.is(i, "+") ||
+                       source_.is(i, "*") || source_.is(i, "&") || source_.is(i, "~"))) {
+      ++i;
+    }
+    if (i >= end) return i;
+    if (source_.is(i, "(") && source_.opens(i)) {
+      const std::size_t close = source_.partner(i);
+      const bool is_cast = is_type(source_[i + 1].text) || source_.is(i + 1, "std");
+      if (is_cast) return read_operand(close + 1, end);
+      read_all(i + 1, close);
+      return read_behind(close + 1, end);
+    }
+    if (source_[i].kind == Token::Kind::kIdentifier) {
+      ++i;
+      while (source_.is(i, "::") && i + 1 < end) i += 2;
+      if (source_[i - 1].text.ends_with("_cast") && source_.is(i, "<")) {
+        while (i < end && !source_.is(i, ">")) ++i;
+        ++i;
+      }
+      return read_behind(i, end);
+    }
+    if (source_[i].kind != Token::Kind::kPunctuation) return i + 1;
+    return i;
+  }
+
+  std::size_t read_behind(std::size_t i, std::size_t end) {
+    while (i < end) {
+      if ((source_.is(i, "(") || source_.is(i, "[")) && source_.opens(i)) {
+        read_all(i + 1, source_.partner(i));
+        i = source_.partner(i) + 1;
+      } else if ((source_.is(i, ".") || source_.is(i, "->")) && i + 1 < end) {
+        i += 2;
+      } else if ((source_.is(i, "+") || source_.is(i, "-")) && source_.is(i + 1, source_[i].text) &&
+                 i + 1 < end && source_[i].end() == source_[i + 1].offset) {
+        i += 2;
+      } else {
+        break;
+      }
+    }
+    return std::min(i, end);
+  }
+
+  void change_level(const std::vector<Operand>& operands,
+                    const std::vector<std::pair<std::size_t, const Operator*>>& operators) {
+    for (std::size_t k = 0; k < operators.size(); ++k) {
+      const auto& [token, own] = operators[k];
+      const std::size_t behind = token + std::string_view(own->text).size();
+      for (const std::string& other : split(own->others)) {
+        add(own->kind, {{token, behind, other}});
+      }
+      const bool is_product = own->strength == 9;
+      if (own->strength > 0) {
+        const Kind kind = is_product ? Kind::kFactorRemoved : Kind::kTermRemoved;
+        add(kind, {{token, operands[k + 1].end, ""}});
+        add(kind, {{operands[k].begin, behind, ""}});
+      }
+    }
+    change_groups(operands, operators);
+    // A plain value has names only, and the left side of a comparison is no bound.
+    const bool is_comparison =
+        !operators.empty() && operators.front().second->kind == Kind::kComparison;
+    if (operators.empty() && form_ != Form::kStatement) return;
+    for (std::size_t k = 0; k < operands.size(); ++k) {
+      const bool assigns = k == 0 && !operators.empty() && operators.front().second->strength == 0;
+      const bool is_text = source_[operands[k].begin].kind == Token::Kind::kString;
+      if (assigns || is_text) continue;
+      change_operand(operands[k], is_comparison, is_comparison && k == 0);
+    }
+  }
+
+  void change_operand(const Operand& operand, bool is_bound, bool is_left) {
+    const std::string own = text(operand);
+    const bool is_number =
+        operand.end == operand.begin + 1 && source_[operand.begin].kind == Token::Kind::kNumber;
+    const auto becomes = [&](Kind kind, const std::string& text) {
+      add(kind, {{operand.begin, operand.end, text}});
+    };
+    if (!is_number && !is_left) {
+      becomes(Kind::kOneMore, "(" + own + " + 1)");
+      becomes(Kind::kOneMore, "(" + own + " - 1)");
+    }
+    for (const std::string& name : names_.sizes) {
+      if (!(is_bound && is_left)) becomes(Kind::kFactorAdded, own + " * " + name);
+      if (form_ == Form::kStatement || is_left || name == own) continue;
+      becomes(Kind::kTermAdded, "(" + own + " - " + name + ")");
+      if (!is_number) becomes(Kind::kFactorAdded, "(" + own + ") / " + name);
+    }
+    if (is_bound && !is_left) return;
+    for (const std::string& name : names_.counters) {
+      if (name != own) becomes(Kind::kTermAdded, "(" + own + " + " + name + ")");
+    }
+  }
+
+  // Parentheses around a part, and around what an operand already has in some.
+  void change_groups(const std::vector<Operand>& operands,
+                     const std::vector<std::pair<std::size_t, const Operator*>>& operators) {
+    const auto strength = [&](std::size_t k) { return operators[k].second->strength; };
+    for (std::size_t a = 0; a < operators.size(); ++a) {
+      if (strength(a) == 0) continue;
+      for (std::size_t b = a; b < operators.size(); ++b) {
+        if (strength(b) == 0 || (a == 0 && b + 1 == operators.size())) continue;
+        int weakest = strength(a);
+        for (std::size_t k = a; k <= b; ++k) weakest = std::min(weakest, strength(k));
+        const bool before = a > 0 && strength(a - 1) >= weakest && strength(a - 1) > 0;
+        const bool after = b + 1 < operators.size() && strength(b + 1) > weakest;
+        if (!before && !after) continue;
+        add(Kind::kParentheses, {{operands[a].begin, operands[a].begin, "("},
+                                 {operands[b + 1].end, operands[b + 1].end, ")"}});
+      }
+    }
+    if (operators.empty()) return;
+    for (const Operand& each : operands) {
+      if (!source_.is(each.begin, "(") || source_.partner(each.begin) + 1 != each.end) continue;
+      add(Kind::kParentheses, {{each.begin, each.begin + 1, ""}, {each.end - 1, each.end, ""}});
+    }
+  }
+
+  const Source& source_;
+  Form form_;
+  std::size_t begin_;
+  std::size_t end_;
+  const Names& names_;
+  std::vector<Change> changes_;
+};
+
+}  // namespace
+
+const char* words_of(Kind kind) {
+  return std::ranges::find(kKindWords, kind, &KindWords::kind)->words;
+}
+
+std::vector<Change> changes_of(const Source& source, const Site& site, const Names& names) {
+  return Expression(source, site, names).run();
+}
+
+std::string replaced_everywhere(const Source& source, const Site& site, const std::string& from,
+                                const std::string& to, bool exchange) {
+  std::vector<Splice> splices;
+  for (const Atom& atom : atoms_in(source, site.begin, site.end)) {
+    const std::string text = source.text(atom.begin, atom.end);
+    if (text == from) splices.push_back({atom.begin, atom.end, to});
+    if (exchange && text == to) splices.push_back({atom.begin, atom.end, from});
+  }
+  return splices.empty() ? "" : spliced(source, site.begin, site.end, splices);
+}
+
+}  // namespace convlab::grader::mend

@@ -1,0 +1,38 @@
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "grader/checks/element_cases.hpp"
+#include "grader/checks/result/evidence.hpp"
+#include "grader/submission/build_submission.hpp"
+#include "grader/submission/submission.hpp"
+
+namespace convlab::grader::mend {
+
+/// Builds the program of a changed text of the submission's one file.
+using BuildEdited = std::function<BuiltSubmission(const std::string& text)>;
+
+/// A wrong stage of one file.
+struct Wrong {
+  const StageInfo& stage;
+  std::string file{};                  ///< its name, to quote
+  std::string text{};                  ///< of the file
+  std::optional<ConvShape> failing{};  ///< a shape at which it is wrong
+  std::vector<ElementCase> cases{};    ///< a mend must make all of these right, unless one is large
+  std::uint64_t seed = 0;
+};
+
+/// Tries single edits of the file's tokens, and of what already makes some of the failing shapes
+/// right two of them. All edits are compiled into one program and chosen at run time, so each costs
+/// one run of a few small shapes. An edit is a mend if it makes every shape and every case right,
+/// with arrays that begin and end at guard pages and with several threads.
+/// @return the mends, at most three of a line; none if there is none, or if they lie in more than
+///         kMostLines lines, so that they prove no place
+std::vector<Mend> find_mends(const Wrong& wrong, const BuildEdited& build);
+
+inline constexpr std::size_t kMostLines = 4;
+
+}  // namespace convlab::grader::mend

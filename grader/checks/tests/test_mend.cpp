@@ -1,0 +1,68 @@
+#include <algorithm>
+#include <set>
+
+#include "common/base/tests/support/catch.hpp"
+#include "grader/checks/mend/edits.hpp"
+
+using convlab::grader::mend::Edit;
+using convlab::grader::mend::EditableFile;
+using convlab::grader::mend::Kind;
+
+namespace {
+
+const std::string kFile = R"(
+void f(const ConvShape& shape, const float* input, float* output) {
+  const int W = shape.width;
+  for (int b = 0; b <= shape.batch; ++b) {
+    float sum = 0.0f;
+    for (int w = 0; w < W; w++)
+      sum += input[b * W + w];
+    output[b] = sum;
+  }
+}
+)";
+
+bool has(const EditableFile& file, Kind kind, std::size_t line, const std::string& after) {
+  const auto edits = file.edits();
+  return std::ranges::any_of(edits, [&](const Edit& edit) {
+    return edit.kind == kind && edit.lines.contains(line) && edit.after == after;
+  });
+}
+
+}  // namespace
+
+TEST_CASE("each kind of edit is made of the file's own tokens") {
+  const EditableFile file(kFile);
+  CHECK(has(file, Kind::kComparison, 4, "b < shape.batch"));
+  CHECK(has(file, Kind::kExchange, 7, "sum += input[w * W + b];"));
+  CHECK(has(file, Kind::kFactorRemoved, 7, "sum += input[b + w];"));
+  CHECK(has(file, Kind::kFactorAdded, 7, "sum += input[b * W + w * shape.batch];"));
+  CHECK(has(file, Kind::kParentheses, 7, "sum += input[b * (W + w)];"));
+  CHECK(has(file, Kind::kAssignment, 7, "sum = input[b * W + w];"));
+  CHECK(has(file, Kind::kName, 3, "shape.height"));
+  CHECK(has(file, Kind::kDeleted, 8, ""));
+  CHECK(has(file, Kind::kAdded, 4, "sum = 0.0f;") == false);  // it is declared there
+}
+
+TEST_CASE("an edit uses no variable where it is not known") {
+  const EditableFile file(kFile);
+  for (const Edit& edit : file.edits()) {
+    const bool in_declaration = edit.lines == std::set<std::size_t>{3};
+    CHECK_FALSE((in_declaration && (edit.after == "b" || edit.after == "w" || edit.after == "W")));
+  }
+}
+
+TEST_CASE("what does not compile is left out by the number of its line") {
+  EditableFile file(kFile);
+  const std::string text = file.text();
+  std::size_t line = 1;
+  const auto at = text.find("b < shape.batch)");
+  REQUIRE(at != std::string::npos);
+  line += static_cast<std::size_t>(
+      std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(at), '\n'));
+  CHECK(file.drop_lines({line}));
+  CHECK_FALSE(has(file, Kind::kComparison, 4, "b < shape.batch"));
+  CHECK(has(file, Kind::kComparison, 4, "b > shape.batch"));
+  CHECK(file.text().find("b < shape.batch)") == std::string::npos);
+  CHECK_FALSE(file.drop_lines({1}));  // the file itself
+}
