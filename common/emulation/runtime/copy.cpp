@@ -207,6 +207,7 @@ std::string outside(const void* address, std::size_t bytes) {
 }
 
 void Copy::run(const char* function) const {
+  if (find_symbol(to)) device_memory().note_change();
   if (is_too_late(problem(*this), function)) return;
   const DeviceAccess access({to, from});
   if (observer != nullptr) observer->begin_transfer(function, from, from_span(), to, to_span());
@@ -223,6 +224,7 @@ void Copy::run(const char* function) const {
 }
 
 void Fill::run(const char* function) const {
+  if (find_symbol(to)) device_memory().note_change();
   if (is_too_late(outside(to, span()), function)) return;
   const DeviceAccess access({to});
   if (observer != nullptr) observer->begin_transfer(function, nullptr, 0, to, span());

@@ -288,7 +288,7 @@ struct LastCopy {
                         each.block.y, each.block.z, each.dynamic_shared_bytes, each.shared_limit,
                         each.cooperative, each.site.file, each.site.position());
     };
-    return process != 0 && observer == nullptr && words.bytes() == 0 &&
+    return process != 0 && observer == nullptr && !words.are_shared() &&
            changes == device_memory().changes() && sizes(call) == sizes(other) &&
            other.argument_bytes <= Messages::kArgumentBytes;
   }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
@@ -43,6 +44,11 @@ class TrueWords {
 
   /// Replaces tokens by words, where the kernel runs. Device memory must be accessible.
   void reveal();
+  /// Whether the host may have changed some of it without a copy.
+  [[nodiscard]] bool are_shared() const {
+    return std::any_of(pieces_.begin(), pieces_.end(),
+                       [](const Piece& piece) { return piece.kind == Kind::kShared; });
+  }
   /// Writes the arguments there, with words in place of tokens.
   void reveal_arguments(std::byte* to) const;
   /// Of all that the kernel may change, when it has ended.
