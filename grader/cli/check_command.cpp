@@ -134,16 +134,18 @@ void rename_stage(CheckResult& check, const std::string& from, const std::string
 
 // What to check, from the command line; builds nothing.
 GradeRequest request_of(const CourseMilestone& milestone, const Options& options) {
-  GradeRequest request{
-      .milestone = options.milestone,
-      .solution = printable_line(options.solution),
-      .work = {.program = options.program.empty() ? program_of(options.milestone, options.solution)
-                                                  : fs::absolute(options.program)},
-      .network = options.network,
-      .rules = parse_rules(options.rules, options.milestone),
-      .finds_precision = options.precision == "auto",
-      .refused = {options.refused.begin(), options.refused.end()},
-      .competition = options.competition};
+  // Not within the braces: GCC destroys what is already made twice if a later part throws.
+  const fs::path program = options.program.empty() ? program_of(options.milestone, options.solution)
+                                                   : fs::absolute(options.program);
+  const RulesRequest named_rules = parse_rules(options.rules, options.milestone);
+  GradeRequest request{.milestone = options.milestone,
+                       .solution = printable_line(options.solution),
+                       .work = {.program = program},
+                       .network = options.network,
+                       .rules = named_rules,
+                       .finds_precision = options.precision == "auto",
+                       .refused = {options.refused.begin(), options.refused.end()},
+                       .competition = options.competition};
   const bool is_named = !options.precision.empty() && !request.finds_precision;
   if (is_named) request.precision = parse_precision(options.precision);
   if (!options.stage.empty()) request.stage = options.stage;

@@ -37,9 +37,12 @@ std::uint64_t fresh_token() {
   return std::uint64_t{device()} << 32 | device();
 }
 
-// The policy that the builder stored; among the milestones only the first has no device.
+// The policy that the builder stored. Of the workbook's own programs the first milestone's has no
+// device, and the others emulate where no GPU answers.
 SandboxKind sandbox_kind_for(const std::filesystem::path& program) {
-  std::string device = program.filename().string().starts_with("m1") ? "cpu" : "gpu";
+  std::string device = program.filename().string().starts_with("m1") ? "cpu"
+                       : answering_gpu()                             ? "gpu"
+                                                                     : "emulated";
   std::ifstream(program.parent_path() / kDeviceFile) >> device;
   return device == to_string(Device::kCpu)        ? SandboxKind::kCpu
          : device == to_string(Device::kEmulated) ? SandboxKind::kEmulated

@@ -57,7 +57,7 @@ TEST_CASE("edition: what each term asked for") {
     CHECK(edition.warnings == kForgivable);
     CHECK(edition.competition.has_value() == (row.full_ms == 60));
     if (row.full_ms == 0) continue;
-    const EditionTask& final_task = task_of(edition, "final");
+    const EditionTask final_task = task_of(edition, "final");
     REQUIRE(final_task.time);
     CHECK(final_task.time->full_ms == row.full_ms);
     CHECK(final_task.time->none_ms == row.none_ms);

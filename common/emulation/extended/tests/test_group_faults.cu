@@ -81,14 +81,15 @@ Sum product_of(const std::vector<T>& row, const std::vector<T>& column, Sum firs
 
 }  // namespace
 
-TEST_CASE("fragments: float sums grow in the order of k, half sums are rounded once") {
-  // 1 + 2^-24 + 2^-24 + …: each term alone is lost in a float sum that begins with 1; in the other
-  // order they would add up.
+TEST_CASE("fragments: a group is one sum of cut products, half sums are rounded once") {
+  // 1 + 15 · 2^-24: the group is one sum, which keeps two bits beyond a float, and is cut in the end.
+  // A chain of floats would lose each term alone; the order of the terms does not matter.
   std::vector<half> terms(16, half(0x1p-12F));
   terms[0] = half(1.0F);
-  CHECK(product_of(terms, terms, 0.0F) == 1.0F);
+  const float first = product_of(terms, terms, 0.0F);
+  CHECK(first == 1.0F + 14 * 0x1p-24F);
   std::swap(terms[0], terms[15]);
-  CHECK(product_of(terms, terms, 0.0F) == 1.0F + 16 * 0x1p-24F);
+  CHECK(product_of(terms, terms, 0.0F) == first);
   // 2048 + 1 + 1 is 2050 in a float sum; rounding to half at each step would stay at 2048.
   const std::vector<half> ones(2, half(1.0F));
   CHECK(static_cast<float>(product_of(ones, ones, half(2048.0F))) == 2050.0F);

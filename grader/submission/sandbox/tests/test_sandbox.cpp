@@ -110,7 +110,9 @@ TEST_CASE("sandbox: only what is listed can be read, by a compiler as well") {
       CAPTURE(secret, static_cast<int>(kind));
       CHECK_FALSE(succeeded(attempt("read", secret, {.kind = kind})));
     }
-    CHECK(succeeded(attempt("read", "/dev/urandom", {.kind = kind})));
+    // A compiler would read it without end.
+    CHECK(succeeded(attempt("read", "/dev/urandom", {.kind = kind})) ==
+          (kind != SandboxKind::kCompiler));
   }
 }
 
