@@ -289,9 +289,7 @@ ExitCode run(const Options& options) {
     if (const auto ended = check_tree(options, run)) return *ended;
   }
   if (options.milestone.empty()) {
-    throw UsageError(
-        "Name a milestone: build/bin/grader check m1. Only a whole tree of the course "
-        "needs none.");
+    throw UsageError("Name a milestone, like m1; only a tree of the course needs none.");
   }
   const CourseMilestone milestone = find_milestone(options.milestone);
   // Errors in the command line are reported before anything is built.

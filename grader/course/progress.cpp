@@ -225,9 +225,7 @@ CheckResult combined_result(const CourseMilestone& milestone) {
   }
   if (!all) {
     throw Error(ExitCode::kFallsShort,
-                "Every file of " + id +
-                    " is as it was handed out, so there is nothing to hand in. "
-                    "Next: build/bin/grader next");
+                "All of " + id + " is as handed out. Next: build/bin/grader next");
   }
   return *all;
 }

@@ -142,7 +142,7 @@ TEST_CASE("grader check: what cannot be asked is answered in one sentence") {
       {"watch m1 --batches 100,ten", 2, "from 1 to 10000"},
       {"check m1 --batches 10001", 2, "from 1 to 10000"},
       {"check m1 --solution mine", 2, "reference"},
-      {"check", 2, "Name a milestone: build/bin/grader check m1"},
+      {"check", 2, "Name a milestone, like m1"},
       {"check sp25-req-9 --solution x.cu", 2, "no task 'sp25-req-9'. Did you mean sp25-req-0?"},
       {"check m2 --rules sp99 --solution x.cu", 2, "There is no edition 'sp99'"},
       {"", 2, "subcommand"},
