@@ -17,9 +17,9 @@ namespace convlab::grader {
 
 /// Settings common to all submissions of one run of `grader class grade`.
 struct TaskSettings {
-  std::string grader{};   ///< the program that checks, build/bin/grader
-  std::string batches{};  ///< empty: as grader check
-  std::string rules{};    ///< the same; an edition also says what a tree of the course holds
+  std::string grader{};     ///< the program that checks, build/bin/grader
+  std::string batches{};    ///< empty: as grader check
+  std::string rules{};      ///< the same; an edition also says what a tree of the course holds
   std::string precision{};  ///< of the term
   bool measures_speed = true;
   double limit_s = 1200.0;  ///< for all submissions of a student; on a cluster for one of them

@@ -7,8 +7,8 @@
 #include "common/base/error.hpp"
 #include "grader/course/course.hpp"
 #include "grader/course/puzzles.hpp"
-#include "grader/report/check_report.hpp"
 #include "grader/judge/grade.hpp"
+#include "grader/report/check_report.hpp"
 
 namespace convlab::grader::check_command {
 

@@ -69,7 +69,8 @@ class Reader {
       round_.precision = shown->precision;
     }
     read_class();
-    // A file that rounds nothing promises single precision; one that rounds may round its sums, too.
+    // A file that rounds nothing promises single precision; one that rounds may round its sums,
+    // too.
     const bool rounds = round_.precision != Precision::kFp32;
     while (demands_.finds_precision && rounds && is(round_.found, "rounding")) {
       const auto looser = next_looser(round_.precision);

@@ -9,8 +9,8 @@
 
 #include "common/base/device_notes.hpp"
 #include "common/base/json_text.hpp"
-#include "common/stage/stage.hpp"
 #include "common/serve/finding.hpp"
+#include "common/stage/stage.hpp"
 #include "grader/submission/submission.hpp"
 
 namespace convlab::grader {

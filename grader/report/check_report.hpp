@@ -3,10 +3,10 @@
 #include <string>
 
 #include "common/result/result.hpp"
-#include "grader/checks/result/check_result.hpp"
 #include "common/serve/finding.hpp"
-#include "grader/report/terminal.hpp"
+#include "grader/checks/result/check_result.hpp"
 #include "grader/judge/grade.hpp"
+#include "grader/report/terminal.hpp"
 
 namespace convlab::grader {
 

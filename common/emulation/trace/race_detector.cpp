@@ -411,8 +411,8 @@ std::vector<FaultRecord> RaceDetector::all() {
     const bool no_thread = (race.first.flags & race.second.flags & kTransfer) != 0;
     // What a flag would have ordered says more than the flag.
     const bool may_be_flag = !in_warp && (race.first.flags & race.second.flags & kVolatile) != 0;
-    return std::tuple(no_thread, may_be_flag, in_warp && !both_write, !race.updates, !one_place, in_warp,
-                      race.number);
+    return std::tuple(no_thread, may_be_flag, in_warp && !both_write, !race.updates, !one_place,
+                      in_warp, race.number);
   };
   std::ranges::sort(races_, {}, worth);
   std::set<std::tuple<std::string, int, int>> told;

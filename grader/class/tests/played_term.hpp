@@ -10,8 +10,8 @@
 #include "common/base/tests/support/temporary_folder.hpp"
 #include "common/base/whole_file.hpp"
 #include "grader/class/term.hpp"
-#include "grader/report/table.hpp"
 #include "grader/judge/grade.hpp"
+#include "grader/report/table.hpp"
 
 namespace convlab::grader::testing {
 

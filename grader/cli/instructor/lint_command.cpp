@@ -8,8 +8,8 @@
 #include "common/base/whole_file.hpp"
 #include "grader/cli/commands.hpp"
 #include "grader/course/course.hpp"
-#include "grader/report/terminal.hpp"
 #include "grader/judge/grade.hpp"
+#include "grader/report/terminal.hpp"
 #include "grader/scores/points.hpp"
 
 namespace convlab::grader::lint_command {
