@@ -42,9 +42,9 @@ ElementCase whole_numbers(const ConvShape& shape) {
   return {.shape = shape, .exact = true};
 }
 
-// A race, too, shows in a later call only.
+// A race, too, shows in a later call only, and a thread that was left may crash there.
 std::optional<Finding> repeated(const std::optional<Finding>& wrong) {
-  if (!wrong || is_of_kind(*wrong, "race")) return wrong;
+  if (!wrong || is_of_kind(*wrong, "race") || is_of_kind(*wrong, "crash")) return wrong;
   return finding("E-replay", "When the case was repeated: " + wrong->seen);
 }
 
