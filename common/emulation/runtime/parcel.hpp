@@ -133,6 +133,10 @@ class Parcel {
   void pass_members(ProductNote& it) {
     pass(it.kernel, it.file, it.line, it.kind, it.multiply_adds, it.warp_operations);
   }
+  void pass_members(AccessNotes& it) {
+    pass(it.accesses, it.barriers, it.products, it.left_out, it.shuffles, it.async_bytes,
+         it.most_products);
+  }
 
   std::byte* begin_;
   std::byte* at_;

@@ -318,7 +318,7 @@ class AccessCounter final : public AccessObserver {
     Counter& all = only<Counter>();
     pass_places(parcel);
     parcel.pass(all.totals, all.products, all.places_of_products, all.product_at, all.made, all.met,
-                all.needs);
+                all.needs, all.sums, all.local_loads);
   }
 
   void begin_block() override {

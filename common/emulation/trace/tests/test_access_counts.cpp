@@ -1,5 +1,7 @@
 #include <cuda_runtime.h>
 
+#include <string>
+
 #include "common/base/tests/support/catch.hpp"
 #include "common/emulation/include/convlab_emulation/activity.hpp"
 #include "common/emulation/include/convlab_emulation/narrow_format.hpp"
@@ -49,6 +51,11 @@ TEST_CASE("requests, lanes, parts and conflicts are those that the guide promise
     }
     CHECK(made.multiply_adds == kernel.multiply_adds);
     CHECK(made.warp_operations == kernel.warp_operations);
+    // What has no line is handed over, too.
+    const bool by_threads = kernel.multiply_adds > 0 && kernel.kind != std::string("tensor");
+    if (by_threads) CHECK(notes.most_products > 0);
+    constexpr int kCopied = 32 * sizeof(float);
+    CHECK(notes.async_bytes == (std::string(kernel.name).starts_with("async") ? kCopied : 0));
   }
   CHECK(cudaFree(memory) == cudaSuccess);
   stop_withholding();
