@@ -391,6 +391,12 @@ class CaseRun {
     if (test_.is_probed() && failure.fault && !is_late) {
       submission_.restart();
       const bool fails_again = submission_.run(stage_.id).failure.has_value();
+      if (!fails_again && submission_.ends_alone()) {  // what a call keeps needs a second one
+        const Finding left = said("E-still-working/fails");
+        found.seen += "\n" + left.seen;
+        found.cause = left.cause, found.next = left.next;
+        return;
+      }
       if (const auto kept = fails_again ? std::nullopt : probe::kept_state(probed_)) {
         found = named(*kept, found.seen);
         return;

@@ -382,6 +382,16 @@ Call Submission::call(ServeRequest request, int pauses, const OnPause& on_pause)
   return call;
 }
 
+bool Submission::ends_alone() {
+  if (!process_) return false;
+  process_->thaw();
+  constexpr milliseconds kLate{500};
+  const auto answer = process_->receive(kLate);
+  restart();
+  const auto* const ending = std::get_if<Ending>(&answer);
+  return ending == nullptr || ending->kind != Ending::Kind::kTimeout;
+}
+
 // A failure if there is no such program.
 std::optional<Failure> Submission::start() {
   if (process_) return std::nullopt;

@@ -167,6 +167,9 @@ class Submission {
     if (process_) process_->thaw();
   }
 
+  /// Lets it continue without a request, and ends it. @return whether it ended by itself before
+  bool ends_alone();
+
   /// Of one convolution of the arrays that were prepared.
   [[nodiscard]] std::chrono::milliseconds time_limit() const;
 
