@@ -393,6 +393,9 @@ ServeReply answer(const ServeRequest& request) {
       reply.fault = take_noted_fault();
       if (reply.fault) reply.status = ServeStatus::kException;
       if (access_source != nullptr) reply.accesses = access_source();
+      if (reply.status == ServeStatus::kDone) {
+        reply.mark = mark_of(session().output.begin, session().shape.output_size());
+      }
     }
   } catch (const NotImplementedError& error) {
     reply.status = ServeStatus::kNotImplemented;

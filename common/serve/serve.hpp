@@ -96,6 +96,7 @@ struct ServeReply {
   Device device = Device::kCpu;  ///< an emulated one has no times: op_ms and layer_ms are 0
   std::string no_gpu{};          ///< why a program for a GPU emulates; otherwise empty
   OpSample sample{};             ///< what op_ms was made of
+  std::uint64_t mark = 0;        ///< mark_of the output when the stage had returned
   std::optional<MeasuredDevice> measured{};  ///< with the list of stages, if they run on a device
 };
 
@@ -111,6 +112,10 @@ bool send_bytes(int socket, std::string_view bytes);
 bool send_numbers(int socket, const float* numbers, std::int64_t count);
 bool receive_numbers(int socket, std::int64_t count,
                      const std::function<void(const float* numbers, std::int64_t count)>& take);
+
+/// A number that is another one if an array changes, for example while all threads should be
+/// done. Of a large array it looks at some numbers only.
+std::uint64_t mark_of(const float* numbers, std::int64_t count);
 
 /// The longest text of steps.
 inline constexpr std::int64_t kMostStepBytes = 8 << 20;

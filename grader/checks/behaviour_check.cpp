@@ -257,14 +257,17 @@ std::optional<Finding> Behaviour::repeated_inputs() {
 }
 
 std::optional<Finding> Behaviour::stillness() {
-  if (auto wrong = repeated(first_finding(submission, stage, {plan.repeated.back()}, seed))) {
-    return wrong;
-  }
+  auto wrong = repeated(first_finding(submission, stage, {plan.repeated.back()}, seed));
+  return wrong ? wrong : find_idle_work(submission);
+}
+
+std::optional<Finding> find_idle_work(Submission& submission) {
   submission.thaw();
   // Threads of OpenMP look out for work for some milliseconds before they sleep.
   constexpr milliseconds kSettle{60};
-  constexpr milliseconds kLook{150};
+  constexpr milliseconds kLook{50};
   constexpr milliseconds kMuch{10};
+  constexpr milliseconds kMuchOfLook{3};
   constexpr int kMostLooks = 100;  // on a busy machine a busy thread rarely gets a processor
   std::this_thread::sleep_for(kSettle);
   ThreadUse before = submission.threads();
@@ -274,7 +277,7 @@ std::optional<Finding> Behaviour::stillness() {
     std::this_thread::sleep_for(kLook);
     const ThreadUse now = submission.threads();
     const auto wanted = now.computed - before.computed + now.waited - before.waited;
-    if (wanted < kMuch && !now.is_busy()) return std::nullopt;
+    if (wanted < kMuchOfLook && !now.is_busy()) return std::nullopt;
     before = now;
     if (look > 1 && now.computed - settled >= 2 * kMuch) break;
   }

@@ -64,4 +64,7 @@ struct Behaviour {
   std::optional<Finding> wrong_numbers(ElementCase test);
 };
 
+/// After a call: whether threads go on computing while nothing is asked.
+std::optional<Finding> find_idle_work(Submission& submission);
+
 }  // namespace convlab::grader

@@ -310,7 +310,8 @@ void Experiments::check_network(Submission& submission, Record& record) {
     }
     sharing_.lock();
   }
-  conclude(record, found);
+  // A thread that a timed call has left must not go on, whenever it was started.
+  conclude(record, found ? found : find_idle_work(submission));
 }
 
 // Times what is right, and tells the outcome.

@@ -20,6 +20,7 @@
 #include "common/device/physical_bound.hpp"
 #include "common/timing/statistics.hpp"
 #include "common/timing/three_digits.hpp"
+#include "grader/checks/behaviour_check.hpp"
 #include "grader/checks/element_cases.hpp"
 #include "grader/checks/findings/catalogue.hpp"
 #include "grader/checks/fresh_numbers.hpp"
@@ -387,6 +388,7 @@ Measured measure_speed(Submission& submission, const SpeedRequest& request,
     estimate_speed(measure);
     settled = request.is_settled(measure);
   }
+  if ((outcome.finding = find_idle_work(submission))) return outcome;
   outcome.speed = std::move(measure);
   return outcome;
 }

@@ -377,6 +377,11 @@ Call Submission::call(ServeRequest request, int pauses, const OnPause& on_pause)
   }
   call.round_trip_ms = milliseconds_of(std::chrono::steady_clock::now() - start);
   if (settings.watches && process_ && !process_->freeze()) fail_for_working_on(call);
+  // On a busy machine a thread may come to its end before it is stopped.
+  if (settings.watches && !call.failure &&
+      call.mark != mark_of(output_.begin(), shape_.output_size())) {
+    fail_for_working_on(call, Failure::Kind::kWritesOn);
+  }
   if (call.race) find_line(*call.race, program_);
   call.wrote_outside = !surroundings_intact();
   return call;

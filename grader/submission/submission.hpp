@@ -37,6 +37,7 @@ struct Failure {
     kProtocol,  ///< its answer is invalid
     kSettings,  ///< it changed its environment
     kWorksOn,   ///< its threads go on although it is stopped
+    kWritesOn,  ///< its output has changed since the stage returned
     kRefused,   ///< it could not map the memory
   };
   Kind kind = Kind::kException;
@@ -175,7 +176,7 @@ class Submission {
 
   /// As in ChildProcess; if it does not run, it stands still.
   [[nodiscard]] ThreadUse threads() { return process_ ? process_->threads() : ThreadUse{}; }
-  [[nodiscard]] bool stands_still() const { return !process_ || process_->stands_still(); }
+  [[nodiscard]] bool stands_still() { return !process_ || process_->stands_still(); }
 
   /// The program's source files; findings quote their lines and names.
   void set_sources(SourceText sources) { sources_ = std::move(sources); }
@@ -227,8 +228,8 @@ class Submission {
 
   /// The grader's answer to a program that has paused.
   using OnPause = std::function<std::string(const ServeReply& paused)>;
-  void fail_for_working_on(Call& call) {
-    if (!call.failure) call.failure = Failure{.kind = Failure::Kind::kWorksOn};
+  void fail_for_working_on(Call& call, Failure::Kind kind = Failure::Kind::kWorksOn) {
+    if (!call.failure) call.failure = Failure{.kind = kind};
     restart();
   }
   std::optional<Failure> start();

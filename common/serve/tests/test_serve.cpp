@@ -140,6 +140,12 @@ TEST_CASE("serve: lists the stages, runs one, and ends when the channel closes")
     CHECK(reply->op_ms > 0.0);
     CHECK(reply->layer_ms >= reply->op_ms);
     CHECK(server.output(53) == 53.5F);
+    // It tells how the output was when the stage returned.
+    std::vector<float> output;
+    for (int i = 0; i < kShape.output_size(); ++i) output.push_back(server.output(i));
+    CHECK(reply->mark == mark_of(output.data(), kShape.output_size()));
+    output.back() = 0.0F;
+    CHECK(reply->mark != mark_of(output.data(), kShape.output_size()));
   }
   const int status = server.wait();
   CHECK(WIFEXITED(status));

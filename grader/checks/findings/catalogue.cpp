@@ -131,10 +131,10 @@ Finding explain(const Failure& failure, const std::string& where) {
         {std::to_string(failure.code), line.empty() ? "" : "; it last printed: " + line});
   }
   static const std::map<Failure::Kind, const char*> names = {
-      {kTimeout, "E-timeout/stopped"},     {kFlood, "E-flood/stopped"},
-      {kMemory, "E-memory/stopped"},       {kNoStart, "E-no-program/no-start"},
-      {kSettings, "E-forbidden/settings"}, {kWorksOn, "E-still-working/stopped"},
-      {kRefused, "E-memory/refused"}};
+      {kTimeout, "E-timeout/stopped"},        {kFlood, "E-flood/stopped"},
+      {kMemory, "E-memory/stopped"},          {kNoStart, "E-no-program/no-start"},
+      {kSettings, "E-forbidden/settings"},    {kWorksOn, "E-still-working/stopped"},
+      {kWritesOn, "E-still-working/changed"}, {kRefused, "E-memory/refused"}};
   const auto name = names.find(failure.kind);
   if (name == names.end()) return explain_fault(failure, in);
   // What the program says comes last: nothing is filled in there.

@@ -233,16 +233,17 @@ bool ChildProcess::freeze() {
   for (const auto stopped = Clock::now(); Clock::now() - stopped < kSettles;) {
     std::this_thread::sleep_for(std::chrono::microseconds(50));
     const auto counted = watch_.processor_time();
-    if (counted == frozen_at_) break;
+    if (counted == frozen_at_) return true;
     frozen_at_ = counted;
   }
-  return true;
+  return false;  // something has continued it
 }
 
-bool ChildProcess::stands_still() const {
+// What has continued it waits for a processor on a busy machine: its time does not show that.
+bool ChildProcess::stands_still() {
   constexpr milliseconds kNothing{1};  // a clock tick, counted late; and threads that stop
   if (warden_ <= 0 || frozen_at_.count() < 0) return true;
-  return watch_.processor_time() - frozen_at_ <= kNothing;
+  return watch_.are_stopped() && watch_.processor_time() - frozen_at_ <= kNothing;
 }
 
 void ChildProcess::thaw() {

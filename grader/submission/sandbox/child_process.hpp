@@ -72,8 +72,8 @@ class ChildProcess {
   /// Stops all processes in its sandbox (SIGSTOP). @return whether they have stopped in time
   bool freeze();
 
-  /// Whether no thread has used a processor since freeze.
-  [[nodiscard]] bool stands_still() const;
+  /// Whether all threads are still stopped and none has used a processor since freeze.
+  [[nodiscard]] bool stands_still();
 
   /// Continues all stopped processes.
   void thaw();

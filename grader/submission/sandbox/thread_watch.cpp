@@ -130,10 +130,9 @@ void ThreadWatch::look_at_all() {
   std::erase_if(processes_, [](const Process& process) { return process.threads.empty(); });
 }
 
-ThreadUse ThreadWatch::look() {
-  look_at_all();
+ThreadUse ThreadWatch::use_of(const std::vector<Process>& processes) {
   ThreadUse use;
-  for (const Process& process : processes_) {
+  for (const Process& process : processes) {
     std::string states;
     for (const Thread& thread : process.threads) states += thread.state;
     const bool has_begun = states.find_first_of("Tt") != std::string::npos;
@@ -142,6 +141,18 @@ ThreadUse ThreadWatch::look() {
     use.states += states;
   }
   return use;
+}
+
+ThreadUse ThreadWatch::look() {
+  look_at_all();
+  return use_of(processes_);
+}
+
+bool ThreadWatch::are_stopped() {
+  for (Process& process : processes_) {
+    for (Thread& thread : process.threads) thread.state = stat_of(thread.stat).state;
+  }
+  return use_of(processes_).stopped;
 }
 
 ThreadUse ThreadWatch::look_with_times() {

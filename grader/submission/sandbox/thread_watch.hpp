@@ -41,6 +41,9 @@ class ThreadWatch {
   /// The same with the times.
   ThreadUse look_with_times();
 
+  /// Whether the threads that the last look saw are stopped now; it looks for no others.
+  [[nodiscard]] bool are_stopped();
+
   /// Of the processes that the last look saw and that still exist; negative if there is none.
   [[nodiscard]] std::chrono::nanoseconds processor_time() const;
 
@@ -65,6 +68,7 @@ class ThreadWatch {
     std::vector<Thread> threads{};
   };
 
+  static ThreadUse use_of(const std::vector<Process>& processes);
   static void list_threads(Process& process);
   static void look_at(Process& process);
   void look_at_all();

@@ -265,6 +265,20 @@ TEST_CASE("sandbox: a busy machine changes no verdict about time") {
   CHECK(waiting.kind == Ending::Kind::kTimeout);
 }
 
+TEST_CASE("sandbox: what has been continued does not stand still, even if it computes nothing") {
+  ChildProcess waits(ESCAPE_PROGRAM, {"waits"}, {});
+  grader::ThreadWatch watch(::getpid());
+  while (watch.look().states.find('S') == std::string::npos || watch.processes().size() < 2) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  CHECK(waits.freeze());
+  CHECK(waits.stands_still());
+  ::kill(watch.processes().back(), SIGCONT);
+  CHECK_FALSE(waits.stands_still());
+  CHECK(waits.freeze());
+  CHECK(waits.stands_still());
+}
+
 TEST_CASE("sandbox: a program that does not exist is told apart from one that fails") {
   ChildProcess process("/nonexistent/program", {}, {});
   const Ending ending = process.wait(seconds(10));
