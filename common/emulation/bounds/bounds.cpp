@@ -14,7 +14,9 @@
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 
+#include "common/emulation/include/convlab_emulation/collective.hpp"
 #include "common/emulation/runtime/device_memory.hpp"
 #include "common/emulation/runtime/pages.hpp"
 #include "common/emulation/runtime/settings.hpp"
@@ -51,6 +53,7 @@ void reserve_shadow(int /*count*/, char** /*arguments*/, char** /*environment*/)
                                                                       char**) = reserve_shadow;
 
 void check(std::uintptr_t address, std::size_t bytes, bool writes, const void* caller) {
+  if (!convlab::emulation::in_kernel()) return;
   // NOLINTNEXTLINE(performance-no-int-to-ptr): it is only looked up
   const auto* const begin = reinterpret_cast<const void*>(address);
   const std::byte* const byte = convlab::emulation::first_forbidden(begin, bytes);
@@ -62,7 +65,14 @@ void check(std::uintptr_t address, std::size_t bytes, bool writes, const void* c
 
 // The compilers' names.
 // NOLINTBEGIN(readability-identifier-naming,bugprone-reserved-identifier)
+// In functions with many accesses the compiler calls, rather than asks in place.
 #define CONVLAB_REPORT(bytes)                                                    \
+  extern "C" void __asan_load##bytes##_noabort(std::uintptr_t address) {         \
+    check(address, bytes, false, __builtin_return_address(0));                   \
+  }                                                                              \
+  extern "C" void __asan_store##bytes##_noabort(std::uintptr_t address) {        \
+    check(address, bytes, true, __builtin_return_address(0));                    \
+  }                                                                              \
   extern "C" void __asan_report_load##bytes##_noabort(std::uintptr_t address) {  \
     check(address, bytes, false, __builtin_return_address(0));                   \
   }                                                                              \
@@ -79,9 +89,26 @@ CONVLAB_REPORT(16)
   extern "C" void __asan_##name##_noabort(std::uintptr_t address, std::size_t bytes) { \
     check(address, bytes, writes, __builtin_return_address(0));                        \
   }
+CONVLAB_REPORT(loadN, false)
+CONVLAB_REPORT(storeN, true)
 CONVLAB_REPORT(report_load_n, false)
 CONVLAB_REPORT(report_store_n, true)
 #undef CONVLAB_REPORT
+// What fills and copies; cuda_runtime.h gives the functions of the library these names.
+extern "C" void* __asan_memset(void* to, int value, std::size_t bytes) {
+  check(reinterpret_cast<std::uintptr_t>(to), bytes, true, __builtin_return_address(0));
+  return std::memset(to, value, bytes);
+}
+#define CONVLAB_COPY(name)                                                        \
+  extern "C" void* __asan_##name(void* to, const void* from, std::size_t bytes) { \
+    const void* const caller = __builtin_return_address(0);                       \
+    check(reinterpret_cast<std::uintptr_t>(from), bytes, false, caller);          \
+    check(reinterpret_cast<std::uintptr_t>(to), bytes, true, caller);             \
+    return std::name(to, from, bytes);                                            \
+  }
+CONVLAB_COPY(memcpy)
+CONVLAB_COPY(memmove)
+#undef CONVLAB_COPY
 // What concerns stacks and variables of the host, which are not looked at.
 extern "C" void __asan_handle_no_return() {}
 extern "C" void __asan_before_dynamic_init(const char* /*module*/) {}

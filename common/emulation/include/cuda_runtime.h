@@ -6,6 +6,17 @@
 #define __CUDA_RUNTIME_H__
 #define CONVLAB_TELLS_OF_NVCC
 
+// Where a program asks before each access (common/emulation/bounds), these ask, too. They must be
+// declared before the library declares them.
+#ifdef CONVLAB_BOUNDS
+extern "C" {
+void* memset(void*, int, decltype(sizeof 0)) noexcept __asm__("__asan_memset");
+void* memcpy(void* __restrict, const void* __restrict, decltype(sizeof 0)) noexcept
+    __asm__("__asan_memcpy");
+void* memmove(void*, const void*, decltype(sizeof 0)) noexcept __asm__("__asan_memmove");
+}
+#endif
+
 // As with nvcc, these come along.
 #include <limits.h>
 #include <time.h>

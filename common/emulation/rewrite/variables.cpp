@@ -96,40 +96,53 @@ struct VariableRewriter : File {
 
   void register_symbol(std::size_t keyword) {
     const std::size_t begin = declaration_begin(keyword);
-    const bool is_template =
-        begin > 0 && source.is(begin - 1, ">") && source[begin - 1].directive == 0;
-    if (source.is(begin, "extern") || is_template) return;
     const std::size_t end = statement_end(keyword);
     if (end >= source.size()) return;
     for (std::size_t i = keyword; i < end; ++i) {
+      if (source.is(i, "[") && source.is(i + 1, "[")) i = source.partner(i) + 1;
       if (source.is(i, "=") || source.is(i, "[") || source.is(i, "{")) break;
       if (is_alignment(i) && source.opens(i + 1))
         i = source.partner(i + 1);
       else if (source.is(i, "(") || source.is(i, "extern") || source.is(i, "operator"))
         return;
     }
+    const std::vector<std::size_t> declared = declared_names(keyword, end);
+    const bool is_member = source.scope(keyword) == Scope::kClass ||
+                           (!declared.empty() && source.is(declared.front() - 1, "::"));
+    if (is_member && !declared.empty())
+      return editor.complain(keyword, joined({"a ", source[keyword].text,
+                                              " variable cannot be a member of a class: declare "
+                                              "it outside"}));
+    const bool is_template =
+        begin > 0 && source.is(begin - 1, ">") && source[begin - 1].directive == 0;
+    if (source.is(begin, "extern") || is_template || is_member) return;
     // Several qualifiers on one variable register it once.
     if (source.has(keyword > 0 ? std::min(begin, keyword - 1) : begin, keyword, kQualifiers))
       return;
     const char* const kind = source.has(begin, end, {"__managed__"})    ? "kManaged"
                              : source.has(begin, end, {"__constant__"}) ? "kConstant"
                                                                         : "kDevice";
-    close_to_host(begin, keyword, end);
+    const std::string section = section_of(begin, keyword, end);
+    if (!section.empty())
+      editor.insert(source[keyword].end(),
+                    joined({" ", section, editor.anchor(keyword, source[keyword].end())}));
     std::string after;
-    for (const std::size_t index : declared_names(keyword, end)) {
+    for (const std::size_t index : declared) {
       const std::string name(source[index].text);
+      if (!section.empty()) after += joined({" CONVLAB_GAP(", section, ", ", name, ");"});
       after += joined({" static const ", kRuntime, "DeviceSymbol convlab_symbol_", name, "(\"",
                        name, "\", &", name, ", sizeof(", name, "), ", kRuntime,
-                       "SymbolKind::", kind, ", __BASE_FILE__);"});
+                       "SymbolKind::", kind, ", __BASE_FILE__, __FILE__, __LINE__);"});
     }
     if (!after.empty())
       editor.insert(source[end].end(), after + editor.anchor(end, source[end].end()));
   }
 
  private:
-  /// Places a variable of the device where the host cannot use it; not a constant, of which the
-  /// host may have the value, nor what both sides or several objects have.
-  void close_to_host(std::size_t begin, std::size_t keyword, std::size_t end) {
+  /// Where a variable of the device lies; empty for a constant, of which the host may have the
+  /// value, and for what several objects have.
+  [[nodiscard]] std::string section_of(std::size_t begin, std::size_t keyword,
+                                       std::size_t end) const {
     std::size_t head = keyword;  // where the value or the size begins
     while (head < end && !source.is(head, "=") && !source.is(head, "[") && !source.is(head, "{"))
       ++head;
@@ -138,16 +151,14 @@ struct VariableRewriter : File {
       if (source.is(i, "const") || source.is(i, "constexpr")) is_constant = true;
       if (source.is(i, "*")) is_constant = false;
     }
-    if (is_constant || source.has(begin, end, {"__managed__", "inline", "thread_local"})) return;
+    if (is_constant || source.has(begin, end, {"inline", "thread_local"})) return {};
+    if (source.has(begin, end, {"__managed__"})) return "CONVLAB_MANAGED_VARIABLE";
     static const Words numbers = words_of("float double int unsigned char short long bool");
     bool is_array = source.is(head, "[");
     for (std::size_t i = begin; i < end; ++i)
       if (source.is(i, "=") || source.is(i, "{")) is_array = false;
-    const bool of_numbers = source.has(begin, head, numbers);
-    editor.insert(
-        source[keyword].end(),
-        joined({is_array && of_numbers ? " CONVLAB_DEVICE_ARRAY" : " CONVLAB_DEVICE_VARIABLE",
-                editor.anchor(keyword, source[keyword].end())}));
+    return is_array && source.has(begin, head, numbers) ? "CONVLAB_DEVICE_ARRAY"
+                                                        : "CONVLAB_DEVICE_VARIABLE";
   }
 
   /// The kernel in whose body token i stands, as its body can name it, "sum<N>"; empty where the
@@ -358,7 +369,7 @@ void rewrite_variables(const File& file) {
     else if (source.is(i, "{") && !file.names.shared_variables.empty())
       rewriter.use_shared_variables(i);
     else if (kQualifiers.contains(source[i].text) && source[i].directive == 0 &&
-             source.scope(i) == Scope::kFile)
+             (source.scope(i) == Scope::kFile || source.scope(i) == Scope::kClass))
       rewriter.register_symbol(i);
 }
 

@@ -34,6 +34,8 @@ BlockRunner& runner() {
 }
 
 void begin(const AsyncCopy& copy) {
+  check_access(copy.from, copy.bytes, false, copy.site);
+  check_access(copy.to, copy.bytes + copy.zeros, true, copy.site);
   observe_copy(copy.to, copy.from, copy.bytes, copy.site);
 }
 
@@ -215,8 +217,6 @@ void begin_async_copy(const char* name, void* to, const void* from, std::size_t 
   if (!is_shared(to))
     fail_kernel(KernelFault::kInvalidAddressSpace, site,
                 "%s: the destination is not in the block's shared memory", name);
-  check_access(from, bytes - zeros, false, site);
-  check_access(to, bytes, true, site);
   async_copies().add({to, from, bytes - zeros, zeros, site});
 }
 

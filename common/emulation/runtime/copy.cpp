@@ -45,11 +45,12 @@ struct SymbolTable {
 }  // namespace
 
 DeviceSymbol::DeviceSymbol(const char* name, const volatile void* address, std::size_t bytes,
-                           SymbolKind kind, const char* module) {
+                           SymbolKind kind, const char* module, const char* file,
+                           std::uint32_t line) {
   const std::lock_guard lock(only<SymbolTable>().mutex);
   only<SymbolTable>().symbols.push_back(
       {name, static_cast<const std::byte*>(const_cast<const void*>(address)), bytes, kind, module,
-       kind == SymbolKind::kManaged});
+       kind == SymbolKind::kManaged, file, line});
 }
 
 std::optional<Symbol> find_symbol(const void* address) {

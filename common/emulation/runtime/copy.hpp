@@ -24,6 +24,8 @@ struct Symbol {
   /// Whether the host has asked for its address on the device. Until then the host has only the
   /// address of a shadow variable of the same name, unless the variable is managed.
   bool address_known;
+  std::string file;  ///< where it is declared
+  std::uint32_t line;
 };
 
 /// The variable that contains the address.

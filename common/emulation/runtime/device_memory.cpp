@@ -359,9 +359,9 @@ std::optional<EmulationReport> DeviceMemory::damage([[maybe_unused]] bool of_dev
 }
 
 EmulationReport DeviceMemory::describe_host_access(const void* address) const {
-  if (const auto variable = find_symbol(address))
+  if (const auto variable = memory_of_variable(address))
     return {.fault = {.kind = FaultKind::kDevicePointer},
-            .what = "the host used the device variable " + variable->name +
+            .what = "the host used the device variable " + variable->variable +
                     " by its name, which on a GPU is another variable there that no kernel sees: "
                     "copy with cudaMemcpyToSymbol or cudaMemcpyFromSymbol"};
   EmulationReport report{.fault = {.kind = FaultKind::kDevicePointer}, .memory = nearest(address)};

@@ -23,6 +23,7 @@
 #include "common/emulation/runtime/device_memory.hpp"
 #include "common/emulation/runtime/kernel_process.hpp"
 #include "common/emulation/runtime/settings.hpp"
+#include "common/emulation/runtime/variable_pages.hpp"
 
 namespace convlab::emulation {
 namespace {
@@ -246,6 +247,7 @@ EmulationReport describe_fault(BlockRunner& runner) {
     report.frames.assign(fault.frames.begin(), fault.frames.begin() + fault.frame_count);
   if (report.what.empty() && fault.kind == FaultKind::kDeviceMemory) {
     report.memory = runner.shared_memory().find(fault.address);
+    if (!report.memory) report.memory = memory_of_variable(fault.address);
     report.what = "illegal memory access, " +
                   (report.memory ? text_of(*report.memory) : describe_address(fault.address));
     if (!report.memory && device_memory().contains(fault.address))

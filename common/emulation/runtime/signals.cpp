@@ -116,6 +116,16 @@ bool demands_alignment([[maybe_unused]] const void* instruction) {
 #endif
 }
 
+/// Whether the program itself asks to end here (__builtin_trap), on x86-64; true elsewhere.
+bool is_trap([[maybe_unused]] const void* instruction) {
+#if defined(__x86_64__)
+  const auto* byte = static_cast<const unsigned char*>(instruction);
+  return byte[0] == 0x0f && byte[1] == 0x0b;
+#else
+  return true;
+#endif
+}
+
 void classify(Fault& fault, BlockRunner& runner, int signal, const siginfo_t& info,
               const void* instruction) {
   if (signal != SIGSEGV && signal != SIGBUS) {
@@ -123,7 +133,10 @@ void classify(Fault& fault, BlockRunner& runner, int signal, const siginfo_t& in
     fault.error = KernelFault::kLaunchFailure;
     fault.reason = signal == SIGFPE ? "integer division by zero, or of the least integer by -1 (a "
                                       "GPU goes on with a meaningless value)"
-                                    : "trap instruction";
+                   : signal == SIGILL && !is_trap(instruction)
+                       ? "this processor lacks an instruction of the program, which was built for "
+                         "another one: build it again on this machine"
+                       : "trap instruction";
     return;
   }
   fault.address = info.si_addr;
@@ -175,7 +188,7 @@ void on_fault(int signal, siginfo_t* info, void* context) {
     const bool memory = signal == SIGSEGV || signal == SIGBUS;
     // Handlers are installed by allocations and grids: device_memory() exists already.
     if (memory && info->si_code > 0 &&
-        (device_memory().contains(info->si_addr) || find_symbol(info->si_addr)))
+        (device_memory().contains(info->si_addr) || memory_of_variable(info->si_addr)))
       report_host_access(info->si_addr, context);
     hand_on(signal, info, context);
     return;

@@ -1,5 +1,9 @@
 #pragma once
 
+#include <optional>
+
+#include "common/emulation/runtime/report.hpp"
+
 namespace convlab::emulation {
 
 // The pages in which __device__ and __constant__ variables lie, and nothing else. On a GPU the host
@@ -14,5 +18,8 @@ class VariableAccess {
   VariableAccess& operator=(const VariableAccess&) = delete;
   ~VariableAccess();
 };
+
+/// The nearest variable, for an address that lies in one or between them.
+std::optional<ReportMemory> memory_of_variable(const void* address);
 
 }  // namespace convlab::emulation

@@ -55,7 +55,7 @@ __global__ void add_to_total(int* seen) {
 }  // namespace
 
 TEST_CASE("the host that uses a variable of the device by its name is told") {
-  const int way = GENERATE(0, 1, 2);
+  const int way = GENERATE(0, 1, 2, 3);
   constexpr int kUse = __LINE__ + 4;
   const std::string text = end_of([way] {
     device_integers(1);  // the test's own handlers come first before it
@@ -63,6 +63,7 @@ TEST_CASE("the host that uses a variable of the device by its name is told") {
     if (way == 0) std::memcpy(weights, numbers, sizeof numbers);
     if (way == 1) total = 3;
     if (way == 2) std::printf("%d", total);
+    if (way == 3) (&total)[1] = 3;
   });
   INFO(text);
   CHECK(contains(text, way == 0 ? "the device variable weights" : "the device variable total"));

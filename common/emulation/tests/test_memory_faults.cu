@@ -24,11 +24,18 @@ __global__ void shared_sum(float* out, int written, int index) {
   out[0] = array[index] + other[1];
 }
 
+__constant__ float weights[10];
+__device__ float other_weights[10];
+__global__ void copy_weight(float* out, int index) {
+  out[0] = weights[index];
+  out[1] = other_weights[index];
+}
+
+using convlab::FaultKind;
 using convlab::emulation::at_line;
 using convlab::emulation::check;
 using convlab::emulation::device_integers;
 using convlab::emulation::Reports;
-using convlab::FaultKind;
 
 constexpr int kWriteLine = __LINE__ + 3;
 __global__ void write_index(int* data, int n) {
@@ -36,9 +43,13 @@ __global__ void write_index(int* data, int n) {
   if (i < n) data[i] = i;
 }
 
-__global__ void read_index(const int* data, int* out, int i) { *out = data[i]; }
+__global__ void read_index(const int* data, int* out, int i) {
+  *out = data[i];
+}
 
-__global__ void read_far(int* data, long long index) { data[0] = data[index]; }
+__global__ void read_far(int* data, long long index) {
+  data[0] = data[index];
+}
 
 __global__ void read_as_vector(const float* data, float4* out, int offset) {
   *out = *reinterpret_cast<const float4*>(data + offset);
@@ -92,28 +103,39 @@ TEST_CASE("device memory: faults have their codes and words, and right twins non
       {"up to the end", [] { write_index<<<9, 128>>>(device_integers(1024), 1024); }, cudaSuccess},
       {"live memory", [] { read_index<<<1, 1>>>(device_integers(64), device_integers(64), 2); },
        cudaSuccess},
-      {"freed memory", [] {
+      {"freed memory",
+       [] {
          int* data = device_integers(64);
          REQUIRE(cudaFree(data) == cudaSuccess);
          read_index<<<1, 1>>>(data, device_integers(64), 2);
-       }, cudaErrorIllegalAddress, {"8 bytes into the freed allocation"}},
-      {"freed once", [] {
+       },
+       cudaErrorIllegalAddress,
+       {"8 bytes into the freed allocation"}},
+      {"freed once",
+       [] {
          CHECK(cudaFree(device_integers(64)) == cudaSuccess);
          CHECK(cudaFree(nullptr) == cudaSuccess);
-       }, cudaSuccess},
-      {"freed twice", [] {
+       },
+       cudaSuccess},
+      {"freed twice",
+       [] {
          int* data = device_integers(64);
          CHECK(cudaFree(data) == cudaSuccess);
          CHECK(cudaFree(data) == cudaErrorInvalidValue);
-       }, cudaSuccess, {"freed twice?"}},
-      {"pinned memory as an argument", [] {
+       },
+       cudaSuccess,
+       {"freed twice?"}},
+      {"pinned memory as an argument",
+       [] {
          int* pinned = nullptr;
          REQUIRE(cudaMallocHost(&pinned, 16) == cudaSuccess);
          pinned[1] = 6;
          read_index<<<1, 1>>>(pinned, device_integers(1), 1);
-       }, cudaSuccess},
+       },
+       cudaSuccess},
       {"memory of the host as an argument",
-       [] { read_index<<<1, 1>>>(host.data(), device_integers(1), 1); }, cudaErrorIllegalAddress,
+       [] { read_index<<<1, 1>>>(host.data(), device_integers(1), 1); },
+       cudaErrorIllegalAddress,
        {"argument 1 of read_index"}},
   });
 }
@@ -122,7 +144,9 @@ TEST_CASE("a copy or a kernel leaves device memory closed to the host") {
   const Reports reports;
   int ends[2];
   REQUIRE(pipe(ends) == 0);
-  const auto closed = [&](const int* data) { return write(ends[1], data, 4) == -1 && errno == EFAULT; };
+  const auto closed = [&](const int* data) {
+    return write(ends[1], data, 4) == -1 && errno == EFAULT;
+  };
   int* data = device_integers(16);
   int* other = device_integers(16);
   CHECK(closed(data));
@@ -179,22 +203,36 @@ TEST_CASE("padding and shared memory: faults have their codes and words, and rig
       {"the last element", write_at(9), cudaSuccess},
       {"behind the last", write_at(10), cudaErrorIllegalAddress, {"past the end of"}},
       {"before the first", write_at(-1), cudaErrorIllegalAddress, {"before the start of"}},
-      {"null", [] { read_index<<<1, 1>>>(nullptr, device_integers(1), 0); },
-       cudaErrorIllegalAddress, {"a null pointer"}},
+      {"null",
+       [] { read_index<<<1, 1>>>(nullptr, device_integers(1), 0); },
+       cudaErrorIllegalAddress,
+       {"a null pointer"}},
       {"all of static memory", write_static(0, 29), cudaSuccess},
-      {"one more", write_static(0, 30), cudaErrorIllegalAddress,
+      {"one more",
+       write_static(0, 30),
+       cudaErrorIllegalAddress,
        {"a thread wrote 0 bytes past the end of the shared variable tile of 120 bytes"}},
-      {"far before it", write_static(-3000, -3000), cudaErrorIllegalAddress,
+      {"far before it",
+       write_static(-3000, -3000),
+       cudaErrorIllegalAddress,
        {"12000 bytes before the start of the shared variable tile"}},
-      {"far behind it", write_static(3000, 3000), cudaErrorIllegalAddress,
+      {"far behind it",
+       write_static(3000, 3000),
+       cudaErrorIllegalAddress,
        {" past the end of the shared variable tile"}},
-      {"farther", write_static(90000, 90000), cudaErrorIllegalAddress,
+      {"farther",
+       write_static(90000, 90000),
+       cudaErrorIllegalAddress,
        {" past the end of the shared variable tile"}},
       {"dynamic memory", write_dynamic(7), cudaSuccess},
-      {"behind it", write_dynamic(8), cudaErrorIllegalAddress,
+      {"behind it",
+       write_dynamic(8),
+       cudaErrorIllegalAddress,
        {"0 bytes past the end of the block's 32 bytes of dynamic shared"}},
       {"far behind it", write_dynamic(8000000), cudaErrorIllegalAddress, {"dynamic shared"}},
-      {"far before it", write_dynamic(-3000), cudaErrorIllegalAddress,
+      {"far before it",
+       write_dynamic(-3000),
+       cudaErrorIllegalAddress,
        {"12000 bytes before the start of the block's 32 bytes of dynamic"}},
   });
 }
@@ -212,6 +250,12 @@ TEST_CASE("what a plain build reads beside an array is an error or NaN") {
   };
   copy_float<<<1, 1>>>(in, out, -1);
   CHECK(std::isnan(result()));
+  for (const int index : {-1, 10, 9, 0}) {
+    float values[2] = {};
+    copy_weight<<<1, 1>>>(out, index);
+    CHECK(cudaMemcpy(values, out, sizeof values, cudaMemcpyDeviceToHost) == cudaSuccess);
+    for (const float value : values) CHECK(std::isnan(value) == (index == -1 || index == 10));
+  }
   shared_sum<<<1, 1>>>(out, 1000, -1);
   CHECK(std::isnan(result()));
   shared_sum<<<1, 1>>>(out, 1000, 999);

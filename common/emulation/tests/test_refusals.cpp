@@ -16,6 +16,16 @@ TEST_CASE("what cannot be emulated is refused with its line") {
                  "4: a kernel launched from device code"));
   CHECK(contains(only_complaint("struct S {\n__shared__ float s[3]; };"),
                  "2: a __shared__ variable"));
+  for (const char* member :
+       {"struct S {\nstatic __device__ float s[3]; };", "struct S;\n__device__ int S::s = 3;",
+        "template <class T> struct S {\n  static inline __device__ T s{}; };"})
+    CHECK(contains(only_complaint(member),
+                   "2: a __device__ variable cannot be a member of a class: declare it outside"));
+  for (const char* fine :
+       {"struct S { __device__ int f() { return 3; } };",
+        "struct S { __device__ [[nodiscard]] int f() const; __device__ S() = default; };",
+        "struct S { __host__ __device__ operator float() const; int x = 3; };"})
+    CHECK(rewritten(fine).diagnostics.empty());
   CHECK(contains(only_complaint("\n\ntexture<float, 1> t;"), "3: textures and surfaces"));
   CHECK(contains(only_complaint("float f() { return tex2D<float>(t, x, y); }"), "1: textures"));
   CHECK(contains(only_complaint("int main() { cuInit(0); }"), "1: CUDA's driver API"));

@@ -62,7 +62,7 @@ T unfused(T value) {
 #define CONVLAB_OPERATION(Name, parameters, expression) \
   struct Name {                                         \
     template <class T>                                  \
-    T operator() parameters const {                     \
+    auto operator() parameters const {                  \
       return expression;                                \
     }                                                   \
   };
@@ -70,6 +70,8 @@ CONVLAB_OPERATION(Sum, (T a, T b), unfused(a) + unfused(b))
 CONVLAB_OPERATION(Difference, (T a, T b), unfused(a) - unfused(b))
 CONVLAB_OPERATION(Product, (T a, T b), unfused(a* b))
 CONVLAB_OPERATION(Quotient, (T a, T b), a / b)
+CONVLAB_OPERATION(ToFloat, (T x), static_cast<float>(x))
+CONVLAB_OPERATION(ToDouble, (T x), static_cast<double>(x))
 CONVLAB_OPERATION(SquareRoot, (T x), std::sqrt(x))
 CONVLAB_OPERATION(FusedMultiplyAdd, (T x, T y, T z), std::fma(x, y, z))
 #undef CONVLAB_OPERATION
@@ -247,15 +249,8 @@ CONVLAB_IN_ALL_MODES(CONVLAB_TO_INTEGER, double, unsigned long long, __double2ul
 #undef CONVLAB_IN_ALL_MODES
 #undef CONVLAB_TO_INTEGER
 
-CONVLAB_FUNCTION(float, __int2float_rn, (int x), x)
-CONVLAB_FUNCTION(float, __uint2float_rn, (unsigned int x), x)
-CONVLAB_FUNCTION(float, __ll2float_rn, (long long x), x)
-CONVLAB_FUNCTION(float, __ull2float_rn, (unsigned long long x), x)
-CONVLAB_FUNCTION(float, __double2float_rn, (double x), x)
 CONVLAB_FUNCTION(double, __int2double_rn, (int x), x)
 CONVLAB_FUNCTION(double, __uint2double_rn, (unsigned int x), x)
-CONVLAB_FUNCTION(double, __ll2double_rn, (long long x), x)
-CONVLAB_FUNCTION(double, __ull2double_rn, (unsigned long long x), x)
 
 // ---- floating point -----------------------------------------------------------------------------
 
@@ -284,6 +279,13 @@ CONVLAB_IN_ALL_MODES(double, __ddiv, Quotient, (double x, double y), x, y)
 CONVLAB_IN_ALL_MODES(double, __drcp, Quotient, (double x), 1.0, x)
 CONVLAB_IN_ALL_MODES(double, __dsqrt, SquareRoot, (double x), x)
 CONVLAB_IN_ALL_MODES(double, __fma, FusedMultiplyAdd, (double x, double y, double z), x, y, z)
+CONVLAB_IN_ALL_MODES(float, __int2float, ToFloat, (int x), x)
+CONVLAB_IN_ALL_MODES(float, __uint2float, ToFloat, (unsigned int x), x)
+CONVLAB_IN_ALL_MODES(float, __ll2float, ToFloat, (long long x), x)
+CONVLAB_IN_ALL_MODES(float, __ull2float, ToFloat, (unsigned long long x), x)
+CONVLAB_IN_ALL_MODES(float, __double2float, ToFloat, (double x), x)
+CONVLAB_IN_ALL_MODES(double, __ll2double, ToDouble, (long long x), x)
+CONVLAB_IN_ALL_MODES(double, __ull2double, ToDouble, (unsigned long long x), x)
 #undef CONVLAB_IN_ALL_MODES
 #undef CONVLAB_IN_MODE
 
@@ -333,7 +335,23 @@ CONVLAB_FUNCTION(float, norm3df, (float a, float b, float c), std::hypot(a, b, c
 CONVLAB_FUNCTION(double, rnorm3d, (double a, double b, double c), 1.0 / norm3d(a, b, c))
 /// The normal distribution's cumulative probability.
 CONVLAB_FUNCTION(double, normcdf, (double x), 0.5 * std::erfc(-x * 0.70710678118654752440))
+/// sin(pi x) and cos(pi x), with exact zeros.
+inline double sinpi(double x) {
+  const double turn = std::remainder(x, 2.0);
+  return std::sin(M_PI * (std::fabs(turn) > 0.5 ? std::copysign(1.0, turn) - turn : turn));
+}
+CONVLAB_FUNCTION(double, cospi, (double x), sinpi(0.5 - std::fabs(std::remainder(x, 2.0))))
+inline void sincospi(double x, double* sine, double* cosine) {
+  *sine = sinpi(x);
+  *cosine = cospi(x);
+}
 // The same of floats, rounded once.
+CONVLAB_FUNCTION(float, sinpif, (float x), sinpi(static_cast<double>(x)))
+CONVLAB_FUNCTION(float, cospif, (float x), cospi(static_cast<double>(x)))
+inline void sincospif(float x, float* sine, float* cosine) {
+  *sine = sinpif(x);
+  *cosine = cospif(x);
+}
 CONVLAB_FUNCTION(float, rsqrtf, (float x), rsqrt(static_cast<double>(x)))
 CONVLAB_FUNCTION(float, __frsqrt_rn, (float x), rsqrt(static_cast<double>(x)))
 CONVLAB_FUNCTION(float, rcbrtf, (float x), rcbrt(static_cast<double>(x)))

@@ -111,12 +111,16 @@ struct StaticShared {
 
 // Variables of the device lie in sections of their own, whose pages the host cannot use
 // (runtime/variable_pages.hpp); arrays without a value in one that takes no room in the program.
-#define CONVLAB_DEVICE_VARIABLE __attribute__((section("convlab_variables")))
+// Managed ones are the host's, too. Behind each lies a gap, so that an index outside of it shows.
+#define CONVLAB_IN_SECTION(name) __attribute__((section(name), aligned(64)))
+#define CONVLAB_DEVICE_VARIABLE CONVLAB_IN_SECTION("convlab_variables")
+#define CONVLAB_MANAGED_VARIABLE CONVLAB_IN_SECTION("convlab_managed")
 #if defined(__x86_64__) && !defined(__clang__)
-#define CONVLAB_DEVICE_ARRAY __attribute__((section("convlab_arrays,\"aw\",@nobits#")))
+#define CONVLAB_DEVICE_ARRAY CONVLAB_IN_SECTION("convlab_arrays,\"aw\",@nobits#")
 #else
 #define CONVLAB_DEVICE_ARRAY CONVLAB_DEVICE_VARIABLE
 #endif
+#define CONVLAB_GAP(section, name) section [[gnu::used]] static char convlab_gap_##name[256]
 
 enum class SymbolKind { kDevice, kConstant, kManaged };
 
@@ -125,7 +129,7 @@ enum class SymbolKind { kDevice, kConstant, kManaged };
 class DeviceSymbol {
  public:
   DeviceSymbol(const char* name, const volatile void* address, std::size_t bytes, SymbolKind kind,
-               const char* module);
+               const char* module, const char* file, std::uint32_t line);
   DeviceSymbol(const DeviceSymbol&) = delete;
   DeviceSymbol& operator=(const DeviceSymbol&) = delete;
 };

@@ -38,3 +38,28 @@ TEST_CASE("device math: functions beyond the C library") {
   CHECK(normcdf(0.0) == 0.5);
   CHECK(abs(-2.5F) == 2.5F);  // the float overload, in the global namespace
 }
+
+TEST_CASE("numbers become floating point in each rounding mode") {
+  const int x = -16777219;  // between two floats
+  CHECK(__int2float_rn(x) == -0x1.000004p24F);
+  CHECK(__int2float_rz(x) == -0x1.000002p24F);
+  CHECK(__int2float_ru(x) == -0x1.000002p24F);
+  CHECK(__int2float_rd(x) == -0x1.000004p24F);
+  CHECK(__ull2float_rz(~0ULL - 12345) == 0x1.fffffep63F);
+  CHECK(__ull2float_ru(~0ULL - 12345) == 0x1p64F);
+  CHECK(__ll2double_ru((1LL << 53) + 1) == 0x1.0000000000001p53);
+  CHECK(__ll2double_rd((1LL << 53) + 1) == 0x1p53);
+  CHECK(__double2float_ru(0.1) == 0x1.99999ap-4F);
+  CHECK(__double2float_rz(0.1) == 0x1.999998p-4F);
+}
+
+TEST_CASE("sinpi and cospi are exact where the result is 0 or 1") {
+  for (const float turn : {-4.0F, 0.0F, 2.0F, 1e9F}) {
+    CHECK(sinpif(turn) == 0);
+    CHECK(sinpif(turn + 1) == 0);
+    CHECK(cospif(turn) == 1);
+  }
+  CHECK(cospif(0.5F) == 0);
+  CHECK(sinpif(-2.5F) == -1);
+  CHECK(sinpif(0.25F) == 0x1.6a09e6p-1F);
+}
