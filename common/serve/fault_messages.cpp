@@ -35,8 +35,9 @@ std::string array_name(const FaultMemory& memory, const std::string& kernel,
 
 long long element_bytes(const FaultMemory& memory, const std::string& kernel,
                         const SourceText& sources) {
-  const auto bytes =
-      static_cast<long long>(sources.parameter(kernel, memory.argument).element_bytes);
+  const auto bytes = static_cast<long long>(
+      memory.variable.empty() ? sources.parameter(kernel, memory.argument).element_bytes
+                              : sources.shared_element_bytes(memory.variable));
   // Arrays of unknown type that no float divides hold something smaller.
   return memory.bytes % bytes == 0 && memory.offset % bytes == 0 ? bytes : 1;
 }
@@ -193,7 +194,10 @@ bool has_sizes_exchanged(const FaultRecord& fault, const SourceText& sources) {
 }
 
 // An access outside of shared memory.
-void explain_tile(const FaultRecord& fault, long long elements, Finding& message) {
+void explain_tile(const FaultRecord& fault, long long elements, const SourceText& sources,
+                  Finding& message) {
+  if (sources.line(fault.file, fault.line).find("_matrix_sync") != std::string::npos)
+    return say(message, "E-outside/fragment");
   const auto& [x, y, z] = fault.block_size;
   const bool is_dynamic = fault.memory.variable == "dynamic";
   say(message, is_dynamic ? "E-outside/dynamic-tile" : "E-outside/tile");
@@ -297,7 +301,7 @@ void explain_outside(const FaultRecord& fault, const std::optional<ConvShape>& s
   if (shape && axes_exchanged(fault, *shape, parameter, sources)) {
     message.id = "E-grid-axes";
   } else if (!memory.variable.empty()) {
-    explain_tile(fault, elements, message);
+    explain_tile(fault, elements, sources, message);
   } else if (shape) {
     explain_allocation(fault, *shape, array, element, sources, message);
   }

@@ -137,6 +137,18 @@ const SourceText::Kernel* SourceText::find_kernel(const std::string& kernel) con
   return found == kernels_.end() ? nullptr : &*found;
 }
 
+// Of the type that a declaration names.
+static std::size_t element_bytes_of(const std::string& declaration) {
+  static constexpr std::pair<const char*, std::size_t> kSizes[] = {
+      {"half", 2},   {"__half", 2},  {"__nv_bfloat16", 2}, {"double", 8},
+      {"half4", 8},  {"float2", 8},  {"float4", 16},       {"char", 1},
+      {"int8_t", 1}, {"uint8_t", 1}, {"std::byte", 1}};
+  std::size_t known = 4;
+  for (const auto& [type, bytes] : kSizes)
+    if (has_word(declaration, type)) known = bytes;
+  return known;
+}
+
 SourceText::Parameter SourceText::parameter(const std::string& kernel, int position) const {
   const Kernel* const found = find_kernel(kernel);
   const std::string head = found == nullptr ? "" : found->head.substr(0, found->head.rfind(')'));
@@ -157,13 +169,13 @@ SourceText::Parameter SourceText::parameter(const std::string& kernel, int posit
   part = trimmed(part.substr(0, std::min(part.find('='), part.find('['))));
   Parameter result{.name = word_before(part, part.size()),
                    .is_reference = part.find('&') != std::string::npos};
-  static constexpr std::pair<const char*, std::size_t> kSizes[] = {
-      {"half", 2},   {"__half", 2},  {"__nv_bfloat16", 2}, {"double", 8},
-      {"half4", 8},  {"float2", 8},  {"float4", 16},       {"char", 1},
-      {"int8_t", 1}, {"uint8_t", 1}, {"std::byte", 1}};
-  for (const auto& [type, bytes] : kSizes)
-    if (has_word(part, type)) result.element_bytes = bytes;
+  result.element_bytes = element_bytes_of(part);
   return result;
+}
+
+std::size_t SourceText::shared_element_bytes(const std::string& variable) const {
+  const auto places = lines_with({"__shared__", variable});
+  return element_bytes_of(places.empty() ? "" : line(places.front().file, places.front().line));
 }
 
 std::vector<SourceText::Place> SourceText::lines_of_kernel(

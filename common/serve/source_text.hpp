@@ -44,6 +44,9 @@ class SourceText {
   /// A kernel's parameter, from 1; without a name if it is not found.
   [[nodiscard]] Parameter parameter(const std::string& kernel, int position) const;
 
+  /// Of a variable in shared memory; 4 if the type is not known.
+  [[nodiscard]] std::size_t shared_element_bytes(const std::string& variable) const;
+
   /// A place in a source.
   struct Place {
     std::string file{};

@@ -156,7 +156,7 @@ void tell_of_poison(const std::byte* copied, std::size_t bytes, const char* func
   for (std::size_t i = 0; i + sizeof(std::uint32_t) <= bytes; i += sizeof(std::uint32_t)) {
     std::uint32_t bits = 0;
     std::memcpy(&bits, copied + i, sizeof bits);
-    beyond += bits == kRedzoneWord ? 1 : 0;
+    beyond += Redzone::holds(bits) ? 1 : 0;
     PoisonedWord word;
     if (!read_poison(bits, word)) continue;
     const auto memory = source_of(word, live);

@@ -78,9 +78,9 @@ auto* last_before(Allocations& allocations, const void* address) {
 
 /// What surrounds an allocation. Where reads beyond it are forgiven, they give NaN or a number, so
 /// that a result tells whether it was computed from one.
-Redzone redzone() {
+Redzone redzone_of(const Allocation& allocation) {
   const auto given = static_cast<std::byte>(settings().byte_beyond);
-  return settings().forgives_reads ? Redzone{given, given} : Redzone{};
+  return settings().forgives_reads ? Redzone{given, given} : Redzone::of(allocation.number);
 }
 
 /// How far around an allocation reads are forgiven.
@@ -180,8 +180,9 @@ void DeviceMemory::fill_surroundings(const Allocation& allocation) {
   const std::size_t after = allocation.page_bytes - before - allocation.bytes;
   std::byte* const end = allocation.begin + allocation.bytes;
   allow_access(allocation.pages, allocation.page_bytes);
-  redzone().fill(allocation.pages, allocation.begin);
-  redzone().fill(end, end + after);
+  const Redzone redzone = redzone_of(allocation);
+  redzone.fill(allocation.pages, allocation.begin);
+  redzone.fill(end, end + after);
   forbid_access(allocation.pages, before);
   forbid_access(end, after);
 }
@@ -337,12 +338,12 @@ std::optional<EmulationReport> DeviceMemory::damage([[maybe_unused]] bool of_dev
   EmulationReport report{.fault = {.kind = FaultKind::kDeviceMemory, .writes = true},
                          .error = KernelFault::kIllegalAddress};
 #if !CONVLAB_ADDRESS_SANITIZER
-  const Redzone intact = redzone();
   const std::lock_guard lock(mutex_);
   for (const auto& [pages, allocation] : live_) {
     if ((allocation.kind == MemoryKind::kDevice) != of_device_memory) continue;
     // Another host thread has just allocated it; no kernel can have written there.
     if (!allocation.is_open) continue;
+    const Redzone intact = redzone_of(allocation);
     const std::byte* const end = allocation.begin + allocation.bytes;
     const std::byte* const before = intact.first_other(allocation.pages, allocation.begin);
     const std::byte* const after =

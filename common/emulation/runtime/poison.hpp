@@ -13,10 +13,22 @@ namespace convlab::emulation {
 inline constexpr int kPoisonByte = 0xff;
 
 /// Surrounds arrays: words that are NaN as float, double, half and bfloat16, so that a result shows
-/// that it was computed from one. They are not poison, so that writes there are found.
+/// that it was computed from one. They are not poison, so that writes there are found, and
+/// neighbours have others, so that what a thread reads beside one array is found where it stores it
+/// beside another.
 struct Redzone {
-  std::byte even{0xf7};  ///< at an even address
+  std::byte even{0xf0};  ///< at an even address
   std::byte odd{0xff};
+
+  /// Of an allocation with this number.
+  static Redzone of(std::uint64_t number) {
+    constexpr std::uint64_t kKinds = 14;  // f1 to fe: ff is poison
+    return {static_cast<std::byte>(0xf1 + number % kKinds)};
+  }
+  /// Whether a word is from one.
+  static bool holds(std::uint32_t word) {
+    return (word | 0x000f'000fU) == ~0U && word >> 16U == (word & 0xffffU) && word != ~0U;
+  }
 
   [[nodiscard]] std::byte at(const std::byte* place) const {
     return reinterpret_cast<std::uintptr_t>(place) % 2 == 0 ? even : odd;
@@ -39,7 +51,6 @@ struct Redzone {
     return nullptr;
   }
 };
-inline constexpr std::uint32_t kRedzoneWord = 0xfff7'fff7;
 
 // With CONVLAB_EMU_POISON=numbered each 32-bit word of new memory holds a NaN of its own. A
 // processor hands the low bits of a NaN on from operand to result, so a result tells from which
@@ -95,7 +106,7 @@ inline void fill_poison(std::byte* begin, std::size_t bytes, unsigned object, bo
 /// Whether a float is numbered poison, or was computed from it.
 inline bool read_poison(std::uint32_t bits, PoisonedWord& word) {
   // The NaN of an invalid operation has no index, nor have words beyond the largest one.
-  if ((bits & kNumbered) != kNumbered || bits == kNumbered || bits == kRedzoneWord) return false;
+  if ((bits & kNumbered) != kNumbered || bits == kNumbered || Redzone::holds(bits)) return false;
   const std::uint32_t head = mix(bits, kUnmixing);
   const std::uint32_t index = head & kIndexMask;
   if (index == 0 || index == kIndexMask) return false;

@@ -103,6 +103,17 @@ TEST_CASE("device memory: faults have their codes and words, and right twins non
       {"up to the end", [] { write_index<<<9, 128>>>(device_integers(1024), 1024); }, cudaSuccess},
       {"live memory", [] { read_index<<<1, 1>>>(device_integers(64), device_integers(64), 2); },
        cudaSuccess},
+      {"sizes in elements",
+       [] {
+         // What is read beside one array is stored beside the other: NaN for NaN.
+         void* from = nullptr;
+         void* to = nullptr;
+         REQUIRE(cudaMalloc(&from, 1) == cudaSuccess);
+         REQUIRE(cudaMalloc(&to, 1) == cudaSuccess);
+         copy_float<<<1, 1>>>(static_cast<float*>(from), static_cast<float*>(to), 0);
+       },
+       cudaErrorIllegalAddress,
+       {"past the end of allocation", "of 1 bytes"}},
       {"freed memory",
        [] {
          int* data = device_integers(64);

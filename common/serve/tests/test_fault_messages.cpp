@@ -65,6 +65,21 @@ TEST_CASE("source text: it finds lines, parameters and words of a kernel") {
   CHECK_FALSE(sources.has("early"));
 }
 
+TEST_CASE("a fragment beside its array counts elements of the array's type") {
+  const TemporaryFolder folder;
+  const auto file = folder.path() / "wmma.cu";
+  write_atomically(file,
+                   "__shared__ half tile[16][16];\nwmma::load_matrix_sync(b, tile[0], 24);\n");
+  const FaultRecord fault{.kind = FaultKind::kDeviceMemory,
+                          .kernel = "multiply",
+                          .file = "wmma.cu",
+                          .line = 2,
+                          .memory = {.variable = "tile", .bytes = 512, .offset = 528}};
+  const Finding message = message_of(fault, std::nullopt, SourceText({file}));
+  CHECK(message.seen.find("9 elements past the end of `tile`, which has 256") != std::string::npos);
+  CHECK(message.cause.find("leading dimension") != std::string::npos);
+}
+
 TEST_CASE("source text: long lines are cut, many equal ones are not all told; 7x is no number") {
   const TemporaryFolder folder;
   const auto file = folder.path() / "long.cpp";
