@@ -81,6 +81,8 @@ run_recorded() {
         -mllvm -tsan-instrument-atomics=0 -mllvm -tsan-distinguish-volatile=1
     else
       [ "$device" = cpu ] || set -- "$@" -fsanitize-coverage=trace-pc
+      # Otherwise one load of a float4 would be four: its parts, before accesses are marked.
+      ! grep -q note_wide_accesses "$source" || set -- "$@" -fno-tree-sra
       set -- "$@" -fno-reorder-blocks -Wno-tsan --param tsan-instrument-func-entry-exit=0 \
         --param tsan-distinguish-volatile=1
     fi

@@ -184,7 +184,7 @@ Edition parse_edition(const std::string& text, const std::string& name) {
     if (why.starts_with('[')) why = why.substr(std::min(why.size(), why.find(']') + 2));
     if (why.ends_with('.')) why.pop_back();
     throw EnvironmentError("The edition " + name + " cannot be used: " + why +
-                           " (docs/contributing.md describes the file).");
+                           " (the files beside it show the form).");
   }
 }
 

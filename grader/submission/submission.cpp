@@ -50,16 +50,18 @@ SandboxKind sandbox_kind_for(const std::filesystem::path& program) {
 }
 
 // Only the workbook's own programs emulate where no GPU answers.
-bool needs_gpu(const std::filesystem::path& program) {
-  return sandbox_kind_for(program) == SandboxKind::kGpu &&
-         std::filesystem::exists(program.parent_path() / kDeviceFile);
+bool is_workbooks_own(const std::filesystem::path& program) {
+  return !std::filesystem::exists(program.parent_path() / kDeviceFile);
 }
 
 // "I have a GPU" would let a program report its own times; "I have none" would need no kernels.
-bool may_run_on(SandboxKind kind, Device device) {
-  return kind == SandboxKind::kCpu        ? device == Device::kCpu
-         : kind == SandboxKind::kEmulated ? device == Device::kEmulated
-                                          : device != Device::kCpu;
+bool may_run_on(const std::filesystem::path& program, Device device) {
+  const SandboxKind kind = sandbox_kind_for(program);
+  if (kind == SandboxKind::kCpu) return device == Device::kCpu;
+  if (kind == SandboxKind::kEmulated && !is_workbooks_own(program)) {
+    return device == Device::kEmulated;
+  }
+  return device != Device::kCpu;
 }
 
 Failure failure_of(const Ending& ending, milliseconds limit) {
@@ -464,13 +466,13 @@ std::optional<Failure> Submission::ask(const ServeRequest& request, milliseconds
   auto decoded = message == nullptr ? std::nullopt : decode<ServeReply>(message->text);
   // A message about a crash does not tell the device. A leftover thread may crash between two
   // requests; then it has the token of the first.
-  const bool is_whole = decoded &&
-                        (decoded->status == ServeStatus::kCrash ||
-                         (decoded->token == request.token &&
-                          may_run_on(sandbox_kind_for(program_), decoded->device))) &&
-                        (decoded->status != ServeStatus::kDone ||
-                         paused_times >= (request.steps ? pauses : std::min(pauses, 2))) &&
-                        receive_steps(*process_, limit, *decoded);
+  const bool is_whole =
+      decoded &&
+      (decoded->status == ServeStatus::kCrash ||
+       (decoded->token == request.token && may_run_on(program_, decoded->device))) &&
+      (decoded->status != ServeStatus::kDone ||
+       paused_times >= (request.steps ? pauses : std::min(pauses, 2))) &&
+      receive_steps(*process_, limit, *decoded);
   std::optional<Failure> failure;
   if (message == nullptr) {
     failure = failure_of(std::get<Ending>(answer), limit);
@@ -485,7 +487,8 @@ std::optional<Failure> Submission::ask(const ServeRequest& request, milliseconds
     if (reply.status == ServeStatus::kCrash) reply.device = device_.device;
     // Otherwise an emulation's verdict would look like a GPU's.
     if (reply.device == Device::kEmulated &&
-        (device_.device == Device::kGpu || needs_gpu(program_))) {
+        (device_.device == Device::kGpu ||
+         (sandbox_kind_for(program_) == SandboxKind::kGpu && !is_workbooks_own(program_)))) {
       // The driver is asked, because the submission can say what it likes.
       if (answering_gpu()) return Failure{.kind = Failure::Kind::kProtocol};
       throw EnvironmentError("The GPU stopped answering in the middle of the check: " +

@@ -37,6 +37,11 @@ __global__ void load_four(const float4* from) {
   kept_four = from[threadIdx.x];
 }
 
+__global__ void add_four(const float4* from) {
+  const float4 four = from[threadIdx.x];
+  kept = four.x + four.y * four.z - four.w;
+}
+
 __global__ void load_shared(int stride) {
   extern __shared__ float tile[];
   kept = tile[threadIdx.x * stride];
@@ -224,6 +229,7 @@ std::vector<CountedKernel> counted_kernels() {
       {"all the same", WITH(load, const float, 0, 0), "global", false, 1, 32, 1, 0},
       {"ten lanes", WITH(load_by_some, const float, 10), "global", false, 1, 10, 2, 0},
       {"four floats of a lane", WITH(load_four, const float4), "global", false, 1, 32, 16, 0},
+      {"four floats of a lane, each used", WITH(add_four, const float4), "global", false, 1, 32, 16, 0},
       {"shared, side by side", SHARED(load_shared, 1), "shared", false, 1, 32, 1, 0},
       {"shared, every second", SHARED(load_shared, 2), "shared", false, 1, 32, 2, 1},
       {"shared, one bank", SHARED(load_shared, 32), "shared", false, 1, 32, 32, 31},
