@@ -47,6 +47,11 @@ class StageProgram : public Program {
     constexpr int kLookEvery = 8;
     if (runs() % kLookEvery == 0) look_at_clock();
     if (call.failure) {
+      // It has ended, so nobody can ask for its processor time. A fault takes a moment unless the
+      // program waits for something first.
+      constexpr double kMomentMs = 2000.0;
+      constexpr double kMilli = 1e-3;
+      if (call.round_trip_ms > kMomentMs) add_computing(kMilli * call.round_trip_ms);
       const bool hangs = call.failure->kind == Failure::Kind::kTimeout;
       return {hangs ? Answer::Kind::kTimeout : Answer::Kind::kFault};
     }
