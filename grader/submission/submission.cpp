@@ -235,12 +235,9 @@ std::vector<std::string> Submission::variables() const {
 }
 
 // What the emulated device is told travels with each request: here a file could read or change it.
-// Only whether reads are forgiven must be known before the device has any memory.
 std::vector<std::string> Submission::environment_of_process() const {
   std::vector<std::string> all = variables();
-  std::erase_if(all, [](const std::string& each) {
-    return each.starts_with("CONVLAB_EMU_") && !each.starts_with("CONVLAB_EMU_READS=");
-  });
+  std::erase_if(all, [](const std::string& each) { return each.starts_with("CONVLAB_EMU_"); });
   return all;
 }
 

@@ -78,9 +78,9 @@ auto* last_before(Allocations& allocations, const void* address) {
 
 /// What surrounds an allocation. Where reads beyond it are forgiven, they give NaN or a number, so
 /// that a result tells whether it was computed from one.
-Redzone redzone_of(const Allocation& allocation) {
+Redzone redzone_of(std::uint64_t number) {
   const auto given = static_cast<std::byte>(settings().byte_beyond);
-  return settings().forgives_reads ? Redzone{given, given} : Redzone::of(allocation.number);
+  return settings().forgives_reads ? Redzone{given, given} : Redzone::of(number);
 }
 
 /// How far around an allocation reads are forgiven.
@@ -180,9 +180,8 @@ void DeviceMemory::fill_surroundings(const Allocation& allocation) {
   const std::size_t after = allocation.page_bytes - before - allocation.bytes;
   std::byte* const end = allocation.begin + allocation.bytes;
   allow_access(allocation.pages, allocation.page_bytes);
-  const Redzone redzone = redzone_of(allocation);
-  redzone.fill(allocation.pages, allocation.begin);
-  redzone.fill(end, end + after);
+  allocation.redzone.fill(allocation.pages, allocation.begin);
+  allocation.redzone.fill(end, end + after);
   forbid_access(allocation.pages, before);
   forbid_access(end, after);
 }
@@ -208,6 +207,7 @@ std::byte* DeviceMemory::allocate(std::size_t bytes, MemoryKind kind) {
   allocation.bytes = bytes;
   allocation.kind = kind;
   allocation.number = ++count_;
+  allocation.redzone = redzone_of(allocation.number);  // what is chosen later changes no neighbour
   fill_surroundings(allocation);
   fill_poison(allocation.begin, bytes, static_cast<unsigned>(allocation.number), false);
   if (kind == MemoryKind::kDevice) close(allocation);
@@ -343,11 +343,11 @@ std::optional<EmulationReport> DeviceMemory::damage([[maybe_unused]] bool of_dev
     if ((allocation.kind == MemoryKind::kDevice) != of_device_memory) continue;
     // Another host thread has just allocated it; no kernel can have written there.
     if (!allocation.is_open) continue;
-    const Redzone intact = redzone_of(allocation);
     const std::byte* const end = allocation.begin + allocation.bytes;
-    const std::byte* const before = intact.first_other(allocation.pages, allocation.begin);
+    const std::byte* const before =
+        allocation.redzone.first_other(allocation.pages, allocation.begin);
     const std::byte* const after =
-        intact.first_other(end, allocation.pages + allocation.page_bytes);
+        allocation.redzone.first_other(end, allocation.pages + allocation.page_bytes);
     if (before == nullptr && after == nullptr) continue;
     report.memory = memory_of(before != nullptr ? before : after, allocation);
     if (!report.what.empty()) report.what += "\n";

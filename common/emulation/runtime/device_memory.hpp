@@ -12,6 +12,7 @@
 
 #include "common/emulation/runtime/device_rights.hpp"
 #include "common/emulation/runtime/handles.hpp"
+#include "common/emulation/runtime/poison.hpp"
 #include "common/emulation/runtime/report.hpp"
 #include "common/emulation/runtime/variable_pages.hpp"
 
@@ -27,7 +28,8 @@ struct Allocation {
   std::byte* pages = nullptr;  ///< the pages mapped for it, at whose end it ends
   std::size_t page_bytes = 0;
   std::uint64_t number = 0;  ///< counts allocations from 1
-  int users = 0;             ///< DeviceAccess objects that keep it accessible
+  Redzone redzone{};
+  int users = 0;  ///< DeviceAccess objects that keep it accessible
   bool is_open = true;
   std::array<void*, 8> made_by = {};  ///< return addresses of the call that made it
   int made_by_count = 0;
