@@ -1,5 +1,13 @@
 // Withheld numbers: the host sees tokens, kernels see what they stand for.
 
+#include <cxxabi.h>
+#include <mma.h>
+#include <sys/mman.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -11,6 +19,10 @@
 #include "common/base/tests/support/catch.hpp"
 #include "common/emulation/include/convlab_emulation/activity.hpp"
 #include "common/emulation/runtime/device_memory.hpp"
+
+// Of the compiler's own library.
+__extension__ typedef __int128 Wide;
+extern "C" Wide __divmodti4(Wide dividend, Wide divisor, Wide* rest);
 
 namespace {
 
@@ -85,6 +97,47 @@ struct Numbers {
 
 __global__ void write_anywhere(std::uint64_t address) {
   *reinterpret_cast<float*>(address) = 5.0f;
+}
+/// What functions of the host's libraries write for whoever calls them.
+struct Functions {
+  int (*canonicalize)(float*, const float*) = &canonicalizef;
+  decltype(&__cxa_guard_release) release = &__cxa_guard_release;
+  Wide (*divide)(Wide, Wide, Wide*) = &__divmodti4;
+  long (*call)(long, ...) = &syscall;
+};
+/// What only the host's process has.
+struct Places {
+  float canonical = 1.0f;
+  long long guard = 0;
+  Wide rest = 1;
+  float written = 1.0f;
+  alignas(16) float tile[256] = {};
+};
+__global__ void write_by_libraries(Functions host, std::uint64_t places, float number) {
+  auto* const to = reinterpret_cast<Places*>(places);
+  host.canonicalize(&to->canonical, &number);
+  host.release(&to->guard);
+  host.divide(7, 5, &to->rest);
+}
+__global__ void write_by_calls(Functions host, std::uint64_t places, float number,
+                               int* refused) {
+  auto* const to = reinterpret_cast<Places*>(places);
+  const long process = host.call(SYS_getppid);
+  iovec from = {&number, sizeof number};
+  iovec there = {&to->written, sizeof number};
+  *refused += host.call(SYS_process_vm_writev, process, &from, 1, &there, 1, 0) < 0;
+  *refused += host.call(SYS_ptrace, PTRACE_SEIZE, process, nullptr, nullptr) < 0;
+  *refused += host.call(SYS_kill, process, 0) < 0;
+}
+/// Memory that the host may only read: in the kernel's process it becomes writable.
+__global__ void write_protected(Functions host, std::uint64_t page, float number) {
+  if (host.call(SYS_mprotect, page, 4096, PROT_READ | PROT_WRITE) == 0)
+    *reinterpret_cast<float*>(page) = number;
+}
+__global__ void store_tile(std::uint64_t to) {
+  nvcuda::wmma::fragment<nvcuda::wmma::accumulator, 16, 16, 16, float> tile;
+  nvcuda::wmma::fill_fragment(tile, 5.0f);
+  nvcuda::wmma::store_matrix_sync(reinterpret_cast<float*>(to), tile, 16, nvcuda::wmma::mem_row_major);
 }
 __device__ float* kept = nullptr;
 __global__ void keep_in_heap(const float* from) {
@@ -281,6 +334,35 @@ TEST_CASE("withheld: what a kernel writes to the host is lost, and its heap stay
   float seen = 0.0f;
   REQUIRE(cudaMemcpy(&seen, numbers.result, sizeof seen, cudaMemcpyDeviceToHost) == cudaSuccess);
   CHECK(seen == numbers.truth[1]);
+}
+
+TEST_CASE("withheld: whatever function a kernel calls, the host's memory stays what it is") {
+  const Numbers numbers;
+  Places host;
+  const auto address = [](const void* place) { return reinterpret_cast<std::uint64_t>(place); };
+  write_by_libraries<<<1, 1>>>({}, address(&host), 5.0f);
+  CHECK(cudaDeviceSynchronize() == cudaSuccess);
+  store_tile<<<1, 32>>>(address(host.tile));
+  CHECK(cudaDeviceSynchronize() == cudaSuccess);
+  int* refused = nullptr;
+  REQUIRE(cudaMallocManaged(&refused, sizeof(int)) == cudaSuccess);
+  *refused = 0;
+  write_by_calls<<<1, 1>>>({}, address(&host), 5.0f, refused);
+  CHECK(cudaDeviceSynchronize() == cudaSuccess);
+  CHECK(*refused == 3);
+  auto* const page = static_cast<float*>(
+      mmap(nullptr, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+  REQUIRE(page != MAP_FAILED);
+  write_protected<<<1, 1>>>({}, address(page), 5.0f);
+  CHECK(cudaDeviceSynchronize() == cudaSuccess);
+  CHECK(*page == 0.0f);
+  CHECK(host.canonical == 1.0f);
+  CHECK(host.guard == 0);
+  CHECK((host.rest == 1));
+  CHECK(host.written == 1.0f);
+  CHECK(std::count(host.tile, host.tile + 256, 0.0f) == 256);
+  munmap(page, 4096);
+  cudaFree(refused);
 }
 
 TEST_CASE("withheld: registered twice, in parts, memory stays what it is") {

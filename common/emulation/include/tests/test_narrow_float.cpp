@@ -29,6 +29,9 @@ TEMPLATE_TEST_CASE("narrow float: sizes, alignment and trivial copies are the GP
 }
 
 TEST_CASE("narrow float: pairs take their parts to the right half") {
+  __half2 empty(1.0F, 2.0F);
+  empty = {};
+  CHECK(__high2float(empty) == 0);
   const half2 pair = __floats2half2_rn(1.0F, -2.0F);
   CHECK(__low2float(pair) == 1.0F);
   CHECK(__high2float(pair) == -2.0F);
