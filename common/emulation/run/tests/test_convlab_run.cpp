@@ -237,6 +237,25 @@ int main() {
   CHECK(contains(result.out, "cudaFree is called in a kernel, and only the host may call it"));
 }
 
+#if defined(__x86_64__) && !CONVLAB_ADDRESS_SANITIZER
+TEST_CASE("convlab-run: an instruction that the processor lacks is told from a trap") {
+  const bool lacks = GENERATE(true, false);
+  const Program program(R"(extern "C" __device__ void end();
+__global__ void k() { end(); }
+int main() {
+  k<<<1, 1>>>();
+  return cudaDeviceSynchronize() == cudaSuccess;
+})");
+  std::ofstream(program.folder.path() / "end.cpp") << "extern \"C\" void end() { asm(\".byte 0x0f, "
+                                                   << (lacks ? "0xff, 0xc0" : "0x0b") << "\"); }\n";
+  const auto result = program.run("end.cpp");
+  CHECK(result.exit_code == 0);
+  CHECK(contains(result.out, lacks ? "this processor lacks an instruction of the program"
+                                   : "trap instruction"));
+  CHECK(contains(result.out, "end.cpp:1 "));
+}
+#endif
+
 TEST_CASE("convlab-run: assert counts, and the same report is printed three times") {
   const Program program(R"(#include <cassert>
 int main() {
