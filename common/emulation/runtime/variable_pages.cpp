@@ -23,9 +23,9 @@
 // a program. The page also makes each section begin with a page.
 namespace {
 constexpr std::size_t kPageBytes = convlab::emulation::kPage;
-alignas(kPageBytes) CONVLAB_DEVICE_VARIABLE [[gnu::used]] std::byte end_of_variables[kPageBytes];
-alignas(kPageBytes) CONVLAB_DEVICE_ARRAY [[gnu::used]] std::byte end_of_arrays[kPageBytes];
-alignas(kPageBytes) CONVLAB_MANAGED_VARIABLE [[gnu::used]] std::byte end_of_managed[kPageBytes];
+[[gnu::used]] alignas(kPageBytes) CONVLAB_DEVICE_VARIABLE std::byte end_of_variables[kPageBytes];
+[[gnu::used]] alignas(kPageBytes) CONVLAB_DEVICE_ARRAY std::byte end_of_arrays[kPageBytes];
+[[gnu::used]] alignas(kPageBytes) CONVLAB_MANAGED_VARIABLE std::byte end_of_managed[kPageBytes];
 }  // namespace
 
 // Where the sections begin, from the linker. Without room for arrays these lie with the others.

@@ -120,7 +120,7 @@ struct StaticShared {
 #else
 #define CONVLAB_DEVICE_ARRAY CONVLAB_DEVICE_VARIABLE
 #endif
-#define CONVLAB_GAP(section, name) section [[gnu::used]] static char convlab_gap_##name[256]
+#define CONVLAB_GAP(section, name) section __attribute__((used)) static char convlab_gap_##name[256]
 
 enum class SymbolKind { kDevice, kConstant, kManaged };
 
