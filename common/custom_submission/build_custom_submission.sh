@@ -95,7 +95,8 @@ run_recorded() {
   # Those warnings of which a mistake may follow; none of them ends the compilation.
   if [ -n "$source" ] && [ "$device" != gpu ]; then
     set -- "$@" -Wno-error -Wno-pedantic -Wno-conversion -Wno-shadow -Wno-float-conversion \
-      -Wno-unused-parameter -Wno-unknown-pragmas -Wno-sign-compare -fmax-errors=50
+      -Wno-unused-parameter -Wno-unknown-pragmas -Wno-sign-compare -fmax-errors=50 \
+      -fdiagnostics-parseable-fixits
   fi
   if [ -n "$source" ] && [ -n "$edited" ]; then
     set -- "$@" -w -Wno-uninitialized -Wno-maybe-uninitialized -fmax-errors=0 \
@@ -110,9 +111,11 @@ run_recorded() {
     set -- "$@" "$optimise"
   fi
   if [ -n "$precompiled" ]; then set -- "$@" -include "$precompiled"; fi
-  # A function does not ask to be left out of what is traced, by whatever macro.
+  # A function does not ask to be left out of what is traced, by whatever macro; and the program has
+  # its main.
   if [ "$step" = compile ] && [ "$device" != gpu ]; then
-    echo "#pragma GCC poison $not_traced" >"$folder/poisoned.h"
+    { echo "#pragma GCC poison $not_traced"; tail -n 1 "$(cat "$commands/root")/common/stage/own_main.hpp"; } \
+      >"$folder/poisoned.h"
     set -- "$@" -include "$folder/poisoned.h"
   fi
   if [ -n "$more" ]; then set -- "$@" "$more"; fi

@@ -75,6 +75,16 @@ bool is_variant(const std::string& name) {
   return find_variant(name) != nullptr;
 }
 
+std::string filled_in(std::string text, const std::vector<std::string>& values) {
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const std::string mark = "{" + std::to_string(i) + "}";
+    for (auto at = text.find(mark); at != text.npos; at = text.find(mark, at + values[i].size())) {
+      text.replace(at, mark.size(), values[i]);
+    }
+  }
+  return text;
+}
+
 Finding said(const std::string& variant, const std::vector<std::string>& values) {
   const FindingWords* words = find_variant(variant);
   if (words == nullptr) throw std::out_of_range("no variant " + variant);
@@ -85,15 +95,7 @@ Finding said(const std::string& variant, const std::vector<std::string>& values)
                .seen = words->seen,
                .cause = words->cause,
                .next = words->next};
-  for (std::string* text : {&says.seen, &says.cause, &says.next}) {
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      const std::string mark = "{" + std::to_string(i) + "}";
-      for (auto at = text->find(mark); at != std::string::npos;
-           at = text->find(mark, at + values[i].size())) {
-        text->replace(at, mark.size(), values[i]);
-      }
-    }
-  }
+  for (std::string* text : {&says.seen, &says.cause, &says.next}) *text = filled_in(*text, values);
   return says;
 }
 

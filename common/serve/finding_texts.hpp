@@ -29,6 +29,9 @@ bool is_of_kind(const Finding& finding, const std::string& kind);
 /// Whether findings.txt has this variant.
 bool is_variant(const std::string& name);
 
+/// A text with values in place of {0}, {1}, …
+std::string filled_in(std::string text, const std::vector<std::string>& values);
+
 /// A finding with what a variant, "E-outside/freed", says beyond its id; empty where it says the
 /// same. A cause that begins with a blank is added to another one.
 /// @throws std::out_of_range

@@ -8,7 +8,9 @@
 
 #include "common/base/error.hpp"
 #include "common/base/printable.hpp"
+#include "common/base/whole_file.hpp"
 #include "common/device/gpu_probe.hpp"
+#include "grader/checks/build_mend.hpp"
 #include "grader/checks/findings/catalogue.hpp"
 #include "grader/submission/submission.hpp"
 
@@ -18,11 +20,11 @@ Finding explain(const BuildProblem& problem, const SubmittedSources& submitted) 
   const std::string file = printable_line(problem.file);
   switch (problem.kind) {
     case BuildProblem::Kind::kDoesNotCompile:
-      return compiler_finding(problem.message, SourceText(submitted.sources));
+      return compiler_finding(problem.error, SourceText(submitted.sources));
     case BuildProblem::Kind::kTakesTooLong:
       return finding("E-build", file + ": the compiler did not finish: " + problem.message + ".");
     case BuildProblem::Kind::kRefused:
-      return compiler_finding(printable_line(problem.message) + ".", {});
+      return compiler_finding({.text = printable_line(problem.message) + "."}, {});
     case BuildProblem::Kind::kNoConvolution:
       return finding("E-timed-phase-empty",
                      file +
@@ -58,6 +60,28 @@ CustomSubmissionTarget target_for(bool is_cpu, const std::filesystem::path& buil
   target.device = program.device().device;
   target.capability = program.device().measured.info.capability;
   return target;
+}
+
+// Looks for a small change with which the only file is built, and says so: the compiler's word is
+// not enough.
+void prove_mend(const BuildProblem& problem, const SubmittedSources& submitted,
+                CustomSubmissionTarget target, Finding& found) {
+  if (problem.kind != BuildProblem::Kind::kDoesNotCompile || submitted.sources.size() != 1) return;
+  constexpr std::chrono::seconds kPatience{12};
+  SubmittedSources edited = submitted;
+  edited.deadline = std::min(edited.deadline, std::chrono::steady_clock::now() + kPatience);
+  target.edited = true;
+  for (const BuildMend& mend : build_mends(problem.error, read_text(submitted.sources.front()))) {
+    if (std::chrono::steady_clock::now() > edited.deadline) return;
+    edited.edited = mend.text;
+    if (build_submission(edited, target).problem) continue;
+    if (mend.line != problem.error.line) {
+      const std::string file = submitted.sources.front().filename();
+      found.seen += SourceText(submitted.sources).quote(file, mend.line);
+    }
+    found.next = "It compiles " + mend.words + " (this was tried). " + found.next;
+    return;
+  }
 }
 
 // All files below a folder with one of these endings.
@@ -102,7 +126,9 @@ CustomSubmission build_custom_submissions(const SubmittedSources& submitted, boo
         if (is_of_kind(found, "compiler")) return {.device = target.device, .unbuilt = found};
       }
     }
-    return {.device = target.device, .unbuilt = explain(*built.problem, submitted)};
+    Finding found = explain(*built.problem, submitted);
+    prove_mend(*built.problem, submitted, target, found);
+    return {.device = target.device, .unbuilt = found};
   }
   CustomSubmission given{.program = built.program,
                          .device = target.device,

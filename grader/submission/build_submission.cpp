@@ -27,37 +27,6 @@ using Clock = std::chrono::steady_clock;
 // Apart from what the grader makes of them, so that no name of a submission meets one of its own.
 constexpr const char* kFiles = "files";
 
-// The first error line, without the folder, and the number of further errors.
-std::string first_error(const std::string& printed, const fs::path& folder) {
-  std::string first;
-  std::string any;
-  int errors = 0;
-  for (const std::string& line : lines_of(printed)) {
-    // The linker has said why in a line before.
-    const bool is_error = !line.starts_with("collect2: error: ") &&
-                          (line.find("error") != std::string::npos ||
-                           line.find("undefined reference") != std::string::npos);
-    if (any.empty()) any = line;
-    if (is_error && errors++ == 0) first = line;
-  }
-  constexpr std::size_t kMost = 4000;  // a line may be as long as its author likes
-  first = (first.empty() ? any : first).substr(0, kMost);
-  for (const std::string& prefix : {(folder / kFiles).string() + "/", folder.string() + "/"}) {
-    for (auto at = first.find(prefix); at != std::string::npos; at = first.find(prefix)) {
-      first.erase(at, prefix.size());
-    }
-  }
-  // nvcc names a line as FILE(LINE): error, other compilers as FILE:LINE:COLUMN: error.
-  const auto open = first.find_first_of("() \t");
-  const std::string line = open == std::string::npos ? "" : digits_at(first, open + 1);
-  if (!line.empty() && first[open] == '(' && first.compare(open + 1 + line.size(), 3, "): ") == 0) {
-    first.replace(open, line.size() + 2, ":" + line);
-  }
-  constexpr std::size_t kLongest = 300;
-  first = first.substr(0, kLongest);
-  return errors < 2 ? first : first + " (and " + std::to_string(errors - 1) + " more)";
-}
-
 // Adds the files of a folder, but not its tests and benchmarks: they hold whole convolutions.
 void add_room(const fs::path& folder, std::vector<fs::path>& readable) {
   for (const auto& entry : fs::directory_iterator(folder)) {
@@ -100,7 +69,7 @@ std::optional<BuildProblem> run_step(const CustomSubmissionTarget& target, const
   std::ofstream(folder / "compiler.log", std::ios::app) << process.output_head();
   if (ending.kind == Ending::Kind::kExited && ending.code == 0) return std::nullopt;
   if (ending.kind == Ending::Kind::kExited || ending.kind == Ending::Kind::kFlood) {
-    return BuildProblem{.message = first_error(process.output_head(), folder)};
+    return BuildProblem{.error = first_build_error(process.output_head(), folder.parent_path())};
   }
   return BuildProblem{
       .kind = Kind::kTakesTooLong,
@@ -149,7 +118,8 @@ void require_working_machine(const CustomSubmissionTarget& target, const fs::pat
   if (!problem) problem = run_linker(target, alone, deadline, false);
   if (!problem) return;
   require_machine(folder.parent_path(), target.build, to_string(target.device));
-  throw EnvironmentError("Not even an empty file can be built here (" + problem->message +
+  throw EnvironmentError("Not even an empty file can be built here (" + problem->error.said() +
+                         problem->message +
                          "). Does another build change this folder, or is the memory used up? "
                          "If not: cmake --build --preset lab, then run this again.");
 }

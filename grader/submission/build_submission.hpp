@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "common/custom_submission/build_custom_submission.hpp"
+#include "grader/submission/build_errors.hpp"
 
 namespace convlab::grader {
 
@@ -58,7 +59,8 @@ bool calls_library(const std::string& symbols, const std::vector<std::string>& l
 struct BuildProblem {
   enum class Kind { kDoesNotCompile, kTakesTooLong, kSymbol, kNoConvolution, kRefused };
   Kind kind = Kind::kDoesNotCompile;
-  std::string message{};  ///< of the compiler or the linker: its first error; of kRefused: why
+  BuildError error{};     ///< of kDoesNotCompile
+  std::string message{};  ///< of kRefused: why; of kTakesTooLong: what ended it
   std::optional<SymbolProblem> symbol{};  ///< of kSymbol
   std::string file{};                     ///< which one, from the folder on; empty when linking
 };

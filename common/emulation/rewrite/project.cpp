@@ -149,6 +149,10 @@ class Project {
     tell(unit, rewritten.diagnostics);
     // As nvcc does, a source sees the runtime before its first line.
     std::string head = is_main ? "#include \"cuda_runtime.h\"\n" : "";
+    const bool is_stage = std::ranges::any_of(unit.inclusions, [](const Unit::Inclusion& each) {
+      return each.name.starts_with("common/stage/");
+    });
+    if (is_main && is_stage) head += "#include \"common/stage/own_main.hpp\"\n";
     const bool wide = std::ranges::any_of(
         units_, [](const auto& entry) { return has_wide_accesses(entry.second->source); });
     if (is_main && wide)

@@ -193,6 +193,8 @@ function(convlab_add_cpu_milestone name solution)
   set_source_files_properties(${ARGN} PROPERTIES COMPILE_OPTIONS -Wno-unused-parameter)
   target_link_libraries(${target}-stages PUBLIC convlab_stage
                                          PRIVATE convlab_native OpenMP::OpenMP_CXX)
+  target_compile_options(${target}-stages
+                         PRIVATE "SHELL:-include ${CMAKE_SOURCE_DIR}/common/stage/own_main.hpp")
   add_executable(${target} "${CMAKE_SOURCE_DIR}/common/program/main.cpp")
   target_link_libraries(${target} PRIVATE ${target}-stages convlab_program OpenMP::OpenMP_CXX)
   target_compile_definitions(${target} PRIVATE CONVLAB_MILESTONE="${name}"

@@ -146,43 +146,52 @@ Finding explain(const Failure& failure, const std::string& where) {
 
 namespace {
 
-// The first line that uses the macro with more opening than closing brackets.
-std::string unclosed(const std::string& macro, const SourceText& sources) {
-  for (const auto& place : sources.lines_with({macro + "("})) {
-    int open = 0;
-    for (int next = place.line; next < place.line + 5; ++next) {
-      const std::string line = sources.line(place.file, next);
-      open += static_cast<int>(std::count(line.begin(), line.end(), '(') -
-                               std::count(line.begin(), line.end(), ')'));
-      if (line.ends_with(';')) break;
+// What each * of a pattern stands for, if the pattern is part of the text.
+std::optional<std::vector<std::string>> stands_for(const std::string& pattern,
+                                                   const std::string& text) {
+  std::vector<std::string> values;
+  std::size_t at = std::string::npos;
+  for (std::size_t begin = 0; begin <= pattern.size();) {
+    const auto end = std::min(pattern.find('*', begin), pattern.size());
+    const std::string part = pattern.substr(begin, end - begin);
+    const auto found = text.find(part, at == std::string::npos ? 0 : at);
+    if (found == std::string::npos) return std::nullopt;
+    if (at != std::string::npos) values.push_back(text.substr(at, found - at));
+    // All on one line, and a few words.
+    constexpr std::size_t kLongestValue = 80;
+    if (!values.empty() &&
+        (values.back().size() > kLongestValue || values.back().find('\n') != std::string::npos)) {
+      return std::nullopt;
     }
-    if (open > 0) return sources.quote(place.file, place.line);
+    at = found + part.size();
+    begin = end + 1;
   }
-  return {};
+  return values;
 }
 
 }  // namespace
 
-Finding compiler_finding(const std::string& error, const SourceText& sources) {
-  Finding found = finding("E-build", error);
-  const std::string invoking = "unterminated argument list invoking macro \"";
-  const auto macro = error.find(invoking);
-  const auto colon = error.find(':');
-  if (macro != std::string::npos) {
-    found.seen += unclosed(word_at(error, macro + invoking.size()), sources);
-  } else if (colon != std::string::npos) {
-    const std::string file = error.substr(0, colon);
-    found.seen +=
-        sources.quote(file.substr(file.rfind('/') + 1), line_number(digits_at(error, colon + 1)));
-  }
-  // Each as one or two compilers put it.
+Finding compiler_finding(const BuildError& error, const SourceText& sources) {
+  Finding found = finding("E-build", error.said());
+  const std::string file = error.file.substr(error.file.rfind('/') + 1);
+  found.seen += sources.quote(file, error.line);
+  const std::string text = error.text + "\n" + error.notes;
   static const Json known = known_messages("compiler_messages.json");
   for (const Json& words : known) {
-    if (!is_said(words, error)) continue;
-    if (words.contains("finding")) found = finding(words.at("finding"), found.seen);
-    found.cause = words.value("cause", found.cause);
-    found.next = words.value("next", found.next);
-    break;
+    for (const Json& pattern : words.at("says")) {
+      const auto values = stands_for(pattern.get<std::string>(), text);
+      if (!values) continue;
+      // In place of names that the rewrite has made.
+      if (words.contains("text")) {
+        BuildError told = error;
+        told.text = words.at("text");
+        found.seen = told.said() + sources.quote(file, error.line);
+      }
+      if (words.contains("finding")) found = finding(words.at("finding"), found.seen);
+      found.cause = filled_in(words.value("cause", found.cause), *values);
+      found.next = filled_in(words.value("next", found.next), *values);
+      return found;
+    }
   }
   return found;
 }

@@ -5,6 +5,7 @@
 #include "common/base/conv_shape.hpp"
 #include "common/serve/finding.hpp"
 #include "common/serve/finding_texts.hpp"
+#include "grader/submission/build_errors.hpp"
 #include "grader/submission/submission.hpp"
 #include "reference/oracle/comparison.hpp"
 
@@ -27,9 +28,8 @@ Finding with_warnings(Finding found, const std::string& warnings);
 /// Explains why there is no output. `where` says what was computed: "case 'stride 2' (B=1 …)".
 Finding explain(const Failure& failure, const std::string& where);
 
-/// E-build with the line that the compiler names and, for frequent errors, an explanation.
-/// @param error  of GCC, clang or nvcc: "conv_forward.cpp:43:2: error: …"
-Finding compiler_finding(const std::string& error, const SourceText& sources);
+/// E-build with the line that the compiler names and, for known errors, an explanation.
+Finding compiler_finding(const BuildError& error, const SourceText& sources);
 
 /// What is known about a wrong output.
 struct WrongOutput {

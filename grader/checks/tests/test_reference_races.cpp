@@ -54,7 +54,7 @@ TEST_CASE("no stage of the reference solutions has a race") {
     const BuiltSubmission built = build_submission(
         reference_file(file), {.build = build, .device = Device::kEmulated, .traced = true});
     if (built.problem) {
-      FAIL_CHECK(built.problem->message);
+      FAIL_CHECK(built.problem->error.said());
       continue;
     }
     const double before = processor_seconds();

@@ -138,3 +138,65 @@ TEST_CASE("machine: a folder that takes files is not at fault; a tool that is go
   CHECK_THROWS_WITH(grader::require_machine(folder.path(), folder.path(), "cpu"),
                     ContainsSubstring("is gone (" + compiler.string()));
 }
+
+TEST_CASE("build errors: each is told of the student's file") {
+  using convlab::grader::BuildError;
+  const std::filesystem::path sources = "/build/sources";
+  const std::string own = "/build/sources/conv-1f/files/conv.cu";
+  const auto first = [&](const std::string& printed) {
+    return convlab::grader::first_build_error(printed, sources);
+  };
+
+  SECTION("with notes, fix-its and what the compiler made of names") {
+    const BuildError error = first(
+        own + ":9:1: warning: 'x' is not used\n" + own + ": In function 'void f()':\n" + own +
+        ":21:3: error: 'float {anonymous}::f(convlab::ConvShape)' is no 'std::size_t' {aka 'long'} "
+        "[-fpermissive]\n   21 |   error: no line of a compiler\n" +
+        "fix-it:\"" + own + "\":{5:1-5:1}:\"#include <cstring>\\n\"\n" +
+        "In file included from /usr/include/string:50,\n                 from " + own + ":3:\n" +
+        "/usr/include/bits/algo.h:230:5: note: candidate\n" + own + ":22:9: error: another\n" +
+        own + ":7:5: note: of the other\n");
+    CHECK(error.said() ==
+          "conv.cu:21: error: 'float f(ConvShape)' is no 'std::size_t' (and 1 more)");
+    CHECK(error.column == 3);
+    CHECK(error.notes == "candidate\n");
+    REQUIRE(error.fixes.size() == 1);
+    CHECK(error.fixes[0].text == "#include <cstring>\n");
+  }
+
+  SECTION("in a header, with the line that needs it") {
+    const std::string header = "/work/common/emulation/include/mma.h:97:32: error: no fragment\n";
+    CHECK(first("In file included from " + own + ":5:\n/w/mma.h: In instantiation of 'f':\n" + own +
+                ":32:61:   required from here\n" + header)
+              .line == 32);
+    CHECK(first("/work/mma.h:1:1: error: 'a'\n" + own + ":33:1: note: in expansion of macro 'M'\n")
+              .said() == "conv.cu:33: error: 'a'");
+    // One that has no place in the file comes after one that has.
+    CHECK(first(header + own + ":40:1: error: own\n").said() ==
+          "conv.cu:40: error: own (and 1 more)");
+    CHECK(first(own + ":9:1: warning: own\n" + header).said() == "no fragment");
+  }
+
+  SECTION("of nvcc, of the rewriter and of the linker") {
+    CHECK(first(own + "(16): error: expected a \";\"\n").said() ==
+          "conv.cu:16: error: expected a \";\"");
+    CHECK(first(own + ":16: error: a kernel must return void\n").column == 0);
+    CHECK(first(own + ":35: error: undefined reference to '(anonymous namespace)::at(int)'\n"
+                      "collect2: error: ld returned 1 exit status\n")
+              .said() == "conv.cu:35: error: undefined reference to 'at(int)'");
+  }
+
+  SECTION("without generated expressions, and in bounded length") {
+    CHECK(first(own +
+                ":1:1: error: could not convert '(({anonymous}::Gpu*)this)->{anonymous}::Gpu::"
+                "in_' to '*(input + ((sizetype)(b * 4)))'\n")
+              .text == "could not convert 'in_' to 'input[…]'");
+    CHECK(first(own + ":1:1: error: '" + std::string(100'000, 'x') + "'\n").text.size() <= 300);
+    for (const char* part : {"error: ", "'", ":", "(", "fix-it:\"\":{", " {aka ", "*)this)->"}) {
+      std::string many;
+      for (int i = 0; i < 20'000; ++i) many += part;
+      CHECK(first(many).text.size() <= 300);
+      CHECK(first(own + ":1:1: error: " + many).line == 1);
+    }
+  }
+}
