@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <filesystem>
 #include <iostream>
+#include <memory>
+#include <sstream>
 #include <string>
 #include <vector>
 
@@ -23,6 +25,7 @@
 #include "grader/course/slurm_job.hpp"
 #include "grader/judge/grade.hpp"
 #include "grader/report/check_report.hpp"
+#include "grader/report/editor_lines.hpp"
 #include "grader/report/table.hpp"
 #include "grader/report/terminal.hpp"
 
@@ -283,7 +286,24 @@ bool prepare_students_work(const CourseMilestone& milestone, const Options& opti
   return true;
 }
 
+// @param for_editor  gets the findings in options.format
+ExitCode run_check(const Options& options, std::string& for_editor);
+
+// What an editor reads stands alone; without a finding, all that the check says is told beside it.
 ExitCode run(const Options& options) {
+  std::string for_editor;
+  if (options.format == "text") return run_check(options, for_editor);
+  std::ostringstream text;
+  std::streambuf* const shown = std::cout.rdbuf(text.rdbuf());
+  const std::unique_ptr<std::streambuf, void (*)(std::streambuf*)> back(
+      shown, [](std::streambuf* buffer) { std::cout.rdbuf(buffer); });
+  const ExitCode code = run_check(options, for_editor);
+  std::cout.rdbuf(shown);
+  (for_editor.empty() ? std::cerr : std::cout) << (for_editor.empty() ? text.str() : for_editor);
+  return code;
+}
+
+ExitCode run_check(const Options& options, std::string& for_editor) {
   if (options.launcher == "slurm") return run_as_slurm_job(own_words_without_launcher());
   if (is_source_file(options.solution) && options.program.empty()) {
     if (const auto ended = check_tree(options, run)) return *ended;
@@ -339,6 +359,11 @@ ExitCode run(const Options& options) {
   CheckResult check = grade(request, observer);
   printer.clear();
   if (task) rename_stage(check, kGivenStage, task->name);
+  if (options.format != "text" && options.program.empty() && (is_file || is_students)) {
+    const SubmittedSources named = is_file ? sources_of(options.solution, runs_on_cpu(milestone))
+                                           : students_sources(milestone, options.stage);
+    for_editor = editor_lines(check, options.format, named.sources, course_folder());
+  }
   const bool passed = check.result.verdict == Verdict::kPassed;
   // If nothing runs, a table of zeros would not help.
   std::optional<Score> shown;
@@ -382,6 +407,7 @@ void add(CLI::App& app, ExitCode& exit_code) {
       ->check(CLI::IsMember({"E-converted", "E-leak", "E-outside", "E-warp-sync"}));
   command.add_option("--puzzles", options.puzzles);
   command.add_option("--json", options.json);
+  command.add_option("--format", options.format)->check(CLI::IsMember({"text", "gcc", "github"}));
   command.add_flag("--no-speed", options.no_speed);
   command.add_flag("--competition", options.competition);
   command.add_option("--times-of", options.times_of);

@@ -1,0 +1,133 @@
+#include "grader/report/editor_lines.hpp"
+
+#include <utility>
+
+#include "common/base/text.hpp"
+#include "common/serve/source_text.hpp"
+
+namespace convlab::grader {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+/// A line of a source, and what is said of it.
+struct Said {
+  fs::path file{};
+  int line = 1;
+  std::size_t column = 1;
+  std::string text{};
+};
+
+// "    conv_forward.cu:44 | sum += …", as findings quote a line.
+bool is_quote(const std::string& line, std::string& file, int& number) {
+  const auto bar = line.find(" | ");
+  const auto colon = bar == line.npos ? bar : line.rfind(':', bar);
+  if (!line.starts_with("    ") || colon == line.npos) return false;
+  file = trimmed(line.substr(0, colon));
+  number = line_number(line.substr(colon + 1, bar - colon - 1));
+  return number > 0;
+}
+
+class Lines {
+ public:
+  Lines(const std::vector<fs::path>& sources, const fs::path& root)
+      : sources_(sources), root_(root), texts_(sources) {}
+
+  // The first line stands for all; each further one that is quoted gets a note.
+  std::vector<Said> of(const Finding& finding) const {
+    std::vector<Said> all = {at(sources_.empty() ? "" : sources_.front().filename().string(), 1)};
+    bool has_place = false;
+    const auto place = [&](const std::string& file, int line) {
+      const Said said = at(file, line);
+      if (!std::exchange(has_place, true)) all.front() = said;
+      return said;
+    };
+    for (const Mend& mend : finding.mends) {
+      if (!mend.lines.empty()) place(mend.file, static_cast<int>(mend.lines.front()));
+    }
+    std::string said;
+    std::vector<Said> notes;
+    for (const std::string& line : lines_of(finding.seen)) {
+      std::string file;
+      int number = 0;
+      if (is_quote(line, file, number)) {
+        notes.push_back(place(file, number));
+        notes.back().text = said.empty() ? "see also" : said;
+        said.clear();
+      } else {
+        said += (said.empty() ? "" : " ") + trimmed(line);
+      }
+    }
+    all.front().text = finding.title + " [" + finding.id + "]";
+    all.insert(all.end(), notes.begin(), notes.end());
+    for (const std::string& text : {said, finding.cause, finding.next}) {
+      if (text.empty()) continue;
+      all.push_back(all.front());
+      all.back().text = text;
+    }
+    return all;
+  }
+
+ private:
+  Said at(const std::string& name, int line) const {
+    Said said{.file = name, .line = line};
+    for (const fs::path& source : sources_) {
+      const auto path = source.lexically_proximate(root_);
+      if (source.filename() == name) said.file = *path.begin() == ".." ? source : path;
+    }
+    const auto lines = texts_.lines(name);
+    const auto index = static_cast<std::size_t>(line) - 1;
+    if (index < lines.size()) said.column = after_spaces(lines[index], 0) + 1;
+    return said;
+  }
+
+  const std::vector<fs::path>& sources_;
+  const fs::path& root_;
+  SourceText texts_;
+};
+
+// What GitHub would take for the end of a part.
+std::string escaped(const std::string& text, const std::string& special) {
+  constexpr const char* kDigits = "0123456789ABCDEF";
+  std::string result;
+  for (const char c : text) {
+    if (special.find(c) == std::string::npos) {
+      result += c;
+    } else {
+      result += std::string("%") + kDigits[c >> 4] + kDigits[c & 15];
+    }
+  }
+  return result;
+}
+
+}  // namespace
+
+std::string editor_lines(const CheckResult& check, const std::string& format,
+                         const std::vector<fs::path>& sources, const fs::path& root) {
+  const Lines lines(sources, root);
+  std::string text;
+  for (const auto* findings : {&check.findings, &check.warnings}) {
+    const std::string kind = findings == &check.findings ? "error" : "warning";
+    for (const Finding& finding : *findings) {
+      const std::vector<Said> all = lines.of(finding);
+      const Said& first = all.front();
+      if (format == "github") {
+        std::string body;
+        for (std::size_t i = 1; i < all.size(); ++i) body += all[i].text + "\n";
+        text += "::" + kind + " file=" + escaped(first.file.string(), "%,:") +
+                ",line=" + std::to_string(first.line) + ",col=" + std::to_string(first.column) +
+                ",title=" + escaped(first.text, "%\r\n,:") + "::" + escaped(body, "%\r\n") + "\n";
+        continue;
+      }
+      for (const Said& said : all) {
+        text += said.file.string() + ":" + std::to_string(said.line) + ":" +
+                std::to_string(said.column) + ": " + (&said == &first ? kind : "note") + ": " +
+                said.text + "\n";
+      }
+    }
+  }
+  return text;
+}
+
+}  // namespace convlab::grader

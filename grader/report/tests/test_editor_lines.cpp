@@ -1,0 +1,42 @@
+#include "common/base/tests/support/catch.hpp"
+#include "common/base/tests/support/temporary_folder.hpp"
+#include "common/base/whole_file.hpp"
+#include "grader/report/editor_lines.hpp"
+
+using namespace convlab;
+using namespace convlab::grader;
+
+TEST_CASE("editor lines: findings at the lines that they quote") {
+  const testing::TemporaryFolder folder;
+  const auto file = folder.path() / "m1" / "conv.cpp";
+  write_atomically(file, "one\n  two\nthree\n");
+  CheckResult check;
+  check.findings = {{.id = "E-a",
+                     .title = "it is wrong",
+                     .seen =
+                         "In a case:\n    conv.cpp:2 | two\nAllocated at:\n    conv.cpp:3 | three\n"
+                         "It ends.",
+                     .cause = "A cause, 100%: so.",
+                     .next = "A step."}};
+  check.warnings = {{.id = "E-b", .title = "elsewhere", .seen = "No place | none"}};
+
+  CHECK(editor_lines(check, "gcc", {file}, folder.path()) ==
+        "m1/conv.cpp:2:3: error: it is wrong [E-a]\n"
+        "m1/conv.cpp:2:3: note: In a case:\n"
+        "m1/conv.cpp:3:1: note: Allocated at:\n"
+        "m1/conv.cpp:2:3: note: It ends.\n"
+        "m1/conv.cpp:2:3: note: A cause, 100%: so.\n"
+        "m1/conv.cpp:2:3: note: A step.\n"
+        "m1/conv.cpp:1:1: warning: elsewhere [E-b]\n"
+        "m1/conv.cpp:1:1: note: No place | none\n");
+  check.warnings.clear();
+  CHECK(
+      editor_lines(check, "github", {file}, folder.path()) ==
+      "::error file=m1/conv.cpp,line=2,col=3,title=it is wrong [E-a]::In a case:%0AAllocated at:%0A"
+      "It ends.%0AA cause, 100%25: so.%0AA step.%0A\n");
+  // A line where a small change makes every case right comes before those that are quoted.
+  check.findings[0].mends = {{.file = "conv.cpp", .lines = {3}}};
+  CHECK(editor_lines(check, "gcc", {file}, folder.path() / "m1")
+            .starts_with("conv.cpp:3:1: error: it is wrong [E-a]\nconv.cpp:2:3: note: "));
+  CHECK(editor_lines({}, "gcc", {}, folder.path()).empty());
+}
