@@ -102,6 +102,8 @@ int main(int argc, char** argv) {
           "A subcommand is missing; build/bin/grader next says what to do now.");
     }
     if (*argv[1] == '-') return;
+    const std::set<std::string> of_kernels = {"explain", "profile", "show"};
+    for (int i = 2; i < argc && of_kernels.contains(argv[1]); ++i) require_kernels(argv[i]);
     if (kIsMain && kViews.contains(argv[1])) become_views(argv);
     std::vector<std::string> names;
     for (const CLI::App* command : app.get_subcommands({})) {

@@ -97,12 +97,17 @@ ExitCode run_predict(const Options& asked_for) {
                     (measured.empty() ? "" : " on " + measured) +
                     "; a prediction is made before. Predict the next stage.");
   }
-  const auto is_limit = [](const std::string& text) {
-    return std::ranges::find(kLimiters, text) != kLimiters.end();
+  std::vector<std::string> limiters(kLimiters.begin(), kLimiters.end());
+  if (milestone.id == "m1") limiters = {"memory", "arithmetic", "latency"};
+  const auto is_limit = [&](const std::string& text) {
+    return std::ranges::find(limiters, text) != limiters.end();
   };
   Prediction slip{.made = utc_now(), .limiter = options.limiter};
   if (slip.limiter.empty()) {
-    slip.limiter = asked("What will limit it? " + joined(kLimiters), "--limit", is_limit);
+    slip.limiter = asked("What will limit it? " + joined(limiters), "--limit", is_limit);
+  } else if (!is_limit(slip.limiter)) {
+    throw UsageError("m1 has no kernel, so " + slip.limiter +
+                     " cannot limit it; what can: " + joined(limiters) + ".");
   }
   // Nothing counts the loads of a processor, so nobody is asked for them.
   if (milestone.id != "m1" || options.loads >= 0.0) {

@@ -64,6 +64,9 @@ struct CountedOptions {
   int layer = 0;
 };
 
+/// @throws UsageError for m1, before anything is built
+void require_kernels(const std::string& milestone);
+
 /// @throws UsageError if there is nothing to count: m1 has no kernels, m4 many stages
 CountedWork counted_work(const CourseMilestone& milestone, const CountedOptions& options);
 
