@@ -53,7 +53,8 @@ class Mender {
     string text;
     for (const string& each : lines) text += each + "\n";
     if (std::ranges::find(mends_, text, &BuildMend::text) == mends_.end()) {
-      mends_.push_back({words, text, static_cast<int>(line) + 1});
+      const bool is_include = words.ends_with("top of the file");
+      mends_.push_back({words, text, is_include ? error_.line : static_cast<int>(line) + 1});
     }
   }
 
@@ -80,8 +81,8 @@ class Mender {
     if (line >= lines_.size() || fix.begin < 1) return;
     if (fix.text.ends_with("\n")) {
       return add(
-          "`" + trimmed(fix.text.substr(0, fix.text.size() - 1)) + "` at the top of the file", line,
-          fix.text + lines_[line]);
+          "with `" + trimmed(fix.text.substr(0, fix.text.size() - 1)) + "` at the top of the file",
+          line, fix.text + lines_[line]);
     }
     if (fix.end > lines_[line].size() + 1 || fix.end < fix.begin) return;
     if (fix.begin == fix.end) insert(line, fix.begin - 1, fix.text);
@@ -120,10 +121,21 @@ class Mender {
         insert(line, end, token);
       }
     }
-    if (!words.empty()) replace(at_, words[0], "");
+    if (!words.empty() && !is_word(words[0][0])) replace(at_, words[0], "");
   }
 
   static std::size_t indent_of(const string& line) { return after_spaces(line, 0); }
+
+  // The line where the head of a block begins, whose parameters may take several.
+  std::size_t beginning_of(std::size_t line) const {
+    constexpr std::size_t kLongest = 20;
+    std::ptrdiff_t closed = 0;
+    for (std::size_t i = 0; i < kLongest; ++i, --line) {
+      closed += std::ranges::count(lines_[line], ')') - std::ranges::count(lines_[line], '(');
+      if (closed <= 0 || line == 0) break;
+    }
+    return line;
+  }
 
   // A brace that is missing or too much, where it does not fit the indentation.
   void braces() {
@@ -139,7 +151,7 @@ class Mender {
         if (indent_of(lines_[i]) > wanted) return replace(i, "}", "");
       }
       for (const char c : line) {
-        if (c == '{') open.push_back(i);
+        if (c == '{') open.push_back(beginning_of(i));
         if (c == '}' && open.empty()) return replace(i, "}", "");
         if (c == '}') open.pop_back();
       }
@@ -185,6 +197,9 @@ class Mender {
       replace(at_, word + "()", word);
       if (error_.text.find("captured") != string::npos) replace(at_, "[]", "[&]");
     }
+    if (error_.text.find("as a function") != string::npos) replace(at_, "()", "");
+    replace(at_, " == ", " = ");
+    if (error_.text.find("lvalue") != string::npos) replace(at_, " = ", " == ");
     const auto call = error_.text.find("function for call to '");
     if (call != string::npos) {
       const string name = word_at(error_.text, call + 22);

@@ -46,6 +46,8 @@ const std::vector<ElementCase>& element_cases() {
       {"130 images", {130, 2, 1, 9, 9, 3, 1}, true},
       // Images times maps pass 65 535, the limit of grid.y and grid.z, as in a batch of 10 000.
       {"4097 images of 16 maps", {4097, 16, 1, 1, 1, 1, 1}, true},
+      // More columns than a byte counts, in the input and in the output.
+      {"300 columns", {1, 2, 1, 3, 300, 2, 1}, true},
   };
   return cases;
 }
@@ -402,6 +404,7 @@ class CaseRun {
         return;
       }
     }
+    if (is_late && test_.is_probed()) tell_width(found);
     if (is_of_kind(found, "neighbours") && test_.is_probed() && !test_.one_row) {
       const auto fact = probe::measure_index(probed_);
       const bool is_open = found.variant.empty();
@@ -412,6 +415,23 @@ class CaseRun {
       }
     }
     if (failure.fault && !is_late) add_shapes(submission_, stage_, test_, found);
+  }
+
+  // A counter of one byte never reaches the end of a wide image.
+  void tell_width(Finding& found) {
+    constexpr int kByte = 256;
+    constexpr int kFew = 100;
+    if (test_.shape.width <= kByte) return;
+    ElementCase narrow = test_;
+    narrow.shape.width = kFew;
+    narrow.probe = ElementCase::Probe::kNone;
+    submission_.restart();
+    if (run_case(submission_, stage_, narrow, seed_).finding) return;
+    found = finding("E-timeout/wide", found.seen,
+                    {std::to_string(kFew), std::to_string(test_.shape.width)});
+    for (const char* type : {"char", "uint8_t", "int8_t"}) {
+      found.seen += submission_.sources().quotes({"for", type});
+    }
   }
 
   // With the tolerance of a transform, if it is one.

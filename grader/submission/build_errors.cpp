@@ -32,7 +32,7 @@ std::string readable(std::string text) {
     if (is_ours) text.replace(begin, at - begin, other);
   }
   for (const char* ours : {"{anonymous}::", "(anonymous namespace)::", "convlab::emulation::",
-                           "convlab::", "nvcuda::wmma::", " [-fpermissive]"}) {
+                           "convlab::", "convlab_type_", "nvcuda::wmma::", " [-fpermissive]"}) {
     erase_all(text, ours);
   }
   // *(input + ((sizetype)(…)))
@@ -158,6 +158,8 @@ BuildError first_build_error(const std::string& printed, const std::filesystem::
         if (first.file.empty() && !said.file.empty()) {  // in expansion of macro, requested here
           first.file = said.file, first.line = said.line, first.column = said.column;
         }
+        constexpr std::size_t kMostNotes = 8000;
+        if (first.notes.size() > kMostNotes) continue;
         first.notes += readable(said.text.substr(6)) +
                        (said.file.empty() ? "" : " (line " + std::to_string(said.line) + ")") +
                        "\n";

@@ -146,27 +146,36 @@ Finding explain(const Failure& failure, const std::string& where) {
 
 namespace {
 
-// What each * of a pattern stands for, if the pattern is part of the text.
-std::optional<std::vector<std::string>> stands_for(const std::string& pattern,
-                                                   const std::string& text) {
+// What each * of a pattern stands for, if the pattern stands in the text from `begin` on: a few
+// words of one line, without a quotation mark.
+std::optional<std::vector<std::string>> stands_for(std::string_view pattern, std::string_view text,
+                                                   std::size_t begin) {
   std::vector<std::string> values;
-  std::size_t at = std::string::npos;
-  for (std::size_t begin = 0; begin <= pattern.size();) {
-    const auto end = std::min(pattern.find('*', begin), pattern.size());
-    const std::string part = pattern.substr(begin, end - begin);
-    const auto found = text.find(part, at == std::string::npos ? 0 : at);
-    if (found == std::string::npos) return std::nullopt;
-    if (at != std::string::npos) values.push_back(text.substr(at, found - at));
-    // All on one line, and a few words.
-    constexpr std::size_t kLongestValue = 80;
-    if (!values.empty() &&
-        (values.back().size() > kLongestValue || values.back().find('\n') != std::string::npos)) {
-      return std::nullopt;
+  for (std::size_t at = 0; at < pattern.size(); ++at, ++begin) {
+    if (pattern[at] != '*') {
+      if (begin >= text.size() || text[begin] != pattern[at]) return std::nullopt;
+      continue;
     }
-    at = found + part.size();
-    begin = end + 1;
+    constexpr std::size_t kLongestValue = 80;
+    const auto next = pattern.substr(at + 1, pattern.find('*', at + 1) - at - 1);
+    const std::string_view rest =
+        text.substr(std::min(begin, text.size()), kLongestValue + next.size());
+    const auto end = std::min(rest.find_first_of("'\n"), rest.size());
+    const auto size = next.empty() ? end : rest.find(next);
+    if (size > end || size > kLongestValue) return std::nullopt;
+    values.emplace_back(rest.substr(0, size));
+    begin += size - 1;
   }
   return values;
+}
+
+std::optional<std::vector<std::string>> stands_for(const std::string& pattern,
+                                                   const std::string& text) {
+  const std::string first = pattern.substr(0, pattern.find('*'));
+  for (auto at = text.find(first); at != text.npos; at = text.find(first, at + 1)) {
+    if (auto values = stands_for(pattern, text, at)) return values;
+  }
+  return std::nullopt;
 }
 
 }  // namespace
