@@ -47,20 +47,24 @@ class Lines {
       if (!mend.lines.empty()) place(mend.file, static_cast<int>(mend.lines.front()));
     }
     std::string said;
-    std::vector<Said> notes;
+    std::vector<std::pair<Said, std::string>> notes;
+    const std::string title = finding.title + " [" + finding.id + "]";
     for (const std::string& line : lines_of(finding.seen)) {
       std::string file;
       int number = 0;
-      if (is_quote(line, file, number)) {
-        notes.push_back(place(file, number));
-        notes.back().text = said.empty() ? "see also" : said;
-        said.clear();
-      } else {
+      if (!is_quote(line, file, number)) {
         said += (said.empty() ? "" : " ") + trimmed(line);
+        continue;
       }
+      notes.emplace_back(place(file, number), std::exchange(said, ""));
     }
-    all.front().text = finding.title + " [" + finding.id + "]";
-    all.insert(all.end(), notes.begin(), notes.end());
+    // What stands before the first quoted line belongs to the title.
+    const std::string first = notes.empty() ? std::exchange(said, "") : notes.front().second;
+    all.front().text = title + (first.empty() ? "" : ": " + first);
+    for (std::size_t i = 1; i < notes.size(); ++i) {
+      all.push_back(notes[i].first);
+      all.back().text = notes[i].second.empty() ? "see also" : notes[i].second;
+    }
     for (const std::string& text : {said, finding.cause, finding.next}) {
       if (text.empty()) continue;
       all.push_back(all.front());
