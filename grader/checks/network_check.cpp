@@ -1,9 +1,16 @@
 #include "grader/checks/network_check.hpp"
 
 #include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <condition_variable>
 #include <cstring>
+#include <map>
+#include <mutex>
 #include <random>
 #include <span>
+#include <stop_token>
+#include <thread>
 #include <utility>
 
 #include "grader/checks/element_cases.hpp"
@@ -14,6 +21,56 @@
 namespace convlab::grader {
 
 namespace {
+
+/// Announces a long convolution once a second, with a bar by what an image took before. The calling
+/// thread waits meanwhile.
+class Waiting {
+ public:
+  Waiting(const Announce& announce, const std::string& name, int batch)
+      : announce_(announce),
+        what_("batch " + std::to_string(batch) + ", " + name),
+        name_(name),
+        batch_(batch) {
+    announce_(what_);
+    const std::lock_guard lock(mutex_);
+    if (const auto known = image_s_.find(name); known != image_s_.end()) {
+      expected_s_ = known->second * batch;
+    }
+  }
+  Waiting(const Waiting&) = delete;
+  Waiting& operator=(const Waiting&) = delete;
+  ~Waiting() {
+    thread_.request_stop();
+    if (thread_.joinable()) thread_.join();
+    const std::lock_guard lock(mutex_);
+    image_s_[name_] = seconds() / batch_;
+  }
+
+ private:
+  [[nodiscard]] double seconds() const {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin_).count();
+  }
+
+  void tick(const std::stop_token& stop) const {
+    std::mutex alone;
+    std::condition_variable_any stopped;
+    std::unique_lock lock(alone);
+    while (!stopped.wait_for(lock, stop, std::chrono::seconds(1), [] { return false; })) {
+      if (stop.stop_requested()) return;
+      announce_(what_ + progress_bar(seconds(), expected_s_));
+    }
+  }
+
+  static inline std::mutex mutex_;
+  static inline std::map<std::string, double> image_s_{};  // of each convolution, the last one
+  const Announce& announce_;
+  std::string what_;
+  std::string name_;
+  int batch_;
+  double expected_s_ = 0.0;
+  std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
+  std::jthread thread_{[this](const std::stop_token& stop) { tick(stop); }};  // the last to begin
+};
 
 /// Leaves Network::forward when the run cannot go on.
 struct Stop {
@@ -140,6 +197,14 @@ ProcessUsage since(const ProcessUsage& before, ProcessUsage now) {
 
 }  // namespace
 
+std::string progress_bar(double seconds, double expected_s) {
+  if (expected_s <= seconds) return ": " + std::to_string(std::lround(seconds)) + " s";
+  constexpr double kWidth = 10.0;
+  const auto done = static_cast<std::size_t>(kWidth * seconds / expected_s);
+  return " [" + std::string(done, '#') + std::string(std::size_t{10} - done, '.') + "] " +
+         std::to_string(std::lround(expected_s - seconds)) + " s left; Ctrl-C: rows above hold";
+}
+
 NetworkOutcome check_network(Submission& submission, const StageInfo& stage,
                              const GradedNetwork& network, int batch, const Announce& announce,
                              int first) {
@@ -155,7 +220,7 @@ NetworkOutcome check_network(Submission& submission, const StageInfo& stage,
   const auto convolve = [&](int index, const ConvShape& shape, const float* input,
                             const float* weights, float* output) {
     const std::string name = "convolution " + std::to_string(index + 1);
-    announce("batch " + std::to_string(batch) + ", " + name);
+    const Waiting waiting(announce, name, batch);
     CheckedLayer& layer = outcome.layers.emplace_back(CheckedLayer{
         .index = index,
         .where = name + " of network " + result.network + " (" + to_string(shape) + ")",

@@ -19,6 +19,9 @@ namespace convlab::grader {
 /// Reports progress to a waiting person.
 using Announce = std::function<void(const std::string& what)>;
 
+/// " [###.......] 87 s left; …" of work that is expected to take so long; else the seconds so far.
+std::string progress_bar(double seconds, double expected_s);
+
 /// A network, the test images, and the expected answers, read once and only when needed.
 struct GradedNetwork {
   std::string name;

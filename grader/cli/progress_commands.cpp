@@ -280,7 +280,8 @@ void wait_for_change(const CourseMilestone& milestone, const Snapshot& old) {
 // Runs grader check as a separate process: Ctrl-C ends it at once, even while it compiles, and it
 // may be a grader that was just rebuilt.
 void check_once(const CourseMilestone& milestone, const Options& options) {
-  if (::isatty(STDOUT_FILENO) == 1) std::cout << "\033[2J\033[H";
+  const bool is_for_editor = options.format != "text";
+  if (::isatty(STDOUT_FILENO) == 1 && !is_for_editor) std::cout << "\033[2J\033[H";
   std::cout << "Building " << milestone.id << ", " << milestone.title << std::endl;
   std::vector<std::string> words = {build_folder() / "bin" / "grader", "check", milestone.id};
   const auto add = [&](const std::string& value, std::initializer_list<std::string> more) {
@@ -288,6 +289,7 @@ void check_once(const CourseMilestone& milestone, const Options& options) {
   };
   add(options.batches, {"--no-speed", "--batches", options.batches});
   add(options.stage, {"--stage", options.stage});
+  if (is_for_editor) words.push_back("--format=" + options.format);
   const FinishedProcess run =
       run_process({.words = words, .output = Command::Output::kShown, .interrupted = &stop_asked});
   const bool has_batches = !options.batches.empty() && !find_puzzle(milestone, options.stage);
@@ -363,6 +365,7 @@ void add(CLI::App& app, ExitCode& exit_code) {
     command.add_option("MILESTONE", options.milestone);
     command.add_option("--stage", options.stage);
     command.add_option("--batches", options.batches)->capture_default_str();
+    command.add_option("--format", options.format)->check(CLI::IsMember({"text", "gcc", "github"}));
     command.add_option("--checks", options.checks)->group("");
   }
   add_command(app, exit_code, "list", run_list);
