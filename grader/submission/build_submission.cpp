@@ -27,10 +27,13 @@ using Clock = std::chrono::steady_clock;
 // Apart from what the grader makes of them, so that no name of a submission meets one of its own.
 constexpr const char* kFiles = "files";
 
-// The first error line, without the folder, and the number of further errors.
+// The first error line, without the folder, and the number of further errors. An error in a header
+// gets the line of the file that needs it, a name that a header declares the compiler's advice.
 std::string first_error(const std::string& printed, const fs::path& folder) {
+  const std::string files = std::string("/") + kFiles + "/";
   std::string first;
   std::string any;
+  std::string needed_by;
   int errors = 0;
   for (const std::string& line : lines_of(printed)) {
     // The linker has said why in a line before.
@@ -38,7 +41,21 @@ std::string first_error(const std::string& printed, const fs::path& folder) {
                           (line.find("error") != std::string::npos ||
                            line.find("undefined reference") != std::string::npos);
     if (any.empty()) any = line;
-    if (is_error && errors++ == 0) first = line;
+    const auto name = line.find(files);
+    if (is_error && errors++ == 0) {
+      const auto said = line.find(": error: ");
+      const bool is_elsewhere = name == std::string::npos && said != std::string::npos;
+      first = is_elsewhere && !needed_by.empty() ? needed_by + line.substr(said) : line;
+    } else if (const auto advice = line.find("did you forget to '#include");
+               errors == 1 && advice != std::string::npos) {
+      first += "; " + line.substr(advice);
+    } else if (const auto required = line.find("required from"); required != std::string::npos) {
+      if (name != std::string::npos) needed_by = line.substr(0, line.rfind(": ", required));
+    }
+  }
+  // A linker names the folder of the step before.
+  if (const auto name = first.find(files); name < first.find(": ")) {
+    first.erase(0, name + files.size());
   }
   constexpr std::size_t kMost = 4000;  // a line may be as long as its author likes
   first = (first.empty() ? any : first).substr(0, kMost);

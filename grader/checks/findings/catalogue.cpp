@@ -43,7 +43,8 @@ Finding finding(const Finding& message, const std::string& prefix) {
 }
 
 Finding with_warnings(Finding found, const std::string& warnings) {
-  const bool uninitialised = warnings.find("uninitialized") != std::string::npos;
+  // "may be used uninitialized" is a guess of the compiler's.
+  const bool uninitialised = warnings.find("is used uninitialized") != std::string::npos;
   if (uninitialised && is_of_kind(found, "numbers")) {
     found = finding("E-uninitialised/warning", found.seen);
   }
@@ -161,6 +162,31 @@ std::string unclosed(const std::string& macro, const SourceText& sources) {
   return {};
 }
 
+// Whether the line holds all words of "line", the first at its beginning and the last at its end.
+bool stands_in(const Json& message, const std::string& line) {
+  if (!message.contains("line")) return true;
+  const auto words = message.at("line").get<std::vector<std::string>>();
+  return std::ranges::all_of(words, [&](const std::string& each) {
+    return each.back() == ';' ? line.ends_with(each) : line.find(each) != std::string::npos;
+  });
+}
+
+// {0} and {1} are the names that the compiler puts into quotation marks.
+std::string with_names(std::string text, const std::string& error) {
+  std::size_t at = std::min(error.size(), error.find(": "));
+  for (const char* mark : {"{0}", "{1}"}) {
+    const auto begin = std::min(error.size(), error.find_first_of("'\"", at));
+    const auto end = begin == error.size() ? begin : error.find(error[begin], begin + 1);
+    const bool is_name = end < error.size();
+    const auto place = text.find(mark);
+    if (place != std::string::npos) {
+      text.replace(place, 3, is_name ? error.substr(begin, end - begin + 1) : "it");
+    }
+    at = is_name ? end + 1 : error.size();
+  }
+  return text;
+}
+
 }  // namespace
 
 Finding compiler_finding(const std::string& error, const SourceText& sources) {
@@ -168,21 +194,38 @@ Finding compiler_finding(const std::string& error, const SourceText& sources) {
   const std::string invoking = "unterminated argument list invoking macro \"";
   const auto macro = error.find(invoking);
   const auto colon = error.find(':');
+  std::string line;
+  std::ptrdiff_t open = 0;
+  std::ptrdiff_t close = 0;
   if (macro != std::string::npos) {
     found.seen += unclosed(word_at(error, macro + invoking.size()), sources);
   } else if (colon != std::string::npos) {
-    const std::string file = error.substr(0, colon);
-    found.seen +=
-        sources.quote(file.substr(file.rfind('/') + 1), line_number(digits_at(error, colon + 1)));
+    const std::string path = error.substr(0, colon);
+    const std::string file = path.substr(path.rfind('/') + 1);
+    const int number = line_number(digits_at(error, colon + 1));
+    found.seen += sources.quote(file, number);
+    line = sources.line(file, number);
+    std::string statement = line;
+    for (int next = number + 1; next < number + 5 && statement.find(';') == std::string::npos;) {
+      statement += sources.line(file, next++);
+    }
+    statement.resize(std::min(statement.size(), statement.find(';')));
+    const bool is_loop = line.find("for") != std::string::npos;
+    open = is_loop ? 0 : std::ranges::count(statement, '(');
+    close = is_loop ? 0 : std::ranges::count(statement, ')');
   }
   // Each as one or two compilers put it.
   static const Json known = known_messages("compiler_messages.json");
-  for (const Json& words : known) {
-    if (!is_said(words, error)) continue;
-    if (words.contains("finding")) found = finding(words.at("finding"), found.seen);
-    found.cause = words.value("cause", found.cause);
-    found.next = words.value("next", found.next);
-    break;
+  const auto words = std::ranges::find_if(known, [&](const Json& each) {
+    return (!each.contains("says") || is_said(each, error)) && stands_in(each, line);
+  });
+  if (words != known.end()) {
+    if (words->contains("finding")) found = finding(words->at("finding"), found.seen);
+    found.cause = with_names(words->value("cause", ""), error);
+    found.next = with_names(words->value("next", found.next), error);
+  } else if (open != close) {
+    found.cause = "The statement that begins in this line has " + std::to_string(open) + " ( and " +
+                  std::to_string(close) + " ).";
   }
   return found;
 }

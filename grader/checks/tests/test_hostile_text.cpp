@@ -63,3 +63,20 @@ TEST_CASE("a compiler's message names its line, also in a hostile megabyte") {
        {":", "a", "1", "a:1", "unterminated argument list invoking macro \""})
     CHECK_FALSE(contains(compiler_finding(many(part), sources).seen, "a.cu:"));
 }
+
+TEST_CASE("what is said of an error holds for the names and the line that the compiler quotes") {
+  const TemporaryFolder folder;
+  const SourceText sources = source_of(
+      folder, "#define TILE 16;\n__shared__ float tile[];\nsum += a[(b * C + c];\nm = 1;\n");
+  const auto cause = [&](const std::string& error) {
+    return compiler_finding("a.cu:" + error, sources).cause;
+  };
+  CHECK(contains(cause("1:16: error: expected ')' before ';' token"), "ends with a ;"));
+  CHECK(contains(cause("2:5: error: incomplete type 'float []'"), "needs the word extern"));
+  CHECK(contains(cause("3:9: error: expected ')' before ']' token"), "has 1 ( and 0 )"));
+  CHECK(cause("4:5: error: assignment of read-only variable 'm'") ==
+        "'m' is const: it cannot change.");
+  CHECK(cause("4:5: error: 'struct uint3' has no member named 'm'") ==
+        "'struct uint3' has no member 'm'.");
+  CHECK(cause("4:5: error: what nobody has seen") == "");
+}
