@@ -43,8 +43,7 @@ Finding finding(const Finding& message, const std::string& prefix) {
 }
 
 Finding with_warnings(Finding found, const std::string& warnings) {
-  // "may be used uninitialized" is a guess of the compiler's.
-  const bool uninitialised = warnings.find("is used uninitialized") != std::string::npos;
+  const bool uninitialised = warnings.find("uninitialized") != std::string::npos;
   if (uninitialised && is_of_kind(found, "numbers")) {
     found = finding("E-uninitialised/warning", found.seen);
   }
