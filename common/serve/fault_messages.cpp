@@ -143,16 +143,6 @@ bool axes_exchanged(const FaultRecord& fault, const ConvShape& s, const std::str
   return false;
 }
 
-// Whether the line lies in the part of a kernel that fills shared memory, before its first barrier.
-bool loads_tile(const FaultRecord& fault, const SourceText& sources) {
-  if (fault.writes || fault.block_size[1] < 2 ||
-      sources.lines_of_kernel(fault.kernel, {"__shared__"}).empty())
-    return false;
-  const auto barriers = sources.lines_of_kernel(fault.kernel, {"__syncthreads"});
-  return !barriers.empty() && barriers.front().file == fault.file && fault.line > 0 &&
-         fault.line < barriers.front().line;
-}
-
 // What keeps threads without an output from this line.
 std::string guard_lines(const FaultRecord& fault, const SourceText& sources) {
   if (sources.kernel_around(fault.file, fault.line) != fault.kernel) return {};
@@ -160,8 +150,10 @@ std::string guard_lines(const FaultRecord& fault, const SourceText& sources) {
   for (const auto& [file, line] : sources.lines_of_kernel(fault.kernel, {"if"})) {
     if (line <= fault.line) lines += sources.quote(file, line);
   }
-  return lines.empty() ? "\nNo `if` of the kernel stands before this line."
-                       : "\nThe conditions of the kernel up to this line:" + lines;
+  const bool is_choice = sources.line(fault.file, fault.line).find('?') != std::string::npos;
+  return lines.empty() && is_choice ? ""
+         : lines.empty()            ? "\nNo `if` of the kernel stands before this line."
+                                    : "\nThe conditions of the kernel up to this line:" + lines;
 }
 
 std::string id_of(const FaultRecord& fault) {
@@ -210,22 +202,6 @@ void explain_tile(const FaultRecord& fault, long long elements, const SourceText
   }
 }
 
-// The threads load a tile with its halo.
-void explain_halo(const FaultRecord& fault, const ConvShape& shape, Finding& message) {
-  const auto edge = [&](unsigned threads) {
-    return (static_cast<int>(threads) - 1) * shape.stride + shape.kernel;
-  };
-  const int width = edge(fault.block_size[0]);
-  const int height = edge(fault.block_size[1]);
-  const bool larger = height > shape.height || width > shape.width;
-  say(message, "E-outside/halo",
-      {std::to_string(fault.block_size[0]), std::to_string(fault.block_size[1]),
-       count_text(width, "column"), count_text(height, "row"),
-       larger ? "It is larger than this image of"
-              : "At the last block it reaches beyond the image of",
-       count_text(shape.width, "column"), count_text(shape.height, "row")});
-}
-
 // An access outside of an allocation. @param array  the one with as many elements
 void explain_allocation(const FaultRecord& fault, const ConvShape& shape, const std::string& array,
                         long long element, const SourceText& sources, Finding& message) {
@@ -251,10 +227,6 @@ void explain_allocation(const FaultRecord& fault, const ConvShape& shape, const 
     return;
   } else if (!meant.empty() && meant != array) {
     say(message, "E-outside/size-of-another", {parameter, array});
-  } else if (const bool is_matrix = shape.height == 1 && shape.in_channels > 1;
-             array == "input" && !is_matrix && loads_tile(fault, sources)) {
-    // A matrix is the right one of a product, whose tile is no part of an image.
-    explain_halo(fault, shape, message);
   } else if (array != "output" && element < 0) {
     say(message, "E-outside/negative", {array});
   } else {

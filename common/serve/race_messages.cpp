@@ -41,11 +41,7 @@ bool is_one_line(const RaceFacts& race) {
 
 void explain_one_element(const RaceFacts& race, bool is_shared, const std::string& line,
                          Finding& message) {
-  if (!race.updates) {
-    say(message, "E-race/stores");
-    if (race.scope == RaceScope::kBlock) say(message, "E-race/stores-in-block");
-    return;
-  }
+  if (!race.updates) return say(message, "E-race/stores");
   say(message, "E-race/update");
   if (is_shared) say(message, "E-race/update-of-shared");
   if (line.find("+=") == std::string::npos && race.scope != RaceScope::kGrid) {

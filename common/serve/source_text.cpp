@@ -85,6 +85,7 @@ std::vector<std::string> SourceText::lines(const std::string& file) const {
 std::string SourceText::quote(const std::string& file, int number) const {
   std::string text = line(file, number);
   if (text.empty()) return {};
+  if (text.ends_with('(')) text += line(file, number + 1);
   const std::string place = file + ":" + std::to_string(number) + " | ";
   constexpr std::size_t kColumns = 64;  // with the grader's margin 80 in all
   const std::size_t room = kColumns - std::min(kColumns / 2, place.size());

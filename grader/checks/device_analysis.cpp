@@ -235,6 +235,7 @@ std::optional<Finding> find_unwritten(const WrongOutput& wrong, const Rerun& num
                         : std::nullopt) {
       return copy;
     }
+    if (is_input) seen += sources.quotes({"cudaMemcpy", "cudaMemcpyHostToDevice"});
     seen += launch_of(numbered.call.notes, sources);
     if (right_with_zeros) seen += "\nMeasured: all are right if this memory holds zeros.";
     return finding(

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cmath>
 #include <random>
+#include <regex>
 #include <span>
 #include <thread>
 
@@ -220,6 +221,19 @@ void confirm_bytes(Submission& submission, const StageInfo& stage, Finding& foun
   found.seen = seen;
 }
 
+// A rule of the outputs that are never written, "h % 16 ≥ 8", beside the threads of a block.
+void add_block(const std::string& rule, const DeviceLaunch& launch, Finding& found) {
+  static const std::regex part("([hw]) % ([0-9]+) ≥ ([0-9]+)");
+  for (std::sregex_iterator each(rule.begin(), rule.end(), part), end; each != end; ++each) {
+    const bool is_row = each->str(1) == "h";
+    if (std::to_string(launch.block[is_row ? 1 : 0]) != each->str(3)) continue;
+    const Finding told = said("E-partly-written/block", {each->str(2), is_row ? "rows" : "columns",
+                                                         each->str(3), is_row ? "y" : "x"});
+    found.cause += " " + told.cause;
+    found.next = told.next;
+  }
+}
+
 // First the device's records, which may know a line, then what the probe measures.
 Finding name_mistake(Submission& submission, const StageInfo& stage, WrongOutput& wrong,
                      const Refill& refill, const Call& call, const std::string& where,
@@ -262,6 +276,8 @@ Finding name_mistake(Submission& submission, const StageInfo& stage, WrongOutput
     // What the device noted stands beside what was measured.
     Finding both = named(*fact, found->seen);
     if (fact->id == found->id) both.cause = fact->cause + " " + found->cause;
+    if (is_of_kind(*fact, "unwritten") && !call.notes.launches.empty())
+      add_block(fact->values.back(), call.notes.launches.back(), both);
     return both;
   }
   if (auto found = find_before_begin(submission, stage, refill, where)) return *found;
@@ -292,7 +308,6 @@ std::optional<WrongProduct> add_shapes(Submission& submission, const StageInfo& 
   const auto smallest = probe::add_failing_shapes({submission, stage, test.shape}, finding);
   if (smallest && smallest->shape.stride > 1 && is_of_kind(finding, "by-stride")) {
     const Finding named = grader::finding("E-stride/only", "");
-    finding.cause = (is_of_kind(finding, "general") ? "" : finding.cause + " ") + named.cause;
     finding.id = named.id, finding.variant = named.variant, finding.values.clear();
     finding.title = named.title, finding.next = named.next;
   }
@@ -412,6 +427,7 @@ class CaseRun {
         found = named(*fact, found.seen);
       } else if (fact) {
         found.seen += "\n" + fact->seen;
+        if (found.cause.empty()) found.cause = fact->cause;
       }
     }
     if (failure.fault && !is_late) add_shapes(submission_, stage_, test_, found);

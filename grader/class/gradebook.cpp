@@ -195,7 +195,8 @@ std::string gradescope_results(const SettledAttempt& attempt, const ClassDatabas
   }
   for (const Finding& finding : check ? check->findings : std::vector<Finding>{}) {
     output += finding.id + "  " + finding.title + "\nseen: " + seen_text(finding) +
-              "\ncause: " + finding.cause + "\nnext: " + finding.next + "\n\n";
+              (finding.cause.empty() ? "" : "\ncause: " + finding.cause) +
+              "\nnext: " + finding.next + "\n\n";
   }
   if (output.empty()) output = "Everything that was checked passed.\n";
   if (attempt.late > 0) output += "\n" + settled_points(attempt) + "\n";

@@ -124,8 +124,8 @@ std::string finding_text(const Finding& finding) {
          lines_text("    seen   ", seen_text(finding)) +
          (finding.mends.empty() ? "" : paragraph("    where  ", mend_lines_text(finding))) +
          (finding.compiler.empty() ? "" : lines_text("    warns  ", finding.compiler)) +
-         paragraph("    cause  ", finding.cause) + paragraph("    next   ", finding.next) +
-         "    more   docs/diagnoses.md#" + anchor + "\n";
+         (finding.cause.empty() ? "" : paragraph("    cause  ", finding.cause)) +
+         paragraph("    next   ", finding.next) + "    more   docs/diagnoses.md#" + anchor + "\n";
 }
 
 GradeObserver CheckPrinter::observer() {

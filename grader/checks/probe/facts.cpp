@@ -87,13 +87,17 @@ std::optional<Explanation> find_wrong_part(const std::vector<LabelledTerms>& all
   std::vector<Samples> samples;
   const Labelled* example = nullptr;
   bool some_right = false;
+  bool is_mixed = false;  // an output has right products and wrong ones
   for (const LabelledTerms& terms : all) {
     shapes.push_back(terms.shape);
     deviations.emplace_back();
     std::vector<bool> marked;
     std::vector<Label> labels;
+    std::map<std::int64_t, bool> outputs_wrong;
     for (const Labelled& each : terms.terms) {
       const bool wrong = !is_right_product(terms.shape, each);
+      const auto own = outputs_wrong.emplace(output_index(terms.shape, each.at), wrong).first;
+      is_mixed = is_mixed || own->second != wrong;
       labels.push_back(each.at);
       marked.push_back(wrong);
       some_right = some_right || !wrong;
@@ -107,17 +111,18 @@ std::optional<Explanation> find_wrong_part(const std::vector<LabelledTerms>& all
     samples.push_back({features_of(terms.shape, labels, true), marked});
   }
   if (example == nullptr || !some_right) return std::nullopt;
-  const std::string rule = outputs.empty() ? common_rule(samples) : outputs;
+  const std::string of_products = outputs.empty() || is_mixed ? common_rule(samples) : "";
+  const std::string& rule = of_products.empty() ? outputs : of_products;
   if (rule.empty()) return std::nullopt;
   Explanation fact =
       told("E-index/part",
-           {shapes_text(shapes), outputs.empty() ? "products" : "outputs", rule, form.array});
+           {shapes_text(shapes), of_products.empty() ? "outputs" : "products", rule, form.array});
   IndexForm difference = form;
   std::ranges::fill(difference.right, "0");
   if (const auto by = named_index(difference, shapes, deviations)) {
     const std::string text = sum_text(by->factors, by->constant);
     fact.seen += " The difference to the right index is " + text + ".";
-    fact.cause += " It differs by " + text + ".";
+    fact.cause += " Its index differs by " + text + ".";
   }
   const LabelledTerms& first = all.front();
   const bool is_of_first =
@@ -358,9 +363,7 @@ std::optional<Explanation> find_fact(Program& program, const std::vector<ConvSha
   }
   const std::string moved = moved_sums(wrong.front());
   if (fact && is_of_kind(*fact, "index") && !fact->predicts && !moved.empty()) {
-    fact->cause = moved +
-                  " So the store takes another sum or place, or the window begins elsewhere. " +
-                  fact->cause;
+    fact->cause = moved + " " + fact->cause;
     // Where a few sums are none of the right ones, the product tells more than the store.
     const bool holds_sums = std::ranges::all_of(wrong, [](const DenseRun& run) {
       const std::set<double> sums(run.right.begin(), run.right.end());
@@ -373,6 +376,7 @@ std::optional<Explanation> find_fact(Program& program, const std::vector<ConvSha
   // A store or a sum in the wrong place is wrong at every shape.
   const bool some_right = std::ranges::any_of(all, &DenseRun::is_right);
   if (fact && some_right && is_of_kind(*fact, "at-every-shape")) fact->id = "E-terms";
+  if (!fact) fact = find_one_product(program);
   if (!fact && !outputs.empty()) fact = fact_of_outputs(outputs, wrong.front());
   return fact;
 }

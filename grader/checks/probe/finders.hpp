@@ -69,6 +69,9 @@ std::optional<Explanation> find_function(const std::vector<DenseRun>& runs);
 /// Each wrong output has, in addition, the value of another one.
 std::optional<Explanation> find_carried_sum(const std::vector<DenseRun>& runs);
 
+/// One pixel times one weight: for which numbers the product is right.
+std::optional<Explanation> find_one_product(Program& program);
+
 /// What a call takes over from an earlier call.
 std::optional<Explanation> find_kept(Program& program, const ConvShape& shape);
 

@@ -30,7 +30,7 @@ Places places_of_sums(const DenseRun& run) {
   std::set<std::size_t> used;
   for (std::size_t i = 0; i < run.right.size(); ++i) {
     const auto got = static_cast<double>(run.answer.output[i]);
-    const auto from = places.find(got);
+    const auto from = std::isnan(got) ? places.end() : places.find(got);
     if (run.is_unwritten(i) || (from == places.end() && got == 0.0)) continue;
     if (from != places.end() && from->second == run.right.size()) continue;  // two sums are equal
     if (from == places.end() || !used.insert(from->second).second) ++found.strange;
@@ -141,6 +141,14 @@ std::optional<Explanation> find_function(const std::vector<DenseRun>& runs) {
     fact.seen += neighbourhood(runs.front());
     return fact;
   };
+  if (all([](const DenseRun&, double got, double) { return got == 0.0; })) {
+    return say("E-terms/zeros", "");
+  }
+  const DenseRun& first = runs.front();
+  const double more = first.right.empty() ? 0.0 : double{first.answer.output[0]} - first.right[0];
+  if (all([&](const DenseRun&, double got, double right) { return got == right + more; })) {
+    return say("E-wrong/constant", real(more));
+  }
   if (all([](const DenseRun&, double got, double right) { return got == std::max(right, 0.0); })) {
     return say("E-activation/measured", "");
   }
@@ -252,6 +260,24 @@ std::optional<Explanation> find_carried_sum(const std::vector<DenseRun>& runs) {
     return fact;
   }
   return std::nullopt;
+}
+
+std::optional<Explanation> find_one_product(Program& program) {
+  std::vector<std::string> gives;
+  int right = 0;
+  for (const auto& [pixel, weight] :
+       {std::pair{3.0F, 2.0F}, {-3.0F, 2.0F}, {3.0F, -2.0F}, {-3.0F, -2.0F}, {0.5F, 2.0F}}) {
+    Numbers input(1);
+    Numbers weights(1);
+    input[0] = pixel, weights[0] = weight;
+    const Answer answer = program.run({1, 1, 1, 1, 1, 1, 1}, input, weights);
+    if (answer.kind != Answer::Kind::kNumbers) return std::nullopt;
+    right += answer.output.front() == pixel * weight ? 1 : 0;
+    gives.push_back(real(double{pixel}) + " · " + real(double{weight}) + " gives " +
+                    real(double{answer.output.front()}));
+  }
+  if (right == 0 || right == std::ssize(gives)) return std::nullopt;
+  return told("E-wrong/one-product", {joined(gives, ", ")});
 }
 
 std::optional<Explanation> find_kept(Program& program, const ConvShape& shape) {

@@ -283,7 +283,7 @@ std::string id_of(const IndexForm& form, const NamedIndex& index) {
     if (wrong.size() == 2 && !shifted && is("p", "1") && is("q", "K"))
       return "E-transposed-weights";
     if (is("p", "-K") && is("q", "-1")) return "E-flipped-weights";
-    if (wrong.size() == 2 && !shifted && wrong.contains("m") && is("c", "M·K·K")) {
+    if (wrong.size() == 2 && !shifted && is("m", "K·K") && is("c", "M·K·K")) {
       return "E-weights-order";
     }
     return only("m", "0") ? "E-first-map" : only("c", "0") ? "E-first-channel" : "E-index";
@@ -291,14 +291,13 @@ std::string id_of(const IndexForm& form, const NamedIndex& index) {
   if (only("b", "0")) return "E-first-image";
   if (only("c", "0")) return "E-first-channel";
   if (wrong.empty() && index.constant.starts_with("-")) return "E-padding";
-  if (wrong.contains("w") && wrong["w"].find_first_of("HW") != std::string::npos) {
-    return "E-rows-columns";
-  }
+  const auto is_row = [&](const char* variable, const std::string& length) {
+    return is(variable, length) || is(variable, "S·" + length);
+  };
+  const bool is_column = is("h", "1") || is("h", "S");
+  if (is_column && (is_row("w", "W") || is_row("w", "H"))) return "E-rows-columns";
   if (wrong.contains("b") || wrong.contains("c")) return "E-index";
-  const bool has_height = std::ranges::any_of(wrong, [](const auto& each) {
-    return (each.first == "h" || each.first == "p") && each.second.find('H') != std::string::npos &&
-           each.second.find("H_out") == std::string::npos;
-  });
+  const bool has_height = is_row("h", "H") || is_row("p", "H");
   if (has_height) return wrong.contains("m") ? "E-index" : "E-height-width";
   const bool without_stride = (!wrong.contains("h") || is("h", "W")) &&
                               (!wrong.contains("w") || is("w", "1")) && !wrong.contains("p") &&

@@ -1,4 +1,5 @@
 // What the probe says about loops with one thing changed, where no file of the corpus shows it.
+#include <cmath>
 #include <functional>
 #include <string>
 #include <vector>
@@ -111,6 +112,34 @@ TEST_CASE("probe: a sum that is not set to zero") {
   const Explanation fact = fact_of(kept);
   CHECK(fact.id == "E-sum-kept");
   CHECK(says(fact, "before it in memory"));
+}
+
+TEST_CASE("probe: what is said of whole sums is what they are") {
+  Loops bias;
+  bias.stored = [](float sum, float) { return sum + 2.0F; };
+  CHECK(says(fact_of(bias), "2 is added to every sum"));
+  Loops zeros;
+  zeros.stored = [](float, float) { return 0.0F; };
+  CHECK(fact_of(zeros).title == "every output is 0");
+  // NaN is no right sum of another output.
+  Loops lost;
+  lost.stored = [](float sum, float) { return sum > 0.0F ? NAN : sum; };
+  CHECK_FALSE(says(fact_of(lost), "hold the right sum"));
+}
+
+TEST_CASE("probe: an index is named by what it is, not by a letter in it") {
+  Loops row_before;
+  row_before.input = [](const ConvShape& s, const Label& at) {
+    return input_index(s, at) + std::int64_t{at.w} * s.height;
+  };
+  CHECK(fact_of(row_before).id == "E-index");
+  Loops some;
+  some.input = [](const ConvShape& s, const Label& at) {
+    return input_index(s, at) - (at.c % 2) * std::int64_t{s.height} * s.width;
+  };
+  const Explanation fact = fact_of(some);
+  CHECK(says(fact, "With c % 2 = 1 another element of the input is used"));
+  CHECK(fact.title == "some products use another element");
 }
 
 TEST_CASE("probe: the smallest shape that fails, and a rule that fresh shapes confirmed") {
