@@ -178,31 +178,6 @@ std::optional<std::vector<std::string>> stands_for(const std::string& pattern,
   return std::nullopt;
 }
 
-// Whether the line holds all words of "line", the first at its beginning and the last at its end.
-bool stands_in(const Json& message, const std::string& line) {
-  if (!message.contains("line")) return true;
-  const auto words = message.at("line").get<std::vector<std::string>>();
-  return std::ranges::all_of(words, [&](const std::string& each) {
-    return each.back() == ';' ? line.ends_with(each) : line.find(each) != std::string::npos;
-  });
-}
-
-// {0} and {1} are the names that the compiler puts into quotation marks.
-std::string with_names(std::string text, const std::string& error) {
-  std::size_t at = std::min(error.size(), error.find(": "));
-  for (const char* mark : {"{0}", "{1}"}) {
-    const auto begin = std::min(error.size(), error.find_first_of("'\"", at));
-    const auto end = begin == error.size() ? begin : error.find(error[begin], begin + 1);
-    const bool is_name = end < error.size();
-    const auto place = text.find(mark);
-    if (place != std::string::npos) {
-      text.replace(place, 3, is_name ? error.substr(begin, end - begin + 1) : "it");
-    }
-    at = is_name ? end + 1 : error.size();
-  }
-  return text;
-}
-
 }  // namespace
 
 Finding compiler_finding(const BuildError& error, const SourceText& sources) {

@@ -97,19 +97,3 @@ TEST_CASE("build mends: small changes that a compiler is to prove") {
   CHECK(words(many("{ ;\n"), {.line = 3, .text = "expected '}' before ';'"}).size() <= 8);
 }
 
-TEST_CASE("what is said of an error holds for the names and the line that the compiler quotes") {
-  const TemporaryFolder folder;
-  const SourceText sources = source_of(
-      folder, "#define TILE 16;\n__shared__ float tile[];\nsum += a[(b * C + c];\nm = 1;\n");
-  const auto cause = [&](const std::string& error) {
-    return compiler_finding("a.cu:" + error, sources).cause;
-  };
-  CHECK(contains(cause("1:16: error: expected ')' before ';' token"), "ends with a ;"));
-  CHECK(contains(cause("2:5: error: incomplete type 'float []'"), "needs the word extern"));
-  CHECK(contains(cause("3:9: error: expected ')' before ']' token"), "has 1 ( and 0 )"));
-  CHECK(cause("4:5: error: assignment of read-only variable 'm'") ==
-        "'m' is const: it cannot change.");
-  CHECK(cause("4:5: error: 'struct uint3' has no member named 'm'") ==
-        "'struct uint3' has no member 'm'.");
-  CHECK(cause("4:5: error: what nobody has seen") == "");
-}
