@@ -127,7 +127,7 @@ TEST_CASE("grader check: what cannot be asked is answered in one sentence") {
       {"check m4 --stage halo", 2, "halo is not in m4: it is in m3, so name m3 --stage halo."},
       {"watch m4 --stage halo", 2, "name m3 --stage halo"},
       {"show m2 --stage fused-gemm", 2, "name m4 --stage fused-gemm"},
-      {"show m1", 2, "This command is for CUDA kernels, and m1 has none"},
+      {"show m1", 2, "This is for CUDA kernels, and m1 has none"},
       {"show m4", 2, "m4 has many stages; add --stage"},
       {"show m3 --block 1,x", 2, "--block takes X, X,Y or X,Y,Z"},
       {"show m3 --block 1,2,3,4", 2, "--block takes X, X,Y or X,Y,Z"},

@@ -98,14 +98,14 @@ TEST_CASE("grader plot: draws, whatever a result is called, refuses what is no r
   CHECK(run_program("grader", "plot").exit_code == 2);
 }
 
-TEST_CASE("grader check: a main of its own is no tampering, a result that cannot be kept no work") {
+TEST_CASE("grader check: a main of its own is refused, a result that cannot be kept is no work") {
   const TestFolder folder;
   const auto file = folder.path() / "mine.cpp";
   write_atomically(file, "#include \"cpu-new-forward.h\"\nint main() {}\n");
   const ProgramRun run = run_program("grader", "check m1 --batches 1 --solution " + file.string() +
                                                    " --json " + (folder.path() / "r").string());
   CHECK(run.exit_code == 1);
-  CHECK(contains(run.output, "E-no-stage"));  // its main stays its own
+  CHECK(contains(run.output, "mine.cpp:2: error: the file has a main of its own"));
   CHECK_FALSE(contains(run.output, "no accident"));
   const ProgramRun unwritable = run_program("grader", "check m1 --json /proc/nonesuch/r.json");
   CHECK(unwritable.exit_code == 3);
