@@ -107,7 +107,7 @@ run_recorded() {
   if [ -n "$source" ] && [ "$device" = emulated ]; then
     set -- "$@" -ftrivial-auto-var-init=pattern -fno-optimize-sibling-calls
   fi
-  if [ -n "$source" ] && [ "$device" != gpu ] && [ -n "$optimise" ]; then
+  if [ -n "$source" ] && [ "$device" != gpu ] && [ -n "$optimise" ] && [ -z "$edited" ]; then
     set -- "$@" "$optimise"
   fi
   if [ -n "$precompiled" ]; then set -- "$@" -include "$precompiled"; fi
