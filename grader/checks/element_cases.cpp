@@ -48,7 +48,7 @@ const std::vector<ElementCase>& element_cases() {
       // Images times maps pass 65 535, the limit of grid.y and grid.z, as in a batch of 10 000.
       {"4097 images of 16 maps", {4097, 16, 1, 1, 1, 1, 1}, true},
       // More columns than a byte counts, in the input and in the output.
-      {"300 columns", {1, 2, 1, 3, 300, 2, 1}, true},
+      {"300 columns", {1, 2, 1, 4, 300, 3, 1}, true},
   };
   return cases;
 }
