@@ -59,8 +59,8 @@ bool calls_library(const std::string& symbols, const std::vector<std::string>& l
 struct BuildProblem {
   enum class Kind { kDoesNotCompile, kTakesTooLong, kSymbol, kNoConvolution, kRefused };
   Kind kind = Kind::kDoesNotCompile;
-  BuildError error{};     ///< of kDoesNotCompile
-  std::string message{};  ///< of kRefused: why; of kTakesTooLong: what ended it
+  BuildError error{};                     ///< of kDoesNotCompile
+  std::string message{};                  ///< of kRefused: why; of kTakesTooLong: what ended it
   std::optional<SymbolProblem> symbol{};  ///< of kSymbol
   std::string file{};                     ///< which one, from the folder on; empty when linking
 };

@@ -96,4 +96,3 @@ TEST_CASE("build mends: small changes that a compiler is to prove") {
   CHECK(words("int x = 3 +;\n", {.line = 9, .text = "expected"}) == Words{});
   CHECK(words(many("{ ;\n"), {.line = 3, .text = "expected '}' before ';'"}).size() <= 8);
 }
-
