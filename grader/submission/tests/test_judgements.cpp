@@ -165,11 +165,11 @@ TEST_CASE("build errors: each is told of the student's file") {
   }
 
   SECTION("in a header, with the line that needs it") {
-    const std::string header = "/work/common/emulation/include/mma.h:97:32: error: no fragment\n";
+    const std::string header = "/home/common/emulation/include/mma.h:97:32: error: no fragment\n";
     CHECK(first("In file included from " + own + ":5:\n/w/mma.h: In instantiation of 'f':\n" + own +
                 ":32:61:   required from here\n" + header)
               .line == 32);
-    CHECK(first("/work/mma.h:1:1: error: 'a'\n" + own + ":33:1: note: in expansion of macro 'M'\n")
+    CHECK(first("/home/mma.h:1:1: error: 'a'\n" + own + ":33:1: note: in expansion of macro 'M'\n")
               .said() == "conv.cu:33: error: 'a'");
     // One that has no place in the file comes after one that has.
     CHECK(first(header + own + ":40:1: error: own\n").said() ==
