@@ -114,7 +114,7 @@ run_recorded() {
   # A function does not ask to be left out of what is traced, by whatever macro; and the program has
   # its main.
   if [ "$step" = compile ] && [ "$device" != gpu ]; then
-    { echo "#pragma GCC poison $not_traced"; tail -n 1 "$(cat "$commands/root")/common/stage/own_main.hpp"; } \
+    { echo "#pragma GCC poison $not_traced"; sed -n '/^#define/,$p' "$(cat "$commands/root")/common/stage/own_main.hpp"; } \
       >"$folder/poisoned.h"
     set -- "$@" -include "$folder/poisoned.h"
   fi

@@ -2,7 +2,6 @@
 
 // What a student's file is compiled with: its main would meet that of the program which runs it.
 // The compiler tells this sentence and the line.
-// clang-format off: the text of a pragma is one string
 #define main(...)                                                                               \
   _Pragma("GCC error \"the file has a main of its own, but the program that runs it has one\"") \
       main(__VA_ARGS__)

@@ -124,6 +124,7 @@ void add_fix(const std::string& line, BuildError& error) {
 
 bool is_error(const std::string& text) {
   return text.starts_with("error: ") || text.starts_with("fatal error: ") ||
+         text.starts_with("Error: ") ||  // of the assembler
          text.find("undefined reference") != text.npos ||
          text.find("multiple definition") != text.npos;
 }
@@ -151,7 +152,7 @@ BuildError first_build_error(const std::string& printed, const std::filesystem::
     if (is_quote || line.starts_with("collect2: error: ")) continue;
     Said said = said_in(line, sources.string());
     const bool is_note = said.text.starts_with("note: ");
-    if (any.empty()) any = said.text;
+    if (any.empty() && !said.text.starts_with('/')) any = said.text;  // "PATH: Assembler messages:"
     if (!is_error(said.text)) {
       if (is_note) from = {};
       if (is_note && is_told) {
@@ -175,13 +176,15 @@ BuildError first_build_error(const std::string& printed, const std::filesystem::
     from = {};
     is_told = first.text.empty() || (first.file.empty() && !said.file.empty());
     if (!is_told) continue;
-    const auto colon = said.text.find("error: ");
+    const auto colon = said.text.find("rror: ") - 1;
     first = {.file = said.file,
              .line = said.line,
              .column = said.column,
-             .text = readable(said.text.substr(colon == said.text.npos ? 0 : colon + 7))};
+             .text = readable(said.text.substr(colon >= said.text.size() ? 0 : colon + 7))};
   }
-  if (first.text.empty()) first.text = readable(any);
+  if (first.text.empty()) {
+    first.text = any.empty() ? "The compiler ended without naming an error." : readable(any);
+  }
   first.more = errors - 1;
   return first;
 }
