@@ -45,7 +45,7 @@ class Mender {
 
   static string in_line(std::size_t line) { return "line " + std::to_string(line + 1); }
 
-  void add(const string& words, std::size_t line, const string& changed) {
+  void add(const string& words, std::size_t line, const string& changed, bool is_include = false) {
     constexpr std::size_t kMost = 8;
     if (changed == lines_[line] || mends_.size() == kMost) return;
     std::vector<string> lines = lines_;
@@ -53,7 +53,6 @@ class Mender {
     string text;
     for (const string& each : lines) text += each + "\n";
     if (std::ranges::find(mends_, text, &BuildMend::text) == mends_.end()) {
-      const bool is_include = words.ends_with("top of the file");
       mends_.push_back({words, text, is_include ? error_.line : static_cast<int>(line) + 1});
     }
   }
@@ -82,7 +81,7 @@ class Mender {
     if (fix.text.ends_with("\n")) {
       return add(
           "with `" + trimmed(fix.text.substr(0, fix.text.size() - 1)) + "` at the top of the file",
-          line, fix.text + lines_[line]);
+          line, fix.text + lines_[line], true);
     }
     if (fix.end > lines_[line].size() + 1 || fix.end < fix.begin) return;
     if (fix.begin == fix.end) insert(line, fix.begin - 1, fix.text);
@@ -230,7 +229,7 @@ class Mender {
                     : "#include \"" + string(folder) + "/" + file.filename().string() + "\"";
         if (!entry.is_regular_file() || std::ranges::find(lines_, include) != lines_.end())
           continue;
-        add("with `" + include + "` at the top of the file", 0, include + "\n" + lines_[0]);
+        add("with `" + include + "` at the top of the file", 0, include + "\n" + lines_[0], true);
       }
     }
   }
