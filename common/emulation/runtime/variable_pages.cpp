@@ -31,9 +31,9 @@ constexpr std::size_t kPageBytes = convlab::emulation::kPage;
 // Where the sections begin, from the linker. Without room for arrays these lie with the others.
 // NOLINTBEGIN(readability-identifier-naming)
 extern "C" {
-extern std::byte __start_convlab_variables;
-extern std::byte __start_convlab_managed;
-[[gnu::weak]] extern std::byte __start_convlab_arrays;
+extern std::byte __start_convlab_variables[];
+extern std::byte __start_convlab_managed[];
+[[gnu::weak]] extern std::byte __start_convlab_arrays[];
 }
 // NOLINTEND(readability-identifier-naming)
 
@@ -50,10 +50,10 @@ struct Pages {
 };
 
 std::array<Pages, 3> all_pages() {
-  std::byte* const arrays = &__start_convlab_arrays;
-  return {Pages{&__start_convlab_variables, end_of_variables},
+  std::byte* const arrays = __start_convlab_arrays;
+  return {Pages{__start_convlab_variables, end_of_variables},
           Pages{arrays == nullptr ? end_of_arrays : arrays, end_of_arrays},
-          Pages{&__start_convlab_managed, end_of_managed, false}};
+          Pages{__start_convlab_managed, end_of_managed, false}};
 }
 
 /// What lies between variables is as beside every array: NaN, and no access to it is right.
