@@ -163,8 +163,16 @@ void fill_folder(const fs::path& folder, const std::function<void(const fs::path
     throw;
   }
   // Another process may have been first and may run the program in it: no file may be missing at
-  // any moment.
-  if (::renameat2(AT_FDCWD, scratch.c_str(), AT_FDCWD, folder.c_str(), RENAME_EXCHANGE) != 0) {
+  // any moment. Who has just looked up the folder would miss the files of one that is replaced.
+  fs::rename(scratch, folder, failed);
+  const auto text_of = [](const fs::path& made) {
+    std::error_code none;
+    return fs::exists(made / kAllTexts, none) ? read_text(made / kAllTexts) : std::string();
+  };
+  const bool is_made =
+      !failed || (text_of(folder) == text_of(scratch) && !text_of(scratch).empty());
+  if (!is_made &&
+      ::renameat2(AT_FDCWD, scratch.c_str(), AT_FDCWD, folder.c_str(), RENAME_EXCHANGE) != 0) {
     fs::remove_all(folder, ignored);
     fs::rename(scratch, folder, failed);
   }

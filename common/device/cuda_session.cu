@@ -202,10 +202,12 @@ class CudaSession final : public DeviceSession {
 #endif
   }
 
-  OpSample time(const std::function<void()>& op) override {
+  using DeviceSession::time;
+  OpSample time(const std::function<void()>& op, const std::function<void()>& done) override {
     if (!is_profiling_) prepare_measurement();  // its kernels must not appear in a profile
     check_device("the preparation of a measurement");
     OpSample timed = sample(op, "convolve");
+    done();
     timed.clock_mhz = clock_.mhz().value_or(0);
     return timed;
   }

@@ -34,13 +34,20 @@ double time_phase(DeviceSession* device, const char* name, const std::function<v
 }
 
 // On an emulated device nothing is measured.
-OpSample time_op(DeviceSession* device, const std::function<void()>& op) {
-  if (device != nullptr && device->info().device == Device::kGpu) return device->time(op);
+OpSample time_op(
+    DeviceSession* device, const std::function<void()>& op,
+    const std::function<void()>& done = [] {}) {
+  if (device != nullptr && device->info().device == Device::kGpu) return device->time(op, done);
+  OpSample timed;
   const Stopwatch watch;
   op();
-  if (device == nullptr) return {.host_ms = watch.milliseconds()};
-  device->fence("convolve");
-  return {};
+  if (device == nullptr) {
+    timed.host_ms = watch.milliseconds();
+  } else {
+    device->fence("convolve");
+  }
+  done();
+  return timed;
 }
 
 /// The work of a phase on the device; -1 kernels if unknown.
@@ -242,16 +249,22 @@ PhaseTimes run_in_steps(const Stage& stage, const ConvShape& shape, const float*
   const auto copies =
       device == nullptr ? std::nullopt : find_copies(*device, true_input().data(), shape);
   const int count = copies ? static_cast<int>(copies->size()) : -1;
-  for (Step step = next(count); step != Step::kConvolve; step = next(count)) {
+  Step step = next(count);
+  const auto go_on = [&] { step = next(count); };
+  while (step != Step::kConvolve) {
     if (step == Step::kEmptyCall) {
-      time_op(device, [] {});
-    } else if (count > 0) {
+      time_op(
+          device, [] {}, go_on);
+      continue;
+    }
+    if (count > 0) {
       const TrueNumbers numbers = true_input();
       for (const Part& part : *copies) {
         device->overwrite(part.begin, numbers.data() + part.first * shape.input_image_size(),
                           part.images * shape.input_image_size());
       }
     }
+    go_on();
   }
   double epilog_ms = 0.0;
   if (device == nullptr) {
@@ -260,8 +273,8 @@ PhaseTimes run_in_steps(const Stage& stage, const ConvShape& shape, const float*
       convolution->epilog();
     })};
   } else {
-    times.samples = {time_op(device, [&] { convolution->convolve(); })};
-    next(count);
+    times.samples = {time_op(
+        device, [&] { convolution->convolve(); }, go_on)};
     epilog_ms = time_phase(device, "epilog", [&] { convolution->epilog(); });
   }
   times.op_ms = times.samples.front().score_ms();

@@ -41,6 +41,7 @@ TEST_CASE(
   const std::filesystem::path made = folder.path() / "made";
   const std::filesystem::path program = made / "program";
   const auto make = [](const std::filesystem::path& scratch) {
+    write_atomically(scratch / kAllTexts, "text");
     write_atomically(scratch / "program", "text");
   };
   fill_folder(made, make);
