@@ -202,10 +202,18 @@ class CudaSession final : public DeviceSession {
 #endif
   }
 
-  using DeviceSession::time;
-  OpSample time(const std::function<void()>& op, const std::function<void()>& done) override {
-    if (!is_profiling_) prepare_measurement();  // its kernels must not appear in a profile
-    check_device("the preparation of a measurement");
+  void empty_cache() override {
+    if (is_profiling_ || flush_.size() == 0) return;
+#if !CONVLAB_EMULATED
+    // Lines that a stage asked to persist would survive the flush.
+    CONVLAB_CUDA_CHECK(cudaCtxResetPersistingL2Cache());
+#endif
+    read_all<<<4 * info_.multiprocessors, 256>>>(flush_.data(), flush_.size(), sink_.data());
+    check_device("the emptying of the cache");
+  }
+
+  OpSample time_now(const std::function<void()>& op, const std::function<void()>& done) override {
+    check_device("what came before a measurement");
     OpSample timed = sample(op, "convolve");
     done();
     timed.clock_mhz = clock_.mhz().value_or(0);
@@ -305,16 +313,6 @@ class CudaSession final : public DeviceSession {
   static std::int64_t flush_size(const DeviceInfo& info) {
     constexpr std::int64_t kLeast = std::int64_t{32} << 20;
     return 2 * std::max(info.l2_bytes, kLeast) / static_cast<std::int64_t>(sizeof(float));
-  }
-
-  void prepare_measurement() {
-    if (flush_.size() == 0) return;
-#if !CONVLAB_EMULATED
-    // Lines that a stage asked to persist would survive the flush.
-    CONVLAB_CUDA_CHECK(cudaCtxResetPersistingL2Cache());
-#endif
-    read_all<<<4 * info_.multiprocessors, 256>>>(flush_.data(), flush_.size(), sink_.data());
-    check_device("the emptying of the cache");
   }
 
   // The events lie on the legacy default stream, which waits for all blocking streams. Work on a

@@ -121,12 +121,17 @@ class DeviceSession {
   virtual void start_profile() = 0;
   virtual Profile stop_profile() = 0;
 
-  /// Times `op` between two fences of the whole device, with none of its data in the cache.
-  /// @param done called right behind `op`: asking the driver for the clock takes 40 ms on some
-  ///        machines, and who watches from outside must not count them
-  virtual OpSample time(const std::function<void()>& op, const std::function<void()>& done) = 0;
+  /// Leaves none of the device's data in its cache. Nothing in a profile.
+  virtual void empty_cache() = 0;
+
+  /// Times `op` between two fences of the whole device.
+  /// @param done called right behind `op`, before the driver is asked for the clock
+  virtual OpSample time_now(const std::function<void()>& op, const std::function<void()>& done) = 0;
+
+  /// The same with none of the device's data in the cache.
   OpSample time(const std::function<void()>& op) {
-    return time(op, [] {});
+    empty_cache();
+    return time_now(op, [] {});
   }
 };
 
