@@ -26,8 +26,8 @@ set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/bin")
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 12)
   message(FATAL_ERROR "ConvLab needs GCC 12 or newer; this is ${CMAKE_CXX_COMPILER_VERSION}. "
                       "On Debian or Ubuntu: common/setup/lab setup")
-elseif(CMAKE_CXX_COMPILER_ID STREQUAL "Clang" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 14)
-  message(FATAL_ERROR "ConvLab needs clang 14 or newer; this is ${CMAKE_CXX_COMPILER_VERSION}. "
+elseif(CMAKE_CXX_COMPILER_ID STREQUAL "Clang" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 16)
+  message(FATAL_ERROR "ConvLab needs clang 16 or newer; this is ${CMAKE_CXX_COMPILER_VERSION}. "
                       "On Debian or Ubuntu: common/setup/lab setup")
 endif()
 
