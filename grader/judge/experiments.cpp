@@ -121,7 +121,7 @@ Record Experiments::run(const NextRun& next) {
     case Experiment::kTeam:
       announce("what orders its threads");
       return find_openmp_race(context_.request.work.build_traced(), context_.submission.sources(),
-                              stage_, seed_);
+                              stage_, seed_, context_.request.time_limit);
     case Experiment::kLeaks:
       conclude(record, check_leaks(in(next), stage_, plan_.repeated.front().shape, seed_));
       break;
@@ -159,7 +159,7 @@ Record Experiments::run(const NextRun& next) {
       announce("which lines make this");
       record.end = RunEnd::kRight;
       begin_tracing();
-      Submission traced(traced_.get().program);
+      Submission traced(traced_.get().program, context_.request.time_limit);
       traced.set_sources(context_.submission.sources());
       std::vector<StageInfo> stages;
       if (traced_.get().program.empty() || traced.list_stages(stages)) break;
@@ -335,7 +335,7 @@ void Experiments::rehearse(const NextRun& next, Record& record) {
     record.end = RunEnd::kNotBuilt;
     return;
   }
-  Submission submission(built.program);
+  Submission submission(built.program, context_.request.time_limit);
   submission.set_sources(context_.submission.sources());
   std::vector<StageInfo> stages;
   if (const auto failure = submission.list_stages(stages)) {
@@ -379,7 +379,7 @@ void Experiments::observe(const NextRun& next, Record& record) {
   const EmulatedProgram plain = context_.request.work.build_emulated(false);
   record = observe_accesses(plain.program.empty() ? plain : traced_.get(),
                             SourceText(context_.request.work.sources), stage_, watched, seed_,
-                            next.about.has_value());
+                            next.about.has_value(), context_.request.time_limit);
 }
 
 // The output must be right with all settings. One image is quick. But some files divide the batch

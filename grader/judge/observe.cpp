@@ -61,7 +61,7 @@ RunEnd end_of(const std::optional<Failure>& failure, bool is_right) {
 
 Record observe_accesses(const EmulatedProgram& traced, const SourceText& sources,
                         const StageInfo& stage, const CasePlan& plan, std::uint64_t seed,
-                        bool is_known) {
+                        bool is_known, const TimeLimit& limit) {
   Record record{.experiment = Experiment::kRaces,
                 .mode = Mode::kObserved,
                 .precision = stage.precision,
@@ -72,7 +72,7 @@ Record observe_accesses(const EmulatedProgram& traced, const SourceText& sources
     return record;
   }
   // A value read beyond an array decides nothing about races, and the program goes on.
-  Submission submission(traced.program, {},
+  Submission submission(traced.program, limit,
                         {"CONVLAB_EMU_TRACE=races", "CONVLAB_EMU_READS=forgiven"});
   submission.set_sources(sources);
   std::vector<StageInfo> stages;
@@ -125,11 +125,11 @@ Record observe_accesses(const EmulatedProgram& traced, const SourceText& sources
 }
 
 Record find_openmp_race(const std::filesystem::path& program, const SourceText& sources,
-                        const StageInfo& stage, std::uint64_t seed) {
+                        const StageInfo& stage, std::uint64_t seed, const TimeLimit& limit) {
   Record record{
       .experiment = Experiment::kTeam, .precision = stage.precision, .end = RunEnd::kRight};
   if (program.empty()) return record;  // it has nothing to observe
-  Submission traced(program, {}, {"OMP_NUM_THREADS=4", "OMP_DYNAMIC=false"});
+  Submission traced(program, limit, {"OMP_NUM_THREADS=4", "OMP_DYNAMIC=false"});
   traced.set_sources(sources);
   std::vector<StageInfo> stages;
   std::optional<Failure> failure = traced.list_stages(stages);

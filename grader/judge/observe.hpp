@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <optional>
@@ -13,6 +14,9 @@
 
 namespace convlab::grader {
 
+/// Of one convolution that is not observed; none: from its size.
+using TimeLimit = std::optional<std::chrono::milliseconds>;
+
 /// Times the limit, for what was late once.
 inline constexpr double kPatience = 4.0;
 
@@ -23,13 +27,13 @@ inline constexpr double kPatience = 4.0;
 /// @param is_known  what is wrong: only races are looked for
 Record observe_accesses(const EmulatedProgram& traced, const SourceText& sources,
                         const StageInfo& stage, const CasePlan& plan, std::uint64_t seed,
-                        bool is_known);
+                        bool is_known, const TimeLimit& limit = {});
 
 /// Of a CPU's file: two threads of an OpenMP region use a variable that they share, one of them to
 /// change it, and nothing orders them (common/custom_submission/openmp_races.cpp).
 /// @param program  the file, built so that its accesses are observed; may be empty
 Record find_openmp_race(const std::filesystem::path& program, const SourceText& sources,
-                        const StageInfo& stage, std::uint64_t seed);
+                        const StageInfo& stage, std::uint64_t seed, const TimeLimit& limit);
 
 /// How a call ended.
 RunEnd end_of(const std::optional<Failure>& failure, bool is_right);

@@ -246,16 +246,19 @@ bool Submission::is_traced() const {
       variables(), [](const std::string& each) { return each.starts_with("CONVLAB_EMU_TRACE="); });
 }
 
+// How much slower a program is that is traced.
+static constexpr double kTraced = 10.0;
+
 // Than the machine for which the limits were chosen, and than a program that is not traced.
 double Submission::slower() const {
-  constexpr double kTraced = 10.0;
   return slowness() * settings.patience * (is_traced() ? kTraced : 1.0);
 }
 
 milliseconds Submission::time_limit() const {
-  if (fixed_limit_)
-    return milliseconds(
-        std::llround(settings.patience * static_cast<double>(fixed_limit_->count())));
+  if (fixed_limit_) {
+    const double longer = settings.patience * (is_traced() ? kTraced : 1.0);
+    return milliseconds(std::llround(longer * static_cast<double>(fixed_limit_->count())));
+  }
   // Plain loops do about a million multiply-adds in a millisecond, an emulated kernel far fewer.
   constexpr std::int64_t kSlowestPerMillisecond = 5'000;
   const std::int64_t least = device_.device == Device::kCpu ? 15'000 : 20'000;
