@@ -286,6 +286,32 @@ bool prepare_students_work(const CourseMilestone& milestone, const Options& opti
   return true;
 }
 
+// Writes the result, and of a student's own work what the notebook tells of it. @return the file
+fs::path keep(const CheckResult& check, const CourseMilestone& milestone, const Options& options,
+              bool is_students) {
+  const fs::path file = options.json.empty() ? default_file(options) : fs::path(options.json);
+  // One case says nothing of the others: it is no result of the stage.
+  const bool is_whole = options.only_case.empty();
+  if (is_whole || !options.json.empty()) write_check_result(file, check);
+  if (!is_students || !options.json.empty() || !is_whole) return file;
+  append_history(history_file(), check);
+  Notebook notebook = read_notebook(milestone);
+  note_numbers(notebook, known_times(check.result));
+  write_notebook(milestone, notebook);
+  return file;
+}
+
+// Of the stages that the file of a task has under another name.
+GradeObserver observer_for(CheckPrinter& printer, const std::optional<EditionTask>& task) {
+  GradeObserver observer = printer.observer();
+  if (!task) return observer;
+  observer.tell = [&printer, &task](StageInfo stage, const StageReport& report) {
+    if (stage.id == kGivenStage) stage.id = task->name, stage.title = task->title;
+    printer.observer().tell(stage, report);
+  };
+  return observer;
+}
+
 // @param for_editor  gets the findings in options.format
 ExitCode run_check(const Options& options, std::string& for_editor);
 
@@ -348,15 +374,8 @@ ExitCode run_check(const Options& options, std::string& for_editor) {
   if (!options.puzzles.empty() && request.score) {
     request.score->puzzles = puzzles_in(milestone, options.puzzles, printer);
   }
-  GradeObserver observer = printer.observer();
   const auto& task = request.rules.task;
-  if (task) {
-    observer.tell = [&printer, &task](StageInfo stage, const StageReport& report) {
-      if (stage.id == kGivenStage) stage.id = task->name, stage.title = task->title;
-      printer.observer().tell(stage, report);
-    };
-  }
-  CheckResult check = grade(request, observer);
+  CheckResult check = grade(request, observer_for(printer, task));
   printer.clear();
   if (task) rename_stage(check, kGivenStage, task->name);
   if (options.format != "text" && options.program.empty() && (is_file || is_students)) {
@@ -374,15 +393,7 @@ ExitCode run_check(const Options& options, std::string& for_editor) {
   if (!points.empty()) std::cout << "\n" << points;
   // If a file was saved during the check, the new version was not checked.
   if (is_students && describe_files(source_files(milestone)) == sources) check.sources = sources;
-  const fs::path file = options.json.empty() ? default_file(options) : fs::path(options.json);
-  // One case says nothing of the others: it is no result of the stage.
-  if (!request.only_case || !options.json.empty()) write_check_result(file, check);
-  if (is_students && options.json.empty() && !request.only_case) {
-    append_history(history_file(), check);
-    Notebook notebook = read_notebook(milestone);
-    note_numbers(notebook, known_times(check.result));
-    write_notebook(milestone, notebook);
-  }
+  const fs::path file = keep(check, milestone, options, is_students);
   print_verdict(check, file, request.only_case.has_value());
   const std::string renamed =
       is_students && request.score ? renamed_text(request.score->rules, check) : "";

@@ -224,6 +224,46 @@ ExitCode extract(const ClassOptions& options) try {
 
 }  // namespace
 
+namespace {
+
+void declare_grade(CLI::App& command, ClassOptions& all) {
+  ClassRequest& request = all.request;
+  command.add_option("--roster", request.roster);
+  command.add_option("--batches", request.settings.batches);
+  command.add_option("--rules", request.settings.rules)->check([](const std::string& name) {
+    return parse_rules(name).rules ? "" : name;
+  });
+  command.add_option("--jobs", request.jobs)->check(CLI::Range(1, 1024));
+  command.add_option("--limit", request.settings.limit_s)
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  CLI::Option* again = command.add_flag("--again", request.again);
+  command.add_flag("--changed-rules", request.changed_rules)->needs(again);
+  command.add_flag("--allow-lower", request.allow_lower)->needs(again);
+  command.add_option("--leaderboard", request.leaderboard);
+  command.add_flag("--no-speed", all.no_speed);
+  add_launcher(command, all.launcher);
+  command.add_option("--chunk", request.slurm.chunk)
+      ->check(CLI::Range(1, 10'000))
+      ->capture_default_str();
+  command.add_option("--gres", request.slurm.gres)->capture_default_str();
+  command.add_option("--sbatch", request.slurm.options);
+  command.add_option("--grader", request.settings.grader)->group("");  // for tests: what checks
+}
+
+void declare_comment(CLI::App& command, ClassOptions& all) {
+  command.add_option("TEXT", all.text);
+  command.add_option("--attempt", all.attempt);
+  command.add_option("--student", all.name);
+  command.add_option("--finding", all.finding);
+  command.add_option("--place", all.place);
+  command.add_flag("--staff", all.for_staff);
+  command.add_option("--remove", all.removed)
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1'000'000'000}));
+}
+
+}  // namespace
+
 void add_class(CLI::App& app, ExitCode& exit_code) {
   CLI::App* group = app.add_subcommand("class");
   group->require_subcommand(1);
@@ -243,27 +283,7 @@ void add_class(CLI::App& app, ExitCode& exit_code) {
   begin("grade", grade);
   command->add_option("DIR", request.folder)->required();
   of_class();
-  command->add_option("--roster", request.roster);
-  command->add_option("--batches", request.settings.batches);
-  command->add_option("--rules", request.settings.rules)->check([](const std::string& name) {
-    return parse_rules(name).rules ? "" : name;
-  });
-  command->add_option("--jobs", request.jobs)->check(CLI::Range(1, 1024));
-  command->add_option("--limit", request.settings.limit_s)
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  CLI::Option* again = command->add_flag("--again", request.again);
-  command->add_flag("--changed-rules", request.changed_rules)->needs(again);
-  command->add_flag("--allow-lower", request.allow_lower)->needs(again);
-  command->add_option("--leaderboard", request.leaderboard);
-  command->add_flag("--no-speed", all->no_speed);
-  add_launcher(*command, all->launcher);
-  command->add_option("--chunk", request.slurm.chunk)
-      ->check(CLI::Range(1, 10'000))
-      ->capture_default_str();
-  command->add_option("--gres", request.slurm.gres)->capture_default_str();
-  command->add_option("--sbatch", request.slurm.options);
-  command->add_option("--grader", request.settings.grader)->group("");  // for tests: what checks
+  declare_grade(*command, *all);
 
   begin("status", status);
   of_class();
@@ -295,15 +315,8 @@ void add_class(CLI::App& app, ExitCode& exit_code) {
   command->add_flag("--undo", all->undo);
 
   begin("comment", term_commands::comment);
-  command->add_option("TEXT", all->text);
   of_class()->required();
-  command->add_option("--attempt", all->attempt);
-  command->add_option("--student", all->name);
-  command->add_option("--finding", all->finding);
-  command->add_option("--place", all->place);
-  command->add_flag("--staff", all->for_staff);
-  command->add_option("--remove", all->removed)
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1'000'000'000}));
+  declare_comment(*command, *all);
 
   begin("feedback", term_commands::feedback);
   command->add_option("--output", all->output);

@@ -1,6 +1,7 @@
 #include "grader/report/plots/result_figures.hpp"
 
 #include <algorithm>
+#include <array>
 #include <iterator>
 #include <map>
 #include <numeric>
@@ -274,32 +275,32 @@ std::optional<Figure> speed_ups(const std::vector<Result>& results, const std::s
                    rows);
 }
 
-// Attainable speed over arithmetic intensity, that of the convolution itself: each input and output
-// moved once. The limit of fp16 is drawn only if a stage uses tensor cores.
-std::optional<Figure> roofline(const std::vector<Result>& results, const std::string& network) {
-  const std::vector<PlottedRun> runs = runs_on_gpu(results, network);
-  if (runs.empty()) return std::nullopt;
+/// What the machine can do at most, in TFLOP/s and TB/s.
+struct Roof {
+  double slope = 0.0;
+  std::vector<std::pair<double, std::string>> ceilings{};  ///< rising; each with its name
+
+  [[nodiscard]] double top() const { return ceilings.back().first; }
+};
+
+// The limit of fp16 is drawn only if a stage uses tensor cores.
+std::optional<Roof> roof_over(const std::vector<PlottedRun>& runs) {
   const MachineInfo& machine = runs.back().result->machine;
   const DeviceLimits limits = with_measured(machine.promised, machine.measured);
-  const double slope = limits.bytes_per_second * kTera;
   const double fp32 = limits.fp32_per_second * kTera;
   const double fp16 = limits.fp16_per_second * kTera;
-  if (!(slope > 0.0 && fp32 > 0.0)) return std::nullopt;
-  std::vector<std::pair<double, std::string>> ceilings = {{fp32, "fp32 " + three_digits(fp32)}};
+  Roof roof{limits.bytes_per_second * kTera, {{fp32, "fp32 " + three_digits(fp32)}}};
+  if (!(roof.slope > 0.0 && fp32 > 0.0)) return std::nullopt;
   if (fp16 > 0.0 && std::ranges::any_of(runs, [](const PlottedRun& item) {
         return item.run->stage.precision == Precision::kFp16;
       })) {
-    ceilings.emplace_back(fp16, "fp16 " + three_digits(fp16));
+    roof.ceilings.emplace_back(fp16, "fp16 " + three_digits(fp16));
   }
-  const double roof = ceilings.back().first;
-  Figure figure{.name = "roofline-" + network,
-                .title = "Roofline",
-                .caption = caption_of(runs, network) + " · batch " +
-                           grouped(runs.back().run->batch) + ", ceilings " +
-                           (machine.measured.bytes_per_second > 0.0 ? "measured" : "promised"),
-                .x = {.title = "operations for each byte that must be moved (log scale)"},
-                .y = {.title = "TFLOP/s (log scale)", .low = fp32, .high = std::max(fp32, roof)},
-                .panels = std::vector<Panel>(1)};
+  return roof;
+}
+
+// The points of each layer; the axes take them in.
+std::vector<Series> layers_of(const std::vector<PlottedRun>& runs, Figure& figure) {
   std::vector<Series> layers;
   for (std::size_t i = 0; i < runs.back().run->layers.size(); ++i) {
     const LayerResult& of_layer = runs.back().run->layers[i];
@@ -316,36 +317,43 @@ std::optional<Figure> roofline(const std::vector<Result>& results, const std::st
           {intensity, speed, speed, speed, short_name(item, runs) + "  " + three_digits(speed)});
     }
   }
-  // Room for the labels beside the layers.
-  figure.x.low /= 24.0;
-  figure.x.high *= 9.0;
-  figure.y.low /= 2.5;
-  figure.y.high *= 2.0;
-  const auto line = [&](const std::string& label, int colour, Series::Line kind, double x0,
-                        double y0, double x1, double y1) {
-    figure.panels[0].series.push_back(
-        {label, colour, -1, kind, {{x0, y0, y0, y0}, {x1, y1, y1, y1}}});
-  };
-  const double left = std::max(figure.x.low, figure.y.low / slope);
-  const std::string memory = "memory " + three_digits(slope) + " TB/s";
-  line(memory, kInk, Series::Line::kThick, left, left * slope, roof / slope, roof);
+  return layers;
+}
+
+void add_line(Figure& figure, const std::string& label, int colour, Series::Line kind,
+              const std::array<double, 4>& from_to) {
+  const auto& [x0, y0, x1, y1] = from_to;
+  figure.panels[0].series.push_back(
+      {label, colour, -1, kind, {{x0, y0, y0, y0}, {x1, y1, y1, y1}}});
+}
+
+void draw_roof(const Roof& roof, Figure& figure) {
+  const double left = std::max(figure.x.low, figure.y.low / roof.slope);
+  const std::string memory = "memory " + three_digits(roof.slope) + " TB/s";
+  add_line(figure, memory, kInk, Series::Line::kThick,
+           {left, left * roof.slope, roof.top() / roof.slope, roof.top()});
   // Above the line, which rises to the right; below it are the labels of the points.
   constexpr double kWidth = 0.18;
   const double begin = figure.x.at(figure.x.share(left) + 0.01);
-  const double height =
-      figure.y.at(figure.y.share(figure.x.at(figure.x.share(left) + kWidth) * slope) + 0.03);
+  const double end = figure.x.at(figure.x.share(left) + kWidth);
+  const double height = figure.y.at(figure.y.share(end * roof.slope) + 0.03);
   figure.labels.push_back({begin, height, begin, height, false, kInk, memory});
   std::vector<Label> names;
-  for (const auto& [peak, name] : ceilings) {
-    line(name, kInk, Series::Line::kThick, peak / slope, peak, figure.x.high, peak);
+  for (const auto& [peak, name] : roof.ceilings) {
+    add_line(figure, name, kInk, Series::Line::kThick,
+             {peak / roof.slope, peak, figure.x.high, peak});
     names.push_back({figure.x.high, peak, figure.x.at(1.01), peak, false, kInk, name});
   }
   figure.add_labels(std::move(names));
+}
+
+void draw_layers(std::vector<Series> layers, const Roof& roof, Figure& figure) {
   for (std::size_t i = 0; i < layers.size(); ++i) {
     Series& layer = layers[i];
     const double x = layer.marks.front().at;
     const double foot = figure.y.at(0.06);
-    line("", layer.colour, Series::Line::kDotted, x, foot, x, std::min(x * slope, roof));
+    add_line(figure, "", layer.colour, Series::Line::kDotted,
+             {x, foot, x, std::min(x * roof.slope, roof.top())});
     // Between two layers there is no room for the labels of both.
     const bool to_the_left = i == 0 && layers.size() > 1;
     const double beside = figure.x.at(figure.x.share(x) + (to_the_left ? -0.04 : 0.04));
@@ -358,6 +366,33 @@ std::optional<Figure> roofline(const std::vector<Result>& results, const std::st
     figure.add_labels(std::move(column));
     figure.panels[0].series.push_back(std::move(layer));
   }
+}
+
+// Attainable speed over arithmetic intensity, that of the convolution itself: each input and output
+// moved once.
+std::optional<Figure> roofline(const std::vector<Result>& results, const std::string& network) {
+  const std::vector<PlottedRun> runs = runs_on_gpu(results, network);
+  const auto roof = runs.empty() ? std::nullopt : roof_over(runs);
+  if (!roof) return std::nullopt;
+  const bool is_measured = runs.back().result->machine.measured.bytes_per_second > 0.0;
+  Figure figure{.name = "roofline-" + network,
+                .title = "Roofline",
+                .caption = caption_of(runs, network) + " · batch " +
+                           grouped(runs.back().run->batch) + ", ceilings " +
+                           (is_measured ? "measured" : "promised"),
+                .x = {.title = "operations for each byte that must be moved (log scale)"},
+                .y = {.title = "TFLOP/s (log scale)",
+                      .low = roof->ceilings.front().first,
+                      .high = std::max(roof->ceilings.front().first, roof->top())},
+                .panels = std::vector<Panel>(1)};
+  std::vector<Series> layers = layers_of(runs, figure);
+  // Room for the labels beside the layers.
+  figure.x.low /= 24.0;
+  figure.x.high *= 9.0;
+  figure.y.low /= 2.5;
+  figure.y.high *= 2.0;
+  draw_roof(*roof, figure);
+  draw_layers(std::move(layers), *roof, figure);
   return figure;
 }
 
