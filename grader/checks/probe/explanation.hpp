@@ -129,10 +129,33 @@ DenseRun run_whole(Program& program, const ConvShape& shape, int most_input, int
 /// The same with the largest numbers whose sums the program can keep.
 DenseRun run_dense(Program& program, const ConvShape& shape, std::uint64_t seed = 3);
 
+/// It holds for exactly the marked samples: one test (=, ≠, ≥, <) of a feature, or two joined.
+struct Rule {
+  struct Part {
+    std::string name{};  ///< of the feature, and what it says of itself
+    std::string relation{};
+    std::int64_t value = 0;
+    std::string end{};
+    char variable = 0;
+    int tile = 0;
+
+    friend bool operator==(const Part&, const Part&) = default;
+  };
+  std::string text{};  ///< empty: there is no rule
+  int cost = 0;
+  std::vector<Part> parts{};
+  bool all = true;  ///< parts are joined by "and", else by "or"
+
+  [[nodiscard]] bool empty() const { return text.empty(); }
+  /// The variable that it tests first; 0: none alone.
+  [[nodiscard]] char variable() const { return parts.empty() ? '\0' : parts.front().variable; }
+};
+
 /// What was measured about a wrong program: `seen` has its lines, of which those that begin with
 /// spaces keep their form. An empty cause or next is that of the catalogue.
 struct Explanation : Finding {
   bool is_named = true;  ///< of a rounding: which number, and its type
+  Rule rule{};           ///< of outputs that are never written
   /// Of a measured index: whether it gives the numbers of another run.
   std::function<bool(const DenseRun&)> predicts{};
 };

@@ -111,7 +111,7 @@ std::optional<Explanation> find_wrong_part(const std::vector<LabelledTerms>& all
     samples.push_back({features_of(terms.shape, labels, true), marked});
   }
   if (example == nullptr || !some_right) return std::nullopt;
-  const std::string of_products = outputs.empty() || is_mixed ? common_rule(samples) : "";
+  const std::string of_products = outputs.empty() || is_mixed ? common_rule(samples).text : "";
   const std::string& rule = of_products.empty() ? outputs : of_products;
   if (rule.empty()) return std::nullopt;
   Explanation fact =
@@ -213,7 +213,7 @@ std::optional<Explanation> find_terms(Program& program, const std::vector<DenseR
 
 // Exactly the outputs with this are wrong: "m = M - 1"; empty if there is no such rule.
 // @param tiles  only rules of incomplete tiles
-std::string wrong_outputs(const std::vector<DenseRun>& runs, bool tiles = false) {
+Rule wrong_outputs(const std::vector<DenseRun>& runs, bool tiles = false) {
   std::vector<Samples> samples;
   for (const DenseRun& run : runs) {
     std::vector<Label> labels;
@@ -231,14 +231,16 @@ std::string wrong_outputs(const std::vector<DenseRun>& runs, bool tiles = false)
 }
 
 // The outputs of this rule are wrong; the variable of the rule says what kind of mistake it is.
-Explanation fact_of_outputs(const std::string& rule, const DenseRun& run) {
-  const bool at_end = rule.find("_out") != std::string::npos;
+Explanation fact_of_outputs(const Rule& rule, const DenseRun& run) {
+  const bool at_end = std::ranges::any_of(rule.parts, [](const Rule::Part& part) {
+    return part.name.find("W_out") != std::string::npos || part.end.ends_with("_out");
+  });
   const std::string moved = moved_sums(run);
-  Explanation fact = told("E-blocks/measured", {to_string(run.shape), rule});
-  fact.id = rule.starts_with("b")   ? "E-images"
-            : rule.starts_with("m") ? "E-maps"
-            : at_end                ? "E-borders"
-                                    : "E-blocks";
+  Explanation fact = told("E-blocks/measured", {to_string(run.shape), rule.text});
+  fact.id = rule.variable() == 'b'   ? "E-images"
+            : rule.variable() == 'm' ? "E-maps"
+            : at_end                 ? "E-borders"
+                                     : "E-blocks";
   fact.seen += neighbourhood(run);
   fact.product = first_wrong(run);
   if (!moved.empty()) fact.cause += " " + moved;
@@ -261,9 +263,9 @@ std::optional<Explanation> find_in_row(Program& program, const ConvShape& shape)
   if (!run.gives_wrong()) return std::nullopt;
   const auto terms = measure(program, shape, true);
   auto fact = terms ? show_products(*terms, run, true) : std::nullopt;
-  std::string rule = fact ? wrong_outputs({run}) : "";
-  if (rule.starts_with("w")) rule.front() = 'i';
-  if (!rule.empty()) fact->seen += "\nExactly the outputs with " + rule + " are wrong.";
+  Rule rule = fact ? wrong_outputs({run}) : Rule();
+  if (rule.variable() == 'w') rule.text.front() = 'i';
+  if (!rule.empty()) fact->seen += "\nExactly the outputs with " + rule.text + " are wrong.";
   return fact;
 }
 
@@ -284,7 +286,7 @@ std::optional<Explanation> find_unwritten(const std::vector<DenseRun>& all) {
     some.push_back(run);
     if (!run.is_right()) shapes.push_back(run.shape);
   }
-  std::string outputs = any ? wrong_outputs(some) : "";
+  Rule outputs = any ? wrong_outputs(some) : Rule();
   // What is wrong only with some filter or stride says nothing of the other shapes.
   if (any && outputs.empty()) {
     std::erase_if(some, &DenseRun::is_right);
@@ -292,9 +294,12 @@ std::optional<Explanation> find_unwritten(const std::vector<DenseRun>& all) {
   }
   if (outputs.empty()) return std::nullopt;
   // At one shape the tile may be any other number that fits.
-  const std::string rest = shapes.size() > 1 ? wrong_outputs(some, true) : "";
-  return told(rest.empty() ? "E-partly-written/measured" : "E-rounded-down/measured",
-              {shapes_text(shapes), rest.empty() ? outputs : rest});
+  const Rule rest = shapes.size() > 1 ? wrong_outputs(some, true) : Rule();
+  const Rule& rule = rest.empty() ? outputs : rest;
+  Explanation fact = told(rest.empty() ? "E-partly-written/measured" : "E-rounded-down/measured",
+                          {shapes_text(shapes), rule.text});
+  fact.rule = rule;
+  return fact;
 }
 
 // What whole runs tell, without a look at the products.
@@ -320,10 +325,9 @@ std::optional<Explanation> find_in_large(Program& program, const ConvShape& shap
   if (!runs.front().gives_wrong() || runs.front().right.size() < kEnough) return std::nullopt;
   if (auto fact = find_unwritten(runs)) {
     // Is it still the last, incomplete tile where there are two more of 16?
-    const std::string& rule = fact->values.back();
     ConvShape larger = shape;
-    const bool is_map = rule.starts_with("m");
-    const bool is_row = rule.starts_with("h");
+    const bool is_map = fact->rule.variable() == 'm';
+    const bool is_row = fact->rule.variable() == 'h';
     (is_map   ? larger.out_channels
      : is_row ? larger.height
               : larger.width) += is_map ? 32 : 32 * shape.stride;
@@ -332,7 +336,7 @@ std::optional<Explanation> find_in_large(Program& program, const ConvShape& shap
     return rest && rest->id != fact->id ? rest : fact;
   }
   if (auto fact = find_in_sums(runs)) return fact;
-  const std::string outputs = wrong_outputs(runs);
+  const Rule outputs = wrong_outputs(runs);
   return outputs.empty() ? std::nullopt : std::optional(fact_of_outputs(outputs, runs.front()));
 }
 
@@ -356,8 +360,8 @@ std::optional<Explanation> find_fact(Program& program, const std::vector<ConvSha
     return fact && fact->predicts && fact->predicts(run) ? fact : std::nullopt;
   }
   if (auto fact = find_in_sums(all)) return fact;
-  const std::string outputs = wrong_outputs(all);
-  auto fact = find_terms(program, wrong, outputs, true);
+  const Rule outputs = wrong_outputs(all);
+  auto fact = find_terms(program, wrong, outputs.text, true);
   if (fact && fact->cause.empty()) {
     if (auto stored = find_moved_sums({wrong.front()})) return stored;
   }

@@ -20,20 +20,8 @@ struct Feature {
   bool only_bounds = false;  ///< single values in the middle mean nothing
   bool is_flag = false;      ///< 0 or 1, and the name says it all
   int cost = 1;
-};
-
-/// It holds for exactly the marked samples: one test (=, ≠, ≥, <) of a feature, or two joined.
-struct Rule {
-  struct Part {
-    std::string name{};
-    std::string relation{};
-    std::int64_t value = 0;
-    std::string end{};
-  };
-  std::string text{};
-  int cost = 0;
-  std::vector<Part> parts{};
-  bool all = true;  ///< parts are joined by "and", else by "or"
+  char variable = 0;  ///< of an output: its b, m, h or w alone, or what is left of it
+  int tile = 0;       ///< the values are what is left of a division by this
 };
 
 /// The rules without exception, the simplest first. @param most  how many at most
@@ -53,7 +41,7 @@ struct Samples {
 };
 
 /// The simplest rule for what is marked, at all shapes; empty if none, or if all are marked.
-std::string common_rule(const std::vector<Samples>& all);
+Rule common_rule(const std::vector<Samples>& all);
 
 // What whole runs tell of their sums, without a look at the products.
 

@@ -49,7 +49,7 @@ std::vector<Test> tests_of(const Feature& feature, std::size_t count) {
   std::vector<Test> tests;
   const std::set<std::int64_t> values(feature.values.begin(), feature.values.end());
   const auto add = [&](const std::string& relation, std::int64_t value, int cost) {
-    Test test{{feature.name, relation, value, feature.end},
+    Test test{{feature.name, relation, value, feature.end, feature.variable, feature.tile},
               text_of(feature, relation, value),
               feature.cost + cost,
               Bits((count + kWord - 1) / kWord)};
@@ -158,8 +158,9 @@ std::vector<Feature> features_of(const ConvShape& s, const std::vector<Label>& l
   std::vector<Feature> all;
   const auto add = [&](const std::string& name, int size, const char* end, int cost,
                        const auto& value) {
-    Feature from_begin{.name = name, .cost = cost};
-    Feature from_end{.name = name, .end = end, .cost = cost + 1};
+    const char variable = name.size() == 1 ? name.front() : '\0';
+    Feature from_begin{.name = name, .cost = cost, .variable = variable};
+    Feature from_end{.name = name, .end = end, .cost = cost + 1, .variable = variable};
     for (const Label& at : labels) {
       from_begin.values.push_back(value(at));
       from_end.values.push_back(value(at) - size);
@@ -171,10 +172,12 @@ std::vector<Feature> features_of(const ConvShape& s, const std::vector<Label>& l
       if (size % tile == 0) continue;
       Feature last{.name = name + " in the last, incomplete " + number(tile),
                    .is_flag = true,
-                   .cost = cost + 3};
+                   .cost = cost + 3,
+                   .variable = variable};
       Feature rest{.name = name + " behind the last whole " + number(tile),
                    .is_flag = true,
-                   .cost = cost + 4};
+                   .cost = cost + 4,
+                   .variable = variable};
       for (const Label& at : labels) {
         last.values.push_back(value(at) / tile == size / tile ? 1 : 0);
         rest.values.push_back(size >= tile ? last.values.back() : 0);
@@ -188,6 +191,8 @@ std::vector<Feature> features_of(const ConvShape& s, const std::vector<Label>& l
     for (const int tile : tiles) {
       add(name + " % " + number(tile), 0, "", cost,
           [&](const Label& at) { return value(at) % tile; });
+      all.back().tile = tile;
+      if (name.size() == 1) all.back().variable = name.front();
     }
   };
   add("b", s.batch, "B", 1, [](const Label& at) { return at.b; });
@@ -227,7 +232,7 @@ std::vector<Feature> features_of(const ConvShape& s, const std::vector<Label>& l
   return all;
 }
 
-std::string common_rule(const std::vector<Samples>& all) {
+Rule common_rule(const std::vector<Samples>& all) {
   constexpr std::size_t kMany = 500;
   const auto has = [](const Samples& samples, bool mark) {
     return std::ranges::find(samples.marked, mark) != samples.marked.end();
@@ -254,7 +259,7 @@ std::string common_rule(const std::vector<Samples>& all) {
       return where_it_holds(rule_of_all, each.features) == each.marked;
     });
   });
-  return rule == rules->end() ? "" : rule->text;
+  return rule == rules->end() ? Rule() : *rule;
 }
 
 }  // namespace convlab::grader::probe

@@ -31,43 +31,48 @@ Counted counted(const LabelledTerms& terms) {
 
 // Exactly the products with this have such a factor. If it has another number at each shape, that
 // of the first one: a rule of one variable would be the same at all.
-std::string rule_of(const std::vector<LabelledTerms>& all, const std::vector<Counted>& products,
-                    bool (*has)(double factor)) {
+Rule rule_of(const std::vector<LabelledTerms>& all, const std::vector<Counted>& products,
+             bool (*has)(double factor)) {
   std::vector<Samples> samples;
   for (std::size_t i = 0; i < all.size(); ++i) {
     samples.push_back({features_of(all[i].shape, products[i].labels, true), {}});
     std::ranges::transform(products[i].factors, std::back_inserter(samples.back().marked), has);
   }
-  std::string rule = common_rule(samples);
+  Rule rule = common_rule(samples);
   if (!rule.empty() || all.size() == 1) return rule;
   samples.resize(1);
   std::erase_if(samples.front().features, [](const Feature& each) {
     return !each.name.starts_with("the number of the") && !each.name.starts_with("(h·");
   });
   rule = common_rule(samples);
-  return rule.empty() ? rule : rule + " (at " + to_string(all.front().shape) + ")";
+  if (!rule.empty()) rule.text += " (at " + to_string(all.front().shape) + ")";
+  rule.parts.clear();  // it is none of all shapes
+  return rule;
 }
 
 // What it usually is if exactly the products of this rule are missing.
-const char* id_of(const std::string& missing) {
-  static const std::map<std::string, const char*> known = {
-      {"c ≠ 0", "E-first-channel"},
-      {"c ≥ 1", "E-first-channel"},
-      {"c ≠ C - 1", "E-last-channel"},
-      {"c < C - 1", "E-last-channel"},
-      {"the number of the tap < C·K·K - 1", "E-last-tap"},
-      {"the number of the tap ≠ C·K·K - 1", "E-last-tap"},
-      {"the number of the tap = C·K·K - 1", "E-stored-early"},
-      {"p = 0", "E-filter-edge"},
-      {"q = 0", "E-filter-edge"},
-      {"p < 1", "E-filter-edge"},
-      {"q < 1", "E-filter-edge"},
-      {"p = K - 1", "E-filter-edge"},
-      {"q = K - 1", "E-filter-edge"},
-      {"p = 0 or q = 0", "E-filter-edge"},
-      {"p = K - 1 or q = K - 1", "E-filter-edge"}};
-  const auto found = known.find(missing);
-  return found == known.end() ? "E-terms" : found->second;
+const char* id_of(const Rule& missing) {
+  const auto is_edge = [](const Rule::Part& part) {
+    const bool is_first = part.end.empty() && ((part.relation == "=" && part.value == 0) ||
+                                               (part.relation == "<" && part.value == 1));
+    const bool is_last = !part.end.empty() && part.relation == "=" && part.value == -1;
+    return (part.name == "p" || part.name == "q") && (is_first || is_last);
+  };
+  const auto& parts = missing.parts;
+  if (parts.empty()) return "E-terms";
+  if (std::ranges::all_of(parts, is_edge) && (parts.size() == 1 || !missing.all)) {
+    return "E-filter-edge";
+  }
+  if (parts.size() != 1) return "E-terms";
+  const auto& [name, relation, value, end, variable, tile] = parts.front();
+  const bool is_last = !end.empty() && value == -1;
+  const bool but_one = relation == "≠" || relation == (is_last ? "<" : "≥");
+  if (name == "c" && but_one && is_last) return "E-last-channel";
+  if (name == "c" && but_one && end.empty() && value == (relation == "≠" ? 0 : 1)) {
+    return "E-first-channel";
+  }
+  if (name != "the number of the tap" || !is_last) return "E-terms";
+  return but_one ? "E-last-tap" : relation == "=" ? "E-stored-early" : "E-terms";
 }
 
 }  // namespace
@@ -90,18 +95,18 @@ std::optional<Explanation> find_counts(const std::vector<LabelledTerms>& all) {
   };
   const Counted& first = products.front();
   // Which ones, or how many.
-  const auto some = [&](const std::string& rule, const auto& has) {
+  const auto some = [&](const Rule& rule, const auto& has) {
     const auto whole = std::ssize(first.factors);
     const auto count = std::ranges::count_if(first.factors, has);
     if (count == whole) return std::string("all products");
     return rule.empty() ? number(count) + " of " + number(whole) + " products"
-                        : "the products with " + rule;
+                        : "the products with " + rule.text;
   };
   std::vector<std::string> causes;
   Explanation fact;
   fact.id = "E-terms";
   if (any(is_missing)) {
-    const std::string missing = rule_of(all, products, is_missing);
+    const Rule missing = rule_of(all, products, is_missing);
     causes.push_back(some(missing, is_missing) + " are missing");
     fact.id = id_of(missing);
   }
@@ -261,13 +266,13 @@ std::optional<Explanation> find_factors(Program& program) {
     const auto first = std::ranges::find(wrong, true);
     if (first == wrong.end()) continue;
     const auto i = static_cast<std::size_t>(first - wrong.begin());
-    const std::string rule = common_rule({{features_of(s, labels, true), wrong}});
+    const Rule rule = common_rule({{features_of(s, labels, true), wrong}});
     const std::int64_t weight = weight_index(s, labels[i]);
     const std::int64_t pixel = input_index(s, labels[i]);
     Explanation fact =
         told(is_transform ? "E-terms/transform" : "E-terms/one-by-one",
              {to_string(s), output_text(labels[i]), weight_text(s, weight), pixel_text(s, pixel),
-              rule.empty() ? "Products" : "Exactly the products with " + rule,
+              rule.empty() ? "Products" : "Exactly the products with " + rule.text,
               parts[i].empty() ? "nothing" : joined(parts[i], ", ")});
     fact.product = watched(s, {labels[i], {.pixel = pixel, .weight = weight}});
     return fact;

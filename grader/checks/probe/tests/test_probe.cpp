@@ -5,12 +5,14 @@
 #include <vector>
 
 #include "common/base/tests/support/catch.hpp"
+#include "common/base/tests/support/contains.hpp"
 #include "grader/checks/probe/finders.hpp"
 #include "grader/checks/probe/terms.hpp"
 #include "grader/checks/probe/wrong_index.hpp"
 
 using namespace convlab;
 using namespace convlab::grader::probe;
+using convlab::testing::contains;
 
 namespace {
 
@@ -60,7 +62,7 @@ Explanation fact_of(Loops& loops) {
 
 bool says(const Explanation& fact, const std::string& words) {
   UNSCOPED_INFO(fact.seen << "\n" << fact.cause);
-  return (fact.seen + "\n" + fact.cause).find(words) != std::string::npos;
+  return contains(fact.seen + "\n" + fact.cause, words);
 }
 
 }  // namespace
@@ -169,7 +171,8 @@ TEST_CASE("probe: a multiple of the right factor is named so, and a name needs e
 TEST_CASE("probe: a rule of several shapes holds for each sample where all are marked") {
   const auto rule = [](std::int64_t only) {
     return common_rule({{{{.name = "x", .values = {0, 1, 2}}}, {false, true, false}},
-                        {{{.name = "x", .values = {only}}}, {true}}});
+                        {{{.name = "x", .values = {only}}}, {true}}})
+        .text;
   };
   CHECK(rule(1) == "x = 1");
   CHECK(rule(0).empty());
