@@ -84,6 +84,53 @@ class Mistake:
             begin = at + len(kept)
         return "\n".join(lines) + "\n"
 
+    def false_claims(self, cause):
+        """The arrays and variables that a cause speaks of and that the change does not reach: neither
+        its own lines name them, nor what is computed from those."""
+        if " Or " in cause:  # then one of two is true
+            return set()
+        text = self.made()
+        reached = _reached_by(_words(re.sub("^.", "", self.change, flags=re.M)), text)
+        own = {name for name in "bmchwpq" if re.search(rf"\b{name}\s*[=;)]", text)} | ARRAYS
+        claims = [_words("".join(groups)) for groups in CLAIMS.findall(cause)]
+        claims = [{name} & own for claim in claims for name in claim]
+        claims += [_words(factors) | {name} for name, factors in
+                   re.findall(r"\b([bmchwpq]) is multiplied by ([^;.]*)", cause) if name in own]
+        return {name for claim in claims if claim and not claim & reached for name in claim & own}
+
+
+# What a cause says of an array or a variable that was measured.
+ARRAYS = {"input", "weights", "output"}
+CLAIMS = re.compile(
+    r"index of the (\w+)|\b([bmchwpq]) is missing|copy of the (\w+)|(input|weights) (?:was|were) rounded|"
+    r"(?:products|outputs) with ([bmchwpq][^.;]*?) (?:is|are|count)|depend on the (\w+)|reads the (\w+)")
+
+
+def _words(text):
+    return set(re.findall(r"[A-Za-z_]\w*", text)) - {"for", "if", "int", "float", "const", "return"}
+
+
+def _reached_by(names, text):
+    """With the variables that statements with one of the names assign, over and over, and the arrays and
+    indices in these statements; a launch reaches the numbers of threads."""
+    reached, beside = set(names), set()
+    before = -1
+    while len(reached) > before:
+        before = len(reached)
+        for statement in re.split("[;{}]", text):
+            words = _words(statement)
+            if not words & reached:
+                continue
+            if "<<<" in statement or "__global__" in statement:
+                reached |= {"threadIdx", "blockIdx"}
+            for name, index in re.findall(r"(\w+)\[([^\]]*)\]", statement):
+                beside |= _words(index) if name in reached else set()
+            assigned = re.match(r"[^=]*?(\w+)(?:\[[^=]*\])?\s*[-+*/]?=[^=]", statement)
+            if assigned:
+                reached.add(assigned[1])
+                beside |= words & ARRAYS
+    return reached | beside
+
 
 def _indent(line):
     return len(line) - len(line.lstrip())

@@ -1,4 +1,5 @@
 """What the readers of the corpus refuse and write; how they read, the corpora show."""
+import json
 import pathlib
 import tempfile
 import unittest
@@ -37,6 +38,22 @@ class Mistakes(InFolder):
         self.assertFalse(quotes_changed_line("f.cu:4 | d", original, made))
         self.assertFalse(quotes_changed_line("3", original, made))
         self.assertTrue(quotes_changed_line("f.cpp:2:7: error", original, "a\nc\nd\n"))
+
+    def test_no_recorded_cause_speaks_of_what_its_change_does_not_reach(self):
+        corpus = pathlib.Path(__file__).parents[1]
+        checked = 0
+        for line in (corpus / "evidence/mistakes.jsonl").read_text().splitlines():
+            case = json.loads(line)
+            mistake = Mistake(corpus / "mistakes" / (case["case"] + ".mistake"),
+                              corpus.parents[1] / "reference/solutions/typical")
+            causes = [record["finding"].get("cause", "") for each in case["evidence"]
+                      for record in each["records"] if "finding" in record]
+            for cause in causes:
+                checked += 1
+                self.assertEqual(mistake.false_claims(cause), set(), case["case"])
+        self.assertGreater(checked, 0)
+        averaged = Mistake(corpus / "mistakes/m1/averaged.mistake", mistake.solution.parent)
+        self.assertEqual(averaged.false_claims("In the index of the weights: p is missing."), {"p"})
 
     def test_a_section_of_the_page_ends_with_its_first_mistake(self):
         page = self.write("page.md", "# P\n\n## E-x\n\nText.\n\n## E-y\n\nMore.\n")
