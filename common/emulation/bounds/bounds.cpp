@@ -109,6 +109,22 @@ extern "C" void* __asan_memset(void* to, int value, std::size_t bytes) {
 CONVLAB_COPY(memcpy)
 CONVLAB_COPY(memmove)
 #undef CONVLAB_COPY
+// Behind each variable that lies in no section of ours (variable_pages.hpp) GCC leaves a gap, and
+// tells of it before the constructors of static objects: so constants have gaps, too.
+namespace {
+struct GlobalVariable {
+  std::byte* begin;
+  std::size_t bytes;
+  std::size_t bytes_with_gap;
+  const void* more[5];  ///< name, file, whether a constructor makes it, place, one definition
+};
+}  // namespace
+extern "C" void __asan_register_globals(const GlobalVariable* all, std::size_t count) {
+  for (const GlobalVariable* each = all; each != all + count; ++each)
+    convlab::emulation::forbid_access(each->begin + each->bytes,
+                                      each->bytes_with_gap - each->bytes);
+}
+extern "C" void __asan_unregister_globals(const GlobalVariable* /*all*/, std::size_t /*count*/) {}
 // What concerns stacks and variables of the host, which are not looked at.
 extern "C" void __asan_handle_no_return() {}
 extern "C" void __asan_before_dynamic_init(const char* /*module*/) {}

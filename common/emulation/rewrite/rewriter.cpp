@@ -230,10 +230,6 @@ class FileRewriter {
     for (const auto& [names, sentence] : all)
       if (names.contains(name)) editor_.complain(i, sentence);
     if (name == "texture" && source_.is(i + 1, "<")) editor_.complain(i, all[0].sentence);
-    if (name.starts_with("__v") && (name.ends_with('2') || name.ends_with('4')))
-      editor_.complain(i, std::string(name) +
-                              " cannot be emulated, nor can its kin that compute "
-                              "with parts of a word: take the parts one by one");
   }
 
   void replace_includes(const std::vector<Include>& includes) {

@@ -115,7 +115,7 @@ struct VariableRewriter : File {
                                               "it outside"}));
     const bool is_template =
         begin > 0 && source.is(begin - 1, ">") && source[begin - 1].directive == 0;
-    if (source.is(begin, "extern") || is_template || is_member) return;
+    if (source.is(begin, "extern") || is_member) return;
     // Several qualifiers on one variable register it once.
     if (source.has(keyword > 0 ? std::min(begin, keyword - 1) : begin, keyword, kQualifiers))
       return;
@@ -123,6 +123,10 @@ struct VariableRewriter : File {
                              : source.has(begin, end, {"__constant__"}) ? "kConstant"
                                                                         : "kDevice";
     const std::string section = section_of(begin, keyword, end);
+    if (is_template) {
+      if (declared.size() == 1 && !section.empty()) give_pages(begin, end, declared.front(), kind);
+      return;
+    }
     if (!section.empty())
       editor.insert(source[keyword].end(),
                     joined({" ", section, editor.anchor(keyword, source[keyword].end())}));
@@ -178,17 +182,22 @@ struct VariableRewriter : File {
     for (std::size_t each = function->name + 1; each < source.partner(function->body); ++each)
       if (source.is(each, name)) return {};
     if (function->head == function->begin) return name;
-    // The last name of each parameter, before its default.
+    const std::string arguments = template_arguments(function->begin + 2, function->head);
+    return arguments.empty() ? "" : name + "<" + arguments + ">";
+  }
+
+  /// Of a template its own parameters, "T, N", from the tokens after the < to the one after the >:
+  /// the last name of each, before its default. Empty if one has no name, or there is none.
+  [[nodiscard]] std::string template_arguments(std::size_t begin, std::size_t end) const {
+    static const Words types = words_of(
+        "typename class bool char short int long unsigned signed float double auto size_t");
     std::string arguments;
     std::string last;
     bool has_default = false;
     int depth = 0;
-    for (std::size_t each = function->begin + 2; each < function->head; ++each) {
-      const bool ends = depth == 0 && (source.is(each, ",") || each + 1 == function->head);
-      if (ends) {
-        static const Words types = words_of(
-            "typename class bool char short int long unsigned signed float double auto size_t");
-        if (last.empty() || types.contains(last)) return {};  // it has no name
+    for (std::size_t each = begin; each < end; ++each) {
+      if (depth == 0 && (source.is(each, ",") || each + 1 == end)) {
+        if (last.empty() || types.contains(last)) return {};
         arguments += (arguments.empty() ? "" : ", ") + last;
         last.clear();
         has_default = false;
@@ -201,7 +210,54 @@ struct VariableRewriter : File {
       if (!has_default && depth == 0 && source[each].kind == Token::Kind::kIdentifier)
         last = source[each].text;
     }
-    return name + "<" + arguments + ">";
+    return arguments;
+  }
+
+  /// Compilers give the variables of a template no section: each gets pages of its own, as a member
+  /// of a struct, and its name becomes a reference, `template <class T> auto& scale = …`.
+  void give_pages(std::size_t begin, std::size_t end, std::size_t index, const char* kind) {
+    std::size_t head = begin - 1;
+    for (int depth = 1; head > 0 && depth > 0;) {
+      --head;
+      depth += source.is(head, ">") ? 1 : source.is(head, "<") ? -1 : 0;
+    }
+    const std::string arguments = template_arguments(head + 1, begin);
+    if (head == 0 || arguments.empty() || source.is(index + 1, "<")) return;
+    const std::string name(source[index].text);
+    const std::string of = joined({" template ", source.text(head, begin), " "});
+    const std::string place = joined({"convlab_at_", name, "<", arguments, ">"});
+    editor.insert(source[begin].offset,
+                  joined({"struct convlab_pages_", name, " { CONVLAB_OWN_PAGES ",
+                          editor.anchor(begin, source[begin].offset)}));
+    for (std::size_t i = begin; i < index; ++i)
+      if (source.is(i, "static") || source.is(i, "inline"))
+        editor.blank(source[i].offset, source[i].end());
+    editor.insert(source[end].end(), joined({" };",
+                                             of,
+                                             "convlab_pages_",
+                                             name,
+                                             "<",
+                                             arguments,
+                                             "> convlab_at_",
+                                             name,
+                                             ";",
+                                             of,
+                                             "auto& ",
+                                             name,
+                                             " = ",
+                                             kRuntime,
+                                             "variable_of_template(",
+                                             place,
+                                             ".",
+                                             name,
+                                             ", \"",
+                                             name,
+                                             "\", ",
+                                             kRuntime,
+                                             "SymbolKind::",
+                                             kind,
+                                             ", __BASE_FILE__, __FILE__, __LINE__);",
+                                             editor.anchor(end, source[end].end())}));
   }
 
   /// Names declared between `begin` and the ; at `end`, as token indices.

@@ -208,6 +208,7 @@ std::string outside(const void* address, std::size_t bytes) {
 }
 
 void Copy::run(const char* function) const {
+  if (device_is_lost()) return;
   if (find_symbol(to)) device_memory().note_change();
   if (is_too_late(problem(*this), function)) return;
   const DeviceAccess access({to, from});
@@ -258,7 +259,8 @@ cudaError_t check(const Copy& copy, cudaMemcpyKind kind, const char* function) {
     std::string text = std::string(function) + ": the direction says that the " +
                        (is_target ? "target" : "source") + " lies on the device, but it is " +
                        target_text(is_target ? copy.to : copy.from);
-    if (copy.to_side() == Side::kHost && copy.from_side() == Side::kHost)
+    if (copy.to_side() == Side::kHost && copy.from_side() == Side::kHost && !find_symbol(copy.to) &&
+        !find_symbol(copy.from))
       text += is_target ? ", and so is the source" : ", and so is the target";
     return refuse(cudaErrorInvalidValue, text);
   }

@@ -311,6 +311,7 @@ std::optional<Allocation> DeviceMemory::find(const void* address) const {
 }
 
 std::optional<ReportMemory> DeviceMemory::nearest(const void* address) const {
+  if (is_on_heap(address)) return std::nullopt;
   const std::lock_guard lock(mutex_);
   const auto* byte = static_cast<const std::byte*>(address);
   if (const Allocation* const old = last_before(freed_, byte);
@@ -329,8 +330,10 @@ std::optional<ReportMemory> DeviceMemory::nearest(const void* address) const {
 
 std::string DeviceMemory::describe(const void* address) const {
   const auto memory = nearest(address);
-  return memory ? text_of(*memory)
-                : "address " + pointer_text(address) + ", while nothing is allocated";
+  if (memory) return text_of(*memory);
+  return "address " + pointer_text(address) +
+         (is_on_heap(address) ? " on the heap of kernels, where no array is (any more)"
+                              : ", while nothing is allocated");
 }
 
 std::optional<EmulationReport> DeviceMemory::damage([[maybe_unused]] bool of_device_memory,

@@ -68,6 +68,9 @@ class DeviceMemory {
   /// Where kernels allocate (kernel_heap.hpp).
   static constexpr std::size_t kHeapBytes = std::size_t{16} << 30U;
   [[nodiscard]] std::byte* heap() const { return range_ + kGap; }
+  [[nodiscard]] bool is_on_heap(const void* address) const {
+    return address >= heap() && address < heap() + kHeapBytes;
+  }
   /// Room that copies of this process share, and that the host cannot open.
   static constexpr std::size_t kMessageBytes = std::size_t{1} << 38U;
   [[nodiscard]] std::byte* messages() const { return range_ - kMessageBytes; }

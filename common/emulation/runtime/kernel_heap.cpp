@@ -110,20 +110,23 @@ void* allocate_in_kernel(std::size_t bytes) {
   void* const memory = arena.allocate(round_up(bytes, kHeapUnit) + sizeof(HeapPiece));
   arena.unlock();
   if (memory == nullptr) return nullptr;
+  forbid_access(static_cast<std::byte*>(memory) - sizeof(HeapPiece), sizeof(HeapPiece));
+  allow_access(memory, bytes);
+  forbid_access(static_cast<std::byte*>(memory) + bytes,
+                round_up(bytes, kHeapUnit) - bytes + sizeof(HeapPiece));
   std::memset(memory, kPoisonByte, bytes);
   if (observer != nullptr) observer->acquire(&arena);  // who had it before has freed it
   return memory;
 }
 
 bool free_in_kernel(void* memory) {
-  const auto* const byte = static_cast<std::byte*>(memory);
-  if (!DeviceMemory::contains(byte) || byte < device_memory().heap() ||
-      byte >= device_memory().heap() + DeviceMemory::kHeapBytes)
-    return false;
+  if (!DeviceMemory::contains(memory) || !device_memory().is_on_heap(memory)) return false;
   Arena& arena = Arena::get();
   if (observer != nullptr) observer->release(&arena);
+  HeapPiece* const piece = static_cast<HeapPiece*>(memory) - 1;
+  forbid_access(memory, piece->bytes - sizeof(HeapPiece));
   arena.lock();
-  arena.release(static_cast<HeapPiece*>(memory) - 1);
+  arena.release(piece);
   arena.unlock();
   return true;
 }

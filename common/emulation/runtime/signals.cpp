@@ -126,6 +126,13 @@ bool is_trap([[maybe_unused]] const void* instruction) {
 #endif
 }
 
+const char* illegal_instruction(int signal, const void* instruction) {
+  return signal == SIGILL && !is_trap(instruction)
+             ? "this processor lacks an instruction of the program, which was built for another "
+               "one: build it again on this machine"
+             : "trap instruction";
+}
+
 void classify(Fault& fault, BlockRunner& runner, int signal, const siginfo_t& info,
               const void* instruction) {
   if (signal != SIGSEGV && signal != SIGBUS) {
@@ -133,10 +140,7 @@ void classify(Fault& fault, BlockRunner& runner, int signal, const siginfo_t& in
     fault.error = KernelFault::kLaunchFailure;
     fault.reason = signal == SIGFPE ? "integer division by zero, or of the least integer by -1 (a "
                                       "GPU goes on with a meaningless value)"
-                   : signal == SIGILL && !is_trap(instruction)
-                       ? "this processor lacks an instruction of the program, which was built for "
-                         "another one: build it again on this machine"
-                       : "trap instruction";
+                                    : illegal_instruction(signal, instruction);
     return;
   }
   fault.address = info.si_addr;
@@ -153,33 +157,48 @@ void classify(Fault& fault, BlockRunner& runner, int signal, const siginfo_t& in
   }
 }
 
+/// The faulting instruction is the host program's and holds no lock of the runtime, so a report can
+/// be made here as anywhere else.
+void report_on_host(EmulationReport report, void* context) {
+  static std::atomic<bool> reported = false;
+  if (reported.exchange(true)) return;
+  Fault fault;
+  record_frames(fault, program_counter(context));
+  report.at = source_place(fault.frames.data(), fault.frame_count);
+  send_report(std::move(report));
+}
+
+/// Nobody else handles the signal that ends the host program: a note tells where and why.
+EmulationReport end_of_host(int signal, const siginfo_t& info, void* context) {
+  EmulationReport report{.is_note = true, .what = "the host ends here: "};
+  if (signal == SIGFPE)
+    report.what += "integer division by zero, or of the least integer by -1";
+  else if (signal != SIGSEGV && signal != SIGBUS)
+    report.what += illegal_instruction(signal, program_counter(context));
+  else
+    report.what += reinterpret_cast<std::uintptr_t>(info.si_addr) < kPage
+                       ? "it follows a null pointer"
+                       : "it uses an address where it has no memory";
+  return report;
+}
+
 void hand_on(int signal, siginfo_t* info, void* context) {
   const auto* position = std::ranges::find(kFaultSignals, signal);
   const struct sigaction& former =
       former_actions[static_cast<std::size_t>(position - kFaultSignals.begin())];
+  const bool is_left = former.sa_handler == SIG_DFL || former.sa_handler == SIG_IGN;
+  if (is_left && info->si_code > 0) report_on_host(end_of_host(signal, *info, context), context);
   // A fault inside the former handler must not come here again.
   struct sigaction next = former;
   if ((former.sa_flags & static_cast<int>(SA_RESETHAND)) != 0) next = {};
   sigaction(signal, &next, nullptr);
   if ((former.sa_flags & SA_SIGINFO) != 0 && former.sa_sigaction != nullptr)
     former.sa_sigaction(signal, info, context);
-  else if (former.sa_handler != SIG_DFL && former.sa_handler != SIG_IGN)
+  else if (!is_left)
     former.sa_handler(signal);
   else if (info->si_code <= 0)
     raise(signal);
   // After the return the instruction faults again, and the former handler takes over.
-}
-
-/// The host used a device pointer. The faulting instruction is the program's and holds no lock of
-/// the runtime, so a report can be made here as anywhere else.
-void report_host_access(const void* address, void* context) {
-  static std::atomic<bool> reported = false;
-  if (reported.exchange(true)) return;
-  Fault fault;
-  record_frames(fault, program_counter(context));
-  EmulationReport report = device_memory().describe_host_access(address);
-  report.at = source_place(fault.frames.data(), fault.frame_count);
-  send_report(std::move(report));
 }
 
 void on_fault(int signal, siginfo_t* info, void* context) {
@@ -189,7 +208,7 @@ void on_fault(int signal, siginfo_t* info, void* context) {
     // Handlers are installed by allocations and grids: device_memory() exists already.
     if (memory && info->si_code > 0 &&
         (device_memory().contains(info->si_addr) || memory_of_variable(info->si_addr)))
-      report_host_access(info->si_addr, context);
+      report_on_host(device_memory().describe_host_access(info->si_addr), context);
     hand_on(signal, info, context);
     return;
   }

@@ -3,7 +3,6 @@
 #include <sys/mman.h>
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstring>
 #include <mutex>
@@ -49,11 +48,15 @@ struct Pages {
   }
 };
 
-std::array<Pages, 3> all_pages() {
+/// Of the sections, and of variables of templates.
+std::vector<Pages> all_pages() {
   std::byte* const arrays = __start_convlab_arrays;
-  return {Pages{__start_convlab_variables, end_of_variables},
-          Pages{arrays == nullptr ? end_of_arrays : arrays, end_of_arrays},
-          Pages{__start_convlab_managed, end_of_managed, false}};
+  std::vector<Pages> all{{__start_convlab_variables, end_of_variables},
+                         {arrays == nullptr ? end_of_arrays : arrays, end_of_arrays},
+                         {__start_convlab_managed, end_of_managed, false}};
+  const std::vector<Pages>& alone = only<std::vector<Pages>>();
+  all.insert(all.end(), alone.begin(), alone.end());
+  return all;
 }
 
 /// What lies between variables is as beside every array: NaN, and no access to it is right.
@@ -129,6 +132,11 @@ void allow(int protection) {
 
 }  // namespace
 
+void note_own_pages(void* variable, std::size_t bytes) {
+  auto* const begin = static_cast<std::byte*>(variable);
+  only<std::vector<Pages>>().push_back({begin, begin + round_up(bytes, kPage)});
+}
+
 VariableAccess::VariableAccess() {
   if (threads_have_rights()) return;
   const std::lock_guard lock(only<Users>().mutex);
@@ -143,9 +151,6 @@ VariableAccess::~VariableAccess() {
 
 std::optional<ReportMemory> memory_of_variable(const void* address) {
   const auto* const byte = static_cast<const std::byte*>(address);
-  if (std::ranges::none_of(
-          all_pages(), [&](const Pages& each) { return byte >= each.begin && byte < each.end; }))
-    return std::nullopt;
   const std::vector<Symbol> symbols = all_symbols();
   const auto distance = [&](const Symbol& each) {
     return byte < each.address
@@ -155,6 +160,12 @@ std::optional<ReportMemory> memory_of_variable(const void* address) {
   };
   const auto nearest = std::ranges::min_element(symbols, {}, distance);
   if (nearest == symbols.end()) return std::nullopt;
+  // A constant lies anywhere; behind it the compiler leaves a gap (common/emulation/bounds).
+  constexpr std::ptrdiff_t kGap = 64;
+  if (distance(*nearest) >= kGap && std::ranges::none_of(all_pages(), [&](const Pages& each) {
+        return byte >= each.begin && byte < each.end;
+      }))
+    return std::nullopt;
   const auto bytes = static_cast<std::int64_t>(nearest->bytes);
   return ReportMemory{
       {.variable = nearest->name, .bytes = bytes, .offset = byte - nearest->address},

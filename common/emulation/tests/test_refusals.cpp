@@ -37,8 +37,6 @@ TEST_CASE("what cannot be emulated is refused with its line") {
                  "1: bulk copies"));
   CHECK(contains(only_complaint("texture<float> t;\n__global__ void k(float* p) { f(t, p); }"),
                  "1: textures"));
-  CHECK(contains(only_complaint("__device__ int f(int a) { return __vadd4(a, a); }"),
-                 "1: __vadd4 cannot be emulated"));
   CHECK(rewritten("void tex2D(int);\nvoid f() { tex2D(3); }").diagnostics.empty());
   CHECK(contains(only_complaint("void f() {\n  k<<<1, 2;\n}"), "2: the launch has no >>>"));
   CHECK(

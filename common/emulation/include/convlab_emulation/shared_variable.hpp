@@ -120,6 +120,7 @@ struct StaticShared {
 #else
 #define CONVLAB_DEVICE_ARRAY CONVLAB_DEVICE_VARIABLE
 #endif
+#define CONVLAB_OWN_PAGES alignas(4096)
 #define CONVLAB_GAP(section, name) section __attribute__((used)) static char convlab_gap_##name[256]
 
 enum class SymbolKind { kDevice, kConstant, kManaged };
@@ -133,6 +134,20 @@ class DeviceSymbol {
   DeviceSymbol(const DeviceSymbol&) = delete;
   DeviceSymbol& operator=(const DeviceSymbol&) = delete;
 };
+
+/// Of a variable that has pages alone.
+void note_own_pages(void* variable, std::size_t bytes);
+
+/// A template has such a variable for each of its arguments. The rewrite calls it for their first
+/// values, before main begins. @return the variable
+template <typename T>
+T& variable_of_template(T& variable, const char* name, SymbolKind kind, const char* module,
+                        const char* file, std::uint32_t line) {
+  const DeviceSymbol symbol(name, &variable, sizeof variable, kind, module, file, line);
+  if (kind != SymbolKind::kManaged)
+    note_own_pages(const_cast<std::remove_cv_t<T>*>(&variable), sizeof variable);
+  return variable;
+}
 
 /// Tells the runtime that a source accesses 16 bytes at once (float4, tensor cores), or pairs
 /// through a pointer (float2*, half2*). Only then must allocations be aligned to 16 bytes;

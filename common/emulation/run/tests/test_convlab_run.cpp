@@ -98,6 +98,16 @@ template <int N> __global__ void many(const int* in, int* out, int at) {
   out[0] = sum;
 }
 __global__ void wide(const int* in, int* out, int) { atomicMax((unsigned long long*)in, 7ull); }
+template <typename T, int N = 3> __constant__ T shapes[N];
+__global__ void generic(const int*, int* out, int at) { out[0] = shapes<int>[at]; }
+__device__ const short fixed_numbers[3] = {0, 0, 0};
+__global__ void unchanged(const int*, int* out, int at) { out[0] = fixed_numbers[at]; }
+__global__ void heap(const int*, int* out, int at) {
+  int* own = new int[5]();
+  out[0] = own[at];
+  delete[] own;
+  if (at == 4) out[0] = own[0];
+}
 int main(int, char** words) {
   int *in, *out, result = -1;
   cudaMalloc(&in, 76);
@@ -115,7 +125,10 @@ int main(int, char** words) {
     case 's': fill<<<1, 1>>>((char*)in, out, at); break;
     case 'a': copy<<<1, 1>>>((char*)in, out, at); break;
     case 'n': many<1><<<1, 1>>>(in, out, at); break;
-    case 'w': wide<<<1, 1>>>(in, out, at);
+    case 'w': wide<<<1, 1>>>(in, out, at); break;
+    case 't': generic<<<1, 1>>>(in, out, at); break;
+    case 'u': unchanged<<<1, 1>>>(in, out, at); break;
+    case 'h': heap<<<1, 1>>>(in, out, at);
   }
   const cudaError_t error = cudaDeviceSynchronize();
   cudaMemcpy(&result, out, 4, cudaMemcpyDeviceToHost);
@@ -126,7 +139,7 @@ int main(int, char** words) {
     return run_command("'" + program.folder.path().string() + "/built' " + words + " 2>&1").out;
   };
   for (const char* right : {"g 0", "g 18", "b 75", "f 0", "f 14", "d 0", "d 32", "w 0", "c 4",
-                            "v 6", "m 2", "s 71", "a 60", "n 1"})
+                            "v 6", "m 2", "s 71", "a 60", "n 1", "t 2", "u 2", "h 3"})
     CHECK(run(right) == "0 0\n");
   const std::string end = "past the end of ";
   const std::string start = "before the start of ";
@@ -148,7 +161,12 @@ int main(int, char** words) {
            {"m -1", "8 bytes " + start + "the device variable both of 24", "19"},
            {"s 72", "0 bytes " + end + "allocation 1 of 76", "20"},
            {"a 64", "0 bytes " + end + "allocation 1 of 76", "23"},
-           {"n 2", "4 bytes " + end + "allocation 1 of 76", "30"}}) {
+           {"n 2", "4 bytes " + end + "allocation 1 of 76", "30"},
+           {"t 3", "0 bytes " + end + "the device variable shapes of 12", "35"},
+           {"u 3", "0 bytes " + end + "the device variable fixed_numbers of 6", "37"},
+           {"h 5", "address", "40"},
+           {"h -1", "address", "40"},
+           {"h 4", "address", "42"}}) {
     const std::string out = run(words);
     INFO(words << ": " << out);
     CHECK(contains(out, "illegal memory access, " + place));
@@ -255,6 +273,32 @@ int main() {
   CHECK(contains(result.out, "end.cpp:1 "));
 }
 #endif
+
+TEST_CASE("convlab-run: where the host ends by a signal, and why, is told") {
+  const Program program(R"(template <class T> __device__ T size = 3;
+__global__ void k() {}
+int main(int argc, char** words) {
+  k<<<1, 1>>>();
+  cudaDeviceSynchronize();
+  volatile int* nowhere = nullptr;
+  volatile int zero = argc - 2;
+  switch (*words[1]) {
+    case 'd': return 5 / zero;
+    case 'n': return *nowhere;
+    case 'v': return size<int>;
+  }
+})");
+  for (const auto& [word, name, why] : std::vector<std::array<std::string, 3>>{
+           {"d", "FPE", "the host ends here: integer division by zero"},
+           {"n", "SEGV", "the host ends here: it follows a null pointer"},
+           {"v", "SEGV", "the host used the device variable size by its name"}}) {
+    const std::string out = program.run(word).out;
+    INFO(word << ": " << out);
+    CHECK(contains(out, why));
+    CHECK(contains(out, "convlab-run: the program was ended by the signal SIG" + name + "."));
+    CHECK_FALSE(contains(out, "line "));
+  }
+}
 
 TEST_CASE("convlab-run: assert counts, and the same report is printed three times") {
   const Program program(R"(#include <cassert>

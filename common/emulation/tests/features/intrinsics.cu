@@ -153,6 +153,39 @@ INTRINSIC(dot_products_of_bytes, "dot products of bytes", {
                static_cast<unsigned>(__dp2a_lo(a, b, 1)) + __dp2a_lo(x, y, 1U),
                static_cast<unsigned>(__dp2a_hi(a, b, 1)) + __dp2a_hi(x, y, 1U), 0U);
 })
+#define BOTH_SIZES(name) result = (result * 31 + name##2(x, y)) * 31 + name##4(x, y);
+#define BOTH_SIGNS(name) BOTH_SIZES(name##s) BOTH_SIZES(name##u)
+#define COMPARISON(name) BOTH_SIGNS(__vcmp##name) BOTH_SIGNS(__vset##name)
+INTRINSIC(parts_of_words, "two or four parts of a word", {
+  constexpr unsigned kEdges[] = {0x80007fffU, 0x7f80ff00U, 0xffff0001U, 0x81fe8001U};
+  const unsigned x = i % 3 == 0 ? kEdges[i / 3 % 4] : scramble(i);
+  const unsigned mask = i % 5 == 0 ? 0xff00ffU : i % 7 == 0 ? 0xffff0000U : 0;  // equal parts
+  const unsigned other = i % 11 == 0 ? kEdges[i / 11 % 4] : scramble(i + kCount);
+  const unsigned y = (other & ~mask) | (x & mask);
+  unsigned result = chain(__vabs2(x), __vabs4(x), __vabsss2(x), __vabsss4(x)) ^
+                    chain(__vneg2(x), __vneg4(x), __vnegss2(x), __vnegss4(x));
+  BOTH_SIZES(__vadd)
+  BOTH_SIZES(__vaddss)
+  BOTH_SIZES(__vaddus)
+  BOTH_SIZES(__vsub)
+  BOTH_SIZES(__vsubss)
+  BOTH_SIZES(__vsubus)
+  BOTH_SIZES(__vhaddu)
+  BOTH_SIZES(__vcmpeq)
+  BOTH_SIZES(__vcmpne)
+  BOTH_SIZES(__vseteq)
+  BOTH_SIZES(__vsetne)
+  BOTH_SIGNS(__vavg)
+  BOTH_SIGNS(__vabsdiff)
+  BOTH_SIGNS(__vmax)
+  BOTH_SIGNS(__vmin)
+  BOTH_SIGNS(__vsad)
+  COMPARISON(ge)
+  COMPARISON(gt)
+  COMPARISON(le)
+  COMPARISON(lt)
+  return result;
+})
 INTRINSIC(mixed_minimum_and_maximum, "mixed minimum and maximum", {
   const auto a = static_cast<int>(scramble(i));
   const unsigned b = scramble(i + kCount);
