@@ -124,14 +124,18 @@ class DeviceSession {
   /// Leaves none of the device's data in its cache. Nothing in a profile.
   virtual void empty_cache() = 0;
 
-  /// Times `op` between two fences of the whole device.
-  /// @param done called right behind `op`, before the driver is asked for the clock
-  virtual OpSample time_now(const std::function<void()>& op, const std::function<void()>& done) = 0;
+  /// Times `op` between two fences of the whole device. The sample has no clock.
+  virtual OpSample time_now(const std::function<void()>& op) = 0;
 
-  /// The same with none of the device's data in the cache.
+  /// Of the multiprocessors, now; 0 if unknown. Other programs on the GPU make the answer wait.
+  virtual int clock_mhz() = 0;
+
+  /// A whole sample, with none of the device's data in the cache.
   OpSample time(const std::function<void()>& op) {
     empty_cache();
-    return time_now(op, [] {});
+    OpSample timed = time_now(op);
+    timed.clock_mhz = clock_mhz();
+    return timed;
   }
 };
 

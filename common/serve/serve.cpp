@@ -333,6 +333,9 @@ void run_request(const ServeRequest& request, ServeReply& reply) {
            : wanted == to_string(Step::kNewInput) ? Step::kNewInput
                                                   : Step::kConvolve;
   };
+  const auto tell_end = [&] {
+    if (request.tells_end) pause(0);
+  };
   const PhaseTimes times = request.steps
                                ? run_in_steps(stage, shape, input, weights, output, s.device, next)
                                : run_stage(stage, shape, input, weights, output,
@@ -340,7 +343,8 @@ void run_request(const ServeRequest& request, ServeReply& reply) {
                                             .warm_ups = request.warm_ups,
                                             .samples = request.samples,
                                             .emulated_calls = request.calls,
-                                            .most_ms = request.most_ms});
+                                            .most_ms = request.most_ms,
+                                            .done = tell_end});
   withholding.reveal(output);
   reply.op_ms = times.op_ms;
   reply.layer_ms = times.layer_ms;

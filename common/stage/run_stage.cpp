@@ -37,20 +37,14 @@ bool is_gpu(const DeviceSession* device) {
   return device != nullptr && device->info().device == Device::kGpu;
 }
 
-// On an emulated device nothing is measured. Empties no cache.
-OpSample time_op(DeviceSession* device, const std::function<void()>& op,
-                 const std::function<void()>& done) {
-  if (is_gpu(device)) return device->time_now(op, done);
-  OpSample timed;
+// On an emulated device nothing is measured. Empties no cache and asks for no clock.
+OpSample time_op(DeviceSession* device, const std::function<void()>& op) {
+  if (is_gpu(device)) return device->time_now(op);
   const Stopwatch watch;
   op();
-  if (device == nullptr) {
-    timed.host_ms = watch.milliseconds();
-  } else {
-    device->fence("convolve");
-  }
-  done();
-  return timed;
+  if (device == nullptr) return {.host_ms = watch.milliseconds()};
+  device->fence("convolve");
+  return {};
 }
 
 /// The work of a phase on the device; -1 kernels if unknown.
@@ -254,16 +248,14 @@ PhaseTimes run_in_steps(const Stage& stage, const ConvShape& shape, const float*
   const int count = copies ? static_cast<int>(copies->size()) : -1;
   // The grader's clock runs from pause to pause. Where others use the GPU, too, emptying its cache
   // waits for them, so that lies before a pause.
-  Step step{};
-  const auto go_on = [&] { step = next(count); };
-  const auto go_on_with_empty_cache = [&] {
+  const auto ask_with_empty_cache = [&] {
     if (is_gpu(device)) device->empty_cache();
-    go_on();
+    return next(count);
   };
-  for (go_on_with_empty_cache(); step != Step::kConvolve;) {
+  for (Step step = ask_with_empty_cache(); step != Step::kConvolve;) {
     if (step == Step::kEmptyCall) {
-      const auto nothing = [] {};
-      time_op(device, nothing, go_on);
+      time_op(device, [] {});
+      step = next(count);
       continue;
     }
     if (count > 0) {
@@ -273,17 +265,20 @@ PhaseTimes run_in_steps(const Stage& stage, const ConvShape& shape, const float*
                           part.images * shape.input_image_size());
       }
     }
-    go_on_with_empty_cache();
+    step = ask_with_empty_cache();
   }
   double epilog_ms = 0.0;
-  const auto convolve = [&] {
-    convolution->convolve();
-    if (device == nullptr) convolution->epilog();
-  };
-  times.samples = {time_op(device, convolve, [&] {
-    if (device != nullptr) go_on();
-  })};
-  if (device != nullptr) epilog_ms = time_phase(device, "epilog", [&] { convolution->epilog(); });
+  if (device == nullptr) {
+    times.samples = {time_op(nullptr, [&] {
+      convolution->convolve();
+      convolution->epilog();
+    })};
+  } else {
+    times.samples = {time_op(device, [&] { convolution->convolve(); })};
+    next(count);
+    epilog_ms = time_phase(device, "epilog", [&] { convolution->epilog(); });
+    if (is_gpu(device)) times.samples.front().clock_mhz = device->clock_mhz();
+  }
   times.op_ms = times.samples.front().score_ms();
   times.layer_ms = times.op_ms == 0.0 ? 0.0 : prolog_ms + times.op_ms + epilog_ms;
   return times;
@@ -368,9 +363,9 @@ PhaseTimes run_stage(const Stage& stage, const ConvShape& shape, const float* in
   const int calls = emulated ? plan.emulated_calls : plan.warm_ups + plan.samples;
   for (int i = 0; i < calls; ++i) {
     if (emulated && i > 0) make_unwritten(unwritten, *device);
-    const auto convolve = [&] { convolution->convolve(); };
-    const OpSample sample =
-        is_gpu(device) ? device->time(convolve) : time_op(device, convolve, [] {});
+    if (is_gpu(device)) device->empty_cache();
+    OpSample sample = time_op(device, [&] { convolution->convolve(); });
+    if (is_gpu(device) && i + 1 < calls) sample.clock_mhz = device->clock_mhz();
     if (i == 0 && plan.most_ms > 0.0 && sample.host_ms > plan.most_ms) {
       throw Error(ExitCode::kFallsShort,
                   "The first call of a layer took " + three_digits(sample.host_ms) +
@@ -381,7 +376,9 @@ PhaseTimes run_stage(const Stage& stage, const ConvShape& shape, const float* in
     scores.push_back(plan.most_ms > 0.0 ? sample.host_ms : sample.score_ms());
   }
   const double epilog_ms = time_phase(device, "epilog", [&] { convolution->epilog(); });
+  if (plan.done) plan.done();
   if (emulated) return {};
+  if (is_gpu(device)) times.samples.back().clock_mhz = device->clock_mhz();
   mark_slowed(times.samples);
   times.op_ms = spread_of(scores).median;
   times.layer_ms = prolog_ms + times.op_ms + epilog_ms;

@@ -146,7 +146,7 @@ struct LayerTiming {
   // the grader's time counts in any case.
   std::optional<Finding> keep(const Call& call) {
     const double claimed_ms = layer.exchanges ? call.op_ms : call.layer_ms;
-    const double own_ms = layer.exchanges ? call.own_ms : call.round_trip_ms;
+    const double own_ms = call.own_ms;
     constexpr double kMessageMs = 20.0;  // far more than a message takes, on a busy machine, too
     // On a busy machine a call takes long; the processor time of its threads does not.
     const bool differs =

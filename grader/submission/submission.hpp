@@ -85,7 +85,7 @@ struct Arrays {
 /// One call of a stage: what the program replied, and what the grader saw of it.
 struct Call : ServeReply {
   std::optional<Failure> failure{};
-  /// Of run_timed, on the grader's clock: convolve, minus an empty request.
+  /// On the grader's clock; of run_timed convolve, minus an empty request, of run all phases.
   double own_ms = 0.0;
   double processor_ms = 0.0;   ///< on the CPU: of all threads during the call
   int threads = 0;             ///< on the CPU: their number
