@@ -249,18 +249,16 @@ bool Submission::is_traced() const {
 }
 
 // How much slower a program is that is traced.
-static constexpr double kTraced = 10.0;
+static constexpr int kTraced = 10;
 
 // Than the machine for which the limits were chosen, and than a program that is not traced.
 double Submission::slower() const {
-  return slowness() * settings.patience * (is_traced() ? kTraced : 1.0);
+  return slowness() * settings.patience * (is_traced() ? kTraced : 1);
 }
 
 milliseconds Submission::time_limit() const {
-  if (fixed_limit_) {
-    const double longer = settings.patience * (is_traced() ? kTraced : 1.0);
-    return milliseconds(std::llround(longer * static_cast<double>(fixed_limit_->count())));
-  }
+  // Who names a limit wants no more patience.
+  if (fixed_limit_) return *fixed_limit_ * (is_traced() ? kTraced : 1);
   // Plain loops do about a million multiply-adds in a millisecond, an emulated kernel far fewer.
   constexpr std::int64_t kSlowestPerMillisecond = 5'000;
   const std::int64_t least = device_.device == Device::kCpu ? 15'000 : 20'000;

@@ -15,6 +15,7 @@
 using namespace convlab;
 using grader::Failure;
 using grader::Submission;
+using namespace std::chrono_literals;
 
 namespace {
 
@@ -96,4 +97,11 @@ TEST_CASE("submission: nothing is left behind when it ends") {
   }
   CHECK(std::filesystem::is_empty(folder.path()));
   ::unsetenv("TMPDIR");
+}
+
+TEST_CASE("submission: a limit that somebody names is ten times as long where it is observed") {
+  CHECK(Submission("none", 2s).time_limit() == 2s);
+  Submission observed("none", 2s, {"CONVLAB_EMU_TRACE=races"});
+  observed.settings.patience = 4.0;
+  CHECK(observed.time_limit() == 20s);
 }
