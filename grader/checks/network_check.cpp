@@ -1,6 +1,7 @@
 #include "grader/checks/network_check.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <chrono>
 #include <cmath>
 #include <condition_variable>
@@ -22,8 +23,9 @@ namespace convlab::grader {
 
 namespace {
 
-/// Announces a long convolution once a second, with a bar by what an image took before. The calling
-/// thread waits meanwhile.
+/// Announces a long convolution once a second, with a bar by the share of the output that is written,
+/// which the grader sees in the memory that it shares with a CPU's program; else by what an image
+/// took before. The calling thread waits meanwhile.
 class Waiting {
  public:
   Waiting(const Announce& announce, const std::string& name, int batch)
@@ -39,6 +41,14 @@ class Waiting {
   }
   Waiting(const Waiting&) = delete;
   Waiting& operator=(const Waiting&) = delete;
+  /// From now on the output, which is poison where it is not written, tells how far the work is.
+  void watch(const float* output, std::int64_t count) {
+    const std::lock_guard lock(mutex_);
+    output_ = output;
+    count_ = count;
+    begin_ = std::chrono::steady_clock::now();
+  }
+
   ~Waiting() {
     thread_.request_stop();
     if (thread_.joinable()) thread_.join();
@@ -57,8 +67,23 @@ class Waiting {
     std::unique_lock lock(alone);
     while (!stopped.wait_for(lock, stop, std::chrono::seconds(1), [] { return false; })) {
       if (stop.stop_requested()) return;
-      announce_(what_ + progress_bar(seconds(), expected_s_));
+      const double share = written();
+      announce_(what_ + progress_bar(seconds(), share > 0.0 ? seconds() / share : expected_s_));
     }
+  }
+
+  // 0 if that is unknown, or says nothing.
+  [[nodiscard]] double written() const {
+    constexpr std::int64_t kLooks = 997;  // a prime: no row, map or image is looked at alone
+    constexpr std::int64_t kTooFew = 5;
+    const std::lock_guard lock(mutex_);
+    std::int64_t written = 0;
+    for (std::int64_t i = 0; i < kLooks && output_ != nullptr; ++i) {
+      const volatile float& number = output_[count_ * i / kLooks];  // another process writes it
+      if (std::bit_cast<std::uint32_t>(float{number}) != oracle::kPoisonBits) ++written;
+    }
+    if (written < kTooFew || written == kLooks) return 0.0;
+    return static_cast<double>(written) / static_cast<double>(kLooks);
   }
 
   static inline std::mutex mutex_;
@@ -67,6 +92,8 @@ class Waiting {
   std::string what_;
   std::string name_;
   int batch_;
+  const float* output_ = nullptr;  // while it is watched
+  std::int64_t count_ = 0;
   double expected_s_ = 0.0;
   std::chrono::steady_clock::time_point begin_ = std::chrono::steady_clock::now();
   std::jthread thread_{[this](const std::stop_token& stop) { tick(stop); }};  // the last to begin
@@ -90,7 +117,7 @@ void copy(float* to, const float* from, std::int64_t count) {
 // Calls the convolution once; its output, once found right, goes to `output`.
 std::optional<Finding> check_layer(Submission& submission, const StageInfo& stage,
                                    CheckedLayer& layer, const float* input, float* output,
-                                   LayerResult& result) {
+                                   LayerResult& result, Waiting& waiting) {
   const ConvShape& shape = layer.shape;
   const float* const weights = layer.weights.data();
   const Arrays arrays = submission.prepare(shape, Placement::kAligned);
@@ -104,8 +131,10 @@ std::optional<Finding> check_layer(Submission& submission, const StageInfo& stag
   };
   layer.exchanges = submission.settings.exchanges;
   if (!layer.exchanges) fill_in();
+  waiting.watch(arrays.output, shape.output_size());
   Call call = layer.exchanges ? submission.run_timed(stage.id, fill_in) : submission.run(stage.id);
   layer.copies = call.copies;  // only run_timed counts them
+  waiting.watch(nullptr, 0);  // the next arrays lie elsewhere
   if (layer.exchanges && !call.failure && belongs_to_prolog()) {
     if (call.copies > 0 || submission.device().device == Device::kCpu) {
       return finding("E-timed-phase-empty/prolog", "In " + layer.where + ": ");
@@ -202,7 +231,8 @@ std::string progress_bar(double seconds, double expected_s) {
   constexpr double kWidth = 10.0;
   const auto done = static_cast<std::size_t>(kWidth * seconds / expected_s);
   return " [" + std::string(done, '#') + std::string(std::size_t{10} - done, '.') + "] " +
-         std::to_string(std::lround(expected_s - seconds)) + " s left; Ctrl-C: rows above hold";
+         std::to_string(std::lround(expected_s - seconds)) + " s left" +
+         (Interruptible::exists() ? "; Ctrl-C skips it" : "");
 }
 
 NetworkOutcome check_network(Submission& submission, const StageInfo& stage,
@@ -220,7 +250,7 @@ NetworkOutcome check_network(Submission& submission, const StageInfo& stage,
   const auto convolve = [&](int index, const ConvShape& shape, const float* input,
                             const float* weights, float* output) {
     const std::string name = "convolution " + std::to_string(index + 1);
-    const Waiting waiting(announce, name, batch);
+    Waiting waiting(announce, name, batch);
     CheckedLayer& layer = outcome.layers.emplace_back(CheckedLayer{
         .index = index,
         .where = name + " of network " + result.network + " (" + to_string(shape) + ")",
@@ -228,7 +258,7 @@ NetworkOutcome check_network(Submission& submission, const StageInfo& stage,
         .weights = {weights, weights + shape.weights_size()},
         .tolerance = oracle::Tolerance::of(stage.precision, shape)});
     LayerResult& checked = result.layers.emplace_back(LayerResult{.shape = shape});
-    const auto found = check_layer(submission, stage, layer, input, output, checked);
+    const auto found = check_layer(submission, stage, layer, input, output, checked, waiting);
     if (found) throw Stop{*found};
     result.device = submission.device().device;
   };

@@ -130,7 +130,7 @@ StageCounts counts_of(const CourseMilestone& milestone, const Puzzle& kernel) {
 
 Table table_of(const CourseMilestone& milestone, const std::vector<Puzzle>& kernels) {
   Table table{.heading = {"counter"}};
-  std::vector<std::string> hits = {"hit rate of a cache that forgets nothing"};
+  std::vector<std::string> hits = {"hit rate of a cache with room for all"};
   for (const Puzzle& kernel : kernels) {
     const StageCounts counts = counts_of(milestone, kernel);
     const Table own = counter_table(counts);

@@ -61,6 +61,23 @@ void print_head(const std::string& stage, const CountedWork& work, const std::st
             << paragraph("", where);
 }
 
+// A count on paper is often for each multiply-add that a thread makes.
+std::string idle_text(const StageCounts& counts, const SourceText& sources, double loads) {
+  constexpr double kRounding = 1.005;
+  const double made = products_made(counts);
+  if (made < kRounding) return {};
+  std::string who = "The kernels make ";
+  for (const KernelCounts& kernel : kernels_of(counts, sources)) {
+    if (kernel.storing > 0 && kernel.storing < kernel.threads) {
+      who = "Threads without an output compute, too: the kernels make ";
+    }
+  }
+  return paragraph("        ", who + three_digits(made) +
+                                   " times the multiply-adds that the convolution needs. For each "
+                                   "that they make it is " +
+                                   three_digits(loads / made) + " loads.");
+}
+
 ExitCode run_explain(const Options& options) {
   const CourseMilestone milestone = find_milestone(options.milestone);
   const bool is_students = options.solution == "student";
@@ -81,7 +98,8 @@ ExitCode run_explain(const Options& options) {
                                          " loads for each multiply-add, from global and shared "
                                          "memory; each input is loaded " +
                                          three_digits(counted.inputs) +
-                                         " times from global memory.");
+                                         " times from global memory.")
+            << idle_text(stage.counts, stage.sources, counted.loads);
   Notebook notebook = read_notebook(milestone);
   if (const auto slip = notebook.predictions.find(id); slip != notebook.predictions.end()) {
     const std::string predicted = three_digits(slip->second.loads);

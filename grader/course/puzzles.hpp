@@ -28,7 +28,7 @@ struct Puzzle {
   std::string cause{};   ///< of a repair the id of its diagnosis, of the slow suspect a counter
   std::vector<std::string> causes{};  ///< of a repair: among which the student chooses
   std::string seen{};                 ///< of a repair: what is wrong with the output as handed out
-  double most_moved = 0.0;  ///< of the slow suspect: bytes over the least, once it is mended
+  double most_moved = 0.0;  ///< of the slow suspect: times the least bytes, once it is mended
 };
 
 /// Stage and SHA-256 of the file of each solved puzzle.

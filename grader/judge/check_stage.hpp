@@ -32,6 +32,9 @@ class Machine {
     std::counting_semaphore<> places{0};
   } networks;
 
+  bool is_shared = false;    ///< several stages are checked at the same time
+  bool was_stopped = false;  ///< somebody had enough of a long batch
+
  private:
   pthread_rwlock_t lock_ = PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP;
 };

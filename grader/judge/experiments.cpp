@@ -289,7 +289,18 @@ void Experiments::check_network(Submission& submission, Record& record) {
   for (const int batch : batches_) {
     if (auto late = time_is_up()) return conclude(record, late);
     if (batch < std::exchange(largest, std::max(batch, largest))) submission.restart();
-    NetworkOutcome outcome = grader::check_network(submission, stage_, network_, batch, announcer_);
+    NetworkOutcome outcome;
+    try {
+      std::optional<Interruptible> stops;  // before a batch has ended there is nothing to keep
+      if (!record.runs.empty() && !context_.machine.is_shared) stops.emplace();
+      outcome = grader::check_network(submission, stage_, network_, batch, announcer_);
+    } catch (const Interruptible::Interrupted&) {
+      submission.restart();
+      context_.machine.was_stopped = true;
+      context_.observer.tell(stage_, {.note = "Batch " + std::to_string(batch) +
+                                              " was stopped. What was found before it counts."});
+      break;
+    }
     if (!outcome.finding && submission.device().device == Device::kGpu) {
       untimed.push_back(std::move(outcome));
     } else if (auto found = finish_run(submission, outcome, record)) {

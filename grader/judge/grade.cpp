@@ -96,6 +96,10 @@ class Grading {
         network.load(observer_.announce);
       } else {
         good = check_all(stages, batches, seed, network);
+        const auto& runs = check_.result.runs;
+        std::erase_if(batches, [&](int batch) {
+          return machine_.was_stopped && std::ranges::find(runs, batch, &RunResult::batch) == runs.end();
+        });
       }
       add_device(check_.result, submission_.device().measured);
       if (good) check_.result.verdict = Verdict::kPassed;
@@ -188,7 +192,8 @@ class Grading {
     }
     networks = std::clamp<std::int64_t>(networks, 1, std::max<std::int64_t>(1, threads));
     machine_.networks.places.release(networks);
-    if (threads > 1) return check_together(stages, batches, seed, network, threads, networks);
+    machine_.is_shared = threads > 1;
+    if (machine_.is_shared) return check_together(stages, batches, seed, network, threads, networks);
     bool good = true;
     for (const StageInfo& stage : stages) {
       good &= check_stage(context_, stage, batches, seed, network);

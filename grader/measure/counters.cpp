@@ -329,13 +329,17 @@ constexpr char kDevicePart[] = "device-part";
 
 }  // namespace
 
+double products_made(const StageCounts& counts) {
+  return products(counts, [](const std::string& /*kind*/) { return true; });
+}
+
 const std::vector<Counter>& counters() {
   static const std::vector<Counter> all = {
       {"loads-per-product", "loads for each multiply-add", false, loads_per_product},
       {"global-loads-per-product", "of these, from global memory", false,
        [](const StageCounts& stage) { return loads(stage, false); }},
-      {"bytes-over-least", "global bytes moved, over the least", false, bytes_over_least},
-      {"sectors-over-needed", "sectors moved, over those needed", false, sectors_over_needed},
+      {"bytes-over-least", "global bytes moved, times the least", false, bytes_over_least},
+      {"sectors-over-needed", "sectors moved, times those needed", false, sectors_over_needed},
       {"conflicts-per-request", "bank conflicts for each request", false, conflicts_per_request},
       {"active-lanes", "lanes active in a request", true, active_lanes},
       {"tensor-share", "multiply-adds on tensor cores", true, tensor_share},

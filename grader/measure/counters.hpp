@@ -88,6 +88,10 @@ double loads_per_input(const StageCounts& counts, const SourceText& sources);
 /// Loads of threads, per multiply-add of the convolution.
 double loads_per_product(const StageCounts& counts);
 
+/// Multiply-adds that are made for each that the convolution needs: 2 where half of the threads
+/// have no output and compute all the same.
+double products_made(const StageCounts& counts);
+
 /// Sectors that the lanes of an average request need at least, if they lie side by side.
 double needed_sectors(const AccessNote& note);
 

@@ -40,7 +40,7 @@ def count():
 def picture(counted):
     """Two columns of dots on log scales, a row for each stage."""
     columns = [("loads-per-product", "loads for each multiply-add"),
-               ("bytes-over-least", "global bytes moved, over the least")]
+               ("bytes-over-least", "global bytes moved, times the least")]
     left, wide, high = 205, 300, 19
     height = 52 + high * len(counted) + 34
     parts = []
@@ -63,7 +63,7 @@ def picture(counted):
     return (f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {left + 2 * wide + 110} {height}" '
             'font-family="DejaVu Sans, sans-serif" font-size="12">\n'
             '<title>Counters of the reference stages</title>\n<desc>For each stage the loads for each '
-            'multiply-add and the global bytes moved over the least; the table has the numbers.</desc>\n'
+            'multiply-add and the global bytes moved as times the least; the table has the numbers.</desc>\n'
             '<rect width="100%" height="100%" fill="white"/>\n' + "\n".join(parts) + "\n</svg>\n")
 
 

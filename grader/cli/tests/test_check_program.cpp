@@ -213,7 +213,7 @@ TEST_CASE(
   // The best hit rate, and the fewest loads.
   const std::string named = check_m4("detective --cause ben-c").output;
   CHECK(contains(named, "You named ben-c, and that is right."));
-  CHECK(contains(named, "sectors moved, over those needed"));
+  CHECK(contains(named, "sectors moved, times those needed"));
   CHECK(contains(named, "    mend   Change milestones/m4_optimizations/detective/2_ben.cu"));
   CHECK(contains(check_m4("detective --cause ann-a").output, "You named ben-c"));
 }

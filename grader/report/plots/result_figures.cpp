@@ -360,7 +360,13 @@ void draw_layers(std::vector<Series> layers, const Roof& roof, Figure& figure) {
     figure.labels.push_back(
         {x, foot, x, figure.y.at(0.03), !to_the_left, layer.colour, layer.label});
     std::vector<Label> column;
+    std::ranges::sort(layer.marks, std::ranges::greater(), &Mark::value);
+    double last = 1e9;
     for (const Mark& mark : layer.marks) {
+      // Of stages that lie on one another the fastest is named.
+      const double height = figure.y.share(mark.value);
+      if (layer.marks.size() > kMostNamed && last - height < kApart) continue;
+      last = height;
       column.push_back({x, mark.value, beside, mark.value, to_the_left, layer.colour, mark.text});
     }
     figure.add_labels(std::move(column));

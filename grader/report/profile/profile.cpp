@@ -278,7 +278,7 @@ std::string walk_text(const StageCounts& facts, const SourceText& sources) {
 
 PageSection estimate_section(const std::vector<Estimate>& estimates, const EstimateModel& model,
                              int batch) {
-  Table table{.heading = {"GPU", "op time, ms", "limited by", "it alone"}};
+  Table table{.heading = {"GPU", "op time, ms", "limited by", "its share"}};
   for (const Estimate& each : estimates) {
     table.rows.push_back(
         {each.gpu + (each.is_tested ? "" : " *"),
@@ -292,9 +292,9 @@ PageSection estimate_section(const std::vector<Estimate>& estimates, const Estim
       (all_tested ? ""
                   : " On a GPU with a star nothing was ever measured: there the error is "
                     "unknown.") +
-      " \"It alone\" is the share of the estimate that the limit would take by itself: the "
-      "nearer to 100 %, the more a change of anything else is in vain. Two limits are named if "
-      "they are within 20 %. Estimates give no points.";
+      " \"Its share\" is the part of the estimate that the limit would take by itself. Near "
+      "100 % a change of anything else is in vain. Two limits are named if they are within 20 %. "
+      "Estimates give no points.";
   return {"Estimate for " + grouped(batch) + " images; nothing was measured",
           {table, Paragraph{note}}};
 }

@@ -251,6 +251,24 @@ void ChildProcess::thaw() {
   if (warden_ > 0) ::kill(-warden_, SIGCONT);
 }
 
+Interruptible::Interruptible() {
+  asked_ = 0;
+  exists_ = 1;
+  struct sigaction action {};
+  action.sa_handler = [](int /*signal*/) { asked_ = 1; };
+  action.sa_flags = SA_RESETHAND;
+  ::sigaction(SIGINT, &action, &before_);
+}
+
+Interruptible::~Interruptible() {
+  ::sigaction(SIGINT, &before_, nullptr);
+  exists_ = 0;
+}
+
+void Interruptible::look() {
+  if (exists_ != 0 && asked_ != 0) throw Interrupted{};
+}
+
 std::variant<Message, Ending> ChildProcess::receive(milliseconds limit) {
   if (ending_) return *ending_;
   const auto start = Clock::now();
@@ -280,6 +298,7 @@ std::variant<Message, Ending> ChildProcess::receive(milliseconds limit) {
     const auto wait = ended ? 0 : std::min<std::int64_t>(left.count() + 1, kOftenest.count());
     const int ready = ::poll(events.data(), events.size(), static_cast<int>(wait));
     if (takes_all_memory()) return kill_because(Ending::Kind::kMemory);
+    Interruptible::look();
     if (ready < 0 || (ready == 0 && !ended)) {  // a signal, or nothing yet: look again
       if (!begin) begin = threads();
       continue;

@@ -3,6 +3,7 @@
 #include <sys/types.h>
 
 #include <chrono>
+#include <csignal>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -34,6 +35,27 @@ struct Ending {
   int code = 0;
 };
 
+/// While it exists, Ctrl-C does not end the grader but the wait for an answer, which throws
+/// Interrupted. A second Ctrl-C ends the grader.
+class Interruptible {
+ public:
+  struct Interrupted {};
+
+  Interruptible();
+  Interruptible(const Interruptible&) = delete;
+  Interruptible& operator=(const Interruptible&) = delete;
+  ~Interruptible();
+
+  static bool exists() { return exists_ != 0; }
+  /// @throws Interrupted after Ctrl-C
+  static void look();
+
+ private:
+  static inline volatile std::sig_atomic_t exists_ = 0;
+  static inline volatile std::sig_atomic_t asked_ = 0;
+  struct sigaction before_ {};
+};
+
 /// An isolated program. It has a channel on kServeDescriptor, an empty working folder, few
 /// environment variables and no other open file; its output is captured. It ends with the grader,
 /// and all processes that it started end with it.
@@ -60,7 +82,8 @@ class ChildProcess {
 
   [[nodiscard]] int channel() const { return channel_.get(); }
 
-  /// The next message, or the end. @throws EnvironmentError if this machine does not isolate it
+  /// The next message, or the end. @throws EnvironmentError if this machine does not isolate it,
+  /// Interrupted
   std::variant<Message, Ending> receive(std::chrono::milliseconds limit);
 
   /// The end of a program that sends no messages.

@@ -1,3 +1,5 @@
+#include <algorithm>
+#include <cctype>
 #include <filesystem>
 #include <initializer_list>
 #include <regex>
@@ -60,6 +62,24 @@ TEST_CASE("catalogue: every variant that the program names exists, of a finding 
         }
       });
   CHECK(named > 120);
+}
+
+TEST_CASE("catalogue: no sentence has more than 25 words") {
+  std::istringstream lines(read_text(CONVLAB_SOURCE_DIR "/common/serve/findings.txt"));
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.starts_with("E-")) continue;
+    const Finding found = grader::finding(line.substr(0, line.find(':')), "");
+    CAPTURE(line);
+    for (const std::string& text : {found.seen, found.cause, found.next}) {
+      std::istringstream words(text);
+      int count = 0;
+      for (std::string word; words >> word;) {
+        count += std::ranges::any_of(word, [](unsigned char c) { return std::isalnum(c) != 0; });
+        CHECK(count <= 25);
+        if (std::string(".?!").find(word.back()) != std::string::npos) count = 0;
+      }
+    }
+  }
 }
 
 // What is decided of a finding is decided by its kinds, in findings.txt.

@@ -221,6 +221,22 @@ TEST_CASE("roofline: the stages of the largest batch, by operations and compulso
         "2026-11-20 · batch 10\u00a0000, ceilings measured");
 }
 
+TEST_CASE("roofline: of many stages it names those that can be told apart") {
+  std::vector<RunResult> runs;
+  for (int i = 0; i < 20; ++i) {
+    const double ms = i < 10 ? 1.0 + 0.001 * i : i;
+    runs.push_back(run_of("s" + std::to_string(i), 10'000, ms, ms));
+  }
+  const auto picture = figure_of("roofline", {result_of(runs)});
+  std::vector<std::string> named;
+  for (const grader::Label& label : picture->labels) {
+    if (label.text.starts_with("m2 ")) named.push_back(label.text.substr(0, label.text.find("  ")));
+  }
+  CHECK(std::ranges::count(named, "m2 s0") == 2);  // of both convolutions
+  CHECK(std::ranges::count(named, "m2 s1") == 0);
+  CHECK(std::ranges::count(named, "m2 s10") == 2);
+}
+
 TEST_CASE("roofline: none for a CPU, or where the limits are unknown") {
   RunResult on_cpu = run_of("a", 100, 1, 1);
   on_cpu.device = Device::kCpu;
