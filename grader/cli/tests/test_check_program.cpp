@@ -260,6 +260,27 @@ const convlab::ConvolutionStage<Slow> stage({.id = "slow", .title = "Slow", .ord
   CHECK_FALSE(contains(run.output, "(B=100 "));
 }
 
+TEST_CASE("grader check: Ctrl-C skips a long batch, and what was found before it counts") {
+  const TestFolder folder;
+  const std::string json = (folder.path() / "result.json").string();
+  const std::string out = (folder.path() / "out").string();
+  // A second Ctrl-C would end the grader.
+  const auto run = testing::run_command(
+      "cd '" CONVLAB_SOURCE_DIR "' && { '" CONVLAB_BINARY_DIR
+      "/grader' check m1 --no-speed --batches 1,5000 --program " SUBMISSIONS
+      "/plain_loops --json " + json + " > " + out + " 2>&1 & }; until grep -q ' 1/1 ' " + out +
+      "; do sleep 0.1; done; until grep -q 'was stopped' " + out +
+      " || ! kill -INT $!; do sleep 5; done; wait $!");
+  const std::string printed = read_text(out);
+  INFO(printed);
+  CHECK(run.exit_code == 0);
+  CHECK(contains(printed, "Batch 5000 was stopped. What was found before it counts."));
+  CHECK(contains(printed, "PASSED SO FAR"));
+  const grader::CheckResult check = grader::read_check_result(json);
+  REQUIRE(check.result.runs.size() == 1);
+  CHECK(check.result.runs.front().batch == 1);
+}
+
 TEST_CASE("grader check: stages that are checked at the same time are told in their order") {
   constexpr const char* kSource = R"(
 #include <cuda_runtime.h>

@@ -275,6 +275,20 @@ std::optional<Figure> speed_ups(const std::vector<Result>& results, const std::s
                    rows);
 }
 
+// Of many that lie on one another the highest.
+std::vector<Mark> told_apart(std::vector<Mark> marks, const Axis& axis) {
+  constexpr std::size_t kFew = 10;
+  constexpr double kLabel = 0.025;  // of the height
+  if (marks.size() <= kFew) return marks;
+  std::ranges::sort(marks, std::ranges::greater(), &Mark::value);
+  double last = 2.0;
+  std::erase_if(marks, [&](const Mark& mark) {
+    const double share = axis.share(mark.value);
+    return last - share < kLabel || (last = share, false);
+  });
+  return marks;
+}
+
 /// What the machine can do at most, in TFLOP/s and TB/s.
 struct Roof {
   double slope = 0.0;
@@ -360,13 +374,7 @@ void draw_layers(std::vector<Series> layers, const Roof& roof, Figure& figure) {
     figure.labels.push_back(
         {x, foot, x, figure.y.at(0.03), !to_the_left, layer.colour, layer.label});
     std::vector<Label> column;
-    std::ranges::sort(layer.marks, std::ranges::greater(), &Mark::value);
-    double last = 1e9;
-    for (const Mark& mark : layer.marks) {
-      // Of stages that lie on one another the fastest is named.
-      const double height = figure.y.share(mark.value);
-      if (layer.marks.size() > kMostNamed && last - height < kApart) continue;
-      last = height;
+    for (const Mark& mark : told_apart(layer.marks, figure.y)) {
       column.push_back({x, mark.value, beside, mark.value, to_the_left, layer.colour, mark.text});
     }
     figure.add_labels(std::move(column));

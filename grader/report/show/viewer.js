@@ -210,7 +210,9 @@
     }
     picture.append(...over, rect(0, 0, wide, high, "frame"));
     const whole = array.planes > 1 ? array.planes + " × " + array.rows + " × " + array.columns : array.rows + " × " + array.columns;
-    const part = (array.planes > 1 ? ", plane " + array.plane : "") + (bottom - top + 1 < array.rows ? ", rows " + top + " to " + bottom : "") + (right - left + 1 < array.columns ? ", columns " + left + " to " + right : "");
+    // Of what is drawn, what the block touches: a border of one element shows that there is more.
+    const used = (name, axis, begin, end, size) => (end - begin + 1 < size ? ", " + name + " " + Math.max(begin, array.low[axis]) + " to " + Math.min(end, array.high[axis]) : "");
+    const part = (array.planes > 1 ? ", plane " + array.plane : "") + used("rows", 0, top, bottom, array.rows) + used("columns", 1, left, right, array.columns);
     array.caption.replaceChildren(html("strong", {}, array.name), (array.role && array.role !== array.name ? " (the " + array.role + ")" : "") + (array.name === array.space + " memory" ? ", " : ", " + array.space + " memory, ") + whole + part);
     array.figure.classList.toggle("now", isNow);
     const numbers = [...outside].sort((a, b) => a - b);
