@@ -18,7 +18,7 @@ constexpr std::int64_t kFloat = sizeof(float);
 std::string of_all(std::int64_t count, const ConvShape& shape) {
   const std::int64_t all = shape.output_size();
   return (count == all ? "All " : std::to_string(count) + " of ") + std::to_string(all) +
-         " elements";
+         (all == 1 ? " element" : " elements");
 }
 
 // The line of a launch, below those that set what stands in its <<<…>>>.

@@ -215,7 +215,8 @@ std::string place_of(const ConvShape& shape, const oracle::Mismatch& element) {
 
 std::string describe(const ConvShape& shape, const oracle::ErrorReport& report) {
   std::string text = std::to_string(report.wrong) + " of " + std::to_string(shape.output_size()) +
-                     " elements are wrong" +
+                     (shape.output_size() == 1 ? " element" : " elements") +
+                     (report.wrong == 1 ? " is wrong" : " are wrong") +
                      (report.unwritten > 0 && report.unwritten < report.wrong
                           ? ", " + std::to_string(report.unwritten) + " of them never written."
                           : ".");

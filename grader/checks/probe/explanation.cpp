@@ -101,9 +101,14 @@ std::string weight_text(const ConvShape& s, std::int64_t index) {
 }
 
 std::string shapes_text(const std::vector<ConvShape>& shapes) {
-  std::string text;
-  for (const ConvShape& shape : shapes) text += (text.empty() ? "" : " and ") + to_string(shape);
-  return text;
+  constexpr std::size_t kNamed = 3;
+  std::vector<std::string> names;
+  for (const ConvShape& shape : shapes) {
+    if (names.size() < kNamed) names.push_back(to_string(shape));
+  }
+  const std::size_t more = shapes.size() - names.size();
+  if (more > 0) names.push_back(std::to_string(more) + " more");
+  return joined(names, " and ");
 }
 
 std::string sentence(std::string text) {
