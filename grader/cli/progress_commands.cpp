@@ -183,7 +183,10 @@ class HintCommand {
     constexpr int kOften = 3;
     const int before = last_read(last_.id);
     if (times_ <= before) return false;
-    auto hints = read_hints(course_folder() / "milestones" / "finding_hints.json")[last_.id];
+    auto all = read_hints(course_folder() / "milestones" / "finding_hints.json");
+    // Where there are no kernels, no hint speaks of them.
+    const auto own = all.find(milestone_.id + " " + last_.id);
+    auto hints = own == all.end() ? all[last_.id] : own->second;
     // The line is known since the check: then the kind of the change, and at last the change.
     if (!last_.mends.empty()) {
       hints.insert(hints.begin(), mend_lines_text(last_) + " " + mend_kind_text(last_));
