@@ -23,9 +23,9 @@ namespace convlab::grader {
 
 namespace {
 
-/// Announces a long convolution once a second, with a bar by the share of the output that is written,
-/// which the grader sees in the memory that it shares with a CPU's program; else by what an image
-/// took before. The calling thread waits meanwhile.
+/// Announces a long convolution once a second, with a bar by the share of the output that is
+/// written, which the grader sees in the memory that it shares with a CPU's program; else by what
+/// an image took before. The calling thread waits meanwhile.
 class Waiting {
  public:
   Waiting(const Announce& announce, const std::string& name, int batch)
@@ -134,7 +134,7 @@ std::optional<Finding> check_layer(Submission& submission, const StageInfo& stag
   waiting.watch(arrays.output, shape.output_size());
   Call call = layer.exchanges ? submission.run_timed(stage.id, fill_in) : submission.run(stage.id);
   layer.copies = call.copies;  // only run_timed counts them
-  waiting.watch(nullptr, 0);  // the next arrays lie elsewhere
+  waiting.watch(nullptr, 0);   // the next arrays lie elsewhere
   if (layer.exchanges && !call.failure && belongs_to_prolog()) {
     if (call.copies > 0 || submission.device().device == Device::kCpu) {
       return finding("E-timed-phase-empty/prolog", "In " + layer.where + ": ");

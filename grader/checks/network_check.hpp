@@ -19,8 +19,8 @@ namespace convlab::grader {
 /// Reports progress to a waiting person.
 using Announce = std::function<void(const std::string& what)>;
 
-/// " [###.......] 87 s left" of work that is expected to take so long; else the seconds so far. Says
-/// what Ctrl-C does while it is Interruptible.
+/// " [###.......] 87 s left" of work that is expected to take so long; else the seconds so far.
+/// Says what Ctrl-C does while it is Interruptible.
 std::string progress_bar(double seconds, double expected_s);
 
 /// A network, the test images, and the expected answers, read once and only when needed.

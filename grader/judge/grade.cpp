@@ -98,7 +98,8 @@ class Grading {
         good = check_all(stages, batches, seed, network);
         const auto& runs = check_.result.runs;
         std::erase_if(batches, [&](int batch) {
-          return machine_.was_stopped && std::ranges::find(runs, batch, &RunResult::batch) == runs.end();
+          return machine_.was_stopped &&
+                 std::ranges::find(runs, batch, &RunResult::batch) == runs.end();
         });
       }
       add_device(check_.result, submission_.device().measured);
@@ -193,7 +194,8 @@ class Grading {
     networks = std::clamp<std::int64_t>(networks, 1, std::max<std::int64_t>(1, threads));
     machine_.networks.places.release(networks);
     machine_.is_shared = threads > 1;
-    if (machine_.is_shared) return check_together(stages, batches, seed, network, threads, networks);
+    if (machine_.is_shared)
+      return check_together(stages, batches, seed, network, threads, networks);
     bool good = true;
     for (const StageInfo& stage : stages) {
       good &= check_stage(context_, stage, batches, seed, network);
