@@ -127,7 +127,7 @@ class DeviceSession {
   /// Times `op` between two fences of the whole device. The sample has no clock.
   virtual OpSample time_now(const std::function<void()>& op) = 0;
 
-  /// Of the multiprocessors, now; 0 if unknown. Other programs on the GPU make the answer wait.
+  /// Of the multiprocessors, now; 0 if unknown.
   virtual int clock_mhz() = 0;
 
   /// A whole sample, with none of the device's data in the cache.
