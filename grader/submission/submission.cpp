@@ -290,7 +290,7 @@ Call Submission::run(const std::string& stage, std::optional<std::uint32_t> cont
                        own_ms = milliseconds_of(Clock::now() - start);
                        return std::string();
                      });
-  result.own_ms = tells_end ? own_ms : result.round_trip_ms;
+  result.own_ms = own_ms > 0.0 ? own_ms : result.round_trip_ms;
   return result;
 }
 
@@ -481,7 +481,9 @@ std::optional<Failure> Submission::ask(const ServeRequest& request, milliseconds
       (decoded->status == ServeStatus::kCrash ||
        (decoded->token == request.token && may_run_on(program_, decoded->device))) &&
       (decoded->status != ServeStatus::kDone ||
-       paused_times >= (request.steps ? pauses : std::min(pauses, 2))) &&
+       paused_times >= (request.steps    ? pauses
+                        : request.pauses ? std::min(pauses, 2)
+                                         : 0)) &&
       receive_steps(*process_, limit, *decoded);
   std::optional<Failure> failure;
   if (message == nullptr) {
