@@ -193,8 +193,7 @@ void build_custom_submission_parts(bool on_cpu) {
   if (is_first) {
     std::cerr << (::isatty(STDERR_FILENO) == 1 ? "\r\033[K" : "")  // in place of what is announced
               << "The first time this also builds the grader's own parts for "
-              << (on_cpu ? "m1: about 20" : "m2 to m4: about 60") << " s of a processor."
-              << std::endl;
+              << (on_cpu ? "m1." : "m2 to m4: about two minutes of a processor.") << std::endl;
   }
   build_own_part(std::string("convlab_custom_submission_parts") + (on_cpu ? "_cpu" : ""), is_first);
 }

@@ -152,6 +152,22 @@ TEST_CASE("serve: lists the stages, runs one, and ends when the channel closes")
   CHECK(WEXITSTATUS(status) == 0);
 }
 
+TEST_CASE("serve: who asks for it is told the end of the stage before the reply") {
+  Server server;
+  const auto end =
+      server.ask({.token = 8, .stage = "count-up", .shape = kShape, .tells_end = true}, true);
+  REQUIRE(end);
+  CHECK(end->status == ServeStatus::kPaused);
+  CHECK(end->token == 8);
+  CHECK(server.output(53) == 53.5F);
+  REQUIRE(send_message(server.channel(), ""));
+  const auto message = receive_message(server.channel());
+  REQUIRE(message);
+  const auto reply = decode<ServeReply>(message->text);
+  REQUIRE(reply);
+  CHECK(reply->status == ServeStatus::kDone);
+}
+
 TEST_CASE("serve: arrays that do not fit are refused, whatever is asked") {
   Server server;
   ConvShape large = kShape;

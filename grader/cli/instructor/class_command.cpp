@@ -222,10 +222,6 @@ ExitCode extract(const ClassOptions& options) try {
   throw UsageError(refused.what());
 }
 
-}  // namespace
-
-namespace {
-
 void declare_grade(CLI::App& command, ClassOptions& all) {
   ClassRequest& request = all.request;
   command.add_option("--roster", request.roster);
