@@ -5,8 +5,9 @@
 //          takes additional time. So each thread keeps a block of sums in registers and uses each
 //          loaded value often.
 // Picture  direct_convolution.cuh
-// Cost     second layer: 23 loads and 14 loads of weights for 476 multiply-adds
-// Expect   80 to 85 % of the limit: nearly every cycle issues an instruction, and one in six is a
+// Cost     second layer: 6 loads of four pixels and 14 loads of weights for 476 multiply-adds
+// Expect   80 to 85 % of the limit: nearly every cycle issues an instruction, and one in twelve is
+// a
 //          load, part of a loop, or the beginning or end of a thread.
 // Run      build/bin/m4 10000 --stage direct-fp32 --solution reference
 //          build/bin/grader check m4 --stage direct-fp32 --solution reference
@@ -38,10 +39,10 @@ class DirectFp32 final : public convlab::DeviceConvolution {
                       fits(DirectLayer<4, 16, 7, 40, 17, 4, 20>{}) ||
                       fits(DirectLayer<1, 12, 5, 70, 11, 4, 24>{}) ||  // fa19
                       fits(DirectLayer<12, 24, 5, 33, 29, 4, 12>{}) ||
-                      fits(DirectLayer<1, 12, 7, 72, 11, 4, 24>{}) ||  // fa18
-                      fits(DirectLayer<12, 24, 7, 33, 9, 4, 20>{}) ||
+                      fits(DirectLayer<1, 12, 7, 72, 11, 6, 20>{}) ||  // fa18
+                      fits(DirectLayer<12, 24, 7, 33, 27, 4, 12>{}) ||
                       fits(DirectLayer<1, 6, 5, 64, 10, 6, 20>{}) ||  // sp18
-                      fits(DirectLayer<6, 16, 5, 30, 13, 4, 24>{});
+                      fits(DirectLayer<6, 16, 5, 30, 26, 4, 16>{});
     if (!done) convlab::convolve_any_shape(output, input, weights, shape);
   }
 

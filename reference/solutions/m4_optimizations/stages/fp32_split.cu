@@ -291,9 +291,9 @@ class Fp32Split final : public convlab::DeviceConvolution {
                       launch_one_channel<Fa19First>(output, input, weights, shape) ||  // fa19
                       direct(DirectLayer<12, 24, 5, 33, 29, 4, 12>{}) ||
                       launch_one_channel<Fa18First>(output, input, weights, shape) ||  // fa18
-                      direct(DirectLayer<12, 24, 7, 33, 9, 4, 20>{}) ||
+                      direct(DirectLayer<12, 24, 7, 33, 27, 4, 12>{}) ||
                       launch_one_channel<Sp18First>(output, input, weights, shape) ||  // sp18
-                      direct(DirectLayer<6, 16, 5, 30, 13, 4, 24>{});
+                      direct(DirectLayer<6, 16, 5, 30, 26, 4, 16>{});
     if (!done) convlab::convolve_any_shape(output, input, weights, shape);
   }
 
