@@ -1,6 +1,7 @@
 #include "common/base/run_program.hpp"
 
-#include <cmath>
+#include <algorithm>
+#include <cctype>
 #include <cstdio>
 #include <exception>
 #include <filesystem>
@@ -19,17 +20,16 @@ namespace {
 // upper end has 309 digits in its text, or in newer versions an exponent.
 std::string sentence(const CLI::ParseError& error) {
   const std::string text = error.what();
+  // What is no number was refused before.
   const std::string could_not = "Could not convert: ";
   if (const auto value = text.find(" = "); text.starts_with(could_not) && value < text.size()) {
-    return text.substr(could_not.size(), value - could_not.size()) + " takes a number, not '" +
-           text.substr(value + 3) + "'.";
+    return text.substr(could_not.size(), value - could_not.size()) + ": Value " +
+           text.substr(value + 3) + " is too large.";
   }
   const auto range = text.find(" not in range ");
   const auto has = [&](const char* end) { return text.find(end, range) != std::string::npos; };
   if (range == std::string::npos || !(has("17976931") || has("e+308"))) return text;
-  const std::string before = text.substr(0, range);
-  const bool is_number = CLI::Number(before.substr(before.rfind(' ') + 1)).empty();
-  return before + (is_number ? " is too small." : " is no number; write it as 3.5.");
+  return text.substr(0, range) + " is too small.";
 }
 
 /// What is wrong, whether an option like an unknown one was meant, and which help to see. An
@@ -56,28 +56,31 @@ std::string complaint(const CLI::App& app, const CLI::ParseError& error) {
   return text + "\nSee " + name + " --help.";
 }
 
-/// Numbers as a person writes them: CLI11 reads 010 as 8, as C++ does, and lets "nan" pass every
-/// range.
+/// Numbers as a person writes them: CLI11 also reads 010 as 8, 0x10 as 16 and "nan", which passes
+/// every range.
+std::string plain_number(std::string& text, bool is_whole) {
+  const auto begin = text.starts_with('-') ? 1U : 0U;
+  const bool has_digit =
+      begin < text.size() && std::isdigit(static_cast<unsigned char>(text[begin]));
+  if (!has_digit || std::ranges::count(text, '.') > (is_whole ? 0 : 1) ||
+      text.find_first_not_of("0123456789.", begin) != text.npos) {
+    return "'" + text +
+           (is_whole ? "' is no whole number; write it as 12."
+                     : "' is no number; write it as 3.5.");
+  }
+  const auto first = std::min(text.find_first_not_of('0', begin), text.size() - 1);
+  if (is_whole) text.erase(begin, first - begin);
+  return {};
+}
+
 void read_numbers_plainly(CLI::App& app) {
-  const CLI::Validator decimal(
-      [](std::string& text) {
-        const auto first = text.find_first_not_of('0');
-        const bool is_digits = text.find_first_not_of("0123456789") == std::string::npos;
-        if (is_digits && first != 0) text = first == text.npos ? "0" : text.substr(first);
-        return std::string();
-      },
-      "");
-  const CLI::Validator finite(
-      [](std::string& text) {
-        double number = 0.0;
-        const bool is_wrong = CLI::detail::lexical_cast(text, number) && !std::isfinite(number);
-        return is_wrong ? "'" + text + "' is no number; write it as 3.5." : std::string();
-      },
-      "");
+  const auto plain = [](bool is_whole) {
+    return CLI::Validator([=](std::string& text) { return plain_number(text, is_whole); }, "");
+  };
   for (CLI::Option* option : app.get_options()) {
     const std::string type = option->get_type_name();
-    if (type.starts_with("INT") || type.starts_with("UINT")) option->transform(decimal);
-    if (type.starts_with("FLOAT")) option->check(finite);
+    const bool is_whole = type.starts_with("INT") || type.starts_with("UINT");
+    if (is_whole || type.starts_with("FLOAT")) option->transform(plain(is_whole));
   }
   for (CLI::App* command : app.get_subcommands({})) read_numbers_plainly(*command);
 }

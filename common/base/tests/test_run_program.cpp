@@ -71,7 +71,8 @@ TEST_CASE("run_program: a wrong command line is a sentence with the command's na
         Row{{"shear", "--sed", "4"}, "Did you mean --seed?\nSee farm shear --help.\n"},
         Row{{"shear"}, "farm: NAME is required\nSee farm shear --help.\n"},
         Row{{"shear", "dolly", "--seed", "-4"}, "--seed: Value -4 is too small."},
-        Row{{"shear", "dolly", "--count", "many"}, "farm: --count takes a number, not 'many'.\n"},
+        Row{{"shear", "dolly", "--count", "many"},
+            "farm: --count: 'many' is no whole number; write it as 12.\n"},
         Row{{"shear", "--seed=", "--goats"},
             "farm: There is no value after --seed=. Write --seed=VALUE, or leave the option "
             "out.\n"}}) {
@@ -94,21 +95,32 @@ TEST_CASE("run_program: an exception is a sentence and its exit code") {
   CHECK(full.err == "sheep: to: No space left on device; free some space, then run this again.\n");
 }
 
-TEST_CASE("run_program: 010 is ten, and nan is no number") {
+TEST_CASE("run_program: 010 is ten, and nan, 0x10 and 1e3 are no numbers") {
   int sheep = 0;
+  int dogs = 0;
   double hours = 0.0;
   CLI::App app("Keeps animals.", "farm");
   CLI::App* command = app.add_subcommand("shear", "Shears some");
   command->add_option("SHEEP", sheep)->check(CLI::Range(1, 99));
+  command->add_option("--dogs", dogs);
   command->add_option("--hours", hours)->check(CLI::PositiveNumber);
   CHECK(run(app, {"shear", "010", "--hours", "0.5"}, nothing).exit_code == 0);
   CHECK(sheep == 10);
   CHECK(run(app, {"shear", "08"}, nothing).exit_code == 0);
   CHECK(sheep == 8);
-  for (const char* wrong : {"nan", "inf", "-nan"}) {
-    INFO(wrong);
-    const Outcome refused = run(app, {"shear", "1", "--hours", wrong}, nothing);
-    CHECK(refused.exit_code == 2);
-    CHECK_THAT(refused.err, Catch::Matchers::ContainsSubstring(wrong));
+  CHECK(run(app, {"shear", "1", "--hours", "-nan"}, nothing).exit_code == 2);
+  CHECK_THAT(run(app, {"shear", "1", "--dogs", "99999999999"}, nothing).err,
+             Catch::Matchers::ContainsSubstring("--dogs: Value 99999999999 is too large."));
+  CHECK(run(app, {"shear", "000", "--hours", "0.5"}, nothing).exit_code == 2);
+  for (const char* wrong : {"nan", "inf", "0x10", "+5", "1e3", "1 000", "3,5", "1.5.5", "x"}) {
+    for (const char* option : {"--hours", "SHEEP"}) {
+      INFO(option << " " << wrong);
+      std::vector<const char*> words = {"shear", wrong};
+      if (option[0] == '-') words = {"shear", "1", option, wrong};
+      const Outcome refused = run(app, words, nothing);
+      CHECK(refused.exit_code == 2);
+      CHECK_THAT(refused.err,
+                 Catch::Matchers::ContainsSubstring("'" + std::string(wrong) + "' is no "));
+    }
   }
 }
