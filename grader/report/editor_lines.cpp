@@ -1,5 +1,6 @@
 #include "grader/report/editor_lines.hpp"
 
+#include <cctype>
 #include <utility>
 
 #include "common/base/text.hpp"
@@ -29,12 +30,27 @@ bool is_quote(const std::string& line, std::string& file, int& number) {
   return number > 0;
 }
 
+// A formula has a line of its own: what follows it begins a sentence.
+std::string one_line(const std::string& text) {
+  std::string line;
+  bool is_formula = false;
+  for (const std::string& each : lines_of(text)) {
+    const std::string part = trimmed(each);
+    if (part.empty()) continue;
+    const bool begins = std::isupper(static_cast<unsigned char>(part.front())) != 0;
+    line += (line.empty() ? "" : is_formula && begins ? ". " : " ") + part;
+    is_formula = each.front() == ' ';
+  }
+  return line;
+}
+
 class Lines {
  public:
   Lines(const std::vector<fs::path>& sources, const fs::path& root)
       : sources_(sources), root_(root), texts_(sources) {}
 
-  // The first line stands for all; each further one that is quoted gets a note.
+  // The first line says what is wrong and why, in a line of an editor's list; each line that is
+  // quoted gets a note, and so does what was seen beside them.
   std::vector<Said> of(const Finding& finding) const {
     std::vector<Said> all = {at(sources_.empty() ? "" : sources_.front().filename().string(), 1)};
     bool has_place = false;
@@ -53,19 +69,22 @@ class Lines {
       std::string file;
       int number = 0;
       if (!is_quote(line, file, number)) {
-        said += (said.empty() ? "" : " ") + trimmed(line);
+        said += line + "\n";
         continue;
       }
       notes.emplace_back(place(file, number), std::exchange(said, ""));
     }
-    // What stands before the first quoted line belongs to the title.
-    const std::string first = notes.empty() ? std::exchange(said, "") : notes.front().second;
-    all.front().text = title + (first.empty() ? "" : ": " + first);
-    for (std::size_t i = 1; i < notes.size(); ++i) {
+    std::string lead = one_line(finding.cause);
+    if (lead.empty())
+      lead = one_line(std::exchange(notes.empty() ? said : notes.front().second, ""));
+    all.front().text = title + (lead.empty() ? "" : ": " + lead);
+    for (std::size_t i = 0; i < notes.size(); ++i) {
+      const std::string text = one_line(notes[i].second);
+      if (i == 0 && text.empty()) continue;
       all.push_back(notes[i].first);
-      all.back().text = notes[i].second.empty() ? "see also" : notes[i].second;
+      all.back().text = text.empty() ? "see also" : text;
     }
-    for (const std::string& text : {said, finding.cause, finding.next}) {
+    for (const std::string& text : {one_line(said), one_line(finding.next)}) {
       if (text.empty()) continue;
       all.push_back(all.front());
       all.back().text = text;

@@ -15,26 +15,27 @@ TEST_CASE("editor lines: findings at the lines that they quote") {
                      .title = "it is wrong",
                      .seen =
                          "In a case:\n    conv.cpp:2 | two\nAllocated at:\n    conv.cpp:3 | three\n"
-                         "It ends.",
+                         "It ends. The index is\n    b·C\nBy hand: 3.",
                      .cause = "A cause, 100%: so.",
                      .next = "A step."}};
   check.warnings = {{.id = "E-b", .title = "elsewhere", .seen = "No place | none"}};
 
   CHECK(editor_lines(check, "gcc", {file}, folder.path()) ==
-        "m1/conv.cpp:2:3: error: it is wrong [E-a]: In a case:\n"
+        "m1/conv.cpp:2:3: error: it is wrong [E-a]: A cause, 100%: so.\n"
+        "m1/conv.cpp:2:3: note: In a case:\n"
         "m1/conv.cpp:3:1: note: Allocated at:\n"
-        "m1/conv.cpp:2:3: note: It ends.\n"
-        "m1/conv.cpp:2:3: note: A cause, 100%: so.\n"
+        "m1/conv.cpp:2:3: note: It ends. The index is b·C. By hand: 3.\n"
         "m1/conv.cpp:2:3: note: A step.\n"
         "m1/conv.cpp:1:1: warning: elsewhere [E-b]: No place | none\n");
   check.warnings.clear();
-  CHECK(editor_lines(check, "github", {file}, folder.path()) ==
-        "::error file=m1/conv.cpp,line=2,col=3,title=it is wrong [E-a]%3A In a case%3A::"
-        "Allocated at:%0AIt ends.%0AA cause, 100%25: so.%0AA step.%0A\n");
+  CHECK(
+      editor_lines(check, "github", {file}, folder.path()) ==
+      "::error file=m1/conv.cpp,line=2,col=3,title=it is wrong [E-a]%3A A cause%2C 100%25%3A so.::"
+      "In a case:%0AAllocated at:%0AIt ends. The index is b·C. By hand: 3.%0AA step.%0A\n");
   // A line where a small change makes every case right comes before those that are quoted.
   check.findings[0].mends = {{.file = "conv.cpp", .lines = {3}}};
   CHECK(editor_lines(check, "gcc", {file}, folder.path() / "m1")
-            .starts_with("conv.cpp:3:1: error: it is wrong [E-a]: In a case:\n"
-                         "conv.cpp:3:1: note: Allocated at:\n"));
+            .starts_with("conv.cpp:3:1: error: it is wrong [E-a]: A cause, 100%: so.\n"
+                         "conv.cpp:2:3: note: In a case:\n"));
   CHECK(editor_lines({}, "gcc", {}, folder.path()).empty());
 }
