@@ -67,6 +67,10 @@ std::string trimmed(const std::string& text) {
   return text.substr(begin, text.find_last_not_of(kBlanks) + 1 - begin);
 }
 
+std::string count_of(const std::string& count, const std::string& thing) {
+  return count + " " + thing + (count == "1" ? "" : "s");
+}
+
 std::string hexadecimal(std::uint32_t number) {
   char digits[9];
   std::snprintf(digits, sizeof digits, "%08x", static_cast<unsigned>(number));

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -33,6 +34,13 @@ std::vector<std::string> lines_of(const std::string& text);
 
 /// Without white space at both ends.
 std::string trimmed(const std::string& text);
+
+/// "1 byte", "5 bytes": every count of things in a sentence is written by this.
+/// @param count  a number as text, also "1 024", or "32 and 16"
+std::string count_of(const std::string& count, const std::string& thing);
+std::string count_of(std::integral auto count, const std::string& thing) {
+  return count_of(std::to_string(count), thing);
+}
 
 /// Eight digits, "678fe0b1".
 std::string hexadecimal(std::uint32_t number);

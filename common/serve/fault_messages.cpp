@@ -14,10 +14,6 @@ namespace {
 constexpr long long kFloat = sizeof(float);
 constexpr const char* kArrays[] = {"input", "weights", "output"};
 
-std::string count_text(long long count, const std::string& word) {
-  return std::to_string(count) + " " + word + (count == 1 ? "" : "s");
-}
-
 std::string array_name(const FaultMemory& memory, const std::string& kernel,
                        const SourceText& sources) {
   const bool is_dynamic = memory.variable == "dynamic";
@@ -30,7 +26,7 @@ std::string array_name(const FaultMemory& memory, const std::string& kernel,
   if (!quoted.empty()) return quoted;
   if (memory.argument > 0) return "argument " + std::to_string(memory.argument) + " of " + kernel;
   if (!memory.allocated_at.empty()) return "the memory allocated at " + memory.allocated_at;
-  return "an array of " + std::to_string(memory.bytes) + " bytes";
+  return "an array of " + count_of(memory.bytes, "byte");
 }
 
 long long element_bytes(const FaultMemory& memory, const std::string& kernel,
@@ -259,12 +255,12 @@ void explain_outside(const FaultRecord& fault, const std::optional<ConvShape>& s
     message.seen += name + " after it was freed. ";
     say(message, "E-outside/freed");
   } else if (element < 0) {
-    message.seen += count_text(-element, "element") + " before the beginning of " + name + ". ";
+    message.seen += count_of(-element, "element") + " before the beginning of " + name + ". ";
   } else if (element < elements) {
     message.seen += place_text(memory, fault.kernel, sources) + ", which is not allowed. ";
   } else {
     const std::string position = array.empty() ? "" : position_text(*shape, array, element);
-    message.seen += count_text(element - elements + 1, "element") + " past the end of " + name +
+    message.seen += count_of(element - elements + 1, "element") + " past the end of " + name +
                     ", which has " + std::to_string(elements) +
                     (position.empty() ? ". " : ": " + position + ". ");
   }
@@ -283,7 +279,7 @@ void explain_barrier(const FaultRecord& fault, const SourceText& sources, Findin
   message.seen = kernel_name(fault) + ": the threads of block " + index_text(fault.block) +
                  " do not all reach the same barrier.";
   for (const FaultWait& wait : fault.waiting) {
-    message.seen += "\n" + count_text(wait.threads, "thread");
+    message.seen += "\n" + count_of(wait.threads, "thread");
     if (wait.call.empty()) {
       say(message, "E-warp/ended");
       message.seen += " ended.";

@@ -77,9 +77,17 @@ bool is_variant(const std::string& name) {
 
 std::string filled_in(std::string text, const std::vector<std::string>& values) {
   for (std::size_t i = 0; i < values.size(); ++i) {
-    const std::string mark = "{" + std::to_string(i) + "}";
-    for (auto at = text.find(mark); at != text.npos; at = text.find(mark, at + values[i].size())) {
-      text.replace(at, mark.size(), values[i]);
+    const std::string mark = "{" + std::to_string(i);
+    for (auto at = text.find(mark); at != text.npos; at = text.find(mark, at)) {
+      const auto end = text.find_first_not_of("abcdefghijklmnopqrstuvwxyz -", at + mark.size());
+      if (end == text.npos || text[end] != '}') {
+        at += mark.size();
+        continue;
+      }
+      const std::string thing = trimmed(text.substr(at + mark.size(), end - at - mark.size()));
+      const std::string value = thing.empty() ? values[i] : count_of(values[i], thing);
+      text.replace(at, end + 1 - at, value);
+      at += value.size();
     }
   }
   return text;
@@ -97,6 +105,20 @@ Finding said(const std::string& variant, const std::vector<std::string>& values)
                .next = words->next};
   for (std::string* text : {&says.seen, &says.cause, &says.next}) *text = filled_in(*text, values);
   return says;
+}
+
+std::string with_milestone(std::string text, const std::string& milestone) {
+  constexpr std::string_view kMark = "MILESTONE";
+  for (auto at = text.find(kMark); at != text.npos; at = text.find(kMark)) {
+    text.replace(at, kMark.size(), milestone);
+  }
+  return text;
+}
+
+void name_milestone(Finding& finding, const std::string& milestone) {
+  for (std::string* text : {&finding.cause, &finding.next}) {
+    *text = with_milestone(*text, milestone);
+  }
 }
 
 void say(Finding& finding, const std::string& variant, const std::vector<std::string>& values) {

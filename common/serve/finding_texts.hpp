@@ -29,7 +29,8 @@ bool is_of_kind(const Finding& finding, const std::string& kind);
 /// Whether findings.txt has this variant.
 bool is_variant(const std::string& name);
 
-/// A text with values in place of {0}, {1}, …
+/// A text with values in place of {0}, {1}, …; of "{0 byte}" with "1" is "1 byte", with "5"
+/// "5 bytes".
 std::string filled_in(std::string text, const std::vector<std::string>& values);
 
 /// A finding with what a variant, "E-outside/freed", says beyond its id; empty where it says the
@@ -37,6 +38,10 @@ std::string filled_in(std::string text, const std::vector<std::string>& values);
 /// @throws std::out_of_range
 /// @param values  for {0}, {1}, …
 Finding said(const std::string& variant, const std::vector<std::string>& values = {});
+
+/// A text that names the milestone in place of MILESTONE; cause and next step of a finding that do.
+std::string with_milestone(std::string text, const std::string& milestone);
+void name_milestone(Finding& finding, const std::string& milestone);
 
 /// The finding takes the id, the cause and the next step that a variant says.
 void say(Finding& finding, const std::string& variant, const std::vector<std::string>& values = {});

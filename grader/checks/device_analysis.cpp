@@ -17,8 +17,7 @@ constexpr std::int64_t kFloat = sizeof(float);
 
 std::string of_all(std::int64_t count, const ConvShape& shape) {
   const std::int64_t all = shape.output_size();
-  return (count == all ? "All " : std::to_string(count) + " of ") + std::to_string(all) +
-         (all == 1 ? " element" : " elements");
+  return (count == all ? "All " : std::to_string(count) + " of ") + count_of(all, "element");
 }
 
 // The line of a launch, below those that set what stands in its <<<…>>>.
@@ -91,7 +90,7 @@ std::optional<Finding> find_short_copy(const ConvShape& shape, bool is_back,
     const std::int64_t bytes = array.elements * kFloat;
     missing += bytes;
     sizes += (sizes.empty() ? " The " : ", the ") + array.name +
-             (array.name == "weights" ? " have " : " has ") + std::to_string(bytes) + " bytes";
+             (array.name == "weights" ? " have " : " has ") + count_of(bytes, "byte");
     const auto whole = std::ranges::find(rest, bytes);
     if (array.name == known || (known.empty() && whole == rest.end())) shorter = &array;
     if (whole != rest.end()) rest.erase(whole);
@@ -106,11 +105,11 @@ std::optional<Finding> find_short_copy(const ConvShape& shape, bool is_back,
   const bool is_left_out = copies.size() < arrays.size();
   const bool either = known.empty() && arrays.front().elements == arrays.back().elements;
   const std::string name = either && arrays.size() > 1 ? "input or of the weights" : shorter->name;
-  Finding found =
-      finding(in_elements   ? "E-bytes/copy"
-              : is_left_out ? "E-unwritten-memory/no-copy"
-                            : "E-copy/part",
-              seen + sizes, {direction, copies.empty() ? "nothing" : brought + " bytes", name});
+  Finding found = finding(
+      in_elements   ? "E-bytes/copy"
+      : is_left_out ? "E-unwritten-memory/no-copy"
+                    : "E-copy/part",
+      seen + sizes, {direction, copies.empty() ? "nothing" : count_of(brought, "byte"), name});
   for (const char* call : {"cudaMemcpy", "cudaMemcpyAsync", "cudaMemcpy2D"}) {
     found.seen += sources.quotes({call});
   }
@@ -142,8 +141,8 @@ Rerun run_again(Submission& submission, const StageInfo& stage, const WrongOutpu
 std::string early_returns(const DeviceNotes& notes, const SourceText& sources) {
   for (const DeviceLaunch& launch : notes.launches) {
     if (launch.early == 0) continue;
-    std::string seen = std::to_string(launch.early) + " threads of a block of kernel " +
-                       launch.kernel + " had returned when the others reached this barrier:" +
+    std::string seen = count_of(launch.early, "thread") + " of a block of kernel " + launch.kernel +
+                       " had returned when the others reached this barrier:" +
                        sources.quote(launch.file, launch.barrier_line);
     std::string returns;
     for (const auto& place : sources.lines_of_kernel(launch.kernel, {"return"})) {

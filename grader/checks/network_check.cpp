@@ -14,6 +14,7 @@
 #include <thread>
 #include <utility>
 
+#include "common/base/text.hpp"
 #include "grader/checks/element_cases.hpp"
 #include "grader/checks/findings/catalogue.hpp"
 #include "grader/checks/fresh_numbers.hpp"
@@ -210,8 +211,9 @@ std::optional<Finding> judge_accuracy(const GradedNetwork& network, int batch, i
   constexpr int kPerMille = 5;
   const int allowed = stage.precision == Precision::kFp32 ? 0 : 1 + batch * kPerMille / 1000;
   if (other <= allowed) return std::nullopt;
-  return finding("E-accuracy", std::to_string(other) + " of " + std::to_string(batch) +
-                                   " images get another class than expected; the first is image " +
+  return finding("E-accuracy", std::to_string(other) + " of " + count_of(batch, "image") +
+                                   (other == 1 ? " gets" : " get") +
+                                   " another class than expected; the first is image " +
                                    std::to_string(first_other) + ".");
 }
 

@@ -66,7 +66,8 @@ std::string suspect_lines(const SourceText& sources, const Finding& finding) {
       if (is_inside && ++count <= kMost) lines += sources.quote(file, line);
     }
   }
-  return lines.empty() ? lines : "\nLines that may be the cause:" + lines;
+  if (lines.empty()) return lines;
+  return (count == 1 ? "\nThis line may be the cause:" : "\nThese lines may be the cause:") + lines;
 }
 
 }  // namespace convlab::grader

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "common/base/run_process.hpp"
+#include "common/base/text.hpp"
 #include "common/result/result_json.hpp"
 #include "grader/report/check_report.hpp"
 #include "grader/report/table.hpp"
@@ -132,10 +133,9 @@ std::string settled_points(const SettledAttempt& attempt) {
   const SubmissionRow& row = attempt.row;
   const double possible = row.counted > 0.0 ? row.counted : row.total;
   const std::string points =
-      points_text(attempt.points) + " of " + points_text(possible) + " points";
+      points_text(attempt.points) + " of " + count_of(points_text(possible), "point");
   if (attempt.late == 0 || row.earned <= 0.0) return points;
-  const std::string late =
-      std::to_string(attempt.late) + (attempt.late == 1 ? " late day" : " late days");
+  const std::string late = count_of(attempt.late, "late day");
   return points + " (" + points_text(row.earned) + " before " + late +
          (attempt.closed ? ", after which nothing is earned)"
                          : ", " + std::to_string(attempt.free) + " of them free)");

@@ -35,7 +35,8 @@ void print_count(const SolvedPuzzles& puzzles) {
 std::optional<Finding> checked(const CourseMilestone& milestone, const Puzzle& puzzle, bool own,
                                CheckPrinter& printer) {
   printer.observer().announce("building and checking " + puzzle.stage);
-  const auto found = grader::check_puzzle(milestone, puzzle);
+  auto found = grader::check_puzzle(milestone, puzzle);
+  if (found) name_milestone(*found, milestone.id);
   printer.clear();
   if (!own) return found;
   CheckResult check;

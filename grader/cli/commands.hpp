@@ -2,8 +2,8 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdint>
+#include <map>
 #include <memory>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -77,10 +77,15 @@ inline void add_launcher(CLI::App& command, std::string& launcher) {
 void describe(CLI::App& app);
 inline constexpr int kHelpIndent = 24;
 
-/// Commands that draw or count. Nobody needs them on the first day: they are a program of their
-/// own, build/bin/grader-views, built when the first of them is used.
-inline const std::set<std::string> kViews = {"compare", "explain", "plot", "profile",
-                                             "report",  "show",    "sweep"};
+/// What runs each command that draws or counts. Nobody needs them on the first day: they are a
+/// program of their own, build/bin/grader-views, built when the first of them is used. Both
+/// programs know their words, so a wrong use and --help build nothing.
+using ViewRuns = std::map<std::string, ExitCode (*)(const Options&)>;
+void add_views(CLI::App& app, ExitCode& exit_code, const ViewRuns& runs);
+
+/// The stage to explain: the named one, or the only one that has passed.
+/// @throws Error that says what to do first
+std::string passed_stage(const CountedOptions& options, const CourseMilestone& milestone);
 
 /// The command `class` with its subcommands. A grader that was built without SQLite or libarchive
 /// has it, too, and says what is missing.
@@ -93,8 +98,8 @@ namespace check_command { void add(CLI::App& app, ExitCode& exit_code); }
 namespace progress_commands { void add(CLI::App& app, ExitCode& exit_code); }
 namespace notebook_commands { void add(CLI::App& app, ExitCode& exit_code); }
 namespace work_commands { void add(CLI::App& app, ExitCode& exit_code); }
-namespace kernel_commands { void add(CLI::App& app, ExitCode& exit_code); }
-namespace result_commands { void add(CLI::App& app, ExitCode& exit_code); }
+namespace kernel_commands { ViewRuns runs(); }
+namespace result_commands { ViewRuns runs(); }
 namespace machine_commands { void add(CLI::App& app, ExitCode& exit_code); }
 namespace handout_command { void add(CLI::App& app, ExitCode& exit_code); }
 namespace lint_command { void add(CLI::App& app, ExitCode& exit_code); }

@@ -9,10 +9,12 @@
 
 #include "common/base/json_text.hpp"
 #include "common/base/printable.hpp"
+#include "common/base/text.hpp"
 #include "common/base/whole_file.hpp"
 #include "common/network/preset.hpp"
 #include "common/program/arguments.hpp"
 #include "common/result/result.hpp"
+#include "common/serve/finding_texts.hpp"
 #include "common/timing/three_digits.hpp"
 #include "grader/checks/custom_submission.hpp"
 #include "grader/cli/commands.hpp"
@@ -35,24 +37,6 @@ namespace convlab::grader::kernel_commands {
 namespace {
 
 namespace fs = std::filesystem;
-
-// The stage to explain: the named one, or the only one that has passed.
-// @throws Error that says what to do first
-std::string passed_stage(const CountedOptions& options, const CourseMilestone& milestone) {
-  if (!options.stage.empty()) require_stage(milestone, options.stage);
-  std::vector<std::string> passed;
-  for (const Progress& each : progress_of(milestone)) {
-    const bool is_asked = options.stage.empty() || each.stage.id == options.stage;
-    if (is_asked && each.state == State::kPassed && !each.changed) passed.push_back(each.stage.id);
-  }
-  if (passed.size() > 1) throw name_a_stage(milestone);
-  if (passed.size() == 1) return passed.front();
-  throw Error(ExitCode::kFallsShort,
-              "explain shows what a file that has passed does, and " +
-                  (options.stage.empty() ? "none of " + milestone.id : options.stage) +
-                  " has passed as it is now. Next: " +
-                  grader_command("check", milestone.id, options.stage));
-}
 
 // A stage, its file, and how it was looked at.
 void print_head(const std::string& stage, const CountedWork& work, const std::string& where) {
@@ -78,6 +62,11 @@ std::string idle_text(const StageCounts& counts, const SourceText& sources, doub
                                    three_digits(loads / made) + " loads.");
 }
 
+std::string told(Finding finding, const CourseMilestone& milestone) {
+  name_milestone(finding, milestone.id);
+  return finding_text(finding);
+}
+
 ExitCode run_explain(const Options& options) {
   const CourseMilestone milestone = find_milestone(options.milestone);
   const bool is_students = options.solution == "student";
@@ -86,7 +75,7 @@ ExitCode run_explain(const Options& options) {
   const CountedWork work = counted_work(milestone, asked);
   const CountedStage stage = counted_stage(work);
   if (stage.finding) {
-    std::cout << finding_text(*stage.finding);
+    std::cout << told(*stage.finding, milestone);
     return ExitCode::kFallsShort;
   }
   const std::string& id = stage.counts.stage.id;
@@ -97,8 +86,8 @@ ExitCode run_explain(const Options& options) {
             << paragraph("In all: ", three_digits(counted.loads) +
                                          " loads for each multiply-add, from global and shared "
                                          "memory; each input is loaded " +
-                                         three_digits(counted.inputs) +
-                                         " times from global memory.")
+                                         count_of(three_digits(counted.inputs), "time") +
+                                         " from global memory.")
             << idle_text(stage.counts, stage.sources, counted.loads);
   Notebook notebook = read_notebook(milestone);
   if (const auto slip = notebook.predictions.find(id); slip != notebook.predictions.end()) {
@@ -214,7 +203,7 @@ ExitCode run_profile(const Options& options) {
   }
   // JSON stays JSON.
   if (stage.finding)
-    (options.prints_json ? std::cerr : std::cout) << "\n" << finding_text(*stage.finding);
+    (options.prints_json ? std::cerr : std::cout) << "\n" << told(*stage.finding, milestone);
   return stage.finding ? ExitCode::kFallsShort : ExitCode::kPassed;
 }
 
@@ -272,7 +261,7 @@ ExitCode run_show(const Options& options) {
         "no memory. Name another one with --kernel or --block.");
   }
   if (steps.finding) {
-    std::cout << "\n" << finding_text(*steps.finding);
+    std::cout << "\n" << told(*steps.finding, milestone);
     return ExitCode::kFallsShort;
   }
   if (steps.wrong.empty() && steps.unwritten.empty()) return ExitCode::kPassed;
@@ -282,33 +271,10 @@ ExitCode run_show(const Options& options) {
   return ExitCode::kFallsShort;
 }
 
-// A command that builds a file to be traced.
-std::pair<CLI::App&, Options&> add_counted(CLI::App& app, ExitCode& exit_code,
-                                           const std::string& name,
-                                           ExitCode (*run)(const Options&)) {
-  auto added = add_command(app, exit_code, name, run);
-  auto& [command, options] = added;
-  command.add_option("MILESTONE", options.milestone)->required();
-  command.add_option("--stage", options.stage);
-  command.add_option("--solution", options.solution)->capture_default_str();
-  command.add_option("--layer", options.layer)->check(CLI::Range(1, 64));
-  command.add_option("--network", options.network)->capture_default_str();
-  return added;
-}
-
 }  // namespace
 
-void add(CLI::App& app, ExitCode& exit_code) {
-  add_counted(app, exit_code, "explain", run_explain);
-  auto [profile, profile_options] = add_counted(app, exit_code, "profile", run_profile);
-  profile.add_option("--output", profile_options.output);
-  profile.add_flag("--json", profile_options.prints_json);
-  add_launcher(profile, profile_options.launcher);
-  auto [show, show_options] = add_counted(app, exit_code, "show", run_show);
-  show.add_option("--block", show_options.block);
-  show.add_option("--kernel", show_options.kernel);
-  show.add_option("--case", show_options.only_case);
-  show.add_option("--output", show_options.output);
+ViewRuns runs() {
+  return {{"explain", run_explain}, {"profile", run_profile}, {"show", run_show}};
 }
 
 }  // namespace convlab::grader::kernel_commands

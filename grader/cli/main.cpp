@@ -18,12 +18,6 @@ using namespace convlab::grader;
 
 namespace {
 
-#ifdef CONVLAB_VIEWS
-constexpr bool kIsMain = false;
-#else
-constexpr bool kIsMain = true;
-#endif
-
 constexpr const char* kExamples =
     "Examples:\n"
     "  build/bin/grader next                          what to do now\n"
@@ -38,26 +32,55 @@ constexpr const char* kExamples =
     "Exit codes: 0 passed, 1 the work falls short, 2 usage,\n"
     "3 the environment is at fault.";
 
+#ifndef CONVLAB_VIEWS
+// What can be told at once, before a minute of building.
+void require_sense(const std::string& command, const Options& options) {
+  if (options.milestone.empty() || options.launcher != "local") return;
+  const CourseMilestone milestone = find_milestone(options.milestone);
+  if (command == "report") return;
+  CountedOptions asked = options;
+  require_kernels(milestone.id);
+  if (command == "explain" && options.solution == "student") {
+    asked.stage = passed_stage(options, milestone);
+  }
+  counted_work(milestone, asked);
+}
+
+char** own_words = nullptr;
+
 // Goes on as grader-views. An update of the hand-out may leave an older one behind.
-[[noreturn]] void become_views(char** argv) {
+convlab::ExitCode become_views(const Options& options) {
   namespace fs = std::filesystem;
+  require_sense(own_words[1], options);
   const fs::path views = build_folder() / "bin" / "grader-views";
   const bool is_there = fs::exists(views);
   if (!is_there ||
       fs::last_write_time(views) < fs::last_write_time(fs::read_symlink("/proc/self/exe"))) {
-    if (!is_there) std::cerr << "The first use also builds this command: about a minute.\n";
+    if (!is_there) {
+      std::cerr << "The first use also builds this command: about two minutes of a processor.\n";
+    }
     build_own_part("grader-views", !is_there);
     fs::last_write_time(views, fs::file_time_type::clock::now());
   }
-  ::execv(views.c_str(), argv);
+  ::execv(views.c_str(), own_words);
   throw convlab::EnvironmentError(views.string() + " cannot be started: " + std::strerror(errno) +
                                   ".");
 }
 
-// Their names, for the help.
-[[maybe_unused]] void add_views(CLI::App& app, convlab::ExitCode& /*exit_code*/) {
-  for (const std::string& name : kViews) app.add_subcommand(name);
+void add_first_uses(CLI::App& app, convlab::ExitCode& exit_code) {
+  ViewRuns runs;
+  for (const char* name : {"explain", "profile", "show", "plot", "sweep", "compare", "report"}) {
+    runs[name] = become_views;
+  }
+  add_views(app, exit_code, runs);
 }
+#else
+void add_all_views(CLI::App& app, convlab::ExitCode& exit_code) {
+  ViewRuns runs = kernel_commands::runs();
+  runs.merge(result_commands::runs());
+  add_views(app, exit_code, runs);
+}
+#endif
 
 }  // namespace
 
@@ -65,6 +88,9 @@ int main(int argc, char** argv) {
   convlab::print_safely();
   std::string help = "--help";
   if (argc > 1 && argv[1] == std::string("help")) argv[1] = help.data();
+#ifndef CONVLAB_VIEWS
+  own_words = argv;
+#endif
   using convlab::ExitCode;
   CLI::App app("Checks the milestones of the workbook and shows the results.", "grader");
   app.get_formatter()->column_width(kHelpIndent);
@@ -73,14 +99,13 @@ int main(int argc, char** argv) {
   ExitCode exit_code = ExitCode::kPassed;
   for (const auto& add : std::vector<std::function<void(CLI::App&, ExitCode&)>>{
 #ifdef CONVLAB_VIEWS
-           kernel_commands::add,
-           result_commands::add,
+           add_all_views,
 #else
            progress_commands::add,
            check_command::add,
            notebook_commands::add,
            work_commands::add,
-           add_views,
+           add_first_uses,
            machine_commands::add,
 #endif
 #ifdef CONVLAB_INSTRUCTOR
@@ -102,9 +127,6 @@ int main(int argc, char** argv) {
           "A subcommand is missing; build/bin/grader next says what to do now.");
     }
     if (*argv[1] == '-') return;
-    const std::set<std::string> of_kernels = {"explain", "profile", "show"};
-    for (int i = 2; i < argc && of_kernels.contains(argv[1]); ++i) require_kernels(argv[i]);
-    if (kIsMain && kViews.contains(argv[1])) become_views(argv);
     std::vector<std::string> names;
     for (const CLI::App* command : app.get_subcommands({})) {
       if (command->get_name() == argv[1]) return;

@@ -11,8 +11,10 @@
 #include <vector>
 
 #include "common/base/run_process.hpp"
+#include "common/base/text.hpp"
 #include "common/program/arguments.hpp"
 #include "common/result/result.hpp"
+#include "common/serve/finding_texts.hpp"
 #include "grader/checks/result/check_history.hpp"
 #include "grader/cli/commands.hpp"
 #include "grader/course/course.hpp"
@@ -114,12 +116,12 @@ ExitCode run_list(const Options&) {
       ++(is_whole(progress) ? passed : tried);
     }
   }
-  std::cout << "\n" << passed << " of " << all << " stages passed\n";
+  std::cout << "\n" << passed << " of " << count_of(all, "stage") << " passed\n";
   if (tried > 0) {
     std::cout << paragraph("", std::to_string(tried) +
                                    (tried == 1 ? " more passes" : " more pass") +
-                                   " at small batches only; a whole check takes 1000 images or "
-                                   "more.");
+                                   " at small batches only; for a whole check leave out "
+                                   "--batches.");
   }
   return ExitCode::kPassed;
 }
@@ -196,10 +198,12 @@ class HintCommand {
     const bool has_next = before < std::ssize(hints);
     if (!has_next && smallest.empty()) return false;
     note(last_.id, has_next ? before + 1 : times_);  // the smallest case follows the last hint
-    std::cout << hanging(
-        coloured(last_.id + "  ", Colour::kStrong), static_cast<int>(last_.id.size()) + 2,
-        last_.title + (times_ == 1 ? "" : ", in " + std::to_string(times_) + " checks"));
-    if (has_next) std::cout << lines_text("  ", hints[static_cast<std::size_t>(before)]);
+    std::cout << hanging(coloured(last_.id + "  ", Colour::kStrong),
+                         static_cast<int>(last_.id.size()) + 2,
+                         last_.title + (times_ == 1 ? "" : ", in " + count_of(times_, "check")));
+    if (has_next)
+      std::cout << lines_text(
+          "  ", with_milestone(hints[static_cast<std::size_t>(before)], milestone_.id));
     if (smallest.empty()) return true;
     const bool on_cpu = milestone_.id == "m1";
     std::cout << lines_text("  ", smallest)

@@ -8,6 +8,7 @@
 
 #include "common/base/error.hpp"
 #include "common/base/run_process.hpp"
+#include "common/base/text.hpp"
 #include "common/base/unknown_name.hpp"
 #include "common/base/whole_file.hpp"
 #include "common/device/gpu_probe.hpp"
@@ -261,7 +262,7 @@ ExitCode run_sweep(const Options& options) {
     fs::remove_all(sweep_folder(space.stage));
     for (const int batch : batches) {
       for (const SweepPoint& point : points_of(space)) {
-        const std::string name = text_of(point) + " at " + std::to_string(batch) + " images";
+        const std::string name = text_of(point) + " at " + count_of(batch, "image");
         progress.show(name);
         const std::string failure = run_point(program_of(milestone.id, options.solution), space,
                                               text_of(point), options, batch);
@@ -278,37 +279,11 @@ ExitCode run_sweep(const Options& options) {
 }
 
 // The option --solution of a command that takes no file.
-void add_solution(CLI::App& command, std::string& solution) {
-  command.add_option("--solution", solution)
-      ->check(CLI::IsMember({"student", "reference"}))
-      ->capture_default_str();
-}
-
 }  // namespace
 
-void add(CLI::App& app, ExitCode& exit_code) {
-  auto [plot, plot_options] = add_command(app, exit_code, "plot", run_plot);
-  plot.add_option("RESULT", plot_options.files)->required();
-  plot.add_option("--output", plot_options.output);
-  plot.add_option("--batches", plot_options.batches);
-  auto [sweep, sweep_options] = add_command(app, exit_code, "sweep", run_sweep);
-  sweep_options.batches = "100,1000,10000";
-  sweep.add_option("STAGE", sweep_options.stage)->required();
-  sweep.add_option("--batches", sweep_options.batches)->capture_default_str();
-  sweep.add_option("--network", sweep_options.network)->capture_default_str();
-  add_solution(sweep, sweep_options.solution);
-  sweep.add_option("--device", sweep_options.device)
-      ->check(CLI::IsMember({"auto", "emulated"}))
-      ->capture_default_str();
-  add_launcher(sweep, sweep_options.launcher);
-  auto [compare, compare_options] = add_command(app, exit_code, "compare", run_compare);
-  compare.add_option("RESULT", compare_options.files)->required();
-  compare.add_flag("--by-file", compare_options.by_file);
-  auto [report, report_options] = add_command(app, exit_code, "report", run_report);
-  report.add_option("MILESTONE", report_options.milestone)->required();
-  report.add_option("RESULT", report_options.files);
-  report.add_option("--output", report_options.output);
-  add_solution(report, report_options.solution);
+ViewRuns runs() {
+  return {
+      {"plot", run_plot}, {"sweep", run_sweep}, {"compare", run_compare}, {"report", run_report}};
 }
 
 }  // namespace convlab::grader::result_commands

@@ -8,6 +8,7 @@
 
 #include "common/base/run_process.hpp"
 #include "common/base/scratch_folder.hpp"
+#include "common/base/text.hpp"
 #include "common/base/whole_file.hpp"
 #include "common/data/gzip.hpp"
 #include "grader/checks/result/check_history.hpp"
@@ -133,17 +134,18 @@ ExitCode run_submit(const Options& options) {
             << (passed ? "passed" : "not passed");
   if (check.score) {
     std::cout << ", " << points_text(check.score->earned()) << " of "
-              << points_text(check.score->counted()) << " points";
+              << count_of(points_text(check.score->counted()), "point");
   }
   std::cout << "\n";
-  if (const std::string untried = passed ? untried_text(check) : ""; !untried.empty()) {
-    std::cout << paragraph("  ", untried);
-  }
+  const std::string untried = passed ? untried_text(check) : "";
+  if (!untried.empty()) std::cout << paragraph("  ", untried);
   std::cout << display_path(archive) << "\n"
-            << paragraph("Next: ", (passed ? "hand this file in."
-                                           : grader_command("check", milestone.id) +
-                                                 " says what is wrong. Mend it, check, submit "
-                                                 "again; or hand this file in as it is.") +
+            << paragraph("Next: ", (passed && untried.empty()
+                                        ? "hand this file in."
+                                        : grader_command("check", milestone.id) +
+                                              (passed ? " is the whole check. Check"
+                                                      : " says what is wrong. Mend it, check") +
+                                              ", submit again; or hand this file in as it is.") +
                                        " Your instructor's grader checks it again; tar -tzf lists "
                                        "what is in it.");
   return ExitCode::kPassed;

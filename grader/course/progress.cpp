@@ -127,10 +127,16 @@ const char* to_string(State state) {
   return enum_name(state, {"as handed out", "not checked yet", "passed", "not passed"});
 }
 
+// The largest batch that a check has if none is named.
+static int whole_batch(const CheckResult& check) {
+  const auto& runs = check.result.runs;
+  return !runs.empty() && runs.front().device == Device::kEmulated ? 1000 : kMaxBatch;
+}
+
 bool is_whole(const Progress& progress) {
-  constexpr int kWholeBatch = 1000;
+  const int whole = whole_batch(progress.check);
   return progress.state == State::kPassed &&
-         std::ranges::any_of(progress.batches, [](int batch) { return batch >= kWholeBatch; });
+         std::ranges::any_of(progress.batches, [&](int batch) { return batch >= whole; });
 }
 
 std::vector<Progress> progress_of(const CourseMilestone& milestone) {
@@ -162,9 +168,7 @@ std::string untried_text(const CheckResult& check) {
   }
   int largest = kMaxBatch;
   for (const auto& [stage, batch] : largest_of) largest = std::min(largest, batch);
-  const bool emulated =
-      !check.result.runs.empty() && check.result.runs.front().device == Device::kEmulated;
-  const int whole = emulated ? 1000 : kMaxBatch;
+  const int whole = whole_batch(check);
   if (largest >= whole) return {};
   return "Up to batch " + std::to_string(largest) + " only; a whole check goes to " +
          std::to_string(whole) + ".";

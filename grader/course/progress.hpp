@@ -30,7 +30,8 @@ struct Progress {
   CheckResult check{};         ///< the last one that this stage was part of
 };
 
-/// Whether a stage passed with as many images as a whole check has: an index may overflow at more.
+/// Whether a stage passed with as many images as a check has without --batches: an index may
+/// overflow at more. `next`, `list` and `submit` call nothing else done.
 bool is_whole(const Progress& progress);
 
 /// A student's progress: for each stage its last check counts, from build/results.

@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "common/base/printable.hpp"
+#include "common/base/text.hpp"
 #include "common/base/whole_file.hpp"
 #include "grader/course/course.hpp"
 #include "grader/report/terminal.hpp"
@@ -168,8 +169,7 @@ std::optional<std::map<std::string, QueuedJob>> slurm_queue() {
     job.before = before.contains(id) ? before[id] : 0;
     job.words = !job.waits        ? state
                 : job.before == 0 ? "the next one"
-                : job.before == 1 ? "1 job before it"
-                                  : std::to_string(job.before) + " jobs before it";
+                                  : count_of(job.before, "job") + " before it";
     if (job.waits) job.words += " (" + trimmed_end(reason) + ")" + wait_text(start);
   }
   return jobs;

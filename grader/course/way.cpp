@@ -124,7 +124,7 @@ Step stage_step(const CourseMilestone& milestone, const Stages& stages, const st
     step.else_ = "stuck: " + grader_command("hint", milestone.id, named);
   } else {
     step.tried = true;
-    step.what += "It passes with few images. Now the whole check, with 1000 or more.";
+    step.what += "It passes with few images. Now the whole check, without --batches.";
     step.command = grader_command("check", milestone.id, named);
   }
   return step;

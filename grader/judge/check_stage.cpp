@@ -7,6 +7,7 @@
 #include "common/base/whole_file.hpp"
 #include "common/emulation/rewrite/source.hpp"
 #include "common/program/arguments.hpp"
+#include "common/serve/finding_texts.hpp"
 #include "common/stage/stage.hpp"
 #include "grader/checks/findings/catalogue.hpp"
 #include "grader/checks/mend/mend.hpp"
@@ -109,6 +110,7 @@ bool passes(const CheckContext& context, const StageInfo& stage,
   auto& findings = context.checked.findings;
   findings.push_back(*finding);
   findings.back().stage = stage.id;
+  name_milestone(findings.back(), context.request.milestone);
   context.checked.result.verdict = Verdict::kFailed;
   context.observer.tell(stage, {.finding = findings.back()});
   return false;

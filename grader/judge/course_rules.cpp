@@ -6,6 +6,7 @@
 #include <random>
 #include <set>
 
+#include "common/base/text.hpp"
 #include "grader/checks/element_cases.hpp"
 #include "grader/checks/findings/catalogue.hpp"
 #include "grader/measure/counters.hpp"
@@ -47,7 +48,7 @@ class Looks {
     const Call call = submission_.run_phases(stage_.id, [] {});
     const PhaseKernels& kernels = call.kernels;
     if (call.failure || (kernels.prolog <= 0 && kernels.epilog <= 0)) return {};
-    return "prolog launches " + std::to_string(kernels.prolog) + " kernels and epilog " +
+    return "prolog launches " + count_of(kernels.prolog, "kernel") + " and epilog " +
            std::to_string(kernels.epilog) + "; all must be in conv_forward_gpu";
   }
 
@@ -120,7 +121,7 @@ std::string int_overflow(const GradeRequest& request, int batch) {
   }
   constexpr std::int64_t kLargest = std::numeric_limits<int>::max();
   if (most <= kLargest) return {};
-  return "At " + std::to_string(batch) + " images the unrolled matrix has " + std::to_string(most) +
+  return "At " + count_of(batch, "image") + " the unrolled matrix has " + std::to_string(most) +
          " elements, more than an int holds (" + std::to_string(kLargest) +
          "): compute its size and its indices as size_t.";
 }

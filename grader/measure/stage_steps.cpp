@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 
+#include "common/base/text.hpp"
 #include "common/base/unknown_name.hpp"
 #include "common/serve/fault_messages.hpp"
 #include "reference/oracle/oracle.hpp"
@@ -283,12 +284,11 @@ class ProductWatch {
     }
     const std::string who =
         threads == 1 ? thread_name(blocks_.front(), *blocks_.front().storing.begin()) + " stores"
-                     : std::to_string(threads) + " threads store";
+                     : count_of(threads, "thread") + " store";
     const bool often = threads == 1 && count > 1;
     return quoted("its sum reads here what nobody has written:", blind) +
-           quoted(
-               who + " this output " + (often ? std::to_string(count) + " times " : "") + "here:",
-               lines);
+           quoted(who + " this output " + (often ? count_of(count, "time") + " " : "") + "here:",
+                  lines);
   }
 
   [[nodiscard]] std::string role_of(const StepArray& array, const std::string& kernel) const {

@@ -8,6 +8,7 @@
 #include <iostream>
 #include <sstream>
 
+#include "common/base/text.hpp"
 #include "common/timing/statistics.hpp"
 #include "common/timing/three_digits.hpp"
 
@@ -28,9 +29,7 @@ constexpr int kReferenceWidth = 12;
 std::string title_of(const ScoreItem& item) {
   std::string title = item.item;
   if (item.item == "cases") title = "element-wise cases";
-  if (item.batch > 0) {
-    title += ", " + std::to_string(item.batch) + (item.batch == 1 ? " image" : " images");
-  }
+  if (item.batch > 0) title += ", " + count_of(item.batch, "image");
   return title;
 }
 
@@ -166,18 +165,19 @@ std::string points_tables(const CheckResult& check, const std::optional<Score>& 
   std::string text = shown ? score_table(*shown) : "";
   if (const auto& edition = check.edition) {
     const std::string earned = edition->counts ? points_text(edition->earned) : "-";
-    text += paragraph("  ", "The course gives " + earned + "/" + points_text(edition->points) +
-                                " points for " + edition->task +
+    text += paragraph("  ", "The course gives " + earned + "/" +
+                                count_of(points_text(edition->points), "point") + " for " +
+                                edition->task +
                                 (edition->why.empty() ? "." : ": " + edition->why + "."));
   }
   if (const auto& ranked = check.ranked) {
     double sum = 0.0;
     for (const double time : ranked->op_ms) sum += time;
-    const std::string times = ranked->why_not.empty()
-                                  ? three_digits(sum) + " ms at " + std::to_string(ranked->batch) +
-                                        " images on an " + check.result.machine.gpu +
-                                        ". The op times above have new images in each call."
-                                  : ranked->why_not;
+    const std::string times =
+        ranked->why_not.empty()
+            ? three_digits(sum) + " ms at " + count_of(ranked->batch, "image") + " on an " +
+                  check.result.machine.gpu + ". The op times above have new images in each call."
+            : ranked->why_not;
     text += paragraph("  ", "The course's ranked run (" + ranked->how + "): " + times);
   }
   return text;
@@ -204,16 +204,19 @@ std::string score_table(const Score& score) {
   text += "  " + left("sum", kItemWidth) +
           right(points_text(score.earned()) + "/" + points_text(score.counted()), kPointsWidth);
   const double left_out = score.total() - score.counted();
-  if (left_out > 0.0) text += "  " + points_text(left_out) + " more points were not measured";
+  if (left_out > 0.0)
+    text += "  " + count_of(points_text(left_out), "more point") +
+            (left_out == 1.0 ? " was" : " were") + " not measured";
   text += "\n";
   if (!score.choice) return text;
   double chosen = 0.0;
   for (const ScoreItem& item : score.items) {
     chosen += score.is_optional(item.stage) ? item.earned : 0.0;
   }
-  return text + paragraph("  ", "Stages to choose from have " + points_text(chosen) +
-                                    " points so far, of which up to " +
-                                    points_text(score.choice->most) + " count.");
+  return text +
+         paragraph("  ", "Stages to choose from have " + count_of(points_text(chosen), "point") +
+                             " so far, of which up to " + points_text(score.choice->most) +
+                             " count.");
 }
 
 }  // namespace convlab::grader

@@ -7,6 +7,7 @@
 
 #include "common/base/error.hpp"
 #include "common/base/foreign_text.hpp"
+#include "common/base/text.hpp"
 #include "common/timing/statistics.hpp"
 #include "common/timing/three_digits.hpp"
 #include "grader/report/terminal.hpp"
@@ -131,7 +132,7 @@ std::string percent(double share) {
 std::vector<KnownNumber> known_times(const Result& result) {
   std::vector<KnownNumber> known;
   for (const RunResult& run : result.runs) {
-    const std::string of = " of " + run.stage.id + " at " + std::to_string(run.batch) + " images";
+    const std::string of = " of " + run.stage.id + " at " + count_of(run.batch, "image");
     double sum = 0.0;
     for (std::size_t i = 0; i < run.layers.size(); ++i) {
       const LayerResult& layer = run.layers[i];

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "common/base/text.hpp"
 #include "common/timing/statistics.hpp"
 #include "common/timing/three_digits.hpp"
 
@@ -65,8 +66,8 @@ EditionScore edition_score(const RulesRequest& rules, const CheckResult& check,
     // A limit leaves the points of a right file; a scale is all that the points are for.
     score.counts = task.time->none_ms <= task.time->full_ms;
     if (!score.counts) score.earned = 0.0;
-    score.why = "its time at " + std::to_string(task.time->batch) + " images was not measured (" +
-                scale + ")";
+    score.why =
+        "its time at " + count_of(task.time->batch, "image") + " was not measured (" + scale + ")";
     return score;
   }
   score.earned *= task.time->share(*time);

@@ -7,6 +7,7 @@
 #include "common/base/enum_name.hpp"
 #include "common/base/error.hpp"
 #include "common/base/json_text.hpp"
+#include "common/base/text.hpp"
 #include "common/base/unknown_name.hpp"
 #include "common/base/whole_file.hpp"
 #include "common/program/arguments.hpp"
@@ -298,8 +299,7 @@ void score_speed(ScoreItem& item, const ScoreRule& rule, const ScoreRules& rules
            three_digits(measure.high) + ")");
   if (points.decided) return;
   item.credit = Credit::kUndecided;
-  const std::string rounds =
-      std::to_string(measure.rounds) + (measure.rounds == 1 ? " round" : " rounds");
+  const std::string rounds = count_of(measure.rounds, "round");
   item.why += points.no_measure ? "; that is no measurement, after " + rounds +
                                       ": the lower bound counts, measure again on a quiet machine"
                                 : "; noise decides after " + rounds + ", in your favour";

@@ -74,7 +74,7 @@ std::optional<BuildProblem> run_step(const CustomSubmissionTarget& target, const
   return BuildProblem{
       .kind = Kind::kTakesTooLong,
       .message = ending.kind == Ending::Kind::kTimeout
-                     ? "it was stopped after " + std::to_string(patience.count()) + " seconds"
+                     ? "it was stopped after " + count_of(patience.count(), "second")
                      : "it used up its memory or its processor time"};
 }
 

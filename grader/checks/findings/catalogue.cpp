@@ -214,8 +214,8 @@ std::string place_of(const ConvShape& shape, const oracle::Mismatch& element) {
 }
 
 std::string describe(const ConvShape& shape, const oracle::ErrorReport& report) {
-  std::string text = std::to_string(report.wrong) + " of " + std::to_string(shape.output_size()) +
-                     (shape.output_size() == 1 ? " element" : " elements") +
+  std::string text = std::to_string(report.wrong) + " of " +
+                     count_of(shape.output_size(), "element") +
                      (report.wrong == 1 ? " is wrong" : " are wrong") +
                      (report.unwritten > 0 && report.unwritten < report.wrong
                           ? ", " + std::to_string(report.unwritten) + " of them never written."

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <utility>
 
+#include "common/base/text.hpp"
 #include "grader/checks/probe/finders.hpp"
 #include "reference/oracle/comparison.hpp"
 
@@ -236,7 +237,8 @@ std::optional<WrongProduct> add_failing_shapes(const WrongStage& wrong, Finding&
   finding.alone = "--case " + case_text(study->smallest);
   if (!study->rule.empty()) {
     finding.shapes = "It fails exactly if " + study->rule + " (" +
-                     std::to_string(study->confirmed) + " more shapes confirm this).";
+                     count_of(study->confirmed, "more shape") +
+                     (study->confirmed == 1 ? " confirms this)." : " confirm this).");
   }
   // No size of the smallest can be smaller.
   if (study->smallest.stride > 1) {

@@ -4,6 +4,7 @@
 #include <set>
 #include <sstream>
 
+#include "common/base/text.hpp"
 #include "common/base/whole_file.hpp"
 #include "grader/checks/rules.hpp"
 #include "grader/class/class_pages.hpp"
@@ -186,15 +187,15 @@ ExitCode similar(const ClassOptions& options) {
   constexpr double kPercent = 100.0;
   for (const SimilarPair& pair : pairs) {
     std::cout << std::lround(kPercent * pair.share) << " %  " << pair.a << " and " << pair.b << " ("
-              << pair.shared << (pair.shared == 1 ? " fingerprint)\n" : " fingerprints)\n");
+              << count_of(pair.shared, "fingerprint") << ")\n";
     for (const SharedPlace& place : pair.places) {
       std::cout << "      " << place.path_a << ":" << place.first_a << "-" << place.last_a
                 << "  like  " << place.path_b << ":" << place.first_b << "-" << place.last_b
                 << "\n";
     }
   }
-  std::cout << pairs.size() << (pairs.size() == 1 ? " pair shares" : " pairs share") << " at least "
-            << std::lround(kPercent * options.least)
+  std::cout << count_of(std::ssize(pairs), "pair") << (pairs.size() == 1 ? " shares" : " share")
+            << " at least " << std::lround(kPercent * options.least)
             << " % of their fingerprints. These are places to look at, not verdicts.\n";
   return ExitCode::kPassed;
 }

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "common/base/printable.hpp"
+#include "common/base/text.hpp"
 #include "common/base/unknown_name.hpp"
 #include "common/base/whole_file.hpp"
 #include "grader/checks/findings/catalogue.hpp"
@@ -196,7 +197,7 @@ ExitCode comment(const ClassOptions& options) {
     const auto own = database.comments(row);
     if (!own.empty() && own.back().id == id) ++reached;
   }
-  std::cout << "Kept; it goes to " << reached << (reached == 1 ? " submission" : " submissions")
+  std::cout << "Kept; it goes to " << count_of(reached, "submission")
             << (options.for_staff ? ", for staff only" : "") << ".\n";
   return ExitCode::kPassed;
 }

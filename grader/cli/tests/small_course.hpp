@@ -68,6 +68,12 @@ class SmallCourse {
                                 (build() / "bin").string() + "' || exit 9; " + command);
   }
 
+  /// The last check of m1 has had this batch: a real one of ten thousand images takes minutes.
+  void say_batch(int before, int batch) const {
+    shell("sed -i 's/\"batch\": " + std::to_string(before) +
+          ",/\"batch\": " + std::to_string(batch) + ",/' ../results/m1-student.json");
+  }
+
   testing::CommandResult grader(const std::string& arguments) const {
     return shell("./grader " + arguments);
   }

@@ -169,6 +169,34 @@ TEST_CASE("grader check: what does not compile gets the compiler's first error")
   CHECK(check.score->earned() == 0);
 }
 
+TEST_CASE(
+    "grader: a wrong use of a command that is not built yet is told at once, as its help is") {
+  const SmallCourse course("plain_loops");
+  course.add_milestone("m2_gpu_baseline");
+  course.set_cmake("echo 'a.cpp:1:1: error: built'; exit 1");
+  fs::remove(course.build() / "bin" / "grader-views");
+  for (const auto& [words, says] : {std::pair{"plot", "RESULT is required"},
+                                    {"report m9", "no milestone 'm9'"},
+                                    {"explain m1", "m1 has none"},
+                                    {"explain m2", "none of m2 has passed"},
+                                    {"show m2 --stage nosuch", "no stage 'nosuch'"},
+                                    {"profile m2 --layer 0x1", "is no whole"},
+                                    {"compare --by-files", "Did you mean --by-file?"}}) {
+    const CommandResult run = course.grader(words);
+    INFO(words << "\n" << run.out);
+    CHECK(run.exit_code != 0);
+    CHECK(contains(run.out, says));
+    CHECK_FALSE(contains(run.out, "also builds"));
+  }
+  const CommandResult help = course.grader("plot --help");
+  CHECK(help.exit_code == 0);
+  CHECK(contains(help.out, "Draws op times"));
+  const CommandResult built = course.grader("profile m2");
+  INFO(built.out);
+  CHECK(contains(built.out, "also builds this command"));
+  CHECK(contains(built.out, "does not build: a.cpp:1:1: error: built\nBuild it: cmake"));
+}
+
 TEST_CASE("grader check: a missing CMake or compiler is the environment's fault") {
   const SmallCourse course("plain_loops");
   const CommandResult no_cmake = course.shell(
@@ -193,7 +221,7 @@ TEST_CASE("grader list: a check that reached no stage is told, with its date") {
   CHECK(course.grader("check m1 --batches 1 --no-speed").exit_code == 0);
   CHECK(contains(course.grader("list").out, "passed at batch 1  20"));
   CHECK(contains(course.grader("list").out,
-                 "\n0 of 1 stages passed\n1 more passes at small batches only;"));
+                 "\n0 of 1 stage passed\n1 more passes at small batches only;"));
   CHECK(
       contains(course.grader("submit m1").out, "  Up to batch 1 only; a whole check goes to 1000"));
   course.set_cmake("echo 'a.cpp:1:1: error: no'; exit 1");
@@ -220,7 +248,13 @@ TEST_CASE("grader next: leads from the exercise to its explanation and the quest
   CHECK(contains(next(), "was not checked as it is now."));
   CHECK(course.grader("check m1 --batches 1 --no-speed").exit_code == 0);
   CHECK(contains(next(), "It passes with few images."));
-  CHECK(course.grader("check m1 --batches 1000 --no-speed").exit_code == 0);
+  // A thousand images are no whole check of a CPU: `check`, `next`, `list` and `submit` agree.
+  course.say_batch(1, 1000);
+  CHECK(contains(next(), "It passes with few images."));
+  CHECK(contains(course.grader("list").out, "1 more passes at small batches only;"));
+  CHECK(contains(course.grader("submit m1").out, "a whole check goes to 10000"));
+  course.say_batch(1000, 10'000);
+  CHECK(contains(course.grader("list").out, "1 of 1 stage passed"));
   const std::string passed = next();
   INFO(passed);
   // One case is no check of the stage.
@@ -242,7 +276,7 @@ TEST_CASE("grader next: leads from the exercise to its explanation and the quest
   CHECK(restored.exit_code == 0);
   CHECK(read_text(clone.source()) == "// my work\n");
   CHECK(contains(clone.grader("next").out, "Next: question 2 of"));
-  CHECK(contains(clone.grader("list").out, "1 of 1 stages passed"));
+  CHECK(contains(clone.grader("list").out, "1 of 1 stage passed"));
   // Again over other work: a backup.
   write_atomically(clone.source(), "// other work\n");
   CHECK(contains(clone.grader("restore " + archive).out, "Yours is now\n"));

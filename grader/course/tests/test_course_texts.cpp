@@ -3,6 +3,7 @@
 
 #include "common/base/tests/support/catch.hpp"
 #include "common/base/tests/support/contains.hpp"
+#include "common/base/tests/support/sentences.hpp"
 #include "common/base/whole_file.hpp"
 #include "grader/checks/findings/catalogue.hpp"
 #include "grader/course/course.hpp"
@@ -67,6 +68,7 @@ TEST_CASE(
     for (const auto& [stage, list] : hints) {
       INFO(milestone.id << " " << stage);
       CHECK(list.size() >= (stage == "general" ? 3 : 4));
+      for (const std::string& hint : list) CHECK(testing::longest_sentence(hint) <= 25);
     }
     for (const Puzzle& puzzle : puzzles_of(milestone)) {
       INFO(puzzle.stage);
@@ -79,6 +81,7 @@ TEST_CASE(
     const std::string finding = is_of_m1 ? id.substr(3) : id;
     CHECK(std::ranges::find(catalogue(), finding, &FindingWords::id) != catalogue().end());
     for (const std::string& hint : list) {
+      CHECK(testing::longest_sentence(hint) <= 25);
       for (const char* word : {"kernel", "grid", "block", "tile", "launch", "cuda"}) {
         CHECK_FALSE((is_of_m1 && contains(hint, word)));
       }

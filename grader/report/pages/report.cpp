@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "common/base/json_text.hpp"
+#include "common/base/text.hpp"
 #include "common/base/whole_file.hpp"
 #include "common/network/preset.hpp"
 #include "grader/report/pages/comparison.hpp"
@@ -126,9 +127,9 @@ const std::map<std::string, Blocks (*)(const ReportSource&)> kParts = {
 // question that it ends with, by milestone. A section whose part shows nothing is left out.
 Page make_report(const ReportSource& source) {
   Page page{.title = "Report on " + source.milestone + ": " + source.title,
-            .subtitle = "Made by grader report from " + std::to_string(source.results.size()) +
-                        (source.results.size() == 1 ? " result." : " results.") +
-                        " Numbers are measured; the marked questions are yours to answer."};
+            .subtitle = "Made by grader report from " +
+                        count_of(std::ssize(source.results), "result") +
+                        ". Numbers are measured; the marked questions are yours to answer."};
   // Texts by milestone; "" is for all others.
   const auto of_milestone = [&](const Json& section, const char* name) {
     const Json texts = section.value(name, Json::object());

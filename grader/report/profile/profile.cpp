@@ -29,10 +29,6 @@ std::string parts_name(const std::string& space) {
 
 namespace {
 
-std::string count_of(std::int64_t number, const std::string& what) {
-  return grouped(number) + " " + what + (number == 1 ? "" : "s");
-}
-
 // Of each request.
 double average(std::int64_t sum, const AccessNote& note) {
   return static_cast<double>(sum) / static_cast<double>(note.requests);
@@ -49,7 +45,7 @@ std::string name_of(const AccessNote& note, const SourceText& sources) {
 }
 
 std::string products_text(const std::string& kind, std::int64_t made) {
-  return grouped(made) + " multiply-adds " +
+  return count_of(grouped(made), "multiply-add") + " " +
          (kind == "tensor" ? "on tensor cores" : "of " + kind + (kind == "half2" ? "" : "s"));
 }
 
@@ -61,11 +57,11 @@ std::string kernel_text(const KernelCounts& kernel) {
   for (const auto& [kind, made] : kinds) text += products_text(kind, made) + ". ";
   std::int64_t waits = 0;
   for (const BarrierNote& note : kernel.barriers) waits += note.before == 0 ? note.times : 0;
-  text += "The blocks wait " + count_of(waits, "time") + " in barriers, " +
+  text += "The blocks wait " + count_of(grouped(waits), "time") + " in barriers, " +
           short_number(static_cast<double>(waits) / static_cast<double>(kernel.launched_blocks)) +
           " for each block. A block has " +
-          count_of(kernel.threads / std::max<std::int64_t>(1, kernel.blocks), "thread") +
-          " and uses " + count_of(shared_bytes_of(kernel), "byte") + " of shared memory. ";
+          count_of(grouped(kernel.threads / std::max<std::int64_t>(1, kernel.blocks)), "thread") +
+          " and uses " + count_of(grouped(shared_bytes_of(kernel)), "byte") + " of shared memory. ";
   if (kernel.registers == 0) return text + "Without a limit by registers a multiprocessor holds:";
   return text + "A thread takes at most " + std::to_string(kernel.registers) +
          " registers, as nvcc says for compute capability 9.0. So a multiprocessor holds:";
@@ -129,7 +125,7 @@ std::string cost_text(const AccessNote& note, const SourceText& sources) {
   if (note.parts == note.requests) parts.resize(parts == "passes" ? 4 : parts.size() - 1);
   const std::string needed = short_number(needed_parts(note));
   std::string text = access_name(note) + " of `" + name_of(note, sources) +
-                     "`: " + count_of(note.requests, "request") + ", " +
+                     "`: " + count_of(grouped(note.requests), "request") + ", " +
                      short_number(average_parts(note)) + " " + parts + " each";
   if (average_parts(note) > needed_parts(note) + 0.05) {
     text += " (" + needed + (needed == "1" ? " suffices)" : " suffice)");
@@ -169,7 +165,7 @@ std::string need_text(const BarrierNote& note, const SourceText& sources) {
          (!note.behind_writes  ? "reads it"
           : note.before_writes ? "writes the same element"
                                : "overwrites it") +
-         " (" + count_of(note.elements, "time") + ").";
+         " (" + count_of(grouped(note.elements), "time") + ").";
 }
 
 // A block may take its strips in a loop, and with one image have only one.
@@ -261,11 +257,13 @@ std::string walk_text(const StageCounts& facts, const SourceText& sources) {
     text += "\n" + coloured("kernel " + kernel.launch.kernel, Colour::kStrong) + "\n" +
             sources.quoted_line(kernel.launch.file, kernel.launch.line) +
             paragraph("  launch   ", launch_text(kernel.launch.grid, kernel.launch.block) + ": " +
-                                         count_of(kernel.blocks, "block") + ", " +
-                                         count_of(kernel.threads, "thread") + ".");
+                                         count_of(grouped(kernel.blocks), "block") + ", " +
+                                         count_of(grouped(kernel.threads), "thread") + ".");
     if (kernel.storing > 0) {
-      text += paragraph("  threads  ", grouped(kernel.storing) + " of " + grouped(kernel.threads) +
-                                           " threads store outputs.");
+      text +=
+          paragraph("  threads  ",
+                    grouped(kernel.storing) + " of " + count_of(grouped(kernel.threads), "thread") +
+                        (kernel.storing == 1 ? " stores outputs." : " store outputs."));
     }
     std::string last;
     for (const LineNote& note : line_notes(kernel, sources)) {

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "common/base/foreign_text.hpp"
+#include "common/base/text.hpp"
 #include "common/base/whole_file.hpp"
 #include "common/result/json_fields.hpp"
 #include "common/serve/fault_messages.hpp"
@@ -47,8 +48,8 @@ std::string does_text(const BlockStep& step, std::size_t threads) {
   const std::string verb = step.kind == StepKind::kRead    ? "read"
                            : step.kind == StepKind::kWrite ? "write"
                                                            : "change";
-  return grouped(static_cast<std::int64_t>(threads)) +
-         (threads == 1 ? " thread " + verb + "s " : " threads " + verb + " ");
+  return count_of(grouped(static_cast<std::int64_t>(threads)), "thread") + " " + verb +
+         (threads == 1 ? "s " : " ");
 }
 
 std::string line_text(const StepPlace& place) {
@@ -148,8 +149,8 @@ void add_elements(const char* kind, const std::vector<std::int64_t>& elements, c
   if (elements.empty()) return;
   const auto count = static_cast<std::int64_t>(elements.size());
   all.push_back({.kind = kind,
-                 .text = grouped(count) + (count == 1 ? " element" : " elements") +
-                         " of the whole output " + (count == 1 ? of_one : of_many) + ".",
+                 .text = count_of(grouped(count), "element") + " of the whole output " +
+                         (count == 1 ? of_one : of_many) + ".",
                  .array = array});
 }
 
@@ -297,8 +298,8 @@ std::string block_text(const StepNotes& notes) {
   const auto count = static_cast<std::int64_t>(notes.steps.size());
   return "Block " + index_text(notes.block) + " of " + notes.kernel + ", launched with " +
          index_text(notes.grid) + " blocks of " + index_text(notes.block_size) +
-         " threads: " + grouped(threads) + " threads, " + grouped(count) +
-         (count == 1 ? " step." : " steps.") + cut_text(notes);
+         " threads: " + count_of(grouped(threads), "thread") + ", " +
+         count_of(grouped(count), "step") + "." + cut_text(notes);
 }
 
 Json steps_json(const StageSteps& steps, const SourceText& sources) {

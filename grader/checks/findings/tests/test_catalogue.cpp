@@ -2,11 +2,14 @@
 #include <cctype>
 #include <filesystem>
 #include <initializer_list>
+#include <nlohmann/json.hpp>
 #include <regex>
 #include <set>
 #include <sstream>
 
+#include "common/base/json_text.hpp"
 #include "common/base/tests/support/catch.hpp"
+#include "common/base/tests/support/sentences.hpp"
 #include "common/base/whole_file.hpp"
 #include "grader/checks/findings/catalogue.hpp"
 
@@ -71,15 +74,29 @@ TEST_CASE("catalogue: no sentence has more than 25 words") {
     const Finding found = grader::finding(line.substr(0, line.find(':')), "");
     CAPTURE(line);
     for (const std::string& text : {found.seen, found.cause, found.next}) {
-      std::istringstream words(text);
-      int count = 0;
-      for (std::string word; words >> word;) {
-        count += std::ranges::any_of(word, [](unsigned char c) { return std::isalnum(c) != 0; });
-        CHECK(count <= 25);
-        if (std::string(".?!").find(word.back()) != std::string::npos) count = 0;
+      CHECK(testing::longest_sentence(text) <= 25);
+    }
+  }
+  for (const char* file : {"compiler_messages.json", "cuda_errors.json"}) {
+    for (const Json& message :
+         parse_json(read_text(std::string(CONVLAB_SOURCE_DIR "/grader/checks/findings/") + file))) {
+      for (const char* part : {"cause", "next"}) {
+        CAPTURE(message.dump());
+        CHECK(testing::longest_sentence(message.value(part, "")) <= 25);
       }
     }
   }
+}
+
+TEST_CASE("catalogue: one thing is one, several are several, and the milestone has its name") {
+  CHECK(filled_in("{0 byte}, {1 more byte}, {0}", {"1", "32 and 16"}) ==
+        "1 byte, 32 and 16 more bytes, 1");
+  CHECK(filled_in("2^{0}, {10}, { x }", {"7"}) == "2^7, {10}, { x }");
+  CHECK(grader::finding("E-timeout/stopped", "", {"1"}).seen == "stopped after 1 second.");
+  Finding found = grader::finding("E-no-program", "");
+  name_milestone(found, "m2");
+  CHECK(found.next == "Build it: cmake --build --preset lab --target m2");
+  CHECK(found.seen.empty());
 }
 
 // What is decided of a finding is decided by its kinds, in findings.txt.
