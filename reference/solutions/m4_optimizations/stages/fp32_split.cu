@@ -8,8 +8,8 @@
 // Cost     three times the matrix operations. A pass over the data for its largest value, because
 //          halves reach only from 2^-24 to 65504 and each strip or image gets its own scale
 // Expect   the first layer near the time of its copy (0.34 ms at 10 000 images), because tensor
-//          cores were idle there. Tensor cores limit the second: 14 · 10 · (32 + 16) cycles for an
-//          image, 0.27 ms for all.
+//          cores were idle there. Tensor cores limit the second: 6 512 cycles for an image. At full
+//          load they draw so much power that the GPU lowers its clock.
 // Run      build/bin/m4 10000 --stage fp32-split --solution reference
 //          build/bin/grader check m4 --stage fp32-split --solution reference
 //
@@ -204,7 +204,7 @@ __global__ void __launch_bounds__(Layer::kThreads, Layer::kMapTiles > 1 ? 2 : 4)
         if constexpr (Layer::kDirect) {
           const std::int64_t place = (std::int64_t{image} * Layer::kMaps + map) * kOut * kOut +
                                      (first_row + strip_row) * kOut + column + 4 * q;
-          __stcs(reinterpret_cast<float4*>(output + place), four);  // not read again soon
+          store_four<convlab::Keep::kLong>(output + place, four);
         } else {
           store_new_columns(shared.staged + (map * Layer::kStripRows + strip_row) * kOut,
                             column + 4 * q, tile * kTileColumns, four);
@@ -223,7 +223,7 @@ __global__ void __launch_bounds__(Layer::kThreads, Layer::kMapTiles > 1 ? 2 : 4)
 
 class Fp32Split final : public convlab::DeviceConvolution {
   using Fa23First = OneChannel<4, 7, 86, 16>;
-  using Fa23Second = by_warpgroups::SixteenMaps<4, 7, 40>;
+  using Fa23Second = by_warpgroups::SixteenMaps<7, 40>;
   using Fa19First = OneChannel<12, 5, 70, 6>;
   using Fa18First = OneChannel<12, 7, 72, 6>;
   using Sp18First = OneChannel<6, 5, 64, 20>;

@@ -218,8 +218,8 @@ __device__ void multiply_images(WarpgroupMapsShared<Layer>& shared, int batch) {
       for (int p = 0; p < kKernel; ++p) {
 #pragma unroll
         for (int y = 0; y < Layer::kRows; ++y) {
-          multiply_add_48(sums[y], window[c % 2][y + p], factors + (c * kKernel + p) * kFactorStep,
-                          c + p > 0);
+          multiply_add<48>(sums[y], window[c % 2][y + p], factors + (c * kKernel + p) * kFactorStep,
+                           c + p > 0);
         }
       }
       multiply_commit();

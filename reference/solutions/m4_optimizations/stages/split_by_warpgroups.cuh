@@ -3,26 +3,34 @@
 // The split convolution of 16 maps by warpgroups (compute capability 9.0a).
 //
 // Idea     The operation of a warp (mma.sync) reaches 60 % of the peak of Hopper's tensor cores,
-//          that of a warpgroup (wgmma) all of it: four warps multiply 64 × 16 by 16 × n, and the
-//          right factor stays in shared memory. So the weights become the right factor (16 maps × 2
-//          parities × high and low = 64 columns), and the input the left one, in registers.
+//          that of a warpgroup (wgmma) all of it, if nothing else needs its shared memory and its
+//          warps. It reads the right factor from shared memory, in blocks of 8 columns: each column
+//          is 16 bytes, and 8 columns lie side by side. So let 16 bytes be a cell, 2 rows × 4
+//          channels of halves at one column x. Then a window is a row of cells, the windows of
+//          neighbours overlap in memory, and a block of 8 windows begins at any cell: the pixels
+//          are stored once, and no thread loads them again. The weights are the left factor and
+//          stay in registers.
 // Picture  a block of three warpgroups, one for each multiprocessor; mbarriers between them:
 //
-//              copy engine → pixels[2] → converters (1 warpgroup)   largest value, scale, split
-//                            pixels[2] → multipliers (2)            5 steps of 64 pairs each
-//              copy engine ← staged[2] ← multipliers                one store of 73 984 bytes
+//              copy engine → raw[2]   → converters (1 warpgroup)   largest value, scale, split
+//                            cells[2] → multipliers (2)            columns 0 … 15 and 16 … 31
+//              copy engine ← staged   ← multipliers                one store of 73 984 bytes
 //
-//          A warp owns consecutive output rows. Its window of 7 input rows stays in registers; a
-//          step is one output row and loads one input row. Row by row, for each kernel row and two
-//          channels:
+//          Even and odd columns lie apart. For 2 cells of the window (16 taps), one below the
+//          other:
 //
-//              sums (16 pairs, 64)  += high (16 pairs, 16) · weights (16, 64 = high | low)
-//              third (16 pairs, 32) += low  (16 pairs, 16) · weights (16, 32 = high)
+//              main (64, n)   += weights (64 = high | low of 16 maps × 2 rows, 16) · high (16, n)
+//              third (64, n)  += weights (64 = high for an even | an odd column, 16) · low (16, n)
 //
-//          The last two of 34 columns have their own step, in which rows replace pairs.
-// Cost     224 registers for a thread of the multipliers, taken from the converters (setmaxnreg).
-//          With 168 the compiler runs one operation after the other, and the layer takes 0.57 ms
-//          instead of 0.43.
+//          n are 8 even or 8 odd columns of 5 or 6 pairs of output rows. The odd column of `third`
+//          sees the window one cell further, so a row of its window has 8 cells instead of 7.
+//          A thread's rows of a product belong to one map and one row: it holds main, both
+//          corrections, and four neighbouring outputs. The last two of 34 columns are a product of
+//          their own, from cells in another order.
+// Cost     2 · (14 · 2 + 16) · (24 + 24 + 20) + 14 · 24 + 16 · 12 = 6 512 cycles of the tensor
+// cores
+//          for an image. 224 registers for a thread of the multipliers, taken from the converters
+//          (setmaxnreg).
 
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
@@ -40,28 +48,39 @@ namespace convlab::split_by_warpgroups {
 using namespace column_pairs;
 using namespace split_halves;
 
-template <int Channels, int Kernel, int Size>
+/// 4 channels, 16 maps.
+template <int Kernel, int Size>
 struct SixteenMaps {
-  static constexpr int kChannels = Channels;
+  static constexpr int kChannels = 4;  // two rows of them are a cell
   static constexpr int kMaps = 16;
   static constexpr int kKernel = Kernel;
   static constexpr int kSize = Size;
+  static constexpr int kPlane = Size * Size;
   static constexpr int kOut = Size - Kernel + 1;
-  static constexpr int kInputs = Channels * Size * Size;  // of one image
-  static constexpr int kOutputs = kMaps * kOut * kOut;    // of one image
-  static constexpr int kWeights = kMaps * Channels * Kernel * Kernel;
-  static constexpr int kChannelPairs = Channels / 2;
-  static constexpr int kColumns = 4 * kMaps;  // of a right factor: maps × 2 parities, high and low
-  static constexpr int kFactor = 16 * kColumns;                  // halves of a right factor
-  static constexpr int kBlockRow = 8 * kColumns * sizeof(half);  // bytes of its blocks of 8 rows
+  static constexpr int kInputs = kChannels * kPlane;    // of one image
+  static constexpr int kOutputs = kMaps * kOut * kOut;  // of one image
+  static constexpr int kWeights = kMaps * kChannels * Kernel * Kernel;
+  static constexpr int kRowPairs = Size / 2;
+  static constexpr int kDeep = (Kernel + 1) / 4;  // steps of two cells, one below the other
+  // Cells of the even columns; those of the odd ones are 4 further, in other banks.
+  static constexpr int kEven = kRowPairs * (Size / 2) + 4;
+  // The cells of the last 8 columns once more, column after column.
+  static constexpr int kLast = 2 * kEven;
+  static constexpr int kLastRows = 24;  // of a column
+  static constexpr int kCells = kLast + 8 * kLastRows;
 
   static bool fits(const ConvShape& s) {
-    return s.in_channels == Channels && s.out_channels == kMaps && s.kernel == Kernel &&
+    return s.in_channels == kChannels && s.out_channels == kMaps && s.kernel == Kernel &&
            s.stride == 1 && s.height == Size && s.width == Size;
   }
-  static_assert(kOut == 2 * kTileColumns + 2, "a warp computes 32 columns, two are left");
-  static_assert(Channels % 2 == 0 && Size % 2 == 0 && Kernel <= 7);
+  static_assert(Kernel == 7, "an output row pair's window is 4 row pairs, the last one half empty");
+  static_assert(kOut == 34, "17 row pairs are 6 + 6 + 5; two columns are left");
   static_assert(kInputs % 4 == 0 && kOutputs % 4 == 0);
+};
+
+/// 2 rows × 4 channels of a column.
+struct Cell {
+  HalfPair pairs[4];
 };
 
 constexpr int kWarpgroup = 4 * kWarp;
@@ -75,67 +94,154 @@ static_assert(kMultiplierRegisters * kMultipliers + kConverterRegisters * kConve
 
 template <class Layer>
 struct SixteenMapsShared {
-  alignas(128) float staged[kSlots][Layer::kOutputs];         // (map, row, column)
-  alignas(128) SplitPair pixels[kSlots][Layer::kInputs / 2];  // (channel, row, pair)
-  alignas(128) half factors[Layer::kKernel * Layer::kChannelPairs * Layer::kFactor];
+  alignas(128) float staged[Layer::kOutputs];      // (map, row, column)
+  alignas(128) float raw[kSlots][Layer::kInputs];  // (channel, row, column)
+  alignas(128) Cell high[kSlots][Layer::kCells];   // (parity of the column, row pair, column / 2)
+  alignas(128) Cell low[kSlots][Layer::kCells];
+  float weights[Layer::kWeights];
   float converter_max[kConverters / kWarp];
   float weight_max[kThreads / kWarp];
   float down[kSlots];  // the inverse of the scale of an image
   Barrier loaded[kSlots];
   Barrier converted[kSlots];
   Barrier used[kSlots];
-  Barrier computed[kSlots];
+  Barrier computed;
+  Barrier stored;
 };
-
-// Right factor (p, c): rows are 2 channels × 8 taps; column 8j + 2q + parity is map map_of(j, q),
-// and columns 32 … 63 are the low halves of columns 0 … 31.
-__device__ inline int map_of(int j, int q) {
-  return j / 2 * 8 + 2 * q + j % 2;
-}
 
 #if CONVLAB_WARPGROUP_MULTIPLY
 
+/// All weights as the left factors of a thread: rows g and g + 8 of its warp's 16. Both belong to
+/// map map_of(warp, g) and output row g % 2 of a pair.
 template <class Layer>
-__device__ void make_factors(SixteenMapsShared<Layer>& shared, const float* weights, float up) {
-  constexpr int kHighColumns = Layer::kColumns / 2;
-  constexpr int kAll = Layer::kKernel * Layer::kChannelPairs * 16 * kHighColumns;
-  for (int i = threadIdx.x; i < kAll; i += kThreads) {
-    const int t = i % 8;
-    const int column = i / 8 % kHighColumns;
-    const int half_of_rows = i / 8 / kHighColumns % 2;
-    const int c = i / 16 / kHighColumns % Layer::kChannelPairs;
-    const int p = i / 16 / kHighColumns / Layer::kChannelPairs;
-    const int tap = t - column % 2;
-    const int map = map_of(column / 8, column % 8 / 2);
-    const int channel = 2 * c + half_of_rows;
-    const float value =
-        tap >= 0 && tap < Layer::kKernel
-            ? up * weights[((map * Layer::kChannels + channel) * Layer::kKernel + p) *
-                               Layer::kKernel +
-                           tap]
-            : 0.0f;
-    const half high = __float2half_rn(value);
-    half* place = shared.factors + (p * Layer::kChannelPairs + c) * Layer::kFactor +
-                  half_of_rows * 8 * Layer::kColumns + column * 8 + t;
-    place[0] = high;
-    place[kHighColumns * 8] = __float2half_rn(kLowUp * (value - __half2float(high)));
+struct SplitWeights {
+  static constexpr int kWindow = Layer::kKernel;  // cells of a row of a window
+  HalfPair main[Layer::kDeep][kWindow][4];        // high | low
+  HalfPair third[Layer::kDeep][kWindow + 1][4];   // high for an even | an odd column
+
+  __device__ static int map_of(int warp, int g) {
+    return warp % 4 + g / 2 * 4;  // the 16 threads of a store use 32 different banks
+  }
+
+  __device__ SplitWeights(const float* weights, float up) {
+    const int g = threadIdx.x % kWarp / 4;
+    const int q = threadIdx.x % 4;
+    const int channel = q % 2 * 2;
+    const float* map = weights + map_of(threadIdx.x / kWarp, g) * Layer::kChannels * kPlaneTaps +
+                       channel * kPlaneTaps;
+#pragma unroll
+    for (int deep = 0; deep < Layer::kDeep; ++deep) {
+#pragma unroll
+      for (int i = 0; i < 2; ++i) {
+        const int row = (2 * deep + i) * 2 + q / 2 - g % 2;  // of the kernel
+        const bool inside = row >= 0 && row < Layer::kKernel;
+        const float* taps = map + (inside ? row : 0) * Layer::kKernel;
+#pragma unroll
+        for (int x = 0; x < kWindow; ++x) {
+          const float scale = inside ? up : 0.0f;
+          const SplitPair pair = split(scale * taps[x], scale * taps[kPlaneTaps + x]);
+          main[deep][x][2 * i] = third[deep][x][2 * i] = third[deep][x + 1][2 * i + 1] = pair.high;
+          main[deep][x][2 * i + 1] = pair.low;
+        }
+        third[deep][kWindow][2 * i] = third[deep][0][2 * i + 1] = 0;
+      }
+    }
+  }
+
+ private:
+  static constexpr int kPlaneTaps = Layer::kKernel * Layer::kKernel;
+};
+
+/// Writes the cells of an image: high and low halves of its scaled values.
+template <class Layer>
+__device__ void make_cells(Cell* high, Cell* low, const float* raw, float up, int converter) {
+#pragma unroll 1
+  for (int i = converter; i < Layer::kRowPairs * Layer::kSize; i += kConverters) {
+    const int row_pair = i / Layer::kSize;
+    const int x = i % Layer::kSize;
+    Cell high_cell;
+    Cell low_cell;
+#pragma unroll
+    for (int j = 0; j < 4; ++j) {  // (row of the pair, pair of channels)
+      const float* first =
+          raw + j % 2 * 2 * Layer::kPlane + (2 * row_pair + j / 2) * Layer::kSize + x;
+      const SplitPair pair = split(up * first[0], up * first[Layer::kPlane]);
+      high_cell.pairs[j] = pair.high;
+      low_cell.pairs[j] = pair.low;
+    }
+    const auto store = [&](int place) {
+      *reinterpret_cast<uint4*>(high + place) = *reinterpret_cast<const uint4*>(&high_cell);
+      *reinterpret_cast<uint4*>(low + place) = *reinterpret_cast<const uint4*>(&low_cell);
+    };
+    store(x % 2 * Layer::kEven + row_pair * (Layer::kSize / 2) + x / 2);
+    const int last = x - (Layer::kSize - 8);
+    if (last >= 0) store(Layer::kLast + last * Layer::kLastRows + row_pair);
   }
 }
 
-// 16 positions × 16 taps: two output rows or column pairs, `apart` pixel pairs apart.
-struct Window {
-  HalfPair high[4];
-  HalfPair low[4];
+/// The products of one warpgroup for 16 columns or for the last two.
+template <class Layer>
+struct Products {
+  static constexpr int kCell = sizeof(Cell);
+  static constexpr int kRow = Layer::kSize / 2 * kCell;  // from a row pair to the next
 
-  __device__ void load(const SplitPair* taps, int apart, int plane) {
+  /// 16 columns from `first_pair` · 2 on, RowPairs row pairs: main for even and for odd columns,
+  /// and third for both.
+  template <int RowPairs>
+  __device__ static void add(float (&main)[2][RowPairs * 4], float (&third)[RowPairs * 4],
+                             const SplitWeights<Layer>& weights, const Cell* high, const Cell* low,
+                             int first_pair, int first_row) {
+    const int first = first_row * (Layer::kSize / 2) + first_pair;
+    const std::uint64_t from_high = right_descriptor(high + first, kRow, kRow);
+    const std::uint64_t from_low = right_descriptor(low + first, kRow, kRow);
+    multiply_begin();
 #pragma unroll
-    for (int i = 0; i < 4; ++i) {
-      const SplitPair pair = taps[i % 2 * apart + i / 2 * plane];
-      high[i] = pair.high;
-      low[i] = pair.low;
+    for (int deep = 0; deep < Layer::kDeep; ++deep) {
+      const int below = deep * 2 * (Layer::kSize / 2);
+#pragma unroll
+      for (int x = 0; x < Layer::kKernel + 1; ++x) {
+        const int place = x % 2 * Layer::kEven + x / 2 + below;  // of column x
+        const int keep = deep + x > 0;
+        if (x < Layer::kKernel) {
+          multiply_add<RowPairs * 8>(main[0], weights.main[deep][x], from_high + place, keep);
+        }
+        if (x > 0) {
+          multiply_add<RowPairs * 8>(main[1], weights.main[deep][x - 1], from_high + place,
+                                     deep + x > 1);
+        }
+        multiply_add<RowPairs * 8>(third, weights.third[deep][x], from_low + place, keep);
+      }
     }
+    multiply_commit();
+  }
+
+  /// The last two columns, all row pairs: n = 24 row pairs of the even one, then of the odd one.
+  __device__ static void add_last(float (&main)[24], float (&third)[12],
+                                  const SplitWeights<Layer>& weights, const Cell* high,
+                                  const Cell* low) {
+    const std::uint64_t from_high = right_descriptor(high + Layer::kLast, kCell, 8 * kCell);
+    const std::uint64_t from_low = right_descriptor(low + Layer::kLast, kCell, 8 * kCell);
+    multiply_begin();
+#pragma unroll
+    for (int deep = 0; deep < Layer::kDeep; ++deep) {
+#pragma unroll
+      for (int x = 0; x < Layer::kKernel + 1; ++x) {
+        const int place = x * Layer::kLastRows + 2 * deep;
+        if (x < Layer::kKernel) {
+          multiply_add<48>(main, weights.main[deep][x], from_high + place, deep + x > 0);
+        }
+        multiply_add<24>(third, weights.third[deep][x], from_low + place, deep + x > 0);
+      }
+    }
+    multiply_commit();
   }
 };
+
+template <int Count>
+__device__ void finish(float (&sums)[Count]) {
+#pragma unroll
+  for (float& sum : sums) keep_here(sum);
+}
 
 #endif  // CONVLAB_WARPGROUP_MULTIPLY
 
@@ -146,56 +252,57 @@ __global__ void __launch_bounds__(CONVLAB_WARPGROUP_MULTIPLY ? kThreads : 1, 1)
 #if CONVLAB_WARPGROUP_MULTIPLY
   extern __shared__ __align__(128) char memory[];
   auto& shared = *reinterpret_cast<SixteenMapsShared<Layer>*>(memory);
-  constexpr int kChannelPairs = Layer::kChannelPairs;
-  constexpr int kKernel = Layer::kKernel;
-  constexpr int kRowPairs = Layer::kSize / 2;
-  constexpr int kPlanePairs = Layer::kSize * kRowPairs;
   constexpr int kOut = Layer::kOut;
   const int thread = threadIdx.x;
   const int lane = thread % kWarp;
   const int warp = thread / kWarp;
 
+  const auto load = [&](int turn) {
+    const int image = blockIdx.x + turn * gridDim.x;
+    if (image >= batch) return;
+    fence_shared_for_engines();
+    shared.loaded[turn % kSlots].arrive_expecting(sizeof(float) * Layer::kInputs);
+    bulk_load(shared.raw[turn % kSlots], input + std::int64_t{image} * Layer::kInputs,
+              sizeof(float) * Layer::kInputs, shared.loaded[turn % kSlots]);
+  };
   if (thread == 0) {
     for (int i = 0; i < kSlots; ++i) {
       shared.loaded[i].init(1);
       shared.converted[i].init(kConverters);
       shared.used[i].init(kMultipliers);
-      shared.computed[i].init(kMultipliers);
     }
+    shared.computed.init(kMultipliers);
+    shared.stored.init(1);
+    for (int i = 0; i < kSlots; ++i) load(i);
   }
   float weight_max = 0.0f;
   for (int i = thread; i < Layer::kWeights; i += kThreads) {
-    weight_max = fmaxf(weight_max, fabsf(weights[i]));
+    shared.weights[i] = weights[i];
+    weight_max = fmaxf(weight_max, fabsf(shared.weights[i]));
   }
   weight_max = warp_max(weight_max);
   if (lane == 0) shared.weight_max[warp] = weight_max;
   __syncthreads();
   for (int i = 0; i < kThreads / kWarp; ++i) weight_max = fmaxf(weight_max, shared.weight_max[i]);
   const Scale weight_scale = scale_for(weight_max);
-  if (thread == kMultipliers && static_cast<int>(blockIdx.x) < batch) {
-    shared.loaded[0].arrive_expecting(sizeof(float) * Layer::kInputs);
-    bulk_load(shared.pixels[0], input + std::int64_t{blockIdx.x} * Layer::kInputs,
-              sizeof(float) * Layer::kInputs, shared.loaded[0]);
-  }
-  make_factors(shared, weights, weight_scale.up);
-  fence_shared_for_engines();
-  __syncthreads();
 
   if (warp >= kMultipliers / kWarp) {
     give_registers<kConverterRegisters>();
     const int converter = thread - kMultipliers;
     const auto store = [&](int turn) {  // the outputs of that turn, when they are computed
       const int image = blockIdx.x + turn * gridDim.x;
-      shared.computed[turn % kSlots].wait(turn / kSlots % 2);
-      bulk_store(output + std::int64_t{image} * Layer::kOutputs, shared.staged[turn % kSlots],
+      shared.computed.wait(turn % 2);
+      bulk_store(output + std::int64_t{image} * Layer::kOutputs, shared.staged,
                  sizeof(float) * Layer::kOutputs);
       bulk_commit();
+      bulk_wait_read<0>();
+      shared.stored.arrive();
     };
     int turn = 0;
     for (int image = blockIdx.x; image < batch; image += gridDim.x, ++turn) {
       const int slot = turn % kSlots;
       shared.loaded[slot].wait(turn / kSlots % 2);
-      float4* fours = reinterpret_cast<float4*>(shared.pixels[slot]);
+      const float4* fours = reinterpret_cast<const float4*>(shared.raw[slot]);
       float input_max = 0.0f;
 #pragma unroll 4
       for (int i = converter; i < Layer::kInputs / 4; i += kConverters) {
@@ -208,137 +315,86 @@ __global__ void __launch_bounds__(CONVLAB_WARPGROUP_MULTIPLY ? kThreads : 1, 1)
         input_max = fmaxf(input_max, shared.converter_max[i]);
       }
       const Scale scale = scale_for(input_max);
-#pragma unroll 4
-      for (int i = converter; i < Layer::kInputs / 4; i += kConverters) {
-        const float4 four = fours[i];
-        const SplitPair first = split(scale.up * four.x, scale.up * four.y);
-        const SplitPair second = split(scale.up * four.z, scale.up * four.w);
-        reinterpret_cast<uint4*>(fours)[i] =
-            make_uint4(first.high, first.low, second.high, second.low);
-      }
-      if (converter == 0) {
-        shared.down[slot] = scale.down;
-        bulk_wait_read<0>();  // the image before the last is stored: its buffer is free
-      }
+      if (turn >= kSlots) shared.used[slot].wait((turn - kSlots) / kSlots % 2);
+      make_cells<Layer>(shared.high[slot], shared.low[slot], shared.raw[slot], scale.up, converter);
+      if (converter == 0) shared.down[slot] = scale.down;
+      fence_shared_for_engines();
       shared.converted[slot].arrive();
+      // All have read raw, and no thread writes converter_max again before this.
+      asm volatile("bar.sync 1, %0;" ::"n"(kConverters) : "memory");
       if (converter == 0) {
-        const int next = image + gridDim.x;
-        const int other = (turn + 1) % kSlots;
-        if (turn > 0) shared.used[other].wait((turn - 1) / kSlots % 2);
-        if (next < batch) {
-          fence_shared_for_engines();
-          shared.loaded[other].arrive_expecting(sizeof(float) * Layer::kInputs);
-          bulk_load(shared.pixels[other], input + std::int64_t{next} * Layer::kInputs,
-                    sizeof(float) * Layer::kInputs, shared.loaded[other]);
-        }
+        load(turn + kSlots);
         if (turn > 0) store(turn - 1);
       }
-      // No thread writes converter_max again before this.
-      asm volatile("bar.sync 1, %0;" ::"n"(kConverters) : "memory");
     }
-    if (converter == 0 && turn > 0) {
-      store(turn - 1);
-      bulk_wait_read<0>();
-    }
+    if (converter == 0 && turn > 0) store(turn - 1);
   } else {
     take_registers<kMultiplierRegisters>();
     const int g = lane / 4;
     const int q = lane % 4;
-    const int group = warp / 4;
-    // The first warpgroup computes rows 0 … 19, 5 in each warp; the second one rows 20 … 33, 4 in
-    // each warp, of which two are computed twice, and columns 32 and 33.
-    const int first_row = group == 0 ? warp * 5 : 20 + (warp - 4) * 4 - max(warp - 5, 0);
-    const int owned_from = group == 1 && warp > 5 ? 1 : 0;
-    const int steps = group == 0 ? 5 : 4;
-    const std::uint64_t factors =
-        right_descriptor(shared.factors, Layer::kBlockRow, 8 * 8 * sizeof(half));
-    constexpr int kFactorStep = Layer::kFactor * sizeof(half) / 16;
+    // A shuffle tells the compiler that a warp has one group, so descriptors are in uniform
+    // registers.
+    const int group = __shfl_sync(0xffffffffu, warp / 4, 0);
+    const SplitWeights<Layer> factors(shared.weights, weight_scale.up);
+    // Of this thread's map and row of a pair, in row pair 0.
+    float* own = shared.staged + (factors.map_of(warp, g) * kOut + g % 2) * kOut;
+    const auto store_two = [&](int row_pair, int column, float even, float odd, float down) {
+      *reinterpret_cast<float2*>(own + row_pair * 2 * kOut + column) =
+          make_float2(even * down * weight_scale.down, odd * down * weight_scale.down);
+    };
 
     int turn = 0;
     for (int image = blockIdx.x; image < batch; image += gridDim.x, ++turn) {
       const int slot = turn % kSlots;
-      const int parity = turn / kSlots % 2;
-      shared.converted[slot].wait(parity);
-      const SplitPair* taps = shared.pixels[slot] + first_row * kRowPairs + g + q;
+      shared.converted[slot].wait(turn / kSlots % 2);
       const float down = shared.down[slot];
-      float* staged = shared.staged[slot];
-      Window window[kKernel][kChannelPairs];
-#pragma unroll
-      for (int p = 0; p < kKernel; ++p) {
-#pragma unroll
-        for (int c = 0; c < kChannelPairs; ++c) {
-          window[p][c].load(taps + 2 * c * kPlanePairs + p * kRowPairs, 8, kPlanePairs);
-        }
-      }
-
-#pragma unroll
-      for (int step = 0; step < 5; ++step) {
-        const bool rest = step == 4 && steps == 4;  // of the columns
-        if (step > 0) {
-          if (rest) {
-            const int row = min(warp % 4 * 16 + g, kOut - 1);
-            const int other_row = min(row + 8, kOut - 1);
-            const SplitPair* corner = shared.pixels[slot] + row * kRowPairs + kTileColumns + q;
-#pragma unroll
-            for (int p = 0; p < kKernel; ++p) {
-#pragma unroll
-              for (int c = 0; c < kChannelPairs; ++c) {
-                window[(step + p) % kKernel][c].load(corner + 2 * c * kPlanePairs + p * kRowPairs,
-                                                     (other_row - row) * kRowPairs, kPlanePairs);
-              }
-            }
-          } else {
-#pragma unroll
-            for (int c = 0; c < kChannelPairs; ++c) {
-              window[(step + kKernel - 1) % kKernel][c].load(
-                  taps + 2 * c * kPlanePairs + (step + kKernel - 1) * kRowPairs, 8, kPlanePairs);
-            }
-          }
-        }
-        if (step == 4) shared.used[slot].arrive();
-
-        float sums[32];   // 16 of high · high, 16 of high · low
-        float third[16];  // of low · high
-        multiply_begin();
-#pragma unroll
-        for (int p = 0; p < kKernel; ++p) {
-#pragma unroll
-          for (int c = 0; c < kChannelPairs; ++c) {
-            const Window& left = window[(step + p) % kKernel][c];
-            const std::uint64_t right = factors + (p * kChannelPairs + c) * kFactorStep;
-            multiply_add_64(sums, left.high, right, p + c > 0);
-            multiply_add_32(third, left.low, right, p + c > 0);
-          }
-        }
-        multiply_commit();
+      const Cell* high = shared.high[slot];
+      const Cell* low = shared.low[slot];
+      const auto convolve = [&](auto row_pairs, int first_row) {
+        constexpr int kRowPairs = decltype(row_pairs)::value;
+        float main[2][kRowPairs * 4];
+        float third[kRowPairs * 4];
+        Products<Layer>::template add<kRowPairs>(main, third, factors, high, low, group * 8,
+                                                 first_row);
         multiply_wait();
+        finish(main[0]);
+        finish(main[1]);
+        finish(third);
+        if (first_row == 0 && turn > 0) shared.stored.wait((turn - 1) % 2);
 #pragma unroll
-        for (int i = 0; i < 32; ++i) keep_here(sums[i]);
+        for (int j = 0; j < kRowPairs; ++j) {
 #pragma unroll
-        for (int i = 0; i < 16; ++i) keep_here(third[i]);
-
+          for (int i = 4 * j; i < 4 * j + 2; ++i) {
+            store_two(first_row + j, group * 16 + 4 * q + i % 2 * 2,
+                      join(main[0][i], main[0][i + 2] + third[i]),
+                      join(main[1][i], main[1][i + 2] + third[i + 2]), down);
+          }
+        }
+      };
+      convolve(std::integral_constant<int, 6>{}, 0);
+      if (turn % 2 == group) {  // the groups take turns at the last two columns
+        float main[24];
+        float third[12];
+        Products<Layer>::add_last(main, third, factors, high, low);
+        multiply_wait();
+        finish(main);
+        finish(third);
 #pragma unroll
-        for (int j = 0; j < 4; ++j) {
+        for (int j = 0; j < 3; ++j) {
 #pragma unroll
-          for (int i = 0; i < 2; ++i) {
-            const int at = 4 * j + 2 * i;
-            float2 two;
-            two.x = join(sums[at], sums[16 + at] + third[at]) * down * weight_scale.down;
-            two.y = join(sums[at + 1], sums[17 + at] + third[at + 1]) * down * weight_scale.down;
-            float* map = staged + map_of(j, q) * kOut * kOut;
-            if (rest) {
-              const int row = warp % 4 * 16 + g + 8 * i;
-              if (row < kOut) {
-                *reinterpret_cast<float2*>(map + row * kOut + 2 * kTileColumns) = two;
-              }
-            } else if (step >= owned_from) {
-              *reinterpret_cast<float2*>(map + (first_row + step) * kOut + 2 * (g + 8 * i)) = two;
-            }
+          for (int i = 4 * j; i < 4 * j + 2; ++i) {
+            const int row_pair = j * 8 + 2 * q + i % 2;
+            if (row_pair >= kOut / 2) continue;
+            store_two(row_pair, kOut - 2, join(main[i], main[i + 2] + third[i]),
+                      join(main[12 + i], main[14 + i] + third[i + 2]), down);
           }
         }
       }
+      convolve(std::integral_constant<int, 6>{}, 6);
+      convolve(std::integral_constant<int, 5>{}, 12);
+      shared.used[slot].arrive();
       fence_shared_for_engines();
-      shared.computed[slot].arrive();
+      shared.computed.arrive();
     }
   }
 #else

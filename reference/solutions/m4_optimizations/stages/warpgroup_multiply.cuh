@@ -77,55 +77,52 @@ __device__ inline void keep_here(float& value) {
   asm volatile("" : "+f"(value)::"memory");
 }
 
-/// sums (64 × 64, a quarter per warp) += left (64 × 16) · right (16 × 64). Runs on until
+/// sums (64 × Columns, a quarter per warp) += left (64 × 16) · right (16 × Columns). Runs on until
 /// multiply_wait: until then neither `sums` nor `left` may be touched.
 /// @param keep  0: the sums start at zero
-__device__ inline void multiply_add_64(float* sums, const HalfPair* left, std::uint64_t right,
-                                       int keep) {
+template <int Columns>
+__device__ void multiply_add(float* sums, const HalfPair* left, std::uint64_t right, int keep);
+
+template <>
+__device__ inline void multiply_add<24>(float* sums, const HalfPair* left, std::uint64_t right,
+                                        int keep) {
   asm volatile(
-      "{\n.reg .pred keep;\nsetp.ne.b32 keep, %37, 0;\n"
-      "wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16 {%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, "
-      "%10, %11, %12, %13, %14, %15, %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, "
-      "%28, %29, %30, %31}, {%32, %33, %34, %35}, %36, keep, 1, 1, 0;\n}\n"
+      "{\n.reg .pred keep;\nsetp.ne.b32 keep, %17, 0;\n"
+      "wgmma.mma_async.sync.aligned.m64n24k16.f32.f16.f16 {%0, %1, %2, %3, %4, %5, %6, %7, %8, "
+      "%9, %10, %11}, {%12, %13, %14, %15}, %16, keep, 1, 1, 0;\n}\n"
       : "+f"(sums[0]), "+f"(sums[1]), "+f"(sums[2]), "+f"(sums[3]), "+f"(sums[4]), "+f"(sums[5]),
-        "+f"(sums[6]), "+f"(sums[7]), "+f"(sums[8]), "+f"(sums[9]), "+f"(sums[10]), "+f"(sums[11]),
-        "+f"(sums[12]), "+f"(sums[13]), "+f"(sums[14]), "+f"(sums[15]), "+f"(sums[16]),
-        "+f"(sums[17]), "+f"(sums[18]), "+f"(sums[19]), "+f"(sums[20]), "+f"(sums[21]),
-        "+f"(sums[22]), "+f"(sums[23]), "+f"(sums[24]), "+f"(sums[25]), "+f"(sums[26]),
-        "+f"(sums[27]), "+f"(sums[28]), "+f"(sums[29]), "+f"(sums[30]), "+f"(sums[31])
+        "+f"(sums[6]), "+f"(sums[7]), "+f"(sums[8]), "+f"(sums[9]), "+f"(sums[10]), "+f"(sums[11])
       : "r"(left[0]), "r"(left[1]), "r"(left[2]), "r"(left[3]), "l"(right), "r"(keep));
 }
 
-/// sums (64 × 48, a quarter per warp) += left (64 × 16) · right (16 × 48). Runs on until
-/// multiply_wait: until then neither `sums` nor `left` may be touched.
-/// @param keep  0: the sums start at zero
-__device__ inline void multiply_add_48(float* sums, const HalfPair* left, std::uint64_t right,
-                                       int keep) {
+template <>
+__device__ inline void multiply_add<40>(float* sums, const HalfPair* left, std::uint64_t right,
+                                        int keep) {
+  asm volatile(
+      "{\n.reg .pred keep;\nsetp.ne.b32 keep, %25, 0;\n"
+      "wgmma.mma_async.sync.aligned.m64n40k16.f32.f16.f16 {%0, %1, %2, %3, %4, %5, %6, %7, %8, "
+      "%9, %10, %11, %12, %13, %14, %15, %16, %17, %18, %19}, {%20, %21, %22, %23}, %24, keep, "
+      "1, 1, 0;\n}\n"
+      : "+f"(sums[0]), "+f"(sums[1]), "+f"(sums[2]), "+f"(sums[3]), "+f"(sums[4]), "+f"(sums[5]),
+        "+f"(sums[6]), "+f"(sums[7]), "+f"(sums[8]), "+f"(sums[9]), "+f"(sums[10]), "+f"(sums[11]),
+        "+f"(sums[12]), "+f"(sums[13]), "+f"(sums[14]), "+f"(sums[15]), "+f"(sums[16]),
+        "+f"(sums[17]), "+f"(sums[18]), "+f"(sums[19])
+      : "r"(left[0]), "r"(left[1]), "r"(left[2]), "r"(left[3]), "l"(right), "r"(keep));
+}
+
+template <>
+__device__ inline void multiply_add<48>(float* sums, const HalfPair* left, std::uint64_t right,
+                                        int keep) {
   asm volatile(
       "{\n.reg .pred keep;\nsetp.ne.b32 keep, %29, 0;\n"
-      "wgmma.mma_async.sync.aligned.m64n48k16.f32.f16.f16 {%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, "
-      "%10, %11, %12, %13, %14, %15, %16, %17, %18, %19, %20, %21, %22, %23}, {%24, %25, %26, "
-      "%27}, %28, keep, 1, 1, 0;\n}\n"
+      "wgmma.mma_async.sync.aligned.m64n48k16.f32.f16.f16 {%0, %1, %2, %3, %4, %5, %6, %7, %8, "
+      "%9, %10, %11, %12, %13, %14, %15, %16, %17, %18, %19, %20, %21, %22, %23}, {%24, %25, "
+      "%26, %27}, %28, keep, 1, 1, 0;\n}\n"
       : "+f"(sums[0]), "+f"(sums[1]), "+f"(sums[2]), "+f"(sums[3]), "+f"(sums[4]), "+f"(sums[5]),
         "+f"(sums[6]), "+f"(sums[7]), "+f"(sums[8]), "+f"(sums[9]), "+f"(sums[10]), "+f"(sums[11]),
         "+f"(sums[12]), "+f"(sums[13]), "+f"(sums[14]), "+f"(sums[15]), "+f"(sums[16]),
         "+f"(sums[17]), "+f"(sums[18]), "+f"(sums[19]), "+f"(sums[20]), "+f"(sums[21]),
         "+f"(sums[22]), "+f"(sums[23])
-      : "r"(left[0]), "r"(left[1]), "r"(left[2]), "r"(left[3]), "l"(right), "r"(keep));
-}
-
-/// sums (64 × 32, a quarter per warp) += left (64 × 16) · right (16 × 32). Runs on until
-/// multiply_wait: until then neither `sums` nor `left` may be touched.
-/// @param keep  0: the sums start at zero
-__device__ inline void multiply_add_32(float* sums, const HalfPair* left, std::uint64_t right,
-                                       int keep) {
-  asm volatile(
-      "{\n.reg .pred keep;\nsetp.ne.b32 keep, %21, 0;\n"
-      "wgmma.mma_async.sync.aligned.m64n32k16.f32.f16.f16 {%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, "
-      "%10, %11, %12, %13, %14, %15}, {%16, %17, %18, %19}, %20, keep, 1, 1, 0;\n}\n"
-      : "+f"(sums[0]), "+f"(sums[1]), "+f"(sums[2]), "+f"(sums[3]), "+f"(sums[4]), "+f"(sums[5]),
-        "+f"(sums[6]), "+f"(sums[7]), "+f"(sums[8]), "+f"(sums[9]), "+f"(sums[10]), "+f"(sums[11]),
-        "+f"(sums[12]), "+f"(sums[13]), "+f"(sums[14]), "+f"(sums[15])
       : "r"(left[0]), "r"(left[1]), "r"(left[2]), "r"(left[3]), "l"(right), "r"(keep));
 }
 
