@@ -9,6 +9,7 @@
 #include "common/base/scratch_folder.hpp"
 #include "common/base/text.hpp"
 #include "common/base/whole_file.hpp"
+#include "grader/checks/custom_submission.hpp"
 #include "grader/checks/result/check_result.hpp"
 #include "grader/checks/rules.hpp"
 #include "grader/course/course.hpp"
@@ -98,6 +99,8 @@ std::string verdict_of(const CheckResult& check) {
 std::optional<ExitCode> check_tree(const Options& options, ExitCode (*check)(const Options&)) {
   std::error_code missing;
   const fs::path given = options.solution;
+  // What is not there is told before a name that only a tree may have.
+  if (!fs::exists(fs::symlink_status(given, missing))) static_cast<void>(sources_of(given, true));
   const bool is_archive = fs::is_regular_file(given, missing) && given.extension() != ".cu" &&
                           given.extension() != ".cpp" && given.extension() != ".cc";
   if (!is_archive && !fs::is_directory(given, missing)) return std::nullopt;

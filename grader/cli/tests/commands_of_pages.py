@@ -13,7 +13,7 @@ import subprocess
 import sys
 
 # What a page writes for something of the reader's, and a word that fits there.
-WORDS = {'NAME': 'fused-gemm', 'STAGE': 'fused-gemm', '--stage …': '--stage fused-gemm', '--network NAME': '--network fa18',
+WORDS = {'build/bin/NAME': 'build/bin/m3', 'NAME': 'fused-gemm', 'STAGE': 'fused-gemm', '--stage …': '--stage fused-gemm', '--network NAME': '--network fa18',
          'FILE': 'build/page.json', '--solution FILE': '--solution milestones/m2_gpu_baseline/conv_forward.cu',
          'PROGRAM …': 'build/bin/m1 1', 'cpu-new-forward.cc': 'milestones/m1_cpu_baseline/conv_forward.cpp',
          'm3/req_0/m3-forward.cu': 'milestones/m2_gpu_baseline/conv_forward.cu',
@@ -29,7 +29,7 @@ TOOLS = ('cmake', 'cuobjdump', 'perf', 'valgrind', 'cg_annotate', 'gdb', 'ncu')
 LEFT_OUT = ('common/setup/lab', 'build/bin/grader submit', 'build/bin/grader watch', 'build/bin/grader job',
             'perf', 'valgrind', 'cg_annotate', 'gdb', 'ncu', 'cuobjdump')
 MISSING = ('GPU', 'cluster', 'squeue', 'not found', 'No data', 'There is no file', 'does not exist', 'no such file',
-           'cannot be read', 'is handed out without')
+           'source files; there is no', 'cannot be read')
 
 
 def is_command(line):
@@ -46,7 +46,8 @@ def commands_of(text):
         in_block = is_fenced or line.startswith('    ') and (not before.strip() or before.startswith('    '))
         parts = [line.strip().removeprefix('- run: ')] if in_block else re.findall(r'`([^`]+)`', line)
         for part in parts:
-            if is_command(part):
+            # Half of a quotation goes on in another line.
+            if is_command(part) and part.count("'") % 2 == 0:
                 found.append(' '.join(re.split(r'\s+#', part)[0].split()))
         before = line
     return list(dict.fromkeys(found))
