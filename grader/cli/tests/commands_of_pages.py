@@ -29,7 +29,9 @@ TOOLS = ('cmake', 'cuobjdump', 'perf', 'valgrind', 'cg_annotate', 'gdb', 'ncu')
 LEFT_OUT = ('common/setup/lab', 'build/bin/grader submit', 'build/bin/grader watch', 'build/bin/grader job',
             'perf', 'valgrind', 'cg_annotate', 'gdb', 'ncu', 'cuobjdump')
 MISSING = ('GPU', 'cluster', 'squeue', 'not found', 'No data', 'There is no file', 'does not exist', 'no such file',
-           'source files; there is no', 'cannot be read')
+           'source files; there is no', 'cannot be read',
+           # What somebody at a terminal is asked for, or has said before.
+           'The prediction needs', 'You predicted nothing')
 
 
 def is_command(line):
@@ -55,7 +57,7 @@ def commands_of(text):
 
 def run(command):
     """Why the command is none that a reader can type; empty if it is."""
-    for word, own in WORDS.items():
+    for word, own in sorted(WORDS.items(), key=lambda each: -len(each[0])):
         command = command.replace(word, own)
     # A build only shows what it would do: that there is such a target.
     command = re.sub(r'(cmake --build[^&|]*)', r'\1 -- -n ', command)
@@ -64,6 +66,11 @@ def run(command):
     if bare.startswith(LEFT_OUT) or '/' in program and program.split('/')[1] != 'bin':
         is_own = program.startswith(('build/bin/', 'common/'))
         return f'there is no {program}' if is_own and not os.access(program, os.X_OK) else ''
+    if program.startswith('build/bin/') and not os.path.exists(program):
+        # One that the page has built before: a target has its name.
+        target = ['cmake', '--build', '--preset', 'lab', '--target', os.path.basename(program), '--', '-n']
+        known = subprocess.run(target, capture_output=True, check=False).returncode == 0
+        return '' if known else f'there is no {program}'
     done = subprocess.run(['timeout', '900', 'bash', '-c', command], stdin=subprocess.DEVNULL, text=True,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
     may_lack = done.returncode in (2, 3) and any(word in done.stdout for word in MISSING)
