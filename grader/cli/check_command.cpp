@@ -175,7 +175,7 @@ GradeRequest request_of(const CourseMilestone& milestone, const Options& options
                      .measures_speed = !options.no_speed};
     const ScoreRules& rules = request.score->rules;
     if (!rules.rules.empty() && options.rules.empty()) request.rules = parse_rules(rules.rules);
-    if (!rules.precision.empty() && options.precision.empty())
+    if (!rules.precision.empty() && options.precision.empty() && !request.rules.edition)
       request.precision = parse_precision(rules.precision);
   }
   return request;

@@ -24,9 +24,9 @@ std::int64_t product(const std::array<unsigned, 3>& sizes) {
   return std::int64_t{sizes[0]} * sizes[1] * sizes[2];
 }
 
-// What the outputs of positive numbers sum up to if the device leaves out some work.
-std::optional<double> sum_with(Submission& submission, const StageInfo& stage,
-                               const ConvShape& shape, const std::string& setting) {
+// The outputs of positive numbers if the device leaves out some work; none if it fails then.
+std::vector<float> outputs_with(Submission& submission, const StageInfo& stage,
+                                const ConvShape& shape, const std::string& setting) {
   submission.restart();  // what it has kept of an earlier run is no part of this one
   submission.set_environment({"CONVLAB_EMU_THREADS=1", setting});
   const Arrays arrays = submission.prepare(shape, Placement::kAligned);
@@ -36,12 +36,27 @@ std::optional<double> sum_with(Submission& submission, const StageInfo& stage,
   std::transform(arrays.weights, arrays.weights + shape.weights_size(), arrays.weights, absolute);
   const bool failed = submission.run(stage.id).failure.has_value();
   submission.set_environment({});
-  if (failed) return std::nullopt;
+  if (failed) return {};
+  return {arrays.output, arrays.output + shape.output_size()};
+}
+
+double sum_with(Submission& submission, const StageInfo& stage, const ConvShape& shape,
+                const std::string& setting) {
+  const std::vector<float> outputs = outputs_with(submission, stage, shape, setting);
   // Poison, which stands where nobody wrote, is no number.
-  return std::accumulate(arrays.output, arrays.output + shape.output_size(), 0.0,
-                         [](double sum, float number) {
-                           return std::isfinite(number) ? sum + std::abs(number) : sum;
-                         });
+  return std::accumulate(outputs.begin(), outputs.end(), 0.0, [](double sum, float number) {
+    return std::isfinite(number) ? sum + std::abs(number) : sum;
+  });
+}
+
+// The part of the outputs that are others if numbers in shared memory are lost.
+double part_from_shared(Submission& submission, const StageInfo& stage, const ConvShape& shape) {
+  const auto usual = outputs_with(submission, stage, shape, "CONVLAB_EMU_TRACE=off");
+  const auto without = outputs_with(submission, stage, shape, "CONVLAB_EMU_TRACE=no-shared");
+  if (usual.empty() || without.empty()) return 0.0;
+  double others = 0.0;
+  for (std::size_t i = 0; i < usual.size(); ++i) others += usual[i] != without[i] ? 1.0 : 0.0;
+  return others / static_cast<double>(usual.size());
 }
 
 // By how much less that is, if tensor cores add nothing.
@@ -49,7 +64,7 @@ double part_on_tensor_cores(Submission& submission, const StageInfo& stage,
                             const ConvShape& shape) {
   const auto all = sum_with(submission, stage, shape, "CONVLAB_EMU_PRODUCTS=made");
   const auto others = sum_with(submission, stage, shape, "CONVLAB_EMU_PRODUCTS=none");
-  return all && others && *all > 0.0 ? std::clamp(1.0 - *others / *all, 0.0, 1.0) : 0.0;
+  return all > 0.0 ? std::clamp(1.0 - others / all, 0.0, 1.0) : 0.0;
 }
 
 StageCounts counts_of_one(const StageInfo& stage, const ConvShape& layer) {
@@ -113,7 +128,7 @@ void count_parts(Submission& submission, const StageInfo& stage, const ConvShape
   const auto part = [&](const std::string& work) {
     for (const std::string& each : {std::string("all"), work}) {
       if (sums.contains(each)) continue;
-      sums[each] = sum_with(submission, stage, shape, "CONVLAB_EMU_WORK=" + each).value_or(0.0);
+      sums[each] = sum_with(submission, stage, shape, "CONVLAB_EMU_WORK=" + each);
     }
     return sums["all"] > 0.0 ? sums[work] / sums["all"] : 0.0;
   };
@@ -123,7 +138,8 @@ void count_parts(Submission& submission, const StageInfo& stage, const ConvShape
     return std::max(0.0, std::min({part(one), part(other), 1.0 - part(one), 1.0 - part(other)}));
   };
   for (const std::string& id : ids) {
-    counts.parts[id] = id == "graph-part"    ? part("graphs")
+    counts.parts[id] = id == "shared-part"   ? part_from_shared(submission, stage, counts.shape)
+                       : id == "graph-part"  ? part("graphs")
                        : id == "stream-part" ? divided("first-stream", "other-streams")
                        : id == "device-part" ? divided("first-device", "second-device")
                                              : 1.0 - part("plain-copies");
@@ -297,10 +313,20 @@ double other_products(const StageCounts& stage) {
   return products(stage, [](const std::string& kind) { return !is_tensor(kind); });
 }
 
-// What is made elsewhere need not be made on tensor cores.
+// What is made in another way need not be made so.
+double share_of(double made, double made_otherwise) {
+  return std::min(made, std::max(0.0, 1.0 - made_otherwise));
+}
+
 double tensor_share(const StageCounts& stage) {
-  const double elsewhere = std::max(0.0, 1.0 - other_products(stage));
-  return std::min({stage.tensor_part, elsewhere, products(stage, is_tensor)});
+  return share_of(std::min(stage.tensor_part, products(stage, is_tensor)), other_products(stage));
+}
+
+double half_share(const StageCounts& stage) {
+  const auto of_halves = [](const std::string& kind) { return kind.starts_with("half"); };
+  const double all = products_made(stage);
+  const double halves = products(stage, of_halves);
+  return share_of(halves, all - halves);
 }
 
 double lanes_of(const StageCounts& stage, const std::string& space, bool atomic) {
@@ -322,6 +348,7 @@ double part_of(const StageCounts& stage) {
   return known == stage.parts.end() ? std::numeric_limits<double>::quiet_NaN() : known->second;
 }
 
+constexpr char kSharedPart[] = "shared-part";
 constexpr char kGraphPart[] = "graph-part";
 constexpr char kStreamPart[] = "stream-part";
 constexpr char kStreamCopies[] = "stream-copies";
@@ -372,12 +399,7 @@ const std::vector<Counter>& counters() {
        true},
       {"products-over-needed", "products outside tensor cores, over the multiply-adds", false,
        other_products, true},
-      {"half-share", "multiply-adds of halves", true,
-       [](const StageCounts& stage) {
-         const auto of_halves = [](const std::string& kind) { return kind.starts_with("half"); };
-         return products(stage, of_halves);
-       },
-       true},
+      {"half-share", "multiply-adds of halves", true, half_share, true},
       {"products-of-a-thread", "products of one thread, over those of an output", false,
        [](const StageCounts& stage) {
          return static_cast<double>(stage.counted.most_products) /
@@ -386,6 +408,8 @@ const std::vector<Counter>& counters() {
        true},
       {"launches", "launches of kernels", false,
        [](const StageCounts& stage) { return static_cast<double>(stage.launches.size()); }, true},
+      {kSharedPart, "output that numbers in shared memory make", true, part_of<kSharedPart>, true,
+       true},
       {kGraphPart, "output that launches of graphs make", true, part_of<kGraphPart>, true, true},
       {kStreamPart, "output that a second stream makes", true, part_of<kStreamPart>, true, true},
       {kStreamCopies, "output that needs asynchronous copies in streams", true,

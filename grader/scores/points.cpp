@@ -106,7 +106,7 @@ static void json_fields(JsonFields& fields, ScoreRule& rule) {
 
 static void json_fields(JsonFields& fields, ScoreRules& rules) {
   fields("network", rules.network, "rounds", rules.rounds, "tolerance", rules.tolerance)
-      .defaulted("precision", rules.precision, "rules", rules.rules);
+      .defaulted("precision", rules.precision, "rules", rules.rules, "only_gpu", rules.only_gpu);
 }
 
 const char* to_string(ScoreRule::What what) {
@@ -392,6 +392,9 @@ void score_technique(ScoreItem& item, const ScoreRule& rule, const std::string& 
 std::string not_asked(const ScoreRule& rule, const ScoreRules& rules, const CheckedWork& work) {
   if (rule.what == ScoreRule::What::kSpeed && work.emulated) return "not measured without a GPU";
   if (work.only_stage && *work.only_stage != rule.stage) return "another --stage was asked";
+  // What runs there calls no library of a GPU.
+  if (work.emulated && std::ranges::count(rules.only_gpu, rule.stage) > 0)
+    return "gives points only on a GPU";
   if (rule.batch == 0) return {};
   if (work.network != rules.network) return "only network " + rules.network + " counts";
   const bool asked = std::ranges::find(work.batches, rule.batch) != work.batches.end();

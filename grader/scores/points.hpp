@@ -84,6 +84,7 @@ struct ScoreRules {
   double tolerance = 0.0;   ///< points that noise may decide
   std::string precision{};  ///< of every file, also in the course's form; empty: the file's own
   std::string rules{};      ///< the same of the rules, as --rules has them
+  std::vector<std::string> only_gpu{};  ///< stages that emulation gives no points for
   std::vector<ScoreRule> items{};
   std::optional<ScoreChoice> choice{};  ///< the stages of a student's choice, and their points
 };

@@ -48,8 +48,27 @@ struct SpotInBlock {
 /// Products that each thread makes which comes to one place.
 struct Product {
   Place place = 0;
-  int numbers = 0;
+  int numbers = 0;  ///< of this kind
   const char* kind = nullptr;
+  int doubles = 0;  ///< beside them
+};
+
+/// Products of one kind of number and another. The emulated device makes one of halves by up to
+/// three of doubles; those beyond are a kernel's own.
+struct Products {
+  std::int64_t others = 0;
+  std::int64_t halves = 0;
+  std::int64_t doubles = 0;
+
+  void add(const Product& product, std::int64_t times) {
+    (std::string_view(product.kind).starts_with("half") ? halves : others) +=
+        product.numbers * times;
+    doubles += product.doubles * times;
+  }
+  [[nodiscard]] std::int64_t own_doubles() const {
+    return std::max(std::int64_t{0}, doubles - 3 * halves);
+  }
+  [[nodiscard]] std::int64_t sum() const { return others + halves + own_doubles(); }
 };
 
 /// Products of one block: how often warps came to the place, and threads.
@@ -69,7 +88,7 @@ struct RunningBlock {
   std::size_t warp = 0;                        ///< that ran last
   SharedTouches touches;
   std::vector<ProductCount> products;   ///< by number
-  std::vector<std::int64_t> made;       ///< multiply-adds, by thread
+  std::vector<Products> made;           ///< by thread
   std::vector<std::uintptr_t> stack;    ///< where each thread's begins
   std::vector<std::uintptr_t> deepest;  ///< bytes of it that were in use
 };
@@ -145,7 +164,7 @@ void end_warp(Counter& all, RunningBlock& block, std::size_t warp) {
         ++made.warps;
         made.threads += static_cast<std::int64_t>(threads.size());
         const Product& product = all.places_of_products[static_cast<std::size_t>(number)];
-        for (const std::size_t thread : threads) block.made[thread] += product.numbers;
+        for (const std::size_t thread : threads) block.made[thread].add(product, 1);
       }
       return true;
     }
@@ -218,11 +237,12 @@ std::int32_t product_at(Counter& all, const void* caller, const Product* known) 
   Product product;
   if (known != nullptr) {
     product = {place, known->numbers, known->kind};
-  } else if (const FloatProducts floats = float_products_behind(caller); floats.count > 0) {
+  } else if (const MadeProducts made = products_behind(caller); made.first != nullptr) {
     // As a return address, which lies behind what it stands for.
-    product = {place_of_access(static_cast<const char*>(floats.first) + 1), floats.count, "float"};
+    product = {place_of_access(static_cast<const char*>(made.first) + 1), made.floats, "float",
+               made.doubles};
   }
-  if (product.numbers == 0) return all.product_at[place] = 0;
+  if (product.place == 0) return all.product_at[place] = 0;
   all.places_of_products.push_back(product);
   return all.product_at[place] = static_cast<std::int32_t>(all.places_of_products.size() - 1);
 }
@@ -343,9 +363,9 @@ class AccessCounter final : public AccessObserver {
     const auto& [all, block] = Event{};
     end_all_warps(all, block);
     for (std::size_t thread = 0; thread < block.made.size(); ++thread) {
-      all.sums.most_products = std::max(all.sums.most_products, block.made[thread]);
+      all.sums.most_products = std::max(all.sums.most_products, block.made[thread].sum());
       if (block.deepest[thread] > kRegisterBytes + kOwnBytes)
-        all.local_loads[block.kernel] += block.made[thread];
+        all.local_loads[block.kernel] += block.made[thread].sum();
     }
     for (std::size_t number = 1; number < block.products.size(); ++number) {
       const ProductCount& made = block.products[number];
@@ -495,16 +515,29 @@ AccessNotes take_counts() {
                                    .parts = (loads + kWordsOfSector - 1) / kWordsOfSector});
   }
   for (const auto& [call, product] : all.products) notes.products.push_back(product);
+  std::map<std::string, Products> by_kernel;
+  for (const auto& [which, count] : all.made)
+    by_kernel[which.first].add(all.places_of_products[which.second], count.threads);
   for (const auto& [which, count] : all.made) {
     const Product& product = all.places_of_products[which.second];
     const ReportPlace& source = source_of(product.place);
-    const int at_once = product.kind == std::string("half2") ? 2 : 1;
-    add(notes.products, {.kernel = which.first,
-                         .file = name_of(source.file),
-                         .line = static_cast<int>(source.line),
-                         .kind = product.kind,
-                         .multiply_adds = count.threads * product.numbers,
-                         .warp_operations = count.warps * product.numbers / at_once});
+    const auto add_kind = [&](const char* kind, double numbers) {
+      if (numbers == 0.0) return;
+      const double at_once = kind == std::string_view("half2") ? 2.0 : 1.0;
+      const auto times = [&](double count_of) { return static_cast<std::int64_t>(count_of); };
+      add(notes.products,
+          {.kernel = which.first,
+           .file = name_of(source.file),
+           .line = static_cast<int>(source.line),
+           .kind = kind,
+           .multiply_adds = times(static_cast<double>(count.threads) * numbers),
+           .warp_operations = times(static_cast<double>(count.warps) * numbers / at_once)});
+    };
+    add_kind(product.kind, product.numbers);
+    const Products& of_kernel = by_kernel[which.first];
+    if (product.doubles > 0)
+      add_kind("double", product.doubles * static_cast<double>(of_kernel.own_doubles()) /
+                             static_cast<double>(of_kernel.doubles));
   }
   for (const auto& [site, barrier] : all.met) notes.barriers.push_back(barrier);
   for (const auto& [key, count] : all.needs) {

@@ -8,8 +8,9 @@
 //          a loop that follow each other, as a compiler for a GPU joins them. In global memory it
 //          does so only if the type of the pointer promises that they are aligned, which nobody
 //          sees here.
-// Products Of floats those in the machine code of each block of the program (requests.cpp); of
-//          halves those that cuda_fp16.h marks; on tensor cores those that it is told of.
+// Products Of floats and doubles those in the machine code of each block of the program
+//          (requests.cpp); of halves those that cuda_fp16.h marks, which makes each by up to three
+//          of doubles; on tensor cores those that it is told of.
 // Barrier  Each word of shared memory remembers who touched it last and how many barriers that
 //          thread had passed. If another thread touches it exactly one barrier later, and one of
 //          the two writes, that barrier keeps them apart. A fragment counts as an access of its
@@ -62,13 +63,14 @@ Parts parts_of(const Request& request, Space space, std::size_t bytes, bool atom
 
 // ---- products (requests.cpp) --------------------------------------------------------------------
 
-struct FloatProducts {
-  int count = 0;
+struct MadeProducts {
+  int floats = 0;
+  int doubles = 0;
   const void* first = nullptr;  ///< the instruction
 };
 /// In the machine code behind this return address up to where the next block of the
 /// program begins: there, too, the compiler calls what it has just called.
-FloatProducts float_products_behind(const void* caller);
+MadeProducts products_behind(const void* caller);
 
 // ---- what is gathered of a block that runs ------------------------------------------------------
 

@@ -108,50 +108,58 @@ Parts parts_of(const Request& request, Space space, std::size_t bytes, bool atom
   return parts;
 }
 
-// How many floats the instruction at `at` multiplies or divides; 0 if it does neither. Doubles do
-// not count: a half is computed by them. Kernels are compiled for processors with FMA where there
-// are some, so they have both the short and the long form of an instruction.
-// Source   Intel 64 and IA-32 Architectures Software Developer's Manual, volume 2: MULSS is F3 0F
-// 59, with a byte from 40 to 4F behind F3 for further registers, MULPS 0F 59; divisions have 5E in
-// place of 59. Their long form begins with C5, or C4 and the map 1: the last two bits of the byte
-// before the code are 2 for one float and 0 for four, the third last doubles these. Fused
-// instructions begin with C4, the map 2, and a byte whose first bit stands for doubles; their codes
-// are 96 to 9F, A6 to AF and B6 to BF, odd ones from 99 on for one float.
-int floats_multiplied_by(const unsigned char* at) {
+// How many numbers the instruction at `at` multiplies or divides; 0 if it does neither. Kernels are
+// compiled for processors with FMA where there are some, so they have both the short and the long
+// form of an instruction.
+// Source   Intel 64 and IA-32 Architectures Software Developer's Manual, volume 2: MULPS is 0F 59,
+// with a byte from 40 to 4F before it for further registers; F3 before these stands for one float,
+// F2 for one double, 66 for two; divisions have 5E in place of 59. Their long form begins with C5,
+// or C4 and the map 1: the last two bits of the byte before the code stand for 66, F3 and F2, the
+// third last doubles what is more than one. Fused instructions begin with C4, the map 2, and a byte
+// whose first bit stands for doubles; their codes are 96 to 9F, A6 to AF and B6 to BF, odd ones
+// from 99 on for one number.
+struct Multiplied {
+  int numbers = 0;
+  bool are_doubles = false;
+};
+Multiplied multiplied_by(const unsigned char* at) {
   const auto is_product = [](unsigned char code) { return code == 0x59 || code == 0x5e; };
   const auto of_long_form = [](unsigned char before) {
-    const unsigned prefix = before & 3U;
-    return prefix == 2 ? 1 : prefix == 0 ? 4 << (before >> 2U & 1U) : 0;
+    constexpr std::array<Multiplied, 4> kByPrefix = {{{4}, {2, true}, {1}, {1, true}}};
+    Multiplied many = kByPrefix[before & 3U];
+    if (many.numbers > 1) many.numbers <<= before >> 2U & 1U;
+    return many;
   };
-  if (at[0] == 0xc5) return is_product(at[2]) ? of_long_form(at[1]) : 0;
-  if (at[0] == 0xc4 && (at[1] & 0x1fU) == 1) return is_product(at[3]) ? of_long_form(at[2]) : 0;
-  if (at[0] == 0xc4 && (at[1] & 0x1fU) == 2 && (at[2] & 0x83U) == 1) {
+  const Multiplied none;
+  if (at[0] == 0xc5) return is_product(at[2]) ? of_long_form(at[1]) : none;
+  if (at[0] == 0xc4 && (at[1] & 0x1fU) == 1) return is_product(at[3]) ? of_long_form(at[2]) : none;
+  if (at[0] == 0xc4 && (at[1] & 0x1fU) == 2 && (at[2] & 3U) == 1) {
     const unsigned row = at[3] >> 4U;
     const unsigned column = at[3] & 15U;
-    if (row < 9 || row > 11 || column < 6) return 0;
-    return column >= 8 && column % 2 == 1 ? 1 : 4 << (at[2] >> 2U & 1U);
+    if (row < 9 || row > 11 || column < 6) return none;
+    const bool are_doubles = (at[2] & 0x80U) != 0;
+    if (column >= 8 && column % 2 == 1) return {1, are_doubles};
+    return {(are_doubles ? 2 : 4) << (at[2] >> 2U & 1U), are_doubles};
   }
-  const bool is_single = *at == 0xf3;
-  const unsigned char* code = is_single ? at + 1 : at;
-  if (code[0] >= 0x40 && code[0] <= 0x4f) ++code;
-  const auto is_of_doubles = [](unsigned char prefix) { return prefix == 0xf2 || prefix == 0x66; };
+  if (at[0] != 0x0f || !is_product(at[1])) return none;
   const bool has_register_byte = at[-1] >= 0x40 && at[-1] <= 0x4f;
-  const bool is_double = !is_single && is_of_doubles(has_register_byte ? at[-2] : at[-1]);
-  if (is_double || code[0] != 0x0f || !is_product(code[1])) return 0;
-  return is_single ? 1 : 4;
+  const unsigned char prefix = has_register_byte ? at[-2] : at[-1];
+  if (prefix == 0xf3) return {1};
+  return prefix == 0xf2   ? Multiplied{1, true}
+         : prefix == 0x66 ? Multiplied{2, true}
+                          : Multiplied{4};
 }
 
-// How many floats a piece of a program multiplies or divides, read from its machine code.
+// How many numbers a piece of a program multiplies or divides, read from its machine code.
 //
 // Idea     The compiler has put a call in front of each block of the program, all to the same
 //          function. What lies between two of them in one function is run as a whole. A call is E8
 //          and a distance.
 // Not      Processors other than x86-64, and functions of a library; fmaf has a hook.
-FloatProducts float_products_behind([[maybe_unused]] const void* caller) {
-  FloatProducts products;
+MadeProducts products_behind([[maybe_unused]] const void* caller) {
+  MadeProducts products;
 #ifdef __x86_64__
   constexpr int kCallBytes = 5;
-  constexpr int kLeast = 4;  // of an instruction that multiplies
   const auto* const begin = static_cast<const unsigned char*>(caller);
   const auto called_from = [](const unsigned char* at) {
     std::int32_t distance = 0;
@@ -165,12 +173,12 @@ FloatProducts float_products_behind([[maybe_unused]] const void* caller) {
   const void* const announces = called_from(begin - kCallBytes);
   for (const unsigned char* at = begin; at + kCallBytes < etext; ++at) {
     if (*at == 0xe8 && called_from(at) == announces) break;
-    const int count = floats_multiplied_by(at);
-    if (count == 0) continue;
+    const Multiplied many = multiplied_by(at);
+    if (many.numbers == 0) continue;
     if (function_of(at) != function_of(begin - 1)) break;
-    if (products.count == 0) products.first = at;
-    products.count += count;
-    at += kLeast - 1;
+    if (products.first == nullptr) products.first = at;
+    (many.are_doubles ? products.doubles : products.floats) += many.numbers;
+    ++at;  // behind the code of a short form; the long ones hold none
   }
 #endif
   return products;

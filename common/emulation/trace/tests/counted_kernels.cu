@@ -149,6 +149,13 @@ __global__ void multiply_by_function(const float* from) {
   kept = convlab_traced_fmaf(from[threadIdx.x], from[0], 1.0f);
 }
 
+__global__ void multiply_doubles(const float* from) {
+  double sum = from[threadIdx.x];
+  for (int i = 0; i < 3; ++i) sum = double{from[threadIdx.x]} * sum + sum;
+  if (threadIdx.x < 10) sum = sum * from[0];
+  kept = static_cast<float>(sum);
+}
+
 __global__ void multiply_halves(const half* from) {
   half sum = from[threadIdx.x];
   for (int i = 0; i < 3; ++i) sum = __hfma(from[threadIdx.x], sum, sum);
@@ -263,6 +270,9 @@ std::vector<CountedKernel> counted_kernels() {
       {"fmaf", WITH(multiply_by_function, const float), "shared", false, 0, 0, 0, 0, "float", 32, 1},
       {"halves", WITH(multiply_halves, const half), "shared", false, 0, 0, 0, 0, "half", 106, 4},
       {"halves are no floats", WITH(multiply_halves, const half), "shared", false, 0, 0, 0, 0, "float", 0},
+      {"doubles", WITH(multiply_doubles, const float), "shared", false, 0, 0, 0, 0, "double", 106, 4},
+      {"halves are no doubles", WITH(multiply_halves, const half), "shared", false, 0, 0, 0, 0, "double", 0},
+      {"pairs are no doubles", WITH(multiply_half_pairs, const half2), "shared", false, 0, 0, 0, 0, "double", 0},
       {"pairs of halves", WITH(multiply_half_pairs, const half2), "shared", false, 0, 0, 0, 0, "half2", 212, 4},
       {"a pair is one load", WITH(copy_half_pairs, half2), "global", false, 1, 32, 4, 0},
       {"a pair is one store", WITH(copy_half_pairs, half2), "global", true, 1, 32, 4, 0},
