@@ -53,12 +53,19 @@ void reserve_shadow(int /*count*/, char** /*arguments*/, char** /*environment*/)
                                                                       char**) = reserve_shadow;
 
 void check(std::uintptr_t address, std::size_t bytes, bool writes, const void* caller) {
-  if (!convlab::emulation::in_kernel()) return;
   // NOLINTNEXTLINE(performance-no-int-to-ptr): it is only looked up
   const auto* const begin = reinterpret_cast<const void*>(address);
   const std::byte* const byte = convlab::emulation::first_forbidden(begin, bytes);
   if (byte == nullptr || (!writes && convlab::emulation::settings().forgives_reads)) return;
-  convlab::emulation::fail_access(byte, writes, caller);
+  if (convlab::emulation::in_kernel()) {
+    convlab::emulation::fail_access(byte, writes, caller);
+    return;
+  }
+  // Beside managed or pinned memory; the host's own variables are not looked at.
+  const convlab::emulation::DeviceMemory& memory = convlab::emulation::device_memory();
+  if (memory.is_beside_host_memory(byte))
+    convlab::emulation::fail_on_host(memory.describe_host_access(byte),
+                                     static_cast<const char*>(caller) - 1);
 }
 
 }  // namespace

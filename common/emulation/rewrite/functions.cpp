@@ -271,10 +271,80 @@ static void collect_macros(const Source& source, MacroTable& macros) {
     }
     for (; j < source.size() && source[j].directive == directive; ++j)
       macro.replacement.emplace_back(source[j].text);
-    const bool is_configuration = holds_configuration(macro.replacement);
-    const auto entry = macros.emplace(name.text, std::move(macro)).first;
+    macro.is_configuration = holds_configuration(macro.replacement);
+    const auto [entry, added] = macros.emplace(name.text, macro);
+    if (added) continue;
     // Elsewhere, for an editor that does not know CUDA, the macro is often empty.
-    if (is_configuration) entry->second.is_configuration = true;
+    Macro& known = entry->second;
+    known.is_configuration |= macro.is_configuration;
+    known.takes_arguments |= macro.takes_arguments;
+    known.replacement.insert(known.replacement.end(), macro.replacement.begin(),
+                             macro.replacement.end());
+  }
+}
+
+/// Sets what is true of a macro if it is true of one that its replacement names.
+static void spread_to_users(MacroTable& macros, bool Macro::*property) {
+  for (bool grows = true; grows;) {
+    grows = false;
+    for (auto& [name, macro] : macros)
+      for (const std::string& word : macro.replacement) {
+        const auto used = macros.find(word);
+        if (!(macro.*property) && used != macros.end() && used->second.*property)
+          grows = macro.*property = true;
+      }
+  }
+}
+
+/// Names the macro, and all that its replacement names.
+static void note_use(std::string_view name, MacroTable& macros, std::set<std::string_view>& uses) {
+  const auto macro = macros.find(name);
+  if (macro == macros.end() || !uses.insert(macro->first).second) return;
+  for (const std::string& word : macro->second.replacement) note_use(word, macros, uses);
+}
+
+/// Which macros write device code, and which stand in it. One that an #if names stays as it is: the
+/// preprocessor knows no objects.
+static void find_macros_of_device(const std::vector<Source*>& sources, MacroTable& macros) {
+  for (auto& [name, macro] : macros)
+    macro.writes_device_code = std::ranges::count(macro.replacement, "__device__") +
+                                   std::ranges::count(macro.replacement, "__global__") >
+                               0;
+  spread_to_users(macros, &Macro::writes_device_code);
+  std::set<std::string_view> used;
+  std::set<std::string_view> asked;
+  for (Source* source : sources) {
+    source->find_device_code(macros);
+    for (std::size_t i = 0; i < source->size(); ++i) {
+      const Token& token = (*source)[i];
+      if (token.kind != Token::Kind::kIdentifier) continue;
+      if (source->may_be_device_code(i)) note_use(token.text, macros, used);
+      const bool is_condition = token.is("if") || token.is("elif");
+      if (token.directive == 0 || !is_condition || !source->is(i - 1, "#")) continue;
+      for (std::size_t j = i; j < source->size() && (*source)[j].directive == token.directive; ++j)
+        note_use((*source)[j].text, macros, asked);
+    }
+  }
+  for (auto& [name, macro] : macros)
+    macro.is_used_by_device = used.contains(name) && !asked.contains(name);
+  for (Source* source : sources) source->mark_used_macros(macros);
+}
+
+/// Parameters of templates, and names that the file gives to whole numbers.
+static void collect_cast_types(const Source& source, Names& names) {
+  for (std::size_t i = 1; i + 2 < source.size(); ++i) {
+    if (source[i].kind != Token::Kind::kIdentifier) continue;
+    const bool is_parameter = source.is(i - 1, "typename") || source.is(i - 1, "class");
+    const bool ends = source.is(i + 1, ",") || source.is(i + 1, ">") || source.is(i + 1, "=");
+    std::size_t begin = i;
+    if (source.is(i + 1, ";"))
+      while (begin > 0 && kWholeNumbers.contains(source[begin - 1].text)) --begin;
+    std::size_t end = i + 2;
+    while (end < source.size() && kWholeNumbers.contains(source[end].text)) ++end;
+    const bool is_alias =
+        (begin < i && begin > 0 && source.is(begin - 1, "typedef")) ||
+        (source.is(i - 1, "using") && source.is(i + 1, "=") && source.is(end, ";") && end > i + 2);
+    if ((is_parameter && ends) || is_alias) names.cast_types.emplace(source[i].text);
   }
 }
 
@@ -328,10 +398,12 @@ static void collect_functions(const Source& source, Names& names) {
   }
 }
 
-Names collect_names(const std::vector<const Source*>& sources) {
+Names collect_names(const std::vector<Source*>& sources) {
   Names names;
   for (const Source* source : sources) collect_macros(*source, names.macros);
+  find_macros_of_device(sources, names.macros);
   for (const Source* source : sources) {
+    collect_cast_types(*source, names);
     collect_kernels(*source, names);
     collect_functions(*source, names);
     HostVariableFinder(*source, names).run();

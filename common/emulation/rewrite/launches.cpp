@@ -18,7 +18,7 @@ struct Callee {
 struct LaunchRewriter : File {
   void launch(std::size_t open) {
     const std::size_t close = find_launch_end(open);
-    const bool has_kernel = source[open].directive == 0 || !begins_replacement(open);
+    const bool has_kernel = source[open].directive == 0 || !source.begins_replacement(open);
     if (close < source.size() && has_kernel)
       launch(open, triple_at(open), triple_at(close), close + 3);
     else if (source[open].directive == 0)
@@ -138,14 +138,6 @@ struct LaunchRewriter : File {
 
   [[nodiscard]] Span triple_at(std::size_t i) const {
     return {i, source[i].offset, source[i + 2].end() - source[i].offset};
-  }
-
-  /// Whether a macro's replacement begins at token i.
-  [[nodiscard]] bool begins_replacement(std::size_t i) const {
-    std::size_t before = i - 1;
-    if (source.is(before, ")") && source.partner(before) < before)
-      before = source.partner(before) - 1;
-    return before > 1 && source.is(before - 1, "define");
   }
 
   /// `#define CONFIGURATION(blocks, threads) <<<blocks, threads>>>` loses its brackets: the launch

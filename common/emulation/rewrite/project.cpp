@@ -64,7 +64,7 @@ class Project {
 
   ProjectResult run() {
     Unit& main = load(fs::weakly_canonical(options_.source));
-    std::vector<const Source*> sources;
+    std::vector<Source*> sources;
     for (const auto& [path, unit] : units_) sources.push_back(&unit->source);
     names_ = collect_names(sources);
     main.needs_copy = true;

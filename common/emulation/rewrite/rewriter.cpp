@@ -149,7 +149,7 @@ class FileRewriter {
     } else if (token.is("__noinline__")) {
       editor_.replace(i, "CONVLAB_NOINLINE");
     } else if (token.is("asm") || token.is("__asm__") || token.is("__asm")) {
-      if (source_.in_device_code(i) || token.directive != 0) AssemblyRewriter(file_, i).run();
+      if (source_.may_be_device_code(i) || token.directive != 0) AssemblyRewriter(file_, i).run();
     } else if (token.kind == Token::Kind::kIdentifier) {
       refuse_unsupported(i);
       use_clock_of_device(i);
@@ -177,7 +177,7 @@ class FileRewriter {
 
   /// What a kernel allocates is memory of the device.
   void use_heap_of_device(std::size_t i) {
-    if (!source_.in_device_code(i) || i == 0) return;
+    if (!source_.may_be_device_code(i) || i == 0) return;
     const bool is_other = source_.is(i - 1, ".") || source_.is(i - 1, "->") ||
                           source_.is(i - 1, "::") || source_.is(i - 1, "operator");
     if (is_other) return;
@@ -195,7 +195,7 @@ class FileRewriter {
     if (!source_.is(i, "clock") || !source_.is(i + 1, "(") || !source_.is(i + 2, ")")) return;
     const bool other = i > 0 && (source_.is(i - 1, ".") || source_.is(i - 1, "->") ||
                                  (source_.is(i - 1, "::") && i > 1 && source_.is(i - 2, "std")));
-    if (!other && source_.in_device_code(i)) editor_.replace(i, "clock64");
+    if (!other && source_.may_be_device_code(i)) editor_.replace(i, "clock64");
   }
 
   void refuse_unsupported(std::size_t i) {

@@ -168,7 +168,7 @@ std::string_view closing(std::string_view open) {
 Source::Source(std::string_view text) : tokens_(tokenize(text)) {
   match_brackets();
   find_scopes();
-  find_device_code();
+  find_device_code({});
   find_parentheses();
 }
 
@@ -237,22 +237,56 @@ void Source::find_scopes() {
   }
 }
 
-void Source::find_device_code() {
-  device_code_.assign(size(), false);
-  for (std::size_t i = 0; i < size(); ++i) {
-    if (!tokens_[i].is("__global__") && !tokens_[i].is("__device__")) continue;
-    // The parameter list, then the body, unless a declaration or a variable ends before.
-    for (std::size_t j = i + 1; j < size(); ++j) {
-      if (is(j, ";") || is(j, "=")) break;
-      if (tokens_[j].is("(") && partners_[j] < size()) {
-        j = partners_[j];
-      } else if (tokens_[j].is("{")) {
-        const std::size_t end = partners_[j];
-        if (end < size()) take_steps(end - j);
-        for (std::size_t k = j; k < end && end < size(); ++k) device_code_[k] = true;
-        break;
-      }
+/// The { of the function whose qualifier stands at token i; size() for a declaration or a variable.
+std::size_t Source::body_behind(std::size_t i) const {
+  for (std::size_t j = i + 1; j < size(); ++j) {
+    if (tokens_[j].directive != tokens_[i].directive) {
+      if (tokens_[i].directive != 0) break;
+      continue;
     }
+    if (is(j, ";") || is(j, "=") || is(j, "}")) break;
+    if (is(j, "{")) return j;
+    if (is(j, "(") && partners_[j] < size()) j = partners_[j];
+  }
+  return size();
+}
+
+void Source::mark(std::size_t begin, std::size_t end, Certainty certainty) {
+  if (end > size()) return;
+  take_steps(end - std::min(begin, end));
+  for (std::size_t k = begin; k < end; ++k) device_code_[k] = std::max(device_code_[k], certainty);
+}
+
+void Source::find_device_code(const MacroTable& macros) {
+  device_code_.assign(size(), kNever);
+  for (std::size_t i = 0; i < size(); ++i) {
+    bool is_qualifier = tokens_[i].is("__global__") || tokens_[i].is("__device__");
+    std::size_t last = i;
+    if (const auto macro = macros.find(tokens_[i].text);
+        macro != macros.end() && macro->second.writes_device_code && tokens_[i].directive == 0) {
+      if (macro->second.takes_arguments && opens(i + 1)) {
+        last = partners_[i + 1];
+        mark(i + 2, last, kPossible);
+      }
+      is_qualifier = std::ranges::count(macro->second.replacement, "{") == 0;
+    }
+    if (!is_qualifier) continue;
+    const std::size_t body = body_behind(last);
+    if (body < size()) mark(body, partners_[body], kCertain);
+  }
+}
+
+void Source::mark_used_macros(const MacroTable& macros) {
+  for (std::size_t i = 0; i + 2 < size(); ++i) {
+    const int directive = tokens_[i].directive;
+    if (directive == 0 || !is(i, "#") || !is(i + 1, "define")) continue;
+    const auto macro = macros.find(tokens_[i + 2].text);
+    if (macro == macros.end() || !macro->second.is_used_by_device) continue;
+    std::size_t begin = i + 3;
+    if (opens(begin) && tokens_[begin].offset == tokens_[i + 2].end()) begin = partners_[begin] + 1;
+    std::size_t end = begin;
+    while (end < size() && tokens_[end].directive == directive) ++end;
+    mark(begin, end, kPossible);
   }
 }
 
@@ -272,6 +306,13 @@ bool Source::is_triple(std::size_t i, char c) const {
   const std::string_view one(&c, 1);
   return tokens_[i].text == one && tokens_[i + 1].text == one && tokens_[i + 2].text == one &&
          tokens_[i].end() == tokens_[i + 1].offset && tokens_[i + 1].line == tokens_[i + 2].line;
+}
+
+bool Source::begins_replacement(std::size_t i) const {
+  if (i < 2 || tokens_[i].directive == 0) return false;
+  std::size_t before = i - 1;
+  if (is(before, ")") && partner(before) < before) before = partner(before) - 1;
+  return before > 1 && is(before - 1, "define");
 }
 
 std::string Source::name_of_namespace(std::size_t brace) const {
@@ -298,11 +339,15 @@ std::size_t Source::opening_angle(std::size_t i) const {
   int depth = 0;
   for (std::size_t j = i;; --j) {
     const Token& token = (*this)[j];
-    if (is_closing(token.text)) {
+    if (token.directive != tokens_[i].directive) {
+      return size();
+    } else if (is_closing(token.text)) {
       j = partners_[j];
       if (j >= size()) return size();
     } else if (token.is(">")) {
       ++depth;
+    } else if (j > 0 && token.is("<") && is(j - 1, "<") && tokens_[j - 1].end() == token.offset) {
+      --j;  // a shift
     } else if (token.is("<") && --depth == 0) {
       return j;
     } else if (token.is(";") || is_opening(token.text)) {
@@ -326,6 +371,10 @@ Words words_of(std::string_view text) {
   for (const Token& token : tokenize(text)) words.insert(token.text);
   return words;
 }
+
+const Words kWholeNumbers = words_of(
+    "char signed unsigned short int long size_t ptrdiff_t int8_t int16_t int32_t int64_t uint8_t "
+    "uint16_t uint32_t uint64_t uint uchar ushort ulong const");
 
 bool is_keyword(std::string_view text) {
   static const Words keywords =

@@ -46,6 +46,17 @@ class TooManySteps : public std::runtime_error {
 /// Where a token stands.
 enum class Scope : unsigned char { kFile, kClass, kFunction };
 
+/// A #define, or all of one name together.
+struct Macro {
+  bool takes_arguments = false;
+  bool writes_device_code = false;  ///< __device__ or __global__, itself or by another macro
+  bool is_used_by_device = false;   ///< its replacement may be device code
+  std::vector<std::string> replacement;
+  bool is_configuration = false;  ///< <<<…>>> in one of the definitions
+};
+
+using MacroTable = std::map<std::string, Macro, std::less<>>;
+
 /// The tokens of one file with what the rewrite needs to know about each.
 class Source {
  public:
@@ -76,11 +87,19 @@ class Source {
   }
   [[nodiscard]] Scope scope(std::size_t i) const { return scopes_[i]; }
   /// Whether the token lies in the body of a __global__ or __device__ function.
-  [[nodiscard]] bool in_device_code(std::size_t i) const { return device_code_[i]; }
+  [[nodiscard]] bool in_device_code(std::size_t i) const { return device_code_[i] == kCertain; }
+  /// Also in a macro that device code uses, or in an argument of one that writes device code.
+  [[nodiscard]] bool may_be_device_code(std::size_t i) const { return device_code_[i] != kNever; }
+  /// Takes what macros write as if it stood where they are used.
+  void find_device_code(const MacroTable& macros);
+  /// Marks the replacements of the macros that device code uses.
+  void mark_used_macros(const MacroTable& macros);
 
   /// Whether tokens i, i+1, i+2 are the same character, as in <<<. Formatters that do not know CUDA
   /// write << <, which nvcc takes.
   [[nodiscard]] bool is_triple(std::size_t i, char c) const;
+  /// Whether a macro's replacement begins at token i.
+  [[nodiscard]] bool begins_replacement(std::size_t i) const;
   /// The < that the > at i closes, or size().
   [[nodiscard]] std::size_t opening_angle(std::size_t i) const;
   /// Whether the token stands in parentheses or square brackets, outside of inner braces too.
@@ -100,19 +119,25 @@ class Source {
   [[nodiscard]] std::string text(std::size_t begin, std::size_t end) const;
 
  private:
+  enum Certainty : unsigned char { kNever, kPossible, kCertain };
+
   void match_brackets();
   void find_scopes();
-  void find_device_code();
+  [[nodiscard]] std::size_t body_behind(std::size_t i) const;
+  void mark(std::size_t begin, std::size_t end, Certainty certainty);
   void find_parentheses();
   [[nodiscard]] Scope scope_of_brace(std::size_t brace) const;
 
   std::vector<Token> tokens_;
   std::vector<std::size_t> partners_;
   std::vector<Scope> scopes_;
-  std::vector<bool> device_code_;
+  std::vector<Certainty> device_code_;
   std::vector<bool> in_parentheses_;
   mutable std::size_t steps_ = 0;
 };
+
+/// Words of whole numbers, of which several make one type; and const.
+extern const Words kWholeNumbers;
 
 /// Words behind which an expression or a statement begins, as `return`, `if` or `else`.
 bool is_keyword(std::string_view text);
@@ -128,15 +153,6 @@ struct Kernel {
 };
 
 using KernelTable = std::map<std::string, Kernel, std::less<>>;
-
-/// A #define; of several of one name the first.
-struct Macro {
-  bool takes_arguments = false;
-  std::vector<std::string> replacement;
-  bool is_configuration = false;  ///< <<<…>>> in one of the definitions
-};
-
-using MacroTable = std::map<std::string, Macro, std::less<>>;
 
 /// Where a function runs, by its qualifiers. kOther: both, constexpr, a member, or not certain.
 enum class Side : unsigned char { kHost, kDevice, kKernel, kOther };
@@ -179,10 +195,12 @@ struct Names {
   std::set<std::string, std::less<>> host_variables;
   std::set<std::string, std::less<>> constant_arrays;  ///< those that are arrays of constants
   SharedVariableTable shared_variables;
+  /// What casts may name and may be a whole number: parameters of templates, other names of types.
+  std::set<std::string, std::less<>> cast_types;
 };
 
 /// Of these sources together: a qualifier may hide in a macro of another one.
-Names collect_names(const std::vector<const Source*>& sources);
+Names collect_names(const std::vector<Source*>& sources);
 
 /// Adds the __shared__ variables that stand outside of functions.
 void collect_shared_variables(const Source& source, SharedVariableTable& variables);

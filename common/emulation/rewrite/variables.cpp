@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,8 +14,6 @@ constexpr std::string_view kSharedLimit =
     "<= 49152, \"a block has 48 KiB of static shared memory\"); static thread_local ";
 
 struct VariableRewriter : File {
-  std::optional<std::vector<Function>> functions{};  ///< found when first needed
-
   void collect(SharedVariableTable& variables) const {
     for (std::size_t i = 0; i < source.size(); ++i) {
       if (!source.is(i, "__shared__") || source[i].directive != 0 ||
@@ -76,7 +73,7 @@ struct VariableRewriter : File {
         after += joined({type, editor.anchor(index, source[index].offset - 1), "&", name, " = ",
                          shared_value(name, begin, end), ";"});
       if (const std::string kernel = dynamic ? "" : kernel_around(keyword); !kernel.empty())
-        after += joined({" static_cast<void>(&", kRuntime, "StaticShared<&", kernel, ", ", type,
+        after += joined({" static_cast<void>(&", kRuntime, "StaticShared<", kernel, ", ", type,
                          ", ", std::to_string(source[index].offset), ">::kNoted);"});
     }
     editor.insert(source[end].end(), after + editor.anchor(end, source[end].end()));
@@ -165,25 +162,81 @@ struct VariableRewriter : File {
                                                         : "CONVLAB_DEVICE_VARIABLE";
   }
 
-  /// The kernel in whose body token i stands, as its body can name it, "sum<N>"; empty where the
-  /// name may mean something else.
-  [[nodiscard]] std::string kernel_around(std::size_t i) {
-    if (!functions) functions = find_functions(source, names.macros);
-    const auto function = std::ranges::find_if(*functions, [&](const Function& each) {
-      return each.body < i && i < source.partner(each.body);
-    });
-    if (source[i].directive != 0 || function == functions->end() || function->side != Side::kKernel)
-      return {};
-    const std::string name(source[function->name].text);
-    const auto known = names.kernels.find(name);
-    if (known == names.kernels.end() || known->second.bodies != 1 || known->second.parameter_pack ||
-        !known->second.consistent)
-      return {};
-    for (std::size_t each = function->name + 1; each < source.partner(function->body); ++each)
+  /// The kernel in whose body token i stands, as its body can name it: a cast that picks it by the
+  /// types of its parameters, of "sum<N>". Empty where the name may mean something else. A macro
+  /// may write the kernel.
+  [[nodiscard]] std::string kernel_around(std::size_t i) const {
+    const int directive = source[i].directive;
+    for (std::size_t brace = i; brace-- > 1 && !source.is(brace, "(");) {
+      if (directive != 0 && source[brace].directive != directive) break;
+      const bool closes = source.is(brace, ")") || source.is(brace, "}") || source.is(brace, "]");
+      if (closes && source.partner(brace) < brace)
+        brace = source.partner(brace);
+      else if (source.is(brace, "{") && source.is(brace - 1, ")") && source.opens(brace))
+        if (std::string kernel = kernel_with_body(brace); !kernel.empty()) return kernel;
+    }
+    return {};
+  }
+
+  [[nodiscard]] std::string kernel_with_body(std::size_t body) const {
+    const std::size_t open = source.partner(body - 1);
+    if (open >= body || open < 2 || source[open - 1].kind != Token::Kind::kIdentifier) return {};
+    const std::string name(source[open - 1].text);
+    for (std::size_t each = open; each < source.partner(body); ++each)
       if (source.is(each, name)) return {};
-    if (function->head == function->begin) return name;
-    const std::string arguments = template_arguments(function->begin + 2, function->head);
-    return arguments.empty() ? "" : name + "<" + arguments + ">";
+    static const Words ends = words_of("; { } ( ) define ##");
+    bool is_kernel = false;
+    std::size_t begin = open - 1;
+    for (; begin > 0 && source[begin - 1].directive == source[open].directive; --begin) {
+      const std::size_t before = begin - 1;
+      const auto macro = names.macros.find(source[before].text);
+      is_kernel |= source.is(before, "__global__") ||
+                   (macro != names.macros.end() &&
+                    std::ranges::count(macro->second.replacement, "__global__") > 0);
+      if (source.is(before, ")") && source.partner(before) < before && source.partner(before) > 0 &&
+          source[source.partner(before) - 1].text.starts_with("__"))
+        begin = source.partner(before);  // __launch_bounds__(256)
+      else if (ends.contains(source[before].text))
+        break;
+    }
+    const std::string types = types_of_parameters(open);
+    if (!is_kernel || source.is(open - 2, "#") || types.empty()) return {};
+    std::size_t head = begin;
+    while (head < open && !source.is(head, "template")) ++head;
+    std::string arguments;
+    if (head < open) {
+      std::size_t end = head + 1;
+      for (int depth = 0; end < open; ++end) {
+        depth += source.is(end, "<") ? 1 : source.is(end, ">") ? -1 : 0;
+        if (depth == 0) break;
+      }
+      arguments = template_arguments(head + 2, end + 1);
+      if (arguments.empty()) return {};
+      arguments = "<" + arguments + ">";
+    }
+    return joined({"static_cast<void (*)", types, ">(&", name, arguments, ")"});
+  }
+
+  /// "(decltype(a), decltype(b))" of the parameters behind `open`; empty if one has no name.
+  [[nodiscard]] std::string types_of_parameters(std::size_t open) const {
+    const std::size_t close = source.partner(open);
+    std::string types = "(";
+    if (close > open + 1) {
+      if (source.has(open, close, {"."})) return {};
+      for (const std::size_t each : declared_names(open + 1, close)) {
+        // Without a name it ends with its type.
+        const bool is_named = source[each - 1].kind != Token::Kind::kPunctuation ||
+                              source.is(each - 1, "*") || source.is(each - 1, "&") ||
+                              source.is(each - 1, ">");
+        const bool is_type = kWholeNumbers.contains(source[each].text) ||
+                             source.is(each, "float") || source.is(each, "double") ||
+                             (source.is(each - 1, "const") && each - 2 <= open);
+        if (!is_named || is_type || source.is(each + 1, "*") || source.is(each + 1, "&")) return {};
+        types += std::string(types.size() > 1 ? ", " : "") + "decltype(" +
+                 std::string(source[each].text) + ")";
+      }
+    }
+    return types + ")";
   }
 
   /// Of a template its own parameters, "T, N", from the tokens after the < to the one after the >:

@@ -310,6 +310,14 @@ std::optional<Allocation> DeviceMemory::find(const void* address) const {
   return *found;
 }
 
+bool DeviceMemory::is_beside_host_memory(const void* address) const {
+  const std::lock_guard lock(mutex_);
+  const auto* byte = static_cast<const std::byte*>(address);
+  const Allocation* const found = last_before(live_, byte);
+  return found != nullptr && found->kind != MemoryKind::kDevice &&
+         byte < found->pages + found->page_bytes;
+}
+
 std::optional<ReportMemory> DeviceMemory::nearest(const void* address) const {
   if (is_on_heap(address)) return std::nullopt;
   const std::lock_guard lock(mutex_);

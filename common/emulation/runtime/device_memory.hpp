@@ -95,6 +95,9 @@ class DeviceMemory {
   [[nodiscard]] std::optional<ReportMemory> find_poisoned(unsigned object,
                                                           std::int64_t offset) const;
 
+  /// Whether the address lies in the pages of memory that the host may use, too.
+  [[nodiscard]] bool is_beside_host_memory(const void* address) const;
+
   /// The allocation that contains the address.
   [[nodiscard]] std::optional<Allocation> find(const void* address) const;
   /// Everything that is allocated now.

@@ -8,7 +8,7 @@
 namespace convlab::testing {
 
 inline rewrite::Rewritten rewritten(const std::string& text) {
-  const rewrite::Source source(text);
+  rewrite::Source source(text);
   return rewrite::rewrite(text, source, rewrite::collect_names({&source}));
 }
 

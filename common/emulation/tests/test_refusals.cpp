@@ -105,6 +105,17 @@ TEST_CASE("kernels in classes and shared variables of the host are refused") {
   }
 }
 
+TEST_CASE("what CUDA has for kernels and emulation lacks is no function of the host") {
+  for (const char* call : {"cudaGraphSetConditional(h, 0)", "cudaMalloc(&p, 4)",
+                           "cudaGraphLaunch(g, s)", "cudaGetLastError()"}) {
+    const std::string text = only_complaint("__global__ void k() { " + std::string(call) + "; }");
+    CHECK(contains(text, "is not emulated: CUDA has it for kernels"));
+  }
+  CHECK(rewritten("__global__ void k() { cudaGridDependencySynchronize(); }").diagnostics.empty());
+  CHECK(contains(only_complaint("__global__ void k() { cudaMemcpy(p, q, 4, d); }"),
+                 "is a function of the host"));
+}
+
 TEST_CASE("a function of the host called by a kernel is refused, and the other way round") {
   const std::string host = "float pad(float x) { return x; }\n";
   CHECK(only_complaint(host + "__global__ void k(float* p) {\n  p[0] = 2 * pad(p[1]);\n}") ==

@@ -330,17 +330,27 @@ TEST_CASE("casts and shifts of device code get a GPU's values, and nothing else 
     CHECK(dense(without_anchors(rewritten(text).text)) ==
           dense("__device__ void f() { " + expected + " }"));
   };
-  const std::string cast = "::convlab::emulation::cast<";
+  const auto cast = [](const std::string& type) {
+    return "(" + type + ")(::convlab::emulation::CastThrough<" + type + ">)";
+  };
+  const std::string first = " ::convlab::emulation::Initial<int>{} = ";
   const std::string mark = " ::convlab::emulation::DeviceShift{}";
-  check("y = (int)x * 2;", "y = " + cast + "int>(x) * 2;");
-  check("y = -(unsigned char)-a[i].b;", "y = -" + cast + "unsigned char>(-a[i].b);");
-  check("g((int)(a + b), 1);", "g(" + cast + "int>((a + b)), 1);");
-  check("y = (unsigned)(int)x;", "y = " + cast + "unsigned>(" + cast + "int>(x));");
-  check("y = static_cast<long long>(x);", "y = " + cast + "long long>(x);");
-  check("y = 1 + int(x);", "y = 1 + " + cast + "int>(x);");
+  check("y = (int)x * 2;", "y = " + cast("int") + "x * 2;");
+  check("y = -(unsigned char)-a[i].b;", "y = -" + cast("unsigned char") + "-a[i].b;");
+  check("g((int)(a + b), 1);", "g(" + cast("int") + "(a + b), 1);");
+  check("y = (unsigned)(int)x;", "y = " + cast("unsigned") + cast("int") + "x;");
+  check("y = static_cast<long long>(x);", "y = " + cast("long long") + "(x);");
+  check("y = static_cast<T>(x);", "y = " + cast("T") + "(x);");
+  check("y = (T)x;", "y = " + cast("T") + "x;");
+  check("y = 1 + int(x);", "y = 1 + " + cast("int") + "(x);");
+  check("y = (int)g<2>(x);", "y = " + cast("int") + "g<2>(x);");
+  check("const int i = x, j = 3, k = f(a, b);",
+        "const int i =" + first + "x, j = 3, k =" + first + "f(a, b);");
   check("y = 1u << n;", "y = 1u <<" + mark + " << n;");
   check("y >>= n;", "y >>=" + mark + " = n;");
-  for (const char* same : {"int (*g)(int) = h;", "y = sizeof(int);", "int(y);", "y = (int)g<2>(x);",
+  check("y = x << n ^ x >> n;", "y = x <<" + mark + " << n ^ x >>" + mark + " >> n;");
+  check("while (i < n >> k) ++i;", "while (i < n >>" + mark + " >> k) ++i;");
+  for (const char* same : {"int (*g)(int) = h;", "y = sizeof(int);", "int(y);", "if (a) b = 1;",
                            "y = x >> 5;", "V<V<int>> v{};", "y = (float)x;", "p = (int*)q;",
                            "y = (int){3};", "auto l = [](int) { };", "y = x == (a << 2);"}) {
     INFO(same);
@@ -348,4 +358,30 @@ TEST_CASE("casts and shifts of device code get a GPU's values, and nothing else 
   }
   const std::string host = "void f() { y = (int)x << n; }";
   CHECK(rewritten(host).text == host);
+}
+
+TEST_CASE("what macros write of device code is rewritten as if it stood there") {
+  const auto has = [](const std::string& text, const std::string& part) {
+    INFO(text);
+    CHECK(contains(rewritten(text).text, part));
+  };
+  const std::string cast = "(int)(::convlab::emulation::CastThrough<int>)";
+  const std::string mark = "DeviceShift{}";
+  has("#define ON_BOTH __host__ __device__\nON_BOTH int f(float x) { return (int)x; }", cast);
+  has("#define D __device__\n#define F D inline\nF int f(float x) { return (int)x; }", cast);
+  has("#define CUT(x) (int)x\n__device__ int f(float x) { return CUT(x); }", cast);
+  has("#define KERNEL(name, ...) __global__ void name(int* p) { __VA_ARGS__ }\n"
+      "KERNEL(k, { *p = 1 << *p; })",
+      mark);
+  has("#define KERNEL(name) __global__ void name(float x, int* p) { *p = (int)x; }\nKERNEL(k)",
+      cast);
+  has("#define KERNEL(name) __global__ void name(int* p)\nKERNEL(k) { *p = 1 << *p; }", mark);
+  for (const char* same :
+       {"#define CUT(x) (int)x\nint f(float x) { return CUT(x); }",
+        "#define BIT(n) (1 << (n))\n#if BIT(2) > 3\n#endif\n"
+        "__device__ int f() { return BIT(3); }",
+        "#define ON_BOTH __host__ __device__\nint main() { return (int)x << n; }"}) {
+    INFO(same);
+    CHECK(rewritten(same).text == same);
+  }
 }

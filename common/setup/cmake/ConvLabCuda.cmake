@@ -145,6 +145,9 @@ target_compile_options(
             -fno-tree-slp-vectorize
             -fno-strict-aliasing
             $<$<BOOL:${CONVLAB_FUSED}>:-DCONVLAB_FUSED>
+            # The runtime tells of conversions and shifts whose values are others on a GPU
+            # (common/emulation/runtime/compiler_checks.cpp).
+            $<$<AND:$<CXX_COMPILER_ID:GNU>,$<NOT:$<BOOL:${CONVLAB_SANITIZE}>>>:-fsanitize=float-cast-overflow,shift-exponent>
             # An inner loop that straddles two cache lines costs a naive kernel 8 %.
             -falign-loops=32
             -gdwarf-4

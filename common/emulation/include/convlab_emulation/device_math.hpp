@@ -68,7 +68,9 @@ T unfused(T value) {
   };
 CONVLAB_OPERATION(Sum, (T a, T b), unfused(a) + unfused(b))
 CONVLAB_OPERATION(Difference, (T a, T b), unfused(a) - unfused(b))
-CONVLAB_OPERATION(Product, (T a, T b), unfused(a* b))
+// Of hidden factors: the compiler would take a product that stands elsewhere, too, for the same
+// one, and not fuse it there.
+CONVLAB_OPERATION(Product, (T a, T b), unfused(unfused(a) * b))
 CONVLAB_OPERATION(Quotient, (T a, T b), a / b)
 CONVLAB_OPERATION(ToFloat, (T x), static_cast<float>(x))
 CONVLAB_OPERATION(ToDouble, (T x), static_cast<double>(x))

@@ -18,6 +18,7 @@
 #include <limits>
 #include <type_traits>
 
+#include "common/emulation/include/convlab_emulation/device_values.hpp"
 #include "common/emulation/include/convlab_emulation/language_standard.hpp"
 
 namespace convlab::emulation {
@@ -134,8 +135,6 @@ inline void mark_product() {
   static_cast<void>(product_marks[numbers]);
 }
 
-[[nodiscard]] bool in_kernel();  // collective.hpp
-
 /// A product of narrow numbers, rounded. A sum that takes it in at once fuses the two.
 template <class Number>
 struct UnroundedProduct : Number {
@@ -205,12 +204,12 @@ template <class Format>
 }
 
 /// A floating-point value to an integer in a rounding mode, as the GPU converts: what does not fit
-/// becomes the nearest limit; a NaN becomes 0, or 2^63 where the integer has 64 bits.
-template <class Integer>
-[[nodiscard]] inline Integer convert_to_integer(double value, Rounding rounding) noexcept {
+/// becomes the nearest limit; for a NaN see converted_nan.
+template <class Integer, class Real>
+[[nodiscard]] inline Integer convert_to_integer(Real number, Rounding rounding) noexcept {
   using Limits = std::numeric_limits<Integer>;
-  if (std::isnan(value))
-    return sizeof(Integer) == 8 ? static_cast<Integer>(std::uint64_t{1} << 63) : Integer{0};
+  if (std::isnan(number)) return converted_nan<Integer, Real>();
+  const double value = number;
   const double whole = rounding == Rounding::kNearestEven  ? std::nearbyint(value)
                        : rounding == Rounding::kTowardZero ? std::trunc(value)
                        : rounding == Rounding::kUp         ? std::ceil(value)

@@ -1,7 +1,8 @@
 #pragma once
 
-// Device functions that compute with two halves or four bytes of a word, each part by itself.
-// Source: CUDA Math API, SIMD Intrinsics; PTX ISA, Video Instructions, for how averages round.
+// Device functions that compute with two halves or four bytes of a word, each part by itself, and
+// those for dynamic programming (DPX), which take whole words, too. Source: CUDA Math API, SIMD
+// Intrinsics; PTX ISA, Video Instructions, for how averages round.
 
 #include <algorithm>
 #include <cstdint>
@@ -14,9 +15,10 @@ namespace convlab::emulation {
 template <typename T, typename F, typename... Words>
 constexpr unsigned of_parts(F f, Words... words) {
   using Bits = std::make_unsigned_t<T>;
+  using Number = std::conditional_t<sizeof(T) == 4, long long, int>;
   unsigned result = 0;
   for (unsigned at = 0; at < 32; at += 8 * sizeof(T))
-    result |= unsigned{static_cast<Bits>(f(int{static_cast<T>(words >> at)}...))} << at;
+    result |= unsigned{static_cast<Bits>(f(Number{static_cast<T>(words >> at)}...))} << at;
   return result;
 }
 
@@ -92,6 +94,59 @@ CONVLAB_SUM_OF_DIFFERENCES(s4)
 CONVLAB_SUM_OF_DIFFERENCES(u2)
 CONVLAB_SUM_OF_DIFFERENCES(u4)
 #undef CONVLAB_SUM_OF_DIFFERENCES
+// Of words and of two halves, for three numbers and for two. A sum wraps before it is compared.
+#define CONVLAB_DPX_AS(name, Word, Part, expression)                                 \
+  constexpr Word name(Word a, Word b, Word c) {                                      \
+    using T [[maybe_unused]] = std::Part;                                            \
+    return static_cast<Word>(convlab::emulation::of_parts<T>(                        \
+        [](auto x, auto y, auto z) -> decltype(x) { return expression; }, a, b, c)); \
+  }
+#define CONVLAB_DPX_SIGNED(name, relu, expression)           \
+  CONVLAB_DPX_AS(name##_s32##relu, int, int32_t, expression) \
+  CONVLAB_DPX_AS(name##_s16x2##relu, unsigned, int16_t, expression)
+#define CONVLAB_DPX(name, expression)                                     \
+  CONVLAB_DPX_SIGNED(name, , expression)                                  \
+  CONVLAB_DPX_SIGNED(name, _relu, (std::max<decltype(x)>(0, expression))) \
+  CONVLAB_DPX_AS(name##_u32, unsigned, uint32_t, expression)              \
+  CONVLAB_DPX_AS(name##_u16x2, unsigned, uint16_t, expression)
+CONVLAB_DPX(__vimax3, std::max({x, y, z}))
+CONVLAB_DPX(__vimin3, std::min({x, y, z}))
+CONVLAB_DPX(__viaddmax, (std::max<decltype(x)>(static_cast<T>(x + y), z)))
+CONVLAB_DPX(__viaddmin, (std::min<decltype(x)>(static_cast<T>(x + y), z)))
+#define CONVLAB_DPX_RELU(name, Word, suffix)              \
+  constexpr Word name##_##suffix##_relu(Word a, Word b) { \
+    return name##3_##suffix##_relu(a, b, b);              \
+  }
+// These also tell whether the result is the first number.
+#define CONVLAB_DPX_TOLD(name, of, Word, suffix)                \
+  constexpr Word name##_##suffix(Word a, Word b, bool* first) { \
+    const Word result = of##3_##suffix(a, b, b);                \
+    *first = result == a;                                       \
+    return result;                                              \
+  }
+#define CONVLAB_DPX_TOLD_OF_HALVES(name, of, suffix)                                  \
+  constexpr unsigned name##_##suffix(unsigned a, unsigned b, bool* high, bool* low) { \
+    const unsigned result = of##3_##suffix(a, b, b);                                  \
+    *high = result >> 16 == a >> 16;                                                  \
+    *low = (result & 0xffffU) == (a & 0xffffU);                                       \
+    return result;                                                                    \
+  }
+#define CONVLAB_DPX_OF_TWO(name, of)          \
+  CONVLAB_DPX_RELU(of, int, s32)              \
+  CONVLAB_DPX_RELU(of, unsigned, s16x2)       \
+  CONVLAB_DPX_TOLD(name, of, int, s32)        \
+  CONVLAB_DPX_TOLD(name, of, unsigned, u32)   \
+  CONVLAB_DPX_TOLD_OF_HALVES(name, of, s16x2) \
+  CONVLAB_DPX_TOLD_OF_HALVES(name, of, u16x2)
+CONVLAB_DPX_OF_TWO(__vibmax, __vimax)
+CONVLAB_DPX_OF_TWO(__vibmin, __vimin)
+#undef CONVLAB_DPX_OF_TWO
+#undef CONVLAB_DPX_TOLD_OF_HALVES
+#undef CONVLAB_DPX_TOLD
+#undef CONVLAB_DPX_RELU
+#undef CONVLAB_DPX
+#undef CONVLAB_DPX_SIGNED
+#undef CONVLAB_DPX_AS
 #undef CONVLAB_COMPARED
 #undef CONVLAB_OF_SIGNED_AND_UNSIGNED
 #undef CONVLAB_OF_PARTS

@@ -44,6 +44,9 @@ CONVLAB_WITHOUT_EFFECT(cudaDeviceSetSharedMemConfig, (cudaSharedMemConfig))
 CONVLAB_WITHOUT_EFFECT(cudaCtxResetPersistingL2Cache, ())
 CONVLAB_WITHOUT_EFFECT(cudaDeviceGraphMemTrim, (int))
 CONVLAB_WITHOUT_EFFECT(cudaProfilerStart, ())
+// Of kernels: a launch begins when the one before it has ended.
+CONVLAB_WITHOUT_EFFECT(cudaGridDependencySynchronize, ())
+CONVLAB_WITHOUT_EFFECT(cudaTriggerProgrammaticLaunchCompletion, ())
 CONVLAB_WITHOUT_EFFECT(cudaProfilerStop, ())
 CONVLAB_WITHOUT_EFFECT(cudaMemPrefetchAsync, (const void*, std::size_t, cudaMemLocation,
                                               unsigned int, cudaStream_t = nullptr))

@@ -335,15 +335,39 @@ TEST_CASE("convlab-run: a wrong command line gets one sentence") {
 
 TEST_CASE("convlab-run: a function of CUDA that is not emulated is called that, once") {
   const Program program(
-      "__global__ void k(int* p) { *p = __vimax3_s32(1, 2, *p); }\n"
+      "__global__ void k(int* p) { *p = __fns(1, 2, *p) + rhypotf(1, 2); }\n"
       "int main() { return cudaMemPoolDestroy(nullptr) + cudaMemPoolDestroy(0); }");
   const std::string report = program.run("", "-std=c++17 ").out;
-  for (const char* name : {"__vimax3_s32", "cudaMemPoolDestroy"}) {
+  for (const char* name : {"__fns", "rhypotf", "cudaMemPoolDestroy"}) {
     const std::string sentence = std::string(name) + " is not emulated";
     const auto first = report.find(sentence);
     REQUIRE(first != std::string::npos);
     CHECK(report.find(sentence, first + 1) == std::string::npos);
   }
+}
+
+TEST_CASE(
+    "convlab-run: a write of the host beside managed or pinned memory is told with its line") {
+  for (const char* allocate : {"cudaMallocManaged", "cudaMallocHost"}) {
+    const std::string report =
+        Program("int main(int argc, char**) {\n  char* p;\n  " + std::string(allocate) +
+                "(&p, 401);\n  for (int i = 0; i < 401 + argc; ++i)\n"
+                "    p[i] = 1;\n}")
+            .run()
+            .out;
+    CHECK(contains(report, "outside of its memory, 0 bytes past the end of allocation 1 of 401"));
+    CHECK(contains(report, "program.cu:5 (in main)"));
+  }
+}
+
+TEST_CASE("convlab-run: a .cpp file that calls the driver API is told so as a .cu file is") {
+  const TemporaryFolder folder;
+  std::ofstream(folder.path() / "driver.cpp")
+      << "#include <cuda.h>\nint main() { CUdeviceptr p; return cuMemAlloc(&p, 4); }\n";
+  const std::string report =
+      run_command("cd '" + folder.path().string() + "' && " + kRun + "driver.cpp 2>&1").out;
+  CHECK(contains(report, "driver.cpp:2: error: CUDA's driver API cannot be emulated"));
+  CHECK(!contains(report, "not declared"));
 }
 
 TEST_CASE("convlab-run: what nvcc 13 refuses runs, and each is told") {

@@ -92,17 +92,19 @@ INTRINSIC(double_to_unsigned, "double to unsigned",
           { return INTEGER_IN_ALL_MODES(__double2uint, wide(i)); })
 INTRINSIC(double_to_long_long, "double to long long",
           { return LONG_IN_ALL_MODES(__double2ll, wide(i)); })
-CONVLAB_SWEEP("intrinsics", "NaN to integers", nan_to_integers, 4, {
-  const float nan = __uint_as_float(0x7fc00000U + i);
-  return chain(static_cast<unsigned>(__float2int_rn(nan)), __float2uint_rz(nan),
-               fold(static_cast<unsigned long long>(__float2ll_rd(nan))),
-               fold(__float2ull_ru(nan)));
+#define NAN_TO_INTEGERS(function, nan)                                                \
+  if (i % 4 == 0) return static_cast<unsigned>(function##int_rn(nan));                \
+  if (i % 4 == 1) return function##uint_rz(nan);                                      \
+  if (i % 4 == 2) return fold(static_cast<unsigned long long>(function##ll_rd(nan))); \
+  return fold(function##ull_ru(nan));
+CONVLAB_SWEEP("intrinsics", "NaN to integers", nan_to_integers, 16, {
+  const float nan = __uint_as_float((i % 8 < 4 ? 0x7fc00000U : 0xff800001U) + i);
+  NAN_TO_INTEGERS(__float2, nan)
 })
-CONVLAB_SWEEP("intrinsics", "double NaN to integers", double_nan_to_integers, 4, {
-  const double nan = __longlong_as_double(0x7ff8000000000000LL + i);
-  return chain(static_cast<unsigned>(__double2int_rn(nan)), __double2uint_rz(nan),
-               fold(static_cast<unsigned long long>(__double2ll_rd(nan))),
-               fold(__double2ull_ru(nan)));
+CONVLAB_SWEEP("intrinsics", "double NaN to integers", double_nan_to_integers, 16, {
+  const double nan =
+      __longlong_as_double(static_cast<long long>((i % 8 < 4 ? 0x7ff8ULL : 0xfff8ULL) << 48) + i);
+  NAN_TO_INTEGERS(__double2, nan)
 })
 INTRINSIC(count_find_and_reverse_bits, "count, find and reverse bits", {
   const unsigned x = scramble(i) >> (i % 33 == 32 ? 31 : i % 33);
@@ -184,6 +186,43 @@ INTRINSIC(parts_of_words, "two or four parts of a word", {
   COMPARISON(gt)
   COMPARISON(le)
   COMPARISON(lt)
+  return result;
+})
+#define DPX_OF_THREE(name)                                                        \
+  add(chain(static_cast<unsigned>(name##_s32(x, y, z)),                           \
+            static_cast<unsigned>(name##_s32_relu(x, y, z)), name##_u32(a, b, c), \
+            name##_s16x2(a, b, c)));                                              \
+  add(chain(name##_s16x2_relu(a, b, c), name##_u16x2(a, b, c), 0U, 0U));
+#define DPX_OF_TWO(name)                                       \
+  add(static_cast<unsigned>(__vi##name##_s32_relu(x, y)));     \
+  add(__vi##name##_s16x2_relu(a, b));                          \
+  add(static_cast<unsigned>(__vib##name##_s32(x, y, &first))); \
+  add(__vib##name##_u32(a, b, &other_first));                  \
+  add(__vib##name##_s16x2(a, b, &high, &low));                 \
+  add(__vib##name##_u16x2(a, b, &other_high, &other_low));     \
+  add(chain(first + 2U * other_first, high + 2U * low, other_high + 2U * other_low, 0U));
+INTRINSIC(dynamic_programming, "minimum and maximum of three and of a sum (DPX)", {
+  constexpr unsigned kEdges[] = {0x80007fffU, 0x7fff8000U, 0xffff0001U, 0x80000000U};
+  const unsigned a = i % 3 == 0 ? kEdges[i / 3 % 4] : scramble(i);
+  const unsigned b = i % 5 == 0 ? a : i % 7 == 0 ? kEdges[i / 7 % 4] : scramble(i + kCount);
+  const unsigned c = i % 11 == 0 ? b : scramble(i + 2 * kCount);
+  const int x = static_cast<int>(a);
+  const int y = static_cast<int>(b);
+  const int z = static_cast<int>(c);
+  bool first = false;
+  bool other_first = false;
+  bool high = false;
+  bool low = false;
+  bool other_high = false;
+  bool other_low = false;
+  unsigned result = 0;
+  const auto add = [&](unsigned more) { result = result * 31U + more; };
+  DPX_OF_THREE(__vimax3)
+  DPX_OF_THREE(__vimin3)
+  DPX_OF_THREE(__viaddmax)
+  DPX_OF_THREE(__viaddmin)
+  DPX_OF_TWO(max)
+  DPX_OF_TWO(min)
   return result;
 })
 INTRINSIC(mixed_minimum_and_maximum, "mixed minimum and maximum", {

@@ -6,9 +6,9 @@
 // floats. So files that access 16 bytes at once are compiled with this check
 // (build_custom_submission.sh).
 //
-// Casts and shifts of kernels have a GPU's values (common/emulation/rewrite/conversions.cpp). A
-// conversion without a cast, or in a macro, has the host's: where the two differ, a note gives
-// both.
+// Casts and shifts of kernels have a GPU's values (common/emulation/rewrite/conversions.cpp). Where
+// the rewrite finds none, as in f(x) for a float x and a parameter of type int, they have the
+// host's: where the two differ, a note gives both.
 
 #include <cmath>
 #include <cstdint>
@@ -66,7 +66,8 @@ std::string text_of(const TypeName& type, std::uint64_t word) {
   return std::to_string(word << unused >> unused);
 }
 
-std::uint64_t converted(const TypeName& type, double value) {
+template <class Real>
+std::uint64_t converted(const TypeName& type, Real value) {
   using convlab::emulation::saturated;
   if (width_of(type) == 64)
     return is_signed(type) ? static_cast<std::uint64_t>(saturated<std::int64_t>(value))
@@ -95,7 +96,9 @@ void note(const Conversion& at, const std::string& message) {
 extern "C" void __ubsan_handle_float_cast_overflow(const Conversion* at, std::uintptr_t value) {
   if (!convlab::emulation::in_kernel() || at->to->kind != 0 || at->from->info > 64) return;
   const double number = real_of(*at->from, value);
-  const std::string there = text_of(*at->to, converted(*at->to, number));
+  const std::string there =
+      text_of(*at->to, at->from->info == 64 ? converted(*at->to, number)
+                                            : converted(*at->to, static_cast<float>(number)));
   const std::string here = text_of(*at->to, converted_here(*at->to, number));
   if (there == here) return;
   char text[40];
@@ -114,7 +117,7 @@ extern "C" void __ubsan_handle_shift_out_of_bounds(const Conversion* at, std::ui
        text_of(type, value) + " is shifted by " + std::to_string(static_cast<int>(count)) +
            " bits: on a GPU that leaves 0, or -1 of a negative number; here it is a shift by " +
            std::to_string(count % width_of(type)) +
-           ". Write the shift outside of a macro, where it is the same on both");
+           ". Write a smaller count, or 0 where that is meant");
 }
 
 // NOLINTEND(readability-identifier-naming,bugprone-reserved-identifier)
