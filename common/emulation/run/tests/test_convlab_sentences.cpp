@@ -1,0 +1,59 @@
+// convlab-run: what it says of what it does not take.
+
+#include <fstream>
+#include <string>
+
+#include "common/base/tests/support/catch.hpp"
+#include "common/base/tests/support/contains.hpp"
+#include "common/emulation/run/tests/program.hpp"
+
+using convlab::testing::contains;
+using convlab::testing::kRun;
+using convlab::testing::Program;
+using convlab::testing::run_command;
+using convlab::testing::TemporaryFolder;
+
+TEST_CASE("convlab-run: a wrong command line gets one sentence") {
+  CHECK(run_command(kRun + "2>&1").out ==
+        "convlab-run: No source was named. Example: build/bin/convlab-run vector_add.cu\n");
+  CHECK(run_command(kRun + "none.cu 2>&1").out == "convlab-run: There is no file none.cu.\n");
+  CHECK(run_command(kRun + "--strange 2>&1").exit_code == 2);
+  CHECK(run_command(kRun + "--help").exit_code == 0);
+}
+
+TEST_CASE("convlab-run: a function of CUDA that is not emulated is called that, once") {
+  const Program program(
+      "__global__ void k(int* p) { *p = __fns(1, 2, *p) + rhypotf(1, 2); }\n"
+      "int main() { return cudaMemPoolDestroy(nullptr) + cudaMemPoolDestroy(0); }");
+  const std::string report = program.run("", "-std=c++17 ").out;
+  for (const char* name : {"__fns", "rhypotf", "cudaMemPoolDestroy"}) {
+    const std::string sentence = std::string(name) + " is not emulated";
+    const auto first = report.find(sentence);
+    REQUIRE(first != std::string::npos);
+    CHECK(report.find(sentence, first + 1) == std::string::npos);
+  }
+}
+
+TEST_CASE(
+    "convlab-run: a write of the host beside managed or pinned memory is told with its line") {
+  for (const char* allocate : {"cudaMallocManaged", "cudaMallocHost"}) {
+    const std::string report =
+        Program("int main(int argc, char**) {\n  char* p;\n  " + std::string(allocate) +
+                "(&p, 401);\n  for (int i = 0; i < 401 + argc; ++i)\n"
+                "    p[i] = 1;\n}")
+            .run()
+            .out;
+    CHECK(contains(report, "outside of its memory, 0 bytes past the end of allocation 1 of 401"));
+    CHECK(contains(report, "program.cu:5 (in main)"));
+  }
+}
+
+TEST_CASE("convlab-run: a .cpp file that calls the driver API is told so as a .cu file is") {
+  const TemporaryFolder folder;
+  std::ofstream(folder.path() / "driver.cpp")
+      << "#include <cuda.h>\nint main() { CUdeviceptr p; return cuMemAlloc(&p, 4); }\n";
+  const std::string report =
+      run_command("cd '" + folder.path().string() + "' && " + kRun + "driver.cpp 2>&1").out;
+  CHECK(contains(report, "driver.cpp:2: error: CUDA's driver API cannot be emulated"));
+  CHECK(!contains(report, "not declared"));
+}
