@@ -311,6 +311,8 @@ bool Source::is_triple(std::size_t i, char c) const {
 bool Source::begins_replacement(std::size_t i) const {
   if (i < 2 || tokens_[i].directive == 0) return false;
   std::size_t before = i - 1;
+  // The parameters of a macro.
+  if (is(i, "(") && tokens_[before].end() == tokens_[i].offset) return false;
   if (is(before, ")") && partner(before) < before) before = partner(before) - 1;
   return before > 1 && is(before - 1, "define");
 }
