@@ -380,6 +380,7 @@ TEST_CASE("what macros write of device code is rewritten as if it stood there") 
        {"#define CUT(x) (int)x\nint f(float x) { return CUT(x); }",
         "#define BIT(n) (1 << (n))\n#if BIT(2) > 3\n#endif\n"
         "__device__ int f() { return BIT(3); }",
+        "__device__ void f() {\n#define TEN(i) sum += i;\nTEN(0) TEN(1) }",
         "#define ON_BOTH __host__ __device__\nint main() { return (int)x << n; }"}) {
     INFO(same);
     CHECK(rewritten(same).text == same);
