@@ -99,10 +99,11 @@ std::string verdict_of(const CheckResult& check) {
 std::optional<ExitCode> check_tree(const Options& options, ExitCode (*check)(const Options&)) {
   std::error_code missing;
   const fs::path given = options.solution;
-  // What is not there is told before a name that only a tree may have.
-  if (!fs::exists(fs::symlink_status(given, missing))) static_cast<void>(sources_of(given, true));
-  const bool is_archive = fs::is_regular_file(given, missing) && given.extension() != ".cu" &&
-                          given.extension() != ".cpp" && given.extension() != ".cc";
+  const std::string ending = given.extension();
+  const bool is_source = ending == ".cu" || ending == ".cpp" || ending == ".cc";
+  // A tree that is not there is told before a name that only a tree may have.
+  if (!is_source && !fs::exists(given, missing)) static_cast<void>(sources_of(given, true));
+  const bool is_archive = fs::is_regular_file(given, missing) && !is_source;
   if (!is_archive && !fs::is_directory(given, missing)) return std::nullopt;
   std::optional<ScratchFolder> unpacked;
   if (is_archive) extract(fs::canonical(given), unpacked.emplace().path());
