@@ -117,6 +117,28 @@ bool has_convolution(const std::string& symbols) {
   });
 }
 
+std::string stranger_in(const std::string& symbols) {
+  const auto functions = defined_functions(symbols);
+  const auto named = [&](const std::string& beginning, const std::string& end) {
+    return std::ranges::find_if(functions, [&](const std::string& name) {
+      return name.starts_with(beginning) && name.ends_with(end);
+    });
+  };
+  const auto on_cpu = named(kConvolutionOnCpu, "");
+  // Output, input and mask; then six or seven sizes.
+  const bool is_right = named(kConvolutionOnCpu, "PfPKfS1_iiiiii") != functions.end() ||
+                        named(kConvolutionOnCpu, "PfPKfS1_iiiiiii") != functions.end();
+  if (on_cpu != functions.end() && !is_right) return *on_cpu;
+  if (named("_ZN12GPUInterface", "") == functions.end()) return {};
+  for (const std::string part :
+       {"16conv_forward_gpu", "23conv_forward_gpu_prolog", "23conv_forward_gpu_epilog"}) {
+    const auto alone = named("_Z" + part + "P", "");
+    const bool has_member = named("_ZN12GPUInterface" + part + "E", "") != functions.end();
+    if (alone != functions.end() && !has_member) return *alone;
+  }
+  return {};
+}
+
 fs::path folder_for(const CustomSubmissionTarget& target, const fs::path& file,
                     const std::string& kind, const std::string& text) {
   std::error_code missing;

@@ -47,6 +47,10 @@ FileInterface interface_of(const std::string& symbols);
 /// Whether an object file with the course interface contains the function that convolves.
 bool has_convolution(const std::string& symbols);
 
+/// A function that has a name of the course interface, but other parameters, or does not belong to
+/// GPUInterface, while the file has none that is right; its symbol. Empty if there is none.
+std::string stranger_in(const std::string& symbols);
+
 /// A folder below BUILD/sources for everything that is built from a file. Another text, device or
 /// build gives another folder.
 /// @param kind  distinguishes kinds of programs, "graded"

@@ -40,8 +40,6 @@ long long element_bytes(const FaultMemory& memory, const std::string& kernel,
 
 /// Images, channels, rows and columns of one of the three arrays.
 struct Extents {
-  const char* outer = "";
-  const char* inner = "";
   long long count_outer = 0;
   long long count_inner = 0;
   long long rows = 0;
@@ -51,29 +49,11 @@ struct Extents {
 };
 
 Extents extents_of(const ConvShape& s, const std::string& array) {
-  if (array == "input") return {"image", "channel", s.batch, s.in_channels, s.height, s.width};
+  if (array == "input") return {s.batch, s.in_channels, s.height, s.width};
   if (array == "weights") {
-    return {"filter", "channel", s.out_channels, s.in_channels, s.kernel, s.kernel};
+    return {s.out_channels, s.in_channels, s.kernel, s.kernel};
   }
-  return {"image", "map", s.batch, s.out_channels, s.out_height(), s.out_width()};
-}
-
-// "row 86, and the last row is 85": where in the student's array the element would lie.
-std::string position_text(const ConvShape& shape, const std::string& array, long long element) {
-  const Extents e = extents_of(shape, array);
-  const long long plane = e.rows * e.columns;
-  const long long size = e.size();
-  if (element < 0) return "before row 0 of " + std::string(e.outer) + " 0";
-  if (size == e.columns) return {};  // a single row of numbers
-  if (element < size + plane) {
-    const long long row = (element - (size - plane)) / e.columns;
-    return "row " + std::to_string(row) + " of the last " + e.inner + ", whose last row is " +
-           std::to_string(e.rows - 1);
-  }
-  const long long outer = element / (e.count_inner * plane);
-  if (outer < e.count_outer) return {};
-  return std::string(e.outer) + " " + std::to_string(outer) + ", and the last " + e.outer + " is " +
-         std::to_string(e.count_outer - 1);
+  return {s.batch, s.out_channels, s.out_height(), s.out_width()};
 }
 
 std::string thread_text(const FaultRecord& fault) {
@@ -259,10 +239,8 @@ void explain_outside(const FaultRecord& fault, const std::optional<ConvShape>& s
   } else if (element < elements) {
     message.seen += place_text(memory, fault.kernel, sources) + ", which is not allowed. ";
   } else {
-    const std::string position = array.empty() ? "" : position_text(*shape, array, element);
     message.seen += count_of(element - elements + 1, "element") + " past the end of " + name +
-                    ", which has " + std::to_string(elements) +
-                    (position.empty() ? ". " : ": " + position + ". ");
+                    ", which has " + std::to_string(elements) + ". ";
   }
   message.seen += where;
   if (memory.freed) return;
@@ -459,8 +437,12 @@ Finding message_of(const FaultRecord& fault, const std::optional<ConvShape>& sha
       message.seen = element;
       if (fault.kind == FaultKind::kReadOnly) break;
       if (shape && !fault.array.empty()) {
-        const std::string position = position_text(*shape, fault.array, fault.element);
-        if (!position.empty()) message.seen.insert(message.seen.find(']') + 1, ", " + position);
+        const long long last = extents_of(*shape, fault.array).size() - 1;
+        if (fault.element > last) {
+          message.seen.insert(
+              message.seen.find(']') + 1,
+              ", and the last element is " + fault.array + "[" + std::to_string(last) + "]");
+        }
       }
       if (fault.line == 0) explain_long_copy(fault, sources, message);
       break;

@@ -93,12 +93,11 @@ std::optional<Finding> find_before_begin(Submission& submission, const StageInfo
   return is_of_kind(found, "neighbours") ? std::optional(found) : std::nullopt;
 }
 
-// What was measured, behind what was seen; with the usual texts where it has none of its own.
+// What was measured, behind what was seen; with the usual texts where it has none of its own. A
+// cause that was measured stands alone.
 Finding named(const probe::Explanation& fact, const std::string& seen) {
-  const Finding usual = finding(fact.id, "");
   Finding found = finding(static_cast<const Finding&>(fact), seen + "\n");
   found.is_proved = fact.predicts != nullptr;
-  if (!fact.cause.empty() && !is_of_kind(found, "open")) found.cause += " " + usual.cause;
   return found;
 }
 

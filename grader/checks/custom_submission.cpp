@@ -26,6 +26,12 @@ Finding explain(const BuildProblem& problem, const SubmittedSources& submitted) 
     case BuildProblem::Kind::kRefused:
       return compiler_finding({.text = printable_line(problem.message) + "."}, {});
     case BuildProblem::Kind::kNoConvolution:
+      if (!problem.message.empty()) {
+        const std::string name = problem.message.substr(0, problem.message.find('('));
+        Finding found = finding("E-no-stage/other-function", "", {file, problem.message});
+        found.seen += SourceText(submitted.sources).quotes({name, "("});
+        return found;
+      }
       return finding("E-timed-phase-empty",
                      file +
                          " defines a part of the course interface, but not its function that "

@@ -137,6 +137,7 @@ std::string BuildError::said() const {
 }
 
 BuildError first_build_error(const std::string& printed, const std::filesystem::path& sources) {
+  constexpr std::size_t kMostNotes = 8000;
   BuildError first;
   std::string any;
   Said from;             // the place from which a header was reached
@@ -159,7 +160,6 @@ BuildError first_build_error(const std::string& printed, const std::filesystem::
         if (first.file.empty() && !said.file.empty()) {  // in expansion of macro, requested here
           first.file = said.file, first.line = said.line, first.column = said.column;
         }
-        constexpr std::size_t kMostNotes = 8000;
         if (first.notes.size() > kMostNotes) continue;
         first.notes += readable(said.text.substr(6)) +
                        (said.file.empty() ? "" : " (line " + std::to_string(said.line) + ")") +
@@ -169,6 +169,12 @@ BuildError first_build_error(const std::string& printed, const std::filesystem::
         if (is_warning || !said.file.empty()) from = is_warning ? Said{} : said;
         if (is_warning) is_told = false;
       }
+      continue;
+    }
+    const bool is_why = said.column > 0 && !first.file.empty() && said.file == first.file &&
+                        said.line == first.line && said.column == first.column;
+    if (is_why) {  // a call fits no template, and another error at its place says why
+      if (first.notes.size() <= kMostNotes) first.notes += readable(said.text) + "\n";
       continue;
     }
     ++errors;

@@ -340,9 +340,11 @@ BuiltSubmission build_submission(const SubmittedSources& submitted,
   built.program = built.folder / "program";
   built.form = interface_of(symbols);
   const bool adapter = built.form != FileInterface::kStages;
-  if (adapter && !has_convolution(symbols)) {
-    built.problem =
-        BuildProblem{.kind = Kind::kNoConvolution, .file = sources.front().name.generic_string()};
+  const std::string stranger = stranger_in(symbols);
+  if (adapter && (!stranger.empty() || !has_convolution(symbols))) {
+    built.problem = BuildProblem{.kind = Kind::kNoConvolution,
+                                 .message = readable_symbol(stranger),
+                                 .file = sources.front().name.generic_string()};
     return built;
   }
   if (keep_folder(built.folder, all)) return built;

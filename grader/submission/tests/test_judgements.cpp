@@ -15,6 +15,18 @@
 using namespace convlab;
 using Kind = grader::SymbolProblem::Kind;
 
+TEST_CASE("a function of the course interface that is never called is named") {
+  using convlab::stranger_in;
+  const std::string prolog = "_Z23conv_forward_gpu_prologPKfS0_S0_PPfS2_S2_iiiiiii T 0 8\n";
+  const std::string member = "_ZN12GPUInterface16conv_forward_gpuEPfPKfS1_iiiiiii T 0 8\n";
+  CHECK(stranger_in(member).empty());
+  CHECK(stranger_in(member + prolog).starts_with("_Z23conv_forward_gpu_prologPKf"));
+  CHECK(stranger_in(prolog).empty());  // no file of the course
+  CHECK(stranger_in("_Z16conv_forward_cpuPfPKfS1_iiiiii T 0 8\n").empty());
+  CHECK(stranger_in("_Z16conv_forward_cpuPfS_S_iiiiii T 0 8\n") ==
+        "_Z16conv_forward_cpuPfS_S_iiiiii");
+}
+
 TEST_CASE("submission: the registers of kernels") {
   const auto registers = convlab::grader::registers_printed(
       "ptxas info    : 0 bytes gmem\n"
@@ -146,6 +158,15 @@ TEST_CASE("build errors: each is told of the student's file") {
   const auto first = [&](const std::string& printed) {
     return convlab::grader::first_build_error(printed, sources);
   };
+
+  SECTION("an error at the same place says why a call fits no template") {
+    const BuildError error =
+        first(own + ":38:23: error: no matching function for call to 'add<n>(float)'\n" + own +
+              ":15:17: note:   template argument deduction/substitution failed:\n" + own +
+              ":38:23: error: the value of 'n' is not usable in a constant expression\n");
+    CHECK(error.said() == "conv.cu:38: error: no matching function for call to 'add<n>(float)'");
+    CHECK(error.notes.find("the value of 'n' is not usable") != std::string::npos);
+  }
 
   SECTION("with notes, fix-its and what the compiler made of names") {
     const BuildError error = first(
