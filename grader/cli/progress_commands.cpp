@@ -44,8 +44,8 @@ std::string counts_text(const MilestoneWay& way) {
                                    {Step::Kind::kRepair, "practice"},
                                    {Step::Kind::kQuestion, "questions"}}) {
     const auto all = std::ranges::count(way.steps, kind, &Step::kind);
-    const auto done = std::ranges::count_if(way.steps, [&](const Step& step) {
-      return step.kind == kind && step.done && !step.left_out;
+    const auto done = std::ranges::count_if(way.steps, [wanted = kind](const Step& step) {
+      return step.kind == wanted && step.done && !step.left_out;
     });
     if (all == 0) continue;
     text += (text.empty() ? "" : ", ") + std::string(name) + " " + std::to_string(done) + " of " +

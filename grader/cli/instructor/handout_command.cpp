@@ -189,11 +189,13 @@ std::vector<std::string> answers_in(const fs::path& tree, const TellingLines& li
   std::vector<std::string> problems;
   if (lines.is_empty()) return {"There are no solutions to compare with in reference/solutions."};
   for (const auto& [path, text] : texts_below(tree)) {
-    lines.find_in(text, path, [&](int number, const std::string& place) {
-      const std::string line = trimmed(lines_of(text)[static_cast<std::size_t>(number) - 1]);
-      problems.push_back(path + ":" + std::to_string(number) + " tells the line " + place + ": " +
-                         line.substr(0, 120));
-    });
+    // With OpenMP clang 16 captures no structured binding.
+    lines.find_in(
+        text, path, [&, &path = path, &text = text](int number, const std::string& place) {
+          const std::string line = trimmed(lines_of(text)[static_cast<std::size_t>(number) - 1]);
+          problems.push_back(path + ":" + std::to_string(number) + " tells the line " + place +
+                             ": " + line.substr(0, 120));
+        });
     if (path.starts_with("milestones/") && is_source(path) && !is_puzzle(path) &&
         text.find("convlab::not_implemented(") == std::string::npos) {
       problems.push_back(path + " is solved: it does not call convlab::not_implemented.");

@@ -79,7 +79,7 @@ TEST_CASE("show: what lies outside, was not written, or has a wrong number") {
   CHECK(marks[1]["text"] ==
         "Step 3: 1 thread reads elements of tile that no thread has written before, which is "
         "right only if nothing uses them, in line 5.");
-  CHECK(marks[1]["steps"][0][1] == Json({0}));
+  CHECK(marks[1]["steps"][0][1] == Json::array({0}));
   CHECK(marks[2]["text"] ==
         "4 elements of the whole output are written by no thread of any block.");
   CHECK(marks[2]["array"] == 2);
