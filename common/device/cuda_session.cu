@@ -264,6 +264,8 @@ class CudaSession final : public DeviceSession {
     emulation::choose_settings(settings);
   }
 
+  void release_pinned() override { emulation::release_pinned(); }
+
   bool has_unjoined_work() override {
     stop_.record();
     stop_.wait();
@@ -274,6 +276,11 @@ class CudaSession final : public DeviceSession {
     if (!allocations_are_recorded()) return std::nullopt;
     return recorded_allocations();
   }
+
+  void before_pinning(void (*prepare)(const void* memory)) override {
+    before_recorded_pinning(prepare);
+  }
+  void release_pinned() override { release_recorded_pinning(); }
 
   // The device itself looks through its memory.
   std::vector<std::byte*> places_of(const MemoryRange& range,

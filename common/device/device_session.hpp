@@ -80,6 +80,13 @@ class DeviceSession {
   /// The memory that a submission has allocated and not freed; empty without a record.
   virtual std::optional<std::vector<MemoryRange>> allocations() { return std::nullopt; }
 
+  /// Calls this with the beginning of any host memory that a submission is about to pin.
+  virtual void before_pinning(void (* /*prepare*/)(const void* memory)) {}
+
+  /// Unpins the host memory that a submission has pinned and not unpinned: in the course's program
+  /// each call has memory of its own.
+  virtual void release_pinned() {}
+
   /// Copies the first `width` bytes of each of `rows` rows, `pitch` bytes apart, out of device
   /// memory, one behind the other.
   /// @return false if that memory does not exist any more

@@ -15,6 +15,7 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <set>
 
 #include "common/base/library_function.hpp"
 #include "common/device/recorded_allocations.hpp"
@@ -64,6 +65,7 @@ struct Allocation {
 struct Record {
   std::mutex mutex;
   std::map<void*, Allocation> allocations;
+  std::set<void*> pinned;
 };
 
 Record& record() {
@@ -72,6 +74,7 @@ Record& record() {
 }
 
 std::atomic<AllocationMode> mode{AllocationMode::kUsual};
+void (*prepare_pinning)(const void* memory) = nullptr;
 
 std::size_t round_up(std::size_t bytes, std::size_t step) {
   return (bytes + step - 1) / step * step;
@@ -161,6 +164,17 @@ void choose_allocation_mode(AllocationMode chosen) {
   mode = chosen;
 }
 
+void before_recorded_pinning(void (*prepare)(const void* memory)) {
+  prepare_pinning = prepare;
+}
+
+void release_recorded_pinning() {
+  const std::lock_guard<std::mutex> lock(record().mutex);
+  for (void* memory : record().pinned) cudaHostUnregister(memory);
+  if (!record().pinned.empty()) cudaGetLastError();  // whoever freed the memory has lost it, too
+  record().pinned.clear();
+}
+
 std::vector<MemoryRange> recorded_allocations() {
   const std::lock_guard<std::mutex> lock(record().mutex);
   std::vector<MemoryRange> ranges;
@@ -206,6 +220,20 @@ cudaError_t convlab_recorded_cudaMallocHost(void** memory, std::size_t bytes) {
 
 cudaError_t convlab_recorded_cudaHostAlloc(void** memory, std::size_t bytes, unsigned flags) {
   return convlab::note(cudaHostAlloc(memory, bytes, flags), memory, bytes, convlab::kHost);
+}
+
+cudaError_t convlab_recorded_cudaHostRegister(void* memory, std::size_t bytes, unsigned flags) {
+  if (convlab::prepare_pinning != nullptr) convlab::prepare_pinning(memory);
+  const cudaError_t error = cudaHostRegister(memory, bytes, flags);
+  const std::lock_guard<std::mutex> lock(convlab::record().mutex);
+  if (error == cudaSuccess) convlab::record().pinned.insert(memory);
+  return error;
+}
+
+cudaError_t convlab_recorded_cudaHostUnregister(void* memory) {
+  const std::lock_guard<std::mutex> lock(convlab::record().mutex);
+  convlab::record().pinned.erase(memory);
+  return cudaHostUnregister(memory);
 }
 
 cudaError_t convlab_recorded_cudaFree(void* memory) {

@@ -11,6 +11,12 @@ namespace convlab {
 /// renames them when the file is linked.
 std::vector<MemoryRange> recorded_allocations();
 
+/// Called before each cudaHostRegister of such a submission, with its first argument.
+void before_recorded_pinning(void (*prepare)(const void* memory));
+
+/// Unpins what cudaHostRegister has pinned since the last time and cudaHostUnregister has not.
+void release_recorded_pinning();
+
 /// The kind of GPU memory that these calls return.
 enum class AllocationMode {
   kUsual,     ///< what CUDA gives

@@ -54,7 +54,7 @@ struct ServeRequest {
   double kernel_limit_s = 0.0;  ///< a kernel that takes longer is ended, if that is possible
   bool pauses = false;          ///< between the phases it answers kPaused and waits for any message
   bool steps = false;           ///< the same, and each message is the name of a Step
-  bool tells_end = false;       ///< it pauses once, right behind epilog
+  bool tells_phases = false;    ///< it pauses where RunPlan::tell says
   int calls = 1;                ///< of convolve between prolog and epilog, on an emulated device
   int warm_ups = 0;             ///< further calls on a GPU, as RunPlan has them
   int samples = 1;

@@ -20,6 +20,7 @@ namespace {
 
 std::unique_ptr<Convolution> make_for(DeviceSession* device, const Stage& stage) {
   if (device != nullptr) {
+    device->release_pinned();
     require_capability(device->info(), stage.needs, ("Stage '" + stage.id + "'").c_str());
   }
   return stage.make();
@@ -187,7 +188,7 @@ Places places_of(const std::vector<MemoryContent>& memory, const float* numbers,
 int reach_of_device_memory(const Stage& stage, const ConvShape& shape, const float* input,
                            const float* weights, float* output, DeviceSession& device) {
   const auto run = [&](const std::function<void()>& change) {
-    const std::unique_ptr<Convolution> convolution = stage.make();
+    const std::unique_ptr<Convolution> convolution = make_for(&device, stage);
     convolution->prolog(shape, input, weights, output);
     device.fence("prolog");
     change();
@@ -287,7 +288,7 @@ PhaseTimes run_in_steps(const Stage& stage, const ConvShape& shape, const float*
 PhaseKernels run_phases(const Stage& stage, const ConvShape& shape, const float* input,
                         const float* weights, float* output, DeviceSession* device,
                         const std::function<void()>& pause) {
-  std::unique_ptr<Convolution> convolution = stage.make();
+  std::unique_ptr<Convolution> convolution = make_for(device, stage);
   PhaseKernels kernels;
   kernels.prolog = work_of(device, "prolog", [&] {
                      convolution->prolog(shape, input, weights, output);
@@ -356,6 +357,7 @@ PhaseTimes run_stage(const Stage& stage, const ConvShape& shape, const float* in
   const bool emulated = device != nullptr && device->info().device == Device::kEmulated;
   const double prolog_ms =
       time_phase(device, "prolog", [&] { convolution->prolog(shape, input, weights, output); });
+  if (plan.tell) plan.tell();
   const auto unwritten =
       emulated && plan.emulated_calls > 1 ? device->memory() : std::vector<MemoryContent>();
   PhaseTimes times;
@@ -364,6 +366,7 @@ PhaseTimes run_stage(const Stage& stage, const ConvShape& shape, const float* in
   for (int i = 0; i < calls; ++i) {
     if (emulated && i > 0) make_unwritten(unwritten, *device);
     if (is_gpu(device)) device->empty_cache();
+    if (plan.tell && i == 0) plan.tell();
     OpSample sample = time_op(device, [&] { convolution->convolve(); });
     if (is_gpu(device) && i + 1 < calls) sample.clock_mhz = device->clock_mhz();
     if (i == 0 && plan.most_ms > 0.0 && sample.host_ms > plan.most_ms) {
@@ -376,7 +379,7 @@ PhaseTimes run_stage(const Stage& stage, const ConvShape& shape, const float* in
     scores.push_back(plan.most_ms > 0.0 ? sample.host_ms : sample.score_ms());
   }
   const double epilog_ms = time_phase(device, "epilog", [&] { convolution->epilog(); });
-  if (plan.done) plan.done();
+  if (plan.tell) plan.tell();
   if (emulated) return {};
   if (is_gpu(device)) times.samples.back().clock_mhz = device->clock_mhz();
   mark_slowed(times.samples);

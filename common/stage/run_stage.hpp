@@ -24,7 +24,9 @@ struct RunPlan {
   int samples = 1;                  ///< calls of convolve between one prolog and one epilog
   int emulated_calls = 1;           ///< the same on an emulated device
   double most_ms = 0.0;  ///< of a RankedRun; 0: it is none, and each call counts by both clocks
-  std::function<void()> done{};  ///< called behind epilog, before the stage's memory is freed
+  /// Called behind prolog, before the first call of convolve and behind epilog: what lies between
+  /// the first two, emptying the device's cache, and after the last is no work of the stage.
+  std::function<void()> tell{};
 };
 
 /// What a stage did in its phases. Counts of kernels are -1 if they are unknown.

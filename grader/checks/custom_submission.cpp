@@ -168,8 +168,14 @@ CustomSubmission build_custom_submissions(const SubmittedSources& submitted, boo
     std::call_once(own.once, [&] {
       const BuiltSubmission emulated = build_submission(
           submitted, {.build = build, .device = Device::kEmulated, .traced = traced});
-      if (emulated.problem) {
-        own.program.refused = explain(*emulated.problem, submitted);
+      const auto& problem = emulated.problem;
+      if (problem && problem->symbol && problem->symbol->kind == SymbolProblem::Kind::kLibrary) {
+        // A GPU's file may call it, or it would not have been built.
+        own.program.refused =
+            finding("E-unsupported",
+                    printable_line(problem->file) + " calls a library, which is not emulated.");
+      } else if (problem) {
+        own.program.refused = explain(*problem, submitted);
       } else {
         own.program = {.program = emulated.program, .warnings = emulated.warnings};
       }

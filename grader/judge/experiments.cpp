@@ -129,6 +129,7 @@ Record Experiments::run(const NextRun& next) {
       network_.load(announcer_);
       Submission& submission = in(next);
       submission.settings.exchanges = next.exchanges;
+      submission.settings.prolog_may_compute = context_.request.rules.prolog_may_compute();
       sharing_.unlock();  // others may take times
       const std::lock_guard place(context_.machine.networks);
       sharing_.lock();

@@ -150,6 +150,7 @@ class Submission {
     /// Whether the network's input may change between prolog and convolve; not if prolog converts
     /// it.
     bool exchanges = true;
+    bool prolog_may_compute = false;  ///< then its time counts as the convolution's
     /// Whether the process is stopped and looked at after each call. That takes most of the time of
     /// a small call, and a program that is known to be wrong needs it not.
     bool watches = true;

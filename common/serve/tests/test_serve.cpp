@@ -14,6 +14,7 @@
 #include "common/base/error.hpp"
 #include "common/base/tests/support/catch.hpp"
 #include "common/serve/channel.hpp"
+#include "common/serve/mapped_segment.hpp"
 #include "common/serve/serve.hpp"
 #include "common/stage/cpu_stage.hpp"
 
@@ -152,15 +153,21 @@ TEST_CASE("serve: lists the stages, runs one, and ends when the channel closes")
   CHECK(WEXITSTATUS(status) == 0);
 }
 
-TEST_CASE("serve: who asks for it is told the end of the stage before the reply") {
+TEST_CASE("serve: who asks for it is told of the phases before the reply") {
   Server server;
-  const auto end =
-      server.ask({.token = 8, .stage = "count-up", .shape = kShape, .tells_end = true}, true);
-  REQUIRE(end);
-  CHECK(end->status == ServeStatus::kPaused);
-  CHECK(end->token == 8);
-  CHECK(server.output(53) == 53.5F);
-  REQUIRE(send_message(server.channel(), ""));
+  auto told =
+      server.ask({.token = 8, .stage = "count-up", .shape = kShape, .tells_phases = true}, true);
+  for (const bool is_end : {false, false, true}) {
+    REQUIRE(told);
+    CHECK(told->status == ServeStatus::kPaused);
+    CHECK(told->token == 8);
+    CHECK((server.output(53) == 53.5F) == is_end);
+    REQUIRE(send_message(server.channel(), ""));
+    if (is_end) break;
+    const auto next = receive_message(server.channel());
+    REQUIRE(next);
+    told = decode<ServeReply>(next->text);
+  }
   const auto message = receive_message(server.channel());
   REQUIRE(message);
   const auto reply = decode<ServeReply>(message->text);
@@ -226,4 +233,32 @@ TEST_CASE("serve: a reply carries what was measured on the device, and a sample"
   REQUIRE(received->measured);
   CHECK(received->measured->info.capability == ComputeCapability{9, 0});
   CHECK_FALSE(decode<ServeReply>(encode(ServeReply{.token = 8}))->measured);
+}
+
+TEST_CASE("serve: an array whose pages are the process's own gets the grader's later numbers") {
+  const int file = ::memfd_create("array", 0);
+  constexpr std::size_t kBytes = 10'000;
+  REQUIRE(::ftruncate(file, kBytes) == 0);
+  auto* const grader =
+      static_cast<float*>(::mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0));
+  grader[1] = 1.0F;
+  MappedSegment segment;
+  segment.map(file, MappedSegment::kRead);
+  auto* const own = reinterpret_cast<float*>(segment.data());
+  segment.own_pages();
+  segment.own_pages();  // nothing more
+  CHECK(reinterpret_cast<float*>(segment.data()) == own);
+  CHECK(own[1] == 1.0F);
+  own[0] = 5.0F;  // can be written, and the grader keeps its number
+  CHECK(grader[0] == 0.0F);
+  grader[1] = 2.0F;
+  CHECK(own[1] == 1.0F);
+  segment.take_new();
+  CHECK(own[0] == 0.0F);
+  CHECK(own[1] == 2.0F);
+  segment.map(file, MappedSegment::kRead);
+  grader[1] = 3.0F;
+  CHECK(reinterpret_cast<float*>(segment.data())[1] == 3.0F);
+  ::munmap(grader, kBytes);
+  ::close(file);
 }

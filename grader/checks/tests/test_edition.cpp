@@ -65,7 +65,8 @@ TEST_CASE("edition: what each term asked for") {
     CHECK(task_of(edition, "req-0").prolog_computes);
     CHECK_FALSE(final_task.prolog_computes);
     CHECK(std::ranges::count(final_task.rules, "no-half") == 1);
-    CHECK(task_of(edition, "m2-unroll").matmul);
+    // The trees of autumn 2024 have no matmul.h: each file brings its own product.
+    CHECK(task_of(edition, "m2-unroll").matmul == (edition.name != "fa24"));
     CHECK(task_of(edition, "op-4").libraries == std::vector<std::string>{"cublas"});
   }
   for (const int batch : {4095, 4096, 8767}) {

@@ -1,10 +1,20 @@
-// The prolog launches the kernel.
+// The prolog pins the arrays of the host, which nobody unpins, and launches the kernel.
 //
 // Runs      emulated gpu
+#include <cstdio>
+#include <cstdlib>
+
 #include "parts/headers.cuh"
 #include "parts/plain_kernel.cuh"
 
-#define AT_END_OF_PROLOG \
+static void pin(const void* array, size_t bytes) {
+  if (cudaHostRegister(const_cast<void*>(array), bytes, cudaHostRegisterDefault) == cudaSuccess) return;
+  std::printf("An array cannot be pinned.\n");
+  std::exit(1);
+}
+#define AT_END_OF_PROLOG            \
+  pin(host_input, INPUT_BYTES);     \
+  pin(host_output, OUTPUT_BYTES);   \
   launch(*device_output_ptr, *device_input_ptr, *device_mask_ptr, B, M, C, H, W, K, 1)
 #include "parts/phases.cuh"
 

@@ -49,6 +49,9 @@ void limit_kernels(double seconds);
 /// @throws convlab::UsageError naming the one that cannot be read
 void choose_settings(const std::vector<std::string>& variables);
 
+/// Forgets what cudaHostRegister has pinned: the last line of many a program never releases it.
+void release_pinned();
+
 /// Withholds numbers from now on: what the host gets is tokens, unique numbers without a meaning.
 /// The runtime replaces tokens by the words that they stand for on the way to the device, and words
 /// by new tokens on the way back. So the host can move numbers and put them in order, but not
