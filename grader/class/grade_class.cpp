@@ -88,6 +88,7 @@ class ClassGrading {
       look_into(submission);
     }
     if (known_ > 0) std::cout << known_ << " of " << found.size() << " are graded already.\n";
+    if (judged_ > 0) std::cout << judged_ << " judged by the evidence of their last check.\n";
     run_phase(pending_, request_.on_cluster ? Task::Phase::kBoth : Task::Phase::kCorrectness);
     run_phase(checked_, Task::Phase::kTimes);
     return finish();
@@ -243,7 +244,7 @@ class ClassGrading {
     if (!seen_.insert(id).second) return;  // the same files twice
     const SubmissionRow row = *database_.submission(id);
     if (has_ended(row.state) && is_asked_again(row)) {
-      pending_.push_back({id, student, std::move(work)});
+      if (!judge_kept_evidence(row)) pending_.push_back({id, student, std::move(work)});
       return;
     }
     if (row.state == SubmissionState::kWaiting && is_held(row)) return;
@@ -258,6 +259,24 @@ class ClassGrading {
       default:
         ++known_;
     }
+  }
+
+  // Where only the rules changed, the evidence of the last check is judged by them.
+  // @return false if the submission must run
+  bool judge_kept_evidence(const SubmissionRow& row) {
+    const TaskSettings settings = settings_for(row.milestone);
+    const std::string& rules = rules_now(row.milestone);
+    const std::optional<CheckResult> kept = database_.result(row.id);
+    if (row.state != SubmissionState::kGraded || row.rules == rules || !kept) return false;
+    const std::optional<CheckResult> check = judged_again(*kept, settings, row.milestone);
+    if (!check) return false;
+    const Outcome outcome{.state = SubmissionState::kGraded,
+                          .sentence = row.sentence,
+                          .seconds = row.seconds,
+                          .check = check};
+    if (may_replace(row, outcome, rules)) database_.set_outcome(row.id, outcome, rules);
+    ++judged_;
+    return true;
   }
 
   // The brake on guessing: more attempts than allowed wait for an hour, and are graded then.
@@ -302,23 +321,26 @@ class ClassGrading {
     }
   }
 
+  [[nodiscard]] TaskSettings settings_for(const std::string& milestone) const {
+    TaskSettings settings = request_.settings;
+    if (settings.rules.empty()) settings.rules = term_.rules;
+    settings.precision = term_.precision;
+    settings.measures_speed = settings.measures_speed &&
+                              fs::exists(program_of(find_milestone(milestone).id, "reference"));
+    return settings;
+  }
+
   void run_phase(const std::vector<Pending>& submissions, Task::Phase phase) {
     if (submissions.empty() || stop_asked != 0) return;
     std::vector<Task> tasks;
     for (const Pending& each : submissions) {
       tasks.push_back(task_of(each.id));
-      TaskSettings settings = request_.settings;
-      if (settings.rules.empty()) settings.rules = term_.rules;
-      settings.precision = term_.precision;
-      settings.measures_speed =
-          settings.measures_speed &&
-          fs::exists(program_of(find_milestone(each.work.milestone).id, "reference"));
       std::optional<CheckResult> checked;
       if (phase == Task::Phase::kTimes) {
         const std::optional<Outcome> again = tasks.back().outcome();  // of keep()
         checked = again ? again->check : database_.result(each.id);
       }
-      tasks.back().write(each.work, settings, phase, checked);
+      tasks.back().write(each.work, settings_for(each.work.milestone), phase, checked);
     }
     std::size_t done = 0;
     const std::string what = phase == Task::Phase::kTimes ? "timed " : "graded ";
@@ -413,6 +435,7 @@ class ClassGrading {
   std::map<std::int64_t, double> used_s_;     // by student
   std::map<std::string, std::string> rules_;  // of each milestone, see rules_now()
   std::size_t known_ = 0;
+  std::size_t judged_ = 0;
   int printed_ = 0;
 };
 

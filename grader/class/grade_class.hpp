@@ -65,6 +65,11 @@ const char* to_string(Task::Phase phase);
 /// of points from the check that has its stage.
 CheckResult merge_checks(const std::vector<CheckResult>& checks);
 
+/// A kept check by today's judge and scores.json, without a run.
+/// @return none if something must run, or if the settings ask for other runs
+std::optional<CheckResult> judged_again(const CheckResult& kept, const TaskSettings& settings,
+                                        const std::string& milestone);
+
 /// Whether there are points for speed that were left out of a check by --no-speed.
 bool waits_for_times(const CheckResult& check);
 

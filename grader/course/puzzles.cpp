@@ -67,9 +67,7 @@ std::optional<Finding> find_technique(const std::filesystem::path& program, cons
   // It knows no rows of zeros, so it may find the output wrong.
   static_cast<void>(count_accesses(submission, stage, shape, counts));
   count_parts(submission, stage, shape, parts_asked(check.asks), counts);
-  std::vector<double> values;
-  for (const Counter& counter : counters()) values.push_back(counter.value(counts));
-  const std::string missed = kept_limits(check.asks, values).missed;
+  const std::string missed = kept_limits(check.asks, values_of(counts)).missed;
   if (missed.empty()) return std::nullopt;
   return finding("E-technique", "The output is right. Counted: " + missed + ".");
 }

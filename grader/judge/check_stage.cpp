@@ -19,17 +19,17 @@ namespace convlab::grader {
 namespace {
 
 // What the records of the mode and the class that count give points for.
-void keep(const Evidence& evidence, const Judgement& verdict, CheckResult& checked) {
+void keep(const Evidence& evidence, const CountedRuns& counted, CheckResult& checked) {
   for (const Record& record : evidence.records) {
-    const bool counts = record.mode == verdict.counts && record.precision == verdict.precision;
+    const bool counts = record.mode == counted.counts && record.precision == counted.precision;
     if (!counts) continue;
     for (CaseResult test : record.cases) {
-      const bool is_taken = verdict.takes_all || verdict.wrong_cases.contains(test.name);
+      const bool is_taken = counted.takes_all || counted.wrong_cases.contains(test.name);
       if (is_taken) test.verdict = Verdict::kFailed;
       checked.cases.push_back(std::move(test));
     }
     for (RunResult run : record.runs) {
-      if (verdict.takes_all || verdict.takes_network) run.verdict = Verdict::kFailed;
+      if (counted.takes_all || counted.takes_network) run.verdict = Verdict::kFailed;
       checked.result.runs.push_back(std::move(run));
     }
   }
@@ -81,7 +81,7 @@ bool check_stage(const CheckContext& context, StageInfo stage, const std::vector
     evidence.records.push_back(experiments.run(*next));
   }
   Judgement verdict = judge(evidence, evidence.demands);
-  keep(evidence, verdict, context.checked);
+  keep(evidence, verdict.runs, context.checked);
   if (verdict.finding) {
     add_mends(context, stage, plan_for(request, stage, batches), *verdict.finding);
   }
@@ -97,9 +97,9 @@ bool check_stage(const CheckContext& context, StageInfo stage, const std::vector
       int_overflow(request, *std::ranges::max_element(batches)).empty()) {
     context.observer.tell(stage, {.note = overflow + " No batch of this check is as large."});
   }
-  if (request.finds_precision && (!verdict.finding || verdict.precision != Precision::kFp32)) {
+  if (request.finds_precision && (!verdict.finding || verdict.runs.precision != Precision::kFp32)) {
     context.observer.tell(
-        stage, {.note = std::string("It computes like ") + describe(verdict.precision) + "."});
+        stage, {.note = std::string("It computes like ") + describe(verdict.runs.precision) + "."});
   }
   return passes(context, stage, verdict.finding);
 }

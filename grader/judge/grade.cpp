@@ -40,6 +40,13 @@ std::vector<StageInfo> chosen(const std::vector<StageInfo>& stages, const GradeR
   throw UsageError(unknown_name("stage", *request.stage, known, " in " + request.milestone));
 }
 
+// Whether one of its stages is one of the milestone.
+bool gives_points(const ScoreRules& rules, const CheckResult& check) {
+  return std::ranges::any_of(check.evidence, [&](const Evidence& each) {
+    return std::ranges::count(rules.items, each.stage, &ScoreRule::stage) > 0;
+  });
+}
+
 constexpr std::size_t kMostStages = 64;
 
 class Grading {
@@ -108,11 +115,7 @@ class Grading {
     if (request_.competition) check_.ranked = ranked_run(stages, largest);
     if (request_.score) {
       score(*request_.score, stages, batches, network);
-      // None of its stages is one of the milestone.
-      const auto gives_points = [&](const StageInfo& stage) {
-        return std::ranges::count(request_.score->rules.items, stage.id, &ScoreRule::stage) > 0;
-      };
-      if (std::ranges::none_of(stages, gives_points)) check_.result.verdict = Verdict::kFailed;
+      if (!gives_points(request_.score->rules, check_)) check_.result.verdict = Verdict::kFailed;
     }
     if (request_.rules.task && request_.rules.task->points > 0.0) {
       check_.edition = edition_score(request_.rules, check_, submission_.sources());
@@ -250,45 +253,43 @@ class Grading {
 
   void score(const ScoreRequest& wanted, const std::vector<StageInfo>& stages,
              const std::vector<int>& batches, const GradedNetwork& network) {
-    const CheckedWork work{.check = check_,
-                           .only_stage = request_.stage,
-                           .batches = batches,
-                           .network = request_.network,
-                           .emulated = is_emulated(),
-                           .cases_in_all = element_cases().size(),
-                           .cases_of = cases_of_,
-                           .puzzles = wanted.puzzles,
-                           .predicted = wanted.predicted};
-    std::vector<Measured> measured;
+    ScoreBasis basis{.only_stage = request_.stage,
+                     .batches = batches,
+                     .network = request_.network,
+                     .emulated = is_emulated(),
+                     .cases_in_all = element_cases().size(),
+                     .cases_of = cases_of_,
+                     .puzzles = wanted.puzzles,
+                     .predicted = wanted.predicted};
     std::vector<Measured> counted;
+    if (request_.checked && request_.checked->basis) {
+      const ScoreBasis& before = *request_.checked->basis;
+      basis.puzzles = before.puzzles;
+      basis.predicted = before.predicted;
+      std::ranges::copy_if(before.measured, std::back_inserter(basis.measured),
+                           [](const Measured& each) { return each.batch == 0; });
+    } else {
+      for (const std::string& stage : stages_to_count(wanted.rules, check_))
+        counted.push_back({.stage = stage});
+    }
     Submission reference(wanted.reference);
     for (const ScoreRule& rule : wanted.rules.items) {
-      if (rule.what == ScoreRule::What::kSpeed && can_measure(rule, wanted.rules, work)) {
-        const auto stage = std::ranges::find(stages, rule.stage, &StageInfo::id);
-        measured.push_back(measure(wanted, rule, as_judged(*stage), network, reference));
-        if (measured.back().finding) judge_speed(*stage, *measured.back().finding);
-      }
-    }
-    if (!request_.checked) {
-      for (const std::string& stage : stages_to_count(wanted.rules, work))
-        counted.push_back({.stage = stage});
+      const bool is_timed =
+          rule.what == ScoreRule::What::kSpeed && can_measure(rule, wanted.rules, check_, basis);
+      if (!is_timed) continue;
+      const auto stage = std::ranges::find(stages, rule.stage, &StageInfo::id);
+      basis.measured.push_back(measure(wanted, rule, as_judged(*stage), network, reference));
+      const auto& found = basis.measured.back().finding;
+      if (found) judge_speed(*stage, *found);
     }
     if (!counted.empty()) observer_.announce("counting requests, emulated");
     in_threads(counted.size(), static_cast<std::size_t>(omp_get_max_threads()),
                [&](std::size_t i) { count(wanted.rules, counted[i]); });
-    std::ranges::move(counted, std::back_inserter(measured));
-    check_.score = make_score(wanted.rules, work, measured);
-    if (!request_.checked || !request_.checked->score) return;
-    // All but the speeds is that of the earlier check.
-    for (const ScoreItem& item : request_.checked->score->items) {
-      for (ScoreItem& own : check_.score->items) {
-        if (own.stage == item.stage && own.item == item.item && own.batch == item.batch &&
-            own.item != "speed") {
-          own = item;
-        }
-      }
-    }
-    withhold_without_technique(*check_.score);
+    std::ranges::move(counted, std::back_inserter(basis.measured));
+    for (const Evidence& each : check_.evidence)
+      basis.counted[each.stage] = judge(each, each.demands).runs;
+    check_.score = make_score(wanted.rules, check_, basis);
+    check_.basis = std::move(basis);
   }
 
   // What shows only while times are taken.
@@ -370,7 +371,7 @@ class Grading {
       if (rule.stage == outcome.stage)
         count_parts(counting, as_judged(*own), first, parts_asked(rule.limits), counts);
     }
-    for (const Counter& counter : counters()) outcome.counters.push_back(counter.value(counts));
+    outcome.counters = values_of(counts);
   }
 
   Measured measure(const ScoreRequest& wanted, const ScoreRule& rule, const StageInfo& stage,
@@ -409,6 +410,33 @@ class Grading {
 
 CheckResult grade(const GradeRequest& request, const GradeObserver& observer) {
   return Grading(request, observer).run();
+}
+
+std::optional<CheckResult> grade_again(CheckResult kept, const ScoreRules& rules) {
+  if (!kept.basis || kept.edition || kept.evidence.empty()) return std::nullopt;
+  const std::vector<Finding> before = std::exchange(kept.findings, {});
+  kept.warnings.clear();
+  for (const Evidence& evidence : kept.evidence) {
+    const bool has_started = evidence.find(Experiment::kStart, Mode::kPlain) == nullptr;
+    if (has_started && plan(evidence, evidence.demands)) return std::nullopt;
+    const Judgement verdict = judge(evidence, evidence.demands);
+    if (kept.basis->counted[evidence.stage] != verdict.runs) return std::nullopt;
+    const auto keep = [&](Finding found, std::vector<Finding>& findings) {
+      found.stage = evidence.stage;
+      findings.push_back(std::move(found));
+    };
+    for (const Finding& warning : verdict.warnings) keep(warning, kept.warnings);
+    if (!verdict.finding) continue;
+    keep(*verdict.finding, kept.findings);
+    const auto old = std::ranges::find(before, evidence.stage, &Finding::stage);
+    if (old != before.end() && old->id == verdict.finding->id)
+      kept.findings.back().mends = old->mends;
+  }
+  const bool passed = kept.findings.empty() && gives_points(rules, kept);
+  kept.result.verdict = passed ? Verdict::kPassed : Verdict::kFailed;
+  if (!has_all_measures(rules, kept, *kept.basis)) return std::nullopt;
+  kept.score = make_score(rules, kept, *kept.basis);
+  return kept;
 }
 
 }  // namespace convlab::grader

@@ -74,4 +74,9 @@ struct GradeObserver {
 /// missing data or memory, and if the isolated program cannot reach a GPU that answers outside
 CheckResult grade(const GradeRequest& request, const GradeObserver& observer);
 
+/// The verdict and the points that kept evidence gets from today's judge and these rules, without a
+/// run. None if something must run: an experiment, a count or a time is missing, or other runs
+/// than those that were kept would give the points.
+std::optional<CheckResult> grade_again(CheckResult kept, const ScoreRules& rules);
+
 }  // namespace convlab::grader

@@ -59,20 +59,20 @@ using Ruled = std::optional<Judgement>;
 Judgement judged(const Bench& bench, const Found& finding) {
   return {.finding = finding,
           .warnings = bench.usual.warnings,
-          .precision = bench.usual.precision,
-          .wrong_cases = bench.usual.wrong_cases,
-          .takes_all = bench.usual.takes_all};
+          .runs = {.precision = bench.usual.precision,
+                   .wrong_cases = bench.usual.wrong_cases,
+                   .takes_all = bench.usual.takes_all}};
 }
 
 // A race takes the points of what it makes wrong; so does what is right only unobserved.
 Judgement with_observed(const Bench& bench, Judgement verdict) {
-  verdict.wrong_cases.insert(bench.races->wrong_cases.begin(), bench.races->wrong_cases.end());
-  verdict.takes_network = !bench.races->wrong_cases.empty();
+  verdict.runs.wrong_cases.insert(bench.races->wrong_cases.begin(), bench.races->wrong_cases.end());
+  verdict.runs.takes_network = !bench.races->wrong_cases.empty();
   return verdict;
 }
 
 Judgement taking_all(Judgement verdict) {
-  verdict.takes_all = true;
+  verdict.runs.takes_all = true;
   return verdict;
 }
 
@@ -182,7 +182,7 @@ void refuse_warnings(const Demands& demands, Judgement& ruled) {
   if (refused == ruled.warnings.end()) return;
   if (!ruled.finding) {
     ruled.finding = *refused;
-    ruled.takes_network = true;
+    ruled.runs.takes_network = true;
   }
   ruled.warnings.erase(refused);
 }
@@ -327,9 +327,9 @@ const Ruling kRulings[] = {
      [](const Bench& bench) -> Ruled {
        if (!bench.as_on_gpu) return std::nullopt;
        if (bench.as_on_gpu->found) return judged(bench, bench.found);
-       Judgement passed{.warnings = bench.as_on_gpu->warnings,
-                        .precision = bench.as_on_gpu->precision,
-                        .counts = bench.luck->mode};
+       Judgement passed{
+           .warnings = bench.as_on_gpu->warnings,
+           .runs = {.precision = bench.as_on_gpu->precision, .counts = bench.luck->mode}};
        passed.warnings.push_back(bench.luck->finding);
        return passed;
      }},
@@ -429,7 +429,7 @@ Judgement judge(const Evidence& evidence, const Demands& demands) {
   for (const Ruling& row : kRulings) {
     if (row.needs != nullptr) {
       if (const auto next = row.needs(bench)) {
-        return {.finding = no_answer(next->experiment, next->mode), .takes_all = true};
+        return {.finding = no_answer(next->experiment, next->mode), .runs = {.takes_all = true}};
       }
     }
     Ruled ruled = row.rule == nullptr ? std::nullopt : row.rule(bench);
@@ -439,7 +439,7 @@ Judgement judge(const Evidence& evidence, const Demands& demands) {
       const Record* const rules = evidence.find(Experiment::kTaskRules, Mode::kPlain);
       ruled->finding =
           rules == nullptr ? no_answer(Experiment::kTaskRules, Mode::kPlain) : rules->finding;
-      ruled->takes_network = ruled->finding.has_value();
+      ruled->runs.takes_network = ruled->finding.has_value();
     }
     if (const Record* lines = evidence.find(Experiment::kLines, Mode::kObserved);
         lines != nullptr && ruled->finding) {
@@ -453,7 +453,8 @@ Judgement judge(const Evidence& evidence, const Demands& demands) {
     }
     return *ruled;
   }
-  return {.finding = no_answer(Experiment::kCases, Mode::kPlain), .takes_all = true};  // never
+  return {.finding = no_answer(Experiment::kCases, Mode::kPlain),
+          .runs = {.takes_all = true}};  // never
 }
 
 }  // namespace convlab::grader

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -11,13 +10,9 @@ namespace convlab::grader {
 
 /// What becomes of a stage.
 struct Judgement {
-  std::optional<Finding> finding{};        ///< none: it passes
-  std::vector<Finding> warnings{};         ///< faults that the rules forgive
-  Precision precision = Precision::kFp32;  ///< the class in which it was judged
-  Mode counts = Mode::kPlain;              ///< the runs that give points
-  std::set<std::string> wrong_cases{};     ///< give none although they passed
-  bool takes_all = false;                  ///< no case gives points
-  bool takes_network = false;              ///< no run of the network gives points
+  std::optional<Finding> finding{};  ///< none: it passes
+  std::vector<Finding> warnings{};   ///< faults that the rules forgive
+  CountedRuns runs{};
 };
 
 /// An experiment that is needed.

@@ -418,6 +418,15 @@ const std::vector<Counter>& counters() {
   return all;
 }
 
+std::map<std::string, double> values_of(const StageCounts& counts) {
+  std::map<std::string, double> values;
+  for (const Counter& counter : counters()) {
+    const double value = counter.value(counts);
+    if (!std::isnan(value)) values.emplace(counter.id, value);
+  }
+  return values;
+}
+
 const Counter* find_counter(std::string_view id) {
   const auto found = std::ranges::find(counters(), id, &Counter::id);
   return found == counters().end() ? nullptr : &*found;

@@ -111,6 +111,9 @@ struct Counter {
 /// All counters, in the order of tables. docs/profile.md defines each.
 const std::vector<Counter>& counters();
 
+/// Their values by id, without those that are NaN.
+std::map<std::string, double> values_of(const StageCounts& counts);
+
 /// @return null if there is none with this id
 const Counter* find_counter(std::string_view id);
 

@@ -315,11 +315,13 @@ std::string missed_text(const CounterLimit& limit, const Counter& counter, doubl
 
 }  // namespace
 
-KeptLimits kept_limits(const std::vector<CounterLimit>& limits, const std::vector<double>& values) {
+KeptLimits kept_limits(const std::vector<CounterLimit>& limits,
+                       const std::map<std::string, double>& values) {
   KeptLimits kept;
   for (const CounterLimit& limit : limits) {
     const Counter* const counter = find_counter(limit.counter);
-    const double value = values[static_cast<std::size_t>(counter - counters().data())];
+    const auto known = values.find(limit.counter);
+    const double value = known == values.end() ? NAN : known->second;
     if (limit.is_kept_by(value)) {
       ++kept.number;
     } else if (kept.missed.empty()) {
@@ -389,55 +391,60 @@ void score_technique(ScoreItem& item, const ScoreRule& rule, const std::string& 
 }
 
 // Why this item is not part of the requested check; empty if it is.
-std::string not_asked(const ScoreRule& rule, const ScoreRules& rules, const CheckedWork& work) {
-  if (rule.what == ScoreRule::What::kSpeed && work.emulated) return "not measured without a GPU";
-  if (work.only_stage && *work.only_stage != rule.stage) return "another --stage was asked";
+std::string not_asked(const ScoreRule& rule, const ScoreRules& rules, const ScoreBasis& basis) {
+  if (rule.what == ScoreRule::What::kSpeed && basis.emulated) return "not measured without a GPU";
+  if (basis.only_stage && *basis.only_stage != rule.stage) return "another --stage was asked";
   // What runs there calls no library of a GPU.
-  if (work.emulated && std::ranges::count(rules.only_gpu, rule.stage) > 0)
+  if (basis.emulated && std::ranges::count(rules.only_gpu, rule.stage) > 0)
     return "gives points only on a GPU";
   if (rule.batch == 0) return {};
-  if (work.network != rules.network) return "only network " + rules.network + " counts";
-  const bool asked = std::ranges::find(work.batches, rule.batch) != work.batches.end();
+  if (basis.network != rules.network) return "only network " + rules.network + " counts";
+  const bool asked = std::ranges::find(basis.batches, rule.batch) != basis.batches.end();
   return asked ? "" : "batch not checked";
 }
 
-void score(ScoreItem& item, const ScoreRule& rule, const ScoreRules& rules, const CheckedWork& work,
-           const std::vector<Measured>& measured) {
-  const StageRecord stage = record_of(work.check, rule.stage);
-  const std::string reason = reason_of(work.check, rule.stage);
+void score(ScoreItem& item, const ScoreRule& rule, const ScoreRules& rules,
+           const CheckResult& check, const ScoreBasis& basis) {
+  const StageRecord stage = record_of(check, rule.stage);
+  const std::string reason = reason_of(check, rule.stage);
   switch (rule.what) {
     case ScoreRule::What::kRuns:
       item.yours = stage.gave_output ? "yes" : "no";
       return give(item, stage.gave_output ? item.points : 0.0, reason);
     case ScoreRule::What::kPuzzles:
-      if (!work.puzzles || work.puzzles->all == 0) {
+      if (!basis.puzzles || basis.puzzles->all == 0) {
         return leave_out(item, "the puzzles were not part of this check");
       }
-      return give_share(item, static_cast<std::size_t>(work.puzzles->solved),
-                        static_cast<std::size_t>(work.puzzles->all), "the others wait in puzzles/");
+      return give_share(item, static_cast<std::size_t>(basis.puzzles->solved),
+                        static_cast<std::size_t>(basis.puzzles->all),
+                        "the others wait in puzzles/");
     case ScoreRule::What::kPrediction: {
-      if (!work.predicted) return leave_out(item, "the predictions were not part of this check");
-      const bool made = work.predicted->contains(item.stage);
+      if (!basis.predicted) return leave_out(item, "the predictions were not part of this check");
+      const bool made = basis.predicted->contains(item.stage);
       item.yours = made ? "yes" : "no";
       return give(item, made ? item.points : 0.0, "grader predict, before the first measurement");
     }
     case ScoreRule::What::kCases: {
-      const auto own = work.cases_of.find(rule.stage);
+      const auto own = basis.cases_of.find(rule.stage);
       const std::string why = reason + (stage.gave_output ? " in '" + stage.failed_case + "'" : "");
       give_share(item, stage.passed_cases,
-                 own == work.cases_of.end() ? work.cases_in_all : own->second, why);
+                 own == basis.cases_of.end() ? basis.cases_in_all : own->second, why);
       return give(item, std::floor(item.earned), why);
     }
     case ScoreRule::What::kNetwork:
-      return score_network(item, run_of(work.check.result, rule.stage, rule.batch), reason);
+      return score_network(item, run_of(check.result, rule.stage, rule.batch), reason);
     case ScoreRule::What::kSpeed:
-      if (can_measure(rule, rules, work)) return score_measured(item, rule, rules, measured);
+      if (can_measure(rule, rules, check, basis)) {
+        return score_measured(item, rule, rules, basis.measured);
+      }
       return give(item, 0.0, "only right results are timed");
     case ScoreRule::What::kCounters:
-      if (can_count(rule, work)) return score_measured(item, rule, rules, measured);
+      if (can_count(rule, check)) {
+        return score_measured(item, rule, rules, basis.measured);
+      }
       return give(item, 0.0, "only right results are counted");
     case ScoreRule::What::kTechnique:
-      return score_technique(item, rule, reason, measured);
+      return score_technique(item, rule, reason, basis.measured);
   }
 }
 
@@ -448,22 +455,24 @@ bool needs_technique(const ScoreItem& item) {
 
 }  // namespace
 
-bool can_measure(const ScoreRule& rule, const ScoreRules& rules, const CheckedWork& work) {
-  const RunResult* const run = run_of(work.check.result, rule.stage, rule.batch);
-  return not_asked(rule, rules, work).empty() && run != nullptr && run->verdict == Verdict::kPassed;
+bool can_measure(const ScoreRule& rule, const ScoreRules& rules, const CheckResult& check,
+                 const ScoreBasis& basis) {
+  const RunResult* const run = run_of(check.result, rule.stage, rule.batch);
+  return not_asked(rule, rules, basis).empty() && run != nullptr &&
+         run->verdict == Verdict::kPassed;
 }
 
-bool can_count(const ScoreRule& rule, const CheckedWork& work) {
-  const StageRecord stage = record_of(work.check, rule.stage);
+bool can_count(const ScoreRule& rule, const CheckResult& check) {
+  const StageRecord stage = record_of(check, rule.stage);
   return stage.cases > 0 && stage.passed_cases == stage.cases;
 }
 
-std::set<std::string> stages_to_count(const ScoreRules& rules, const CheckedWork& work) {
+std::set<std::string> stages_to_count(const ScoreRules& rules, const CheckResult& check) {
   std::set<std::string> stages;
   for (const ScoreRule& rule : rules.items) {
     const bool technique =
-        rule.what == ScoreRule::What::kTechnique && record_of(work.check, rule.stage).gave_output;
-    const bool counters = rule.what == ScoreRule::What::kCounters && can_count(rule, work);
+        rule.what == ScoreRule::What::kTechnique && record_of(check, rule.stage).gave_output;
+    const bool counters = rule.what == ScoreRule::What::kCounters && can_count(rule, check);
     if (technique || counters) stages.insert(rule.stage);
   }
   return stages;
@@ -479,19 +488,38 @@ void withhold_without_technique(Score& score) {
   }
 }
 
-Score make_score(const ScoreRules& rules, const CheckedWork& work,
-                 const std::vector<Measured>& measured) {
+Score make_score(const ScoreRules& rules, const CheckResult& check, const ScoreBasis& basis) {
   Score made{.items = {}, .choice = rules.choice};
   for (const ScoreRule& rule : rules.items) {
     ScoreItem& item = made.items.emplace_back(ScoreItem{.stage = rule.stage,
                                                         .item = to_string(rule.what),
                                                         .batch = rule.batch,
                                                         .points = rule.points});
-    const std::string why = not_asked(rule, rules, work);
-    why.empty() ? score(item, rule, rules, work, measured) : leave_out(item, why);
+    const std::string why = not_asked(rule, rules, basis);
+    why.empty() ? score(item, rule, rules, check, basis) : leave_out(item, why);
   }
   withhold_without_technique(made);
   return made;
+}
+
+bool has_all_measures(const ScoreRules& rules, const CheckResult& check, const ScoreBasis& basis) {
+  const std::set<std::string> counted = stages_to_count(rules, check);
+  return std::ranges::all_of(rules.items, [&](const ScoreRule& rule) {
+    const bool is_timed = rule.what == ScoreRule::What::kSpeed;
+    if (is_timed ? !can_measure(rule, rules, check, basis)
+                 : !is_of_counters(rule) || !counted.contains(rule.stage)) {
+      return true;
+    }
+    const auto found = std::ranges::find_if(basis.measured, [&](const Measured& each) {
+      return each.stage == rule.stage && each.batch == rule.batch;
+    });
+    if (found == basis.measured.end()) return false;
+    if (found->speed && found->speed->reference != rule.reference) return false;
+    // A part is known only if the rules of that check asked for it.
+    return std::ranges::all_of(parts_asked(rule.limits), [&](const std::string& part) {
+      return found->counters.empty() || found->counters.contains(part);
+    });
+  });
 }
 
 }  // namespace convlab::grader

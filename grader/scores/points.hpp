@@ -41,8 +41,9 @@ struct KeptLimits {
   std::string missed{};
 };
 
-/// @param values  in the order of counters()
-KeptLimits kept_limits(const std::vector<CounterLimit>& limits, const std::vector<double>& values);
+/// @param values  by id
+KeptLimits kept_limits(const std::vector<CounterLimit>& limits,
+                       const std::map<std::string, double>& values);
 
 /// Of counters that make the stage run once more (Counter::is_part).
 std::vector<std::string> parts_asked(const std::vector<CounterLimit>& limits);
@@ -89,12 +90,6 @@ struct ScoreRules {
   std::optional<ScoreChoice> choice{};  ///< the stages of a student's choice, and their points
 };
 
-/// How many of the puzzles before a milestone are solved.
-struct SolvedPuzzles {
-  int solved = 0;
-  int all = 0;
-};
-
 /// @param name  stands for the file in messages
 /// @throws EnvironmentError that names file, item and what to do if the text is invalid
 ScoreRules parse_score_rules(const std::string& text, const std::string& name);
@@ -119,36 +114,27 @@ struct SpeedPoints {
 /// to the speed of the fastest calls; if the bounds are wider, the lower one counts.
 SpeedPoints points_for(const SpeedMeasure& measure, const ScoreRule& rule, double tolerance);
 
-/// The data of a check that the table of points needs.
-struct CheckedWork {
-  const CheckResult& check;
-  std::optional<std::string> only_stage{};  ///< the check was restricted to this one
-  std::vector<int> batches{};               ///< and for these
-  std::string network{};
-  bool emulated = false;  ///< no op times: without a GPU, or of a CPU's emulation
-  std::size_t cases_in_all = 0;
-  std::map<std::string, std::size_t> cases_of{};     ///< of stages with their own plan
-  std::optional<SolvedPuzzles> puzzles{};            ///< none: they were not checked
-  std::optional<std::set<std::string>> predicted{};  ///< stages; none: nobody looked
-};
-
 /// Why nothing is counted of a program without its sources, such as the reference's.
 inline constexpr const char* kCountedInSources = "counted only in source files";
 
 /// Whether this rule's speed can be measured after such a check.
-bool can_measure(const ScoreRule& rule, const ScoreRules& rules, const CheckedWork& work);
+bool can_measure(const ScoreRule& rule, const ScoreRules& rules, const CheckResult& check,
+                 const ScoreBasis& basis);
 
 /// Whether the stage's counters give points: all of its cases passed.
-bool can_count(const ScoreRule& rule, const CheckedWork& work);
+bool can_count(const ScoreRule& rule, const CheckResult& check);
 
 /// The stages whose counters are to be known.
-std::set<std::string> stages_to_count(const ScoreRules& rules, const CheckedWork& work);
+std::set<std::string> stages_to_count(const ScoreRules& rules, const CheckResult& check);
 
 /// Takes the points of items that need their stage's technique, where that is not shown.
 void withhold_without_technique(Score& score);
 
-/// @param measured  for every rule for speed or counters that could be measured or counted
-Score make_score(const ScoreRules& rules, const CheckedWork& work,
-                 const std::vector<Measured>& measured);
+/// The points by the check's cases, runs and findings, and its basis.
+Score make_score(const ScoreRules& rules, const CheckResult& check, const ScoreBasis& basis);
+
+/// Whether a check with this basis measured and counted all that these rules ask for; it may have
+/// been made for other rules.
+bool has_all_measures(const ScoreRules& rules, const CheckResult& check, const ScoreBasis& basis);
 
 }  // namespace convlab::grader

@@ -89,6 +89,22 @@ static void json_fields(JsonFields& fields, Score& score) {
       .optional("best_of", score.choice);
 }
 
+static void json_fields(JsonFields& fields, Measured& measured) {
+  fields("stage", measured.stage)
+      .optional("batch", measured.batch, "speed", measured.speed, "counters", measured.counters,
+                "finding", measured.finding, "why_not", measured.why_not);
+}
+
+static CONVLAB_FIELDS(SolvedPuzzles, solved, all)
+
+    static void json_fields(JsonFields& fields, ScoreBasis& basis) {
+  fields("batches", basis.batches, "network", basis.network, "emulated", basis.emulated,
+         "cases_in_all", basis.cases_in_all)
+      .optional("only_stage", basis.only_stage, "cases_of", basis.cases_of, "puzzles",
+                basis.puzzles, "predicted", basis.predicted, "measured", basis.measured, "counted",
+                basis.counted);
+}
+
 static void json_fields(JsonFields& fields, EditionScore& score) {
   fields("task", score.task, "points", score.points, "earned", score.earned, "counts", score.counts,
          "why", score.why);
@@ -109,8 +125,8 @@ void json_fields(JsonFields& fields, CheckResult& check) {
   fields.defaulted("cases", check.cases, "findings", check.findings)
       .optional("warnings", check.warnings, "rules", check.rules, "evidence", check.evidence)
       .defaulted("isolation", check.isolation)
-      .optional("score", check.score, "edition", check.edition, "ranked", check.ranked, "sources",
-                check.sources);
+      .optional("score", check.score, "score_basis", check.basis, "edition", check.edition,
+                "ranked", check.ranked, "sources", check.sources);
 }
 
 std::string to_json(const CheckResult& check) {

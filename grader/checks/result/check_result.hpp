@@ -2,7 +2,9 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -50,9 +52,30 @@ struct Measured {
   std::string stage{};
   int batch = 0;  ///< of a speed
   std::optional<SpeedMeasure> speed{};
-  std::vector<double> counters{};  ///< in the order of counters()
+  std::map<std::string, double> counters{};  ///< by id; none of what the stage has nothing of
   std::optional<Finding> finding{};
   std::string why_not{};
+};
+
+/// How many of the puzzles before a milestone are solved.
+struct SolvedPuzzles {
+  int solved = 0;
+  int all = 0;
+};
+
+/// What the points of a check are made from, beside its cases and runs. A result file keeps it, so
+/// that other rules can give other points without another run.
+struct ScoreBasis {
+  std::optional<std::string> only_stage{};  ///< the check was restricted to this one
+  std::vector<int> batches{};               ///< and to these
+  std::string network{};
+  bool emulated = false;  ///< no op times: without a GPU, or of a CPU's emulation
+  std::size_t cases_in_all = 0;
+  std::map<std::string, std::size_t> cases_of{};     ///< of stages with their own plan
+  std::optional<SolvedPuzzles> puzzles{};            ///< none: they were not checked
+  std::optional<std::set<std::string>> predicted{};  ///< stages; none: nobody looked
+  std::vector<Measured> measured{};  ///< for each rule for speed or counters, where possible
+  std::map<std::string, CountedRuns> counted{};  ///< by stage: what `cases` and `runs` hold
 };
 
 /// One line of the table of points.
@@ -133,6 +156,7 @@ struct CheckResult {
   std::string rules{};           ///< "course", or an edition; empty if every shape must be right
   std::string isolation{};       ///< the mechanisms that isolated the submission
   std::optional<Score> score{};  ///< if the milestone has rules for it
+  std::optional<ScoreBasis> basis{};      ///< of the score
   std::optional<EditionScore> edition{};  ///< if the course had points for it
   std::optional<RankedTimes> ranked{};    ///< if it was asked for
   std::vector<SourceFile> sources{};      ///< the checked program's source files, if known

@@ -89,6 +89,13 @@ static void json_fields(JsonFields& fields, Demands& demands) {
       .optional("has_task_rules", demands.has_task_rules);
 }
 
+void json_fields(JsonFields& fields, CountedRuns& runs) {
+  fields.unless(Precision::kFp32, "precision", runs.precision);
+  fields.unless(Mode::kPlain, "mode", runs.counts);
+  fields.optional("wrong_cases", runs.wrong_cases, "takes_all", runs.takes_all, "takes_network",
+                  runs.takes_network);
+}
+
 void json_fields(JsonFields& fields, Evidence& evidence) {
   fields("stage", evidence.stage, "demands", evidence.demands, "device", evidence.device);
   fields.unless(Precision::kFp32, "precision", evidence.precision);

@@ -118,6 +118,17 @@ struct Record {
   std::vector<RunResult> runs{};           ///< of kNetwork; the same
 };
 
+/// Which cases and runs of a stage give points.
+struct CountedRuns {
+  Precision precision = Precision::kFp32;  ///< the class in which it was judged
+  Mode counts = Mode::kPlain;              ///< the runs that give points
+  std::set<std::string> wrong_cases{};     ///< give none although they passed
+  bool takes_all = false;                  ///< no case gives points
+  bool takes_network = false;              ///< no run of the network gives points
+
+  friend bool operator==(const CountedRuns&, const CountedRuns&) = default;
+};
+
 /// What a stage must satisfy.
 struct Demands {
   bool any_shape = true;            ///< it must be right at every shape
@@ -147,5 +158,6 @@ struct Evidence {
 
 // As common/result/json_fields.hpp describes: all that judge() reads.
 void json_fields(JsonFields& fields, Evidence& evidence);
+void json_fields(JsonFields& fields, CountedRuns& runs);
 
 }  // namespace convlab::grader

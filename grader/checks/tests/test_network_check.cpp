@@ -21,7 +21,7 @@ TEST_CASE("network check: right convolutions and another count are E-accuracy") 
   const auto found = finding_of();
   REQUIRE(found);
   CHECK(found->id == "E-accuracy");
-  CHECK(found->seen == "1 of 3 images get another class than expected; the first is image 1.");
+  CHECK(found->seen == "1 of 3 images gets another class than expected; the first is image 1.");
 }
 
 TEST_CASE("network check: a bar shows the time that is left") {

@@ -7,9 +7,11 @@
 #include "common/base/tests/support/catch.hpp"
 #include "common/base/tests/support/contains.hpp"
 #include "grader/checks/result/check_result.hpp"
+#include "grader/class/database.hpp"
 #include "grader/class/tests/gradescope_fields.hpp"
 #include "grader/class/tests/made_up_class.hpp"
 #include "grader/class/tests/played_term.hpp"
+#include "grader/judge/judge.hpp"
 
 using namespace convlab;
 using convlab::testing::contains;
@@ -374,4 +376,40 @@ TEST_CASE("gradescope: its folders in, a results.json of documented fields out")
   const auto nothing = results_of(folder.path() / "nothing");
   CHECK(nothing["score"] == 0.0);
   CHECK_FALSE(nothing["output"].get<std::string>().empty());
+}
+
+TEST_CASE(
+    "grader class grade: changed rules need no run where the evidence that is kept says all") {
+  MadeUpClass made_up(
+      "[ -e \"$PASSED.ran\" ] && exit 3\ntouch \"$PASSED.ran\"\ncp \"$PASSED\" \"$result\"");
+  using namespace convlab::grader;
+  Evidence evidence{.stage = "baseline", .demands = {.any_shape = true}};
+  while (const auto next = plan(evidence, evidence.demands)) {
+    evidence.records.push_back({.experiment = next->experiment,
+                                .mode = next->mode,
+                                .precision = next->precision,
+                                .end = RunEnd::kRight});
+  }
+  CheckResult check;
+  check.result = {.program = "grader check", .milestone = "m1", .verdict = Verdict::kPassed};
+  check.cases = {{.stage = "baseline", .name = "a"}};
+  check.evidence = {evidence};
+  check.basis = ScoreBasis{.cases_in_all = 1, .counted = {{"baseline", {}}}};
+  check.score = Score{.items = {{.stage = "baseline", .item = "cases", .points = 1, .earned = 1}}};
+  write_check_result(made_up.passed(), check);
+  made_up.add("anna.cpp", "x");
+  const std::vector<std::string> words = {"--milestone", "m1", "--no-speed"};
+  CHECK(contains(made_up.PlayedTerm::grade(words).output, "1 graded"));
+  ClassDatabase(made_up.database(), ClassDatabase::Access::kGrade)
+      .run("UPDATE submission SET rules = ?", "of older points");
+  std::vector<std::string> again = words;
+  again.insert(again.end(), {"--again", "--changed-rules"});
+  const FinishedProcess run = made_up.PlayedTerm::grade(again);
+  INFO(run.output);
+  CHECK(run.exit_code == 0);
+  CHECK(contains(run.output, "1 judged by the evidence of their last check"));
+  CHECK(contains(run.output, "anna m1: 40 instead of 1 (another scores.json or grader"));
+  CHECK(contains(made_up.PlayedTerm::grade(again).output, "1 of 1 are graded already"));
+  // With the same rules, --again asks for a run, and this grader has no second one.
+  CHECK(made_up.PlayedTerm::grade({"--milestone", "m1", "--no-speed", "--again"}).exit_code == 1);
 }

@@ -2,6 +2,7 @@
 #include "common/base/tests/support/catch.hpp"
 #include "common/base/tests/support/contains.hpp"
 #include "grader/checks/findings/catalogue.hpp"
+#include "grader/judge/grade.hpp"
 #include "grader/judge/judge.hpp"
 
 using namespace convlab;
@@ -83,7 +84,7 @@ TEST_CASE("judge: evidence that is missing never passes") {
   Evidence nothing;
   nothing.stage = "it";
   CHECK(judge(nothing, {}).finding->id == "E-channel");
-  CHECK(judge(nothing, {}).takes_all);
+  CHECK(judge(nothing, {}).runs.takes_all);
   CHECK(emulated("").told() == "E-channel");
   Evidence silent = nothing;
   silent.records.emplace_back().experiment = Experiment::kCases;
@@ -123,7 +124,7 @@ TEST_CASE("judge: only a right output ends an emulated or an observed run well, 
     CHECK(stage.judged(kCourse).warnings.front().id == id);
     CHECK(on_gpu("").rehearsed("").observed(id).told() == id);
     CHECK(emulated("").observed(id).told() == id);
-    CHECK(emulated("").observed(id).judged().takes_all);
+    CHECK(emulated("").observed(id).judged().runs.takes_all);
   }
 }
 
@@ -182,7 +183,7 @@ TEST_CASE("judge: what GPUs forgive is a warning under the course's rules") {
   CHECK(forgiven.judged(kCourse).warnings.front().id == "E-outside");
   const Demands refuses{.refused = {"E-outside"}, .forgives = true};
   CHECK(forgiven.told(refuses) == "E-outside");
-  CHECK(forgiven.judged(refuses).takes_network);
+  CHECK(forgiven.judged(refuses).runs.takes_network);
 }
 
 TEST_CASE("judge: an emulated file that GPUs forgive passes the course as GPUs run it") {
@@ -195,15 +196,60 @@ TEST_CASE("judge: an emulated file that GPUs forgive passes the course as GPUs r
     stage.add(next->experiment, next->mode, "");
   }
   CHECK(stage.told(kCourse).empty());
-  CHECK(stage.judged(kCourse).counts == Mode::kReadsForgiven);
+  CHECK(stage.judged(kCourse).runs.counts == Mode::kReadsForgiven);
 }
 
 TEST_CASE("judge: a race takes the points of what it makes wrong") {
   const Judgement right = emulated("").observed("", race(true)).judged();
   CHECK(right.finding->id == "E-race");
-  CHECK_FALSE(right.takes_network);
+  CHECK_FALSE(right.runs.takes_network);
   Checked stage = emulated("");
   CHECK(stage.observed("E-wrong", race(true)).told() == "E-race");
   CHECK(stage.told(kCourse) == "E-race");
-  CHECK(stage.judged(kCourse).takes_all);
+  CHECK(stage.judged(kCourse).runs.takes_all);
+}
+
+TEST_CASE("judge: kept evidence gets its verdict and other points without a run") {
+  Evidence evidence{.stage = "it", .demands = {.any_shape = true}};
+  while (const auto next = plan(evidence, evidence.demands)) {
+    evidence.records.push_back({.experiment = next->experiment,
+                                .mode = next->mode,
+                                .precision = next->precision,
+                                .end = RunEnd::kRight});
+  }
+  CheckResult kept;
+  kept.cases = {{.stage = "it", .name = "a"}, {.stage = "it", .name = "b"}};
+  kept.evidence = {evidence};
+  kept.basis = ScoreBasis{.cases_in_all = 2, .counted = {{"it", {}}}};
+  const ScoreRules rules{.items = {{.stage = "it", .what = ScoreRule::What::kCases, .points = 7}}};
+  const auto right = grade_again(kept, rules);
+  REQUIRE(right);
+  CHECK(right->result.verdict == Verdict::kPassed);
+  CHECK(right->score->earned() == 7);
+  // An old finding counts only as far as today's judge finds it, too.
+  kept.findings = {{.id = "E-wrong", .stage = "it"}};
+  CHECK(grade_again(kept, rules)->findings.empty());
+  CheckResult wrong = kept;
+  wrong.evidence.front().records.front().end = RunEnd::kWrong;
+  wrong.evidence.front().records.front().finding = of("E-wrong");
+  wrong.findings.front().mends = {{.kind = "a kind"}};
+  wrong.cases.back().verdict = Verdict::kFailed;
+  wrong.evidence.front().records.push_back({.experiment = Experiment::kSource});
+  const auto still_wrong = grade_again(wrong, rules);
+  REQUIRE(still_wrong);
+  CHECK(still_wrong->result.verdict == Verdict::kFailed);
+  CHECK(still_wrong->findings.front().mends.front().kind == "a kind");
+  CHECK(still_wrong->score->earned() == 3);
+  // Something must run: an experiment, other cases, a count.
+  CheckResult short_of = kept;
+  short_of.evidence.front().records.pop_back();
+  CHECK_FALSE(grade_again(short_of, rules));
+  CheckResult others = kept;
+  others.basis->counted["it"].counts = Mode::kInStep;
+  CHECK_FALSE(grade_again(others, rules));
+  const ScoreRules counts{.items = {{.stage = "it",
+                                     .what = ScoreRule::What::kCounters,
+                                     .points = 7,
+                                     .limits = {{.counter = "launches", .at_most = 1}}}}};
+  CHECK_FALSE(grade_again(kept, counts));
 }

@@ -42,13 +42,13 @@ CheckResult passed() {
   return check;
 }
 
-CheckedWork work_of(const CheckResult& check) {
-  return {.check = check,
-          .only_stage = {},
+ScoreBasis basis_with(std::vector<Measured> measured = {}) {
+  return {.only_stage = {},
           .batches = {100},
           .network = "fa23",
           .emulated = false,
-          .cases_in_all = kCases};
+          .cases_in_all = kCases,
+          .measured = std::move(measured)};
 }
 
 Measured speed_of(double speed) {
@@ -62,7 +62,7 @@ Measured speed_of(double speed) {
 
 TEST_CASE("score: all items of a work that passed; what was not asked does not count") {
   const CheckResult check = passed();
-  const Score score = make_score(kRules, work_of(check), {speed_of(1.0)});
+  const Score score = make_score(kRules, check, basis_with({speed_of(1.0)}));
   REQUIRE(score.items.size() == 5);
   CHECK(score.earned() == 90);
   CHECK(score.counted() == 90);
@@ -83,7 +83,7 @@ TEST_CASE("score: a wrong result keeps the points of what was right before") {
   check.cases.resize(2);
   check.cases[1].verdict = Verdict::kFailed;
   check.findings = {{.id = "E-stride", .stage = "a"}};
-  const Score score = make_score(kRules, work_of(check), {});
+  const Score score = make_score(kRules, check, basis_with());
   CHECK(score.items[0].earned == 10);
   CHECK(score.items[1].earned == 10);
   CHECK(score.items[1].why == "E-stride in 'case 1'");
@@ -96,19 +96,19 @@ TEST_CASE("score: a wrong result keeps the points of what was right before") {
 TEST_CASE("score: nothing runs, nothing is earned, and the finding is the reason") {
   CheckResult check;
   check.findings = {{.id = "E-no-program"}};
-  const Score score = make_score(kRules, work_of(check), {});
+  const Score score = make_score(kRules, check, basis_with());
   CHECK(score.earned() == 0);
   for (const int item : {0, 1}) CHECK(score.items[item].why == "E-no-program");
   // A deleted stage is not the same as a stage that was not requested.
   const CheckResult empty;
-  CHECK(make_score(kRules, work_of(empty), {}).items[0].why == "no such stage was checked");
+  CHECK(make_score(kRules, empty, basis_with()).items[0].why == "no such stage was checked");
 }
 
 TEST_CASE("score: emulated, speed has no points and the others make up the total") {
   const CheckResult check = passed();
-  CheckedWork work = work_of(check);
-  work.emulated = true;
-  const Score score = make_score(kRules, work, {});
+  ScoreBasis basis = basis_with();
+  basis.emulated = true;
+  const Score score = make_score(kRules, check, basis);
   CHECK(score.items[4].credit == Credit::kNotMeasured);
   CHECK(score.items[4].why == "not measured without a GPU");
   CHECK(score.counted() == 70);
@@ -121,7 +121,7 @@ TEST_CASE("score: noise that decides is said, and costs nothing") {
   noisy.speed->high = 1.0;
   noisy.speed->yours_ms[0].back() = 1.0;  // the fastest call shows what the stage can do
   noisy.speed->rounds = 3;
-  const Score score = make_score(kRules, work_of(check), {noisy});
+  const Score score = make_score(kRules, check, basis_with({noisy}));
   CHECK(score.items[4].credit == Credit::kUndecided);
   CHECK(score.items[4].earned == 20);
   CHECK(score.items[4].why ==
@@ -130,16 +130,16 @@ TEST_CASE("score: noise that decides is said, and costs nothing") {
 
 TEST_CASE("score: another network, another stage and a finding give no points") {
   const CheckResult check = passed();
-  CheckedWork work = work_of(check);
-  work.network = "fa18";
-  CHECK(make_score(kRules, work, {}).items[2].why == "only network fa23 counts");
-  work.only_stage = "b";
-  CHECK(make_score(kRules, work, {}).counted() == 0);
+  ScoreBasis basis = basis_with();
+  basis.network = "fa18";
+  CHECK(make_score(kRules, check, basis).items[2].why == "only network fa23 counts");
+  basis.only_stage = "b";
+  CHECK(make_score(kRules, check, basis).counted() == 0);
   // A finding while it is timed again takes the speed's points.
   Measured caught = speed_of(1.0);
   caught.speed.reset();
   caught.finding = Finding{.id = "E-replay"};
-  CHECK(make_score(kRules, work_of(check), {caught}).items[4].why ==
+  CHECK(make_score(kRules, check, basis_with({caught})).items[4].why ==
         "when it was measured: E-replay");
 }
 
@@ -164,16 +164,16 @@ TEST_CASE("score: puzzles and a prediction give points where somebody looked at 
   rules.items = {{.stage = "a", .what = ScoreRule::What::kPuzzles, .points = 4},
                  {.stage = "a", .what = ScoreRule::What::kPrediction, .points = 1}};
   const CheckResult check = passed();
-  CheckedWork work{.check = check};
-  CHECK(make_score(rules, work, {}).counted() == 0.0);
-  work.puzzles = {3, 4};
-  work.predicted.emplace();
-  const Score some = make_score(rules, work, {});
+  ScoreBasis basis;
+  CHECK(make_score(rules, check, basis).counted() == 0.0);
+  basis.puzzles = {3, 4};
+  basis.predicted.emplace();
+  const Score some = make_score(rules, check, basis);
   CHECK(some.items[0].earned == 3.0);
   CHECK(some.items[0].credit == Credit::kPartial);
   CHECK(some.items[1].earned == 0.0);
-  work.predicted->insert("a");
-  CHECK(make_score(rules, work, {}).items[1].earned == 1.0);
+  basis.predicted->insert("a");
+  CHECK(make_score(rules, check, basis).items[1].earned == 1.0);
 }
 
 TEST_CASE("score: counters give points for the limits that they keep, without a GPU") {
@@ -184,19 +184,15 @@ TEST_CASE("score: counters give points for the limits that they keep, without a 
                                     .points = 10,
                                     .limits = {{.counter = "loads-per-product", .at_most = 0.5},
                                                {.counter = "tensor-share", .at_least = 1.0}}}}};
-  CheckedWork work = work_of(check);
-  work.emulated = true;
+  ScoreBasis basis = basis_with();
+  basis.emulated = true;
   const auto counted = [](double loads, double tensor) {
-    Measured outcome{.stage = "a", .counters = std::vector<double>(counters().size(), NAN)};
-    const auto set = [&](const char* id, double value) {
-      outcome.counters[static_cast<std::size_t>(find_counter(id) - counters().data())] = value;
-    };
-    set("loads-per-product", loads);
-    set("tensor-share", tensor);
-    return outcome;
+    return Measured{.stage = "a",
+                    .counters = {{"loads-per-product", loads}, {"tensor-share", tensor}}};
   };
   const auto item = [&](const Measured& outcome) {
-    return make_score(rules, work, {outcome}).items.front();
+    basis.measured = {outcome};
+    return make_score(rules, check, basis).items.front();
   };
   CHECK(item(counted(0.5, 1.0)).credit == Credit::kEarned);
   const ScoreItem half = item(counted(2.0, 1.0));
@@ -215,8 +211,7 @@ TEST_CASE("score: counters give points for the limits that they keep, without a 
   // Wrong results earn nothing by how they were computed.
   CheckResult wrong = check;
   wrong.cases.front().verdict = Verdict::kFailed;
-  const CheckedWork failed = work_of(wrong);
-  const ScoreItem none = make_score(rules, failed, {}).items.front();
+  const ScoreItem none = make_score(rules, wrong, basis).items.front();
   CHECK(none.credit == Credit::kPartial);
   CHECK(none.why == "only right results are counted");
 }
@@ -229,14 +224,12 @@ TEST_CASE("score: a stage without its technique has no points for right results"
                                     .what = ScoreRule::What::kTechnique,
                                     .limits = {{.counter = "graph-part", .at_least = 0.95}}},
                                    {.stage = "a", .what = ScoreRule::What::kCases, .points = 4}}};
-  CheckedWork work = work_of(check);
-  work.emulated = true;
-  CHECK(stages_to_count(rules, work) == std::set<std::string>{"a"});
+  ScoreBasis basis = basis_with();
+  basis.emulated = true;
+  CHECK(stages_to_count(rules, check) == std::set<std::string>{"a"});
   const auto made = [&](double part) {
-    Measured counted{.stage = "a", .counters = std::vector<double>(counters().size(), NAN)};
-    counted.counters[static_cast<std::size_t>(find_counter("graph-part") - counters().data())] =
-        part;
-    return make_score(rules, work, {counted});
+    basis.measured = {{.stage = "a", .counters = {{"graph-part", part}}}};
+    return make_score(rules, check, basis);
   };
   CHECK(made(1.0).earned() == 5);
   CHECK(made(1.0).items[1].yours == "shown");
@@ -247,6 +240,29 @@ TEST_CASE("score: a stage without its technique has no points for right results"
   }
   CHECK(made(0.5).items[1].why == "output that launches of graphs make 0.500, at least 0.950");
   // Nor where nothing could be counted, whatever the reason.
-  CHECK(make_score(rules, work, {{.stage = "a", .why_not = "it cannot be emulated"}}).earned() ==
-        1);
+  basis.measured = {{.stage = "a", .why_not = "it cannot be emulated"}};
+  CHECK(make_score(rules, check, basis).earned() == 1);
+}
+
+TEST_CASE("score: other rules need another run only for what was not measured") {
+  CheckResult check = passed();
+  ScoreBasis basis = basis_with({speed_of(1.0)});
+  CHECK(has_all_measures(kRules, check, basis));
+  ScoreRules rules = kRules;
+  rules.items.back().curve = {{1.0, 0.0}, {2.0, 1.0}};
+  CHECK(has_all_measures(rules, check, basis));
+  CHECK(make_score(rules, check, basis).items.back().earned == 0);
+  rules.items.back().reference = "another";
+  CHECK_FALSE(has_all_measures(rules, check, basis));
+  // Only right results are timed, so nothing is missing where the result is wrong.
+  check.result.runs.front().verdict = Verdict::kFailed;
+  CHECK(has_all_measures(rules, check, basis));
+  rules.items = {{.stage = "a",
+                  .what = ScoreRule::What::kTechnique,
+                  .limits = {{.counter = "graph-part", .at_least = 0.95}}}};
+  CHECK_FALSE(has_all_measures(rules, check, basis));
+  basis.measured = {{.stage = "a", .counters = {{"tensor-share", 1.0}}}};
+  CHECK_FALSE(has_all_measures(rules, check, basis));  // parts are counted only if asked for
+  basis.measured.front().counters.emplace("graph-part", 1.0);
+  CHECK(has_all_measures(rules, check, basis));
 }
