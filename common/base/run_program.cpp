@@ -59,11 +59,21 @@ std::string complaint(const CLI::App& app, const CLI::ParseError& error) {
 /// Numbers as a person writes them: CLI11 also reads 010 as 8, 0x10 as 16 and "nan", which passes
 /// every range.
 std::string plain_number(std::string& text, bool is_whole) {
+  constexpr const char* kDigits = "0123456789";
   const auto begin = text.starts_with('-') ? 1U : 0U;
   const bool has_digit =
       begin < text.size() && std::isdigit(static_cast<unsigned char>(text[begin]));
-  if (!has_digit || std::ranges::count(text, '.') > (is_whole ? 0 : 1) ||
-      text.find_first_not_of("0123456789.", begin) != text.npos) {
+  auto end = text.size();
+  bool has_exponent = true;  // or needs none
+  if (const auto e = text.find_first_of("eE", begin); !is_whole && e != text.npos) {
+    const auto digits = text.find_first_of(kDigits, e);
+    has_exponent = digits != text.npos && text.find_first_not_of(kDigits, digits) == text.npos &&
+                   (digits == e + 1 || (digits == e + 2 && text[e + 1] == '-'));
+    end = e;
+  }
+  const std::string number = text.substr(begin, end - begin);
+  if (!has_digit || !has_exponent || std::ranges::count(number, '.') > (is_whole ? 0 : 1) ||
+      number.find_first_not_of("0123456789.") != number.npos) {
     return "'" + text +
            (is_whole ? "' is no whole number; write it as 12."
                      : "' is no number; write it as 3.5.");

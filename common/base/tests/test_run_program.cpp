@@ -95,7 +95,7 @@ TEST_CASE("run_program: an exception is a sentence and its exit code") {
   CHECK(full.err == "sheep: to: No space left on device; free some space, then run this again.\n");
 }
 
-TEST_CASE("run_program: 010 is ten, and nan, 0x10 and 1e3 are no numbers") {
+TEST_CASE("run_program: 010 is ten, 5e-3 a number, and nan and 0x10 are none") {
   int sheep = 0;
   int dogs = 0;
   double hours = 0.0;
@@ -106,13 +106,18 @@ TEST_CASE("run_program: 010 is ten, and nan, 0x10 and 1e3 are no numbers") {
   command->add_option("--hours", hours)->check(CLI::PositiveNumber);
   CHECK(run(app, {"shear", "010", "--hours", "0.5"}, nothing).exit_code == 0);
   CHECK(sheep == 10);
-  CHECK(run(app, {"shear", "08"}, nothing).exit_code == 0);
+  CHECK(run(app, {"shear", "08", "--hours", "5e-3"}, nothing).exit_code == 0);
+  CHECK(hours == 0.005);
+  CHECK(run(app, {"shear", "08", "--hours", "2.5E1"}, nothing).exit_code == 0);
+  CHECK(hours == 25.0);
+  CHECK(run(app, {"shear", "1e1"}, nothing).exit_code == 2);
   CHECK(sheep == 8);
   CHECK(run(app, {"shear", "1", "--hours", "-nan"}, nothing).exit_code == 2);
   CHECK_THAT(run(app, {"shear", "1", "--dogs", "99999999999"}, nothing).err,
              Catch::Matchers::ContainsSubstring("--dogs: Value 99999999999 is too large."));
   CHECK(run(app, {"shear", "000", "--hours", "0.5"}, nothing).exit_code == 2);
-  for (const char* wrong : {"nan", "inf", "0x10", "+5", "1e3", "1 000", "3,5", "1.5.5", "x"}) {
+  for (const char* wrong :
+       {"nan", "inf", "0x10", "+5", "1e", "1e+3", "e3", "1 000", "3,5", "1.5.5", "x"}) {
     for (const char* option : {"--hours", "SHEEP"}) {
       INFO(option << " " << wrong);
       std::vector<const char*> words = {"shear", wrong};

@@ -140,7 +140,7 @@ target_compile_options(
             # As nvcc: a product and a sum become one instruction in kernels, if the processor has it
             # (__global__ in cuda_runtime.h), and memory is read by any type.
             -ffp-contract=fast
-            -fexpensive-optimizations
+            $<$<CXX_COMPILER_ID:GNU>:-fexpensive-optimizations>
             # It would pack sums without their products.
             -fno-tree-slp-vectorize
             -fno-strict-aliasing

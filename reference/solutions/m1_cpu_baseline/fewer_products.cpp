@@ -129,6 +129,7 @@ Term make_term(const ConvShape& shape, const MapTiling& tiling, const PhasePlane
     }
   }
   term.taps = static_cast<int>(term.offsets.size());
+  if (term.taps == 0) return term;
   const int width = tiling.group_maps();
   term.weights.resize(static_cast<std::size_t>(tiling.groups) * term.offsets.size() *
                       static_cast<std::size_t>(width));
