@@ -13,7 +13,6 @@
 #include "common/base/printable.hpp"
 #include "common/base/run_process.hpp"
 #include "common/base/whole_file.hpp"
-#include "common/program/arguments.hpp"
 #include "common/result/json_fields.hpp"
 #include "common/result/result_json.hpp"
 #include "grader/checks/edition.hpp"
@@ -361,8 +360,11 @@ std::optional<CheckResult> judged_again(const CheckResult& kept, const TaskSetti
       precision.empty() || std::ranges::all_of(kept.evidence, [&](const Evidence& each) {
         return !each.demands.finds_precision && to_string(each.precision) == precision;
       });
-  const bool has_batches =
-      settings.batches.empty() || parse_batches(settings.batches) == kept.basis->batches;
+  std::string batches;
+  for (const int batch : kept.basis->batches) {
+    batches += (batches.empty() ? "" : ",") + std::to_string(batch);
+  }
+  const bool has_batches = settings.batches.empty() || settings.batches == batches;
   if (!has_rules || !has_precision || !has_batches) return std::nullopt;
   // A file with the course's interface has one stage, with another name.
   const std::set<std::string> known = stages_of(rules.items);
