@@ -344,7 +344,7 @@ class CudaSession final : public DeviceSession {
   }
 
   DeviceInfo info_;
-  double start_up_ms_;
+  [[maybe_unused]] double start_up_ms_;  // of a GPU
   SmClock clock_;
   DeviceBuffer<float> flush_;
   DeviceBuffer<float> sink_{1};

@@ -23,6 +23,7 @@ constexpr std::size_t kMostPairs = 4000;
 constexpr std::size_t kMostPartners = 3;  ///< edits with which pairs are tried
 constexpr std::size_t kInOneCall = 500;
 constexpr int kMostRestarts = 600;
+constexpr int kMostEndless = 2;  ///< trials without an end, each of which takes seconds
 constexpr std::size_t kMostConfirmed = 10;
 constexpr std::int64_t kLargestExample = 200'000;  ///< products
 constexpr std::int64_t kLargestCase = 700'000;
@@ -92,7 +93,7 @@ class Trials {
   /// How many shapes each of these makes right; fewer results if the program fails too often.
   std::vector<std::size_t> run(const std::vector<Choices>& edits) {
     std::vector<std::size_t> right;
-    while (right.size() < edits.size() && restarts_ < kMostRestarts) {
+    while (right.size() < edits.size() && restarts_ < kMostRestarts && endless_ < kMostEndless) {
       const std::size_t end = std::min(edits.size(), right.size() + kInOneCall);
       run_some({edits.begin() + static_cast<std::ptrdiff_t>(right.size()),
                 edits.begin() + static_cast<std::ptrdiff_t>(end)},
@@ -116,11 +117,12 @@ class Trials {
     const Arrays arrays = submission_.prepare({1, 1, 1, 1, length, 1, 1}, Placement::kAligned);
     std::copy(list.begin(), list.end(), arrays.input);
     arrays.weights[0] = 0.0f;
-    submission_.run(stage_.id);
+    const Call call = submission_.run(stage_.id);
     for (std::size_t i = 0; i < edits.size(); ++i) {
       if (std::bit_cast<std::uint32_t>(arrays.output[i]) == oracle::kPoisonBits) {
         right.push_back(0);  // this one ended the program
         ++restarts_;
+        if (is_endless(call)) ++endless_;
         submission_.restart();
         return;
       }
@@ -128,11 +130,18 @@ class Trials {
     }
   }
 
+  static bool is_endless(const Call& call) {
+    const auto& failure = call.failure;
+    return failure && (failure->kind == Failure::Kind::kTimeout ||
+                       (failure->fault && failure->fault->kind == FaultKind::kKernelTime));
+  }
+
   Submission& submission_;
   const StageInfo& stage_;
   std::size_t count_;
   std::vector<float> list_;
   int restarts_ = 0;
+  int endless_ = 0;
 };
 
 std::string listed(const Choices& choices) {
