@@ -264,7 +264,9 @@ class CudaSession final : public DeviceSession {
     emulation::choose_settings(settings);
   }
 
-  void release_pinned() override { emulation::release_pinned(); }
+  void release_pinned() override {
+    emulation::release_pinned();
+  }
 
   bool has_unjoined_work() override {
     stop_.record();
@@ -280,7 +282,9 @@ class CudaSession final : public DeviceSession {
   void before_pinning(void (*prepare)(const void* memory)) override {
     before_recorded_pinning(prepare);
   }
-  void release_pinned() override { release_recorded_pinning(); }
+  void release_pinned() override {
+    release_recorded_pinning();
+  }
 
   // The device itself looks through its memory.
   std::vector<std::byte*> places_of(const MemoryRange& range,

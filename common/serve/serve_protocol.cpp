@@ -87,8 +87,8 @@ CONVLAB_MESSAGE(StepNotes, kernel, file, grid, block_size, block, arrays, places
 CONVLAB_MESSAGE(PhaseKernels, prolog, convolve, epilog, unjoined, copies, finished, copied_in,
                 read_back, reach)
 CONVLAB_MESSAGE(ServeRequest, token, stage, settings, shape, input_offset, weights_offset,
-                output_offset, kernel_limit_s, pauses, steps, tells_phases, withheld, token_key, calls,
-                warm_ups, samples, most_ms)
+                output_offset, kernel_limit_s, pauses, steps, tells_phases, withheld, token_key,
+                calls, warm_ups, samples, most_ms)
 CONVLAB_MESSAGE(ServeReply, token, status, message, fault, race, op_ms, layer_ms, kernels, notes,
                 accesses, steps_bytes, stages, device, no_gpu, sample, measured, mark)
 
