@@ -221,7 +221,7 @@ void keep_result(const CustomSubmissionTarget& target, const fs::path& folder,
     remove_all_but(folder, made);
     return write_atomically(folder / kAllTexts, all);
   }
-  remove_all_but(folder, {"compiler.log", kLinesWithErrors});
+  remove_all_but(folder, {"compiler.log"});
   // Of an edited file errors are expected.
   if (problem->kind != Kind::kDoesNotCompile || target.edited) return;
   require_working_machine(target, folder);

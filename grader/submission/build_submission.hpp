@@ -59,17 +59,11 @@ bool calls_library(const std::string& symbols, const std::vector<std::string>& l
 struct BuildProblem {
   enum class Kind { kDoesNotCompile, kTakesTooLong, kSymbol, kNoConvolution, kRefused };
   Kind kind = Kind::kDoesNotCompile;
-  BuildError error{};  ///< of kDoesNotCompile
-  /// Of kRefused: why; of kTakesTooLong: what ended it; of kNoConvolution: a stranger_in its
-  /// symbols.
-  std::string message{};
+  BuildError error{};                     ///< of kDoesNotCompile
+  std::string message{};                  ///< of kRefused: why; of kTakesTooLong: what ended it
   std::optional<SymbolProblem> symbol{};  ///< of kSymbol
   std::string file{};                     ///< which one, from the folder on; empty when linking
 };
-
-/// Beside compiler.log of an edited file: a number a line. They may be more than is read of what a
-/// compiler prints.
-inline constexpr const char* kLinesWithErrors = "lines-with-errors";
 
 struct BuiltSubmission {
   std::filesystem::path program{};  ///< answers --serve

@@ -22,7 +22,7 @@ constexpr std::size_t kMostEdits = 8000;
 constexpr std::size_t kMostPairs = 4000;
 constexpr std::size_t kMostPartners = 3;  ///< edits with which pairs are tried
 constexpr std::size_t kInOneCall = 500;
-constexpr int kMostRestarts = 600;
+constexpr int kMostRestarts = 100;
 constexpr int kMostEndless = 2;  ///< trials without an end, each of which takes seconds
 constexpr std::size_t kMostConfirmed = 10;
 constexpr std::int64_t kLargestExample = 200'000;  ///< products
@@ -35,10 +35,13 @@ constexpr ConvShape kShapes[] = {
     {1, 4, 2, 8, 9, 5, 1}, {1, 1, 1, 1, 1, 1, 1}, {1, 2, 1, 7, 7, 7, 1}};
 
 // The lines of the edited file in which the compiler found errors.
-std::set<std::size_t> lines_with_errors(const std::filesystem::path& numbers) {
+std::set<std::size_t> lines_with_errors(const std::string& log, const std::string& file) {
   std::set<std::size_t> lines;
-  for (const std::string& line : lines_of(read_text(numbers))) {
-    lines.insert(static_cast<std::size_t>(std::atol(line.c_str())));
+  for (const std::string& line : lines_of(log)) {
+    const auto mark = line.find(": error: ");
+    const auto name = line.find(file + ":");
+    if (mark == std::string::npos || name == std::string::npos || name > mark) continue;
+    lines.insert(static_cast<std::size_t>(std::atol(line.c_str() + name + file.size() + 1)));
   }
   return lines;
 }
@@ -49,9 +52,10 @@ std::filesystem::path build_all(EditableFile& file, const BuildEdited& build) {
     const BuiltSubmission built = build(file.text());
     if (!built.problem) return built.program;
     if (built.problem->kind != BuildProblem::Kind::kDoesNotCompile) return {};
-    const auto numbers = built.folder / kLinesWithErrors;
-    if (!std::filesystem::exists(numbers)) return {};
-    if (!file.drop_lines(lines_with_errors(numbers))) return {};
+    const std::string name = std::filesystem::path(built.problem->file).filename();
+    const auto log = built.folder / "compiler.log";
+    if (name.empty() || !std::filesystem::exists(log)) return {};
+    if (!file.drop_lines(lines_with_errors(read_text(log), name))) return {};
   }
   return {};
 }
