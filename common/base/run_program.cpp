@@ -1,7 +1,7 @@
 #include "common/base/run_program.hpp"
 
 #include <algorithm>
-#include <cctype>
+#include <charconv>
 #include <cstdio>
 #include <exception>
 #include <filesystem>
@@ -61,19 +61,12 @@ std::string complaint(const CLI::App& app, const CLI::ParseError& error) {
 std::string plain_number(std::string& text, bool is_whole) {
   constexpr const char* kDigits = "0123456789";
   const auto begin = text.starts_with('-') ? 1U : 0U;
-  const bool has_digit =
-      begin < text.size() && std::isdigit(static_cast<unsigned char>(text[begin]));
-  auto end = text.size();
-  bool has_exponent = true;  // or needs none
-  if (const auto e = text.find_first_of("eE", begin); !is_whole && e != text.npos) {
-    const auto digits = text.find_first_of(kDigits, e);
-    has_exponent = digits != text.npos && text.find_first_not_of(kDigits, digits) == text.npos &&
-                   (digits == e + 1 || (digits == e + 2 && text[e + 1] == '-'));
-    end = e;
-  }
-  const std::string number = text.substr(begin, end - begin);
-  if (!has_digit || !has_exponent || std::ranges::count(number, '.') > (is_whole ? 0 : 1) ||
-      number.find_first_not_of("0123456789.") != number.npos) {
+  double number = 0.0;
+  const char* const end = text.data() + text.size();
+  const bool is_number = text.find_first_of(kDigits, begin) == begin &&
+                         std::from_chars(text.data(), end, number).ptr == end;
+  if (!is_number ||
+      text.find_first_not_of(is_whole ? kDigits : "0123456789.eE-", begin) != text.npos) {
     return "'" + text +
            (is_whole ? "' is no whole number; write it as 12."
                      : "' is no number; write it as 3.5.");

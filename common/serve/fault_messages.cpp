@@ -38,22 +38,11 @@ long long element_bytes(const FaultMemory& memory, const std::string& kernel,
   return memory.bytes % bytes == 0 && memory.offset % bytes == 0 ? bytes : 1;
 }
 
-/// Images, channels, rows and columns of one of the three arrays.
-struct Extents {
-  long long count_outer = 0;
-  long long count_inner = 0;
-  long long rows = 0;
-  long long columns = 0;
-
-  [[nodiscard]] long long size() const { return count_outer * count_inner * rows * columns; }
-};
-
-Extents extents_of(const ConvShape& s, const std::string& array) {
-  if (array == "input") return {s.batch, s.in_channels, s.height, s.width};
-  if (array == "weights") {
-    return {s.out_channels, s.in_channels, s.kernel, s.kernel};
-  }
-  return {s.batch, s.out_channels, s.out_height(), s.out_width()};
+/// Elements of one of the three arrays.
+long long size_of(const ConvShape& shape, const std::string& array) {
+  return array == "input"     ? shape.input_size()
+         : array == "weights" ? shape.weights_size()
+                              : shape.output_size();
 }
 
 std::string thread_text(const FaultRecord& fault) {
@@ -102,8 +91,9 @@ bool axes_exchanged(const FaultRecord& fault, const ConvShape& s, const std::str
   const std::string array = array_of_size(s, fault.memory.bytes / kFloat, "");
   const std::string meant = array_of_name(name);
   if (images == maps || array.empty() || (!meant.empty() && meant != array)) return false;
-  const Extents e = extents_of(s, array);
-  const long long outer = fault.memory.offset / kFloat / (e.size() / e.count_outer);
+  const bool of_weights = array == "weights";
+  const long long count = of_weights ? s.out_channels : s.batch;
+  const long long outer = fault.memory.offset / kFloat / (size_of(s, array) / count);
   const auto& g = fault.grid;
   for (const std::size_t i : {1U, 2U}) {
     // Who divides the index counts tiles with it; their number may be that of the maps by chance.
@@ -111,10 +101,9 @@ bool axes_exchanged(const FaultRecord& fault, const ConvShape& s, const std::str
     const std::vector<std::string> divided = {index + " /", index + "/", index + " %", index + "%"};
     if (!sources.lines_of_kernel(fault.kernel, divided).empty()) continue;
     // Dimension i has as many blocks as maps and was taken for the image (or the reverse).
-    const bool of_weights = array == "weights";
     const bool taken =
         g[i] == (of_weights ? images : maps) && g[3 - i] == (of_weights ? maps : images);
-    if (taken && outer == fault.block[i] && outer >= e.count_outer) return true;
+    if (taken && outer == fault.block[i] && outer >= count) return true;
   }
   return false;
 }
@@ -185,9 +174,8 @@ void explain_allocation(const FaultRecord& fault, const ConvShape& shape, const 
   const std::string parameter = sources.parameter(fault.kernel, memory.argument).name;
   const std::string meant = array_of_name(parameter);
   const auto bytes_are = [&](long long factor) {
-    return std::ranges::find_if(kArrays, [&](const char* each) {
-      return memory.bytes == factor * extents_of(shape, each).size();
-    });
+    return std::ranges::find_if(
+        kArrays, [&](const char* each) { return memory.bytes == factor * size_of(shape, each); });
   };
   const auto* const counted = bytes_are(1);
   if (counted != std::end(kArrays) && bytes_are(kFloat) == std::end(kArrays)) {
@@ -196,8 +184,7 @@ void explain_allocation(const FaultRecord& fault, const ConvShape& shape, const 
          *counted == std::string("weights") ? "have" : "has"});
     if (!memory.allocated_at.empty())
       message.seen += "\nAllocated at:" + sources.quote(memory.allocated_at);
-  } else if (array.empty() && !meant.empty() &&
-             memory.bytes < extents_of(shape, meant).size() * kFloat) {
+  } else if (array.empty() && !meant.empty() && memory.bytes < size_of(shape, meant) * kFloat) {
     say(message, "E-outside/small-allocation", {parameter, meant});
   } else if (array.empty()) {
     return;
@@ -337,7 +324,7 @@ std::string launch_text(const std::array<unsigned, 3>& grid, const std::array<un
 std::string array_of_size(const ConvShape& shape, long long elements, const std::string& name) {
   std::vector<std::string> found;
   for (const char* array : kArrays) {
-    if (elements == extents_of(shape, array).size()) found.emplace_back(array);
+    if (elements == size_of(shape, array)) found.emplace_back(array);
   }
   if (found.size() == 1) return found.front();
   const std::string meant = array_of_name(name);
@@ -361,8 +348,9 @@ Finding message_of(const FaultRecord& fault, const std::optional<ConvShape>& sha
   const std::string place = place_lines(fault, sources);
   const std::string launched = launch_lines(fault, sources);
   const std::string told = fault.text + in_kernel + ". " + thread_text(fault) + place + launched;
-  const std::string element =
-      "at " + fault.array + "[" + std::to_string(fault.element) + "]." + place;
+  const auto element = [&](long long index) {
+    return fault.array + "[" + std::to_string(index) + "]";
+  };
   Finding message{.id = id_of(fault), .seen = told};
   switch (fault.kind) {
     case FaultKind::kException:
@@ -434,16 +422,13 @@ Finding message_of(const FaultRecord& fault, const std::optional<ConvShape>& sha
     }
     case FaultKind::kOutside:
     case FaultKind::kReadOnly:
-      message.seen = element;
-      if (fault.kind == FaultKind::kReadOnly) break;
-      if (shape && !fault.array.empty()) {
-        const long long last = extents_of(*shape, fault.array).size() - 1;
-        if (fault.element > last) {
-          message.seen.insert(
-              message.seen.find(']') + 1,
-              ", and the last element is " + fault.array + "[" + std::to_string(last) + "]");
-        }
+      message.seen = "at " + element(fault.element);
+      if (fault.kind == FaultKind::kOutside && shape && !fault.array.empty()) {
+        const long long last = size_of(*shape, fault.array) - 1;
+        if (fault.element > last) message.seen += ", and the last element is " + element(last);
       }
+      message.seen += "." + place;
+      if (fault.kind == FaultKind::kReadOnly) break;
       if (fault.line == 0) explain_long_copy(fault, sources, message);
       break;
     case FaultKind::kNull:

@@ -76,7 +76,7 @@ struct CrashPlace {
 };
 
 // The input and the weights cannot be written, so that nobody changes what the grader compares
-// with.
+// with. CUDA pins no such pages.
 void own_pages_at(const void* memory) {
   for (SharedArray* array : {&session().input, &session().weights}) {
     const auto address = reinterpret_cast<std::uintptr_t>(memory);

@@ -4,7 +4,6 @@
 #include <map>
 #include <mutex>
 #include <numeric>
-#include <set>
 #include <sstream>
 
 #include "common/base/enum_name.hpp"
@@ -339,12 +338,6 @@ CheckResult merge_checks(const std::vector<CheckResult>& checks) {
   return merged;
 }
 
-static std::set<std::string> stages_of(const auto& items) {
-  std::set<std::string> stages;
-  for (const auto& item : items) stages.insert(item.stage);
-  return stages;
-}
-
 std::optional<CheckResult> judged_again(const CheckResult& kept, const TaskSettings& settings,
                                         const std::string& milestone) {
   const fs::path folder = find_milestone(milestone).folder;
@@ -366,12 +359,7 @@ std::optional<CheckResult> judged_again(const CheckResult& kept, const TaskSetti
   }
   const bool has_batches = settings.batches.empty() || settings.batches == batches;
   if (!has_rules || !has_precision || !has_batches) return std::nullopt;
-  // A file with the course's interface has one stage, with another name.
-  const std::set<std::string> known = stages_of(rules.items);
-  const std::set<std::string> own = stages_of(kept.score->items);
-  if (known.size() == 1 && own.size() == 1) {
-    for (ScoreRule& rule : rules.items) rule.stage = *own.begin();
-  }
+  name_only_stage(rules, kept.score->items.front().stage);
   std::optional<CheckResult> check = grade_again(kept, rules);
   if (!check) return check;
   if (!settings.measures_speed) {

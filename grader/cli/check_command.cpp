@@ -90,17 +90,6 @@ void build_students_work(const CourseMilestone& milestone, const std::string& st
 // The stage of a program that is built from a file with the course interface.
 constexpr const char* kGivenStage = "source";
 
-// A course file gets the points of a milestone with one stage.
-bool score_custom_submission(ScoreRequest& score) {
-  auto& items = score.rules.items;
-  const std::string stage = items.front().stage;
-  if (std::ranges::any_of(items, [&](const ScoreRule& rule) { return rule.stage != stage; })) {
-    return false;
-  }
-  for (ScoreRule& rule : items) rule.stage = kGivenStage;
-  return true;
-}
-
 // The task that a file was handed in for, if its place in a tree of the edition says it.
 void find_task_of(const std::string& file, bool is_cpu, RulesRequest& rules) {
   if (!rules.edition || rules.task) return;
@@ -205,7 +194,7 @@ void build_given_file(const CourseMilestone& milestone, const Options& options,
   if (request.rules.rules.value_or(Rules::kCourse) == Rules::kCourse && !request.precision) {
     request.finds_precision = true;
   }
-  if (request.score && !score_custom_submission(*request.score)) request.score.reset();
+  if (request.score && !name_only_stage(request.score->rules, kGivenStage)) request.score.reset();
 }
 
 // A check of one stage does not change the results of the others.

@@ -278,7 +278,6 @@ ExitCode run_sweep(const Options& options) {
   return ExitCode::kPassed;
 }
 
-// The option --solution of a command that takes no file.
 }  // namespace
 
 ViewRuns runs() {

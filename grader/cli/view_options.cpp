@@ -39,6 +39,7 @@ std::pair<CLI::App&, Options&> add_counted(CLI::App& app, ExitCode& exit_code,
   return added;
 }
 
+// The option --solution of a command that takes no file.
 void add_solution(CLI::App& command, std::string& solution) {
   command.add_option("--solution", solution)
       ->check(CLI::IsMember({"student", "reference"}))

@@ -156,6 +156,14 @@ ScoreRules load_score_rules(const std::filesystem::path& milestone_folder) {
   return parse_score_rules(read_text(file), file.string());
 }
 
+bool name_only_stage(ScoreRules& rules, const std::string& stage) {
+  const std::string only = rules.items.front().stage;
+  const auto is_only = [&](const ScoreRule& rule) { return rule.stage == only; };
+  if (!std::ranges::all_of(rules.items, is_only)) return false;
+  for (ScoreRule& rule : rules.items) rule.stage = stage;
+  return true;
+}
+
 double share_at(const std::vector<CurvePoint>& curve, double speed) {
   if (!(speed >= curve.front().speed)) return curve.front().share;
   for (std::size_t i = curve.size(); i-- > 1;) {
@@ -347,13 +355,18 @@ std::vector<CounterLimit> limits_of(const Json& json) {
 
 namespace {
 
-void score_measured(ScoreItem& item, const ScoreRule& rule, const ScoreRules& rules,
-                    const std::vector<Measured>& measured) {
-  const auto found = std::ranges::find_if(measured, [&](const Measured& each) {
+// What a rule for a speed, counters or a technique rests on; null if it is missing.
+const Measured* measured_for(const ScoreRule& rule, const ScoreBasis& basis) {
+  const auto found = std::ranges::find_if(basis.measured, [&](const Measured& each) {
     return each.stage == rule.stage && each.batch == rule.batch;
   });
-  if (found == measured.end() || !found->why_not.empty()) {
-    const std::string why = found == measured.end() ? "not measured" : found->why_not;
+  return found == basis.measured.end() ? nullptr : &*found;
+}
+
+void score_measured(ScoreItem& item, const ScoreRule& rule, const ScoreRules& rules,
+                    const Measured* found) {
+  if (found == nullptr || !found->why_not.empty()) {
+    const std::string why = found == nullptr ? "not measured" : found->why_not;
     // What cannot be counted has not been shown.
     const bool is_open = !is_of_counters(rule) || why == kCountedInSources;
     is_open ? leave_out(item, why) : give(item, 0.0, why);
@@ -371,21 +384,19 @@ constexpr const char* kShown = "shown";
 constexpr const char* kNotShown = "not shown";
 
 void score_technique(ScoreItem& item, const ScoreRule& rule, const std::string& reason,
-                     const std::vector<Measured>& measured) {
-  const auto counted = std::ranges::find_if(
-      measured, [&](const Measured& each) { return each.stage == rule.stage && each.batch == 0; });
-  if (counted != measured.end() && counted->why_not == kCountedInSources)
+                     const Measured* counted) {
+  if (counted != nullptr && counted->why_not == kCountedInSources)
     return leave_out(item, kCountedInSources);
-  if (counted == measured.end()) {  // the stage has given no output
+  if (counted == nullptr) {  // the stage has given no output
     item.why = reason;
   } else if (!counted->counters.empty()) {
     item.why = kept_limits(rule.limits, counted->counters).missed;
   } else {
     item.why = counted->finding ? "when it was counted: " + counted->finding->id : counted->why_not;
   }
-  const bool is_shown = counted != measured.end() && item.why.empty();
+  const bool is_shown = counted != nullptr && item.why.empty();
   item.reference = kShown;
-  if (counted != measured.end()) item.yours = is_shown ? kShown : kNotShown;
+  if (counted != nullptr) item.yours = is_shown ? kShown : kNotShown;
   item.earned = is_shown ? item.points : 0.0;
   item.credit = is_shown ? Credit::kEarned : Credit::kPartial;
 }
@@ -434,17 +445,15 @@ void score(ScoreItem& item, const ScoreRule& rule, const ScoreRules& rules,
     case ScoreRule::What::kNetwork:
       return score_network(item, run_of(check.result, rule.stage, rule.batch), reason);
     case ScoreRule::What::kSpeed:
-      if (can_measure(rule, rules, check, basis)) {
-        return score_measured(item, rule, rules, basis.measured);
-      }
+      if (can_measure(rule, rules, check, basis))
+        return score_measured(item, rule, rules, measured_for(rule, basis));
       return give(item, 0.0, "only right results are timed");
     case ScoreRule::What::kCounters:
-      if (can_count(rule, check)) {
-        return score_measured(item, rule, rules, basis.measured);
-      }
+      if (can_count(rule, check))
+        return score_measured(item, rule, rules, measured_for(rule, basis));
       return give(item, 0.0, "only right results are counted");
     case ScoreRule::What::kTechnique:
-      return score_technique(item, rule, reason, basis.measured);
+      return score_technique(item, rule, reason, measured_for(rule, basis));
   }
 }
 
@@ -510,10 +519,8 @@ bool has_all_measures(const ScoreRules& rules, const CheckResult& check, const S
                  : !is_of_counters(rule) || !counted.contains(rule.stage)) {
       return true;
     }
-    const auto found = std::ranges::find_if(basis.measured, [&](const Measured& each) {
-      return each.stage == rule.stage && each.batch == rule.batch;
-    });
-    if (found == basis.measured.end()) return false;
+    const Measured* const found = measured_for(rule, basis);
+    if (found == nullptr) return false;
     if (found->speed && found->speed->reference != rule.reference) return false;
     // A part is known only if the rules of that check asked for it.
     return std::ranges::all_of(parts_asked(rule.limits), [&](const std::string& part) {

@@ -98,6 +98,10 @@ ScoreRules parse_score_rules(const std::string& text, const std::string& name);
 /// @throws EnvironmentError as above, or if there is no such file
 ScoreRules load_score_rules(const std::filesystem::path& milestone_folder);
 
+/// Gives the points of a milestone with one stage to a stage with this name, as a file with the
+/// course's interface has one. @return false for a milestone with several
+bool name_only_stage(ScoreRules& rules, const std::string& stage);
+
 /// Linear between the points over log(speed), level outside; two points of one speed are a step.
 double share_at(const std::vector<CurvePoint>& curve, double speed);
 

@@ -280,8 +280,9 @@ double Submission::kernel_limit_s() const {
 
 Call Submission::run(const std::string& stage, std::optional<std::uint32_t> content) {
   fill_output(content);
-  // Emptying the cache and what follows epilog, as freeing the stage's memory, is not the stage's:
-  // on an H200 either took 20 ms, and ten times as long beside eleven other checks.
+  // Emptying the cache and what follows epilog, as freeing the stage's memory, is not the stage's.
+  // On an H200 the latter took 20 ms, and ten times as long beside eleven other checks; the former
+  // waits for whoever else uses the GPU.
   const bool is_told = device_.device == Device::kGpu;
   constexpr int kPauses = 3;  // behind prolog, before convolve, behind epilog
   Clock::time_point start = Clock::now();

@@ -95,9 +95,11 @@ static void json_fields(JsonFields& fields, Measured& measured) {
                 "finding", measured.finding, "why_not", measured.why_not);
 }
 
-static CONVLAB_FIELDS(SolvedPuzzles, solved, all)
+static void json_fields(JsonFields& fields, SolvedPuzzles& puzzles) {
+  fields("solved", puzzles.solved, "all", puzzles.all);
+}
 
-    static void json_fields(JsonFields& fields, ScoreBasis& basis) {
+static void json_fields(JsonFields& fields, ScoreBasis& basis) {
   fields("batches", basis.batches, "network", basis.network, "emulated", basis.emulated,
          "cases_in_all", basis.cases_in_all)
       .optional("only_stage", basis.only_stage, "cases_of", basis.cases_of, "puzzles",

@@ -11,7 +11,7 @@
 #include "grader/class/tests/gradescope_fields.hpp"
 #include "grader/class/tests/made_up_class.hpp"
 #include "grader/class/tests/played_term.hpp"
-#include "grader/judge/judge.hpp"
+#include "grader/judge/tests/right_evidence.hpp"
 
 using namespace convlab;
 using convlab::testing::contains;
@@ -383,17 +383,10 @@ TEST_CASE(
   MadeUpClass made_up(
       "[ -e \"$PASSED.ran\" ] && exit 3\ntouch \"$PASSED.ran\"\ncp \"$PASSED\" \"$result\"");
   using namespace convlab::grader;
-  Evidence evidence{.stage = "baseline", .demands = {.any_shape = true}};
-  while (const auto next = plan(evidence, evidence.demands)) {
-    evidence.records.push_back({.experiment = next->experiment,
-                                .mode = next->mode,
-                                .precision = next->precision,
-                                .end = RunEnd::kRight});
-  }
   CheckResult check;
   check.result = {.program = "grader check", .milestone = "m1", .verdict = Verdict::kPassed};
   check.cases = {{.stage = "baseline", .name = "a"}};
-  check.evidence = {evidence};
+  check.evidence = {grader::testing::right_evidence("baseline")};
   check.basis = ScoreBasis{.cases_in_all = 1, .counted = {{"baseline", {}}}};
   check.score = Score{.items = {{.stage = "baseline", .item = "cases", .points = 1, .earned = 1}}};
   write_check_result(made_up.passed(), check);

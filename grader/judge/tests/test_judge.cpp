@@ -4,6 +4,7 @@
 #include "grader/checks/findings/catalogue.hpp"
 #include "grader/judge/grade.hpp"
 #include "grader/judge/judge.hpp"
+#include "grader/judge/tests/right_evidence.hpp"
 
 using namespace convlab;
 using namespace convlab::grader;
@@ -210,16 +211,9 @@ TEST_CASE("judge: a race takes the points of what it makes wrong") {
 }
 
 TEST_CASE("judge: kept evidence gets its verdict and other points without a run") {
-  Evidence evidence{.stage = "it", .demands = {.any_shape = true}};
-  while (const auto next = plan(evidence, evidence.demands)) {
-    evidence.records.push_back({.experiment = next->experiment,
-                                .mode = next->mode,
-                                .precision = next->precision,
-                                .end = RunEnd::kRight});
-  }
   CheckResult kept;
   kept.cases = {{.stage = "it", .name = "a"}, {.stage = "it", .name = "b"}};
-  kept.evidence = {evidence};
+  kept.evidence = {grader::testing::right_evidence("it")};
   kept.basis = ScoreBasis{.cases_in_all = 2, .counted = {{"it", {}}}};
   const ScoreRules rules{.items = {{.stage = "it", .what = ScoreRule::What::kCases, .points = 7}}};
   const auto right = grade_again(kept, rules);
