@@ -172,6 +172,7 @@ class ConversionRewriter {
       for (name = value; name < source_.size() && !source_.is(name, ",") && !source_.is(name, ";");
            ++name)
         if (source_.opens(name)) name = source_.partner(name);
+      if (!source_.is(name, ",")) return;  // what follows may be a float
     }
   }
 
