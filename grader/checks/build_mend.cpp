@@ -70,7 +70,7 @@ class Mender {
     if (column == string::npos) return;
     string changed = lines_[line];
     changed.replace(column, from.size(), to);
-    add(to.empty() ? "without the `" + from + "` of " + in_line(line)
+    add(to.empty() ? "without the `" + trimmed(from) + "` of " + in_line(line)
                    : "with `" + to + "` in place of `" + from + "` in " + in_line(line),
         line, changed);
   }
@@ -199,6 +199,15 @@ class Mender {
     if (error_.text.find("as a function") != string::npos) replace(at_, "()", "");
     replace(at_, " == ", " = ");
     if (error_.text.find("lvalue") != string::npos) replace(at_, " = ", " == ");
+    if (error_.text.find("from 'const ") != string::npos) {
+      for (std::size_t i = 0; i < lines_.size(); ++i) {
+        const auto star = lines_[i].find("* ");
+        const string name = star == string::npos ? "" : word_at(lines_[i], star + 2);
+        const bool is_given = find_word(line, name) != string::npos && i != at_;
+        if (!name.empty() && is_given) replace(i, "const ", "");
+      }
+      replace(at_, "float*", "const float*");
+    }
     const auto call = error_.text.find("function for call to '");
     if (call != string::npos) {
       const string name = word_at(error_.text, call + 22);

@@ -346,6 +346,7 @@ TEST_CASE("casts and shifts of device code get a GPU's values, and nothing else 
   check("y = (int)g<2>(x);", "y = " + cast("int") + "g<2>(x);");
   check("const int i = x, j = 3, k = f(a, b);",
         "const int i =" + first + "x, j = 3, k =" + first + "f(a, b);");
+  check("int i = x; y = z;", "int i =" + first + "x; y = z;");  // y may be a float
   check("y = 1u << n;", "y = 1u <<" + mark + " << n;");
   check("y >>= n;", "y >>=" + mark + " = n;");
   check("y = x << n ^ x >> n;", "y = x <<" + mark + " << n ^ x >>" + mark + " >> n;");

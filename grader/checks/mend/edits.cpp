@@ -300,8 +300,10 @@ bool EditableFile::drop_lines(const std::set<std::size_t>& lines) {
   bool dropped = false;
   for (const std::size_t line : lines) {
     if (line == 0 || line > lines_.size()) continue;
-    const auto& [site, alternative] = lines_[line - 1];
-    if (site >= alternatives_.size()) continue;
+    // What the compiler says of a whole loop stands in its line, in front of the site.
+    const bool is_before = lines_[line - 1].first == alternatives_.size() && line < lines_.size();
+    const auto& [site, alternative] = lines_[is_before ? line : line - 1];
+    if (site >= alternatives_.size() || (is_before && alternative > 0)) continue;
     dropped = true;
     if (alternative == 0) {
       dropped_sites_[site] = true;

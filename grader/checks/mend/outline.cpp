@@ -189,6 +189,10 @@ class Outliner {
         while (condition < second && !is(condition, "<") && !is(condition, ">")) ++condition;
         condition += is(condition + 1, "=") ? 2 : 1;
         add_site(Form::kValue, condition, second);
+        // The bound is read once, before the variable has a value.
+        for (std::size_t v = known; v < outline_.variables.size(); ++v) {
+          outline_.variables[v].begin = second;
+        }
       } else {
         add_site(Form::kCondition, condition, second, true);
         add_site(Form::kStep, second + 1, close);

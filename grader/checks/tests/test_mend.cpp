@@ -66,3 +66,25 @@ TEST_CASE("what does not compile is left out by the number of its line") {
   CHECK(file.text().find("b < shape.batch)") == std::string::npos);
   CHECK_FALSE(file.drop_lines({1}));  // the file itself
 }
+
+TEST_CASE("the bound of OpenMP has no counter of its own, and an error in front of it leaves it out") {
+  const auto bounds = [](const EditableFile& file) {
+    std::set<std::string> all;
+    for (const Edit& edit : file.edits()) {
+      if (edit.before == "shape.batch") all.insert(edit.after);
+    }
+    return all;
+  };
+  const std::string begin = "void f(const ConvShape& shape, float* output) {\n int W = 2, b = 1;\n";
+  const std::string end = " < shape.batch; ++b) output[b] = W;\n}\n";
+  const EditableFile own(begin + "#pragma omp parallel for\n for (int c = 0; c" + end);
+  CHECK(bounds(own).contains("W"));
+  CHECK_FALSE(bounds(own).contains("c"));
+  EditableFile file(begin + "#pragma omp parallel for\n for (b = 0; b" + end);
+  const std::string text = file.text();
+  const auto at = static_cast<std::ptrdiff_t>(text.find("for (b"));
+  const auto before = std::count(text.begin(), text.begin() + at, '\n');
+  CHECK(bounds(file).contains("W"));
+  CHECK(file.drop_lines({static_cast<std::size_t>(before) + 1}));
+  CHECK(bounds(file).empty());
+}
