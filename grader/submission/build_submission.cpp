@@ -62,6 +62,8 @@ std::optional<BuildProblem> run_step(const CustomSubmissionTarget& target, const
   if (const char* flag = std::getenv(kOptimise)) {
     options.environment = {std::string(kOptimise) + "=" + flag};
   }
+  // Each wrong edit takes its line of the message.
+  if (target.edited) options.kept_output = std::size_t{1} << 20;
   ChildProcess process(words.front(), {words.begin() + 1, words.end()}, options);
   const auto left = std::chrono::duration_cast<std::chrono::seconds>(deadline - Clock::now());
   const auto patience = std::clamp(left, std::chrono::seconds(1), std::chrono::seconds(300));

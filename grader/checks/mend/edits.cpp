@@ -243,6 +243,14 @@ void EditableFile::write_site(std::size_t s, std::string& out) {
   if (is_value)
     open = "[&]() -> ::convlab::mend::Of<decltype(" + source_.text(site.begin, site.end) + ")> {" +
            open;
+  // What refers to an element must still do so.
+  std::size_t head = site.function;
+  while (head > 0 && !source_.is(head, ")")) --head;
+  if (is_value && source_.is(site.begin - 1, "return") && source_.partner(head) < head &&
+      source_.is(source_.partner(head) - 2, "&")) {
+    open = "[&]() -> decltype((" + source_.text(site.begin, site.end) + ")) {switch (" + chosen +
+           ") {";
+  }
   if (is_condition) open = "[&]() -> bool {::convlab::mend::step(); " + open;
   if (site.form == Form::kStep) open = "[&]() {" + open;
   write_line(0, open);

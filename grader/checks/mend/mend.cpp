@@ -34,14 +34,19 @@ constexpr ConvShape kShapes[] = {
     {2, 3, 2, 5, 7, 3, 1}, {1, 2, 3, 9, 6, 2, 2}, {3, 2, 4, 4, 5, 1, 1}, {2, 2, 2, 12, 10, 2, 3},
     {1, 4, 2, 8, 9, 5, 1}, {1, 1, 1, 1, 1, 1, 1}, {1, 2, 1, 7, 7, 7, 1}};
 
-// The lines of the edited file in which the compiler found errors.
+// The lines of the edited file in which the compiler found errors, or which use a template of a
+// header that has one with their types.
 std::set<std::size_t> lines_with_errors(const std::string& log, const std::string& file) {
   std::set<std::size_t> lines;
+  std::size_t user = 0;
   for (const std::string& line : lines_of(log)) {
-    const auto mark = line.find(": error: ");
+    const auto mark = std::min(line.find(": error: "), line.find(":   required from "));
     const auto name = line.find(file + ":");
-    if (mark == std::string::npos || name == std::string::npos || name > mark) continue;
-    lines.insert(static_cast<std::size_t>(std::atol(line.c_str() + name + file.size() + 1)));
+    if (mark == std::string::npos) continue;
+    if (name < mark) {
+      user = static_cast<std::size_t>(std::atol(line.c_str() + name + file.size() + 1));
+    }
+    if (line[mark + 2] == 'e') lines.insert(user);
   }
   return lines;
 }

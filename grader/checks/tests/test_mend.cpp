@@ -67,7 +67,8 @@ TEST_CASE("what does not compile is left out by the number of its line") {
   CHECK_FALSE(file.drop_lines({1}));  // the file itself
 }
 
-TEST_CASE("the bound of OpenMP has no counter of its own, and an error in front of it leaves it out") {
+TEST_CASE(
+    "the bound of OpenMP has no counter of its own, and an error in front of it leaves it out") {
   const auto bounds = [](const EditableFile& file) {
     std::set<std::string> all;
     for (const Edit& edit : file.edits()) {
