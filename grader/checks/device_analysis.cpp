@@ -15,9 +15,12 @@ namespace {
 
 constexpr std::int64_t kFloat = sizeof(float);
 
-std::string of_all(std::int64_t count, const ConvShape& shape) {
+// With its verb, such as " was" of one and " were" of several.
+std::string of_all(std::int64_t count, const ConvShape& shape, const char* one, const char* many) {
   const std::int64_t all = shape.output_size();
-  return (count == all ? "All " : std::to_string(count) + " of ") + count_of(all, "element");
+  const std::string most = count == all ? "All " : std::to_string(count) + " of ";
+  return (all == 1 ? "The only element" : most + count_of(all, "element")) +
+         (count == 1 ? one : many);
 }
 
 // The line of a launch, below those that set what stands in its <<<…>>>.
@@ -208,18 +211,22 @@ std::optional<Finding> find_unwritten(const WrongOutput& wrong, const Rerun& num
   const bool of_output = array == "output" || (name.empty() && poisoned.computed == 0) ||
                          (array.empty() && name.find("out") != std::string::npos);
   const std::int64_t marked = poisoned.computed + poisoned.never_written;
-  std::string seen = "In " + where + ": " + of_all(marked, shape);
-  const std::string computed = " were computed from memory that was never written: " +
+  const auto of_marked = [&](const char* one, const char* many) {
+    return "In " + where + ": " + of_all(marked, shape, one, many);
+  };
+  const std::string computed = " computed from memory that was never written: " +
                                place_text(memory, poisoned.kernel, sources) + ".";
   if (memory.variable.empty() && of_output && (right_with_zeros || poisoned.computed > 0)) {
-    Finding found = finding("E-uninitialised", seen + computed);
+    Finding found = finding("E-uninitialised", of_marked(" was", " were") + computed);
     if (right_with_zeros) found.seen += "\nMeasured: all are right if new memory holds zeros.";
     return found;
   }
   if (poisoned.computed > 0 || !of_output) {
     // The output may lie there, too.
     const bool is_shared = memory.variable.empty() && name.empty() && array.empty();
-    seen += (is_shared ? " hold or" : "") + computed;
+    std::string seen =
+        is_shared ? of_marked(" holds or was", " hold or were") : of_marked(" was", " were");
+    seen += computed;
     if (!sources.lines_with({"__constant__", memory.variable}).empty()) {
       const std::int64_t weights = shape.weights_size();
       if (memory.offset >= weights * kFloat) {
@@ -240,8 +247,10 @@ std::optional<Finding> find_unwritten(const WrongOutput& wrong, const Rerun& num
     return finding(
         memory.variable.empty() ? "E-unwritten-memory/memory" : "E-unwritten-memory/shared", seen);
   }
-  seen += " were never written by any thread. The first wrong one: " +
-          place_of(shape, *wrong.report.first) + "." + launch_of(numbered.call.notes, sources);
+  std::string seen = of_marked(" was", " were");
+  seen +=
+      " never written by any thread. The first wrong one: " + place_of(shape, *wrong.report.first) +
+      "." + launch_of(numbered.call.notes, sources);
   if (numbered.call.notes.launches.empty()) return finding("E-never-written/no-launch", seen);
   const bool all = marked == shape.output_size();
   const std::int64_t threads = threads_of(numbered.call.notes);
@@ -285,7 +294,7 @@ std::optional<Finding> explain_on_device(Submission& submission, const StageInfo
   const std::string early = early_returns(call.notes, sources);
   if (marks && !marks->memory.variable.empty() && !early.empty()) {
     return finding("E-barrier/early-return", "In " + where + ": " + early,
-                   {of_all(wrong.report.wrong, shape)});
+                   {of_all(wrong.report.wrong, shape, " is", " are")});
   }
   if (auto found = find_absent_lane(numbered, sources, seen)) return found;
   if (auto found = find_unwritten(wrong, numbered, right_with_zeros, sources, early, where))
@@ -294,8 +303,9 @@ std::optional<Finding> explain_on_device(Submission& submission, const StageInfo
   if (!numbered.call.failure && numbered.report.not_finite > 0 && !plain.call.failure &&
       plain.report.not_finite == 0) {
     return unwritten_constant("__constant__", sources,
-                              seen + "\n" + of_all(numbered.report.not_finite, shape) +
-                                  " were computed from constant memory to which nothing was "
+                              seen + "\n" +
+                                  of_all(numbered.report.not_finite, shape, " was", " were") +
+                                  " computed from constant memory to which nothing was "
                                   "copied, or only a part of a number.");
   }
   if (wrong.report.not_finite > 0) {

@@ -104,11 +104,21 @@ bool check_stage(const CheckContext& context, StageInfo stage, const std::vector
   return passes(context, stage, verdict.finding);
 }
 
+// Parts are joined by blanks, of which some are left at the end of a line.
+static void trim_lines(std::string& text) {
+  for (auto at = text.find(" \n"); at != std::string::npos; at = text.find(" \n"))
+    text.erase(at, 1);
+  while (text.ends_with(' ')) text.pop_back();
+}
+
 bool passes(const CheckContext& context, const StageInfo& stage,
             const std::optional<Finding>& finding) {
   if (!finding) return true;
   auto& findings = context.checked.findings;
   findings.push_back(*finding);
+  for (std::string* text : {&findings.back().seen, &findings.back().cause, &findings.back().next}) {
+    trim_lines(*text);
+  }
   findings.back().stage = stage.id;
   name_milestone(findings.back(), context.request.milestone);
   context.checked.result.verdict = Verdict::kFailed;

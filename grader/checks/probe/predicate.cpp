@@ -214,11 +214,13 @@ std::vector<Feature> features_of(const ConvShape& s, const std::vector<Label>& l
         [&s](const Label& at) { return static_cast<int>(weight_index(s, at)); });
     const auto row = [&s](const Label& at) { return at.h * s.stride + at.p; };
     const auto column = [&s](const Label& at) { return at.w * s.stride + at.q; };
+    // A guard may compare with the output's size, or with that of the other direction.
     add("the row of the pixel", s.height, "H", 3, row);
     add("the column of the pixel", s.width, "W", 3, column);
-    // A guard by the size of the output where the input's belongs.
     add("the row of the pixel", s.out_height(), "H_out", 4, row);
     add("the column of the pixel", s.out_width(), "W_out", 4, column);
+    add("the row of the pixel", s.width, "W", 5, row);
+    add("the column of the pixel", s.height, "H", 5, column);
     add_rests("the number of the tap", 4, {4, 8, 16, 32, 64}, flat);
   }
   const std::vector<int> tiles = {2, 4, 8, 16, 32, 64};

@@ -29,8 +29,7 @@ Counted counted(const LabelledTerms& terms) {
   return all;
 }
 
-// Exactly the products with this have such a factor. If it has another number at each shape, that
-// of the first one: a rule of one variable would be the same at all.
+// Exactly the products with this have such a factor, at all shapes.
 Rule rule_of(const std::vector<LabelledTerms>& all, const std::vector<Counted>& products,
              bool (*has)(double factor)) {
   std::vector<Samples> samples;
@@ -38,16 +37,7 @@ Rule rule_of(const std::vector<LabelledTerms>& all, const std::vector<Counted>& 
     samples.push_back({features_of(all[i].shape, products[i].labels, true), {}});
     std::ranges::transform(products[i].factors, std::back_inserter(samples.back().marked), has);
   }
-  Rule rule = common_rule(samples);
-  if (!rule.empty() || all.size() == 1) return rule;
-  samples.resize(1);
-  std::erase_if(samples.front().features, [](const Feature& each) {
-    return !each.name.starts_with("the number of the") && !each.name.starts_with("(h·");
-  });
-  rule = common_rule(samples);
-  if (!rule.empty()) rule.text += " (at " + to_string(all.front().shape) + ")";
-  rule.parts.clear();  // it is none of all shapes
-  return rule;
+  return common_rule(samples);
 }
 
 // What it usually is if exactly the products of this rule are missing.

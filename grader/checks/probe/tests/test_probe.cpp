@@ -100,6 +100,24 @@ TEST_CASE("probe: one row, whose elements are named as in the puzzle") {
   CHECK(says(fact, "Exactly the outputs with i ≥ 252 are wrong"));
 }
 
+TEST_CASE(
+    "probe: a guard by the size of the other direction; no rule that holds at one shape only") {
+  Loops guard;
+  guard.factor = [](const ConvShape& s, const Label& at) {
+    return at.h * s.stride + at.p < s.width ? 1.0F : 0.0F;
+  };
+  const auto exchanged = find_fact(guard, {kShapes[0], {2, 3, 2, 11, 5, 3, 1}, kShapes[1]});
+  CHECK(says(exchanged.value_or(nothing()), "the products with the row of the pixel ≥ W are"));
+  Loops other;
+  other.factor = [](const ConvShape& s, const Label& at) {
+    return at.h * s.out_width() + at.w < s.out_channels + 5 ? 1.0F : 0.0F;
+  };
+  const Explanation fact = fact_of(other);
+  CHECK(fact.id == "E-terms");
+  CHECK_FALSE(says(fact, "products with"));
+  CHECK(says(fact, " products are missing"));
+}
+
 TEST_CASE("probe: outputs of a product of matrices are counted through all images") {
   Loops odd;
   odd.factor = [](const ConvShape& s, const Label& at) {
