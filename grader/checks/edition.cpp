@@ -7,6 +7,7 @@
 #include "common/base/printable.hpp"
 #include "common/base/unknown_name.hpp"
 #include "common/base/whole_file.hpp"
+#include "common/network/preset.hpp"
 #include "common/program/arguments.hpp"
 #include "common/result/json_fields.hpp"
 #include "grader/submission/build_submission.hpp"
@@ -62,12 +63,59 @@ void require(bool holds, const std::string& otherwise) {
   if (!holds) throw EnvironmentError(otherwise);
 }
 
-// Refuses what reading has left out: a misspelt "ponits".
-void require_all_read(const Json& given, const Json& read) {
-  if (!given.is_structured()) return;
+// An edition with every key that there is; a list has one element.
+Json form() {
+  Edition edition{.batches = {1}, .warnings = {""}};
+  edition.competition.emplace().rules = {""};
+  edition.tasks = {{.rules = {""}, .libraries = {""}, .batches = {1}, .time = TimeRule{}}};
+  return EditionText{edition, {{1}}};
+}
+
+// Without it an edition cannot be read.
+bool is_required(const Json::json_pointer& place, const std::string& key) {
+  Json without = form();
+  without[place].erase(key);
+  try {
+    static_cast<void>(without.get<EditionText>());
+    return false;
+  } catch (const Json::exception&) {
+    return true;
+  }
+}
+
+bool has_kind_of(const Json& given, const Json& wanted) {
+  if (wanted.is_number_integer()) return given.is_number_integer();
+  return wanted.is_number() ? given.is_number() : given.type() == wanted.type();
+}
+
+std::string kind_of(const Json& json) {
+  if (json.is_number()) return json.is_number_integer() ? "a whole number" : "a number";
+  if (json.is_string()) return "text in quotes";
+  if (json.is_boolean()) return "true or false";
+  return json.is_array() ? "a list" : "an object of keys and values";
+}
+
+// What nlohmann-json would refuse without saying where, and what it would leave out or round.
+// @param place  in an edition of that form
+// @param name   of the value in messages
+void require_form(const Json& given, const Json::json_pointer& place, const std::string& name) {
+  const Json all = form();
+  const Json& wanted = all.at(place);
+  require(has_kind_of(given, wanted), name + " must be " + kind_of(wanted));
+  if (given.is_array()) {
+    for (const Json& each : given) {
+      const bool is_named = each.is_object() && each.contains("name") && each["name"].is_string();
+      require_form(each, place / 0,
+                   is_named ? "task '" + each["name"].get<std::string>() + "'" : "each of " + name);
+    }
+  }
+  if (!given.is_object()) return;
   for (const auto& [key, value] : given.items()) {
-    require(given.is_array() || read.contains(key), "it has an unknown key '" + key + "'");
-    require_all_read(value, given.is_array() ? read.at(std::stoul(key)) : read.at(key));
+    require(wanted.contains(key), name + " has an unknown key '" + key + "'");
+    require_form(value, place / key, "'" + key + "'" + (place.empty() ? "" : " of " + name));
+  }
+  for (const auto& [key, value] : wanted.items()) {
+    require(given.contains(key) || !is_required(place, key), name + " lacks the key '" + key + "'");
   }
 }
 
@@ -79,10 +127,10 @@ void require_batches(const std::vector<int>& batches, const std::string& of) {
   }
 }
 
-void require_known(const std::vector<std::string>& rules) {
-  for (const std::string& rule : rules) {
-    require(std::ranges::find(kCourseRules, rule) != kCourseRules.end(),
-            unknown_name("rule", rule, kCourseRules));
+void require_known(const std::string& what, const std::vector<std::string>& names,
+                   const std::vector<std::string>& known) {
+  for (const std::string& name : names) {
+    require(std::ranges::count(known, name) > 0, unknown_name(what, name, known));
   }
 }
 
@@ -102,12 +150,24 @@ void check_task(const Edition& edition, const EditionTask& task) {
           "it has two tasks of the name '" + task.name + "'");
   require(std::ranges::count(edition.tasks, task.file, &EditionTask::file) == 1,
           "two of its tasks have the file '" + task.file + "'");
+  require(!fs::path(task.file).extension().empty() && fs::path(task.file).is_relative(),
+          of + " needs 'file', the end of the path of a source");
+  require(std::min({task.points, task.points_in_half, task.points_without_half2}) >= 0.0,
+          of + " has fewer points than none");
   require(task.is_cpu() == !task.file.ends_with(".cu"),
           of + " needs the workbook's m1 for a .cc file, and another milestone for a .cu file");
   require(is_id(task.name), of + " has a name that is not of a-z, 0-9 and '-'");
   require_batches(task.batches, of);
-  require_known(task.rules);
+  require_known("rule", task.rules, kCourseRules);
+  for (const std::string& library : task.libraries) {
+    require(std::ranges::count(kGpuLibraries, library) > 0,
+            of + " allows '" + library + "', a library that the grader does not know");
+  }
   if (!task.time) return;
+  const std::vector<int>& batches = task.batches.empty() ? edition.batches : task.batches;
+  require(std::ranges::count(batches, task.time->batch) > 0, of + " has a time at the batch " +
+                                                                 std::to_string(task.time->batch) +
+                                                                 ", which is none of its batches");
   require(task.time->full_ms > 0.0 && task.time->none_ms >= task.time->full_ms,
           of + " needs 'full_ms' above 0 and 'none_ms' not below it");
   require(!edition.gpu.empty() || task.is_cpu(),
@@ -161,21 +221,22 @@ std::vector<std::string> edition_names() {
 Edition parse_edition(const std::string& text, const std::string& name) {
   try {
     const Json json = parse_json(text);
+    require_form(json, Json::json_pointer(), "it");
     auto read = json.get<EditionText>();
-    require_all_read(json, read);
     Edition& edition = read.edition;
+    require_known("network", {edition.network}, preset_names());
     for (const auto& sizes : read.cases) edition.cases.push_back(case_of(sizes));
     require(!edition.batches.empty(), "it needs at least one of 'batches'");
     require_batches(edition.batches, "it");
-    for (const std::string& id : edition.warnings) {
-      require(kForgivable.contains(id),
-              unknown_name("warning", id, {kForgivable.begin(), kForgivable.end()}));
-    }
+    require_known("warning", {edition.warnings.begin(), edition.warnings.end()},
+                  {kForgivable.begin(), kForgivable.end()});
     if (edition.competition) {
       const RankedRun& run = edition.competition->run;
-      require(run.warm_ups >= 0 && run.calls >= 1 && run.most_ms > 0.0,
-              "its competition needs at least one of 'calls' and a 'most_ms' above 0");
-      require_known(edition.competition->rules);
+      require(
+          std::clamp(run.warm_ups, 0, 1000) == run.warm_ups &&
+              std::clamp(run.calls, 1, 1000) == run.calls && run.most_ms > 0.0,
+          "its competition needs 0 to 1000 'warm_ups', 1 to 1000 'calls' and a 'most_ms' above 0");
+      require_known("rule", edition.competition->rules, kCourseRules);
     }
     for (const EditionTask& task : edition.tasks) check_task(edition, task);
     return edition;

@@ -73,6 +73,9 @@ inline const std::set<std::string> kForgivable = {"E-converted", "E-leak", "E-ou
 inline const std::vector<std::string> kCourseRules = {"kernels-in-convolve", "one-stream",
                                                       "no-half", "tiled-product", "unrolling"};
 
+/// Libraries that a task may allow.
+inline const std::vector<std::string> kGpuLibraries = {"cublas"};
+
 /// The names of all editions, oldest first.
 /// @throws EnvironmentError if there are none
 std::vector<std::string> edition_names();

@@ -110,6 +110,17 @@ void take_edition(GradeRequest& request) {
   }
 }
 
+// The last one that said how it ranks.
+Edition ranked_edition() {
+  std::optional<Edition> last;
+  for (const std::string& name : edition_names()) {
+    Edition edition = load_edition(name);
+    if (edition.competition) last = std::move(edition);
+  }
+  if (!last) throw EnvironmentError("No edition has the rules of a ranked run.");
+  return *last;
+}
+
 // In results a stage of a task has the task's name; in the program it is the interface's.
 void rename_stage(CheckResult& check, const std::string& from, const std::string& to) {
   const auto rename = [&](std::string& stage) {
@@ -142,7 +153,7 @@ GradeRequest request_of(const CourseMilestone& milestone, const Options& options
   if (is_named) request.precision = parse_precision(options.precision);
   if (!options.stage.empty()) request.stage = options.stage;
   // Whoever names no term is ranked as the last one that said how.
-  if (options.competition && !request.rules.edition) request.rules.edition = load_edition("sp26");
+  if (options.competition && !request.rules.edition) request.rules.edition = ranked_edition();
   const auto& edition = request.rules.edition;
   if (edition && request.network == kDefaultPreset) request.network = edition->network;
   find_task_of(options.solution, runs_on_cpu(milestone), request.rules);
@@ -163,7 +174,9 @@ GradeRequest request_of(const CourseMilestone& milestone, const Options& options
                      .reference = program_of(milestone.id, "reference"),
                      .measures_speed = !options.no_speed};
     const ScoreRules& rules = request.score->rules;
-    if (!rules.rules.empty() && options.rules.empty()) request.rules = parse_rules(rules.rules);
+    if (!rules.rules.empty() && !request.rules.edition && options.rules.empty()) {
+      request.rules = parse_rules(rules.rules);
+    }
     if (!rules.precision.empty() && options.precision.empty() && !request.rules.edition)
       request.precision = parse_precision(rules.precision);
   }
@@ -402,7 +415,7 @@ void add(CLI::App& app, ExitCode& exit_code) {
   command.add_option("--solution", options.solution)->capture_default_str();
   command.add_option("--rules", options.rules);
   command.add_option("--precision", options.precision);
-  command.add_option("--allow-library", options.libraries)->check(CLI::IsMember({"cublas"}));
+  command.add_option("--allow-library", options.libraries)->check(CLI::IsMember(kGpuLibraries));
   command.add_option("--refuse", options.refused)
       ->check(CLI::IsMember({"E-converted", "E-leak", "E-outside", "E-warp-sync"}));
   command.add_option("--puzzles", options.puzzles);

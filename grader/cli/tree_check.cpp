@@ -13,6 +13,7 @@
 #include "grader/checks/result/check_result.hpp"
 #include "grader/checks/rules.hpp"
 #include "grader/course/course.hpp"
+#include "grader/course/progress.hpp"
 #include "grader/report/check_report.hpp"
 #include "grader/report/table.hpp"
 #include "grader/report/terminal.hpp"
@@ -90,8 +91,34 @@ std::optional<Tree> tree_of(const Options& options, const std::vector<std::strin
 }
 
 std::string verdict_of(const CheckResult& check) {
-  if (check.result.verdict == Verdict::kPassed) return "passed";
+  if (check.result.verdict == Verdict::kPassed) {
+    return untried_text(check).empty() ? "passed" : "passed so far";
+  }
   return check.findings.empty() ? "not passed" : check.findings.front().id;
+}
+
+// Tasks without a file, and files without a task.
+void print_rest(const Options& options, const Tree& tree, const fs::path& folder,
+                const std::vector<std::string>& paths) {
+  const auto& files = tree.files;
+  std::vector<std::string> missing;
+  for (const EditionTask& task : tree.edition.tasks) {
+    const bool is_asked = !task.optional && task.points > 0.0;
+    const auto is_its = [&](const TaskFile& file) { return file.task.name == task.name; };
+    if (is_asked && std::ranges::none_of(files, is_its)) missing.push_back(task.name);
+  }
+  const bool is_whole = options.milestone.empty() || options.milestone == tree.edition.name;
+  if (is_whole && !missing.empty()) {
+    std::cout << paragraph("  ", "No file for " + joined(missing) + ".");
+  }
+  std::vector<std::string> others;
+  for (const std::string& path : paths) {
+    const bool is_judged = std::ranges::find(files, path, &TaskFile::path) != files.end();
+    if (!is_judged && defines_course_interface(read_text(folder / path))) {
+      others.push_back(printable_line(path));
+    }
+  }
+  if (!others.empty()) std::cout << paragraph("  ", "Not judged: " + joined(others) + ".");
 }
 
 }  // namespace
@@ -162,15 +189,7 @@ std::optional<ExitCode> check_tree(const Options& options, ExitCode (*check)(con
     }
     std::cout << "\n";
   }
-  std::vector<std::string> others;
-  for (const std::string& path : paths) {
-    const bool is_judged =
-        std::ranges::find(tree->files, path, &TaskFile::path) != tree->files.end();
-    if (!is_judged && defines_course_interface(read_text(folder / path))) {
-      others.push_back(printable_line(path));
-    }
-  }
-  if (!others.empty()) std::cout << paragraph("  ", "Not judged: " + joined(others) + ".");
+  print_rest(options, *tree, folder, paths);
   return worst;
 }
 

@@ -129,7 +129,7 @@ ExitCode run_submit(const Options& options) {
     untouched += is_own ? 0 : 1;
     if (is_own) std::cout << "  " << source.path << "\n";
   }
-  if (untouched > 0) std::cout << "  and " << untouched << " as handed out\n";
+  if (untouched > 0) std::cout << "  and " << count_of(untouched, "file") << " as handed out\n";
   std::cout << "  with the result of " << check.result.created << ": "
             << (passed ? "passed" : "not passed");
   if (check.score) {

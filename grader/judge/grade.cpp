@@ -315,8 +315,8 @@ class Grading {
                              std::to_string(plan.warm_ups) + ", by the host's clock"};
     if (check_.result.verdict != Verdict::kPassed) {
       times.why_not = "only right results that keep its rules are ranked.";
-    } else if (is_emulated()) {
-      times.why_not = "an emulated device has no times.";
+    } else if (submission_.device().device != Device::kGpu) {
+      times.why_not = "only times of a GPU are ranked.";
     }
     if (!times.why_not.empty()) return times;
     observer_.announce("the ranked run");
