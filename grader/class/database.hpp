@@ -32,12 +32,15 @@ enum class SubmissionState {
 
 const char* to_string(SubmissionState state);
 
+/// Of a submission that could not be read, and whose name does not say it.
+inline constexpr const char* kUnknownMilestone = "?";
+
 /// One submission as the list shows it.
 struct SubmissionRow {
   std::int64_t id = 0;
   std::string student{};
   std::string alias{};
-  std::string milestone{};
+  std::string milestone{};  ///< or kUnknownMilestone
   int attempt = 0;  ///< 1, 2, … of this student and milestone, by the time it was received
   std::string place{};
   std::string received{};

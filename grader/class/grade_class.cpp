@@ -308,7 +308,7 @@ class ClassGrading {
     const std::string named = milestone_in(found.place.filename().string());
     const std::string milestone = !request_.milestone.empty() ? request_.milestone
                                   : !named.empty()            ? named
-                                                              : "?";
+                                                              : kUnknownMilestone;
     const std::int64_t id =
         database_.add_submission(student, milestone, "unread " + found.place.string(), found);
     const Outcome outcome{.state = state, .sentence = printable_line(sentence)};

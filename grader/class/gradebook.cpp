@@ -61,17 +61,20 @@ std::string platform_csv(const std::vector<SettledAttempt>& attempts, const Clas
   };
   for (const SettledAttempt& each : attempts) {
     const SubmissionRow& row = each.row;
-    if (!each.counts) continue;
+    // A platform would make an assignment of it.
+    if (!each.counts || row.milestone == kUnknownMilestone) continue;
     auto& [points, feedback] = entries[{row.student, row.milestone}];
     double& counted = most[row.milestone].first;
     if (row.state == SubmissionState::kGraded) counted = std::max(counted, row.counted);
-    points = points_text(each.points);
+    // Where nothing could be measured, 0 would count against a right file.
+    if (!row.passed || row.counted > 0.0) points = points_text(each.points);
     add(feedback, row.passed ? "passed" : row.finding);
     add(feedback, row.sentence);
     if (each.late > 0) add(feedback, settled_points(each));
     add(feedback, comments_text(row, database));
   }
   for (const auto& [whose, note] : notes_on(attempts)) {
+    if (whose.second == kUnknownMilestone) continue;
     most[whose.second];
     add(entries[whose].second, note);
   }

@@ -163,8 +163,9 @@ std::vector<Text> read_all(const fs::path& folder, const std::vector<fs::path>& 
     if (!problem.empty()) break;
     bytes += fs::file_size(file);
     if (bytes > kMostBuiltBytes || texts.size() >= kMostBuiltFiles) {
-      problem = "the files are more than " + std::to_string(kMostBuiltFiles) + ", or larger than " +
-                std::to_string(kMostBuiltBytes >> 20) + " MB together";
+      problem = "There are more than " + std::to_string(kMostBuiltFiles) +
+                " files, or they are larger than " + std::to_string(kMostBuiltBytes >> 20) +
+                " MB together";
       break;
     }
     const fs::path name = file.lexically_relative(folder);

@@ -153,6 +153,25 @@ TEST_CASE("gradebook: Canvas, Moodle and the list") {
                  "    Points Possible,,,,,100\n"));
 }
 
+TEST_CASE("gradebook: what nobody measured is no zero, and what nobody could read no assignment") {
+  SmallClass small;
+  ClassDatabase database(small.file, Access::kGrade);
+  CheckResult unmeasured = graded(50);
+  for (ScoreItem& item : unmeasured.score->items) {
+    item.earned = 0.0;
+    item.credit = Credit::kNotMeasured;
+  }
+  small.add(database, "ann", "d1", {.state = SubmissionState::kGraded, .check = unmeasured});
+  const auto unread =
+      database.add_submission(database.add_student({.name = "bob"}), kUnknownMilestone, "d2", {});
+  database.set_outcome(unread, {.state = SubmissionState::kRefused, .sentence = "Broken."});
+  CHECK(platform_csv(settled(database.submissions(), Term{}), database, true) ==
+        "Student,ID,SIS User ID,SIS Login ID,Section,m1\n"
+        "    Points Possible,,,,,50\n"
+        "ann,,,,,\n"
+        "bob,,,,,\n");
+}
+
 TEST_CASE("class task: checks of several files become one, times are waited for") {
   CheckResult first = graded(20);
   CheckResult second = graded(50);

@@ -172,6 +172,11 @@ TEST_CASE("grader check: a tree of the course, in which not every file is clear,
   CHECK(contains(said("sp26-req-0"), "holds no file for sp26-req-0 of sp26."));
   write("b/custom/new-forward.cu");
   CHECK(contains(said("sp26"), "There are two files for the task sp26-m1-gpu, a/custom/"));
+  std::filesystem::remove_all(folder.path() / "b");
+  const std::string all = "check sp26 --batches 1 --json " + folder.path().string();
+  const ProgramRun run = run_program("grader", all + " --solution " + folder.path().string());
+  CHECK(run.exit_code == 1);
+  CHECK(contains(run.output, "No file for m1-cpu, m2-unroll, m2-fused, req-0, req-1, final."));
 }
 
 TEST_CASE("grader check: a stage that calls a library of the GPU is not blamed where none is") {

@@ -135,6 +135,7 @@ TEST_CASE("grader check: links that lead out, large files and ids that repeat ar
   const ProgramRun large = check("large");
   CHECK(large.exit_code == 1);
   CHECK(contains(words(large.output), "larger than 4 MB"));
+  CHECK(contains(words(large.output), "Name the file that you mean"));
 
   const auto stage = [](const std::string& id) {
     return "#include \"stage.hpp\"\nstatic void f(const convlab::ConvShape&, const float*, const "
