@@ -159,18 +159,21 @@ std::string name_of(const std::vector<std::int64_t>& values, const std::vector<C
   }
   const bool same =
       std::ranges::all_of(values, [&](std::int64_t value) { return value == values.front(); });
+  const bool of_output = right.find("_out") != std::string::npos;
   std::string best;
   int least = 1 << 20;
   for (const Expression& each : expressions()) {
     bool fits = true;
     for (std::size_t i = 0; i < values.size() && fits; ++i) fits = each.at(shapes[i]) == values[i];
     if (!fits) continue;
-    // Only rows of an unrolled matrix are as long as a batch, and no filter has a stride.
+    // Only rows of an unrolled matrix are as long as a batch, and neither filters nor outputs have
+    // a stride.
     const auto has = [&](const char* some) {
       return each.name.find_first_of(some) != std::string::npos;
     };
     int cost = each.cost;
     if (!has("HW") && (has("B") || (has("S") && has("K")))) cost += 6;
+    if (has("S") && of_output) cost += 6;
     if (each.name == right) cost = -1;
     if (cost >= least) continue;
     least = cost;
