@@ -108,12 +108,16 @@ bool axes_exchanged(const FaultRecord& fault, const ConvShape& s, const std::str
   return false;
 }
 
-// What keeps threads without an output from this line.
+// What keeps threads without an output from this line. Of loops, those that share out the threads.
 std::string guard_lines(const FaultRecord& fault, const SourceText& sources) {
-  if (sources.kernel_around(fault.file, fault.line) != fault.kernel) return {};
+  const std::string name = fault.kernel.substr(0, fault.kernel.find('<'));  // of a template
+  if (sources.kernel_around(fault.file, fault.line) != name) return {};
   std::string lines;
-  for (const auto& [file, line] : sources.lines_of_kernel(fault.kernel, {"if"})) {
-    if (line <= fault.line) lines += sources.quote(file, line);
+  for (const auto& [file, line] : sources.lines_of_kernel(name, {"if", "for", "while"})) {
+    const std::string text = sources.line(file, line);
+    const bool is_guard =
+        find_word(text, "if") != std::string::npos || text.find("Idx.") != std::string::npos;
+    if (line <= fault.line && is_guard) lines += sources.quote(file, line);
   }
   const bool is_choice = sources.line(fault.file, fault.line).find('?') != std::string::npos;
   return lines.empty() && is_choice ? ""

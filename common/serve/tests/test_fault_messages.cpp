@@ -80,6 +80,30 @@ TEST_CASE("a fragment beside its array counts elements of the array's type") {
   CHECK(message.cause.find("leading dimension") != std::string::npos);
 }
 
+TEST_CASE("the guards of a template, and of a loop that shares out the threads, are quoted") {
+  const TemporaryFolder folder;
+  const auto file = folder.path() / "conv.cu";
+  write_atomically(file,
+                   "template <int Size>\n"
+                   "__global__ void conv(int n, float* out) {\n"
+                   "  for (int i = threadIdx.x; i <= n; i += Size)\n"
+                   "    for (int k = 0; k < 3; ++k)\n"
+                   "      out[i] = k;\n"
+                   "}\n");
+  FaultRecord fault{.kind = FaultKind::kDeviceMemory};
+  fault.writes = true;
+  fault.kernel = "conv<32>";
+  fault.file = "conv.cu";
+  fault.line = 5;
+  fault.memory.argument = 2;
+  fault.memory.bytes = 36;
+  fault.memory.offset = 36;
+  const std::string seen =
+      message_of(fault, ConvShape{1, 1, 1, 3, 3, 1, 1}, SourceText({file})).seen;
+  CHECK(seen.find("conv.cu:3 | for (int i = threadIdx.x") != std::string::npos);
+  CHECK(seen.find("conv.cu:4") == std::string::npos);
+}
+
 TEST_CASE("source text: long lines are cut, many equal ones are not all told; 7x is no number") {
   const TemporaryFolder folder;
   const auto file = folder.path() / "long.cpp";
