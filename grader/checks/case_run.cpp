@@ -81,12 +81,16 @@ namespace {
 /// Gives the submission the numbers of the case once more: meanwhile it computes other shapes.
 using Refill = std::function<Arrays(Placement)>;
 
-// What lies before an array is mapped memory, unless the array follows a guard page.
+// What lies before an array is mapped memory, unless the array follows a guard page: of the host's
+// arrays, and of those that the file allocates on the emulated device.
 std::optional<Finding> find_before_begin(Submission& submission, const StageInfo& stage,
                                          const Refill& refill, const std::string& where) {
-  if (submission.device().device != Device::kCpu) return std::nullopt;
+  const bool emulated = submission.device().device == Device::kEmulated;
+  if (!emulated && submission.device().device != Device::kCpu) return std::nullopt;
   refill(Placement::kAtBegin);
+  if (emulated) submission.set_environment({"CONVLAB_EMU_ARRAYS=begin"});
   const Call call = submission.run(stage.id);
+  if (emulated) submission.set_environment({});
   refill(Placement::kAtEnd);
   if (!call.failure) return std::nullopt;
   Finding found = explain(*call.failure, where);
@@ -326,8 +330,10 @@ class CaseRun {
   void explain_wrong(WrongOutput& compared) {
     const Call& call = outcome_.call;
     if (!test_.is_probed()) {
-      const auto found = explain_on_device(submission_, stage_, compared, call, where_);
-      outcome_.finding = found ? *found : diagnose(compared, where_);
+      const Finding general = diagnose(compared, where_);
+      auto found = explain_on_device(submission_, stage_, compared, call, where_);
+      if (!found) found = find_before_begin(submission_, stage_, refill_, where_);
+      outcome_.finding = found.value_or(general);
       return;
     }
     Finding& found = outcome_.finding.emplace(name_mistake(compared));

@@ -57,7 +57,8 @@ class atomic_operations {
     return convlab::emulation::atomic_read(address(), kind(order));
   }
   void store(T value, memory_order order = memory_order_seq_cst) const {
-    change(order, [=](T) { return value; });
+    change(
+        order, [=](T) { return value; }, convlab::emulation::kAtomicStores);
   }
   /// @param order  on success; that of a failure makes no difference
   bool compare_exchange_strong(T& expected, T value, memory_order order = memory_order_seq_cst,
@@ -96,8 +97,8 @@ class atomic_operations {
  private:
   [[nodiscard]] T* address() const { return static_cast<const Self*>(this)->address(); }
   template <class Change>
-  [[gnu::always_inline]] T change(memory_order order, Change change) const {
-    return convlab::emulation::atomic_update(address(), change, kind(order));
+  [[gnu::always_inline]] T change(memory_order order, Change change, unsigned more = 0) const {
+    return convlab::emulation::atomic_update(address(), change, kind(order) | more);
   }
   static constexpr unsigned kind(memory_order order) {
     return (order == memory_order_relaxed ? 0U : unsigned{convlab::emulation::kAtomicOrders}) |
@@ -114,8 +115,11 @@ class atomic_operations {
   CONVLAB_FETCH(fetch_xor, old ^ value)
   CONVLAB_FETCH(fetch_min, ::std::min(old, value))
   CONVLAB_FETCH(fetch_max, ::std::max(old, value))
-  CONVLAB_FETCH(exchange, value)
 #undef CONVLAB_FETCH
+  T exchange(T value, memory_order order = memory_order_seq_cst) const {
+    return change(
+        order, [=](T) { return value; }, convlab::emulation::kAtomicStores);
+  }
 };
 
 }  // namespace detail

@@ -54,20 +54,7 @@ const Words kClasses = words_of(
     "unique_ptr shared_ptr stringstream mutex function ostringstream ofstream ifstream "
     "forward_list endl");
 
-/// What CUDA's runtime has for kernels, too. Source: cuda_device_runtime_api.h of CUDA 13.0.
-const Words kDeviceRuntime = words_of(
-    "cudaDeviceGetAttribute cudaDeviceGetCacheConfig cudaDeviceGetLimit "
-    "cudaDeviceGetSharedMemConfig cudaEventCreateWithFlags cudaEventDestroy cudaEventRecord "
-    "cudaEventRecordWithFlags cudaFree cudaFuncGetAttributes cudaGetCurrentGraphExec "
-    "cudaGetDevice cudaGetDeviceCount cudaGetErrorName cudaGetErrorString cudaGetLastError "
-    "cudaGetParameterBuffer cudaGetParameterBufferV2 cudaGraphKernelNodeSetEnabled "
-    "cudaGraphKernelNodeSetGridDim cudaGraphKernelNodeSetParam cudaGraphKernelNodeUpdatesApply "
-    "cudaGraphLaunch cudaGraphSetConditional cudaLaunchDevice cudaLaunchDeviceV2 cudaMalloc "
-    "cudaMemcpy2DAsync cudaMemcpy3DAsync cudaMemcpyAsync cudaMemset2DAsync cudaMemset3DAsync "
-    "cudaMemsetAsync cudaOccupancyMaxActiveBlocksPerMultiprocessor "
-    "cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags cudaPeekAtLastError "
-    "cudaRuntimeGetVersion cudaStreamCreateWithFlags cudaStreamDestroy cudaStreamWaitEvent");
-/// Those of them that are emulated.
+/// What CUDA's runtime has for kernels, too, and is emulated.
 const Words kEmulatedInKernels =
     words_of("cudaGridDependencySynchronize cudaTriggerProgrammaticLaunchCompletion");
 
@@ -187,13 +174,12 @@ class CallChecker {
     if (library && !names_.functions.contains(name) && !names_.macros.contains(name)) {
       if (!is_call(i, false) || is_shadowed(i, caller, end) || kEmulatedInKernels.contains(name))
         return;
-      complain(i, kDeviceRuntime.contains(name)
-                      ? std::string(name) + " in " + describe(caller) +
-                            " is not emulated: CUDA has it for kernels, but here only the host can "
-                            "call it. Let the host do so, or put the call between #if "
-                            "!CONVLAB_EMULATED and #endif"
-                      : "calling " + std::string(name) + " from " + describe(caller) +
-                            " is not allowed: it is a function of the host");
+      complain(i, "calling " + std::string(name) + " from " + describe(caller) +
+                      (is_runtime_api(name)
+                           ? " is refused: only the host can call CUDA's runtime here (a GPU has a "
+                             "few of its functions for kernels). Let the host do so, or put the "
+                             "call between #if !CONVLAB_EMULATED and #endif"
+                           : " is not allowed: it is a function of the host"));
       return;
     }
     const Side side = side_of(i, caller);

@@ -41,6 +41,8 @@ class ConversionRewriter {
       } else if (kWholeNumbers.contains(source_[i].text)) {
         rewrite_functional_cast(i);
         rewrite_declaration(i);
+      } else if (names_.cast_types.contains(source_[i].text)) {
+        rewrite_functional_cast(i);
       } else if (are_adjacent(i, "<") || are_adjacent(i, ">")) {
         rewrite_shift(i);
       }
@@ -134,9 +136,14 @@ class ConversionRewriter {
         joined({"(", words, ")(", kRuntime, "CastThrough", type, ")", editor_.anchor(last, end)}));
   }
 
-  /// int(x), not a declaration and not the type of a function.
+  /// int(x) or T(x), not a declaration and not the type of a function, nor of several values.
   void rewrite_functional_cast(std::size_t i) {
     if (!source_.is(i + 1, "(") || !source_.opens(i + 1) || source_.is(i, "const")) return;
+    for (std::size_t j = i + 2; j < source_.partner(i + 1); ++j)
+      if (source_.opens(j))
+        j = source_.partner(j);
+      else if (source_.is(j, ","))
+        return;
     static const Words before = words_of("= + - * / % & | ^ ~ ! ? : [ ( , return");
     const bool is_first = begins_operand(i + 2, i) && !kOtherTypes.contains(source_[i + 2].text) &&
                           !kWholeNumbers.contains(source_[i + 2].text);

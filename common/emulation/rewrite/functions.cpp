@@ -218,13 +218,22 @@ class HostVariableFinder {
     return begin;
   }
 
+  /// Whether the directive before the token may choose what belongs to its declaration.
+  [[nodiscard]] bool follows_condition(std::size_t begin) const {
+    static const Words others = words_of("include define undef pragma");
+    if (begin == 0 || source_[begin - 1].directive == 0) return false;
+    std::size_t first = begin - 1;
+    while (first > 0 && source_[first - 1].directive == source_[begin - 1].directive) --first;
+    return first + 1 >= begin || !others.contains(source_[first + 1].text);
+  }
+
   /// Whether none of the words before the name may be, or hide, a qualifier of the device.
   [[nodiscard]] bool is_of_host(std::size_t begin, std::size_t name) const {
     static const Words others = words_of(
         "__device__ __constant__ __shared__ __managed__ __global__ constexpr consteval typedef "
         "using template operator friend struct class enum union namespace = ( extern concept "
         "auto thread_local return texture");
-    if (begin >= name || (begin > 0 && source_[begin - 1].directive != 0)) return false;
+    if (begin >= name || follows_condition(begin)) return false;
     for (std::size_t i = begin; i < name; ++i) {
       if (others.contains(source_[i].text)) return false;
       if (source_[i].kind == Token::Kind::kIdentifier &&
@@ -407,7 +416,7 @@ Names collect_names(const std::vector<Source*>& sources) {
     collect_kernels(*source, names);
     collect_functions(*source, names);
     HostVariableFinder(*source, names).run();
-    collect_shared_variables(*source, names.shared_variables);
+    collect_shared_variables(*source, names);
   }
   return names;
 }

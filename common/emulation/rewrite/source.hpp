@@ -203,7 +203,7 @@ struct Names {
 Names collect_names(const std::vector<Source*>& sources);
 
 /// Adds the __shared__ variables that stand outside of functions.
-void collect_shared_variables(const Source& source, SharedVariableTable& variables);
+void collect_shared_variables(const Source& source, Names& names);
 
 /// Something that device emulation cannot run, or that nvcc would refuse.
 struct Diagnostic {

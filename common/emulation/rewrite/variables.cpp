@@ -52,7 +52,9 @@ struct VariableRewriter : File {
     const bool dynamic = source.has(begin, end, {"extern"});
     std::string after;
     for (const std::size_t index : declared_names(begin, end)) {
-      const std::string name(source[index].text);
+      const bool is_parameter = is_parameter_of_macro(index);
+      const std::string name = (is_parameter ? "##" : "") + std::string(source[index].text);
+      const std::string text = is_parameter ? name.substr(1) : string_literal(name);
       const std::string type = "convlab_type_" + name;
       editor.replace(index, type + editor.anchor(index, source[index].end()));
       // What is declared here stands in the column of the variable, where warnings are to point.
@@ -64,19 +66,20 @@ struct VariableRewriter : File {
                          "line() { return __LINE__; } }; ",
                          kRuntime, "DynamicArray<", type, ", convlab_place_", name, ">::note();"});
       if (const std::string alignment = alignment_of(begin, end); dynamic && !alignment.empty())
-        after += joined({" struct alignas(", alignment, ") ", aligned_type(name, begin), " {};"});
+        after += joined({" struct ", alignment, " ", aligned_type(name, begin), " {};"});
       if (!dynamic)
         after +=
             joined({at_name, "static_assert(sizeof(", type, ")", at_name, kSharedLimit, kRuntime,
-                    "SharedSlot convlab_slot_", name, "{\"", name, "\", __FILE__, __LINE__};"});
+                    "SharedSlot convlab_slot_", name, "{", text, ", __FILE__, __LINE__};"});
       if (is_local)
-        after += joined({type, editor.anchor(index, source[index].offset - 1), "&", name, " = ",
-                         shared_value(name, begin, end), ";"});
+        after += joined({type, editor.anchor(index, source[index].offset - 1), "&",
+                         source[index].text, " = ", shared_value(name, begin, end), ";"});
       if (const std::string kernel = dynamic ? "" : kernel_around(keyword); !kernel.empty())
         after += joined({" static_cast<void>(&", kRuntime, "StaticShared<", kernel, ", ", type,
                          ", ", std::to_string(source[index].offset), ">::kNoted);"});
     }
-    editor.insert(source[end].end(), after + editor.anchor(end, source[end].end()));
+    editor.insert(source[end].end(),
+                  (source.is(end, ";") ? "" : ";") + after + editor.anchor(end, source[end].end()));
   }
 
   void use_shared_variables(std::size_t brace) {
@@ -98,8 +101,8 @@ struct VariableRewriter : File {
     for (std::size_t i = keyword; i < end; ++i) {
       if (source.is(i, "[") && source.is(i + 1, "[")) i = source.partner(i) + 1;
       if (source.is(i, "=") || source.is(i, "[") || source.is(i, "{")) break;
-      if (is_alignment(i) && source.opens(i + 1))
-        i = source.partner(i + 1);
+      if (const std::size_t behind = behind_alignment(i); behind > i)
+        i = behind - 1;
       else if (source.is(i, "(") || source.is(i, "extern") || source.is(i, "operator"))
         return;
     }
@@ -285,32 +288,13 @@ struct VariableRewriter : File {
     for (std::size_t i = begin; i < index; ++i)
       if (source.is(i, "static") || source.is(i, "inline"))
         editor.blank(source[i].offset, source[i].end());
-    editor.insert(source[end].end(), joined({" };",
-                                             of,
-                                             "convlab_pages_",
-                                             name,
-                                             "<",
-                                             arguments,
-                                             "> convlab_at_",
-                                             name,
-                                             ";",
-                                             of,
-                                             "auto& ",
-                                             name,
-                                             " = ",
-                                             kRuntime,
-                                             "variable_of_template(",
-                                             place,
-                                             ".",
-                                             name,
-                                             ", \"",
-                                             name,
-                                             "\", ",
-                                             kRuntime,
-                                             "SymbolKind::",
-                                             kind,
-                                             ", __BASE_FILE__, __FILE__, __LINE__);",
-                                             editor.anchor(end, source[end].end())}));
+    const std::string pages = joined({" };", of, "convlab_pages_", name, "<", arguments, "> "});
+    const std::string value = joined({kRuntime, "variable_of_template(", place, ".", name, ", "});
+    const std::string symbol = joined({string_literal(name), ", ", kRuntime, "SymbolKind::", kind});
+    editor.insert(
+        source[end].end(),
+        joined({pages, "convlab_at_", name, ";", of, "auto& ", name, " = ", value, symbol,
+                ", __BASE_FILE__, __FILE__, __LINE__);", editor.anchor(end, source[end].end())}));
   }
 
   /// Names declared between `begin` and the ; at `end`, as token indices.
@@ -348,16 +332,27 @@ struct VariableRewriter : File {
     return source.is(i, "(") &&
            (source.is(i + 1, "*") || source.is(i + 1, "&") ||
             (source.is(i + 2, ")") && i > 0 && source[i - 1].kind == Token::Kind::kIdentifier &&
-             !is_alignment(i - 1)));
+             behind_alignment(i - 1) < i));
   }
 
+  /// The ; or, where a macro leaves it to its user, the end of an array; size() for neither.
   [[nodiscard]] std::size_t statement_end(std::size_t i) const {
     const int directive = source[i].directive;
     for (; i < source.size() && source[i].directive == directive; ++i) {
       if (source.is(i, ";")) return i;
       if (source.opens(i)) i = source.partner(i);
     }
-    return source.size();
+    return directive != 0 && source.is(i - 1, "]") ? i - 1 : source.size();
+  }
+
+  /// Of a macro that declares variables, whose own names begin with theirs.
+  [[nodiscard]] bool is_parameter_of_macro(std::size_t name) const {
+    std::size_t open = name;
+    while (open > 0 && source[open - 1].directive == source[name].directive) --open;
+    open += 3;  // # define M (
+    return source[name].directive != 0 && open < name && source.is(open, "(") &&
+           source.partner(open) < name &&
+           source.has(open, source.partner(open), {source[name].text});
   }
 
   /// First token of the declaration that contains `i`: specifiers may stand before __shared__.
@@ -366,8 +361,10 @@ struct VariableRewriter : File {
     while (i > 0 && source[i - 1].directive == source[i].directive)
       if (specifiers.contains(source[i - 1].text))
         --i;
-      else if (source.is(i - 1, ")") && source.partner(i - 1) < source.size() &&
-               source.partner(i - 1) > 0 && is_alignment(source.partner(i - 1) - 1))
+      else if (behind_alignment(i - 1) == i)
+        --i;
+      else if (source.is(i - 1, ")") && source.partner(i - 1) < i && source.partner(i - 1) > 0 &&
+               behind_alignment(source.partner(i - 1) - 1) == i)
         i = source.partner(i - 1) - 1;
       else
         break;
@@ -388,18 +385,26 @@ struct VariableRewriter : File {
     return begin;
   }
 
-  [[nodiscard]] bool is_alignment(std::size_t i) const {
-    return source.is(i, "alignas") || source.is(i, "__align__") || source.is(i, "__attribute__");
+  /// The token behind the alignas(…), __align__(…) or __attribute__((…)) that begins at i, or
+  /// behind a macro that writes no more than that; i where none begins.
+  [[nodiscard]] std::size_t behind_alignment(std::size_t i) const {
+    static const Words words = words_of("alignas __align__ __attribute__");
+    const auto macro = names.macros.find(source[i].text);
+    const bool is_macro = macro != names.macros.end() && !macro->second.replacement.empty() &&
+                          words.contains(macro->second.replacement.front()) &&
+                          macro->second.replacement.back() == ")";
+    if (is_macro && !macro->second.takes_arguments) return i + 1;
+    return (is_macro || words.contains(source[i].text)) && source.opens(i + 1)
+               ? source.partner(i + 1) + 1
+               : i;
   }
 
   /// Leaves of a declaration what may stand in a typedef.
   void blank_specifiers(std::size_t begin, std::size_t end) {
     for (std::size_t i = begin; i < end; ++i) {
-      std::size_t last = i;
-      if (is_alignment(i) && source.is(i + 1, "("))
-        last = source.partner(i + 1);
-      else if (!source.is(i, "extern") && !source.is(i, "static"))
-        continue;
+      const std::size_t behind = behind_alignment(i);
+      if (behind == i && !source.is(i, "extern") && !source.is(i, "static")) continue;
+      const std::size_t last = behind > i ? behind - 1 : i;
       editor.blank(source[i].offset, source[last].end());
       i = last;
     }
@@ -414,24 +419,22 @@ struct VariableRewriter : File {
                      alignment.empty() ? "" : ", alignof(" + aligned_type(name, begin) + ")",
                      ">()"});
     return joined({kRuntime, "shared_variable<convlab_type_", name, ">(convlab_slot_", name,
-                   alignment.empty() ? ""
-                                     : ", [] { struct alignas(" + alignment +
-                                           ") Aligned {}; return alignof(Aligned); }()",
+                   alignment.empty()
+                       ? ""
+                       : ", [] { struct " + alignment + " Aligned {}; return alignof(Aligned); }()",
                    ")"});
   }
 
   /// Several declarations may have one name.
   [[nodiscard]] std::string aligned_type(const std::string& name, std::size_t begin) const {
-    return "convlab_align_" + name + "_" + std::to_string(source[begin].offset);
+    return "convlab_align_" + std::to_string(source[begin].offset) + "_" + name;
   }
 
-  /// What alignas or __align__ asks for, a number or a type; empty if there is none.
+  /// Its alignas, __align__ or __attribute__; empty if there is none.
   [[nodiscard]] std::string alignment_of(std::size_t begin, std::size_t end) const {
-    std::string found;
     for (std::size_t i = begin; i < end; ++i)
-      if (is_alignment(i) && source.opens(i + 1) && !source.is(i, "__attribute__"))
-        found = source.text(i + 2, source.partner(i + 1));
-    return found;
+      if (const std::size_t behind = behind_alignment(i); behind > i) return source.text(i, behind);
+    return {};
   }
 
   /// Whether the function mentions the name, itself or by a macro, and declares nothing of that
@@ -463,10 +466,9 @@ struct VariableRewriter : File {
 
 }  // namespace
 
-void collect_shared_variables(const Source& source, SharedVariableTable& variables) {
-  const Names none;
+void collect_shared_variables(const Source& source, Names& names) {
   Editor editor({}, source);
-  VariableRewriter{{source, none, editor}}.collect(variables);
+  VariableRewriter{{source, names, editor}}.collect(names.shared_variables);
 }
 
 void rewrite_variables(const File& file) {

@@ -81,10 +81,12 @@ void print_races() {
   const std::vector<FaultRecord> unwritten = in_turns(only<RaceDetector>().unwritten());
   for (std::size_t i = 0; i < std::min(unwritten.size(), kMost); ++i)
     std::fprintf(stderr,
-                 "emulated device: kernel %s reads byte %lld of %s, which no thread of the block "
-                 "has written\n  at %s:%d, thread %s of block %s\n",
+                 "emulated device: kernel %s reads byte %lld of %s, which %s has written\n"
+                 "  at %s:%d, thread %s of block %s\n",
                  unwritten[i].kernel.c_str(), unwritten[i].memory.offset,
-                 name_of(unwritten[i].memory).c_str(), unwritten[i].file.c_str(), unwritten[i].line,
+                 name_of(unwritten[i].memory).c_str(),
+                 unwritten[i].memory.variable.empty() ? "nobody" : "no thread of the block",
+                 unwritten[i].file.c_str(), unwritten[i].line,
                  coordinates(unwritten[i].thread).c_str(), coordinates(unwritten[i].block).c_str());
 }
 

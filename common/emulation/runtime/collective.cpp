@@ -21,8 +21,10 @@
 #include "common/emulation/include/convlab_emulation/shared_variable.hpp"
 #include "common/emulation/include/convlab_emulation/warp_functions.hpp"
 #include "common/emulation/runtime/block_runner.hpp"
+#include "common/emulation/runtime/device_memory.hpp"
 #include "common/emulation/runtime/observer.hpp"
 #include "common/emulation/runtime/pages.hpp"
+#include "common/emulation/runtime/poison.hpp"
 #include "common/emulation/runtime/report.hpp"
 #include "common/emulation/runtime/settings.hpp"
 
@@ -103,10 +105,40 @@ void take_turn() {
 
 Observer* observer = nullptr;
 
+bool is_unwritten(const void* address, std::size_t bytes) {
+  if (!settings().numbered_poison) return false;
+  const auto* const at = static_cast<const std::byte*>(address);
+  if (is_shared(address)) return runner().shared_memory().is_unwritten(at, bytes);
+  const auto found = device_memory().find(address);
+  return found && at + bytes <= found->begin + found->bytes &&
+         is_untouched(found->begin, static_cast<std::size_t>(at - found->begin), bytes,
+                      static_cast<unsigned>(found->number), false);
+}
+
+/// A sum of integers shows no NaN, so this is told where it begins, once for each place.
+static void tell_unwritten(const void* address, const void* caller) {
+  static std::mutex mutex;
+  static auto& told = *new std::set<const void*>;
+  {
+    const std::lock_guard lock(mutex);
+    if (!told.insert(caller).second) return;
+  }
+  const auto shared = runner().shared_memory().find(address);
+  send_report({.fault = {.kind = FaultKind::kWarp, .kernel = runner().call().name},
+               .is_note = true,
+               .what = "note: an atomic operation begins with what nobody has written, " +
+                       (shared ? text_of(*shared) + ": a thread must write it first"
+                               : device_memory().describe(address) + ": cudaMemset it first"),
+               .frames = {const_cast<char*>(static_cast<const char*>(caller)) - 1}});
+}
+
 // The return address is a place in the kernel.
 [[gnu::noinline]] void begin_atomic(const void* address, std::size_t bytes, unsigned kind) {
-  if (observer == nullptr || !in_kernel()) return;
-  observer->begin_atomic(address, bytes, kind, __builtin_return_address(0));
+  if (!in_kernel()) return;
+  const void* const caller = __builtin_return_address(0);
+  if (settings().tell_poison && (kind & kAtomicStores) == 0 && is_unwritten(address, bytes))
+    tell_unwritten(address, caller);
+  if (observer != nullptr) observer->begin_atomic(address, bytes, kind, caller);
 }
 #define CONVLAB_OBSERVED(name, parameters, call)            \
   void name parameters {                                    \

@@ -25,7 +25,7 @@ struct Allocation {
   std::byte* begin = nullptr;
   std::size_t bytes = 0;
   MemoryKind kind = MemoryKind::kDevice;
-  std::byte* pages = nullptr;  ///< the pages mapped for it, at whose end it ends
+  std::byte* pages = nullptr;  ///< the pages mapped for it, at one end of which it lies
   std::size_t page_bytes = 0;
   std::uint64_t number = 0;  ///< counts allocations from 1
   Redzone redzone{};

@@ -89,19 +89,42 @@ struct PoisonedWord {
   friend bool operator==(const PoisonedWord&, const PoisonedWord&) = default;
 };
 
-/// Fills new memory as the settings say.
+/// What new memory holds in its word `index`.
 /// @param object  the number of the allocation, or of the variable of shared memory
+inline constexpr std::uint32_t numbered_word(unsigned object, bool shared, std::size_t index) {
+  return kNumbered |
+         mix((shared ? 1U : 0U) << kSharedShift | object % kPoisonObjects << kObjectShift |
+                 static_cast<std::uint32_t>(index + 1),
+             kMixing);
+}
+
+/// Fills new memory as the settings say.
 inline void fill_poison(std::byte* begin, std::size_t bytes, unsigned object, bool shared) {
   std::memset(begin, settings().zeros_in_memory ? 0 : kPoisonByte, bytes);
   if (!settings().numbered_poison) return;
-  const std::uint32_t head = (shared ? 1U : 0U) << kSharedShift | object % kPoisonObjects
-                                                                      << kObjectShift;
-  constexpr std::size_t kWord = sizeof head;
+  constexpr std::size_t kWord = sizeof(std::uint32_t);
   for (std::size_t i = 0; i < bytes / kWord && i < kIndexMask; ++i) {
-    const std::uint32_t word = kNumbered | mix(head | static_cast<std::uint32_t>(i + 1), kMixing);
+    const std::uint32_t word = numbered_word(object, shared, i);
     std::memcpy(begin + i * kWord, &word, kWord);
   }
 }
+
+/// Whether these bytes, from `offset` on, are as fill_poison left them.
+inline bool is_untouched(const std::byte* begin, std::size_t offset, std::size_t bytes,
+                         unsigned object, bool shared) {
+  constexpr std::size_t kWord = sizeof(std::uint32_t);
+  for (std::size_t at = offset; at < offset + bytes; ++at) {
+    const std::uint32_t word = numbered_word(object, shared, at / kWord);
+    if (at / kWord >= kIndexMask ||
+        std::memcmp(begin + at, reinterpret_cast<const char*>(&word) + at % kWord, 1) != 0)
+      return false;
+  }
+  return true;
+}
+
+/// Whether the running kernel finds these bytes as fill_poison left them, numbered
+/// (collective.cpp).
+bool is_unwritten(const void* address, std::size_t bytes);
 
 /// Whether a float is numbered poison, or was computed from it.
 inline bool read_poison(std::uint32_t bits, PoisonedWord& word) {

@@ -75,6 +75,7 @@ Settings read_settings() {
   } else {
     result.forgives_reads = is_second("CONVLAB_EMU_READS", "exact", "forgiven");
   }
+  result.arrays_at_begin = is_second("CONVLAB_EMU_ARRAYS", "end", "begin");
   result.withholds_products = is_second("CONVLAB_EMU_PRODUCTS", "made", "none");
   result.work = chosen_work();
   result.tell_poison = variable("CONVLAB_EMU_POISON") == "told";

@@ -30,6 +30,7 @@ struct Settings {
   std::uint64_t memory_bytes = 0;  ///< CONVLAB_EMU_MEMORY, in MiB; 0 for the model's
   const GpuModel* gpu = nullptr;   ///< CONVLAB_EMU_GPU (gpu_model.hpp)
   bool forgives_reads = false;     ///< CONVLAB_EMU_READS=exact|forgiven|forgiven:BYTE
+  bool arrays_at_begin = false;    ///< CONVLAB_EMU_ARRAYS=end|begin: where of their pages they lie
   int byte_beyond = 0xff;          ///< what a forgiven read finds in each byte; poison is NaN
   bool numbered_poison = false;    ///< CONVLAB_EMU_POISON=plain|numbered|told (poison.hpp)
   bool zeros_in_memory = false;    ///< CONVLAB_EMU_POISON=zeros

@@ -216,6 +216,17 @@ std::optional<ReportMemory> poisoned_variable(unsigned object, std::int64_t offs
   return memory;
 }
 
+bool SharedMemory::is_unwritten(const std::byte* at, std::size_t bytes) const {
+  const auto holds = [&](const std::byte* begin, std::size_t size, std::size_t object) {
+    return at >= begin && at + bytes <= begin + size &&
+           is_untouched(begin, static_cast<std::size_t>(at - begin), bytes,
+                        static_cast<unsigned>(object), true);
+  };
+  for (std::size_t i = 0; i < variables_.size(); ++i)
+    if (holds(variables_[i].address, variables_[i].bytes, i)) return true;
+  return holds(dynamic_begin_, dynamic_bytes_, kPoisonObjects - 1);
+}
+
 std::optional<ReportMemory> SharedMemory::find(const void* address) const {
   const auto* byte = static_cast<const std::byte*>(address);
   if (byte < region_ || byte >= region_ + kRegionBytes) return std::nullopt;

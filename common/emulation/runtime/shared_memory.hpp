@@ -39,6 +39,8 @@ class SharedMemory {
 
   /// A byte of a redzone that was written; none if all are intact.
   [[nodiscard]] std::optional<ReportMemory> damage() const;
+  /// Whether nobody has written these bytes; only where poison is numbered.
+  [[nodiscard]] bool is_unwritten(const std::byte* at, std::size_t bytes) const;
   /// What lies at the address or next to it; none when the address is not near this memory.
   [[nodiscard]] std::optional<ReportMemory> find(const void* address) const;
   [[nodiscard]] std::size_t static_bytes() const { return static_bytes_; }

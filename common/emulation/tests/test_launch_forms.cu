@@ -10,6 +10,7 @@
 #include <nvtx3/nvToolsExt.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 
 #include "common/base/tests/support/catch.hpp"
@@ -345,7 +346,33 @@ TEST_CASE("parameters by reference to managed memory") {
   REQUIRE(cudaFree(managed) == cudaSuccess);
 }
 
+#define PART_OF_BLOCK(T, name, n) __shared__ alignas(128) T name[n]
+#define WHOLE_BLOCK(T, name) extern __shared__ FAR_APART T name[]
+#define FAR_APART __align__(512)
+
+__global__ void from_macros(unsigned* out) {
+  PART_OF_BLOCK(short, first, 3);
+  PART_OF_BLOCK(char, second, 5);
+  WHOLE_BLOCK(double, third);
+  first[0] = 1;
+  second[0] = 2;
+  third[0] = 4;
+  out[0] = static_cast<unsigned>(reinterpret_cast<std::uintptr_t>(second) % 128 +
+                                 reinterpret_cast<std::uintptr_t>(third) % 512);
+  out[1] = static_cast<unsigned>(first[0] + second[0] + third[0]);
+}
+
+TEST_CASE("macros declare shared arrays, leave the ; to their user, and ask for alignments") {
+  unsigned* out = nullptr;
+  REQUIRE(cudaMallocManaged(&out, 2 * sizeof(unsigned)) == cudaSuccess);
+  from_macros<<<1, 1, sizeof(double)>>>(out);
+  REQUIRE(cudaDeviceSynchronize() == cudaSuccess);
+  CHECK(out[0] == 0);
+  CHECK(out[1] == 7);
+  REQUIRE(cudaFree(out) == cudaSuccess);
+}
+
 TEST_CASE("line numbers are the source's own") {
-  CHECK(__LINE__ == 349);
+  CHECK(__LINE__ == 376);
   CHECK(std::string(__FILE__).ends_with("common/emulation/tests/test_launch_forms.cu"));
 }

@@ -213,7 +213,7 @@ TEST_CASE("shared variables of all shapes are declared") {
       "alignof(Aligned); }())"));
   CHECK(contains(declared,
                  "convlab_type_f&f = ::convlab::emulation::dynamic_shared<convlab_type_f, "
-                 "alignof(convlab_align_f_"));
+                 "alignof(convlab_align_"));
 }
 
 TEST_CASE("functions that use a shared variable of the file declare it") {

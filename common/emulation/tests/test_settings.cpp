@@ -33,6 +33,7 @@ TEST_CASE("settings: wrong values get a sentence") {
            {"ORDER", "reverse ", "neither forward nor reverse"},
            {"STREAMS", "late", "neither eager nor lazy"},
            {"READS", "wild", "neither exact nor forgiven"},
+           {"ARRAYS", "middle", "neither end nor begin"},
            {"READS", "forgiven:256", "not a number from 0 to 255"},
            {"TIMEOUT", "-1", "not a number from 0 to 1e+09"},
            {"TIMEOUT", "nan", "not a number from 0 to 1e+09"},
@@ -55,6 +56,7 @@ TEST_CASE("settings: right values") {
   CHECK_FALSE(with("CONVLAB_EMU_STREAMS", "eager").lazy_streams);
   CHECK(with("CONVLAB_EMU_READS", "forgiven").forgives_reads);
   CHECK_FALSE(with("CONVLAB_EMU_READS", "exact").forgives_reads);
+  CHECK(with("CONVLAB_EMU_ARRAYS", "begin").arrays_at_begin);
   CHECK(with("CONVLAB_EMU_READS", "forgiven:61").byte_beyond == 61);
   CHECK(with("CONVLAB_EMU_TIMEOUT", "0.5").timeout_seconds == 0.5);
   CHECK(with("CONVLAB_EMU_THREADS", "3").workers == 3);

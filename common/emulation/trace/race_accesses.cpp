@@ -151,8 +151,13 @@ void RaceDetector::touch(std::uintptr_t address, std::size_t bytes, const Touch&
     while (((at | stop) & ((std::uintptr_t{1} << page.shift) - 1)) != 0)
       refine(page, page.shift - 1);
     const std::uintptr_t step = std::uintptr_t{1} << page.shift;
-    for (; at < stop; at += step)
-      touch_cell(page.cells[(at & (kPageBytes - 1)) >> page.shift], at, step, in_shared, now);
+    for (; at < stop; at += step) {
+      Cell& cell = page.cells[(at & (kPageBytes - 1)) >> page.shift];
+      touch_cell(cell, at, step, in_shared, now);
+      // A whole access: a vector, or a struct, may have parts that nobody needs.
+      if (at == address && cell.write.unit == 0 && (now.flags & (kWrites | kTransfer)) == 0)
+        note_unwritten(now, address, bytes);
+    }
   }
 }
 
@@ -166,7 +171,6 @@ void RaceDetector::touch_cell(Cell& cell, std::uintptr_t address, std::size_t by
       cell.write.unit != 0 && in_shared && cell.write.unit - block_->base >= block_->threads;
   if ((cell.write.flags & kObject) != 0 && !is_stale) return;
   if (is_stale) cell = {};
-  if (in_shared && cell.write.unit == 0 && (now.flags & kWrites) == 0) note_unwritten(now, address);
   // Of another thread, and not before the last barrier of the block: most are.
   const auto is_other = [&](const Touch& touch) {
     return touch.unit != 0 &&
@@ -227,15 +231,11 @@ void RaceDetector::add_read(Cell& cell, const Touch& now) {
   latest = now;
 }
 
-// A word of numbered poison is one that nobody has written.
-void RaceDetector::note_unwritten(const Touch& now, std::uintptr_t address) {
-  std::uint32_t bits = 0;
-  if (address % sizeof bits != 0) return;
-  std::memcpy(&bits, reinterpret_cast<const void*>(address), sizeof bits);
-  if (PoisonedWord word; !read_poison(bits, word) || !word.shared) return;
-  const auto [entry, is_new] = unwritten_.try_emplace(now.place);
-  if (!is_new) return;
-  FaultRecord& record = entry->second;
+void RaceDetector::note_unwritten(const Touch& now, std::uintptr_t address, std::size_t bytes) {
+  if (unwritten_.contains(now.place) ||
+      !is_unwritten(reinterpret_cast<const void*>(address), bytes))
+    return;
+  FaultRecord& record = unwritten_[now.place];
   const RaceSide side = side_of(now);
   record.kernel = grids_.back().name;
   record.file = side.file;

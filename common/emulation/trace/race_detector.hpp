@@ -221,8 +221,8 @@ class RaceDetector final : public Observer {
   /// The race that says most of those that were met since the last call; forgets everything.
   std::optional<FaultRecord> take();
 
-  /// Words of shared memory that a thread read and none of its block had written: of each line the
-  /// first.
+  /// What a thread read and nobody had written, of shared memory none of its block: of each line
+  /// the first.
   [[nodiscard]] std::vector<FaultRecord> unwritten() const;
 
  private:
@@ -369,7 +369,7 @@ class RaceDetector final : public Observer {
   void acquire_word(const Released& released, std::uintptr_t address);
   [[nodiscard]] bool is_flag(const Touch& before, const Touch& now, std::uintptr_t address) const;
   [[nodiscard]] bool has_settled(std::uintptr_t address, Stamp stamp) const;
-  void note_unwritten(const Touch& now, std::uintptr_t address);
+  void note_unwritten(const Touch& now, std::uintptr_t address, std::size_t bytes);
   void meet(const std::vector<unsigned>& ranks, bool is_whole_warp);
   void tell_all(unsigned rank, Clock& clock);
   Fence fence_of(unsigned rank);

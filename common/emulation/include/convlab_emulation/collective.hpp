@@ -170,6 +170,7 @@ enum AtomicKind : unsigned {
   kAtomicOrders = 1,   ///< it also acquires and releases, as those of libcu++ do
   kAtomicInBlock = 2,  ///< atomic, and ordering, for threads of the same block only
   kAtomicReads = 4,    ///< it changes nothing
+  kAtomicStores = 8,   ///< it needs nothing of what was there
 };
 
 /// The next accesses of the running thread to these bytes are one atomic operation.

@@ -106,17 +106,21 @@ inline void check_launch_bounds(long long most_threads, long long /*least_blocks
     return convlab::emulation::atomic_update(                                               \
         address, [=]([[maybe_unused]] T old) { return static_cast<T>(expression); }, kind); \
   }
-#define CONVLAB_ATOMIC(T, name, parameters, expression)                                          \
-  CONVLAB_ATOMIC_IN(T, name, 0, parameters, expression)                                          \
-  CONVLAB_ATOMIC_IN(T, name##_block, convlab::emulation::kAtomicInBlock, parameters, expression) \
-  CONVLAB_ATOMIC_IN(T, name##_system, 0, parameters, expression)
+#define CONVLAB_ATOMIC_OF(T, name, kind, parameters, expression)                              \
+  CONVLAB_ATOMIC_IN(T, name, kind, parameters, expression)                                    \
+  CONVLAB_ATOMIC_IN(T, name##_block, convlab::emulation::kAtomicInBlock | (kind), parameters, \
+                    expression)                                                               \
+  CONVLAB_ATOMIC_IN(T, name##_system, kind, parameters, expression)
+#define CONVLAB_ATOMIC(T, name, parameters, expression) \
+  CONVLAB_ATOMIC_OF(T, name, 0U, parameters, expression)
 #define CONVLAB_ATOMIC_ADD(T)                          \
   CONVLAB_ATOMIC(T, atomicAdd, (T * address, T value), \
                  convlab::emulation::atomic_sum(address, old, value))
 #define CONVLAB_ATOMIC_SUB(T)                          \
   CONVLAB_ATOMIC(T, atomicSub, (T * address, T value), \
                  convlab::emulation::wrapped_difference(old, value))
-#define CONVLAB_ATOMIC_EXCH(T) CONVLAB_ATOMIC(T, atomicExch, (T * address, T value), value)
+#define CONVLAB_ATOMIC_EXCH(T) \
+  CONVLAB_ATOMIC_OF(T, atomicExch, convlab::emulation::kAtomicStores, (T * address, T value), value)
 #define CONVLAB_ATOMIC_CAS_IN(T, name, kind)                                 \
   [[gnu::always_inline]] inline T name(T* address, T compare, T value) {     \
     convlab::emulation::observe_verification(address);                       \
@@ -189,17 +193,17 @@ template <typename T>
   *result = __nv_atomic_load_n(address, order, scope);
 }
 // Of each a form that returns the former value, and of most one that returns nothing.
-#define CONVLAB_NV_ATOMIC(Result, name, expression)                                        \
+#define CONVLAB_NV_ATOMIC(Result, name, kind, expression)                                  \
   template <typename T>                                                                    \
   [[gnu::always_inline]] inline Result name(T* address, convlab::emulation::AsIs<T> value, \
                                             CONVLAB_ORDERED) {                             \
     return static_cast<Result>(convlab::emulation::atomic_update(                          \
         address, [=]([[maybe_unused]] T old) { return static_cast<T>(expression); },       \
-        convlab::emulation::nv_kind(order, scope)));                                       \
+        convlab::emulation::nv_kind(order, scope) | (kind)));                              \
   }
-#define CONVLAB_NV_ATOMICS(operation, expression)                 \
-  CONVLAB_NV_ATOMIC(T, __nv_atomic_fetch_##operation, expression) \
-  CONVLAB_NV_ATOMIC(void, __nv_atomic_##operation, expression)
+#define CONVLAB_NV_ATOMICS(operation, expression)                     \
+  CONVLAB_NV_ATOMIC(T, __nv_atomic_fetch_##operation, 0U, expression) \
+  CONVLAB_NV_ATOMIC(void, __nv_atomic_##operation, 0U, expression)
 CONVLAB_NV_ATOMICS(add, convlab::emulation::atomic_sum(address, old, value))
 CONVLAB_NV_ATOMICS(sub, convlab::emulation::wrapped_difference(old, value))
 CONVLAB_NV_ATOMICS(and, old& value)
@@ -207,8 +211,8 @@ CONVLAB_NV_ATOMICS(or, old | value)
 CONVLAB_NV_ATOMICS(xor, old ^ value)
 CONVLAB_NV_ATOMICS(min, value < old ? value : old)
 CONVLAB_NV_ATOMICS(max, value > old ? value : old)
-CONVLAB_NV_ATOMIC(void, __nv_atomic_store_n, value)
-CONVLAB_NV_ATOMIC(T, __nv_atomic_exchange_n, value)
+CONVLAB_NV_ATOMIC(void, __nv_atomic_store_n, convlab::emulation::kAtomicStores, value)
+CONVLAB_NV_ATOMIC(T, __nv_atomic_exchange_n, convlab::emulation::kAtomicStores, value)
 #undef CONVLAB_NV_ATOMICS
 #undef CONVLAB_NV_ATOMIC
 template <typename T>

@@ -36,21 +36,6 @@ int main(int argc, char** argv) {
   CHECK(result.out == "sum 192 of first\n");
 }
 
-TEST_CASE("convlab-run: a result that was computed from memory that nobody wrote is told") {
-  const Program program(R"(__global__ void add(const float* x, float* y) { *y = *x + 1; }
-int main() {
-  float *x, *y, result;
-  cudaMalloc(&x, 4);
-  cudaMalloc(&y, 4);
-  add<<<1, 1>>>(x, y);
-  cudaMemcpy(&result, y, 4, cudaMemcpyDeviceToHost);
-})");
-  const std::string report = program.run().out;
-  CHECK(contains(report, "brings 1 number to the host"));
-  CHECK(contains(report, "nobody has written: 0 bytes into allocation 1 of 4 bytes"));
-  CHECK(contains(report, "program.cu:7"));
-}
-
 #if !CONVLAB_ADDRESS_SANITIZER
 TEST_CASE("convlab-run: reads beside arrays of any kind are found, with their line") {
   const Program program(R"(#include <cstdio>
@@ -190,41 +175,6 @@ int main() {
                                   nvcc + "' " + kRun + "program.cu 2>&1");
   CHECK(contains(result.out, "0 0\n701 0\n"));
   CHECK(contains(result.out, "a thread takes 167 registers, so a block takes 86016; the limit is"));
-}
-
-TEST_CASE("convlab-run: pixels that look like fresh memory are no report") {
-  const Program program(R"(#include <cstdio>
-__global__ void k(uchar4* out) {
-  __shared__ unsigned char table[256];
-  for (int i = threadIdx.x; i < 256; i += blockDim.x) table[i] = i;
-  __syncthreads();
-  for (int i = threadIdx.x; i < 65536; i += blockDim.x)
-    out[i] = make_uchar4(table[i % 256], table[i / 256], table[192 + i % 64], table[255]);
-}
-int main() {
-  uchar4 *d;
-  static uchar4 h[65536];
-  cudaMalloc(&d, sizeof h);
-  k<<<1, 64>>>(d);
-  cudaMemcpy(h, d, sizeof h, cudaMemcpyDeviceToHost);
-  puts(h[9].w == 255 ? "ok" : "wrong");
-})");
-  CHECK(program.run().out == "ok\n");
-}
-
-TEST_CASE("convlab-run: integers that look like fresh memory are no report") {
-  const Program program(R"(#include <cstdio>
-__global__ void fill(int* p) {
-  for (int i = threadIdx.x; i < 100000; i += blockDim.x) p[i] = -2 - 40 * i;
-}
-int main() {
-  int *p, result[1000];
-  cudaMalloc(&p, 400000);
-  fill<<<1, 64>>>(p);
-  for (int i = 0; i < 100; i++) cudaMemcpy(result, p + 1000 * i, 4000, cudaMemcpyDeviceToHost);
-  puts("end");
-})");
-  CHECK(program.run().out == "end\n");
 }
 
 TEST_CASE("convlab-run: a destructor that calls the API in a kernel ends it with a report") {
@@ -456,7 +406,8 @@ TEST_CASE("convlab-run: a conversion without a cast tells a GPU's value and the 
 #define SHIFT(x, n) ((x) << (n))
 #if SHIFT(1, 1) == 2  // the preprocessor needs it as it is
 #endif
-__global__ void k(float x, int n, int* o) { o[0] = x; o[1] = SHIFT(1, n); o[2] = (int)x; o[3] = 1 << n; }
+template <class T> __device__ T to(float x) { return T(x); }
+__global__ void k(float x, int n, int* o) { o[0] = x; o[1] = SHIFT(1, n); o[2] = to<int>(x); o[3] = 1 << n; }
 int main(int argc, char**) {
   int* o;
   cudaMallocManaged(&o, 16);
