@@ -108,7 +108,7 @@ bool axes_exchanged(const FaultRecord& fault, const ConvShape& s, const std::str
   return false;
 }
 
-// What keeps threads without an output from this line. Of loops, those that share out the threads.
+// What keeps threads without an output from this line. Of loops, those over all blocks.
 std::string guard_lines(const FaultRecord& fault, const SourceText& sources) {
   const std::string name = fault.kernel.substr(0, fault.kernel.find('<'));  // of a template
   if (sources.kernel_around(fault.file, fault.line) != name) return {};
@@ -116,7 +116,7 @@ std::string guard_lines(const FaultRecord& fault, const SourceText& sources) {
   for (const auto& [file, line] : sources.lines_of_kernel(name, {"if", "for", "while"})) {
     const std::string text = sources.line(file, line);
     const bool is_guard =
-        find_word(text, "if") != std::string::npos || text.find("Idx.") != std::string::npos;
+        find_word(text, "if") != std::string::npos || text.find("blockIdx.") != std::string::npos;
     if (line <= fault.line && is_guard) lines += sources.quote(file, line);
   }
   const bool is_choice = sources.line(fault.file, fault.line).find('?') != std::string::npos;

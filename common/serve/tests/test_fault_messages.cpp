@@ -80,14 +80,14 @@ TEST_CASE("a fragment beside its array counts elements of the array's type") {
   CHECK(message.cause.find("leading dimension") != std::string::npos);
 }
 
-TEST_CASE("the guards of a template, and of a loop that shares out the threads, are quoted") {
+TEST_CASE("the guards of a template, and of a loop over all blocks, are quoted") {
   const TemporaryFolder folder;
   const auto file = folder.path() / "conv.cu";
   write_atomically(file,
                    "template <int Size>\n"
                    "__global__ void conv(int n, float* out) {\n"
-                   "  for (int i = threadIdx.x; i <= n; i += Size)\n"
-                   "    for (int k = 0; k < 3; ++k)\n"
+                   "  for (int i = blockIdx.x; i <= n; i += Size)\n"
+                   "    for (int k = threadIdx.x; k < 3; ++k)\n"
                    "      out[i] = k;\n"
                    "}\n");
   FaultRecord fault{.kind = FaultKind::kDeviceMemory};
@@ -100,7 +100,7 @@ TEST_CASE("the guards of a template, and of a loop that shares out the threads, 
   fault.memory.offset = 36;
   const std::string seen =
       message_of(fault, ConvShape{1, 1, 1, 3, 3, 1, 1}, SourceText({file})).seen;
-  CHECK(seen.find("conv.cu:3 | for (int i = threadIdx.x") != std::string::npos);
+  CHECK(seen.find("conv.cu:3 | for (int i = blockIdx.x") != std::string::npos);
   CHECK(seen.find("conv.cu:4") == std::string::npos);
 }
 
