@@ -82,9 +82,10 @@ void build_students_work(const CourseMilestone& milestone, const std::string& st
     request.work.unbuilt = build_milestone(milestone);
     return;
   }
+  // First: where a file is missing CMake fails, too, and does not say how to get it back.
+  const SubmittedSources sources = students_sources(milestone, stage);
   build_custom_submission_parts(runs_on_cpu(milestone));
-  request.work = build_custom_submissions(students_sources(milestone, stage),
-                                          runs_on_cpu(milestone), build_folder());
+  request.work = build_custom_submissions(sources, runs_on_cpu(milestone), build_folder());
 }
 
 // The stage of a program that is built from a file with the course interface.

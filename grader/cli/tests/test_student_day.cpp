@@ -215,6 +215,17 @@ TEST_CASE("grader check: a missing CMake or compiler is the environment's fault"
   CHECK(contains(no_compiler.out, "/nonexistent/c++"));
 }
 
+TEST_CASE("grader check: a missing file is told before CMake fails because of it") {
+  const SmallCourse course("plain_loops");
+  fs::create_directories(course.build() / "custom_submission");
+  course.set_cmake("echo 'rebuilding build.ninja: subcommand failed'; exit 1");
+  fs::remove(course.source());
+  const CommandResult run = course.grader("check m1");
+  CHECK(run.exit_code == 2);
+  CHECK(contains(run.out, "There is no file to check in "));
+  CHECK(contains(run.out, "build/bin/grader reset m1 puts it back"));
+}
+
 TEST_CASE("grader list: a check that reached no stage is told, with its date") {
   const SmallCourse course("plain_loops");
   write_atomically(course.source(), "// my work\n");
