@@ -240,15 +240,16 @@ void print_verdict(const CheckResult& check, const fs::path& file, bool one_case
                         Colour::kQuiet);
 }
 
-// A milestone with one stage gives points to its name only. Empty if the name is there.
+// Why there are no points for a right stage: its name. Empty if that is a name of the milestone.
 std::string renamed_text(const ScoreRules& rules, const CheckResult& check) {
   const std::string& wanted = rules.items.front().stage;
-  const auto is_wanted = [&](const std::string& stage) { return stage == wanted; };
-  if (!std::ranges::all_of(rules.items, is_wanted, &ScoreRule::stage) ||
-      check.result.runs.empty() ||
-      std::ranges::any_of(check.result.runs,
-                          [&](const RunResult& run) { return is_wanted(run.stage.id); })) {
-    return {};
+  const auto is_known = [&](const RunResult& run) {
+    return std::ranges::count(rules.items, run.stage.id, &ScoreRule::stage) > 0;
+  };
+  if (check.result.runs.empty() || std::ranges::any_of(check.result.runs, is_known)) return {};
+  if (std::ranges::count(rules.items, wanted, &ScoreRule::stage) < std::ssize(rules.items)) {
+    return "A stage of your own, such as " + check.result.runs.front().stage.id +
+           ", gives no points.";
   }
   return "Your stage is called " + check.result.runs.front().stage.id +
          ", so it gives no points: let the last lines of the file say .id = \"" + wanted +

@@ -474,6 +474,15 @@ TEST_CASE("grader check: a stage with another name than the points' is told to t
   INFO(run.out);
   CHECK(contains(run.out, "Your stage is called baseline, so it gives no points"));
   CHECK(contains(run.out, ".id = \"loops\""));
+  // One of several stages may be the student's own: it is right or wrong like the others.
+  text.replace(text.find("\"loops\""), 7, "\"more\"");
+  write_atomically(rules, text);
+  write_atomically(course.source(), "// .id = \"baseline\"\n");
+  run = course.grader("check m1 --stage baseline --batches 3");
+  INFO(run.out);
+  CHECK(run.exit_code == 0);
+  CHECK(contains(run.out, "PASSED SO FAR"));
+  CHECK(contains(run.out, "A stage of your own, such as baseline, gives no points."));
 }
 
 TEST_CASE("grader check: of a choice of stages only those that were begun are compiled") {
