@@ -155,7 +155,7 @@ void check_task(const Edition& edition, const EditionTask& task) {
   const auto [least, most] =
       std::minmax({task.points, task.points_in_half, task.points_without_half2});
   require(least >= 0.0 && most <= 1000.0, of + " needs points from 0 to 1000");
-  require_known("milestone of the workbook", {task.workbook}, {"m1", "m2", "m3", "m4"});
+  require_known("milestone", {task.workbook}, {"m1", "m2", "m3", "m4"});
   require(task.is_cpu() == !task.file.ends_with(".cu"),
           of + " needs the workbook's m1 for a .cc file, and another milestone for a .cu file");
   require(is_id(task.name), of + " has a name that is not of a-z, 0-9 and '-'");

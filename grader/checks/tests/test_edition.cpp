@@ -158,7 +158,7 @@ TEST_CASE("edition: what is wrong with a file is one sentence") {
            {R"("file": "op_1/m3-forward.cu",)", "", "task 'op-1' lacks the key 'file'"},
            {R"("points": 25)", R"("points": "25")", "'points' of task 'final' must be a number"},
            {R"("points": 25)", R"("points": -25)", "task 'final' needs points from 0 to 1000"},
-           {R"("workbook": "m2")", R"("workbook": "m9")", "no milestone of the workbook 'm9'"},
+           {R"("workbook": "m2")", R"("workbook": "m9")", "no milestone 'm9'"},
            {"8767", "87.5", "each of 'batches' must be a whole number"},
            {"8767", "true", "each of 'batches' must be a whole number"},
            {R"([1, 100, 1000, 4095, 4096, 8767, 10000])", "100", "'batches' must be a list"},
