@@ -255,7 +255,10 @@ Compiled compile(const Text& source, const std::vector<Text>& headers,
   }
   if (!problem) {
     compiled.symbols = read_text(compiled.folder / "symbols");
-    if (auto symbol = find_symbol_problem(compiled.symbols, target.libraries)) {
+    // An edited file calls what mendable.hpp calls, and otherwise what the file itself may call.
+    auto symbol =
+        target.edited ? std::nullopt : find_symbol_problem(compiled.symbols, target.libraries);
+    if (symbol) {
       problem = BuildProblem{.kind = Kind::kSymbol, .symbol = std::move(symbol)};
     }
   }

@@ -198,7 +198,7 @@ std::vector<Mend> find_mends(const Wrong& wrong, const BuildEdited& build) {
   const std::vector<Edit> edits = file.edits();
   std::vector<ConvShape> shapes(std::begin(kShapes), std::end(kShapes));
   if (wrong.failing && wrong.failing->multiply_adds() <= kLargestExample) {
-    shapes.insert(shapes.begin(), *wrong.failing);
+    shapes.push_back(*wrong.failing);  // last: mendable.hpp tries it where all others are right
   }
   Submission submission(program, kCallLimit);
   submission.settings.watches = false;
