@@ -21,6 +21,7 @@ enum class FaultKind {
   kOutside,        ///< the host accessed memory outside `array`
   kReadOnly,       ///< the host wrote to `array`, which only the grader writes
   kNull,           ///< the host followed a null pointer
+  kKernelNull,     ///< a kernel followed a null pointer
   kStack,          ///< the host's stack overflowed
   kSystemCall,     ///< the sandbox refused system call number `element`
   kRace,           ///< nothing orders two accesses of different threads: `race`
@@ -30,21 +31,31 @@ enum class FaultKind {
   kKernelTime,     ///< a kernel did not come to an end
   kSlowKernel,     ///< the time of a kernel was up while its blocks went on ending
   kWarp,           ///< a call that needs a whole warp was not made by all its lanes
+  kLeading,        ///< a row of a fragment does not fit into the leading dimension
   kMisaligned,     ///< a vector access at an address that is no multiple of its size
   kAddressSpace,   ///< an instruction for shared memory got another address
   kCopySize,       ///< an asynchronous copy of so many bytes is none that a GPU makes
   kCopy,           ///< a copy, a fill or a free with pointers or a size that do not fit
+  kCopySymbol,     ///< of a device variable, by its name, without the call that knows names
+  kCopyFreed,      ///< of memory that was freed before
+  kCopyBeyond,     ///< more bytes than the memory of the device has
+  kCopyBothHost,   ///< between two arrays of the host, though the direction names the device
+  kFreeHost,       ///< cudaFree of a pointer that no allocation of the device has given
+  kCaptured,       ///< a call that a capture of a stream forbids
+  kHostThread,     ///< a thread of the host ran while a copy used device memory
   kArithmetic,     ///< an integer division by zero, a failed assert or a trap, in a kernel
   kUnsupported,    ///< the emulated device does not support a correct call
 };
 
 inline const char* to_string(FaultKind kind) {
   return enum_name(
-      kind, {"exception",   "out-of-memory", "launch",       "device-memory", "device-pointer",
-             "outside",     "read-only",     "null",         "stack",         "system-call",
-             "race",        "signal",        "host-pointer", "barrier",       "kernel-time",
-             "slow-kernel", "warp",          "misaligned",   "address-space", "copy-size",
-             "copy",        "arithmetic",    "unsupported"});
+      kind, {"exception",     "out-of-memory",  "launch",    "device-memory", "device-pointer",
+             "outside",       "read-only",      "null",      "kernel-null",   "stack",
+             "system-call",   "race",           "signal",    "host-pointer",  "barrier",
+             "kernel-time",   "slow-kernel",    "warp",      "leading",       "misaligned",
+             "address-space", "copy-size",      "copy",      "copy-symbol",   "copy-freed",
+             "copy-beyond",   "copy-both-host", "free-host", "captured",      "host-thread",
+             "arithmetic",    "unsupported"});
 }
 
 /// The device memory that a fault concerns: an allocation, or shared memory of a block.
@@ -109,7 +120,7 @@ struct FaultRecord {
   std::string file{};          ///< where in the source, without its folder
   int line = 0;                ///< 0: unknown
   std::string allocated_at{};  ///< of kDevicePointer: "new-forward.cu:20"
-  std::string call{};          ///< the CUDA call that reported an error: "cudaMalloc"
+  std::string call{};          ///< the CUDA call that reported an error: "cudaMalloc(&x, 4)"
   std::array<unsigned, 3> block{};
   std::array<unsigned, 3> thread{};
   bool has_thread = false;  ///< whether one thread did it; otherwise `thread` says nothing

@@ -85,7 +85,8 @@ std::string free_memory() {
          " MB are free. ";
 }
 
-[[noreturn]] void fail(cudaError_t error, const std::string& what, bool of_launch) {
+[[noreturn]] void fail(cudaError_t error, const std::string& what, bool of_launch,
+                       FaultRecord fault = {}) {
   Meaning meaning{error, FaultKind::kException, kWork, ""};
   for (const Meaning& each : kMeanings) {
     if (each.error == error) meaning = each;
@@ -95,10 +96,11 @@ std::string free_memory() {
   std::string hint = meaning.hint;
   if (error == cudaErrorMemoryAllocation) hint = free_memory() + hint;
   cudaGetLastError();  // clears the reported error for the next launch's check
-  throw DeviceError(meaning.exit_code,
-                    what + " failed: " + cudaGetErrorString(error) + " (" +
-                        cudaGetErrorName(error) + ")." + (hint.empty() ? "" : " " + hint),
-                    meaning.kind);
+  const std::string why = std::string(" failed: ") + cudaGetErrorString(error) + " (" +
+                          cudaGetErrorName(error) + ")." + (hint.empty() ? "" : " " + hint);
+  fault.kind = meaning.kind;
+  if (!fault.call.empty()) fault.text = fault.call.substr(0, fault.call.find('(')) + why;
+  throw DeviceError(meaning.exit_code, what + why, std::move(fault));
 }
 
 std::string text_of(dim3 size) {
@@ -108,7 +110,10 @@ std::string text_of(dim3 size) {
 }  // namespace
 
 void check_cuda_call(cudaError_t error, const char* call, SourceLine where) {
-  if (error != cudaSuccess) fail(error, text_of(where) + ": " + call, false);
+  if (error == cudaSuccess) return;
+  const std::string file = where.file;
+  fail(error, text_of(where) + ": " + call, false,
+       {.file = file.substr(file.rfind('/') + 1), .line = where.line, .call = call});
 }
 
 void check_cuda_launch(dim3 grid, dim3 block, std::size_t shared_bytes, SourceLine where) {

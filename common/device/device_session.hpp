@@ -21,14 +21,14 @@ namespace convlab {
 /// A call of the CUDA runtime that failed, or a kernel that did.
 class DeviceError : public Error {
  public:
-  DeviceError(ExitCode exit_code, const std::string& message,
-              FaultKind kind = FaultKind::kException)
-      : Error(exit_code, message), kind_(kind) {}
+  /// @param fault  what is known of it; without a text the message is its text
+  DeviceError(ExitCode exit_code, const std::string& message, FaultRecord fault = {})
+      : Error(exit_code, message), fault_(std::move(fault)) {}
 
-  [[nodiscard]] FaultKind kind() const noexcept { return kind_; }
+  [[nodiscard]] const FaultRecord& fault() const noexcept { return fault_; }
 
  private:
-  FaultKind kind_;
+  FaultRecord fault_;
 };
 
 /// One allocation of device memory and what it holds: its first 16 MiB at most, as 32-bit words.

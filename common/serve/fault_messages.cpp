@@ -125,20 +125,33 @@ std::string guard_lines(const FaultRecord& fault, const SourceText& sources) {
                                     : "\nThe conditions of the kernel up to this line:" + lines;
 }
 
-std::string id_of(const FaultRecord& fault) {
+// The findings of the kinds that have another name there; others are E- and the kind's own.
+constexpr std::pair<FaultKind, const char*> kNames[] = {
+    {FaultKind::kOutOfMemory, "E-memory"},
+    {FaultKind::kDeviceMemory, "E-outside"},
+    {FaultKind::kKernelNull, "E-null/unset"},
+    {FaultKind::kKernelTime, "E-timeout/loop"},
+    {FaultKind::kSlowKernel, "E-slow"},
+    {FaultKind::kLeading, "E-warp/leading-dimension"},
+    {FaultKind::kAddressSpace, "E-outside/address-space"},
+    {FaultKind::kCopySize, "E-misaligned/copy-size"},
+    {FaultKind::kCopySymbol, "E-copy/symbol"},
+    {FaultKind::kCopyFreed, "E-copy/freed"},
+    {FaultKind::kCopyBeyond, "E-copy/small"},
+    {FaultKind::kCopyBothHost, "E-copy/both-host"},
+    {FaultKind::kFreeHost, "E-copy/free-of-host"},
+    {FaultKind::kCaptured, "E-cuda-call/captured"},
+    {FaultKind::kHostThread, "E-device-pointer/thread"},
+    {FaultKind::kReadOnly, "E-writes-input"}};
+
+std::string name_of(const FaultRecord& fault) {
   const auto& g = fault.grid;
   if (fault.kind == FaultKind::kException && !fault.call.empty()) return "E-cuda-call";
   if (fault.kind == FaultKind::kLaunch && fault.block_size[0] > 0 && g[0] * g[1] * g[2] == 0) {
     return "E-empty-grid";
   }
-  for (const auto& [kind, id] : {std::pair{FaultKind::kOutOfMemory, "E-memory"},
-                                 {FaultKind::kDeviceMemory, "E-outside"},
-                                 {FaultKind::kKernelTime, "E-timeout"},
-                                 {FaultKind::kSlowKernel, "E-slow"},
-                                 {FaultKind::kAddressSpace, "E-outside"},
-                                 {FaultKind::kCopySize, "E-misaligned"},
-                                 {FaultKind::kReadOnly, "E-writes-input"}}) {
-    if (fault.kind == kind) return id;
+  for (const auto& [kind, name] : kNames) {
+    if (fault.kind == kind) return name;
   }
   return std::string("E-") + to_string(fault.kind);
 }
@@ -207,10 +220,8 @@ void explain_outside(const FaultRecord& fault, const std::optional<ConvShape>& s
   const FaultMemory& memory = fault.memory;
   const std::string where =
       thread_text(fault) + place_lines(fault, sources) + launch_lines(fault, sources);
-  if (memory.bytes == 0 &&
-      memory.variable.empty()) {  // no memory of the device: a wild or a null pointer
+  if (memory.bytes == 0 && memory.variable.empty()) {  // a wild pointer
     message.seen = kernel_name(fault) + ": " + fault.text + ". " + where;
-    if (fault.text.find("null pointer") != std::string::npos) say(message, "E-null/unset");
     return;
   }
   const long long bytes = element_bytes(memory, fault.kernel, sources);
@@ -260,47 +271,14 @@ void explain_barrier(const FaultRecord& fault, const SourceText& sources, Findin
   message.seen += launch_lines(fault, sources);
 }
 
-// CONVLAB_CUDA_CHECK has thrown "…/conv_forward.cu:57: cudaMalloc(x, 4) failed: … (cudaError…)."
-// Other exceptions stay as they are.
-void explain_checked_call(const FaultRecord& fault, const SourceText& sources, Finding& message) {
-  const std::string& text = fault.text;
-  const std::string failed = ") failed: ";
-  const auto call = text.find(": cuda");
-  const auto end = text.rfind(failed, text.find('\n'));
-  if (call == std::string::npos || end == std::string::npos) return;
-  const std::string name = word_at(text, call + 2);
-  const auto begin = call + 2 + name.size() + 1;  // of the arguments
-  std::string place = text.substr(0, call);
-  place.erase(0, place.rfind('/') + 1);
-  const auto colon = place.find(':');
-  if (colon == std::string::npos || begin > end || text[begin - 1] != '(') return;
-  if (digits_at(place, colon + 1).size() + colon + 1 != place.size()) return;
-  message.id = "E-cuda-call";
-  message.seen = name + " failed: " + text.substr(end + failed.size()) + sources.quote(place);
-  const std::string arguments = text.substr(begin, end - begin);
-  const std::string first = arguments.substr(0, arguments.find(','));
-  if (name != "cudaMalloc" || first.find('&') != std::string::npos) return;
-  const auto guesses = message.seen.find(". Usually");
-  const auto line = std::min(message.seen.find('\n'), message.seen.size());
-  if (guesses < line) message.seen.erase(guesses + 1, line - guesses - 1);
+// Whether CONVLAB_CUDA_CHECK saw a cudaMalloc that got the pointer instead of its address.
+void explain_malloc(const FaultRecord& fault, const std::string& place, Finding& message) {
+  const std::string begin = "cudaMalloc(";
+  if (!fault.call.starts_with(begin)) return;
+  const std::string first = fault.call.substr(begin.size(), fault.call.find(',') - begin.size());
+  if (first.find('&') != std::string::npos) return;
+  message.seen = "cudaMalloc refuses the pointer " + first + "." + place;
   say(message, "E-cuda-call/address", {first.substr(first.find_last_of(" )*") + 1)});
-}
-
-// Which of the usual mistakes made a copy or a free fail, where the fault's text tells.
-void explain_copy(const FaultRecord& fault, const SourceText& sources, Finding& message) {
-  const std::string line = sources.line(fault.file, fault.line);
-  // The first words that stand there tell.
-  for (const auto& [text, words, variant] :
-       {std::tuple{&fault.text, "captured", "E-cuda-call/captured"},
-        {&fault.text, "only cudaMemcpyToSymbol", "E-copy/symbol"},
-        {&fault.text, "freed", "E-copy/freed"},
-        {&fault.text, "cudaFree of a pointer", "E-copy/free-of-host"},
-        {&line, "cudaMemcpy(&", "E-copy/address"},
-        {&fault.text, "do not fit into", "E-copy/small"},
-        {&fault.text, "touches", "E-copy/small"},
-        {&fault.text, "and so is the", "E-copy/both-host"}}) {
-    if (text->find(words) != std::string::npos) return say(message, variant);
-  }
 }
 
 // No line of the file touched the array itself: a function of the library did, for a copy.
@@ -355,10 +333,12 @@ Finding message_of(const FaultRecord& fault, const std::optional<ConvShape>& sha
   const auto element = [&](long long index) {
     return fault.array + "[" + std::to_string(index) + "]";
   };
-  Finding message{.id = id_of(fault), .seen = told};
+  const std::string named = name_of(fault);
+  Finding message{.id = named.substr(0, named.find('/')), .seen = told};
+  if (message.id != named) say(message, named);
   switch (fault.kind) {
     case FaultKind::kException:
-      explain_checked_call(fault, sources, message);
+      explain_malloc(fault, place, message);
       if (fault.text == kNoThread) say(message, "E-exception/no-thread");
       if (fault.text == kNotJoined) {
         say(message, "E-exception/not-joined");
@@ -366,6 +346,7 @@ Finding message_of(const FaultRecord& fault, const std::optional<ConvShape>& sha
       }
       break;
     case FaultKind::kOutOfMemory:
+    case FaultKind::kHostThread:
       message.seen = fault.text + "." + place;
       break;
     case FaultKind::kDeviceMemory:
@@ -389,33 +370,26 @@ Finding message_of(const FaultRecord& fault, const std::optional<ConvShape>& sha
         message.seen = "it was still computing when the time was up" +
                        (fault.line == 0 ? "." : ", here:" + place);
       }
-      say(message, "E-timeout/loop");
       break;
     case FaultKind::kSlowKernel:
       message.seen = fault.text + in_kernel + "." + launched;
       break;
-    case FaultKind::kWarp:
-      if (fault.text.find("leading dimension") != std::string::npos) {
-        say(message, "E-warp/leading-dimension");
-      }
-      break;
-    case FaultKind::kAddressSpace:
-      say(message, "E-outside/address-space");
-      break;
-    case FaultKind::kCopySize:
-      say(message, "E-misaligned/copy-size");
+    case FaultKind::kKernelNull:
+      message.seen =
+          kernel_name(fault) + ": " + fault.text + ". " + thread_text(fault) + place + launched;
       break;
     case FaultKind::kCopy:
-      explain_copy(fault, sources, message);
+    case FaultKind::kCopyBeyond:
+    case FaultKind::kCopyBothHost:
+      if (sources.line(fault.file, fault.line).find("cudaMemcpy(&") != std::string::npos) {
+        say(message, "E-copy/address");
+      }
       break;
     case FaultKind::kArithmetic:
       if (fault.text.empty()) message.seen = "an integer is divided by zero." + place;
       break;
     case FaultKind::kDevicePointer: {
       message.seen = fault.text + "." + place;
-      if (fault.text.starts_with("a thread of the host ran")) {
-        say(message, "E-device-pointer/thread");
-      }
       if (fault.allocated_at.find(':') == std::string::npos) break;
       const std::string quoted = sources.quote(fault.allocated_at);
       message.seen += quoted.empty() ? " Allocated at " + fault.allocated_at + "."

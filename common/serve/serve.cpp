@@ -368,9 +368,9 @@ FaultRecord record_of(const std::exception& error) {
   if (const auto* failure = dynamic_cast<const DeviceError*>(&error)) {
     // An emulated device has seen more than the error code that was thrown.
     if (auto noted = take_noted_fault()) return *noted;
-    record.kind = failure->kind();
+    record = failure->fault();
   }
-  record.text = error.what();
+  if (record.text.empty()) record.text = error.what();
   if (record.text.ends_with('.')) record.text.pop_back();
   // The standard library only says "Resource temporarily unavailable".
   const auto* of_system = dynamic_cast<const std::system_error*>(&error);

@@ -18,6 +18,7 @@
 #include "common/emulation/include/convlab_emulation/fragment_layout.hpp"
 #include "common/emulation/runtime/gpu_model.hpp"
 #include "common/emulation/runtime/observer.hpp"
+#include "common/emulation/runtime/report.hpp"
 
 namespace convlab::emulation {
 namespace {
@@ -63,8 +64,8 @@ const FragmentTransfer& common_transfer(const WarpExchange& exchange, bool write
   }
   const int line_length = first.column_major ? Kind::layout().rows : Kind::layout().columns;
   if (first.leading < static_cast<unsigned>(line_length)) {
-    fail_kernel(
-        KernelFault::kLaunchFailure, first.site,
+    fail_thread(
+        FaultKind::kLeading, KernelFault::kLaunchFailure, first.site,
         "%s: the leading dimension is %u, less than the %d elements of a line of the fragment",
         first.name, first.leading, line_length);
   }

@@ -46,22 +46,30 @@ cudaError_t allocate(void** pointer, std::size_t bytes, MemoryKind kind,
 }
 
 /// Why memory cannot be freed.
-std::string release_problem(const void* pointer, const std::string& function) {
+std::pair<convlab::FaultKind, std::string> release_problem(const void* pointer,
+                                                           const std::string& function) {
   const auto allocation = device_memory().find(pointer);
+  const std::string place = device_memory().describe(pointer);
   if (allocation && allocation->begin != pointer)
-    return function + " wants the start of an allocation, not " + device_memory().describe(pointer);
+    return {convlab::FaultKind::kCopy,
+            function + " wants the start of an allocation, not " + place};
   if (allocation)
-    return function + " of " + device_memory().describe(pointer) + ", which " +
-           (allocation->kind == MemoryKind::kPinned ? "cudaFreeHost" : "cudaFree") + " frees";
-  if (device_memory().contains(pointer))
-    return function + ": " + device_memory().describe(pointer) +
-           ", not the start of memory to free (freed twice?)";
-  return function + " of a pointer that no allocation of the device has given";
+    return {convlab::FaultKind::kCopy,
+            function + " of " + place + ", which " +
+                (allocation->kind == MemoryKind::kPinned ? "cudaFreeHost" : "cudaFree") + " frees"};
+  if (device_memory().contains(pointer)) {
+    const auto memory = device_memory().nearest(pointer);
+    return {memory && memory->freed ? convlab::FaultKind::kCopyFreed : convlab::FaultKind::kCopy,
+            function + ": " + place + ", not the start of memory to free (freed twice?)"};
+  }
+  return {function == "cudaFree" ? convlab::FaultKind::kFreeHost : convlab::FaultKind::kCopy,
+          function + " of a pointer that no allocation of the device has given"};
 }
 
 cudaError_t release(void* pointer, MemoryKind kind, const char* function) {
   if (pointer == nullptr || device_memory().release(pointer, kind)) return cudaSuccess;
-  return refuse(cudaErrorInvalidValue, release_problem(pointer, function));
+  const auto [fault, text] = release_problem(pointer, function);
+  return refuse(cudaErrorInvalidValue, text, fault);
 }
 
 /// The part that all copies share. Host memory that is not pinned is read before the call returns,
@@ -120,10 +128,11 @@ cudaError_t check_symbol(const volatile void* symbol, std::size_t symbol_bytes, 
         cudaErrorInvalidSymbol,
         std::string(function) + ": the argument is no __device__ or __constant__ variable");
   if (offset > symbol_bytes || bytes > symbol_bytes - offset)
-    return refuse(cudaErrorInvalidValue, std::string(function) + ": " + std::to_string(bytes) +
-                                             " bytes at offset " + std::to_string(offset) +
-                                             " do not fit into a symbol of " +
-                                             std::to_string(symbol_bytes) + " bytes");
+    return refuse(cudaErrorInvalidValue,
+                  std::string(function) + ": " + std::to_string(bytes) + " bytes at offset " +
+                      std::to_string(offset) + " do not fit into a symbol of " +
+                      std::to_string(symbol_bytes) + " bytes",
+                  convlab::FaultKind::kCopyBeyond);
   return cudaSuccess;
 }
 

@@ -106,25 +106,46 @@ bool is_static_storage(const void* address) {
 
 namespace {
 
+/// A device variable, whose address on the device the program has not asked for.
+bool is_unknown_symbol(const void* address) {
+  const auto symbol = find_symbol(address);
+  return symbol && !symbol->address_known;
+}
+
 /// Describes what a pointer points to.
 std::string target_text(const void* address) {
   if (device_memory().contains(address)) return device_memory().describe(address);
-  if (const auto symbol = find_symbol(address); symbol && !symbol->address_known)
-    return "the device variable " + symbol->name +
+  if (is_unknown_symbol(address))
+    return "the device variable " + find_symbol(address)->name +
            ", which by its name only cudaMemcpyToSymbol and cudaMemcpyFromSymbol can copy";
   return address == nullptr ? "a null pointer" : "memory of the host";
 }
 
-std::string problem(const Copy& copy) {
-  const std::string text = outside(copy.to, copy.to_span());
-  return text.empty() ? outside(copy.from, copy.from_span()) : text;
+/// What a copy or a fill may not touch.
+struct Problem {
+  std::string text{};
+  FaultKind kind = FaultKind::kCopyBeyond;
+};
+
+std::optional<Problem> problem(const void* address, std::size_t bytes) {
+  const std::string text = outside(address, bytes);
+  if (text.empty()) return std::nullopt;
+  const auto memory = device_memory().nearest(address);
+  return Problem{text, memory && memory->freed ? FaultKind::kCopyFreed : FaultKind::kCopyBeyond};
+}
+
+std::optional<Problem> problem(const Copy& copy) {
+  const auto found = problem(copy.to, copy.to_span());
+  return found ? found : problem(copy.from, copy.from_span());
 }
 
 /// A lazy stream or a graph may run the copy after its memory was freed.
-bool is_too_late(const std::string& problem, const char* function) {
-  if (problem.empty()) return false;
-  raise_device_fault({.error = KernelFault::kIllegalAddress,
-                      .what = std::string(function) + ", when its turn came, touches " + problem});
+bool is_too_late(const std::optional<Problem>& problem, const char* function) {
+  if (!problem) return false;
+  raise_device_fault(
+      {.fault = {.kind = problem->kind},
+       .error = KernelFault::kIllegalAddress,
+       .what = std::string(function) + ", when its turn came, touches " + problem->text});
   return true;
 }
 
@@ -229,7 +250,7 @@ void Copy::run(const char* function) const {
 
 void Fill::run(const char* function) const {
   if (find_symbol(to)) device_memory().note_change();
-  if (is_too_late(outside(to, span()), function)) return;
+  if (is_too_late(problem(to, span()), function)) return;
   const DeviceAccess access({to});
   if (observer != nullptr) observer->begin_transfer(function, nullptr, 0, to, span());
   for (std::size_t row = 0; row < height; ++row) {
@@ -261,13 +282,18 @@ cudaError_t check(const Copy& copy, cudaMemcpyKind kind, const char* function) {
     std::string text = std::string(function) + ": the direction says that the " +
                        (is_target ? "target" : "source") + " lies on the device, but it is " +
                        target_text(is_target ? copy.to : copy.from);
-    if (copy.to_side() == Side::kHost && copy.from_side() == Side::kHost && !find_symbol(copy.to) &&
-        !find_symbol(copy.from))
-      text += is_target ? ", and so is the source" : ", and so is the target";
-    return refuse(cudaErrorInvalidValue, text);
+    const bool names_symbol = is_unknown_symbol(is_target ? copy.to : copy.from);
+    const bool both = copy.to_side() == Side::kHost && copy.from_side() == Side::kHost &&
+                      !find_symbol(copy.to) && !find_symbol(copy.from);
+    if (both) text += is_target ? ", and so is the source" : ", and so is the target";
+    return refuse(cudaErrorInvalidValue, text,
+                  names_symbol ? FaultKind::kCopySymbol
+                  : both       ? FaultKind::kCopyBothHost
+                               : FaultKind::kCopy);
   }
-  if (const std::string text = problem(copy); !text.empty())
-    return refuse(cudaErrorInvalidValue, std::string(function) + " touches " + text);
+  if (const auto found = problem(copy))
+    return refuse(cudaErrorInvalidValue, std::string(function) + " touches " + found->text,
+                  found->kind);
   return cudaSuccess;
 }
 
@@ -275,10 +301,11 @@ cudaError_t check(const Fill& fill, const char* function) {
   if (fill.width > fill.pitch) return record_error(cudaErrorInvalidValue);
   if (fill.to == nullptr || side_of(fill.to) == Side::kHost)
     return refuse(cudaErrorInvalidValue,
-                  std::string(function) + " wants device memory, not " + target_text(fill.to));
-  const std::string problem = outside(fill.to, fill.span());
-  if (!problem.empty())
-    return refuse(cudaErrorInvalidValue, std::string(function) + " touches " + problem);
+                  std::string(function) + " wants device memory, not " + target_text(fill.to),
+                  is_unknown_symbol(fill.to) ? FaultKind::kCopySymbol : FaultKind::kCopy);
+  if (const auto found = problem(fill.to, fill.span()))
+    return refuse(cudaErrorInvalidValue, std::string(function) + " touches " + found->text,
+                  found->kind);
   return cudaSuccess;
 }
 

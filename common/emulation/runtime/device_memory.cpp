@@ -455,11 +455,14 @@ DeviceAccess::~DeviceAccess() {
   }
 }
 
+bool is_null(const void* address) {
+  return reinterpret_cast<std::uintptr_t>(address) < 64 * kPage;
+}
+
 std::string describe_address(const void* address) {
   if (address == kNoAddress) return "an address that no memory has (a wild index or pointer?)";
-  const auto value = reinterpret_cast<std::uintptr_t>(address);
   if (device_memory().contains(address)) return device_memory().describe(address);
-  if (value < 64 * kPage) return "address " + pointer_text(address) + ": a null pointer";
+  if (is_null(address)) return "address " + pointer_text(address) + ": a null pointer";
   return "address " + pointer_text(address) + " is no device memory";
 }
 

@@ -194,6 +194,9 @@ class DeviceAccess {
 // NOLINTNEXTLINE(performance-no-int-to-ptr): no object is there
 inline const void* const kNoAddress = reinterpret_cast<const void*>(UINTPTR_MAX);
 
+/// Whether it lies so low that a null pointer with an index leads there.
+bool is_null(const void* address);
+
 /// DeviceMemory::describe, or words about an address that is not the device's.
 std::string describe_address(const void* address);
 

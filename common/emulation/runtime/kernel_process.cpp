@@ -36,6 +36,7 @@
 #include "common/emulation/runtime/observer.hpp"
 #include "common/emulation/runtime/pages.hpp"
 #include "common/emulation/runtime/parcel.hpp"
+#include "common/emulation/runtime/scheduler.hpp"
 #include "common/emulation/runtime/shared_memory.hpp"
 #include "common/emulation/runtime/signals.hpp"
 #include "common/emulation/runtime/withheld.hpp"
@@ -74,6 +75,7 @@ struct Messages {
   std::array<char, 256> error;          ///< why the machine could not run the kernel; usually empty
   std::size_t report_bytes;             ///< 0: the kernel has not failed
   std::size_t note_bytes;               ///< of all launches so far
+  std::size_t stack_pieces;             ///< that the process has taken (FiberPool)
   std::byte arguments[kArgumentBytes];  ///< of the next launch, if the copy stays for it
   std::byte report[kReportBytes];
   std::byte notes[kNoteBytes];
@@ -240,6 +242,7 @@ void run_and_report(const KernelCall& call, const TrueWords& words) {
   Parcel notes(Parcel::Mode::kWrites, messages->notes, Messages::kNoteBytes);
   pass_notes(notes);
   messages->note_bytes = notes.bytes();
+  messages->stack_pieces = FiberPool::pieces();
   messages->is_complete = true;
 }
 
@@ -305,6 +308,7 @@ EmulationReport unexpected_end(const KernelCall& call, int status) {
 }
 
 pid_t copy_process(const KernelCall& call, TrueWords& words) {
+  FiberPool::prepare([] { return OpenMessages()->stack_pieces; }());
   const pid_t copy = [] {
     const auto no_change = device_memory().hold();
     return fork();

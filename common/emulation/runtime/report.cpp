@@ -252,6 +252,7 @@ EmulationReport describe_fault(BlockRunner& runner) {
                   (report.memory ? text_of(*report.memory) : describe_address(fault.address));
     if (!report.memory && device_memory().contains(fault.address))
       report.memory = device_memory().nearest(fault.address);
+    if (!report.memory && is_null(fault.address)) report.fault.kind = FaultKind::kKernelNull;
   } else if (report.what.empty()) {
     report.what = headline(fault);
   }

@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstring>
 #include <iterator>
@@ -29,14 +30,41 @@ constexpr std::size_t kStackBytes = std::size_t{CONVLAB_ADDRESS_SANITIZER ? 512 
 constexpr std::size_t kStackGuardBytes =
     4 * kPage;  // enough that a frame with a large array does not step over it
 constexpr std::size_t kStride = kStackBytes + kStackGuardBytes;
-constexpr std::size_t kFibersPerChunk = 32;
+constexpr std::size_t kFibersPerPiece = 32;
 // Each guard takes two memory mappings; Linux allows a process 65 530 by default. Only cooperative
 // launches have more stacks: there an overflow of a stack goes unnoticed.
 constexpr std::size_t kGuardedStacks = 28'000;
+constexpr std::size_t kMostPrepared = 256;
 // If the tops of all stacks had the same offset in a page, they would share a few cache sets. A
 // prime number of offsets ("colours") never repeats in step with the distance between stacks.
 constexpr std::size_t kColours = 61;
 constexpr std::size_t kColourBytes = 64;
+
+// Pieces that nobody has taken yet. Without a lock, which a fork could copy while it is held.
+std::array<std::atomic<std::byte*>, kMostPrepared> prepared{};
+std::atomic<std::size_t> made{0};
+std::atomic<std::size_t> taken{0};
+
+/// Stacks, each above its guard pages.
+std::byte* make_piece() {
+  void* const pages = mmap(nullptr, kStride * kFibersPerPiece, PROT_READ | PROT_WRITE,
+                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
+  if (pages == MAP_FAILED) throw std::bad_alloc();
+  auto* const piece = static_cast<std::byte*>(pages);
+  if (made.fetch_add(1) * kFibersPerPiece >= kGuardedStacks) return piece;
+  for (std::size_t i = 0; i < kFibersPerPiece; ++i) {
+    if (mprotect(piece + i * kStride, kStackGuardBytes, PROT_NONE) != 0) throw std::bad_alloc();
+  }
+  return piece;
+}
+
+std::byte* take_piece() {
+  taken.fetch_add(1);
+  for (auto& each : prepared) {
+    if (std::byte* const piece = each.exchange(nullptr)) return piece;
+  }
+  return make_piece();
+}
 
 }  // namespace
 
@@ -44,27 +72,32 @@ std::size_t FiberPool::stack_bytes() {
   return kStackBytes;
 }
 
+std::size_t FiberPool::pieces() {
+  return taken.load();
+}
+
+void FiberPool::prepare(std::size_t pieces) {
+  for (std::size_t i = 0; i < std::min(pieces, kMostPrepared); ++i) {
+    if (prepared[i].load() == nullptr) prepared[i].store(make_piece());
+  }
+}
+
 FiberPool::~FiberPool() {
-  for (void* chunk : chunks_) munmap(chunk, kStride * kFibersPerChunk);
+  for (std::byte* piece : pieces_) munmap(piece, kStride * kFibersPerPiece);
 }
 
 Fiber* FiberPool::grow() {
-  void* chunk = mmap(nullptr, kStride * kFibersPerChunk, PROT_READ | PROT_WRITE,
-                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
-  if (chunk == MAP_FAILED) throw std::bad_alloc();
-  chunks_.push_back(chunk);
-  static std::atomic<std::size_t> stacks{0};
-  const bool guarded = stacks.fetch_add(kFibersPerChunk) < kGuardedStacks;
-  for (std::size_t i = 0; i < kFibersPerChunk; ++i) {
+  std::byte* const piece = take_piece();
+  pieces_.push_back(piece);
+  for (std::size_t i = 0; i < kFibersPerPiece; ++i) {
     auto fiber = std::make_unique<Fiber>();
-    fiber->guard = static_cast<std::byte*>(chunk) + i * kStride;
-    if (guarded && mprotect(fiber->guard, kStackGuardBytes, PROT_NONE) != 0) throw std::bad_alloc();
+    fiber->guard = piece + i * kStride;
     fiber->stack.low = fiber->guard + kStackGuardBytes;
     fiber->stack.size = kStackBytes - (fibers_.size() % kColours) * kColourBytes;
     fiber->context = make_context(fiber->stack, entry_);
     fibers_.push_back(std::move(fiber));
   }
-  for (std::size_t i = 0; i < kFibersPerChunk; ++i)
+  for (std::size_t i = 0; i < kFibersPerPiece; ++i)
     parked_.push_back(fibers_[fibers_.size() - 1 - i].get());
   return take();
 }

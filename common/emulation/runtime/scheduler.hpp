@@ -75,6 +75,11 @@ class FiberPool {
 
   /// Size of a stack.
   [[nodiscard]] static std::size_t stack_bytes();
+  /// How many pieces of stacks all pools of the process have taken.
+  [[nodiscard]] static std::size_t pieces();
+  /// Maps as many pieces ahead, at most 256: a process that is forked finds them, where it
+  /// would otherwise protect each guard page itself.
+  static void prepare(std::size_t pieces);
   /// The fiber in whose guard page `address` lies, or null.
   [[nodiscard]] const Fiber* overflown(const void* address) const;
 
@@ -84,7 +89,7 @@ class FiberPool {
   void (*entry_)();
   std::vector<std::unique_ptr<Fiber>> fibers_;
   std::vector<Fiber*> parked_;
-  std::vector<void*> chunks_;
+  std::vector<std::byte*> pieces_;
 };
 
 /// Decides which thread of a block goes on, and switches to its stack.

@@ -184,7 +184,7 @@ cudaError_t StreamScheduler::break_captures(Chosen chosen, cudaError_t error, co
     }
   }
   if (!any) return cudaSuccess;
-  return is_first ? refuse(error, what) : error;
+  return is_first ? refuse(error, what, FaultKind::kCaptured) : error;
 }
 
 cudaError_t StreamScheduler::wait_event(CUstream_st& stream, const CUevent_st& event) {

@@ -226,7 +226,7 @@ OtherThreads look_at_others() {
 }
 
 void refuse_thread() {
-  EmulationReport report{.fault = {.kind = FaultKind::kDevicePointer}};
+  EmulationReport report{.fault = {.kind = FaultKind::kHostThread}};
   report.what =
       "a thread of the host ran while a copy used device memory, where nobody sees "
       "what it reads";

@@ -40,12 +40,24 @@ TEST_CASE("source text: kernels are looked for in a hostile megabyte") {
   }
 }
 
-TEST_CASE("a message of a hostile megabyte is no failed call") {
-  for (const std::string part : {"a:1: cuda", "/", ": cudaFree(", ") failed: "}) {
-    FaultRecord fault;
-    while (fault.text.size() < 1'000'000) fault.text += part;
-    CHECK(message_of(fault, std::nullopt, {}).id != "E-cuda-call");
-  }
+TEST_CASE("a failed call is told by its record, whatever its text says") {
+  const auto told = [](const FaultRecord& fault) { return message_of(fault, std::nullopt, {}); };
+  const std::string why = "cudaMalloc failed: invalid argument (cudaErrorInvalidValue)";
+  const Finding checked = told({.text = why, .call = "cudaMalloc(&image, 4)"});
+  CHECK(checked.id == "E-cuda-call");
+  CHECK(checked.variant.empty());
+  CHECK(checked.seen.starts_with(why));
+  const Finding without = told({.text = why, .call = "cudaMalloc((void**)image, 4)"});
+  CHECK(without.variant == "E-cuda-call/address");
+  CHECK(without.next.find("cudaMalloc(&image, bytes)") != std::string::npos);
+  CHECK(told({.text = "a.cu:1: " + why}).id == "E-exception");
+
+  const std::string lanes = "load_matrix_sync: lane 3 passes another leading dimension than lane 0";
+  CHECK(told({.kind = FaultKind::kWarp, .text = lanes}).variant.empty());
+  CHECK(told({.kind = FaultKind::kLeading, .text = lanes}).variant == "E-warp/leading-dimension");
+  CHECK(told({.kind = FaultKind::kCopy, .text = "it says freed and touches"}).variant.empty());
+  CHECK(told({.kind = FaultKind::kCopyFreed}).variant == "E-copy/freed");
+  CHECK(told({.kind = FaultKind::kKernelNull, .kernel = "conv"}).id == "E-null");
 }
 
 TEST_CASE("source text: it finds lines, parameters and words of a kernel") {
