@@ -102,8 +102,13 @@ class StampTree {
     if (mine == nullptr) {
       mine = other;
     } else if (shift < 0) {
+      const Leaf& theirs = *static_cast<const Leaf*>(other.get());
       Leaf leaf = *static_cast<const Leaf*>(mine.get());
-      if (leaf.join(*static_cast<const Leaf*>(other.get()))) own<Leaf>(mine) = leaf;
+      const bool grew = leaf.join(theirs);
+      if (!Leaf(theirs).join(leaf))
+        mine = other;
+      else if (grew)
+        own<Leaf>(mine) = leaf;
     } else {
       // What is equal to the other's becomes the other's, so that it is compared no more.
       bool is_other = true;
