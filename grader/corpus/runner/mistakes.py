@@ -182,6 +182,10 @@ def update_page(file, shown, table):
     if table:
         page = re.sub("(?<=<!-- shares -->\n).*?(?=<!-- end of shares -->)", lambda _: table, page,
                       flags=re.S)
+    # What a mistake got before, it may no longer get.
+    for mistake, _ in shown:
+        page = re.sub(f"{BEGIN_EXAMPLE}{re.escape(mistake.name)} -->.*?{END_EXAMPLE}", "", page,
+                      flags=re.S)
     done = set()
     for mistake, printed in sorted(shown, key=lambda each: each[0].name):
         section = re.search(rf"^## {mistake.finding}\n.*?(?=^##? |\Z)", page, re.M | re.S)

@@ -63,6 +63,10 @@ class Mistakes(InFolder):
             self.assertEqual(page.read_text(), "# P\n\n## E-x\n\nText.\n\n<!-- example: m1/one -->\n\n"
                              "Example: W.\n\n```diff\n- a\n+ b\n```\n\n```text\n  E-x  wrong\n"
                              "    next   Look.\n```\n\n<!-- end of example -->\n\n## E-y\n\nMore.\n")
+        # Now the grader says something else of it.
+        update_page(page, [(self.read("// Finding  E-y\n"), printed.replace("E-x", "E-y"))], "")
+        self.assertEqual(page.read_text().count("<!-- example: m1/one -->"), 1)
+        self.assertGreater(page.read_text().index("<!-- example"), page.read_text().index("## E-y"))
 
 
 if __name__ == "__main__":
