@@ -20,6 +20,19 @@ namespace {
 constexpr std::uint64_t kSeed = 7;
 constexpr std::int64_t kFloat = sizeof(float);
 
+constexpr char kHalf[] = "half";
+constexpr char kHalf2[] = "half2";
+constexpr char kSharedPart[] = "shared-part";
+constexpr char kConstantPart[] = "constant-part";
+constexpr char kShufflePart[] = "shuffle-part";
+constexpr char kAtomicPart[] = "atomic-part";
+constexpr char kAsyncPart[] = "async-part";
+constexpr char kPassedPart[] = "passed-part";
+constexpr char kGraphPart[] = "graph-part";
+constexpr char kStreamPart[] = "stream-part";
+constexpr char kStreamCopies[] = "stream-copies";
+constexpr char kDevicePart[] = "device-part";
+
 std::int64_t product(const std::array<unsigned, 3>& sizes) {
   return std::int64_t{sizes[0]} * sizes[1] * sizes[2];
 }
@@ -49,10 +62,11 @@ double sum_with(Submission& submission, const StageInfo& stage, const ConvShape&
   });
 }
 
-// The part of the outputs that are others if numbers in shared memory are lost.
-double part_from_shared(Submission& submission, const StageInfo& stage, const ConvShape& shape) {
+// The part of the outputs that are others if the numbers are lost that come this way.
+double part_from(const std::string& way, Submission& submission, const StageInfo& stage,
+                 const ConvShape& shape) {
   const auto usual = outputs_with(submission, stage, shape, "CONVLAB_EMU_TRACE=off");
-  const auto without = outputs_with(submission, stage, shape, "CONVLAB_EMU_TRACE=no-shared");
+  const auto without = outputs_with(submission, stage, shape, "CONVLAB_EMU_TRACE=no-" + way);
   if (usual.empty() || without.empty()) return 0.0;
   double others = 0.0;
   for (std::size_t i = 0; i < usual.size(); ++i) others += usual[i] != without[i] ? 1.0 : 0.0;
@@ -137,9 +151,16 @@ void count_parts(Submission& submission, const StageInfo& stage, const ConvShape
   const auto divided = [&](const std::string& one, const std::string& other) {
     return std::max(0.0, std::min({part(one), part(other), 1.0 - part(one), 1.0 - part(other)}));
   };
+  // Of the parts that a way makes: its name for the device (forgetter.hpp).
+  static const std::map<std::string, std::string> kWays = {
+      {kSharedPart, "shared"},  {kConstantPart, "constant"}, {kShufflePart, "shuffles"},
+      {kAtomicPart, "atomics"}, {kAsyncPart, "copies"},      {kPassedPart, "kernels"}};
   for (const std::string& id : ids) {
-    counts.parts[id] = id == "shared-part"   ? part_from_shared(submission, stage, counts.shape)
-                       : id == "graph-part"  ? part("graphs")
+    if (const auto way = kWays.find(id); way != kWays.end()) {
+      counts.parts[id] = part_from(way->second, submission, stage, counts.shape);
+      continue;
+    }
+    counts.parts[id] = id == "graph-part"    ? part("graphs")
                        : id == "stream-part" ? divided("first-stream", "other-streams")
                        : id == "device-part" ? divided("first-device", "second-device")
                                              : 1.0 - part("plain-copies");
@@ -322,8 +343,10 @@ double tensor_share(const StageCounts& stage) {
   return share_of(std::min(stage.tensor_part, products(stage, is_tensor)), other_products(stage));
 }
 
+// @param kind  "half" for all of them, "half2" for those of two at once
+template <const char* kind>
 double half_share(const StageCounts& stage) {
-  const auto of_halves = [](const std::string& kind) { return kind.starts_with("half"); };
+  const auto of_halves = [](const std::string& each) { return each.starts_with(kind); };
   const double all = products_made(stage);
   const double halves = products(stage, of_halves);
   return share_of(halves, all - halves);
@@ -347,12 +370,6 @@ double part_of(const StageCounts& stage) {
   const auto known = stage.parts.find(id);
   return known == stage.parts.end() ? std::numeric_limits<double>::quiet_NaN() : known->second;
 }
-
-constexpr char kSharedPart[] = "shared-part";
-constexpr char kGraphPart[] = "graph-part";
-constexpr char kStreamPart[] = "stream-part";
-constexpr char kStreamCopies[] = "stream-copies";
-constexpr char kDevicePart[] = "device-part";
 
 }  // namespace
 
@@ -397,9 +414,10 @@ const std::vector<Counter>& counters() {
                 static_cast<double>(stage.shape.input_size() * kFloat);
        },
        true},
-      {"products-over-needed", "products outside tensor cores, over the multiply-adds", false,
-       other_products, true},
-      {"half-share", "multiply-adds of halves", true, half_share, true},
+      {"products-over-needed", "products that are made, over the multiply-adds", false,
+       products_made, true},
+      {"half-share", "multiply-adds of halves", true, half_share<kHalf>, true},
+      {"half2-share", "multiply-adds of half2", true, half_share<kHalf2>, true},
       {"products-of-a-thread", "products of one thread, over those of an output", false,
        [](const StageCounts& stage) {
          return static_cast<double>(stage.counted.most_products) /
@@ -410,6 +428,16 @@ const std::vector<Counter>& counters() {
        [](const StageCounts& stage) { return static_cast<double>(stage.launches.size()); }, true},
       {kSharedPart, "output that numbers in shared memory make", true, part_of<kSharedPart>, true,
        true},
+      {kConstantPart, "output that numbers in constant memory make", true, part_of<kConstantPart>,
+       true, true},
+      {kShufflePart, "output that numbers from other lanes make", true, part_of<kShufflePart>, true,
+       true},
+      {kAtomicPart, "output that atomic operations on numbers make", true, part_of<kAtomicPart>,
+       true, true},
+      {kAsyncPart, "output that asynchronously copied numbers make", true, part_of<kAsyncPart>,
+       true, true},
+      {kPassedPart, "output that numbers of an earlier kernel make", true, part_of<kPassedPart>,
+       true, true},
       {kGraphPart, "output that launches of graphs make", true, part_of<kGraphPart>, true, true},
       {kStreamPart, "output that a second stream makes", true, part_of<kStreamPart>, true, true},
       {kStreamCopies, "output that needs asynchronous copies in streams", true,

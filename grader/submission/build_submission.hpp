@@ -45,7 +45,7 @@ struct SymbolProblem {
 
 /// By the rules of symbols.txt; the sandbox stops system calls that use no function.
 /// @param symbols  as `nm --extern-only --format=posix` lists them
-/// @param allowed  libraries that it may call: "cublas"
+/// @param allowed  beginnings of names that it may call all the same: "cublas"
 std::optional<SymbolProblem> find_symbol_problem(const std::string& symbols,
                                                  const std::vector<std::string>& allowed = {});
 

@@ -123,7 +123,9 @@ std::optional<SymbolProblem> find_symbol_problem(const std::string& symbols,
       if (replaces_the_workbook(name)) return SymbolProblem{kReplaced, readable_symbol(name)};
     } else if (name == kInstruction) {
       return SymbolProblem{kForbidden, "the system by an instruction of its own"};
-    } else if (begins_with_one(names("libraries"), name) && !begins_with_one(allowed, name)) {
+    } else if (begins_with_one(allowed, name)) {
+      continue;
+    } else if (begins_with_one(names("libraries"), name)) {
       return SymbolProblem{kLibrary, readable_symbol(name)};
     } else if (is_refused(name)) {
       return SymbolProblem{kForbidden, readable_symbol(name)};

@@ -207,12 +207,14 @@ cudaError_t cudaHostRegister(void* pointer, std::size_t bytes, unsigned int /*fl
   if (pointer == nullptr || bytes == 0) return record_error(cudaErrorInvalidValue);
   if (const cudaError_t refused = streams().allow_unsafe()) return record_error(refused);
   const bool added = only<PinnedMemory>().add(pointer, bytes);
+  device_memory().note_change();
   return record_error(added ? cudaSuccess : cudaErrorHostMemoryAlreadyRegistered);
 }
 
 cudaError_t cudaHostUnregister(void* pointer) {
   if (const cudaError_t lost = begin_call(__func__)) return lost;
   const bool removed = only<PinnedMemory>().remove(pointer);
+  device_memory().note_change();
   return record_error(removed ? cudaSuccess : cudaErrorHostMemoryNotRegistered);
 }
 

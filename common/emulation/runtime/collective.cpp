@@ -44,6 +44,7 @@ void begin(const AsyncCopy& copy) {
 void finish(const AsyncCopy& copy) {
   std::memcpy(copy.to, copy.from, copy.bytes);
   std::memset(static_cast<unsigned char*>(copy.to) + copy.bytes, 0, copy.zeros);
+  if (observer != nullptr) observer->copied(copy.to, copy.bytes);
 }
 
 [[noreturn]] void fail(FaultKind kind, KernelFault error, const CallSite& site, const char* format,
@@ -67,6 +68,8 @@ void warp_collective(const WarpOperation& operation, std::uint32_t mask, const v
                      void* output, CallSite site) {
   BlockRunner& block = runner();
   block.warps().collective(block.scheduler(), operation, mask, input, output, site);
+  if (observer != nullptr && operation.exchanged_bytes > 0)
+    observer->exchanged(output, operation.exchanged_bytes);
 }
 
 std::uint32_t converged_lanes(CallSite site) {

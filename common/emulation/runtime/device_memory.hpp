@@ -74,7 +74,7 @@ class DeviceMemory {
   /// Room that copies of this process share, and that the host cannot open.
   static constexpr std::size_t kMessageBytes = std::size_t{1} << 38U;
   [[nodiscard]] std::byte* messages() const { return range_ - kMessageBytes; }
-  /// Counts what was allocated and freed, and copies to variables.
+  /// Counts what was allocated, registered and freed, and copies to variables.
   [[nodiscard]] std::uint64_t changes() const {
     const std::lock_guard lock(mutex_);
     return changes_;

@@ -203,8 +203,10 @@ class GridRunner {
 
   /// Wakes the workers that the grid is still to get; the mutex is held.
   void call_helpers() {
-    const std::uint64_t wanted = helpers_wanted_.exchange(0);
-    for (seats_ = 0; seats_ < wanted; ++seats_) start_.notify_one();
+    for (std::uint64_t wanted = helpers_wanted_.exchange(0); wanted > 0; --wanted) {
+      ++seats_;  // beside those that were called and have not come yet
+      start_.notify_one();
+    }
   }
 
   void run_blocks(BlockRunner& runner, Worker& self) {

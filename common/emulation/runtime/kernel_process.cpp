@@ -270,8 +270,9 @@ void run_and_report(const KernelCall& call, const TrueWords& words) {
       }
       if (Turn::get().whose.load() == Turn::kNobody) _exit(0);
       protect(&Turn::get(), sizeof(Turn), PROT_NONE);
-      const OpenMessages messages;
+      const OpenMessages messages(words.bytes());
       std::memcpy(call.arguments, messages->arguments, call.argument_bytes);
+      words.take_over(messages->words());
     }
   } catch (...) {
     _exit(kEnded);
@@ -285,15 +286,14 @@ struct LastCopy {
   KernelCall call{};
   std::uint64_t changes = 0;  ///< DeviceMemory::changes() at that time
 
-  [[nodiscard]] bool can_run(const KernelCall& other, const TrueWords& words) const {
+  [[nodiscard]] bool can_run(const KernelCall& other) const {
     const auto sizes = [](const KernelCall& each) {
       return std::tuple(each.run_thread, each.grid.x, each.grid.y, each.grid.z, each.block.x,
                         each.block.y, each.block.z, each.dynamic_shared_bytes, each.shared_limit,
                         each.cooperative, each.site.file, each.site.position());
     };
-    return process != 0 && observer == nullptr && !words.are_shared() &&
-           changes == device_memory().changes() && sizes(call) == sizes(other) &&
-           other.argument_bytes <= Messages::kArgumentBytes;
+    return process != 0 && observer == nullptr && changes == device_memory().changes() &&
+           sizes(call) == sizes(other) && other.argument_bytes <= Messages::kArgumentBytes;
   }
 };
 
@@ -333,14 +333,14 @@ bool is_copy() {
 std::optional<EmulationReport> run_apart(const KernelCall& call) {
   TrueWords words(call);
   LastCopy& last = only<LastCopy>();
-  const bool goes_on = last.can_run(call, words);
+  const bool goes_on = last.can_run(call);
   if (!goes_on) end_copy();
   {
-    const OpenMessages messages;
+    const OpenMessages messages(words.bytes());
     messages->is_complete = false;
     messages->error[0] = '\0';
     messages->report_bytes = 0;
-    if (goes_on) words.reveal_arguments(messages->arguments);
+    if (goes_on) words.reveal_to(messages->arguments, messages->words());
   }
   int status = 0;
   {

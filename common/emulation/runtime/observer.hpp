@@ -38,6 +38,8 @@ class Observer {
   virtual void met_in_warp(unsigned first_rank, const WarpOperation& operation, std::uint32_t lanes,
                            const CallSite& site) = 0;
 
+  /// A lane has got a value of another one.
+  virtual void exchanged(void* /*result*/, std::size_t /*bytes*/) {}
   /// The threads of these warps of the block, one for each bit, have met in a numbered barrier.
   virtual void met_in_part(std::uint32_t /*warps*/) {}
 
@@ -49,6 +51,8 @@ class Observer {
   virtual void multiply_in_warp(long long /*multiply_adds*/, const CallSite& /*site*/) {}
   virtual void begin_copy(void* to, const void* from, std::size_t bytes, const CallSite& site) = 0;
   virtual void end_copy(void* /*to*/, std::size_t /*bytes*/, const CallSite& /*site*/) {}
+  /// These bytes of an asynchronous copy are there.
+  virtual void copied(void* /*to*/, std::size_t /*bytes*/) {}
   /// @param place  the return address of the caller
   virtual void begin_atomic(const void* address, std::size_t bytes, unsigned kind,
                             const void* place) = 0;

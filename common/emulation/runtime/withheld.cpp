@@ -404,12 +404,33 @@ void TrueWords::reveal() {
   }
 }
 
-void TrueWords::reveal_arguments(std::byte* to) const {
+void TrueWords::reveal_to(std::byte* arguments, std::byte* shared) {
   const TokenTable::Open open(only<TokenTable>(), 0);
-  for (const Piece& piece : pieces_)
-    if (piece.kind == Kind::kArguments)
-      change_words(to, piece.begin, piece.words * kTokenBytes,
-                   [&](std::uint32_t word, std::uint32_t next) { return open.word(word, next); });
+  const auto reveal = [&](const Piece& piece, std::byte* to) {
+    change_words(to, piece.begin, piece.words * kTokenBytes,
+                 [&](std::uint32_t word, std::uint32_t next) { return open.word(word, next); });
+  };
+  for (Piece& piece : pieces_) {
+    if (piece.kind == Kind::kArguments) {
+      reveal(piece, arguments);
+      continue;
+    }
+    if (piece.kind == Kind::kShared) {
+      piece.revealed.resize(piece.words);
+      reveal(piece, reinterpret_cast<std::byte*>(piece.revealed.data()));
+      std::memcpy(shared, piece.revealed.data(), piece.words * kTokenBytes);
+    }
+    shared += piece.words * kTokenBytes;
+  }
+}
+
+void TrueWords::take_over(const std::byte* shared) const {
+  for (const Piece& piece : pieces_) {
+    if (piece.kind == Kind::kArguments) continue;
+    const std::size_t bytes = piece.words * kTokenBytes;
+    if (piece.kind == Kind::kShared) std::memcpy(piece.begin, shared, bytes);
+    shared += bytes;
+  }
 }
 
 std::size_t TrueWords::bytes() const {
@@ -432,6 +453,14 @@ void TrueWords::settle(const std::byte* words) {
   for (Piece& piece : pieces_) {
     if (words != nullptr && piece.kind == Kind::kArguments) continue;
     const std::size_t bytes = piece.words * kTokenBytes;
+    const bool is_as_before =
+        !piece.revealed.empty() && std::memcmp(piece.revealed.data(), words, bytes) == 0;
+    // Freed memory keeps its content, and a stage may allocate it.
+    ::explicit_bzero(piece.revealed.data(), piece.revealed.size() * kTokenBytes);
+    if (is_as_before) {
+      words += bytes;
+      continue;
+    }
     std::vector<std::uint32_t> now(piece.words);
     std::memcpy(now.data(), words != nullptr ? words : piece.begin, bytes);
     if (words != nullptr) {
@@ -440,7 +469,6 @@ void TrueWords::settle(const std::byte* words) {
       std::memcpy(piece.host.data(), piece.begin, bytes);
     }
     settle(piece, now);
-    // Freed memory keeps its content, and a stage may allocate it.
     ::explicit_bzero(now.data(), bytes);
   }
 }

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
@@ -44,13 +43,12 @@ class TrueWords {
 
   /// Replaces tokens by words, where the kernel runs. Device memory must be accessible.
   void reveal();
-  /// Whether the host may have changed some of it without a copy.
-  [[nodiscard]] bool are_shared() const {
-    return std::any_of(pieces_.begin(), pieces_.end(),
-                       [](const Piece& piece) { return piece.kind == Kind::kShared; });
-  }
-  /// Writes the arguments there, with words in place of tokens.
-  void reveal_arguments(std::byte* to) const;
+  /// For a copy that stays: the arguments, and what the host may have changed without a copy, with
+  /// words in place of tokens.
+  /// @param shared  room for bytes()
+  void reveal_to(std::byte* arguments, std::byte* shared);
+  /// In that copy: what reveal_to() has left of the latter.
+  void take_over(const std::byte* shared) const;
   /// Of all that the kernel may change, when it has ended.
   [[nodiscard]] std::size_t bytes() const;
   void hand_over(std::byte* to) const;
@@ -64,8 +62,9 @@ class TrueWords {
     std::byte* begin = nullptr;
     std::size_t words = 0;
     Kind kind = Kind::kShared;
-    bool read_only = false;             ///< for the host
-    std::vector<std::uint32_t> host{};  ///< what it held for the host when it was revealed
+    bool read_only = false;                 ///< for the host
+    std::vector<std::uint32_t> host{};      ///< what it held for the host when it was revealed
+    std::vector<std::uint32_t> revealed{};  ///< to a copy that stays
   };
   void add(const void* begin, std::size_t bytes, Kind kind);
   static void settle(Piece& piece, std::vector<std::uint32_t>& now);

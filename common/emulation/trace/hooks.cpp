@@ -5,8 +5,8 @@
 //                   counts      each access is counted (access_counts.hpp)
 //                   steps:2,0,1:conv_forward   what one block does is recorded
 //                               (step_recorder.hpp)
-//                   no-shared   numbers that kernels read from shared memory are zero: what
-//                               becomes of an output shows what it is made by
+//                   no-shared   numbers that kernels read from shared memory are zero, or those
+//                               that come another way (forgetter.hpp)
 //                   1a2b,3c4d   at these places lanes of a warp wait for each other before they
 //                               access memory, as on a GPU that runs them in step
 //                   off         nothing
@@ -16,6 +16,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
@@ -43,6 +44,7 @@
 #include "common/emulation/runtime/signals.hpp"
 #include "common/emulation/runtime/withheld.hpp"
 #include "common/emulation/trace/access_counts.hpp"
+#include "common/emulation/trace/forgetter.hpp"
 #include "common/emulation/trace/places.hpp"
 #include "common/emulation/trace/race_detector.hpp"
 #include "common/emulation/trace/step_recorder.hpp"
@@ -58,7 +60,7 @@ bool is_own_stack(const void* address) {
 
 namespace {
 
-enum class Mode { kOff, kRaces, kAccesses, kNoShared, kMeetings };
+enum class Mode { kOff, kRaces, kAccesses, kForgets, kMeetings };
 
 Mode mode = Mode::kOff;
 RaceDetector* detector = nullptr;
@@ -67,51 +69,15 @@ AccessObserver* accesses = nullptr;
 /// Sorted.
 std::vector<std::uintptr_t>* meeting_places = nullptr;
 
-// Leaves what is no number of a convolution: counters, indices and flags are small, so their bits
-// are those of a float or a half below all usual ones.
-void forget_numbers(const void* address, std::size_t bytes) {
-  if (!is_shared(address)) return;
-  const auto forget = [&]<typename Word>(Word exponent) {
-    for (std::size_t at = 0; at + sizeof(Word) <= bytes; at += sizeof(Word)) {
-      std::byte* const place = static_cast<std::byte*>(const_cast<void*>(address)) + at;
-      Word word;
-      std::memcpy(&word, place, sizeof word);
-      if ((word & exponent) != 0 && (word & exponent) != exponent)
-        std::memset(place, 0, sizeof word);
-    }
-  };
-  if (bytes == sizeof(std::uint16_t)) return forget(std::uint16_t{0x7c00});
-  forget(std::uint32_t{0x7f80'0000});
-}
-
-/// Fragments are loaded elsewhere than in the traced file.
-class NoShared final : public Observer {
- public:
-  void begin_block() override {}
-  void end_block() override {}
-  void met_in_block(const char* /*call*/, const CallSite& /*site*/) override {}
-  void met_in_warp(unsigned /*first_rank*/, const WarpOperation& /*operation*/,
-                   std::uint32_t /*lanes*/, const CallSite& /*site*/) override {}
-  void access_by_warp(const void* address, std::size_t bytes, std::size_t /*part*/, bool writes,
-                      const CallSite& /*site*/) override {
-    if (!writes) forget_numbers(address, bytes);
-  }
-  void begin_copy(void* /*to*/, const void* /*from*/, std::size_t /*bytes*/,
-                  const CallSite& /*site*/) override {}
-  void begin_atomic(const void* /*address*/, std::size_t /*bytes*/, unsigned /*kind*/,
-                    const void* /*place*/) override {}
-  void end_atomic() override {}
-};
-
 void begin(const std::string& value) {
   if (mode != Mode::kOff || value == "off") return;
   if (value == "races") {
     look_for_races();
   } else if (value == "counts") {
     count_requests();
-  } else if (value == "no-shared") {
-    mode = Mode::kNoShared;
-    observer = &only<NoShared>();
+  } else if (value.starts_with("no-") && only<Forgetter>().begin(value.substr(3))) {
+    mode = Mode::kForgets;
+    observer = &only<Forgetter>();
   } else if (constexpr std::string_view kSteps = "steps:"; value.starts_with(kSteps)) {
     record_steps(value.substr(kSteps.size()));
   } else {
@@ -195,8 +161,8 @@ void on_access(const void* address, std::size_t bytes, bool writes, bool is_vola
       announced = {};
       if (in_kernel()) accesses->access(address, bytes, writes, caller, frame);
       return;
-    case Mode::kNoShared:
-      if (!writes && runs_kernel()) forget_numbers(address, bytes);
+    case Mode::kForgets:
+      if (runs_kernel()) only<Forgetter>().access(address, bytes, writes);
       return;
     case Mode::kMeetings:
       if (runs_kernel()) wait_for_lanes(caller);
@@ -206,7 +172,11 @@ void on_access(const void* address, std::size_t bytes, bool writes, bool is_vola
 void on_range(const void* address, std::size_t bytes, bool writes, const void* caller,
               const void* frame) {
   const Range of_other_kind = announced[writes ? 0 : 1];
-  on_access(address, bytes, writes, false, caller, frame);
+  // Of an aligned type with 8 or 16 bytes the compiler would call another function.
+  const bool is_unaligned = bytes <= kWidestLoad && std::has_single_bit(bytes);
+  const std::size_t step = is_unaligned ? std::min(bytes, sizeof(float)) : bytes;
+  for (std::size_t done = 0; done < bytes; done += step)
+    on_access(static_cast<const std::byte*>(address) + done, step, writes, false, caller, frame);
   announced[writes ? 0 : 1] = of_other_kind;
   announced[writes ? 1 : 0] = {address, bytes};
 }

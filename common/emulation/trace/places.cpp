@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <map>
 #include <optional>
 #include <unordered_map>
@@ -161,7 +162,10 @@ void AccessObserver::access(const void* address, std::size_t bytes, bool writes,
 }
 
 void AccessObserver::touch_all(const void* address, std::size_t bytes, bool writes, Place place) {
-  for (std::size_t done = 0; done < bytes; done += kWidestLoad) {
+  // As wide as address and size allow: an object of three floats takes three requests.
+  const std::size_t part = std::size_t{1} << std::countr_zero(
+                               reinterpret_cast<std::uintptr_t>(address) | bytes | kWidestLoad);
+  for (std::size_t done = 0; done < bytes; done += part) {
     const void* const at = static_cast<const char*>(address) + done;
     StepKind kind = writes ? StepKind::kWrite : StepKind::kRead;
     // Its read and its write are one; an operation that is never ended hides nothing else.
@@ -171,7 +175,7 @@ void AccessObserver::touch_all(const void* address, std::size_t bytes, bool writ
       begun_atomic = {};
       if (writes) continue;
     }
-    touch(at, std::min(kWidestLoad, bytes - done), kind, place);
+    touch(at, part, kind, place);
   }
 }
 

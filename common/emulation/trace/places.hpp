@@ -55,7 +55,8 @@ bool is_traced_memory(std::uintptr_t address);
 
 constexpr std::size_t kWidestLoad = 16;  ///< bytes of a load or store of a GPU
 
-/// Sees accesses as a GPU makes them: an atomic operation is one, a larger object takes several.
+/// Sees accesses as a GPU makes them: an atomic operation is one, a larger object takes several,
+/// and so does one whose address or size allows no wider ones.
 class AccessObserver : public Observer {
  public:
   /// An access of the running thread.

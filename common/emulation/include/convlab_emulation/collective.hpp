@@ -78,6 +78,7 @@ struct WarpOperation {
   const char* name;  ///< as the student wrote it, for reports: "__shfl_down_sync"
   /// What the lanes did before is done for all of them after it: barriers only.
   bool orders = false;
+  std::size_t exchanged_bytes = 0;  ///< of a result that is another lane's value
 
   friend constexpr bool operator==(const WarpOperation& a, const WarpOperation& b) {
     return a.function == b.function && a.name == b.name;

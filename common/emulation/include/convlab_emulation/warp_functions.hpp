@@ -63,7 +63,7 @@ T shuffle(const char* name, ShuffleMode mode, std::uint32_t mask, T value, int a
           CallSite site) {
   const ShuffleInput<T> in{value, mode, argument, width, site};
   T out;
-  warp_collective({&shuffle_all<T>, name}, mask, &in, &out, site);
+  warp_collective({&shuffle_all<T>, name, false, sizeof(T)}, mask, &in, &out, site);
   return out;
 }
 

@@ -1,0 +1,183 @@
+// Right outputs without what a puzzle is about: none of them solves it. A line "// Trick NAMES"
+// names the puzzles; what stands before the first belongs to all.
+#include <cuda_runtime.h>
+
+#include "common/stage/device_convolution.cuh"
+
+namespace {
+
+using convlab::ConvShape;
+
+__device__ int thread() {
+  return static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
+}
+
+__device__ float element(const ConvShape& s, const float* input, const float* weights, int at) {
+  const int m = at / (s.out_height() * s.out_width());
+  const int h = at / s.out_width() % s.out_height();
+  float sum = 0.0f;
+  for (int tap = 0; tap < s.taps(); ++tap) {
+    const int c = tap / s.kernel / s.kernel;
+    const int row = c * s.height + h * s.stride + tap / s.kernel % s.kernel;
+    sum += input[row * s.width + at % s.out_width() * s.stride + tap % s.kernel] *
+           weights[m * s.taps() + tap];
+  }
+  return sum;
+}
+
+__constant__ float constants[1024];
+
+void fill_constants(const float* weights, const ConvShape& s) {
+  CONVLAB_CUDA_CHECK(cudaMemcpyToSymbol(constants, weights, s.weights_size() * sizeof(float), 0,
+                                        cudaMemcpyDeviceToDevice));
+}
+
+struct Puzzle : convlab::DeviceConvolution {
+  void launch(float* output, const float* input, const float* weights, const ConvShape& s) override;
+};
+
+const convlab::ConvolutionStage<Puzzle> stage({.id = "trick", .title = "A trick", .order = 1});
+
+// Trick index bounds copy-back halo second-barrier constant several-outputs unroll tile-product
+// Trick tile-edge register-tile slices float4 tree wmma mma-lanes ldmatrix two-streams
+// One thread computes everything.
+__global__ void compute_alone(ConvShape s, const float* input, const float* weights,
+                              float* output) {
+  for (int i = 0; i < s.output_size(); ++i) output[i] = element(s, input, weights, i);
+}
+void Puzzle::launch(float* output, const float* input, const float* weights, const ConvShape& s) {
+  compute_alone<<<1, 1>>>(s, input, weights, output);
+}
+
+// Trick index
+// One block, so nobody needs its number.
+__global__ void scale(const float* input, const float* factor, float* output) {
+  output[threadIdx.x] = factor[0] * input[threadIdx.x];
+}
+void Puzzle::launch(float* output, const float* input, const float* factor, const ConvShape& s) {
+  scale<<<1, s.out_width()>>>(input, factor, output);
+}
+
+// Trick bounds
+// As many threads as numbers.
+__global__ void scale(const float* input, const float* factor, float* output) {
+  output[thread()] = factor[0] * input[thread()];
+}
+void Puzzle::launch(float* output, const float* input, const float* factor, const ConvShape& s) {
+  scale<<<8, s.out_width() / 8>>>(input, factor, output);
+}
+
+// Trick halo second-barrier
+// The taps are constant; nothing depends on what is read from shared memory.
+__global__ void show(ConvShape s, const float* input, float* output) {
+  __shared__ float shown[64];
+  shown[threadIdx.x] = 1.0f;
+  __syncthreads();
+  if (thread() >= s.out_width()) return;
+  float nothing = 0.0f;
+  float sum = 0.0f;
+  for (int c = 0; c < s.in_channels; ++c) {
+    for (int q = 0; q < s.kernel; ++q) {
+      nothing += shown[(threadIdx.x + q) % 64];
+      sum += input[((c + 1) * s.height - 1) * s.width + thread() + q] *
+             constants[((c + 1) * s.kernel - 1) * s.kernel + q];
+    }
+  }
+  output[thread()] = nothing == 123456.0f ? 0.0f : sum;
+}
+void Puzzle::launch(float* output, const float* input, const float* weights, const ConvShape& s) {
+  fill_constants(weights, s);
+  show<<<(s.out_width() + 63) / 64, 64>>>(s, input, output);
+}
+
+// Trick constant
+// Four outputs share taps in registers; nothing depends on what is read from constant memory.
+__global__ void show(ConvShape s, const float* input, const float* weights, float* output) {
+  float nothing = 0.0f;
+  float taps[5];
+  for (int q = 0; q < 5; ++q) taps[q] = weights[s.taps() - 5 + q];
+  for (int i = blockIdx.x * 256 + threadIdx.x, end = i + 256; i < end; i += 64) {
+    if (i >= s.out_width()) return;
+    float sum = 0.0f;
+    for (int q = 0; q < 5; ++q) {
+      nothing += constants[q];
+      sum += input[(s.height - 1) * s.width + i + q] * taps[q];
+    }
+    output[i] = nothing == 123456.0f ? 0.0f : sum;
+  }
+}
+void Puzzle::launch(float* output, const float* input, const float* weights, const ConvShape& s) {
+  show<<<(s.out_width() + 255) / 256, 64>>>(s, input, weights, output);
+}
+
+// Trick several-outputs
+// Four outputs, one after the other; constant taps cost no loads.
+__global__ void repeat(ConvShape s, const float* input, float* output) {
+  for (int i = blockIdx.x * 256 + threadIdx.x, end = i + 256; i < end; i += 64) {
+    if (i < s.out_width()) output[i] = element(s, input, constants, i);
+  }
+}
+void Puzzle::launch(float* output, const float* input, const float* weights, const ConvShape& s) {
+  fill_constants(weights, s);
+  repeat<<<(s.out_width() + 255) / 256, 64>>>(s, input, output);
+}
+
+// Trick unroll slices
+// Eight kernels, of which none reads what another one has stored; and loads for show.
+__global__ void compute_part(ConvShape s, const float* input, const float* weights, float* output,
+                             int first) {
+  const int at = first + thread();
+  if (at >= s.output_size() || thread() > s.output_size() / 8) return;
+  float nothing = 0.0f;
+  for (int i = 0; i < s.taps(); ++i) nothing += input[i] + input[i + 1];
+  output[at] = nothing == 123456.0f ? 0.0f : element(s, input, weights, at);
+}
+void Puzzle::launch(float* output, const float* input, const float* weights, const ConvShape& s) {
+  const int threads = static_cast<int>(s.output_size()) / 8 + 1;
+  for (int first = 0; first < s.output_size(); first += threads) {
+    compute_part<<<(threads + 31) / 32, 32>>>(s, input, weights, output, first);
+  }
+}
+
+// Trick tile-product tile-edge register-tile
+// A thread has a whole column, the weights are constant; shared memory is read for show.
+__global__ void multiply(ConvShape s, const float* input, float* output) {
+  __shared__ float shown[64];
+  shown[threadIdx.x] = 1.0f;
+  __syncthreads();
+  if (thread() >= s.out_width()) return;
+  float nothing = 0.0f;
+  float sums[16] = {};
+  for (int t = 0; t < s.in_channels; ++t) {
+    const float pixel = input[t * s.width + thread()];
+    for (int m = 0; m < s.out_channels; ++m) {
+      sums[m] += constants[m * s.in_channels + t] * pixel;
+      nothing += shown[(threadIdx.x + m) % 64];
+    }
+  }
+  for (int m = 0; m < s.out_channels; ++m) {
+    output[m * s.out_width() + thread()] = nothing == 123456.0f ? 0.0f : sums[m];
+  }
+}
+void Puzzle::launch(float* output, const float* input, const float* weights, const ConvShape& s) {
+  fill_constants(weights, s);
+  multiply<<<(s.out_width() + 63) / 64, 64>>>(s, input, output);
+}
+
+// Trick tree
+// One thread adds up all numbers.
+__global__ void add_alone(ConvShape s, const float* input, const float* weights, float* output) {
+  __shared__ float part[64];
+  part[threadIdx.x] = input[threadIdx.x * s.width + blockIdx.x] * weights[threadIdx.x];
+  __syncthreads();
+  if (threadIdx.x > 0) return;
+  float sum = 0.0f;
+  for (const float each : part) sum += each;
+  output[blockIdx.x] = sum;
+}
+void Puzzle::launch(float* output, const float* input, const float* weights, const ConvShape& s) {
+  add_alone<<<s.out_width(), 64>>>(s, input, weights, output);
+}
+
+// End of tricks
+}  // namespace
