@@ -70,7 +70,6 @@ struct Squeezed {
 
 // Shorter lines say nothing: "float sum = 0;". Of a line that a page has cut, so much tells it.
 constexpr std::size_t kTelling = 16;
-constexpr std::size_t kBeginning = 30;
 
 // A line that computes: the others declare, and stand in every exercise.
 bool computes(const std::string& line) {
@@ -135,7 +134,7 @@ class TellingLines {
   static bool tells(const std::string& text, std::size_t at, const std::string& line) {
     const auto [end, rest] = std::ranges::mismatch(line, std::string_view(text).substr(at));
     const auto same = static_cast<std::size_t>(end - line.begin());
-    return end == line.end() || (same >= kBeginning && text.compare(at + same, 3, "…") == 0);
+    return end == line.end() || text.compare(at + same, 3, "…") == 0;
   }
 
   std::set<std::string> told_;
