@@ -293,6 +293,18 @@ double ratio(double part, double of) {
   return of > 0.0 ? part / of : std::numeric_limits<double>::quiet_NaN();
 }
 
+// An output depends on the input, so some loads must have been seen, a half or more for each number
+// of a row. Otherwise the kernels load in a way that nobody counts, and no number of theirs is one.
+double if_loads_are_seen(const StageCounts& counts, double number) {
+  constexpr std::int64_t kLeast = 2;
+  std::int64_t bytes = 0;
+  for (const AccessNote& note : counts.counted.accesses) {
+    if (!note.writes && note.space != "shared") bytes += note.lanes * note.bytes;
+  }
+  const bool are_seen = bytes >= kLeast * counts.shape.in_channels * counts.shape.out_width();
+  return are_seen ? number : std::numeric_limits<double>::quiet_NaN();
+}
+
 double sectors_over_needed(const StageCounts& stage) {
   const Sum sum = sum_of(stage, "global");
   return ratio(sum.parts, sum.needed);
@@ -302,7 +314,7 @@ double bytes_over_least(const StageCounts& stage) {
   const ConvShape& shape = stage.shape;
   const std::int64_t least = shape.input_size() + shape.weights_size() + shape.output_size();
   const double sectors = sum_of(stage, "global").parts + sum_of(stage, "local").parts;
-  return ratio(sectors * kSector, static_cast<double>(least * kFloat));
+  return if_loads_are_seen(stage, ratio(sectors * kSector, static_cast<double>(least * kFloat)));
 }
 
 double conflicts_per_request(const StageCounts& stage) {
@@ -379,9 +391,10 @@ double products_made(const StageCounts& counts) {
 
 const std::vector<Counter>& counters() {
   static const std::vector<Counter> all = {
-      {"loads-per-product", "loads for each multiply-add", false, loads_per_product},
+      {"loads-per-product", "loads for each multiply-add", false,
+       [](const StageCounts& stage) { return if_loads_are_seen(stage, loads(stage, true)); }},
       {"global-loads-per-product", "of these, from global memory", false,
-       [](const StageCounts& stage) { return loads(stage, false); }},
+       [](const StageCounts& stage) { return if_loads_are_seen(stage, loads(stage, false)); }},
       {"bytes-over-least", "global bytes moved, times the least", false, bytes_over_least},
       {"sectors-over-needed", "sectors moved, times those needed", false, sectors_over_needed},
       {"conflicts-per-request", "bank conflicts for each request", false, conflicts_per_request},
@@ -415,7 +428,11 @@ const std::vector<Counter>& counters() {
        },
        true},
       {"products-over-needed", "products that are made, over the multiply-adds", false,
-       products_made, true},
+       [](const StageCounts& stage) {
+         const double made = products_made(stage);
+         return ratio(made, made > 0.0 ? 1.0 : 0.0);  // none means that nobody saw them
+       },
+       true},
       {"half-share", "multiply-adds of halves", true, half_share<kHalf>, true},
       {"half2-share", "multiply-adds of half2", true, half_share<kHalf2>, true},
       {"products-of-a-thread", "products of one thread, over those of an output", false,

@@ -70,6 +70,7 @@ struct Squeezed {
 
 // Shorter lines say nothing: "float sum = 0;". Of a line that a page has cut, so much tells it.
 constexpr std::size_t kTelling = 16;
+constexpr std::size_t kBeginning = 30;
 
 // A line that computes: the others declare, and stand in every exercise.
 bool computes(const std::string& line) {
@@ -112,8 +113,10 @@ class TellingLines {
 
   /// Calls found(line, place of the solution) for what `text` tells. Hints for a puzzle, the
   /// puzzles after it and the exercise tell its few lines.
+  /// @param beginning  so much tells a line that is cut
   template <typename Found>
-  void find_in(const std::string& text, const std::string& file, const Found& found) const {
+  void find_in(const std::string& text, const std::string& file, const Found& found,
+               std::size_t beginning = kBeginning) const {
     const bool may_tell = file.starts_with("milestones/") && !file.ends_with(".md");
     const Squeezed squeezed(text);
     int last = 0;
@@ -123,7 +126,7 @@ class TellingLines {
       if (same == by_start_.end()) continue;
       const auto told = std::ranges::find_if(same->second, [&](const auto& line) {
         return !(may_tell && line.second.find(".change:") != std::string::npos) &&
-               tells(squeezed.text, at, line.first);
+               tells(squeezed.text, at, line.first, beginning);
       });
       if (told != same->second.end()) found(last = squeezed.line[at], told->second);
     }
@@ -131,10 +134,11 @@ class TellingLines {
 
  private:
   // The whole line, or so much of it that a page has cut.
-  static bool tells(const std::string& text, std::size_t at, const std::string& line) {
+  static bool tells(const std::string& text, std::size_t at, const std::string& line,
+                    std::size_t beginning) {
     const auto [end, rest] = std::ranges::mismatch(line, std::string_view(text).substr(at));
     const auto same = static_cast<std::size_t>(end - line.begin());
-    return end == line.end() || text.compare(at + same, 3, "…") == 0;
+    return end == line.end() || (same >= beginning && text.compare(at + same, 3, "…") == 0);
   }
 
   std::set<std::string> told_;
@@ -169,9 +173,10 @@ std::string page_for_students(const std::string& page, const TellingLines& lines
     if (line == "```diff") diff = true;
     if (const auto quote = line.find(" | ");
         quote != std::string::npos && line.starts_with("    ")) {
-      lines.find_in(line.substr(quote), "page.md", [&](int, const std::string&) {
+      const auto cut = [&](int, const std::string&) {
         line.replace(quote, std::string::npos, " | …");
-      });
+      };
+      lines.find_in(line.substr(quote), "page.md", cut, kTelling);
     }
     if (!for_instructors && !diff && line != "<!-- for everybody -->") kept += line + "\n";
     if (line == "<!-- for everybody -->") for_instructors = false;
