@@ -316,7 +316,8 @@ void score_speed(ScoreItem& item, const ScoreRule& rule, const ScoreRules& rules
 // "loads for each multiply-add 4.00, at most 1.70".
 std::string missed_text(const CounterLimit& limit, const Counter& counter, double value) {
   const bool at_most = std::isfinite(limit.at_most);
-  return std::string(counter.title) + (std::isnan(value) ? " none" : " " + three_digits(value)) +
+  return std::string(counter.title) +
+         (std::isnan(value) ? " not counted" : " " + three_digits(value)) +
          (at_most ? ", at most " : ", at least ") +
          three_digits(at_most ? limit.at_most : limit.at_least);
 }
