@@ -106,9 +106,13 @@ bool check_stage(const CheckContext& context, StageInfo stage, const std::vector
 
 // Parts are joined by blanks, of which some are left at the end of a line.
 static void trim_lines(std::string& text) {
-  for (auto at = text.find(" \n"); at != std::string::npos; at = text.find(" \n"))
-    text.erase(at, 1);
-  while (text.ends_with(' ')) text.pop_back();
+  std::string kept;
+  for (const char c : text + '\n') {
+    while (c == '\n' && kept.ends_with(' ')) kept.pop_back();
+    kept += c;
+  }
+  kept.pop_back();
+  text = std::move(kept);
 }
 
 bool passes(const CheckContext& context, const StageInfo& stage,
