@@ -59,9 +59,9 @@ bool calls_library(const std::string& symbols, const std::vector<std::string>& l
 struct BuildProblem {
   enum class Kind { kDoesNotCompile, kTakesTooLong, kSymbol, kNoConvolution, kRefused };
   Kind kind = Kind::kDoesNotCompile;
-  BuildError error{};                     ///< of kDoesNotCompile
-  /// Of kRefused: why; of kTakesTooLong: what ended it; of kNoConvolution: the function that has the
-  /// name of one that is called (stranger_in), if there is one.
+  BuildError error{};  ///< of kDoesNotCompile
+  /// Of kRefused: why; of kTakesTooLong: what ended it; of kNoConvolution: the function that has
+  /// the name of one that is called (stranger_in), if there is one.
   std::string message{};
   std::optional<SymbolProblem> symbol{};  ///< of kSymbol
   std::string file{};                     ///< which one, from the folder on; empty when linking
