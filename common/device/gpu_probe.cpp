@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <array>
+#include <atomic>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
@@ -17,18 +18,21 @@ namespace {
 
 using Name = std::array<char, 256>;
 
+enum Answer { kAnswers, kSilent, kNoDriver };
+
 // The driver's own interface, because the grader is built without the CUDA Toolkit.
 // Source: CUDA Driver API reference, cuInit, cuDeviceGetCount, cuDeviceGetName.
-bool ask_driver(Name& name) {
+Answer ask_driver(Name& name) {
   constexpr const char* kDriver = "libcuda.so.1";
   auto* const init = library_function<int(unsigned flags)>(kDriver, "cuInit");
+  if (init == nullptr) return kNoDriver;
   auto* const get_count = library_function<int(int* count)>(kDriver, "cuDeviceGetCount");
   auto* const get_name =
       library_function<int(char* name, int size, int device)>(kDriver, "cuDeviceGetName");
   int count = 0;
-  if (init == nullptr || init(0) != 0 || get_count(&count) != 0 || count == 0) return false;
+  if (init(0) != 0 || get_count(&count) != 0 || count == 0) return kSilent;
   get_name(name.data(), static_cast<int>(name.size() - 1), 0);
-  return true;
+  return kAnswers;
 }
 
 // The used part of NVML, declared here because only the CUDA Toolkit has its header. It stays
@@ -53,23 +57,29 @@ std::optional<int> ask(const char* function, void* device) {
 std::optional<std::string> answering_gpu() {
   // In a separate process: the driver starts threads, and may hang.
   constexpr unsigned kLimitSeconds = 30;
+  // A check asks at each start of a program. What has no driver now gets none meanwhile.
+  static std::atomic<bool> has_no_driver{false};
   std::array<int, 2> pipe{};
-  if (::pipe2(pipe.data(), O_CLOEXEC) != 0) return std::nullopt;
+  if (has_no_driver || ::pipe2(pipe.data(), O_CLOEXEC) != 0) return std::nullopt;
   const pid_t process = ::fork();
   if (process == 0) {
     ::signal(SIGALRM, SIG_DFL);
     ::alarm(kLimitSeconds);
     Name name{"a GPU"};
-    const bool answers = ask_driver(name);
-    ::_exit(answers && ::write(pipe[1], name.data(), std::strlen(name.data())) > 0 ? 0 : 1);
+    const Answer answer = ask_driver(name);
+    const bool is_told =
+        answer == kAnswers && ::write(pipe[1], name.data(), std::strlen(name.data())) > 0;
+    ::_exit(is_told ? kAnswers : answer == kNoDriver ? kNoDriver : kSilent);
   }
   ::close(pipe[1]);
   Name name{};
   while (process > 0 && ::read(pipe[0], name.data(), name.size() - 1) < 0 && errno == EINTR) {
   }
   ::close(pipe[0]);
-  while (process > 0 && ::waitpid(process, nullptr, 0) < 0 && errno == EINTR) {
+  int status = 0;
+  while (process > 0 && ::waitpid(process, &status, 0) < 0 && errno == EINTR) {
   }
+  if (process > 0 && WIFEXITED(status) && WEXITSTATUS(status) == kNoDriver) has_no_driver = true;
   if (name[0] == '\0') return std::nullopt;
   return name.data();
 }
