@@ -16,6 +16,7 @@
 #include <tuple>
 #include <utility>
 
+#include "common/emulation/include/convlab_emulation/activity.hpp"
 #include "common/emulation/include/convlab_emulation/async_copy.hpp"
 #include "common/emulation/include/convlab_emulation/launch.hpp"
 #include "common/emulation/include/convlab_emulation/shared_variable.hpp"
