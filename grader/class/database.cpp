@@ -19,6 +19,7 @@
 #include "common/result/result.hpp"
 #include "common/timing/statistics.hpp"
 #include "common/timing/three_digits.hpp"
+#include "grader/checks/edition.hpp"
 #include "grader/course/course.hpp"
 #include "grader/scores/points.hpp"
 
