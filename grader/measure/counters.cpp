@@ -20,18 +20,25 @@ namespace {
 constexpr std::uint64_t kSeed = 7;
 constexpr std::int64_t kFloat = sizeof(float);
 
-constexpr char kHalf[] = "half";
-constexpr char kHalf2[] = "half2";
-constexpr char kSharedPart[] = "shared-part";
-constexpr char kConstantPart[] = "constant-part";
-constexpr char kShufflePart[] = "shuffle-part";
-constexpr char kAtomicPart[] = "atomic-part";
-constexpr char kAsyncPart[] = "async-part";
-constexpr char kPassedPart[] = "passed-part";
-constexpr char kGraphPart[] = "graph-part";
-constexpr char kStreamPart[] = "stream-part";
-constexpr char kStreamCopies[] = "stream-copies";
-constexpr char kDevicePart[] = "device-part";
+/// A part of the output, and what makes it: what is lost to measure it, by its name for the device
+/// (forgetter.hpp), or nothing, where the sums of the outputs tell (count_parts).
+struct Part {
+  const char* id;
+  const char* title;
+  const char* way = nullptr;
+};
+
+constexpr Part kParts[] = {
+    {"shared-part", "output that numbers in shared memory make", "shared"},
+    {"constant-part", "output that numbers in constant memory make", "constant"},
+    {"shuffle-part", "output that numbers from other lanes make", "shuffles"},
+    {"atomic-part", "output that atomic operations on numbers make", "atomics"},
+    {"async-part", "output that asynchronously copied numbers make", "copies"},
+    {"passed-part", "output that numbers of an earlier kernel make", "kernels"},
+    {"graph-part", "output that launches of graphs make"},
+    {"stream-part", "output that a second stream makes"},
+    {"stream-copies", "output that needs asynchronous copies in streams"},
+    {"device-part", "output that a second device makes"}};
 
 std::int64_t product(const std::array<unsigned, 3>& sizes) {
   return std::int64_t{sizes[0]} * sizes[1] * sizes[2];
@@ -63,9 +70,9 @@ double sum_with(Submission& submission, const StageInfo& stage, const ConvShape&
 }
 
 // The part of the outputs that are others if the numbers are lost that come this way.
-double part_from(const std::string& way, Submission& submission, const StageInfo& stage,
-                 const ConvShape& shape) {
-  const auto usual = outputs_with(submission, stage, shape, "CONVLAB_EMU_TRACE=off");
+// @param usual  the outputs where none are lost
+double part_from(const std::string& way, const std::vector<float>& usual, Submission& submission,
+                 const StageInfo& stage, const ConvShape& shape) {
   const auto without = outputs_with(submission, stage, shape, "CONVLAB_EMU_TRACE=no-" + way);
   if (usual.empty() || without.empty()) return 0.0;
   double others = 0.0;
@@ -151,13 +158,13 @@ void count_parts(Submission& submission, const StageInfo& stage, const ConvShape
   const auto divided = [&](const std::string& one, const std::string& other) {
     return std::max(0.0, std::min({part(one), part(other), 1.0 - part(one), 1.0 - part(other)}));
   };
-  // Of the parts that a way makes: its name for the device (forgetter.hpp).
-  static const std::map<std::string, std::string> kWays = {
-      {kSharedPart, "shared"},  {kConstantPart, "constant"}, {kShufflePart, "shuffles"},
-      {kAtomicPart, "atomics"}, {kAsyncPart, "copies"},      {kPassedPart, "kernels"}};
+  std::optional<std::vector<float>> usual;
   for (const std::string& id : ids) {
-    if (const auto way = kWays.find(id); way != kWays.end()) {
-      counts.parts[id] = part_from(way->second, submission, stage, counts.shape);
+    const auto* const known =
+        std::ranges::find_if(kParts, [&](const Part& each) { return each.id == id; });
+    if (known != std::end(kParts) && known->way != nullptr) {
+      if (!usual) usual = outputs_with(submission, stage, counts.shape, "CONVLAB_EMU_TRACE=off");
+      counts.parts[id] = part_from(known->way, *usual, submission, stage, counts.shape);
       continue;
     }
     counts.parts[id] = id == "graph-part"    ? part("graphs")
@@ -356,9 +363,8 @@ double tensor_share(const StageCounts& stage) {
 }
 
 // @param kind  "half" for all of them, "half2" for those of two at once
-template <const char* kind>
-double half_share(const StageCounts& stage) {
-  const auto of_halves = [](const std::string& each) { return each.starts_with(kind); };
+double half_share(const StageCounts& stage, const char* kind) {
+  const auto of_halves = [&](const std::string& each) { return each.starts_with(kind); };
   const double all = products_made(stage);
   const double halves = products(stage, of_halves);
   return share_of(halves, all - halves);
@@ -377,12 +383,6 @@ double for_each_product(double number, const StageCounts& stage) {
   return number / static_cast<double>(stage.shape.multiply_adds());
 }
 
-template <const char* id>
-double part_of(const StageCounts& stage) {
-  const auto known = stage.parts.find(id);
-  return known == stage.parts.end() ? std::numeric_limits<double>::quiet_NaN() : known->second;
-}
-
 }  // namespace
 
 double products_made(const StageCounts& counts) {
@@ -390,76 +390,74 @@ double products_made(const StageCounts& counts) {
 }
 
 const std::vector<Counter>& counters() {
-  static const std::vector<Counter> all = {
-      {"loads-per-product", "loads for each multiply-add", false,
-       [](const StageCounts& stage) { return if_loads_are_seen(stage, loads(stage, true)); }},
-      {"global-loads-per-product", "of these, from global memory", false,
-       [](const StageCounts& stage) { return if_loads_are_seen(stage, loads(stage, false)); }},
-      {"bytes-over-least", "global bytes moved, times the least", false, bytes_over_least},
-      {"sectors-over-needed", "sectors moved, times those needed", false, sectors_over_needed},
-      {"conflicts-per-request", "bank conflicts for each request", false, conflicts_per_request},
-      {"active-lanes", "lanes active in a request", true, active_lanes},
-      {"tensor-share", "multiply-adds on tensor cores", true, tensor_share},
-      {"shared-loads-per-product", "loads from shared memory for each multiply-add", false,
-       [](const StageCounts& stage) {
-         return for_each_product(lanes_of(stage, "shared", false), stage);
-       },
-       true},
-      {"constant-loads-per-product", "loads from constant memory for each multiply-add", false,
-       [](const StageCounts& stage) {
-         return for_each_product(lanes_of(stage, "constant", false), stage);
-       },
-       true},
-      {"shuffles-per-product", "values from another lane for each multiply-add", false,
-       [](const StageCounts& stage) {
-         return for_each_product(static_cast<double>(stage.counted.shuffles), stage);
-       },
-       true},
-      {"atomics-per-output", "atomic operations for each output", false,
-       [](const StageCounts& stage) {
-         return lanes_of(stage, "global", true) / static_cast<double>(stage.shape.output_size());
-       },
-       true},
-      {"async-copies-per-input", "bytes copied asynchronously into shared memory, over the input's",
-       false,
-       [](const StageCounts& stage) {
-         return static_cast<double>(stage.counted.async_bytes) /
-                static_cast<double>(stage.shape.input_size() * kFloat);
-       },
-       true},
-      {"products-over-needed", "products that are made, over the multiply-adds", false,
-       [](const StageCounts& stage) {
-         const double made = products_made(stage);
-         return ratio(made, made > 0.0 ? 1.0 : 0.0);  // none means that nobody saw them
-       },
-       true},
-      {"half-share", "multiply-adds of halves", true, half_share<kHalf>, true},
-      {"half2-share", "multiply-adds of half2", true, half_share<kHalf2>, true},
-      {"products-of-a-thread", "products of one thread, over those of an output", false,
-       [](const StageCounts& stage) {
-         return static_cast<double>(stage.counted.most_products) /
-                static_cast<double>(stage.shape.taps());
-       },
-       true},
-      {"launches", "launches of kernels", false,
-       [](const StageCounts& stage) { return static_cast<double>(stage.launches.size()); }, true},
-      {kSharedPart, "output that numbers in shared memory make", true, part_of<kSharedPart>, true,
-       true},
-      {kConstantPart, "output that numbers in constant memory make", true, part_of<kConstantPart>,
-       true, true},
-      {kShufflePart, "output that numbers from other lanes make", true, part_of<kShufflePart>, true,
-       true},
-      {kAtomicPart, "output that atomic operations on numbers make", true, part_of<kAtomicPart>,
-       true, true},
-      {kAsyncPart, "output that asynchronously copied numbers make", true, part_of<kAsyncPart>,
-       true, true},
-      {kPassedPart, "output that numbers of an earlier kernel make", true, part_of<kPassedPart>,
-       true, true},
-      {kGraphPart, "output that launches of graphs make", true, part_of<kGraphPart>, true, true},
-      {kStreamPart, "output that a second stream makes", true, part_of<kStreamPart>, true, true},
-      {kStreamCopies, "output that needs asynchronous copies in streams", true,
-       part_of<kStreamCopies>, true, true},
-      {kDevicePart, "output that a second device makes", true, part_of<kDevicePart>, true, true}};
+  static const std::vector<Counter> all = [] {
+    std::vector<Counter> list = {
+        {"loads-per-product", "loads for each multiply-add", false,
+         [](const StageCounts& stage) { return if_loads_are_seen(stage, loads(stage, true)); }},
+        {"global-loads-per-product", "of these, from global memory", false,
+         [](const StageCounts& stage) { return if_loads_are_seen(stage, loads(stage, false)); }},
+        {"bytes-over-least", "global bytes moved, times the least", false, bytes_over_least},
+        {"sectors-over-needed", "sectors moved, times those needed", false, sectors_over_needed},
+        {"conflicts-per-request", "bank conflicts for each request", false, conflicts_per_request},
+        {"active-lanes", "lanes active in a request", true, active_lanes},
+        {"tensor-share", "multiply-adds on tensor cores", true, tensor_share},
+        {"shared-loads-per-product", "loads from shared memory for each multiply-add", false,
+         [](const StageCounts& stage) {
+           return for_each_product(lanes_of(stage, "shared", false), stage);
+         },
+         true},
+        {"constant-loads-per-product", "loads from constant memory for each multiply-add", false,
+         [](const StageCounts& stage) {
+           return for_each_product(lanes_of(stage, "constant", false), stage);
+         },
+         true},
+        {"shuffles-per-product", "values from another lane for each multiply-add", false,
+         [](const StageCounts& stage) {
+           return for_each_product(static_cast<double>(stage.counted.shuffles), stage);
+         },
+         true},
+        {"atomics-per-output", "atomic operations for each output", false,
+         [](const StageCounts& stage) {
+           return lanes_of(stage, "global", true) / static_cast<double>(stage.shape.output_size());
+         },
+         true},
+        {"async-copies-per-input",
+         "bytes copied asynchronously into shared memory, over the input's", false,
+         [](const StageCounts& stage) {
+           return static_cast<double>(stage.counted.async_bytes) /
+                  static_cast<double>(stage.shape.input_size() * kFloat);
+         },
+         true},
+        {"products-over-needed", "products that are made, over the multiply-adds", false,
+         [](const StageCounts& stage) {
+           const double made = products_made(stage);
+           // None means that nobody saw them.
+           return made > 0.0 ? made : std::numeric_limits<double>::quiet_NaN();
+         },
+         true},
+        {"half-share", "multiply-adds of halves", true,
+         [](const StageCounts& stage) { return half_share(stage, "half"); }, true},
+        {"half2-share", "multiply-adds of half2", true,
+         [](const StageCounts& stage) { return half_share(stage, "half2"); }, true},
+        {"products-of-a-thread", "products of one thread, over those of an output", false,
+         [](const StageCounts& stage) {
+           return static_cast<double>(stage.counted.most_products) /
+                  static_cast<double>(stage.shape.taps());
+         },
+         true},
+        {"launches", "launches of kernels", false,
+         [](const StageCounts& stage) { return static_cast<double>(stage.launches.size()); },
+         true}};
+    for (const Part& part : kParts) {
+      const auto measured = [id = std::string(part.id)](const StageCounts& stage) {
+        const auto known = stage.parts.find(id);
+        return known == stage.parts.end() ? std::numeric_limits<double>::quiet_NaN()
+                                          : known->second;
+      };
+      list.push_back({part.id, part.title, true, measured, true, true});
+    }
+    return list;
+  }();
   return all;
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -100,12 +101,12 @@ double average_parts(const AccessNote& note);
 
 /// A number that tells one technique from another, for all kernels of a stage together.
 struct Counter {
-  std::string_view id;                  ///< in scores.json: "loads-per-product"
-  std::string_view title;               ///< "loads for each multiply-add"
-  bool is_share;                        ///< shown in percent
-  double (*value)(const StageCounts&);  ///< NaN if the stage has nothing of this kind
-  bool is_technique = false;            ///< only for points: no table shows it
-  bool is_part = false;                 ///< known after count_parts()
+  std::string_view id;                              ///< in scores.json: "loads-per-product"
+  std::string_view title;                           ///< "loads for each multiply-add"
+  bool is_share;                                    ///< shown in percent
+  std::function<double(const StageCounts&)> value;  ///< NaN: the stage has nothing of this kind
+  bool is_technique = false;                        ///< only for points: no table shows it
+  bool is_part = false;                             ///< known after count_parts()
 };
 
 /// All counters, in the order of tables. docs/profile.md defines each.

@@ -250,7 +250,8 @@ std::vector<CountedKernel> counted_kernels() {
       {"inner loops of different length", WITH(load_in_inner_loops, const float), "global", false, 6, 128, 24, 0},
       // Of three lanes one makes a turn, one two, and one three; odd lanes have a line of their own.
       {"in calls", WITH(load_in_calls, const float), "global", false, 6, 65, 24, 0},
-      // The first copy is of floats, whose type promises no 16 bytes: four requests.
+      // The first copy is of floats, whose type promises no 16 bytes: four requests. (nvcc 13.0 even
+      // makes 16 loads of a byte of it, and four loads of a struct of four floats.)
       {"copied by bytes", WITH(copy_by_bytes, const float, 16), "global", false, 5, 160, 80, 0},
       {"shared, four floats one by one", SHARED(load_elements_shared), "shared", false, 1, 32, 4, 0},
       {"shared, two neighbours", SHARED(load_neighbours_shared, 2, 1), "shared", false, 1, 32, 2, 0},
