@@ -239,7 +239,8 @@ std::string words_for(const ConvShape& shape, const Milestone& milestone) {
   }
   const Finding message = message_of(*noted, shape, SourceText(sources));
   if (message.id.empty()) return {};
-  return message.id + "\n" + message.seen + (message.cause.empty() ? "" : "\n" + message.cause) +
+  return message.id + "\n" + message.seen.text() +
+         (message.cause.empty() ? "" : "\n" + message.cause) +
          (message.next.empty() ? "" : "\n" + message.next);
 }
 

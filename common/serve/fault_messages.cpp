@@ -50,16 +50,16 @@ std::string thread_text(const FaultRecord& fault) {
   return "Thread " + index_text(fault.thread) + " of block " + index_text(fault.block) + ".";
 }
 
-std::string launch_lines(const FaultRecord& fault, const SourceText& sources) {
+Seen launch_lines(const FaultRecord& fault, const SourceText& sources) {
   if (fault.launch_line == 0) return {};
   const bool known = fault.grid[0] + fault.block_size[0] > 0;
   return "\nLaunched" + (known ? " with " + launch_text(fault.grid, fault.block_size) : "") + ":" +
          sources.quote(fault.file, fault.launch_line);
 }
 
-std::string place_lines(const FaultRecord& fault, const SourceText& sources) {
+Seen place_lines(const FaultRecord& fault, const SourceText& sources) {
   if (fault.line == 0) return {};
-  const std::string quoted = sources.quote(fault.file, fault.line);
+  const Seen quoted = sources.quote(fault.file, fault.line);
   return quoted.empty() ? " At " + fault.file + ":" + std::to_string(fault.line) + "." : quoted;
 }
 
@@ -109,10 +109,10 @@ bool axes_exchanged(const FaultRecord& fault, const ConvShape& s, const std::str
 }
 
 // What keeps threads without an output from this line. Of loops, those over all blocks.
-std::string guard_lines(const FaultRecord& fault, const SourceText& sources) {
+Seen guard_lines(const FaultRecord& fault, const SourceText& sources) {
   const std::string name = fault.kernel.substr(0, fault.kernel.find('<'));  // of a template
   if (sources.kernel_around(fault.file, fault.line) != name) return {};
-  std::string lines;
+  Seen lines;
   for (const auto& [file, line] : sources.lines_of_kernel(name, {"if", "for", "while"})) {
     const std::string text = sources.line(file, line);
     const bool is_guard =
@@ -218,7 +218,7 @@ void explain_allocation(const FaultRecord& fault, const ConvShape& shape, const 
 void explain_outside(const FaultRecord& fault, const std::optional<ConvShape>& shape,
                      const SourceText& sources, Finding& message) {
   const FaultMemory& memory = fault.memory;
-  const std::string where =
+  const Seen where =
       thread_text(fault) + place_lines(fault, sources) + launch_lines(fault, sources);
   if (memory.bytes == 0 && memory.variable.empty()) {  // a wild pointer
     message.seen = kernel_name(fault) + ": " + fault.text + ". " + where;
@@ -272,7 +272,7 @@ void explain_barrier(const FaultRecord& fault, const SourceText& sources, Findin
 }
 
 // Whether CONVLAB_CUDA_CHECK saw a cudaMalloc that got the pointer instead of its address.
-void explain_malloc(const FaultRecord& fault, const std::string& place, Finding& message) {
+void explain_malloc(const FaultRecord& fault, const Seen& place, Finding& message) {
   const std::string begin = "cudaMalloc(";
   if (!fault.call.starts_with(begin)) return;
   const std::string first = fault.call.substr(begin.size(), fault.call.find(',') - begin.size());
@@ -285,7 +285,7 @@ void explain_malloc(const FaultRecord& fault, const std::string& place, Finding&
 void explain_long_copy(const FaultRecord& fault, const SourceText& sources, Finding& message) {
   const std::string direction =
       fault.array == "output" ? "cudaMemcpyDeviceToHost" : "cudaMemcpyHostToDevice";
-  std::string copies = sources.quotes({"cudaMemcpy", fault.array});
+  Seen copies = sources.quotes({"cudaMemcpy", fault.array});
   if (copies.empty()) copies = sources.quotes({"cudaMemcpyAsync", direction});
   if (copies.empty()) return;
   message.seen += copies;
@@ -327,9 +327,9 @@ std::string place_text(const FaultMemory& memory, const std::string& kernel,
 Finding message_of(const FaultRecord& fault, const std::optional<ConvShape>& shape,
                    const SourceText& sources) {
   const std::string in_kernel = fault.kernel.empty() ? "" : " in " + kernel_name(fault);
-  const std::string place = place_lines(fault, sources);
-  const std::string launched = launch_lines(fault, sources);
-  const std::string told = fault.text + in_kernel + ". " + thread_text(fault) + place + launched;
+  const Seen place = place_lines(fault, sources);
+  const Seen launched = launch_lines(fault, sources);
+  const Seen told = fault.text + in_kernel + ". " + thread_text(fault) + place + launched;
   const auto element = [&](long long index) {
     return fault.array + "[" + std::to_string(index) + "]";
   };
@@ -391,7 +391,7 @@ Finding message_of(const FaultRecord& fault, const std::optional<ConvShape>& sha
     case FaultKind::kDevicePointer: {
       message.seen = fault.text + "." + place;
       if (fault.allocated_at.find(':') == std::string::npos) break;
-      const std::string quoted = sources.quote(fault.allocated_at);
+      const Seen quoted = sources.quote(fault.allocated_at);
       message.seen += quoted.empty() ? " Allocated at " + fault.allocated_at + "."
                                      : "\nIt points to memory allocated at:" + quoted;
       const std::string kernel = sources.kernel_around(fault.file, fault.line);

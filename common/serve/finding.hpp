@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "common/base/conv_shape.hpp"
+#include "common/serve/seen.hpp"
 
 namespace convlab {
 
@@ -40,7 +41,7 @@ struct Finding {
   std::string variant{};  ///< "E-outside/freed": what is known beyond the id; may be empty
   std::vector<std::string> values{};  ///< of the variant
   std::string title{};                ///< what is wrong, in a few words
-  std::string seen{};                 ///< where and what: numbers
+  Seen seen{};                        ///< where and what: numbers, and lines of the source
   std::string smallest{};  ///< the smallest case that fails: "B=1 M=2 …"; empty: unknown
   std::string alone{};     ///< the option that runs it alone: "--case 1,2,1,5,6,3,1"
   std::string shapes{};    ///< at which shapes it fails: sentences, a line each

@@ -100,10 +100,10 @@ Finding said(const std::string& variant, const std::vector<std::string>& values)
                .variant = variant,
                .values = values,
                .title = words->title,
-               .seen = words->seen,
+               .seen = filled_in(words->seen, values),
                .cause = words->cause,
                .next = words->next};
-  for (std::string* text : {&says.seen, &says.cause, &says.next}) *text = filled_in(*text, values);
+  for (std::string* text : {&says.cause, &says.next}) *text = filled_in(*text, values);
   return says;
 }
 

@@ -13,10 +13,10 @@ std::string who(const RaceSide& side, const std::string& of) {
          (of.empty() ? "block " + index_text(side.block) : of);
 }
 
-std::string quoted(const RaceSide& side, const SourceText& sources) {
+Seen quoted(const RaceSide& side, const SourceText& sources) {
   if (!side.call.empty()) return sources.quotes({side.call});
   if (side.line <= 0) return " in a function of a library that it calls";
-  const std::string text = sources.quote(side.file, side.line);
+  const Seen text = sources.quote(side.file, side.line);
   return text.empty() ? " " + side.file + ":" + std::to_string(side.line) : text;
 }
 
@@ -26,8 +26,8 @@ std::string beginning(std::string text) {
 }
 
 // "Thread (6, 0, 0) of the same block writes it here:" and the line.
-std::string sentence(std::string who, const RaceSide& side, const std::string& what,
-                     const SourceText& sources) {
+Seen sentence(std::string who, const RaceSide& side, const std::string& what,
+              const SourceText& sources) {
   return beginning(std::move(who)) +
          (side.atomic   ? " changes " + what + " atomically"
           : side.writes ? " writes " + what

@@ -415,6 +415,9 @@ ServeReply answer(const ServeRequest& request) {
   } catch (const NotImplementedError& error) {
     reply.status = ServeStatus::kNotImplemented;
     reply.message = error.what();
+    if (const auto* exercise = dynamic_cast<const UntouchedExercise*>(&error)) {
+      reply.file = exercise->file;
+    }
   } catch (const std::exception& error) {
     reply.status = ServeStatus::kException;
     reply.fault = record_of(error);

@@ -82,6 +82,7 @@ struct ServeReply {
   std::uint64_t token = 0;
   ServeStatus status = ServeStatus::kDone;
   std::string message{};               ///< of kNotImplemented and kRefused
+  std::string file{};                  ///< of kNotImplemented: what is still as handed out
   std::optional<FaultRecord> fault{};  ///< of kException and kCrash
   std::optional<FaultRecord> race{};   ///< of a program that looks for races, also if it failed
   double op_ms = 0.0;

@@ -89,8 +89,8 @@ CONVLAB_MESSAGE(PhaseKernels, prolog, convolve, epilog, unjoined, copies, finish
 CONVLAB_MESSAGE(ServeRequest, token, stage, settings, shape, input_offset, weights_offset,
                 output_offset, kernel_limit_s, pauses, steps, tells_phases, withheld, token_key,
                 calls, warm_ups, samples, most_ms)
-CONVLAB_MESSAGE(ServeReply, token, status, message, fault, race, op_ms, layer_ms, kernels, notes,
-                accesses, steps_bytes, stages, device, no_gpu, sample, measured, mark)
+CONVLAB_MESSAGE(ServeReply, token, status, message, file, fault, race, op_ms, layer_ms, kernels,
+                notes, accesses, steps_bytes, stages, device, no_gpu, sample, measured, mark)
 
 template <class Message>
 std::string encode(const Message& message) {
@@ -103,6 +103,7 @@ std::string encode(const ServeReply& reply) {
   // An exception may carry any text; the message must stay within kMaxMessage after escaping.
   constexpr std::size_t kMaxText = 4096;
   shorter.message.resize(std::min(shorter.message.size(), kMaxText));
+  shorter.file.resize(std::min(shorter.file.size(), kMaxText));
   shorter.no_gpu.resize(std::min(shorter.no_gpu.size(), kMaxText));
   if (shorter.fault) shorter.fault->text.resize(std::min(shorter.fault->text.size(), kMaxText));
   return json_text(Json(shorter));

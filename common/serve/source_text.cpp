@@ -73,7 +73,7 @@ std::string SourceText::line(const std::string& file, int number) const {
 }
 
 std::string SourceText::quoted_line(const std::string& file, int number) const {
-  const std::string text = quote(file, number);
+  const std::string text = quote(file, number).text();
   return text.empty() ? text : text.substr(1) + "\n";
 }
 
@@ -82,7 +82,7 @@ std::vector<std::string> SourceText::lines(const std::string& file) const {
   return found == lines_.end() ? std::vector<std::string>() : found->second;
 }
 
-std::string SourceText::quote(const std::string& file, int number) const {
+Seen SourceText::quote(const std::string& file, int number) const {
   std::string text = line(file, number);
   if (text.empty()) return {};
   if (text.ends_with('(')) text += line(file, number + 1);
@@ -94,13 +94,13 @@ std::string SourceText::quote(const std::string& file, int number) const {
     while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0U) == 0x80U) --end;
     text = text.substr(0, end) + " …";
   }
-  return "\n    " + place + text;
+  return {"\n    " + place + text, {{1, file, number}}};
 }
 
-std::string SourceText::quote(const std::string& place) const {
+Seen SourceText::quote(const std::string& place) const {
   const auto colon = place.rfind(':');
   return colon == std::string::npos
-             ? ""
+             ? Seen()
              : quote(place.substr(0, colon), line_number(place.substr(colon + 1)));
 }
 
@@ -211,9 +211,9 @@ std::string SourceText::kernel_around(const std::string& file, int number) const
   return {};
 }
 
-std::string SourceText::quotes(const std::vector<std::string>& words,
-                               const std::vector<std::string>& without) const {
-  std::string all;
+Seen SourceText::quotes(const std::vector<std::string>& words,
+                        const std::vector<std::string>& without) const {
+  Seen all;
   for (const Place& place : lines_with(words, without)) all += quote(place.file, place.line);
   return all;
 }

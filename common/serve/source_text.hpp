@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "common/serve/seen.hpp"
+
 namespace convlab {
 
 /// The number of a line, as messages tell it; 0 if it is none that a file can have.
@@ -28,13 +30,13 @@ class SourceText {
   [[nodiscard]] std::vector<std::string> lines(const std::string& file) const;
 
   /// "    conv_forward.cu:44 | sum += …", on a line of its own; empty if there is no such line.
-  [[nodiscard]] std::string quote(const std::string& file, int number) const;
+  [[nodiscard]] Seen quote(const std::string& file, int number) const;
 
-  /// The same with the line end behind it.
+  /// The same as text, with the line end behind it.
   [[nodiscard]] std::string quoted_line(const std::string& file, int number) const;
 
   /// The same as quote() for "conv_forward.cu:44".
-  [[nodiscard]] std::string quote(const std::string& place) const;
+  [[nodiscard]] Seen quote(const std::string& place) const;
 
   struct Parameter {
     std::string name{};
@@ -68,8 +70,8 @@ class SourceText {
                                               const std::vector<std::string>& without = {}) const;
 
   /// These lines, each as quote() shows it.
-  [[nodiscard]] std::string quotes(const std::vector<std::string>& words,
-                                   const std::vector<std::string>& without = {}) const;
+  [[nodiscard]] Seen quotes(const std::vector<std::string>& words,
+                            const std::vector<std::string>& without = {}) const;
 
   /// Whether a word stands anywhere outside of comments.
   [[nodiscard]] bool has(const std::string& word) const { return !lines_with({word}).empty(); }

@@ -55,12 +55,12 @@ struct Limit {
   const char* name;  ///< of the finding
 };
 
-std::string lines_with_half(const SourceText& sources) {
-  std::string lines;
+Seen lines_with_half(const SourceText& sources) {
+  Seen lines;
   for (const char* word : {"_Float16", "__int2half_rn", "__half", "half"}) {
     for (const auto& place : sources.lines_with({word}, {"include"})) {
-      constexpr std::size_t kEnough = 300;
-      if (lines.size() < kEnough) lines += sources.quote(place.file, place.line);
+      constexpr std::size_t kEnough = 5;
+      if (lines.places().size() < kEnough) lines += sources.quote(place.file, place.line);
     }
     if (!lines.empty()) break;
   }
@@ -155,8 +155,8 @@ std::optional<Finding> Behaviour::wrong_numbers(ElementCase test) {
 }
 
 std::optional<Finding> Behaviour::narrow_index() {
-  const std::string floats = float_index(submission.sources());
-  const std::string halves = lines_with_half(submission.sources());
+  const Seen floats = float_index(submission.sources());
+  const Seen halves = lines_with_half(submission.sources());
   static const std::vector<Limit> limits = {
       {false, {"17 million outputs", {17, 1, 1, 1024, 1024, 1, 1}}, "E-images/float"},
       // The stride as a factor, as a divisor, or as one over it.
@@ -166,7 +166,7 @@ std::optional<Finding> Behaviour::narrow_index() {
       {false, {"2100 rows", {1, 1, 1, 2100, 3, 1, 7}}, "E-index/float"},
       {true, {"2107 taps", {1, 1, 43, 8, 9, 7, 1}}, "E-index/half"}};
   for (const auto& [of_half, test, name] : limits) {
-    const std::string& lines = of_half ? halves : floats;
+    const Seen& lines = of_half ? halves : floats;
     if (lines.empty()) continue;
     const auto wrong = wrong_numbers(test);
     if (!wrong) continue;
@@ -291,7 +291,9 @@ std::optional<Finding> Behaviour::second_convolve() {
   const auto wrong = first_finding(submission, stage, {plan.repeated.back()}, seed);
   submission.settings.convolve_calls = 1;
   if (!wrong || is_of_kind(*wrong, "sandbox")) return std::nullopt;
-  return finding("E-replay/second-convolve", "", {wrong->seen});
+  Finding found = finding("E-replay/second-convolve", "");
+  found.seen += " " + wrong->seen;
+  return found;
 }
 
 std::optional<Finding> Behaviour::little_memory() {
@@ -307,7 +309,8 @@ std::optional<Finding> Behaviour::little_memory() {
   if (const CaseOutcome usual = run(test, seed); usual.finding) {
     return usual.finding;
   }
-  Finding found = finding("E-slices/little-memory", "", {little.finding->seen});
+  Finding found = finding("E-slices/little-memory", "");
+  found.seen += " " + little.finding->seen;
   if (const auto fact = probe::wrong_slices({submission, stage, test.shape})) {
     found.seen += "\n" + fact->seen;
     found.cause = fact->cause;

@@ -99,7 +99,7 @@ std::optional<Finding> find_before_begin(Submission& submission, const StageInfo
 
 // What was measured, behind what was seen; with the usual texts where it has none of its own. A
 // cause that was measured stands alone.
-Finding named(const probe::Explanation& fact, const std::string& seen) {
+Finding named(const probe::Explanation& fact, const Seen& seen) {
   Finding found = finding(static_cast<const Finding&>(fact), seen + "\n");
   found.is_proved = fact.predicts != nullptr;
   return found;
@@ -114,7 +114,7 @@ void confirm_bytes(Submission& submission, const StageInfo& stage, Finding& foun
                           .probe = ElementCase::Probe::kNone};
   const auto again = run_case(submission, stage, other, 1).finding;
   if (!again || again->id == found.id) return;
-  const std::string seen = found.seen;
+  const Seen seen = found.seen;
   found = *again;
   found.seen = seen;
 }

@@ -24,7 +24,7 @@ std::string of_all(std::int64_t count, const ConvShape& shape, const char* one, 
 }
 
 // The line of a launch, below those that set what stands in its <<<…>>>.
-std::string launch_lines(const SourceText& sources, const std::string& file, int line) {
+Seen launch_lines(const SourceText& sources, const std::string& file, int line) {
   constexpr int kNear = 40;
   constexpr std::size_t kMost = 5;
   const std::string launch = sources.line(file, line);
@@ -54,15 +54,15 @@ std::string launch_lines(const SourceText& sources, const std::string& file, int
       if (last > 0 && lines.insert(last).second) texts.push_back(sources.line(file, last));
     }
   }
-  std::string quoted;
+  Seen quoted;
   for (const int each : lines) quoted += sources.quote(file, each);
   return quoted;
 }
 
-std::string launch_of(const DeviceNotes& notes, const SourceText& sources) {
+Seen launch_of(const DeviceNotes& notes, const SourceText& sources) {
   if (notes.launches.empty()) return {};
   const DeviceLaunch& launch = notes.launches.back();
-  const std::string line = launch_lines(sources, launch.file, launch.line);
+  const Seen line = launch_lines(sources, launch.file, launch.line);
   return "\nLaunched with " + launch_text(launch.grid, launch.block) + (line.empty() ? "." : ":") +
          line;
 }
@@ -72,7 +72,7 @@ std::string launch_of(const DeviceNotes& notes, const SourceText& sources) {
 // @param known  the name of that array; empty: unknown
 std::optional<Finding> find_short_copy(const ConvShape& shape, bool is_back,
                                        const std::string& known, const DeviceNotes& notes,
-                                       const SourceText& sources, const std::string& seen) {
+                                       const SourceText& sources, const Seen& seen) {
   struct CopiedArray {
     std::string name;
     std::int64_t elements;
@@ -141,25 +141,25 @@ Rerun run_again(Submission& submission, const StageInfo& stage, const WrongOutpu
 }
 
 // Threads that had returned when others of their block reached a barrier; empty if there are none.
-std::string early_returns(const DeviceNotes& notes, const SourceText& sources) {
+Seen early_returns(const DeviceNotes& notes, const SourceText& sources) {
   for (const DeviceLaunch& launch : notes.launches) {
     if (launch.early == 0) continue;
-    std::string seen = count_of(launch.early, "thread") + " of a block of kernel " + launch.kernel +
-                       " had returned when the others reached this barrier:" +
-                       sources.quote(launch.file, launch.barrier_line);
-    std::string returns;
+    Seen seen = count_of(launch.early, "thread") + " of a block of kernel " + launch.kernel +
+                " had returned when the others reached this barrier:" +
+                sources.quote(launch.file, launch.barrier_line);
+    Seen returns;
     for (const auto& place : sources.lines_of_kernel(launch.kernel, {"return"})) {
       if (place.line < launch.barrier_line) returns += sources.quote(place.file, place.line);
     }
-    return seen + (returns.empty() ? "" : "\nThey returned here:" + returns);
+    return seen + (returns.empty() ? Seen() : "\nThey returned here:" + returns);
   }
   return {};
 }
 
 // What is never written in a __constant__ array, and the copies to such arrays.
-Finding unwritten_constant(const std::string& name, const SourceText& sources, std::string seen) {
+Finding unwritten_constant(const std::string& name, const SourceText& sources, Seen seen) {
   seen += sources.quotes({"__constant__", name});
-  const std::string copies =
+  const Seen copies =
       sources.quotes({"cudaMemcpyToSymbol"}) + sources.quotes({"cudaMemcpyToSymbolAsync"});
   seen += copies.empty() ? "\nThere is no cudaMemcpyToSymbol."
                          : "\nThese lines copy to constant memory:" + copies;
@@ -168,7 +168,7 @@ Finding unwritten_constant(const std::string& name, const SourceText& sources, s
 
 // With numbered memory only such a lane's value is a NaN of ones.
 std::optional<Finding> find_absent_lane(const Rerun& numbered, const SourceText& sources,
-                                        const std::string& seen) {
+                                        const Seen& seen) {
   if (std::ranges::none_of(numbered.output, [](float each) {
         return std::bit_cast<std::uint32_t>(each) == 0xffff'ffff;
       })) {
@@ -199,7 +199,7 @@ std::int64_t threads_of(const DeviceNotes& notes) {
 // What the marks of new memory in the output say: which memory nobody has written.
 std::optional<Finding> find_unwritten(const WrongOutput& wrong, const Rerun& numbered,
                                       bool right_with_zeros, const SourceText& sources,
-                                      const std::string& early, const std::string& where) {
+                                      const Seen& early, const std::string& where) {
   if (!numbered.call.notes.poisoned) return std::nullopt;
   const PoisonedOutput& poisoned = *numbered.call.notes.poisoned;
   const ConvShape& shape = wrong.shape;
@@ -224,7 +224,7 @@ std::optional<Finding> find_unwritten(const WrongOutput& wrong, const Rerun& num
   if (poisoned.computed > 0 || !of_output) {
     // The output may lie there, too.
     const bool is_shared = memory.variable.empty() && name.empty() && array.empty();
-    std::string seen =
+    Seen seen =
         is_shared ? of_marked(" holds or was", " hold or were") : of_marked(" was", " were");
     seen += computed;
     if (!sources.lines_with({"__constant__", memory.variable}).empty()) {
@@ -247,7 +247,7 @@ std::optional<Finding> find_unwritten(const WrongOutput& wrong, const Rerun& num
     return finding(
         memory.variable.empty() ? "E-unwritten-memory/memory" : "E-unwritten-memory/shared", seen);
   }
-  std::string seen = of_marked(" was", " were");
+  Seen seen = of_marked(" was", " were");
   seen +=
       " never written by any thread. The first wrong one: " + place_of(shape, *wrong.report.first) +
       "." + launch_of(numbered.call.notes, sources);
@@ -291,7 +291,7 @@ std::optional<Finding> explain_on_device(Submission& submission, const StageInfo
                                 !plain.call.failure && !plain.report.passed(shape);
   // A thread that returns early does harm only where its part of shared memory is missing.
   const auto& marks = numbered.call.notes.poisoned;
-  const std::string early = early_returns(call.notes, sources);
+  const Seen early = early_returns(call.notes, sources);
   if (marks && !marks->memory.variable.empty() && !early.empty()) {
     return finding("E-barrier/early-return", "In " + where + ": " + early,
                    {of_all(wrong.report.wrong, shape, " is", " are")});
@@ -326,19 +326,19 @@ std::optional<Finding> explain_on_device(Submission& submission, const StageInfo
 }
 
 std::optional<Finding> find_early_end(const Call& call, const SourceText& sources) {
-  const std::string early = early_returns(call.notes, sources);
+  const Seen early = early_returns(call.notes, sources);
   return early.empty() ? std::nullopt : std::optional(finding("E-barrier/numbers-right", early));
 }
 
 namespace {
 
 // The lines that make something which no line frees; all, if each has its counterpart.
-std::string made_and_freed(const std::vector<std::pair<const char*, const char*>>& calls,
-                           const SourceText& sources) {
-  std::string all;
-  std::string kept;
+Seen made_and_freed(const std::vector<std::pair<const char*, const char*>>& calls,
+                    const SourceText& sources) {
+  Seen all;
+  Seen kept;
   for (const auto& [makes, frees] : calls) {
-    const std::string lines = sources.quotes({makes});
+    const Seen lines = sources.quotes({makes});
     all += lines;
     const bool is_kept = !lines.empty() && !sources.has(frees);
     if (is_kept) kept += lines + "\nThere is no " + frees + ".";
@@ -380,10 +380,11 @@ std::optional<Finding> check_leaks(Submission& submission, const StageInfo& stag
     // What is kept for the next call is made once.
     const auto same = std::ranges::adjacent_find(notes, std::greater_equal{}, live);
     if (same != notes.end()) continue;
-    return finding(
+    Finding found = finding(
         name, "",
-        {std::to_string(kRuns), to_string(shape), std::to_string(live(notes[1]) - live(notes[0])),
-         made_and_freed(calls, submission.sources())});
+        {std::to_string(kRuns), to_string(shape), std::to_string(live(notes[1]) - live(notes[0]))});
+    found.seen += made_and_freed(calls, submission.sources());
+    return found;
   }
   return std::nullopt;
 }

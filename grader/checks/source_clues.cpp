@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <filesystem>
 #include <iterator>
 #include <sstream>
 #include <vector>
@@ -32,7 +33,7 @@ std::vector<std::string> words_of(const std::string& text) {
 
 }  // namespace
 
-std::string float_index(const SourceText& sources) {
+Seen float_index(const SourceText& sources) {
   const std::string type = "float";
   for (const auto& place : sources.lines_with({type, "="})) {
     const std::string line = sources.line(place.file, place.line);
@@ -42,23 +43,26 @@ std::string float_index(const SourceText& sources) {
       if (use.file == place.file && use.line >= place.line &&
           is_cast_in_index(sources.line(use.file, use.line), name)) {
         return sources.quote(place.file, place.line) +
-               (use.line == place.line ? "" : sources.quote(use.file, use.line));
+               (use.line == place.line ? Seen() : sources.quote(use.file, use.line));
       }
     }
   }
   return {};
 }
 
-std::string suspect_lines(const SourceText& sources, const Finding& finding) {
+Seen suspect_lines(const SourceText& sources, const Finding& finding) {
   const auto words = std::ranges::find(catalogue(), finding.id, &FindingWords::id);
   if (words == catalogue().end() || words->look.empty()) return {};
   const std::vector<std::string> without = words_of(words->skip);
-  std::string lines;
+  Seen lines;
   int count = 0;
   for (const std::string& word : words_of(words->look)) {
     for (const auto& [file, line] : sources.lines_with({word}, without)) {
       // Of all exercises, the one that the finding names.
-      if (is_of_kind(finding, "not-begun") && finding.seen.find(file) == std::string::npos)
+      if (is_of_kind(finding, "not-begun") &&
+          std::ranges::none_of(finding.values, [&](const std::filesystem::path& exercise) {
+            return exercise.filename() == file;
+          }))
         continue;
       // What begins its line stands outside of functions.
       const bool is_inside = sources.lines(file)[static_cast<std::size_t>(line) - 1][0] == ' ';

@@ -314,7 +314,7 @@ std::vector<Comment> ClassDatabase::comments(const SubmissionRow& row) const {
     return !check || std::ranges::none_of(check->findings, [&](const Finding& found) {
       // Line 4 is not line 41.
       return found.id == each.finding &&
-             (each.place.empty() || find_word(found.seen, each.place) != std::string::npos);
+             (each.place.empty() || find_word(found.seen.text(), each.place) != std::string::npos);
     });
   });
   return own;

@@ -125,7 +125,7 @@ StageCounts counts_of(const CourseMilestone& milestone, const Puzzle& kernel) {
   CountedStage counted = counted_stage({.submitted = only(kernel.file),
                                         .stage = kernel.stage,
                                         .shape = first_shape(milestone, kernel)});
-  if (counted.finding) throw EnvironmentError(kernel.stage + ": " + counted.finding->seen);
+  if (counted.finding) throw EnvironmentError(kernel.stage + ": " + counted.finding->seen.text());
   return std::move(counted.counts);
 }
 

@@ -194,7 +194,7 @@ class HintCommand {
       hints.insert(hints.begin(), mend_lines_text(last_) + " " + mend_kind_text(last_));
       hints.push_back(mend_change_text(last_));
     }
-    const std::string smallest = times_ >= kOften ? last_.seen : "";
+    const std::string smallest = times_ >= kOften ? last_.seen.text() : "";
     const bool has_next = before < std::ssize(hints);
     if (!has_next && smallest.empty()) return false;
     note(last_.id, has_next ? before + 1 : times_);  // the smallest case follows the last hint

@@ -178,7 +178,7 @@ std::optional<Finding> build_milestone(const CourseMilestone& milestone) {
 
 void build_own_part(const std::string& target, bool is_long) {
   if (const auto failed = build_target(target, is_long)) {
-    throw EnvironmentError("The workbook itself does not build: " + failed->seen +
+    throw EnvironmentError("The workbook itself does not build: " + failed->seen.text() +
                            "\nBuild it: cmake --build --preset lab");
   }
 }

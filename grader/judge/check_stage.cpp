@@ -61,6 +61,15 @@ void add_mends(const CheckContext& context, const StageInfo& stage, const CasePl
   }
 }
 
+// As a person reads it. The texts are joined of parts, of which blanks are left.
+Finding told(Finding finding, const CheckContext& context, const StageInfo& stage) {
+  finding.stage = stage.id;
+  finding.cause = without_blank_ends(finding.cause);
+  finding.next = without_blank_ends(finding.next);
+  name_milestone(finding, context.request.milestone);
+  return finding;
+}
+
 }  // namespace
 
 bool check_stage(const CheckContext& context, StageInfo stage, const std::vector<int>& batches,
@@ -86,10 +95,9 @@ bool check_stage(const CheckContext& context, StageInfo stage, const std::vector
     add_mends(context, stage, plan_for(request, stage, batches), *verdict.finding);
   }
   context.checked.evidence.push_back(std::move(evidence));
-  for (Finding warning : verdict.warnings) {
-    context.observer.tell(stage, {.finding = warning, .is_forgiven = true});
-    warning.stage = stage.id;
-    context.checked.warnings.push_back(std::move(warning));
+  for (const Finding& warning : verdict.warnings) {
+    context.checked.warnings.push_back(told(warning, context, stage));
+    context.observer.tell(stage, {.finding = context.checked.warnings.back(), .is_forgiven = true});
   }
   // The batches that were right are too small for it.
   const std::string overflow = int_overflow(request, kMaxBatch);
@@ -104,29 +112,12 @@ bool check_stage(const CheckContext& context, StageInfo stage, const std::vector
   return passes(context, stage, verdict.finding);
 }
 
-// Parts are joined by blanks, of which some are left at the end of a line.
-static void trim_lines(std::string& text) {
-  std::string kept;
-  for (const char c : text + '\n') {
-    while (c == '\n' && kept.ends_with(' ')) kept.pop_back();
-    kept += c;
-  }
-  kept.pop_back();
-  text = std::move(kept);
-}
-
 bool passes(const CheckContext& context, const StageInfo& stage,
             const std::optional<Finding>& finding) {
   if (!finding) return true;
-  auto& findings = context.checked.findings;
-  findings.push_back(*finding);
-  for (std::string* text : {&findings.back().seen, &findings.back().cause, &findings.back().next}) {
-    trim_lines(*text);
-  }
-  findings.back().stage = stage.id;
-  name_milestone(findings.back(), context.request.milestone);
+  context.checked.findings.push_back(told(*finding, context, stage));
   context.checked.result.verdict = Verdict::kFailed;
-  context.observer.tell(stage, {.finding = findings.back()});
+  context.observer.tell(stage, {.finding = context.checked.findings.back()});
   return false;
 }
 

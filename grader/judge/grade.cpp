@@ -328,7 +328,7 @@ class Grading {
       fill_random({.shape = shape}, std::random_device{}(), arrays);
       const Call call = submission_.run_ranked(stages.front().id, plan);
       if (call.failure) {
-        times.why_not = explain(*call.failure, "the ranked run").seen;
+        times.why_not = explain(*call.failure, "the ranked run").seen.text();
         return times;
       }
       const Precision precision = as_judged(stages.front()).precision;

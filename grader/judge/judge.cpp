@@ -387,9 +387,7 @@ Finding cause_of(const Finding& found, const Race& race) {
   if (race.stores_twice && !race.is_one_number && !is_of_kind(found, "guessed")) return found;
   Finding told = race.finding;
   if (!is_of_kind(found, "race")) {
-    std::string saw = found.seen.substr(0, found.seen.find('\n'));
-    if (saw.ends_with(':')) saw.back() = '.';
-    told.seen += "\nThe check saw: " + saw;
+    told.seen += "\nThe check saw: " + found.seen.first_sentence();
   }
   return told;
 }

@@ -122,7 +122,7 @@ class ProductWatch {
   void is_incomplete() { is_certain_ = false; }
 
   /// What was seen, in lines.
-  [[nodiscard]] std::string text() const {
+  [[nodiscard]] Seen text() const {
     if (blocks_.empty()) {
       return is_certain_ ? quoted("no thread stores this output. Others are stored here:", stores_)
                          : std::string();
@@ -163,7 +163,7 @@ class ProductWatch {
                                 ? readers[0] + " and " + readers[1] + " both read "
                                 : std::to_string(readers.size()) + " threads, " + readers[0] +
                                       " and " + readers[1] + " among them, read ";
-    std::string text = quoted(who + both + ":", uses_of({pixel, weight}));
+    Seen text = quoted(who + both + ":", uses_of({pixel, weight}));
     const bool is_lost = product_.factor == 0.0;
     if (!is_lost && static_cast<double>(readers.size()) >= product_.factor) return text;
     Lines exchanges;
@@ -267,7 +267,7 @@ class ProductWatch {
     return true;
   }
 
-  [[nodiscard]] std::string stores_text() const {
+  [[nodiscard]] Seen stores_text() const {
     Lines blind;
     Lines lines;
     int count = 0;
@@ -332,9 +332,9 @@ class ProductWatch {
            " of block " + index_text(block.index);
   }
 
-  [[nodiscard]] std::string quoted(std::string head, const Lines& lines) const {
+  [[nodiscard]] Seen quoted(std::string head, const Lines& lines) const {
     constexpr std::size_t kMost = 6;
-    std::string text;
+    Seen text;
     if (lines.size() <= kMost) {
       for (const auto& [file, line] : lines) text += sources_.quote(file, line);
     }
@@ -359,7 +359,7 @@ class ProductWatch {
 
 }  // namespace
 
-std::string lines_of_product(Submission& traced, const StageInfo& stage, WrongProduct product) {
+Seen lines_of_product(Submission& traced, const StageInfo& stage, WrongProduct product) {
   std::vector<DeviceLaunch> launches;
   std::vector<std::string> kernels;
   const auto look = [&] {

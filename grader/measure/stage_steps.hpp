@@ -34,7 +34,7 @@ struct StageSteps {
 
 /// Which threads and lines of a traced program store the output of a product and read its numbers.
 /// @return lines for a finding; empty if its first launches do not store this output
-std::string lines_of_product(Submission& traced, const StageInfo& stage, WrongProduct product);
+Seen lines_of_product(Submission& traced, const StageInfo& stage, WrongProduct product);
 
 /// Runs a stage that was built to be traced twice: to find races and faults, and to record. There a
 /// read outside of an array gets a zero, so that the kernel goes on.

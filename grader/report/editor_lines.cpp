@@ -20,16 +20,6 @@ struct Said {
   std::string text{};
 };
 
-// "    conv_forward.cu:44 | sum += …", as findings quote a line.
-bool is_quote(const std::string& line, std::string& file, int& number) {
-  const auto bar = line.find(" | ");
-  const auto colon = bar == line.npos ? bar : line.rfind(':', bar);
-  if (!line.starts_with("    ") || colon == line.npos) return false;
-  file = trimmed(line.substr(0, colon));
-  number = line_number(line.substr(colon + 1, bar - colon - 1));
-  return number > 0;
-}
-
 // A formula has a line of its own: what follows it begins a sentence.
 std::string one_line(const std::string& text) {
   std::string line;
@@ -65,14 +55,15 @@ class Lines {
     std::string said;
     std::vector<std::pair<Said, std::string>> notes;
     const std::string title = finding.title + " [" + finding.id + "]";
-    for (const std::string& line : lines_of(finding.seen)) {
-      std::string file;
-      int number = 0;
-      if (!is_quote(line, file, number)) {
+    std::size_t row = 0;
+    auto quoted = finding.seen.places().begin();
+    for (const std::string& line : lines_of(finding.seen.text())) {
+      if (quoted != finding.seen.places().end() && quoted->row == row++) {
+        notes.emplace_back(place(quoted->file, quoted->line), std::exchange(said, ""));
+        ++quoted;
+      } else {
         said += line + "\n";
-        continue;
       }
-      notes.emplace_back(place(file, number), std::exchange(said, ""));
     }
     std::string lead = one_line(finding.cause);
     if (lead.empty())

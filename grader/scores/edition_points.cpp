@@ -34,7 +34,8 @@ std::string scale_text(const TimeRule& rule, const Edition& edition) {
 }  // namespace
 
 bool is_half(Precision precision) {
-  return std::string(to_string(precision)).find("16") != std::string::npos;
+  using enum Precision;
+  return precision != kFp32 && precision != kTf32 && precision != kTf32Truncated;
 }
 
 EditionScore edition_score(const RulesRequest& rules, const CheckResult& check,

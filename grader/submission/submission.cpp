@@ -81,8 +81,10 @@ std::optional<Failure> failure_of(const ServeReply& reply) {
   const auto kind = kKinds[static_cast<std::size_t>(reply.status)];
   if (!kind) return std::nullopt;
   const bool may_say_where = kind == kException || kind == kCrash;
-  return Failure{
-      .kind = *kind, .message = reply.message, .fault = may_say_where ? reply.fault : std::nullopt};
+  return Failure{.kind = *kind,
+                 .message = reply.message,
+                 .file = reply.file,
+                 .fault = may_say_where ? reply.fault : std::nullopt};
 }
 
 // Receives the steps that a reply announces; false if the program sends something else.

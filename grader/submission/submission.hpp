@@ -44,6 +44,7 @@ struct Failure {
   int code = 0;                        ///< signal or exit code
   double limit_s = 0.0;                ///< of a timeout
   std::string message{};               ///< of kNotImplemented and kRefused
+  std::string file{};                  ///< of kNotImplemented
   std::optional<FaultRecord> fault{};  ///< what the program's signal handler reported
   Finding told{};                      ///< the same for a person, without an id if nothing is known
   std::string printed{};               ///< the end of what the program printed

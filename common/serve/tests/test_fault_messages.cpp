@@ -46,7 +46,7 @@ TEST_CASE("a failed call is told by its record, whatever its text says") {
   const Finding checked = told({.text = why, .call = "cudaMalloc(&image, 4)"});
   CHECK(checked.id == "E-cuda-call");
   CHECK(checked.variant.empty());
-  CHECK(checked.seen.starts_with(why));
+  CHECK(checked.seen.text().starts_with(why));
   const Finding without = told({.text = why, .call = "cudaMalloc((void**)image, 4)"});
   CHECK(without.variant == "E-cuda-call/address");
   CHECK(without.next.find("cudaMalloc(&image, bytes)") != std::string::npos);
@@ -77,6 +77,20 @@ TEST_CASE("source text: it finds lines, parameters and words of a kernel") {
   CHECK_FALSE(sources.has("early"));
 }
 
+TEST_CASE("seen: quotes keep their places in a text that is joined") {
+  const TemporaryFolder folder;
+  const SourceText sources = example(folder);
+  Seen seen = "It stops: " + sources.quote("conv.cu", 5);
+  seen = "In\ra case. \n" + seen + "\nCalled: \n    conv.cu:1 | no" + sources.quote("conv.cu:8");
+  CHECK(
+      seen.text() ==
+      "In\ufffda case.\nIt stops:\n    conv.cu:5 | __syncthreads();\nCalled:\n    conv.cu:1 | no\n"
+      "    conv.cu:8 | void launch() { conv<<<1, 4>>>(s, a, b, c); }");
+  CHECK(seen.places() == std::vector<Seen::Place>{{2, "conv.cu", 5}, {5, "conv.cu", 8}});
+  CHECK(("Here:" + sources.quote("conv.cu", 5)).first_sentence() == "Here.");
+  CHECK(Seen("Here:\n    more").first_sentence() == "Here:");
+}
+
 TEST_CASE("a fragment beside its array counts elements of the array's type") {
   const TemporaryFolder folder;
   const auto file = folder.path() / "wmma.cu";
@@ -88,7 +102,8 @@ TEST_CASE("a fragment beside its array counts elements of the array's type") {
                           .line = 2,
                           .memory = {.variable = "tile", .bytes = 512, .offset = 528}};
   const Finding message = message_of(fault, std::nullopt, SourceText({file}));
-  CHECK(message.seen.find("9 elements past the end of `tile`, which has 256") != std::string::npos);
+  CHECK(message.seen.text().find("9 elements past the end of `tile`, which has 256") !=
+        std::string::npos);
   CHECK(message.cause.find("leading dimension") != std::string::npos);
 }
 
@@ -111,7 +126,7 @@ TEST_CASE("the guards of a template, and of a loop over all blocks, are quoted")
   fault.memory.bytes = 36;
   fault.memory.offset = 36;
   const std::string seen =
-      message_of(fault, ConvShape{1, 1, 1, 3, 3, 1, 1}, SourceText({file})).seen;
+      message_of(fault, ConvShape{1, 1, 1, 3, 3, 1, 1}, SourceText({file})).seen.text();
   CHECK(seen.find("conv.cu:3 | for (int i = blockIdx.x") != std::string::npos);
   CHECK(seen.find("conv.cu:4") == std::string::npos);
 }

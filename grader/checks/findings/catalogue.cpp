@@ -19,23 +19,23 @@
 
 namespace convlab::grader {
 
-Finding finding(const std::string& name, const std::string& seen,
-                const std::vector<std::string>& values) {
+Finding finding(const std::string& name, const Seen& seen, const std::vector<std::string>& values) {
   Finding found;
   if (name.find('/') == std::string::npos) {
     found.id = name;
+    found.values = values;
   } else {
     found = said(name, values);
   }
-  found.seen = printable(seen) + printable(found.seen);
+  found.seen = seen + found.seen;
   return finding(found, "");
 }
 
-Finding finding(const Finding& message, const std::string& prefix) {
+Finding finding(const Finding& message, const Seen& prefix) {
   const auto usual = std::ranges::find(catalogue(), message.id, &FindingWords::id);
   if (usual == catalogue().end()) throw std::out_of_range("no finding " + message.id);
   Finding found = message;
-  found.seen = printable(prefix) + printable(message.seen);
+  found.seen = prefix + message.seen;
   if (found.title.empty()) found.title = usual->title;
   if (found.cause.empty()) found.cause = usual->cause;
   if (found.next.empty()) found.next = usual->next;
@@ -121,7 +121,8 @@ std::optional<Finding> printed_cuda_error(const std::string& printed, const std:
 Finding explain(const Failure& failure, const std::string& where) {
   using enum Failure::Kind;
   const std::string in = "In " + where + ": ";
-  if (failure.kind == kNotImplemented) return finding("E-not-implemented", failure.message);
+  if (failure.kind == kNotImplemented)
+    return finding("E-not-implemented", failure.message, {failure.file});
   if (failure.kind == kProtocol) return finding("E-channel", "In " + where + ".");
   const std::string line = last_line(failure.printed);
   if (failure.kind == kExit) {

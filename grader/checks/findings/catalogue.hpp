@@ -14,12 +14,12 @@ namespace convlab::grader {
 /// The finding of this id, or of a variant, "E-crash/heap". @throws std::out_of_range if unknown
 /// @param seen    what was seen; what a variant says of it follows
 /// @param values  for {0}, {1}, … of the variant
-Finding finding(const std::string& name, const std::string& seen,
+Finding finding(const std::string& name, const Seen& seen,
                 const std::vector<std::string>& values = {});
 
 /// The same with the usual texts where it has none of its own. @param prefix  where it was: "In
 /// case 'stride 2' (…): "
-Finding finding(const Finding& message, const std::string& prefix);
+Finding finding(const Finding& message, const Seen& prefix);
 
 /// The finding with the compiler's warnings. A variable without a start value explains any wrong
 /// number, so then the finding is E-uninitialised.

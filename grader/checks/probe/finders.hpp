@@ -19,6 +19,7 @@ struct Feature {
   std::string end{};         ///< what the values are counted from: "C" makes "c = C - 1" of -1
   bool only_bounds = false;  ///< single values in the middle mean nothing
   bool is_flag = false;      ///< 0 or 1, and the name says it all
+  std::string otherwise{};   ///< what a flag of 0 says; empty: nothing
   int cost = 1;
   char variable = 0;  ///< of an output: its b, m, h or w alone, or what is left of it
   int tile = 0;       ///< the values are what is left of a division by this

@@ -33,11 +33,7 @@ Holds* holds(const std::string& relation) {
 }
 
 std::string text_of(const Feature& feature, const std::string& relation, std::int64_t value) {
-  const auto place = value == 0 ? feature.name.find(" in the last") : std::string::npos;
-  if (feature.is_flag && place != std::string::npos) {
-    return feature.name.substr(0, place) + " before" + feature.name.substr(place + 3);
-  }
-  if (feature.is_flag) return feature.name;
+  if (feature.is_flag) return value == 0 ? feature.otherwise : feature.name;
   if (feature.end.empty()) return feature.name + " " + relation + " " + std::to_string(value);
   const std::string by =
       value == 0 ? "" : (value < 0 ? " - " : " + ") + std::to_string(std::abs(value));
@@ -63,7 +59,7 @@ std::vector<Test> tests_of(const Feature& feature, std::size_t count) {
   if (values.size() < 2) return tests;
   if (feature.is_flag) {
     add("", 1, 0);
-    if (feature.name.find(" in the last") != std::string::npos) add("", 0, 1);
+    if (!feature.otherwise.empty()) add("", 0, 1);
     return tests;
   }
   std::size_t tried = 0;
@@ -170,8 +166,10 @@ std::vector<Feature> features_of(const ConvShape& s, const std::vector<Label>& l
     all.push_back(std::move(from_end));
     for (const int tile : {16, 8, 32, 4}) {  // the usual one first
       if (size % tile == 0) continue;
-      Feature last{.name = name + " in the last, incomplete " + number(tile),
+      const std::string place = " the last, incomplete " + number(tile);
+      Feature last{.name = name + " in" + place,
                    .is_flag = true,
+                   .otherwise = name + " before" + place,
                    .cost = cost + 3,
                    .variable = variable};
       Feature rest{.name = name + " behind the last whole " + number(tile),

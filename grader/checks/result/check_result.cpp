@@ -23,7 +23,7 @@ std::string smallest_case_text(const Finding& finding) {
 
 std::string seen_text(const Finding& finding) {
   const std::string smallest = smallest_case_text(finding);
-  return smallest + (smallest.empty() ? "" : "\n") + finding.seen +
+  return smallest + (smallest.empty() ? "" : "\n") + finding.seen.text() +
          (finding.picture.empty() ? "" : "\n" + finding.picture);
 }
 

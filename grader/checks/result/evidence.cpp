@@ -12,9 +12,17 @@ void json_fields(JsonFields& fields, Mend& mend) {
          mend.after);
 }
 
+static void json_fields(JsonFields& fields, Seen::Place& place) {
+  fields("row", place.row, "file", place.file, "line", place.line);
+}
+
+// The text is in the file, and beside it the places of the lines that it quotes.
 void json_fields(JsonFields& fields, Finding& finding) {
-  fields("id", finding.id, "title", finding.title, "seen", finding.seen, "cause", finding.cause,
-         "next", finding.next)
+  std::string seen = finding.seen.text();
+  std::vector<Seen::Place> places = finding.seen.places();
+  fields("id", finding.id, "title", finding.title, "seen", seen, "cause", finding.cause, "next",
+         finding.next)
+      .optional("places", places)
       .optional("smallest", finding.smallest)
       .optional("alone", finding.alone)
       .optional("shapes", finding.shapes)
@@ -24,6 +32,7 @@ void json_fields(JsonFields& fields, Finding& finding) {
       .optional("variant", finding.variant, "values", finding.values)
       .optional("is_proved", finding.is_proved)
       .defaulted("stage", finding.stage);
+  if (fields.reads()) finding.seen = {seen, places};
 }
 
 }  // namespace convlab
@@ -77,8 +86,11 @@ static void json_fields(JsonFields& fields, Record& record) {
   if (fields.reads()) record.end = RunEnd::kRight;
   fields.unless(RunEnd::kRight, "end", record.end);
   fields.optional("finding", record.finding, "remark", record.remark, "race", record.race)
-      .optional("wrong_cases", record.wrong_cases, "lines", record.lines, "warnings",
-                record.warnings);
+      .optional("wrong_cases", record.wrong_cases, "warnings", record.warnings);
+  std::string lines = record.lines.text();
+  std::vector<Seen::Place> places = record.lines.places();
+  fields.optional("lines", lines, "places", places);
+  if (fields.reads()) record.lines = {lines, places};
 }
 
 static void json_fields(JsonFields& fields, Demands& demands) {

@@ -112,7 +112,7 @@ struct Record {
   std::optional<Finding> remark{};         ///< what is noticed although the numbers are right
   std::optional<Race> race{};              ///< of kRaces
   std::vector<std::string> wrong_cases{};  ///< names of cases that an experiment got wrong
-  std::string lines{};                     ///< of kLines and kSource: quoted
+  Seen lines{};                            ///< of kLines and kSource: quoted
   std::string warnings{};                  ///< of kSource: the compiler's
   std::vector<CaseResult> cases{};         ///< of kCases; a result file holds those that count
   std::vector<RunResult> runs{};           ///< of kNetwork; the same

@@ -34,7 +34,8 @@ TEST_CASE("an index of a float is found in each of its forms") {
   for (const std::string use : {"a[(int)x]", "a[3 * static_cast<int>(x)]", "a[int( x)]",
                                 "a[(std::size_t) x + 1]", "a[(unsigned long)x]"}) {
     INFO(use);
-    CHECK(contains(float_index(source_of(folder, "float x = 3;\n" + use + " = 1;\n")), "a.cu:2"));
+    CHECK(contains(float_index(source_of(folder, "float x = 3;\n" + use + " = 1;\n")).text(),
+                   "a.cu:2"));
   }
   for (const std::string use : {"a[x]", "a[1] = (int)x", "a[(int)xy]", "f(int(x))"}) {
     INFO(use);
@@ -48,7 +49,7 @@ TEST_CASE("clues are looked for in a hostile megabyte") {
        {"float x = a[(int", "float x = [(int [(int x\n", "__shared__ float a[b * c];\n", "float ",
         "float x =\n", "[[[[[[[[((((((\n", "__shared__\n", "x[x*x];\n"}) {
     const SourceText sources = source_of(folder, many(line));
-    CHECK(float_index(sources).size() < 1000);
+    CHECK(float_index(sources).text().size() < 1000);
   }
 }
 
@@ -58,7 +59,7 @@ TEST_CASE("a compiler's message names its line, also in a hostile megabyte") {
   const auto told = [&](const std::string& text) {
     return compiler_finding({.file = "x/a.cu", .line = 1, .text = text}, sources);
   };
-  CHECK(contains(told("b").seen, "a.cu:1 | int a"));
+  CHECK(contains(told("b").seen.text(), "a.cu:1 | int a"));
   CHECK(
       contains(compiler_finding({.text = "a.cu is no text."}, {}).next, "Save it again as UTF-8"));
   // What stands for * is filled in, if it stands on one line.

@@ -68,7 +68,7 @@ TEST_CASE("no stage of the reference solutions has a race") {
         fill_random({.shape = layer}, 1, submission.prepare(layer, Placement::kAligned));
         const Call call = submission.run(stages.front().id);
         CHECK_FALSE(call.failure);
-        if (call.race) FAIL_CHECK(message_of(*call.race, layer, submission.sources()).seen);
+        if (call.race) FAIL_CHECK(message_of(*call.race, layer, submission.sources()).seen.text());
       }
     }
     // What the detector took in both convolutions, without compiling.

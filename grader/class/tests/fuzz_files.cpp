@@ -68,7 +68,8 @@ void read_result(const std::string& text) {
       throw std::logic_error("a result changes when it is written and read");
     }
     for (const Finding& finding : check.findings) {
-      if (printable(finding.seen) != finding.seen) throw std::logic_error("control characters");
+      if (printable(finding.seen.text()) != finding.seen.text())
+        throw std::logic_error("control characters");
     }
   } catch (const EnvironmentError&) {
   }

@@ -78,7 +78,7 @@ TEST_CASE("course: puzzles and repairs wait, and the reference solves them") {
         INFO(milestone.id << " " << puzzle.stage);
         CHECK(check_puzzle(milestone, puzzle));
         const auto found = check_puzzle(milestone, solved(milestone, puzzle, folder.path()));
-        INFO((found ? found->id + ": " + found->seen : ""));
+        INFO((found ? found->id + ": " + found->seen.text() : ""));
         CHECK_FALSE(found);
       }
     }
@@ -112,7 +112,7 @@ TEST_CASE("course: right outputs without what a puzzle is about do not solve it"
         puzzle.file = file;
         const auto found = check_puzzle(milestone, puzzle);
         REQUIRE(found);
-        INFO(found->id << ": " << found->seen);
+        INFO(found->id << ": " << found->seen.text());
         // These two have a second size, for which the trick fails.
         CHECK((found->id == "E-technique" || milestone.id == "m2"));
         ++tried;

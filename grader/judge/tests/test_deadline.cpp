@@ -22,5 +22,5 @@ TEST_CASE("deadline: it ends a check that has begun, with what was checked till 
   CHECK(check.cases.size() == 3);
   REQUIRE(check.findings.size() == 1);
   CHECK(check.findings[0].id == "E-timeout");
-  CHECK(contains(check.findings[0].seen, "The whole check took more than 3 hours"));
+  CHECK(contains(check.findings[0].seen.text(), "The whole check took more than 3 hours"));
 }

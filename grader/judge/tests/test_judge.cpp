@@ -133,7 +133,7 @@ TEST_CASE("judge: what only the emulated compiler refuses explains a fault, noth
   const Finding told =
       *on_gpu("E-outside").rehearsed("E-build").observed("E-build").judged().finding;
   CHECK(told.title == "it should not compile");
-  CHECK(contains(told.seen, "on the GPU it ended with E-outside"));
+  CHECK(contains(told.seen.text(), "on the GPU it ended with E-outside"));
   CHECK(on_gpu("E-wrong").rehearsed("E-build").observed("E-build").told() == "E-wrong");
   CHECK(
       on_gpu("").rehearsed("E-build").observed("E-build").again(Mode::kGuarded, "").told().empty());
@@ -148,7 +148,7 @@ TEST_CASE("judge: errors that no rounding explains may come from a race") {
 TEST_CASE("judge: a race between warps is told as the cause of wrong numbers") {
   const auto told = emulated("E-wrong").observed("E-wrong", race(true)).judged().finding;
   CHECK(told->id == "E-race");
-  CHECK(contains(told->seen, "The check saw: Seen there."));
+  CHECK(contains(told->seen.text(), "The check saw: Seen there."));
   // Within a warp, too, unless it is forgiven: what was measured holds for one order of its
   // threads.
   CHECK(emulated("E-wrong").observed("E-wrong", race(false)).told() == "E-race");
@@ -166,7 +166,7 @@ TEST_CASE("judge: the emulated finding names the device if the two differ") {
   const auto text = [](const char* gpu, const char* emulated) {
     Checked stage = on_gpu(gpu).rehearsed(emulated).observed("");
     stage.again(Mode::kReadsForgiven, "E-wrong").again(Mode::kNumbersBeyond, "E-wrong");
-    return stage.judged().finding->seen;
+    return stage.judged().finding->seen.text();
   };
   CHECK(text("E-wrong", "E-wrong") == "Seen there.");
   CHECK(contains(text("E-wrong", "E-outside"), "the GPU reported E-wrong."));

@@ -104,7 +104,7 @@ struct WordAccess {
 void add_race(const StageSteps& stage, const Finding& finding, std::vector<StepMark>& all) {
   const StepNotes& notes = stage.notes;
   const RaceFacts& race = *stage.race->race;
-  StepMark mark{.kind = "race", .text = finding.title + ". " + finding.seen};
+  StepMark mark{.kind = "race", .text = finding.title + ". " + finding.seen.text()};
   std::map<std::int64_t, std::vector<WordAccess>> words;
   std::map<int, std::set<int>> marked;
   const auto end_phase = [&] {

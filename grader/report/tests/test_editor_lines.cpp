@@ -11,14 +11,16 @@ TEST_CASE("editor lines: findings at the lines that they quote") {
   const auto file = folder.path() / "m1" / "conv.cpp";
   write_atomically(file, "one\n  two\nthree\n");
   CheckResult check;
-  check.findings = {{.id = "E-a",
-                     .title = "it is wrong",
-                     .seen =
-                         "In a case:\n    conv.cpp:2 | two\nAllocated at:\n    conv.cpp:3 | three\n"
-                         "It ends. The index is\n    b·C\nBy hand: 3.",
-                     .cause = "A cause, 100%: so.",
-                     .next = "A step."}};
-  check.warnings = {{.id = "E-b", .title = "elsewhere", .seen = "No place | none"}};
+  check.findings = {
+      {.id = "E-a",
+       .title = "it is wrong",
+       .seen = {"In a case:\n    conv.cpp:2 | two\nAllocated at:\n    conv.cpp:3 | three\n"
+                "It ends. The index is\n    b·C\nBy hand: 3.",
+                {{1, "conv.cpp", 2}, {3, "conv.cpp", 3}}},
+       .cause = "A cause, 100%: so.",
+       .next = "A step."}};
+  // Words that look like a quote are none.
+  check.warnings = {{.id = "E-b", .title = "elsewhere", .seen = "No\n    conv.cpp:2 | none"}};
 
   CHECK(editor_lines(check, "gcc", {file}, folder.path()) ==
         "m1/conv.cpp:2:3: error: it is wrong [E-a]: A cause, 100%: so.\n"
@@ -26,7 +28,7 @@ TEST_CASE("editor lines: findings at the lines that they quote") {
         "m1/conv.cpp:3:1: note: Allocated at:\n"
         "m1/conv.cpp:2:3: note: It ends. The index is b·C. By hand: 3.\n"
         "m1/conv.cpp:2:3: note: A step.\n"
-        "m1/conv.cpp:1:1: warning: elsewhere [E-b]: No place | none\n");
+        "m1/conv.cpp:1:1: warning: elsewhere [E-b]: No conv.cpp:2 | none\n");
   check.warnings.clear();
   CHECK(
       editor_lines(check, "github", {file}, folder.path()) ==

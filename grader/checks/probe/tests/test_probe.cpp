@@ -61,8 +61,8 @@ Explanation fact_of(Loops& loops) {
 }
 
 bool says(const Explanation& fact, const std::string& words) {
-  UNSCOPED_INFO(fact.seen << "\n" << fact.cause);
-  return contains(fact.seen + "\n" + fact.cause, words);
+  UNSCOPED_INFO(fact.seen.text() << "\n" << fact.cause);
+  return contains(fact.seen.text() + "\n" + fact.cause, words);
 }
 
 }  // namespace

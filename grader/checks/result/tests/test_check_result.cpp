@@ -22,7 +22,7 @@ CheckResult example() {
                          .verdict = Verdict::kFailed});
   check.findings.push_back({.id = "E-nan",
                             .title = "Not a number",
-                            .seen = "b=0 m=1 h=2 w=3",
+                            .seen = {"b=0:\n    a.cu:3 | b", {{1, "a.cu", 3}}},
                             .smallest = "B=1 M=1",
                             .alone = "--case 1,1,1,1,1,1,1",
                             .shapes = "It fails exactly if C ≥ 2.",
