@@ -6,9 +6,10 @@
 #         makes FOLDER/source.o and FOLDER/symbols; CAPABILITY is that of the GPU, such as 90;
 #         traced: emulated, each access to memory calls common/emulation/trace; on the CPU it calls
 #         openmp_races.cpp; edited: it lists all errors
-#     build_custom_submission.sh precompile BUILD DEVICE [traced]
-#         makes BUILD/custom_submission/stages-DEVICE.hpp.gch: the headers that every stage includes, for gcc,
-#         which reads them so in a third of the time; traced: for files that are compiled so
+#     build_custom_submission.sh precompile BUILD DEVICE KIND [traced]
+#         makes BUILD/custom_submission/KIND-DEVICE.hpp.gch: the headers that every file of a KIND
+#         includes, for gcc, which reads them so in a third of the time; traced: for files compiled so.
+#         KIND is stages, or alone: files that include nothing of the workbook's
 #     build_custom_submission.sh link BUILD DEVICE FOLDER [adapter] [LIBRARY…]
 #         makes FOLDER/program of FOLDER/source*.o, each made by compile; adapter: one of them
 #         implements the course interface ('' if not); LIBRARY: of the GPU, such as cublas
@@ -174,7 +175,7 @@ first_code() {
 # What comes behind the device: of a file to compile the file and the folder come first.
 variant=
 case $step in
-  precompile) variant=${4:-} ;;
+  precompile) kind=$4 variant=${5:-} ;;
   compile) variant=${6:-} ;;
 esac
 edited=
@@ -186,14 +187,16 @@ esac
 # Optimised, an access would move to another line.
 if [ -n "$traced" ] && [ "$device" = cpu ]; then optimise=-O0; fi
 # A precompiled header is one for the flags that it was made with. Traced it is always -O1.
-stages=$commands/stages-$device${traced:+-traced}
-[ -n "$traced" ] || stages=$stages$optimise
-stages=$stages.hpp
+headers_of() {
+  if [ -n "$traced" ]; then headers=$commands/$1-$device-traced.hpp; else headers=$commands/$1-$device$optimise.hpp; fi
+}
 
 case $step in
   precompile)
-    file=$stages source=$stages object=$stages.gch
-    run_recorded "$commands/$device.compile" "-Wp,-MD,$stages.d,-MT,$stages.gch"
+    headers_of "$kind"
+    [ "$kind" = stages ] || standard=gnu++17
+    file=$headers source=$headers object=$headers.gch
+    run_recorded "$commands/$device.compile" "-Wp,-MD,$headers.d,-MT,$headers.gch"
     ;;
   compile)
     file=$4 folder=$5
@@ -207,15 +210,18 @@ case $step in
         --include "$(cat "$commands/interface")" --exclude "$(cat "$commands/toolkit")"
     fi
     # nvcc knows no gnu++17; the host compiler that it calls has its extensions all the same.
+    headers_of none
     if ! grep -Eq '^[[:space:]]*#[[:space:]]*include[[:space:]]*"common/' "$file"; then
       standard=gnu++17
       [ "$device" != gpu ] || standard=c++17
+      headers_of alone
+    elif grep -q '^ *# *include *"common/stage/' "$file"; then
+      headers_of stages
     fi
     words=$folder/words
     # What fails is compiled again without the header: its messages are then those of any compiler.
-    if [ -z "$capability$edited" ] && [ -f "$stages.gch" ] &&
-      grep -q '^ *# *include *"common/stage/' "$file"; then
-      precompiled=$stages
+    if [ -z "$capability$edited" ] && [ -f "$headers.gch" ]; then
+      precompiled=$headers
       if run_recorded "$commands/$device.compile" >"$words" 2>&1; then
         cat "$words" >&2
         list_symbols
