@@ -115,9 +115,14 @@ std::byte* DeviceMemory::make_range() {
   return whole == MAP_FAILED ? nullptr : static_cast<std::byte*>(whole) + kMessageBytes;
 }
 
+// Huge pages are asked for once: the addresses of each allocation that had asked for itself would
+// stay a mapping of their own when it is freed, and each kernel's process copies all mappings.
 bool DeviceMemory::share_from(std::byte* range) {
-  return mmap(range - kMessageBytes, kMessageBytes + kRangeBytes / 2, PROT_NONE,
-              MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0) != MAP_FAILED;
+  const void* const shared = mmap(range - kMessageBytes, kMessageBytes + kRangeBytes / 2, PROT_NONE,
+                                  MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
+  constexpr std::size_t kBefore = kGap + kHeapBytes;
+  madvise(range + kBefore, kRangeBytes / 2 - kBefore, MADV_HUGEPAGE);
+  return shared != MAP_FAILED;
 }
 
 void DeviceMemory::share_early() {
@@ -201,7 +206,9 @@ std::byte* DeviceMemory::allocate(std::size_t bytes, MemoryKind kind) {
   if (allocation.pages == nullptr ||
       !protect(allocation.pages, allocation.page_bytes, PROT_READ | PROT_WRITE))
     return nullptr;
-  madvise(allocation.pages, allocation.page_bytes, MADV_HUGEPAGE);
+  if (!is_shared_ || kind != MemoryKind::kDevice) {
+    madvise(allocation.pages, allocation.page_bytes, MADV_HUGEPAGE);
+  }
   forget_freed(allocation.pages, allocation.pages + allocation.page_bytes);
   allocation.begin = allocation.pages + forgiven_bytes();
   // An access beside that end faults at once, which names its line.

@@ -12,6 +12,8 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <fstream>
+#include <iterator>
 #include <random>
 #include <set>
 #include <vector>
@@ -379,4 +381,15 @@ TEST_CASE("withheld: registered twice, in parts, memory stays what it is") {
   CHECK(host == numbers.tokens);
   cudaHostUnregister(host.data());
   cudaHostUnregister(host.data() + 10);
+}
+
+// Each kernel's process copies all mappings.
+TEST_CASE("withheld: memory that was freed leaves no mapping of its own") {
+  const auto count_mappings_after = [](int allocations) {
+    for (int i = 0; i < allocations; ++i) const Numbers numbers;
+    std::ifstream file("/proc/self/maps");
+    return std::count(std::istreambuf_iterator<char>(file), {}, '\n');
+  };
+  const auto before = count_mappings_after(2);
+  CHECK(count_mappings_after(40) < before + 40);
 }
