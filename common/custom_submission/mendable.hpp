@@ -2,8 +2,8 @@
 
 // The beginning of a file whose single edits the grader tries (grader/checks/mend). Each of its
 // parts looks up in `chosen` which of its alternatives to take. Its stages do not convolve: their
-// input is a list of convolutions with right outputs, and of edits. They write how many of these
-// outputs each edit makes right.
+// input is a list of convolutions with right outputs, and of edits. They write which of these
+// outputs each edit makes right: a bit for each. In a .cu file it follows cuda_runtime.h, emulated.
 
 #include <pthread.h>
 
@@ -21,6 +21,11 @@
 #include <utility>
 #include <vector>
 
+#if defined(CONVLAB_EMULATED)
+#include "common/emulation/include/convlab_emulation/activity.hpp"
+#include "common/emulation/include/convlab_emulation/collective.hpp"
+#endif
+
 #include "common/base/conv_shape.hpp"
 #include "common/stage/cpu_stage.hpp"
 #include "common/stage/stage.hpp"
@@ -36,9 +41,26 @@ inline long long steps_left = 0;  // NOLINT
 
 struct OutOfSteps {};
 
+#if defined(CONVLAB_EMULATED)
+inline constexpr bool kIsEmulated = true;
+inline bool end_kernel() {
+  if (!emulation::in_kernel()) return false;
+  emulation::fail_kernel(emulation::KernelFault::kLaunchTimeout, {}, "too many steps");
+}
+#else
+inline constexpr bool kIsEmulated = false;
+inline bool end_kernel() {
+  return false;
+}
+namespace emulation {
+inline void renew_device() {}
+inline void keep_faults_silent() {}
+}  // namespace emulation
+#endif
+
 /// Called in each loop: an edit may make it endless.
 inline void step() {
-  if (--steps_left < 0) throw OutOfSteps();
+  if (--steps_left < 0 && !end_kernel()) throw OutOfSteps();
 }
 
 template <class Value>
@@ -70,10 +92,12 @@ struct Example {
 
 /// While it lives, a signal that would end the program ends only the edit that is tried: starting
 /// the program anew for each of hundreds would take most of the time. What the edit had on the
-/// stack and in the heap is lost.
+/// stack and in the heap is lost. The emulated device ends a kernel that fails by itself; a host's
+/// signal may come while the runtime is at work, and ends the program.
 class Crashes {
  public:
   Crashes() {
+    if (kIsEmulated) return;
     thread_ = ::pthread_self();
     struct sigaction action {};
     action.sa_handler = jump_back;
@@ -81,6 +105,7 @@ class Crashes {
     for (std::size_t i = 0; i < kSignals.size(); ++i) ::sigaction(kSignals[i], &action, &old_[i]);
   }
   ~Crashes() {
+    if (kIsEmulated) return;
     for (std::size_t i = 0; i < kSignals.size(); ++i) ::sigaction(kSignals[i], &old_[i], nullptr);
   }
   Crashes(const Crashes&) = delete;
@@ -101,12 +126,14 @@ class Crashes {
   std::array<struct sigaction, kSignals.size()> old_{};
 };
 
+using Make = std::function<std::unique_ptr<Convolution>()>;
+
 /// Arrays far from each other, so that a wrong index rarely ends the program.
 class Arena {
  public:
   Arena() : numbers_(4 * kApart) { clear(); }
 
-  bool is_right(Convolution& convolution, const Example& example) {
+  bool is_right(const Make& make, const Example& example) {
     const ConvShape& shape = example.shape;
     float* const input = numbers_.data() + kApart;
     float* const weights = input + kApart;
@@ -114,15 +141,19 @@ class Arena {
     std::copy_n(example.input, shape.input_size(), input);
     std::copy_n(example.weights, shape.weights_size(), weights);
     std::fill_n(output, shape.output_size(), kUnwritten);
-    steps_left = 2000 + 40 * (shape.multiply_adds() + shape.output_size() + shape.input_size());
+    // A kernel's threads take steps for outputs that do not exist, too.
+    steps_left = kIsEmulated ? 200'000 : 2000;
+    steps_left += 40 * (shape.multiply_adds() + shape.output_size() + shape.input_size());
     if (sigsetjmp(Crashes::place, 0) != 0) {
       clear();
       return false;
     }
     try {
-      convolution.prolog(shape, input, weights, output);
-      convolution.convolve();
-      convolution.epilog();
+      emulation::renew_device();
+      const auto convolution = make();
+      convolution->prolog(shape, input, weights, output);
+      convolution->convolve();
+      convolution->epilog();
     } catch (...) {
       clear();
       return false;
@@ -152,7 +183,7 @@ class Arena {
 /// A convolution that tries edits; or, where CONVLAB_MEND lists choices, one edit of a convolution.
 class Trial : public Convolution {
  public:
-  explicit Trial(std::unique_ptr<Convolution> own) : own_(std::move(own)) {
+  explicit Trial(Make make) : make_(std::move(make)), own_(make_()) {
     const char* text = std::getenv("CONVLAB_MEND");
     is_single_ = text != nullptr;
     while (text != nullptr && *text != '\0') {
@@ -195,21 +226,37 @@ class Trial : public Convolution {
     }
     static Arena arena;
     const Crashes crashes;
+    emulation::keep_faults_silent();
+    const int own = list.number();
+    const int most_wrong = list.number();
+    const auto count = static_cast<int>(examples.size());
+    const auto run = [&] {
+      int right = 0;
+      int wrong = 0;
+      const auto try_one = [&](int i) {
+        const bool is_right = arena.is_right(make_, examples[static_cast<std::size_t>(i)]);
+        is_right ? right |= 1 << i : ++wrong;
+      };
+      // What the file itself makes wrong comes first, so that most edits end soon.
+      for (const bool is_own : {false, true}) {
+        for (int i = 0; i + 1 < count && wrong < most_wrong; ++i) {
+          if (((own >> i & 1) != 0) == is_own) try_one(i);
+        }
+      }
+      // The last example may be large: only what makes all others right is worth it.
+      if (wrong == 0) try_one(count - 1);
+      return right;
+    };
     for (int edits = list.number(); edits > 0; --edits) {
       std::vector<std::pair<int, int>> choices(static_cast<std::size_t>(list.number()));
       for (auto& [site, alternative] : choices) site = list.number(), alternative = list.number();
       for (const auto& [site, alternative] : choices) chosen[site] = alternative;
-      // The last example may be large: only what makes all others right is worth it.
-      int right = 0;
-      for (std::size_t i = 0; i < examples.size(); ++i) {
-        const bool is_tried = i + 1 < examples.size() || right == static_cast<int>(i);
-        right += is_tried && arena.is_right(*own_, examples[i]) ? 1 : 0;
-      }
+      *output++ = static_cast<float>(run());
       for (const auto& choice : choices) chosen[choice.first] = 0;
-      *output++ = static_cast<float>(right);
     }
   }
 
+  Make make_;
   std::unique_ptr<Convolution> own_;
   bool is_single_ = false;
 };
@@ -229,8 +276,8 @@ class CpuFunction : public Convolution {
 };
 
 /// Registers a stage whose convolution is a trial.
-inline void register_trial(Stage stage, std::function<std::unique_ptr<Convolution>()> make) {
-  stage.make = [make = std::move(make)] { return std::make_unique<Trial>(make()); };
+inline void register_trial(Stage stage, Make make) {
+  stage.make = [make = std::move(make)] { return std::make_unique<Trial>(make); };
   StageRegistration{std::move(stage)};
 }
 

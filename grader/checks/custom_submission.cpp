@@ -141,19 +141,20 @@ CustomSubmission build_custom_submissions(const SubmittedSources& submitted, boo
                          .form = built.form,
                          .warnings = built.warnings};
   given.sources = submitted.sources;
+  if (submitted.sources.size() == 1 && built.form == FileInterface::kStages) {
+    given.build_edited = [submitted, target, is_cpu](const std::string& text) {
+      SubmittedSources edited = submitted;
+      edited.edited = text;
+      return build_submission(edited, {.build = target.build,
+                                       .device = is_cpu ? Device::kCpu : Device::kEmulated,
+                                       .edited = true});
+    };
+  }
   if (is_cpu) {
     given.build_traced = [submitted, target] {
       CustomSubmissionTarget traced = target;
       traced.traced = true;
       return build_submission(submitted, traced).program;
-    };
-    if (submitted.sources.size() != 1) return given;
-    given.build_edited = [submitted, target](const std::string& text) {
-      SubmittedSources edited = submitted;
-      edited.edited = text;
-      CustomSubmissionTarget with_errors = target;
-      with_errors.edited = true;
-      return build_submission(edited, with_errors);
     };
     return given;
   }

@@ -149,6 +149,9 @@ GradeRequest request_of(const CourseMilestone& milestone, const Options& options
                        .rules = named_rules,
                        .finds_precision = options.precision == "auto",
                        .refused = {options.refused.begin(), options.refused.end()},
+                       .mend = options.mend == "always"  ? MendSearch::kAlways
+                               : options.mend == "never" ? MendSearch::kNever
+                                                         : MendSearch::kUsual,
                        .competition = options.competition};
   const bool is_named = !options.precision.empty() && !request.finds_precision;
   if (is_named) request.precision = parse_precision(options.precision);
@@ -423,6 +426,7 @@ void add(CLI::App& app, ExitCode& exit_code) {
   command.add_option("--puzzles", options.puzzles);
   command.add_option("--json", options.json);
   command.add_option("--format", options.format)->check(CLI::IsMember({"text", "gcc", "github"}));
+  command.add_option("--mend", options.mend)->check(CLI::IsMember({"auto", "always", "never"}));
   command.add_flag("--no-speed", options.no_speed);
   command.add_flag("--competition", options.competition);
   command.add_option("--times-of", options.times_of);

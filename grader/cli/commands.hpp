@@ -31,6 +31,7 @@ struct Options : CountedOptions {
   std::string json;
   std::string times_of;
   std::string format = "text";
+  std::string mend = "auto";
   std::uint64_t seed = 0;
   double time_limit_s = 0.0;
   bool no_speed = false;

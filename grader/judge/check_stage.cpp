@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "common/base/whole_file.hpp"
+#include "common/device/device_info.hpp"
 #include "common/emulation/rewrite/source.hpp"
 #include "common/program/arguments.hpp"
 #include "common/serve/finding_texts.hpp"
@@ -35,13 +36,20 @@ void keep(const Evidence& evidence, const CountedRuns& counted, CheckResult& che
   }
 }
 
+bool runs_kernels(const GradeRequest& request) {
+  return request.work.device.value_or(Device::kCpu) != Device::kCpu;
+}
+
 // Small changes of the file that make every case right. They are looked for when the verdict is
 // known, and change only what is told.
 void add_mends(const CheckContext& context, const StageInfo& stage, const CasePlan& cases,
                Finding& found) {
   const GradeRequest& request = context.request;
   constexpr std::size_t kLongestFile = 40'000;
-  const bool is_mendable = !is_of_kind(found, "certain") || is_of_kind(found, "time");
+  const bool is_wanted = request.mend == MendSearch::kAlways ||
+                         (request.mend == MendSearch::kUsual && request.milestone != "m4");
+  const bool is_mendable =
+      is_wanted && (!is_of_kind(found, "certain") || is_of_kind(found, "time"));
   const auto& checked = context.checked.cases;
   const auto failed = std::find_if(checked.rbegin(), checked.rend(), [&](const CaseResult& each) {
     return each.stage == stage.id && each.verdict != Verdict::kPassed;
@@ -50,6 +58,7 @@ void add_mends(const CheckContext& context, const StageInfo& stage, const CasePl
   mend::Wrong wrong{.stage = stage,
                     .file = request.work.sources.front().filename(),
                     .text = read_text(request.work.sources.front()),
+                    .runs_kernels = runs_kernels(request),
                     .failing = failed->shape,
                     .cases = cases.cases,
                     .seed = failed->seed};
@@ -91,9 +100,10 @@ bool check_stage(const CheckContext& context, StageInfo stage, const std::vector
   }
   Judgement verdict = judge(evidence, evidence.demands);
   keep(evidence, verdict.runs, context.checked);
-  if (verdict.finding) {
-    add_mends(context, stage, plan_for(request, stage, batches), *verdict.finding);
-  }
+  const auto mend = [&](Finding& found) {
+    add_mends(context, stage, plan_for(request, stage, batches), found);
+  };
+  if (verdict.finding && !runs_kernels(request)) mend(*verdict.finding);
   context.checked.evidence.push_back(std::move(evidence));
   for (const Finding& warning : verdict.warnings) {
     context.checked.warnings.push_back(told(warning, context, stage));
@@ -109,7 +119,14 @@ bool check_stage(const CheckContext& context, StageInfo stage, const std::vector
     context.observer.tell(
         stage, {.note = std::string("It computes like ") + describe(verdict.runs.precision) + "."});
   }
-  return passes(context, stage, verdict.finding);
+  if (passes(context, stage, verdict.finding)) return true;
+  // The search takes longer than the check: what was found is told first.
+  if (runs_kernels(request)) {
+    Finding& told = context.checked.findings.back();
+    mend(told);
+    if (!told.mends.empty()) context.observer.tell(stage, {.mended = told});
+  }
+  return false;
 }
 
 bool passes(const CheckContext& context, const StageInfo& stage,

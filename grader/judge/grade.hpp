@@ -30,6 +30,10 @@ struct ScoreRequest {
 /// Why the points for a speed are open after a check without speeds.
 inline constexpr const char* kSpeedLeftOut = "left out (--no-speed)";
 
+/// Whether small changes of a wrong file are tried (checks/mend). That takes 3 s of processor time
+/// for m1 and 15 s for kernels; usually all of it but for m4.
+enum class MendSearch { kUsual, kAlways, kNever };
+
 /// What to grade.
 struct GradeRequest {
   std::string milestone;
@@ -47,7 +51,8 @@ struct GradeRequest {
   std::optional<Precision> precision{};  ///< none: that of the milestone's table
   bool finds_precision = false;          ///< none of these: the tightest class that it keeps
   std::set<std::string> refused{};       ///< findings that are no mere warnings
-  bool competition = false;              ///< also the course's ranked run, and its rules
+  MendSearch mend = MendSearch::kUsual;
+  bool competition = false;  ///< also the course's ranked run, and its rules
   /// An earlier check of the same program: nothing is checked again, only the speeds are measured.
   std::optional<CheckResult> checked{};
 };
@@ -57,8 +62,9 @@ struct StageReport {
   std::size_t cases_passed = 0;  ///< all of them
   std::optional<RunResult> run{};
   std::optional<Finding> finding{};
-  bool is_forgiven = false;  ///< the finding is only a warning
-  std::string note{};        ///< no fault
+  std::optional<Finding> mended{};  ///< it was told; what is new are its mends
+  bool is_forgiven = false;         ///< the finding is only a warning
+  std::string note{};               ///< no fault
 };
 
 /// Callbacks: what is done now, and what it has shown.

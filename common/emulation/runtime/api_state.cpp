@@ -87,6 +87,7 @@ cudaError_t after_synchronization() {
 
 void renew_device() {
   cudaDeviceReset();
+  device_memory().begin_again();
   sticky_fault.store(cudaSuccess);
   last_error = cudaSuccess;
 }

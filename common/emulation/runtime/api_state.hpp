@@ -58,9 +58,6 @@ void raise_device_fault(const EmulationReport& failure);
 /// a pending fault sticky, and returns the error code that the API function must return.
 cudaError_t after_synchronization();
 
-/// Makes the device work again, whatever has happened. For tests.
-void renew_device();
-
 /// Tells a person about misuse of the API, next to the error code that CUDA has for it.
 /// @param what  one or more lines
 cudaError_t refuse(cudaError_t error, const std::string& what, FaultKind kind = FaultKind::kCopy);

@@ -106,7 +106,7 @@ DeviceMemory::DeviceMemory() : range_(shared_early), is_shared_(range_ != nullpt
     throw EnvironmentError(
         "The machine has no addresses left for the memory of the emulated device (ulimit -v?).");
   }
-  cursors_ = {range_ + kGap + kHeapBytes + kGap, range_ + kRangeBytes / 2};
+  begin_at_first_places();
   range_begin = reinterpret_cast<std::uintptr_t>(range_);
 }
 
@@ -150,6 +150,17 @@ void DeviceMemory::share() {
     fill_surroundings(*allocation);
     if (allocation->users == 0) close(*allocation);
   }
+}
+
+void DeviceMemory::begin_again() {
+  release_all();
+  const std::lock_guard lock(mutex_);
+  freed_.clear();
+  begin_at_first_places();
+}
+
+void DeviceMemory::begin_at_first_places() {
+  cursors_ = {range_ + kGap + kHeapBytes + kGap, range_ + kRangeBytes / 2};
 }
 
 std::byte* DeviceMemory::find_gap(std::size_t bytes, bool of_device) {

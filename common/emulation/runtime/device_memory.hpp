@@ -60,6 +60,8 @@ class DeviceMemory {
   bool release(void* address, MemoryKind kind);
 
   void release_all();
+  /// The same, and addresses are used again from the first one on.
+  void begin_again();
 
   /// From now on copies of this process share device memory, and the room for messages.
   void share();
@@ -128,6 +130,7 @@ class DeviceMemory {
   static inline std::uintptr_t range_begin = UINTPTR_MAX - kRangeBytes;
   [[nodiscard]] std::size_t unused() const;  ///< the mutex is held
   void unmap(const Allocation& allocation);
+  void begin_at_first_places();
   std::byte* find_gap(std::size_t bytes, bool of_device);
   static std::byte* make_range();
   static bool share_from(std::byte* range);

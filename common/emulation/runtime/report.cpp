@@ -19,6 +19,7 @@
 
 #include "common/base/descriptor.hpp"
 #include "common/base/run_process.hpp"
+#include "common/emulation/include/convlab_emulation/activity.hpp"
 #include "common/emulation/runtime/block_runner.hpp"
 #include "common/emulation/runtime/device_memory.hpp"
 #include "common/emulation/runtime/kernel_process.hpp"
@@ -157,6 +158,7 @@ FaultRecord fault_record(const EmulationReport& report) {
 }
 
 std::mutex sink_mutex;
+bool is_silent = false;
 
 /// A program that ignores its errors may make the same report for ever.
 void print_report(const std::string& text) {
@@ -277,7 +279,12 @@ ReportSink set_report_sink(ReportSink new_sink) {
   return std::exchange(only<ReportSink>(), std::move(new_sink));
 }
 
+void keep_faults_silent() {
+  is_silent = true;
+}
+
 void send_report(EmulationReport report) {
+  if (is_silent) return;
   if (report.at.file.empty() && !report.frames.empty())
     report.at = source_place(report.frames.data(), static_cast<int>(report.frames.size()));
   if (report.text.empty()) report.text = text_of(report) + report.more;
@@ -320,7 +327,7 @@ bool note_dynamic_array(const char* name, const std::type_info& type, const char
 }
 
 ReportPlace source_place(void* const* frames, int count) {
-  if (is_copy()) return {};  // which starts no other program
+  if (is_copy() || is_silent) return {};  // a copy starts no other program
   std::error_code none;
   const std::string program = std::filesystem::read_symlink("/proc/self/exe", none).string();
   std::string object;

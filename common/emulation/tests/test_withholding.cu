@@ -342,6 +342,22 @@ TEST_CASE("withheld: what a kernel writes to the host is lost, and its heap stay
   CHECK(seen == numbers.truth[1]);
 }
 
+// A process may have 65 530 mappings.
+TEST_CASE("withheld: what is allocated and freed leaves no mapping behind") {
+  const Numbers numbers;
+  const auto mappings = [] {
+    std::ifstream maps("/proc/self/maps");
+    return std::count(std::istreambuf_iterator<char>(maps), {}, '\n');
+  };
+  const auto before = mappings();
+  for (int i = 0; i < 50; ++i) {
+    float* array = nullptr;
+    REQUIRE(cudaMalloc(&array, kBytes) == cudaSuccess);
+    REQUIRE(cudaFree(array) == cudaSuccess);
+  }
+  CHECK(mappings() < before + 10);
+}
+
 TEST_CASE("withheld: whatever function a kernel calls, the host's memory stays what it is") {
   const Numbers numbers;
   Places host;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
+#include <optional>
 
 namespace convlab::grader::mend {
 
@@ -26,8 +27,12 @@ std::string tidy(const std::string& text) {
 
 }  // namespace
 
-EditableFile::EditableFile(const std::string& text)
-    : text_(text), source_(text_), outline_(outline_of(source_)) {
+EditableFile::EditableFile(const std::string& text, bool runs_kernels)
+    : text_(text),
+      runs_kernels_(runs_kernels),
+      source_(text_),
+      outline_(outline_of(source_)),
+      types_(types_in(source_)) {
   alternatives_.resize(outline_.sites.size());
   dropped_sites_.resize(outline_.sites.size());
   for (std::size_t s = 0; s < outline_.sites.size(); ++s) {
@@ -35,6 +40,7 @@ EditableFile::EditableFile(const std::string& text)
     find_changes(s, names_at(outline_.sites[s]));
   }
   add_everywhere();
+  add_twins();
 }
 
 std::size_t EditableFile::add(std::size_t site, std::string text) {
@@ -66,7 +72,7 @@ Names EditableFile::names_at(const Site& site) const {
   static const std::vector<std::string> members = {"batch",  "out_channels", "in_channels",
                                                    "height", "width",        "kernel",
                                                    "stride", "out_height()", "out_width()"};
-  std::set<std::string> structures;
+  std::set<std::string>& structures = names.structures;
   for (const Site& each : outline_.sites) {
     if (each.function != site.function) continue;
     for (const Atom& atom : atoms_in(source_, each.begin, each.end)) {
@@ -74,7 +80,12 @@ Names EditableFile::names_at(const Site& site) const {
       if (atom.is_number || !has_value(root)) continue;
       if (atom.end > atom.begin + 1) structures.insert(root);
       const std::string text = source_.text(atom.begin, atom.end);
-      (atom.is_array ? names.arrays : names.values).insert(text);
+      const auto type = types_.find(text);
+      (takes_address(source_, atom.begin) ? names.addressed
+       : atom.is_array                    ? names.arrays
+       : type != types_.end()             ? names.typed[type->second]
+                                          : names.values)
+          .insert(text);
       if (atom.end < atom.begin + 3 || !source_.is(atom.begin + 1, ".")) continue;
       const std::string member = source_.text(atom.begin + 2, atom.end);
       if (std::ranges::find(members, member) == members.end()) continue;
@@ -82,7 +93,11 @@ Names EditableFile::names_at(const Site& site) const {
     }
   }
   for (const Variable& each : outline_.variables) {
-    if (is_known(each)) names.values.insert(each.name);
+    if (!is_known(each)) continue;
+    const auto type = types_.find(each.name);
+    (type != types_.end() ? names.typed[type->second] : names.values).insert(each.name);
+    const bool is_number = type == types_.end() && !structures.contains(each.name);
+    if (is_number && !each.is_constant && !is_floating(each)) names.assignable.insert(each.name);
   }
   for (const Variable& each : outline_.variables) {
     if (!is_known(each)) continue;
@@ -91,12 +106,21 @@ Names EditableFile::names_at(const Site& site) const {
     if (each.is_counter && names.values.contains(each.name)) names.counters.insert(each.name);
   }
   if (site.form == Form::kStep && !source_.has(site.begin, site.end, {"="})) {
-    names.values = names.counters;  // others may be constant
+    std::erase_if(names.counters,
+                  [&](const auto& each) { return !names.assignable.contains(each); });
+    names.values = names.counters;
+  }
+  for (const std::string& each : names.values) {
+    if (each.find("Idx.") != std::string::npos) names.counters.insert(each);
   }
   for (const std::string& each : names.arrays) names.values.erase(each);
   for (const std::string& each : structures) names.values.erase(each);
+  // Bytes, where the host asks for memory.
+  const bool asks_for_bytes =
+      runs_kernels_ && !source_.in_device_code(site.begin) && site.end > site.begin;
   std::ranges::set_difference(names.values, names.counters,
                               std::inserter(names.sizes, names.sizes.end()));
+  if (asks_for_bytes) names.sizes.insert("sizeof(float)");
   return names;
 }
 
@@ -107,6 +131,11 @@ bool EditableFile::knows_all_of(const Site& site, std::size_t place) const {
                          source_.has(site.begin, site.end, {each.name});
     return !is_used || (each.begin < place && place < each.end);
   });
+}
+
+// Whether it stands in a kernel whose threads wait for each other, or should.
+bool EditableFile::shares_memory(const Site& site) const {
+  return source_.has(site.function, source_.partner(site.function), {"__shared__"});
 }
 
 void EditableFile::find_changes(std::size_t s, const Names& names) {
@@ -128,6 +157,7 @@ void EditableFile::find_changes(std::size_t s, const Names& names) {
     edits_.push_back(std::move(edit));
   };
   if (site.form == Form::kPlace) {
+    if (shares_memory(site)) add_edit(Kind::kAdded, site.begin - 1, "__syncthreads();");
     if (!site.begins_loop) return;
     for (const Variable& each : outline_.variables) {
       const bool known = each.begin < site.begin && site.begin < each.end;
@@ -194,6 +224,126 @@ void EditableFile::add_everywhere() {
       }
     }
   }
+}
+
+namespace {
+
+/// Which name stands for which other one in a part of the file that is written like another part.
+using Twins = std::map<std::string, std::string, std::less<>>;
+
+// Compares tokens [a, a + count) with [b, b + count): the names that differ, both ways. None if
+// something else differs, or if all are equal.
+std::optional<Twins> twins_of(const rewrite::Source& source, std::size_t a, std::size_t b,
+                              std::size_t count) {
+  Twins twins;
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::string one(source[a + i].text);
+    const std::string other(source[b + i].text);
+    if (one == other && !twins.contains(one)) continue;
+    const bool are_names = source[a + i].kind == rewrite::Token::Kind::kIdentifier &&
+                           source[b + i].kind == rewrite::Token::Kind::kIdentifier;
+    if (!are_names || twins.emplace(one, other).first->second != other ||
+        twins.emplace(other, one).first->second != one) {
+      return std::nullopt;
+    }
+  }
+  if (twins.empty()) return std::nullopt;
+  return twins;
+}
+
+std::string renamed(const std::string& text, const Twins& twins) {
+  std::string result;
+  std::size_t at = 0;
+  for (const rewrite::Token& token : rewrite::tokenize(text)) {
+    result.append(text, at, token.offset - at);
+    const auto twin = twins.find(token.text);
+    result += twin == twins.end() ? std::string(token.text) : twin->second;
+    at = token.end();
+  }
+  return result;
+}
+
+}  // namespace
+
+// What is written twice, for rows and for columns, is often wrong twice: the change of one part is
+// made in the other, too.
+void EditableFile::add_twins() {
+  struct Pair {
+    std::size_t first, second;  // sites; the same: its two halves
+    Twins twins;
+  };
+  constexpr std::size_t kFar = 12;  // sites
+  std::vector<Pair> pairs;
+  std::map<std::size_t, Twins> of_function;
+  const auto add_pair = [&](std::size_t first, std::size_t second, Twins twins) {
+    Twins& all = of_function[outline_.sites[first].function];
+    all.insert(twins.begin(), twins.end());
+    pairs.push_back({first, second, std::move(twins)});
+  };
+  for (std::size_t s = 0; s < outline_.sites.size(); ++s) {
+    const Site& site = outline_.sites[s];
+    const std::size_t count = site.end - site.begin;
+    if (count < 3) continue;
+    if (const std::size_t middle = middle_of(site); middle != 0) {
+      if (auto twins = twins_of(source_, site.begin, middle + 2, middle - site.begin))
+        add_pair(s, s, std::move(*twins));
+    }
+    for (std::size_t t = s + 1; t < std::min(s + kFar, outline_.sites.size()); ++t) {
+      const Site& other = outline_.sites[t];
+      const bool are_alike = other.form == site.form && other.function == site.function &&
+                             other.end - other.begin == count;
+      if (!are_alike) continue;
+      auto twins = twins_of(source_, site.begin, other.begin, count);
+      if (!twins) continue;
+      // The names that these values get.
+      if (source_.is(site.begin - 1, "=") && source_.is(other.begin - 1, "="))
+        twins->merge(twins_of(source_, site.begin - 2, other.begin - 2, 1).value_or(Twins()));
+      add_pair(s, t, std::move(*twins));
+    }
+  }
+  const Twins of_shapes = {{"height", "width"},
+                           {"width", "height"},
+                           {"out_height", "out_width"},
+                           {"out_width", "out_height"}};
+  const std::vector<Edit> singles = edits_;
+  for (Pair& pair : pairs) {
+    pair.twins.merge(Twins(of_function[outline_.sites[pair.first].function]));
+    pair.twins.merge(Twins(of_shapes));
+    for (const Edit& single : singles) {
+      if (single.choices.size() != 1 || single.choices.front().first != pair.first) continue;
+      const std::string text = alternatives_[pair.first][single.choices.front().second - 1].text;
+      Edit both = single;
+      if (pair.first != pair.second) {
+        const std::size_t alternative = add(pair.second, renamed(text, pair.twins));
+        if (alternative == 0) continue;
+        both.choices.emplace_back(pair.second, alternative);
+        both.lines.insert(source_[outline_.sites[pair.second].begin].line);
+      } else {
+        const Site& site = outline_.sites[pair.first];
+        const std::size_t middle = middle_of(site);
+        const std::string rest = source_.text(middle, site.end);
+        if (!text.ends_with(rest)) continue;  // the second half has changed
+        const std::string half = text.substr(0, text.size() - rest.size());
+        const std::string all =
+            half + source_.text(middle, middle + 2) + " " + renamed(half, pair.twins);
+        const std::size_t alternative = add(pair.first, all);
+        if (alternative == 0) continue;
+        both.choices = {{pair.first, alternative}};
+        both.after = tidy(all);
+      }
+      edits_.push_back(std::move(both));
+    }
+  }
+}
+
+// The && or || between the halves of a condition; 0 if it has none.
+std::size_t EditableFile::middle_of(const Site& site) const {
+  const std::size_t middle = site.begin + (site.end - site.begin) / 2 - 1;
+  const bool is_one = site.form == Form::kCondition || site.form == Form::kValue;
+  if (!is_one || site.end - site.begin < 8) return 0;
+  const bool joins = (source_.is(middle, "&") && source_.is(middle + 1, "&")) ||
+                     (source_.is(middle, "|") && source_.is(middle + 1, "|"));
+  return joins ? middle : 0;
 }
 
 std::vector<Edit> EditableFile::edits() const {
@@ -288,6 +438,7 @@ std::string EditableFile::text() {
   lines_.clear();
   owner_ = {alternatives_.size(), 0};
   std::string out;
+  if (runs_kernels_) end_line("#include <cuda_runtime.h>", out);
   end_line("#include \"common/custom_submission/mendable.hpp\"", out);
   std::size_t at = 0;
   const auto copy_to = [&](std::size_t offset) {
@@ -304,7 +455,7 @@ std::string EditableFile::text() {
   return out;
 }
 
-bool EditableFile::drop_lines(const std::set<std::size_t>& lines) {
+bool EditableFile::drop_lines(const std::set<std::size_t>& lines, bool whole_sites) {
   bool dropped = false;
   for (const std::size_t line : lines) {
     if (line == 0 || line > lines_.size()) continue;
@@ -313,7 +464,7 @@ bool EditableFile::drop_lines(const std::set<std::size_t>& lines) {
     const auto& [site, alternative] = lines_[is_before ? line : line - 1];
     if (site >= alternatives_.size() || (is_before && alternative > 0)) continue;
     dropped = true;
-    if (alternative == 0) {
+    if (alternative == 0 || whole_sites) {
       dropped_sites_[site] = true;
     } else {
       alternatives_[site][alternative - 1].dropped = true;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <map>
 #include <set>
 #include <string>
 #include <string_view>
@@ -25,7 +26,8 @@ struct Edit {
 /// A file, in which a number chooses among alternatives at run time.
 class EditableFile {
  public:
-  explicit EditableFile(const std::string& text);
+  /// @param runs_kernels  of a .cu file: the program is built for the emulated device
+  explicit EditableFile(const std::string& text, bool runs_kernels = false);
 
   /// Those whose alternatives all still exist.
   [[nodiscard]] std::vector<Edit> edits() const;
@@ -35,7 +37,9 @@ class EditableFile {
 
   /// Leaves out what stands in these lines of the last text(). False if there is nothing to leave
   /// out, so that the file cannot be edited.
-  bool drop_lines(const std::set<std::size_t>& lines);
+  /// @param whole_sites  also all other alternatives there: of templates the compiler tells one
+  ///                     error at a time
+  bool drop_lines(const std::set<std::size_t>& lines, bool whole_sites = false);
 
  private:
   struct Alternative {
@@ -46,15 +50,20 @@ class EditableFile {
   void find_changes(std::size_t site, const Names& names);
   std::size_t add(std::size_t site, std::string text);
   void add_everywhere();
+  void add_twins();
   [[nodiscard]] bool knows_all_of(const Site& site, std::size_t place) const;
+  [[nodiscard]] bool shares_memory(const Site& site) const;
   [[nodiscard]] Names names_at(const Site& site) const;
+  [[nodiscard]] std::size_t middle_of(const Site& site) const;
   void write_site(std::size_t site, std::string& out);
   void end_line(const std::string& text, std::string& out);
   void copy(std::string_view text, std::string& out);
 
   std::string text_;
+  bool runs_kernels_;
   rewrite::Source source_;
   Outline outline_;
+  std::map<std::string, std::string> types_;            ///< types_in()
   std::vector<std::vector<Alternative>> alternatives_;  ///< of each site
   std::vector<bool> dropped_sites_;
   std::vector<std::set<std::string>> names_;  ///< the values that are known at each site

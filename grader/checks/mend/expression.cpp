@@ -112,12 +112,36 @@ std::vector<Atom> atoms_in(const Source& source, std::size_t begin, std::size_t 
     }
     if (is_member && source.is(i, "(") && source.is(i + 1, ")") && i + 1 < end) {
       i += 2;
-    } else if (source.is(i, "(") || (i < end && source[i].kind == Token::Kind::kIdentifier)) {
-      continue;  // a call, or a type
+    } else if (source.is(i, "(") || source.is_triple(i, '<') ||
+               (i < end && source[i].kind == Token::Kind::kIdentifier)) {
+      continue;  // a call, a launch, or a type
     }
     atoms.push_back({first, i, source.is(i, "["), false});
   }
   return atoms;
+}
+
+namespace {
+const std::string kConstantPointer = "pointer to constants";
+}
+
+std::map<std::string, std::string> types_in(const Source& source) {
+  std::map<std::string, std::string> types;
+  for (std::size_t i = 1; i < source.size(); ++i) {
+    if (source[i].kind != Token::Kind::kIdentifier) continue;
+    if (source.is(i - 1, "dim3")) types[std::string(source[i].text)] = "dim3";
+    std::size_t type = i;
+    while (type > 0 && (source.is(type - 1, "*") || source.is(type - 1, "__restrict__"))) --type;
+    if (type == i || type < 2 || !is_type(source[type - 1].text) || source.is(i, "const")) continue;
+    types[std::string(source[i].text)] =
+        source.is(type - 2, "const") ? kConstantPointer : "pointer";
+  }
+  return types;
+}
+
+bool takes_address(const Source& source, std::size_t i) {
+  return i > 1 && source.is(i - 1, "&") &&
+         (source.is(i - 2, "(") || source.is(i - 2, ",") || source.is(i - 2, "="));
 }
 
 namespace {
@@ -172,6 +196,7 @@ class Expression {
 
  private:
   static constexpr std::size_t kMostOfOne = 1500;
+  static constexpr int kSums = 8;  ///< the strength of + and -
 
   struct Operand {
     std::size_t begin, end;
@@ -180,6 +205,11 @@ class Expression {
   void add(Kind kind, const std::vector<Splice>& splices) {
     if (changes_.size() >= kMostOfOne) return;
     changes_.push_back({kind, splices.front().begin, spliced(source_, begin_, end_, splices)});
+  }
+
+  [[nodiscard]] auto typed_as(const std::string& name) const {
+    return std::ranges::find_if(names_.typed,
+                                [&](const auto& each) { return each.second.contains(name); });
   }
 
   [[nodiscard]] std::string text(const Operand& operand) const {
@@ -191,13 +221,26 @@ class Expression {
     for (std::size_t a = 0; a < atoms.size(); ++a) {
       const Atom& atom = atoms[a];
       const std::string own = source_.text(atom.begin, atom.end);
-      const auto may_be = [this, is_array = atom.is_array](const std::string& name) {
-        return is_array ? names_.arrays.contains(name) : names_.values.contains(name);
-      };
+      const bool is_addressed = takes_address(source_, atom.begin);
+      const auto typed = typed_as(own);
+      auto others = is_addressed                  ? names_.addressed
+                    : atom.is_array               ? names_.arrays
+                    : typed != names_.typed.end() ? typed->second
+                                                  : names_.values;
+      // A pointer may stand for one to constants, not the other way round.
+      if (typed != names_.typed.end() && typed->first == kConstantPointer &&
+          names_.typed.contains("pointer")) {
+        const auto& more = names_.typed.at("pointer");
+        others.insert(more.begin(), more.end());
+      }
+      const bool is_assigned = atom.begin == begin_ && typed == names_.typed.end() &&
+                               (form_ == Form::kStep || form_ == Form::kStatement);
+      if (is_assigned) others = names_.assignable;
+      const auto may_be = [&others](const std::string& name) { return others.contains(name); };
       // Not a whole number, as the sum; or the array that is written.
       if (!atom.is_number && !may_be(own)) continue;
       if (atom.is_array && atom.begin == begin_) continue;
-      for (const std::string& name : atom.is_array ? names_.arrays : names_.values) {
+      for (const std::string& name : others) {
         if (name != own) add(Kind::kName, {{atom.begin, atom.end, name}});
       }
       if (atom.is_number && own.find_first_not_of("0123456789") == std::string::npos &&
@@ -212,7 +255,11 @@ class Expression {
       for (std::size_t b = a + 1; b < atoms.size(); ++b) {
         const Atom& other = atoms[b];
         const std::string second = source_.text(other.begin, other.end);
-        if (second == own || other.is_array != atom.is_array || !may_be(second)) continue;
+        if (second == own || other.is_array != atom.is_array ||
+            takes_address(source_, other.begin) != is_addressed || typed_as(second) != typed ||
+            (other.is_number && is_assigned) || !may_be(second)) {
+          continue;
+        }
         add(Kind::kExchange, {{atom.begin, atom.end, second}, {other.begin, other.end, own}});
       }
     }
@@ -260,7 +307,8 @@ class Expression {
   }
 
   [[nodiscard]] const Operator* operator_at(std::size_t i, std::size_t end) const {
-    if (i >= end) return nullptr;
+    // The brackets of a launch are none.
+    if (i >= end || source_.is_triple(i, '<') || source_.is_triple(i, '>')) return nullptr;
     std::string text(source_[i].text);
     const bool joined =
         i + 1 < end && source_[i].end() == source_[i + 1].offset &&
@@ -351,6 +399,11 @@ class Expression {
 
   void change_operand(const Operand& operand, bool is_bound, bool is_left) {
     const std::string own = text(operand);
+    // Not what is launched, nor its arguments as a whole; nor a call that stands alone.
+    const bool is_launch =
+        source_.is_triple(operand.end, '<') || source_.is_triple(operand.begin - 3, '>');
+    if (is_launch || (operand.begin == begin_ && operand.end == end_ && own.ends_with(")"))) return;
+    if (typed_as(own) != names_.typed.end() || names_.structures.contains(own)) return;
     const bool is_number =
         operand.end == operand.begin + 1 && source_[operand.begin].kind == Token::Kind::kNumber;
     const auto becomes = [&](Kind kind, const std::string& text) {
@@ -372,6 +425,11 @@ class Expression {
     }
   }
 
+  void add_factor_of_sum(std::size_t begin, std::size_t end) {
+    for (const std::string& name : names_.sizes)
+      add(Kind::kFactorAdded, {{begin, begin, "("}, {end, end, ") * " + name}});
+  }
+
   // Parentheses around a part, and around what an operand already has in some.
   void change_groups(const std::vector<Operand>& operands,
                      const std::vector<std::pair<std::size_t, const Operator*>>& operators) {
@@ -384,9 +442,12 @@ class Expression {
         for (std::size_t k = a; k <= b; ++k) weakest = std::min(weakest, strength(k));
         const bool before = a > 0 && strength(a - 1) >= weakest && strength(a - 1) > 0;
         const bool after = b + 1 < operators.size() && strength(b + 1) > weakest;
+        if (weakest == kSums && form_ == Form::kValue)
+          add_factor_of_sum(operands[a].begin, operands[b + 1].end);
         if (!before && !after) continue;
-        add(Kind::kParentheses, {{operands[a].begin, operands[a].begin, "("},
-                                 {operands[b + 1].end, operands[b + 1].end, ")"}});
+        const Splice open{operands[a].begin, operands[a].begin, "("};
+        const std::size_t end = operands[b + 1].end;
+        add(Kind::kParentheses, {open, {end, end, ")"}});
       }
     }
     if (operators.empty()) return;

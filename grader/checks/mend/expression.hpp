@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <map>
 #include <set>
 #include <string>
 #include <vector>
@@ -44,12 +45,25 @@ struct Atom {
 /// The names and numbers of tokens [begin, end) that stand for values and arrays.
 std::vector<Atom> atoms_in(const rewrite::Source& source, std::size_t begin, std::size_t end);
 
+/// The pointers, those to constants and the sizes of grids that a file declares, each with its
+/// type.
+std::map<std::string, std::string> types_in(const rewrite::Source& source);
+
+/// Whether the address of what begins at token i is taken: f(&i).
+bool takes_address(const rewrite::Source& source, std::size_t i);
+
 /// What is known at a site and used by its function.
 struct Names {
   std::set<std::string> values{};
   std::set<std::string> sizes{};     ///< the values that are no counters
   std::set<std::string> counters{};  ///< of loops and threads
+  std::set<std::string> assignable{};
   std::set<std::string> arrays{};
+  std::set<std::string> structures{};  ///< of which members are read
+  std::set<std::string> addressed{};   ///< whose address is taken: those have types of their own
+  /// Pointers and sizes of grids, by their type: each stands only for others of it, and no number
+  /// is added.
+  std::map<std::string, std::set<std::string>> typed{};
 };
 
 /// One change of a site: its alternative, and the token where it begins.

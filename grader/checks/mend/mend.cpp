@@ -18,21 +18,24 @@ namespace {
 
 // All counts, so that the same file gives the same mends on every machine.
 constexpr int kMostRounds = 5;  ///< of compilation
-constexpr std::size_t kMostEdits = 8000;
+constexpr std::size_t kMostEdits = 10'000;
 constexpr std::size_t kMostPairs = 4000;
 constexpr std::size_t kMostPartners = 3;  ///< edits with which pairs are tried
 constexpr std::size_t kInOneCall = 500;
 constexpr int kMostRestarts = 100;
 constexpr int kMostEndless = 2;  ///< trials without an end, each of which takes seconds
 constexpr std::size_t kMostConfirmed = 10;
+constexpr std::size_t kMostWrongOfKernels = 2;
 constexpr std::int64_t kLargestExample = 200'000;  ///< products
+constexpr std::int64_t kLargestOfKernels = 50'000;
 constexpr std::int64_t kLargestCase = 700'000;
 constexpr std::chrono::seconds kCallLimit{20};
 
-// Sizes that differ from each other; the last ones are as simple as possible.
+// Sizes that differ from each other, more than one tile of 32 × 32 outputs, and the simplest ones.
 constexpr ConvShape kShapes[] = {
-    {2, 3, 2, 5, 7, 3, 1}, {1, 2, 3, 9, 6, 2, 2}, {3, 2, 4, 4, 5, 1, 1}, {2, 2, 2, 12, 10, 2, 3},
-    {1, 4, 2, 8, 9, 5, 1}, {1, 1, 1, 1, 1, 1, 1}, {1, 2, 1, 7, 7, 7, 1}};
+    {2, 3, 2, 5, 7, 3, 1},   {1, 2, 3, 9, 6, 2, 2}, {3, 2, 4, 4, 5, 1, 1},
+    {2, 2, 2, 12, 10, 2, 3}, {1, 4, 2, 8, 9, 5, 1}, {1, 1, 1, 35, 19, 3, 1},
+    {1, 1, 1, 37, 24, 2, 2}, {1, 1, 1, 1, 1, 1, 1}, {1, 2, 1, 7, 7, 7, 1}};
 
 // The lines of the edited file in which the compiler found errors, or which use a template of a
 // header that has one with their types.
@@ -60,7 +63,7 @@ std::filesystem::path build_all(EditableFile& file, const BuildEdited& build) {
     const std::string name = std::filesystem::path(built.problem->file).filename();
     const auto log = built.folder / "compiler.log";
     if (name.empty() || !std::filesystem::exists(log)) return {};
-    if (!file.drop_lines(lines_with_errors(read_text(log), name))) return {};
+    if (!file.drop_lines(lines_with_errors(read_text(log), name), round > 0)) return {};
   }
   return {};
 }
@@ -71,8 +74,8 @@ using Choices = std::vector<std::pair<std::size_t, std::size_t>>;
 class Trials {
  public:
   Trials(Submission& submission, const StageInfo& stage, const std::vector<ConvShape>& shapes,
-         std::uint64_t seed)
-      : submission_(submission), stage_(stage), count_(shapes.size()) {
+         std::uint64_t seed, std::size_t most_wrong)
+      : submission_(submission), stage_(stage), count_(shapes.size()), most_wrong_(most_wrong) {
     std::mt19937_64 engine(seed);
     list_.push_back(static_cast<float>(shapes.size()));
     for (const ConvShape& shape : shapes) {
@@ -97,11 +100,21 @@ class Trials {
     }
   }
 
-  [[nodiscard]] std::size_t count() const { return count_; }
+  /// Whether these bits stand for all shapes.
+  [[nodiscard]] bool is_all(unsigned right) const { return right == (1U << count_) - 1; }
+  /// How many of them the file itself makes wrong.
+  [[nodiscard]] int gain(unsigned right) const { return std::popcount(right & ~own_); }
 
-  /// How many shapes each of these makes right; fewer results if the program fails too often.
-  std::vector<std::size_t> run(const std::vector<Choices>& edits) {
-    std::vector<std::size_t> right;
+  /// Which shapes the file makes right as it is.
+  unsigned run_own() {
+    const auto right = run({{}});
+    return own_ = right.empty() ? 0 : right.front();
+  }
+
+  /// Which shapes each of these makes right, a bit for each; fewer results if the program fails too
+  /// often.
+  std::vector<unsigned> run(const std::vector<Choices>& edits) {
+    std::vector<unsigned> right;
     while (right.size() < edits.size() && restarts_ < kMostRestarts && endless_ < kMostEndless) {
       const std::size_t end = std::min(edits.size(), right.size() + kInOneCall);
       run_some({edits.begin() + static_cast<std::ptrdiff_t>(right.size()),
@@ -112,8 +125,10 @@ class Trials {
   }
 
  private:
-  void run_some(const std::vector<Choices>& edits, std::vector<std::size_t>& right) {
+  void run_some(const std::vector<Choices>& edits, std::vector<unsigned>& right) {
     std::vector<float> list = list_;
+    list.push_back(static_cast<float>(own_));
+    list.push_back(static_cast<float>(most_wrong_));
     list.push_back(static_cast<float>(edits.size()));
     for (const Choices& choices : edits) {
       list.push_back(static_cast<float>(choices.size()));
@@ -135,7 +150,7 @@ class Trials {
         submission_.restart();
         return;
       }
-      right.push_back(static_cast<std::size_t>(arrays.output[i]));
+      right.push_back(static_cast<unsigned>(arrays.output[i]));
     }
   }
 
@@ -148,6 +163,8 @@ class Trials {
   Submission& submission_;
   const StageInfo& stage_;
   std::size_t count_;
+  std::size_t most_wrong_;  ///< then an edit is tried no further
+  unsigned own_ = 0;
   std::vector<float> list_;
   int restarts_ = 0;
   int endless_ = 0;
@@ -188,75 +205,128 @@ Choices joined(const std::vector<const Edit*>& edits) {
   return all;
 }
 
+using Changes = std::vector<const Edit*>;  ///< edits that are made together
+
+// The shape that failed comes last: mendable.hpp tries it where all others are right.
+std::vector<ConvShape> shapes_for(const Wrong& wrong) {
+  const std::int64_t largest = wrong.runs_kernels ? kLargestOfKernels : kLargestExample;
+  std::vector<ConvShape> shapes(std::begin(kShapes), std::end(kShapes));
+  if (wrong.failing && wrong.failing->multiply_adds() <= largest) shapes.push_back(*wrong.failing);
+  return shapes;
+}
+
+// Tries them. Adds those that make all shapes right. @return what each of them makes right
+std::vector<unsigned> try_all(Trials& trials, const std::vector<Changes>& tried,
+                              std::vector<Changes>& mends) {
+  std::vector<Choices> choices;
+  for (const Changes& each : tried) choices.push_back(joined(each));
+  std::vector<unsigned> right = trials.run(choices);
+  for (std::size_t i = 0; i < right.size(); ++i) {
+    if (trials.is_all(right[i])) mends.push_back(tried[i]);
+  }
+  return right;
+}
+
+// Single edits; where none is enough, two of which one helps alone.
+std::vector<Changes> search(Trials& trials, const std::vector<Edit>& edits) {
+  std::vector<Changes> mends;
+  if (trials.is_all(trials.run_own())) return mends;  // it shows at other shapes only
+  std::vector<Changes> tried;
+  for (const Edit& edit : edits) tried.push_back({&edit});
+  const std::vector<unsigned> right = try_all(trials, tried, mends);
+  if (!mends.empty()) return mends;
+  std::vector<std::pair<int, const Edit*>> better;
+  for (std::size_t i = 0; i < right.size(); ++i) {
+    if (const int gain = trials.gain(right[i])) better.emplace_back(gain, tried[i].front());
+  }
+  std::ranges::stable_sort(better, std::greater{}, &std::pair<int, const Edit*>::first);
+  if (better.size() > kMostPartners) better.resize(kMostPartners);
+  std::vector<Changes> pairs;
+  for (const auto& [gain, first] : better) {
+    for (const Edit& second : edits) {
+      if (pairs.size() < kMostPairs && !share_a_site(*first, second)) {
+        pairs.push_back({first, &second});
+      }
+    }
+  }
+  try_all(trials, pairs, mends);
+  return mends;
+}
+
+// By their lines, without those of which a part of the lines is enough.
+std::map<std::vector<std::size_t>, std::vector<Changes>> by_lines(
+    const std::vector<Changes>& mends) {
+  std::map<std::vector<std::size_t>, std::vector<Changes>> all;
+  for (const Changes& each : mends) all[mend_of(each, {}).lines].push_back(each);
+  std::erase_if(all, [&](const auto& each) {
+    return std::ranges::any_of(all, [&](const auto& other) {
+      return other.first.size() < each.first.size() &&
+             std::ranges::includes(each.first, other.first);
+    });
+  });
+  return all;
+}
+
+/// Whether changes make every case right, with arrays that begin and end at guard pages, with
+/// several threads, and with those of kernels in both orders.
+class Confirmation {
+ public:
+  Confirmation(Submission& submission, const Wrong& wrong)
+      : submission_(submission), wrong_(wrong) {
+    for (ElementCase each : wrong.cases) {
+      each.probe = ElementCase::Probe::kKnown;
+      if (each.shape.multiply_adds() <= kLargestCase) cases_.push_back(each);
+    }
+    if (wrong.runs_kernels) orders_.emplace_back("CONVLAB_EMU_ORDER=reverse");
+  }
+
+  bool confirms(const Changes& changes) {
+    return std::ranges::all_of(orders_, [&](const std::string& order) {
+      submission_.set_environment(
+          {"CONVLAB_MEND=" + listed(joined(changes)), "OMP_NUM_THREADS=4", order});
+      return !first_finding(submission_, wrong_.stage, cases_, wrong_.seed);
+    });
+  }
+
+ private:
+  Submission& submission_;
+  const Wrong& wrong_;
+  std::vector<ElementCase> cases_;
+  std::vector<std::string> orders_ = {"CONVLAB_EMU_ORDER=forward"};
+};
+
 }  // namespace
 
 std::vector<Mend> find_mends(const Wrong& wrong, const BuildEdited& build) {
-  EditableFile file(wrong.text);
+  EditableFile file(wrong.text, wrong.runs_kernels);
   if (file.edits().empty() || file.edits().size() > kMostEdits) return {};
   const std::filesystem::path program = build_all(file, build);
   if (program.empty()) return {};
   const std::vector<Edit> edits = file.edits();
-  std::vector<ConvShape> shapes(std::begin(kShapes), std::end(kShapes));
-  if (wrong.failing && wrong.failing->multiply_adds() <= kLargestExample) {
-    shapes.push_back(*wrong.failing);  // last: mendable.hpp tries it where all others are right
-  }
+  const std::vector<ConvShape> shapes = shapes_for(wrong);
   Submission submission(program, kCallLimit);
   submission.settings.watches = false;
-  submission.set_environment({"OMP_NUM_THREADS=1"});
-  Trials trials(submission, wrong.stage, shapes, wrong.seed);
-  std::vector<std::vector<const Edit*>> tried = {{}};
-  for (const Edit& edit : edits) tried.push_back({&edit});
-  const auto run = [&] {
-    std::vector<Choices> choices;
-    for (const auto& each : tried) choices.push_back(joined(each));
-    return trials.run(choices);
-  };
-  std::vector<std::size_t> right = run();
-  if (right.empty() || right.front() == trials.count()) return {};  // it shows at other shapes only
-  std::vector<std::vector<const Edit*>> mends;
-  const auto collect = [&] {
-    for (std::size_t i = 0; i < right.size(); ++i) {
-      if (right[i] == trials.count()) mends.push_back(tried[i]);
-    }
-  };
-  collect();
-  if (mends.empty()) {
-    std::vector<std::pair<std::size_t, const Edit*>> better;
-    for (std::size_t i = 1; i < right.size(); ++i) {
-      if (right[i] > right.front()) better.emplace_back(right[i], tried[i].front());
-    }
-    std::ranges::stable_sort(better, std::greater{}, &std::pair<std::size_t, const Edit*>::first);
-    if (better.size() > kMostPartners) better.resize(kMostPartners);
-    tried.clear();
-    for (const auto& [count, first] : better) {
-      for (const Edit& second : edits) {
-        if (tried.size() < kMostPairs && !share_a_site(*first, second)) {
-          tried.push_back({first, &second});
-        }
-      }
-    }
-    right = run();
-    collect();
-  }
-  std::map<std::vector<std::size_t>, std::vector<std::vector<const Edit*>>> by_lines;
-  for (const auto& each : mends) by_lines[mend_of(each, {}).lines].push_back(each);
-  std::vector<ElementCase> cases;
-  for (ElementCase each : wrong.cases) {
-    each.probe = ElementCase::Probe::kKnown;
-    if (each.shape.multiply_adds() <= kLargestCase) cases.push_back(each);
-  }
+  // Of an emulated device the trials see the numbers themselves: a kernel then runs in the process
+  // that launches it, and costs a hundredth.
+  submission.settings.withheld = Withheld::kNothing;
+  submission.set_environment(
+      {"OMP_NUM_THREADS=1", "CONVLAB_EMU_THREADS=1", "CONVLAB_EMU_TIMEOUT=1"});
+  Trials trials(submission, wrong.stage, shapes, wrong.seed,
+                wrong.runs_kernels ? kMostWrongOfKernels : shapes.size());
+  const auto mends = by_lines(search(trials, edits));
+  Confirmation confirmation(submission, wrong);
   std::vector<Mend> confirmed;
   std::size_t runs = 0;
-  for (const auto& [lines, all] : by_lines) {
+  for (const auto& [lines, all] : mends) {
     std::size_t found = 0;
-    for (const auto& each : all) {
+    for (const Changes& each : all) {
       if (found == 3 || runs++ == kMostConfirmed * kMostLines) break;
-      submission.set_environment({"CONVLAB_MEND=" + listed(joined(each)), "OMP_NUM_THREADS=4"});
-      if (first_finding(submission, wrong.stage, cases, wrong.seed)) continue;
+      if (!confirmation.confirms(each)) continue;
       confirmed.push_back(mend_of(each, wrong.file));
       ++found;
     }
   }
+  std::ranges::stable_sort(confirmed, {}, [](const Mend& each) { return each.lines.size(); });
   std::set<std::vector<std::size_t>> places;
   for (const Mend& each : confirmed) places.insert(each.lines);
   return places.size() > kMostLines ? std::vector<Mend>() : confirmed;

@@ -20,6 +20,7 @@ struct Wrong {
   const StageInfo& stage;
   std::string file{};                  ///< its name, to quote
   std::string text{};                  ///< of the file
+  bool runs_kernels = false;           ///< it is built for the emulated device
   std::optional<ConvShape> failing{};  ///< a shape at which it is wrong
   std::vector<ElementCase> cases{};    ///< a mend must make all of these right, unless one is large
   std::uint64_t seed = 0;

@@ -253,8 +253,18 @@ class Outliner {
       if (has_value && comma == i + 3 && source_[i + 2].kind == Token::Kind::kNumber) {
         variable.start = source_[i + 2].text;
       }
+      // dim3 grid(columns, rows)
+      if ((is(i + 1, "(") || is(i + 1, "{")) && source_.opens(i + 1) && !is_fixed) {
+        const std::size_t close = source_.partner(i + 1);
+        for (std::size_t at = i + 2; at < close;) {
+          const std::size_t stop = find(at, close, ",");
+          add_site(Form::kValue, at, stop);
+          at = stop + 1;
+        }
+      }
       const bool may_be_size = is_constant && !variable.start.empty();
       if (has_value && !is_fixed && !may_be_size) add_site(Form::kValue, i + 2, comma);
+      variable.is_constant = is_constant || is_fixed;
       if (is_constant) variable.start.clear();
       outline_.variables.push_back(std::move(variable));
       i = comma + 1;

@@ -36,6 +36,7 @@ struct Variable {
   std::string start{};      ///< its first value, if that is one number
   std::string alias{};      ///< its first value as text
   bool is_counter = false;  ///< of a loop, or made of the number of a thread
+  bool is_constant = false;
 };
 
 struct Outline {

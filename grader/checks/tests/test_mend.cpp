@@ -89,3 +89,44 @@ TEST_CASE(
   CHECK(file.drop_lines({static_cast<std::size_t>(before) + 1}));
   CHECK(bounds(file).empty());
 }
+
+TEST_CASE("edits of kernels: launches, grids, pointers and barriers keep their types") {
+  const EditableFile file(R"(
+__global__ void turn(ConvShape shape, const float* input, float* output) {
+  __shared__ float tile[64];
+  const int h = blockIdx.y * 8 + threadIdx.y;
+  const int w = blockIdx.x * 8 + threadIdx.x;
+  if (h > shape.out_height() || w > shape.out_width()) return;
+  tile[threadIdx.x] = input[w];
+  for (int q = 0; q < shape.kernel; q++)
+    output[h] += tile[q];
+}
+void launch(ConvShape shape, const float* input, float* output) {
+  const int bytes = shape.out_width();
+  const dim3 block(8, 8);
+  const dim3 grid(bytes / 8, shape.out_height() / 8);
+  turn<<<block, grid, bytes>>>(shape, input, output);
+}
+)",
+                          true);
+  CHECK(has(file, Kind::kExchange, 15, "turn<<<grid, block, bytes>>>(shape, input, output);"));
+  CHECK(has(file, Kind::kFactorAdded, 15,
+            "turn<<<block, grid, bytes * sizeof(float)>>>(shape, input, output);"));
+  CHECK(has(file, Kind::kName, 15, "turn<<<block, grid, bytes>>>(shape, output, output);"));
+  CHECK(has(file, Kind::kOneMore, 14, "(shape.out_height() + 1) / 8"));
+  CHECK(has(file, Kind::kAdded, 7, "__syncthreads();"));
+  // Rows and columns at once: in one condition, and in two lines.
+  CHECK(has(file, Kind::kComparison, 6, "h >= shape.out_height() || w >= shape.out_width()"));
+  const auto edits = file.edits();
+  CHECK(std::ranges::any_of(edits, [](const Edit& edit) {
+    return edit.lines == std::set<std::size_t>{4, 5} && edit.choices.size() == 2;
+  }));
+  for (const Edit& edit : edits) {
+    INFO(edit.before << " => " << edit.after);
+    CHECK(edit.after.find("turn *") == std::string::npos);
+    CHECK(edit.after.find("output) *") == std::string::npos);
+    CHECK(edit.after.find("h++") == std::string::npos);  // it is constant
+    CHECK(edit.after.find("grid *") == std::string::npos);
+    CHECK(edit.after.find("output++") == std::string::npos);
+  }
+}

@@ -345,3 +345,29 @@ const convlab::ConvolutionStage<Times<1>> third({.id = "third", .title = "Right"
     CHECK(check.result.verdict == Verdict::kFailed);
   }
 }
+
+TEST_CASE("grader check: the line of a wrong kernel is proven after the finding is told") {
+  if (CONVLAB_ADDRESS_SANITIZER) return;  // it ends the program at the first access outside
+  const TestFolder folder;
+  std::string text = read_text(CONVLAB_SOURCE_DIR "/reference/solutions/typical/m3.cu");
+  const std::string right = "tile[y * edge + x] =";
+  const auto at = text.find(right);
+  REQUIRE(at != std::string::npos);
+  const auto line = std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(at), '\n');
+  write_atomically(folder.path() / "turned.cu",
+                   text.replace(at, right.size(), "tile[x * edge + y] ="));
+  const std::string json = (folder.path() / "result.json").string();
+  const ProgramRun run =
+      run_program("grader", "check m3 --batches 1 --no-speed --solution " +
+                                (folder.path() / "turned.cu").string() + " --json " + json);
+  INFO(run.output);
+  const std::string where = "A small change in turned.cu:" + std::to_string(line + 1);
+  const auto told = run.output.find(where);
+  CHECK(told != std::string::npos);
+  CHECK(run.output.find("    more   docs/diagnoses.md") < told);
+  const auto found = grader::read_check_result(json).findings;
+  REQUIRE(found.size() == 1);
+  REQUIRE_FALSE(found.front().mends.empty());
+  CHECK(found.front().mends.front().lines ==
+        std::vector<std::size_t>{static_cast<std::size_t>(line) + 1});
+}

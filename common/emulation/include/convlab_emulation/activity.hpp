@@ -52,6 +52,12 @@ void choose_settings(const std::vector<std::string>& variables);
 /// Forgets what cudaHostRegister has pinned: the last line of many a program never releases it.
 void release_pinned();
 
+/// Makes the device work again, whatever has happened: nothing is allocated, no error is kept. For
+/// whoever makes faults on purpose.
+void renew_device();
+/// From now on no fault is reported: to find its place takes longer than to make it.
+void keep_faults_silent();
+
 /// Withholds numbers from now on: what the host gets is tokens, unique numbers without a meaning.
 /// The runtime replaces tokens by the words that they stand for on the way to the device, and words
 /// by new tokens on the way back. So the host can move numbers and put them in order, but not
