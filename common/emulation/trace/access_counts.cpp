@@ -484,18 +484,7 @@ class AccessCounter final : public AccessObserver {
   }
 };
 
-}  // namespace
-
-void count_requests() {
-  align_to(256);  // as a GPU does: sectors depend on it
-  observe_accesses(only<AccessCounter>());
-  access_source = take_counts;
-}
-
-AccessNotes take_counts() {
-  fetch_notes();
-  Counter& all = only<Counter>();
-  AccessNotes notes = std::exchange(all.sums, {});
+void take_accesses(const Counter& all, AccessNotes& notes) {
   for (const auto& [which, total] : all.totals) {
     if (total.requests == 0) continue;
     const ReportPlace& source = source_of(static_cast<Place>(std::get<1>(which) >> 3U));
@@ -514,6 +503,9 @@ AccessNotes take_counts() {
                                    .lanes = loads,
                                    .parts = (loads + kWordsOfSector - 1) / kWordsOfSector});
   }
+}
+
+void take_products(const Counter& all, AccessNotes& notes) {
   for (const auto& [call, product] : all.products) notes.products.push_back(product);
   std::map<std::string, Products> by_kernel;
   for (const auto& [which, count] : all.made)
@@ -539,6 +531,9 @@ AccessNotes take_counts() {
       add_kind("double", product.doubles * static_cast<double>(of_kernel.own_doubles()) /
                              static_cast<double>(of_kernel.doubles));
   }
+}
+
+void take_barriers(const Counter& all, AccessNotes& notes) {
   for (const auto& [site, barrier] : all.met) notes.barriers.push_back(barrier);
   for (const auto& [key, count] : all.needs) {
     const Need& need = key;  // clang 14 captures no structured binding
@@ -557,6 +552,23 @@ AccessNotes take_counts() {
                                               }),
          .elements = count.pairs});
   }
+}
+
+}  // namespace
+
+void count_requests() {
+  align_to(256);  // as a GPU does: sectors depend on it
+  observe_accesses(only<AccessCounter>());
+  access_source = take_counts;
+}
+
+AccessNotes take_counts() {
+  fetch_notes();
+  Counter& all = only<Counter>();
+  AccessNotes notes = std::exchange(all.sums, {});
+  take_accesses(all, notes);
+  take_products(all, notes);
+  take_barriers(all, notes);
   std::ranges::stable_sort(notes.accesses, std::ranges::greater(), &AccessNote::parts);
   shorten(notes.accesses, notes.left_out, [](AccessNote& note) { note.memory = {}; });
   shorten(notes.products, notes.left_out, [](ProductNote&) {});

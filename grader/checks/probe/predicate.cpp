@@ -150,12 +150,41 @@ std::vector<bool> where_it_holds(const Rule& rule, const std::vector<Feature>& f
   return where;
 }
 
-std::vector<Feature> features_of(const ConvShape& s, const std::vector<Label>& labels, bool taps) {
-  std::vector<Feature> all;
-  const auto add = [&](const std::string& name, int size, const char* end, int cost,
-                       const auto& value) {
+namespace {
+
+/// Features of these samples; `value` gives the number of a sample.
+struct FeatureList {
+  const std::vector<Label>& labels;
+  std::vector<Feature> all{};
+
+  // Whether a sample lies in the last tile that its size does not fill.
+  void add_last_tiles(const Feature& of, int size, const auto& value) {
+    for (const int tile : {16, 8, 32, 4}) {  // the usual one first
+      if (size % tile == 0) continue;
+      const std::string place = " the last, incomplete " + number(tile);
+      Feature last{.name = of.name + " in" + place,
+                   .is_flag = true,
+                   .otherwise = of.name + " before" + place,
+                   .cost = of.cost + 3,
+                   .variable = of.variable};
+      Feature rest{.name = of.name + " behind the last whole " + number(tile),
+                   .is_flag = true,
+                   .cost = of.cost + 4,
+                   .variable = of.variable};
+      for (const Label& at : labels) {
+        last.values.push_back(value(at) / tile == size / tile ? 1 : 0);
+        rest.values.push_back(size >= tile ? last.values.back() : 0);
+      }
+      all.push_back(std::move(last));
+      all.push_back(std::move(rest));
+    }
+  }
+
+  // @param end  what the size is called; empty: it is not counted from its end
+  void add(const std::string& name, int size, const char* end, int cost, const auto& value) {
     const char variable = name.size() == 1 ? name.front() : '\0';
-    Feature from_begin{.name = name, .cost = cost, .variable = variable};
+    const Feature named{.name = name, .cost = cost, .variable = variable};
+    Feature from_begin = named;
     Feature from_end{.name = name, .end = end, .cost = cost + 1, .variable = variable};
     for (const Label& at : labels) {
       from_begin.values.push_back(value(at));
@@ -164,72 +193,61 @@ std::vector<Feature> features_of(const ConvShape& s, const std::vector<Label>& l
     all.push_back(std::move(from_begin));
     if (*end == 0) return;
     all.push_back(std::move(from_end));
-    for (const int tile : {16, 8, 32, 4}) {  // the usual one first
-      if (size % tile == 0) continue;
-      const std::string place = " the last, incomplete " + number(tile);
-      Feature last{.name = name + " in" + place,
-                   .is_flag = true,
-                   .otherwise = name + " before" + place,
-                   .cost = cost + 3,
-                   .variable = variable};
-      Feature rest{.name = name + " behind the last whole " + number(tile),
-                   .is_flag = true,
-                   .cost = cost + 4,
-                   .variable = variable};
-      for (const Label& at : labels) {
-        last.values.push_back(value(at) / tile == size / tile ? 1 : 0);
-        rest.values.push_back(size >= tile ? last.values.back() : 0);
-      }
-      all.push_back(std::move(last));
-      all.push_back(std::move(rest));
-    }
-  };
-  const auto add_rests = [&](const std::string& name, int cost, const std::vector<int>& tiles,
-                             const auto& value) {
+    add_last_tiles(named, size, value);
+  }
+
+  void add_rests(const std::string& name, int cost, const std::vector<int>& tiles,
+                 const auto& value) {
     for (const int tile : tiles) {
       add(name + " % " + number(tile), 0, "", cost,
           [&](const Label& at) { return value(at) % tile; });
       all.back().tile = tile;
       if (name.size() == 1) all.back().variable = name.front();
     }
-  };
-  add("b", s.batch, "B", 1, [](const Label& at) { return at.b; });
-  add("m", s.out_channels, "M", 1, [](const Label& at) { return at.m; });
-  add("h", s.out_height(), "H_out", 1, [](const Label& at) { return at.h; });
-  add("w", s.out_width(), "W_out", 1, [](const Label& at) { return at.w; });
-  add("the number of the output", static_cast<int>(s.output_size()), "", 3,
-      [&s](const Label& at) { return static_cast<int>(output_index(s, at)); });
+  }
+};
+
+}  // namespace
+
+std::vector<Feature> features_of(const ConvShape& s, const std::vector<Label>& labels, bool taps) {
+  FeatureList list{labels};
+  list.add("b", s.batch, "B", 1, [](const Label& at) { return at.b; });
+  list.add("m", s.out_channels, "M", 1, [](const Label& at) { return at.m; });
+  list.add("h", s.out_height(), "H_out", 1, [](const Label& at) { return at.h; });
+  list.add("w", s.out_width(), "W_out", 1, [](const Label& at) { return at.w; });
+  list.add("the number of the output", static_cast<int>(s.output_size()), "", 3,
+           [&s](const Label& at) { return static_cast<int>(output_index(s, at)); });
   const auto in_map = [&s](const Label& at) { return at.h * s.out_width() + at.w; };
-  add("h·W_out + w", s.out_height() * s.out_width(), "H_out·W_out", 3, in_map);
+  list.add("h·W_out + w", s.out_height() * s.out_width(), "H_out·W_out", 3, in_map);
   if (taps) {
-    add("c", s.in_channels, "C", 1, [](const Label& at) { return at.c; });
-    add("p", s.kernel, "K", 1, [](const Label& at) { return at.p; });
-    add("q", s.kernel, "K", 1, [](const Label& at) { return at.q; });
-    add_rests("c", 3, {2, 4, 8, 16, 32}, [](const Label& at) { return at.c; });
+    list.add("c", s.in_channels, "C", 1, [](const Label& at) { return at.c; });
+    list.add("p", s.kernel, "K", 1, [](const Label& at) { return at.p; });
+    list.add("q", s.kernel, "K", 1, [](const Label& at) { return at.q; });
+    list.add_rests("c", 3, {2, 4, 8, 16, 32}, [](const Label& at) { return at.c; });
     const auto flat = [&s](const Label& at) { return (at.c * s.kernel + at.p) * s.kernel + at.q; };
-    add("the number of the tap", s.taps(), "C·K·K", 3, flat);
-    add("the number of the weight", static_cast<int>(s.weights_size()), "", 3,
-        [&s](const Label& at) { return static_cast<int>(weight_index(s, at)); });
+    list.add("the number of the tap", s.taps(), "C·K·K", 3, flat);
+    list.add("the number of the weight", static_cast<int>(s.weights_size()), "", 3,
+             [&s](const Label& at) { return static_cast<int>(weight_index(s, at)); });
     const auto row = [&s](const Label& at) { return at.h * s.stride + at.p; };
     const auto column = [&s](const Label& at) { return at.w * s.stride + at.q; };
     // A guard may compare with the output's size, or with that of the other direction.
-    add("the row of the pixel", s.height, "H", 3, row);
-    add("the column of the pixel", s.width, "W", 3, column);
-    add("the row of the pixel", s.out_height(), "H_out", 4, row);
-    add("the column of the pixel", s.out_width(), "W_out", 4, column);
-    add("the row of the pixel", s.width, "W", 5, row);
-    add("the column of the pixel", s.height, "H", 5, column);
-    add_rests("the number of the tap", 4, {4, 8, 16, 32, 64}, flat);
+    list.add("the row of the pixel", s.height, "H", 3, row);
+    list.add("the column of the pixel", s.width, "W", 3, column);
+    list.add("the row of the pixel", s.out_height(), "H_out", 4, row);
+    list.add("the column of the pixel", s.out_width(), "W_out", 4, column);
+    list.add("the row of the pixel", s.width, "W", 5, row);
+    list.add("the column of the pixel", s.height, "H", 5, column);
+    list.add_rests("the number of the tap", 4, {4, 8, 16, 32, 64}, flat);
   }
   const std::vector<int> tiles = {2, 4, 8, 16, 32, 64};
-  add_rests("(h·W_out + w)", 4, tiles, in_map);
-  add_rests("the column of the product, (b·H_out + h)·W_out + w,", 5, tiles, [&s](const Label& at) {
-    return (at.b * s.out_height() + at.h) * s.out_width() + at.w;
-  });
-  add_rests("m", 3, tiles, [](const Label& at) { return at.m; });
-  add_rests("h", 3, tiles, [](const Label& at) { return at.h; });
-  add_rests("w", 3, tiles, [](const Label& at) { return at.w; });
-  return all;
+  list.add_rests("(h·W_out + w)", 4, tiles, in_map);
+  list.add_rests(
+      "the column of the product, (b·H_out + h)·W_out + w,", 5, tiles,
+      [&s](const Label& at) { return (at.b * s.out_height() + at.h) * s.out_width() + at.w; });
+  list.add_rests("m", 3, tiles, [](const Label& at) { return at.m; });
+  list.add_rests("h", 3, tiles, [](const Label& at) { return at.h; });
+  list.add_rests("w", 3, tiles, [](const Label& at) { return at.w; });
+  return list.all;
 }
 
 Rule common_rule(const std::vector<Samples>& all) {

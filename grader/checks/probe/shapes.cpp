@@ -197,35 +197,62 @@ std::optional<ConvShape> smallest_failing(Program& program, const ConvShape& fai
   return shrunk(tried, failing, program);
 }
 
-std::optional<ShapeStudy> study_shapes(Program& program, const ConvShape& failing) {
-  Tried tried(program);
-  ShapeStudy study;
-  if (!is_possible(failing, kMostWork) || !tried.fails(failing)) return std::nullopt;
-  study.smallest = shrunk(tried, failing, program);
-  const auto try_out = [&](const ConvShape& next) {
-    if (is_possible(next) && !program.is_over() && !tried.knows(next)) tried.fails(next);
-  };
+namespace {
+
+void try_out(Tried& tried, const Program& program, const ConvShape& next) {
+  if (is_possible(next) && !program.is_over() && !tried.knows(next)) tried.fails(next);
+}
+
+void try_sizes(Tried& tried, const Program& program, const ConvShape& smallest) {
   // One size at a time. The last three tell a tile of 4, 8 or 16 from one of twice as much.
   for (const Size size : kSizes) {
     const bool is_small = size == &ConvShape::kernel || size == &ConvShape::stride;
     const bool is_side = size == &ConvShape::height || size == &ConvShape::width;
     for (const int to : {2, 3, 5, 8, 16, 17, 12, 24, 48}) {
-      ConvShape next = study.smallest;
+      ConvShape next = smallest;
       next.*size = is_side && to % 12 == 0 ? (to - 1) * next.stride + next.kernel : to;
       next.height = std::max(next.height, next.kernel);
       next.width = std::max(next.width, next.kernel);
-      if (!is_small || to <= 5) try_out(next);
+      if (!is_small || to <= 5) try_out(tried, program, next);
     }
   }
   for (const int tile : {8, 16, 32}) {
-    ConvShape next = study.smallest;
+    ConvShape next = smallest;
     next.height = (tile - 1) * next.stride + next.kernel;
     next.width = (tile - 1) * next.stride + next.kernel;
-    try_out(next);
+    try_out(tried, program, next);
   }
+}
+
+// Fresh shapes, some on which the two best rules disagree, others drawn.
+void try_fresh(Tried& tried, const Program& program, const std::vector<Rule>& rules,
+               std::mt19937_64& engine) {
+  constexpr int kFresh = 12;
+  int fresh = 0;
+  int disputed = 0;
+  for (int draws = 0; fresh < kFresh && draws < 50 * kFresh && !program.is_over(); ++draws) {
+    const ConvShape shape = drawn(engine);
+    if (!is_possible(shape) || tried.knows(shape)) continue;
+    if (rules.size() == 2 && disputed < kFresh / 2 && draws < 25 * kFresh) {
+      const auto own = features_of({shape});
+      if (where_it_holds(rules[0], own) == where_it_holds(rules[1], own)) continue;
+      ++disputed;
+    }
+    tried.fails(shape);
+    ++fresh;
+  }
+}
+
+}  // namespace
+
+std::optional<ShapeStudy> study_shapes(Program& program, const ConvShape& failing) {
+  Tried tried(program);
+  ShapeStudy study;
+  if (!is_possible(failing, kMostWork) || !tried.fails(failing)) return std::nullopt;
+  study.smallest = shrunk(tried, failing, program);
+  try_sizes(tried, program, study.smallest);
   std::mt19937_64 engine(11);
   constexpr int kRounds = 5;
-  constexpr int kFresh = 12;
   constexpr int kMostCost = 8;
   constexpr std::size_t kMany = 40;
   std::string last;
@@ -238,23 +265,12 @@ std::optional<ShapeStudy> study_shapes(Program& program, const ConvShape& failin
     std::erase_if(rules, [](const Rule& rule) { return !rule.all; });
     if (rules.size() > 2) rules.resize(2);
     const bool has_rule = !rules.empty() && rules.front().cost <= kMostCost;
-    // Fresh shapes: at the rule's edge, some on which the two best rules disagree, others drawn.
     if (has_rule) {
-      for (const ConvShape& shape : at_edge(rules.front(), study.smallest)) try_out(shape);
-    }
-    int fresh = 0;
-    int disputed = 0;
-    for (int draws = 0; fresh < kFresh && draws < 50 * kFresh && !program.is_over(); ++draws) {
-      const ConvShape shape = drawn(engine);
-      if (!is_possible(shape) || tried.knows(shape)) continue;
-      if (rules.size() == 2 && disputed < kFresh / 2 && draws < 25 * kFresh) {
-        const auto own = features_of({shape});
-        if (where_it_holds(rules[0], own) == where_it_holds(rules[1], own)) continue;
-        ++disputed;
+      for (const ConvShape& shape : at_edge(rules.front(), study.smallest)) {
+        try_out(tried, program, shape);
       }
-      tried.fails(shape);
-      ++fresh;
     }
+    try_fresh(tried, program, rules, engine);
     if (!has_rule) continue;
     int holds = 0;
     int refuted = 0;

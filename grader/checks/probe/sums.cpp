@@ -124,46 +124,30 @@ std::optional<Explanation> find_moved_images(const DenseRun& run) {
   return std::nullopt;
 }
 
-std::optional<Explanation> find_function(const std::vector<DenseRun>& runs) {
-  const auto all = [&](const auto& same) {
-    for (const DenseRun& run : runs) {
-      for (std::size_t i = 0; i < run.right.size(); ++i) {
-        if (run.is_unwritten(i) ||
-            !same(run, static_cast<double>(run.answer.output[i]), run.right[i])) {
-          return false;
-        }
+namespace {
+
+// Whether `same` holds for each output and the right sum.
+bool holds_for_all(const std::vector<DenseRun>& runs, const auto& same) {
+  for (const DenseRun& run : runs) {
+    for (std::size_t i = 0; i < run.right.size(); ++i) {
+      if (run.is_unwritten(i) ||
+          !same(run, static_cast<double>(run.answer.output[i]), run.right[i])) {
+        return false;
       }
     }
-    return true;
-  };
-  const auto say = [&](const char* name, const std::string& value) {
-    Explanation fact = told(name, {value});
-    fact.seen += neighbourhood(runs.front());
-    return fact;
-  };
-  if (all([](const DenseRun&, double got, double) { return got == 0.0; })) {
-    return say("E-terms/zeros", "");
   }
-  const DenseRun& first = runs.front();
-  const double more = first.right.empty() ? 0.0 : double{first.answer.output[0]} - first.right[0];
-  if (all([&](const DenseRun&, double got, double right) { return got == right + more; })) {
-    return say("E-wrong/constant", real(more));
-  }
-  if (all([](const DenseRun&, double got, double right) { return got == std::max(right, 0.0); })) {
-    return say("E-activation/measured", "");
-  }
-  for (const bool input : {true, false}) {
-    const bool copied = std::ranges::all_of(runs, [&](const DenseRun& run) {
-      const Numbers& array = input ? run.input : run.weights;
-      const auto count = std::min(array.size(), std::ssize(run.answer.output));
-      const auto got = run.answer.output.begin();
-      // One product with a weight of 1 is the pixel.
-      return std::equal(array.begin(), array.begin() + count, got) &&
-             !std::equal(run.right.begin(), run.right.begin() + count, got);
-    });
-    if (!copied) continue;
-    return told("E-not-copied-back/other-array", {input ? "input" : "weights"});
-  }
+  return true;
+}
+
+Explanation told_of_sums(const char* name, const std::string& value,
+                         const std::vector<DenseRun>& runs) {
+  Explanation fact = told(name, {value});
+  fact.seen += neighbourhood(runs.front());
+  return fact;
+}
+
+// All sums times the same factor.
+std::optional<Explanation> find_scaling(const std::vector<DenseRun>& runs) {
   std::vector<double> factors;
   for (const DenseRun& run : runs) {
     const auto largest =
@@ -173,7 +157,7 @@ std::optional<Explanation> find_function(const std::vector<DenseRun>& runs) {
     if (!std::isfinite(factor) || factor == 0.0 || factor == 1.0) return std::nullopt;
     factors.push_back(factor);
   }
-  const bool is_scaled = all([&](const DenseRun& run, double got, double right) {
+  const bool is_scaled = holds_for_all(runs, [&](const DenseRun& run, double got, double right) {
     const double factor = factors[static_cast<std::size_t>(&run - runs.data())];
     const double scaled = factor * right;
     return std::abs(got - scaled) <= 1e-5 * std::abs(scaled) ||
@@ -198,9 +182,43 @@ std::optional<Explanation> find_function(const std::vector<DenseRun>& runs) {
     name = real(factors.front());
   }
   const bool counts = factors.front() > 1.0 && whole.size() == runs.size();
-  Explanation fact = say(counts ? "E-scaled/several-times" : "E-scaled/measured", name);
+  Explanation fact =
+      told_of_sums(counts ? "E-scaled/several-times" : "E-scaled/measured", name, runs);
   if (counts) fact.product = watched(shapes.front(), {{}, {.factor = factors.front()}});
   return fact;
+}
+
+}  // namespace
+
+std::optional<Explanation> find_function(const std::vector<DenseRun>& runs) {
+  const auto all = [&](const auto& same) { return holds_for_all(runs, same); };
+  const auto say = [&](const char* name, const std::string& value) {
+    return told_of_sums(name, value, runs);
+  };
+  if (all([](const DenseRun&, double got, double) { return got == 0.0; })) {
+    return say("E-terms/zeros", "");
+  }
+  const DenseRun& first = runs.front();
+  const double more = first.right.empty() ? 0.0 : double{first.answer.output[0]} - first.right[0];
+  if (all([&](const DenseRun&, double got, double right) { return got == right + more; })) {
+    return say("E-wrong/constant", real(more));
+  }
+  if (all([](const DenseRun&, double got, double right) { return got == std::max(right, 0.0); })) {
+    return say("E-activation/measured", "");
+  }
+  for (const bool input : {true, false}) {
+    const bool copied = std::ranges::all_of(runs, [&](const DenseRun& run) {
+      const Numbers& array = input ? run.input : run.weights;
+      const auto count = std::min(array.size(), std::ssize(run.answer.output));
+      const auto got = run.answer.output.begin();
+      // One product with a weight of 1 is the pixel.
+      return std::equal(array.begin(), array.begin() + count, got) &&
+             !std::equal(run.right.begin(), run.right.begin() + count, got);
+    });
+    if (!copied) continue;
+    return told("E-not-copied-back/other-array", {input ? "input" : "weights"});
+  }
+  return find_scaling(runs);
 }
 
 namespace {

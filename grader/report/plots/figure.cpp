@@ -102,87 +102,107 @@ std::string row(const Cells&... cells) {
   return line + "\n";
 }
 
-// Variables, and data blocks with a row in each line. Names stand in blocks only, never in a
-// command; nobody can know the mark that ends a block.
-std::string gnuplot_data(const Figure& figure) {
-  const std::string mark = random_mark();
-  std::string text;
-  const auto set = [&](const char* variable, double value) {
-    text += std::string(variable) + " = " + cell(value) + "\n";
-  };
-  const auto block = [&](const char* name, const std::string& rows) {
-    text += "$" + std::string(name) + " << " + mark + "\n" + rows + mark + "\n";
-  };
-  block("texts",
-        row(figure.title) + row(figure.caption) + row(figure.x.title) + row(figure.y.title));
-  constexpr int kNameWidth = 64;   // of a row
-  constexpr int kLabelWidth = 44;  // of a label
-  int longest = 0;
-  std::string rows;
-  for (const std::string& name : figure.rows) {
-    rows += row(short_line(name, kNameWidth));
-    longest = std::max(longest, display_width(short_line(name, kNameWidth)));
+/// Variables, and data blocks with a row in each line. Names stand in blocks only, never in a
+/// command; nobody can know the mark that ends a block.
+class GnuplotData {
+ public:
+  explicit GnuplotData(const Figure& figure) : figure_(figure) {
+    block("texts",
+          row(figure.title) + row(figure.caption) + row(figure.x.title) + row(figure.y.title));
+    add_names();
+    add_panels();
+    add_labels();
+    set("longest", longest_);
+    set("origin", figure.origin);
+    set("x_low", figure.x.low);
+    set("x_high", figure.x.high);
+    set("y_low", figure.y.low);
+    set("y_high", figure.y.high);
   }
-  block("rows", rows);
-  // A series of the same label looks the same in all panels and stands once in the key.
-  std::vector<Series> key;
-  std::string panels;
-  std::string points;
-  std::string bars;
-  std::string rules;
-  std::size_t most_rules = 0;
-  for (std::size_t i = 0; i < figure.panels.size(); ++i) {
-    const Panel& panel = figure.panels[i];
-    panels += row(panel.title);
-    for (const Series& series : panel.series) {
-      const auto known = std::ranges::find_if(key, [&](const Series& each) {
-        return !each.label.empty() && each.label == series.label;
-      });
-      const auto place = static_cast<std::size_t>(known - key.begin());
-      if (known == key.end()) key.push_back(series);
-      for (const Mark& point : series.marks) {
-        points += row(i, point.at, place, point.value, point.low, point.high);
+
+  [[nodiscard]] const std::string& text() const { return text_; }
+
+ private:
+  void set(const char* variable, double value) {
+    text_ += std::string(variable) + " = " + cell(value) + "\n";
+  }
+  void block(const char* name, const std::string& rows) {
+    text_ += "$" + std::string(name) + " << " + mark_ + "\n" + rows + mark_ + "\n";
+  }
+
+  void add_names() {
+    constexpr int kNameWidth = 64;
+    std::string rows;
+    for (const std::string& name : figure_.rows) {
+      rows += row(short_line(name, kNameWidth));
+      longest_ = std::max(longest_, display_width(short_line(name, kNameWidth)));
+    }
+    block("rows", rows);
+  }
+
+  void add_panels() {
+    // A series of the same label looks the same in all panels and stands once in the key.
+    std::vector<Series> key;
+    std::string panels;
+    std::string points;
+    std::string bars;
+    std::string rules;
+    std::size_t most_rules = 0;
+    for (std::size_t i = 0; i < figure_.panels.size(); ++i) {
+      const Panel& panel = figure_.panels[i];
+      panels += row(panel.title);
+      for (const Series& series : panel.series) {
+        const auto known = std::ranges::find_if(key, [&](const Series& each) {
+          return !each.label.empty() && each.label == series.label;
+        });
+        const auto place = static_cast<std::size_t>(known - key.begin());
+        if (known == key.end()) key.push_back(series);
+        for (const Mark& point : series.marks) {
+          points += row(i, point.at, place, point.value, point.low, point.high);
+        }
+      }
+      for (const Mark& bar : panel.bars) {
+        bars += row(i, bar.at, bar.low, bar.value, bar.high, bar.text);
+      }
+      most_rules = std::max(most_rules, panel.rules.size());
+      for (std::size_t k = 0; k < panel.rules.size(); ++k) {
+        const Rule& rule = panel.rules[k];
+        rules += row(i, k, rule.value, rule.colour, rule.label);
       }
     }
-    for (const Mark& bar : panel.bars) {
-      bars += row(i, bar.at, bar.low, bar.value, bar.high, bar.text);
+    block("panels", panels);
+    block("points", points);
+    block("bars", bars);
+    block("rules", rules);
+    std::string series;
+    for (const Series& each : key) {
+      series += row(each.colour, each.symbol, static_cast<int>(each.line), each.label);
     }
-    most_rules = std::max(most_rules, panel.rules.size());
-    for (std::size_t k = 0; k < panel.rules.size(); ++k) {
-      const Rule& rule = panel.rules[k];
-      rules += row(i, k, rule.value, rule.colour, rule.label);
+    block("series", series);
+    set("rules", static_cast<double>(most_rules));
+  }
+
+  void add_labels() {
+    constexpr int kLabelWidth = 44;
+    std::string labels;
+    std::size_t most_labels = 0;
+    for (const Label& label : figure_.labels) {
+      const std::string words = short_line(label.text, kLabelWidth);
+      labels +=
+          row(label.x, label.y, label.column, label.text_y, label.to_the_left, label.colour, words);
+      if (label.column > figure_.x.high) longest_ = std::max(longest_, display_width(words));
+      const auto beside = std::ranges::count(figure_.labels, label.column, &Label::column);
+      most_labels = std::max(most_labels, static_cast<std::size_t>(beside));
     }
+    block("labels", labels);
+    set("most_labels", static_cast<double>(most_labels));
   }
-  block("panels", panels);
-  block("points", points);
-  block("bars", bars);
-  block("rules", rules);
-  std::string series;
-  for (const Series& each : key) {
-    series += row(each.colour, each.symbol, static_cast<int>(each.line), each.label);
-  }
-  block("series", series);
-  std::string labels;
-  std::size_t most_labels = 0;
-  for (const Label& label : figure.labels) {
-    const std::string words = short_line(label.text, kLabelWidth);
-    labels +=
-        row(label.x, label.y, label.column, label.text_y, label.to_the_left, label.colour, words);
-    if (label.column > figure.x.high) longest = std::max(longest, display_width(words));
-    const auto beside = std::ranges::count(figure.labels, label.column, &Label::column);
-    most_labels = std::max(most_labels, static_cast<std::size_t>(beside));
-  }
-  block("labels", labels);
-  set("longest", longest);
-  set("most_labels", static_cast<double>(most_labels));
-  set("rules", static_cast<double>(most_rules));
-  set("origin", figure.origin);
-  set("x_low", figure.x.low);
-  set("x_high", figure.x.high);
-  set("y_low", figure.y.low);
-  set("y_high", figure.y.high);
-  return text;
-}
+
+  const Figure& figure_;
+  const std::string mark_ = random_mark();
+  std::string text_{};
+  int longest_ = 0;
+};
 
 std::string error_of(const ChildProcess& gnuplot, const Ending& ending) {
   if (ending.kind == Ending::Kind::kNoStart) return "it is missing";
@@ -196,7 +216,7 @@ std::vector<fs::path> draw_one(const Figure& figure, const fs::path& folder) {
   const fs::path course = network_folder().parent_path().parent_path();
   const fs::path templates = course / "grader/report/plots";
   const ScratchFolder scratch;
-  const std::string data = gnuplot_data(figure);
+  const std::string data = GnuplotData(figure).text();
   std::string program;
   for (const Format& format : kFormats) {
     program += "reset\n" + std::string(format.terminal) + "set output 'figure" + format.ending +
