@@ -1,6 +1,8 @@
 #include "common/base/json_text.hpp"
 
+#include <iterator>
 #include <nlohmann/json.hpp>
+#include <vector>
 
 #include "common/base/error.hpp"
 
@@ -8,16 +10,20 @@ namespace convlab {
 
 // Not by a callback of the library, which then looks at a whole list for each of its entries.
 Json parse_json(const std::string& text, int deepest) {
-  int depth = 0;
+  // A member of an object is looked for among all others.
+  constexpr int kMostMembers = 10'000;
+  std::vector<int> members;  // of the objects and arrays that are open
   bool quoted = false;
   for (std::size_t i = 0; i < text.size(); ++i) {
     const char c = text[i];
     if (quoted && c == '\\') ++i;
     if (c == '"') quoted = !quoted;
     if (quoted) continue;
-    if (c == ']' || c == '}') --depth;
-    if ((c == '[' || c == '{') && ++depth > deepest)
-      throw EnvironmentError("it is nested too deeply");
+    if ((c == ']' || c == '}') && !members.empty()) members.pop_back();
+    if (c == '[' || c == '{') members.push_back(0);
+    if (std::ssize(members) > deepest) throw EnvironmentError("it is nested too deeply");
+    if (c == ':' && !members.empty() && ++members.back() > kMostMembers)
+      throw EnvironmentError("an object in it has too many members");
   }
   return Json::parse(text);
 }
@@ -26,6 +32,8 @@ Json parse_json_or_null(const std::string& text) {
   try {
     return parse_json(text);
   } catch (const Json::exception&) {
+    return {};
+  } catch (const EnvironmentError&) {
     return {};
   }
 }

@@ -12,10 +12,10 @@ namespace convlab {
 using Json = nlohmann::ordered_json;
 
 /// @param deepest  how many arrays and objects may lie in each other
-/// @throws Json::parse_error; EnvironmentError if more do
+/// @throws Json::parse_error; EnvironmentError if more do, or an object has too many members
 Json parse_json(const std::string& text, int deepest = 1000);
 
-/// The same; null if the text is no JSON.
+/// The same; null where it throws.
 Json parse_json_or_null(const std::string& text);
 
 /// Bytes that are not UTF-8 are replaced: a crashed program may print any, and a file's name may

@@ -51,6 +51,15 @@ std::string squeezed(const std::string& text) {
   return result;
 }
 
+// "doe  jane"
+std::string words_in(const std::string& text) {
+  std::string result = lower(text);
+  for (char& c : result)
+    if (std::isalnum(static_cast<unsigned char>(c)) == 0 && static_cast<unsigned char>(c) < 0x80)
+      c = ' ';
+  return result;
+}
+
 /// Which field of a student a column fills; null for one that does not matter.
 std::string Student::*field_of(const std::string& heading) {
   static const std::map<std::string, std::string Student::*> fields = {
@@ -121,6 +130,9 @@ class Owners {
       for (const std::string* name : {&each.name, &each.login, &each.email, &each.number}) {
         add(2, squeezed(*name), each);
       }
+      std::istringstream words(words_in(each.name));
+      for (std::string word; words >> word;)
+        if (word.size() >= kTelling) parts_[word].insert(&each);
       for (const std::string* name : {&each.login, &each.number}) {
         identifiers_.emplace(squeezed(*name), &each);
       }
@@ -172,7 +184,6 @@ class Owners {
   // Whoever names a file may write another one's number in front: who else is named behind it.
   [[nodiscard]] const Student* also_named(const std::string& file_name,
                                           const Student& student) const {
-    constexpr std::size_t kTelling = 3;
     const std::string first = first_word(file_name);
     if (student.file == file_name || !canvas_id(file_name).empty() ||
         lower(first) != lower(student.number))
@@ -183,12 +194,20 @@ class Owners {
           !owners.contains(&student))
         return *owners.begin();
     }
-    return nullptr;
+    // One word of a name tells less: not beside a word of the student's own.
+    const Student* other = nullptr;
+    std::istringstream words(words_in(file_name.substr(first.size())));
+    for (std::string word; words >> word;) {
+      const auto found = parts_.find(word);
+      if (found == parts_.end()) continue;
+      if (found->second.contains(&student)) return nullptr;
+      other = *found->second.begin();
+    }
+    return other;
   }
 
   // Who has a login or a number with which this name begins.
   [[nodiscard]] const Student* beginning(const std::string& name) const {
-    constexpr std::size_t kTelling = 3;
     for (std::size_t length = name.size(); length >= kTelling; --length) {
       const auto found = identifiers_.find(name.substr(0, length));
       if (found != identifiers_.end()) return found->second;
@@ -197,8 +216,10 @@ class Owners {
   }
 
   static constexpr const char* kCanvas = "Canvas ";
+  static constexpr std::size_t kTelling = 3;  ///< letters
   std::array<std::map<std::string, std::set<const Student*>>, 3> rules_;
-  std::map<std::string, const Student*> identifiers_;  ///< numbers and logins, squeezed
+  std::map<std::string, std::set<const Student*>> parts_;  ///< words of names
+  std::map<std::string, const Student*> identifiers_;      ///< numbers and logins, squeezed
 };
 
 /// Answers to be given before these submissions are graded.

@@ -158,13 +158,14 @@ class CallChecker {
     if (kClasses.contains(name) && source_.is(i - 1, "::") && source_.is(i - 2, "std"))
       return complain(i, "std::" + std::string(name) + " in " + describe(caller) +
                              ": only the host has it; device code takes pointers and arrays");
-    if (names_.host_variables.contains(name) && !names_.functions.contains(name) &&
-        !names_.macros.contains(name) && !is_member_or_qualified(i) && !is_declared(i) &&
-        !is_unevaluated(i) && !is_shadowed(i, caller, end)) {
-      complain(i, "the variable " + std::string(name) + " of the host in " + describe(caller) +
+    const std::string full = with_qualifiers(i);
+    if (names_.host_variables.contains(full) && !names_.functions.contains(name) &&
+        !names_.macros.contains(name) && !is_declared(i) && !is_unevaluated(i) &&
+        (full != name || !is_shadowed(i, caller, end))) {
+      complain(i, "the variable " + full + " of the host in " + describe(caller) +
                       ": hand it over as an argument, or make it __constant__, __device__ or "
                       "constexpr");
-      if (names_.constant_arrays.contains(name)) {
+      if (names_.constant_arrays.contains(full)) {
         diagnostics_.back().is_warning = true;
         diagnostics_.back().message += " (nvcc 13 refuses it, emulation runs it)";
       }
@@ -276,6 +277,16 @@ class CallChecker {
   [[nodiscard]] bool is_call(std::size_t i, bool of_template) const {
     if (!source_.is(i + 1, "(") && !(of_template && source_.is(i + 1, "<"))) return false;
     return !is_member_or_qualified(i) && !is_declared(i) && !is_unevaluated(i);
+  }
+
+  /// "space::name"; empty for a member.
+  [[nodiscard]] std::string with_qualifiers(std::size_t i) const {
+    if (source_.is(i - 1, ".") || source_.is(i - 1, "->")) return {};
+    std::string name(source_[i].text);
+    for (; i > 1 && source_.is(i - 1, "::") && source_[i - 2].kind == Token::Kind::kIdentifier;
+         i -= 2)
+      name.insert(0, std::string(source_[i - 2].text) + "::");
+    return source_.is(i - 1, "::") ? std::string() : name;
   }
 
   [[nodiscard]] bool is_member_or_qualified(std::size_t i) const {

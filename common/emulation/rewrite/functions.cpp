@@ -256,8 +256,11 @@ class HostVariableFinder {
     const bool is_array = source_.is(name + 1, "[");
     const bool is_constant = !before.is("*") && source_.has(begin, name, {"const"});
     if (is_constant && !is_array) return;
-    if (is_constant) names_.constant_arrays.emplace(source_[name].text);
-    names_.host_variables.emplace(source_[name].text);
+    const std::string text(source_[name].text);
+    for (const std::string& each : {text, source_.space_of(name) + text}) {
+      if (is_constant) names_.constant_arrays.insert(each);
+      names_.host_variables.insert(each);
+    }
   }
 
   const Source& source_;

@@ -100,7 +100,7 @@ struct VariableRewriter : File {
     if (end >= source.size()) return;
     for (std::size_t i = keyword; i < end; ++i) {
       if (source.is(i, "[") && source.is(i + 1, "[")) i = source.partner(i) + 1;
-      if (source.is(i, "=") || source.is(i, "[") || source.is(i, "{")) break;
+      if (source.is(i, "=") || source.is(i, "[") || source.is(i, "{") || begins_value(i)) break;
       if (const std::size_t behind = behind_alignment(i); behind > i)
         i = behind - 1;
       else if (source.is(i, "(") || source.is(i, "extern") || source.is(i, "operator"))
@@ -165,6 +165,14 @@ struct VariableRewriter : File {
                                                         : "CONVLAB_DEVICE_VARIABLE";
   }
 
+  /// The ( of a variable, not of a function: `Box box(7)`, `int (*sum)(int, int)`.
+  [[nodiscard]] bool begins_value(std::size_t i) const {
+    if (!source.is(i, "(")) return false;
+    if (source.is(i + 1, "*")) return opens_declarator(i) && !source.is(i + 3, "(");
+    return source[i + 1].kind != Token::Kind::kIdentifier && !source.is(i + 1, ")") &&
+           !source.is(i + 1, ".") && !source.is(i + 1, "::");
+  }
+
   /// The kernel in whose body token i stands, as its body can name it: a cast that picks it by the
   /// types of its parameters, of "sum<N>". Empty where the name may mean something else. A macro
   /// may write the kernel.
@@ -220,7 +228,7 @@ struct VariableRewriter : File {
     return joined({"static_cast<void (*)", types, ">(&", name, arguments, ")"});
   }
 
-  /// "(decltype(a), decltype(b))" of the parameters behind `open`; empty if one has no name.
+  /// "(ByValue<decltype(a)>, …)" of the parameters behind `open`; empty if one has no name.
   [[nodiscard]] std::string types_of_parameters(std::size_t open) const {
     const std::size_t close = source.partner(open);
     std::string types = "(";
@@ -235,8 +243,8 @@ struct VariableRewriter : File {
                              source.is(each, "float") || source.is(each, "double") ||
                              (source.is(each - 1, "const") && each - 2 <= open);
         if (!is_named || is_type || source.is(each + 1, "*") || source.is(each + 1, "&")) return {};
-        types += std::string(types.size() > 1 ? ", " : "") + "decltype(" +
-                 std::string(source[each].text) + ")";
+        types += joined(
+            {types.size() > 1 ? ", " : "", kRuntime, "ByValue<decltype(", source[each].text, ")>"});
       }
     }
     return types + ")";

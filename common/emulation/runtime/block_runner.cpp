@@ -6,7 +6,10 @@
 
 #include "common/base/error.hpp"
 #include "common/emulation/include/convlab_emulation/activity.hpp"
+#include "common/emulation/include/convlab_emulation/shared_variable.hpp"
 #include "common/emulation/include/convlab_emulation/vector_types.hpp"
+#include "common/emulation/runtime/copy.hpp"
+#include "common/emulation/runtime/device_memory.hpp"
 #include "common/emulation/runtime/observer.hpp"
 #include "common/emulation/runtime/report.hpp"
 
@@ -41,6 +44,8 @@ bool BlockRunner::run(uint3 block_index, std::uint64_t position) {
   position_ = position;
   has_turn_ = false;
   to_pass_ = 0;
+  polls_.clear();
+  polls_change_ = is_alone_ = host_may_change_ = false;
   scheduler_.begin_block();
   barrier_.begin_block();
   warps_.begin_block();
@@ -86,9 +91,10 @@ void BlockRunner::carry(Fiber& self) {
       inside_ = false;
       scheduler_.leave_block(self);
       inside_ = true;  // in another block, on the same stack
-    } else if (!warps_.resolve_convergence(scheduler_)) {
-      fail_block(FaultKind::kBarrier, KernelFault::kLaunchTimeout,
-                 "deadlock: threads wait for others that will never come");
+    } else if (warps_.resolve_convergence(scheduler_)) {
+      polls_change_ = true;
+    } else {
+      wake_polling();
     }
   }
 }
@@ -104,14 +110,75 @@ void BlockRunner::run_thread() {
   warps_.leave(scheduler_, thread);
 }
 
+// Other threads of the host may change what lies there while a kernel runs.
+static bool is_open_to_host(const void* address) {
+  if (is_shared(address)) return false;
+  if (const auto found = device_memory().find(address)) return found->kind != MemoryKind::kDevice;
+  const auto holds = [&](const Symbol& symbol) {
+    return symbol.kind != SymbolKind::kManaged &&
+           static_cast<std::size_t>(static_cast<const std::byte*>(address) - symbol.address) <
+               symbol.bytes;
+  };
+  return std::ranges::none_of(all_symbols(), holds);
+}
+
+bool BlockRunner::poll(const void* address, std::size_t bytes, const void* caller) {
+  constexpr unsigned kPatience = 1000;
+  if (polls_.empty()) polls_.resize(scheduler_.threads().size());
+  Poll& poll = polls_[thread().rank];
+  const bool has_waited = poll.times >= kPatience;
+  std::uint64_t bits = poll.bits;
+  // What it looks at for the first time may lie nowhere.
+  if (poll.address == address) std::memcpy(&bits, address, std::min(bytes, sizeof bits));
+  if (poll.address != address || poll.bits != bits) {
+    polls_change_ |= has_waited;
+    poll = {address, bits};
+    return false;
+  }
+  if (++poll.times % kPatience != 0) return false;
+  polls_change_ |= !has_waited;
+  host_may_change_ |= is_open_to_host(address);
+  polls_at_ = caller;
+  scheduler_.sleep("", &polls_, {});
+  return true;
+}
+
+void BlockRunner::wake_polling() {
+  if (!scheduler_.is_asleep(&polls_))
+    fail_block(FaultKind::kBarrier, KernelFault::kLaunchTimeout,
+               "deadlock: threads wait for others that will never come");
+  if (!std::exchange(polls_change_, false)) {
+    inside_ = false;  // a signal must not leave the wait in the middle
+    const Grid::Met met = grid_->give_way(position_);
+    inside_ = true;
+    has_turn_ = false;
+    abandon_if_cancelled(met);
+    // They look once more after the last one of the others has ended.
+    if (met == Grid::Met::kSomeEnded && std::exchange(is_alone_, true) && !host_may_change_) {
+      Fault& fault = new_fault(FaultKind::kKernelTime, KernelFault::kLaunchTimeout);
+      fault.reason =
+          "the kernel waits for ever: no other thread is left to change what it reads "
+          "again and again";
+      fault.frames[0] = const_cast<char*>(static_cast<const char*>(polls_at_)) - 1;
+      fault.frame_count = 1;
+      fault.has_thread = false;
+      abandon();
+    }
+  }
+  scheduler_.wake(&polls_);
+}
+
+void BlockRunner::abandon_if_cancelled(Grid::Met met) {
+  if (met != Grid::Met::kCancelled) return;
+  new_fault().state = Fault::State::kCancelled;
+  abandon();
+}
+
 // ---- what threads ask for -----------------------------------------------------------------------
 
 void BlockRunner::take_turn() {
   if (has_turn_) return;
-  if (!grid_->take_turn(position_)) {
-    new_fault().state = Fault::State::kCancelled;
-    abandon();
-  }
+  if (!grid_->take_turn(position_)) abandon_if_cancelled(Grid::Met::kCancelled);
   has_turn_ = true;
 }
 
@@ -130,10 +197,7 @@ void BlockRunner::take_turn() {
     const Grid::Met met = grid_->meet_all(position_);
     inside_ = true;
     has_turn_ = false;
-    if (met == Grid::Met::kCancelled) {
-      new_fault().state = Fault::State::kCancelled;
-      abandon();
-    }
+    abandon_if_cancelled(met);
     if (met == Grid::Met::kSomeEnded)
       fail_kernel(KernelFault::kLaunchTimeout, site,
                   "grid.sync() waits for ever: a block of the grid has ended without it");

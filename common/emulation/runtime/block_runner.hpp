@@ -153,6 +153,9 @@ class BlockRunner {
     enum class Met { kAll, kCancelled, kSomeEnded };
     /// Waits until every block of the grid is here; then the block has a later position.
     virtual Met meet_all(std::uint64_t& position) = 0;
+    /// The block waits for what another one does: all others go before it, also those that have not
+    /// begun. @return kSomeEnded if there are none
+    virtual Met give_way(std::uint64_t& position) = 0;
   };
 
   BlockRunner();
@@ -188,6 +191,9 @@ class BlockRunner {
 
   /// Waits until all earlier blocks of the grid are over; only the first call of a block can wait.
   void take_turn();
+  /// The running thread looks at a word that another thread may change. If it finds it unchanged
+  /// again and again, the others go on before it. @return whether they have
+  bool poll(const void* address, std::size_t bytes, const void* caller);
   /// grid.sync(): a barrier of the block, then of all blocks of a cooperative launch.
   void grid_barrier(CallSite site);
 
@@ -205,6 +211,16 @@ class BlockRunner {
   static void carry_entry();
   [[noreturn]] void carry(Fiber& self);
   void run_thread();
+  /// No thread can go on but those that wait for a word to change.
+  void wake_polling();
+  void abandon_if_cancelled(Grid::Met met);
+
+  /// What a thread looks at, and how often it has found the same there.
+  struct Poll {
+    const void* address = nullptr;
+    std::uint64_t bits = 0;
+    unsigned times = 0;
+  };
 
   // What every barrier and shuffle of every thread touches comes first.
   Scheduler scheduler_;
@@ -218,10 +234,18 @@ class BlockRunner {
   std::uint64_t position_ = 0;
   bool has_turn_ = false;
   std::uint32_t to_pass_ = 0;  ///< threads that have not left the barrier of the grid yet
+  std::vector<Poll> polls_;    ///< by rank; none until a thread of the block polls
+  bool polls_change_ = false;  ///< since those that wait have looked last
+  bool is_alone_ = false;      ///< since then no other block has run
+  bool host_may_change_ = false;
+  const void* polls_at_ = nullptr;  ///< the place of one that waits
 
   SharedMemory shared_;
   Fault fault_;
 };
+
+/// How many blocks of this size the device holds at the same time.
+std::uint64_t blocks_at_once(const KernelCall& call);
 
 /// Runs the whole grid and waits for it.
 /// @return the failure of the first block that failed, in grid order

@@ -140,6 +140,8 @@ static void tell_unwritten(const void* address, const void* caller) {
 [[gnu::noinline]] void begin_atomic(const void* address, std::size_t bytes, unsigned kind) {
   if (!in_kernel()) return;
   const void* const caller = __builtin_return_address(0);
+  // Who comes back has given its turn away.
+  if (runner().poll(address, bytes, caller) && !is_shared(address)) runner().take_turn();
   if (settings().tell_poison && (kind & kAtomicStores) == 0 && is_unwritten(address, bytes))
     tell_unwritten(address, caller);
   if (observer != nullptr) observer->begin_atomic(address, bytes, kind, caller);

@@ -46,6 +46,8 @@ constexpr Seconds kLook(0.1);
 // so many threads that it takes longer in any case.
 constexpr std::chrono::microseconds kAlone(50);
 constexpr std::uint64_t kManyThreads = 8192;
+// Of a block that waits for another one.
+constexpr std::chrono::microseconds kPause(50);
 
 // Of all threads of this process.
 Seconds processor_time() {
@@ -95,7 +97,7 @@ class GridRunner {
     next_.store(0);
     cancelled_.store(false);
     failure_.reset();
-    is_slow_ = false;
+    is_slow_ = is_full_ = false;
     helpers_wanted_.store(wanted - 1);
     {
       const std::lock_guard lock(mutex_);
@@ -150,6 +152,9 @@ class GridRunner {
     }
     Met meet_all(std::uint64_t& at) override {
       return let_others_run([&] { return runner.meet_all(*this, at); });
+    }
+    Met give_way(std::uint64_t& at) override {
+      return let_others_run([&] { return runner.give_way(*this, at); });
     }
   };
 
@@ -266,6 +271,29 @@ class GridRunner {
     return cancelled_.load() ? Met::kCancelled : Met::kSomeEnded;
   }
 
+  // If some block waits for one that has not begun, a further worker begins that, as long as the
+  // device has room for both.
+  BlockRunner::Grid::Met give_way(Worker& self, std::uint64_t& position) {
+    using Met = BlockRunner::Grid::Met;
+    const bool is_new = position < blocks_;
+    self.move_to(position += blocks_);
+    {
+      const std::lock_guard lock(mutex_);
+      call_helpers();
+      if (is_new && next_.load() < blocks_) {
+        is_full_ = busy_ + seats_ >= blocks_at_once(*call_) ||
+                   (busy_ + seats_ >= workers_.size() && !add_worker());
+        if (!is_full_) {
+          ++seats_;
+          start_.notify_one();
+        }
+      }
+      if (busy_ + seats_ == 1 && next_.load() >= blocks_) return Met::kSomeEnded;
+    }
+    std::this_thread::sleep_for(kPause);
+    return cancelled_.load() ? Met::kCancelled : Met::kAll;
+  }
+
   /// A block has ended: the others must not wait for it for ever.
   void leave_grid() {
     const std::lock_guard lock(meeting_mutex_);
@@ -287,15 +315,24 @@ class GridRunner {
             static_cast<unsigned>(linear / grid.x / grid.y)};
   }
 
-  bool wait_for_turn(std::uint64_t position) const {
-    for (const Worker& worker : workers_) {
+  bool wait_for_turn(std::uint64_t position) {
+    // Who has given way comes after all that have not begun.
+    while (position >= blocks_ && next_.load() < blocks_ && !cancelled_.load())
+      std::this_thread::sleep_for(kPause);
+    for (std::size_t i = 0; const Worker* const worker = worker_at(i); ++i) {
       // A worker that is cancelled moves to the end, too.
-      for (auto at = worker.position.load(); at < position; at = worker.position.load()) {
+      for (auto at = worker->position.load(); at < position; at = worker->position.load()) {
         if (cancelled_.load()) return false;
-        worker.position.wait(at);
+        worker->position.wait(at);
       }
     }
     return true;
+  }
+
+  /// Null behind the last one; another block may add one meanwhile.
+  const Worker* worker_at(std::size_t index) {
+    const std::lock_guard lock(mutex_);
+    return index < workers_.size() ? &workers_[index] : nullptr;
   }
 
   // On a busy machine the workers get a part of their processors' time, and the limit counts that
@@ -319,7 +356,7 @@ class GridRunner {
       const Seconds passed = std::chrono::steady_clock::now() - start;
       if (used < kNearly * limit / 2) begun_at_half = next_.load();
       if (used >= kNearly * limit || (passed >= kMost * limit && used < kIdle * passed)) {
-        is_slow_ = next_.load() > begun_at_half && next_.load() < blocks_;
+        is_slow_ = next_.load() > begun_at_half && next_.load() < blocks_ && !is_full_;
         return false;
       }
     }
@@ -360,7 +397,9 @@ class GridRunner {
       failure_ = report_about(*call_, FaultKind::kKernelTime);
       failure_->error = KernelFault::kLaunchTimeout;
       failure_position_ = begun;
-      tell_blocks(*failure_, begun, blocks_, true);
+      failure_->what =
+          "time limit: the blocks that have begun wait for others, and the device holds no more";
+      tell_blocks(*failure_, begun, blocks_, !is_full_);
     }
     // Often, so that one signal arrives between two calls of a kernel that prints endlessly.
     const auto patience = std::chrono::steady_clock::now() + kLibraryPatience;
@@ -398,6 +437,7 @@ class GridRunner {
   std::optional<EmulationReport> failure_;
   std::uint64_t failure_position_ = 0;
   bool is_slow_ = false;  ///< at its time limit blocks still ended
+  bool is_full_ = false;  ///< a block waits, and the device has no room for those not begun
 
   // The barrier of a cooperative grid.
   std::mutex meeting_mutex_;

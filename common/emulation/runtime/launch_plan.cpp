@@ -27,6 +27,14 @@
 #include "common/emulation/runtime/withheld.hpp"
 
 namespace convlab::emulation {
+
+std::uint64_t blocks_at_once(const KernelCall& call) {
+  int blocks = 0;
+  const auto threads = static_cast<int>(call.block.x * call.block.y * call.block.z);
+  blocks_per_multiprocessor(&blocks, call.function, threads, call.dynamic_shared_bytes);
+  return std::uint64_t(blocks) * std::uint64_t(device_model().multiProcessorCount);
+}
+
 namespace {
 
 /// What is known of kernels by their addresses.
@@ -137,14 +145,10 @@ cudaError_t register_problem(const KernelCall& call) {
                 FaultKind::kLaunch);
 }
 
-/// Blocks that wait for each other must all be on the device at the same time.
+/// Blocks that wait for each other must all be on the device.
 cudaError_t cooperative_problem(const KernelCall& call) {
   if (!call.cooperative) return cudaSuccess;
-  int blocks = 0;
-  const auto threads = static_cast<int>(call.block.x * call.block.y * call.block.z);
-  blocks_per_multiprocessor(&blocks, call.function, threads, call.dynamic_shared_bytes);
-  const std::uint64_t most =
-      std::uint64_t(blocks) * std::uint64_t(device_model().multiProcessorCount);
+  const std::uint64_t most = blocks_at_once(call);
   const std::uint64_t grid = std::uint64_t{call.grid.x} * call.grid.y * call.grid.z;
   if (grid <= most) return cudaSuccess;
   return refuse(cudaErrorCooperativeLaunchTooLarge,

@@ -76,7 +76,8 @@ std::string thread_groups(BlockRunner& runner, std::vector<FaultWait>& waits) {
       call += mask.data();
     }
     if (!begun) call.clear();
-    const std::string where = begun ? place_text(place_of(last.site)) : std::string();
+    const std::string where =
+        begun && !call.empty() ? place_text(place_of(last.site)) : std::string();
     if (waits_now) lines[where] = static_cast<int>(last.site.line);
     groups[{state, call, where}].push_back(&thread);
   }
@@ -91,7 +92,7 @@ std::string thread_groups(BlockRunner& runner, std::vector<FaultWait>& waits) {
       waits.push_back({static_cast<int>(threads.size()), call, line->second});
     text += state == State::kFresh    ? "not begun"
             : state == State::kExited ? "ended"
-            : state != State::kRunning
+            : state != State::kRunning && !where.empty()
                 ? "waiting in " + call + " at " + where
                 : (where.empty() ? "running" : "running, last seen in " + call + " at " + where);
     text.append(": ").append(thread_list(threads));
@@ -112,7 +113,8 @@ std::string time_limit() {
 
 /// Describes a fault that has no message of its own.
 std::string headline(const Fault& fault) {
-  if (fault.reason != nullptr) return fault.reason;
+  if (fault.reason != nullptr)
+    return fault.reason + std::string(fault.kind == FaultKind::kKernelTime ? kAdviceOnWaiting : "");
   if (fault.kind == FaultKind::kStack)
     return "stack overflow: the thread's calls and local arrays need more than " +
            std::to_string(FiberPool::stack_bytes() / 1024) + " KiB (endless recursion?)";

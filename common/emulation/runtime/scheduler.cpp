@@ -190,6 +190,10 @@ void Scheduler::wake(const void* reason) {
   std::erase_if(sleepers_, [&](const Sleeper& sleeper) { return sleeper.reason == reason; });
 }
 
+bool Scheduler::is_asleep(const void* reason) const {
+  return std::ranges::find(sleepers_, reason, &Sleeper::reason) != sleepers_.end();
+}
+
 /// Nobody may go on: the next carrier begins another thread.
 [[gnu::noinline]] void Scheduler::carry_on() {
   EmulatedThread* const self = thread_;

@@ -143,6 +143,7 @@ class Scheduler {
   /// Waits until another thread calls wake() with the same reason.
   void sleep(const char* name, const void* reason, CallSite site);
   void wake(const void* reason);
+  [[nodiscard]] bool is_asleep(const void* reason) const;
   /// Threads that a barrier has released and that have not gone on yet, up to a null.
   [[nodiscard]] EmulatedThread* const* released() const { return released_; }
 

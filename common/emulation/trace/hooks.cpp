@@ -145,6 +145,8 @@ void on_access(const void* address, std::size_t bytes, bool writes, bool is_vola
       fail_access(byte, writes, caller);
   if (const int halves = is_volatile ? marked_products(address, writes) : 0; halves > 0)
     return on_product(halves == 1 ? "half" : "half2", halves, caller, frame);
+  if (is_volatile && !writes && runs_kernel() && !is_own_stack(address))
+    BlockRunner::current()->poll(address, bytes, caller);
   switch (mode) {
     case Mode::kOff:
       return;

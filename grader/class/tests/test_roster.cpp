@@ -196,17 +196,18 @@ TEST_CASE("roster: another one's number or login in front of a name credits nobo
   const convlab::testing::TemporaryFolder folder;
   const std::vector<Student> roster = {{.name = "Doe, Ann", .number = "1001", .login = "adoe"},
                                        {.name = "Roe, Bob", .number = "1002", .login = "broe"}};
-  const std::vector<std::string> asked_about = {"1001-broe.cpp",      "1001 Bob Roe.cpp",
-                                                "1001-1002-m1.cpp",   "adoe-mallory.cpp",
-                                                "1001mallory.tar.gz", "adoe_broe_m2.cu"};
+  const std::vector<std::string> asked_about = {
+      "1001-broe.cpp",      "1001 Bob Roe.cpp", "1001-1002-m1.cpp", "adoe-mallory.cpp",
+      "1001mallory.tar.gz", "adoe_broe_m2.cu",  "1001_bob.cpp"};
   for (const std::string& name : asked_about) write_atomically(folder.path() / name, "x");
-  for (const char* name : {"1001-m1.cpp", "1002_final.cpp", "adoe-m2.cu", "1002-roe-bob.zip"})
+  for (const char* name : {"1001-m1.cpp", "1002_final.cpp", "adoe-m2.cu", "1002-roe-bob.zip",
+                           "1001_ann_m1.cpp", "1001_ann-bob.cpp"})
     write_atomically(folder.path() / name, "x");
   std::vector<std::string> asked;
   const auto found = find_submissions(folder.path(), roster, &asked);
   CHECK(asked.size() == asked_about.size());
   // The others are found all the same.
-  CHECK(found.size() == 4);
+  CHECK(found.size() == 6);
   for (const std::string& question : asked) CHECK(contains(question, "Who handed in"));
   CHECK_THROWS_AS(find_submissions(folder.path(), roster), UsageError);
 }

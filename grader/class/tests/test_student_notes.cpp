@@ -74,10 +74,15 @@ TEST_CASE("student notes: the class keeps what each archive adds, in any order")
   database.run("DELETE FROM hint WHERE student = ?", eve);
   database.run("DELETE FROM prediction WHERE student = ?", eve);
   const std::string damaged = R"([1, "x", {"findings": ["q", 1], "stages": 3, "created": 5}])";
-  for (const char* notebook :
-       {"", "{", "[]", R"({"hints": 3})", R"({"predictions": {"a": null, "b": "c"}})",
-        R"({"hints": ["x", null, {"list": 3, "number": "x"}, {"list": {"a": 1}, "number": 1}]})",
-        R"({"predictions": {"a": {"limiter": "memory", "loads": 1e999}}, "explained": 3})"}) {
+  const std::string deep(100'000, '[');
+  std::string wide = "{";
+  for (int i = 0; i < 40'000; ++i) wide += "\"" + std::to_string(i) + "\": {}, ";
+  wide += R"("predictions": {"a": {"limiter": "memory"}}})";
+  database.keep_notes(bob, "m1", deep, deep + "\n" + wide);
+  for (const std::string& notebook : std::vector<std::string>{
+           "", "{", wide, "[]", R"({"hints": 3})", R"({"predictions": {"a": null, "b": "c"}})",
+           R"({"hints": ["x", null, {"list": 3, "number": "x"}, {"list": {"a": 1}, "number": 1}]})",
+           R"({"predictions": {"a": {"limiter": "memory", "loads": 1e999}}, "explained": 3})"}) {
     CAPTURE(notebook);
     database.keep_notes(bob, "m1", notebook, damaged);
     CHECK(database.table("hints_read", "m1").rows.empty());

@@ -13,7 +13,9 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <type_traits>
 #include <typeinfo>
+#include <utility>
 
 #include "common/emulation/include/convlab_emulation/language_standard.hpp"
 
@@ -94,6 +96,14 @@ struct DynamicArray {
 /// Counts a variable among the static shared memory of a kernel, for occupancy and limits, which
 /// are asked for before a kernel runs. @return true
 bool note_static_shared(const void* kernel, std::size_t bytes);
+
+/// Of a parameter: GCC leaves the __restrict__ of a template's parameter in its decltype, which no
+/// type of a function has.
+template <typename T>
+T by_value(T);
+template <typename T>
+using ByValue = std::conditional_t<std::is_reference<T>::value, T,  // NOLINT: also for C++14
+                                   decltype(by_value(std::declval<T>()))>;
 
 /// The rewrite names it behind each variable of a kernel; known before main begins.
 /// @param kPlace  tells variables of one type apart

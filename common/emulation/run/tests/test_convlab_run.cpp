@@ -267,7 +267,9 @@ TEST_CASE("convlab-run: what nvcc 13 refuses runs, and each is told") {
   const auto result = Program(R"(#include <cstdio>
 struct Long { char bytes[32768]; };
 const int table[2] = {1, 2};
-template <class T> __global__ void fill(T* p) {
+template <class T> __global__ void fill(T* __restrict__ p) {
+  __shared__ T one;
+  one = 0;
   extern __shared__ T s[];
   s[0] = table[1];
   p[0] = s[0];
@@ -276,6 +278,11 @@ __global__ void take(Long l) {}
 int three() { return 3; }
 __device__ int computed = three();
 __constant__ int given = 3;
+__device__ int (*three_or_more)(int, int), five(5);
+struct Box { int side; __host__ __device__ Box(int s) : side(2 * s) {} };
+__device__ Box box(7);
+namespace ns { const int array[3] = {1, 2, 3}; }
+__global__ void read(int* p) { *p = box.side + ns::array[1] + five; }
 int main() {
   cudaDeviceProp p;
   cudaGetDeviceProperties(&p, 0);
@@ -285,6 +292,7 @@ int main() {
   fill<<<1, 1, 8>>>(d);
   fill<<<1, 1, 8>>>((float*)d);
   take<<<1, 1>>>(Long{});
+  read<<<1, 1>>>((int*)d + 1);
   cudaThreadSynchronize();
   printf("%g %d\n", *(float*)d, p.clockRate > 0);
 })")
@@ -292,9 +300,10 @@ int main() {
   CHECK(result.exit_code == 0);
   CHECK(contains(result.out, "\n2 1\n"));
   for (const char* told :
-       {"program.cu:6: warning: the variable table of the host", "has no member clockRate",
+       {"program.cu:8: warning: the variable table of the host", "has no member clockRate",
         "write cudaMemLocation", "write cudaDeviceSynchronize()",
-        "the value of the variable computed is computed when the program begins", "program.cu:11",
+        "the value of the variable computed is computed when the program begins", "program.cu:13",
+        "the value of the variable box is computed", "the variable ns::array of the host",
         "the dynamic shared array s has another type than before", "take 32768 bytes"})
     CHECK(contains(result.out, told));
   CHECK_FALSE(contains(result.out, "variable given"));
@@ -352,6 +361,45 @@ int main() {
     CHECK(contains(report, "read into a variable, then __syncwarp(), then write"));
   }
   CHECK(sum("s").run("", "--no-races ").out.empty());
+}
+
+TEST_CASE("convlab-run: a kernel may wait by a volatile flag for a later warp and a later block") {
+  const Program program(R"(#include <cstdio>
+__device__ volatile int turn;
+__device__ int sum;
+__global__ void backwards(int rounds) {
+  __shared__ volatile int full;
+  __shared__ volatile int number;
+  if (threadIdx.x == 0) full = 0;
+  __syncthreads();
+  for (int i = 0; i < rounds; ++i) {
+    if (threadIdx.x == 0) {
+      while (!full) {}
+      __threadfence_block();
+      atomicAdd(&sum, number);
+      __threadfence_block();
+      full = 0;
+    } else if (threadIdx.x == 32) {
+      while (full) {}
+      __threadfence_block();
+      number = i;
+      __threadfence_block();
+      full = 1;
+    }
+  }
+  if (threadIdx.x != 0) return;
+  while (turn != gridDim.x - 1 - blockIdx.x) {}
+  __threadfence();
+  turn = gridDim.x - blockIdx.x;
+}
+int main() {
+  backwards<<<6, 64>>>(10);
+  int result, last;
+  cudaMemcpyFromSymbol(&result, sum, 4);
+  cudaMemcpyFromSymbol(&last, turn, 4);
+  printf("%d %d\n", result, last);
+})");
+  CHECK(program.run().out == "270 6\n");
 }
 
 TEST_CASE("convlab-run: each race of a program is told, not only one") {
