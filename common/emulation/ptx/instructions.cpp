@@ -54,6 +54,13 @@ const std::map<std::string_view, Instruction>& fixed_instructions() {
       {"barrier.sync", {"barrier<true>", {kImmediate, kImmediate}, 1}},
       {"bar.arrive", {"barrier<false>", {kImmediate, kImmediate}}},
       {"barrier.arrive", {"barrier<false>", {kImmediate, kImmediate}}},
+      {"not.b32", {"compute([](unsigned a) { return ~a; })", {write(1), read(1)}}},
+      // A bit of the last operand for each way in which three bits may stand.
+      {"lop3.b32",
+       {"compute([](unsigned a, unsigned b, unsigned c, unsigned ways) { unsigned d = 0; for "
+        "(unsigned i = 0; i < 8; ++i) if ((ways >> i & 1U) != 0) d |= (i & 4U ? a : ~a) & "
+        "(i & 2U ? b : ~b) & (i & 1U ? c : ~c); return d; })",
+        {write(1), read(1), read(1), read(1), read(1)}}},
       {"membar.cta", {"fence", {}}},
       {"membar.gl", {"fence", {}}},
       {"membar.sys", {"fence", {}}},

@@ -264,8 +264,9 @@ struct LaunchRewriter : File {
   /// macro ends with it, the parenthesis follows where the macro is used.
   [[nodiscard]] std::size_t find_launch_end(std::size_t open) const {
     const int directive = source[open].directive;
-    for (std::size_t i = open + 3; i < source.size() && source[i].directive == directive; ++i) {
-      if (source.is(i, ";")) break;
+    for (std::size_t i = open + 3; i < source.size(); ++i) {
+      if (directive == 0 && source[i].directive != 0) continue;  // #ifdef around an argument
+      if (source[i].directive != directive || source.is(i, ";")) break;
       if (source.opens(i))
         i = source.partner(i);
       else if (source.is_triple(i, '>') &&

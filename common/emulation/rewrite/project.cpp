@@ -82,16 +82,19 @@ class Project {
   }
 
  private:
-  Unit& load(const fs::path& path) {
+  /// @param in_function  a function includes it: what it declares is local there
+  Unit& load(const fs::path& path, bool in_function = false) {
     if (const auto known = units_.find(path.string()); known != units_.end()) return *known->second;
     auto unit = std::make_unique<Unit>(path, read_source(path));
     Unit& loaded = *unit;
     units_.emplace(path.string(), std::move(unit));
-    for (const std::string& name : included_names(loaded.source)) {
-      bool beside = false;
-      const fs::path found = resolve(name, path, beside);
-      if (!found.empty()) loaded.inclusions.push_back({name, &load(found), beside});
-    }
+    if (in_function) loaded.source.lies_in_function();
+    for (const bool inner : {false, true})
+      for (const std::string& name : included_names(loaded.source, inner)) {
+        bool beside = false;
+        const fs::path found = resolve(name, path, beside);
+        if (!found.empty()) loaded.inclusions.push_back({name, &load(found, inner), beside});
+      }
     return loaded;
   }
 

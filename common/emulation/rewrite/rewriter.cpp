@@ -312,10 +312,11 @@ bool has_wide_accesses(const Source& source) {
   return false;
 }
 
-std::vector<std::string> included_names(const Source& source) {
+std::vector<std::string> included_names(const Source& source, bool in_functions) {
   std::vector<std::string> names;
   for (std::size_t i = 0; i + 2 < source.size(); ++i)
-    if (const auto name = included_name(source, i)) names.push_back(name->text);
+    if ((source.scope(i) == Scope::kFunction) == in_functions)
+      if (const auto name = included_name(source, i)) names.push_back(name->text);
   return names;
 }
 

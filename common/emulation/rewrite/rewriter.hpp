@@ -108,7 +108,7 @@ Rewritten rewrite(std::string_view text, const Source& source, const Names& name
 bool has_wide_accesses(const Source& source);
 
 /// Names in the file's #include "…" and #include <…> directives, in order.
-std::vector<std::string> included_names(const Source& source);
+std::vector<std::string> included_names(const Source& source, bool in_functions = false);
 
 struct ProjectOptions {
   std::filesystem::path source;

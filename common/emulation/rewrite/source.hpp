@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <map>
 #include <set>
@@ -86,6 +87,8 @@ class Source {
     return (is(i, "(") || is(i, "[") || is(i, "{")) && partner(i) < size();
   }
   [[nodiscard]] Scope scope(std::size_t i) const { return scopes_[i]; }
+  /// The body of a function includes the text.
+  void lies_in_function() { std::ranges::replace(scopes_, Scope::kFile, Scope::kFunction); }
   /// Whether the token lies in the body of a __global__ or __device__ function.
   [[nodiscard]] bool in_device_code(std::size_t i) const { return device_code_[i] == kCertain; }
   /// Also in a macro that device code uses, or in an argument of one that writes device code.

@@ -115,7 +115,7 @@ struct VariableRewriter : File {
                                               "it outside"}));
     const bool is_template =
         begin > 0 && source.is(begin - 1, ">") && source[begin - 1].directive == 0;
-    if (source.is(begin, "extern") || is_member) return;
+    if (source.is(begin, "extern") || is_member || source.has(begin, end, {"__shared__"})) return;
     // Several qualifiers on one variable register it once.
     if (source.has(keyword > 0 ? std::min(begin, keyword - 1) : begin, keyword, kQualifiers))
       return;
@@ -169,8 +169,7 @@ struct VariableRewriter : File {
   [[nodiscard]] bool begins_value(std::size_t i) const {
     if (!source.is(i, "(")) return false;
     if (source.is(i + 1, "*")) return opens_declarator(i) && !source.is(i + 3, "(");
-    return source[i + 1].kind != Token::Kind::kIdentifier && !source.is(i + 1, ")") &&
-           !source.is(i + 1, ".") && !source.is(i + 1, "::");
+    return source[i + 1].kind == Token::Kind::kNumber || source.is(i + 1, "-");
   }
 
   /// The kernel in whose body token i stands, as its body can name it: a cast that picks it by the

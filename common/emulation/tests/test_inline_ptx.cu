@@ -53,6 +53,16 @@ __global__ void share_words(unsigned* out) {
   asm volatile("ld.shared.v2.u32 {%0, %1}, [%2];" : "=r"(out[0]), "=r"(out[1]) : "r"(at));
 }
 
+__global__ void combine_words(unsigned* out) {
+  const unsigned a = 0b1111'0000;
+  const unsigned b = 0b1100'1100;
+  const unsigned c = 0b1010'1010;
+  asm("lop3.b32 %0, %1, %2, %3, 0xE8;" : "=r"(out[0]) : "r"(a), "r"(b), "r"(c));  // of most
+  asm("{ .reg .b32 t; not.b32 t, %1; lop3.b32 %0, t, %2, %3, %4; }"
+      : "=r"(out[1])
+      : "r"(a), "r"(b), "r"(c), "n"(0x2a));
+}
+
 unsigned* device_words() {
   return reinterpret_cast<unsigned*>(convlab::emulation::device_integers(128));
 }
@@ -61,15 +71,22 @@ unsigned* device_words() {
 
 TEST_CASE("inline PTX: what the hardware would not take") {
   check({
-      {"a numbered barrier for a part of a warp", [] { meet_in_part_of_a_warp<<<1, 64>>>(); },
-       cudaErrorIllegalInstruction, {"for whole warps of 32 threads"}},
-      {"a generic address", [] { load_from_generic_address<<<1, 32>>>(device_words()); },
+      {"a numbered barrier for a part of a warp",
+       [] { meet_in_part_of_a_warp<<<1, 64>>>(); },
+       cudaErrorIllegalInstruction,
+       {"for whole warps of 32 threads"}},
+      {"a generic address",
+       [] { load_from_generic_address<<<1, 32>>>(device_words()); },
        cudaErrorInvalidAddressSpace,
        {"with .shared take what __cvta_generic_to_shared(pointer) returns"}},
-      {"a misaligned copy", [] { copy_misaligned<<<1, 32>>>(device_words(), device_words()); },
-       cudaErrorMisalignedAddress, {"is not aligned to the 16 bytes of the copy"}},
-      {"a product of half a warp", [] { half_a_warp<<<1, 32>>>(device_words()); },
-       cudaErrorLaunchFailure, {"mma_sync needs all 32 lanes of the warp"}},
+      {"a misaligned copy",
+       [] { copy_misaligned<<<1, 32>>>(device_words(), device_words()); },
+       cudaErrorMisalignedAddress,
+       {"is not aligned to the 16 bytes of the copy"}},
+      {"a product of half a warp",
+       [] { half_a_warp<<<1, 32>>>(device_words()); },
+       cudaErrorLaunchFailure,
+       {"mma_sync needs all 32 lanes of the warp"}},
   });
 }
 
@@ -77,4 +94,7 @@ TEST_CASE("inline PTX: shared memory, and empty statements") {
   DeviceArray<unsigned> out(2);
   share_words<<<1, 1>>>(out.data());
   CHECK(out.values() == std::vector<unsigned>{6U, 7U});
+  // The operands hold each way in which three bits may stand: the result is the table itself.
+  combine_words<<<1, 1>>>(out.data());
+  CHECK(out.values() == std::vector<unsigned>{0xe8U, 0xa2U});
 }

@@ -198,7 +198,7 @@ TEST_CASE("shared variables of all shapes are declared") {
       "  __shared__ float a[4][N + 1], b, *c, (*g)[8];\n"
       "  volatile __shared__ std::pair<int, float> d[3];\n"
       "  __shared__ alignas(16) struct { int x; } e;\n"
-      "  extern __shared__ __align__(8) unsigned char f[];\n}";
+      "  extern __shared__ __align__(8) unsigned char f[];\n}\n__device__ __shared__ int h[3];";
   const Rewritten result = rewritten(text);
   CHECK(result.diagnostics.empty());
   const std::string declared = without_anchors(result.text);
@@ -207,6 +207,7 @@ TEST_CASE("shared variables of all shapes are declared") {
                  "(*convlab_type_g )[8];"));
   CHECK(contains(declared, "volatile typedef    std::pair<int, float> convlab_type_d[3];"));
   CHECK(contains(declared, "struct { int x; } convlab_type_e;"));
+  CHECK(contains(declared, "__device__ typedef    int convlab_type_h[3];"));
   CHECK(contains(
       declared,
       "shared_variable<convlab_type_e>(convlab_slot_e, [] { struct alignas(16) Aligned {}; return "
@@ -254,6 +255,7 @@ TEST_CASE("a launch names its function where that is one") {
   CHECK(form("types<3, int><<<1, 1>>>(3)") == std::string("function"));
   CHECK(form("unknown<<<1, 1>>>(3)") == std::string("pointer"));
   CHECK(form("plain << <1, 1 >> >(3)") == std::string("function"));
+  CHECK(form("plain<<<1, 1\n#ifdef SHARED\n, 4\n#endif\n>>>(3)") == std::string("function"));
 }
 
 TEST_CASE("headers are copied only where something changes") {
@@ -264,14 +266,17 @@ TEST_CASE("headers are copied only where something changes") {
   const auto write = [&](const char* name, const std::string& text) {
     std::ofstream(folder / "in" / name) << text;
   };
-  write("main.cu", "#include \"outer.hpp\"\n#include \"plain.hpp\"\n#include <vector>\nint x;\n");
+  write("main.cu",
+        "#include \"outer.hpp\"\n#include \"plain.hpp\"\n#include <vector>\nint x;\n"
+        "__global__ void local(double* p) {\n#include \"local.hpp\"\n*p = limit; }\n");
+  write("local.hpp", "double limit = 3;\n");
   write("outer.hpp", "#include \"kernels.cuh\"\n");
   write("kernels.cuh", "#pragma once\n__global__ void k() { __shared__ int s; s = 1; }\n");
   write("plain.hpp", "int plain();\n");
   const auto result = convlab::rewrite::rewrite_project(
       {folder / "in" / "main.cu", folder / "out" / "main.cu.cpp", {folder}, {}});
   CHECK(result.errors.empty());
-  CHECK(result.inputs.size() == 4);
+  CHECK(result.inputs.size() == 5);
   std::ifstream file(folder / "out" / "main.cu.cpp");
   const std::string text((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
   CHECK(contains(text, "#line 1 \"" + (folder / "in" / "main.cu").string() + "\"\n#include \"/"));
