@@ -16,6 +16,7 @@
 
 #include "common/base/tests/support/catch.hpp"
 #include "common/base/tests/support/contains.hpp"
+#include "common/emulation/include/convlab_emulation/activity.hpp"
 #include "common/emulation/runtime/api_state.hpp"
 #include "common/emulation/runtime/report.hpp"
 
