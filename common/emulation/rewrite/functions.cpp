@@ -371,10 +371,28 @@ std::vector<Function> find_functions(const Source& source, const MacroTable& mac
   return FunctionFinder(source, macros).run();
 }
 
+/// "const float * , int" of the parameters behind `open`: without names and default values.
+static std::string types_behind(const Source& source, std::size_t open) {
+  std::string types;
+  bool in_default = false;
+  for (std::size_t i = open + 1; i < source.partner(open) && i < source.size(); ++i) {
+    in_default = !source.is(i, ",") && (in_default || source.is(i, "="));
+    const bool ends = source.is(i + 1, ",") || source.is(i + 1, ")") || source.is(i + 1, "=") ||
+                      source.is(i + 1, "[");
+    const bool is_name = ends && i > open + 1 && !source.is(i - 1, ",") &&
+                         !source.is(i - 1, "const") && !kWholeNumbers.contains(source[i].text) &&
+                         source[i].kind == Token::Kind::kIdentifier;
+    if (!in_default && !is_name && !source[i].text.starts_with("__restrict"))
+      types += std::string(source[i].text) + " ";
+  }
+  return types;
+}
+
 static void collect_kernels(const Source& source, Names& names) {
   for (const Function& function : find_functions(source, names.macros)) {
     if (function.side != Side::kKernel) continue;
     Kernel kernel;
+    kernel.types = types_behind(source, function.name + 1);
     kernel.bodies = function.body < source.size() ? 1 : 0;
     kernel.default_arguments = has_default_argument(source, function.name + 1);
     if (function.head > function.begin)
@@ -384,7 +402,8 @@ static void collect_kernels(const Source& source, Names& names) {
     Kernel& known = entry->second;
     known.bodies += kernel.bodies;
     known.default_arguments = known.default_arguments || kernel.default_arguments;
-    known.consistent = known.consistent && known.template_parameters == kernel.template_parameters;
+    known.consistent = known.consistent && known.types == kernel.types &&
+                       known.template_parameters == kernel.template_parameters;
     // Defaults stand in one declaration only.
     known.least_template_arguments =
         std::min(known.least_template_arguments, kernel.least_template_arguments);

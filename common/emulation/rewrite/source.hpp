@@ -152,7 +152,8 @@ struct Kernel {
   bool parameter_pack = false;
   bool default_arguments = false;
   int bodies = 0;          ///< more than one: overloads or several namespaces
-  bool consistent = true;  ///< all declarations have the same template parameters
+  bool consistent = true;  ///< all declarations have the same template parameters and types
+  std::string types{};     ///< of its parameters, as far as their words tell
 };
 
 using KernelTable = std::map<std::string, Kernel, std::less<>>;

@@ -237,7 +237,9 @@ TEST_CASE("a ; missing after a shared variable is left to the compiler") {
 
 TEST_CASE("a launch names its function where that is one") {
   const std::string kernels =
-      "__global__ void plain(int);\n__global__ void optional(int, int n = 3);\n"
+      "__global__ void plain(int);\n__global__ void plain(int n) { }\n"
+      "__global__ void two(int*);\n__global__ void two(float*);\n__global__ void optional(int, int "
+      "n = 3);\n"
       "template <int A, int B = 7> __global__ void values(int);\n"
       "template <int A, typename T = float> __global__ void types(T);\n";
   const auto form = [&](const std::string& launch) {
@@ -248,6 +250,7 @@ TEST_CASE("a launch names its function where that is one") {
                                                  : "none";
   };
   CHECK(form("plain<<<1, 1>>>(3)") == std::string("function"));
+  CHECK(form("two<<<1, 1>>>(p)") == std::string("template"));
   CHECK(form("optional<<<1, 1>>>(3)") == std::string("template"));
   CHECK(form("values<3><<<1, 1>>>(3)") == std::string("function"));
   CHECK(form("values<3, 4><<<1, 1>>>(3)") == std::string("function"));
