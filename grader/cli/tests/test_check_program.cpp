@@ -12,11 +12,14 @@
 #include "common/device/gpu_probe.hpp"
 #include "grader/checks/result/check_result.hpp"
 #include "grader/cli/tests/program.hpp"
+#include "grader/cli/tests/small_course.hpp"
 
 using namespace convlab;
 using convlab::testing::contains;
 using grader::ProgramRun;
 using grader::run_program;
+using grader::SmallCourse;
+using testing::CommandResult;
 using TestFolder = testing::TemporaryFolder;
 
 namespace {
@@ -370,4 +373,56 @@ TEST_CASE("grader check: the line of a wrong kernel is proven after the finding 
   REQUIRE_FALSE(found.front().mends.empty());
   CHECK(found.front().mends.front().lines ==
         std::vector<std::size_t>{static_cast<std::size_t>(line) + 1});
+}
+
+TEST_CASE("grader check: a stage with another name than the points' is told to take it back") {
+  const SmallCourse course("plain_loops");
+  write_atomically(course.source(), "// my work\n");
+  CommandResult run = course.grader("check m1 --batches 3");
+  INFO(run.out);
+  CHECK_FALSE(contains(run.out, "gives no points"));
+  const std::filesystem::path rules = course.source().parent_path() / "scores.json";
+  std::string text = read_text(rules);
+  for (std::size_t at = 0; (at = text.find("\"stage\": \"baseline\"", at)) != std::string::npos;) {
+    text.replace(at, 19, "\"stage\": \"loops\"");
+  }
+  write_atomically(rules, text);
+  run = course.grader("check m1 --batches 3");
+  INFO(run.out);
+  CHECK(contains(run.out, "Your stage is called baseline, so it gives no points"));
+  CHECK(contains(run.out, ".id = \"loops\""));
+  // One of several stages may be the student's own: it is right or wrong like the others.
+  text.replace(text.find("\"loops\""), 7, "\"more\"");
+  write_atomically(rules, text);
+  write_atomically(course.source(), "// .id = \"baseline\"\n");
+  run = course.grader("check m1 --stage baseline --batches 3");
+  INFO(run.out);
+  CHECK(run.exit_code == 0);
+  CHECK(contains(run.out, "PASSED SO FAR"));
+  CHECK(contains(run.out, "A stage of your own, such as baseline, gives no points."));
+}
+
+TEST_CASE("grader check: of a choice of stages only those that were begun are compiled") {
+  const SmallCourse course("plain_loops");
+  const char* const m4 = "milestones/m4_optimizations";
+  course.add_milestone("m4_optimizations");
+  std::filesystem::create_directories(course.build() / "custom_submission");  // the parts are built
+  std::filesystem::remove_all(course.course() / m4 / "puzzles");  // they would come first
+  CommandResult run = course.grader("check m4 --batches 1");
+  INFO(run.out);
+  CHECK(run.exit_code == 1);
+  CHECK(contains(run.out, "No stage of m4 is begun. Next: build/bin/grader next"));
+  // Then it goes on to compile, which this build cannot.
+  const std::filesystem::path half = course.course() / m4 / "stages" / "half.cu";
+  const std::string untouched = read_text(half);
+  write_atomically(half, untouched + "int begun = ;\n");
+  run = course.grader("check m4 --batches 1");
+  INFO(run.out);
+  CHECK_FALSE(contains(run.out, "is begun"));
+  CHECK(run.exit_code == 3);
+  CHECK(contains(run.out, "has not recorded how it compiles"));
+  write_atomically(half, untouched);
+  run = course.grader("check m4 --batches 1");
+  INFO(run.out);
+  CHECK(contains(run.out, "No stage of m4 is begun"));
 }
