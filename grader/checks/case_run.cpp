@@ -72,6 +72,16 @@ std::optional<Finding> find_who_computes(Submission& submission, const std::stri
     wrong.report = compare();
     return std::nullopt;
   }
+  // Where a host may round both of them, what prolog left on the device shows who computes: each
+  // number of a factor changes many outputs, one of a result only its own.
+  if (launches && submission.settings.host_may_convert) {
+    submission.settings.withheld = Withheld::kNothing;
+    const Call phases = submission.run_phases(stage, [] {});
+    if (!phases.failure && phases.kernels.reach > 1 && right_with(Withheld::kNothing)) {
+      wrong.report = compare();
+      return std::nullopt;
+    }
+  }
   go_back();
   return finding(launches ? "E-no-kernel/host" : "E-no-kernel/none", "In " + where);
 }

@@ -267,6 +267,16 @@ Edition load_edition(const std::string& name) {
   return edition;
 }
 
+Edition ranked_edition() {
+  std::optional<Edition> last;
+  for (const std::string& name : edition_names()) {
+    Edition edition = load_edition(name);
+    if (edition.competition) last = std::move(edition);
+  }
+  require(last.has_value(), "No edition has the rules of a ranked run.");
+  return *last;
+}
+
 std::optional<NamedTask> find_task(const std::string& given) {
   std::string id = given;
   std::ranges::replace(id, '_', '-');  // as the course writes them
@@ -323,21 +333,31 @@ std::vector<TaskFile> tasks_in(const Edition& edition, const std::vector<std::st
   return found;
 }
 
-std::optional<Edition> edition_of(const std::vector<std::string>& paths) {
-  std::optional<Edition> best;
-  std::ptrdiff_t most = 1;  // one file alone is no tree
+std::vector<std::string> editions_of(const std::vector<std::string>& paths) {
+  std::vector<std::string> best;
+  std::ptrdiff_t most = 2;  // one file alone is no tree
   for (const std::string& name : edition_names()) {
-    Edition edition = load_edition(name);
+    const Edition edition = load_edition(name);
     const auto fits = std::ranges::count_if(edition.tasks, [&](const EditionTask& task) {
       return std::ranges::any_of(paths, [&](const std::string& path) {
         return likeness(path, task.file).parts == parts_of(task.file).size();
       });
     });
-    if (fits <= 1 || fits < most) continue;
-    best = std::move(edition);
-    most = fits;
+    if (fits > most) best.clear();
+    if (fits >= most) best.push_back(name);
+    most = std::max(most, fits);
   }
   return best;
+}
+
+std::string choice_among(const std::vector<std::string>& editions) {
+  if (editions.size() < 2) return {};
+  const std::string& newest = editions.back();
+  std::string others;
+  for (std::size_t i = 0; i + 1 < editions.size(); ++i) others += editions[i] + ", ";
+  others.resize(others.size() - 2);
+  return "The rules are those of " + newest + "; its files are also those of " + others +
+         ", which --rules can name.";
 }
 
 bool defines_course_interface(const std::string& text) {

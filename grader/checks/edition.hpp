@@ -95,6 +95,9 @@ struct NamedTask {
   EditionTask task{};
 };
 
+/// The newest that says how it ranks. @throws EnvironmentError if none does
+Edition ranked_edition();
+
 /// "sp26-req-0". None if the part before '-' is no edition.
 /// @throws UsageError if that edition has no such task; it lists them
 std::optional<NamedTask> find_task(const std::string& id);
@@ -113,8 +116,11 @@ struct TaskFile {
 std::vector<TaskFile> tasks_in(const Edition& edition, const std::vector<std::string>& paths);
 
 /// Whether a tree is one of the course: a path ends as that of an edition's task, with its folder.
-/// @return the newest edition that fits most files; none if no file fits
-std::optional<Edition> edition_of(const std::vector<std::string>& paths);
+/// @return the editions that fit most files, the newest last; none if no two files fit
+std::vector<std::string> editions_of(const std::vector<std::string>& paths);
+
+/// What to say where the newest of several is taken; empty if there are not several.
+std::string choice_among(const std::vector<std::string>& editions);
 
 /// Whether a source defines a function of the course interface, completely: then it is somebody's
 /// work, and whoever does not judge it says so.

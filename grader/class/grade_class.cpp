@@ -187,7 +187,7 @@ class ClassGrading {
   void look_into(const FoundSubmission& found) {
     const std::int64_t student = database_.add_student(found.student);
     std::vector<MilestoneWork> works;
-    std::vector<std::string> not_judged;
+    TreeNotes notes;
     if (left_for(student) <= 0.0) {
       return refuse(student, found,
                     "The other archives of this student took all the time (--limit).",
@@ -197,15 +197,19 @@ class ClassGrading {
     try {
       const std::string place = found.place.filename().string();
       works = work_of(read_submitted_files(found.place), request_.milestone, place,
-                      request_.settings.rules, &not_judged);
+                      request_.settings.rules, &notes);
     } catch (const RefusedSubmission& refused) {
       refuse(student, found, refused.what(), SubmissionState::kRefused);
     } catch (const EnvironmentError& error) {
       refuse(student, found, error.what(), SubmissionState::kMachine);
     }
-    if (!not_judged.empty()) {
-      std::cout << paragraph(
-          "", found.student.name + ": not judged: " + printable_line(joined(not_judged)) + ".");
+    const std::string choice = choice_among(notes.editions);
+    if (!choice.empty() && told_.insert(choice).second) {
+      std::cout << paragraph("", found.student.name + ": " + choice);
+    }
+    if (!notes.not_judged.empty()) {
+      std::cout << paragraph("", found.student.name + ": not judged: " +
+                                     printable_line(joined(notes.not_judged)) + ".");
     }
     for (MilestoneWork& work : works) {
       require_program(work.milestone);
@@ -433,6 +437,7 @@ class ClassGrading {
   std::vector<Pending> checked_;
   std::set<std::int64_t> seen_;
   std::map<std::int64_t, double> used_s_;     // by student
+  std::set<std::string> told_;                // choices of an edition, each once
   std::map<std::string, std::string> rules_;  // of each milestone, see rules_now()
   std::size_t known_ = 0;
   std::size_t judged_ = 0;

@@ -69,6 +69,12 @@ struct MilestoneWork {
   std::string history{};
 };
 
+/// What whoever grades should know of a tree of the course.
+struct TreeNotes {
+  std::vector<std::string> not_judged{};  ///< files that are for none of its tasks
+  std::vector<std::string> editions{};    ///< that fit it alike, if none was named; the last counts
+};
+
 /// The milestones of a submission, with the files that the student changed. If only puzzles were
 /// changed, with the milestone's files as they were handed out. Where no handed-out file was
 /// changed, the source that holds a convolution counts; of a file and its copies the one whose name
@@ -79,14 +85,12 @@ struct MilestoneWork {
 /// A tree of the course holds the tasks of an edition instead: `rules` names it, else the files
 /// show it. Of a tree with one such file and no `rules`, the milestone is that of any other file.
 /// @param rules       an edition, "course", "workbook" or empty
-/// @param not_judged  gets the files of a course's tree that are for none of its tasks
 /// @throws RefusedSubmission if two files are as likely for one task, if nothing belongs to the
 /// milestone or differs from the hand-out, if
 ///   it is not clear which of several files is meant, or if there are too many or too long ones
 std::vector<MilestoneWork> work_of(const std::vector<SubmittedFile>& files,
                                    const std::string& milestone, const std::string& place = "",
-                                   const std::string& rules = "",
-                                   std::vector<std::string>* not_judged = nullptr);
+                                   const std::string& rules = "", TreeNotes* notes = nullptr);
 
 /// "m2" of "doejane-m2.cu" or "doejane_1_m2-submission.tar.gz"; empty if the name has none.
 std::string milestone_in(const std::string& name);

@@ -218,17 +218,20 @@ void require_small(const MilestoneWork& work) {
 
 // The edition that these rules or the files name; a tree of the workbook is none of the course.
 std::optional<Edition> edition_for(const std::vector<std::string>& paths,
-                                   const std::string& milestone, const std::string& rules) {
+                                   const std::string& milestone, const std::string& rules,
+                                   TreeNotes& notes) {
   if (const auto named = find_task(milestone)) return named->edition;
   const std::vector<std::string> names = edition_names();
   if (std::ranges::find(names, rules) != names.end()) return load_edition(rules);
-  return rules.empty() ? edition_of(paths) : std::nullopt;
+  if (rules.empty()) notes.editions = editions_of(paths);
+  if (notes.editions.empty()) return std::nullopt;
+  return load_edition(notes.editions.back());
 }
 
 // Each file of a course's tree is one task, and stands alone: headers come from the course.
 std::vector<MilestoneWork> tasks_of(const std::vector<SubmittedFile>& files,
                                     const std::string& milestone, const std::string& rules,
-                                    std::vector<std::string>* not_judged) {
+                                    TreeNotes& notes) {
   std::map<std::string, const SubmittedFile*> sources;
   std::vector<std::string> paths;
   for (const SubmittedFile& file : files) {
@@ -237,7 +240,7 @@ std::vector<MilestoneWork> tasks_of(const std::vector<SubmittedFile>& files,
     sources[file.path] = &file;
     paths.push_back(file.path);
   }
-  const std::optional<Edition> edition = edition_for(paths, milestone, rules);
+  const std::optional<Edition> edition = edition_for(paths, milestone, rules, notes);
   if (!edition) return {};
   const auto named = find_task(milestone);
   std::vector<MilestoneWork> works;
@@ -263,7 +266,7 @@ std::vector<MilestoneWork> tasks_of(const std::vector<SubmittedFile>& files,
                             " of the course.");
   }
   for (const auto& [path, file] : sources) {
-    if (not_judged != nullptr && defines_course_interface(file->text)) not_judged->push_back(path);
+    if (defines_course_interface(file->text)) notes.not_judged.push_back(path);
   }
   return works;
 }
@@ -282,8 +285,10 @@ std::string milestone_in(const std::string& name) {
 
 std::vector<MilestoneWork> work_of(const std::vector<SubmittedFile>& all_files,
                                    const std::string& milestone, const std::string& place,
-                                   const std::string& rules, std::vector<std::string>* not_judged) {
-  std::vector<MilestoneWork> works = tasks_of(all_files, milestone, rules, not_judged);
+                                   const std::string& rules, TreeNotes* wanted) {
+  TreeNotes notes;
+  std::vector<MilestoneWork> works = tasks_of(all_files, milestone, rules, notes);
+  if (wanted != nullptr) *wanted = notes;
   if (!works.empty()) return works;
   static const std::vector<HandedOut> all = handed_out_milestones();
   std::vector<SubmittedFile> files = all_files;

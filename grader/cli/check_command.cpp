@@ -111,17 +111,6 @@ void take_edition(GradeRequest& request) {
   }
 }
 
-// The last one that said how it ranks.
-Edition ranked_edition() {
-  std::optional<Edition> last;
-  for (const std::string& name : edition_names()) {
-    Edition edition = load_edition(name);
-    if (edition.competition) last = std::move(edition);
-  }
-  if (!last) throw EnvironmentError("No edition has the rules of a ranked run.");
-  return *last;
-}
-
 // In results a stage of a task has the task's name; in the program it is the interface's.
 void rename_stage(CheckResult& check, const std::string& from, const std::string& to) {
   const auto rename = [&](std::string& stage) {
@@ -136,6 +125,10 @@ void rename_stage(CheckResult& check, const std::string& from, const std::string
   for (ScoreItem& item : check.score->items) rename(item.stage);
 }
 
+std::string shown_solution(const Options& options) {
+  return printable_line(options.shown.empty() ? options.solution : options.shown);
+}
+
 // What to check, from the command line; builds nothing.
 GradeRequest request_of(const CourseMilestone& milestone, const Options& options) {
   // Not within the braces: GCC destroys what is already made twice if a later part throws.
@@ -143,7 +136,7 @@ GradeRequest request_of(const CourseMilestone& milestone, const Options& options
                                                    : fs::absolute(options.program);
   const RulesRequest named_rules = parse_rules(options.rules, options.milestone);
   GradeRequest request{.milestone = options.milestone,
-                       .solution = printable_line(options.solution),
+                       .solution = shown_solution(options),
                        .work = {.program = program},
                        .network = options.network,
                        .rules = named_rules,
@@ -201,7 +194,7 @@ void build_given_file(const CourseMilestone& milestone, const Options& options,
   if (request.work.unbuilt && is_of_kind(*request.work.unbuilt, "library") && !libraries.empty() &&
       request.work.device != Device::kGpu) {
     throw EnvironmentError(
-        display_path(options.solution) +
+        shown_solution(options) +
         " calls a library, which is not emulated: check it where there is a GPU.");
   }
   // What was handed in for a task has no stages, even if it does not compile.
@@ -368,7 +361,7 @@ ExitCode run_check(const Options& options, std::string& for_editor) {
   if (options.program.empty() && is_file) build_given_file(milestone, options, request);
   std::cout << "Checking " << milestone.id << ", " << milestone.title << ": "
             << (!options.program.empty() ? display_path(request.work.program)
-                : is_file                ? printable_line(options.solution)
+                : is_file                ? shown_solution(options)
                                          : "the " + options.solution + "'s solution")
             << std::endl;
   std::vector<SourceFile> sources;
@@ -384,7 +377,10 @@ ExitCode run_check(const Options& options, std::string& for_editor) {
   const auto& task = request.rules.task;
   CheckResult check = grade(request, observer_for(printer, task));
   printer.clear();
-  if (task) rename_stage(check, kGivenStage, task->name);
+  if (task) {
+    rename_stage(check, kGivenStage, task->name);
+    for (RunResult& run : check.result.runs) run.stage.title = task->title;
+  }
   if (options.format != "text" && options.program.empty() && (is_file || is_students)) {
     const SubmittedSources named = is_file ? sources_of(options.solution, runs_on_cpu(milestone))
                                            : students_sources(milestone, options.stage);

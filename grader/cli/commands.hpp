@@ -23,6 +23,7 @@ struct Options : CountedOptions {
   std::string launcher = "local";
   std::string cause;
   std::string program;
+  std::string shown;  ///< how --solution is called in texts; empty: as it was given
   std::string rules;
   std::string precision;
   std::vector<std::string> libraries;

@@ -91,18 +91,8 @@ ExitCode run_explain(const Options& options) {
             << idle_text(stage.counts, stage.sources, counted.loads);
   Notebook notebook = read_notebook(milestone);
   if (const auto slip = notebook.predictions.find(id); slip != notebook.predictions.end()) {
-    const auto& [loads, inputs] =
-        std::pair(three_digits(slip->second.loads), three_digits(slip->second.inputs));
-    const bool asked_inputs = slip->second.inputs > 0.0;
-    const bool is_right = loads == three_digits(counted.loads) &&
-                          (!asked_inputs || inputs == three_digits(counted.inputs));
-    std::cout << paragraph(
-        "        ", is_right ? "You predicted this."
-                             : "You predicted " + loads + " loads" +
-                                   (asked_inputs ? ", and " + inputs + " of each input" : "") +
-                                   ". What explains the difference? Keep your "
-                                   "sentence: build/bin/grader answer " +
-                                   milestone.id + " " + id + " \"…\"");
+    const std::string answer = grader_command("answer", milestone.id) + " " + id + " \"…\"";
+    std::cout << paragraph("        ", prediction_text(slip->second, counted, answer));
   }
   // Predictions are of the last convolution.
   if (is_students && options.layer == 0) {

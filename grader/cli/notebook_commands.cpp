@@ -59,10 +59,11 @@ std::string first_measured(const CourseMilestone& milestone, const std::string& 
   return {};
 }
 
-// The stage that was named; without a name the only one.
+// The stage that was named, also one of the student's own; without a name the only one.
 std::string stage_of(const CourseMilestone& milestone, const std::string& stage) {
   const std::vector<std::string> known = scored_stages(milestone);
   if (std::ranges::find(known, stage) != known.end()) return stage;
+  if (!stage.empty() && is_own_stage(milestone, stage)) return stage;
   if (!stage.empty()) throw UsageError(unknown_stage(milestone, stage, known));
   if (known.size() > 1) throw name_a_stage(milestone);
   return known.front();

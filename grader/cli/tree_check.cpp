@@ -1,6 +1,13 @@
 #include "grader/cli/tree_check.hpp"
 
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
 #include <filesystem>
 #include <iostream>
 
@@ -53,9 +60,27 @@ void extract(const fs::path& archive, const fs::path& folder) {
   throw UsageError(printable_line(archive.string()) + ": " + why);
 }
 
+// Goes on in a copy of this process, which Ctrl-C ends at once. This one outlives it, to remove
+// what was unpacked. @return how the copy ended; nothing in the copy itself
+std::optional<ExitCode> ended_in_copy() {
+  std::cout << std::flush;
+  const pid_t copy = ::fork();
+  if (copy < 0)
+    throw EnvironmentError(std::string("Cannot start a process: ") + std::strerror(errno) + ".");
+  if (copy == 0) {
+    ::prctl(PR_SET_PDEATHSIG, SIGTERM);
+    return std::nullopt;
+  }
+  stop_on_signals();
+  int status = 0;
+  while (::waitpid(copy, &status, 0) < 0 && errno == EINTR) ::kill(copy, SIGTERM);
+  return WIFEXITED(status) ? static_cast<ExitCode>(WEXITSTATUS(status)) : ExitCode::kInterrupted;
+}
+
 struct Tree {
   Edition edition{};
   std::vector<TaskFile> files{};
+  std::string choice{};  ///< why this edition, where others fit as well
 };
 
 // The tree's edition: the one that is named, else the one whose files it has.
@@ -66,9 +91,11 @@ std::optional<Tree> tree_of(const Options& options, const std::vector<std::strin
   if (names_edition) edition = load_edition(options.milestone);
   const bool asks_for_tree =
       names_edition || options.milestone.empty() || find_task(options.milestone);
-  if (!edition && options.rules.empty()) edition = edition_of(paths);
+  std::vector<std::string> fitting;
+  if (!edition && options.rules.empty()) fitting = editions_of(paths);
+  if (!fitting.empty()) edition = load_edition(fitting.back());
   if (!edition) return std::nullopt;
-  Tree tree{.edition = *edition};
+  Tree tree{.edition = *edition, .choice = choice_among(fitting)};
   tree.files = tasks_in(*edition, paths);
   // A folder with one source may have any name.
   if (!asks_for_tree && tree.files.size() < 2) return std::nullopt;
@@ -118,7 +145,8 @@ void print_rest(const Options& options, const Tree& tree, const fs::path& folder
       others.push_back(printable_line(path));
     }
   }
-  if (!others.empty()) std::cout << paragraph("  ", "Not judged: " + joined(others) + ".");
+  if (is_whole && !others.empty())
+    std::cout << paragraph("  ", "Not judged: " + joined(others) + ".");
 }
 
 }  // namespace
@@ -133,7 +161,10 @@ std::optional<ExitCode> check_tree(const Options& options, ExitCode (*check)(con
   const bool is_archive = fs::is_regular_file(given, missing) && !is_source;
   if (!is_archive && !fs::is_directory(given, missing)) return std::nullopt;
   std::optional<ScratchFolder> unpacked;
-  if (is_archive) extract(fs::canonical(given), unpacked.emplace().path());
+  if (is_archive) {
+    extract(fs::canonical(given), unpacked.emplace().path());
+    if (const auto ended = ended_in_copy()) return ended;
+  }
   const fs::path folder = is_archive ? unpacked->path() : given;
   const std::vector<std::string> paths = sources_below(folder);
   const std::optional<Tree> tree = tree_of(options, paths);
@@ -145,6 +176,7 @@ std::optional<ExitCode> check_tree(const Options& options, ExitCode (*check)(con
   const Edition& edition = tree->edition;
   std::cout << edition.title << " (" << edition.name << "): " << tree->files.size() << " of "
             << edition.tasks.size() << " tasks in " << printable_line(given.string()) << "\n";
+  if (!tree->choice.empty()) std::cout << paragraph("", tree->choice);
   auto worst = ExitCode::kPassed;
   std::string table;
   Points sum;
@@ -154,6 +186,7 @@ std::optional<ExitCode> check_tree(const Options& options, ExitCode (*check)(con
     one.milestone = edition.id_of(file.task);
     one.rules.clear();
     one.solution = (folder / file.path).string();
+    one.shown = (given / file.path).string();
     const fs::path results = options.json.empty() ? results_folder() : fs::path(options.json);
     one.json = (results / (one.milestone + ".json")).string();
     std::error_code none;

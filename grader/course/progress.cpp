@@ -9,6 +9,7 @@
 #include "common/base/whole_file.hpp"
 #include "common/program/arguments.hpp"
 #include "common/result/result_json.hpp"
+#include "common/timing/three_digits.hpp"
 #include "grader/scores/points.hpp"
 
 namespace convlab::grader {
@@ -125,6 +126,20 @@ std::vector<StageInfo> students_stages(const CourseMilestone& milestone,
 
 const char* to_string(State state) {
   return enum_name(state, {"as handed out", "not checked yet", "passed", "not passed"});
+}
+
+std::string prediction_text(const Prediction& slip, const Counted& counted,
+                            const std::string& answer) {
+  const std::string loads = three_digits(slip.loads);
+  const std::string inputs = three_digits(slip.inputs);
+  const bool has_inputs = slip.inputs > 0.0;
+  if (loads == three_digits(counted.loads) &&
+      (!has_inputs || inputs == three_digits(counted.inputs))) {
+    return "You predicted this.";
+  }
+  return "You predicted " + loads + " loads" +
+         (has_inputs ? ", and " + inputs + " of each input" : "") +
+         ". What explains the difference? Keep your sentence: " + answer;
 }
 
 // The largest batch that a check has if none is named.

@@ -70,6 +70,11 @@ struct Counted {
   double inputs = 0.0;
 };
 
+/// What `explain` says of a prediction: that it was right, or what was predicted, with a question.
+/// @param answer  the command that keeps the student's sentence
+std::string prediction_text(const Prediction& slip, const Counted& counted,
+                            const std::string& answer);
+
 /// A broken kernel of repairs/, or the detective's case: the cause that the student named.
 struct Repair {
   std::string named{};

@@ -51,7 +51,10 @@ UsageError name_a_stage(const CourseMilestone& milestone);
 /// What --stage may name: stages, puzzles, broken kernels, "detective".
 std::vector<std::string> stage_names(const CourseMilestone& milestone);
 
-/// @throws UsageError if the name is none of them and stands in no file of the student's
+/// Whether the name stands in a file of the student's that is no puzzle.
+bool is_own_stage(const CourseMilestone& milestone, const std::string& stage);
+
+/// @throws UsageError if the name is none of them and no stage of the student's own
 void require_stage(const CourseMilestone& milestone, const std::string& stage);
 
 /// What to say of a name that is not in `known`: the milestone that has it, or a name like it.

@@ -81,7 +81,10 @@ Experiments::Experiments(const CheckContext& context, const StageInfo& stage,
       batches_(batches),
       seed_(seed),
       network_(network),
-      plan_(plan_for(context.request, stage, batches)) {}
+      plan_(plan_for(context.request, stage, batches)) {
+  context.submission.settings.host_may_convert =
+      plan_.rules == Rules::kCourse && !context.request.refused.contains("E-converted");
+}
 
 bool Experiments::is_emulated() const {
   return context_.submission.device().device == Device::kEmulated;
@@ -214,6 +217,7 @@ Submission& Experiments::in(const NextRun& next) {
   mode_of_other_ = next.mode;
   other_->set_sources(context_.submission.sources());
   other_->settings.withheld = context_.submission.settings.withheld;
+  other_->settings.host_may_convert = context_.submission.settings.host_may_convert;
   std::vector<StageInfo> stages;
   other_->list_stages(stages);  // it learns its device
   return *other_;
@@ -348,6 +352,7 @@ void Experiments::rehearse(const NextRun& next, Record& record) {
     return;
   }
   Submission submission(built.program, context_.request.time_limit);
+  submission.settings.host_may_convert = context_.submission.settings.host_may_convert;
   submission.set_sources(context_.submission.sources());
   std::vector<StageInfo> stages;
   if (const auto failure = submission.list_stages(stages)) {
@@ -391,7 +396,8 @@ void Experiments::observe(const NextRun& next, Record& record) {
   const EmulatedProgram plain = context_.request.work.build_emulated(false);
   record = observe_accesses(plain.program.empty() ? plain : traced_.get(),
                             SourceText(context_.request.work.sources), stage_, watched, seed_,
-                            next.about.has_value(), context_.request.time_limit);
+                            next.about.has_value(), context_.request.time_limit,
+                            context_.submission.settings);
 }
 
 // The output must be right with all settings. One image is quick. But some files divide the batch

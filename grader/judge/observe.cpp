@@ -61,7 +61,7 @@ RunEnd end_of(const std::optional<Failure>& failure, bool is_right) {
 
 Record observe_accesses(const EmulatedProgram& traced, const SourceText& sources,
                         const StageInfo& stage, const CasePlan& plan, std::uint64_t seed,
-                        bool is_known, const TimeLimit& limit) {
+                        bool is_known, const TimeLimit& limit, const Submission::Settings& host) {
   Record record{.experiment = Experiment::kRaces,
                 .mode = Mode::kObserved,
                 .precision = stage.precision,
@@ -74,6 +74,8 @@ Record observe_accesses(const EmulatedProgram& traced, const SourceText& sources
   // A value read beyond an array decides nothing about races, and the program goes on.
   Submission submission(traced.program, limit,
                         {"CONVLAB_EMU_TRACE=races", "CONVLAB_EMU_READS=forgiven"});
+  submission.settings.withheld = host.withheld;
+  submission.settings.host_may_convert = host.host_may_convert;
   submission.set_sources(sources);
   std::vector<StageInfo> stages;
   if (const auto failure = submission.list_stages(stages)) {

@@ -25,9 +25,11 @@ inline constexpr double kPatience = 4.0;
 /// gets more time once.
 /// @param sources  of the program, whose lines and names the finding quotes
 /// @param is_known  what is wrong: only races are looked for
+/// @param host      what it may compute, as it was found
 Record observe_accesses(const EmulatedProgram& traced, const SourceText& sources,
                         const StageInfo& stage, const CasePlan& plan, std::uint64_t seed,
-                        bool is_known, const TimeLimit& limit = {});
+                        bool is_known, const TimeLimit& limit = {},
+                        const Submission::Settings& host = {});
 
 /// Of a CPU's file: two threads of an OpenMP region use a variable that they share, one of them to
 /// change it, and nothing orders them (common/custom_submission/openmp_races.cpp).

@@ -56,14 +56,18 @@ class Lines {
     std::vector<std::pair<Said, std::string>> notes;
     const std::string title = finding.title + " [" + finding.id + "]";
     std::size_t row = 0;
+    std::string quote;
     auto quoted = finding.seen.places().begin();
     for (const std::string& line : lines_of(finding.seen.text())) {
-      if (quoted != finding.seen.places().end() && quoted->row == row++) {
+      if (quoted != finding.seen.places().end() && quoted->row == row) {
         notes.emplace_back(place(quoted->file, quoted->line), std::exchange(said, ""));
         ++quoted;
-      } else {
+        quote = line;
+      } else if (!continues_quote(line, quote)) {
         said += line + "\n";
+        quote.clear();
       }
+      ++row;
     }
     std::string lead = one_line(finding.cause);
     if (lead.empty())

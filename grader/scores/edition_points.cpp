@@ -57,7 +57,7 @@ EditionScore edition_score(const RulesRequest& rules, const CheckResult& check,
       })) {
     at_most(task.points_in_half, "it computes in half precision");
   }
-  if (task.points_without_half2 > 0.0 && sources.lines_with({"half2", "__half2"}).empty()) {
+  if (task.points_without_half2 > 0.0 && !sources.has("half2") && !sources.has("__half2")) {
     at_most(task.points_without_half2, "it uses no half2");
   }
   if (!task.time) return score;
@@ -67,8 +67,9 @@ EditionScore edition_score(const RulesRequest& rules, const CheckResult& check,
     // A limit leaves the points of a right file; a scale is all that the points are for.
     score.counts = task.time->none_ms <= task.time->full_ms;
     if (!score.counts) score.earned = 0.0;
-    score.why =
-        "its time at " + count_of(task.time->batch, "image") + " was not measured (" + scale + ")";
+    const std::string at = "at " + count_of(task.time->batch, "image");
+    score.why = score.counts ? "whether it keeps " + scale + " " + at + " was not measured"
+                             : "its time " + at + " was not measured (" + scale + ")";
     return score;
   }
   score.earned *= task.time->share(*time);

@@ -103,8 +103,8 @@ std::string missing_tool(const std::filesystem::path& build, const std::string& 
 std::vector<std::filesystem::path> tool_folders(const std::filesystem::path& build,
                                                 const std::string& device);
 
-/// How many times slower this machine is than the one for which the time limits were chosen, at
-/// least 1: the processor time of a million loads, additions and stores, the best of five.
+/// How many times slower this machine and build are than those for which the time limits were
+/// chosen, at least 1: the processor time of a million loads, additions and stores, best of five.
 double slowness();
 
 /// Registers of a thread of each kernel, by its name without namespaces and template arguments; of

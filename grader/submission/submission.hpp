@@ -147,6 +147,7 @@ class Submission {
   struct Settings {
     Withheld withheld = Withheld::kBoth;  ///< what an emulated device withholds from the host
     bool repeats_tokens = false;          ///< the tokens of the last call are drawn again
+    bool host_may_convert = false;        ///< both input and weights, if kernels compute with them
     int convolve_calls = 1;               ///< how often an emulated device runs convolve in each
     /// Whether the network's input may change between prolog and convolve; not if prolog converts
     /// it.

@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "common/base/tests/support/catch.hpp"
 #include "common/base/tests/support/temporary_folder.hpp"
 #include "common/base/whole_file.hpp"
@@ -58,6 +60,31 @@ TEST_CASE("a failed call is told by its record, whatever its text says") {
   CHECK(told({.kind = FaultKind::kCopy, .text = "it says freed and touches"}).variant.empty());
   CHECK(told({.kind = FaultKind::kCopyFreed}).variant == "E-copy/freed");
   CHECK(told({.kind = FaultKind::kKernelNull, .kernel = "conv"}).id == "E-null");
+}
+
+TEST_CASE("source text: a quoted line goes on below, and hostile ones are cut") {
+  const TemporaryFolder folder;
+  const auto file = folder.path() / "conv_forward.cu";
+  std::string bytes(1000, '\x80');
+  write_atomically(
+      file,
+      "  sum += input[((b * shape.in_channels + c) * shape.height + h * shape.stride + "
+      "p) * shape.width + w * shape.stride + q];\nint a;\n" +
+          bytes + "\n");
+  const SourceText sources({file});
+  const std::string quote = sources.quote("conv_forward.cu", 1).text();
+  CHECK(quote ==
+        "\n    conv_forward.cu:1 | sum += input[((b * shape.in_channels + c) *"
+        "\n                        shape.height + h * shape.stride + p) *"
+        "\n                        shape.width + w * shape.stride + q];");
+  const std::string first = quote.substr(1, quote.find('\n', 1) - 1);
+  CHECK(continues_quote("                        shape.width", first));
+  CHECK_FALSE(continues_quote("    conv_forward.cu:2 | int a;", first));
+  CHECK_FALSE(continues_quote("                        shape.width", "no quote"));
+  CHECK(sources.quote("conv_forward.cu", 2).text() == "\n    conv_forward.cu:2 | int a;");
+  const std::string cut = sources.quote("conv_forward.cu", 3).text();
+  CHECK(cut.ends_with(" …"));
+  CHECK(std::count(cut.begin(), cut.end(), '\n') == 5);
 }
 
 TEST_CASE("source text: it finds lines, parameters and words of a kernel") {

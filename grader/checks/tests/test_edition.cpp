@@ -74,6 +74,7 @@ TEST_CASE("edition: what each term asked for") {
   }
   CHECK(load_edition("csc14120").network == "lenet5");
   CHECK(edition_names().front() == "fa20");
+  CHECK(ranked_edition().name == "sp26");
 }
 
 TEST_CASE("edition: a linear scale of times, and a limit") {
@@ -128,10 +129,16 @@ TEST_CASE("edition: each file of a tree is the task whose place it has") {
   CHECK_THROWS_WITH(found_in({"a/custom/new-forward.cu", "b/custom/new-forward.cu"}),
                     "There are two files for the task sp26-m1-gpu, a/custom/new-forward.cu and "
                     "b/custom/new-forward.cu; leave one of them.");
-  CHECK(edition_of({custom + "matmul-unroll.cu", "m3/req_2/m3-forward.cu"})->name == "fa24");
-  CHECK(edition_of({custom + "m3-forward.cu", "m3/op_6/m3-forward.cu"})->name == "sp26");
-  CHECK_FALSE(edition_of({custom + "new-forward.cu"}));
-  CHECK_FALSE(edition_of({}));
+  using Names = std::vector<std::string>;
+  CHECK(editions_of({custom + "matmul-unroll.cu", "m3/req_2/m3-forward.cu"}) == Names{"fa24"});
+  const Names alike = editions_of({custom + "m3-forward.cu", "m3/op_6/m3-forward.cu"});
+  CHECK(alike == Names{"sp25", "fa25", "sp26"});
+  CHECK(choice_among(alike) ==
+        "The rules are those of sp26; its files are also those of sp25, fa25, which --rules can "
+        "name.");
+  CHECK(choice_among({"fa24"}).empty());
+  CHECK(editions_of({custom + "new-forward.cu"}).empty());
+  CHECK(editions_of({}).empty());
 }
 
 TEST_CASE("edition: who defines the course interface, and who only calls it") {

@@ -214,11 +214,11 @@ TEST_CASE("work of a submission: a tree of the course holds a task in each file"
       {custom + "my-try.cu", text},
       {"Project/project/m3/req_0/m3-forward.cu", text},
       {"Project/project/src/layer/conv_cust.cc", "gpu.conv_forward_gpu(B);"}};
-  std::vector<std::string> not_judged;
+  TreeNotes notes;
   const auto named = [&](const std::string& milestone, const std::string& rules) {
     std::string names;
     const std::string refused = message_of([&] {
-      for (const MilestoneWork& work : work_of(tree, milestone, "", rules, &not_judged)) {
+      for (const MilestoneWork& work : work_of(tree, milestone, "", rules, &notes)) {
         CHECK(work.files.size() == 1);
         CHECK(work.headers.empty());
         names += work.milestone + " ";
@@ -227,8 +227,10 @@ TEST_CASE("work of a submission: a tree of the course holds a task in each file"
     return names + refused;
   };
   CHECK(named("", "") == "sp26-m1-cpu sp26-m1-gpu sp26-req-0 sp26-final ");
-  CHECK(not_judged == std::vector<std::string>{custom + "my-try.cu"});
+  CHECK(notes.not_judged == std::vector<std::string>{custom + "my-try.cu"});
+  CHECK(notes.editions == std::vector<std::string>{"fa24", "sp25", "fa25", "sp26"});
   CHECK(named("", "sp25") == "sp25-m1-cpu sp25-m1-gpu sp25-req-0 sp25-final ");
+  CHECK(notes.editions.empty());
   // m3 is that of the course: the first kernel is not it.
   CHECK(named("m3", "") == "sp26-req-0 sp26-final ");
   CHECK(named("m1", "fa25") == "fa25-m1-cpu fa25-m1-gpu ");

@@ -112,8 +112,9 @@ ExitCode export_results(const std::vector<SettledAttempt>& attempts, const Class
                         const fs::path& folder) {
   int files = 0;
   for (const SettledAttempt& each : attempts) {
-    const auto check = each.counts ? database.result(each.row.id) : std::nullopt;
+    auto check = each.counts ? database.result(each.row.id) : std::nullopt;
     if (!check) continue;
+    check->result.solution = each.row.alias;  // in plots, too; not a path of this machine
     write_check_result(folder / (each.row.alias + "-" + each.row.milestone + ".json"), *check);
     ++files;
   }

@@ -168,15 +168,20 @@ std::string page_for_students(const std::string& page, const TellingLines& lines
   std::string kept;
   bool for_instructors = false;
   bool diff = false;
-  for (std::string line : lines_of(page)) {
+  std::vector<std::string> all = lines_of(page);
+  for (auto next = all.begin(); next != all.end();) {
+    std::string line = *next++;
     if (line == "<!-- for instructors -->") for_instructors = true;
     if (line == "```diff") diff = true;
-    if (const auto quote = line.find(" | ");
-        quote != std::string::npos && line.starts_with("    ")) {
-      const auto cut = [&](int, const std::string&) {
-        line.replace(quote, std::string::npos, " | …");
-      };
-      lines.find_in(line.substr(quote), "page.md", cut, kTelling);
+    if (const auto bar = line.find(" | "); bar != std::string::npos && line.starts_with("    ")) {
+      const std::string quote = line;
+      std::string code = line.substr(bar);
+      while (next != all.end() && continues_quote(*next, quote)) {
+        code += *next;
+        line += "\n" + *next++;
+      }
+      const auto cut = [&](int, const std::string&) { line = quote.substr(0, bar) + " | …"; };
+      lines.find_in(code, "page.md", cut, kTelling);
     }
     if (!for_instructors && !diff && line != "<!-- for everybody -->") kept += line + "\n";
     if (line == "<!-- for everybody -->") for_instructors = false;

@@ -400,6 +400,10 @@ TEST_CASE("grader check: a stage with another name than the points' is told to t
   CHECK(run.exit_code == 0);
   CHECK(contains(run.out, "PASSED SO FAR"));
   CHECK(contains(run.out, "A stage of your own, such as baseline, gives no points."));
+  run = course.grader("predict m1 --stage baseline");
+  INFO(run.out);
+  CHECK(contains(run.out, "baseline was measured already on 20"));
+  CHECK(contains(course.grader("predict m1 --stage base").out, "There is no stage 'base'"));
 }
 
 TEST_CASE("grader check: of a choice of stages only those that were begun are compiled") {

@@ -60,10 +60,36 @@ void check_link(const fs::path& tree, const fs::path& from, const std::string& l
 
 }  // namespace
 
+namespace {
+
+void append(const fs::path& file, const std::string& text) {
+  write_atomically(file, read_text(file) + text);
+}
+
+// The line of a solution that contains `part`.
+std::string line_of(const std::string& solution, const std::string& part) {
+  for (const std::string& line :
+       lines_of(read_text(fs::path(CONVLAB_SOURCE_DIR) / "reference/solutions" / solution))) {
+    if (contains(line, part)) return line;
+  }
+  FAIL("no line of " << solution << " contains " << part);
+  return "";
+}
+
+}  // namespace
+
 TEST_CASE("grader handout: the tree without solutions, the same bytes each time") {
   const Copy copy;
   if (!copy.made) CONVLAB_SKIP("this is no git working tree with solutions");
+  // A finding's example quotes a line of a solution, broken in two.
+  const std::string loop = trimmed(line_of("m1_cpu_baseline/conv_forward.cpp", "sum += "));
+  const auto half = loop.find(' ', loop.size() / 2);
+  append(copy.tree / "docs/results.md", "```text\n    conv_forward.cpp:9 | " +
+                                            loop.substr(0, half) + "\n" + std::string(25, ' ') +
+                                            loop.substr(half + 1) + "\n```\n");
   REQUIRE(copy.make("a").exit_code == 0);
+  CHECK(read_text(copy.folder.path() / "a/convlab-SP27/docs/results.md")
+            .ends_with("```text\n    conv_forward.cpp:9 | …\n```\n"));
   REQUIRE(copy.make("b").exit_code == 0);
   const fs::path a = copy.folder.path() / "a";
   CHECK(fs::exists(a / "convlab-SP27/milestones/m4_optimizations/README.md"));
@@ -106,24 +132,6 @@ TEST_CASE("grader handout: the tree without solutions, the same bytes each time"
   }
   CHECK(files < 800);
 }
-
-namespace {
-
-void append(const fs::path& file, const std::string& text) {
-  write_atomically(file, read_text(file) + text);
-}
-
-// The line of a solution that contains `part`.
-std::string line_of(const std::string& solution, const std::string& part) {
-  for (const std::string& line :
-       lines_of(read_text(fs::path(CONVLAB_SOURCE_DIR) / "reference/solutions" / solution))) {
-    if (contains(line, part)) return line;
-  }
-  FAIL("no line of " << solution << " contains " << part);
-  return "";
-}
-
-}  // namespace
 
 TEST_CASE("grader handout: an answer is found in every kind of file, with file and line") {
   const Copy copy;

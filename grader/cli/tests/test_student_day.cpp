@@ -123,6 +123,7 @@ TEST_CASE("grader submit: only what was checked, and the same bytes for the same
   INFO(first.out);
   CHECK(first.exit_code == 0);
   CHECK(contains(first.out, "not passed"));
+  CHECK_FALSE(contains(first.out, "was checked yet"));
   const auto archive = course.build() / "submissions" / "m1-submission.tar.gz";
   const std::string bytes = read_text(archive);
   CHECK(course.grader("submit m1 --output ../again.tar.gz").exit_code == 0);

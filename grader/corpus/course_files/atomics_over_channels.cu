@@ -17,8 +17,25 @@
 #define CLEARED
 #define AT_END_OF_PROLOG cudaMemset(*device_output_ptr, 0, OUTPUT_BYTES)
 
+// Case      kernel_in_prolog_of_the_final_task
+// What      A kernel runs in the prolog; the task wants all of them in conv_forward_gpu.
+// Options   --rules sp26-final
+// Diagnosis E-course-rule
+// Says      kernels-in-convolve: prolog launches 1 kernel
+#define CLEARED cudaMemset(device_output, 0, OUTPUT_BYTES)
+#define AT_END_OF_PROLOG nothing<<<1, 1>>>()
+
+// Case      no_tiles_in_the_ranked_run
+// What      Multiplies straight from global memory, which the ranked run does not allow.
+// Options   --rules sp26-m2-fused --competition
+// Diagnosis E-course-rule
+// Says      tiled-product: it multiplies neither
+#define CLEARED cudaMemset(device_output, 0, OUTPUT_BYTES)
+
 // End of cases
 #include "parts/headers.cuh"
+
+__global__ void nothing() {}
 
 __global__ void convolve(float* output, const float* input, const float* mask, int M, int C, int H,
                          int W, int K) {

@@ -88,3 +88,16 @@ TEST_CASE(
     }
   }
 }
+
+TEST_CASE("course: a prediction is right only if all that was predicted is") {
+  const Counted counted{.loads = 2.0, .inputs = 566.0};
+  const auto told = [&](double loads, double inputs) {
+    return prediction_text({.loads = loads, .inputs = inputs}, counted, "answer it");
+  };
+  CHECK(told(2.0, 0.0) == "You predicted this.");
+  CHECK(told(2.001, 566.2) == "You predicted this.");
+  CHECK(told(2.0, 196.0) ==
+        "You predicted 2.00 loads, and 196 of each input. What explains the difference? Keep your "
+        "sentence: answer it");
+  CHECK(told(3.0, 0.0).starts_with("You predicted 3.00 loads. What explains"));
+}

@@ -61,26 +61,27 @@ std::string random_mark() {
 }
 
 // The places of labels in a column, as shares of its height, from above: they keep a distance, and
-// stay between 0 and 1 if there is room for all. Push them only upwards, then only downwards: the
-// mean of both positions keeps all distances. Then the ends push back.
-std::vector<double> spread_labels(const std::vector<double>& heights, double distance) {
+// stay between 0 and a highest place if there is room for all. Push them only upwards, then only
+// downwards: the mean of both positions keeps all distances. Then the ends push back.
+std::vector<double> spread_labels(const std::vector<double>& heights, double distance,
+                                  double highest) {
   const auto upwards = [&](std::vector<double> from, double lowest) {
     for (std::size_t i = from.size(); i-- > 0; lowest = from[i] + distance) {
       from[i] = std::max(from[i], lowest);
     }
     return from;
   };
-  const auto downwards = [&](std::vector<double> from, double highest) {
+  const auto downwards = [&](std::vector<double> from, double next) {
     for (double& height : from) {
-      height = std::min(height, highest);
-      highest = height - distance;
+      height = std::min(height, next);
+      next = height - distance;
     }
     return from;
   };
   std::vector<double> middle = upwards(heights, -1.0);
   const std::vector<double> lower = downwards(heights, 2.0);
   for (std::size_t i = 0; i < middle.size(); ++i) middle[i] = (middle[i] + lower[i]) / 2;
-  return downwards(upwards(middle, distance / 2), 1.0 - distance / 2);
+  return downwards(upwards(middle, distance / 2), highest - distance / 2);
 }
 
 std::string cell(double number) {
@@ -269,11 +270,13 @@ double Axis::share(double value) const {
   return std::log(value / low) / std::log(high / low);
 }
 
-void Figure::add_labels(std::vector<Label> column) {
+void Figure::add_labels(std::vector<Label> column, double highest) {
   std::ranges::stable_sort(column, [](const Label& a, const Label& b) { return a.y > b.y; });
   std::vector<double> heights;
   for (const Label& label : column) heights.push_back(y.share(label.y));
-  heights = spread_labels(heights, 1.0 / std::max(kMostLabels, static_cast<double>(column.size())));
+  const double count = static_cast<double>(column.size());
+  const double distance = 1.0 / std::max(kMostLabels, count);
+  heights = spread_labels(heights, distance, std::max(highest, count * distance));
   for (std::size_t i = 0; i < column.size(); ++i) {
     column[i].text_y = y.at(heights[i]);
     labels.push_back(std::move(column[i]));

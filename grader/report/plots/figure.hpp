@@ -85,7 +85,8 @@ struct Figure {
 
   /// Adds labels in one column, each as near to its point as there is room. The points' heights
   /// are those of the y axis, whose range must be known.
-  void add_labels(std::vector<Label> column);
+  /// @param highest  a share of that axis, below which all stay if there is room
+  void add_labels(std::vector<Label> column, double highest = 1.0);
 };
 
 /// The numbers, for readers who cannot see it.

@@ -233,6 +233,11 @@ std::optional<Figure> op_times(const std::vector<Result>& results, const std::st
                     stage.title.empty() ? stage.id : stage.title, item.op_ms});
     batches.insert(item.run->batch);
   }
+  std::map<std::string, std::set<std::string>> names;  // by title
+  for (const Row& row : rows) names[row.title].insert(row.name);
+  for (Row& row : rows) {
+    if (names[row.title].size() > 1) row.title = row.name;
+  }
   Figure figure = with_rows({.name = "op-time-" + network,
                              .title = "Op time, stage by stage",
                              .caption = caption_of(runs, network) + kBars,
@@ -374,10 +379,16 @@ void draw_layers(std::vector<Series> layers, const Roof& roof, Figure& figure) {
     figure.labels.push_back(
         {x, foot, x, figure.y.at(0.03), !to_the_left, layer.colour, layer.label});
     std::vector<Label> column;
+    std::size_t letters = 0;
     for (const Mark& mark : told_apart(layer.marks, figure.y)) {
       column.push_back({x, mark.value, beside, mark.value, to_the_left, layer.colour, mark.text});
+      letters = std::max(letters, mark.text.size());
     }
-    figure.add_labels(std::move(column));
+    // Those to the left keep below the line of the memory, which they would cover.
+    constexpr double kLetter = 0.011;  // of the width
+    const double begin = figure.x.share(beside) - kLetter * static_cast<double>(letters);
+    const double under_line = figure.y.share(figure.x.at(begin) * roof.slope) - 0.01;
+    figure.add_labels(std::move(column), to_the_left ? under_line : 1.0);
     figure.panels[0].series.push_back(std::move(layer));
   }
 }

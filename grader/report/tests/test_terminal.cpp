@@ -58,3 +58,15 @@ TEST_CASE("check report: findings fit into 80 columns, whatever was seen") {
     }
   }
 }
+
+TEST_CASE("check report: a ranked run names its rules, its GPU, or why there is none") {
+  CheckResult check;
+  check.result.machine.gpu = "A GPU";
+  check.ranked = RankedTimes{.batch = 1000, .op_ms = {1.5, 2.5}, .how = "by the host's clock"};
+  CHECK(points_tables(check, std::nullopt) ==
+        "  The course's ranked run (by the host's clock): 4.00 ms at 1000 images on an A\n"
+        "  GPU. The op times above have new images in each call.\n");
+  check.ranked->why_not = "only times of a GPU are ranked.";
+  CHECK(points_tables(check, std::nullopt) ==
+        "  The course's ranked run (by the host's clock): only times of a GPU are ranked.\n");
+}

@@ -1,7 +1,10 @@
 #include <cmath>
 
 #include "common/base/tests/support/catch.hpp"
+#include "common/base/tests/support/temporary_folder.hpp"
+#include "common/base/whole_file.hpp"
 #include "grader/measure/counters.hpp"
+#include "grader/scores/edition_points.hpp"
 #include "grader/scores/points.hpp"
 
 using namespace convlab;
@@ -265,4 +268,30 @@ TEST_CASE("score: other rules need another run only for what was not measured") 
   CHECK_FALSE(has_all_measures(rules, check, basis));  // parts are counted only if asked for
   basis.measured.front().counters.emplace("graph-part", 1.0);
   CHECK(has_all_measures(rules, check, basis));
+}
+
+TEST_CASE("score: what an edition gives for half precision, for half2 and without a time") {
+  const testing::TemporaryFolder folder;
+  const auto told = [&](const EditionTask& task, const std::string& text, Precision precision) {
+    write_atomically(folder.path() / "a.cu", text);
+    CheckResult check = passed();
+    check.result.runs.front().stage.precision = precision;
+    const RulesRequest rules{.edition = Edition{.name = "sp26", .gpu = "A GPU"}, .task = task};
+    return edition_score(rules, check, SourceText({folder.path() / "a.cu"}));
+  };
+  const EditionTask half{.name = "op-5", .points = 4, .points_without_half2 = 2};
+  CHECK(told(half, "half a;  // half2\n", Precision::kFp16).earned == 2);
+  CHECK(told(half, "half2 a;\n", Precision::kFp16).earned == 4);
+  CHECK(told(half, "a();\n__half2 a;\n", Precision::kFp16).earned == 4);
+  const EditionTask tf32{.name = "req-1", .points = 10, .points_in_half = 5};
+  CHECK(told(tf32, "", Precision::kTf32).earned == 10);
+  CHECK(told(tf32, "", Precision::kFp16).why == "it computes in half precision");
+  EditionTask timed{.name = "final", .points = 25, .time = TimeRule{10'000, 60, 100}};
+  CHECK_FALSE(told(timed, "", Precision::kFp32).counts);
+  CHECK(told(timed, "", Precision::kFp32).why ==
+        "its time at 10000 images was not measured (60.0 to 100 ms on an A GPU)");
+  timed.time->none_ms = 60;
+  CHECK(told(timed, "", Precision::kFp32).earned == 25);
+  CHECK(told(timed, "", Precision::kFp32).why ==
+        "whether it keeps 60.0 ms on an A GPU at 10000 images was not measured");
 }

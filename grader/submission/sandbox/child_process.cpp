@@ -165,6 +165,8 @@ void ChildProcess::read_notices() {
   Notice notice;
   while (::read(notices_.get(), &notice, sizeof notice) == sizeof notice) {
     if (notice.kind == Notice::kIsolated) isolation_ = notice.isolation;
+    // In its own root the folder is one of memory. That on the disk goes now: a Ctrl-C leaves none.
+    if (isolation_ && isolation_->namespaces == 0) own_folder_.reset();
     if (notice.kind == Notice::kNotExecuted) exec_error_ = notice.code;
     if (notice.kind == Notice::kEnded) program_status_ = notice.code;
   }

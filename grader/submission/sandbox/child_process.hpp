@@ -65,7 +65,7 @@ class ChildProcess {
 
   struct Options {
     SandboxPolicy policy{};
-    std::filesystem::path folder{};          ///< to work in; none: a fresh one, removed at the end
+    std::filesystem::path folder{};          ///< to work in; none: a fresh one, no compiler's
     std::vector<std::string> environment{};  ///< more variables, "NAME=value"
     /// The memory limit of the sandbox, including memory shared with the grader; 0: nine tenths of
     /// the free memory, so that there is room for a second copy of the arrays.

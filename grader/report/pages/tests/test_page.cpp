@@ -68,5 +68,13 @@ TEST_CASE("report: what the results hold, and open questions for the rest") {
     CHECK(contains(markdown, part));
   }
   const ReportSource empty{.milestone = "m1", .results = {plotted_result({})}, .names = {"x"}};
-  CHECK(contains(markdown_of(make_report(empty)), "hold no op time"));
+  const std::string failed = markdown_of(make_report(empty));
+  CHECK(contains(failed, "no stage has passed, and only what passes is timed."));
+  CHECK_FALSE(contains(failed, "without a GPU"));
+  CHECK_FALSE(contains(failed, "GPU is idle"));
+  RunResult emulated = plotted_run("a", 1, 100, {}, {});
+  emulated.device = Device::kEmulated;
+  const ReportSource without{
+      .milestone = "m2", .results = {plotted_result({emulated})}, .names = {"x"}};
+  CHECK(contains(markdown_of(make_report(without)), "they were made without a GPU."));
 }

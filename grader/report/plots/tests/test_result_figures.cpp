@@ -144,10 +144,11 @@ TEST_CASE("steps: a solution is compared with its own baseline, and names tell s
                                  "m1 faster (student) over m1 baseline (student)"});
   CHECK(steps->panels[0].bars[0].text == "2.00");
   CHECK(steps->panels[0].bars[1].text == "8.00");
-  // Two rows, also with one title.
+  // Two stages with one title go by their names.
   const auto ladder = figure_of("op-time", {plotted_result({baseline(2)}, "m1", "student"),
                                             plotted_result({baseline(6)}, "m1", "reference")});
-  CHECK(ladder->rows == std::vector<std::string>(2, "Stage baseline"));
+  CHECK(ladder->rows ==
+        std::vector<std::string>{"m1 baseline (reference)", "m1 baseline (student)"});
 }
 
 TEST_CASE("ladder: panels share their rows, also where a stage has no time at one batch") {
@@ -209,6 +210,12 @@ TEST_CASE("roofline: the stages of the largest batch, by operations and compulso
   CHECK(has("fp16 1000"));         // because of b
   CHECK(has("m2 a  12.5"));
   CHECK(has("m2 a  18.1"));
+  // Labels to the left stay below the line of the memory; those of b would cover it.
+  for (const grader::Label& label : picture->labels) {
+    if (!label.to_the_left || !label.text.starts_with("m2 ")) continue;
+    const double begin = picture->x.share(label.column) - 0.011 * double(label.text.size());
+    CHECK(label.text_y < 4.0 * picture->x.at(begin));
+  }
   // 25.09 G operations over 1.32 GB, 72.5 G over 0.996 GB, in 2 and 4 ms.
   const auto& series = picture->panels.at(0).series;
   const auto layer = [&](const std::string& name) {
