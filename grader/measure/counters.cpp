@@ -35,6 +35,7 @@ constexpr Part kParts[] = {
     {"atomic-part", "output that atomic operations on numbers make", "atomics"},
     {"async-part", "output that asynchronously copied numbers make", "copies"},
     {"passed-part", "output that numbers of an earlier kernel make", "kernels"},
+    {"index-part", "output that indices in global memory make", "indices"},
     {"graph-part", "output that launches of graphs make"},
     {"stream-part", "output that a second stream makes"},
     {"stream-copies", "output that needs asynchronous copies in streams"},
@@ -88,6 +89,10 @@ double part_on_tensor_cores(Submission& submission, const StageInfo& stage,
   return all > 0.0 ? std::clamp(1.0 - others / all, 0.0, 1.0) : 0.0;
 }
 
+bool is_tensor(const std::string& kind) {
+  return kind.starts_with("tensor");
+}
+
 StageCounts counts_of_one(const StageInfo& stage, const ConvShape& layer) {
   StageCounts counts{.stage = stage, .shape = layer};
   counts.shape.batch = 1;
@@ -97,7 +102,7 @@ StageCounts counts_of_one(const StageInfo& stage, const ConvShape& layer) {
 void take_counts(Submission& submission, const Call& call, StageCounts& counts) {
   counts.launches = call.notes.launches;
   counts.counted = call.accesses;
-  if (std::ranges::count(counts.counted.products, "tensor", &ProductNote::kind) == 0) return;
+  if (std::ranges::none_of(counts.counted.products, is_tensor, &ProductNote::kind)) return;
   counts.tensor_part = part_on_tensor_cores(submission, counts.stage, counts.shape);
 }
 
@@ -345,10 +350,6 @@ double products(const StageCounts& stage, Kind is_kind) {
   return made / static_cast<double>(stage.shape.multiply_adds());
 }
 
-bool is_tensor(const std::string& kind) {
-  return kind == "tensor";
-}
-
 double other_products(const StageCounts& stage) {
   return products(stage, [](const std::string& kind) { return !is_tensor(kind); });
 }
@@ -360,6 +361,11 @@ double share_of(double made, double made_otherwise) {
 
 double tensor_share(const StageCounts& stage) {
   return share_of(std::min(stage.tensor_part, products(stage, is_tensor)), other_products(stage));
+}
+
+double ptx_share(const StageCounts& stage) {
+  const double made = products(stage, [](const std::string& kind) { return kind == "tensor-ptx"; });
+  return share_of(std::min(stage.tensor_part, made), products_made(stage) - made);
 }
 
 // @param kind  "half" for all of them, "half2" for those of two at once
@@ -435,6 +441,7 @@ const std::vector<Counter>& counters() {
            return made > 0.0 ? made : std::numeric_limits<double>::quiet_NaN();
          },
          true},
+        {"ptx-share", "multiply-adds on tensor cores by inline PTX", true, ptx_share, true},
         {"half-share", "multiply-adds of halves", true,
          [](const StageCounts& stage) { return half_share(stage, "half"); }, true},
         {"half2-share", "multiply-adds of half2", true,

@@ -24,7 +24,7 @@ KernelWork work_of_kernel(const KernelCounts& kernel) {
   work.warps = work.block_warps * static_cast<double>(kernel.launched_blocks);
   for (const ProductNote& note : kernel.products) {
     work.multiply_warps += static_cast<double>(note.warp_operations);
-    if (note.kind == "tensor") {
+    if (note.kind.starts_with("tensor")) {
       work.tensor_multiply_adds += static_cast<double>(note.multiply_adds);
     }
   }

@@ -449,10 +449,11 @@ class AccessCounter final : public AccessObserver {
   }
 
   void met_in_warp(unsigned first_rank, const WarpOperation& operation, std::uint32_t lanes,
-                   const CallSite&) override {
+                   const CallSite& site) override {
     Counter& all = only<Counter>();
-    if (std::string_view(operation.name).starts_with("__shfl"))
-      all.sums.shuffles += std::popcount(lanes);
+    const std::string_view name(operation.name);
+    if (name.starts_with("__shfl")) all.sums.shuffles += std::popcount(lanes);
+    if (name.starts_with("mma.")) all.products[{site.file, site.position()}].kind = "tensor-ptx";
     if (lanes != BlockRunner::current()->warps().live_lanes(first_rank)) return;
     end_warp(all, running_block(), first_rank / kWarpSize);
   }

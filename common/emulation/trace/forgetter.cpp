@@ -19,12 +19,15 @@ Word word_at(const std::byte* place) {
 }
 
 // Calls number(place, word) for the floats among these bytes; for a half if there are two bytes.
+// @param are_numbers  false: for all others
 template <typename Number>
-void for_each_number(std::byte* begin, std::size_t bytes, const Number& number) {
+void for_each_number(std::byte* begin, std::size_t bytes, const Number& number,
+                     bool are_numbers = true) {
   const auto look = [&]<typename Word>(Word exponent) {
     for (std::byte* at = begin; at + sizeof(Word) <= begin + bytes; at += sizeof(Word)) {
       const auto word = word_at<Word>(at);
-      if ((word & exponent) != 0 && (word & exponent) != exponent) number(at, word);
+      const bool is_number = (word & exponent) != 0 && (word & exponent) != exponent;
+      if (is_number == are_numbers) number(at, word);
     }
   };
   bytes == sizeof(std::uint16_t) ? look(std::uint16_t{0x7c00}) : look(std::uint32_t{0x7f80'0000});
@@ -37,8 +40,8 @@ std::byte* bytes_at(const void* address) {
 }  // namespace
 
 bool Forgetter::begin(std::string_view name) {
-  static constexpr std::array<std::string_view, 6> kNames = {"shared",  "constant", "shuffles",
-                                                             "atomics", "copies",   "kernels"};
+  static constexpr std::array<std::string_view, 7> kNames = {
+      "shared", "constant", "shuffles", "atomics", "copies", "kernels", "indices"};
   const auto* const found = std::ranges::find(kNames, name);
   if (found == kNames.end()) return false;
   way_ = static_cast<Way>(found - kNames.begin());
@@ -46,13 +49,15 @@ bool Forgetter::begin(std::string_view name) {
 }
 
 void Forgetter::forget(const void* address, std::size_t bytes) {
-  for_each_number(bytes_at(address), bytes, [&](std::byte* at, auto word) {
+  const auto lose = [&](std::byte* at, auto word) {
     if (std::exchange(last_, word) != word) std::memset(at, 0, sizeof word);
-  });
+  };
+  for_each_number(bytes_at(address), bytes, lose, way_ != Way::kIndices);
 }
 
 void Forgetter::access(const void* address, std::size_t bytes, bool writes) {
   if (way_ == Way::kShared && !writes && is_shared(address)) forget(address, bytes);
+  if (way_ == Way::kIndices && !writes && DeviceMemory::contains(address)) forget(address, bytes);
   if (way_ != Way::kKernels || !DeviceMemory::contains(address)) return;
   constexpr std::size_t kWord = 4;
   const auto begin = reinterpret_cast<std::uintptr_t>(address) / kWord;

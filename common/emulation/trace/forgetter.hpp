@@ -19,7 +19,8 @@ enum class Way {
   kShuffles,  ///< what a lane gets from another one
   kAtomics,   ///< what atomic operations write
   kCopies,    ///< what asynchronous copies bring into shared memory
-  kKernels    ///< what a kernel reads and one before it has stored in memory of the device
+  kKernels,   ///< what a kernel reads and one before it has stored in memory of the device
+  kIndices    ///< what is no number: tables in memory of the device
 };
 
 /// Leaves what is no number of a convolution: counters, indices and flags are small, so their bits
@@ -27,7 +28,7 @@ enum class Way {
 /// one before, too: factors of one make no output.
 class Forgetter final : public Observer {
  public:
-  /// @param name  "shared", "constant", "shuffles", "atomics", "copies", "kernels"
+  /// @param name  "shared", "constant", "shuffles", "atomics", "copies", "kernels", "indices"
   /// @return false for another one
   bool begin(std::string_view name);
 

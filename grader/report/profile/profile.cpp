@@ -46,7 +46,8 @@ std::string name_of(const AccessNote& note, const SourceText& sources) {
 
 std::string products_text(const std::string& kind, std::int64_t made) {
   return count_of(grouped(made), "multiply-add") + " " +
-         (kind == "tensor" ? "on tensor cores" : "of " + kind + (kind == "half2" ? "" : "s"));
+         (kind.starts_with("tensor") ? "on tensor cores"
+                                     : "of " + kind + (kind == "half2" ? "" : "s"));
 }
 
 // What a kernel computes, waits for and takes of a multiprocessor.

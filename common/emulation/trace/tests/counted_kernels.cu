@@ -201,6 +201,16 @@ __global__ void multiply(const half* from) {
   wmma::mma_sync(sum, a, b, sum);
 }
 
+__global__ void multiply_by_ptx(const half* from) {
+  const unsigned a = reinterpret_cast<const unsigned*>(from)[threadIdx.x];
+  float sum[4] = {};
+  asm("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, "
+      "{%8, %9}, {%0, %1, %2, %3};"
+      : "+f"(sum[0]), "+f"(sum[1]), "+f"(sum[2]), "+f"(sum[3])
+      : "r"(a), "r"(a), "r"(a), "r"(a), "r"(a), "r"(a));
+  kept = sum[0];
+}
+
 __global__ void store_fragment(float* to) {
   using namespace nvcuda;
   wmma::fragment<wmma::accumulator, 16, 16, 16, float> sum;
@@ -266,6 +276,7 @@ std::vector<CountedKernel> counted_kernels() {
       {"asynchronous copy, to", WITH(copy_asynchronously, const float), "shared", true, 1, 32, 1, 0},
       // 16 rows of 32 bytes: four times eight rows of 16 bytes, each of them in its own sector.
       {"fragment", WITH(multiply, const half), "global", false, 4, 32, 32, 0, "tensor", 4096},
+      {"by PTX", WITH(multiply_by_ptx, const half), "global", false, 1, 32, 4, 0, "tensor-ptx", 2048},
       // 16 rows of 64 bytes: four times eight rows of 32 bytes.
       {"fragment, stored", WITH(store_fragment, float), "global", true, 4, 32, 32, 0},
       {"floats", WITH(multiply_floats, const float), "shared", false, 0, 0, 0, 0, "float", 106, 4},
