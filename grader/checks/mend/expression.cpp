@@ -327,6 +327,8 @@ class Expression {
   }
 
   std::size_t read_operand(std::size_t i, std::size_t end) {
+    const bool has_sign = source_.is(i, "&") || source_.is(i, "-") || source_.is(i, "!");
+    if (has_sign && i + 1 < end) add(Kind::kOperator, {{i, i + 1, ""}});
     while (i < end && (source_.is(i, "-") || source_.is(i, "!") || source_.is(i, "+") ||
                        source_.is(i, "*") || source_.is(i, "&") || source_.is(i, "~"))) {
       ++i;

@@ -27,7 +27,7 @@ constexpr int kMostEndless = 2;  ///< trials without an end, each of which takes
 constexpr std::size_t kMostConfirmed = 10;
 constexpr std::size_t kMostWrongOfKernels = 2;
 constexpr std::int64_t kLargestExample = 200'000;  ///< products
-constexpr std::int64_t kLargestOfKernels = 50'000;
+constexpr std::int64_t kLargestOfKernels = 20'000;
 constexpr std::int64_t kLargestCase = 700'000;
 constexpr std::chrono::seconds kCallLimit{20};
 
@@ -310,7 +310,7 @@ std::vector<Mend> find_mends(const Wrong& wrong, const BuildEdited& build) {
   // that launches it, and costs a hundredth.
   submission.settings.withheld = Withheld::kNothing;
   submission.set_environment(
-      {"OMP_NUM_THREADS=1", "CONVLAB_EMU_THREADS=1", "CONVLAB_EMU_TIMEOUT=1"});
+      {"OMP_NUM_THREADS=1", "CONVLAB_EMU_THREADS=1", "CONVLAB_EMU_TIMEOUT=0.25"});
   Trials trials(submission, wrong.stage, shapes, wrong.seed,
                 wrong.runs_kernels ? kMostWrongOfKernels : shapes.size());
   const auto mends = by_lines(search(trials, edits));
