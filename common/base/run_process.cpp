@@ -155,7 +155,7 @@ FinishedProcess run_process(const Command& command) {
     if (ended) break;
     if (finished.output.size() + finished.errors.size() > command.output_limit) {
       finished.end = End::kOutputLimit;
-    } else if (command.interrupted != nullptr && *command.interrupted != 0) {
+    } else if (command.interrupted()) {
       finished.end = End::kInterrupted;
     } else if (command.time_limit.count() > 0 && Clock::now() >= deadline) {
       finished.end = End::kTimeLimit;

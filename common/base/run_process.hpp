@@ -1,9 +1,9 @@
 #pragma once
 
 #include <chrono>
-#include <csignal>
 #include <cstddef>
 #include <filesystem>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -25,8 +25,9 @@ struct Command {
   Output output = Output::kSeparate;
   std::chrono::milliseconds time_limit{};  ///< 0: none
   /// A longer output ends the program: endless output must not fill the memory.
-  std::size_t output_limit = std::size_t{256} << 20;        // bytes
-  const volatile std::sig_atomic_t* interrupted = nullptr;  ///< ends it once this is not 0
+  std::size_t output_limit = std::size_t{256} << 20;  // bytes
+  /// Asked now and then; ends it once it says so.
+  std::function<bool()> interrupted = [] { return false; };
 };
 
 /// How a command ended.

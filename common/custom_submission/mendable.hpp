@@ -302,6 +302,12 @@ namespace convlab {
 using CpuStageMend = mend::CpuStage;
 template <class Implementation>
 using ConvolutionStageMend = mend::ConvolutionStage<Implementation>;
+template <class Implementation>
+struct LadderStageMend : mend::ConvolutionStage<Implementation> {
+  LadderStageMend(const char* id, const char* title)
+      : mend::ConvolutionStage<Implementation>(ladder_stage(id, title)) {}
+};
 }  // namespace convlab
+#define LadderStage LadderStageMend
 #define CpuStage CpuStageMend
 #define ConvolutionStage ConvolutionStageMend

@@ -122,7 +122,7 @@ std::optional<Outcome> run_checks(const TaskText& task, const fs::path& folder) 
                                              .output = Command::Output::kTogether,
                                              .time_limit = std::max(left, 1ms),
                                              .output_limit = std::size_t{4} << 20,
-                                             .interrupted = &stop_asked});
+                                             .interrupted = [] { return stop_asked != 0; }});
     if (run.end == FinishedProcess::End::kInterrupted) return std::nullopt;
     judge(run, task, result, outcome);
     if (outcome.state != SubmissionState::kGraded) break;

@@ -285,8 +285,10 @@ void wait_for_change(const CourseMilestone& milestone, const Snapshot& old) {
 }
 
 // Runs grader check as a separate process: Ctrl-C ends it at once, even while it compiles, and it
-// may be a grader that was just rebuilt.
-void check_once(const CourseMilestone& milestone, const Options& options) {
+// may be a grader that was just rebuilt. So does a file that is saved: what is checked is old then.
+// @param checked  the files when the check begins
+// @return whether it came to its end
+bool check_once(const CourseMilestone& milestone, const Options& options, const Snapshot& checked) {
   const bool is_for_editor = options.format != "text";
   if (::isatty(STDOUT_FILENO) == 1 && !is_for_editor) std::cout << "\033[2J\033[H";
   std::cout << "Building " << milestone.id << ", " << milestone.title << std::endl;
@@ -297,13 +299,25 @@ void check_once(const CourseMilestone& milestone, const Options& options) {
   add(options.batches, {"--no-speed", "--batches", options.batches});
   add(options.stage, {"--stage", options.stage});
   if (is_for_editor) words.push_back("--format=" + options.format);
+  auto looked = std::chrono::steady_clock::now();
   const FinishedProcess run =
-      run_process({.words = words, .output = Command::Output::kShown, .interrupted = &stop_asked});
+      run_process({.words = words, .output = Command::Output::kShown, .interrupted = [&] {
+                     if (stop_asked != 0) return true;
+                     const auto now = std::chrono::steady_clock::now();
+                     if (now - looked < kLook) return false;
+                     looked = now;
+                     return snapshot(milestone) != checked;
+                   }});
+  if (run.end == FinishedProcess::End::kInterrupted) {
+    if (stop_asked == 0) std::cout << "\nA file was saved: the check begins again." << std::endl;
+    return false;
+  }
   const bool has_batches = !options.batches.empty() && !find_puzzle(milestone, options.stage);
-  if (!run.succeeded() || !has_batches) return;
+  if (!run.succeeded() || !has_batches) return true;
   std::cout << "Everything passes at batch " << options.batches
             << ". The whole check: " << grader_command("check", milestone.id, options.stage)
             << "\n";
+  return true;
 }
 
 ExitCode run_watch(const Options& asked) {
@@ -345,7 +359,10 @@ ExitCode run_watch(const Options& asked) {
     // Not after a check: a file may have been saved meanwhile.
     if (is_fresh || work != last) checked = snapshot(milestone);
     if (!is_fresh && work != last) {
-      check_once(milestone, options);
+      if (!check_once(milestone, options, checked)) {
+        std::this_thread::sleep_for(kLook);  // the editor may not have written all of it yet
+        continue;
+      }
       if (stop_asked != 0 || ++checks == asked.checks) break;
       // What comes next may be something else.
       last = work;

@@ -358,6 +358,22 @@ std::vector<Edit> EditableFile::edits() const {
   return left;
 }
 
+void EditableFile::keep_at_most(std::size_t most) {
+  while (edits_.size() > most) {
+    std::map<Kind, std::size_t> counts;
+    for (const Edit& edit : edits_) ++counts[edit.kind];
+    const Kind frequent =
+        std::ranges::max_element(counts, {}, &std::pair<const Kind, std::size_t>::second)->first;
+    std::erase_if(edits_, [&](const Edit& edit) { return edit.kind == frequent; });
+  }
+  std::set<std::pair<std::size_t, std::size_t>> used;
+  for (const Edit& edit : edits_) used.insert(edit.choices.begin(), edit.choices.end());
+  for (std::size_t s = 0; s < alternatives_.size(); ++s) {
+    for (std::size_t a = 0; a < alternatives_[s].size(); ++a)
+      alternatives_[s][a].dropped |= !used.contains({s, a + 1});
+  }
+}
+
 void EditableFile::write_site(std::size_t s, std::string& out) {
   const Site& site = outline_.sites[s];
   const std::string own = text_.substr(

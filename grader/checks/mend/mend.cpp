@@ -299,7 +299,8 @@ class Confirmation {
 
 std::vector<Mend> find_mends(const Wrong& wrong, const BuildEdited& build) {
   EditableFile file(wrong.text, wrong.runs_kernels);
-  if (file.edits().empty() || file.edits().size() > kMostEdits) return {};
+  file.keep_at_most(kMostEdits);
+  if (file.edits().empty()) return {};
   const std::filesystem::path program = build_all(file, build);
   if (program.empty()) return {};
   const std::vector<Edit> edits = file.edits();

@@ -52,6 +52,16 @@ TEST_CASE("an edit uses no variable where it is not known") {
   }
 }
 
+TEST_CASE("of too many edits the most frequent kinds go, and with them their text") {
+  EditableFile file(kFile);
+  const std::size_t before = file.edits().size();
+  file.keep_at_most(before / 2);
+  CHECK(file.edits().size() <= before / 2);
+  CHECK_FALSE(file.edits().empty());
+  CHECK(has(file, Kind::kComparison, 4, "b < shape.batch"));
+  CHECK(file.text().find("w * shape.batch") == std::string::npos);
+}
+
 TEST_CASE("what does not compile is left out by the number of its line") {
   EditableFile file(kFile);
   const std::string text = file.text();

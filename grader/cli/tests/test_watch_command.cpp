@@ -1,3 +1,4 @@
+#include <filesystem>
 #include <string>
 
 #include "common/base/tests/support/catch.hpp"
@@ -26,19 +27,24 @@ std::string until(const std::string& words, const std::string& file) {
 
 }  // namespace
 
-TEST_CASE("grader watch: checks again after a save in the middle of a check, ends politely") {
-  const SmallCourse course("wrong_borders");
-  const CommandResult run =
-      course.shell("rm -f out; ./grader watch m1 --batches 1 --checks 2 >out & pid=$!; " +
-                   until("Checking", "out") + "; echo '// saved' >> '" + course.source().string() +
-                   "'; wait $pid; code=$?; cat out; "
-                   "exit $code");
+TEST_CASE("grader watch: a file that is saved ends the check of the old one") {
+  const SmallCourse course("plain_loops");
+  const auto folder = course.build() / "bin";
+  std::filesystem::rename(folder / "grader", folder / "own");
+  // The first check would never end.
+  write_atomically(folder / "grader",
+                   "#!/bin/sh\n[ -e ../began ] && echo second && exit\ntouch ../began '" +
+                       course.source().string() + "'\nsleep 1000\n");
+  std::filesystem::permissions(folder / "grader", std::filesystem::perms::owner_all);
+  const CommandResult run = course.shell("./own watch m1 --batches 1 --checks 1");
   INFO(run.out);
   CHECK(run.exit_code == 0);
-  CHECK(count(run.out, "E-terms  ") == 2);
-  CHECK(count(run.out, "    next   ") == 2);
-  CHECK_FALSE(contains(run.out, "\033"));
+  CHECK(contains(run.out, "A file was saved: the check begins again.\n"));
+  CHECK(contains(run.out, "\nsecond\n"));
+}
 
+TEST_CASE("grader watch: ends politely") {
+  const SmallCourse course("wrong_borders");
   const CommandResult ended = course.shell(
       "rm -f out; ./grader watch m1 --batches 1 >out & pid=$!; " + until("Ctrl-C to end", "out") +
       "; kill -INT $pid; wait $pid; code=$?; cat out; "
