@@ -29,8 +29,8 @@ class EditableFile {
   /// @param runs_kernels  of a .cu file: the program is built for the emulated device
   explicit EditableFile(const std::string& text, bool runs_kernels = false);
 
-  /// Of a long file, leaves out the kinds of edits that there are most of, one kind after the other,
-  /// until at most so many edits are left.
+  /// Of a long file, leaves out the kinds of edits that there are most of, one kind after the
+  /// other, until at most so many edits are left.
   void keep_at_most(std::size_t most);
 
   /// Those whose alternatives all still exist.
