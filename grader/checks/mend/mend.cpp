@@ -21,7 +21,7 @@ constexpr int kMostRounds = 5;  ///< of compilation
 constexpr std::size_t kMostEdits = 10'000;
 constexpr std::size_t kMostPairs = 4000;
 constexpr std::size_t kMostPartners = 3;  ///< edits with which pairs are tried
-constexpr std::size_t kInOneCall = 500;
+constexpr std::size_t kInOneCall = 100;
 constexpr int kMostRestarts = 100;
 constexpr int kMostEndless = 2;  ///< trials without an end, each of which takes seconds
 constexpr std::size_t kMostConfirmed = 10;
@@ -30,6 +30,8 @@ constexpr std::int64_t kLargestExample = 200'000;  ///< products
 constexpr std::int64_t kLargestOfKernels = 20'000;
 constexpr std::int64_t kLargestCase = 700'000;
 constexpr std::chrono::seconds kCallLimit{20};
+// Beside the counts: kernels with far too many blocks take a quarter of a second each.
+constexpr double kMostSeconds = 60.0;  ///< of processor time
 
 // Sizes that differ from each other, more than one tile of 32 × 32 outputs, and the simplest ones.
 constexpr ConvShape kShapes[] = {
@@ -115,7 +117,8 @@ class Trials {
   /// often.
   std::vector<unsigned> run(const std::vector<Choices>& edits) {
     std::vector<unsigned> right;
-    while (right.size() < edits.size() && restarts_ < kMostRestarts && endless_ < kMostEndless) {
+    while (right.size() < edits.size() && restarts_ < kMostRestarts && endless_ < kMostEndless &&
+           used_before_ + used() < kMostSeconds) {
       const std::size_t end = std::min(edits.size(), right.size() + kInOneCall);
       run_some({edits.begin() + static_cast<std::ptrdiff_t>(right.size()),
                 edits.begin() + static_cast<std::ptrdiff_t>(end)},
@@ -147,11 +150,18 @@ class Trials {
         right.push_back(0);  // this one ended the program
         ++restarts_;
         if (is_endless(call)) ++endless_;
+        used_before_ += used();
         submission_.restart();
         return;
       }
       right.push_back(static_cast<unsigned>(arrays.output[i]));
     }
+  }
+
+  /// Seconds of processor time, by the process that runs.
+  [[nodiscard]] double used() const {
+    const ProcessUsage usage = submission_.usage();
+    return usage.user_s + usage.system_s;
   }
 
   static bool is_endless(const Call& call) {
@@ -168,6 +178,7 @@ class Trials {
   std::vector<float> list_;
   int restarts_ = 0;
   int endless_ = 0;
+  double used_before_ = 0.0;  ///< by processes that have ended
 };
 
 std::string listed(const Choices& choices) {
