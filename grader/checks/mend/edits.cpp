@@ -11,10 +11,6 @@ namespace {
 
 using Form = Site::Form;
 
-bool is_floating(const Variable& variable) {
-  return variable.start.find('.') != std::string::npos;
-}
-
 // Without the blanks that splices leave.
 std::string tidy(const std::string& text) {
   std::string line;
@@ -81,10 +77,10 @@ Names EditableFile::names_at(const Site& site) const {
       if (atom.end > atom.begin + 1) structures.insert(root);
       const std::string text = source_.text(atom.begin, atom.end);
       const auto type = types_.find(text);
-      (takes_address(source_, atom.begin) ? names.addressed
-       : atom.is_array                    ? names.arrays
-       : type != types_.end()             ? names.typed[type->second]
-                                          : names.values)
+      if (takes_address(source_, atom.begin)) names.addressed.insert(text);
+      (atom.is_array          ? names.arrays
+       : type != types_.end() ? names.typed[type->second]
+                              : names.values)
           .insert(text);
       if (atom.end < atom.begin + 3 || !source_.is(atom.begin + 1, ".")) continue;
       const std::string member = source_.text(atom.begin + 2, atom.end);
@@ -97,12 +93,12 @@ Names EditableFile::names_at(const Site& site) const {
     const auto type = types_.find(each.name);
     (type != types_.end() ? names.typed[type->second] : names.values).insert(each.name);
     const bool is_number = type == types_.end() && !structures.contains(each.name);
-    if (is_number && !each.is_constant && !is_floating(each)) names.assignable.insert(each.name);
+    if (is_number && !each.is_constant && !each.is_floating) names.assignable.insert(each.name);
   }
   for (const Variable& each : outline_.variables) {
     if (!is_known(each)) continue;
     names.values.erase(each.alias);
-    if (is_floating(each)) names.values.erase(each.name);
+    if (each.is_floating) names.values.erase(each.name);
     if (each.is_counter && names.values.contains(each.name)) names.counters.insert(each.name);
   }
   if (site.form == Form::kStep && !source_.has(site.begin, site.end, {"="})) {
@@ -242,7 +238,9 @@ std::optional<Twins> twins_of(const rewrite::Source& source, std::size_t a, std:
     if (one == other && !twins.contains(one)) continue;
     const bool are_names = source[a + i].kind == rewrite::Token::Kind::kIdentifier &&
                            source[b + i].kind == rewrite::Token::Kind::kIdentifier;
-    if (!are_names || twins.emplace(one, other).first->second != other ||
+    // The row and the column of one number.
+    const bool are_parts = (one == "/" && other == "%") || (one == "%" && other == "/");
+    if (!(are_names || are_parts) || twins.emplace(one, other).first->second != other ||
         twins.emplace(other, one).first->second != one) {
       return std::nullopt;
     }
@@ -307,7 +305,12 @@ void EditableFile::add_twins() {
                            {"out_width", "out_height"}};
   const std::vector<Edit> singles = edits_;
   for (Pair& pair : pairs) {
-    pair.twins.merge(Twins(of_function[outline_.sites[pair.first].function]));
+    // What both parts have in common stays; what a change adds may have its twin elsewhere.
+    const Site& own = outline_.sites[pair.first];
+    for (std::size_t i = own.begin; i < own.end; ++i) {
+      pair.twins.emplace(source_[i].text, source_[i].text);
+    }
+    pair.twins.merge(Twins(of_function[own.function]));
     pair.twins.merge(Twins(of_shapes));
     for (const Edit& single : singles) {
       if (single.choices.size() != 1 || single.choices.front().first != pair.first) continue;

@@ -132,7 +132,12 @@ std::map<std::string, std::string> types_in(const Source& source) {
     if (source.is(i - 1, "dim3")) types[std::string(source[i].text)] = "dim3";
     std::size_t type = i;
     while (type > 0 && (source.is(type - 1, "*") || source.is(type - 1, "__restrict__"))) --type;
-    if (type == i || type < 2 || !is_type(source[type - 1].text) || source.is(i, "const")) continue;
+    if (type == i || type < 2 || source.is(i, "const")) continue;
+    // float *a, *b;
+    const auto before =
+        source.is(type - 1, ",") ? types.find(std::string(source[type - 2].text)) : types.end();
+    if (before != types.end()) types[std::string(source[i].text)] = before->second;
+    if (!is_type(source[type - 1].text)) continue;
     types[std::string(source[i].text)] =
         source.is(type - 2, "const") ? kConstantPointer : "pointer";
   }
@@ -141,7 +146,8 @@ std::map<std::string, std::string> types_in(const Source& source) {
 
 bool takes_address(const Source& source, std::size_t i) {
   return i > 1 && source.is(i - 1, "&") &&
-         (source.is(i - 2, "(") || source.is(i - 2, ",") || source.is(i - 2, "="));
+         (source.is(i - 2, "(") || source.is(i - 2, ",") || source.is(i - 2, "=") ||
+          source.is(i - 2, ")"));
 }
 
 namespace {
@@ -341,6 +347,7 @@ class Expression {
       read_all(i + 1, close);
       return read_behind(close + 1, end);
     }
+    if (source_.is(i, "sizeof") && source_.opens(i + 1)) return source_.partner(i + 1) + 1;
     if (source_[i].kind == Token::Kind::kIdentifier) {
       ++i;
       while (source_.is(i, "::") && i + 1 < end) i += 2;
@@ -401,9 +408,11 @@ class Expression {
 
   void change_operand(const Operand& operand, bool is_bound, bool is_left) {
     const std::string own = text(operand);
-    // Not what is launched, nor its arguments as a whole; nor a call that stands alone.
+    // Not what is launched, nor its arguments as a whole; nor a call that stands alone, an address,
+    // or what CUDA names.
     const bool is_launch =
         source_.is_triple(operand.end, '<') || source_.is_triple(operand.begin - 3, '>');
+    if (own.starts_with("cuda") || takes_address(source_, operand.end - 1)) return;
     if (is_launch || (operand.begin == begin_ && operand.end == end_ && own.ends_with(")"))) return;
     if (typed_as(own) != names_.typed.end() || names_.structures.contains(own)) return;
     const bool is_number =

@@ -238,9 +238,11 @@ class Outliner {
     if (name == end) return false;
     bool is_fixed = false;  // may be the size of an array
     bool is_constant = false;
+    bool is_floating = false;
     for (std::size_t i = begin; i < name; ++i) {
       is_fixed |= is(i, "constexpr") || is(i, "static") || is(i, "__shared__") || is(i, "using");
       is_constant |= is(i, "const");
+      is_floating |= is(i, "float") || is(i, "double");
     }
     for (std::size_t i = name; i < end;) {
       const std::size_t comma = find(i, end, ",");
@@ -265,6 +267,7 @@ class Outliner {
       const bool may_be_size = is_constant && !variable.start.empty();
       if (has_value && !is_fixed && !may_be_size) add_site(Form::kValue, i + 2, comma);
       variable.is_constant = is_constant || is_fixed;
+      variable.is_floating = is_floating || variable.start.find('.') != std::string::npos;
       if (is_constant) variable.start.clear();
       outline_.variables.push_back(std::move(variable));
       i = comma + 1;

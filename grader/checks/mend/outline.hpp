@@ -37,6 +37,7 @@ struct Variable {
   std::string alias{};      ///< its first value as text
   bool is_counter = false;  ///< of a loop, or made of the number of a thread
   bool is_constant = false;
+  bool is_floating = false;
 };
 
 struct Outline {

@@ -117,6 +117,8 @@ void launch(ConvShape shape, const float* input, float* output) {
   const dim3 block(8, 8);
   const dim3 grid(bytes / 8, shape.out_height() / 8);
   turn<<<block, grid, bytes>>>(shape, input, output);
+  const int row = bytes / 8 * bytes;
+  const int column = bytes % 8 * bytes;
 }
 )",
                           true);
@@ -130,9 +132,10 @@ void launch(ConvShape shape, const float* input, float* output) {
   // Rows and columns at once: in one condition, and in two lines.
   CHECK(has(file, Kind::kComparison, 6, "h >= shape.out_height() || w >= shape.out_width()"));
   const auto edits = file.edits();
-  CHECK(std::ranges::any_of(edits, [](const Edit& edit) {
-    return edit.lines == std::set<std::size_t>{4, 5} && edit.choices.size() == 2;
-  }));
+  for (const std::set<std::size_t>& lines : {std::set<std::size_t>{4, 5}, {17, 18}}) {
+    CHECK(std::ranges::any_of(
+        edits, [&](const Edit& edit) { return edit.lines == lines && edit.choices.size() == 2; }));
+  }
   for (const Edit& edit : edits) {
     INFO(edit.before << " => " << edit.after);
     CHECK(edit.after.find("turn *") == std::string::npos);
@@ -140,5 +143,33 @@ void launch(ConvShape shape, const float* input, float* output) {
     CHECK(edit.after.find("h++") == std::string::npos);  // it is constant
     CHECK(edit.after.find("grid *") == std::string::npos);
     CHECK(edit.after.find("output++") == std::string::npos);
+  }
+}
+
+TEST_CASE("edits keep the types of pointers in one declaration, of sums and of what sizeof names") {
+  const EditableFile file(R"(
+class Layer {
+  ConvShape s;
+  float *host, *x, *y;
+  void prolog(const ConvShape& shape, const float* input) {
+    s = shape;
+    float acc = 0;
+    for (int q = 0; q < s.kernel; q++) acc += input[q];
+    cudaMalloc((void**)&x, s.input_size() * sizeof(float));
+    cudaMemcpy(y, input, s.input_size() * sizeof(float), cudaMemcpyHostToDevice);
+  }
+};
+)",
+                          true);
+  CHECK(has(file, Kind::kName, 10,
+            "cudaMemcpy(x, input, s.input_size() * sizeof(float), cudaMemcpyHostToDevice);"));
+  for (const Edit& edit : file.edits()) {
+    INFO(edit.before << " => " << edit.after);
+    CHECK(edit.after.find("host.") == std::string::npos);
+    CHECK(edit.after.find("y.") == std::string::npos);
+    CHECK(edit.after.find("[acc]") == std::string::npos);
+    CHECK(edit.after.find("sizeof(float *") == std::string::npos);
+    CHECK(edit.after.find("sizeof((float") == std::string::npos);
+    CHECK(edit.after.find("* y") == std::string::npos);
   }
 }
