@@ -76,6 +76,10 @@ Names EditableFile::names_at(const Site& site) const {
       if (atom.is_number || !has_value(root)) continue;
       if (atom.end > atom.begin + 1) structures.insert(root);
       const std::string text = source_.text(atom.begin, atom.end);
+      if (text.starts_with("cuda")) {  // the direction of a copy
+        names.typed["cuda"].insert(text);
+        continue;
+      }
       const auto type = types_.find(text);
       if (takes_address(source_, atom.begin)) names.addressed.insert(text);
       (atom.is_array          ? names.arrays
@@ -320,6 +324,9 @@ void EditableFile::add_twins() {
         const std::size_t alternative = add(pair.second, renamed(text, pair.twins));
         if (alternative == 0) continue;
         both.choices.emplace_back(pair.second, alternative);
+        const Site& other = outline_.sites[pair.second];
+        both.before += "\n" + tidy(source_.text(other.begin, other.end));
+        both.after += "\n" + tidy(renamed(text, pair.twins));
         both.lines.insert(source_[outline_.sites[pair.second].begin].line);
       } else {
         const Site& site = outline_.sites[pair.first];
