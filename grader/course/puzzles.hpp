@@ -54,7 +54,7 @@ std::vector<std::string> stage_names(const CourseMilestone& milestone);
 /// Whether the name stands in a file of the student's that is no puzzle.
 bool is_own_stage(const CourseMilestone& milestone, const std::string& stage);
 
-/// @throws UsageError if the name is none of them and no stage of the student's own
+/// @throws UsageError if the name is none of them and stands in no file of the student's
 void require_stage(const CourseMilestone& milestone, const std::string& stage);
 
 /// What to say of a name that is not in `known`: the milestone that has it, or a name like it.
