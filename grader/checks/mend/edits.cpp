@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
-#include <optional>
 
 namespace convlab::grader::mend {
 
@@ -11,7 +10,8 @@ namespace {
 
 using Form = Site::Form;
 
-// Without the blanks that splices leave.
+}  // namespace
+
 std::string tidy(const std::string& text) {
   std::string line;
   for (const char c : text) {
@@ -20,8 +20,6 @@ std::string tidy(const std::string& text) {
   if (line.ends_with(' ')) line.pop_back();
   return line;
 }
-
-}  // namespace
 
 EditableFile::EditableFile(const std::string& text, bool runs_kernels)
     : text_(text),
@@ -224,136 +222,6 @@ void EditableFile::add_everywhere() {
       }
     }
   }
-}
-
-namespace {
-
-/// Which name stands for which other one in a part of the file that is written like another part.
-using Twins = std::map<std::string, std::string, std::less<>>;
-
-// Compares tokens [a, a + count) with [b, b + count): the names that differ, both ways. None if
-// something else differs, or if all are equal.
-std::optional<Twins> twins_of(const rewrite::Source& source, std::size_t a, std::size_t b,
-                              std::size_t count) {
-  Twins twins;
-  for (std::size_t i = 0; i < count; ++i) {
-    const std::string one(source[a + i].text);
-    const std::string other(source[b + i].text);
-    if (one == other && !twins.contains(one)) continue;
-    const bool are_names = source[a + i].kind == rewrite::Token::Kind::kIdentifier &&
-                           source[b + i].kind == rewrite::Token::Kind::kIdentifier;
-    // The row and the column of one number.
-    const bool are_parts = (one == "/" && other == "%") || (one == "%" && other == "/");
-    if (!(are_names || are_parts) || twins.emplace(one, other).first->second != other ||
-        twins.emplace(other, one).first->second != one) {
-      return std::nullopt;
-    }
-  }
-  if (twins.empty()) return std::nullopt;
-  return twins;
-}
-
-std::string renamed(const std::string& text, const Twins& twins) {
-  std::string result;
-  std::size_t at = 0;
-  for (const rewrite::Token& token : rewrite::tokenize(text)) {
-    result.append(text, at, token.offset - at);
-    const auto twin = twins.find(token.text);
-    result += twin == twins.end() ? std::string(token.text) : twin->second;
-    at = token.end();
-  }
-  return result;
-}
-
-}  // namespace
-
-// What is written twice, for rows and for columns, is often wrong twice: the change of one part is
-// made in the other, too.
-void EditableFile::add_twins() {
-  struct Pair {
-    std::size_t first, second;  // sites; the same: its two halves
-    Twins twins;
-  };
-  constexpr std::size_t kFar = 12;  // sites
-  std::vector<Pair> pairs;
-  std::map<std::size_t, Twins> of_function;
-  const auto add_pair = [&](std::size_t first, std::size_t second, Twins twins) {
-    Twins& all = of_function[outline_.sites[first].function];
-    all.insert(twins.begin(), twins.end());
-    pairs.push_back({first, second, std::move(twins)});
-  };
-  for (std::size_t s = 0; s < outline_.sites.size(); ++s) {
-    const Site& site = outline_.sites[s];
-    const std::size_t count = site.end - site.begin;
-    if (count < 3) continue;
-    if (const std::size_t middle = middle_of(site); middle != 0) {
-      if (auto twins = twins_of(source_, site.begin, middle + 2, middle - site.begin))
-        add_pair(s, s, std::move(*twins));
-    }
-    for (std::size_t t = s + 1; t < std::min(s + kFar, outline_.sites.size()); ++t) {
-      const Site& other = outline_.sites[t];
-      const bool are_alike = other.form == site.form && other.function == site.function &&
-                             other.end - other.begin == count;
-      if (!are_alike) continue;
-      auto twins = twins_of(source_, site.begin, other.begin, count);
-      if (!twins) continue;
-      // The names that these values get.
-      if (source_.is(site.begin - 1, "=") && source_.is(other.begin - 1, "="))
-        twins->merge(twins_of(source_, site.begin - 2, other.begin - 2, 1).value_or(Twins()));
-      add_pair(s, t, std::move(*twins));
-    }
-  }
-  const Twins of_shapes = {{"height", "width"},
-                           {"width", "height"},
-                           {"out_height", "out_width"},
-                           {"out_width", "out_height"}};
-  const std::vector<Edit> singles = edits_;
-  for (Pair& pair : pairs) {
-    // What both parts have in common stays; what a change adds may have its twin elsewhere.
-    const Site& own = outline_.sites[pair.first];
-    for (std::size_t i = own.begin; i < own.end; ++i) {
-      pair.twins.emplace(source_[i].text, source_[i].text);
-    }
-    pair.twins.merge(Twins(of_function[own.function]));
-    pair.twins.merge(Twins(of_shapes));
-    for (const Edit& single : singles) {
-      if (single.choices.size() != 1 || single.choices.front().first != pair.first) continue;
-      const std::string text = alternatives_[pair.first][single.choices.front().second - 1].text;
-      Edit both = single;
-      if (pair.first != pair.second) {
-        const std::size_t alternative = add(pair.second, renamed(text, pair.twins));
-        if (alternative == 0) continue;
-        both.choices.emplace_back(pair.second, alternative);
-        const Site& other = outline_.sites[pair.second];
-        both.before += "\n" + tidy(source_.text(other.begin, other.end));
-        both.after += "\n" + tidy(renamed(text, pair.twins));
-        both.lines.insert(source_[outline_.sites[pair.second].begin].line);
-      } else {
-        const Site& site = outline_.sites[pair.first];
-        const std::size_t middle = middle_of(site);
-        const std::string rest = source_.text(middle, site.end);
-        if (!text.ends_with(rest)) continue;  // the second half has changed
-        const std::string half = text.substr(0, text.size() - rest.size());
-        const std::string all =
-            half + source_.text(middle, middle + 2) + " " + renamed(half, pair.twins);
-        const std::size_t alternative = add(pair.first, all);
-        if (alternative == 0) continue;
-        both.choices = {{pair.first, alternative}};
-        both.after = tidy(all);
-      }
-      edits_.push_back(std::move(both));
-    }
-  }
-}
-
-// The && or || between the halves of a condition; 0 if it has none.
-std::size_t EditableFile::middle_of(const Site& site) const {
-  const std::size_t middle = site.begin + (site.end - site.begin) / 2 - 1;
-  const bool is_one = site.form == Form::kCondition || site.form == Form::kValue;
-  if (!is_one || site.end - site.begin < 8) return 0;
-  const bool joins = (source_.is(middle, "&") && source_.is(middle + 1, "&")) ||
-                     (source_.is(middle, "|") && source_.is(middle + 1, "|"));
-  return joins ? middle : 0;
 }
 
 std::vector<Edit> EditableFile::edits() const {

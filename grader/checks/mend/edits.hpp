@@ -23,6 +23,9 @@ struct Edit {
   std::vector<std::pair<std::size_t, std::size_t>> choices{};  ///< site, number of the alternative
 };
 
+/// Without the blanks that splices leave.
+std::string tidy(const std::string& text);
+
 /// A file, in which a number chooses among alternatives at run time.
 class EditableFile {
  public:

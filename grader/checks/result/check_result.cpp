@@ -4,6 +4,7 @@
 #include <functional>
 
 #include "common/base/enum_name.hpp"
+#include "common/base/text.hpp"
 #include "common/base/whole_file.hpp"
 #include "common/result/result_json.hpp"
 #include "common/timing/statistics.hpp"
@@ -54,8 +55,13 @@ std::string mend_kind_text(const Finding& finding) {
 std::string mend_change_text(const Finding& finding) {
   if (finding.mends.empty()) return {};
   const Mend& mend = finding.mends.front();
-  return "Every case is right if\n  " + mend.before + "\nbecomes\n  " +
-         (mend.after.empty() ? "(nothing)" : mend.after);
+  const auto indented = [](const std::string& changed) {
+    std::string text;
+    for (const std::string& line : lines_of(changed)) text += "\n  " + line;
+    return text;
+  };
+  return "Every case is right if" + indented(mend.before) + "\nbecomes" +
+         (mend.after.empty() ? "\n  (nothing)" : indented(mend.after));
 }
 
 static void json_fields(JsonFields& fields, CaseResult& result) {

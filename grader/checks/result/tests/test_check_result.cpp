@@ -72,3 +72,8 @@ TEST_CASE("check result: bytes that are not UTF-8 do not lose the result") {
   check.findings[0].seen = "\xff\xfe";
   CHECK(parse_check_result(to_json(check), "text").findings.size() == 1);
 }
+
+TEST_CASE("check result: a change of two lines is told with both") {
+  const Finding found{.mends = {{.lines = {4, 5}, .before = "h\nw", .after = "h + 1\nw + 1"}}};
+  CHECK(mend_change_text(found) == "Every case is right if\n  h\n  w\nbecomes\n  h + 1\n  w + 1");
+}
