@@ -1,8 +1,11 @@
 // Turns a launch into work for a stream.
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cstddef>
+#include <cstdio>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -124,19 +127,36 @@ cudaError_t refuse_launch(const KernelCall& call, const std::string& problem) {
   return record_error(cudaErrorInvalidValue);
 }
 
+/// What the command of the settings prints: registers of one thread by the name of the kernel.
+std::map<std::string, int, std::less<>> ask_registers() {
+  std::map<std::string, int, std::less<>> result;
+  const std::string& command = settings().registers;
+  FILE* output = command.empty() ? nullptr : popen(command.c_str(), "r");
+  if (output == nullptr) return result;
+  std::array<char, 512> name{};
+  for (int number = 0; std::fscanf(output, "%511s %d", name.data(), &number) == 2;)
+    result[name.data()] = number;
+  pclose(output);
+  return result;
+}
+
 /// More registers than a multiprocessor has.
 cudaError_t register_problem(const KernelCall& call) {
+  // Source: CUDA C++ Programming Guide, "Technical Specifications per Compute Capability".
+  constexpr unsigned kUnit = 8;  // in which a thread gets them
+  constexpr unsigned kMostOfThread = 255;
+  const auto round_up = [](unsigned number) { return (number + kUnit - 1) / kUnit * kUnit; };
+  const auto most = static_cast<unsigned>(device_model().regsPerBlock);
+  const unsigned warps = (call.block.x * call.block.y * call.block.z + kWarpSize - 1) / kWarpSize;
+  // nvcc takes seconds, so it is asked only for blocks that could need too many.
+  if (round_up(kMostOfThread) * kWarpSize * warps <= most) return cudaSuccess;
+  static const auto kernels = ask_registers();
   std::string_view name = call.name;
   name = name.substr(0, name.find('<'));
   name = name.substr(name.rfind(':') + 1);
-  const auto known = settings().registers.find(std::string(name));
-  if (known == settings().registers.end()) return cudaSuccess;
-  // Source: CUDA C++ Programming Guide, "Technical Specifications per Compute Capability".
-  constexpr unsigned kUnit = 8;  // in which a thread gets them
-  const unsigned of_thread = (static_cast<unsigned>(known->second) + kUnit - 1) / kUnit * kUnit;
-  const unsigned warps = (call.block.x * call.block.y * call.block.z + kWarpSize - 1) / kWarpSize;
-  const unsigned registers = of_thread * kWarpSize * warps;
-  const auto most = static_cast<unsigned>(device_model().regsPerBlock);
+  const auto known = kernels.find(name);
+  if (known == kernels.end()) return cudaSuccess;
+  const unsigned registers = round_up(static_cast<unsigned>(known->second)) * kWarpSize * warps;
   if (registers <= most) return cudaSuccess;
   return refuse(cudaErrorLaunchOutOfResources,
                 name_and_place(call) + ": a thread takes " + std::to_string(known->second) +

@@ -90,12 +90,7 @@ Settings read_settings() {
   if (const auto text = variable("CONVLAB_EMU_MEMORY"))
     result.memory_bytes = parse_number<std::uint64_t>("CONVLAB_EMU_MEMORY=", *text, 1, 1U << 20U)
                           << 20U;
-  std::istringstream kernels(variable("CONVLAB_EMU_REGISTERS").value_or(""));
-  for (std::string each; std::getline(kernels, each, ',');) {
-    const std::size_t end = std::min(each.find('='), each.size());
-    const std::string number = each.substr(std::min(end + 1, each.size()));
-    result.registers[each.substr(0, end)] = parse_number("CONVLAB_EMU_REGISTERS=", number, 0, 255);
-  }
+  result.registers = variable("CONVLAB_EMU_REGISTERS").value_or("");
   result.gpu = &find_gpu(variable("CONVLAB_EMU_GPU").value_or("default"));
   return result;
 }

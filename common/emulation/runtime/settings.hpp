@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <string>
 
 namespace convlab::emulation {
@@ -35,8 +34,9 @@ struct Settings {
   bool numbered_poison = false;    ///< CONVLAB_EMU_POISON=plain|numbered|told (poison.hpp)
   bool zeros_in_memory = false;    ///< CONVLAB_EMU_POISON=zeros
   bool tell_poison = false;        ///< told: a copy to the host says where its poison comes from
-  /// CONVLAB_EMU_REGISTERS=kernel=number,…: what one thread of a kernel takes on a GPU
-  std::map<std::string, int> registers{};
+  /// CONVLAB_EMU_REGISTERS: a command that prints "kernel number" lines, what one thread of a kernel
+  /// takes on a GPU
+  std::string registers{};
   bool withholds_products = false;  ///< CONVLAB_EMU_PRODUCTS=made|none: tensor cores add nothing
   Work work = Work::kAll;           ///< CONVLAB_EMU_WORK
 };
