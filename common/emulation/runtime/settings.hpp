@@ -34,7 +34,7 @@ struct Settings {
   bool numbered_poison = false;    ///< CONVLAB_EMU_POISON=plain|numbered|told (poison.hpp)
   bool zeros_in_memory = false;    ///< CONVLAB_EMU_POISON=zeros
   bool tell_poison = false;        ///< told: a copy to the host says where its poison comes from
-  /// CONVLAB_EMU_REGISTERS: a command that prints "kernel number" lines, what one thread of a kernel
+  /// CONVLAB_EMU_REGISTERS: a command that prints lines "kernel number", what a thread of a kernel
   /// takes on a GPU
   std::string registers{};
   bool withholds_products = false;  ///< CONVLAB_EMU_PRODUCTS=made|none: tensor cores add nothing
