@@ -141,6 +141,8 @@ target_compile_options(
             # (__global__ in cuda_runtime.h), and memory is read by any type.
             -ffp-contract=fast
             $<$<CXX_COMPILER_ID:GNU>:-fexpensive-optimizations>
+            # GCC 13 would keep the sums of a loop from becoming one, because each waits for the last.
+            $<$<AND:$<CXX_COMPILER_ID:GNU>,$<VERSION_GREATER_EQUAL:$<CXX_COMPILER_VERSION>,13>>:--param=avoid-fma-max-bits=0>
             # It would pack sums without their products.
             -fno-tree-slp-vectorize
             -fno-strict-aliasing
