@@ -25,7 +25,6 @@
 #include "grader/course/slurm_job.hpp"
 #include "grader/judge/grade.hpp"
 #include "grader/report/check_report.hpp"
-#include "grader/report/editor_lines.hpp"
 #include "grader/report/table.hpp"
 #include "grader/report/terminal.hpp"
 
@@ -312,24 +311,24 @@ GradeObserver observer_for(CheckPrinter& printer, const std::optional<EditionTas
   return observer;
 }
 
-// @param for_editor  gets the findings in options.format
-ExitCode run_check(const Options& options, std::string& for_editor);
+ExitCode run_check(const Options& options, CheckPrinter& printer);
 
 // What an editor reads stands alone; without a finding, all that the check says is told beside it.
 ExitCode run(const Options& options) {
-  std::string for_editor;
-  if (options.format == "text") return run_check(options, for_editor);
+  CheckPrinter printer(options.format);
+  if (options.format == "text") return run_check(options, printer);
   std::ostringstream text;
   std::streambuf* const shown = std::cout.rdbuf(text.rdbuf());
   const std::unique_ptr<std::streambuf, void (*)(std::streambuf*)> back(
       shown, [](std::streambuf* buffer) { std::cout.rdbuf(buffer); });
-  const ExitCode code = run_check(options, for_editor);
+  const ExitCode code = run_check(options, printer);
   std::cout.rdbuf(shown);
-  (for_editor.empty() ? std::cerr : std::cout) << (for_editor.empty() ? text.str() : for_editor);
+  const std::string& found = printer.for_editor();
+  (found.empty() ? std::cerr : std::cout) << (found.empty() ? text.str() : found);
   return code;
 }
 
-ExitCode run_check(const Options& options, std::string& for_editor) {
+ExitCode run_check(const Options& options, CheckPrinter& printer) {
   if (options.launcher == "slurm") return run_as_slurm_job(own_words_without_launcher());
   if (is_source_file(options.solution) && options.program.empty()) {
     if (const auto ended = check_tree(options, run)) return *ended;
@@ -347,7 +346,6 @@ ExitCode run_check(const Options& options, std::string& for_editor) {
   if (!options.json.empty()) require_writable(options.json);
   load_preset(options.network);
   if (options.program.empty()) require_solution(options.solution);
-  CheckPrinter printer;
   const bool is_students = options.solution == "student" && options.program.empty();
   if (is_students && !options.stage.empty()) {
     require_stage(milestone, options.stage);
@@ -384,7 +382,7 @@ ExitCode run_check(const Options& options, std::string& for_editor) {
   if (options.format != "text" && options.program.empty() && (is_file || is_students)) {
     const SubmittedSources named = is_file ? sources_of(options.solution, runs_on_cpu(milestone))
                                            : students_sources(milestone, options.stage);
-    for_editor = editor_lines(check, options.format, named.sources, course_folder());
+    printer.tell_editor(check, named.sources, course_folder());
   }
   const bool passed = check.result.verdict == Verdict::kPassed;
   // If nothing runs, a table of zeros would not help.

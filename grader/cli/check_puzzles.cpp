@@ -46,6 +46,7 @@ std::optional<Finding> checked(const CourseMilestone& milestone, const Puzzle& p
   if (found) check.findings.push_back(*found);
   for (Finding& each : check.findings) each.stage = puzzle.stage;
   append_history(history_file(), check);
+  printer.tell_editor(check, {puzzle.file}, course_folder());
   return found;
 }
 

@@ -11,6 +11,7 @@
 #include "common/base/text.hpp"
 #include "common/timing/statistics.hpp"
 #include "common/timing/three_digits.hpp"
+#include "grader/report/editor_lines.hpp"
 
 namespace convlab::grader {
 
@@ -131,6 +132,12 @@ GradeObserver CheckPrinter::observer() {
   return {
       .announce = [this](const std::string& what) { progress_.show(what); },
       .tell = [this](const StageInfo& stage, const StageReport& report) { tell(stage, report); }};
+}
+
+void CheckPrinter::tell_editor(const CheckResult& check,
+                               const std::vector<std::filesystem::path>& sources,
+                               const std::filesystem::path& root) {
+  if (format_ != "text") for_editor_ += editor_lines(check, format_, sources, root);
 }
 
 void CheckPrinter::tell(const StageInfo& stage, const StageReport& report) {

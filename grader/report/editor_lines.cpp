@@ -79,7 +79,8 @@ class Lines {
       all.push_back(notes[i].first);
       all.back().text = text.empty() ? "see also" : text;
     }
-    for (const std::string& text : {one_line(said), one_line(finding.next)}) {
+    for (const std::string& text : {one_line(said), one_line(smallest_case_text(finding)),
+                                    mend_lines_text(finding), one_line(finding.next)}) {
       if (text.empty()) continue;
       all.push_back(all.front());
       all.back().text = text;

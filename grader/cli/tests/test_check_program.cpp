@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 #include <optional>
+#include <regex>
 
 #include "common/base/address_sanitizer.hpp"
 #include "common/base/printable.hpp"
@@ -429,4 +431,31 @@ TEST_CASE("grader check: of a choice of stages only those that were begun are co
   run = course.grader("check m4 --batches 1");
   INFO(run.out);
   CHECK(contains(run.out, "No stage of m4 is begun"));
+}
+
+TEST_CASE("grader check: the lines for editors fit the tasks of a hand-out, of puzzles too") {
+  namespace fs = std::filesystem;
+  const SmallCourse course("wrong_borders");
+  course.add_milestone("m2_gpu_baseline");
+  // No text, as an editor saves it in UTF-16: that needs no compiler.
+  const std::string index = "milestones/m2_gpu_baseline/puzzles/1_index.cu";
+  write_atomically(course.course() / index, std::string("i\0n\0t\0", 6));
+  write_atomically(course.build() / "custom_submission" / "emulated.link", "");
+  const auto tasks = nlohmann::json::parse(
+      read_text(fs::path(CONVLAB_SOURCE_DIR) / "milestones/handout_files/.vscode/tasks.json"));
+  const auto lines_for_editor = [&](const std::string& command) {
+    const CommandResult run = course.shell("./grader " + command + " --format=gcc 2>/dev/null");
+    INFO(run.out);
+    CHECK(run.exit_code == 1);
+    for (const auto& task : tasks["tasks"]) {
+      if (!task["problemMatcher"].contains("pattern")) continue;  // that of GCC
+      const std::regex pattern(task["problemMatcher"]["pattern"]["regexp"].get<std::string>());
+      for (const std::string& line : lines_of(run.out)) CHECK(std::regex_match(line, pattern));
+    }
+    return run.out;
+  };
+  CHECK(lines_for_editor("check m2").starts_with(index + ":1:1: error: "));
+  fs::remove_all(course.build() / "custom_submission");
+  CHECK(lines_for_editor("check m1 --batches 1")
+            .starts_with("milestones/m1_cpu_baseline/conv_forward.cpp:"));
 }

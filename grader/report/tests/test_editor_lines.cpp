@@ -36,8 +36,17 @@ TEST_CASE("editor lines: findings at the lines that they quote") {
       "In a case:%0AAllocated at:%0AIt ends. The index is b·C. By hand: 3.%0AA step.%0A\n");
   // A line where a small change makes every case right comes before those that are quoted.
   check.findings[0].mends = {{.file = "conv.cpp", .lines = {3}}};
-  CHECK(editor_lines(check, "gcc", {file}, folder.path() / "m1")
-            .starts_with("conv.cpp:3:1: error: it is wrong [E-a]: A cause, 100%: so.\n"
-                         "conv.cpp:2:3: note: In a case:\n"));
+  check.findings[0].smallest = "B=1";
+  check.findings[0].shapes = "It fails exactly if S ≥ 2.";
+  CHECK(
+      editor_lines(check, "gcc", {file}, folder.path() / "m1")
+          .starts_with("conv.cpp:3:1: error: it is wrong [E-a]: A cause, 100%: so.\n"
+                       "conv.cpp:2:3: note: In a case:\n"
+                       "conv.cpp:3:1: note: Allocated at:\n"
+                       "conv.cpp:3:1: note: It ends. The index is b·C. By hand: 3.\n"
+                       "conv.cpp:3:1: note: The smallest case that fails: B=1. It fails exactly "
+                       "if S ≥ 2.\n"
+                       "conv.cpp:3:1: note: A small change in conv.cpp:3 makes every case right.\n"
+                       "conv.cpp:3:1: note: A step.\n"));
   CHECK(editor_lines({}, "gcc", {}, folder.path()).empty());
 }
