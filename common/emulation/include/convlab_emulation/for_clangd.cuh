@@ -2,14 +2,17 @@
 // CUDA for a compiler that knows <<< >>> itself and asks of each function where it may run.
 #pragma once
 #pragma clang system_header
-#define __device__ __attribute__((device))
+// Not clang's own operator new of a device: std::vector would ask for it.
+#define __device__ __attribute__((device)) __attribute__((enable_if(false, "")))
 #define __host__ __attribute__((host))
+#include <new>
+#undef __device__
+#define __device__ __attribute__((device))
 #include <algorithm>
 #include <cmath>
 #include <complex>
 #include <cstdlib>
 #include <memory>
-#include <new>
 #include <string>
 #include <vector>
 #pragma clang force_cuda_host_device begin
