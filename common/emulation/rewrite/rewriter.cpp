@@ -250,16 +250,15 @@ class FileRewriter {
   /// library. An #include that #if skips stays skipped.
   void refuse_libraries() {
     static const Words folders = {"cub", "cute", "cutlass", "thrust"};
-    static const Words prefixes = words_of(
-        "cublas cudnn cufft curand cusolver cusparse nccl npp nvjpeg nvml nvrtc cuComplex "
-        "cuda_fp");
+    static const Words prefixes =
+        words_of("cublas cudnn cufft curand cusolver cusparse nccl npp nvjpeg nvml nvrtc cuda_fp");
     const auto way_out = [](std::string_view name) {
       if (name.starts_with("curand"))
         return "draw the numbers on the host with std::mt19937 and copy them";
       if (name == "thrust" || name == "cub")
         return "use std::sort and its like on the host, or write a kernel";
-      if (name.starts_with("cuda_fp")) return "compute in half precision, or in single";
-      return name == "cuComplex" ? "write a struct of two floats" : "write a kernel in its place";
+      return name.starts_with("cuda_fp") ? "compute in half precision, or in single"
+                                         : "write a kernel in its place";
     };
     for (std::size_t i = 0; i + 4 < source_.size(); ++i) {
       if (!source_.is(i, "#") || !source_.is(i + 1, "include") || !source_.is(i + 2, "<")) continue;
@@ -271,7 +270,7 @@ class FileRewriter {
       // These have a stand-in, because many files include them and call nothing.
       const bool stands_in = first == "cublas_v2" || first == "cudnn" || first == "cuda_fp16";
       if (!library || (stands_in && source_.is(i + 4, "."))) continue;
-      const bool type = first == "cuComplex" || first.starts_with("cuda_fp");
+      const bool type = first.starts_with("cuda_fp");
       std::size_t close = i + 4;
       while (close < source_.size() && !source_.is(close, ">")) ++close;
       if (close < source_.size() && source_[close].directive == source_[i].directive)

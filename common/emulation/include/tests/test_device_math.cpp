@@ -7,6 +7,7 @@
 
 #include "common/base/tests/support/catch.hpp"
 #include "common/emulation/include/convlab_emulation/device_math.hpp"
+#include "common/emulation/include/cuComplex.h"
 
 TEST_CASE("device math: an operation in another rounding mode leaves the host's as it was") {
   CHECK(__dsub_rz(1.0, 0x1p-80) == 1.0 - 0x1p-53);
@@ -62,4 +63,18 @@ TEST_CASE("sinpi and cospi are exact where the result is 0 or 1") {
   CHECK(cospif(0.5F) == 0);
   CHECK(sinpif(-2.5F) == -1);
   CHECK(sinpif(0.25F) == 0x1.6a09e6p-1F);
+}
+
+TEST_CASE("device math: complex numbers, also near the largest") {
+  const cuComplex a = make_cuComplex(1.0F, 2.0F);
+  const cuComplex product = cuCmulf(a, make_cuFloatComplex(3.0F, -1.0F));
+  CHECK((product.x == 5.0F && product.y == 5.0F));
+  const cuComplex quotient = cuCdivf(product, a);
+  CHECK((quotient.x == Approx(3.0F) && quotient.y == Approx(-1.0F)));
+  CHECK(cuCabsf(make_cuFloatComplex(3e38F, 0.0F)) == 3e38F);
+  CHECK(cuCabs(make_cuDoubleComplex(3.0, -4.0)) == Approx(5.0));
+  CHECK(cuCabs(make_cuDoubleComplex(-INFINITY, 1.0)) == INFINITY);
+  const cuDoubleComplex sum =
+      cuCfma(cuConj(cuComplexFloatToDouble(a)), cuCadd({1, 0}, {1, 1}), cuCsub({1, 1}, {0, 1}));
+  CHECK((sum.x == 5.0 && cuCimag(sum) == -3.0));
 }
