@@ -296,6 +296,7 @@ class CallChecker {
   /// Whether what stands before the name looks like a type.
   [[nodiscard]] bool is_declared(std::size_t i) const {
     const Token& before = source_[i - 1];
+    if (before.directive != source_[i].directive) return false;
     if (before.kind == Token::Kind::kIdentifier) return !kBeforeExpression.contains(before.text);
     if (before.is(">") || before.is("]")) return true;
     if (!before.is("*") && !before.is("&")) return false;

@@ -71,9 +71,8 @@ class ConversionRewriter {
 
   /// Whether the word in parentheses at `open` is a type, because of what stands before and behind.
   [[nodiscard]] bool is_cast_to_name(std::size_t open, std::size_t operand) const {
-    static const Words conditions = words_of("if while for switch catch");
-    if (!may_be_whole(open + 1, source_.partner(open)) ||
-        conditions.contains(source_[open - 1].text))
+    static const Words others = words_of("if while for switch catch new");
+    if (!may_be_whole(open + 1, source_.partner(open)) || others.contains(source_[open - 1].text))
       return false;
     const Token& token = source_[operand];
     return token.kind == Token::Kind::kIdentifier || token.kind == Token::Kind::kNumber ||

@@ -167,9 +167,7 @@ class FunctionFinder {
         if (!inside_angles(i, begin, name)) return Side::kOther;
       } else if (token.kind == Token::Kind::kIdentifier) {
         if (may_be_macro(token.text, macros_) && !inside_angles(i, begin, name)) certain = false;
-        const auto macro = macros_.find(token.text);
-        kernel |= macro != macros_.end() &&
-                  std::ranges::count(macro->second.replacement, "__global__") > 0;
+        kernel |= writes(token.text, {"__global__"}, macros_);
         has_type = true;
       }
     }

@@ -1,6 +1,7 @@
 #include "common/emulation/rewrite/source.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace convlab::rewrite {
 namespace {
@@ -174,12 +175,32 @@ Source::Source(std::string_view text) : tokens_(tokenize(text)) {
 
 void Source::match_brackets() {
   partners_.assign(size(), size());
-  // A directive's brackets pair among themselves: #if branches need not be balanced with the rest.
-  std::vector<std::size_t> open;
-  std::vector<std::size_t> open_in_directive;
+  using Stack = std::vector<std::size_t>;
+  // A directive's brackets pair among themselves. The branches of an #if each begin with what was
+  // open before it, and what the first leaves open goes on behind #endif: both may open one {.
+  struct Branches {
+    Stack before;
+    Stack first{};
+    bool has_others = false;
+  };
+  std::vector<Branches> branches;
+  Stack open;
+  Stack open_in_directive;
+  const auto enter_branch = [&](std::string_view word) {
+    if (word == "if" || word == "ifdef" || word == "ifndef") {
+      branches.push_back({.before = open});
+    } else if ((word == "else" || word == "elif") && !branches.empty()) {
+      if (!std::exchange(branches.back().has_others, true)) branches.back().first = open;
+      open = branches.back().before;
+    } else if (word == "endif" && !branches.empty()) {
+      if (branches.back().has_others) open = std::move(branches.back().first);
+      branches.pop_back();
+    }
+  };
   for (std::size_t i = 0; i < size(); ++i) {
     auto& stack = tokens_[i].directive != 0 ? open_in_directive : open;
     if (i > 0 && tokens_[i].directive != tokens_[i - 1].directive) open_in_directive.clear();
+    if (tokens_[i].directive != 0 && i > 0 && tokens_[i - 1].is("#")) enter_branch(tokens_[i].text);
     if (tokens_[i].kind != Token::Kind::kPunctuation) continue;
     if (is_opening(tokens_[i].text)) {
       stack.push_back(i);
@@ -221,12 +242,15 @@ Scope Source::scope_of_brace(std::size_t brace) const {
 void Source::find_scopes() {
   scopes_.assign(size(), Scope::kFile);
   std::vector<Scope> stack{Scope::kFile};
+  std::map<std::size_t, std::size_t> depths;  // of the stack, at each {
   for (std::size_t i = 0; i < size(); ++i) {
     if (tokens_[i].directive == 0) {
-      if (tokens_[i].is("}") && stack.size() > 1) stack.pop_back();
+      if (const auto depth = depths.find(partners_[i]); tokens_[i].is("}") && depth != depths.end())
+        stack.resize(depth->second);
       scopes_[i] = stack.back();
-      if (tokens_[i].is("{")) {
+      if (tokens_[i].is("{") && partners_[i] < size()) {
         const Scope inner = scope_of_brace(i);
+        depths[i] = stack.size();
         // Everything inside a function is function scope.
         stack.push_back(stack.back() == Scope::kFunction && inner == Scope::kFile ? Scope::kFunction
                                                                                   : inner);
@@ -377,6 +401,14 @@ Words words_of(std::string_view text) {
 const Words kWholeNumbers = words_of(
     "char signed unsigned short int long size_t ptrdiff_t int8_t int16_t int32_t int64_t uint8_t "
     "uint16_t uint32_t uint64_t uint uchar ushort ulong const");
+
+bool writes(std::string_view word, const Words& words, const MacroTable& macros) {
+  if (words.contains(word)) return true;
+  const auto macro = macros.find(word);
+  return macro != macros.end() &&
+         std::ranges::any_of(macro->second.replacement,
+                             [&](const std::string& each) { return words.contains(each); });
+}
 
 bool is_keyword(std::string_view text) {
   static const Words keywords =

@@ -58,6 +58,9 @@ struct Macro {
 
 using MacroTable = std::map<std::string, Macro, std::less<>>;
 
+/// Whether the word is one of these, or a macro that writes one.
+bool writes(std::string_view word, const Words& words, const MacroTable& macros);
+
 /// The tokens of one file with what the rewrite needs to know about each.
 class Source {
  public:

@@ -99,6 +99,7 @@ struct VariableRewriter : File {
     const std::size_t end = statement_end(keyword);
     if (end >= source.size()) return;
     for (std::size_t i = keyword; i < end; ++i) {
+      if (source[i].directive != source[keyword].directive) continue;
       if (source.is(i, "[") && source.is(i + 1, "[")) i = source.partner(i) + 1;
       if (source.is(i, "=") || source.is(i, "[") || source.is(i, "{") || begins_value(i)) break;
       if (const std::size_t behind = behind_alignment(i); behind > i)
@@ -117,11 +118,11 @@ struct VariableRewriter : File {
         begin > 0 && source.is(begin - 1, ">") && source[begin - 1].directive == 0;
     if (source.is(begin, "extern") || is_member || source.has(begin, end, {"__shared__"})) return;
     // Several qualifiers on one variable register it once.
-    if (source.has(keyword > 0 ? std::min(begin, keyword - 1) : begin, keyword, kQualifiers))
-      return;
-    const char* const kind = source.has(begin, end, {"__managed__"})    ? "kManaged"
-                             : source.has(begin, end, {"__constant__"}) ? "kConstant"
-                                                                        : "kDevice";
+    const bool follows = keyword == begin && keyword > 0 && source[keyword - 1].directive == 0;
+    if (writes(begin - (follows ? 1 : 0), keyword, kQualifiers)) return;
+    const char* const kind = writes(begin, end, {"__managed__"})    ? "kManaged"
+                             : writes(begin, end, {"__constant__"}) ? "kConstant"
+                                                                    : "kDevice";
     const std::string section = section_of(begin, keyword, end);
     if (is_template) {
       if (declared.size() == 1 && !section.empty()) give_pages(begin, end, declared.front(), kind);
@@ -142,6 +143,13 @@ struct VariableRewriter : File {
       editor.insert(source[end].end(), after + editor.anchor(end, source[end].end()));
   }
 
+  /// Whether one of the tokens is one of the words, or a macro that writes one.
+  [[nodiscard]] bool writes(std::size_t begin, std::size_t end, const Words& words) const {
+    for (std::size_t i = begin; i < end; ++i)
+      if (convlab::rewrite::writes(source[i].text, words, names.macros)) return true;
+    return false;
+  }
+
  private:
   /// Where a variable of the device lies; empty for a constant, of which the host may have the
   /// value, and for what several objects have.
@@ -156,7 +164,7 @@ struct VariableRewriter : File {
       if (source.is(i, "*")) is_constant = false;
     }
     if (is_constant || source.has(begin, end, {"inline", "thread_local"})) return {};
-    if (source.has(begin, end, {"__managed__"})) return "CONVLAB_MANAGED_VARIABLE";
+    if (writes(begin, end, {"__managed__"})) return "CONVLAB_MANAGED_VARIABLE";
     static const Words numbers = words_of("float double int unsigned char short long bool");
     bool is_array = source.is(head, "[");
     for (std::size_t i = begin; i < end; ++i)
@@ -199,10 +207,7 @@ struct VariableRewriter : File {
     std::size_t begin = open - 1;
     for (; begin > 0 && source[begin - 1].directive == source[open].directive; --begin) {
       const std::size_t before = begin - 1;
-      const auto macro = names.macros.find(source[before].text);
-      is_kernel |= source.is(before, "__global__") ||
-                   (macro != names.macros.end() &&
-                    std::ranges::count(macro->second.replacement, "__global__") > 0);
+      is_kernel |= writes(before, begin, {"__global__"});
       if (source.is(before, ")") && source.partner(before) < before && source.partner(before) > 0 &&
           source[source.partner(before) - 1].text.starts_with("__"))
         begin = source.partner(before);  // __launch_bounds__(256)
@@ -345,7 +350,8 @@ struct VariableRewriter : File {
   /// The ; or, where a macro leaves it to its user, the end of an array; size() for neither.
   [[nodiscard]] std::size_t statement_end(std::size_t i) const {
     const int directive = source[i].directive;
-    for (; i < source.size() && source[i].directive == directive; ++i) {
+    for (; i < source.size() && (directive == 0 || source[i].directive == directive); ++i) {
+      if (source[i].directive != directive) continue;  // #endif behind a qualifier
       if (source.is(i, ";")) return i;
       if (source.opens(i)) i = source.partner(i);
     }
@@ -486,8 +492,8 @@ void rewrite_variables(const File& file) {
       rewriter.shared_variable(i);
     else if (source.is(i, "{") && !file.names.shared_variables.empty())
       rewriter.use_shared_variables(i);
-    else if (kQualifiers.contains(source[i].text) && source[i].directive == 0 &&
-             (source.scope(i) == Scope::kFile || source.scope(i) == Scope::kClass))
+    else if (source[i].directive == 0 && source.scope(i) != Scope::kFunction &&
+             rewriter.writes(i, i + 1, kQualifiers))
       rewriter.register_symbol(i);
 }
 

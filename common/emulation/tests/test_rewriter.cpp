@@ -137,7 +137,7 @@ TEST_CASE("the header of a library that needs a GPU gets a name that says so") {
   CHECK(contains(rewritten("#  include <thrust/sort.h>\n").text, "use std::sort and its like"));
   CHECK(
       contains(rewritten("#include <curand_kernel.h>\n").text, "with std::mt19937 and copy them"));
-  CHECK(contains(rewritten("#include <cuComplex.h>\n").text, "h is not emulated: write a struct"));
+  CHECK(contains(rewritten("#include <cuda_fp8.h>\n").text, "h is not emulated: compute in half"));
   for (const char* fine :
        {"#include <cuda_fp16.h>\n", "#include \"cub.h\"\n", "#include <cub.h>\n", "#include <cufft",
         "#include <cufft.h\n>", "#include <cublas_v2.h>\n", "#include <cudnn.h>\n"})
@@ -190,6 +190,42 @@ TEST_CASE("a kernel whose __global__ hides in a macro is one") {
                            "void f(float* p) { k<<<1, 1>>>(p); }")
                      .text,
                  "::launch([=]"));
+}
+
+TEST_CASE("both branches of an #if may open the brace that closes behind it") {
+  const std::string text =
+      "__global__ void k(int n) {\n#ifdef A\n  for (;;) {\n#else\n  while (n) {\n#endif\n  }\n}\n"
+      "#if B\nint f() {\n#else\nint f(int) {\n#endif\n  k<<<1, 1>>>(1);\n}\n"
+      "#if C\nint g() { return 1; }\n#else\nint g() { return 2; }\n#endif\nint h;";
+  const Rewritten result = rewritten(text);
+  CHECK(result.diagnostics.empty());
+  CHECK(contains(result.text, "::launch_function("));
+  const Source source(text);
+  CHECK(source.scope(source.size() - 1) == convlab::rewrite::Scope::kFile);
+}
+
+TEST_CASE("what stands before a directive is not the type of the name behind it") {
+  CHECK(rewritten("__global__ void k(int* b, int n) {\n#if A\n  b[0] = 1;\n#endif\n  b[n] = 1;\n}")
+            .diagnostics.empty());
+  CHECK(contains(rewritten("__global__ void k(int* p) { S* s = new (p) S(*p); }").text,
+                 "new (p) S(*p)"));
+}
+
+TEST_CASE("the qualifier of a variable may hide in a macro, or stand between directives") {
+  const auto symbols = [](const std::string& text) {
+    const std::string result = rewritten(text).text;
+    std::size_t count = 0;
+    for (auto at = result.find("DeviceSymbol "); at != std::string::npos;
+         at = result.find("DeviceSymbol ", at + 1))
+      ++count;
+    return std::to_string(count) +
+           result.substr(std::min(result.find("SymbolKind::"), result.size()), 20);
+  };
+  CHECK(symbols("#define M __managed__\nM __device__ int n;").starts_with("1SymbolKind::kManaged"));
+  CHECK(symbols("#define C __constant__\nC int n;").starts_with("1SymbolKind::kConsta"));
+  CHECK(symbols("#if A\n__constant__\n#endif\n#pragma omp declare target\nstatic float t[] = {1};")
+            .starts_with("1SymbolKind::kConsta"));
+  CHECK(symbols("#define D __device__\nD int f() { return 1; }\nD int g();").starts_with("0"));
 }
 
 TEST_CASE("shared variables of all shapes are declared") {
