@@ -51,19 +51,17 @@ std::optional<PoisonedOutput> find_poison(const float* output, std::int64_t coun
   PoisonedOutput found;
   std::optional<PoisonedWord> source;
   std::optional<PoisonedWord> own;
-  std::int64_t unnumbered = 0;  // beyond the largest number
   for (std::int64_t i = 0; i < count; ++i) {
     PoisonedWord word;
     const auto bits = std::bit_cast<std::uint32_t>(output[i]);
-    if (bits == UINT32_MAX) ++unnumbered;
     if (!read_poison(bits, word)) continue;
-    const bool is_own = !word.shared && word.offset == i * std::int64_t{sizeof(float)};
+    const bool is_own =
+        !word.shared && word.offset == i * std::int64_t{sizeof(float)} % kNumberedBytes;
     ++(is_own ? found.never_written : found.computed);
     std::optional<PoisonedWord>& first = is_own ? own : source;
     if (!first) first = word;
   }
   if (!source && !own) return std::nullopt;
-  (source ? found.computed : found.never_written) += unnumbered;
   const PoisonedWord word = found.computed > 0 ? *source : *own;
   const auto constant = word.shared ? unwritten_constant(word) : std::nullopt;
   const auto memory = constant      ? constant

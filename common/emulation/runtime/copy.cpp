@@ -155,29 +155,45 @@ std::optional<ReportMemory> source_of(const PoisonedWord& word,
                                       const std::vector<Allocation>& live) {
   if (word.shared) return poisoned_variable(word.object, word.offset);
   for (const Allocation& each : live) {
+    if (each.number % kPoisonObjects != word.object) continue;
     std::uint32_t bits = 0;
-    const auto end = word.offset + static_cast<std::int64_t>(sizeof bits);
-    if (each.number % kPoisonObjects != word.object || end > static_cast<std::int64_t>(each.bytes))
-      continue;
     const DeviceAccess access({each.begin});
-    std::memcpy(&bits, each.begin + word.offset, sizeof bits);
-    PoisonedWord there;
-    if (read_poison(bits, there) && there == word)
-      return device_memory().find_poisoned(word.object, word.offset);
+    const auto last = static_cast<std::int64_t>(each.bytes) - std::int64_t{sizeof bits};
+    for (std::int64_t at = word.offset; at <= last; at += kNumberedBytes) {
+      std::memcpy(&bits, each.begin + at, sizeof bits);
+      PoisonedWord there;
+      if (read_poison(bits, there) && there == word)
+        return device_memory().find_poisoned(word.object, at);
+    }
   }
   return std::nullopt;
+}
+
+/// What the allocation's word at this address held when it was new.
+std::uint32_t fresh_word(const Allocation& allocation, const std::byte* at) {
+  const auto index = static_cast<std::size_t>(at - allocation.begin) / sizeof(std::uint32_t);
+  return numbered_word(static_cast<unsigned>(allocation.number), false, index);
 }
 
 /// Says which memory nobody has written, if a result of the program was computed from it.
 void tell_of_poison(const std::byte* copied, std::size_t bytes, const char* function) {
   const std::vector<Allocation> live = device_memory().live();
+  const std::optional<Allocation> own = device_memory().find(copied);
+  constexpr std::uint32_t kNear = 1U << 16U;
   std::size_t count = 0;
   std::size_t others = 0;  // words that are NaN of no memory: these data are no floats
   std::size_t beyond = 0;
+  std::size_t sums = 0;  // a whole number was added to what was new: that is no NaN any more
   std::string from;
   for (std::size_t i = 0; i + sizeof(std::uint32_t) <= bytes; i += sizeof(std::uint32_t)) {
     std::uint32_t bits = 0;
     std::memcpy(&bits, copied + i, sizeof bits);
+    const std::uint32_t distance = own ? bits - fresh_word(*own, copied + i) + kNear : 0;
+    sums += distance > 0 && distance < 2 * kNear ? 1 : 0;
+    if (distance == kNear) {
+      if (count++ == 0) from = device_memory().describe(copied + i);
+      continue;
+    }
     // Where the program asks before each access, none reads there: the number is its own.
     beyond += access_shadow == nullptr && Redzone::holds(bits) ? 1 : 0;
     PoisonedWord word;
@@ -192,8 +208,13 @@ void tell_of_poison(const std::byte* copied, std::size_t bytes, const char* func
                             (numbers == 1 ? " number" : " numbers") + " to the host from memory " +
                             where + " (docs/emulation.md)");
   };
+  constexpr std::size_t kFewest = 4;  // one word is near by chance in one of 64
   if (beyond > others) tell(beyond, "beside an array: before its start, or beyond its end");
-  if (count > others) tell(count, "that nobody has written: " + from);
+  if (count > others)
+    tell(count, "that nobody has written: " + from);
+  else if (sums >= kFewest && 2 * sums * sizeof(std::uint32_t) > bytes)
+    tell(sums, "that nobody has written before something was added to it: " +
+                   device_memory().describe(copied));
 }
 
 }  // namespace

@@ -58,6 +58,8 @@ struct Redzone {
 //
 //     1 11111111 1 | mixed: (shared memory: 1 bit | object: 3 bits | word + 1: 18 bits)
 //
+// Behind the first MiB the numbers begin again.
+//
 // Mixed, because small negative integers and the opaque colours of a picture look like NaN, too:
 // of these, few name a word that there is.
 // Source: IEEE 754-2019, 6.2.3 (NaN propagation).
@@ -65,6 +67,8 @@ inline constexpr std::uint32_t kNumbered = 0xffc0'0000;
 inline constexpr unsigned kSharedShift = 21;
 inline constexpr unsigned kObjectShift = 18;
 inline constexpr std::uint32_t kIndexMask = (1U << kObjectShift) - 1;
+inline constexpr std::size_t kNumbers = kIndexMask - 1;
+inline constexpr std::int64_t kNumberedBytes = kNumbers * sizeof(std::uint32_t);
 inline constexpr unsigned kPoisonObjects = 8;  ///< numbers of objects count modulo this
 inline constexpr unsigned kConstantObject = kPoisonObjects - 2;  ///< all constant variables
 
@@ -84,7 +88,7 @@ static_assert(mix(mix(12345, kMixing), kUnmixing) == 12345);
 struct PoisonedWord {
   bool shared = false;
   unsigned object = 0;
-  std::int64_t offset = 0;  ///< in bytes
+  std::int64_t offset = 0;  ///< in bytes, modulo kNumberedBytes
 
   friend bool operator==(const PoisonedWord&, const PoisonedWord&) = default;
 };
@@ -94,7 +98,7 @@ struct PoisonedWord {
 inline constexpr std::uint32_t numbered_word(unsigned object, bool shared, std::size_t index) {
   return kNumbered |
          mix((shared ? 1U : 0U) << kSharedShift | object % kPoisonObjects << kObjectShift |
-                 static_cast<std::uint32_t>(index + 1),
+                 static_cast<std::uint32_t>(index % kNumbers + 1),
              kMixing);
 }
 
@@ -103,10 +107,13 @@ inline void fill_poison(std::byte* begin, std::size_t bytes, unsigned object, bo
   std::memset(begin, settings().zeros_in_memory ? 0 : kPoisonByte, bytes);
   if (!settings().numbered_poison) return;
   constexpr std::size_t kWord = sizeof(std::uint32_t);
-  for (std::size_t i = 0; i < bytes / kWord && i < kIndexMask; ++i) {
+  const std::size_t whole = bytes / kWord * kWord;
+  for (std::size_t i = 0; i < whole / kWord && i < kNumbers; ++i) {
     const std::uint32_t word = numbered_word(object, shared, i);
     std::memcpy(begin + i * kWord, &word, kWord);
   }
+  for (std::size_t done = kNumberedBytes; done < whole; done += kNumberedBytes)
+    std::memcpy(begin + done, begin, std::min<std::size_t>(kNumberedBytes, whole - done));
 }
 
 /// Whether these bytes, from `offset` on, are as fill_poison left them.
@@ -115,8 +122,7 @@ inline bool is_untouched(const std::byte* begin, std::size_t offset, std::size_t
   constexpr std::size_t kWord = sizeof(std::uint32_t);
   for (std::size_t at = offset; at < offset + bytes; ++at) {
     const std::uint32_t word = numbered_word(object, shared, at / kWord);
-    if (at / kWord >= kIndexMask ||
-        std::memcmp(begin + at, reinterpret_cast<const char*>(&word) + at % kWord, 1) != 0)
+    if (std::memcmp(begin + at, reinterpret_cast<const char*>(&word) + at % kWord, 1) != 0)
       return false;
   }
   return true;
@@ -128,7 +134,7 @@ bool is_unwritten(const void* address, std::size_t bytes);
 
 /// Whether a float is numbered poison, or was computed from it.
 inline bool read_poison(std::uint32_t bits, PoisonedWord& word) {
-  // The NaN of an invalid operation has no index, nor have words beyond the largest one.
+  // The NaN of an invalid operation has no index.
   if ((bits & kNumbered) != kNumbered || bits == kNumbered || Redzone::holds(bits)) return false;
   const std::uint32_t head = mix(bits, kUnmixing);
   const std::uint32_t index = head & kIndexMask;

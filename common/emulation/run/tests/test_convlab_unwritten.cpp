@@ -25,6 +25,25 @@ int main() {
   CHECK(contains(report, "program.cu:7"));
 }
 
+TEST_CASE("convlab-run: whole numbers that were added to what nobody wrote are told, everywhere") {
+  const Program program(R"(#include <vector>
+__global__ void add(int* sums) { sums[blockIdx.x] += blockIdx.x % 7 * 100; }
+int main(int argc, char**) {
+  const int n = 300000;
+  int* sums;
+  cudaMalloc(&sums, n * 4);
+  if (argc > 1) cudaMemset(sums, 0, n * 4);
+  add<<<n, 1>>>(sums);
+  std::vector<int> results(1000);
+  cudaMemcpy(results.data(), sums + n - 1000, 4000, cudaMemcpyDeviceToHost);
+})");
+  CHECK(program.run("zeros").out.empty());
+  const std::string report = program.run().out;
+  CHECK(contains(report, "brings 1000 numbers to the host from memory that nobody has written"));
+  CHECK(contains(report, "before something was added to it: 1196000 bytes into allocation 1"));
+  CHECK(contains(report, "program.cu:10"));
+}
+
 TEST_CASE("convlab-run: pixels that look like fresh memory are no report") {
   const Program program(R"(#include <cstdio>
 __global__ void k(uchar4* out) {
