@@ -136,10 +136,28 @@ static void tell_unwritten(const void* address, const void* caller) {
                .frames = {const_cast<char*>(static_cast<const char*>(caller)) - 1}});
 }
 
+/// Ends the kernel if the address is none for an atomic operation. The compiler's own check would
+/// name a line of the header.
+static void check_alignment(const void* address, std::size_t bytes, const void* caller) {
+  const auto found = device_memory().find(address);  // begins at a multiple of 256 on a GPU
+  const auto place = reinterpret_cast<std::uintptr_t>(address) -
+                     (found ? reinterpret_cast<std::uintptr_t>(found->begin) : 0);
+  if (place % bytes == 0) return;
+  Fault& fault = runner().new_fault(FaultKind::kMisaligned, KernelFault::kMisalignedAddress);
+  fault.message = "misaligned address: an atomic operation on " + std::to_string(bytes) +
+                  " bytes needs a multiple of " + std::to_string(bytes) + ", and this address is " +
+                  std::to_string(place % bytes) + " beyond one";
+  fault.frames[0] = const_cast<char*>(static_cast<const char*>(caller)) - 1;
+  fault.frame_count = 1;
+  BlockRunner::current()->abandon();
+}
+
 // The return address is a place in the kernel.
 [[gnu::noinline]] void begin_atomic(const void* address, std::size_t bytes, unsigned kind) {
   if (!in_kernel()) return;
   const void* const caller = __builtin_return_address(0);
+  if (reinterpret_cast<std::uintptr_t>(address) % bytes != 0)
+    check_alignment(address, bytes, caller);
   // Who comes back has given its turn away.
   if (runner().poll(address, bytes, caller) && !is_shared(address)) runner().take_turn();
   if (settings().tell_poison && (kind & kAtomicStores) == 0 && is_unwritten(address, bytes))

@@ -73,7 +73,25 @@ __global__ void dynamic_shared(int* out, int last) {
   *out = tile[last];
 }
 
+__global__ void add_at(int* data, int offset) {
+  atomicAdd(reinterpret_cast<int*>(reinterpret_cast<char*>(data) + offset), 1);
+}
+constexpr int kAtomicLine = __LINE__ - 2;
+
 }  // namespace
+
+TEST_CASE("an atomic operation at a misaligned address is told with the kernel's line") {
+  const Reports reports;
+  int* data = device_integers(2);
+  REQUIRE(cudaMemset(data, 0, 8) == cudaSuccess);
+  add_at<<<1, 1>>>(data, 4);
+  CHECK(cudaDeviceSynchronize() == cudaSuccess);
+  CHECK(reports.empty());
+  add_at<<<1, 1>>>(data, 2);
+  CHECK(cudaDeviceSynchronize() == cudaErrorMisalignedAddress);
+  CHECK(reports.has("an atomic operation on 4 bytes needs a multiple of 4, and this address is 2"));
+  CHECK(reports.has(at_line(kAtomicLine)));
+}
 
 TEST_CASE("after an illegal access the grader gets a record") {
   const Reports reports;
