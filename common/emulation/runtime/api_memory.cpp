@@ -278,6 +278,19 @@ CONVLAB_API(cudaMemcpy2D,
             copy_memory(Copy(to, to_pitch, from, from_pitch, width_bytes, height), kind, false,
                         nullptr, "cudaMemcpy2D"))
 
+// The one device is its own peer.
+CONVLAB_API(cudaMemcpyPeer,
+            (void* to, int to_device, const void* from, int from_device, std::size_t bytes),
+            to_device != 0 || from_device != 0
+                ? record_error(cudaErrorInvalidDevice)
+                : cudaMemcpy(to, from, bytes, cudaMemcpyDeviceToDevice))
+CONVLAB_API(cudaMemcpyPeerAsync,
+            (void* to, int to_device, const void* from, int from_device, std::size_t bytes,
+             cudaStream_t stream),
+            to_device != 0 || from_device != 0
+                ? record_error(cudaErrorInvalidDevice)
+                : cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, stream))
+
 CONVLAB_API(cudaMemset, (void* to, int value, std::size_t bytes),
             set_rows(__func__, to, bytes, value, bytes, 1, nullptr))
 CONVLAB_API(cudaMemsetAsync, (void* to, int value, std::size_t bytes, cudaStream_t stream),

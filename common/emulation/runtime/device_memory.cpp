@@ -246,9 +246,16 @@ bool DeviceMemory::release(void* address, MemoryKind kind) {
   const bool device = kind != MemoryKind::kPinned;
   if (found == nullptr || found->begin != address || device != (found->kind != MemoryKind::kPinned))
     return false;
+  if (found->is_kept) return true;
   unmap(*found);
   live_.erase(found->pages);
   return true;
+}
+
+void DeviceMemory::keep(const void* address) {
+  const std::lock_guard lock(mutex_);
+  if (const Allocation* const found = last_before(live_, address))
+    live_.at(found->pages).is_kept = true;
 }
 
 void DeviceMemory::release_all() {

@@ -31,6 +31,7 @@ struct Allocation {
   Redzone redzone{};
   int users = 0;  ///< DeviceAccess objects that keep it accessible
   bool is_open = true;
+  bool is_kept = false;
   std::array<void*, 8> made_by = {};  ///< return addresses of the call that made it
   int made_by_count = 0;
   std::uint64_t launch = 0;  ///< that got it last
@@ -58,6 +59,8 @@ class DeviceMemory {
   std::byte* allocate(std::size_t bytes, MemoryKind kind);
   /// @return false unless `address` is the start of an allocation of this kind
   bool release(void* address, MemoryKind kind);
+  /// `release` does nothing any more: a graph that is launched again gets the memory again.
+  void keep(const void* address);
 
   void release_all();
   /// The same, and addresses are used again from the first one on.

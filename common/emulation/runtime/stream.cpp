@@ -342,13 +342,17 @@ CONVLAB_API(cudaStreamCreate, (cudaStream_t * stream),
             cudaStreamCreateWithFlags(stream, cudaStreamDefault))
 
 // What GPUs answer. Priorities say what to begin first, which has no effect on a result.
-CONVLAB_API(cudaStreamCreateWithPriority,
-            (cudaStream_t * stream, unsigned int flags, int /*priority*/),
-            cudaStreamCreateWithFlags(stream, flags))
+constexpr int kGreatestPriority = -5;
+
+cudaError_t cudaStreamCreateWithPriority(cudaStream_t* stream, unsigned int flags, int priority) {
+  const cudaError_t error = cudaStreamCreateWithFlags(stream, flags);
+  if (error == cudaSuccess) (*stream)->priority = std::clamp(priority, kGreatestPriority, 0);
+  return error;
+}
 
 cudaError_t cudaDeviceGetStreamPriorityRange(int* least, int* greatest) {
   if (least != nullptr) *least = 0;
-  if (greatest != nullptr) *greatest = -5;
+  if (greatest != nullptr) *greatest = kGreatestPriority;
   return cudaSuccess;
 }
 
@@ -365,11 +369,19 @@ cudaError_t cudaStreamSynchronize(cudaStream_t handle) {
   });
 }
 
-cudaError_t cudaStreamGetFlags(cudaStream_t handle, unsigned int* flags) {
-  return with_stream(__func__, handle, [&](const CUstream_st& stream) {
-    return answer(flags, stream.blocking ? cudaStreamDefault : cudaStreamNonBlocking);
-  });
-}
+// What a stream is asked for.
+#define CONVLAB_OF_STREAM(name, type, member)                             \
+  cudaError_t name(cudaStream_t handle, type* value) {                    \
+    return with_stream(__func__, handle, [&](const CUstream_st& stream) { \
+      return answer(value, static_cast<type>(member));                    \
+    });                                                                   \
+  }
+CONVLAB_OF_STREAM(cudaStreamGetFlags, unsigned int,
+                  stream.blocking ? cudaStreamDefault : cudaStreamNonBlocking)
+CONVLAB_OF_STREAM(cudaStreamGetPriority, int, stream.priority)
+CONVLAB_OF_STREAM(cudaStreamGetId, unsigned long long, stream.number)
+CONVLAB_OF_STREAM(cudaStreamGetDevice, int, (static_cast<void>(stream), 0))
+#undef CONVLAB_OF_STREAM
 
 cudaError_t cudaStreamQuery(cudaStream_t handle) {
   return with_stream(__func__, handle, [](CUstream_st& stream) {

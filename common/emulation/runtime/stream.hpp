@@ -49,6 +49,7 @@ struct Operation {
 struct CUstream_st {
   int number = 0;        ///< in the order in which streams were made
   bool blocking = true;  ///< keeps order with the legacy default stream
+  int priority = 0;      ///< -5 to 0, the least
   std::shared_ptr<convlab::emulation::Operation> last;
   std::vector<std::shared_ptr<convlab::emulation::Operation>>
       waits;  ///< the stream's next work waits for these

@@ -7,16 +7,20 @@
 
 namespace {
 
+using convlab::FaultKind;
 using convlab::emulation::device_integers;
 using convlab::emulation::Reports;
-using convlab::FaultKind;
 
 __constant__ int taps[4];
 __device__ int counters[4];
 __managed__ int total;
 
-__global__ void add(int* data, int value) { data[threadIdx.x] += value; }
-__global__ void read_symbols(int* out) { out[0] = taps[3] + counters[1]; }
+__global__ void add(int* data, int value) {
+  data[threadIdx.x] += value;
+}
+__global__ void read_symbols(int* out) {
+  out[0] = taps[3] + counters[1];
+}
 
 }  // namespace
 
@@ -139,8 +143,30 @@ TEST_CASE("a graph that copies memory freed since is a fault") {
   REQUIRE(cudaFree(data) == cudaSuccess);
   CHECK(cudaGraphLaunch(executable, stream) == cudaSuccess);
   CHECK(cudaDeviceSynchronize() == cudaErrorIllegalAddress);
-  CHECK(reports.has("cudaMemcpyAsync, when its turn came, touches 16 bytes that start 0 bytes into "
-                    "the freed allocation"));
+  CHECK(
+      reports.has("cudaMemcpyAsync, when its turn came, touches 16 bytes that start 0 bytes into "
+                  "the freed allocation"));
+}
+
+TEST_CASE("the one device is its own peer, and a stream knows its priority") {
+  int host[] = {1, 2};
+  int* from = device_integers(2);
+  int* to = device_integers(2);
+  REQUIRE(cudaMemcpy(from, host, sizeof host, cudaMemcpyHostToDevice) == cudaSuccess);
+  CHECK(cudaMemcpyPeer(to, 0, from, 0, sizeof(int)) == cudaSuccess);
+  CHECK(cudaMemcpyPeerAsync(to + 1, 0, from, 0, sizeof(int)) == cudaSuccess);
+  CHECK(cudaMemcpyPeer(to, 0, from, 1, sizeof(int)) == cudaErrorInvalidDevice);
+  REQUIRE(cudaMemcpy(host, to, sizeof host, cudaMemcpyDeviceToHost) == cudaSuccess);
+  CHECK((host[0] == 1 && host[1] == 1));
+  cudaStream_t stream = nullptr;
+  int priority = 1;
+  int device = 1;
+  REQUIRE(cudaStreamCreateWithPriority(&stream, cudaStreamNonBlocking, -9) == cudaSuccess);
+  CHECK((cudaStreamGetPriority(stream, &priority) == cudaSuccess && priority == -5));
+  CHECK((cudaStreamGetDevice(stream, &device) == cudaSuccess && device == 0));
+  REQUIRE(cudaStreamDestroy(stream) == cudaSuccess);
+  REQUIRE(cudaFree(from) == cudaSuccess);
+  REQUIRE(cudaFree(to) == cudaSuccess);
 }
 
 TEST_CASE("threads of the host use the device at once") {

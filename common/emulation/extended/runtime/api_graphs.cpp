@@ -198,6 +198,12 @@ cudaError_t cudaGraphCreate(cudaGraph_t* graph, unsigned int flags) {
   return cudaSuccess;
 }
 
+static cudaError_t allocate_for_graph(cudaMemAllocNodeParams& parameters) {
+  const cudaError_t error = cudaMalloc(&parameters.dptr, parameters.bytesize);
+  if (error == cudaSuccess) device_memory().keep(parameters.dptr);
+  return error;
+}
+
 #define CONVLAB_NODE(name, kind, parameters, set_action)                                         \
   cudaError_t name parameters {                                                                  \
     return add_node(__func__, node, graph, before, count, cudaGraphNodeType##kind,               \
@@ -219,7 +225,7 @@ CONVLAB_NODE(cudaGraphAddEmptyNode, Empty, (CONVLAB_NEW_NODE), cudaSuccess)
 CONVLAB_NODE(cudaGraphAddMemAllocNode, MemAlloc,
              (CONVLAB_NEW_NODE, cudaMemAllocNodeParams* parameters),
              parameters == nullptr ? record_error(cudaErrorInvalidValue)
-                                   : cudaMalloc(&parameters->dptr, parameters->bytesize))
+                                   : allocate_for_graph(*parameters))
 CONVLAB_NODE(cudaGraphAddMemFreeNode, MemFree, (CONVLAB_NEW_NODE, void* pointer),
              record_error(pointer == nullptr ? cudaErrorInvalidValue : cudaSuccess))
 #undef CONVLAB_NODE

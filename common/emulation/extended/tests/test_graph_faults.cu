@@ -52,6 +52,38 @@ cudaError_t launch_by_graph(int* data, int index, unsigned threads = 1) {
 
 }  // namespace
 
+TEST_CASE("memory of a graph that is freed outside of it is there for its next launch") {
+  const Reports reports;
+  cudaGraph_t graph = nullptr;
+  cudaGraphNode_t nodes[2] = {};
+  cudaGraphExec_t executable = nullptr;
+  cudaMemAllocNodeParams memory{};
+  memory.bytesize = sizeof(int);
+  REQUIRE(cudaGraphCreate(&graph, 0) == cudaSuccess);
+  REQUIRE(cudaGraphAddMemAllocNode(&nodes[0], graph, nullptr, 0, &memory) == cudaSuccess);
+  int index = 0;
+  int value = 7;
+  void* arguments[] = {&memory.dptr, &index, &value};
+  cudaKernelNodeParams parameters{};
+  parameters.func = (void*)set;
+  parameters.gridDim = dim3(1);
+  parameters.blockDim = dim3(1);
+  parameters.kernelParams = arguments;
+  REQUIRE(cudaGraphAddKernelNode(&nodes[1], graph, nodes, 1, &parameters) == cudaSuccess);
+  REQUIRE(cudaGraphInstantiate(&executable, graph, nullptr, nullptr, 0) == cudaSuccess);
+  for (int launch = 0; launch < 2; ++launch) {
+    CHECK(cudaGraphLaunch(executable, nullptr) == cudaSuccess);
+    CHECK(first(static_cast<int*>(memory.dptr)) == 7);
+    CHECK(cudaFreeAsync(memory.dptr, nullptr) == cudaSuccess);
+  }
+  cudaGraphExecUpdateResult result = cudaGraphExecUpdateError;
+  CHECK(cudaGraphExecUpdate(executable, graph, nullptr, &result) == cudaSuccess);
+  CHECK(result == cudaGraphExecUpdateSuccess);
+  CHECK(reports.empty());
+  cudaGraphExecDestroy(executable);
+  cudaGraphDestroy(graph);
+}
+
 TEST_CASE(
     "memory that a captured stream allocates and frees is there in each launch of the graph, and "
     "its kernel counts each time") {
@@ -197,39 +229,58 @@ TEST_CASE("while a stream is captured, the calls that CUDA forbids are its error
   };
   using Stream = cudaStream_t;
   const std::vector<Row> rows = {
-      {"legacy launch", [&](Stream) { set<<<1, 1>>>(data, 0, 1); return cudaGetLastError(); },
+      {"legacy launch",
+       [&](Stream) {
+         set<<<1, 1>>>(data, 0, 1);
+         return cudaGetLastError();
+       },
        {906, 906, 0, 0}},
-      {"copy", [&](Stream) { return cudaMemcpy(host, data, 4, cudaMemcpyDeviceToHost); },
+      {"copy",
+       [&](Stream) { return cudaMemcpy(host, data, 4, cudaMemcpyDeviceToHost); },
        {906, 906, 0, 0}},
       {"memset", [&](Stream) { return cudaMemset(data, 0, 4); }, {906, 906, 0, 0}},
       {"legacy record", [&](Stream) { return cudaEventRecord(event); }, {906, 906, 0, 0}},
       {"malloc", [&](Stream) { return cudaMalloc(&data, 32); }, {900, 0, 900, 0}},
       {"free", [&](Stream) { return cudaFree(nullptr); }, {900, 0, 900, 0}},
-      {"pinned", [&](Stream) { void* pinned = nullptr; return cudaMallocHost(&pinned, 32); },
+      {"pinned",
+       [&](Stream) {
+         void* pinned = nullptr;
+         return cudaMallocHost(&pinned, 32);
+       },
        {900, 0, 900, 0}},
-      {"wait for the device", [&](Stream) { return cudaDeviceSynchronize(); }, {900, 900, 900, 900}},
+      {"wait for the device",
+       [&](Stream) { return cudaDeviceSynchronize(); },
+       {900, 900, 900, 900}},
       {"wait for it", [&](Stream it) { return cudaStreamSynchronize(it); }, {900, 900, 900, 900}},
       {"ask it", [&](Stream it) { return cudaStreamQuery(it); }, {900, 900, 900, 900}},
-      {"wait for the legacy stream", [&](Stream) { return cudaStreamSynchronize(nullptr); },
+      {"wait for the legacy stream",
+       [&](Stream) { return cudaStreamSynchronize(nullptr); },
        {906, 906, 900, 0}},
       {"wait for another", [&](Stream) { return cudaStreamSynchronize(other); }, {900, 0, 900, 0}},
       {"ask an event", [&](Stream) { return cudaEventQuery(other_event); }, {900, 0, 900, 0}},
-      {"ask its event", [&](Stream it) {
+      {"ask its event",
+       [&](Stream it) {
          REQUIRE(cudaEventRecord(event, it) == cudaSuccess);
          return cudaEventQuery(event);
        },
        {907, 907, 907, 907}},
       {"join what is not captured",
-       [&](Stream it) { return cudaStreamWaitEvent(it, other_event, 0); }, {905, 905, 905, 905}},
+       [&](Stream it) { return cudaStreamWaitEvent(it, other_event, 0); },
+       {905, 905, 905, 905}},
       {"launch elsewhere",
-       [&](Stream) { set<<<1, 1, 0, other>>>(data, 0, 1); return cudaGetLastError(); },
+       [&](Stream) {
+         set<<<1, 1, 0, other>>>(data, 0, 1);
+         return cudaGetLastError();
+       },
        {0, 0, 0, 0}},
       {"begin again",
        [&](Stream it) { return cudaStreamBeginCapture(it, cudaStreamCaptureModeGlobal); },
-       {401, 401, 401, 401}, false},
+       {401, 401, 401, 401},
+       false},
       {"ask the legacy stream",
        [&](Stream) { return static_cast<cudaError_t>(-std::min(status(nullptr), 0)); },
-       {906, 906, 0, 0}, false},
+       {906, 906, 0, 0},
+       false},
   };
   for (const Row& row : rows) {
     for (int i = 0; i < 4; ++i) {
