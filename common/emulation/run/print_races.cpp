@@ -26,7 +26,8 @@ std::string text_of(const RaceSide& side) {
 }
 
 std::string advice(const RaceFacts& race) {
-  const bool one_line = race.first.line == race.second.line && race.first.file == race.second.file;
+  const bool one_line = race.first.call.empty() && race.second.call.empty() &&
+                        race.first.line == race.second.line && race.first.file == race.second.file;
   if (race.first.atomic && race.second.atomic)
     return "an atomic operation for one block meets those of other blocks: leave out _block, or "
            "thread_scope_block";
@@ -71,9 +72,11 @@ void print_races() {
   const std::vector<FaultRecord> races = in_turns(only<RaceDetector>().all());
   for (std::size_t i = 0; i < std::min(races.size(), kMost); ++i) {
     const RaceFacts& race = *races[i].race;
-    std::fprintf(stderr,
-                 "emulated device: race in kernel %s: two threads use byte %lld of %s%s%s\n  %s\n",
-                 races[i].kernel.c_str(), races[i].memory.offset, name_of(races[i].memory).c_str(),
+    const std::string& kernel = races[i].kernel;
+    const bool is_call = kernel == race.first.call || kernel == race.second.call;
+    std::fprintf(stderr, "emulated device: race %s %s: two %s use byte %lld of %s%s%s\n  %s\n",
+                 is_call ? "of" : "in kernel", kernel.c_str(), is_call ? "operations" : "threads",
+                 races[i].memory.offset, name_of(races[i].memory).c_str(),
                  text_of(race.first).c_str(), text_of(race.second).c_str(), advice(race).c_str());
   }
   if (races.size() > kMost)

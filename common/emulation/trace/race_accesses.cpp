@@ -311,8 +311,10 @@ bool RaceDetector::compare(const Touch& before, const Touch& now, std::uintptr_t
   const bool both_atomic = (before.flags & now.flags & kAtomic) != 0;
   if (both_atomic && (same_block || ((before.flags | now.flags) & kInBlock) == 0)) return true;
   if (is_known(before, now)) return true;
-  // Only lanes of one warp may not count on a flag.
-  if (!same_warp && !both_atomic && is_flag(before, now, address) &&
+  // Lanes of one warp may not count on a flag, but who polls what another one changes atomically
+  // reads the old or the new value, as between warps.
+  const bool one_atomic = ((before.flags | now.flags) & kAtomic) != 0;
+  if ((!same_warp || one_atomic) && !both_atomic && is_flag(before, now, address) &&
       !(same_block && is_one_of_many(before, address, bytes)))
     return true;
   Race race{.first = before, .second = now, .address = address};

@@ -420,6 +420,15 @@ int main() {
   CHECK(contains(report, "program.cu:3"));
   CHECK(contains(report, "program.cu:4"));
   CHECK(contains(report, "make the index different for every thread"));
+  const std::string streams =
+      Program(
+          "int main() {\n  int* p;\n  cudaStream_t stream;\n  cudaMalloc(&p, 8);\n"
+          "  cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking);\n"
+          "  cudaMemset(p, 0, 8);\n  cudaMemsetAsync(p, 1, 4, stream);\n}")
+          .run("", "--races ")
+          .out;
+  CHECK(contains(streams, "race of cudaMemset: two operations use byte 0 of global memory\n"));
+  CHECK(contains(streams, "the two run in different streams: an event must make one wait"));
   CHECK(Program(
             "__global__ void right(int* p) { p[threadIdx.x] = 1; }\nint main() {\n  int* p;\n"
             "  cudaMalloc(&p, 128);\n  right<<<1, 32>>>(p);\n  return cudaDeviceSynchronize();\n}")

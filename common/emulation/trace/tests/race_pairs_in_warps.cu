@@ -33,6 +33,19 @@ __global__ void volatile_tree(float* data) {
 }
 
 template <bool kRight>
+__global__ void polls_what_is_atomic(float* data) {
+  __shared__ int slot;
+  if (threadIdx.x == 0) slot = 0;
+  __syncwarp();
+  volatile int* const polled = &slot;
+  int seen = 1;
+  if (kRight) seen = *polled;
+  if (!kRight) seen = slot;               // first
+  if (seen == 0) atomicCAS(&slot, 0, 1);  // second
+  data[threadIdx.x] = 1;
+}
+
+template <bool kRight>
 __global__ void tile_of_sixteen(float* data) {
   __shared__ float tile[32];
   const auto lanes = cg::tiled_partition<16>(cg::this_thread_block());
@@ -99,6 +112,7 @@ __global__ void fragment_overwritten(float* sums) {
 std::vector<Pair> convlab::emulation::race_pairs_in_warps() {
   return {
       KERNEL(volatile_tree, float, 1, 32, kWarp),
+      KERNEL(polls_what_is_atomic, float, 1, 32, kWarp),
       KERNEL(tile_of_sixteen, float, 1, 32, kWarp),
       KERNEL(shuffle_is_no_barrier, float, 1, 32, kWarp),
       Pair{"fragment_loaded_too_early", RaceScope::kWarp,
