@@ -29,7 +29,7 @@ while IFS='|' read -r place sources arguments expected; do
   [[ $name != src ]] || name=$(grep -o "[^ ]*\.cu" <<<"$sources")
   (($# == 0)) || [[ " $* " == *" $name "* ]] || continue
   [[ -d $checkout/$place ]] || { echo "$name | not there |" && continue; }
-  read -ra words <<<"$sources $arguments"
+  read -ra words <<<"$sources -- $arguments"
   begin=$SECONDS
   (cd "$checkout/$place" && timeout "${CONVLAB_SUITE_TIMEOUT:-300}" "$run" "${words[@]}") \
     >"$output" 2>&1 </dev/null
