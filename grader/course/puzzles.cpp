@@ -17,6 +17,7 @@
 #include "grader/checks/element_cases.hpp"
 #include "grader/checks/findings/catalogue.hpp"
 #include "grader/course/progress.hpp"
+#include "grader/judge/judge.hpp"
 #include "grader/judge/observe.hpp"
 #include "grader/measure/counters.hpp"
 #include "grader/scores/points.hpp"
@@ -150,11 +151,14 @@ std::optional<Finding> check_puzzle(const CourseMilestone& milestone, const Puzz
   StageInfo stage;
   auto found = check_program(milestone, built.program, puzzle, check, seed, stage);
   // Of wrong numbers alone nobody can tell that a barrier or a stream is missing.
-  if (found && !is_of_kind(*found, "may-be-a-race")) return found;
+  if (found && (is_of_kind(*found, "certain") || is_of_kind(*found, "time"))) return found;
   const Record observed =
       observe_accesses({.program = built.program}, SourceText({puzzle.file}), stage,
                        {.repeated = check.cases}, seed, found.has_value());
-  if (observed.race && (!found || observed.race->is_between_warps)) return observed.race->finding;
+  const auto& race = observed.race;
+  if (race && (!found || race->is_between_warps)) {
+    return found ? cause_of(*found, *race) : race->finding;
+  }
   if (found || observed.finding) return found ? found : observed.finding;
   return find_technique(built.program, puzzle, check, stage);
 }

@@ -16,15 +16,22 @@ constexpr std::size_t kFewRuns = 3;
 // In the words of a puzzle of one dimension.
 Explanation fact_of_row(const ConvShape& s, const Label& at,
                         const std::vector<std::int64_t>& pixels) {
-  const std::string channel = s.in_channels > 1 ? " of channel " + number(at.c) : "";
+  const auto channel = [&](std::int64_t c) {
+    return s.in_channels > 1 ? " of channel " + number(c) : "";
+  };
+  // The puzzle counts from the last row of the first channel.
   const auto input = [&](std::int64_t pixel) {
-    return "input[" + number(pixel - input_index(s, at) + at.w + at.q) + "]" + channel;
+    const std::int64_t plane = std::int64_t{s.height} * s.width;
+    const std::int64_t before = plane - s.width;
+    return pixel % plane < before
+               ? "input[" + number(pixel - before) + "]"
+               : "input[" + number(pixel % plane - before) + "]" + channel(pixel / plane);
   };
   std::vector<std::string> instead;
   for (const std::int64_t each : pixels) instead.push_back(input(each));
   return told(pixels.empty() ? "E-terms/row" : "E-index/row",
-              {number(at.w), "filter[" + number(at.q) + "]" + channel, input(input_index(s, at)),
-               joined(instead, " and by ")});
+              {number(at.w), "filter[" + number(at.q) + "]" + channel(at.c),
+               input(input_index(s, at)), joined(instead, " and by ")});
 }
 
 // Without a name: what one wrong output computes.

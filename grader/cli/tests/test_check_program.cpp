@@ -459,3 +459,18 @@ TEST_CASE("grader check: the lines for editors fit the tasks of a hand-out, of p
   CHECK(lines_for_editor("check m1 --batches 1")
             .starts_with("milestones/m1_cpu_baseline/conv_forward.cpp:"));
 }
+
+TEST_CASE("grader check: before anything is written it finds what the chapter of m1 shows") {
+  const SmallCourse course("plain_loops");
+  const std::filesystem::path own = course.build() / "bin" / "m1";
+  std::filesystem::remove(own);
+  std::filesystem::copy_file(std::filesystem::path(CONVLAB_BINARY_DIR) / "m1", own);
+  const std::string chapter = read_text(course.source().parent_path() / "README.md");
+  const std::string out = course.grader("check m1 --batches 1").out;
+  INFO(out);
+  const auto begin = out.find("  E-not-implemented");
+  REQUIRE(begin != std::string::npos);
+  for (const std::string& line : lines_of(out.substr(begin, out.find("\n\n", begin) - begin))) {
+    CHECK(contains(chapter, "\n  " + line + "\n"));
+  }
+}

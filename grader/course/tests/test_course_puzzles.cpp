@@ -76,7 +76,10 @@ TEST_CASE("course: puzzles and repairs wait, and the reference solves them") {
     for (const char* kind : {"puzzles", "repairs"}) {
       for (const Puzzle& puzzle : puzzles_of(milestone, kind)) {
         INFO(milestone.id << " " << puzzle.stage);
-        CHECK(check_puzzle(milestone, puzzle));
+        const auto waits = check_puzzle(milestone, puzzle);
+        REQUIRE(waits);
+        // However its numbers look.
+        if (puzzle.stage == "second-barrier") CHECK(waits->id == "E-race");
         const auto found = check_puzzle(milestone, solved(milestone, puzzle, folder.path()));
         INFO((found ? found->id + ": " + found->seen.text() : ""));
         CHECK_FALSE(found);

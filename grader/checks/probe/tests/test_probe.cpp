@@ -91,6 +91,11 @@ TEST_CASE("probe: one row, whose elements are named as in the puzzle") {
   CHECK(says(fact,
              "output[64] should multiply filter[0] of channel 0 by input[64] of channel 0; it "
              "multiplies it by input[0] of channel 0"));
+  tiles.input = [](const ConvShape& s, Label at) {
+    at.c = 1;
+    return input_index(s, at);
+  };
+  CHECK(says(find_in_row(tiles, shape).value_or(nothing()), "by input[0] of channel 1"));
   Loops guard;
   guard.factor = [](const ConvShape& s, const Label& at) {
     return at.p == s.kernel - 1 && at.w + at.q < s.out_width() ? 1.0F : 0.0F;
