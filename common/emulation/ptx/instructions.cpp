@@ -68,6 +68,7 @@ const std::map<std::string_view, Instruction>& fixed_instructions() {
       {"prefetch.global.L2", {"prefetch", {kAddress}}},
       {"prefetch.L1", {"prefetch", {kAddress}}},
       {"prefetch.L2", {"prefetch", {kAddress}}},
+      {"trap", {"trap", {}}},
   };
   return instructions;
 }

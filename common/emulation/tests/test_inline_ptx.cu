@@ -9,6 +9,7 @@
 
 namespace {
 
+using convlab::emulation::at_line;
 using convlab::emulation::check;
 using convlab::features::DeviceArray;
 
@@ -63,6 +64,11 @@ __global__ void combine_words(unsigned* out) {
       : "r"(a), "r"(b), "r"(c), "n"(0x2a));
 }
 
+__global__ void traps(const unsigned* number) {
+  if (*number == 0) asm("trap;");
+}
+constexpr int kTrapLine = __LINE__ - 2;
+
 unsigned* device_words() {
   return reinterpret_cast<unsigned*>(convlab::emulation::device_integers(128));
 }
@@ -87,6 +93,10 @@ TEST_CASE("inline PTX: what the hardware would not take") {
        [] { half_a_warp<<<1, 32>>>(device_words()); },
        cudaErrorLaunchFailure,
        {"mma_sync needs all 32 lanes of the warp"}},
+      {"a trap",
+       [] { traps<<<1, 1>>>(device_words()); },
+       cudaErrorLaunchFailure,
+       {"the kernel called __trap()", at_line(kTrapLine)}},
   });
 }
 

@@ -178,6 +178,10 @@ inline void fence() {
   __threadfence();
 }
 
+[[noreturn]] inline void trap(CONVLAB_CALL_SITE) {
+  emulation::trap(site);
+}
+
 /// A prefetch changes no value.
 inline void prefetch(Address /*address*/) {}
 
