@@ -8,8 +8,9 @@
 // Cost     three times the matrix operations. A pass over the data for its largest value, because
 //          halves reach only from 2^-24 to 65504 and each strip or image gets its own scale
 // Expect   the first layer near the time of its copy (0.34 ms at 10 000 images), because tensor
-//          cores were idle there. Tensor cores limit the second: 6 512 cycles for an image. At full
-//          load they draw so much power that the GPU lowers its clock.
+//          cores were idle there. Tensor cores limit the second: 6 512 cycles for an image, if they
+//          never wait. It takes about 8 100, because conversion and stores use the shared memory at
+//          the same time. At full load they draw so much power that the GPU lowers its clock.
 // Run      build/bin/m4 10000 --stage fp32-split --solution reference
 //          build/bin/grader check m4 --stage fp32-split --solution reference
 //

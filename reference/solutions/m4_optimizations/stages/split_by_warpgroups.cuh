@@ -14,7 +14,16 @@
 //
 //              copy engine → raw[2]   → converters (1 warpgroup)   largest value, scale, split
 //                            cells[2] → multipliers (2)            columns 0 … 15 and 16 … 31
-//              copy engine ← staged   ← multipliers                one store of 73 984 bytes
+//              copy engine ← staged   ← multipliers                two parts of each map's rows
+//
+//          The multipliers start their products in turns. So while one group multiplies, the other
+//          one stores its sums, here rows 0 … 11, 12 … 23 and 24 … 33 of an image:
+//
+//              columns  0 … 15    0 … 11            12 … 23            32, 33    24 … 33
+//              columns 16 … 31            0 … 11            12 … 23     24 … 33
+//
+//          For the next image they change roles. The group with columns 32 and 33 is done last, so
+//          it starts the copies: first of rows 0 … 23 of each map, at the end of the others.
 //
 //          Even and odd columns lie apart. For 2 cells of the window (16 taps), one below the
 //          other:
@@ -28,9 +37,8 @@
 //          corrections, and four neighbouring outputs. The last two of 34 columns are a product of
 //          their own, from cells in another order.
 // Cost     2 · (14 · 2 + 16) · (24 + 24 + 20) + 14 · 24 + 16 · 12 = 6 512 cycles of the tensor
-// cores
-//          for an image. 224 registers for a thread of the multipliers, taken from the converters
-//          (setmaxnreg).
+//          cores for an image. 224 registers for a thread of the multipliers, taken from the
+//          converters (setmaxnreg).
 
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
@@ -66,8 +74,11 @@ struct SixteenMaps {
   static constexpr int kEven = kRowPairs * (Size / 2) + 4;
   // The cells of the last 8 columns once more, column after column.
   static constexpr int kLast = 2 * kEven;
-  static constexpr int kLastRows = 24;  // of a column
+  // Rows of such a column: 24 are read, one more moves the next column to other banks.
+  static constexpr int kLastRows = 25;
   static constexpr int kCells = kLast + 8 * kLastRows;
+
+  static constexpr int kFirstPart = 24;  // rows; the others are the second part
 
   static bool fits(const ConvShape& s) {
     return s.in_channels == kChannels && s.out_channels == kMaps && s.kernel == Kernel &&
@@ -75,6 +86,7 @@ struct SixteenMaps {
   }
   static_assert(Kernel == 7, "an output row pair's window is 4 row pairs, the last one half empty");
   static_assert(kOut == 34, "17 row pairs are 6 + 6 + 5; two columns are left");
+  static_assert(Size == kWarp + 8, "a warp converts 32 columns; the last 8 have a second place");
   static_assert(kInputs % 4 == 0 && kOutputs % 4 == 0);
 };
 
@@ -88,6 +100,7 @@ constexpr int kMultipliers = 2 * kWarpgroup;
 constexpr int kConverters = kWarpgroup;
 constexpr int kThreads = kMultipliers + kConverters;
 constexpr int kSlots = 2;
+constexpr int kParts = 2;                  // of an image's rows, stored one after the other
 constexpr int kMultiplierRegisters = 224;  // of a thread; see setmaxnreg
 constexpr int kConverterRegisters = 56;
 static_assert(kMultiplierRegisters * kMultipliers + kConverterRegisters * kConverters <= 65536);
@@ -105,8 +118,8 @@ struct SixteenMapsShared {
   Barrier loaded[kSlots];
   Barrier converted[kSlots];
   Barrier used[kSlots];
-  Barrier computed;
-  Barrier stored;
+  Barrier computed[kParts];
+  Barrier stored[kParts];
 };
 
 #if CONVLAB_WARPGROUP_MULTIPLY
@@ -152,34 +165,57 @@ struct SplitWeights {
   static constexpr int kPlaneTaps = Layer::kKernel * Layer::kKernel;
 };
 
-/// Writes the cells of an image: high and low halves of its scaled values.
+/// Writes the cell of row pair and column x: high and low halves of its scaled values.
+template <class Layer>
+__device__ void make_cell(Cell* high, Cell* low, const float* raw, float up, int row_pair, int x) {
+  Cell high_cell;
+  Cell low_cell;
+#pragma unroll
+  for (int j = 0; j < 4; ++j) {  // (row of the pair, pair of channels)
+    const float* first =
+        raw + j % 2 * 2 * Layer::kPlane + (2 * row_pair + j / 2) * Layer::kSize + x;
+    const SplitPair pair = split(up * first[0], up * first[Layer::kPlane]);
+    high_cell.pairs[j] = pair.high;
+    low_cell.pairs[j] = pair.low;
+  }
+  const auto store = [&](int place) {
+    *reinterpret_cast<uint4*>(high + place) = *reinterpret_cast<const uint4*>(&high_cell);
+    *reinterpret_cast<uint4*>(low + place) = *reinterpret_cast<const uint4*>(&low_cell);
+  };
+  store(x % 2 * Layer::kEven + row_pair * (Layer::kSize / 2) + x / 2);
+  if (x >= kWarp) store(Layer::kLast + (x - kWarp) * Layer::kLastRows + row_pair);
+}
+
+/// Writes the cells of an image. First a warp takes 32 columns of a row pair: they lie in different
+/// banks. If it continued on the next row pair, it would use some banks twice.
 template <class Layer>
 __device__ void make_cells(Cell* high, Cell* low, const float* raw, float up, int converter) {
+  constexpr int kLastColumns = Layer::kSize - kWarp;
 #pragma unroll 1
-  for (int i = converter; i < Layer::kRowPairs * Layer::kSize; i += kConverters) {
-    const int row_pair = i / Layer::kSize;
-    const int x = i % Layer::kSize;
-    Cell high_cell;
-    Cell low_cell;
-#pragma unroll
-    for (int j = 0; j < 4; ++j) {  // (row of the pair, pair of channels)
-      const float* first =
-          raw + j % 2 * 2 * Layer::kPlane + (2 * row_pair + j / 2) * Layer::kSize + x;
-      const SplitPair pair = split(up * first[0], up * first[Layer::kPlane]);
-      high_cell.pairs[j] = pair.high;
-      low_cell.pairs[j] = pair.low;
-    }
-    const auto store = [&](int place) {
-      *reinterpret_cast<uint4*>(high + place) = *reinterpret_cast<const uint4*>(&high_cell);
-      *reinterpret_cast<uint4*>(low + place) = *reinterpret_cast<const uint4*>(&low_cell);
-    };
-    store(x % 2 * Layer::kEven + row_pair * (Layer::kSize / 2) + x / 2);
-    const int last = x - (Layer::kSize - 8);
-    if (last >= 0) store(Layer::kLast + last * Layer::kLastRows + row_pair);
+  for (int y = converter / kWarp; y < Layer::kRowPairs; y += kConverters / kWarp) {
+    make_cell<Layer>(high, low, raw, up, y, converter % kWarp);
+  }
+#pragma unroll 1
+  for (int i = converter; i < Layer::kRowPairs * kLastColumns; i += kConverters) {
+    make_cell<Layer>(high, low, raw, up, i / kLastColumns, kWarp + i % kLastColumns);
   }
 }
 
-/// The products of one warpgroup for 16 columns or for the last two.
+/// The turns of the two groups of multipliers: barriers 2 and 3 of the block. Group 0 begins after
+/// group 1 has passed the first turn to it.
+struct Turns {
+  int group;
+
+  __device__ void begin() const {
+    asm volatile("bar.sync %0, %1;" ::"r"(2 + group), "n"(kMultipliers) : "memory");
+  }
+
+  __device__ void pass() const {
+    asm volatile("bar.arrive %0, %1;" ::"r"(3 - group), "n"(kMultipliers) : "memory");
+  }
+};
+
+/// The products of one warpgroup for 16 columns or for the last two. They are started in one turn.
 template <class Layer>
 struct Products {
   static constexpr int kCell = sizeof(Cell);
@@ -190,10 +226,11 @@ struct Products {
   template <int RowPairs>
   __device__ static void add(float (&main)[2][RowPairs * 4], float (&third)[RowPairs * 4],
                              const SplitWeights<Layer>& weights, const Cell* high, const Cell* low,
-                             int first_pair, int first_row) {
+                             int first_pair, int first_row, const Turns& turns) {
     const int first = first_row * (Layer::kSize / 2) + first_pair;
     const std::uint64_t from_high = right_descriptor(high + first, kRow, kRow);
     const std::uint64_t from_low = right_descriptor(low + first, kRow, kRow);
+    turns.begin();
     multiply_begin();
 #pragma unroll
     for (int deep = 0; deep < Layer::kDeep; ++deep) {
@@ -213,14 +250,21 @@ struct Products {
       }
     }
     multiply_commit();
+    turns.pass();
+    multiply_wait();
+    finish(main[0]);
+    finish(main[1]);
+    finish(third);
   }
 
-  /// The last two columns, all row pairs: n = 24 row pairs of the even one, then of the odd one.
-  __device__ static void add_last(float (&main)[24], float (&third)[12],
+  /// The last two columns, all row pairs (17 of n = 24 exist): main for the even and for the odd
+  /// one, and third for both.
+  __device__ static void add_last(float (&main)[2][12], float (&third)[12],
                                   const SplitWeights<Layer>& weights, const Cell* high,
-                                  const Cell* low) {
+                                  const Cell* low, const Turns& turns) {
     const std::uint64_t from_high = right_descriptor(high + Layer::kLast, kCell, 8 * kCell);
     const std::uint64_t from_low = right_descriptor(low + Layer::kLast, kCell, 8 * kCell);
+    turns.begin();
     multiply_begin();
 #pragma unroll
     for (int deep = 0; deep < Layer::kDeep; ++deep) {
@@ -228,20 +272,29 @@ struct Products {
       for (int x = 0; x < Layer::kKernel + 1; ++x) {
         const int place = x * Layer::kLastRows + 2 * deep;
         if (x < Layer::kKernel) {
-          multiply_add<48>(main, weights.main[deep][x], from_high + place, deep + x > 0);
+          const std::uint64_t high_place = from_high + place;
+          multiply_add<24>(main[0], weights.main[deep][x], high_place, deep + x > 0);
+          multiply_add<24>(main[1], weights.main[deep][x], high_place + Layer::kLastRows,
+                           deep + x > 0);
         }
         multiply_add<24>(third, weights.third[deep][x], from_low + place, deep + x > 0);
       }
     }
     multiply_commit();
+    turns.pass();
+    multiply_wait();
+    finish(main[0]);
+    finish(main[1]);
+    finish(third);
+  }
+
+ private:
+  template <int Count>
+  __device__ static void finish(float (&sums)[Count]) {
+#pragma unroll
+    for (float& sum : sums) keep_here(sum);
   }
 };
-
-template <int Count>
-__device__ void finish(float (&sums)[Count]) {
-#pragma unroll
-  for (float& sum : sums) keep_here(sum);
-}
 
 #endif  // CONVLAB_WARPGROUP_MULTIPLY
 
@@ -271,8 +324,10 @@ __global__ void __launch_bounds__(CONVLAB_WARPGROUP_MULTIPLY ? kThreads : 1, 1)
       shared.converted[i].init(kConverters);
       shared.used[i].init(kMultipliers);
     }
-    shared.computed.init(kMultipliers);
-    shared.stored.init(1);
+    for (int i = 0; i < kParts; ++i) {
+      shared.computed[i].init(kMultipliers);
+      shared.stored[i].init(Layer::kMaps);
+    }
     for (int i = 0; i < kSlots; ++i) load(i);
   }
   float weight_max = 0.0f;
@@ -289,15 +344,6 @@ __global__ void __launch_bounds__(CONVLAB_WARPGROUP_MULTIPLY ? kThreads : 1, 1)
   if (warp >= kMultipliers / kWarp) {
     give_registers<kConverterRegisters>();
     const int converter = thread - kMultipliers;
-    const auto store = [&](int turn) {  // the outputs of that turn, when they are computed
-      const int image = blockIdx.x + turn * gridDim.x;
-      shared.computed.wait(turn % 2);
-      bulk_store(output + std::int64_t{image} * Layer::kOutputs, shared.staged,
-                 sizeof(float) * Layer::kOutputs);
-      bulk_commit();
-      bulk_wait_read<0>();
-      shared.stored.arrive();
-    };
     int turn = 0;
     for (int image = blockIdx.x; image < batch; image += gridDim.x, ++turn) {
       const int slot = turn % kSlots;
@@ -322,12 +368,8 @@ __global__ void __launch_bounds__(CONVLAB_WARPGROUP_MULTIPLY ? kThreads : 1, 1)
       shared.converted[slot].arrive();
       // All have read raw, and no thread writes converter_max again before this.
       asm volatile("bar.sync 1, %0;" ::"n"(kConverters) : "memory");
-      if (converter == 0) {
-        load(turn + kSlots);
-        if (turn > 0) store(turn - 1);
-      }
+      if (converter == 0) load(turn + kSlots);
     }
-    if (converter == 0 && turn > 0) store(turn - 1);
   } else {
     take_registers<kMultiplierRegisters>();
     const int g = lane / 4;
@@ -343,24 +385,43 @@ __global__ void __launch_bounds__(CONVLAB_WARPGROUP_MULTIPLY ? kThreads : 1, 1)
           make_float2(even * down * weight_scale.down, odd * down * weight_scale.down);
     };
 
+    const Turns turns = {group};
+    if (group == 1) turns.pass();
+    const bool stores = lane < Layer::kMaps / 4;  // such a lane stores one map
+
     int turn = 0;
     for (int image = blockIdx.x; image < batch; image += gridDim.x, ++turn) {
       const int slot = turn % kSlots;
+      const bool ends = turn % 2 == group;  // this group has the last two columns
       shared.converted[slot].wait(turn / kSlots % 2);
       const float down = shared.down[slot];
       const Cell* high = shared.high[slot];
       const Cell* low = shared.low[slot];
+      const auto store_part = [&](int part) {
+        fence_shared_for_engines();
+        shared.computed[part].arrive();
+        if (!ends) return;
+        // All lanes wait. If only those that store did, the compiler would no longer know that a
+        // warp's lanes run together, and move each descriptor from ordinary registers.
+        shared.computed[part].wait(turn % 2);
+        if (!stores) return;
+        const int map = warp % 4 * (Layer::kMaps / 4) + lane;
+        const int first = (map * kOut + part * Layer::kFirstPart) * kOut;
+        const int rows = part == 0 ? Layer::kFirstPart : kOut - Layer::kFirstPart;
+        bulk_store(output + std::int64_t{image} * Layer::kOutputs + first, shared.staged + first,
+                   sizeof(float) * rows * kOut);
+        bulk_commit();
+      };
+      const auto wait_for_room = [&](int part) {  // the image before is stored
+        if (turn > 0) shared.stored[part].wait((turn - 1) % 2);
+      };
       const auto convolve = [&](auto row_pairs, int first_row) {
         constexpr int kRowPairs = decltype(row_pairs)::value;
         float main[2][kRowPairs * 4];
         float third[kRowPairs * 4];
         Products<Layer>::template add<kRowPairs>(main, third, factors, high, low, group * 8,
-                                                 first_row);
-        multiply_wait();
-        finish(main[0]);
-        finish(main[1]);
-        finish(third);
-        if (first_row == 0 && turn > 0) shared.stored.wait((turn - 1) % 2);
+                                                 first_row, turns);
+        wait_for_room(2 * first_row / Layer::kFirstPart);
 #pragma unroll
         for (int j = 0; j < kRowPairs; ++j) {
 #pragma unroll
@@ -371,31 +432,40 @@ __global__ void __launch_bounds__(CONVLAB_WARPGROUP_MULTIPLY ? kThreads : 1, 1)
           }
         }
       };
+      const bool stored_before = turn > 0 && !ends;
+      if (stored_before) {
+        bulk_wait_read<1>();
+        if (stores) shared.stored[0].arrive();
+      }
       convolve(std::integral_constant<int, 6>{}, 0);
-      if (turn % 2 == group) {  // the groups take turns at the last two columns
-        float main[24];
+      if (stored_before) {
+        bulk_wait_read<0>();
+        if (stores) shared.stored[1].arrive();
+      }
+      convolve(std::integral_constant<int, 6>{}, 6);
+      if (ends) {
+        float main[2][12];
         float third[12];
-        Products<Layer>::add_last(main, third, factors, high, low);
-        multiply_wait();
-        finish(main);
-        finish(third);
+        Products<Layer>::add_last(main, third, factors, high, low, turns);
+        wait_for_room(1);
 #pragma unroll
         for (int j = 0; j < 3; ++j) {
 #pragma unroll
           for (int i = 4 * j; i < 4 * j + 2; ++i) {
             const int row_pair = j * 8 + 2 * q + i % 2;
             if (row_pair >= kOut / 2) continue;
-            store_two(row_pair, kOut - 2, join(main[i], main[i + 2] + third[i]),
-                      join(main[12 + i], main[14 + i] + third[i + 2]), down);
+            store_two(row_pair, kOut - 2, join(main[0][i], main[0][i + 2] + third[i]),
+                      join(main[1][i], main[1][i + 2] + third[i + 2]), down);
           }
         }
       }
-      convolve(std::integral_constant<int, 6>{}, 6);
+      store_part(0);
       convolve(std::integral_constant<int, 5>{}, 12);
       shared.used[slot].arrive();
-      fence_shared_for_engines();
-      shared.computed.arrive();
+      store_part(1);
     }
+    if ((turn + group) % 2 == 0) turns.begin();  // the turn that no products follow
+    bulk_wait_read<0>();
   }
 #else
   (void)output, (void)input, (void)weights, (void)batch;
