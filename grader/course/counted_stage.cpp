@@ -5,6 +5,7 @@
 
 #include "common/base/address_sanitizer.hpp"
 #include "common/base/printable.hpp"
+#include "common/base/text.hpp"
 #include "common/base/unknown_name.hpp"
 #include "common/base/whole_file.hpp"
 #include "grader/checks/custom_submission.hpp"
@@ -17,7 +18,19 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// The file of a stage in a milestone's folder: the one with its name, or the only one.
+// Whether a source registers a stage: .id = "half", ("half" or {"half". Another stage's .baseline
+// names it, too.
+bool registers(const std::string& text, const std::string& stage) {
+  const std::string id = '"' + stage + '"';
+  for (auto at = text.find(id); at != std::string::npos; at = text.find(id, at + 1)) {
+    constexpr std::size_t kNear = 40;
+    const std::string before = trimmed(text.substr(at - std::min(at, kNear), std::min(at, kNear)));
+    if (before.ends_with("(") || before.ends_with("{") || before.ends_with(".id =")) return true;
+  }
+  return false;
+}
+
+// The file of a stage in a milestone's folder: the one that registers it, or that has its name.
 // @throws UsageError with the known ones if there is none
 SubmittedSources sources_of_stage(const CourseMilestone& milestone, const std::string& solution,
                                   const std::string& stage) {
@@ -31,9 +44,7 @@ SubmittedSources sources_of_stage(const CourseMilestone& milestone, const std::s
     if (stage.empty() || !fs::exists(place)) continue;
     for (const auto& entry : fs::directory_iterator(place)) {
       const bool is_source = entry.path().extension() == ".cu";
-      if (is_source && read_text(entry.path()).find('"' + stage + '"') != std::string::npos) {
-        file = entry.path();
-      }
+      if (is_source && registers(read_text(entry.path()), stage)) file = entry.path();
     }
   }
   if (file) return is_reference ? reference_file(*file) : with_headers(*file, folder, folder);

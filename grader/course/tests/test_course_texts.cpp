@@ -6,6 +6,7 @@
 #include "common/base/tests/support/sentences.hpp"
 #include "common/base/whole_file.hpp"
 #include "grader/checks/findings/catalogue.hpp"
+#include "grader/course/counted_stage.hpp"
 #include "grader/course/course.hpp"
 #include "grader/course/progress.hpp"
 #include "grader/course/puzzles.hpp"
@@ -86,6 +87,16 @@ TEST_CASE(
         CHECK_FALSE((is_of_m1 && contains(hint, word)));
       }
     }
+  }
+}
+
+TEST_CASE("course: the file of a stage registers it, and is none that is compared with it") {
+  for (const std::string stage : {"constant-memory", "tiled-constant", "restrict-unroll"}) {
+    const CountedWork work =
+        counted_work(find_milestone("m3"), {.stage = stage, .solution = "reference"});
+    std::string name = stage + ".cu";
+    std::ranges::replace(name, '-', '_');
+    CHECK(work.submitted.sources.front().filename() == name);
   }
 }
 
