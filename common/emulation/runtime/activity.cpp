@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "common/emulation/runtime/copy.hpp"
+#include "common/emulation/runtime/device_access.hpp"
 #include "common/emulation/runtime/device_memory.hpp"
 #include "common/emulation/runtime/kernel_process.hpp"
 #include "common/emulation/runtime/parcel.hpp"

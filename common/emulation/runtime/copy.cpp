@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "common/emulation/runtime/api_state.hpp"
+#include "common/emulation/runtime/device_access.hpp"
 #include "common/emulation/runtime/device_memory.hpp"
 #include "common/emulation/runtime/handles.hpp"
 #include "common/emulation/runtime/observer.hpp"

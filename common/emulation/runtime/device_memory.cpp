@@ -22,6 +22,7 @@
 #include "common/emulation/runtime/report.hpp"
 #include "common/emulation/runtime/settings.hpp"
 #include "common/emulation/runtime/signals.hpp"
+#include "common/emulation/runtime/variable_pages.hpp"
 #include "common/emulation/runtime/withheld.hpp"
 
 namespace convlab::emulation {
@@ -67,13 +68,6 @@ ReportMemory memory_of(const std::byte* byte, const Allocation& allocation,
           adjective + allocation_text(allocation),
           allocation.kernel,
           allocation.number};
-}
-
-/// The last of these allocations, by pages, that does not begin behind the address; null if all do.
-template <typename Allocations>
-auto* last_before(Allocations& allocations, const void* address) {
-  const auto after = allocations.upper_bound(static_cast<const std::byte*>(address));
-  return after == allocations.begin() ? nullptr : &std::prev(after)->second;
 }
 
 /// What surrounds an allocation. Where reads beyond it are forgiven, they give NaN or a number, so
@@ -155,6 +149,7 @@ void DeviceMemory::share() {
 void DeviceMemory::begin_again() {
   release_all();
   const std::lock_guard lock(mutex_);
+  for (const Allocation& each : std::exchange(kept_, {})) discard(each);
   freed_.clear();
   begin_at_first_places();
 }
@@ -173,6 +168,7 @@ std::byte* DeviceMemory::find_gap(std::size_t bytes, bool of_device) {
   }
   const std::size_t needed = bytes + kGap;
   if (cursor + needed <= end) return std::exchange(cursor, cursor + needed);
+  for (const Allocation& each : std::exchange(kept_, {})) discard(each);
   // Every address has been used once. From now on, take the first gap that is wide enough.
   std::byte* gap = begin + kGap;
   for (const auto& [pages, allocation] : live_) {
@@ -196,10 +192,23 @@ void DeviceMemory::fill_surroundings(const Allocation& allocation) {
   const std::size_t after = allocation.page_bytes - before - allocation.bytes;
   std::byte* const end = allocation.begin + allocation.bytes;
   allow_access(allocation.pages, allocation.page_bytes);
-  allocation.redzone.fill(allocation.pages, allocation.begin);
-  allocation.redzone.fill(end, end + after);
+  for (const auto& [from, to] :
+       {std::pair{allocation.pages, allocation.begin}, {end, end + after}}) {
+    if (allocation.redzone.first_other(from, to) != nullptr) allocation.redzone.fill(from, to);
+  }
   forbid_access(allocation.pages, before);
   forbid_access(end, after);
+}
+
+// The pages of the one of this size that has been free longest; null without one.
+std::byte* DeviceMemory::take_kept(std::size_t page_bytes, MemoryKind kind) {
+  const auto found = std::ranges::find_if(kept_, [&](const Allocation& each) {
+    return each.page_bytes == page_bytes && each.kind == kind;
+  });
+  if (kept_.size() < kKept || found == kept_.end()) return nullptr;
+  std::byte* const pages = found->pages;
+  kept_.erase(found);
+  return pages;
 }
 
 std::byte* DeviceMemory::allocate(std::size_t bytes, MemoryKind kind) {
@@ -213,7 +222,10 @@ std::byte* DeviceMemory::allocate(std::size_t bytes, MemoryKind kind) {
   const std::size_t rounded = round_up(bytes, alignment);
   Allocation allocation;
   allocation.page_bytes = round_up(rounded, kPage) + 2 * forgiven_bytes();
-  allocation.pages = find_gap(allocation.page_bytes, kind == MemoryKind::kDevice);
+  allocation.pages = take_kept(allocation.page_bytes, kind);
+  if (allocation.pages == nullptr) {
+    allocation.pages = find_gap(allocation.page_bytes, kind == MemoryKind::kDevice);
+  }
   if (allocation.pages == nullptr ||
       !protect(allocation.pages, allocation.page_bytes, PROT_READ | PROT_WRITE))
     return nullptr;
@@ -266,6 +278,22 @@ void DeviceMemory::release_all() {
 
 void DeviceMemory::unmap(const Allocation& allocation) {
   ++changes_;
+  if (allocation.kind != MemoryKind::kPinned) used_ -= allocation.bytes;
+  if (freed_.size() >= kFreedRemembered) freed_.clear();
+  freed_.emplace(allocation.pages, allocation);
+  // To fill what surrounds an array takes most of the time of a small run.
+  const bool is_small = allocation.page_bytes <= 3 * forgiven_bytes();
+  if (!is_small || !protect(allocation.pages, allocation.page_bytes, PROT_NONE)) {
+    return discard(allocation);
+  }
+  kept_.push_back(allocation);
+  if (kept_.size() > 2 * kKept) {
+    discard(kept_.front());
+    kept_.erase(kept_.begin());
+  }
+}
+
+void DeviceMemory::discard(const Allocation& allocation) const {
   allow_access(allocation.pages, allocation.page_bytes);
   if (is_shared_ && allocation.kind == MemoryKind::kDevice) {
     protect(allocation.pages, allocation.page_bytes, PROT_READ | PROT_WRITE);
@@ -277,9 +305,6 @@ void DeviceMemory::unmap(const Allocation& allocation) {
     static_cast<void>(mmap(allocation.pages, allocation.page_bytes, PROT_NONE,
                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0));
   }
-  if (allocation.kind != MemoryKind::kPinned) used_ -= allocation.bytes;
-  if (freed_.size() >= kFreedRemembered) freed_.clear();
-  freed_.emplace(allocation.pages, allocation);
 }
 
 std::vector<Allocation> DeviceMemory::live() const {
@@ -444,40 +469,6 @@ void DeviceMemory::open(Allocation& allocation) {
 void DeviceMemory::close(Allocation& allocation) {
   if (threads_have_rights() && leave_to_rights(allocation.pages, allocation.page_bytes)) return;
   if (protect(allocation.pages, allocation.page_bytes, PROT_NONE)) allocation.is_open = false;
-}
-
-void DeviceAccess::open(DeviceMemory& memory, Allocation& allocation) {
-  if (allocation.kind != MemoryKind::kDevice) return;
-  memory.open(allocation);
-  ++allocation.users;
-  opened_.push_back(allocation.pages);
-}
-
-DeviceAccess::DeviceAccess() {
-  if (threads_have_rights()) return;
-  DeviceMemory& memory = device_memory();
-  const std::lock_guard lock(memory.mutex_);
-  opened_.reserve(memory.live_.size());
-  for (auto& [pages, allocation] : memory.live_) open(memory, allocation);
-}
-
-DeviceAccess::DeviceAccess(std::initializer_list<const void*> addresses) {
-  if (threads_have_rights()) return;
-  DeviceMemory& memory = device_memory();
-  const std::lock_guard lock(memory.mutex_);
-  for (const void* address : addresses)
-    if (Allocation* const found = last_before(memory.live_, address)) open(memory, *found);
-}
-
-DeviceAccess::~DeviceAccess() {
-  if (opened_.empty()) return;
-  DeviceMemory& memory = device_memory();
-  const std::lock_guard lock(memory.mutex_);
-  for (const std::byte* pages : opened_) {
-    const auto entry = memory.live_.find(pages);
-    if (entry == memory.live_.end()) continue;  // freed meanwhile
-    if (--entry->second.users == 0) memory.close(entry->second);
-  }
 }
 
 bool is_null(const void* address) {

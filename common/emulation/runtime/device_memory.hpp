@@ -3,18 +3,16 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <initializer_list>
+#include <iterator>
 #include <map>
 #include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "common/emulation/runtime/device_rights.hpp"
 #include "common/emulation/runtime/handles.hpp"
 #include "common/emulation/runtime/poison.hpp"
 #include "common/emulation/runtime/report.hpp"
-#include "common/emulation/runtime/variable_pages.hpp"
 
 namespace convlab::emulation {
 
@@ -43,7 +41,8 @@ struct Allocation {
 void align_to(std::size_t bytes);
 
 /// The memory of the emulated device: one reserved range of addresses, in which every allocation
-/// ends at an inaccessible gap. Addresses of freed memory are used again only after all others.
+/// ends at an inaccessible gap. Addresses of freed memory are used again only after all others, or,
+/// where reads beside arrays are forgiven, after sixteen.
 /// Memory from cudaMalloc is accessible only while a DeviceAccess lives, so that a host that uses a
 /// device pointer faults, as with a GPU.
 class DeviceMemory {
@@ -133,6 +132,8 @@ class DeviceMemory {
   static inline std::uintptr_t range_begin = UINTPTR_MAX - kRangeBytes;
   [[nodiscard]] std::size_t unused() const;  ///< the mutex is held
   void unmap(const Allocation& allocation);
+  void discard(const Allocation& allocation) const;
+  std::byte* take_kept(std::size_t page_bytes, MemoryKind kind);
   void begin_at_first_places();
   std::byte* find_gap(std::size_t bytes, bool of_device);
   static std::byte* make_range();
@@ -140,6 +141,14 @@ class DeviceMemory {
   void forget_freed(const std::byte* begin, const std::byte* end);
   static void fill_surroundings(const Allocation& allocation);
   static constinit inline std::byte* shared_early = nullptr;
+
+  /// The last of these allocations, by pages, that does not begin behind the address; null if all
+  /// do.
+  template <typename Allocations>
+  static auto* last_before(Allocations& allocations, const void* address) {
+    const auto after = allocations.upper_bound(static_cast<const std::byte*>(address));
+    return after == allocations.begin() ? nullptr : &std::prev(after)->second;
+  }
 
   friend class DeviceAccess;
   void open(Allocation& allocation);
@@ -153,6 +162,10 @@ class DeviceMemory {
   std::array<std::byte*, 2> cursors_ = {};
   std::map<const std::byte*, Allocation> live_;   ///< by pages
   std::map<const std::byte*, Allocation> freed_;  ///< by pages, for reports
+  /// Freed where reads beside them are forgiven, with what surrounds them: a new one of the same
+  /// size takes the place of the one that has been free longest, once there are so many.
+  static constexpr std::size_t kKept = 16;
+  std::vector<Allocation> kept_;
   std::size_t used_ = 0;
   std::uint64_t count_ = 0;
   std::uint64_t changes_ = 0;
@@ -161,40 +174,6 @@ class DeviceMemory {
 inline DeviceMemory& device_memory() {
   return only<DeviceMemory>();
 }
-
-/// While it lives, only this thread of the host runs: nobody sees what another reads in open device
-/// memory. It waits until all others sleep, and reports one that wakes up nevertheless. Does
-/// nothing unless accesses are observed and numbers withheld (withheld.cpp).
-class HostSleeps {
- public:
-  HostSleeps();
-  HostSleeps(const HostSleeps&) = delete;
-  HostSleeps& operator=(const HostSleeps&) = delete;
-  ~HostSleeps();
-
- private:
-  std::unique_lock<std::recursive_mutex> lock_;
-  std::optional<std::map<std::string, std::int64_t>> wakings_;  ///< of all others, if there are any
-};
-
-/// Makes device memory accessible while it lives: for a kernel, or for a copy.
-class DeviceAccess {
- public:
-  DeviceAccess();  ///< to all memory that is allocated now
-  explicit DeviceAccess(
-      std::initializer_list<const void*> addresses);  ///< to the allocations that contain these
-  ~DeviceAccess();
-  DeviceAccess(const DeviceAccess&) = delete;
-  DeviceAccess& operator=(const DeviceAccess&) = delete;
-
- private:
-  void open(DeviceMemory& memory, Allocation& allocation);
-
-  HostSleeps host_sleeps_;
-  DeviceRights rights_;
-  VariableAccess variables_;
-  std::vector<const std::byte*> opened_;  ///< by pages
-};
 
 /// Stands for an address that the processor does not report, because no program can have it.
 // NOLINTNEXTLINE(performance-no-int-to-ptr): no object is there

@@ -22,12 +22,12 @@
 #include "common/emulation/runtime/block_runner.hpp"
 #include "common/emulation/runtime/device_rights.hpp"
 #include "common/emulation/runtime/handles.hpp"
+#include "common/emulation/runtime/host_sleeps.hpp"
 #include "common/emulation/runtime/kernel_process.hpp"
 #include "common/emulation/runtime/observer.hpp"
 #include "common/emulation/runtime/report.hpp"
 #include "common/emulation/runtime/settings.hpp"
 #include "common/emulation/runtime/signals.hpp"
-#include "common/emulation/runtime/withheld.hpp"
 
 namespace convlab::emulation {
 namespace {

@@ -31,6 +31,7 @@
 #include "common/emulation/include/convlab_emulation/activity.hpp"
 #include "common/emulation/runtime/block_runner.hpp"
 #include "common/emulation/runtime/copy.hpp"
+#include "common/emulation/runtime/device_access.hpp"
 #include "common/emulation/runtime/device_memory.hpp"
 #include "common/emulation/runtime/handles.hpp"
 #include "common/emulation/runtime/observer.hpp"

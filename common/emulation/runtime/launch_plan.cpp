@@ -20,6 +20,7 @@
 #include "common/emulation/runtime/api_state.hpp"
 #include "common/emulation/runtime/block_runner.hpp"
 #include "common/emulation/runtime/copy.hpp"
+#include "common/emulation/runtime/device_access.hpp"
 #include "common/emulation/runtime/device_memory.hpp"
 #include "common/emulation/runtime/gpu_model.hpp"
 #include "common/emulation/runtime/kernel_heap.hpp"

@@ -30,6 +30,7 @@
 #include "common/emulation/runtime/device_memory.hpp"
 #include "common/emulation/runtime/pages.hpp"
 #include "common/emulation/runtime/report.hpp"
+#include "common/emulation/runtime/variable_pages.hpp"
 
 // Bounds of the program's code, from the linker.
 // NOLINTBEGIN(readability-identifier-naming)

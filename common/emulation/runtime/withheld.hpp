@@ -31,9 +31,6 @@ void move_across(Crossing crossing, std::byte* to, const std::byte* from, std::s
 /// Whether numbers are withheld now.
 bool is_withholding();
 
-/// A thread that runs kernels is none of the host's.
-void note_worker();
-
 /// For one kernel: its arguments, the variables of the device, and memory that host and device
 /// share. All of it holds true words while the kernel runs. One lives at a time, or one would take
 /// words for tokens. Does nothing if nothing is withheld.

@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <cmath>
 #include <cstdlib>
+#include <set>
 #include <vector>
 
 #include "common/emulation/runtime/pages.hpp"
@@ -209,6 +210,38 @@ TEST_CASE("a wild index is an illegal access, however wild") {
   CHECK(reports.has("illegal memory access, "));
   CHECK_FALSE(reports.has("null"));
   CHECK(reports.has("test_memory_faults.cu:"));
+}
+
+TEST_CASE("where reads are forgiven, places are used again, as they were, but not at once") {
+  const Reports reports;
+  convlab::emulation::choose_settings({"CONVLAB_EMU_READS=forgiven:61"});
+  int* out = device_integers(1);
+  std::vector<const int*> places;
+  const auto beside = [&](int index) {
+    int* const data = device_integers(100);
+    places.push_back(data);
+    read_index<<<1, 1>>>(data, out, index);
+    int value = 0;
+    CHECK(cudaMemcpy(&value, out, sizeof value, cudaMemcpyDeviceToHost) == cudaSuccess);
+    CHECK(cudaFree(data) == cudaSuccess);
+    return value;
+  };
+  for (int i = 0; i < 20; ++i) {
+    CHECK(beside(100) == 0x3d3d'3d3d);
+    CHECK(beside(-1) == 0x3d3d'3d3d);
+    CHECK(beside(200'000) == 0x3d3d'3d3d);
+  }
+  CHECK(std::set(places.begin(), places.end()).size() == 16);
+  CHECK(std::set(places.begin(), places.begin() + 16).size() == 16);
+  CHECK(reports.empty());
+  // What was written beside an array is told, and mended.
+  write_index<<<1, 128>>>(device_integers(100), 101);
+  CHECK(cudaDeviceSynchronize() == cudaErrorIllegalAddress);
+  CHECK(reports.has("past the end of allocation"));
+  convlab::emulation::renew_device();
+  out = device_integers(1);
+  for (int i = 0; i < 20; ++i) CHECK(beside(100) == 0x3d3d'3d3d);
+  convlab::emulation::choose_settings({});
 }
 
 // 10 integers are 40 bytes, the next 8 are padding.

@@ -20,6 +20,8 @@
 #include "common/emulation/runtime/parcel.hpp"
 #include "common/emulation/runtime/report.hpp"
 #include "common/emulation/trace/lane_pairing.hpp"
+#include "common/emulation/trace/note_lists.hpp"
+#include "common/emulation/trace/products.hpp"
 
 namespace convlab::emulation {
 namespace {
@@ -43,38 +45,6 @@ struct SpotInBlock {
   std::string variable{};            ///< of shared memory
   std::vector<bool> threads{};       ///< that came here, by rank
   std::vector<Request> fragments{};  ///< not full yet, by column
-};
-
-/// Products that each thread makes which comes to one place.
-struct Product {
-  Place place = 0;
-  int numbers = 0;  ///< of this kind
-  const char* kind = nullptr;
-  int doubles = 0;  ///< beside them
-};
-
-/// Products of one kind of number and another. The emulated device makes one of halves by up to
-/// three of doubles; those beyond are a kernel's own.
-struct Products {
-  std::int64_t others = 0;
-  std::int64_t halves = 0;
-  std::int64_t doubles = 0;
-
-  void add(const Product& product, std::int64_t times) {
-    (std::string_view(product.kind).starts_with("half") ? halves : others) +=
-        product.numbers * times;
-    doubles += product.doubles * times;
-  }
-  [[nodiscard]] std::int64_t own_doubles() const {
-    return std::max(std::int64_t{0}, doubles - 3 * halves);
-  }
-  [[nodiscard]] std::int64_t sum() const { return others + halves + own_doubles(); }
-};
-
-/// Products of one block: how often warps came to the place, and threads.
-struct ProductCount {
-  std::int64_t warps = 0;
-  std::int64_t threads = 0;
 };
 
 /// The block that a worker runs.
@@ -246,70 +216,6 @@ std::int32_t product_at(Counter& all, const void* caller, const Product* known) 
   all.places_of_products.push_back(product);
   return all.product_at[place] = static_cast<std::int32_t>(all.places_of_products.size() - 1);
 }
-
-// ---- lists of notes, in which notes of the same thing are one -----------------------------------
-
-// An unrolled loop is one line at several places of the program.
-template <typename Note, typename Key, typename Merge>
-void add(std::vector<Note>& notes, const Note& note, Key&& key, Merge&& merge) {
-  const auto same = std::ranges::find(notes, key(note), key);
-  if (same == notes.end()) return notes.push_back(note);
-  merge(*same);
-}
-
-void add(std::vector<AccessNote>& notes, const AccessNote& note) {
-  const auto key = [](const AccessNote& each) {
-    return std::tie(each.kernel, each.file, each.line, each.space, each.writes, each.atomic,
-                    each.bytes, each.memory.variable, each.memory.argument);
-  };
-  add(notes, note, key, [&](AccessNote& same) {
-    same.requests += note.requests;
-    same.lanes += note.lanes;
-    same.parts += note.parts;
-    same.conflicts += note.conflicts;
-    same.threads = std::max(same.threads, note.threads);
-  });
-}
-
-// Needs of one pair of lines, too.
-void add(std::vector<BarrierNote>& notes, const BarrierNote& note) {
-  const auto key = [](const BarrierNote& each) {
-    return std::tie(each.file, each.line, each.before, each.behind, each.before_writes,
-                    each.behind_writes);
-  };
-  add(notes, note, key, [&](BarrierNote& same) { same.elements += note.elements; });
-}
-
-void add(std::vector<ProductNote>& notes, const ProductNote& note) {
-  const auto key = [](const ProductNote& each) {
-    return std::tie(each.kernel, each.file, each.line, each.kind);
-  };
-  add(notes, note, key, [&](ProductNote& same) {
-    same.multiply_adds += note.multiply_adds;
-    same.warp_operations += note.warp_operations;
-  });
-}
-
-// A message to the grader has room for so many lines. What others do stays in the sums, because
-// points follow from them.
-constexpr std::size_t kMostNotes = 100;
-
-template <typename Note, typename Blank>
-void shorten(std::vector<Note>& notes, std::int64_t& left_out, Blank&& blank) {
-  if (notes.size() <= kMostNotes) return;
-  const std::vector<Note> others(notes.begin() + kMostNotes, notes.end());
-  notes.resize(kMostNotes);
-  left_out += static_cast<std::int64_t>(others.size());
-  for (Note note : others) {
-    note.kernel.clear();
-    note.file.clear();
-    note.line = 0;
-    blank(note);
-    add(notes, note);
-  }
-}
-
-// ---- what happens
 
 // A thread of a GPU has 255 registers. What an array needs beyond them lies in local memory, which
 // is memory of the device. The processor here keeps return addresses and registers on the stack,
@@ -570,10 +476,7 @@ AccessNotes take_counts() {
   take_accesses(all, notes);
   take_products(all, notes);
   take_barriers(all, notes);
-  std::ranges::stable_sort(notes.accesses, std::ranges::greater(), &AccessNote::parts);
-  shorten(notes.accesses, notes.left_out, [](AccessNote& note) { note.memory = {}; });
-  shorten(notes.products, notes.left_out, [](ProductNote&) {});
-  notes.barriers.resize(std::min(notes.barriers.size(), kMostNotes));
+  shorten(notes);
   all.totals.clear();
   all.local_loads.clear();
   all.products.clear();

@@ -7,6 +7,7 @@
 #include "common/emulation/include/convlab_emulation/shared_variable.hpp"
 #include "common/emulation/runtime/copy.hpp"
 #include "common/emulation/runtime/device_memory.hpp"
+#include "common/emulation/runtime/variable_pages.hpp"
 
 namespace convlab::emulation {
 namespace {
