@@ -64,11 +64,22 @@ const FindingWords* find_variant(const std::string& name) {
 
 }  // namespace
 
+static bool has_kind(const FindingWords& words, const std::string& kind) {
+  // Not find_word: a kind may hold another one, "before-race".
+  return (" " + words.kinds + " ").find(" " + kind + " ") != std::string::npos;
+}
+
+std::set<std::string> ids_of_kind(const std::string& kind) {
+  std::set<std::string> ids;
+  for (const FindingWords& words : catalogue()) {
+    if (has_kind(words, kind)) ids.insert(words.id);
+  }
+  return ids;
+}
+
 bool is_of_kind(const Finding& finding, const std::string& kind) {
   const auto known = std::ranges::find(catalogue(), finding.id, &FindingWords::id);
-  // Not find_word: a kind may hold another one, "before-race".
-  return known != catalogue().end() &&
-         (" " + known->kinds + " ").find(" " + kind + " ") != std::string::npos;
+  return known != catalogue().end() && has_kind(*known, kind);
 }
 
 bool is_variant(const std::string& name) {

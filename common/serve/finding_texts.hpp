@@ -1,5 +1,6 @@
 #pragma once
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,9 @@ const std::vector<FindingWords>& catalogue();
 
 /// Whether findings.txt says that it is of this kind.
 bool is_of_kind(const Finding& finding, const std::string& kind);
+
+/// The ids of this kind.
+std::set<std::string> ids_of_kind(const std::string& kind);
 
 /// Whether findings.txt has this variant.
 bool is_variant(const std::string& name);

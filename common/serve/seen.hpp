@@ -22,6 +22,7 @@ class Seen {
     std::size_t row = 0;  ///< of the text, from 0
     std::string file{};   ///< its name without the folder
     int line = 0;
+    std::size_t rows = 1;  ///< that the quote takes
 
     friend bool operator==(const Place&, const Place&) = default;
   };

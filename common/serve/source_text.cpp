@@ -91,22 +91,18 @@ Seen SourceText::quote(const std::string& file, int number) const {
   constexpr std::size_t kColumns = 64;  // with the grader's margin 80 in all
   const std::size_t room = kColumns - std::min(kColumns / 2, place.size() - 5);
   std::string quoted = place;
-  for (int rows = 1; text.size() > room; ++rows) {
-    constexpr int kMostRows = 5;
+  std::size_t rows = 1;
+  for (; text.size() > room; ++rows) {
+    constexpr std::size_t kMostRows = 5;
     const std::size_t most = rows < kMostRows ? room : room - 2;
     std::size_t end = text.find_last_of(" (,/", most - 1);
     end = end == std::string::npos || end < most / 2 ? most : end + 1;
     while (end > 1 && (static_cast<unsigned char>(text[end]) & 0xc0U) == 0x80U) --end;
-    if (rows == kMostRows) return {quoted + text.substr(0, end) + " …", {{1, file, number}}};
+    if (rows == kMostRows) return {quoted + text.substr(0, end) + " …", {{1, file, number, rows}}};
     quoted += trimmed(text.substr(0, end)) + "\n" + std::string(place.size() - 1, ' ');
     text = trimmed(text.substr(end));
   }
-  return {quoted + text, {{1, file, number}}};
-}
-
-bool continues_quote(const std::string& line, const std::string& quote) {
-  const auto bar = quote.find(" | ");
-  return bar != std::string::npos && line.find_first_not_of(' ') == bar + 3;
+  return {quoted + text, {{1, file, number, rows}}};
 }
 
 Seen SourceText::quote(const std::string& place) const {

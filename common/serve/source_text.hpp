@@ -13,10 +13,6 @@ namespace convlab {
 /// The number of a line, as messages tell it; 0 if it is none that a file can have.
 [[nodiscard]] int line_number(const std::string& digits);
 
-/// Whether a line of a text goes on with what the line before it quotes, or a line before that.
-/// @param quote  the line with the place, "    conv_forward.cu:44 | sum += …"
-[[nodiscard]] bool continues_quote(const std::string& line, const std::string& quote);
-
 /// The sources of a milestone, to show a line and to find the names that a student chose. It looks
 /// for words, not for grammar: what it does not find is an empty answer.
 class SourceText {

@@ -10,6 +10,7 @@
 #include "common/network/preset.hpp"
 #include "common/program/arguments.hpp"
 #include "common/result/json_fields.hpp"
+#include "common/serve/finding_texts.hpp"
 #include "grader/submission/build_submission.hpp"
 
 namespace convlab::grader {
@@ -230,8 +231,9 @@ Edition parse_edition(const std::string& text, const std::string& name) {
     for (const auto& sizes : read.cases) edition.cases.push_back(case_of(sizes));
     require(!edition.batches.empty(), "it needs at least one of 'batches'");
     require_batches(edition.batches, "it");
+    const std::set<std::string> may_warn = ids_of_kind("may-warn");
     require_known("warning", {edition.warnings.begin(), edition.warnings.end()},
-                  {kForgivable.begin(), kForgivable.end()});
+                  {may_warn.begin(), may_warn.end()});
     if (edition.competition) {
       const RankedRun& run = edition.competition->run;
       require(

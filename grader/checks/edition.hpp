@@ -65,10 +65,6 @@ struct Edition {
   [[nodiscard]] std::string id_of(const EditionTask& task) const { return name + "-" + task.name; }
 };
 
-/// Findings that an edition may leave at a warning.
-inline const std::set<std::string> kForgivable = {"E-converted", "E-leak", "E-outside",
-                                                  "E-warp-sync"};
-
 /// What the course forbids beside a wrong output (edition_rules.hpp checks it).
 inline const std::vector<std::string> kCourseRules = {"kernels-in-convolve", "one-stream",
                                                       "no-half", "tiled-product", "unrolling"};

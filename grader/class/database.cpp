@@ -21,7 +21,7 @@
 #include "common/timing/three_digits.hpp"
 #include "grader/checks/edition.hpp"
 #include "grader/course/course.hpp"
-#include "grader/scores/points.hpp"
+#include "grader/scores/score_rules.hpp"
 
 namespace convlab::grader {
 
@@ -301,6 +301,25 @@ std::optional<CheckResult> ClassDatabase::result(std::int64_t submission) const 
   return parse_check_result({bytes.begin(), bytes.end()}, name);
 }
 
+namespace {
+
+// @param place  "conv_forward.cu:41", or all of "conv_forward.cu"
+bool has_place(const Finding& finding, const std::string& place) {
+  const auto is_meant = [&](const std::string& file, std::size_t line) {
+    return place == file || place == file + ":" + std::to_string(line);
+  };
+  return std::ranges::any_of(finding.seen.places(),
+                             [&](const Seen::Place& each) {
+                               return is_meant(each.file, static_cast<std::size_t>(each.line));
+                             }) ||
+         std::ranges::any_of(finding.mends, [&](const Mend& mend) {
+           return std::ranges::any_of(mend.lines,
+                                      [&](std::size_t line) { return is_meant(mend.file, line); });
+         });
+}
+
+}  // namespace
+
 std::vector<Comment> ClassDatabase::comments(const SubmissionRow& row) const {
   auto own = rows<Comment>(
       "SELECT id, finding, place, text, for_staff FROM comment "
@@ -312,9 +331,7 @@ std::vector<Comment> ClassDatabase::comments(const SubmissionRow& row) const {
   std::erase_if(own, [&](const Comment& each) {
     if (each.finding.empty()) return false;
     return !check || std::ranges::none_of(check->findings, [&](const Finding& found) {
-      // Line 4 is not line 41.
-      return found.id == each.finding &&
-             (each.place.empty() || find_word(found.seen.text(), each.place) != std::string::npos);
+      return found.id == each.finding && (each.place.empty() || has_place(found, each.place));
     });
   });
   return own;

@@ -67,7 +67,7 @@ struct Outcome {
 struct Comment {
   std::int64_t id = 0;
   std::string finding{};  ///< goes to all submissions with this finding; empty: to one
-  std::string place{};    ///< and with this in what was seen, such as "conv_forward.cu:41"
+  std::string place{};    ///< and with this line, "conv_forward.cu:41", or with one of this file
   std::string text{};
   bool for_staff = false;  ///< never leaves the class
 };

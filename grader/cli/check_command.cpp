@@ -102,11 +102,11 @@ void find_task_of(const std::string& file, bool is_cpu, RulesRequest& rules) {
 void take_edition(GradeRequest& request) {
   const auto& [rules, edition, task] = request.rules;
   if (!edition) return;
-  for (const std::string& id : kForgivable) {
+  for (const std::string& id : ids_of_kind("may-warn")) {
     if (!edition->warnings.contains(id)) request.refused.insert(id);
   }
   if (task && std::ranges::count(task->rules, "kernels-in-convolve") > 0) {
-    request.refused.insert("E-converted");
+    request.refused.merge(ids_of_kind("converted"));
   }
 }
 
@@ -328,25 +328,69 @@ ExitCode run(const Options& options) {
   return code;
 }
 
-ExitCode run_check(const Options& options, CheckPrinter& printer) {
-  if (options.launcher == "slurm") return run_as_slurm_job(own_words_without_launcher());
-  if (is_source_file(options.solution) && options.program.empty()) {
-    if (const auto ended = check_tree(options, run)) return *ended;
-  }
-  if (options.milestone.empty()) {
-    throw UsageError("Name a milestone, like m1; only a tree of the course needs none.");
-  }
-  const CourseMilestone milestone = find_milestone(options.milestone);
-  // Errors in the command line are reported before anything is built.
-  GradeRequest request = request_of(milestone, options);
-  const bool is_file = is_source_file(options.solution);
-  if (!is_file && !(options.precision + options.puzzles).empty()) {
+/// What is checked.
+struct Subject {
+  CourseMilestone milestone{};
+  bool is_file = false;      ///< given by --solution
+  bool is_students = false;  ///< the student's own work in the milestone's folder
+};
+
+// Errors in the command line are reported before anything is built.
+void check_options(const Options& options, const Subject& subject) {
+  if (!subject.is_file && !(options.precision + options.puzzles).empty()) {
     throw UsageError("--precision and --puzzles are for a file given by --solution.");
   }
   if (!options.json.empty()) require_writable(options.json);
   load_preset(options.network);
   if (options.program.empty()) require_solution(options.solution);
+}
+
+// The findings in options.format, unless the sources are unknown.
+void tell_editor(const Options& options, const Subject& subject, const CheckResult& check,
+                 CheckPrinter& printer) {
+  const bool has_sources = options.program.empty() && (subject.is_file || subject.is_students);
+  if (options.format == "text" || !has_sources) return;
+  const SubmittedSources named = subject.is_file
+                                     ? sources_of(options.solution, runs_on_cpu(subject.milestone))
+                                     : students_sources(subject.milestone, options.stage);
+  printer.tell_editor(check, named.sources, course_folder());
+}
+
+CheckResult grade_as_named(const GradeRequest& request, CheckPrinter& printer) {
+  const auto& task = request.rules.task;
+  CheckResult check = grade(request, observer_for(printer, task));
+  printer.clear();
+  if (!task) return check;
+  rename_stage(check, kGivenStage, task->name);
+  for (RunResult& run : check.result.runs) run.stage.title = task->title;
+  return check;
+}
+
+void print_points(const CheckResult& check, const Options& options) {
+  // If nothing runs, a table of zeros would not help.
+  const bool passed = check.result.verdict == Verdict::kPassed;
+  std::optional<Score> shown;
+  if (check.score && (passed || check.score->earned() > 0.0)) {
+    shown = of_stage(*check.score, options.stage);
+  }
+  const std::string points = points_tables(check, shown);
+  if (!points.empty()) std::cout << "\n" << points;
+}
+
+ExitCode run_check(const Options& options, CheckPrinter& printer) {
+  if (options.launcher == "slurm") return run_as_slurm_job(own_words_without_launcher());
+  const bool is_file = is_source_file(options.solution);
+  if (is_file && options.program.empty()) {
+    if (const auto ended = check_tree(options, run)) return *ended;
+  }
+  if (options.milestone.empty()) {
+    throw UsageError("Name a milestone, like m1; only a tree of the course needs none.");
+  }
   const bool is_students = options.solution == "student" && options.program.empty();
+  const Subject subject{find_milestone(options.milestone), is_file, is_students};
+  const CourseMilestone& milestone = subject.milestone;
+  GradeRequest request = request_of(milestone, options);
+  check_options(options, subject);
   if (is_students && !options.stage.empty()) {
     require_stage(milestone, options.stage);
     const auto ended = check_exercise(milestone, options.stage, options.cause, printer);
@@ -365,33 +409,14 @@ ExitCode run_check(const Options& options, CheckPrinter& printer) {
   std::vector<SourceFile> sources;
   if (is_students) {
     sources = describe_files(source_files(milestone));
-    if (!prepare_students_work(milestone, options, printer, request)) {
-      return ExitCode::kFallsShort;
-    }
+    if (!prepare_students_work(milestone, options, printer, request)) return ExitCode::kFallsShort;
   }
   if (!options.puzzles.empty() && request.score) {
     request.score->puzzles = puzzles_in(milestone, options.puzzles, printer);
   }
-  const auto& task = request.rules.task;
-  CheckResult check = grade(request, observer_for(printer, task));
-  printer.clear();
-  if (task) {
-    rename_stage(check, kGivenStage, task->name);
-    for (RunResult& run : check.result.runs) run.stage.title = task->title;
-  }
-  if (options.format != "text" && options.program.empty() && (is_file || is_students)) {
-    const SubmittedSources named = is_file ? sources_of(options.solution, runs_on_cpu(milestone))
-                                           : students_sources(milestone, options.stage);
-    printer.tell_editor(check, named.sources, course_folder());
-  }
-  const bool passed = check.result.verdict == Verdict::kPassed;
-  // If nothing runs, a table of zeros would not help.
-  std::optional<Score> shown;
-  if (check.score && (passed || check.score->earned() > 0.0)) {
-    shown = of_stage(*check.score, options.stage);
-  }
-  const std::string points = points_tables(check, shown);
-  if (!points.empty()) std::cout << "\n" << points;
+  CheckResult check = grade_as_named(request, printer);
+  tell_editor(options, subject, check, printer);
+  print_points(check, options);
   // If a file was saved during the check, the new version was not checked.
   if (is_students && describe_files(source_files(milestone)) == sources) check.sources = sources;
   const fs::path file = keep(check, milestone, options, is_students);
@@ -399,6 +424,7 @@ ExitCode run_check(const Options& options, CheckPrinter& printer) {
   const std::string renamed =
       is_students && request.score ? renamed_text(request.score->rules, check) : "";
   if (!renamed.empty()) std::cout << paragraph("", renamed);
+  const bool passed = check.result.verdict == Verdict::kPassed;
   return passed ? ExitCode::kPassed : ExitCode::kFallsShort;
 }
 
@@ -415,8 +441,7 @@ void add(CLI::App& app, ExitCode& exit_code) {
   command.add_option("--rules", options.rules);
   command.add_option("--precision", options.precision);
   command.add_option("--allow-library", options.libraries)->check(CLI::IsMember(kGpuLibraries));
-  command.add_option("--refuse", options.refused)
-      ->check(CLI::IsMember({"E-converted", "E-leak", "E-outside", "E-warp-sync"}));
+  command.add_option("--refuse", options.refused)->check(CLI::IsMember(ids_of_kind("may-warn")));
   command.add_option("--puzzles", options.puzzles);
   command.add_option("--json", options.json);
   command.add_option("--format", options.format)->check(CLI::IsMember({"text", "gcc", "github"}));

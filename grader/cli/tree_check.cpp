@@ -149,6 +149,76 @@ void print_rest(const Options& options, const Tree& tree, const fs::path& folder
     std::cout << paragraph("  ", "Not judged: " + joined(others) + ".");
 }
 
+/// The table of a tree's tasks, and what they sum up to.
+class TaskTable {
+ public:
+  void add(const TaskFile& file, const std::optional<EditionScore>& score,
+           const std::string& verdict) {
+    std::string points = "-";
+    if (score) {
+      points =
+          (score->counts ? points_text(score->earned) : "-") + "/" + points_text(score->points);
+      (file.task.optional ? optional_ : earned_) += score->earned;
+    }
+    lines_ += "  " + left(file.task.name, 12) + right(points, 9) + "  " + left(verdict, 24) +
+              printable_line(file.path) + "\n";
+  }
+
+  void print(const Edition& edition) const {
+    std::cout << "\n" << left("  task", 14) << right("points", 9) << "  verdict\n" << lines_;
+    if (earned_ == 0.0 && optional_ == 0.0) return;
+    std::cout << "  " << left("sum", 12) << right(points_text(earned_), 9);
+    if (edition.optional_points > 0.0) {
+      std::cout << "  and " << points_text(optional_) << " of optional tasks, of which "
+                << points_text(edition.optional_points) << " were asked for";
+    }
+    std::cout << "\n";
+  }
+
+ private:
+  std::string lines_{};
+  double earned_ = 0.0;
+  double optional_ = 0.0;
+};
+
+// The options for one file of a tree.
+Options options_for(const Options& options, const Edition& edition, const TaskFile& file,
+                    const fs::path& folder) {
+  Options one = options;
+  one.milestone = edition.id_of(file.task);
+  one.rules.clear();
+  one.solution = (folder / file.path).string();
+  one.shown = (fs::path(options.solution) / file.path).string();
+  const fs::path results = options.json.empty() ? results_folder() : fs::path(options.json);
+  one.json = (results / (one.milestone + ".json")).string();
+  return one;
+}
+
+// Checks one file of a tree, which may fail: the others are still judged.
+ExitCode check_file(const Options& one, ExitCode (*check)(const Options&), const TaskFile& file,
+                    TaskTable& table) {
+  std::error_code none;
+  fs::remove(one.json, none);
+  std::cout << "\n"
+            << coloured(one.milestone, Colour::kStrong) << "  " << file.task.title << "  "
+            << printable_line(file.path) << "\n";
+  std::optional<EditionScore> score;
+  std::string verdict;
+  ExitCode code = ExitCode::kPassed;
+  try {
+    code = check(one);
+    const CheckResult result = read_check_result(one.json);
+    verdict = verdict_of(result);
+    score = result.edition;
+  } catch (const Error& error) {
+    std::cout << paragraph("", error.what());
+    verdict = short_line(error.what(), 60);
+    code = error.exit_code();
+  }
+  table.add(file, score, verdict);
+  return code;
+}
+
 }  // namespace
 
 std::optional<ExitCode> check_tree(const Options& options, ExitCode (*check)(const Options&)) {
@@ -178,50 +248,12 @@ std::optional<ExitCode> check_tree(const Options& options, ExitCode (*check)(con
             << edition.tasks.size() << " tasks in " << printable_line(given.string()) << "\n";
   if (!tree->choice.empty()) std::cout << paragraph("", tree->choice);
   auto worst = ExitCode::kPassed;
-  std::string table;
-  Points sum;
-  double optional_points = 0.0;
+  TaskTable table;
   for (const TaskFile& file : tree->files) {
-    Options one = options;
-    one.milestone = edition.id_of(file.task);
-    one.rules.clear();
-    one.solution = (folder / file.path).string();
-    one.shown = (given / file.path).string();
-    const fs::path results = options.json.empty() ? results_folder() : fs::path(options.json);
-    one.json = (results / (one.milestone + ".json")).string();
-    std::error_code none;
-    fs::remove(one.json, none);
-    std::cout << "\n"
-              << coloured(one.milestone, Colour::kStrong) << "  " << file.task.title << "  "
-              << printable_line(file.path) << "\n";
-    std::string verdict = "not checked";
-    std::string points = "-";
-    try {
-      worst = std::max(worst, check(one));
-      const CheckResult result = read_check_result(one.json);
-      verdict = verdict_of(result);
-      if (result.edition) {
-        const EditionScore& own = *result.edition;
-        points = (own.counts ? points_text(own.earned) : "-") + "/" + points_text(own.points);
-        (file.task.optional ? optional_points : sum.earned) += own.earned;
-      }
-    } catch (const Error& error) {  // of this file; the others are still judged
-      std::cout << paragraph("", error.what());
-      verdict = short_line(error.what(), 60);
-      worst = std::max(worst, error.exit_code());
-    }
-    table += "  " + left(file.task.name, 12) + right(points, 9) + "  " + left(verdict, 24) +
-             printable_line(file.path) + "\n";
+    const Options one = options_for(options, edition, file, folder);
+    worst = std::max(worst, check_file(one, check, file, table));
   }
-  std::cout << "\n" << left("  task", 14) << right("points", 9) << "  verdict\n" << table;
-  if (sum.earned > 0.0 || optional_points > 0.0) {
-    std::cout << "  " << left("sum", 12) << right(points_text(sum.earned), 9);
-    if (edition.optional_points > 0.0) {
-      std::cout << "  and " << points_text(optional_points) << " of optional tasks, of which "
-                << points_text(edition.optional_points) << " were asked for";
-    }
-    std::cout << "\n";
-  }
+  table.print(edition);
   print_rest(options, *tree, folder, paths);
   return worst;
 }

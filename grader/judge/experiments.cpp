@@ -83,7 +83,10 @@ Experiments::Experiments(const CheckContext& context, const StageInfo& stage,
       network_(network),
       plan_(plan_for(context.request, stage, batches)) {
   context.submission.settings.host_may_convert =
-      plan_.rules == Rules::kCourse && !context.request.refused.contains("E-converted");
+      plan_.rules == Rules::kCourse &&
+      std::ranges::none_of(ids_of_kind("converted"), [&](const std::string& id) {
+        return context.request.refused.contains(id);
+      });
 }
 
 bool Experiments::is_emulated() const {
@@ -128,25 +131,12 @@ Record Experiments::run(const NextRun& next) {
     case Experiment::kLeaks:
       conclude(record, check_leaks(in(next), stage_, plan_.repeated.front().shape, seed_));
       break;
-    case Experiment::kNetwork: {
-      network_.load(announcer_);
-      Submission& submission = in(next);
-      submission.settings.exchanges = next.exchanges;
-      submission.settings.prolog_may_compute = context_.request.rules.prolog_may_compute();
-      sharing_.unlock();  // others may take times
-      const std::lock_guard place(context_.machine.networks);
-      sharing_.lock();
-      check_network(submission, record);
+    case Experiment::kNetwork:
+      check_network(next, record);
       break;
-    }
-    case Experiment::kHiddenBatches: {
-      const auto [smallest, largest] = std::minmax_element(batches_.begin(), batches_.end());
-      std::optional<int> hidden;  // of any size where every shape must be right
-      if (plan_.rules == Rules::kCourse) hidden = *smallest;
-      conclude(record, check_hidden_batches(in(next), stage_, network_, hidden, *largest, seed_,
-                                            announcer_));
+    case Experiment::kHiddenBatches:
+      check_hidden(in(next), record);
       break;
-    }
     case Experiment::kRehearsal:
       rehearse(next, record);
       break;
@@ -159,17 +149,9 @@ Record Experiments::run(const NextRun& next) {
     case Experiment::kFailedCase:
       repeat_failed_case(next, record);
       break;
-    case Experiment::kLines: {
-      announce("which lines make this");
-      record.end = RunEnd::kRight;
-      begin_tracing();
-      Submission traced(traced_.get().program, context_.request.time_limit);
-      traced.set_sources(context_.submission.sources());
-      std::vector<StageInfo> stages;
-      if (traced_.get().program.empty() || traced.list_stages(stages)) break;
-      record.lines = lines_of_product(traced, stage_, *next.about->product);
+    case Experiment::kLines:
+      quote_lines(*next.about->product, record);
       break;
-    }
     case Experiment::kTaskRules:
       conclude(record,
                broken_rules(context_.request, in(next), stage_, plan_.repeated.back().shape));
@@ -285,8 +267,19 @@ void Experiments::check_behaviour(Submission& submission, Record& record) {
   record.wrong_cases = behaviour.wrong_cases;
 }
 
+void Experiments::check_network(const NextRun& next, Record& record) {
+  network_.load(announcer_);
+  Submission& submission = in(next);
+  submission.settings.exchanges = next.exchanges;
+  submission.settings.prolog_may_compute = context_.request.rules.prolog_may_compute();
+  sharing_.unlock();  // others may take times
+  const std::lock_guard place(context_.machine.networks);
+  sharing_.lock();
+  check_batches(submission, record);
+}
+
 // On a GPU, times are taken when all batches are right: the other stages wait only meanwhile.
-void Experiments::check_network(Submission& submission, Record& record) {
+void Experiments::check_batches(Submission& submission, Record& record) {
   // A process that begins with this batch has taken the memory of no other.
   submission.restart();
   std::vector<NetworkOutcome> untimed;
@@ -328,6 +321,14 @@ void Experiments::check_network(Submission& submission, Record& record) {
   }
   // A thread that a timed call has left must not go on, whenever it was started.
   conclude(record, found ? found : find_idle_work(submission));
+}
+
+void Experiments::check_hidden(Submission& submission, Record& record) {
+  const auto [smallest, largest] = std::minmax_element(batches_.begin(), batches_.end());
+  std::optional<int> hidden;  // of any size where every shape must be right
+  if (plan_.rules == Rules::kCourse) hidden = *smallest;
+  conclude(record,
+           check_hidden_batches(submission, stage_, network_, hidden, *largest, seed_, announcer_));
 }
 
 // Times what is right, and tells the outcome.
@@ -398,6 +399,18 @@ void Experiments::observe(const NextRun& next, Record& record) {
                             SourceText(context_.request.work.sources), stage_, watched, seed_,
                             next.about.has_value(), context_.request.time_limit,
                             context_.submission.settings);
+}
+
+// Of the traced program, those that load, exchange and store the product.
+void Experiments::quote_lines(const WrongProduct& product, Record& record) {
+  announce("which lines make this");
+  record.end = RunEnd::kRight;
+  begin_tracing();
+  Submission traced(traced_.get().program, context_.request.time_limit);
+  traced.set_sources(context_.submission.sources());
+  std::vector<StageInfo> stages;
+  if (traced_.get().program.empty() || traced.list_stages(stages)) return;
+  record.lines = lines_of_product(traced, stage_, product);
 }
 
 // The output must be right with all settings. One image is quick. But some files divide the batch

@@ -40,11 +40,14 @@ class Experiments {
   void find_precision(Submission& submission, Record& record);
   void check_cases(Submission& submission, Record& record);
   void check_behaviour(Submission& submission, Record& record);
-  void check_network(Submission& submission, Record& record);
+  void check_network(const NextRun& next, Record& record);
+  void check_batches(Submission& submission, Record& record);
+  void check_hidden(Submission& submission, Record& record);
   std::optional<Finding> finish_run(Submission& submission, NetworkOutcome& outcome,
                                     Record& record);
   void rehearse(const NextRun& next, Record& record);
   void observe(const NextRun& next, Record& record);
+  void quote_lines(const WrongProduct& product, Record& record);
   void repeat_quick_cases(const NextRun& next, Record& record);
   void repeat_failed_case(const NextRun& next, Record& record);
 

@@ -56,16 +56,15 @@ class Lines {
     std::vector<std::pair<Said, std::string>> notes;
     const std::string title = finding.title + " [" + finding.id + "]";
     std::size_t row = 0;
-    std::string quote;
+    std::size_t end_of_quote = 0;
     auto quoted = finding.seen.places().begin();
     for (const std::string& line : lines_of(finding.seen.text())) {
       if (quoted != finding.seen.places().end() && quoted->row == row) {
         notes.emplace_back(place(quoted->file, quoted->line), std::exchange(said, ""));
+        end_of_quote = row + quoted->rows;
         ++quoted;
-        quote = line;
-      } else if (!continues_quote(line, quote)) {
+      } else if (row >= end_of_quote) {
         said += line + "\n";
-        quote.clear();
       }
       ++row;
     }

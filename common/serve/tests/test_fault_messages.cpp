@@ -77,14 +77,13 @@ TEST_CASE("source text: a quoted line goes on below, and hostile ones are cut") 
         "\n    conv_forward.cu:1 | sum += input[((b * shape.in_channels + c) *"
         "\n                        shape.height + h * shape.stride + p) *"
         "\n                        shape.width + w * shape.stride + q];");
-  const std::string first = quote.substr(1, quote.find('\n', 1) - 1);
-  CHECK(continues_quote("                        shape.width", first));
-  CHECK_FALSE(continues_quote("    conv_forward.cu:2 | int a;", first));
-  CHECK_FALSE(continues_quote("                        shape.width", "no quote"));
+  CHECK(sources.quote("conv_forward.cu", 1).places() ==
+        std::vector<Seen::Place>{{1, "conv_forward.cu", 1, 3}});
   CHECK(sources.quote("conv_forward.cu", 2).text() == "\n    conv_forward.cu:2 | int a;");
   const std::string cut = sources.quote("conv_forward.cu", 3).text();
   CHECK(cut.ends_with(" …"));
   CHECK(std::count(cut.begin(), cut.end(), '\n') == 5);
+  CHECK(sources.quote("conv_forward.cu", 3).places().front().rows == 5);
 }
 
 TEST_CASE("source text: it finds lines, parameters and words of a kernel") {

@@ -14,6 +14,7 @@ void json_fields(JsonFields& fields, Mend& mend) {
 
 static void json_fields(JsonFields& fields, Seen::Place& place) {
   fields("row", place.row, "file", place.file, "line", place.line);
+  fields.unless(Seen::Place().rows, "rows", place.rows);
 }
 
 // The text is in the file, and beside it the places of the lines that it quotes.

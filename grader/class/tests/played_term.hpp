@@ -26,7 +26,10 @@ class PlayedTerm {
       CheckResult check;
       check.result.program = "grader check";
       check.result.verdict = points == 100 ? Verdict::kPassed : Verdict::kFailed;
-      if (points < 100) check.findings = {{.id = "E-stride", .title = "t", .seen = "conv.cpp:4"}};
+      if (points < 100)
+        check.findings = {{.id = "E-stride",
+                           .title = "t",
+                           .seen = {"\n    conv.cpp:4 | a;", {{1, "conv.cpp", 4}}}}};
       check.score = Score{.items = {{.stage = "baseline",
                                      .item = "cases",
                                      .points = 100,

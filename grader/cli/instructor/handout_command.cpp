@@ -176,7 +176,8 @@ std::string page_for_students(const std::string& page, const TellingLines& lines
     if (const auto bar = line.find(" | "); bar != std::string::npos && line.starts_with("    ")) {
       const std::string quote = line;
       std::string code = line.substr(bar);
-      while (next != all.end() && continues_quote(*next, quote)) {
+      // A long line goes on below its beginning.
+      while (next != all.end() && next->find_first_not_of(' ') == bar + 3) {
         code += *next;
         line += "\n" + *next++;
       }

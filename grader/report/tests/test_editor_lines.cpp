@@ -16,7 +16,7 @@ TEST_CASE("editor lines: findings at the lines that they quote") {
        .title = "it is wrong",
        .seen = {"In a case:\n    conv.cpp:2 | two\n                 goes on\nAllocated at:\n"
                 "    conv.cpp:3 | three\nIt ends. The index is\n    b·C\nBy hand: 3.",
-                {{1, "conv.cpp", 2}, {4, "conv.cpp", 3}}},
+                {{1, "conv.cpp", 2, 2}, {4, "conv.cpp", 3}}},
        .cause = "A cause, 100%: so.",
        .next = "A step."}};
   // Words that look like a quote are none.
