@@ -344,6 +344,19 @@ std::optional<Finding> Behaviour::other_orders() {
   return found;
 }
 
+// What the kernels and copies of the phases show, whatever the output is; null for nothing.
+static const char* of_kernels(const PhaseKernels& kernels, const ConvShape& shape) {
+  if (kernels.prolog == 0 && kernels.convolve == 0 && kernels.epilog == 0) {
+    return "E-no-kernel/no-phase";
+  }
+  if (kernels.convolve == 0) return "E-timed-phase-empty/no-kernel";
+  // A copy of the device's own result reads back the output.
+  constexpr auto kNumber = static_cast<std::int64_t>(sizeof(float));
+  const bool reads_back = kernels.copies > 0 && kernels.read_back >= shape.input_size() * kNumber &&
+                          kernels.read_back != shape.output_size() * kNumber;
+  return reads_back ? "E-no-kernel/reads-back" : nullptr;
+}
+
 std::optional<Finding> Behaviour::phases() {
   const ConvShape& shape = plan.phases;
   const Arrays arrays = submission.prepare(shape, Placement::kAligned);
@@ -379,17 +392,8 @@ std::optional<Finding> Behaviour::phases() {
                    {std::to_string(kernels.prolog), std::to_string(kernels.epilog),
                     std::to_string(kernels.read_back)});
   };
-  if (kernels.prolog == 0 && kernels.convolve == 0 && kernels.epilog == 0) {
-    return told("E-no-kernel/no-phase");
-  }
-  if (kernels.convolve == 0) return told("E-timed-phase-empty/no-kernel");
+  if (const char* const name = of_kernels(kernels, shape)) return told(name);
   const bool on_device = submission.device().device != Device::kCpu;
-  // A copy of the device's own result reads back the output.
-  constexpr auto kNumber = static_cast<std::int64_t>(sizeof(float));
-  if (kernels.copies > 0 && kernels.read_back >= shape.input_size() * kNumber &&
-      kernels.read_back != shape.output_size() * kNumber) {
-    return told("E-no-kernel/reads-back");
-  }
   if (belongs_to(1)) return std::nullopt;
   // Between the phases the device holds one input and the host another.
   if (on_device && pauses == 3 && belongs_to(2)) {

@@ -172,7 +172,9 @@ std::optional<Finding> find_chance(Submission& submission, const StageInfo& stag
 void add_block(const probe::Rule& rule, const DeviceLaunch& launch, Finding& found) {
   for (const probe::Rule::Part& part : rule.parts) {
     const bool is_row = part.variable == 'h';
-    if (part.tile == 0 || part.relation != "≥" || (!is_row && part.variable != 'w')) continue;
+    if (part.tile == 0 || part.relation != probe::Rule::Relation::kAtLeast ||
+        (!is_row && part.variable != 'w'))
+      continue;
     if (launch.block[is_row ? 1 : 0] != part.value) continue;
     const Finding told =
         said("E-partly-written/block", {std::to_string(part.tile), is_row ? "rows" : "columns",

@@ -60,9 +60,10 @@ Seen suspect_lines(const SourceText& sources, const Finding& finding) {
     for (const auto& [file, line] : sources.lines_with({word}, without)) {
       // Of all exercises, the one that the finding names.
       if (is_of_kind(finding, "not-begun") &&
-          std::ranges::none_of(finding.values, [&](const std::filesystem::path& exercise) {
-            return exercise.filename() == file;
-          }))
+          std::ranges::none_of(finding.values,
+                               [&own = file](const std::filesystem::path& exercise) {
+                                 return exercise.filename() == own;
+                               }))
         continue;
       // What begins its line stands outside of functions.
       const bool is_inside = sources.lines(file)[static_cast<std::size_t>(line) - 1][0] == ' ';

@@ -131,9 +131,10 @@ DenseRun run_dense(Program& program, const ConvShape& shape, std::uint64_t seed 
 
 /// It holds for exactly the marked samples: one test (=, ≠, ≥, <) of a feature, or two joined.
 struct Rule {
+  enum class Relation { kEqual, kNotEqual, kLess, kAtLeast, kFlag };
   struct Part {
     std::string name{};  ///< of the feature, and what it says of itself
-    std::string relation{};
+    Relation relation = Relation::kFlag;
     std::int64_t value = 0;
     std::string end{};
     char variable = 0;

@@ -88,7 +88,8 @@ std::vector<Terms> measured(Program& program, const std::vector<ConvShape>& shap
 // Some products are right and the others wrong: which ones, and by how much their index differs.
 std::optional<Explanation> find_wrong_part(const std::vector<LabelledTerms>& all, bool by_weight,
                                            const std::string& outputs) {
-  const IndexForm& form = by_weight ? kInputForm : kWeightsForm;
+  const IndexForm& form =
+      form_of(by_weight ? IndexForm::Array::kInput : IndexForm::Array::kWeights);
   std::vector<ConvShape> shapes;
   std::vector<std::vector<Point>> deviations;
   std::vector<Samples> samples;
@@ -123,11 +124,11 @@ std::optional<Explanation> find_wrong_part(const std::vector<LabelledTerms>& all
   if (rule.empty()) return std::nullopt;
   Explanation fact =
       told("E-index/part",
-           {shapes_text(shapes), of_products.empty() ? "outputs" : "products", rule, form.array});
+           {shapes_text(shapes), of_products.empty() ? "outputs" : "products", rule, form.name()});
   IndexForm difference = form;
-  std::ranges::fill(difference.right, "0");
+  std::ranges::fill(difference.right, number_expression(0));
   if (const auto by = named_index(difference, shapes, deviations)) {
-    const std::string text = sum_text(by->factors, by->constant);
+    const std::string text = by->text();
     fact.seen += " The difference to the right index is " + text + ".";
     fact.cause += " Its index differs by " + text + ".";
   }
@@ -240,7 +241,8 @@ Rule wrong_outputs(const std::vector<DenseRun>& runs, bool tiles = false) {
 // The outputs of this rule are wrong; the variable of the rule says what kind of mistake it is.
 Explanation fact_of_outputs(const Rule& rule, const DenseRun& run) {
   const bool at_end = std::ranges::any_of(rule.parts, [](const Rule::Part& part) {
-    return part.name.find("W_out") != std::string::npos || part.end.ends_with("_out");
+    const bool is_side = part.variable == 'h' || part.variable == 'w';
+    return part.variable == 'o' || part.variable == 'n' || (is_side && !part.end.empty());
   });
   const std::string moved = moved_sums(run);
   Explanation fact = told("E-blocks/measured", {to_string(run.shape), rule.text});

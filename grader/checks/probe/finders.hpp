@@ -21,8 +21,11 @@ struct Feature {
   bool is_flag = false;      ///< 0 or 1, and the name says it all
   std::string otherwise{};   ///< what a flag of 0 says; empty: nothing
   int cost = 1;
-  char variable = 0;  ///< of an output: its b, m, h or w alone, or what is left of it
-  int tile = 0;       ///< the values are what is left of a division by this
+  /// Of a product: its b, m, h, w, c, p or q alone, or what is left of it; 'o' the place of its
+  /// output in a map, 'n' its column in an unrolled matrix, 't' its tap. Of a shape: the row of its
+  /// size in their table. 0: another one.
+  char variable = 0;
+  int tile = 0;  ///< the values are what is left of a division by this
 };
 
 /// The rules without exception, the simplest first. @param most  how many at most

@@ -25,26 +25,32 @@ void set(Bits& bits, std::size_t i) {
 
 using Holds = bool(std::int64_t value, std::int64_t bound);
 
-Holds* holds(const std::string& relation) {
-  if (relation == "≥") return [](auto value, auto bound) { return value >= bound; };
-  if (relation == "<") return [](auto value, auto bound) { return value < bound; };
-  if (relation == "≠") return [](auto value, auto bound) { return value != bound; };
+using enum Rule::Relation;
+
+Holds* holds(Rule::Relation relation) {
+  if (relation == kAtLeast) return [](auto value, auto bound) { return value >= bound; };
+  if (relation == kLess) return [](auto value, auto bound) { return value < bound; };
+  if (relation == kNotEqual) return [](auto value, auto bound) { return value != bound; };
   return [](auto value, auto bound) { return value == bound; };
 }
 
-std::string text_of(const Feature& feature, const std::string& relation, std::int64_t value) {
-  if (feature.is_flag) return value == 0 ? feature.otherwise : feature.name;
-  if (feature.end.empty()) return feature.name + " " + relation + " " + std::to_string(value);
+std::string text_of(const Feature& feature, Rule::Relation relation, std::int64_t value) {
+  if (relation == kFlag) return value == 0 ? feature.otherwise : feature.name;
+  const std::string text = feature.name + (relation == kAtLeast    ? " ≥ "
+                                           : relation == kLess     ? " < "
+                                           : relation == kNotEqual ? " ≠ "
+                                                                   : " = ");
+  if (feature.end.empty()) return text + std::to_string(value);
   const std::string by =
       value == 0 ? "" : (value < 0 ? " - " : " + ") + std::to_string(std::abs(value));
-  return feature.name + " " + relation + " " + feature.end + by;
+  return text + feature.end + by;
 }
 
 // Tests of one feature, without those that always or never hold.
 std::vector<Test> tests_of(const Feature& feature, std::size_t count) {
   std::vector<Test> tests;
   const std::set<std::int64_t> values(feature.values.begin(), feature.values.end());
-  const auto add = [&](const std::string& relation, std::int64_t value, int cost) {
+  const auto add = [&](Rule::Relation relation, std::int64_t value, int cost) {
     Test test{{feature.name, relation, value, feature.end, feature.variable, feature.tile},
               text_of(feature, relation, value),
               feature.cost + cost,
@@ -58,18 +64,18 @@ std::vector<Test> tests_of(const Feature& feature, std::size_t count) {
   constexpr std::size_t kAtEachEnd = 20;
   if (values.size() < 2) return tests;
   if (feature.is_flag) {
-    add("", 1, 0);
-    if (!feature.otherwise.empty()) add("", 0, 1);
+    add(kFlag, 1, 0);
+    if (!feature.otherwise.empty()) add(kFlag, 0, 1);
     return tests;
   }
   std::size_t tried = 0;
   for (const std::int64_t value : values) {
     if (++tried > kAtEachEnd && tried + kAtEachEnd <= values.size()) continue;
     const bool is_first = value == *values.begin();
-    if (!feature.only_bounds || is_first) add("=", value, 0);
-    if (!is_first) add("≥", value, 0);
-    if (!is_first) add("<", value, 0);
-    if (values.size() > 2 && !feature.only_bounds) add("≠", value, 1);
+    if (!feature.only_bounds || is_first) add(kEqual, value, 0);
+    if (!is_first) add(kAtLeast, value, 0);
+    if (!is_first) add(kLess, value, 0);
+    if (values.size() > 2 && !feature.only_bounds) add(kNotEqual, value, 1);
   }
   return tests;
 }
@@ -111,8 +117,11 @@ std::vector<Rule> find_rules(const std::vector<Feature>& features, const std::ve
       for (std::size_t b = a + 1; b < std::min(from.size(), kMostPairs); ++b) {
         // "w = 6 and w ≥ 2": one value, and by chance.
         const auto narrows = [](const Test* value, const Test* test) {
-          return value->part.relation == "=" && value->part.end.empty() &&
-                 (test->part.name + " ").starts_with(value->part.name + " ");
+          const Rule::Part& own = value->part;
+          const bool is_part_of_it =
+              own.variable != 0 && own.variable == test->part.variable && own.tile == 0;
+          return own.relation == kEqual && own.end.empty() &&
+                 (is_part_of_it || own.name == test->part.name);
         };
         if (all && (narrows(from[a], from[b]) || narrows(from[b], from[a]))) continue;
         for (std::size_t i = 0; i < both.size(); ++i) {
@@ -181,8 +190,8 @@ struct FeatureList {
   }
 
   // @param end  what the size is called; empty: it is not counted from its end
-  void add(const std::string& name, int size, const char* end, int cost, const auto& value) {
-    const char variable = name.size() == 1 ? name.front() : '\0';
+  void add(char variable, const std::string& name, int size, const char* end, int cost,
+           const auto& value) {
     const Feature named{.name = name, .cost = cost, .variable = variable};
     Feature from_begin = named;
     Feature from_end{.name = name, .end = end, .cost = cost + 1, .variable = variable};
@@ -196,13 +205,12 @@ struct FeatureList {
     add_last_tiles(named, size, value);
   }
 
-  void add_rests(const std::string& name, int cost, const std::vector<int>& tiles,
+  void add_rests(char variable, const std::string& name, int cost, const std::vector<int>& tiles,
                  const auto& value) {
     for (const int tile : tiles) {
-      add(name + " % " + number(tile), 0, "", cost,
+      add(variable, name + " % " + number(tile), 0, "", cost,
           [&](const Label& at) { return value(at) % tile; });
       all.back().tile = tile;
-      if (name.size() == 1) all.back().variable = name.front();
     }
   }
 };
@@ -211,42 +219,42 @@ struct FeatureList {
 
 std::vector<Feature> features_of(const ConvShape& s, const std::vector<Label>& labels, bool taps) {
   FeatureList list{labels};
-  list.add("b", s.batch, "B", 1, [](const Label& at) { return at.b; });
-  list.add("m", s.out_channels, "M", 1, [](const Label& at) { return at.m; });
-  list.add("h", s.out_height(), "H_out", 1, [](const Label& at) { return at.h; });
-  list.add("w", s.out_width(), "W_out", 1, [](const Label& at) { return at.w; });
-  list.add("the number of the output", static_cast<int>(s.output_size()), "", 3,
+  list.add('b', "b", s.batch, "B", 1, [](const Label& at) { return at.b; });
+  list.add('m', "m", s.out_channels, "M", 1, [](const Label& at) { return at.m; });
+  list.add('h', "h", s.out_height(), "H_out", 1, [](const Label& at) { return at.h; });
+  list.add('w', "w", s.out_width(), "W_out", 1, [](const Label& at) { return at.w; });
+  list.add(0, "the number of the output", static_cast<int>(s.output_size()), "", 3,
            [&s](const Label& at) { return static_cast<int>(output_index(s, at)); });
   const auto in_map = [&s](const Label& at) { return at.h * s.out_width() + at.w; };
-  list.add("h·W_out + w", s.out_height() * s.out_width(), "H_out·W_out", 3, in_map);
+  list.add('o', "h·W_out + w", s.out_height() * s.out_width(), "H_out·W_out", 3, in_map);
   if (taps) {
-    list.add("c", s.in_channels, "C", 1, [](const Label& at) { return at.c; });
-    list.add("p", s.kernel, "K", 1, [](const Label& at) { return at.p; });
-    list.add("q", s.kernel, "K", 1, [](const Label& at) { return at.q; });
-    list.add_rests("c", 3, {2, 4, 8, 16, 32}, [](const Label& at) { return at.c; });
+    list.add('c', "c", s.in_channels, "C", 1, [](const Label& at) { return at.c; });
+    list.add('p', "p", s.kernel, "K", 1, [](const Label& at) { return at.p; });
+    list.add('q', "q", s.kernel, "K", 1, [](const Label& at) { return at.q; });
+    list.add_rests('c', "c", 3, {2, 4, 8, 16, 32}, [](const Label& at) { return at.c; });
     const auto flat = [&s](const Label& at) { return (at.c * s.kernel + at.p) * s.kernel + at.q; };
-    list.add("the number of the tap", s.taps(), "C·K·K", 3, flat);
-    list.add("the number of the weight", static_cast<int>(s.weights_size()), "", 3,
+    list.add('t', "the number of the tap", s.taps(), "C·K·K", 3, flat);
+    list.add(0, "the number of the weight", static_cast<int>(s.weights_size()), "", 3,
              [&s](const Label& at) { return static_cast<int>(weight_index(s, at)); });
     const auto row = [&s](const Label& at) { return at.h * s.stride + at.p; };
     const auto column = [&s](const Label& at) { return at.w * s.stride + at.q; };
     // A guard may compare with the output's size, or with that of the other direction.
-    list.add("the row of the pixel", s.height, "H", 3, row);
-    list.add("the column of the pixel", s.width, "W", 3, column);
-    list.add("the row of the pixel", s.out_height(), "H_out", 4, row);
-    list.add("the column of the pixel", s.out_width(), "W_out", 4, column);
-    list.add("the row of the pixel", s.width, "W", 5, row);
-    list.add("the column of the pixel", s.height, "H", 5, column);
-    list.add_rests("the number of the tap", 4, {4, 8, 16, 32, 64}, flat);
+    list.add(0, "the row of the pixel", s.height, "H", 3, row);
+    list.add(0, "the column of the pixel", s.width, "W", 3, column);
+    list.add(0, "the row of the pixel", s.out_height(), "H_out", 4, row);
+    list.add(0, "the column of the pixel", s.out_width(), "W_out", 4, column);
+    list.add(0, "the row of the pixel", s.width, "W", 5, row);
+    list.add(0, "the column of the pixel", s.height, "H", 5, column);
+    list.add_rests('t', "the number of the tap", 4, {4, 8, 16, 32, 64}, flat);
   }
   const std::vector<int> tiles = {2, 4, 8, 16, 32, 64};
-  list.add_rests("(h·W_out + w)", 4, tiles, in_map);
+  list.add_rests('o', "(h·W_out + w)", 4, tiles, in_map);
   list.add_rests(
-      "the column of the product, (b·H_out + h)·W_out + w,", 5, tiles,
+      'n', "the column of the product, (b·H_out + h)·W_out + w,", 5, tiles,
       [&s](const Label& at) { return (at.b * s.out_height() + at.h) * s.out_width() + at.w; });
-  list.add_rests("m", 3, tiles, [](const Label& at) { return at.m; });
-  list.add_rests("h", 3, tiles, [](const Label& at) { return at.h; });
-  list.add_rests("w", 3, tiles, [](const Label& at) { return at.w; });
+  list.add_rests('m', "m", 3, tiles, [](const Label& at) { return at.m; });
+  list.add_rests('h', "h", 3, tiles, [](const Label& at) { return at.h; });
+  list.add_rests('w', "w", 3, tiles, [](const Label& at) { return at.w; });
   return list.all;
 }
 

@@ -42,27 +42,29 @@ Rule rule_of(const std::vector<LabelledTerms>& all, const std::vector<Counted>& 
 
 // What it usually is if exactly the products of this rule are missing.
 const char* id_of(const Rule& missing) {
+  using enum Rule::Relation;
   const auto is_edge = [](const Rule::Part& part) {
-    const bool is_first = part.end.empty() && ((part.relation == "=" && part.value == 0) ||
-                                               (part.relation == "<" && part.value == 1));
-    const bool is_last = !part.end.empty() && part.relation == "=" && part.value == -1;
-    return (part.name == "p" || part.name == "q") && (is_first || is_last);
+    const bool is_first = part.end.empty() && ((part.relation == kEqual && part.value == 0) ||
+                                               (part.relation == kLess && part.value == 1));
+    const bool is_last = !part.end.empty() && part.relation == kEqual && part.value == -1;
+    const bool is_of_filter = part.variable == 'p' || part.variable == 'q';
+    return is_of_filter && part.tile == 0 && (is_first || is_last);
   };
   const auto& parts = missing.parts;
   if (parts.empty()) return "E-terms";
   if (std::ranges::all_of(parts, is_edge) && (parts.size() == 1 || !missing.all)) {
     return "E-filter-edge";
   }
-  if (parts.size() != 1) return "E-terms";
+  if (parts.size() != 1 || parts.front().tile != 0) return "E-terms";
   const auto& [name, relation, value, end, variable, tile] = parts.front();
   const bool is_last = !end.empty() && value == -1;
-  const bool but_one = relation == "≠" || relation == (is_last ? "<" : "≥");
-  if (name == "c" && but_one && is_last) return "E-last-channel";
-  if (name == "c" && but_one && end.empty() && value == (relation == "≠" ? 0 : 1)) {
+  const bool but_one = relation == kNotEqual || relation == (is_last ? kLess : kAtLeast);
+  if (variable == 'c' && but_one && is_last) return "E-last-channel";
+  if (variable == 'c' && but_one && end.empty() && value == (relation == kNotEqual ? 0 : 1)) {
     return "E-first-channel";
   }
-  if (name != "the number of the tap" || !is_last) return "E-terms";
-  return but_one ? "E-last-tap" : relation == "=" ? "E-stored-early" : "E-terms";
+  if (variable != 't' || !is_last) return "E-terms";
+  return but_one ? "E-last-tap" : relation == kEqual ? "E-stored-early" : "E-terms";
 }
 
 }  // namespace
@@ -131,12 +133,14 @@ std::optional<Explanation> find_output_rows(const std::vector<LabelledTerms>& al
     if (std::ranges::find(terms.unwritten, true) != terms.unwritten.end()) return std::nullopt;
     shapes.push_back(terms.shape);
   }
-  for (const std::string rows : {"H_out", "W", "H", "(W_out - 1)", "(W_out + 1)"}) {
+  const IndexForm& form = form_of(IndexForm::Array::kInput);
+  for (const std::string name : {"H_out", "W", "H", "(W_out - 1)", "(W_out + 1)"}) {
+    const SizeExpression rows = size_expression(name);
     std::vector<std::vector<Point>> points;
     bool differs = false;
     for (const LabelledTerms& terms : all) {
       const ConvShape& s = terms.shape;
-      const int length = static_cast<int>(value_of(rows, s).value_or(0));
+      const int length = static_cast<int>(rows.at(s));
       differs = differs || length != s.out_width();
       points.emplace_back();
       for (const Labelled& each : terms.terms) {
@@ -146,13 +150,14 @@ std::optional<Explanation> find_output_rows(const std::vector<LabelledTerms>& al
         points.back().push_back({variables_of(at), each.term.pixel});
       }
     }
-    const auto index = differs ? named_index(kInputForm, shapes, points) : std::nullopt;
+    const auto index = differs ? named_index(form, shapes, points) : std::nullopt;
     if (!index) continue;
-    Explanation fact = index_fact(kInputForm, *index, shapes);
-    fact.id = rows == "H_out" ? "E-height-width" : "E-index";
-    const Explanation taken = told("E-index/output-rows", {rows});
+    Explanation fact = index_fact(form, *index, shapes);
+    fact.id = rows == size_expression("H_out") ? "E-height-width" : "E-index";
+    const Explanation taken = told("E-index/output-rows", {name});
     fact.seen += taken.seen;
-    const bool is_right = index->factors == kInputForm.right && index->constant == "0";
+    const bool is_right =
+        std::ranges::equal(index->factors, form.right) && index->constant == number_expression(0);
     fact.cause = taken.cause + (is_right ? "" : " " + fact.cause);
     fact.next = taken.next;
     show_wrong_product(fact, all.front());
@@ -202,16 +207,15 @@ std::optional<Explanation> find_tile_rows(const std::vector<LabelledTerms>& all)
     }
   }
   if (found.size() < all.size()) return std::nullopt;
-  const auto text = [&](auto length) {
+  const auto of = [&](auto length) {
     std::vector<std::int64_t> lengths;
     for (const Lengths& each : found) lengths.push_back(each.*length);
-    const std::string name = name_of(lengths, shapes, "");
-    return name.empty() ? number(lengths.front()) : name;
+    return expression_of(lengths, shapes).value_or(number_expression(lengths.front()));
   };
-  const std::string rows = text(&Lengths::filled);
-  const std::string read = text(&Lengths::read);
-  Explanation fact = told("E-tile-rows/measured", {shapes_text(shapes), rows, read});
-  if (rows == number(found.front().filled) || read == number(found.front().read)) {
+  const SizeExpression rows = of(&Lengths::filled);
+  const SizeExpression read = of(&Lengths::read);
+  Explanation fact = told("E-tile-rows/measured", {shapes_text(shapes), rows.text(), read.text()});
+  if (rows.is_number() || read.is_number()) {
     fact.seen += " Numbers are those of the first shape.";
   }
   show_wrong_product(fact, all.front());

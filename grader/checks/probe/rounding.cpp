@@ -175,6 +175,18 @@ std::optional<Precision> precision_of(Program& program, const ConvShape& shape) 
               : (is_half ? Precision::kFp16 : Precision::kTf32);
 }
 
+namespace {
+
+// A float keeps more bits of a sum, product or factor than these tests look at.
+constexpr int kBitsTested = 20;
+
+std::string bits_text(const std::string& what, int k) {
+  return what + " keeps 1 + 2^-" + number(k) + ", but 1 + 2^-" + number(k + 1) +
+         " becomes 1 (a float keeps 1 + 2^-" + number(kBitsOfFloat) + ")";
+}
+
+}  // namespace
+
 Explanation measure_rounding(Program& program, const ConvShape& shape, bool may_be_half) {
   Sums sum(program, shape);
   const auto [input, weights, result, sums, smallest, rounds_products, cuts_input, cuts_weights] =
@@ -184,16 +196,11 @@ Explanation measure_rounding(Program& program, const ConvShape& shape, bool may_
   const bool weights_overflow = !std::isfinite(sum(1 / kTooLarge, kTooLarge));
   const bool sum_overflows = !std::isfinite(sum(0x1p10, 0x1p7));
 
-  constexpr int kEnough = 20;  // of a float, with some slack; the test of sums goes no further
-  const auto bits_text = [](const std::string& what, int k) {
-    return what + " keeps 1 + 2^-" + number(k) + ", but 1 + 2^-" + number(k + 1) +
-           " becomes 1 (a float keeps 1 + 2^-" + number(kBitsOfFloat) + ")";
-  };
   const auto range = [&, &least = smallest](bool overflows) {
     return (overflows ? std::string("; 2^17 becomes infinite") : "") +
            (least < kSmallest ? "; 2^-" + number(least + 1) + " is not kept" : "");
   };
-  if (const auto type = type_of(sums, sum_overflows); sums < kEnough && !type.empty()) {
+  if (const auto type = type_of(sums, sum_overflows); sums < kBitsTested && !type.empty()) {
     return told("E-precision/sums", {number(sums + 1), range(sum_overflows), type});
   }
   if (result == 0) {
@@ -201,11 +208,11 @@ Explanation measure_rounding(Program& program, const ConvShape& shape, bool may_
                 : near(sum(1, 0.5, 0.5), 1, 1) ? "E-precision/int-stored"
                                                : "E-precision/int-sum");
   }
-  if (const auto type = type_of(result, sum_overflows); result < kEnough && !type.empty()) {
+  if (const auto type = type_of(result, sum_overflows); result < kBitsTested && !type.empty()) {
     return told("E-precision/stored",
                 {bits_text("the output", result) + range(sum_overflows), type});
   }
-  const bool both = input < kEnough && weights < kEnough;
+  const bool both = input < kBitsTested && weights < kBitsTested;
   constexpr double kLarge = 0x1p8;
   const int large = input < kBitsOfHalf ? bits_of_input(sum, kLarge) : 0;
   if (!both && large > input) {
@@ -215,7 +222,7 @@ Explanation measure_rounding(Program& program, const ConvShape& shape, bool may_
   }
   const int least = std::min(input, weights);
   const bool is_promised = may_be_half && least >= kBitsOfHalf;
-  if (least < kEnough && !is_promised) {
+  if (least < kBitsTested && !is_promised) {
     const bool overflows = input <= weights ? input_overflows : weights_overflow;
     const auto [what, which] = input == weights ? std::pair{"each factor", "Input and weights were"}
                                : input < weights
@@ -235,8 +242,8 @@ Explanation measure_rounding(Program& program, const ConvShape& shape, bool may_
   if (rounds_products) return told("E-precision/products");
   Explanation fact =
       told("E-precision/method",
-           {result < kEnough ? bits_text("the output", result)
-                             : "no single number, product or sum of two numbers loses bits"});
+           {result < kBitsTested ? bits_text("the output", result)
+                                 : "no single number, product or sum of two numbers loses bits"});
   fact.is_named = false;
   return fact;
 }

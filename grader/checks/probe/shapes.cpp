@@ -75,8 +75,10 @@ ConvShape shrunk(Tried& tried, ConvShape shape, const Program& program) {
 
 std::vector<Feature> features_of(const std::vector<ConvShape>& shapes) {
   std::vector<Feature> all;
+  char variable = 0;
   const auto add = [&](const std::string& name, int cost, bool flag, const auto& value) {
-    Feature feature{.name = name, .only_bounds = true, .is_flag = flag, .cost = cost};
+    Feature feature{
+        .name = name, .only_bounds = true, .is_flag = flag, .cost = cost, .variable = variable};
     for (const ConvShape& s : shapes) feature.values.push_back(value(s));
     all.push_back(std::move(feature));
   };
@@ -84,28 +86,28 @@ std::vector<Feature> features_of(const std::vector<ConvShape>& shapes) {
     const char* name;
     int cost;
     bool divides;
-    const char* formula = name;
+    SizeExpression formula = size_expression(name);
   };
-  static const std::vector<Named> sizes = {{"B", 1, true},
-                                           {"M", 1, true},
-                                           {"C", 1, true},
-                                           {"H", 2, true},
-                                           {"W", 2, true},
-                                           {"K", 1, true},
-                                           {"S", 1, false},
-                                           {"H_out", 1, true},
-                                           {"W_out", 1, true},
-                                           {"C·K·K", 2, true},
-                                           {"H_out·W_out", 2, true},
-                                           {"B·H_out·W_out", 3, true},
-                                           {"B·M", 3, false},
-                                           {"M·C", 3, false},
-                                           {"the number of outputs", 3, true, "B·M·H_out·W_out"},
-                                           {"the number of weights", 3, false, "M·C·K·K"}};
+  static const std::vector<Named> sizes = {
+      {"B", 1, true},
+      {"M", 1, true},
+      {"C", 1, true},
+      {"H", 2, true},
+      {"W", 2, true},
+      {"K", 1, true},
+      {"S", 1, false},
+      {"H_out", 1, true},
+      {"W_out", 1, true},
+      {"C·K·K", 2, true},
+      {"H_out·W_out", 2, true},
+      {"B·H_out·W_out", 3, true},
+      {"B·M", 3, false},
+      {"M·C", 3, false},
+      {"the number of outputs", 3, true, size_expression("B·M·H_out·W_out")},
+      {"the number of weights", 3, false, size_expression("M·C·K·K")}};
   for (const auto& [name, cost, divides, formula] : sizes) {
-    const auto value = [&, &name_of_size = formula](const ConvShape& s) {
-      return *value_of(name_of_size, s);
-    };
+    const auto value = [&of = formula](const ConvShape& s) { return of.at(s); };
+    ++variable;
     add(name, cost, false, value);
     for (const int by : {2, 4, 8, 16, 32}) {
       if (!divides) break;
@@ -113,6 +115,7 @@ std::vector<Feature> features_of(const std::vector<ConvShape>& shapes) {
           [&](const ConvShape& s) { return value(s) % by != 0 ? 1 : 0; });
     }
   }
+  variable = 0;
   for (const int by : {8, 16, 32}) {
     add("H_out or W_out is no multiple of " + std::to_string(by), 3, true,
         [&](const ConvShape& s) -> std::int64_t {
@@ -134,7 +137,9 @@ std::vector<ConvShape> at_edge(const Rule& rule, const ConvShape& around) {
   constexpr std::size_t kEnough = 2;
   std::vector<ConvShape> found;
   for (const Rule::Part& part : rule.parts) {
-    if (part.relation != "≥" && part.relation != "<") continue;
+    if (part.relation != Rule::Relation::kAtLeast && part.relation != Rule::Relation::kLess) {
+      continue;
+    }
     std::size_t enough = found.size() + kEnough;
     for (const Size size : kSizes) {
       for (int to = 1; to <= kLargest && found.size() < enough; ++to) {

@@ -74,8 +74,9 @@ std::optional<Explanation> find_moved_sums(const std::vector<DenseRun>& runs) {
   }
   // Outputs that do not exist, of a wrong size of the output, may lie over others.
   const bool is_enough = shapes.size() > (is_part ? 1 : 0);
-  if (const auto named = is_enough ? named_index(kOutputForm, shapes, points) : std::nullopt) {
-    Explanation fact = index_fact(kOutputForm, *named, shapes);
+  const IndexForm& form = form_of(IndexForm::Array::kOutput);
+  if (const auto named = is_enough ? named_index(form, shapes, points) : std::nullopt) {
+    Explanation fact = index_fact(form, *named, shapes);
     if (is_part) fact.id = "E-index";
     return fact;
   }
@@ -175,8 +176,7 @@ std::optional<Explanation> find_scaling(const std::vector<DenseRun>& runs) {
   }
   std::string name;
   if (whole.size() == runs.size()) {
-    name = name_of(whole, shapes, "");
-    if (name.empty()) name = number(whole.front());
+    name = expression_of(whole, shapes).value_or(number_expression(whole.front())).text();
     if (divides) name = "1 / (" + name + ")";
   } else {
     name = real(factors.front());
@@ -270,10 +270,11 @@ std::optional<Explanation> find_carried_sum(const std::vector<DenseRun>& runs) {
       }
     }
     if (distances.size() < runs.size()) continue;
-    std::string name = name_of(distances, shapes, "1");
-    if (name.empty()) name = number(distances.front());
+    const SizeExpression one = number_expression(1);
+    const auto back =
+        expression_of(distances, shapes, one).value_or(number_expression(distances.front()));
     Explanation fact = told("E-sum-kept/measured", {stored ? "the stored value" : "the sum",
-                                                    name == "1" ? "" : name + " elements "});
+                                                    back == one ? "" : back.text() + " elements "});
     fact.seen += neighbourhood(runs.front());
     return fact;
   }

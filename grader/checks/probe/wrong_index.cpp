@@ -1,10 +1,8 @@
 #include "grader/checks/probe/wrong_index.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 #include <string_view>
-#include <unordered_map>
 #include <utility>
 
 #include "common/serve/finding_texts.hpp"
@@ -47,184 +45,47 @@ std::optional<Affine> fit(const std::vector<Point>& points) {
 
 namespace {
 
-struct Letter {
-  std::string name;
-  std::function<int(const ConvShape&)> size;
-  int cost;
-  int kernels = 0;  ///< so often K is added
-  int more = 0;
-
-  [[nodiscard]] std::int64_t of(const ConvShape& s) const {
-    return size(s) + kernels * s.kernel + more;
-  }
-};
-
-// The sizes of a shape, and what students make of them.
-const std::vector<Letter>& letters() {
-  static const std::vector<Letter> all = [] {
-    std::vector<Letter> made = {
-        {"B", &ConvShape::batch, 2},         {"M", &ConvShape::out_channels, 2},
-        {"C", &ConvShape::in_channels, 2},   {"H_out", &ConvShape::out_height, 2},
-        {"W_out", &ConvShape::out_width, 2}, {"S", &ConvShape::stride, 2},
-        {"H", &ConvShape::height, 2},        {"W", &ConvShape::width, 2},
-        {"K", &ConvShape::kernel, 2}};
-    for (const auto& [name, size, cost, kernels, more] : std::vector(made)) {
-      if (name == "S") continue;
-      made.push_back({"(" + name + " - 1)", size, 5, 0, -1});
-      const bool is_count = name == "B" || name == "M" || name == "C";
-      if (!is_count) made.push_back({"(" + name + " + 1)", size, 5, 0, 1});
-    }
-    for (const auto& [side, size] :
-         {std::pair{"(H", &ConvShape::height}, {"(W", &ConvShape::width}}) {
-      made.push_back({std::string(side) + " - K + 1)", size, 6, -1, 1});
-      made.push_back({std::string(side) + " - K)", size, 8, -1});
-      made.push_back({std::string(side) + " + K)", size, 6, 1});
-    }
-    return made;
-  }();
-  return all;
-}
-
-/// A simple expression: a product of up to four letters, a multiple of it, or one more or less.
-struct Expression {
-  std::string name;
-  std::vector<std::size_t> letters{};
-  int cost = 0;
-  std::int64_t times = 1;
-  std::int64_t more = 0;
-
-  [[nodiscard]] std::int64_t at(const ConvShape& shape) const {
-    std::int64_t value = times;
-    for (const std::size_t letter : letters) value *= probe::letters()[letter].of(shape);
-    return value + more;
-  }
-};
-
-std::vector<Expression> made_expressions() {
-  constexpr std::size_t kMostLetters = 4;
-  constexpr int kMostCost = 12;
-  std::vector<Expression> products = {{""}};
-  for (std::size_t i = 0; i < products.size(); ++i) {
-    if (products[i].letters.size() == kMostLetters) continue;
-    const std::size_t last = products[i].letters.empty() ? 0 : products[i].letters.back();
-    for (std::size_t letter = last; letter < letters().size(); ++letter) {
-      const Letter& times = letters()[letter];
-      Expression next = products[i];
-      // Nobody multiplies a number of images, maps or channels by itself.
-      const bool is_count = std::string_view("BMCS").find(times.name) != std::string_view::npos;
-      next.cost += times.cost + (is_count && i > 0 && letter == last ? 3 : 0);
-      if (next.cost > kMostCost) continue;
-      next.name += (next.name.empty() ? "" : "·") + times.name;
-      next.letters.push_back(letter);
-      products.push_back(std::move(next));
-    }
-  }
-  std::vector<Expression> all;
-  for (const Expression& product : products) {
-    if (product.letters.empty()) continue;
-    const auto add = [&](std::string name, int cost, std::int64_t times, std::int64_t more) {
-      all.push_back({std::move(name), product.letters, product.cost + cost, times, more});
-    };
-    add(product.name, 0, 1, 0);
-    add("(" + product.name + " - 1)", 4, 1, -1);
-    add("(" + product.name + " + 1)", 4, 1, 1);
-    add("-" + product.name, 2, -1, 0);
-    for (const std::int64_t times : {2, 4, 16, 8, 32, 15, 17, 31, 33}) {
-      add(std::to_string(times) + "·" + product.name, times <= 4 ? 4 : 5, times, 0);
-    }
-  }
-  return all;
-}
-
-const std::vector<Expression>& expressions() {
-  static const std::vector<Expression> all = made_expressions();
-  return all;
-}
-
 // As variables_of orders them.
-const std::vector<std::string> kVariables = {"b", "m", "c", "h", "p", "w", "q"};
-
-bool is_number(const std::string& text) {
-  return !text.empty() && text.find_first_not_of("-0123456789") == std::string::npos;
-}
+constexpr std::string_view kVariables = "bmchpwq";
 
 }  // namespace
 
-std::string name_of(const std::vector<std::int64_t>& values, const std::vector<ConvShape>& shapes,
-                    const std::string& right) {
-  if (is_number(right)) {
-    if (std::ranges::all_of(values, [&](auto value) { return std::to_string(value) == right; })) {
-      return right;
+const IndexForm& form_of(IndexForm::Array array) {
+  static const std::vector<IndexForm> forms = [] {
+    std::vector<IndexForm> made;
+    using enum IndexForm::Array;
+    using Factors = std::vector<const char*>;
+    for (const auto& [of, right] :
+         {std::pair{kInput, Factors{"C·H·W", "0", "H·W", "S·W", "W", "S", "1"}},
+          {kWeights, Factors{"0", "C·K·K", "K·K", "0", "K", "0", "1"}},
+          {kOutput, Factors{"M·H_out·W_out", "H_out·W_out", "0", "W_out", "0", "1", "0"}}}) {
+      made.push_back({of, {}});
+      for (const char* factor : right) made.back().right.push_back(size_expression(factor));
     }
-  }
-  const bool same =
-      std::ranges::all_of(values, [&](std::int64_t value) { return value == values.front(); });
-  const bool of_output = right.find("_out") != std::string::npos;
-  std::string best;
-  int least = 1 << 20;
-  for (const Expression& each : expressions()) {
-    bool fits = true;
-    for (std::size_t i = 0; i < values.size() && fits; ++i) fits = each.at(shapes[i]) == values[i];
-    if (!fits) continue;
-    // Only rows of an unrolled matrix are as long as a batch, and neither filters nor outputs have
-    // a stride.
-    const auto has = [&](const char* some) {
-      return each.name.find_first_of(some) != std::string::npos;
-    };
-    int cost = each.cost;
-    if (!has("HW") && (has("B") || (has("S") && has("K")))) cost += 6;
-    if (has("S") && of_output) cost += 6;
-    if (each.name == right) cost = -1;
-    if (cost >= least) continue;
-    least = cost;
-    best = each.name;
-  }
-  // By chance long names fit few numbers.
-  for (const int times : {2, 4, 8, 16, 32}) {
-    if (is_number(right)) break;
-    const bool fits = std::ranges::all_of(values, [&, i = std::size_t{0}](auto value) mutable {
-      return value_of(right, shapes[i++]).value_or(0) * times == value;
-    });
-    if (fits && least > 3) best = std::to_string(times) + "·" + right, least = 3;
-  }
-  const int most = shapes.size() > 2 ? 10 : 8;
-  if (least > most) best.clear();
-  constexpr int kSimple = 4;
-  const std::int64_t first = values.front();
-  if (same && least >= 0 && (std::abs(first) <= 1 || (shapes.size() > 1 && least > kSimple))) {
-    return std::to_string(first);
-  }
-  // One shape gives too many names.
-  return shapes.size() > 1 || least < 0 ? best : std::string();
-}
-
-std::optional<std::int64_t> value_of(const std::string& name, const ConvShape& shape) {
-  if (is_number(name)) return std::stoll(name);
-  static const auto by_name = [] {
-    std::unordered_map<std::string, const Expression*> all;
-    for (const Expression& each : expressions()) all.emplace(each.name, &each);
-    return all;
+    return made;
   }();
-  const auto found = by_name.find(name);
-  return found == by_name.end() ? std::nullopt : std::optional(found->second->at(shape));
+  return forms[static_cast<std::size_t>(array)];
 }
 
-std::string sum_text(const std::vector<std::string>& factors, const std::string& constant) {
+const char* IndexForm::name() const {
+  return array == Array::kInput ? "input" : array == Array::kWeights ? "weights" : "output";
+}
+
+std::string NamedIndex::text() const {
   std::string text;
-  const auto add = [&](std::string part) {
-    const bool minus = part.starts_with('-');
-    if (minus) part.erase(0, 1);
+  const auto add = [&](const SizeExpression& part, char variable) {
+    if (part == number_expression(0)) return;
+    const bool minus = part.times < 0;
     text += text.empty() ? (minus ? "-" : "") : minus ? " - " : " + ";
-    text += part;
+    const SizeExpression size = part.times_of(minus ? -1 : 1);
+    if (variable != 0) text += variable;
+    if (variable != 0 && size == number_expression(1)) return;
+    text += (variable == 0 ? "" : "·") + size.text();
   };
   for (std::size_t i = 0; i < factors.size(); ++i) {
-    if (factors[i].empty() || factors[i] == "0") continue;
-    const bool one = factors[i] == "1" || factors[i] == "-1";
-    add(one ? (factors[i] == "1" ? "" : "-") + kVariables[i]
-            : (factors[i].starts_with('-') ? "-" + kVariables[i] + "·" + factors[i].substr(1)
-                                           : kVariables[i] + "·" + factors[i]));
+    if (factors[i]) add(*factors[i], kVariables[i]);
   }
-  if (!constant.empty() && constant != "0") add(constant);
+  add(constant, 0);
   return text.empty() ? "0" : text;
 }
 
@@ -251,13 +112,15 @@ std::optional<NamedIndex> named_index(const IndexForm& form, const std::vector<C
       values.push_back(*known);
       where.push_back(shapes[i]);
     }
-    std::string name =
-        values.empty() ? "" : name_of(values, where, is_constant ? "0" : form.right[v]);
-    if (name.empty() && !values.empty()) return std::nullopt;
+    std::optional<SizeExpression> found;
+    if (!values.empty()) {
+      found = expression_of(values, where, is_constant ? number_expression(0) : form.right[v]);
+      if (!found) return std::nullopt;
+    }
     if (is_constant) {
-      named.constant = std::move(name);
+      named.constant = *found;
     } else {
-      named.factors.push_back(std::move(name));
+      named.factors.push_back(std::move(found));
     }
   }
   return named;
@@ -267,67 +130,68 @@ namespace {
 
 // Which of the usual names this index has.
 std::string id_of(const IndexForm& form, const NamedIndex& index) {
-  const std::string& array = form.array;
-  if (array == "output") return "E-output-order";
+  using enum IndexForm::Array;
+  if (form.array == kOutput) return "E-output-order";
   // The factors that differ, by variable.
-  std::map<std::string, std::string> wrong;
+  std::map<char, SizeExpression> wrong;
   for (std::size_t v = 0; v < index.factors.size(); ++v) {
-    const std::string& factor = index.factors[v];
-    if (!factor.empty() && factor != form.right[v]) wrong[kVariables[v]] = factor;
+    const auto& factor = index.factors[v];
+    if (factor && *factor != form.right[v]) wrong.emplace(kVariables[v], *factor);
   }
-  const bool shifted = index.constant != "0";
-  const auto is = [&](const char* variable, const std::string& factor) {
-    return wrong.contains(variable) && wrong.at(variable) == factor;
+  const bool shifted = index.constant != number_expression(0);
+  const auto is = [&](char variable, const std::string& factor) {
+    return wrong.contains(variable) && wrong.at(variable) == size_expression(factor);
   };
-  const auto only = [&](const char* variable, const char* factor) {
+  const auto only = [&](char variable, const char* factor) {
     return !shifted && wrong.size() == 1 && is(variable, factor);
   };
-  if (array == "weights") {
-    if (wrong.size() == 2 && !shifted && is("p", "1") && is("q", "K"))
+  if (form.array == kWeights) {
+    if (wrong.size() == 2 && !shifted && is('p', "1") && is('q', "K"))
       return "E-transposed-weights";
-    if (is("p", "-K") && is("q", "-1")) return "E-flipped-weights";
-    if (wrong.size() == 2 && !shifted && is("m", "K·K") && is("c", "M·K·K")) {
+    if (is('p', "-K") && is('q', "-1")) return "E-flipped-weights";
+    if (wrong.size() == 2 && !shifted && is('m', "K·K") && is('c', "M·K·K")) {
       return "E-weights-order";
     }
-    return only("m", "0") ? "E-first-map" : only("c", "0") ? "E-first-channel" : "E-index";
+    return only('m', "0") ? "E-first-map" : only('c', "0") ? "E-first-channel" : "E-index";
   }
-  if (only("b", "0")) return "E-first-image";
-  if (only("c", "0")) return "E-first-channel";
-  if (wrong.empty() && index.constant.starts_with("-")) return "E-padding";
-  const auto is_row = [&](const char* variable, const std::string& length) {
+  if (only('b', "0")) return "E-first-image";
+  if (only('c', "0")) return "E-first-channel";
+  if (wrong.empty() && index.constant.times < 0) return "E-padding";
+  const auto is_row = [&](char variable, const std::string& length) {
     return is(variable, length) || is(variable, "S·" + length);
   };
-  const bool is_column = is("h", "1") || is("h", "S");
-  if (is_column && (is_row("w", "W") || is_row("w", "H"))) return "E-rows-columns";
-  if (wrong.contains("b") || wrong.contains("c")) return "E-index";
-  const bool has_height = is_row("h", "H") || is_row("p", "H");
-  if (has_height) return wrong.contains("m") ? "E-index" : "E-height-width";
-  const bool without_stride = (!wrong.contains("h") || is("h", "W")) &&
-                              (!wrong.contains("w") || is("w", "1")) && !wrong.contains("p") &&
-                              !wrong.contains("q");
-  const bool by_tap = is("p", "S·W") || is("q", "S");
+  const bool is_column = is('h', "1") || is('h', "S");
+  if (is_column && (is_row('w', "W") || is_row('w', "H"))) return "E-rows-columns";
+  if (wrong.contains('b') || wrong.contains('c')) return "E-index";
+  const bool has_height = is_row('h', "H") || is_row('p', "H");
+  if (has_height) return wrong.contains('m') ? "E-index" : "E-height-width";
+  const bool without_stride = (!wrong.contains('h') || is('h', "W")) &&
+                              (!wrong.contains('w') || is('w', "1")) && !wrong.contains('p') &&
+                              !wrong.contains('q');
+  const bool by_tap = is('p', "S·W") || is('q', "S");
   return !shifted && (without_stride || by_tap) ? "E-stride" : "E-index";
 }
 
 // What differs, one sentence for each variable.
 std::string differences(const IndexForm& form, const NamedIndex& index) {
   std::vector<std::string> parts;
-  const bool is_last = form.array == "output";
+  const SizeExpression none = number_expression(0);
   for (std::size_t v = 0; v < kVariables.size(); ++v) {
-    const std::string& factor = index.factors[v];
-    const std::string& name = kVariables[v];
+    const auto& factor = index.factors[v];
+    const SizeExpression& right = form.right[v];
+    const std::string name(1, kVariables[v]);
     // Several sums have the same place, and all that is left has one value of the variable.
-    if (factor.empty() && is_last) {
-      if (form.right[v] != "0") parts.push_back(name + " is missing or has no effect");
+    if (!factor && form.array == IndexForm::Array::kOutput) {
+      if (right != none) parts.push_back(name + " is missing or has no effect");
       continue;
     }
-    if (factor.empty() || factor == form.right[v]) continue;
-    parts.push_back(factor == "0" ? name + " is missing"
-                    : form.right[v] == "0"
-                        ? name + " occurs in it, times " + factor
-                        : name + " is multiplied by " + factor + ", not by " + form.right[v]);
+    if (!factor || *factor == right) continue;
+    parts.push_back(*factor == none ? name + " is missing"
+                    : right == none ? name + " occurs in it, times " + factor->text()
+                                    : name + " is multiplied by " + factor->text() + ", not by " +
+                                          right.text());
   }
-  if (index.constant != "0") parts.push_back(index.constant + " is added");
+  if (index.constant != none) parts.push_back(index.constant.text() + " is added");
   return joined(parts, "; ");
 }
 
@@ -335,19 +199,19 @@ std::string differences(const IndexForm& form, const NamedIndex& index) {
 
 Explanation index_fact(const IndexForm& form, const NamedIndex& index,
                        const std::vector<ConvShape>& shapes) {
-  const bool stores = form.array == "output";
-  std::vector<std::string> right = form.right;
-  for (std::size_t v = 0; v < right.size(); ++v) {
+  const bool stores = form.array == IndexForm::Array::kOutput;
+  NamedIndex right{.factors = {form.right.begin(), form.right.end()}};
+  for (std::size_t v = 0; v < right.factors.size(); ++v) {
     // Of an output it is missing; otherwise it was not measured.
-    if (index.factors[v].empty() && !stores) right[v].clear();
+    if (!index.factors[v] && !stores) right.factors[v].reset();
   }
   const std::string id = id_of(form, index);
   const std::string own = id + "/measured";
-  Explanation fact = told(stores            ? "E-index/stored"
-                          : is_variant(own) ? own
-                                            : "E-index/measured",
-                          {shapes_text(shapes), form.array, sum_text(index.factors, index.constant),
-                           sum_text(right, "0"), differences(form, index)});
+  Explanation fact = told(
+      stores            ? "E-index/stored"
+      : is_variant(own) ? own
+                        : "E-index/measured",
+      {shapes_text(shapes), form.name(), index.text(), right.text(), differences(form, index)});
   if (id != fact.id) fact.next.clear();
   fact.id = id;
   return fact;
@@ -356,7 +220,8 @@ Explanation index_fact(const IndexForm& form, const NamedIndex& index,
 std::optional<WrongIndex> wrong_index(std::vector<LabelledTerms> all, bool by_weight) {
   // A shape may be so small that all of its products lie outside.
   std::erase_if(all, [](const LabelledTerms& terms) { return terms.terms.empty(); });
-  const IndexForm& form = by_weight ? kInputForm : kWeightsForm;
+  const IndexForm& form =
+      form_of(by_weight ? IndexForm::Array::kInput : IndexForm::Array::kWeights);
   std::vector<ConvShape> shapes;
   std::vector<std::vector<Point>> points;
   bool all_right = true;
@@ -378,25 +243,22 @@ std::optional<WrongIndex> wrong_index(std::vector<LabelledTerms> all, bool by_we
 std::size_t complexity(const WrongIndex& wrong) {
   std::size_t size = 0;
   for (std::size_t v = 0; v < wrong.index.factors.size(); ++v) {
-    size += wrong.index.factors[v] != wrong.form->right[v] ? 10 + wrong.index.factors[v].size() : 0;
+    const auto& factor = wrong.index.factors[v];
+    if (factor != wrong.form->right[v]) size += 10 + (factor ? factor->text().size() : 0);
   }
   // Of two that are as simple, the index of the weights, which has fewer variables.
-  if (wrong.form == &kInputForm) ++size;
-  return size + (wrong.index.constant == "0" ? 0 : 10);
+  if (wrong.form->array == IndexForm::Array::kInput) ++size;
+  return size + (wrong.index.constant == number_expression(0) ? 0 : 10);
 }
 
 bool predicts(const IndexForm& form, const NamedIndex& index, const DenseRun& run) {
   const ConvShape& s = run.shape;
   Affine there;
   for (std::size_t v = 0; v < index.factors.size(); ++v) {
-    const std::string& name = index.factors[v].empty() ? form.right[v] : index.factors[v];
-    there.factors.push_back(value_of(name, s));
-    if (!there.factors.back()) return false;
+    there.factors.push_back(index.factors[v].value_or(form.right[v]).at(s));
   }
-  const auto constant = value_of(index.constant, s);
-  if (!constant) return false;
-  there.constant = *constant;
-  const bool of_input = &form == &kInputForm;
+  there.constant = index.constant.at(s);
+  const bool of_input = form.array == IndexForm::Array::kInput;
   const auto read = [](const Numbers& numbers, std::int64_t i) {
     const bool inside = i >= -Numbers::kMargin && i < numbers.size() + Numbers::kMargin;
     return inside ? static_cast<double>(numbers[i]) : 0.0;
@@ -427,7 +289,7 @@ Explanation fact_of(const WrongIndex& wrong) {
     return predicts(*form, index, run);
   };
   show_wrong_product(fact, wrong.terms.front());
-  if (wrong.form != &kInputForm) fact.picture.clear();
+  if (wrong.form->array != IndexForm::Array::kInput) fact.picture.clear();
   return fact;
 }
 

@@ -8,6 +8,7 @@
 
 #include "common/base/conv_shape.hpp"
 #include "grader/checks/probe/explanation.hpp"
+#include "grader/checks/probe/size_expression.hpp"
 #include "grader/checks/probe/terms.hpp"
 
 namespace convlab::grader::probe {
@@ -30,38 +31,29 @@ struct Affine {
 /// The affine function through all points; nothing if there is none with whole factors.
 std::optional<Affine> fit(const std::vector<Point>& points);
 
-/// A name for numbers that were measured at these shapes, such as "C·H·W" or "2·K"; at one shape
-/// only small numbers have one. Empty if no simple expression gives all of them.
-/// @param right  the expression that is expected, preferred if it fits
-std::string name_of(const std::vector<std::int64_t>& values, const std::vector<ConvShape>& shapes,
-                    const std::string& right);
-
-/// The value of a name at another shape; nothing for other text.
-std::optional<std::int64_t> value_of(const std::string& name, const ConvShape& shape);
-
-/// "b·C·H·W + h·W + 3": variables times names of factors, but for "0".
-std::string sum_text(const std::vector<std::string>& factors, const std::string& constant);
-
 /// The variables of an index, b, m, c, h, p, w and q.
 std::vector<std::int64_t> variables_of(const Label& at);
 
-/// The right factor of each variable in the index of an array, as a name.
-struct IndexForm {
-  std::string array;
-  std::vector<std::string> right;
-};
-inline const IndexForm kInputForm{"input", {"C·H·W", "0", "H·W", "S·W", "W", "S", "1"}};
-inline const IndexForm kWeightsForm{"weights", {"0", "C·K·K", "K·K", "0", "K", "0", "1"}};
-inline const IndexForm kOutputForm{"output",
-                                   {"M·H_out·W_out", "H_out·W_out", "0", "W_out", "0", "1", "0"}};
-
-/// An index in names.
+/// An index as an expression of the sizes.
 struct NamedIndex {
-  std::vector<std::string> factors{};  ///< by variable; empty: unknown
-  std::string constant{};
+  std::vector<std::optional<SizeExpression>> factors{};  ///< by variable; none: unknown
+  SizeExpression constant = number_expression(0);
+
+  /// "b·C·H·W + h·W + 3", without factors of 0.
+  [[nodiscard]] std::string text() const;
 };
 
-/// The index through all of these points, by shape; nothing if none has a name.
+/// The right index of an array.
+struct IndexForm {
+  enum class Array { kInput, kWeights, kOutput };
+  Array array;
+  std::vector<SizeExpression> right;  ///< factors by variable
+
+  [[nodiscard]] const char* name() const;
+};
+const IndexForm& form_of(IndexForm::Array array);
+
+/// The index through all of these points, by shape; nothing if it is no simple expression.
 std::optional<NamedIndex> named_index(const IndexForm& form, const std::vector<ConvShape>& shapes,
                                       const std::vector<std::vector<Point>>& points);
 

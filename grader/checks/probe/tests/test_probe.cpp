@@ -184,11 +184,19 @@ TEST_CASE("probe: the smallest shape that fails, and a rule that fresh shapes co
 
 TEST_CASE("probe: a multiple of the right factor is named so, and a name needs enough numbers") {
   const std::vector<ConvShape> two = {{3, 5, 2, 7, 9, 3, 1}, {2, 6, 4, 10, 13, 2, 3}};
+  const auto name_of = [](const std::vector<std::int64_t>& values,
+                          const std::vector<ConvShape>& shapes, const char* right) {
+    const auto found = expression_of(values, shapes, size_expression(right));
+    return found ? found->text() : "";
+  };
   CHECK(name_of({72, 64}, two, "C·K·K") == "4·C·K·K");
   CHECK(name_of({14, 40}, two, "0") == "C·H");
   // By chance B·K and S·K·K.
   CHECK(name_of({8, 9}, {{4, 2, 3, 8, 6, 2, 2}, {3, 5, 2, 7, 9, 3, 1}}, "0").empty());
   CHECK(name_of({-1 + 5 * 2, -1 + 3 * 3}, two, "C·K·K").empty());
+  CHECK(size_expression("-K").text() == "-K");
+  CHECK(size_expression("(W_out - 1)·H_out").at(two[0]) == 6 * 5);
+  CHECK_THROWS_AS(size_expression("C·Q"), std::out_of_range);
 }
 
 TEST_CASE("probe: a rule of several shapes holds for each sample where all are marked") {
