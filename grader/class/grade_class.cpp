@@ -16,7 +16,7 @@
 #include "grader/report/check_report.hpp"
 #include "grader/report/table.hpp"
 #include "grader/report/terminal.hpp"
-#include "grader/scores/points.hpp"
+#include "grader/scores/score_rules.hpp"
 
 namespace convlab::grader {
 

@@ -39,6 +39,52 @@ Columns columns_of(const SettledAttempt& each) {
           {"place", row.place}};
 }
 
+/// What a platform's gradebook gets, by student and milestone.
+struct Entries {
+  using Key = std::pair<std::string, std::string>;
+  struct Entry {
+    std::string points{};  ///< empty without an attempt that was graded
+    std::string feedback{};
+  };
+  std::map<Key, Entry> by_key{};
+  /// By milestone, the points to get; of submissions that were not checked only the total is known.
+  std::map<std::string, std::pair<double, double>> most{};
+
+  void add_feedback(const Key& key, const std::string& more) {
+    std::string& text = by_key[key].feedback;
+    if (!more.empty()) text += (text.empty() ? "" : "\n") + trimmed_end(more);
+  }
+};
+
+Entries entries_of(const std::vector<SettledAttempt>& attempts, const ClassDatabase& database) {
+  Entries all;
+  for (const SettledAttempt& each : attempts) {
+    const SubmissionRow& row = each.row;
+    // A platform would make an assignment of it.
+    if (!each.counts || row.milestone == kUnknownMilestone) continue;
+    const Entries::Key key{row.student, row.milestone};
+    double& counted = all.most[row.milestone].first;
+    if (row.state == SubmissionState::kGraded) counted = std::max(counted, row.counted);
+    // Where nothing could be measured, 0 would count against a right file.
+    if (!row.passed || row.counted > 0.0) all.by_key[key].points = points_text(each.points);
+    all.add_feedback(key, row.passed ? "passed" : row.finding);
+    all.add_feedback(key, row.sentence);
+    if (each.late > 0) all.add_feedback(key, settled_points(each));
+    all.add_feedback(key, comments_text(row, database));
+  }
+  for (const auto& [whose, note] : notes_on(attempts)) {
+    if (whose.second == kUnknownMilestone) continue;
+    all.most[whose.second];
+    all.add_feedback(whose, note);
+  }
+  // Also where nobody was graded, or all were revoked.
+  for (const SettledAttempt& each : attempts) {
+    const auto own = all.most.find(each.row.milestone);
+    if (own != all.most.end()) own->second.second = std::max(own->second.second, each.row.total);
+  }
+  return all;
+}
+
 }  // namespace
 
 std::string platform_csv(const std::vector<SettledAttempt>& attempts, const ClassDatabase& database,
@@ -52,42 +98,12 @@ std::string platform_csv(const std::vector<SettledAttempt>& attempts, const Clas
                                   : std::vector<Column>{{"Full name", &Student::name},
                                                         {"ID number", &Student::number},
                                                         {"Email address", &Student::email}};
-  // By milestone; a submission that was not checked has only the total points.
-  std::map<std::string, std::pair<double, double>> most;
-  // Points and feedback by student and milestone; no points without an attempt that was graded.
-  std::map<std::pair<std::string, std::string>, std::pair<std::string, std::string>> entries;
-  const auto add = [](std::string& text, const std::string& more) {
-    if (!more.empty()) text += (text.empty() ? "" : "\n") + trimmed_end(more);
-  };
-  for (const SettledAttempt& each : attempts) {
-    const SubmissionRow& row = each.row;
-    // A platform would make an assignment of it.
-    if (!each.counts || row.milestone == kUnknownMilestone) continue;
-    auto& [points, feedback] = entries[{row.student, row.milestone}];
-    double& counted = most[row.milestone].first;
-    if (row.state == SubmissionState::kGraded) counted = std::max(counted, row.counted);
-    // Where nothing could be measured, 0 would count against a right file.
-    if (!row.passed || row.counted > 0.0) points = points_text(each.points);
-    add(feedback, row.passed ? "passed" : row.finding);
-    add(feedback, row.sentence);
-    if (each.late > 0) add(feedback, settled_points(each));
-    add(feedback, comments_text(row, database));
-  }
-  for (const auto& [whose, note] : notes_on(attempts)) {
-    if (whose.second == kUnknownMilestone) continue;
-    most[whose.second];
-    add(entries[whose].second, note);
-  }
-  // Also where nobody was graded, or all were revoked.
-  for (const SettledAttempt& each : attempts) {
-    const auto own = most.find(each.row.milestone);
-    if (own != most.end()) own->second.second = std::max(own->second.second, each.row.total);
-  }
+  Entries entries = entries_of(attempts, database);
   std::vector<std::string> heading;
   std::vector<std::string> possible(columns.size());
   for (const auto& [name, field] : columns) heading.emplace_back(name);
   possible.front() = "    Points Possible";
-  for (const auto& [milestone, points] : most) {
+  for (const auto& [milestone, points] : entries.most) {
     heading.push_back(milestone);
     if (!for_canvas) heading.push_back(milestone + " feedback");
     possible.push_back(points_text(points.first > 0.0 ? points.first : points.second));
@@ -96,8 +112,8 @@ std::string platform_csv(const std::vector<SettledAttempt>& attempts, const Clas
   for (const Student& student : database.students()) {
     std::vector<std::string> line;
     for (const auto& [name, field] : columns) line.push_back(student.*field);
-    for (const auto& [milestone, possible_points] : most) {
-      const auto& [points, feedback] = entries[{student.name, milestone}];
+    for (const auto& [milestone, possible_points] : entries.most) {
+      const auto& [points, feedback] = entries.by_key[{student.name, milestone}];
       line.push_back(points);
       if (!for_canvas) line.push_back(feedback);
     }

@@ -15,7 +15,7 @@
 #include "grader/course/puzzles.hpp"
 #include "grader/course/way.hpp"
 #include "grader/report/terminal.hpp"
-#include "grader/scores/points.hpp"
+#include "grader/scores/score_rules.hpp"
 
 // What students write into their notebook: predictions and answers.
 

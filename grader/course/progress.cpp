@@ -10,7 +10,7 @@
 #include "common/program/arguments.hpp"
 #include "common/result/result_json.hpp"
 #include "common/timing/three_digits.hpp"
-#include "grader/scores/points.hpp"
+#include "grader/scores/score_rules.hpp"
 
 namespace convlab::grader {
 

@@ -20,7 +20,7 @@
 #include "grader/judge/judge.hpp"
 #include "grader/judge/observe.hpp"
 #include "grader/measure/counters.hpp"
-#include "grader/scores/points.hpp"
+#include "grader/scores/score_rules.hpp"
 #include "grader/submission/submission.hpp"
 
 namespace convlab::grader {

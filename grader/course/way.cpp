@@ -11,7 +11,7 @@
 #include "common/stage/stage.hpp"
 #include "grader/course/progress.hpp"
 #include "grader/report/terminal.hpp"
-#include "grader/scores/points.hpp"
+#include "grader/scores/score_rules.hpp"
 
 namespace convlab::grader {
 

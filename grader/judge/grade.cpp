@@ -19,11 +19,13 @@
 #include "grader/checks/findings/catalogue.hpp"
 #include "grader/checks/network_check.hpp"
 #include "grader/judge/check_stage.hpp"
+#include "grader/judge/course_rules.hpp"
 #include "grader/judge/experiments.hpp"
 #include "grader/judge/judge.hpp"
 #include "grader/measure/counters.hpp"
 #include "grader/measure/measure_speed.hpp"
 #include "grader/scores/edition_points.hpp"
+#include "grader/scores/points.hpp"
 #include "grader/submission/submission.hpp"
 
 namespace convlab::grader {

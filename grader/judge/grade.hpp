@@ -14,7 +14,7 @@
 #include "grader/checks/custom_submission.hpp"
 #include "grader/checks/result/check_result.hpp"
 #include "grader/checks/rules.hpp"
-#include "grader/scores/points.hpp"
+#include "grader/scores/score_rules.hpp"
 
 namespace convlab::grader {
 

@@ -5,6 +5,7 @@
 
 #include "common/result/json_fields.hpp"
 #include "grader/measure/counters.hpp"
+#include "grader/measure/gpus.hpp"
 
 namespace convlab::grader {
 

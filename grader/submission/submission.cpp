@@ -1,18 +1,13 @@
 #include "grader/submission/submission.hpp"
 
-#include <fcntl.h>
 #include <omp.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cmath>
-#include <cstring>
 #include <fstream>
 #include <random>
-#include <span>
 
 #include "common/base/buffer.hpp"
 #include "common/base/error.hpp"
@@ -28,8 +23,6 @@ namespace {
 
 using std::chrono::milliseconds;
 
-// This many bytes of poison lie before and after the output.
-constexpr std::size_t kRedzone = 4096;
 constexpr milliseconds kStartLimit{20'000};
 
 std::uint64_t fresh_token() {
@@ -37,28 +30,25 @@ std::uint64_t fresh_token() {
   return std::uint64_t{device()} << 32 | device();
 }
 
-// The policy that the builder stored. Of the workbook's own programs the first milestone's has no
-// device, and the others emulate where no GPU answers.
-SandboxKind sandbox_kind_for(const std::filesystem::path& program) {
+// The device that the builder stored. Of the workbook's own programs the first milestone's has
+// none, and the others emulate where no GPU answers.
+ProgramKind kind_of(const std::filesystem::path& program) {
+  const std::filesystem::path file = program.parent_path() / kDeviceFile;
+  const bool is_own = !std::filesystem::exists(file);
   std::string device = program.filename().string().starts_with("m1") ? "cpu"
                        : answering_gpu()                             ? "gpu"
                                                                      : "emulated";
-  std::ifstream(program.parent_path() / kDeviceFile) >> device;
-  return device == to_string(Device::kCpu)        ? SandboxKind::kCpu
-         : device == to_string(Device::kEmulated) ? SandboxKind::kEmulated
-                                                  : SandboxKind::kGpu;
-}
-
-// Only the workbook's own programs emulate where no GPU answers.
-bool is_workbooks_own(const std::filesystem::path& program) {
-  return !std::filesystem::exists(program.parent_path() / kDeviceFile);
+  std::ifstream(file) >> device;
+  return {device == to_string(Device::kCpu)        ? SandboxKind::kCpu
+          : device == to_string(Device::kEmulated) ? SandboxKind::kEmulated
+                                                   : SandboxKind::kGpu,
+          is_own};
 }
 
 // "I have a GPU" would let a program report its own times; "I have none" would need no kernels.
-bool may_run_on(const std::filesystem::path& program, Device device) {
-  const SandboxKind kind = sandbox_kind_for(program);
-  if (kind == SandboxKind::kCpu) return device == Device::kCpu;
-  if (kind == SandboxKind::kEmulated && !is_workbooks_own(program)) {
+bool may_run_on(const ProgramKind& kind, Device device) {
+  if (kind.sandbox == SandboxKind::kCpu) return device == Device::kCpu;
+  if (kind.sandbox == SandboxKind::kEmulated && !kind.is_workbooks_own) {
     return device == Device::kEmulated;
   }
   return device != Device::kCpu;
@@ -118,33 +108,6 @@ double milliseconds_of(Time time) {
 
 }  // namespace
 
-SharedSegment::SharedSegment(std::size_t size, Access access) {
-  const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
-  size_ = (size + page - 1) / page * page;
-  // A shared page that is missing later causes a fatal signal, not an error. So check first.
-  const auto free = static_cast<std::size_t>(available_memory());
-  if (size_ > free) {
-    throw EnvironmentError("This needs " + std::to_string(size_ >> 20) + " MiB of memory and " +
-                           std::to_string(free >> 20) +
-                           " MiB are free: close other programs or use a smaller batch.");
-  }
-  descriptor_ = Descriptor(::memfd_create("convlab", MFD_CLOEXEC | MFD_ALLOW_SEALING));
-  const bool is_made =
-      descriptor_.is_open() && ::ftruncate(descriptor_.get(), static_cast<off_t>(size_)) == 0;
-  void* mapped = ::mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_SHARED, descriptor_.get(), 0);
-  if (mapped != MAP_FAILED) {
-    const auto unmap = [size = size_](std::byte* memory) { ::munmap(memory, size); };
-    data_ = {static_cast<std::byte*>(mapped), unmap};
-  }
-  // The mapping above stays writable; later mappings cannot write (Linux 5.1).
-  const int seals = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL |
-                    (access == Access::kReadOnly ? F_SEAL_FUTURE_WRITE : 0);
-  if (!is_made || !data_ || ::fcntl(descriptor_.get(), F_ADD_SEALS, seals) != 0) {
-    throw EnvironmentError("Cannot share " + std::to_string(size_ >> 20) +
-                           " MiB with the submission: " + std::strerror(errno) + ".");
-  }
-}
-
 void refuse_silent_emulation(const SubmissionDevice& device) {
   if (device.no_gpu.empty() || !answering_gpu()) return;
   throw EnvironmentError(
@@ -160,21 +123,6 @@ std::optional<Failure> Submission::list_stages(std::vector<StageInfo>& stages) {
   if (auto failure = ask({.token = fresh_token()}, kStartLimit, reply)) return failure;
   stages = std::move(reply.stages);
   return std::nullopt;
-}
-
-bool Submission::Region::place(std::int64_t elements, SharedSegment::Access access,
-                               Placement placement) {
-  bytes = static_cast<std::size_t>(elements) * sizeof(float);
-  const std::size_t needed = bytes + 2 * kRedzone;
-  const bool is_new = needed > segment.size();
-  if (is_new) {
-    segment = SharedSegment();  // frees the old memory before asking for more
-    segment = SharedSegment(needed, access);
-  }
-  offset = placement == Placement::kAtEnd     ? segment.size() - bytes
-           : placement == Placement::kAtBegin ? 0
-                                              : kRedzone;
-  return is_new;
 }
 
 Arrays Submission::prepare(const ConvShape& shape, Placement placement) {
@@ -194,42 +142,6 @@ Arrays Submission::prepare(const ConvShape& shape, Placement placement) {
     place();
   }
   return {input_.begin(), weights_.begin(), output_.begin()};
-}
-
-namespace {
-
-// The words of poison before and after an array, in whole segments.
-std::array<std::span<std::uint32_t>, 2> surroundings(const SharedSegment& segment,
-                                                     std::size_t offset, std::size_t bytes) {
-  const auto words = [&](std::size_t begin, std::size_t end) {
-    return std::span(reinterpret_cast<std::uint32_t*>(segment.data() + begin),
-                     (end - begin) / sizeof(std::uint32_t));
-  };
-  const std::size_t end = offset + bytes;
-  return {words(offset - std::min(kRedzone, offset), offset),
-          words(end, std::min(end + kRedzone, segment.size()))};
-}
-
-}  // namespace
-
-void Submission::fill_output(std::optional<std::uint32_t> content) const {
-  for (const auto& words : surroundings(output_.segment, output_.offset, output_.bytes)) {
-    std::ranges::fill(words, oracle::kPoisonBits);
-  }
-  if (!content) return;
-  auto* words = reinterpret_cast<std::uint32_t*>(output_.begin());
-  const auto count = static_cast<std::int64_t>(output_.bytes / sizeof(std::uint32_t));
-  constexpr std::int64_t kWorthThreads = 1 << 20;
-#pragma omp parallel for schedule(static) if (count > kWorthThreads)
-  for (std::int64_t i = 0; i < count; ++i) words[i] = *content;
-}
-
-bool Submission::surroundings_intact() const {
-  const auto intact = [](std::span<std::uint32_t> words) {
-    return std::ranges::all_of(words,
-                               [](std::uint32_t word) { return word == oracle::kPoisonBits; });
-  };
-  return std::ranges::all_of(surroundings(output_.segment, output_.offset, output_.bytes), intact);
 }
 
 std::vector<std::string> Submission::variables() const {
@@ -281,7 +193,7 @@ double Submission::kernel_limit_s() const {
 }
 
 Call Submission::run(const std::string& stage, std::optional<std::uint32_t> content) {
-  fill_output(content);
+  output_.fill(content);
   // Emptying the cache and what follows epilog, as freeing the stage's memory, is not the stage's.
   // On an H200 the latter took 20 ms, and ten times as long beside eleven other checks; the former
   // waits for whoever else uses the GPU.
@@ -302,7 +214,7 @@ Call Submission::run(const std::string& stage, std::optional<std::uint32_t> cont
 }
 
 Call Submission::run_ranked(const std::string& stage, const RankedRun& plan) {
-  fill_output(oracle::kPoisonBits);
+  output_.fill(oracle::kPoisonBits);
   return call(
       {.stage = stage, .warm_ups = plan.warm_ups, .samples = plan.calls, .most_ms = plan.most_ms},
       0, {});
@@ -323,7 +235,7 @@ Call Submission::run_timed(const std::string& stage, const std::function<void()>
   int pause = 0;
   bool still = true;
   std::chrono::nanoseconds used{0};
-  fill_output(content);
+  output_.fill(content);
   // Both requests begin in the same way: all threads stand still.
   const auto begin = [&](Step step, const std::function<void()>& meanwhile) {
     still = process_->freeze() && still;
@@ -370,7 +282,7 @@ Call Submission::run_timed(const std::string& stage, const std::function<void()>
 }
 
 Call Submission::run_phases(const std::string& stage, const std::function<void()>& pause) {
-  fill_output(oracle::kPoisonBits);
+  output_.fill(oracle::kPoisonBits);
   return call({.stage = stage, .pauses = true}, 3, [&](const ServeReply& /*paused*/) {
     pause();
     return to_string(Step::kNewInput);
@@ -402,7 +314,7 @@ Call Submission::call(ServeRequest request, int pauses, const OnPause& on_pause)
     fail_for_working_on(call, Failure::Kind::kWritesOn);
   }
   if (call.race) find_line(*call.race, program_);
-  call.wrote_outside = !surroundings_intact();
+  call.wrote_outside = !output_.surroundings_intact();
   return call;
 }
 
@@ -422,11 +334,11 @@ std::optional<Failure> Submission::start() {
   if (::access(program_.c_str(), X_OK) != 0) {
     return Failure{.kind = Failure::Kind::kNoStart, .code = errno};
   }
+  kind_ = kind_of(program_);
   process_ = std::make_unique<ChildProcess>(
       program_, std::vector<std::string>{"--serve", std::to_string(kServeDescriptor)},
-      ChildProcess::Options{
-          .policy = {.kind = sandbox_kind_for(program_), .secret = workbook_folder()},
-          .environment = environment_of_process()});
+      ChildProcess::Options{.policy = {.kind = kind_.sandbox, .secret = workbook_folder()},
+                            .environment = environment_of_process()});
   known_segments_ = 0;
   return std::nullopt;
 }
@@ -483,15 +395,14 @@ std::optional<Failure> Submission::ask(const ServeRequest& request, milliseconds
   auto decoded = message == nullptr ? std::nullopt : decode<ServeReply>(message->text);
   // A message about a crash does not tell the device. A leftover thread may crash between two
   // requests; then it has the token of the first.
-  const bool is_whole =
-      decoded &&
-      (decoded->status == ServeStatus::kCrash ||
-       (decoded->token == request.token && may_run_on(program_, decoded->device))) &&
-      (decoded->status != ServeStatus::kDone ||
-       paused_times >= (request.steps    ? pauses
-                        : request.pauses ? std::min(pauses, 2)
-                                         : 0)) &&
-      receive_steps(*process_, limit, *decoded);
+  const bool is_whole = decoded &&
+                        (decoded->status == ServeStatus::kCrash ||
+                         (decoded->token == request.token && may_run_on(kind_, decoded->device))) &&
+                        (decoded->status != ServeStatus::kDone ||
+                         paused_times >= (request.steps    ? pauses
+                                          : request.pauses ? std::min(pauses, 2)
+                                                           : 0)) &&
+                        receive_steps(*process_, limit, *decoded);
   std::optional<Failure> failure;
   if (message == nullptr) {
     failure = failure_of(std::get<Ending>(answer), limit);
@@ -507,7 +418,7 @@ std::optional<Failure> Submission::ask(const ServeRequest& request, milliseconds
     // Otherwise an emulation's verdict would look like a GPU's.
     if (reply.device == Device::kEmulated &&
         (device_.device == Device::kGpu ||
-         (sandbox_kind_for(program_) == SandboxKind::kGpu && !is_workbooks_own(program_)))) {
+         (kind_.sandbox == SandboxKind::kGpu && !kind_.is_workbooks_own))) {
       // The driver is asked, because the submission can say what it likes.
       if (answering_gpu()) return Failure{.kind = Failure::Kind::kProtocol};
       throw EnvironmentError("The GPU stopped answering in the middle of the check: " +

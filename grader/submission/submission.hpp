@@ -16,6 +16,7 @@
 #include "common/serve/fault_messages.hpp"
 #include "common/serve/serve.hpp"
 #include "grader/submission/sandbox/child_process.hpp"
+#include "grader/submission/shared_array.hpp"
 #include "reference/oracle/comparison.hpp"
 
 namespace convlab::grader {
@@ -50,32 +51,6 @@ struct Failure {
   std::string printed{};               ///< the end of what the program printed
 };
 
-/// Memory that the grader and a submission share. The grader may always write.
-class SharedSegment {
- public:
-  enum class Access { kReadOnly, kWritable };  ///< for the submission
-
-  SharedSegment() = default;
-  /// Whole pages. @throws EnvironmentError if there is not that much memory
-  SharedSegment(std::size_t size, Access access);
-
-  [[nodiscard]] std::byte* data() const { return data_.get(); }
-  [[nodiscard]] std::size_t size() const { return size_; }
-  [[nodiscard]] int descriptor() const { return descriptor_.get(); }
-
- private:
-  Descriptor descriptor_;
-  std::shared_ptr<std::byte> data_;
-  std::size_t size_ = 0;
-};
-
-/// Where the arrays lie in their segments.
-enum class Placement {
-  kAligned,  ///< at the beginning of a page, as from an allocator
-  kAtBegin,  ///< behind a guard page, so a negative index faults
-  kAtEnd,    ///< before a guard page, so an index too large faults
-};
-
 /// The three arrays of one convolution, as the grader sees them.
 struct Arrays {
   float* input = nullptr;
@@ -105,6 +80,12 @@ struct SubmissionDevice {
 /// @throws EnvironmentError if the program emulates although a GPU answers outside the isolation:
 /// a verdict from emulation must not look like one from a GPU
 void refuse_silent_emulation(const SubmissionDevice& device);
+
+/// What a program is, as its builder stored it.
+struct ProgramKind {
+  SandboxKind sandbox = SandboxKind::kCpu;
+  bool is_workbooks_own = false;  ///< only these emulate where no GPU answers
+};
 
 /// A milestone's program under test: started at the first request, and again after it ended.
 class Submission {
@@ -213,19 +194,8 @@ class Submission {
   [[nodiscard]] ProcessUsage usage() const { return process_ ? process_->usage() : ProcessUsage{}; }
 
  private:
-  struct Region {
-    SharedSegment segment{};
-    std::size_t offset = 0;
-    std::size_t bytes = 0;
-    /// True if it needed another segment, which the program does not know yet.
-    bool place(std::int64_t elements, SharedSegment::Access access, Placement placement);
-    [[nodiscard]] float* begin() const { return reinterpret_cast<float*>(segment.data() + offset); }
-  };
-
   [[nodiscard]] std::vector<std::string> variables() const;
   [[nodiscard]] std::vector<std::string> environment_of_process() const;
-  void fill_output(std::optional<std::uint32_t> content) const;
-  [[nodiscard]] bool surroundings_intact() const;
   [[nodiscard]] double slower() const;
   [[nodiscard]] double kernel_limit_s() const;
 
@@ -245,6 +215,7 @@ class Submission {
   std::filesystem::path program_;
   std::optional<std::chrono::milliseconds> fixed_limit_;
   std::vector<std::string> lasting_environment_;
+  ProgramKind kind_;  ///< known when it has started
   SubmissionDevice device_;
   bool knows_device_ = false;
   Isolation isolation_;
@@ -252,9 +223,9 @@ class Submission {
   SourceText sources_;
   std::uint64_t token_key_ = 0;
   ConvShape shape_;
-  Region input_;
-  Region weights_;
-  Region output_;
+  SharedArray input_;
+  SharedArray weights_;
+  SharedArray output_;
   double least_empty_ms_ = 0.0;  ///< an empty request; 0 before the first
   int known_segments_ = 0;       ///< to the running process: 3, or only the output's
   std::unique_ptr<ChildProcess> process_;

@@ -22,7 +22,7 @@
 #include "grader/class/database.hpp"
 #include "grader/class/submitted_files.hpp"
 #include "grader/class/tests/made_up_class.hpp"
-#include "grader/scores/points.hpp"
+#include "grader/scores/score_rules.hpp"
 
 using namespace convlab;
 using namespace convlab::grader;

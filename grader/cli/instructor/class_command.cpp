@@ -260,87 +260,104 @@ void declare_comment(CLI::App& command, ClassOptions& all) {
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1'000'000'000}));
 }
 
+/// The commands of `grader class`, which share one set of options.
+class ClassCommands {
+ public:
+  ClassCommands(CLI::App& app, ExitCode& exit_code)
+      : group_(*app.add_subcommand("class")), exit_code_(exit_code) {
+    group_.require_subcommand(1);
+  }
+
+  void add_grading() {
+    begin("grade", grade).add_option("DIR", all().request.folder)->required();
+    of_class();
+    declare_grade(*command_, all());
+    begin("status", status);
+    of_class();
+    command_->add_flag("--list", all().list);
+    begin("show", show).add_option("NAME", all().name)->required();
+    of_class();
+  }
+
+  void add_results() {
+    begin("export", export_grades);
+    of_class();
+    command_->add_option("--format", all().format)
+        ->check(CLI::IsMember({"csv", "canvas", "moodle", "gradescope", "results"}))
+        ->capture_default_str();
+    command_->add_option("--output", all().output);
+    command_->add_option("--student", all().name);
+    begin("plot", plot);
+    of_class();
+    command_->add_option("--output", all().output);
+    command_->add_flag("--names", all().names);
+    begin("similar", similar).add_option("DIR", all().request.folder)->required();
+    command_->add_option("--milestone", all().request.milestone);
+    command_->add_option("--roster", all().request.roster);
+    command_->add_option("--least", all().least)
+        ->check(CLI::Range(0.0, 1.0))
+        ->capture_default_str();
+  }
+
+  void add_term() {
+    begin("term", term_commands::set_term).add_option("FILE", all().term_file);
+    command_->add_flag("--allow-lower", all().request.allow_lower);
+    command_->add_option("--database", all().database);
+    begin("revoke", term_commands::revoke).add_option("NAME", all().name)->required();
+    of_class()->required();
+    command_->add_option("--attempt", all().attempt);
+    command_->add_option("--reason", all().text);
+    command_->add_option("--evidence", all().evidence);
+    command_->add_flag("--undo", all().undo);
+    begin("comment", term_commands::comment);
+    of_class()->required();
+    declare_comment(*command_, all());
+    begin("feedback", term_commands::feedback).add_option("--output", all().output);
+    of_class();
+  }
+
+  /// The task of a launcher's job, and the readers of archives in their sandbox.
+  void add_internal() {
+    begin("task", run_tasks);
+    begin("unpack", unpack);
+    begin("extract", extract);
+    for (const char* name : {"task", "unpack", "extract"}) {
+      CLI::App& command = *group_.get_subcommand(name);
+      command.add_option("FILE", all().request.folder)->required();
+      command.group("");
+    }
+    command_->add_option("FOLDER", all().output)->required();
+  }
+
+ private:
+  ClassOptions& all() { return *all_; }
+
+  CLI::App& begin(const char* name, ExitCode (*run)(const ClassOptions&)) {
+    command_ = group_.add_subcommand(name);
+    command_->callback([all = all_, run, &code = exit_code_] { code = run(*all); });
+    return *command_;
+  }
+
+  CLI::Option* of_class() {
+    command_->add_option("--database", all().database);
+    return command_->add_option("--milestone", all().request.milestone)
+        ->check([](const std::string& id) { return find_milestone(id).id.empty() ? id : ""; });
+  }
+
+  CLI::App& group_;
+  ExitCode& exit_code_;
+  std::shared_ptr<ClassOptions> all_ = std::make_shared<ClassOptions>();
+  CLI::App* command_ = nullptr;  ///< whose options follow
+};
+
 }  // namespace
 
 void add_class(CLI::App& app, ExitCode& exit_code) {
-  CLI::App* group = app.add_subcommand("class");
-  group->require_subcommand(1);
-  const auto all = std::make_shared<ClassOptions>();
-  CLI::App* command = nullptr;  // whose options follow
-  const auto begin = [&](const char* name, ExitCode (*run)(const ClassOptions&)) {
-    command = group->add_subcommand(name);
-    command->callback([all, run, &exit_code] { exit_code = run(*all); });
-  };
-  ClassRequest& request = all->request;
-  const auto of_class = [&] {
-    command->add_option("--database", all->database);
-    return command->add_option("--milestone", request.milestone)->check([](const std::string& id) {
-      return find_milestone(id).id.empty() ? id : "";
-    });
-  };
-  begin("grade", grade);
-  command->add_option("DIR", request.folder)->required();
-  of_class();
-  declare_grade(*command, *all);
-
-  begin("status", status);
-  of_class();
-  command->add_flag("--list", all->list);
-
-  begin("show", show);
-  command->add_option("NAME", all->name)->required();
-  of_class();
-
-  begin("export", export_grades);
-  of_class();
-  command->add_option("--format", all->format)
-      ->check(CLI::IsMember({"csv", "canvas", "moodle", "gradescope", "results"}))
-      ->capture_default_str();
-  command->add_option("--output", all->output);
-  command->add_option("--student", all->name);
-
-  begin("term", term_commands::set_term);
-  command->add_option("FILE", all->term_file);
-  command->add_flag("--allow-lower", request.allow_lower);
-  command->add_option("--database", all->database);
-
-  begin("revoke", term_commands::revoke);
-  command->add_option("NAME", all->name)->required();
-  of_class()->required();
-  command->add_option("--attempt", all->attempt);
-  command->add_option("--reason", all->text);
-  command->add_option("--evidence", all->evidence);
-  command->add_flag("--undo", all->undo);
-
-  begin("comment", term_commands::comment);
-  of_class()->required();
-  declare_comment(*command, *all);
-
-  begin("feedback", term_commands::feedback);
-  command->add_option("--output", all->output);
-  of_class();
-
-  begin("plot", plot);
-  of_class();
-  command->add_option("--output", all->output);
-  command->add_flag("--names", all->names);
-
-  begin("similar", similar);
-  command->add_option("DIR", request.folder)->required();
-  command->add_option("--milestone", request.milestone);
-  command->add_option("--roster", all->request.roster);
-  command->add_option("--least", all->least)->check(CLI::Range(0.0, 1.0))->capture_default_str();
-
-  // Internal commands: the task of a launcher's job, and the reader of archives in its sandbox.
-  for (const bool task : {true, false}) {
-    begin(task ? "task" : "unpack", task ? run_tasks : unpack);
-    command->add_option("FILE", request.folder)->required();
-    command->group("");
-  }
-  begin("extract", extract);
-  command->add_option("FILE", request.folder)->required();
-  command->add_option("FOLDER", all->output)->required();
-  command->group("");
+  ClassCommands commands(app, exit_code);
+  commands.add_grading();
+  commands.add_results();
+  commands.add_term();
+  commands.add_internal();
 }
 
 }  // namespace convlab::grader

@@ -10,11 +10,24 @@
 #include "grader/course/course.hpp"
 #include "grader/judge/grade.hpp"
 #include "grader/report/terminal.hpp"
-#include "grader/scores/points.hpp"
+#include "grader/scores/score_rules.hpp"
 
 namespace convlab::grader::lint_command {
 
 namespace {
+
+std::string path_of(const std::filesystem::path& file) {
+  return file.lexically_relative(course_folder()).generic_string();
+}
+
+// A stage of one's own: a file in `stages` with the name of a stage that gives no points.
+bool is_private(const CourseMilestone& milestone, std::string stage) {
+  std::ranges::replace(stage, '_', '-');
+  const auto file = file_of_stage(milestone.folder, stage);
+  const auto items = load_score_rules(milestone.folder).items;
+  return file && file->parent_path().filename() == "stages" &&
+         std::ranges::find(items, stage, &ScoreRule::stage) == items.end();
+}
 
 /// Examines one milestone and prints what is wrong with it.
 class Lint {
@@ -38,6 +51,7 @@ class Lint {
   template <class Examine>
   void examine(const std::string& what, Examine examine) {
     problems_.clear();
+    notes_.clear();
     try {
       examine();
     } catch (const Error& error) {
@@ -49,6 +63,7 @@ class Lint {
                                     : coloured("WRONG ", Colour::kBad))
               << milestone_.id << "  " << what << "\n";
     for (const std::string& problem : problems_) std::cout << paragraph("        → ", problem);
+    for (const std::string& note : notes_) std::cout << paragraph("        ", note);
     std::cout << std::flush;
   }
 
@@ -62,8 +77,11 @@ class Lint {
                           "build/bin/grader lint --update renews that file.");
     }
     for (const auto& file : source_files(milestone_)) {
-      const std::string path = file.lexically_relative(course_folder()).generic_string();
-      if (!known.contains(path)) {
+      const std::string path = path_of(file);
+      if (known.contains(path)) continue;
+      if (is_private(milestone_, file.stem())) {
+        notes_.push_back("private: " + path + ", not handed out and without points");
+      } else {
         problems_.push_back(path + " is not in milestones/handout.sha256.");
       }
     }
@@ -81,9 +99,12 @@ class Lint {
     return result;
   }
 
-  // Every stage must give E-not-implemented, which names its file.
+  // Every stage that is handed out must give E-not-implemented, which names its file.
   void check_exercises() {
-    const CheckResult result = checked("student", 1, stages_);
+    CheckResult result = checked("student", 1, stages_);
+    std::erase_if(stages_, [&](const std::string& stage) { return is_private(milestone_, stage); });
+    std::erase_if(result.findings,
+                  [&](const Finding& finding) { return is_private(milestone_, finding.stage); });
     std::vector<std::string> named;
     for (const Finding& finding : result.findings) {
       named.insert(named.end(), finding.values.begin(), finding.values.end());
@@ -137,7 +158,8 @@ class Lint {
   const CourseMilestone& milestone_;
   ProgressLine progress_;
   std::vector<std::string> problems_;
-  std::set<std::string> stages_;
+  std::vector<std::string> notes_;
+  std::set<std::string> stages_;      // of the exercises that are handed out
   std::set<std::string> references_;  // empty where they were not run
   bool is_good_ = true;
 };
@@ -145,7 +167,9 @@ class Lint {
 void update_manifest() {
   std::vector<std::filesystem::path> files;
   for (const CourseMilestone& milestone : milestones()) {
-    for (const auto& file : source_files(milestone)) files.push_back(file);
+    for (const auto& file : source_files(milestone)) {
+      if (!is_private(milestone, file.stem())) files.push_back(file);
+    }
   }
   std::string text;
   for (const SourceFile& file : describe_files(files))

@@ -197,3 +197,27 @@ TEST_CASE("grader handout: an answer is found in every kind of file, with file a
   CHECK_FALSE(fs::exists(copy.folder.path() / "a/convlab-SP27"));
   CHECK_FALSE(fs::exists(copy.folder.path() / "a/convlab-SP27.tar.gz"));
 }
+
+TEST_CASE(
+    "grader lint: a stage of one's own is private; any other new file is missing in the list") {
+  const Copy copy;
+  if (!copy.made) CONVLAB_SKIP("this is no git working tree with solutions");
+  const fs::path folder = copy.tree / "milestones" / "m1_cpu_baseline";
+  write_atomically(folder / "stages" / "my_idea.cpp", "");
+  write_atomically(folder / "other.cpp", "");
+  const auto lint = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> words = {CONVLAB_BINARY_DIR "/grader", "lint", "m1"};
+    words.insert(words.end(), more.begin(), more.end());
+    return run_process({.words = words,
+                        .environment = {"CONVLAB_HOME=" + copy.tree.string()},
+                        .output = Command::Output::kTogether});
+  };
+  const FinishedProcess missing = lint({});
+  INFO(missing.output);
+  CHECK(missing.exit_code == 1);
+  CHECK(contains(missing.output, "m1_cpu_baseline/other.cpp is not in"));
+  CHECK(contains(missing.output, "private: milestones/m1_cpu_baseline/stages/my_idea.cpp"));
+  fs::remove(folder / "other.cpp");
+  CHECK(lint({"--update"}).exit_code == 0);
+  CHECK_FALSE(contains(read_text(copy.tree / "milestones" / "handout.sha256"), "my_idea"));
+}
