@@ -129,6 +129,13 @@ if(CONVLAB_NATIVE AND CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
   check_cxx_source_runs("int main() { return __builtin_cpu_supports(\"fma\") ? 0 : 1; }" CONVLAB_FUSED)
 endif()
 
+# The sanitizers of a whole build would take over these reports. Not by $<BOOL:…>: their names hold a
+# comma.
+set(convlab_gpu_values)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND NOT CONVLAB_SANITIZE)
+  set(convlab_gpu_values -fsanitize=float-cast-overflow,shift-exponent)
+endif()
+
 # How rewritten sources are compiled: with line numbers for reports (DWARF 4, because older versions
 # of addr2line name wrong files with DWARF 5), and without warnings that are usual for
 # CUDA code.
@@ -149,7 +156,7 @@ target_compile_options(
             $<$<BOOL:${CONVLAB_FUSED}>:-DCONVLAB_FUSED>
             # The runtime tells of conversions and shifts whose values are others on a GPU
             # (common/emulation/runtime/compiler_checks.cpp).
-            $<$<AND:$<CXX_COMPILER_ID:GNU>,$<NOT:$<BOOL:${CONVLAB_SANITIZE}>>>:-fsanitize=float-cast-overflow,shift-exponent>
+            ${convlab_gpu_values}
             # An inner loop that straddles two cache lines costs a naive kernel 8 %.
             -falign-loops=32
             -gdwarf-4
