@@ -375,8 +375,13 @@ class ClassGrading {
       StudentTime time;
       for (const Pending& each : submissions) time.students.push_back(each.student);
       time.left = [&](std::size_t index) { return left_for(time.students[index]); };
+      time.is_rest = [&](std::size_t index) {
+        const std::set<std::int64_t>& ids = have_run_[time.students[index]];
+        return ids.size() > ids.count(submissions[index].id);
+      };
       time.spend = [&](std::size_t index, double seconds) {
         used_s_[time.students[index]] += seconds;
+        have_run_[time.students[index]].insert(submissions[index].id);
       };
       run_locally(tasks, phase == Task::Phase::kTimes ? 1 : request_.jobs, time, ended);
     }
@@ -436,9 +441,10 @@ class ClassGrading {
   std::vector<Pending> pending_;
   std::vector<Pending> checked_;
   std::set<std::int64_t> seen_;
-  std::map<std::int64_t, double> used_s_;     // by student
-  std::set<std::string> told_;                // choices of an edition, each once
-  std::map<std::string, std::string> rules_;  // of each milestone, see rules_now()
+  std::map<std::int64_t, double> used_s_;                    // by student
+  std::map<std::int64_t, std::set<std::int64_t>> have_run_;  // submissions, by student
+  std::set<std::string> told_;                               // choices of an edition, each once
+  std::map<std::string, std::string> rules_;                 // of each milestone, see rules_now()
   std::size_t known_ = 0;
   std::size_t judged_ = 0;
   int printed_ = 0;

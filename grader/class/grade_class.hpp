@@ -42,10 +42,12 @@ class Task {
              const std::optional<CheckResult>& checked = std::nullopt) const;
 
   /// Runs `grader check` for each file and writes the outcome, unless there is one or stop_asked.
-  /// @param most_s  if these seconds end it, and its own limit is longer, there is no outcome
+  /// @param most_s   ends it earlier than its own limit does
+  /// @param is_rest  the student's other submissions took some of it: if it ends the run, there is
+  ///                 no outcome
   /// @return the seconds that it took
   /// @throws EnvironmentError if the folder is damaged, or the outcome cannot be written
-  double run(double most_s = HUGE_VAL) const;
+  double run(double most_s = HUGE_VAL, bool is_rest = false) const;
 
   /// The outcome; empty if the task did not finish.
   [[nodiscard]] std::optional<Outcome> outcome() const;
@@ -80,6 +82,7 @@ using TaskEnded = std::function<void(std::size_t index)>;
 struct StudentTime {
   std::vector<std::int64_t> students{};  ///< of the tasks
   std::function<double(std::size_t index)> left{};
+  std::function<bool(std::size_t index)> is_rest{};  ///< others of the student have run
   std::function<void(std::size_t index, double seconds)> spend{};
 };
 

@@ -104,10 +104,10 @@ void judge(const FinishedProcess& run, const TaskText& task, const fs::path& res
 }
 
 // Runs `grader check` for one file after the other. @return nothing when interrupted
-std::optional<Outcome> run_checks(const TaskText& task, const fs::path& folder) {
+std::optional<Outcome> run_checks(const TaskText& task, const fs::path& folder, double limit_s) {
   const auto start = Clock::now();
   const auto deadline =
-      start + std::chrono::ceil<Clock::duration>(std::chrono::duration<double>(task.limit_s));
+      start + std::chrono::ceil<Clock::duration>(std::chrono::duration<double>(limit_s));
   // Beside others every check gets one core; times are taken with all of them.
   std::vector<std::string> environment = {"NO_COLOR=1"};
   if (task.phase == Task::Phase::kCorrectness) environment.emplace_back("OMP_NUM_THREADS=1");
@@ -261,19 +261,15 @@ void Task::write(const MilestoneWork& work, const TaskSettings& settings, Phase 
   write_atomically(file, text);
 }
 
-double Task::run(double most_s) const {
+double Task::run(double most_s, bool is_rest) const {
   if (outcome()) return 0.0;
   TaskText task;
   const fs::path file = folder_ / kTaskFile;
   read_file_text(read_text(file), file.string(), [&](const Json& json) { json.get_to(task); });
-  // Unpacking takes some of a student's time, too; that is no other archive's.
-  constexpr double kNearlyAll = 0.9;
-  const bool is_short = most_s < kNearlyAll * task.limit_s;
-  if (is_short) task.limit_s = most_s;
-  const std::optional<Outcome> ended = run_checks(task, folder_);
+  const std::optional<Outcome> ended = run_checks(task, folder_, std::min(most_s, task.limit_s));
   if (!ended) return 0.0;
-  // With less than its own time it has not been stopped for good.
-  if (!is_short || ended->state != SubmissionState::kStopped) write_outcome(*ended);
+  // With what others have left it has not been stopped for good.
+  if (!is_rest || ended->state != SubmissionState::kStopped) write_outcome(*ended);
   return ended->seconds;
 }
 
@@ -392,9 +388,10 @@ void run_locally(const std::vector<Task>& tasks, int jobs, const StudentTime& ti
     for (const std::size_t i : students[student]) {
       std::unique_lock lock(mutex);
       const double left_s = time.left(i);
+      const bool is_rest = time.is_rest(i);
       if (stop_asked != 0 || left_s <= 0.0) return;
       lock.unlock();
-      const double seconds = tasks[i].run(left_s);
+      const double seconds = tasks[i].run(left_s, is_rest);
       lock.lock();
       time.spend(i, seconds);
       if (stop_asked == 0) ended(i);
