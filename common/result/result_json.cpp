@@ -111,11 +111,14 @@ void require_short_lists(const Json& json) {
   for (const Json& each : json) require_short_lists(each);
 }
 
-// Sums and products of times must stay numbers that can be drawn.
+// Sums, products and quotients of times must stay numbers that can be drawn. Zero is no time.
 void require_possible_times(const Json& json, bool is_time = false) {
-  constexpr double kMostMs = 1e12;  // 30 years
-  if (is_time && json.is_number() && !(std::abs(json.get<double>()) <= kMostMs)) {
-    throw EnvironmentError("it has a time of " + json_text(json) + " ms, more than 30 years");
+  constexpr double kMostMs = 1e12;   // 30 years
+  constexpr double kLeastMs = 1e-9;  // a picosecond
+  const double ms = is_time && json.is_number() ? std::abs(json.get<double>()) : 0.0;
+  if (!(ms <= kMostMs) || (ms > 0.0 && ms < kLeastMs)) {
+    throw EnvironmentError("it has a time of " + json_text(json) + " ms, " +
+                           (ms < 1.0 ? "less than a picosecond" : "more than 30 years"));
   }
   if (!json.is_structured()) return;
   for (const auto& [key, each] : json.items()) {
@@ -147,6 +150,7 @@ void read_file_text(const std::string& text, const std::string& name,
     std::string reason = error.what();
     if (const auto end = reason.find("] "); reason.starts_with("[json") && end != std::string::npos)
       reason.erase(0, end + 2);
+    if (reason.ends_with('.')) reason.pop_back();
     throw EnvironmentError(name + " is not a result of the form " + kResultSchema + ": " + reason +
                            ".");
   }

@@ -85,10 +85,12 @@ TEST_CASE("result: a name that is no id, and a list that only takes time, are re
                layers.resize(101, layers.front());
              }),
              ContainsSubstring("too many layers"));
-  CHECK_THAT(complaint([](Result& result) {
-               result.runs.front().layers.front().op_ms = {1e308, 1e308};
-             }),
-             ContainsSubstring("a time of 1e+308 ms"));
+  for (const double ms : {1e308, 1e-309}) {
+    CHECK_THAT(complaint([&](Result& result) {
+                 result.runs.front().layers.front().op_ms = {ms, ms};
+               }),
+               ContainsSubstring("a time of 1e" + std::string(ms > 1.0 ? "+308" : "-309") + " ms"));
+  }
   Result result = example();
   result.machine.cpu = "some CPU\nPASSED";
   CHECK(convlab::parse_result(convlab::to_json(result), "some.json").machine.cpu ==
