@@ -177,7 +177,16 @@ milliseconds Submission::time_limit() const {
   constexpr std::int64_t kSlowestPerMillisecond = 5'000;
   const std::int64_t least = device_.device == Device::kCpu ? 15'000 : 20'000;
   const auto usual = static_cast<double>(least + shape_.multiply_adds() / kSlowestPerMillisecond);
-  return milliseconds(std::llround(usual * slower()));
+  return milliseconds(std::llround(usual * slower() * pace_));
+}
+
+// What has ended at its pace has that time once more, and half of it.
+void Submission::note_pace(double round_trip_ms) {
+  constexpr double kMargin = 2.5;
+  constexpr double kSlowest = 4.0;
+  if (fixed_limit_ || is_traced()) return;
+  const double share = pace_ * round_trip_ms / milliseconds_of(time_limit());
+  pace_ = std::clamp(kMargin * share, pace_, kSlowest);
 }
 
 // At most a third of the limit of the whole call, so that the program can report where it was, even
@@ -189,7 +198,7 @@ double Submission::kernel_limit_s() const {
   const double least = device_.device == Device::kCpu ? 2.0 : 4.0;
   constexpr double kPerSecond = 4e6;  // multiply-adds, of the slowest emulated kernel
   const auto work = static_cast<double>(shape_.multiply_adds() + shape_.output_size());
-  return std::min(part * call_s, (least + work / kPerSecond) * slower());
+  return std::min(part * call_s, (least + work / kPerSecond) * slower() * pace_);
 }
 
 Call Submission::run(const std::string& stage, std::optional<std::uint32_t> content) {
@@ -307,6 +316,7 @@ Call Submission::call(ServeRequest request, int pauses, const OnPause& on_pause)
     call.failure->told = message_of(*call.failure->fault, shape_, sources_);
   }
   call.round_trip_ms = milliseconds_of(Clock::now() - start);
+  if (!call.failure) note_pace(call.round_trip_ms);
   if (settings.watches && process_ && !process_->freeze()) fail_for_working_on(call);
   // On a busy machine a thread may come to its end before it is stopped.
   if (settings.watches && !call.failure &&

@@ -209,11 +209,13 @@ class Submission {
   void send(const ServeRequest& request);
   void send_input() const;
   Call call(ServeRequest request, int pauses, const OnPause& on_pause);
+  void note_pace(double round_trip_ms);
   std::optional<Failure> ask(const ServeRequest& request, std::chrono::milliseconds limit,
                              ServeReply& reply, int pauses = 0, const OnPause& on_pause = {});
 
   std::filesystem::path program_;
   std::optional<std::chrono::milliseconds> fixed_limit_;
+  double pace_ = 1.0;  ///< of the usual limit, what its slowest call has needed, and some more
   std::vector<std::string> lasting_environment_;
   ProgramKind kind_;  ///< known when it has started
   SubmissionDevice device_;
