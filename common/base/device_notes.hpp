@@ -27,9 +27,10 @@ struct DeviceLaunch {
   int line = 0;
   std::array<unsigned, 3> grid{};
   std::array<unsigned, 3> block{};
-  int early = 0;         ///< threads of one block that had ended when the others met in a barrier
-  int barrier_line = 0;  ///< of that barrier
-  int absent_line = 0;   ///< of a shuffle that took the value of a lane which was not there
+  std::uint64_t code = 0;  ///< tells apart kernels that one template makes; 0: unknown
+  int early = 0;           ///< threads of one block that had ended when the others met in a barrier
+  int barrier_line = 0;    ///< of that barrier
+  int absent_line = 0;     ///< of a shuffle that took the value of a lane which was not there
 };
 
 /// Output elements that were never written, or were computed from unwritten memory.
@@ -57,8 +58,9 @@ struct AccessNote {
   std::string kernel{};
   std::string file{};  ///< without its folder
   int line = 0;
-  /// "global", "shared", "constant"; "local" of a whole kernel, whose threads keep more than fits
-  /// into registers: one load for each of their multiply-adds
+  /// "global", "shared", "constant"; "local" of an array of the thread's own whose index no
+  /// compiler knows, or, without a line, of a whole kernel, whose threads keep more than fits into
+  /// registers: one load for each of their multiply-adds
   std::string space{};
   FaultMemory memory{};  ///< which array; `variable` also of constant memory
   bool writes = false;
@@ -110,8 +112,10 @@ struct AccessNotes {
   std::int64_t left_out = 0;     ///< lines for which a message has no room, in notes of line 0
   std::int64_t shuffles = 0;     ///< values that lanes got from another one
   std::int64_t async_bytes = 0;  ///< that asynchronous copies moved into shared memory
-  std::int64_t most_products =
-      0;  ///< multiply-adds of the thread that makes most, of tensor cores none
+  /// Multiply-adds of the thread that makes most, and how many threads make some: of tensor cores
+  /// none.
+  std::int64_t most_products = 0;
+  std::int64_t product_threads = 0;
 };
 
 /// Returns the accesses that the program has counted since the last call

@@ -69,7 +69,8 @@ CONVLAB_MESSAGE(FaultRecord, kind, text, kernel, file, line, allocated_at, call,
                 array, element, code, has_thread, writes, memory, launch_line, grid, block_size,
                 waiting, race)
 CONVLAB_MESSAGE(DeviceTransfer, what, bytes)
-CONVLAB_MESSAGE(DeviceLaunch, kernel, file, line, grid, block, early, barrier_line, absent_line)
+CONVLAB_MESSAGE(DeviceLaunch, kernel, file, line, grid, block, code, early, barrier_line,
+                absent_line)
 CONVLAB_MESSAGE(PoisonedOutput, never_written, computed, kernel, memory)
 CONVLAB_MESSAGE(DeviceNotes, transfers, launches, live_bytes, live_objects, poisoned, streams)
 CONVLAB_MESSAGE(AccessNote, kernel, file, line, space, memory, writes, bytes, requests, lanes,
@@ -78,14 +79,14 @@ CONVLAB_MESSAGE(ProductNote, kernel, file, line, kind, multiply_adds, warp_opera
 CONVLAB_MESSAGE(BarrierNote, kernel, file, line, times, variable, before, before_writes, behind,
                 behind_writes, elements)
 CONVLAB_MESSAGE(AccessNotes, accesses, barriers, products, left_out, shuffles, async_bytes,
-                most_products)
+                most_products, product_threads)
 CONVLAB_MESSAGE(StepArray, space, memory, begin)
 CONVLAB_MESSAGE(StepPlace, file, line, call)
 CONVLAB_MESSAGE(BlockStep, kind, place, threads, array, bytes, requests)
 CONVLAB_MESSAGE(StepNotes, kernel, file, grid, block_size, block, arrays, places, steps, is_cut,
                 is_over)
 CONVLAB_MESSAGE(PhaseKernels, prolog, convolve, epilog, unjoined, copies, finished, copied_in,
-                read_back, reach)
+                read_back, computed)
 CONVLAB_MESSAGE(ServeRequest, token, stage, settings, shape, input_offset, weights_offset,
                 output_offset, kernel_limit_s, pauses, steps, tells_phases, withheld, token_key,
                 calls, warm_ups, samples, most_ms)

@@ -8,6 +8,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <random>
 
 #include "common/base/error.hpp"
 #include "common/base/stopwatch.hpp"
@@ -184,9 +185,32 @@ Places places_of(const std::vector<MemoryContent>& memory, const float* numbers,
   return places;
 }
 
-// PhaseKernels::reach; -1 also if convolve reads a copy of the input.
-int reach_of_device_memory(const Stage& stage, const ConvShape& shape, const float* input,
-                           const float* weights, float* output, DeviceSession& device) {
+// Turns the sign of about every second number: of floats, or, where the words are none, of halves.
+// Indices and zeros stay.
+void turn_signs(std::vector<std::uint32_t>& words, std::mt19937& random) {
+  const auto is_float = [](std::uint32_t word) {
+    const float size = std::fabs(std::bit_cast<float>(word));
+    return size > 1e-6F && size < 1e6F;
+  };
+  const auto has_two = [](std::uint32_t word) {
+    return (word >> 16U) != 0 && (word & 0xffffU) != 0;
+  };
+  const auto nonzero = static_cast<double>(words.size()) -
+                       static_cast<double>(std::ranges::count(words, std::uint32_t{0}));
+  const bool are_floats =
+      static_cast<double>(std::ranges::count_if(words, is_float)) > 0.9 * nonzero;
+  const bool are_halves =
+      static_cast<double>(std::ranges::count_if(words, has_two)) > 0.5 * nonzero;
+  for (std::uint32_t& word : words) {
+    const std::uint32_t signs =
+        static_cast<std::uint32_t>(random()) & (are_floats ? 0x8000'0000U : 0x8000'8000U);
+    if (are_floats ? is_float(word) : are_halves && has_two(word)) word ^= signs;
+  }
+}
+
+// PhaseKernels::computed; -1 also if convolve reads a copy of the input.
+double computed_part(const Stage& stage, const ConvShape& shape, const float* input,
+                     const float* weights, float* output, DeviceSession& device) {
   const auto run = [&](const std::function<void()>& change) {
     const std::unique_ptr<Convolution> convolution = make_for(&device, stage);
     convolution->prolog(shape, input, weights, output);
@@ -209,29 +233,24 @@ int reach_of_device_memory(const Stage& stage, const ConvShape& shape, const flo
     for (std::byte* copy : copies) device.overwrite(copy, zeros.data(), shape.input_size());
   });
   if (has_copies && of_zeros != usual) return -1;
-  constexpr std::size_t kPieces = 16;
-  constexpr std::size_t kPlaces = 3;
-  int reach = 0;
-  for (std::size_t trial = 0; trial < kPieces * kPlaces && reach <= 1; ++trial) {
-    bool changed = false;
+  constexpr std::int64_t kFewest = 16;
+  if (shape.taps() < kFewest) return 1.0;  // the signs of one product turn its own alone
+  std::mt19937 random(kFewest);
+  std::vector<bool> computed(usual.size());
+  constexpr int kTurns = 5;  // of a few whole numbers a sum often keeps its size once
+  for (int turn = 0; turn < kTurns; ++turn) {
     const std::vector<float> got = run([&] {
-      const std::vector<MemoryContent> memory = device.memory();
-      if (trial / kPlaces >= memory.size()) return;
-      const MemoryContent& content = memory[trial / kPlaces];
-      const std::size_t size = content.words.size();
-      // The next word that is not an index, poison or zero.
-      for (std::size_t at = size * (trial % kPlaces) / kPlaces; at < size && !changed; ++at) {
-        const auto number = std::bit_cast<float>(content.words[at]);
-        changed = std::fabs(number) > 1e-3F && std::fabs(number) < 1e6F;
-        const float other = -2.0F * number;
-        if (changed) device.overwrite(content.begin + at * sizeof(float), &other, 1);
+      for (MemoryContent& content : device.memory()) {
+        turn_signs(content.words, random);
+        device.overwrite(content.begin, reinterpret_cast<const float*>(content.words.data()),
+                         static_cast<std::int64_t>(content.words.size()));
       }
     });
-    int reached = 0;
-    for (std::size_t i = 0; i < got.size(); ++i) reached += got[i] == usual[i] ? 0 : 1;
-    if (changed) reach = std::max(reach, reached);
+    for (std::size_t i = 0; i < got.size(); ++i)
+      computed[i] = computed[i] || usual[i] == 0.0F || std::fabs(got[i]) != std::fabs(usual[i]);
   }
-  return reach;
+  return static_cast<double>(std::ranges::count(computed, true)) /
+         static_cast<double>(computed.size());
 }
 
 }  // namespace
@@ -322,7 +341,7 @@ PhaseKernels run_phases(const Stage& stage, const ConvShape& shape, const float*
     const std::vector<float> result(output, output + shape.output_size());
     convolution.reset();
     try {
-      kernels.reach = reach_of_device_memory(stage, shape, input, weights, output, *device);
+      kernels.computed = computed_part(stage, shape, input, weights, output, *device);
     } catch (const DeviceError&) {
       // The changed word was not a number but, for example, an index.
     }

@@ -39,10 +39,11 @@ struct PhaseKernels {
   bool copied_in = false;  ///< convolve itself copied the input to one of them
   std::int64_t read_back = 0;  ///< bytes that convolve copied from the device to the host
   bool finished = false;       ///< after prolog, device memory already held what became the output
-  /// If convolve reads the input only in another form on the emulated device: how many outputs
-  /// one number in its memory after prolog changes at most; -1 otherwise. A weight changes a whole
-  /// map, and an input in any form changes several outputs, too.
-  int reach = -1;
+  /// If convolve reads the input only in another form on the emulated device: the part of the
+  /// outputs that it makes of several numbers each, which lie there after prolog; -1 otherwise. A
+  /// number that is only moved keeps its size if signs of numbers are turned at random.
+  double computed = -1.0;
+  [[nodiscard]] bool computes_all() const { return computed > 0.99; }
 };
 
 /// Durations of one run of a convolution, in milliseconds; nothing on an emulated device.

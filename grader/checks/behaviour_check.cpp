@@ -402,8 +402,9 @@ std::optional<Finding> Behaviour::phases() {
   }
   if (belongs_to(0)) {
     if (on_device && kernels.finished) return told("E-timed-phase-empty/done-in-prolog");
-    if (kernels.reach == 1) return told("E-timed-phase-empty/only-moves");
-    if (kernels.reach > 1 && (kernels.prolog > 0 || kernels.copies > 0)) {
+    if (kernels.computed >= 0.0 && !kernels.computes_all())
+      return told("E-timed-phase-empty/only-moves");
+    if (kernels.computes_all() && (kernels.prolog > 0 || kernels.copies > 0)) {
       return told("E-converted/by-prolog");
     }
     // A device's memory is its own: the grader may not have found the copy of the input there.

@@ -72,12 +72,12 @@ std::optional<Finding> find_who_computes(Submission& submission, const std::stri
     wrong.report = compare();
     return std::nullopt;
   }
-  // Where a host may round both of them, what prolog left on the device shows who computes: each
-  // number of a factor changes many outputs, one of a result only its own.
+  // Where a host may round both of them, what prolog left on the device shows who computes: an
+  // output is made of many numbers, and a result of the host is only moved.
   if (launches && submission.settings.host_may_convert) {
     submission.settings.withheld = Withheld::kNothing;
     const Call phases = submission.run_phases(stage, [] {});
-    if (!phases.failure && phases.kernels.reach > 1 && right_with(Withheld::kNothing)) {
+    if (!phases.failure && phases.kernels.computes_all() && right_with(Withheld::kNothing)) {
       wrong.report = compare();
       return std::nullopt;
     }

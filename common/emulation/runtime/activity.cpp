@@ -19,6 +19,8 @@
 #include "common/emulation/runtime/shared_memory.hpp"
 #include "common/emulation/runtime/stream.hpp"
 
+extern "C" const char __executable_start;  // NOLINT(bugprone-reserved-identifier): of the linker
+
 namespace convlab::emulation {
 
 namespace {
@@ -109,6 +111,13 @@ void note_allocation(std::int64_t bytes) {
   note_transfer("allocation", bytes);
 }
 
+// From the program's start, which is elsewhere in each process.
+static std::uint64_t code_of(const KernelCall& call) {
+  const auto code = call.function != nullptr ? reinterpret_cast<std::uintptr_t>(call.function)
+                                             : reinterpret_cast<std::uintptr_t>(call.run_thread);
+  return code - reinterpret_cast<std::uintptr_t>(&__executable_start);
+}
+
 void note_configuration(const KernelCall& call) {
   const std::lock_guard lock(record_mutex);
   if (only<DeviceNotes>().launches.size() >= DeviceNotes::kMost) return;
@@ -116,7 +125,8 @@ void note_configuration(const KernelCall& call) {
                                           .file = name_of(place_of(call.site).file),
                                           .line = static_cast<int>(call.site.line),
                                           .grid = {call.grid.x, call.grid.y, call.grid.z},
-                                          .block = {call.block.x, call.block.y, call.block.z}});
+                                          .block = {call.block.x, call.block.y, call.block.z},
+                                          .code = code_of(call)});
 }
 
 void note_stream(int number) {

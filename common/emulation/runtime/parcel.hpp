@@ -135,7 +135,7 @@ class Parcel {
   }
   void pass_members(AccessNotes& it) {
     pass(it.accesses, it.barriers, it.products, it.left_out, it.shuffles, it.async_bytes,
-         it.most_products);
+         it.most_products, it.product_threads);
   }
 
   std::byte* begin_;
