@@ -207,9 +207,12 @@ case $step in
       source=$folder/rewritten.cpp
       # The grader puts what it has copied there.
       mkdir -p "$folder/files"
-      "$build/bin/convlab-rewrite" "$file" --output "$source" --include "$(cat "$commands/root")" \
-        --include "$folder/files" \
-        --include "$(cat "$commands/interface")" --exclude "$(cat "$commands/toolkit")"
+      rewrite() {
+        "$build/bin/convlab-rewrite" "$file" --output "$source" --include "$(cat "$commands/root")" \
+          --include "$folder/files" --include "$(cat "$commands/interface")" \
+          --exclude "$(cat "$commands/toolkit")" "$@"
+      }
+      rewrite ${traced:+--traced}
     fi
     # nvcc knows no gnu++17; the host compiler that it calls has its extensions all the same.
     headers_of none
@@ -240,6 +243,8 @@ case $step in
       grep -Eq 'declared|is undefined|not a member|no member|no type named|not name a type' "$words" &&
         again -DCONVLAB_NAMES_OF_STD
     }
+    # What counts indices of arrays must not break what compiles without it.
+    if [ -n "$traced" ] && [ "$device" = emulated ]; then again || rewrite; fi
     if ! compile >"$words" 2>&1; then
       [ -z "$edited" ] || { cat "$words" >&2 && exit 1; }
       if ! with_names; then

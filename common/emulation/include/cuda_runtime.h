@@ -32,6 +32,7 @@ void* memmove(void*, const void*, decltype(sizeof 0)) noexcept __asm__("__asan_m
 #include "common/emulation/include/convlab_emulation/device_values.hpp"
 #include "common/emulation/include/convlab_emulation/kernel_heap.hpp"
 #include "common/emulation/include/convlab_emulation/launch.hpp"
+#include "common/emulation/include/convlab_emulation/own_array.hpp"
 #include "common/emulation/include/convlab_emulation/parts_of_words.hpp"
 #include "common/emulation/include/convlab_emulation/ptx.hpp"
 #include "common/emulation/include/convlab_emulation/runtime_api.hpp"

@@ -2,7 +2,8 @@
 //
 // It reads its few options itself: CLI11 would take longer to compile than all of the rewrite, and
 // every emulated file waits for this program. --include: a folder of quoted includes; --exclude:
-// headers below it are left alone; --depfile: what was read, in make's syntax.
+// headers below it are left alone; --depfile: what was read, in make's syntax; --traced: accesses
+// will be observed.
 
 #include <cstdio>
 #include <exception>
@@ -19,13 +20,15 @@ namespace {
 
 constexpr const char* kUsage =
     "convlab-rewrite SOURCE --output FILE [--include FOLDER]... [--exclude FOLDER] [--depfile "
-    "FILE]";
+    "FILE] [--traced]";
 
 /// @throws convlab::UsageError for a wrong command line
 convlab::rewrite::ProjectOptions parse(int argc, char** argv, std::filesystem::path& dependencies) {
   convlab::rewrite::ProjectOptions project;
   for (int i = 1; i < argc; ++i) {
     const std::string word = argv[i];
+    project.traced = project.traced || word == "--traced";
+    if (word == "--traced") continue;
     if (!word.starts_with("-")) {
       project.source = word;
       continue;

@@ -124,7 +124,7 @@ class Project {
   void mark_copies() {
     for (const auto& [path, unit] : units_) {
       if (unit->needs_copy) continue;
-      const Rewritten rewritten = rewrite(unit->text, unit->source, names_);
+      const Rewritten rewritten = rewrite(unit->text, unit->source, names_, {}, options_.traced);
       if (rewritten.changed || !rewritten.diagnostics.empty()) unit->needs_copy = true;
     }
     for (bool grows = true; grows;) {
@@ -148,7 +148,7 @@ class Project {
         includes.push_back({inclusion.name, fs::absolute(inclusion.unit->copy).string()});
       else if (inclusion.beside)
         includes.push_back({inclusion.name, inclusion.unit->path.string()});
-    const Rewritten rewritten = rewrite(unit.text, unit.source, names_, includes);
+    const Rewritten rewritten = rewrite(unit.text, unit.source, names_, includes, options_.traced);
     tell(unit, rewritten.diagnostics);
     // As nvcc does, a source sees the runtime before its first line.
     std::string head = is_main ? "#include \"cuda_runtime.h\"\n" : "";

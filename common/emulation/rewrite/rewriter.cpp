@@ -128,7 +128,8 @@ class FileRewriter {
   FileRewriter(std::string_view text, const Source& source, const Names& names)
       : source_(source), names_(names), editor_(text, source) {}
 
-  Rewritten run(const std::vector<Include>& includes) {
+  Rewritten run(const std::vector<Include>& includes, bool traced) {
+    if (traced) rewrite_own_arrays(file_);
     replace_includes(includes);
     refuse_libraries();
     for (std::size_t i = 0; i < source_.size(); ++i) visit(i);
@@ -288,8 +289,8 @@ class FileRewriter {
 }  // namespace
 
 Rewritten rewrite(std::string_view text, const Source& source, const Names& names,
-                  const std::vector<Include>& includes) {
-  return FileRewriter(text, source, names).run(includes);
+                  const std::vector<Include>& includes, bool traced) {
+  return FileRewriter(text, source, names).run(includes, traced);
 }
 
 bool has_wide_accesses(const Source& source) {

@@ -89,6 +89,10 @@ void rewrite_variables(const File& file);
 /// Gives casts to whole numbers and shifts in device code the values of a GPU.
 void rewrite_conversions(const File& file);
 
+/// Tells the runtime of elements of a thread's own arrays (own_arrays.cpp), and whether the
+/// compiler knows their indices.
+void rewrite_own_arrays(const File& file);
+
 /// An #include "name" that the caller wants to point elsewhere.
 struct Include {
   std::string name;
@@ -100,8 +104,9 @@ struct Include {
 /// line, and mostly in its column.
 /// @param names     of this file and of all that it includes
 /// @param includes  quoted includes to replace
+/// @param traced    for a program whose accesses are observed
 Rewritten rewrite(std::string_view text, const Source& source, const Names& names,
-                  const std::vector<Include>& includes = {});
+                  const std::vector<Include>& includes = {}, bool traced = false);
 
 /// Whether the source may access 16 bytes at once: with float4 and its kin, with tensor cores, with
 /// types of an alignment that it chooses, or in assembly.
@@ -115,6 +120,7 @@ struct ProjectOptions {
   std::filesystem::path output;                        ///< the rewritten source
   std::vector<std::filesystem::path> include_folders;  ///< where quoted includes are looked for
   std::filesystem::path excluded_folder;               ///< headers below it stay as they are
+  bool traced = false;                                 ///< accesses will be observed
 };
 
 struct ProjectResult {

@@ -29,8 +29,9 @@ namespace {
 /// A place, what is done there, and the kind of memory: a copy reads and writes at one place, and a
 /// pointer may be of one kind for some threads and of another for others.
 using Spot = std::uint64_t;
+constexpr unsigned kSpotBits = 4;
 Spot spot_of(Place place, Space space, bool writes) {
-  return Spot{place} << 3U | static_cast<Spot>(space) << 1U | (writes ? 1U : 0U);
+  return Spot{place} << kSpotBits | static_cast<Spot>(space) << 1U | (writes ? 1U : 0U);
 }
 
 /// One spot of the program in the running block.
@@ -171,7 +172,7 @@ void add_event(Counter& all, RunningBlock& block, std::size_t thread, const Lane
 
 SpotInBlock& spot_at(Counter& all, RunningBlock& block, Spot spot, Space space, const void* address,
                      std::size_t bytes, bool atomic) {
-  SpotInBlock*& known = block.latest[(spot ^ spot >> 3U) % block.latest.size()];
+  SpotInBlock*& known = block.latest[(spot ^ spot >> kSpotBits) % block.latest.size()];
   if (known != nullptr && known->spot == spot) return *known;
   SpotInBlock*& entry = block.by_spot[spot];
   if (entry == nullptr) {
@@ -179,7 +180,7 @@ SpotInBlock& spot_at(Counter& all, RunningBlock& block, Spot spot, Space space, 
     if (note.space.empty()) {
       note.kernel = block.kernel;
       note.space = name_of(space);
-      note.memory = memory_at(address);
+      if (space != Space::kLocal) note.memory = memory_at(address);
     }
     note.writes = (spot & 1U) != 0;
     note.atomic = atomic;
@@ -268,10 +269,13 @@ class AccessCounter final : public AccessObserver {
   void end_block() override {
     const auto& [all, block] = Event{};
     end_all_warps(all, block);
+    const bool is_seen = std::ranges::count(block.spots, Space::kLocal, &SpotInBlock::space) > 0;
     for (std::size_t thread = 0; thread < block.made.size(); ++thread) {
-      all.sums.most_products = std::max(all.sums.most_products, block.made[thread].sum());
-      if (block.deepest[thread] > kRegisterBytes + kOwnBytes)
-        all.local_loads[block.kernel] += block.made[thread].sum();
+      const std::int64_t made = block.made[thread].sum();
+      all.sums.most_products = std::max(all.sums.most_products, made);
+      all.sums.product_threads += made > 0 ? 1 : 0;
+      if (!is_seen && block.deepest[thread] > kRegisterBytes + kOwnBytes)
+        all.local_loads[block.kernel] += made;
     }
     for (std::size_t number = 1; number < block.products.size(); ++number) {
       const ProductCount& made = block.products[number];
@@ -329,6 +333,23 @@ class AccessCounter final : public AccessObserver {
     AccessObserver::begin_copy(to, from, bytes, site);
   }
 
+  // Neighbouring lanes have the same word of their arrays in neighbouring words of local memory.
+  void touch_own(const void* element, std::size_t bytes, bool writes, const void* caller,
+                 const void* frame) override {
+    constexpr std::uintptr_t kWord = 4;
+    RunningBlock& block = running_block();
+    const auto thread = static_cast<std::size_t>(thread_rank());
+    move(caller, frame);
+    const Place place = place_of_access(caller);
+    const std::uintptr_t word =
+        (block.stack[thread] - reinterpret_cast<std::uintptr_t>(element)) / kWord;
+    for (std::uintptr_t part = 0; part * kWord < std::min(bytes, kWidestLoad); ++part)
+      touch_in(
+          Space::kLocal,
+          reinterpret_cast<const void*>(((word - part) * kWarpSize + thread % kWarpSize) * kWord),
+          kWord, writes ? StepKind::kWrite : StepKind::kRead, place);
+  }
+
   void multiply_in_warp(long long multiply_adds, const CallSite& site) override {
     Counter& all = only<Counter>();
     ProductNote& note = all.products[{site.file, site.position()}];
@@ -372,7 +393,11 @@ class AccessCounter final : public AccessObserver {
 
   void touch(const void* address, std::size_t bytes, StepKind kind, Place place) override {
     const Space space = space_of(address);
-    if (space == Space::kOther) return;
+    if (space != Space::kOther) touch_in(space, address, bytes, kind, place);
+  }
+
+  static void touch_in(Space space, const void* address, std::size_t bytes, StepKind kind,
+                       Place place) {
     const auto& [all, block] = Event{};
     const bool atomic = kind == StepKind::kAtomic;
     const bool writes = kind != StepKind::kRead;
@@ -394,7 +419,7 @@ class AccessCounter final : public AccessObserver {
 void take_accesses(const Counter& all, AccessNotes& notes) {
   for (const auto& [which, total] : all.totals) {
     if (total.requests == 0) continue;
-    const ReportPlace& source = source_of(static_cast<Place>(std::get<1>(which) >> 3U));
+    const ReportPlace& source = source_of(static_cast<Place>(std::get<1>(which) >> kSpotBits));
     AccessNote note = total;
     note.file = name_of(source.file);
     note.line = static_cast<int>(source.line);

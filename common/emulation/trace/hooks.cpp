@@ -30,6 +30,7 @@
 
 #include "common/emulation/include/convlab_emulation/collective.hpp"
 #include "common/emulation/include/convlab_emulation/narrow_format.hpp"
+#include "common/emulation/include/convlab_emulation/own_array.hpp"
 #include "common/emulation/include/convlab_emulation/shared_variable.hpp"
 #include "common/emulation/include/convlab_emulation/vector_types.hpp"
 #include "common/emulation/runtime/block_runner.hpp"
@@ -211,6 +212,14 @@ void observe_accesses(AccessObserver& by) {
 #define CONVLAB_ON_RANGE(...) convlab::emulation::on_range(__VA_ARGS__, __builtin_frame_address(0))
 #define CONVLAB_ON_ATOMIC(address, writes, order) static_cast<void>(order)
 #include "common/base/thread_sanitizer_calls.inc"
+
+void convlab::emulation::note_own_element(const volatile void* element, std::size_t bytes,
+                                          bool known, bool writes) noexcept {
+  auto* const address = const_cast<const void*>(element);
+  if (mode == Mode::kAccesses && !known && in_kernel() && is_own_stack(address))
+    accesses->touch_own(address, bytes, writes, __builtin_return_address(0),
+                        __builtin_frame_address(0));
+}
 
 // Each block of the program begins with this (-fsanitize-coverage=trace-pc).
 // NOLINTNEXTLINE(bugprone-reserved-identifier,readability-identifier-naming)

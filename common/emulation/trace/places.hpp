@@ -40,9 +40,9 @@ std::uintptr_t address_in_program(const void* caller);
 
 // ---- memory -------------------------------------------------------------------------------------
 
-enum class Space : std::uint8_t { kOther, kGlobal, kShared, kConstant };
+enum class Space : std::uint8_t { kOther, kGlobal, kShared, kConstant, kLocal };
 
-/// kOther: parameters and local variables.
+/// kOther: parameters and local variables; of these kLocal is only told by touch_own().
 Space space_of(const void* address);
 
 /// What lies at an address that is not kOther, for the running kernel.
@@ -71,6 +71,9 @@ class AccessObserver : public Observer {
   /// @param kind  as ProductNote has it
   virtual void multiply(const char* /*kind*/, int /*numbers*/, const void* /*caller*/,
                         const void* /*frame*/) {}
+  /// It touches an element of its own array, whose index no compiler knows.
+  virtual void touch_own(const void* /*element*/, std::size_t /*bytes*/, bool /*writes*/,
+                         const void* /*caller*/, const void* /*frame*/) {}
 
  protected:
   ~AccessObserver() = default;

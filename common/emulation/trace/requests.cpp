@@ -83,7 +83,8 @@ Parts turns(const Request& request) {
 }  // namespace
 
 const char* name_of(Space space) {
-  return space == Space::kShared ? "shared" : space == Space::kConstant ? "constant" : "global";
+  constexpr std::array<const char*, 5> kNames = {"other", "global", "shared", "constant", "local"};
+  return kNames[static_cast<std::size_t>(space)];
 }
 
 Parts parts_of(const Request& request, Space space, std::size_t bytes, bool atomic) {
@@ -91,7 +92,7 @@ Parts parts_of(const Request& request, Space space, std::size_t bytes, bool atom
   if (space == Space::kShared) {
     parts = passes(request, bytes);
   } else {
-    const std::uintptr_t unit = space == Space::kGlobal ? kSector : kBankWord;
+    const std::uintptr_t unit = space == Space::kConstant ? kBankWord : kSector;
     std::vector<std::uintptr_t> different;
     for (const int lane : LaneRange(request.mask)) {
       const std::uintptr_t address = request.address[static_cast<std::size_t>(lane)];

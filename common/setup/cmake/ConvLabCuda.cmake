@@ -93,6 +93,8 @@ function(convlab_add_emulated_sources target)
       OUTPUT "${output}"
       COMMAND convlab-rewrite "${source}" --output "${output}" --include "${CMAKE_SOURCE_DIR}"
               --exclude "${emulation}/include" --depfile "${output}.d"
+              $<$<BOOL:$<TARGET_PROPERTY:${target},CONVLAB_TRACED>>:--traced>
+      COMMAND_EXPAND_LISTS
       DEPENDS convlab-rewrite "${source}"
       DEPFILE "${output}.d"
       COMMENT "Rewriting ${file} for device emulation"

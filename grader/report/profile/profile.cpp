@@ -24,7 +24,7 @@ std::string access_name(const AccessNote& note) {
 }
 
 std::string parts_name(const std::string& space) {
-  return space == "global" ? "sectors" : space == "shared" ? "passes" : "words";
+  return space == "shared" ? "passes" : space == "constant" ? "words" : "sectors";
 }
 
 namespace {
@@ -36,7 +36,8 @@ double average(std::int64_t sum, const AccessNote& note) {
 
 // Parts that the same lanes would need side by side, without a conflict.
 double needed_parts(const AccessNote& note) {
-  if (note.space == "global") return std::min(needed_sectors(note), average_parts(note));
+  if (parts_name(note.space) == "sectors")
+    return std::min(needed_sectors(note), average_parts(note));
   return note.space == "constant" ? 1.0 : average(note.parts - note.conflicts, note);
 }
 
@@ -150,6 +151,8 @@ std::string verdict(const AccessNote& note) {
   if (note.space == "shared") {
     return note.conflicts == 0 ? "No bank conflict." : "Lanes use one bank, at different words.";
   }
+  if (note.space == "local")
+    return "The compiler does not know the index, so a GPU keeps this array in memory.";
   if (note.parts == note.requests) return "All lanes share it.";
   if (note.space == "constant") return "They are read one after the other.";
   constexpr double kStillGood = 1.6;  // a row may begin inside a sector
@@ -233,7 +236,7 @@ Page profile_page(const StageCounts& counts, const SourceText& sources, const st
     PageSection section{.title = "Kernel " + kernel.launch.kernel};
     section.blocks.emplace_back(
         Paragraph{"Launched as " + launch_text(kernel.launch.grid, kernel.launch.block) + "."});
-    for (const char* space : {"global", "shared", "constant"}) {
+    for (const char* space : {"global", "shared", "constant", "local"}) {
       const auto accesses = accesses_of(kernel, space);
       if (accesses.empty()) continue;
       const AccessNote& most = accesses.front();

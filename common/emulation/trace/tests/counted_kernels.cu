@@ -42,6 +42,36 @@ __global__ void add_four(const float4* from) {
   kept = four.x + four.y * four.z - four.w;
 }
 
+// nvcc writes out all of these loops, also that of the counter which nobody names in a head.
+__global__ void keep_in_registers(const float* from) {
+  constexpr int kRows = 2;
+  float row[2 * kRows][2];
+  int filled = 0;
+  for (int i = 0; i < 2 * kRows; ++i)
+    for (int j = 0; j < 2; ++j) {
+      const int place = 2 * i + j;
+      row[filled++ / 2][j] = from[place + threadIdx.x];
+    }
+  float sum = 0.0f;
+  for (int width = kRows; width > 0; width /= 2)
+    for (int i = 0; i < width; ++i) sum += row[i][0] + row[i + width][1];
+  kept = sum;
+}
+
+__global__ void index_up_to(const float* from, int count) {
+  float row[8];
+  for (int i = 0; i < count; ++i) row[i] = from[i + threadIdx.x];
+  float sum = 0.0f;
+  for (int i = 0; i < count; ++i) sum += row[count - 1 - i];
+  kept = sum;
+}
+
+__global__ void index_by_lane(const float* from) {
+  Wide row;
+  for (int i = 0; i < 8; ++i) row.x[i] = from[i + threadIdx.x];
+  kept = row.x[threadIdx.x % 8];
+}
+
 __global__ void load_shared(int stride) {
   extern __shared__ float tile[];
   kept = tile[threadIdx.x * stride];
@@ -247,6 +277,10 @@ std::vector<CountedKernel> counted_kernels() {
       {"ten lanes", WITH(load_by_some, const float, 10), "global", false, 1, 10, 2, 0},
       {"four floats of a lane", WITH(load_four, const float4), "global", false, 1, 32, 16, 0},
       {"four floats of a lane, each used", WITH(add_four, const float4), "global", false, 1, 32, 16, 0},
+      {"known indices", WITH(keep_in_registers, const float), "local", false, 0, 0, 0, 0},
+      {"indices up to a parameter", WITH(index_up_to, const float, 3), "local", false, 3, 96, 12, 0},
+      {"the same, written", WITH(index_up_to, const float, 3), "local", true, 3, 96, 12, 0},
+      {"an index of each lane", WITH(index_by_lane, const float), "local", false, 1, 32, 32, 0},
       {"shared, side by side", SHARED(load_shared, 1), "shared", false, 1, 32, 1, 0},
       {"shared, every second", SHARED(load_shared, 2), "shared", false, 1, 32, 2, 1},
       {"shared, one bank", SHARED(load_shared, 32), "shared", false, 1, 32, 32, 31},
