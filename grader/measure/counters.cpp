@@ -2,89 +2,22 @@
 
 #include <algorithm>
 #include <cmath>
-#include <iterator>
 #include <limits>
-#include <numeric>
 
 #include "common/serve/fault_messages.hpp"
 #include "grader/checks/element_cases.hpp"
 #include "grader/checks/findings/catalogue.hpp"
+#include "grader/measure/parts.hpp"
 #include "grader/submission/build_submission.hpp"
 
 namespace convlab::grader {
 
 namespace {
 
-constexpr std::uint64_t kSeed = 7;
 constexpr std::int64_t kFloat = sizeof(float);
-
-/// A part of the output, and what makes it: what is lost to measure it, by its name for the device
-/// (forgetter.hpp), or nothing, where the sums of the outputs tell (count_parts).
-struct Part {
-  const char* id;
-  const char* title;
-  const char* way = nullptr;
-};
-
-constexpr Part kParts[] = {
-    {"shared-part", "output that numbers in shared memory make", "shared"},
-    {"constant-part", "output that numbers in constant memory make", "constant"},
-    {"shuffle-part", "output that numbers from other lanes make", "shuffles"},
-    {"atomic-part", "output that atomic operations on numbers make", "atomics"},
-    {"async-part", "output that asynchronously copied numbers make", "copies"},
-    {"passed-part", "output that numbers of an earlier kernel make", "kernels"},
-    {"index-part", "output that indices in global memory make", "indices"},
-    {"graph-part", "output that launches of graphs make"},
-    {"stream-part", "output that a second stream makes"},
-    {"stream-copies", "output that needs asynchronous copies in streams"},
-    {"device-part", "output that a second device makes"}};
 
 std::int64_t product(const std::array<unsigned, 3>& sizes) {
   return std::int64_t{sizes[0]} * sizes[1] * sizes[2];
-}
-
-// The outputs of positive numbers if the device leaves out some work; none if it fails then.
-std::vector<float> outputs_with(Submission& submission, const StageInfo& stage,
-                                const ConvShape& shape, const std::string& setting) {
-  submission.restart();  // what it has kept of an earlier run is no part of this one
-  submission.set_environment({"CONVLAB_EMU_THREADS=1", setting});
-  const Arrays arrays = submission.prepare(shape, Placement::kAligned);
-  fill_random({.shape = shape, .exact = true}, kSeed, arrays);
-  const auto absolute = [](float number) { return std::abs(number); };
-  std::transform(arrays.input, arrays.input + shape.input_size(), arrays.input, absolute);
-  std::transform(arrays.weights, arrays.weights + shape.weights_size(), arrays.weights, absolute);
-  const bool failed = submission.run(stage.id).failure.has_value();
-  submission.set_environment({});
-  if (failed) return {};
-  return {arrays.output, arrays.output + shape.output_size()};
-}
-
-double sum_with(Submission& submission, const StageInfo& stage, const ConvShape& shape,
-                const std::string& setting) {
-  const std::vector<float> outputs = outputs_with(submission, stage, shape, setting);
-  // Poison, which stands where nobody wrote, is no number.
-  return std::accumulate(outputs.begin(), outputs.end(), 0.0, [](double sum, float number) {
-    return std::isfinite(number) ? sum + std::abs(number) : sum;
-  });
-}
-
-// The part of the outputs that are others if the numbers are lost that come this way.
-// @param usual  the outputs where none are lost
-double part_from(const std::string& way, const std::vector<float>& usual, Submission& submission,
-                 const StageInfo& stage, const ConvShape& shape) {
-  const auto without = outputs_with(submission, stage, shape, "CONVLAB_EMU_TRACE=no-" + way);
-  if (usual.empty() || without.empty()) return 0.0;
-  double others = 0.0;
-  for (std::size_t i = 0; i < usual.size(); ++i) others += usual[i] != without[i] ? 1.0 : 0.0;
-  return others / static_cast<double>(usual.size());
-}
-
-// By how much less that is, if tensor cores add nothing.
-double part_on_tensor_cores(Submission& submission, const StageInfo& stage,
-                            const ConvShape& shape) {
-  const auto all = sum_with(submission, stage, shape, "CONVLAB_EMU_PRODUCTS=made");
-  const auto others = sum_with(submission, stage, shape, "CONVLAB_EMU_PRODUCTS=none");
-  return all > 0.0 ? std::clamp(1.0 - others / all, 0.0, 1.0) : 0.0;
 }
 
 bool is_tensor(const std::string& kind) {
@@ -112,7 +45,7 @@ TracedRun run_traced(Submission& submission, const StageInfo& stage, const ConvS
   environment.insert(environment.end(), {"CONVLAB_EMU_THREADS=1", "CONVLAB_EMU_TRACE=" + mode});
   submission.set_environment(std::move(environment));
   TracedRun run{.arrays = submission.prepare(shape, Placement::kAligned)};
-  fill_random({.shape = shape, .exact = true}, kSeed, run.arrays);
+  fill_random({.shape = shape, .exact = true}, kCountedSeed, run.arrays);
   run.call = submission.run(stage.id);
   submission.set_environment({});
   const std::string where = "a convolution of " + to_string(shape);
@@ -131,7 +64,7 @@ std::optional<Finding> count_accesses(Submission& submission, const StageInfo& s
   submission.set_environment({"CONVLAB_EMU_THREADS=1", "CONVLAB_EMU_TRACE=counts"});
   const CaseOutcome outcome = run_case(
       submission, stage,
-      {.name = "counted", .shape = counts.shape, .probe = ElementCase::Probe::kNone}, kSeed);
+      {.name = "counted", .shape = counts.shape, .probe = ElementCase::Probe::kNone}, kCountedSeed);
   submission.set_environment({});
   take_counts(submission, outcome.call, counts);
   return outcome.finding;
@@ -144,37 +77,6 @@ std::optional<Finding> count_stage(Submission& submission, const StageInfo& stag
   if (counted.finding) return counted.finding;
   take_counts(submission, counted.call, counts);
   return run_traced(submission, stage, counts.shape, "races").finding;
-}
-
-void count_parts(Submission& submission, const StageInfo& stage, const ConvShape& shape,
-                 const std::vector<std::string>& ids, StageCounts& counts) {
-  std::map<std::string, double> sums;
-  const auto part = [&](const std::string& work) {
-    for (const std::string& each : {std::string("all"), work}) {
-      if (sums.contains(each)) continue;
-      sums[each] = sum_with(submission, stage, shape, "CONVLAB_EMU_WORK=" + each);
-    }
-    return sums["all"] > 0.0 ? sums[work] / sums["all"] : 0.0;
-  };
-  // Of two that divide the work the smaller part, in one run or another: threads of the host may
-  // divide it otherwise each time. Neither makes all of it.
-  const auto divided = [&](const std::string& one, const std::string& other) {
-    return std::max(0.0, std::min({part(one), part(other), 1.0 - part(one), 1.0 - part(other)}));
-  };
-  std::optional<std::vector<float>> usual;
-  for (const std::string& id : ids) {
-    const auto* const known =
-        std::ranges::find_if(kParts, [&](const Part& each) { return each.id == id; });
-    if (known != std::end(kParts) && known->way != nullptr) {
-      if (!usual) usual = outputs_with(submission, stage, counts.shape, "CONVLAB_EMU_TRACE=off");
-      counts.parts[id] = part_from(known->way, *usual, submission, stage, counts.shape);
-      continue;
-    }
-    counts.parts[id] = id == "graph-part"    ? part("graphs")
-                       : id == "stream-part" ? divided("first-stream", "other-streams")
-                       : id == "device-part" ? divided("first-device", "second-device")
-                                             : 1.0 - part("plain-copies");
-  }
 }
 
 std::string array_name(const FaultMemory& memory, const std::string& space,
@@ -242,6 +144,20 @@ double loads_per_input(const StageCounts& counts, const SourceText& sources) {
     bytes += static_cast<double>(note.lanes) * note.bytes;
   }
   return bytes / static_cast<double>(counts.shape.input_size() * kFloat);
+}
+
+double unrolled_part(const StageCounts& counts, const SourceText& sources) {
+  double loaded = 0.0;
+  double stored = 0.0;
+  for (const AccessNote& note : counts.counted.accesses) {
+    const std::string role =
+        array_role(note.memory, note.space, note.kernel, counts.shape, sources);
+    if (note.space != "global" || role == (note.writes ? "output" : "weights")) continue;
+    (note.writes ? stored : loaded) += static_cast<double>(note.lanes) * note.bytes;
+  }
+  const double copies = static_cast<double>(counts.shape.multiply_adds()) /
+                        static_cast<double>(counts.shape.out_channels);
+  return std::max(loaded, stored) / (copies * kFloat);
 }
 
 // Of constant memory a warp gets a word at a time: what it does not share are loads like others.
@@ -450,10 +366,16 @@ const std::vector<Counter>& counters() {
                   static_cast<double>(stage.shape.taps());
          },
          true},
+        {"outputs-of-a-thread", "outputs for each thread that multiplies", false,
+         [](const StageCounts& stage) {
+           return ratio(static_cast<double>(stage.shape.output_size()),
+                        static_cast<double>(stage.counted.product_threads));
+         },
+         true},
         {"launches", "launches of kernels", false,
          [](const StageCounts& stage) { return static_cast<double>(stage.launches.size()); },
          true}};
-    for (const Part& part : kParts) {
+    for (const Part& part : all_parts()) {
       const auto measured = [id = std::string(part.id)](const StageCounts& stage) {
         const auto known = stage.parts.find(id);
         return known == stage.parts.end() ? std::numeric_limits<double>::quiet_NaN()

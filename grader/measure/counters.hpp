@@ -85,6 +85,11 @@ std::string array_role(const FaultMemory& memory, const std::string& space,
 /// Loads of the input from global memory, per element of the input.
 double loads_per_input(const StageCounts& counts, const SourceText& sources);
 
+/// How much of the unrolled input (C·K² rows, a column for each output pixel) the kernels load or
+/// store: of each input those copies that they take from global memory or put there. Less than 1 if
+/// they load an input once for several of its places in the matrix.
+double unrolled_part(const StageCounts& counts, const SourceText& sources);
+
 /// Loads of threads, per multiply-add of the convolution.
 double loads_per_product(const StageCounts& counts);
 

@@ -304,6 +304,17 @@ void accumulate_integers(const T* a, const T* b, std::int32_t* c, bool saturate)
   }
 }
 
+template <class Number>
+void turn_sign(Number& number) {
+  if constexpr (std::is_arithmetic_v<Number>) {
+    number = static_cast<Number>(-number);
+  } else {
+    constexpr std::uint16_t kSign = 0x8000;
+    number = std::bit_cast<Number>(
+        static_cast<std::uint16_t>(std::bit_cast<std::uint16_t>(number) ^ kSign));
+  }
+}
+
 }  // namespace
 
 template <class Kind>
@@ -340,7 +351,7 @@ void multiply_fragments(WarpExchange& exchange) {
   using KindD = FragmentKind<FragmentRole::kAccumulator, kM, kN, kK, D>;
   const auto& first = exchange.input<FragmentProduct>(*exchange.lanes().begin());
   require_all_lanes(exchange, "mma_sync", first.site);
-  const bool adds = observe_products(std::int64_t{kM} * kN * kK, first.site);
+  const ProductsAre products = observe_products(std::int64_t{kM} * kN * kK, first.site);
   FragmentElement<T> narrow_a[kM * kK];
   FragmentElement<T> narrow_b[kK * kN];
   C given[kM * kN];
@@ -348,9 +359,11 @@ void multiply_fragments(WarpExchange& exchange) {
   gather<KindB>(exchange, &FragmentProduct::b, narrow_b);
   gather<KindC>(exchange, &FragmentProduct::c, given);
 
+  if (products == ProductsAre::kTurned)
+    for (int i = 1; i < kM * kK; i += 2) turn_sign(narrow_a[i]);
   D result[kM * kN];
   for (int i = 0; i < kM * kN; ++i) result[i] = static_cast<D>(given[i]);
-  if (!adds) {
+  if (products == ProductsAre::kNone) {
     // The sums stay as they were.
   } else if constexpr (std::is_integral_v<T>) {
     accumulate_integers<kM, kN, kK>(narrow_a, narrow_b, result, first.saturate);

@@ -186,9 +186,9 @@ CONVLAB_OBSERVED(observe_warp,
                   const CallSite& site),
                  access_by_warp(address, bytes, part, writes, site))
 #undef CONVLAB_OBSERVED
-bool observe_products(long long multiply_adds, const CallSite& site) {
+ProductsAre observe_products(long long multiply_adds, const CallSite& site) {
   if (observer != nullptr && in_kernel()) observer->multiply_in_warp(multiply_adds, site);
-  return !settings().withholds_products;
+  return settings().products;
 }
 
 bool in_kernel() {

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "common/emulation/include/convlab_emulation/call_site.hpp"
+#include "common/emulation/runtime/settings.hpp"
 
 namespace convlab::emulation {
 
@@ -72,8 +73,8 @@ extern Observer* observer;
 
 /// The thread's warp makes so many multiply-adds on tensor cores. No kernel may call it: points
 /// depend on it.
-/// @return whether they are added (CONVLAB_EMU_PRODUCTS)
-bool observe_products(long long multiply_adds, const CallSite& site);
+/// @return what becomes of them (CONVLAB_EMU_PRODUCTS)
+ProductsAre observe_products(long long multiply_adds, const CallSite& site);
 
 /// The threads of these warps of the running block, one for each bit, have met.
 void observe_part(std::uint32_t warps);

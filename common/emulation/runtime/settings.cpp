@@ -76,7 +76,9 @@ Settings read_settings() {
     result.forgives_reads = is_second("CONVLAB_EMU_READS", "exact", "forgiven");
   }
   result.arrays_at_begin = is_second("CONVLAB_EMU_ARRAYS", "end", "begin");
-  result.withholds_products = is_second("CONVLAB_EMU_PRODUCTS", "made", "none");
+  result.products = variable("CONVLAB_EMU_PRODUCTS") == "turned"        ? ProductsAre::kTurned
+                    : is_second("CONVLAB_EMU_PRODUCTS", "made", "none") ? ProductsAre::kNone
+                                                                        : ProductsAre::kMade;
   result.work = chosen_work();
   result.tell_poison = variable("CONVLAB_EMU_POISON") == "told";
   result.zeros_in_memory = variable("CONVLAB_EMU_POISON") == "zeros";

@@ -5,6 +5,10 @@
 
 namespace convlab::emulation {
 
+/// What becomes of the products of tensor cores: each second one of a sum has the other sign, so a
+/// sum of several has another size, and what one product only brings along has not.
+enum class ProductsAre : std::uint8_t { kMade, kNone, kTurned };
+
 /// What of a program's work the device does; the rest it leaves out, which shows what makes the
 /// output.
 enum class Work {
@@ -37,8 +41,8 @@ struct Settings {
   /// CONVLAB_EMU_REGISTERS: a command that prints lines "kernel number", what a thread of a kernel
   /// takes on a GPU
   std::string registers{};
-  bool withholds_products = false;  ///< CONVLAB_EMU_PRODUCTS=made|none: tensor cores add nothing
-  Work work = Work::kAll;           ///< CONVLAB_EMU_WORK
+  ProductsAre products = ProductsAre::kMade;  ///< CONVLAB_EMU_PRODUCTS=made|none|turned
+  Work work = Work::kAll;                     ///< CONVLAB_EMU_WORK
 };
 
 /// Reads the environment. @throws convlab::UsageError naming the variable that cannot be read
