@@ -7,6 +7,7 @@
 #include <set>
 
 #include "common/base/text.hpp"
+#include "common/timing/three_digits.hpp"
 #include "grader/checks/element_cases.hpp"
 #include "grader/checks/findings/catalogue.hpp"
 #include "grader/measure/counters.hpp"
@@ -33,6 +34,7 @@ class Looks {
     if (rule == "kernels-in-convolve") return kernels_elsewhere();
     if (rule == "one-stream") return several_streams();
     if (rule == "tiled-product") return no_tiles();
+    if (rule == "unrolling") return not_unrolled();
     return rule == "matmul" ? no_matmul() : "";
   }
 
@@ -60,20 +62,48 @@ class Looks {
     return "its kernels run in " + std::to_string(streams.size()) + " streams; one is allowed";
   }
 
-  // Tiles in shared memory, or tensor cores.
-  std::string no_tiles() {
+  // Of each convolution of the network, which may have a kernel of its own; none if nobody can
+  // tell.
+  const std::vector<StageCounts>& counted() {
+    if (counted_) return *counted_;
+    counted_.emplace();
     const EmulatedProgram traced = request_.work.build_emulated(true);
-    if (traced.refused) return {};
+    if (traced.refused) return *counted_;
     Submission counting(traced.program, request_.time_limit);
     std::vector<StageInfo> stages;
-    StageCounts counts;
-    if (counting.list_stages(stages)) return {};
-    if (count_accesses(counting, stage_, shape_, counts)) return {};
-    const auto value = [&](const char* id) { return find_counter(id)->value(counts); };
-    const bool has_tiles = !std::isnan(value("conflicts-per-request"));
-    return has_tiles || value("tensor-share") > 0.0
-               ? ""
-               : "it multiplies neither from tiles in shared memory nor on tensor cores";
+    if (counting.list_stages(stages)) return *counted_;
+    for (const ConvShape& layer : load_preset(request_.network).conv_shapes(1)) {
+      StageCounts counts;
+      if (!count_accesses(counting, stage_, layer, counts)) counted_->push_back(counts);
+    }
+    return *counted_;
+  }
+
+  // Tiles in shared memory, or tensor cores.
+  std::string no_tiles() {
+    const auto value = [](const StageCounts& counts, const char* id) {
+      return find_counter(id)->value(counts);
+    };
+    for (const StageCounts& counts : counted()) {
+      const bool has_tiles = !std::isnan(value(counts, "conflicts-per-request"));
+      if (!has_tiles && !(value(counts, "tensor-share") > 0.0))
+        return "it multiplies neither from tiles in shared memory nor on tensor cores";
+    }
+    return {};
+  }
+
+  // A kernel that keeps a piece of the image loads a pixel once for many of its places. A few may
+  // come from a register of the neighbour.
+  std::string not_unrolled() {
+    constexpr double kLeast = 0.8;
+    const SourceText sources(request_.work.sources);
+    for (const StageCounts& counts : counted()) {
+      const double part = unrolled_part(counts, sources);
+      if (part >= kLeast) continue;
+      return "in a convolution of " + to_string(counts.shape) + " its kernels move " +
+             three_digits(100.0 * part) + " % of the unrolled input";
+    }
+    return {};
   }
 
   // The grader's kernel doubles every product then, so the output doubles, too.
@@ -96,6 +126,7 @@ class Looks {
   Submission& submission_;
   const StageInfo& stage_;
   ConvShape shape_;
+  std::optional<std::vector<StageCounts>> counted_{};
 };
 
 }  // namespace

@@ -318,10 +318,6 @@ class Grading {
     RankedTimes times{.batch = batch,
                       .how = std::to_string(plan.calls) + " calls on the same buffers after " +
                              std::to_string(plan.warm_ups) + ", by the host's clock"};
-    const auto rules = rules_to_keep(request_);
-    if (std::ranges::count(rules, "unrolling") > 0) {
-      times.how += "; whether it unrolls the input is left to a person who reads it";
-    }
     if (check_.result.verdict != Verdict::kPassed) {
       times.why_not = "only right results that keep its rules are ranked.";
     } else if (submission_.device().device != Device::kGpu) {

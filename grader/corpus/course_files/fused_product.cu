@@ -1,6 +1,6 @@
 // What      Unrolling and product in one kernel, four rows a thread in registers.
 // Options   --rules sp26-m2-fused --competition
-// Says      whether it unrolls the input is left to a person
+// Says      calls on the same buffers after
 // Runs      emulated gpu
 #include "parts/headers.cuh"
 

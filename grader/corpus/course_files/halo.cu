@@ -12,6 +12,13 @@
 // Says      computes like single precision
 #define INSIDE (top + y < H && left + x < W)
 
+// Case      image_tiles_in_the_ranked_run
+// What      A tile of the image is not unrolled, which the ranked run asks for.
+// Options   --rules sp26-final --competition
+// Diagnosis E-course-rule
+// Says      unrolling: in a convolution of
+#define INSIDE (top + y < H && left + x < W)
+
 // End of cases
 #include "parts/headers.cuh"
 #include "parts/halo_kernel.cuh"
