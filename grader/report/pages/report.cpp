@@ -60,6 +60,17 @@ Blocks correctness_part(const ReportSource& source) {
   return {table};
 }
 
+// A stage that does not pass is not timed; an emulated one has no op time.
+bool may_be_timed(const RunResult& run) {
+  return run.verdict == Verdict::kPassed && run.device != Device::kEmulated;
+}
+
+bool has_run(const ReportSource& source, bool (*is_so)(const RunResult&)) {
+  return std::ranges::any_of(source.results, [&](const Result& result) {
+    return std::ranges::any_of(result.runs, is_so);
+  });
+}
+
 Blocks times_part(const ReportSource& source) {
   Blocks blocks;
   for (const std::string& network : networks_of(source.results)) {
@@ -72,18 +83,10 @@ Blocks times_part(const ReportSource& source) {
     blocks.push_back(each.table);
   }
   if (!blocks.empty()) return blocks;
-  // A stage that does not pass is not timed; an emulated one has no op time.
-  const auto is_timed = [](const RunResult& run) {
-    return run.verdict == Verdict::kPassed && run.device != Device::kEmulated;
-  };
-  bool may_have_times = false;
-  bool is_emulated = false;
-  for (const Result& result : source.results) {
-    may_have_times = may_have_times || std::ranges::any_of(result.runs, is_timed);
-    is_emulated = is_emulated || std::ranges::any_of(result.runs, [](const RunResult& run) {
-                    return run.verdict == Verdict::kPassed && run.device == Device::kEmulated;
-                  });
-  }
+  const bool may_have_times = has_run(source, may_be_timed);
+  const bool is_emulated = has_run(source, [](const RunResult& run) {
+    return run.verdict == Verdict::kPassed && run.device == Device::kEmulated;
+  });
   if (may_have_times) return {Paragraph{"These results hold no op time: nothing was timed."}};
   return {Paragraph{is_emulated ? "These results hold no op time: they were made without a GPU. "
                                   "Check on a machine with one, and make the report again."
@@ -130,9 +133,11 @@ Page make_report(const ReportSource& source) {
             .subtitle = "Made by grader report from " +
                         count_of(std::ssize(source.results), "result") +
                         ". Numbers are measured; the marked questions are yours to answer."};
-  // Texts by milestone; "" is for all others.
+  // Texts by milestone; "" is for all others, "untimed" for what has no times at all.
+  const bool is_untimed = !has_run(source, may_be_timed);
   const auto of_milestone = [&](const Json& section, const char* name) {
     const Json texts = section.value(name, Json::object());
+    if (is_untimed && texts.contains("untimed")) return texts["untimed"].get<std::string>();
     return texts.value(source.milestone, texts.value("", std::string()));
   };
   const auto course = network_folder().parent_path().parent_path();  // of ROOT/common/network

@@ -76,5 +76,9 @@ TEST_CASE("report: what the results hold, and open questions for the rest") {
   emulated.device = Device::kEmulated;
   const ReportSource without{
       .milestone = "m2", .results = {plotted_result({emulated})}, .names = {"x"}};
-  CHECK(contains(markdown_of(make_report(without)), "they were made without a GPU."));
+  const std::string emulation = markdown_of(make_report(without));
+  CHECK(contains(emulation, "they were made without a GPU."));
+  // Nothing is said or asked of times that are not there.
+  for (const char* of_times : {"GPU is idle", "the numbers above", "while you measured"})
+    CHECK_FALSE(contains(emulation, of_times));
 }
