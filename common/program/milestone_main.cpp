@@ -29,6 +29,7 @@
 #include "common/program/this_process.hpp"
 #include "common/result/result.hpp"
 #include "common/serve/fault_messages.hpp"
+#include "common/serve/finding_texts.hpp"
 #include "common/serve/serve.hpp"
 #include "common/stage/run_stage.hpp"
 #include "common/stage/stage.hpp"
@@ -237,8 +238,9 @@ std::string words_for(const ConvShape& shape, const Milestone& milestone) {
     const bool is_own = place.starts_with(milestone.id + "_");
     if (is_own && entry.path().extension() == ".cu") sources.push_back(entry.path());
   }
-  const Finding message = message_of(*noted, shape, SourceText(sources));
+  Finding message = message_of(*noted, shape, SourceText(sources));
   if (message.id.empty()) return {};
+  address(message, milestone.id, SourceText(sources));
   return message.id + "\n" + message.seen.text() +
          (message.cause.empty() ? "" : "\n" + message.cause) +
          (message.next.empty() ? "" : "\n" + message.next);

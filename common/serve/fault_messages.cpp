@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <set>
 #include <tuple>
 
 #include "common/base/text.hpp"
@@ -53,8 +54,12 @@ std::string thread_text(const FaultRecord& fault) {
 Seen launch_lines(const FaultRecord& fault, const SourceText& sources) {
   if (fault.launch_line == 0) return {};
   const bool known = fault.grid[0] + fault.block_size[0] > 0;
+  // Its sizes are wrong, or that of the memory which it gives.
+  const bool of_memory = fault.memory.variable == "dynamic";
+  const bool tells_sizes = fault.kind == FaultKind::kLaunch || of_memory;
   return "\nLaunched" + (known ? " with " + launch_text(fault.grid, fault.block_size) : "") + ":" +
-         sources.quote(fault.file, fault.launch_line);
+         (tells_sizes ? lines_of_launch(sources, fault.file, fault.launch_line, of_memory)
+                      : sources.quote(fault.file, fault.launch_line));
 }
 
 Seen place_lines(const FaultRecord& fault, const SourceText& sources) {
@@ -167,14 +172,14 @@ bool has_sizes_exchanged(const FaultRecord& fault, const SourceText& sources) {
          text.substr(comma, close - comma).find("grid") != std::string::npos;
 }
 
-// An access outside of shared memory.
-void explain_tile(const FaultRecord& fault, long long elements, const SourceText& sources,
-                  Finding& message) {
+// An access outside of shared memory. @param bytes  of one element
+void explain_tile(const FaultRecord& fault, long long elements, long long bytes,
+                  const SourceText& sources, Finding& message) {
   if (sources.line(fault.file, fault.line).find("_matrix_sync") != std::string::npos)
     return say(message, "E-outside/fragment");
   const auto& [x, y, z] = fault.block_size;
   const bool is_dynamic = fault.memory.variable == "dynamic";
-  say(message, is_dynamic ? "E-outside/dynamic-tile" : "E-outside/tile");
+  say(message, is_dynamic ? "E-outside/dynamic-tile" : "E-outside/tile", {std::to_string(bytes)});
   if (is_dynamic && elements == 0) say(message, "E-outside/no-dynamic-tile");
   const long long longest = std::max(x, y);
   // One element for each thread, as in a tile.
@@ -249,7 +254,7 @@ void explain_outside(const FaultRecord& fault, const std::optional<ConvShape>& s
   if (shape && axes_exchanged(fault, *shape, parameter, sources)) {
     message.id = "E-grid-axes";
   } else if (!memory.variable.empty()) {
-    explain_tile(fault, elements, sources, message);
+    explain_tile(fault, elements, bytes, sources, message);
   } else if (shape) {
     explain_allocation(fault, *shape, array, element, sources, message);
   }
@@ -293,6 +298,42 @@ void explain_long_copy(const FaultRecord& fault, const SourceText& sources, Find
 }
 
 }  // namespace
+
+Seen lines_of_launch(const SourceText& sources, const std::string& file, int line, bool of_memory) {
+  constexpr int kNear = 40;
+  constexpr std::size_t kMost = 5;
+  const std::string launch = sources.line(file, line);
+  const auto begin = std::min(launch.find("<<<"), launch.size());
+  std::vector<std::string> texts = {launch.substr(begin, launch.find(">>>", begin) - begin)};
+  if (of_memory) texts[0].erase(0, texts[0].find(','));
+  std::set<int> lines = {line};
+  for (std::size_t next = 0; next < texts.size() && lines.size() < kMost; ++next) {
+    const std::string text = texts[next];
+    for (std::size_t i = 0; i < text.size(); ++i) {
+      const std::string name = word_at(text, i);
+      const bool is_member = i > 0 && text[i - 1] == '.';
+      i += name.size();
+      if (name.empty() || is_member || text.substr(i, 1) == ".") continue;
+      int last = 0;
+      for (const auto& [where, number] : sources.lines_with({name})) {
+        const std::string own = sources.line(where, number);
+        const auto after = after_spaces(own, find_word(own, name) + name.size());
+        const std::string sign = own.substr(std::min(after, own.size()), 2);
+        // "grid(…" behind a type is a declaration, "long(…" behind an operator a cast.
+        const std::string before = own.substr(0, find_word(own, name));
+        const bool is_declared = before.ends_with(' ') && before.size() > 1 &&
+                                 (is_word(before[before.size() - 2]) || before.ends_with("> "));
+        const bool is_set = !sign.empty() && sign != "==" &&
+                            (sign[0] == '=' || (is_declared && (sign[0] == '(' || sign[0] == '{')));
+        if (is_set && where == file && number < line && number + kNear > line) last = number;
+      }
+      if (last > 0 && lines.insert(last).second) texts.push_back(sources.line(file, last));
+    }
+  }
+  Seen quoted;
+  for (const int each : lines) quoted += sources.quote(file, each);
+  return quoted;
+}
 
 std::string index_text(const std::array<unsigned, 3>& index) {
   return "(" + std::to_string(index[0]) + ", " + std::to_string(index[1]) + ", " +

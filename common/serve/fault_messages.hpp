@@ -33,6 +33,11 @@ std::string array_of_size(const ConvShape& shape, long long elements, const std:
 std::string place_text(const FaultMemory& memory, const std::string& kernel,
                        const SourceText& sources);
 
+/// The line of a launch, below those that set what stands in its <<<…>>>.
+/// @param of_memory  not those that set the grid: the rest decides how shared memory is used
+Seen lines_of_launch(const SourceText& sources, const std::string& file, int line,
+                     bool of_memory = false);
+
 /// "(3, 1, 1)".
 std::string index_text(const std::array<unsigned, 3>& index);
 

@@ -126,9 +126,28 @@ std::string with_milestone(std::string text, const std::string& milestone) {
   return text;
 }
 
-void name_milestone(Finding& finding, const std::string& milestone) {
+std::string for_sources(std::string text, const SourceText& sources) {
+  constexpr std::string_view kMark = "{if ";
+  for (auto at = text.find(kMark); at != text.npos; at = text.find(kMark, at)) {
+    const auto colon = text.find(": ", at);
+    const auto end = text.find('}', at);
+    if (end == text.npos || colon > end) break;
+    std::istringstream words(text.substr(at + kMark.size(), colon - at - kMark.size()));
+    bool holds = false;
+    for (std::string word; words >> word;) holds |= sources.has(word);
+    text.replace(at, end + 1 - at, holds ? text.substr(colon + 2, end - colon - 2) : "");
+    // The blank between two sentences, of which one is not said.
+    const auto is_blank = [&](std::size_t place) {
+      return place >= text.size() || text[place] == ' ';
+    };
+    if (!holds && at > 0 && text[at - 1] == ' ' && is_blank(at)) text.erase(--at, 1);
+  }
+  return text;
+}
+
+void address(Finding& finding, const std::string& milestone, const SourceText& sources) {
   for (std::string* text : {&finding.cause, &finding.next}) {
-    *text = with_milestone(*text, milestone);
+    *text = for_sources(with_milestone(*text, milestone), sources);
   }
 }
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "common/serve/finding.hpp"
+#include "common/serve/source_text.hpp"
 
 namespace convlab {
 
@@ -43,9 +44,14 @@ std::string filled_in(std::string text, const std::vector<std::string>& values);
 /// @param values  for {0}, {1}, …
 Finding said(const std::string& variant, const std::vector<std::string>& values = {});
 
-/// A text that names the milestone in place of MILESTONE; cause and next step of a finding that do.
+/// A text that names the milestone in place of MILESTONE.
 std::string with_milestone(std::string text, const std::string& milestone);
-void name_milestone(Finding& finding, const std::string& milestone);
+
+/// The sentences that hold of these sources: "{if WORD WORD: Sentence.}" only if they have a word.
+std::string for_sources(std::string text, const SourceText& sources);
+
+/// Cause and next step of a finding, of this milestone and of these sources.
+void address(Finding& finding, const std::string& milestone, const SourceText& sources);
 
 /// The finding takes the id, the cause and the next step that a variant says.
 void say(Finding& finding, const std::string& variant, const std::vector<std::string>& values = {});

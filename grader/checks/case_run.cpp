@@ -428,6 +428,9 @@ class CaseRun {
     sums.report.unwritten = 0;
     Finding told =
         finding("E-uninitialised/added", "In " + where_ + ": " + describe(sums.shape, sums.report));
+    const SourceText& sources = submission_.sources();
+    const Seen adds = sources.quotes({"] +="}) + sources.quotes({"]+="});
+    if (!adds.empty()) told.seen += "\nHere a sum is added to an element of an array:" + adds;
     // The outputs that look unwritten, where a rule of the sizes says which.
     if (!fact || !is_of_kind(*fact, "unwritten")) return told;
     told.seen += "\n" + said("E-uninitialised/added-where", fact->values).seen;

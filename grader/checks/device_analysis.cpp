@@ -4,7 +4,6 @@
 #include <bit>
 #include <cmath>
 #include <functional>
-#include <set>
 #include <utility>
 
 #include "common/base/text.hpp"
@@ -23,46 +22,10 @@ std::string of_all(std::int64_t count, const ConvShape& shape, const char* one, 
          (count == 1 ? one : many);
 }
 
-// The line of a launch, below those that set what stands in its <<<…>>>.
-Seen launch_lines(const SourceText& sources, const std::string& file, int line) {
-  constexpr int kNear = 40;
-  constexpr std::size_t kMost = 5;
-  const std::string launch = sources.line(file, line);
-  const auto begin = std::min(launch.find("<<<"), launch.size());
-  std::vector<std::string> texts = {launch.substr(begin, launch.find(">>>", begin) - begin)};
-  std::set<int> lines = {line};
-  for (std::size_t next = 0; next < texts.size() && lines.size() < kMost; ++next) {
-    const std::string text = texts[next];
-    for (std::size_t i = 0; i < text.size(); ++i) {
-      const std::string name = word_at(text, i);
-      const bool is_member = i > 0 && text[i - 1] == '.';
-      i += name.size();
-      if (name.empty() || is_member || text.substr(i, 1) == ".") continue;
-      int last = 0;
-      for (const auto& [where, number] : sources.lines_with({name})) {
-        const std::string own = sources.line(where, number);
-        const auto after = after_spaces(own, find_word(own, name) + name.size());
-        const std::string sign = own.substr(std::min(after, own.size()), 2);
-        // "grid(…" behind a type is a declaration, "long(…" behind an operator a cast.
-        const std::string before = own.substr(0, find_word(own, name));
-        const bool is_declared = before.ends_with(' ') && before.size() > 1 &&
-                                 (is_word(before[before.size() - 2]) || before.ends_with("> "));
-        const bool is_set = !sign.empty() && sign != "==" &&
-                            (sign[0] == '=' || (is_declared && (sign[0] == '(' || sign[0] == '{')));
-        if (is_set && where == file && number < line && number + kNear > line) last = number;
-      }
-      if (last > 0 && lines.insert(last).second) texts.push_back(sources.line(file, last));
-    }
-  }
-  Seen quoted;
-  for (const int each : lines) quoted += sources.quote(file, each);
-  return quoted;
-}
-
 Seen launch_of(const DeviceNotes& notes, const SourceText& sources) {
   if (notes.launches.empty()) return {};
   const DeviceLaunch& launch = notes.launches.back();
-  const Seen line = launch_lines(sources, launch.file, launch.line);
+  const Seen line = lines_of_launch(sources, launch.file, launch.line);
   return "\nLaunched with " + launch_text(launch.grid, launch.block) + (line.empty() ? "." : ":") +
          line;
 }

@@ -36,7 +36,7 @@ std::optional<Finding> checked(const CourseMilestone& milestone, const Puzzle& p
                                CheckPrinter& printer) {
   printer.observer().announce("building and checking " + puzzle.stage);
   auto found = grader::check_puzzle(milestone, puzzle);
-  if (found) name_milestone(*found, milestone.id);
+  if (found) address(*found, milestone.id, SourceText({puzzle.file}));
   printer.clear();
   if (!own) return found;
   CheckResult check;

@@ -62,8 +62,8 @@ std::string idle_text(const StageCounts& counts, const SourceText& sources, doub
                                    three_digits(loads / made) + " loads.");
 }
 
-std::string told(Finding finding, const CourseMilestone& milestone) {
-  name_milestone(finding, milestone.id);
+std::string told(Finding finding, const CourseMilestone& milestone, const CountedWork& work) {
+  address(finding, milestone.id, SourceText(work.submitted.sources));
   return finding_text(finding);
 }
 
@@ -75,7 +75,7 @@ ExitCode run_explain(const Options& options) {
   const CountedWork work = counted_work(milestone, asked);
   const CountedStage stage = counted_stage(work);
   if (stage.finding) {
-    std::cout << told(*stage.finding, milestone);
+    std::cout << told(*stage.finding, milestone, work);
     return ExitCode::kFallsShort;
   }
   const std::string& id = stage.counts.stage.id;
@@ -198,7 +198,8 @@ ExitCode run_profile(const Options& options) {
   }
   // JSON stays JSON.
   if (stage.finding)
-    (options.prints_json ? std::cerr : std::cout) << "\n" << told(*stage.finding, milestone);
+    (options.prints_json ? std::cerr : std::cout) << "\n"
+                                                  << told(*stage.finding, milestone, wanted);
   return stage.finding ? ExitCode::kFallsShort : ExitCode::kPassed;
 }
 
@@ -256,7 +257,7 @@ ExitCode run_show(const Options& options) {
         "no memory. Name another one with --kernel or --block.");
   }
   if (steps.finding) {
-    std::cout << "\n" << told(*steps.finding, milestone);
+    std::cout << "\n" << told(*steps.finding, milestone, work);
     return ExitCode::kFallsShort;
   }
   if (steps.wrong.empty() && steps.unwritten.empty()) return ExitCode::kPassed;

@@ -75,7 +75,7 @@ Finding told(Finding finding, const CheckContext& context, const StageInfo& stag
   finding.stage = stage.id;
   finding.cause = without_blank_ends(finding.cause);
   finding.next = without_blank_ends(finding.next);
-  name_milestone(finding, context.request.milestone);
+  address(finding, context.request.milestone, SourceText(context.request.work.sources));
   return finding;
 }
 

@@ -84,6 +84,8 @@ std::string NamedIndex::text() const {
   };
   for (std::size_t i = 0; i < factors.size(); ++i) {
     if (factors[i]) add(*factors[i], kVariables[i]);
+    if (alone.contains(i))
+      text += (text.empty() ? "" : " + ") + std::string(1, kVariables[i]) + "·?";
   }
   add(constant, 0);
   return text.empty() ? "0" : text;
@@ -92,6 +94,22 @@ std::string NamedIndex::text() const {
 std::vector<std::int64_t> variables_of(const Label& at) {
   return {at.b, at.m, at.c, at.h, at.p, at.w, at.q};
 }
+
+namespace {
+
+// Of a variable with one value at each shape: whether it is everywhere the last one.
+bool is_last(std::size_t v, const std::vector<ConvShape>& shapes,
+             const std::vector<std::vector<Point>>& points) {
+  for (std::size_t i = 0; i < shapes.size(); ++i) {
+    const ConvShape& s = shapes[i];
+    const std::vector<int> sizes = {s.batch, s.out_channels, 1, s.out_height(),
+                                    1,       s.out_width(),  1};
+    if (!points[i].empty() && points[i].front().variables[v] + 1 != sizes[v]) return false;
+  }
+  return true;
+}
+
+}  // namespace
 
 std::optional<NamedIndex> named_index(const IndexForm& form, const std::vector<ConvShape>& shapes,
                                       const std::vector<std::vector<Point>>& points) {
@@ -117,6 +135,9 @@ std::optional<NamedIndex> named_index(const IndexForm& form, const std::vector<C
       found = expression_of(values, where, is_constant ? number_expression(0) : form.right[v]);
       if (!found) return std::nullopt;
     }
+    const bool is_stored = form.array == IndexForm::Array::kOutput && !is_constant &&
+                           form.right[v] != number_expression(0);
+    if (values.empty() && is_stored && !is_last(v, shapes, points)) named.alone.insert(v);
     if (is_constant) {
       named.constant = *found;
     } else {
@@ -181,6 +202,10 @@ std::string differences(const IndexForm& form, const NamedIndex& index) {
     const SizeExpression& right = form.right[v];
     const std::string name(1, kVariables[v]);
     // Several sums have the same place, and all that is left has one value of the variable.
+    if (index.alone.contains(v)) {
+      parts.push_back("sums of one " + name + " alone are found");
+      continue;
+    }
     if (!factor && form.array == IndexForm::Array::kOutput) {
       if (right != none) parts.push_back(name + " is missing or has no effect");
       continue;

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -38,6 +39,9 @@ std::vector<std::int64_t> variables_of(const Label& at);
 struct NamedIndex {
   std::vector<std::optional<SizeExpression>> factors{};  ///< by variable; none: unknown
   SizeExpression constant = number_expression(0);
+  /// Variables of an output with one value alone, which is not the last one, that of the sum that
+  /// stays: so the others may lie outside.
+  std::set<std::size_t> alone{};
 
   /// "b·C·H·W + h·W + 3", without factors of 0.
   [[nodiscard]] std::string text() const;
