@@ -90,6 +90,14 @@ void prove_mend(const BuildProblem& problem, const SubmittedSources& submitted,
   }
 }
 
+// The stage of a file with the course interface, whose edits it tries.
+std::string mendable_adapter(bool is_cpu) {
+  const std::string folder = "#include \"common/custom_submission/";
+  return (is_cpu ? "" : "#include <cuda_runtime.h>\n") + folder + "mendable.hpp\"\n" + folder +
+         "course_interface/" + (is_cpu ? "cpu_interface_stage.cpp" : "gpu_interface_stage.cu") +
+         "\"\n";
+}
+
 // All files below a folder with one of these endings.
 std::vector<std::filesystem::path> files_in(const std::filesystem::path& folder,
                                             const std::set<std::string>& endings) {
@@ -141,10 +149,12 @@ CustomSubmission build_custom_submissions(const SubmittedSources& submitted, boo
                          .form = built.form,
                          .warnings = built.warnings};
   given.sources = submitted.sources;
-  if (submitted.sources.size() == 1 && built.form == FileInterface::kStages) {
-    given.build_edited = [submitted, target, is_cpu](const std::string& text) {
+  if (submitted.sources.size() == 1) {
+    const bool is_course = built.form != FileInterface::kStages;
+    given.build_edited = [submitted, target, is_cpu, is_course](const std::string& text) {
       SubmittedSources edited = submitted;
       edited.edited = text;
+      if (is_course) edited.adapter = mendable_adapter(is_cpu);
       return build_submission(edited, {.build = target.build,
                                        .device = is_cpu ? Device::kCpu : Device::kEmulated,
                                        .edited = true});

@@ -324,6 +324,9 @@ BuiltSubmission build_submission(const SubmittedSources& submitted,
     return built;
   }
   if (submitted.edited) sources.front().text = *submitted.edited;
+  if (!submitted.adapter.empty()) {
+    sources.push_back({"adapter" + sources.front().name.extension().string(), submitted.adapter});
+  }
   std::vector<Compiled> compiled(sources.size());
   Allowed allowed{.deadline =
                       std::min(submitted.deadline, Clock::now() + std::chrono::minutes(30))};
@@ -347,7 +350,7 @@ BuiltSubmission build_submission(const SubmittedSources& submitted,
   built.folder = folder_for(target, sources.front().name, "graded", all);
   built.program = built.folder / "program";
   built.form = interface_of(symbols);
-  const bool adapter = built.form != FileInterface::kStages;
+  const bool adapter = built.form != FileInterface::kStages && submitted.adapter.empty();
   const std::string stranger = stranger_in(symbols);
   if (adapter && (!stranger.empty() || !has_convolution(symbols))) {
     built.problem = BuildProblem{.kind = Kind::kNoConvolution,

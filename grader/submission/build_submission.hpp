@@ -25,6 +25,8 @@ struct SubmittedSources {
   std::vector<std::filesystem::path> sources{};  ///< .cpp, .cu
   std::vector<std::filesystem::path> headers{};  ///< .h, .hpp, .cuh
   std::optional<std::string> edited{};           ///< stands for the text of the only source
+  /// Of an edited file with the course interface, the program calls it through this source.
+  std::string adapter{};
   /// Then nothing of them is compiled any more, for whatever program.
   std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::now() + kMostTime;
 };
