@@ -2,10 +2,12 @@
 
 // The beginning of a file whose single edits the grader tries (grader/checks/mend). Each of its
 // parts looks up in `chosen` which of its alternatives to take. Its stages do not convolve: their
-// input is a list of convolutions with right outputs, and of edits. They write which of these
-// outputs each edit makes right: a bit for each. In a .cu file it follows cuda_runtime.h, emulated.
+// input is a list of convolutions with right outputs, and of edits. They write which of these each
+// edit makes right, and how many of their outputs. In a .cu file it follows cuda_runtime.h,
+// emulated.
 
 #include <pthread.h>
+#include <sys/mman.h>
 
 #include <algorithm>
 #include <array>
@@ -17,6 +19,8 @@
 #include <cstring>
 #include <functional>
 #include <memory>
+#include <mutex>
+#include <new>
 #include <type_traits>
 #include <utility>
 #include <vector>
@@ -33,6 +37,11 @@
 namespace convlab::mend {
 
 inline constexpr int kMostSites = 1 << 14;
+
+// Of a result: a bit for each example that is right, and above them how many outputs are. A float
+// holds these bits.
+inline constexpr int kMostExamples = 10;
+inline constexpr std::int64_t kMostOutputs = (1 << 14) - 1;
 
 /// The alternative of each part; 0: as it is in the file.
 inline int chosen[kMostSites] = {};  // NOLINT: the file's code reads it
@@ -126,6 +135,50 @@ class Crashes {
   std::array<struct sigaction, kSignals.size()> old_{};
 };
 
+/// What `new` gives while edits are tried: blocks far from each other, since one that is damaged
+/// would end the program. The functions that use it lie in the edited file alone.
+class Heap {
+ public:
+  inline static bool is_open = false;
+
+  static void* take(std::size_t bytes) {
+    const std::size_t whole = std::bit_ceil(bytes + 2 * kApart);
+    const std::lock_guard lock(mutex_);
+    char*& free = free_[static_cast<std::size_t>(std::countr_zero(whole))];
+    if (!is_open || (free == nullptr && used_ + whole > kAll)) return std::malloc(bytes);
+    if (memory_ == nullptr) {
+      void* const all = ::mmap(nullptr, kAll, PROT_READ | PROT_WRITE,
+                               MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+      if (all == MAP_FAILED) return std::malloc(bytes);
+      memory_ = static_cast<char*>(all);
+    }
+    char* const block = free != nullptr ? free : memory_ + std::exchange(used_, used_ + whole);
+    if (free != nullptr) std::memcpy(&free, block, sizeof free);
+    std::memcpy(block + sizeof block, &whole, sizeof whole);
+    return block + kApart;
+  }
+
+  static void give(void* memory) {
+    char* const block = static_cast<char*>(memory) - kApart;
+    if (memory_ == nullptr || block < memory_ || block >= memory_ + kAll) return std::free(memory);
+    const std::lock_guard lock(mutex_);
+    std::size_t whole = 0;
+    std::memcpy(&whole, block + sizeof block, sizeof whole);
+    if (!std::has_single_bit(whole)) return;  // it was damaged all the same
+    char*& free = free_[static_cast<std::size_t>(std::countr_zero(whole))];
+    std::memcpy(block, &free, sizeof free);
+    free = block;
+  }
+
+ private:
+  static constexpr std::size_t kApart = std::size_t{1} << 16;
+  static constexpr std::size_t kAll = std::size_t{1} << 29;
+  inline static std::mutex mutex_{};
+  inline static char* memory_ = nullptr;
+  inline static std::size_t used_ = 0;
+  inline static std::array<char*, 64> free_{};  ///< a list for each size
+};
+
 using Make = std::function<std::unique_ptr<Convolution>()>;
 
 /// Arrays far from each other, so that a wrong index rarely ends the program.
@@ -133,7 +186,8 @@ class Arena {
  public:
   Arena() : numbers_(4 * kApart) { clear(); }
 
-  bool is_right(const Make& make, const Example& example) {
+  /// How many of its outputs are right; not all if something is written beside them.
+  std::int64_t count_right(const Make& make, const Example& example) {
     const ConvShape& shape = example.shape;
     float* const input = numbers_.data() + kApart;
     float* const weights = input + kApart;
@@ -146,7 +200,7 @@ class Arena {
     steps_left += 40 * (shape.multiply_adds() + shape.output_size() + shape.input_size());
     if (sigsetjmp(Crashes::place, 0) != 0) {
       clear();
-      return false;
+      return 0;
     }
     try {
       emulation::renew_device();
@@ -156,17 +210,17 @@ class Arena {
       convolution->epilog();
     } catch (...) {
       clear();
-      return false;
+      return 0;
     }
     const std::int64_t margin = 64;
     const bool stays_inside =
         std::all_of(output - margin, output, [](float each) { return each == kBetween; }) &&
         std::all_of(output + shape.output_size(), output + shape.output_size() + margin,
                     [](float each) { return each == kBetween; });
-    const bool is_right =
-        stays_inside && std::equal(output, output + shape.output_size(), example.output);
+    std::int64_t right = 0;
+    for (std::int64_t i = 0; i < shape.output_size(); ++i) right += output[i] == example.output[i];
     stays_inside ? (void)std::fill_n(output, shape.output_size(), kBetween) : clear();
-    return is_right;
+    return stays_inside ? right : std::min(right, shape.output_size() - 1);
   }
 
  private:
@@ -183,9 +237,9 @@ class Arena {
 /// A convolution that tries edits; or, where CONVLAB_MEND lists choices, one edit of a convolution.
 class Trial : public Convolution {
  public:
-  explicit Trial(Make make) : make_(std::move(make)), own_(make_()) {
+  explicit Trial(Make make) : make_(std::move(make)) {
     const char* text = std::getenv("CONVLAB_MEND");
-    is_single_ = text != nullptr;
+    if (text != nullptr) own_ = make_();
     while (text != nullptr && *text != '\0') {
       char* end = nullptr;
       const long site = std::strtol(text, &end, 10);
@@ -198,17 +252,17 @@ class Trial : public Convolution {
   void prolog(const ConvShape& shape, const float* input, const float* weights,
               float* output) override {
     steps_left = 1LL << 60;
-    if (is_single_) return own_->prolog(shape, input, weights, output);
+    if (own_) return own_->prolog(shape, input, weights, output);
     try {
       try_all(Reader(input, shape.input_size()), output);
     } catch (const OutOfSteps&) {  // the list ends too early
     }
   }
   void convolve() override {
-    if (is_single_) own_->convolve();
+    if (own_) own_->convolve();
   }
   void epilog() override {
-    if (is_single_) own_->epilog();
+    if (own_) own_->epilog();
   }
 
  private:
@@ -226,6 +280,7 @@ class Trial : public Convolution {
     }
     static Arena arena;
     const Crashes crashes;
+    Heap::is_open = !kIsEmulated;
     emulation::keep_faults_silent();
     const int own = list.number();
     const int most_wrong = list.number();
@@ -233,9 +288,12 @@ class Trial : public Convolution {
     const auto run = [&] {
       int right = 0;
       int wrong = 0;
+      std::int64_t outputs = 0;
       const auto try_one = [&](int i) {
-        const bool is_right = arena.is_right(make_, examples[static_cast<std::size_t>(i)]);
-        is_right ? right |= 1 << i : ++wrong;
+        const Example& example = examples[static_cast<std::size_t>(i)];
+        const std::int64_t count = arena.count_right(make_, example);
+        count == example.shape.output_size() ? right |= 1 << i : ++wrong;
+        outputs += count;
       };
       // What the file itself makes wrong comes first, so that most edits end soon.
       for (const bool is_own : {false, true}) {
@@ -245,7 +303,7 @@ class Trial : public Convolution {
       }
       // The last example may be large: only what makes all others right is worth it.
       if (wrong == 0) try_one(count - 1);
-      return right;
+      return right | static_cast<int>(std::min(outputs, kMostOutputs)) << kMostExamples;
     };
     for (int edits = list.number(); edits > 0; --edits) {
       std::vector<std::pair<int, int>> choices(static_cast<std::size_t>(list.number()));
@@ -257,8 +315,7 @@ class Trial : public Convolution {
   }
 
   Make make_;
-  std::unique_ptr<Convolution> own_;
-  bool is_single_ = false;
+  std::unique_ptr<Convolution> own_;  ///< where one edit is chosen
 };
 
 class CpuFunction : public Convolution {
@@ -296,6 +353,28 @@ struct ConvolutionStage {
 };
 
 }  // namespace convlab::mend
+
+#if !defined(CONVLAB_EMULATED)
+void* operator new(std::size_t bytes) {
+  if (void* const memory = convlab::mend::Heap::take(bytes)) return memory;
+  throw std::bad_alloc();
+}
+void* operator new[](std::size_t bytes) {
+  return operator new(bytes);
+}
+void operator delete(void* memory) noexcept {
+  convlab::mend::Heap::give(memory);
+}
+void operator delete(void* memory, std::size_t) noexcept {
+  operator delete(memory);
+}
+void operator delete[](void* memory) noexcept {
+  operator delete(memory);
+}
+void operator delete[](void* memory, std::size_t) noexcept {
+  operator delete(memory);
+}
+#endif
 
 // The file names them with the namespace.
 namespace convlab {

@@ -30,8 +30,10 @@ EditableFile::EditableFile(const std::string& text, bool runs_kernels)
   alternatives_.resize(outline_.sites.size());
   dropped_sites_.resize(outline_.sites.size());
   for (std::size_t s = 0; s < outline_.sites.size(); ++s) {
-    names_.push_back(names_at(outline_.sites[s]).values);
-    find_changes(s, names_at(outline_.sites[s]));
+    Names names = names_at(outline_.sites[s]);
+    names.guards = guards_at(outline_.sites[s], names);
+    names_.push_back(names.values);
+    find_changes(s, names);
   }
   add_everywhere();
   add_twins();
@@ -86,6 +88,9 @@ Names EditableFile::names_at(const Site& site) const {
           .insert(text);
       if (atom.end < atom.begin + 3 || !source_.is(atom.begin + 1, ".")) continue;
       const std::string member = source_.text(atom.begin + 2, atom.end);
+      if (root.ends_with("Idx") || root == "blockDim") {
+        for (const char* axis : {".x", ".y"}) names.values.insert(root + axis);
+      }
       if (std::ranges::find(members, member) == members.end()) continue;
       for (const std::string& other : members) names.values.insert(root + "." + other);
     }
@@ -118,8 +123,30 @@ Names EditableFile::names_at(const Site& site) const {
       runs_kernels_ && !source_.in_device_code(site.begin) && site.end > site.begin;
   std::ranges::set_difference(names.values, names.counters,
                               std::inserter(names.sizes, names.sizes.end()));
+  names.products = products_at(site, names.sizes);
   if (asks_for_bytes) names.sizes.insert("sizeof(float)");
   return names;
+}
+
+// The products of sizes alone in its function, and each size.
+std::set<std::string> EditableFile::products_at(const Site& site,
+                                                const std::set<std::string>& sizes) const {
+  constexpr std::size_t kMostProducts = 24;
+  std::set<std::string> products = sizes;
+  for (const Site& each : outline_.sites) {
+    if (each.function != site.function) continue;
+    const std::vector<Atom> atoms = atoms_in(source_, each.begin, each.end);
+    for (std::size_t a = 0; a < atoms.size(); ++a) {
+      for (std::size_t b = a; b < atoms.size(); ++b) {
+        const bool goes_on =
+            b == a || (atoms[b - 1].end + 1 == atoms[b].begin && source_.is(atoms[b - 1].end, "*"));
+        if (!goes_on || !sizes.contains(source_.text(atoms[b].begin, atoms[b].end))) break;
+        products.insert(source_.text(atoms[a].begin, atoms[b].end));
+        if (products.size() >= kMostProducts) return products;
+      }
+    }
+  }
+  return products;
 }
 
 // Whether the variables that a statement uses are known at another place.
@@ -156,6 +183,9 @@ void EditableFile::find_changes(std::size_t s, const Names& names) {
   };
   if (site.form == Form::kPlace) {
     if (shares_memory(site)) add_edit(Kind::kAdded, site.begin - 1, "__syncthreads();");
+    for (const auto& [stays, goes] : names.guards) {
+      if (may_leave_at(site)) add_edit(Kind::kGuardAdded, site.begin, "if (" + goes + ") return;");
+    }
     if (!site.begins_loop) return;
     for (const Variable& each : outline_.variables) {
       const bool known = each.begin < site.begin && site.begin < each.end;
@@ -174,6 +204,11 @@ void EditableFile::find_changes(std::size_t s, const Names& names) {
   }
   if (!ends) return;
   add_edit(Kind::kDeleted, site.begin, "");
+  const auto atoms = atoms_in(source_, site.begin, site.end);
+  if (!atoms.empty() && atoms.front().is_array && atoms.front().begin == site.begin) {
+    for (const auto& [stays, goes] : names.guards)
+      add_edit(Kind::kGuardAdded, site.begin, "if (" + stays + ") " + own);
+  }
   for (const std::size_t place : site.places) {
     if (!knows_all_of(site, outline_.sites[place].begin)) continue;
     add_edit(Kind::kMoved, site.begin, "", {{place, add(place, own)}});
@@ -237,13 +272,10 @@ std::vector<Edit> EditableFile::edits() const {
 }
 
 void EditableFile::keep_at_most(std::size_t most) {
-  while (edits_.size() > most) {
-    std::map<Kind, std::size_t> counts;
-    for (const Edit& edit : edits_) ++counts[edit.kind];
-    const Kind frequent =
-        std::ranges::max_element(counts, {}, &std::pair<const Kind, std::size_t>::second)->first;
-    std::erase_if(edits_, [&](const Edit& edit) { return edit.kind == frequent; });
-  }
+  std::map<Kind, std::size_t> counts;
+  for (const Edit& edit : edits_) ++counts[edit.kind];
+  std::ranges::stable_sort(edits_, {}, [&](const Edit& edit) { return counts[edit.kind]; });
+  if (edits_.size() > most) edits_.resize(most);
   std::set<std::pair<std::size_t, std::size_t>> used;
   for (const Edit& edit : edits_) used.insert(edit.choices.begin(), edit.choices.end());
   for (std::size_t s = 0; s < alternatives_.size(); ++s) {

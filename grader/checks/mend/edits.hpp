@@ -26,14 +26,17 @@ struct Edit {
 /// Without the blanks that splices leave.
 std::string tidy(const std::string& text);
 
+/// Which name stands for which other one in a part of the file that is written like another part.
+using Twins = std::map<std::string, std::string, std::less<>>;
+std::string renamed(const std::string& text, const Twins& twins);
+
 /// A file, in which a number chooses among alternatives at run time.
 class EditableFile {
  public:
   /// @param runs_kernels  of a .cu file: the program is built for the emulated device
   explicit EditableFile(const std::string& text, bool runs_kernels = false);
 
-  /// Of a long file, leaves out the kinds of edits that there are most of, one kind after the
-  /// other, until at most so many edits are left.
+  /// Orders the edits, those first of whose kind there are few, and keeps so many at most.
   void keep_at_most(std::size_t most);
 
   /// Those whose alternatives all still exist.
@@ -62,6 +65,12 @@ class EditableFile {
   [[nodiscard]] bool shares_memory(const Site& site) const;
   [[nodiscard]] Names names_at(const Site& site) const;
   [[nodiscard]] std::size_t middle_of(const Site& site) const;
+  [[nodiscard]] std::set<std::string> products_at(const Site& site,
+                                                  const std::set<std::string>& sizes) const;
+  [[nodiscard]] std::string origin_of(const std::string& value, std::size_t place) const;
+  [[nodiscard]] std::map<std::string, std::string> guards_at(const Site& site,
+                                                             const Names& names) const;
+  [[nodiscard]] bool may_leave_at(const Site& place) const;
   void write_site(std::size_t site, std::string& out);
   void end_line(const std::string& text, std::string& out);
   void copy(std::string_view text, std::string& out);

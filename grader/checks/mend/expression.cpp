@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <sstream>
 #include <string_view>
 #include <utility>
 
@@ -12,14 +13,13 @@ namespace {
 
 using rewrite::Source;
 using rewrite::Token;
-using rewrite::Words;
 using Form = Site::Form;
 
 struct KindWords {
   Kind kind;
   const char* words;
 };
-constexpr std::array<KindWords, 16> kKindWords = {{
+constexpr std::array<KindWords, 17> kKindWords = {{
     {Kind::kName, "a name or a number that stands for another one"},
     {Kind::kExchange, "two names that are exchanged"},
     {Kind::kComparison, "the comparison"},
@@ -36,6 +36,7 @@ constexpr std::array<KindWords, 16> kKindWords = {{
     {Kind::kDeleted, "a statement too many"},
     {Kind::kMoved, "a statement that stands at another place"},
     {Kind::kAdded, "a statement that is missing"},
+    {Kind::kGuardAdded, "a condition that is missing"},
 }};
 
 // Operators by how strongly they bind, and what each may become.
@@ -70,88 +71,6 @@ constexpr std::array<Operator, 22> kOperators = {{
     {"/=", 0, "*=", Kind::kAssignment},
 }};
 
-bool is_type(std::string_view text) {
-  static const Words words = rewrite::words_of(
-      "int float double char short long unsigned signed bool auto const void size_t ptrdiff_t "
-      "half");
-  return words.contains(text) || text.starts_with("int") || text.starts_with("uint");
-}
-
-std::vector<std::string> split(const std::string& words) {
-  std::vector<std::string> all(1);
-  for (const char c : words) c == ' ' ? (void)all.emplace_back() : all.back().push_back(c);
-  return all;
-}
-
-}  // namespace
-
-std::vector<Atom> atoms_in(const Source& source, std::size_t begin, std::size_t end) {
-  std::vector<Atom> atoms;
-  for (std::size_t i = begin; i < end;) {
-    const Token& token = source[i];
-    if (token.kind == Token::Kind::kNumber) {
-      atoms.push_back({i, i + 1, false, true});
-      ++i;
-      continue;
-    }
-    if (token.kind != Token::Kind::kIdentifier) {
-      ++i;
-      continue;
-    }
-    const std::size_t first = i++;
-    bool is_qualified = false;
-    while (i + 1 < end && (source.is(i, ".") || source.is(i, "->") || source.is(i, "::")) &&
-           source[i + 1].kind == Token::Kind::kIdentifier) {
-      is_qualified |= source.is(i, "::");
-      i += 2;
-    }
-    const bool is_member = i > first + 1 && !is_qualified;
-    if (is_type(token.text) || token.text.ends_with("_cast") || token.is("std") ||
-        rewrite::is_keyword(token.text)) {
-      continue;
-    }
-    if (is_member && source.is(i, "(") && source.is(i + 1, ")") && i + 1 < end) {
-      i += 2;
-    } else if (source.is(i, "(") || source.is_triple(i, '<') ||
-               (i < end && source[i].kind == Token::Kind::kIdentifier)) {
-      continue;  // a call, a launch, or a type
-    }
-    atoms.push_back({first, i, source.is(i, "["), false});
-  }
-  return atoms;
-}
-
-namespace {
-const std::string kConstantPointer = "pointer to constants";
-}
-
-std::map<std::string, std::string> types_in(const Source& source) {
-  std::map<std::string, std::string> types;
-  for (std::size_t i = 1; i < source.size(); ++i) {
-    if (source[i].kind != Token::Kind::kIdentifier) continue;
-    if (source.is(i - 1, "dim3")) types[std::string(source[i].text)] = "dim3";
-    std::size_t type = i;
-    while (type > 0 && (source.is(type - 1, "*") || source.is(type - 1, "__restrict__"))) --type;
-    if (type == i || type < 2 || source.is(i, "const")) continue;
-    // float *a, *b;
-    const auto before =
-        source.is(type - 1, ",") ? types.find(std::string(source[type - 2].text)) : types.end();
-    if (before != types.end()) types[std::string(source[i].text)] = before->second;
-    if (!is_type(source[type - 1].text)) continue;
-    types[std::string(source[i].text)] =
-        source.is(type - 2, "const") ? kConstantPointer : "pointer";
-  }
-  return types;
-}
-
-bool takes_address(const Source& source, std::size_t i) {
-  return i > 1 && source.is(i - 1, "&") &&
-         (source.is(i - 2, "(") || source.is(i - 2, ",") || source.is(i - 2, "=") ||
-          source.is(i - 2, ")"));
-}
-
-namespace {
-
 struct Splice {
   std::size_t begin, end;
   std::string text;
@@ -176,8 +95,10 @@ std::string spliced(const Source& source, std::size_t begin, std::size_t end,
   for (const Splice& each : splices) {
     append(source.text(at, each.begin), apart);
     const bool is_bracket = each.begin == each.end;
-    append(each.text, is_apart(each.begin) && each.text != ")");
-    apart = is_apart(each.end) && !(is_bracket && each.text == "(");
+    const bool removes = each.text.empty();
+    if (!removes) append(each.text, is_apart(each.begin) && each.text != ")");
+    apart =
+        is_apart(each.end) && (removes ? is_apart(each.begin) : !is_bracket || each.text != "(");
     at = each.end;
   }
   append(source.text(at, end), apart);
@@ -196,7 +117,6 @@ class Expression {
     change_names();
     if (form_ == Form::kStatement) add_factor_twice();
     read_all(begin_, end_);
-    if (changes_.size() > kMostOfOne) changes_.resize(kMostOfOne);
     return std::move(changes_);
   }
 
@@ -383,9 +303,8 @@ class Expression {
     for (std::size_t k = 0; k < operators.size(); ++k) {
       const auto& [token, own] = operators[k];
       const std::size_t behind = token + std::string_view(own->text).size();
-      for (const std::string& other : split(own->others)) {
-        add(own->kind, {{token, behind, other}});
-      }
+      std::istringstream others(own->others);
+      for (std::string other; others >> other;) add(own->kind, {{token, behind, other}});
       const bool is_product = own->strength == 9;
       if (own->strength > 0) {
         const Kind kind = is_product ? Kind::kFactorRemoved : Kind::kTermRemoved;
@@ -393,7 +312,20 @@ class Expression {
         add(kind, {{operands[k].begin, behind, ""}});
       }
     }
+    const auto is_sum = [](const auto& each) { return each.second->strength == kSums; };
+    if (operators.size() > 1 && std::ranges::all_of(operators, is_sum)) {
+      for (const Operand& each : operands) {
+        add(Kind::kTermRemoved, {{operands.front().begin, operands.back().end, text(each)}});
+      }
+    }
+    for (std::size_t k = 0; k + 2 < operands.size(); ++k) {  // K - 1 - p
+      if ((k == 0 || is_sum(operators[k - 1])) && is_sum(operators[k]) && is_sum(operators[k + 1]))
+        add(Kind::kTermRemoved, {{operands[k].begin, operands[k + 2].begin, ""}});
+    }
     change_groups(operands, operators);
+    add_guards(operands, operators);
+    if (!operands.empty()) add_terms(operands);
+    change_twice(operands);
     // A plain value has names only, and the left side of a comparison is no bound.
     const bool is_comparison =
         !operators.empty() && operators.front().second->kind == Kind::kComparison;
@@ -436,9 +368,70 @@ class Expression {
     }
   }
 
+  // What is in parentheses, or stands twice: (T + K - 1) * (T + K - 1).
+  void change_twice(const std::vector<Operand>& operands) {
+    for (std::size_t a = 0; a < operands.size(); ++a) {
+      std::vector<Operand> alike = {operands[a]};
+      for (std::size_t b = a + 1; b < operands.size(); ++b) {
+        if (text(operands[b]) == text(operands[a])) alike.push_back(operands[b]);
+      }
+      const bool is_group = source_.is(operands[a].begin, "(");
+      if (operands.size() < 2 || (alike.size() == 1 && !is_group)) continue;
+      for (const std::string& name : names_.sizes) {
+        std::vector<Splice> splices;
+        for (const Operand& each : alike) splices.push_back({each.begin, each.end, name});
+        if (name != text(operands[a])) add(Kind::kName, splices);
+      }
+    }
+  }
+
+  // What is missing in an index or in where a pointer begins: a counter that is not in it.
+  void add_terms(const std::vector<Operand>& operands) {
+    const std::size_t begin = operands.front().begin;
+    const std::size_t end = operands.back().end;
+    const bool is_index = source_.is(begin - 1, "[") && source_.is(end, "]");
+    const bool is_pointer = form_ == Form::kValue && begin == begin_ && end == end_ &&
+                            typed_as(source_.text(begin, end)) != names_.typed.end() &&
+                            typed_as(source_.text(begin, end))->first != "dim3";
+    if (!is_index && !is_pointer) return;
+    const std::vector<Atom> atoms = atoms_in(source_, begin, end);
+    for (const std::string& counter : names_.counters) {
+      const bool is_in = std::ranges::any_of(
+          atoms, [&](const Atom& each) { return source_.text(each.begin, each.end) == counter; });
+      for (const std::string& product : names_.products) {
+        if (!is_in) add(Kind::kTermAdded, {{end, end, " + " + counter + " * " + product}});
+      }
+    }
+  }
+
+  // Behind a comparison, or several that are joined.
+  void add_guards(const std::vector<Operand>& operands,
+                  const std::vector<std::pair<std::size_t, const Operator*>>& operators) {
+    const auto asks = [](const auto& each) {
+      return each.second->kind == Kind::kComparison || std::string_view("&&") == each.second->text;
+    };
+    if (std::ranges::none_of(operators, asks) || operators.front().second->strength == 0) return;
+    const bool leaves = form_ == Form::kCondition &&
+                        (source_.is(end_ + 1, "return") || source_.is(end_ + 1, "continue"));
+    const std::size_t end = operands.back().end;
+    for (const auto& [stays, goes] : names_.guards) {
+      add(Kind::kGuardAdded, {{end, end, leaves ? " || " + goes : " && " + stays}});
+    }
+  }
+
   void add_factor_of_sum(std::size_t begin, std::size_t end) {
     for (const std::string& name : names_.sizes)
       add(Kind::kFactorAdded, {{begin, begin, "("}, {end, end, ") * " + name}});
+  }
+
+  // (a + b) * c: the factor belongs to one of both.
+  void move_factor(const Operand& sum, const Operand& factor) {
+    if (!source_.is(sum.begin, "(") || source_.partner(sum.begin) + 1 != sum.end) return;
+    for (std::size_t i = sum.begin + 2; i + 1 < sum.end; ++i) {
+      if (source_.opens(i)) i = source_.partner(i);
+      if (!source_.is(i, "+") && !source_.is(i, "-")) continue;
+      return add(Kind::kParentheses, {{i, i, " * " + text(factor)}, {sum.end, factor.end, ""}});
+    }
   }
 
   // Parentheses around a part, and around what an operand already has in some.
@@ -460,6 +453,10 @@ class Expression {
         const std::size_t end = operands[b + 1].end;
         add(Kind::kParentheses, {open, {end, end, ")"}});
       }
+    }
+    for (std::size_t k = 0; k < operators.size(); ++k) {
+      if (operators[k].second->text == std::string_view("*"))
+        move_factor(operands[k], operands[k + 1]);
     }
     if (operators.empty()) return;
     for (const Operand& each : operands) {

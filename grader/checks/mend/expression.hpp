@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "common/emulation/rewrite/source.hpp"
+#include "grader/checks/mend/atoms.hpp"
 #include "grader/checks/mend/outline.hpp"
 
 namespace convlab::grader::mend {
@@ -29,28 +30,11 @@ enum class Kind {
   kDeleted,
   kMoved,
   kAdded,
+  kGuardAdded,
 };
 
 /// "the comparison"
 const char* words_of(Kind kind);
-
-/// A number, or a name with its members, "shape.out_height()".
-struct Atom {
-  std::size_t begin = 0;
-  std::size_t end = 0;
-  bool is_array = false;
-  bool is_number = false;
-};
-
-/// The names and numbers of tokens [begin, end) that stand for values and arrays.
-std::vector<Atom> atoms_in(const rewrite::Source& source, std::size_t begin, std::size_t end);
-
-/// The pointers, those to constants and the sizes of grids that a file declares, each with its
-/// type.
-std::map<std::string, std::string> types_in(const rewrite::Source& source);
-
-/// Whether the address of what begins at token i is taken: f(&i).
-bool takes_address(const rewrite::Source& source, std::size_t i);
 
 /// What is known at a site and used by its function.
 struct Names {
@@ -64,6 +48,11 @@ struct Names {
   /// Pointers and sizes of grids, by their type: each stands only for others of it, and no number
   /// is added.
   std::map<std::string, std::set<std::string>> typed{};
+  /// What the function multiplies of sizes alone, "H * W", and each size.
+  std::set<std::string> products{};
+  /// Conditions that may keep a thread away, "h < H_out", by what they become where it has to
+  /// leave.
+  std::map<std::string, std::string> guards{};
 };
 
 /// One change of a site: its alternative, and the token where it begins.

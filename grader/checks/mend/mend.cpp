@@ -18,13 +18,14 @@ namespace {
 
 // All counts, so that the same file gives the same mends on every machine.
 constexpr int kMostRounds = 5;  ///< of compilation
-constexpr std::size_t kMostEdits = 10'000;
-constexpr std::size_t kMostPairs = 4000;
-constexpr std::size_t kMostPartners = 3;  ///< edits with which pairs are tried
+constexpr std::size_t kMostEdits = 12'000;
+constexpr std::size_t kMostPairs = 8000;
+constexpr std::size_t kMostPartners = 4;  ///< edits with which pairs are tried
 constexpr std::size_t kInOneCall = 100;
 constexpr int kMostRestarts = 100;
 constexpr int kMostEndless = 2;  ///< trials without an end, each of which takes seconds
-constexpr std::size_t kMostConfirmed = 10;
+constexpr std::size_t kMostConfirmed = 16;
+constexpr std::size_t kMostOfLine = 2;
 constexpr std::size_t kMostWrongOfKernels = 2;
 constexpr std::int64_t kLargestExample = 200'000;  ///< products
 constexpr std::int64_t kLargestOfKernels = 20'000;
@@ -33,11 +34,12 @@ constexpr std::chrono::seconds kCallLimit{20};
 // Beside the counts: kernels with far too many blocks take a quarter of a second each.
 constexpr double kMostSeconds = 25.0;  ///< of processor time
 
-// Sizes that differ from each other, more than one tile of 32 × 32 outputs, and the simplest ones.
+// Sizes that differ from each other, more than one tile of 32 outputs in each direction, with a
+// stride too, and the simplest ones.
 constexpr ConvShape kShapes[] = {
     {2, 3, 2, 5, 7, 3, 1},   {1, 2, 3, 9, 6, 2, 2}, {3, 2, 4, 4, 5, 1, 1},
     {2, 2, 2, 12, 10, 2, 3}, {1, 4, 2, 8, 9, 5, 1}, {1, 1, 1, 35, 19, 3, 1},
-    {1, 1, 1, 37, 24, 2, 2}, {1, 1, 1, 1, 1, 1, 1}, {1, 2, 1, 7, 7, 7, 1}};
+    {1, 1, 1, 37, 70, 2, 2}, {1, 1, 1, 1, 1, 1, 1}, {1, 2, 1, 7, 7, 7, 1}};
 
 // The lines of the edited file in which the compiler found errors, or which use a macro or a
 // template of a header that has one with their types.
@@ -104,10 +106,13 @@ class Trials {
     }
   }
 
-  /// Whether these bits stand for all shapes.
-  [[nodiscard]] bool is_all(unsigned right) const { return right == (1U << count_) - 1; }
-  /// How many of them the file itself makes wrong.
-  [[nodiscard]] int gain(unsigned right) const { return std::popcount(right & ~own_); }
+  /// Whether a result stands for all shapes.
+  [[nodiscard]] bool is_all(unsigned right) const { return shapes_of(right) == (1U << count_) - 1; }
+  /// How many shapes it makes right that the file itself makes wrong, and how many more outputs.
+  [[nodiscard]] std::pair<int, int> gain(unsigned right) const {
+    const auto outputs = [](unsigned of) { return static_cast<int>(of >> kMostExamples); };
+    return {std::popcount(shapes_of(right) & ~shapes_of(own_)), outputs(right) - outputs(own_)};
+  }
 
   /// Which shapes the file makes right as it is.
   unsigned run_own() {
@@ -115,8 +120,8 @@ class Trials {
     return own_ = right.empty() ? 0 : right.front();
   }
 
-  /// Which shapes each of these makes right, a bit for each; fewer results if the program fails too
-  /// often.
+  /// What each of these makes right, as mendable.hpp tells it; fewer results if the program fails
+  /// too often.
   std::vector<unsigned> run(const std::vector<Choices>& edits) {
     std::vector<unsigned> right;
     while (right.size() < edits.size() && restarts_ < kMostRestarts && endless_ < kMostEndless &&
@@ -130,9 +135,12 @@ class Trials {
   }
 
  private:
+  static constexpr int kMostExamples = 10;  ///< as in mendable.hpp
+  static unsigned shapes_of(unsigned right) { return right & ((1U << kMostExamples) - 1); }
+
   void run_some(const std::vector<Choices>& edits, std::vector<unsigned>& right) {
     std::vector<float> list = list_;
-    list.push_back(static_cast<float>(own_));
+    list.push_back(static_cast<float>(shapes_of(own_)));
     list.push_back(static_cast<float>(most_wrong_));
     list.push_back(static_cast<float>(edits.size()));
     for (const Choices& choices : edits) {
@@ -240,7 +248,7 @@ std::vector<unsigned> try_all(Trials& trials, const std::vector<Changes>& tried,
   return right;
 }
 
-// Single edits; where none is enough, two of which one helps alone.
+// Single edits; where none is enough, two of which one alone makes more outputs right.
 std::vector<Changes> search(Trials& trials, const std::vector<Edit>& edits) {
   std::vector<Changes> mends;
   if (trials.is_all(trials.run_own())) return mends;  // it shows at other shapes only
@@ -248,17 +256,18 @@ std::vector<Changes> search(Trials& trials, const std::vector<Edit>& edits) {
   for (const Edit& edit : edits) tried.push_back({&edit});
   const std::vector<unsigned> right = try_all(trials, tried, mends);
   if (!mends.empty()) return mends;
-  std::vector<std::pair<int, const Edit*>> better;
-  for (std::size_t i = 0; i < right.size(); ++i) {
-    if (const int gain = trials.gain(right[i])) better.emplace_back(gain, tried[i].front());
-  }
-  std::ranges::stable_sort(better, std::greater{}, &std::pair<int, const Edit*>::first);
-  if (better.size() > kMostPartners) better.resize(kMostPartners);
+  using Gain = std::pair<std::pair<int, int>, const Edit*>;
+  std::vector<Gain> gains;
+  for (std::size_t i = 0; i < right.size(); ++i)
+    gains.emplace_back(trials.gain(right[i]), tried[i].front());
+  std::ranges::stable_sort(gains, std::greater{}, &Gain::first);
   std::vector<Changes> pairs;
-  for (const auto& [gain, first] : better) {
-    for (const Edit& second : edits) {
-      if (pairs.size() < kMostPairs && !share_a_site(*first, second)) {
-        pairs.push_back({first, &second});
+  for (std::size_t a = 0; a < std::min(kMostPartners, gains.size()); ++a) {
+    const auto& [gain, first] = gains[a];
+    if (gain <= std::pair(0, 0)) break;
+    for (const auto& [other, second] : gains) {
+      if (pairs.size() < kMostPairs && !share_a_site(*first, *second)) {
+        pairs.push_back({first, second});
       }
     }
   }
@@ -266,11 +275,13 @@ std::vector<Changes> search(Trials& trials, const std::vector<Edit>& edits) {
   return mends;
 }
 
-// By their lines, without those of which a part of the lines is enough.
+// By their lines, the shortest first, without those of which a part of the lines is enough.
 std::map<std::vector<std::size_t>, std::vector<Changes>> by_lines(
     const std::vector<Changes>& mends) {
   std::map<std::vector<std::size_t>, std::vector<Changes>> all;
+  const auto length = [](const Changes& each) { return mend_of(each, {}).after.size(); };
   for (const Changes& each : mends) all[mend_of(each, {}).lines].push_back(each);
+  for (auto& [lines, own] : all) std::ranges::stable_sort(own, {}, length);
   std::erase_if(all, [&](const auto& each) {
     return std::ranges::any_of(all, [&](const auto& other) {
       return other.first.size() < each.first.size() &&
@@ -334,7 +345,7 @@ std::vector<Mend> find_mends(const Wrong& wrong, const BuildEdited& build) {
   for (const auto& [lines, all] : mends) {
     std::size_t found = 0;
     for (const Changes& each : all) {
-      if (found == 3 || runs++ == kMostConfirmed * kMostLines) break;
+      if (found == kMostOfLine || runs++ == kMostConfirmed) break;
       if (!confirmation.confirms(each)) continue;
       confirmed.push_back(mend_of(each, wrong.file));
       ++found;

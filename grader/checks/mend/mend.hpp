@@ -26,11 +26,11 @@ struct Wrong {
   std::uint64_t seed = 0;
 };
 
-/// Tries single edits of the file's tokens, and of what already makes some of the failing shapes
-/// right two of them. All edits are compiled into one program and chosen at run time, so each costs
-/// one run of a few small shapes. An edit is a mend if it makes every shape and every case right,
-/// with arrays that begin and end at guard pages and with several threads.
-/// @return the mends, at most three of a line; none if there is none, or if they lie in more than
+/// Tries single edits of the file's tokens, and two where one already makes more outputs right. All
+/// edits are compiled into one program and chosen at run time, so each costs one run of a few small
+/// shapes. An edit is a mend if it makes every shape and every case right, with arrays that begin
+/// and end at guard pages and with several threads.
+/// @return the mends, at most two of a line; none if there is none, or if they lie in more than
 ///         kMostLines lines, so that they prove no place
 std::vector<Mend> find_mends(const Wrong& wrong, const BuildEdited& build);
 

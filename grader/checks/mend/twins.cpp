@@ -12,9 +12,6 @@ namespace {
 
 using Form = Site::Form;
 
-/// Which name stands for which other one in a part of the file that is written like another part.
-using Twins = std::map<std::string, std::string, std::less<>>;
-
 // Compares tokens [a, a + count) with [b, b + count): the names that differ, both ways. None if
 // something else differs, or if all are equal.
 std::optional<Twins> twins_of(const rewrite::Source& source, std::size_t a, std::size_t b,
@@ -37,6 +34,8 @@ std::optional<Twins> twins_of(const rewrite::Source& source, std::size_t a, std:
   return twins;
 }
 
+}  // namespace
+
 std::string renamed(const std::string& text, const Twins& twins) {
   std::string result;
   std::size_t at = 0;
@@ -48,8 +47,6 @@ std::string renamed(const std::string& text, const Twins& twins) {
   }
   return result;
 }
-
-}  // namespace
 
 // What is written twice, for rows and for columns, is often wrong twice: the change of one part is
 // made in the other, too.
