@@ -291,9 +291,9 @@ class Trial : public Convolution {
       std::int64_t outputs = 0;
       const auto try_one = [&](int i) {
         const Example& example = examples[static_cast<std::size_t>(i)];
-        const std::int64_t count = arena.count_right(make_, example);
-        count == example.shape.output_size() ? right |= 1 << i : ++wrong;
-        outputs += count;
+        const std::int64_t right_outputs = arena.count_right(make_, example);
+        right_outputs == example.shape.output_size() ? right |= 1 << i : ++wrong;
+        outputs += right_outputs;
       };
       // What the file itself makes wrong comes first, so that most edits end soon.
       for (const bool is_own : {false, true}) {
