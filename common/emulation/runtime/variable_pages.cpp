@@ -4,12 +4,14 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdlib>
 #include <cstring>
 #include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "common/base/address_sanitizer.hpp"
 #include "common/emulation/include/convlab_emulation/shared_variable.hpp"
 #include "common/emulation/runtime/copy.hpp"
 #include "common/emulation/runtime/device_rights.hpp"
@@ -115,6 +117,16 @@ void allow(int protection) {
     if (pages.is_closed && pages.bytes() != 0) mprotect(pages.begin, pages.bytes(), protection);
 }
 
+#if CONVLAB_ADDRESS_SANITIZER
+// LeakSanitizer reads all variables of a program when it ends.
+void open_for_good() {
+  for (const Pages& pages : all_pages())
+    if (pages.bytes() != 0 &&
+        pkey_mprotect(pages.begin, pages.bytes(), PROT_READ | PROT_WRITE, 0) != 0)
+      mprotect(pages.begin, pages.bytes(), PROT_READ | PROT_WRITE);
+}
+#endif
+
 // Behind the constructors of the program's static objects, which the linker places before it.
 [[gnu::constructor]] void close_first() {
   tell_of_constructors();
@@ -128,6 +140,9 @@ void allow(int protection) {
       mprotect(pages.begin, pages.bytes(), PROT_NONE);
   }
   if (any) install_signal_handlers();
+#if CONVLAB_ADDRESS_SANITIZER
+  std::atexit(open_for_good);
+#endif
 }
 
 }  // namespace
