@@ -368,7 +368,8 @@ void TrueWords::settle(const std::byte* words) {
     const bool is_as_before =
         !piece.revealed.empty() && std::memcmp(piece.revealed.data(), words, bytes) == 0;
     // Freed memory keeps its content, and a stage may allocate it.
-    ::explicit_bzero(piece.revealed.data(), piece.revealed.size() * kTokenBytes);
+    if (!piece.revealed.empty())
+      ::explicit_bzero(piece.revealed.data(), piece.revealed.size() * kTokenBytes);
     if (is_as_before) {
       words += bytes;
       continue;
