@@ -176,10 +176,10 @@ std::optional<ReportMemory> memory_of_variable(const void* address) {
   const auto nearest = std::ranges::min_element(symbols, {}, distance);
   if (nearest == symbols.end()) return std::nullopt;
   // A constant lies anywhere; behind it the compiler leaves a gap (common/emulation/bounds).
-  constexpr std::ptrdiff_t kGap = 64;
-  if (distance(*nearest) >= kGap && std::ranges::none_of(all_pages(), [&](const Pages& each) {
-        return byte >= each.begin && byte < each.end;
-      }))
+  constexpr std::ptrdiff_t kBehindConstant = 64;
+  if (distance(*nearest) >= kBehindConstant &&
+      std::ranges::none_of(
+          all_pages(), [&](const Pages& each) { return byte >= each.begin && byte < each.end; }))
     return std::nullopt;
   const auto bytes = static_cast<std::int64_t>(nearest->bytes);
   return ReportMemory{
