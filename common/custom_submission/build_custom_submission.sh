@@ -79,7 +79,8 @@ run_recorded() {
     if "$1" --version | grep -q clang; then
       [ "$device" = cpu ] || set -- "$@" -fsanitize-coverage=bb,no-prune,trace-pc
       set -- "$@" -mllvm -disable-block-placement -mllvm -tsan-instrument-func-entry-exit=0 \
-        -mllvm -tsan-instrument-atomics=0 -mllvm -tsan-distinguish-volatile=1
+        -mllvm -tsan-instrument-atomics=0 -mllvm -tsan-instrument-memintrinsics=0 \
+        -mllvm -tsan-distinguish-volatile=1
     else
       [ "$device" = cpu ] || set -- "$@" -fsanitize-coverage=trace-pc
       # Otherwise one load of a float4 would be four: its parts, before accesses are marked.
