@@ -60,8 +60,8 @@ def known_times():
 
 
 def times(text):
-    """Each number of "1.2, 3 and 4 ms", with its unit in milliseconds."""
-    for match in re.finditer(rf"({NUMBER}(?:(?:,| and| against| \+| to) {NUMBER})*) (ms|s)\b", text):
+    """Each number of "1.2, 3 and 4 ms", with its unit in milliseconds; results of equations are none."""
+    for match in re.finditer(rf"(?<!= )\b({NUMBER}(?:(?:,| and| against| \+| to) {NUMBER})*) (ms|s)\b", text):
         for number in re.findall(NUMBER, match[1]):
             yield number, 1000.0 if match[2] == "s" else 1.0
 

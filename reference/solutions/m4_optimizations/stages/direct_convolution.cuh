@@ -18,7 +18,7 @@
 //          pixels that it needs column after column: then four rows are one load, and all groups
 //          share it.
 // Cost     the weights are data, so each launch orders them and copies them to constant memory: two
-//          small steps more.
+//          small steps more, which should be nodes of one graph with the kernel.
 //
 // The loops over c and q are not unrolled. Otherwise the code would not fit into the instruction
 // cache.
@@ -208,17 +208,17 @@ __global__ void __launch_bounds__(L::kThreads, L::kBlocks)
 /// @return whether it fits
 template <class L>
 bool launch_direct(float* output, const float* input, const float* weights, float* ordered,
-                   const ConvShape& shape) {
+                   const ConvShape& shape, cudaStream_t stream) {
   if (!L::fits(shape)) return false;
   constexpr int kOrderBlock = 128;
   constexpr int kOrderGrid = (L::kWeights + kOrderBlock - 1) / kOrderBlock;
-  order_weights<L><<<kOrderGrid, kOrderBlock>>>(ordered, weights);
+  order_weights<L><<<kOrderGrid, kOrderBlock, 0, stream>>>(ordered, weights);
   CONVLAB_CUDA_CHECK_LAUNCH(kOrderGrid, kOrderBlock, 0);
   CONVLAB_CUDA_CHECK(cudaMemcpyToSymbolAsync(constant_weights, ordered, sizeof(float) * L::kWeights,
-                                             0, cudaMemcpyDeviceToDevice));
+                                             0, cudaMemcpyDeviceToDevice, stream));
   const std::int64_t items = std::int64_t{shape.batch} * L::kStrips * L::kOut;
   const auto grid = static_cast<unsigned>((items + L::kItems - 1) / L::kItems);
-  convolve_direct<L><<<grid, L::kThreads>>>(output, input, shape.batch);
+  convolve_direct<L><<<grid, L::kThreads, 0, stream>>>(output, input, shape.batch);
   CONVLAB_CUDA_CHECK_LAUNCH(grid, L::kThreads, 0);
   return true;
 }

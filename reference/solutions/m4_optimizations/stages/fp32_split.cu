@@ -5,6 +5,7 @@
 // Picture  split_halves.cuh            value = high + low, and which products count
 //          below                       the first layer: roofline's kernel with three products
 //          split_by_warpgroups.cuh     the second layer: wgmma, and warps with different tasks
+//          split_by_warps.cuh          the same where warpgroups do not multiply
 // Cost     three times the matrix operations. A pass over the data for its largest value, because
 //          halves reach only from 2^-24 to 65504 and each strip or image gets its own scale
 // Expect   the first layer near the time of its copy (0.34 ms at 10 000 images), because tensor
@@ -23,6 +24,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "captured_graph.cuh"
 #include "column_pairs.cuh"
 #include "common/device/bulk_copy.cuh"
 #include "common/device/matrix_fragments.cuh"
@@ -31,6 +33,7 @@
 #include "reference/solutions/m4_optimizations/any_shape.cuh"
 #include "reference/solutions/m4_optimizations/device_room.cuh"
 #include "split_by_warpgroups.cuh"
+#include "split_by_warps.cuh"
 #include "split_halves.cuh"
 
 namespace {
@@ -38,6 +41,7 @@ namespace {
 using namespace convlab::column_pairs;
 using namespace convlab::split_halves;
 namespace by_warpgroups = convlab::split_by_warpgroups;
+namespace by_warps = convlab::split_by_warps;
 using convlab::BlockLoad;
 using convlab::ConvShape;
 using convlab::HalfPair;
@@ -225,6 +229,7 @@ __global__ void __launch_bounds__(Layer::kThreads, Layer::kMapTiles > 1 ? 2 : 4)
 class Fp32Split final : public convlab::DeviceConvolution {
   using Fa23First = OneChannel<4, 7, 86, 16>;
   using Fa23Second = by_warpgroups::SixteenMaps<7, 40>;
+  using Fa23SecondByWarps = ManyMaps<4, 16, 7, 40, 5, 0>;
   using Fa19First = OneChannel<12, 5, 70, 6>;
   using Fa18First = OneChannel<12, 7, 72, 6>;
   using Sp18First = OneChannel<6, 5, 64, 20>;
@@ -241,8 +246,14 @@ class Fp32Split final : public convlab::DeviceConvolution {
     const auto second = by_warpgroups::convolve_sixteen_maps<Fa23Second>;
     has_warpgroup_code_ = convlab::has_warpgroup_code(second);
     if (has_warpgroup_code_) convlab::allow_shared_bytes(second, room_.block_bytes);
+    const auto by_single_warps = by_warps::convolve_split_maps<Fa23SecondByWarps>;
+    if (has_room_for_warps()) convlab::allow_shared_bytes(by_single_warps, room_.block_bytes);
+    graph_ = convlab::CapturedGraph([this](cudaStream_t stream) { submit(stream); });
   }
-  void release() override { ordered_ = {}; }
+  void release() override {
+    graph_ = {};
+    ordered_ = {};
+  }
 
   template <class Layer>
   void allow_one_channel() const {
@@ -252,55 +263,78 @@ class Fp32Split final : public convlab::DeviceConvolution {
   }
 
   template <class Layer>
-  bool launch_one_channel(float* output, const float* input, const float* weights,
-                          const ConvShape& shape) {
-    if (!Layer::fits(shape)) return false;
-    const int batch = shape.batch;
+  bool submit_one_channel(cudaStream_t stream) {
+    if (!Layer::fits(shape())) return false;
+    const int batch = shape().batch;
     const auto kernel = convolve_one_channel<Layer>;
     constexpr int kBytes = sizeof(OneChannelShared<Layer>);
     // With few images, many short blocks fill the GPU. With many, one block computes an image.
     const int strips =
         batch >= kImagesPerMultiprocessor * room_.multiprocessors ? Layer::kStrips : 1;
     const dim3 grid(static_cast<unsigned>(batch) * (Layer::kStrips / strips));
-    kernel<<<grid, Layer::kThreads, kBytes>>>(output, input, weights, strips);
+    kernel<<<grid, Layer::kThreads, kBytes, stream>>>(device_output(), device_input(),
+                                                      device_weights(), strips);
     CONVLAB_CUDA_CHECK_LAUNCH(grid, Layer::kThreads, kBytes);
     return true;
   }
 
   template <class Layer>
-  bool launch_sixteen_maps(float* output, const float* input, const float* weights,
-                           const ConvShape& shape) {
-    if (!Layer::fits(shape) || !has_warpgroup_code_) return false;
-    const int batch = shape.batch;
+  bool submit_sixteen_maps(cudaStream_t stream) {
+    if (!Layer::fits(shape()) || !has_warpgroup_code_) return false;
+    const int batch = shape().batch;
     const auto kernel = by_warpgroups::convolve_sixteen_maps<Layer>;
     constexpr int kBytes = sizeof(by_warpgroups::SixteenMapsShared<Layer>);
     const int blocks = std::min(batch, room_.multiprocessors);
-    kernel<<<blocks, by_warpgroups::kThreads, kBytes>>>(output, input, weights, batch);
+    kernel<<<blocks, by_warpgroups::kThreads, kBytes, stream>>>(device_output(), device_input(),
+                                                                device_weights(), batch);
     CONVLAB_CUDA_CHECK_LAUNCH(blocks, by_warpgroups::kThreads, kBytes);
     return true;
   }
 
-  void launch(float* output, const float* input, const float* weights,
-              const ConvShape& shape) override {
+  using ByWarpsShared = by_warps::SplitMapsShared<Fa23SecondByWarps>;
+  [[nodiscard]] bool has_room_for_warps() const {
+    return Fa23SecondByWarps::fits(shape()) &&
+           static_cast<int>(sizeof(ByWarpsShared)) <= room_.block_bytes;
+  }
+
+  bool submit_by_warps(cudaStream_t stream) {
+    using Layer = Fa23SecondByWarps;
+    if (!has_room_for_warps()) return false;
+    const dim3 grid(static_cast<unsigned>(shape().batch));
+    const auto kernel = by_warps::convolve_split_maps<Layer>;
+    kernel<<<grid, Layer::kThreads, sizeof(ByWarpsShared), stream>>>(
+        device_output(), device_input(), device_weights());
+    CONVLAB_CUDA_CHECK_LAUNCH(grid, Layer::kThreads, sizeof(ByWarpsShared));
+    return true;
+  }
+
+  void launch(float* /*output*/, const float* /*input*/, const float* /*weights*/,
+              const ConvShape& /*shape*/) override {
+    graph_.launch();  // the graph holds the arguments
+  }
+
+  void submit(cudaStream_t stream) {
     // Shapes without a kernel for these tensor cores: second layers of other networks; other GPUs.
     const auto direct = [&](auto layer) {
-      return launch_direct<decltype(layer)>(output, input, weights, ordered_.data(), shape);
+      return launch_direct<decltype(layer)>(device_output(), device_input(), device_weights(),
+                                            ordered_.data(), shape(), stream);
     };
-    const bool done = launch_one_channel<Fa23First>(output, input, weights, shape) ||  // fa23
-                      launch_sixteen_maps<Fa23Second>(output, input, weights, shape) ||
-                      direct(DirectLayer<4, 16, 7, 40, 17, 4, 20>{}) ||
-                      launch_one_channel<Fa19First>(output, input, weights, shape) ||  // fa19
+    const bool done = submit_one_channel<Fa23First>(stream) ||  // fa23
+                      submit_sixteen_maps<Fa23Second>(stream) || submit_by_warps(stream) ||
+                      submit_one_channel<Fa19First>(stream) ||  // fa19
                       direct(DirectLayer<12, 24, 5, 33, 29, 4, 12>{}) ||
-                      launch_one_channel<Fa18First>(output, input, weights, shape) ||  // fa18
+                      submit_one_channel<Fa18First>(stream) ||  // fa18
                       direct(DirectLayer<12, 24, 7, 33, 27, 4, 12>{}) ||
-                      launch_one_channel<Sp18First>(output, input, weights, shape) ||  // sp18
+                      submit_one_channel<Sp18First>(stream) ||  // sp18
                       direct(DirectLayer<6, 16, 5, 30, 26, 4, 16>{});
-    if (!done) convlab::convolve_any_shape(output, input, weights, shape);
+    if (done) return;
+    convlab::convolve_any_shape(device_output(), device_input(), device_weights(), shape(), stream);
   }
 
   static constexpr int kImagesPerMultiprocessor = 4;
   convlab::DeviceRoom room_;
   bool has_warpgroup_code_ = false;
+  convlab::CapturedGraph graph_;
   convlab::DeviceBuffer<float> ordered_;  // weights in the order of constant memory
 };
 
