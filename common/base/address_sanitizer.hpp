@@ -12,3 +12,6 @@
 #ifndef CONVLAB_ADDRESS_SANITIZER
 #define CONVLAB_ADDRESS_SANITIZER 0
 #endif
+
+/// Before a function that reads and writes what it has marked as nobody's.
+#define CONVLAB_UNCHECKED __attribute__((no_sanitize("address")))

@@ -68,7 +68,7 @@ std::string plain_number(std::string& text, bool is_whole) {
   if (!is_number ||
       text.find_first_not_of(is_whole ? kDigits : "0123456789.eE-", begin) != text.npos) {
     return "'" + text +
-           (is_whole ? "' is no whole number; write it as 12."
+           (is_whole ? "' is no whole number; write digits, like 12."
                      : "' is no number; write it as 3.5.");
   }
   const auto first = std::min(text.find_first_not_of('0', begin), text.size() - 1);

@@ -104,8 +104,10 @@ Table with_medians(Table overview, const std::vector<SubmissionRow>& counting) {
   for (auto& row : overview.rows) {
     std::vector<double> points;
     for (const SubmissionRow& each : counting) {
-      if (each.milestone == row[0]) points.push_back(each.earned);
+      // What nobody could measure is no zero.
+      if (each.milestone == row[0] && each.counted > 0.0) points.push_back(each.earned);
     }
+    if (points.empty()) row.back() = "-";  // the most points
     row.push_back(points.empty() ? "-" : points_text(spread_of(points).median));
   }
   return overview;

@@ -264,10 +264,13 @@ void ClassDatabase::set_outcome(std::int64_t submission, const Outcome& outcome,
     if (score == nullptr) return;
     for (const ScoreItem& item : score->items) {
       if (!item.speed) continue;
+      const double yours = sum_of_medians(item.speed->yours_ms);
+      const double reference = sum_of_medians(item.speed->reference_ms);
+      // SQLite would keep NULL in place of NaN, the least of all times; who has none has no rank.
+      if (!std::isfinite(yours + reference + item.speed->speed)) continue;
       run("INSERT OR REPLACE INTO speed VALUES (?, ?, ?, ?, ?, ?, ?, ?)", submission, item.stage,
-          item.batch, sum_of_medians(item.speed->yours_ms),
-          sum_of_medians(item.speed->reference_ms), item.speed->bound_ms.value_or(0.0),
-          item.speed->speed, precision_of(*check, item));
+          item.batch, yours, reference, item.speed->bound_ms.value_or(0.0), item.speed->speed,
+          precision_of(*check, item));
     }
   });
 }

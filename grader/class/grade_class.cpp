@@ -87,7 +87,7 @@ class ClassGrading {
       }
       look_into(submission);
     }
-    if (known_ > 0) std::cout << known_ << " of " << found.size() << " are graded already.\n";
+    if (known_ > 0) std::cout << known_ << " of " << submissions_ << " are graded already.\n";
     if (judged_ > 0) std::cout << judged_ << " judged by the evidence of their last check.\n";
     run_phase(pending_, request_.on_cluster ? Task::Phase::kBoth : Task::Phase::kCorrectness);
     run_phase(checked_, Task::Phase::kTimes);
@@ -246,6 +246,7 @@ class ClassGrading {
 
   void add(std::int64_t id, std::int64_t student, MilestoneWork work) {
     if (!seen_.insert(id).second) return;  // the same files twice
+    ++submissions_;
     const SubmissionRow row = *database_.submission(id);
     if (has_ended(row.state) && is_asked_again(row)) {
       if (!judge_kept_evidence(row)) pending_.push_back({id, student, std::move(work)});
@@ -315,6 +316,7 @@ class ClassGrading {
                                                               : kUnknownMilestone;
     const std::int64_t id =
         database_.add_submission(student, milestone, "unread " + found.place.string(), found);
+    ++submissions_;
     const Outcome outcome{.state = state, .sentence = printable_line(sentence)};
     const SubmissionRow row = *database_.submission(id);
     if (row.state == state && row.sentence == outcome.sentence) {
@@ -445,6 +447,7 @@ class ClassGrading {
   std::map<std::int64_t, std::set<std::int64_t>> have_run_;  // submissions, by student
   std::set<std::string> told_;                               // choices of an edition, each once
   std::map<std::string, std::string> rules_;                 // of each milestone, see rules_now()
+  std::size_t submissions_ = 0;  ///< a tree holds one for each of its tasks
   std::size_t known_ = 0;
   std::size_t judged_ = 0;
   int printed_ = 0;

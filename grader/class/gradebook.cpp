@@ -150,6 +150,9 @@ std::map<std::pair<std::string, std::string>, std::string> notes_on(
 
 std::string settled_points(const SettledAttempt& attempt) {
   const SubmissionRow& row = attempt.row;
+  if (row.passed && row.counted <= 0.0) {
+    return "none of " + count_of(points_text(row.total), "point") + " could be measured here";
+  }
   const double possible = row.counted > 0.0 ? row.counted : row.total;
   const std::string points =
       points_text(attempt.points) + " of " + count_of(points_text(possible), "point");

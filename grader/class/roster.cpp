@@ -97,12 +97,11 @@ void require_different(const std::vector<Student>& students, const std::string& 
 }
 
 // Of a file when it was written: a platform, or whoever unpacks what a platform hands out, sets
-// that. What a folder holds has the times that its student chose, so of that one counts when it
-// came here; only the folders of Moodle hold files of the platform.
-std::string received_text(const fs::path& place) {
-  const std::string name = place.filename().string();
-  if (fs::is_directory(fs::symlink_status(place)) &&
-      name.find("_assignsubmission_") == std::string::npos)
+// that. What a folder holds has the times that its student chose, archives too, so of that one
+// counts when it came here; only the folders of Moodle hold files of the platform.
+std::string received_text(const fs::path& place, const fs::path& entry) {
+  if (fs::is_directory(fs::symlink_status(entry)) &&
+      entry.filename().string().find("_assignsubmission_") == std::string::npos)
     return arrival_of(place);
   const auto written = last_change(place);
   if (!written) return {};
@@ -411,7 +410,7 @@ std::vector<FoundSubmission> find_submissions(const fs::path& folder,
       continue;
     }
     for (const fs::path& part : parts_of(entry)) {
-      found.push_back({.place = part, .student = student, .received = received_text(part)});
+      found.push_back({.place = part, .student = student, .received = received_text(part, entry)});
     }
   }
   if (found.empty() && (asked == nullptr || asked->empty())) {

@@ -17,6 +17,7 @@
 #include "grader/checks/edition.hpp"
 #include "grader/class/grade_class.hpp"
 #include "grader/course/course.hpp"
+#include "grader/course/progress.hpp"
 #include "grader/course/slurm_job.hpp"
 #include "grader/judge/grade.hpp"
 
@@ -295,12 +296,7 @@ static bool has_stage(const CheckResult& check, const std::string& stage) {
 }
 
 static void fail_without_required_stages(CheckResult& check) {
-  if (!check.score) return;
-  for (const ScoreItem& item : check.score->items) {
-    if (item.item == "cases" && !check.score->is_optional(item.stage) &&
-        !has_stage(check, item.stage))
-      check.result.verdict = Verdict::kFailed;
-  }
+  if (!missing_stages(check).empty()) check.result.verdict = Verdict::kFailed;
 }
 
 CheckResult merge_checks(const std::vector<CheckResult>& checks) {

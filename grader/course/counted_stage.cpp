@@ -18,16 +18,23 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// Whether a source registers a stage: .id = "half", ("half" or {"half". Another stage's .baseline
-// names it, too.
-bool registers(const std::string& text, const std::string& stage) {
-  const std::string id = '"' + stage + '"';
-  for (auto at = text.find(id); at != std::string::npos; at = text.find(id, at + 1)) {
-    constexpr std::size_t kNear = 40;
-    const std::string before = trimmed(text.substr(at - std::min(at, kNear), std::min(at, kNear)));
-    if (before.ends_with("(") || before.ends_with("{") || before.ends_with(".id =")) return true;
+// The stages that a source registers: .id = "half", Stage stage("half" or ({"half". Another stage's
+// .baseline names it, too.
+std::vector<std::string> registered_in(const std::string& text) {
+  std::vector<std::string> ids;
+  for (auto begin = text.find('"'); begin != std::string::npos; begin = text.find('"', begin + 1)) {
+    const auto end = text.find('"', begin + 1);
+    if (end == std::string::npos) break;
+    const auto statement = text.find_last_of(";}#", begin) + 1;
+    std::string before = text.substr(statement, begin - statement);
+    before.resize(before.find_last_not_of(" \n") + 1);
+    const bool is_first = before.ends_with("(") || before.ends_with("{");
+    if (before.ends_with(".id =") || (is_first && before.find("Stage") != std::string::npos)) {
+      ids.push_back(text.substr(begin + 1, end - begin - 1));
+    }
+    begin = end;
   }
-  return false;
+  return ids;
 }
 
 // The file of a stage in a milestone's folder: the one that registers it, or that has its name.
@@ -40,18 +47,27 @@ SubmittedSources sources_of_stage(const CourseMilestone& milestone, const std::s
                    : milestone.folder;
   // Any stage that can be run: one that is not of the milestone's table has a file all the same.
   auto file = file_of_stage(folder, stage);
+  const std::vector<std::string> known = stage_names(milestone);
+  std::vector<std::string> registered;
   for (const auto& place : {folder, folder / "stages"}) {
     if (stage.empty() || !fs::exists(place)) continue;
     for (const auto& entry : fs::directory_iterator(place)) {
-      const bool is_source = entry.path().extension() == ".cu";
-      if (is_source && registers(read_text(entry.path()), stage)) file = entry.path();
+      if (entry.path().extension() != ".cu") continue;
+      const std::vector<std::string> ids = registered_in(read_text(entry.path()));
+      if (std::ranges::find(ids, stage) != ids.end()) file = entry.path();
+      registered.insert(registered.end(), ids.begin(), ids.end());
     }
   }
-  if (file) return is_reference ? reference_file(*file) : with_headers(*file, folder, folder);
-  const std::vector<std::string> names = stage_names(milestone);
-  if (std::ranges::find(names, stage) == names.end()) {
-    throw UsageError(unknown_stage(milestone, stage, names));
+  const auto is_among = [&](const std::vector<std::string>& names) {
+    return std::ranges::find(names, stage) != names.end();
+  };
+  if (is_reference && !stage.empty() && !is_among(registered) && !is_among(known)) {
+    const std::set<std::string> names(registered.begin(), registered.end());
+    throw UsageError(unknown_name("stage", stage, {names.begin(), names.end()},
+                                  " in the reference solution of " + milestone.id));
   }
+  if (file) return is_reference ? reference_file(*file) : with_headers(*file, folder, folder);
+  if (!is_among(known)) throw UsageError(unknown_stage(milestone, stage, known));
   throw UsageError("No file in " + display_path(folder) + " has the name of " + stage +
                    "; name yours: --solution FILE.");
 }

@@ -118,12 +118,30 @@ std::vector<CourseMilestone> milestones() {
   return found;
 }
 
+// Where only a milestone or a task helps.
+static std::string not_an_edition(const Edition& edition) {
+  const std::string& name = edition.name;
+  if (edition.tasks.empty()) {
+    return name + " is an edition without tasks: name a milestone, m2 --rules " + name + ".";
+  }
+  std::string tasks;
+  for (const EditionTask& task : edition.tasks) {
+    tasks += (tasks.empty() ? "" : ", ") + edition.id_of(task);
+  }
+  return name + " is an edition, which takes a whole tree (--solution FOLDER); for one file name " +
+         (edition.tasks.size() == 1 ? "its task: " : "one of its tasks: ") + tasks + ".";
+}
+
 CourseMilestone find_milestone(const std::string& id) {
   if (const auto named = find_task(id)) return find_milestone(named->task.workbook);
   std::vector<std::string> known;
   for (const CourseMilestone& milestone : milestones()) {
     if (milestone.id == id) return milestone;
     known.push_back(milestone.id);
+  }
+  const std::vector<std::string> editions = edition_names();
+  if (std::ranges::find(editions, id) != editions.end()) {
+    throw UsageError(not_an_edition(load_edition(id)));
   }
   for (const CourseMilestone& milestone : milestones()) {
     const std::string meant =

@@ -175,7 +175,21 @@ std::vector<Progress> progress_of(const CourseMilestone& milestone) {
   return all;
 }
 
+std::string missing_stages(const CheckResult& check) {
+  const bool is_of_one = check.basis && check.basis->only_stage;
+  std::string missing;
+  if (!check.score || is_of_one) return missing;
+  for (const ScoreItem& item : check.score->items) {
+    const bool is_required = item.item == "cases" && !check.score->is_optional(item.stage);
+    if (is_required && std::ranges::count(check.cases, item.stage, &CaseResult::stage) == 0)
+      missing += (missing.empty() ? "" : ", ") + item.stage;
+  }
+  return missing;
+}
+
 std::string untried_text(const CheckResult& check) {
+  if (const std::string missing = missing_stages(check); !missing.empty())
+    return "It lacks " + missing + ", which " + check.result.milestone + " asks for.";
   std::map<std::string, int> largest_of;  // by stage
   for (const RunResult& run : check.result.runs) {
     int& largest = largest_of[run.stage.id];

@@ -37,6 +37,10 @@ bool is_whole(const Progress& progress);
 /// A student's progress: for each stage its last check counts, from build/results.
 std::vector<Progress> progress_of(const CourseMilestone& milestone);
 
+/// The stages that the milestone requires and the check did not find, unless one was asked for by
+/// name: "im2col-gemm, fused-gemm".
+std::string missing_stages(const CheckResult& check);
+
 /// "Up to batch 100 only; a whole check goes to 1000.", or empty if the check was whole.
 std::string untried_text(const CheckResult& check);
 

@@ -58,8 +58,10 @@ void add_mends(const CheckContext& context, const StageInfo& stage, const CasePl
   mend::Wrong wrong{.stage = stage,
                     .file = request.work.sources.front().filename(),
                     .text = read_text(request.work.sources.front()),
+                    .id = found.id,
                     .runs_kernels = runs_kernels(request),
                     .failing = failed->shape,
+                    .failing_case = failed->name,
                     .cases = cases.cases,
                     .seed = failed->seed};
   if (wrong.text.size() > kLongestFile) return;

@@ -18,24 +18,21 @@ namespace convlab::grader {
 
 namespace {
 
-/// What one small convolution shows.
+/// What small convolutions show.
 class Looks {
  public:
   Looks(const GradeRequest& request, Submission& submission, const StageInfo& stage,
         const ConvShape& shape)
       : request_(request), submission_(submission), stage_(stage), shape_(shape) {}
 
-  /// Why a rule is broken; empty if it is kept, or if nobody can tell.
-  std::string why_broken(const std::string& rule) {
-    if (rule == "no-half") {
-      const std::string name = describe(stage_.precision);
-      return is_half(stage_.precision) ? "it computes like " + name : "";
-    }
-    if (rule == "kernels-in-convolve") return kernels_elsewhere();
-    if (rule == "one-stream") return several_streams();
-    if (rule == "tiled-product") return no_tiles();
-    if (rule == "unrolling") return not_unrolled();
-    return rule == "matmul" ? no_matmul() : "";
+  RuleFacts facts(const std::vector<std::string>& rules) {
+    const auto asks_for = [&](const char* rule) { return std::ranges::count(rules, rule) > 0; };
+    RuleFacts facts{.precision = stage_.precision};
+    if (asks_for("kernels-in-convolve")) look_at_phases(facts);
+    if (asks_for("one-stream")) look_at_streams(facts);
+    if (asks_for("tiled-product") || asks_for("unrolling")) look_at_products(facts);
+    if (asks_for("matmul")) look_at_matmul(facts);
+    return facts;
   }
 
  private:
@@ -45,89 +42,104 @@ class Looks {
     return arrays;
   }
 
-  std::string kernels_elsewhere() {
+  void look_at_phases(RuleFacts& facts) {
     arrays(submission_);
     const Call call = submission_.run_phases(stage_.id, [] {});
-    const PhaseKernels& kernels = call.kernels;
-    if (call.failure || (kernels.prolog <= 0 && kernels.epilog <= 0)) return {};
-    return "prolog launches " + count_of(kernels.prolog, "kernel") + " and epilog " +
-           std::to_string(kernels.epilog) + "; all must be in conv_forward_gpu";
+    if (!call.failure) facts.phases = call.kernels;
   }
 
-  std::string several_streams() {
+  void look_at_streams(RuleFacts& facts) {
     arrays(submission_);
     const Call call = submission_.run(stage_.id);
-    const auto& streams = call.notes.streams;
-    if (call.failure || streams.size() < 2) return {};
-    return "its kernels run in " + std::to_string(streams.size()) + " streams; one is allowed";
+    if (!call.failure) facts.streams = call.notes.streams.size();
   }
 
-  // Of each convolution of the network, which may have a kernel of its own; none if nobody can
-  // tell.
-  const std::vector<StageCounts>& counted() {
-    if (counted_) return *counted_;
-    counted_.emplace();
+  // Of each convolution of the network, which may have a kernel of its own.
+  void look_at_products(RuleFacts& facts) {
     const EmulatedProgram traced = request_.work.build_emulated(true);
-    if (traced.refused) return *counted_;
+    if (traced.refused) return;
     Submission counting(traced.program, request_.time_limit);
     std::vector<StageInfo> stages;
-    if (counting.list_stages(stages)) return *counted_;
+    if (counting.list_stages(stages)) return;
+    const SourceText sources(request_.work.sources);
     for (const ConvShape& layer : load_preset(request_.network).conv_shapes(1)) {
       StageCounts counts;
-      if (!count_accesses(counting, stage_, layer, counts)) counted_->push_back(counts);
+      if (count_accesses(counting, stage_, layer, counts)) continue;
+      const auto value = [&](const char* id) { return find_counter(id)->value(counts); };
+      facts.layers.push_back(
+          {.shape = counts.shape,
+           .has_tiles = !std::isnan(value("conflicts-per-request")) || value("tensor-share") > 0.0,
+           .unrolling = unrolling_of(counts, sources)});
     }
-    return *counted_;
-  }
-
-  // Tiles in shared memory, or tensor cores.
-  std::string no_tiles() {
-    const auto value = [](const StageCounts& counts, const char* id) {
-      return find_counter(id)->value(counts);
-    };
-    for (const StageCounts& counts : counted()) {
-      const bool has_tiles = !std::isnan(value(counts, "conflicts-per-request"));
-      if (!has_tiles && !(value(counts, "tensor-share") > 0.0))
-        return "it multiplies neither from tiles in shared memory nor on tensor cores";
-    }
-    return {};
-  }
-
-  // A kernel that keeps a piece of the image loads a pixel once for many of its places. A few may
-  // come from a register of the neighbour.
-  std::string not_unrolled() {
-    constexpr double kLeast = 0.8;
-    const SourceText sources(request_.work.sources);
-    for (const StageCounts& counts : counted()) {
-      const double part = unrolled_part(counts, sources);
-      if (part >= kLeast) continue;
-      return "in a convolution of " + to_string(counts.shape) + " its kernels move " +
-             three_digits(100.0 * part) + " % of the unrolled input";
-    }
-    return {};
   }
 
   // The grader's kernel doubles every product then, so the output doubles, too.
-  std::string no_matmul() {
+  void look_at_matmul(RuleFacts& facts) {
     submission_.set_environment({"CONVLAB_MATMUL_FACTOR=2"});
     const Arrays given = arrays(submission_);
     const Call call = submission_.run(stage_.id);
     std::vector<float> doubled(given.weights, given.weights + shape_.weights_size());
     for (float& weight : doubled) weight *= 2.0F;
-    const bool is_doubled = oracle::compare(shape_, given.input, doubled.data(), given.output,
-                                            oracle::Tolerance::of(stage_.precision, shape_))
-                                .passed(shape_);
+    facts.calls_matmul =
+        call.failure || oracle::compare(shape_, given.input, doubled.data(), given.output,
+                                        oracle::Tolerance::of(stage_.precision, shape_))
+                            .passed(shape_);
     submission_.set_environment({});
-    return call.failure || is_doubled ? ""
-                                      : "its output does not come from the kernel of matmul.h, "
-                                        "which stays as the course gives it";
   }
 
   const GradeRequest& request_;
   Submission& submission_;
   const StageInfo& stage_;
   ConvShape shape_;
-  std::optional<std::vector<StageCounts>> counted_{};
 };
+
+// A plain kernel has 1; half of that is what an unrolled matrix and its product need for a tile of
+// four rows.
+constexpr double kMostLoads = 0.75;
+
+std::string no_tiled_product(const RuleFacts::Layer& layer) {
+  if (!layer.has_tiles)
+    return "it multiplies neither from tiles in shared memory nor on tensor cores";
+  if (layer.unrolling.loads_per_product <= kMostLoads) return {};
+  return "in a convolution of " + to_string(layer.shape) +
+         " its tiles hold no input: it loads the input from global memory " +
+         three_digits(layer.unrolling.loads_per_product) + " times for each product";
+}
+
+// A kernel that keeps a piece of the image loads a pixel once for many of its places. A few may
+// come from a register of the neighbour.
+std::string not_unrolled(const RuleFacts::Layer& layer) {
+  constexpr double kLeast = 0.8;
+  if (layer.unrolling.part >= kLeast) return {};
+  return "in a convolution of " + to_string(layer.shape) + " its kernels make " +
+         three_digits(100.0 * layer.unrolling.part) + " % of the unrolled input";
+}
+
+// Why a rule is broken; empty if it is kept, or if nobody can tell.
+std::string why_broken(const std::string& rule, const RuleFacts& facts) {
+  if (rule == "no-half") {
+    return is_half(facts.precision) ? std::string("it computes like ") + describe(facts.precision)
+                                    : "";
+  }
+  if (rule == "kernels-in-convolve" && (facts.phases.prolog > 0 || facts.phases.epilog > 0)) {
+    return "prolog launches " + count_of(facts.phases.prolog, "kernel") + " and epilog " +
+           std::to_string(facts.phases.epilog) + "; all must be in conv_forward_gpu";
+  }
+  if (rule == "one-stream" && facts.streams > 1) {
+    return "its kernels run in " + std::to_string(facts.streams) + " streams; one is allowed";
+  }
+  if (rule == "matmul" && !facts.calls_matmul) {
+    return "its output does not come from the kernel of matmul.h, which stays as the course gives "
+           "it";
+  }
+  for (const RuleFacts::Layer& layer : facts.layers) {
+    const std::string why = rule == "tiled-product" ? no_tiled_product(layer)
+                            : rule == "unrolling"   ? not_unrolled(layer)
+                                                    : "";
+    if (!why.empty()) return why;
+  }
+  return {};
+}
 
 }  // namespace
 
@@ -170,10 +182,13 @@ std::optional<Finding> broken_rules(const GradeRequest& request, Submission& sub
     emulated = &rehearsal.emplace(built.program, request.time_limit);
     if (emulated->list_stages(stages)) return std::nullopt;
   }
-  Looks looks(request, *emulated, stage, shape);
+  return broken_by(Looks(request, *emulated, stage, shape).facts(rules), rules);
+}
+
+std::optional<Finding> broken_by(const RuleFacts& facts, const std::vector<std::string>& rules) {
   std::string seen;
   for (const std::string& rule : rules) {
-    const std::string why = looks.why_broken(rule);
+    const std::string why = why_broken(rule, facts);
     if (!why.empty()) seen += (seen.empty() ? "" : "\n") + rule + ": " + why + ".";
   }
   if (seen.empty()) return std::nullopt;

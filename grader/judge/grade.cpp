@@ -117,10 +117,7 @@ class Grading {
     if (request_.competition) check_.ranked = ranked_run(stages, largest);
     if (request_.score) {
       score(*request_.score, stages, batches, network);
-      // Whoever names a stage asks about that one, which may be an idea of the student's own.
-      if (!request_.stage && !gives_points(request_.score->rules, check_)) {
-        check_.result.verdict = Verdict::kFailed;
-      }
+      if (!gives_points(request_.score->rules, check_)) check_.result.verdict = Verdict::kFailed;
     }
     if (request_.rules.task && request_.rules.task->points > 0.0) {
       check_.edition = edition_score(request_.rules, check_, submission_.sources());

@@ -33,8 +33,11 @@ StageCounts counts_of_one(const StageInfo& stage, const ConvShape& layer) {
 void take_counts(Submission& submission, const Call& call, StageCounts& counts) {
   counts.launches = call.notes.launches;
   counts.counted = call.accesses;
-  if (std::ranges::none_of(counts.counted.products, is_tensor, &ProductNote::kind)) return;
-  counts.tensor_part = part_on_tensor_cores(submission, counts.stage, counts.shape);
+  const auto is_asked = [](const std::string& kind) {
+    return is_tensor(kind) || kind.starts_with("half");
+  };
+  if (std::ranges::any_of(counts.counted.products, is_asked, &ProductNote::kind))
+    counts.product_part = part_of_products(submission, counts.stage, counts.shape);
 }
 
 }  // namespace
@@ -146,18 +149,26 @@ double loads_per_input(const StageCounts& counts, const SourceText& sources) {
   return bytes / static_cast<double>(counts.shape.input_size() * kFloat);
 }
 
-double unrolled_part(const StageCounts& counts, const SourceText& sources) {
+Unrolling unrolling_of(const StageCounts& counts, const SourceText& sources) {
   double loaded = 0.0;
-  double stored = 0.0;
+  double weights = 0.0;
+  auto stored = static_cast<double>(counts.counted.async_bytes);
   for (const AccessNote& note : counts.counted.accesses) {
     const std::string role =
         array_role(note.memory, note.space, note.kernel, counts.shape, sources);
-    if (note.space != "global" || role == (note.writes ? "output" : "weights")) continue;
-    (note.writes ? stored : loaded) += static_cast<double>(note.lanes) * note.bytes;
+    const double bytes = static_cast<double>(note.lanes) * note.bytes;
+    if (note.writes && role != "output" && (note.space == "global" || note.space == "shared")) {
+      stored += bytes;
+    } else if (!note.writes && note.space == "global") {
+      (role == "weights" ? weights : loaded) += bytes;
+    }
   }
-  const double copies = static_cast<double>(counts.shape.multiply_adds()) /
-                        static_cast<double>(counts.shape.out_channels);
-  return std::max(loaded, stored) / (copies * kFloat);
+  const double products = static_cast<double>(counts.shape.multiply_adds()) * kFloat;
+  // Weights that a block keeps are stored beside the input; others are loaded for each product.
+  if (2.0 * weights <= products) stored = std::max(0.0, stored - weights);
+  const double kept = 2.0 * loaded <= products ? std::max(stored, loaded) : stored;
+  return {.part = kept * counts.shape.out_channels / products,
+          .loads_per_product = loaded / products};
 }
 
 // Of constant memory a warp gets a word at a time: what it does not share are loads like others.
@@ -274,12 +285,12 @@ double share_of(double made, double made_otherwise) {
 }
 
 double tensor_share(const StageCounts& stage) {
-  return share_of(std::min(stage.tensor_part, products(stage, is_tensor)), other_products(stage));
+  return share_of(std::min(stage.product_part, products(stage, is_tensor)), other_products(stage));
 }
 
 double ptx_share(const StageCounts& stage) {
   const double made = products(stage, [](const std::string& kind) { return kind == "tensor-ptx"; });
-  return share_of(std::min(stage.tensor_part, made), products_made(stage) - made);
+  return share_of(std::min(stage.product_part, made), products_made(stage) - made);
 }
 
 // @param kind  "half" for all of them, "half2" for those of two at once
@@ -287,7 +298,7 @@ double half_share(const StageCounts& stage, const char* kind) {
   const auto of_halves = [&](const std::string& each) { return each.starts_with(kind); };
   const double all = products_made(stage);
   const double halves = products(stage, of_halves);
-  return share_of(halves, all - halves);
+  return share_of(std::min(stage.product_part, halves), all - halves);
 }
 
 double lanes_of(const StageCounts& stage, const std::string& space, bool atomic) {
@@ -339,6 +350,15 @@ const std::vector<Counter>& counters() {
         {"atomics-per-output", "atomic operations for each output", false,
          [](const StageCounts& stage) {
            return lanes_of(stage, "global", true) / static_cast<double>(stage.shape.output_size());
+         },
+         true},
+        {"stores-per-output", "numbers stored in global memory for each output", false,
+         [](const StageCounts& stage) {
+           double bytes = 0.0;
+           for (const AccessNote& note : stage.counted.accesses)
+             if (note.writes && !note.atomic && note.space == "global")
+               bytes += static_cast<double>(note.lanes) * note.bytes;
+           return bytes / static_cast<double>(stage.shape.output_size() * kFloat);
          },
          true},
         {"async-copies-per-input",

@@ -21,8 +21,9 @@ struct StageCounts {
   ConvShape shape{};
   std::vector<DeviceLaunch> launches{};
   AccessNotes counted{};
-  /// Of the output the part that tensor cores make; the others of their products are for nothing.
-  double tensor_part = 1.0;
+  /// Of the output the part that products on tensor cores, or of halves, make; other such products
+  /// are for nothing.
+  double product_part = 1.0;
   std::map<std::string, double> parts{};   ///< what count_parts() has found
   std::map<std::string, int> registers{};  ///< of a thread, by kernel; none if unknown
 };
@@ -85,10 +86,16 @@ std::string array_role(const FaultMemory& memory, const std::string& space,
 /// Loads of the input from global memory, per element of the input.
 double loads_per_input(const StageCounts& counts, const SourceText& sources);
 
-/// How much of the unrolled input (C·K² rows, a column for each output pixel) the kernels load or
-/// store: of each input those copies that they take from global memory or put there. Less than 1 if
-/// they load an input once for several of its places in the matrix.
-double unrolled_part(const StageCounts& counts, const SourceText& sources);
+/// How a stage treats the input as a matrix: of C·K² rows, with a column for each output pixel.
+struct Unrolling {
+  /// Of this matrix what is put into global or shared memory; or loaded into registers, if such a
+  /// load serves two products or more. Less than 1 if an input is put there once for several of its
+  /// places in the matrix; near 0 if each product loads it from global memory.
+  double part = 0.0;
+  double loads_per_product = 0.0;  ///< of other numbers than weights, from global memory
+};
+
+Unrolling unrolling_of(const StageCounts& counts, const SourceText& sources);
 
 /// Loads of threads, per multiply-add of the convolution.
 double loads_per_product(const StageCounts& counts);

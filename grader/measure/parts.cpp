@@ -1,9 +1,10 @@
 #include "grader/measure/parts.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <numeric>
-#include <optional>
+#include <random>
 
 #include "grader/checks/element_cases.hpp"
 
@@ -11,33 +12,109 @@ namespace convlab::grader {
 
 const std::vector<Part>& all_parts() {
   static const std::vector<Part> all = {
-      {"shared-part", "output that numbers in shared memory make", "shared"},
+      {"shared-part", "output that numbers in shared memory make", "shared", "threads"},
       {"constant-part", "output that numbers in constant memory make", "constant"},
-      {"shuffle-part", "output that numbers from other lanes make", "shuffles"},
-      {"atomic-part", "output that atomic operations on numbers make", "atomics"},
+      {"shuffle-part", "output that numbers from other lanes make", "shuffles", "lanes"},
+      {"atomic-part", "output that atomic operations on numbers make", "atomics", "threads"},
       {"async-part", "output that asynchronously copied numbers make", "copies"},
       {"passed-part", "output that numbers of an earlier kernel make", "kernels"},
-      {"index-part", "output that indices in global memory make", "indices"},
+      {"index-part", "output that indices in global memory make"},
+      {"mixed-part", "output that a weight disturbs whose input is zero"},
       {"graph-part", "output that launches of graphs make"},
       {"stream-part", "output that a second stream makes"},
       {"stream-copies", "output that needs asynchronous copies in streams"},
+      {"stream-overlap", "kernels beside which copies of another stream may run"},
       {"device-part", "output that a second device makes"},
-      {"layer-part", "launches of kernels that the other convolution does not have"}};
+      {"layer-part", "products of kernels that the other convolution does not have"}};
   return all;
 }
 
 namespace {
 
-// The outputs of positive numbers if the device leaves out some work; none if it fails then.
+/// What an input and weights hold that show how an output is made.
+enum class Numbers {
+  kAny,      ///< positive ones
+  kInputs,   ///< such weights, and marked inputs
+  kWeights,  ///< the other way round
+  kMarked,   ///< marked ones (forgetter.hpp) and others
+  kFewTaps,  ///< such an input; a few weights of each map, so that halves hold all sums
+  kTwoTaps,  ///< the same; most ways to divide a sum keep the two weights apart
+  kNoTap,    ///< some zeros in the input; a zero among the weights of each map
+  kHugeTap,  ///< the same, but for a huge number in place of that zero
+  kOneTap    ///< the same, but for a one in its place and zeros elsewhere
+};
+
+constexpr int kUnit = 16;  ///< divides marked numbers; sums of others tell what is left of them
+
+class Filling {
+ public:
+  Filling(const ConvShape& shape, Numbers numbers) : shape_(shape), numbers_(numbers) {}
+
+  void fill(const Arrays& arrays) {
+    const bool has_marks = numbers_ >= Numbers::kMarked && numbers_ <= Numbers::kTwoTaps;
+    const bool has_zeros = numbers_ >= Numbers::kNoTap;
+    std::generate_n(arrays.input, shape_.input_size(), [&] {
+      return numbers_ == Numbers::kInputs ? mark()
+             : has_marks                  ? marked()
+             : has_zeros && below(8) == 0 ? 0.0F
+                                          : usual();
+    });
+    const bool is_sparse = numbers_ == Numbers::kFewTaps || numbers_ == Numbers::kTwoTaps ||
+                           numbers_ == Numbers::kOneTap;
+    std::generate_n(arrays.weights, shape_.weights_size(), [&] {
+      return numbers_ == Numbers::kWeights  ? mark()
+             : numbers_ == Numbers::kMarked ? marked()
+             : is_sparse                    ? 0.0F
+                                            : usual();
+    });
+    engine_.seed(kCountedSeed);  // the same places, whatever the weights are
+    for (int m = 0; m < shape_.out_channels; ++m) place(arrays.weights + m * shape_.taps());
+  }
+
+ private:
+  std::int64_t below(std::int64_t count) {
+    return static_cast<std::int64_t>(engine_() % static_cast<std::uint64_t>(count));
+  }
+  float usual() { return static_cast<float>(1 + below(3)); }
+  float mark() { return static_cast<float>(kUnit * (5 + 2 * below(2))); }
+  float marked() { return below(2) == 0 ? usual() : mark(); }
+
+  // The single weights of one map.
+  void place(float* map) {
+    constexpr int kFew = 8;
+    const int kernel = shape_.kernel;
+    if (numbers_ == Numbers::kFewTaps)
+      for (int i = 0; i < kFew; ++i) map[below(shape_.taps())] = usual();
+    if (numbers_ == Numbers::kTwoTaps) {
+      // In the last row, the only one that a puzzle may use.
+      const std::int64_t columns = std::int64_t{shape_.in_channels} * kernel;
+      const std::int64_t quarter = std::max<std::int64_t>(1, columns / 4);
+      const std::int64_t first = below(quarter);
+      std::int64_t last = columns - 1 - below(quarter);
+      if ((first + last) % 2 == 0) last += last + 1 < columns ? 1 : -1;
+      for (const std::int64_t at : {first, std::max(first, last)})
+        map[(at / kernel * kernel + kernel - 1) * kernel + at % kernel] =
+            static_cast<float>(1 + below(2));
+    }
+    if (numbers_ < Numbers::kNoTap) return;
+    constexpr std::array kTaps = {0.0F, 0x1p60F, 1.0F};
+    map[below(shape_.taps())] =
+        kTaps[static_cast<std::size_t>(numbers_) - static_cast<std::size_t>(Numbers::kNoTap)];
+  }
+
+  ConvShape shape_;
+  Numbers numbers_;
+  std::mt19937_64 engine_{kCountedSeed};
+};
+
+// The outputs if the device leaves out some work; none if it fails then.
 std::vector<float> outputs_with(Submission& submission, const StageInfo& stage,
-                                const ConvShape& shape, const std::string& setting) {
+                                const ConvShape& shape, const std::string& setting,
+                                Numbers numbers = Numbers::kAny) {
   submission.restart();  // what it has kept of an earlier run is no part of this one
   submission.set_environment({"CONVLAB_EMU_THREADS=1", setting});
   const Arrays arrays = submission.prepare(shape, Placement::kAligned);
-  fill_random({.shape = shape, .exact = true}, kCountedSeed, arrays);
-  const auto absolute = [](float number) { return std::abs(number); };
-  std::transform(arrays.input, arrays.input + shape.input_size(), arrays.input, absolute);
-  std::transform(arrays.weights, arrays.weights + shape.weights_size(), arrays.weights, absolute);
+  Filling(shape, numbers).fill(arrays);
   const bool failed = submission.run(stage.id).failure.has_value();
   submission.set_environment({});
   if (failed) return {};
@@ -51,45 +128,140 @@ double sum_of(const std::vector<float>& outputs) {
   });
 }
 
-// The part of the outputs that have another size in the second run.
-double part_changed(const std::vector<float>& usual, const std::vector<float>& others) {
-  double changed = 0.0;
-  for (std::size_t i = 0; i < std::min(usual.size(), others.size()); ++i)
-    changed += std::fabs(usual[i]) != std::fabs(others[i]) ? 1.0 : 0.0;
-  return usual.empty() ? 0.0 : changed / static_cast<double>(usual.size());
+constexpr const char* kAllWork = "CONVLAB_EMU_TRACE=off";
+
+// Of the outputs for which is_asked(i), those for which is_so(i).
+template <class IsAsked, class IsSo>
+double share_of_outputs(std::size_t size, const IsAsked& is_asked, const IsSo& is_so) {
+  double asked = 0.0;
+  double found = 0.0;
+  for (std::size_t i = 0; i < size; ++i) {
+    if (!is_asked(i)) continue;
+    asked += 1.0;
+    found += is_so(i) ? 1.0 : 0.0;
+  }
+  return asked > 0.0 ? found / asked : 0.0;
 }
 
-// The part of the outputs that are others if the numbers are lost that come this way.
-// @param usual  the outputs where none are lost
-double part_from(const std::string& way, const std::vector<float>& usual, Submission& submission,
+// The part of the outputs that lack marked numbers, and these alone, if those are lost that come
+// this way: what is left of a factor, or of a finished sum, keeps no sum of the others.
+double part_with(Numbers numbers, const std::string& way, Submission& submission,
                  const StageInfo& stage, const ConvShape& shape) {
-  return part_changed(usual, outputs_with(submission, stage, shape, "CONVLAB_EMU_TRACE=no-" + way));
+  constexpr double kLeast = 0.005;  // of a sum: so much one of its terms, or more, makes
+  const auto usual = outputs_with(submission, stage, shape, kAllWork, numbers);
+  const auto left = outputs_with(submission, stage, shape, "CONVLAB_EMU_TRACE=no-" + way, numbers);
+  const auto others = [&](std::size_t i) { return std::fmod(usual[i], float{kUnit}); };
+  const std::size_t size = std::min(usual.size(), left.size());
+  if (numbers == Numbers::kTwoTaps) {
+    // Which of both numbers a thread has stored itself is a chance of one in two, or less.
+    const double part = share_of_outputs(
+        size, [&](std::size_t i) { return others(i) != 0.0F && others(i) != usual[i]; },
+        [&](std::size_t i) { return left[i] == others(i); });
+    return std::min(1.0, 2.0 * part);
+  }
+  return share_of_outputs(
+      size, [](std::size_t) { return true; },
+      [&](std::size_t i) {
+        const float lost = usual[i] - left[i];
+        return left[i] >= 0.0F && lost > kLeast * usual[i] && std::fmod(lost, float{kUnit}) == 0.0F;
+      });
 }
 
-// The launches of kernels that a run of the other convolution does not have.
+// The part of the outputs that lose some of their terms, and not all, if half of the threads lose
+// the inputs, or the weights, that they load: these have numbers of several threads. A thread that
+// hands a number on and takes it back has its own.
+double part_of_several(const char* threads, Submission& submission, const StageInfo& stage,
+                       const ConvShape& shape) {
+  if (threads == nullptr) return 1.0;
+  const auto part_of = [&](Numbers numbers) {
+    const auto without = [&](const std::string& way) {
+      return outputs_with(submission, stage, shape, "CONVLAB_EMU_TRACE=" + way, numbers);
+    };
+    const auto usual = without("off");
+    const auto some = without(std::string("no-") + threads);
+    const auto none = without("no-loads");
+    return share_of_outputs(
+        std::min({usual.size(), some.size(), none.size()}), [](std::size_t) { return true; },
+        [&](std::size_t i) {
+          return std::min(usual[i] - some[i], some[i] - none[i]) > float{kUnit};
+        });
+  };
+  return std::max(part_of(Numbers::kInputs), part_of(Numbers::kWeights));
+}
+
+// Single numbers may come this way, or parts of a sum. Of two threads one in two outputs has both
+// or none, of four one in eight.
+double part_from(const Part& known, Submission& submission, const StageInfo& stage,
+                 const ConvShape& shape) {
+  const double part = part_with(Numbers::kMarked, known.way, submission, stage, shape);
+  const double several = part_of_several(known.threads, submission, stage, shape);
+  constexpr double kClear = 0.9;
+  constexpr double kOfFour = 0.875;
+  if (part >= kClear) return std::min(part, several / kOfFour);
+  const double sums = part_with(Numbers::kTwoTaps, known.way, submission, stage, shape);
+  return std::max(part, std::min(sums, 2.0 * several));
+}
+
+// The part of the outputs that are others if indices are lost that come from memory.
+double part_of_indices(Submission& submission, const StageInfo& stage, const ConvShape& shape) {
+  const auto usual = outputs_with(submission, stage, shape, kAllWork);
+  const auto left = outputs_with(submission, stage, shape, "CONVLAB_EMU_TRACE=no-indices");
+  return share_of_outputs(
+      std::min(usual.size(), left.size()), [](std::size_t) { return true; },
+      [&](std::size_t i) { return usual[i] != left[i]; });
+}
+
+// Of the outputs for which the input at the huge weight is zero, those that have lost digits by it:
+// whoever makes fewer products adds up weights before.
+double part_mixed(Submission& submission, const StageInfo& stage, const ConvShape& shape) {
+  const auto with = [&](Numbers numbers) {
+    return outputs_with(submission, stage, shape, kAllWork, numbers);
+  };
+  const auto usual = with(Numbers::kNoTap);
+  const auto huge = with(Numbers::kHugeTap);
+  const auto inputs = with(Numbers::kOneTap);
+  return share_of_outputs(
+      std::min({usual.size(), huge.size(), inputs.size()}),
+      [&](std::size_t i) { return std::fabs(inputs[i]) < 0.5F; },
+      [&](std::size_t i) { return huge[i] != usual[i]; });
+}
+
+// The products of kernels that a run of the other convolution does not have.
 double part_of_layer(Submission& submission, const StageCounts& counts, const ConvShape& other) {
   submission.restart();
   const TracedRun run = run_traced(submission, counts.stage, other, "off");
   const auto is_common = [&](const DeviceLaunch& launch) {
     return std::ranges::count(run.call.notes.launches, launch.code, &DeviceLaunch::code) > 0;
   };
-  if (run.finding || counts.launches.empty()) return 0.0;
-  const auto own = static_cast<double>(counts.launches.size()) -
-                   static_cast<double>(std::ranges::count_if(counts.launches, is_common));
-  return own / static_cast<double>(counts.launches.size());
+  double all = 0.0;
+  double own = 0.0;
+  for (const ProductNote& note : counts.counted.products) {
+    const auto makes = [&](const DeviceLaunch& launch) { return launch.kernel == note.kernel; };
+    const auto launch = std::ranges::find_if(counts.launches, makes);
+    all += static_cast<double>(note.multiply_adds);
+    if (launch != counts.launches.end() && !is_common(*launch))
+      own += static_cast<double>(note.multiply_adds);
+  }
+  return run.finding || all == 0.0 ? 0.0 : own / all;
+}
+
+// The kernels beside which copies may run, at most the part of the output that is missing without
+// these copies. The order of streams is known only where somebody observes.
+template <class PartWith>
+double part_beside_copies(Submission& submission, const StageInfo& stage, const ConvShape& shape,
+                          const PartWith& part_with) {
+  submission.restart();
+  const DeviceNotes notes = run_traced(submission, stage, shape, "no-shuffles").call.notes;
+  std::string without = "without-copies:";
+  for (const int copy : notes.copies_beside) without += std::to_string(copy) + ",";
+  return notes.copies_beside.empty() ? 0.0
+                                     : std::min(notes.beside_copies, 1.0 - part_with(without));
 }
 
 }  // namespace
 
-double part_on_tensor_cores(Submission& submission, const StageInfo& stage,
-                            const ConvShape& shape) {
-  const std::string setting = "CONVLAB_EMU_PRODUCTS=";
-  const auto made = outputs_with(submission, stage, shape, setting + "made");
-  const auto turned = outputs_with(submission, stage, shape, setting + "turned");
-  const double all = sum_of(made);
-  const double others = sum_of(outputs_with(submission, stage, shape, setting + "none"));
-  if (all <= 0.0) return 0.0;
-  return std::min(std::clamp(1.0 - others / all, 0.0, 1.0), part_changed(made, turned));
+double part_of_products(Submission& submission, const StageInfo& stage, const ConvShape& shape) {
+  return part_with(Numbers::kFewTaps, "products", submission, stage, shape);
 }
 
 void count_parts(Submission& submission, const StageInfo& stage, const ConvShape& shape,
@@ -107,20 +279,21 @@ void count_parts(Submission& submission, const StageInfo& stage, const ConvShape
   const auto divided = [&](const std::string& one, const std::string& other) {
     return std::max(0.0, std::min({part(one), part(other), 1.0 - part(one), 1.0 - part(other)}));
   };
-  std::optional<std::vector<float>> usual;
   for (const std::string& id : ids) {
     const auto known =
         std::ranges::find_if(all_parts(), [&](const Part& each) { return each.id == id; });
     if (known != all_parts().end() && known->way != nullptr) {
-      if (!usual) usual = outputs_with(submission, stage, counts.shape, "CONVLAB_EMU_TRACE=off");
-      counts.parts[id] = part_from(known->way, *usual, submission, stage, counts.shape);
+      counts.parts[id] = part_from(*known, submission, stage, counts.shape);
       continue;
     }
-    counts.parts[id] = id == "graph-part"    ? part("graphs")
-                       : id == "stream-part" ? divided("first-stream", "other-streams")
-                       : id == "device-part" ? divided("first-device", "second-device")
-                       : id == "layer-part"  ? part_of_layer(submission, counts, shape)
-                                             : 1.0 - part("plain-copies");
+    counts.parts[id] = id == "index-part"       ? part_of_indices(submission, stage, counts.shape)
+                       : id == "mixed-part"     ? part_mixed(submission, stage, counts.shape)
+                       : id == "graph-part"     ? part("graphs")
+                       : id == "stream-part"    ? divided("first-stream", "other-streams")
+                       : id == "device-part"    ? divided("first-device", "second-device")
+                       : id == "layer-part"     ? part_of_layer(submission, counts, shape)
+                       : id == "stream-overlap" ? part_beside_copies(submission, stage, shape, part)
+                                                : 1.0 - part("plain-copies");
   }
 }
 

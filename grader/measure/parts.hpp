@@ -13,17 +13,18 @@ namespace convlab::grader {
 constexpr std::uint64_t kCountedSeed = 7;  ///< of the numbers of all counted runs
 
 /// A part of the output, and what makes it: what is lost to measure it, by its name for the device
-/// (forgetter.hpp), or nothing, where the sums of the outputs tell (count_parts()).
+/// (forgetter.hpp), or nothing, where the sums of the outputs tell (count_parts()). `threads`: each
+/// output also needs numbers that different threads have loaded, by what half of them lose.
 struct Part {
   const char* id;
   const char* title;
   const char* way = nullptr;
+  const char* threads = nullptr;
 };
 
 const std::vector<Part>& all_parts();
 
-/// By how much less the output is if tensor cores add nothing, or, if that is less, the part of the
-/// outputs for which they make more than one product.
-double part_on_tensor_cores(Submission& submission, const StageInfo& stage, const ConvShape& shape);
+/// The part of the outputs whose terms are products on tensor cores, or of halves.
+double part_of_products(Submission& submission, const StageInfo& stage, const ConvShape& shape);
 
 }  // namespace convlab::grader

@@ -175,7 +175,10 @@ milliseconds Submission::time_limit() const {
   if (fixed_limit_) return *fixed_limit_ * (is_traced() ? kTraced : 1);
   // Plain loops do about a million multiply-adds in a millisecond, an emulated kernel far fewer.
   constexpr std::int64_t kSlowestPerMillisecond = 5'000;
-  const std::int64_t least = device_.device == Device::kCpu ? 15'000 : 20'000;
+  // Who copies, launches and copies for each image needs 2 ms for it where that is emulated.
+  constexpr std::int64_t kForImage = 4;
+  const std::int64_t least =
+      device_.device == Device::kCpu ? 15'000 : 20'000 + kForImage * shape_.batch;
   const auto usual = static_cast<double>(least + shape_.multiply_adds() / kSlowestPerMillisecond);
   return milliseconds(std::llround(usual * slower() * pace_));
 }

@@ -72,7 +72,7 @@ TEST_CASE("run_program: a wrong command line is a sentence with the command's na
         Row{{"shear"}, "farm: NAME is required\nSee farm shear --help.\n"},
         Row{{"shear", "dolly", "--seed", "-4"}, "--seed: Value -4 is too small."},
         Row{{"shear", "dolly", "--count", "many"},
-            "farm: --count: 'many' is no whole number; write it as 12.\n"},
+            "farm: --count: 'many' is no whole number; write digits, like 12.\n"},
         Row{{"shear", "--seed=", "--goats"},
             "farm: There is no value after --seed=. Write --seed=VALUE, or leave the option "
             "out.\n"}}) {

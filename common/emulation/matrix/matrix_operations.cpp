@@ -16,6 +16,7 @@
 #include <limits>
 
 #include "common/emulation/include/convlab_emulation/fragment_layout.hpp"
+#include "common/emulation/include/convlab_emulation/narrow_format.hpp"
 #include "common/emulation/runtime/gpu_model.hpp"
 #include "common/emulation/runtime/observer.hpp"
 #include "common/emulation/runtime/report.hpp"
@@ -304,15 +305,10 @@ void accumulate_integers(const T* a, const T* b, std::int32_t* c, bool saturate)
   }
 }
 
-template <class Number>
-void turn_sign(Number& number) {
-  if constexpr (std::is_arithmetic_v<Number>) {
-    number = static_cast<Number>(-number);
-  } else {
-    constexpr std::uint16_t kSign = 0x8000;
-    number = std::bit_cast<Number>(
-        static_cast<std::uint16_t>(std::bit_cast<std::uint16_t>(number) ^ kSign));
-  }
+template <class Number, std::size_t kCount>
+void lose_marked(Number (&numbers)[kCount]) {
+  for (Number& number : numbers)
+    if (is_marked(static_cast<float>(number))) number = Number{};
 }
 
 }  // namespace
@@ -351,7 +347,7 @@ void multiply_fragments(WarpExchange& exchange) {
   using KindD = FragmentKind<FragmentRole::kAccumulator, kM, kN, kK, D>;
   const auto& first = exchange.input<FragmentProduct>(*exchange.lanes().begin());
   require_all_lanes(exchange, "mma_sync", first.site);
-  const ProductsAre products = observe_products(std::int64_t{kM} * kN * kK, first.site);
+  const bool loses_products = observe_products(std::int64_t{kM} * kN * kK, first.site);
   FragmentElement<T> narrow_a[kM * kK];
   FragmentElement<T> narrow_b[kK * kN];
   C given[kM * kN];
@@ -359,13 +355,13 @@ void multiply_fragments(WarpExchange& exchange) {
   gather<KindB>(exchange, &FragmentProduct::b, narrow_b);
   gather<KindC>(exchange, &FragmentProduct::c, given);
 
-  if (products == ProductsAre::kTurned)
-    for (int i = 1; i < kM * kK; i += 2) turn_sign(narrow_a[i]);
+  if (loses_products) {
+    lose_marked(narrow_a);
+    lose_marked(narrow_b);
+  }
   D result[kM * kN];
   for (int i = 0; i < kM * kN; ++i) result[i] = static_cast<D>(given[i]);
-  if (products == ProductsAre::kNone) {
-    // The sums stay as they were.
-  } else if constexpr (std::is_integral_v<T>) {
+  if constexpr (std::is_integral_v<T>) {
     accumulate_integers<kM, kN, kK>(narrow_a, narrow_b, result, first.saturate);
   } else if constexpr (std::is_same_v<T, double>) {
     accumulate_doubles<kM, kN, kK>(narrow_a, narrow_b, result);

@@ -4,9 +4,11 @@
 #include <array>
 #include <bit>
 #include <cstring>
+#include <map>
 #include <mutex>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 #include "common/emulation/runtime/copy.hpp"
 #include "common/emulation/runtime/device_access.hpp"
@@ -19,7 +21,17 @@
 #include "common/emulation/runtime/shared_memory.hpp"
 #include "common/emulation/runtime/stream.hpp"
 
-extern "C" const char __executable_start;  // NOLINT(bugprone-reserved-identifier): of the linker
+// NOLINTBEGIN(bugprone-reserved-identifier,readability-identifier-naming)
+extern "C" {
+// Bounds of the program, and of its code, from the linker.
+extern const char __executable_start;
+extern const char etext;
+extern const char end;
+// Of libgcc: where the code of a function begins, and the entry of its unwinding table.
+void* _Unwind_FindEnclosingFunction(void* code);
+const void* _Unwind_Find_FDE(const void* code, void* bases);
+}
+// NOLINTEND(bugprone-reserved-identifier,readability-identifier-naming)
 
 namespace convlab::emulation {
 
@@ -102,6 +114,7 @@ DeviceNotes take_notes(const float* output, std::int64_t count) {
   for (const Allocation& allocation : device_memory().live())
     taken.live_bytes += static_cast<std::int64_t>(allocation.bytes);
   taken.live_objects = live_objects;
+  std::tie(taken.beside_copies, taken.copies_beside) = streams().take_part_beside_copies();
   if (settings().numbered_poison) taken.poisoned = find_poison(output, count);
   return taken;
 }
@@ -111,12 +124,73 @@ void note_allocation(std::int64_t bytes) {
   note_transfer("allocation", bytes);
 }
 
-// From the program's start, which is elsewhere in each process.
-static std::uint64_t code_of(const KernelCall& call) {
-  const auto code = call.function != nullptr ? reinterpret_cast<std::uintptr_t>(call.function)
-                                             : reinterpret_cast<std::uintptr_t>(call.run_thread);
-  return code - reinterpret_cast<std::uintptr_t>(&__executable_start);
+namespace {
+
+/// A hash of what a function does: of its machine code and that of all functions that it calls, but
+/// not of where they, its variables and its texts lie. Two kernels that one template makes have the
+/// same, unless their code is different.
+class CodeHash {
+ public:
+  explicit CodeHash(const void* function) { add(static_cast<const unsigned char*>(function)); }
+  [[nodiscard]] std::uint64_t value() const { return hash_; }
+
+ private:
+  // Source of the entry: Linux Standard Base, "Exception Frames": two words of 32 bits, then where
+  // the function begins, as a distance, and how long it is.
+  static std::size_t length_of(const unsigned char* function) {
+    std::array<void*, 3> bases{};
+    const void* const entry = _Unwind_Find_FDE(function, bases.data());
+    return entry == nullptr ? 0 : int_at(static_cast<const unsigned char*>(entry) + 12);
+  }
+  static std::uint32_t int_at(const unsigned char* at) {
+    std::uint32_t number = 0;
+    std::memcpy(&number, at, sizeof number);
+    return number;
+  }
+  // Source of the hash: FNV-1a, 64 bits.
+  void mix(std::uint64_t part) { hash_ = (hash_ ^ part) * 1099511628211U; }
+
+  void add(const unsigned char* function) {
+    constexpr std::size_t kDistance = sizeof(std::int32_t);
+    if (std::ranges::find(known_, function) != known_.end()) return;
+    known_.push_back(function);
+    const unsigned char* const behind = function + length_of(function);
+    for (const unsigned char* at = function; at < behind; ++at) {
+      const unsigned char* const next = at + kDistance;
+      const unsigned char* const place =
+          next <= behind ? next + static_cast<std::int32_t>(int_at(at)) : nullptr;
+      const void* const address = place;
+      const bool is_of_program = address >= &__executable_start && address < &end;
+      const bool is_code = address < &etext;
+      // Behind E8, a call, or E9, a jump, a function begins; data lie elsewhere than code.
+      const bool is_called =
+          is_of_program && is_code && at > function && (at[-1] == 0xe8 || at[-1] == 0xe9) &&
+          (place < function || place >= behind) &&
+          _Unwind_FindEnclosingFunction(const_cast<unsigned char*>(place + 1)) == place;
+      if (is_called) {
+        add(place);
+      } else if (!is_of_program || is_code) {
+        mix(*at);
+        continue;
+      }
+      at = next - 1;
+    }
+  }
+
+  std::uint64_t hash_ = 14695981039346656037U;
+  std::vector<const unsigned char*> known_;
+};
+
+std::uint64_t code_of(const KernelCall& call) {
+  static std::map<const void*, std::uint64_t> known;
+  const void* const code =
+      call.function != nullptr ? call.function : reinterpret_cast<const void*>(call.run_thread);
+  const auto [entry, is_new] = known.try_emplace(code);
+  if (is_new) entry->second = CodeHash(code).value();
+  return entry->second;
 }
+
+}  // namespace
 
 void note_configuration(const KernelCall& call) {
   const std::lock_guard lock(record_mutex);

@@ -90,13 +90,17 @@ cudaError_t copy_memory(Copy copy, cudaMemcpyKind kind, bool asynchronous, cudaS
     if (!stream.capture && asynchronous && settings().lazy_streams && from == Side::kHost) {
       const auto staged =
           std::make_shared<std::vector<std::byte>>(copy.from, copy.from + copy.from_span());
-      streams().submit(stream, [copy, staged, function]() mutable {
-        copy.from = staged->data();
-        copy.run(function);
-      });
+      streams().submit(
+          stream,
+          [copy, staged, function]() mutable {
+            copy.from = staged->data();
+            copy.run(function);
+          },
+          cudaGraphNodeTypeMemcpy);
     } else {
       streams().submit(
-          stream, [copy, function] { copy.run(function); }, cudaGraphNodeTypeMemcpy);
+          stream, [copy, function] { copy.run(function); }, cudaGraphNodeTypeMemcpy,
+          is_plain ? 0 : copy.width * copy.height);
     }
     const bool on_device = from == Side::kDevice && to == Side::kDevice;
     const bool waits = !stream.capture && (asynchronous ? to == Side::kHost : !on_device);
@@ -186,11 +190,8 @@ cudaError_t cudaFreeAsync(void* pointer, cudaStream_t handle) {
     const auto allocation = device_memory().find(pointer);
     if (pointer != nullptr && (!allocation || allocation->begin != pointer)) return free();
     // A graph may be launched again: its memory stays.
-    if (stream.capture)
-      streams().submit(
-          stream, [] {}, cudaGraphNodeTypeMemFree);
-    else
-      streams().submit(stream, free);
+    streams().submit(stream, stream.capture ? Action([] {}) : Action(free),
+                     cudaGraphNodeTypeMemFree);
     return cudaSuccess;
   });
 }

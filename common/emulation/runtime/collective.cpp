@@ -69,7 +69,9 @@ void warp_collective(const WarpOperation& operation, std::uint32_t mask, const v
                      void* output, CallSite site) {
   BlockRunner& block = runner();
   block.warps().collective(block.scheduler(), operation, mask, input, output, site);
-  if (observer != nullptr && operation.exchanged_bytes > 0)
+  // What a lane had itself it need not have got.
+  if (observer != nullptr && operation.exchanged_bytes > 0 &&
+      std::memcmp(input, output, operation.exchanged_bytes) != 0)
     observer->exchanged(output, operation.exchanged_bytes);
 }
 
@@ -186,9 +188,8 @@ CONVLAB_OBSERVED(observe_warp,
                   const CallSite& site),
                  access_by_warp(address, bytes, part, writes, site))
 #undef CONVLAB_OBSERVED
-ProductsAre observe_products(long long multiply_adds, const CallSite& site) {
-  if (observer != nullptr && in_kernel()) observer->multiply_in_warp(multiply_adds, site);
-  return settings().products;
+bool observe_products(long long multiply_adds, const CallSite& site) {
+  return observer != nullptr && in_kernel() && observer->multiply_in_warp(multiply_adds, site);
 }
 
 bool in_kernel() {

@@ -256,9 +256,9 @@ void Copy::run(const char* function) const {
   if (device_is_lost()) return;
   if (find_symbol(to)) device_memory().note_change();
   if (is_too_late(problem(*this), function)) return;
+  const Crossing crossing = withheld_crossing(*this);
   const DeviceAccess access({to, from});
   if (observer != nullptr) observer->begin_transfer(function, from, from_span(), to, to_span());
-  const Crossing crossing = withheld_crossing(*this);
   for (std::size_t row = 0; row < height; ++row) {
     std::byte* const target = to + row * to_pitch;
     const std::byte* const source = from + row * from_pitch;

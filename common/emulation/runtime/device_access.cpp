@@ -23,6 +23,7 @@ DeviceAccess::DeviceAccess(std::initializer_list<const void*> addresses) {
   if (threads_have_rights()) return;
   DeviceMemory& memory = device_memory();
   const std::lock_guard lock(memory.mutex_);
+  opened_.reserve(addresses.size());  // whoever asks for memory may call the program
   for (const void* address : addresses)
     if (Allocation* const found = DeviceMemory::last_before(memory.live_, address))
       open(memory, *found);

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <new>
 
+#include "common/base/address_sanitizer.hpp"
 #include "common/emulation/include/convlab_emulation/collective.hpp"
 #include "common/emulation/include/convlab_emulation/kernel_heap.hpp"
 #include "common/emulation/runtime/device_memory.hpp"
@@ -49,7 +50,8 @@ struct alignas(kHeapUnit) Arena {
   }
   void unlock() { is_locked.store(false); }
 
-  void* allocate(std::size_t bytes) {
+  // Nobody may use a piece's head but these.
+  CONVLAB_UNCHECKED void* allocate(std::size_t bytes) {
     for (HeapPiece** place = &free; *place != nullptr; place = &(*place)->next) {
       HeapPiece* const piece = *place;
       if (piece->bytes < bytes) continue;
@@ -68,7 +70,12 @@ struct alignas(kHeapUnit) Arena {
     return new (device_memory().heap() + begin) HeapPiece{bytes, nullptr} + 1;
   }
 
-  void release(HeapPiece* piece) {
+  CONVLAB_UNCHECKED static void join(HeapPiece* first, HeapPiece* second) {
+    if (first == nullptr || first->begin() + first->bytes != second->begin()) return;
+    first->bytes += second->bytes;
+    first->next = second->next;
+  }
+  CONVLAB_UNCHECKED void release(HeapPiece* piece) {
     HeapPiece** place = &free;
     HeapPiece* before = nullptr;
     while (*place != nullptr && *place < piece) {
@@ -77,11 +84,6 @@ struct alignas(kHeapUnit) Arena {
     }
     piece->next = *place;
     *place = piece;
-    const auto join = [](HeapPiece* first, HeapPiece* second) {
-      if (first == nullptr || first->begin() + first->bytes != second->begin()) return;
-      first->bytes += second->bytes;
-      first->next = second->next;
-    };
     if (piece->next != nullptr) join(piece, piece->next);
     join(before, piece);
   }

@@ -224,7 +224,7 @@ void allow_only_threads() {
 }
 
 /// Runs the kernel and leaves what it has made.
-void run_and_report(const KernelCall& call, const TrueWords& words) {
+void run_and_report(const KernelCall& call, TrueWords& words) {
   std::optional<EmulationReport> failure;
   std::string error;
   try {
@@ -286,6 +286,7 @@ struct LastCopy {
   pid_t process = 0;  ///< 0: there is none
   KernelCall call{};
   std::uint64_t changes = 0;  ///< DeviceMemory::changes() at that time
+  TrueWords words{};          ///< of its last launch
 
   [[nodiscard]] bool can_run(const KernelCall& other) const {
     const auto sizes = [](const KernelCall& each) {
@@ -332,6 +333,7 @@ bool is_copy() {
 }
 
 std::optional<EmulationReport> run_apart(const KernelCall& call) {
+  const auto alone = TrueWords::alone();
   TrueWords words(call);
   LastCopy& last = only<LastCopy>();
   const bool goes_on = last.can_run(call);
@@ -341,7 +343,7 @@ std::optional<EmulationReport> run_apart(const KernelCall& call) {
     messages->is_complete = false;
     messages->error[0] = '\0';
     messages->report_bytes = 0;
-    if (goes_on) words.reveal_to(messages->arguments, messages->words());
+    if (goes_on) words.reveal_to(messages->arguments, messages->words(), std::move(last.words));
   }
   int status = 0;
   {
@@ -349,6 +351,7 @@ std::optional<EmulationReport> run_apart(const KernelCall& call) {
     Turn::get().give_to(Turn::kKernel);
     if (!goes_on) {
       protect(&Turn::get(), sizeof(Turn), PROT_NONE);  // in the copy
+      words.remember();
       last = {.process = copy_process(call, words), .call = call};
       last.changes = device_memory().changes();
       protect(&Turn::get(), sizeof(Turn), PROT_READ | PROT_WRITE);
@@ -369,9 +372,13 @@ std::optional<EmulationReport> run_apart(const KernelCall& call) {
     end_copy();
     return unexpected_end(call, status);
   }
-  if (messages->error[0] != '\0') throw EnvironmentError(messages->error.data());
+  if (messages->error[0] != '\0') {
+    const std::string error = messages->error.data();
+    end_copy();
+    throw EnvironmentError(error);
+  }
   words.settle(messages->words());
-  madvise(messages->words(), round_up(words.bytes(), kPage), MADV_REMOVE);
+  last.words = std::move(words);
   if (messages->report_bytes == 0) return std::nullopt;
   EmulationReport failure;
   Parcel report(Parcel::Mode::kReads, messages->report,
@@ -385,13 +392,17 @@ std::optional<EmulationReport> run_apart(const KernelCall& call) {
 }
 
 void end_copy() {
-  const pid_t process = std::exchange(only<LastCopy>().process, 0);
-  if (process == 0 || is_copied) return;
+  const LastCopy last = std::exchange(only<LastCopy>(), {});
+  if (is_copied || last.process == 0) return;
+  {
+    const OpenMessages messages(last.words.bytes());
+    madvise(messages->words(), last.words.bytes(), MADV_REMOVE);
+  }
   // Not by a signal: in a sandbox this process may send none to others.
   protect(&Turn::get(), sizeof(Turn), PROT_READ | PROT_WRITE);
   Turn::get().give_to(Turn::kNobody);
   protect(&Turn::get(), sizeof(Turn), PROT_NONE);
-  while (waitpid(process, nullptr, 0) < 0 && errno == EINTR) {
+  while (waitpid(last.process, nullptr, 0) < 0 && errno == EINTR) {
   }
 }
 

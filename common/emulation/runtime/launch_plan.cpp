@@ -101,10 +101,11 @@ void run_kernel(const KernelCall& call) {
     failure = run_apart(call);
   } else {
     const DeviceAccess access;
+    const auto alone = TrueWords::alone();
     TrueWords words(call);
     words.reveal();
     failure = run_here(call);
-    words.settle(nullptr);
+    words.settle();
   }
   if (failure && failure->error == KernelFault::kInvalidValue) {
     send_report(*failure);

@@ -4,7 +4,6 @@
 #include <cstdint>
 
 #include "common/emulation/include/convlab_emulation/call_site.hpp"
-#include "common/emulation/runtime/settings.hpp"
 
 namespace convlab::emulation {
 
@@ -49,7 +48,10 @@ class Observer {
   virtual void access_by_warp(const void* address, std::size_t bytes, std::size_t part, bool writes,
                               const CallSite& site) = 0;
   /// Its warp makes so many multiply-adds on tensor cores.
-  virtual void multiply_in_warp(long long /*multiply_adds*/, const CallSite& /*site*/) {}
+  /// @return whether those of marked numbers are lost
+  virtual bool multiply_in_warp(long long /*multiply_adds*/, const CallSite& /*site*/) {
+    return false;
+  }
   virtual void begin_copy(void* to, const void* from, std::size_t bytes, const CallSite& site) = 0;
   virtual void end_copy(void* /*to*/, std::size_t /*bytes*/, const CallSite& /*site*/) {}
   /// These bytes of an asynchronous copy are there.
@@ -73,8 +75,8 @@ extern Observer* observer;
 
 /// The thread's warp makes so many multiply-adds on tensor cores. No kernel may call it: points
 /// depend on it.
-/// @return what becomes of them (CONVLAB_EMU_PRODUCTS)
-ProductsAre observe_products(long long multiply_adds, const CallSite& site);
+/// @return whether those of marked numbers are lost
+bool observe_products(long long multiply_adds, const CallSite& site);
 
 /// The threads of these warps of the running block, one for each bit, have met.
 void observe_part(std::uint32_t warps);

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <optional>
 #include <sstream>
+#include <string_view>
 #include <vector>
 
 #include "common/base/error.hpp"
@@ -51,11 +52,19 @@ bool is_second(const char* name, const std::string& first, const std::string& se
   return text == second;
 }
 
-Work chosen_work() {
+// @param copies  that are left out
+Work chosen_work(std::vector<int>& copies) {
   static constexpr std::array kNames = {"all",           "graphs",       "first-stream",
                                         "other-streams", "first-device", "second-device",
                                         "plain-copies"};
+  constexpr std::string_view kWithout = "without-copies:";
   const std::string text = variable("CONVLAB_EMU_WORK").value_or(kNames.front());
+  if (text.starts_with(kWithout)) {
+    std::istringstream numbers(text.substr(kWithout.size()));
+    for (std::string each; std::getline(numbers, each, ',');)
+      copies.push_back(parse_number<int>("CONVLAB_EMU_WORK=without-copies:", each, 0, 1 << 20));
+    return Work::kAll;
+  }
   const auto* const name = std::ranges::find(kNames, text);
   if (name == kNames.end()) throw UsageError("CONVLAB_EMU_WORK=" + text + " is unknown");
   return static_cast<Work>(name - kNames.begin());
@@ -76,10 +85,7 @@ Settings read_settings() {
     result.forgives_reads = is_second("CONVLAB_EMU_READS", "exact", "forgiven");
   }
   result.arrays_at_begin = is_second("CONVLAB_EMU_ARRAYS", "end", "begin");
-  result.products = variable("CONVLAB_EMU_PRODUCTS") == "turned"        ? ProductsAre::kTurned
-                    : is_second("CONVLAB_EMU_PRODUCTS", "made", "none") ? ProductsAre::kNone
-                                                                        : ProductsAre::kMade;
-  result.work = chosen_work();
+  result.work = chosen_work(result.copies_left_out);
   result.tell_poison = variable("CONVLAB_EMU_POISON") == "told";
   result.zeros_in_memory = variable("CONVLAB_EMU_POISON") == "zeros";
   result.numbered_poison =

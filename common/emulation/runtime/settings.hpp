@@ -2,12 +2,9 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace convlab::emulation {
-
-/// What becomes of the products of tensor cores: each second one of a sum has the other sign, so a
-/// sum of several has another size, and what one product only brings along has not.
-enum class ProductsAre : std::uint8_t { kMade, kNone, kTurned };
 
 /// What of a program's work the device does; the rest it leaves out, which shows what makes the
 /// output.
@@ -41,8 +38,9 @@ struct Settings {
   /// CONVLAB_EMU_REGISTERS: a command that prints lines "kernel number", what a thread of a kernel
   /// takes on a GPU
   std::string registers{};
-  ProductsAre products = ProductsAre::kMade;  ///< CONVLAB_EMU_PRODUCTS=made|none|turned
-  Work work = Work::kAll;                     ///< CONVLAB_EMU_WORK
+  Work work = Work::kAll;  ///< CONVLAB_EMU_WORK
+  /// CONVLAB_EMU_WORK=without-copies:1,2: asynchronous copies that are left out, by their order.
+  std::vector<int> copies_left_out{};
 };
 
 /// Reads the environment. @throws convlab::UsageError naming the variable that cannot be read

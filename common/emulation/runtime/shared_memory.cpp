@@ -123,10 +123,10 @@ void SharedMemory::begin_grid(const KernelCall& call) {
     open_dynamic(dynamic_begin_);
     std::byte* const page = page_of(dynamic_begin_);
     std::byte* const end = dynamic_begin_ + dynamic_bytes_;
+    allow_access(page, static_cast<std::size_t>(dynamic_end() - page));
     kRedzone.fill(page, dynamic_begin_);
     kRedzone.fill(end, dynamic_end());
     forbid_access(page, static_cast<std::size_t>(dynamic_begin_ - page));
-    allow_access(dynamic_begin_, dynamic_bytes_);
     forbid_access(end, static_cast<std::size_t>(dynamic_end() - end));
   }
   current_dynamic_shared = dynamic_begin_;

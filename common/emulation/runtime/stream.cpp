@@ -14,14 +14,19 @@ namespace convlab::emulation {
 
 namespace {
 
-void join(std::map<int, int>& known, const RunningWork& work) {
+using Known = std::map<int, int>;
+
+void join(Known& known, const RunningWork& work, Known RunningWork::*before) {
   const auto add = [&](int stream, int number) {
     int& last = known[stream];
     last = std::max(last, number);
   };
-  for (const auto& [stream, number] : work.before) add(stream, number);
+  for (const auto& [stream, number] : work.*before) add(stream, number);
   add(work.stream, work.number);
 }
+
+/// What this thread of the host has waited for, by stream.
+thread_local Known known_here;
 
 // One operation runs at a time.
 int graphs_launched = 0;
@@ -106,10 +111,16 @@ std::shared_ptr<Operation> StreamScheduler::append(CUstream_st& stream, Action a
   auto operation = std::make_shared<Operation>();
   operation->action = std::move(action);
   const auto follow = [&](const std::shared_ptr<Operation>& earlier) {
-    if (observer != nullptr && earlier) join(operation->place.before, earlier->place);
+    if (observer != nullptr && earlier) {
+      join(operation->place.before, earlier->place, &RunningWork::before);
+      join(operation->place.surely_before, earlier->place, &RunningWork::surely_before);
+    }
     if (earlier && !earlier->done) operation->before.push_back(earlier);
   };
-  if (observer != nullptr) operation->place.before = known_;
+  if (observer != nullptr) {
+    operation->place.before = known_;
+    operation->place.surely_before = known_here;
+  }
   follow(stream.last);
   for (const auto& event : stream.waits) follow(event);
   stream.waits.clear();
@@ -149,10 +160,17 @@ void StreamScheduler::run(const std::shared_ptr<Operation>& operation) {
   }
 }
 
-void StreamScheduler::submit(CUstream_st& stream, Action action, cudaGraphNodeType type) {
+void StreamScheduler::submit(CUstream_st& stream, Action action, cudaGraphNodeType type,
+                             std::size_t bytes) {
+  constexpr std::size_t kMostNoted = 512;
   const std::lock_guard lock(mutex_);
   if (!stream.capture) {
-    append(stream, std::move(action));
+    const int copy = bytes > 0 ? copies_++ : 0;
+    if (bytes > 0 && std::ranges::count(settings().copies_left_out, copy) > 0) action = [] {};
+    const auto operation = append(stream, std::move(action));
+    const bool is_kernel = type == cudaGraphNodeTypeKernel;
+    if (observer != nullptr && (is_kernel || bytes > 0) && noted_.size() < kMostNoted)
+      noted_.push_back({operation->place, is_kernel, bytes, copy});
     return;
   }
   stream.capture->work.emplace_back(type, std::move(action));
@@ -222,7 +240,9 @@ void StreamScheduler::finish(CUstream_st& stream) {
 
 /// The host has waited for it.
 void StreamScheduler::know(const std::shared_ptr<Operation>& operation) {
-  if (observer != nullptr) join(known_, operation->place);
+  if (observer == nullptr) return;
+  join(known_, operation->place, &RunningWork::before);
+  join(known_here, operation->place, &RunningWork::surely_before);
 }
 
 void StreamScheduler::finish(const CUevent_st& event) {

@@ -32,6 +32,16 @@ struct RunningWork {
   int stream = 0;
   int number = 0;
   std::map<int, int> before{};
+  /// Of these, what does not rest on a wait of another thread of the host, which may come later.
+  std::map<int, int> surely_before{};
+};
+
+/// Work of a stream for which an observer may ask what runs at the same time.
+struct NotedWork {
+  RunningWork place{};
+  bool is_kernel = false;
+  std::size_t bytes = 0;  ///< of an asynchronous copy from or to pinned memory
+  int copy = 0;           ///< its number among these
 };
 
 /// A piece of work in a stream, and the work that must be done before it.
@@ -82,7 +92,9 @@ class StreamScheduler {
   cudaError_t destroy(cudaStream_t stream);
 
   /// Puts work into a stream, or into the capture that the stream belongs to.
-  void submit(CUstream_st& stream, Action action, cudaGraphNodeType type = cudaGraphNodeTypeKernel);
+  /// @param bytes  of an asynchronous copy from or to pinned memory
+  void submit(CUstream_st& stream, Action action, cudaGraphNodeType type = cudaGraphNodeTypeKernel,
+              std::size_t bytes = 0);
   void record(CUstream_st& stream, CUevent_st& event);
   cudaError_t wait_event(CUstream_st& stream, const CUevent_st& event);
 
@@ -95,6 +107,10 @@ class StreamScheduler {
 
   /// The work that is being done; null if there is none.
   [[nodiscard]] const RunningWork* running_work() const { return running_; }
+
+  /// For an observer: of the kernels since the last call, the part beside which a copy of another
+  /// stream may run that is not much smaller than the largest, and the numbers of these copies.
+  std::pair<double, std::vector<int>> take_part_beside_copies();
 
   /// Whether some stream still has work.
   [[nodiscard]] bool pending() const;
@@ -128,6 +144,8 @@ class StreamScheduler {
   const RunningWork* running_ = nullptr;
   std::map<int, int> known_;  ///< for an observer: what the host has waited for, by stream
   int operations_ = 0;
+  std::vector<NotedWork> noted_;  ///< for an observer
+  int copies_ = 0;  ///< asynchronous ones, since the last call of take_part_beside_copies()
   std::vector<std::unique_ptr<CUstream_st>> streams_;  ///< the legacy default stream first
   std::vector<std::shared_ptr<Operation>> left_;       ///< the last work of destroyed streams
 };

@@ -99,20 +99,20 @@ class TokenTable {
       return index < table_.count_ ? table_.words_[index] : token;
     }
 
-    bool passes_plain(std::size_t words) {
-      constexpr std::size_t kPiece = 16;
-      constexpr std::size_t kAll = 64;
-      if (words > kPiece || table_.plain_words_ + words > kAll) return false;
-      table_.plain_words_ += words;
-      return true;
-    }
-
    private:
     static constexpr std::size_t kSlack = 1024;
     TokenTable& table_;
     std::lock_guard<std::mutex> lock_;
     std::size_t bytes_ = 0;
   };
+
+  bool passes_plain(std::size_t words) {
+    constexpr std::size_t kPiece = 16;
+    constexpr std::size_t kAll = 64;
+    if (words > kPiece || plain_words_ + words > kAll) return false;
+    plain_words_ += words;
+    return true;
+  }
 
   /// Forgets all tokens. The same key draws the same ones in the same order.
   void clear(std::uint64_t key) {
@@ -159,9 +159,29 @@ class TokenTable {
   std::uint32_t* words_ = nullptr;
   std::uint32_t count_ = 0;
   std::uint32_t key_ = 0;
-  std::size_t plain_words_ = 0;
+  std::atomic<std::size_t> plain_words_ = 0;
   std::vector<std::pair<const std::byte*, const std::byte*>> arrays_;
 };
+
+constexpr std::size_t kPageWords = kPage / kTokenBytes;
+
+std::vector<std::uint32_t> words_at(const std::byte* begin, std::size_t count) {
+  std::vector<std::uint32_t> words(count);
+  std::memcpy(words.data(), begin, count * kTokenBytes);
+  return words;
+}
+
+std::uint32_t next_word(const std::vector<std::uint32_t>& words, std::size_t i) {
+  return i + 1 < words.size() ? words[i + 1] : 0;
+}
+
+std::vector<std::uint32_t> true_words(const std::vector<std::uint32_t>& tokens) {
+  const TokenTable::Open open(only<TokenTable>(), 0);
+  std::vector<std::uint32_t> words(tokens.size());
+  for (std::size_t i = 0; i < tokens.size(); ++i)
+    words[i] = open.word(tokens[i], next_word(tokens, i));
+  return words;
+}
 
 void set_writable(std::byte* begin, std::size_t bytes, bool writable) {
   std::byte* const page = begin - reinterpret_cast<std::uintptr_t>(begin) % kPage;
@@ -236,8 +256,7 @@ Crossing withheld_crossing(const Copy& copy) {
   const bool to_words = holds_words(copy.to);
   const auto passes_plain = [&] {
     const std::size_t words = (copy.width * copy.height + kTokenBytes - 1) / kTokenBytes;
-    return copy.to_side() != Side::kDevice &&
-           TokenTable::Open(only<TokenTable>(), 0).passes_plain(words);
+    return copy.to_side() != Side::kDevice && only<TokenTable>().passes_plain(words);
   };
   if (from_words == to_words) {
     const bool from_symbol = !from_words && copy.from_side() == Side::kDevice;
@@ -273,10 +292,13 @@ void move_across(Crossing crossing, std::byte* to, const std::byte* from, std::s
   }
 }
 
+std::unique_lock<std::mutex> TrueWords::alone() {
+  static std::mutex one_kernel;
+  return withholding.load() ? std::unique_lock(one_kernel) : std::unique_lock<std::mutex>{};
+}
+
 TrueWords::TrueWords(const KernelCall& call) {
   if (!withholding.load()) return;
-  static std::mutex one_kernel;
-  lock_ = std::unique_lock(one_kernel);
   add(call.arguments, call.argument_bytes, Kind::kArguments);
   for (const Symbol& symbol : all_symbols()) {
     const bool shared = symbol.kind == SymbolKind::kManaged;
@@ -298,7 +320,12 @@ TrueWords::TrueWords(const KernelCall& call) {
 void TrueWords::add(const void* begin, std::size_t bytes, Kind kind) {
   if (bytes < kTokenBytes) return;
   auto* const byte = static_cast<std::byte*>(const_cast<void*>(begin));
-  pieces_.push_back({byte, bytes / kTokenBytes, kind, only<TokenTable>().is_array(byte, bytes)});
+  pieces_.push_back({.begin = byte,
+                     .words = bytes / kTokenBytes,
+                     .kind = kind,
+                     .read_only = only<TokenTable>().is_array(byte, bytes),
+                     .page = pages_});
+  if (kind != Kind::kArguments) pages_ += round_up(bytes, kPage) / kPage;
 }
 
 void TrueWords::reveal() {
@@ -306,83 +333,109 @@ void TrueWords::reveal() {
   const TokenTable::Open open(only<TokenTable>(), 0);
   for (Piece& piece : pieces_) {
     const std::size_t bytes = piece.words * kTokenBytes;
-    if (!is_copy()) {
-      piece.host.resize(piece.words);
-      std::memcpy(piece.host.data(), piece.begin, bytes);
-    }
+    if (!is_copy()) piece.host = words_at(piece.begin, piece.words);
     if (piece.read_only) set_writable(piece.begin, bytes, true);
     change_words(piece.begin, piece.begin, bytes,
                  [&](std::uint32_t word, std::uint32_t next) { return open.word(word, next); });
+    if (is_copy()) piece.kernel = words_at(piece.begin, piece.words);
   }
 }
 
-void TrueWords::reveal_to(std::byte* arguments, std::byte* shared) {
-  const TokenTable::Open open(only<TokenTable>(), 0);
-  const auto reveal = [&](const Piece& piece, std::byte* to) {
-    change_words(to, piece.begin, piece.words * kTokenBytes,
-                 [&](std::uint32_t word, std::uint32_t next) { return open.word(word, next); });
-  };
-  for (Piece& piece : pieces_) {
-    if (piece.kind == Kind::kArguments) {
-      reveal(piece, arguments);
-      continue;
-    }
-    if (piece.kind == Kind::kShared) {
-      piece.revealed.resize(piece.words);
-      reveal(piece, reinterpret_cast<std::byte*>(piece.revealed.data()));
-      std::memcpy(shared, piece.revealed.data(), piece.words * kTokenBytes);
-    }
-    shared += piece.words * kTokenBytes;
-  }
-}
-
-void TrueWords::take_over(const std::byte* shared) const {
-  for (const Piece& piece : pieces_) {
-    if (piece.kind == Kind::kArguments) continue;
-    const std::size_t bytes = piece.words * kTokenBytes;
-    if (piece.kind == Kind::kShared) std::memcpy(piece.begin, shared, bytes);
-    shared += bytes;
-  }
-}
-
-std::size_t TrueWords::bytes() const {
-  std::size_t words = 0;
-  for (const Piece& piece : pieces_) words += piece.kind == Kind::kArguments ? 0 : piece.words;
-  return words * kTokenBytes;
-}
-
-void TrueWords::hand_over(std::byte* to) const {
-  for (const Piece& piece : pieces_) {
-    if (piece.kind == Kind::kArguments) continue;
-    std::memcpy(to, piece.begin, piece.words * kTokenBytes);
-    to += piece.words * kTokenBytes;
-  }
-}
-
-void TrueWords::settle(const std::byte* words) {
+void TrueWords::settle() {
   const DeviceRights rights;
   const VariableAccess variables;
   for (Piece& piece : pieces_) {
-    if (words != nullptr && piece.kind == Kind::kArguments) continue;
-    const std::size_t bytes = piece.words * kTokenBytes;
-    const bool is_as_before =
-        !piece.revealed.empty() && std::memcmp(piece.revealed.data(), words, bytes) == 0;
-    // Freed memory keeps its content, and a stage may allocate it.
-    if (!piece.revealed.empty())
-      ::explicit_bzero(piece.revealed.data(), piece.revealed.size() * kTokenBytes);
-    if (is_as_before) {
-      words += bytes;
-      continue;
-    }
-    std::vector<std::uint32_t> now(piece.words);
-    std::memcpy(now.data(), words != nullptr ? words : piece.begin, bytes);
-    if (words != nullptr) {
-      words += bytes;
-      piece.host.resize(piece.words);
-      std::memcpy(piece.host.data(), piece.begin, bytes);
-    }
+    std::vector<std::uint32_t> now = words_at(piece.begin, piece.words);
     settle(piece, now);
-    ::explicit_bzero(now.data(), bytes);
+    // Freed memory keeps its content, and a stage may allocate it.
+    ::explicit_bzero(now.data(), now.size() * kTokenBytes);
+  }
+}
+
+void TrueWords::remember() {
+  const DeviceRights rights;
+  const VariableAccess variables;
+  for (Piece& piece : pieces_) piece.host = words_at(piece.begin, piece.words);
+}
+
+// Calls visit(whether the page changed, its words in the room, the first word, their number). The
+// room begins with a byte for each page.
+template <typename Visit>
+void TrueWords::for_each_page(Piece& piece, std::byte* room, const Visit& visit) const {
+  auto* changed = reinterpret_cast<std::uint8_t*>(room) + piece.page;
+  std::byte* page = room + round_up(pages_, kPage) + piece.page * kPage;
+  for (std::size_t word = 0; word < piece.words; word += kPageWords, page += kPage)
+    visit(*changed++, reinterpret_cast<std::uint32_t*>(page), word,
+          std::min(kPageWords, piece.words - word));
+}
+
+void TrueWords::reveal_to(std::byte* arguments, std::byte* room, TrueWords&& last) {
+  const TokenTable::Open open(only<TokenTable>(), 0);
+  for (std::size_t i = 0; i < pieces_.size(); ++i) {
+    Piece& piece = pieces_[i];
+    piece.host = std::move(last.pieces_[i].host);
+    if (piece.kind == Kind::kArguments)
+      change_words(arguments, piece.begin, piece.words * kTokenBytes,
+                   [&](std::uint32_t word, std::uint32_t next) { return open.word(word, next); });
+    if (piece.kind != Kind::kShared) continue;
+    std::uint8_t* before = nullptr;
+    for_each_page(piece, room, [&](std::uint8_t& changed, auto*, std::size_t first, auto count) {
+      const std::byte* const now = piece.begin + first * kTokenBytes;
+      changed = std::memcmp(&piece.host[first], now, count * kTokenBytes) != 0 ? 1 : 0;
+      if (changed != 0) std::memcpy(&piece.host[first], now, count * kTokenBytes);
+      // The last word of the page before may now be the first half of a pointer.
+      if (changed != 0 && before != nullptr) *before = 1;
+      before = &changed;
+    });
+    for_each_page(piece, room,
+                  [&](std::uint8_t changed, auto* words, std::size_t first, auto count) {
+                    for (std::size_t word = first; changed != 0 && word < first + count; ++word)
+                      *words++ = open.word(piece.host[word], next_word(piece.host, word));
+                  });
+  }
+}
+
+void TrueWords::take_over(std::byte* room) {
+  for (Piece& piece : pieces_) {
+    if (piece.kind != Kind::kShared) continue;
+    for_each_page(piece, room,
+                  [&](std::uint8_t changed, auto* words, std::size_t first, auto count) {
+                    if (changed == 0) return;
+                    std::memcpy(piece.begin + first * kTokenBytes, words, count * kTokenBytes);
+                    std::memcpy(&piece.kernel[first], words, count * kTokenBytes);
+                  });
+  }
+}
+
+void TrueWords::hand_over(std::byte* room) {
+  for (Piece& piece : pieces_) {
+    if (piece.kind == Kind::kArguments) continue;
+    for_each_page(
+        piece, room, [&](std::uint8_t& changed, auto* words, std::size_t first, auto count) {
+          const std::byte* const now = piece.begin + first * kTokenBytes;
+          changed = std::memcmp(&piece.kernel[first], now, count * kTokenBytes) != 0 ? 1 : 0;
+          if (changed == 0) return;
+          std::memcpy(&piece.kernel[first], now, count * kTokenBytes);
+          std::memcpy(words, now, count * kTokenBytes);
+        });
+  }
+}
+
+void TrueWords::settle(std::byte* room) {
+  for (Piece& piece : pieces_) {
+    if (piece.kind == Kind::kArguments) continue;
+    std::vector<std::uint32_t> now;
+    for_each_page(piece, room,
+                  [&](std::uint8_t changed, auto* words, std::size_t first, auto count) {
+                    if (changed == 0) return;
+                    if (now.empty()) now = true_words(piece.host);
+                    std::copy_n(words, count, now.begin() + first);
+                  });
+    if (now.empty()) continue;
+    const DeviceRights rights;
+    const VariableAccess variables;
+    settle(piece, now);
+    ::explicit_bzero(now.data(), now.size() * kTokenBytes);
   }
 }
 
@@ -392,13 +445,12 @@ void TrueWords::settle(Piece& piece, std::vector<std::uint32_t>& now) {
   bool is_told = true;  // whatever changed
   for (std::size_t begin = 0; begin < now.size() && piece.kind != Kind::kArguments; ++begin) {
     const auto is_new = [&](std::size_t i) {
-      const std::uint32_t next = i + 1 < now.size() ? piece.host[i + 1] : 0;
-      return now[i] != open.word(piece.host[i], next);
+      return now[i] != open.word(piece.host[i], next_word(piece.host, i));
     };
     std::size_t end = begin;
     while (end < now.size() && is_new(end)) ++end;
     if (end == begin) continue;
-    if (piece.kind == Kind::kShared && open.passes_plain(end - begin)) {
+    if (piece.kind == Kind::kShared && only<TokenTable>().passes_plain(end - begin)) {
       std::copy(now.begin() + begin, now.begin() + end, piece.host.begin() + begin);
       std::fill(plain.begin() + begin, plain.begin() + end, true);
     } else {

@@ -18,6 +18,7 @@
 #include <set>
 #include <vector>
 
+#include "common/base/address_sanitizer.hpp"
 #include "common/base/tests/support/catch.hpp"
 #include "common/emulation/include/convlab_emulation/activity.hpp"
 #include "common/emulation/runtime/device_memory.hpp"
@@ -103,7 +104,7 @@ __global__ void write_anywhere(std::uint64_t address) {
 /// What functions of the host's libraries write for whoever calls them.
 struct Functions {
   int (*canonicalize)(float*, const float*) = &canonicalizef;
-  decltype(&__cxa_guard_release) release = &__cxa_guard_release;
+  decltype(&abi::__cxa_guard_release) release = &abi::__cxa_guard_release;
   Wide (*divide)(Wide, Wide, Wide*) = &__divmodti4;
   long (*call)(long, ...) = &syscall;
 };
@@ -118,7 +119,7 @@ struct Places {
 __global__ void write_by_libraries(Functions host, std::uint64_t places, float number) {
   auto* const to = reinterpret_cast<Places*>(places);
   host.canonicalize(&to->canonical, &number);
-  host.release(&to->guard);
+  host.release(reinterpret_cast<abi::__guard*>(&to->guard));
   host.divide(7, 5, &to->rest);
 }
 __global__ void write_by_calls(Functions host, std::uint64_t places, float number,
@@ -342,6 +343,7 @@ TEST_CASE("withheld: what a kernel writes to the host is lost, and its heap stay
   CHECK(seen == numbers.truth[1]);
 }
 
+#if !CONVLAB_ADDRESS_SANITIZER  // its shadow has mappings, and its reports need system calls
 // A process may have 65 530 mappings.
 TEST_CASE("withheld: what is allocated and freed leaves no mapping behind") {
   const Numbers numbers;
@@ -387,6 +389,18 @@ TEST_CASE("withheld: whatever function a kernel calls, the host's memory stays w
   cudaFree(refused);
 }
 
+// Each kernel's process copies all mappings.
+TEST_CASE("withheld: memory that was freed leaves no mapping of its own") {
+  const auto count_mappings_after = [](int allocations) {
+    for (int i = 0; i < allocations; ++i) const Numbers numbers;
+    std::ifstream file("/proc/self/maps");
+    return std::count(std::istreambuf_iterator<char>(file), {}, '\n');
+  };
+  const auto before = count_mappings_after(2);
+  CHECK(count_mappings_after(40) < before + 40);
+}
+#endif
+
 TEST_CASE("withheld: registered twice, in parts, memory stays what it is") {
   const Numbers numbers;
   std::vector<float> host(numbers.tokens);
@@ -399,13 +413,32 @@ TEST_CASE("withheld: registered twice, in parts, memory stays what it is") {
   cudaHostUnregister(host.data() + 10);
 }
 
-// Each kernel's process copies all mappings.
-TEST_CASE("withheld: memory that was freed leaves no mapping of its own") {
-  const auto count_mappings_after = [](int allocations) {
-    for (int i = 0; i < allocations; ++i) const Numbers numbers;
-    std::ifstream file("/proc/self/maps");
-    return std::count(std::istreambuf_iterator<char>(file), {}, '\n');
+TEST_CASE("withheld: pages of the host that stay as they are keep their words from launch to launch") {
+  const Numbers numbers;
+  constexpr int kPage = 1024;  // numbers in one
+  float* shared = nullptr;
+  REQUIRE(cudaMallocHost(&shared, 4 * kPage * sizeof(float)) == cudaSuccess);
+  float* const from = shared + kPage - kCount / 2;  // half of them lie in the next page
+  float* const to = shared + 2 * kPage;
+  std::ranges::copy(numbers.tokens, from);
+  const auto launch = [&](const float* each) {
+    double_all<<<1, kCount>>>(each, to);
+    REQUIRE(cudaDeviceSynchronize() == cudaSuccess);
   };
-  const auto before = count_mappings_after(2);
-  CHECK(count_mappings_after(40) < before + 40);
+  launch(from);
+  CHECK(numbers.are_doubled(to));
+  // Only the second half changes, and what the last kernel wrote.
+  std::reverse(from + kCount / 2, from + kCount);
+  std::fill_n(to, kCount, 0.0f);
+  launch(from);
+  CHECK_FALSE(numbers.are_doubled(to));
+  std::reverse(from + kCount / 2, from + kCount);
+  launch(from);
+  CHECK(numbers.are_doubled(to));
+  // What a kernel has written there is the next one's input, though the host sees tokens of it.
+  launch(to);
+  std::vector<float> seen(to, to + kCount);
+  emulation::reveal_numbers(seen.data(), kCount);
+  CHECK(seen[kCount - 1] == 4.0f * numbers.truth[kCount - 1]);
+  cudaFreeHost(shared);
 }

@@ -350,7 +350,7 @@ class AccessCounter final : public AccessObserver {
           kWord, writes ? StepKind::kWrite : StepKind::kRead, place);
   }
 
-  void multiply_in_warp(long long multiply_adds, const CallSite& site) override {
+  bool multiply_in_warp(long long multiply_adds, const CallSite& site) override {
     Counter& all = only<Counter>();
     ProductNote& note = all.products[{site.file, site.position()}];
     if (note.line == 0) {
@@ -360,6 +360,7 @@ class AccessCounter final : public AccessObserver {
       note.kind = "tensor";
     }
     note.multiply_adds += multiply_adds;
+    return false;
   }
 
   void met_in_block(const char* /*call*/, const CallSite& site) override {

@@ -9,7 +9,7 @@
 //          does so only if the type of the pointer promises that they are aligned, which nobody
 //          sees here.
 // Products Of floats and doubles those in the machine code of each block of the program
-//          (requests.cpp); of halves those that cuda_fp16.h marks, which makes each by up to three
+//          (requests.cpp); of halves those that cuda_fp16.h marks, which makes each by up to four
 //          of doubles; on tensor cores those that it is told of.
 // Barrier  Each word of shared memory remembers who touched it last and how many barriers that
 //          thread had passed. If another thread touches it exactly one barrier later, and one of

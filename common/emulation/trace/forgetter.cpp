@@ -1,16 +1,23 @@
 #include "common/emulation/trace/forgetter.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <utility>
 
+#include "common/emulation/include/convlab_emulation/collective.hpp"
+#include "common/emulation/include/convlab_emulation/narrow_format.hpp"
 #include "common/emulation/include/convlab_emulation/shared_variable.hpp"
+#include "common/emulation/runtime/block_runner.hpp"
 #include "common/emulation/runtime/copy.hpp"
 #include "common/emulation/runtime/device_memory.hpp"
 #include "common/emulation/runtime/variable_pages.hpp"
+#include "common/emulation/trace/places.hpp"
 
 namespace convlab::emulation {
 namespace {
+
+constexpr std::size_t kWord = 4;
 
 template <typename Word>
 Word word_at(const std::byte* place) {
@@ -19,19 +26,35 @@ Word word_at(const std::byte* place) {
   return word;
 }
 
-// Calls number(place, word) for the floats among these bytes; for a half if there are two bytes.
-// @param are_numbers  false: for all others
+bool is_index(std::uint32_t word) {
+  constexpr std::uint32_t kExponent = 0x7f80'0000U;
+  return (word & kExponent) == 0 || (word & kExponent) == kExponent;
+}
+
+// Calls number(place, value, bytes) for the floats among these bytes, and for halves: a piece of
+// two bytes, or both halves of a word that as halves has few digits. What is no number is small, so
+// its bits are those of a float or a half below all usual ones.
 template <typename Number>
-void for_each_number(std::byte* begin, std::size_t bytes, const Number& number,
-                     bool are_numbers = true) {
-  const auto look = [&]<typename Word>(Word exponent) {
-    for (std::byte* at = begin; at + sizeof(Word) <= begin + bytes; at += sizeof(Word)) {
-      const auto word = word_at<Word>(at);
-      const bool is_number = (word & exponent) != 0 && (word & exponent) != exponent;
-      if (is_number == are_numbers) number(at, word);
-    }
+void for_each_number(std::byte* begin, std::size_t bytes, const Number& number) {
+  const auto half_at = [](const std::byte* at) {
+    return decode<HalfFormat>(word_at<std::uint16_t>(at));
   };
-  bytes == sizeof(std::uint16_t) ? look(std::uint16_t{0x7c00}) : look(std::uint32_t{0x7f80'0000});
+  const auto is_half = [&](const std::byte* at) {
+    constexpr std::uint16_t kRareDigits = 0x1f;
+    constexpr float kLargest = 2048.0F;
+    return half_at(at) >= 1.0F && half_at(at) <= kLargest &&
+           (word_at<std::uint16_t>(at) & kRareDigits) == 0;
+  };
+  constexpr std::size_t kHalf = sizeof(std::uint16_t);
+  for (std::byte* at = begin; at + kHalf <= begin + bytes; at += kWord) {
+    const bool is_word = at + kWord <= begin + bytes;
+    if (is_half(at) && (!is_word || is_half(at + kHalf))) {
+      for (std::byte* each = at; each < at + kWord && each < begin + bytes; each += kHalf)
+        number(each, half_at(each), kHalf);
+    } else if (is_word && !is_index(word_at<std::uint32_t>(at))) {
+      number(at, word_at<float>(at), kWord);
+    }
+  }
 }
 
 std::byte* bytes_at(const void* address) {
@@ -40,32 +63,69 @@ std::byte* bytes_at(const void* address) {
 
 }  // namespace
 
-bool Forgetter::begin(std::string_view name) {
-  static constexpr std::array<std::string_view, 7> kNames = {
-      "shared", "constant", "shuffles", "atomics", "copies", "kernels", "indices"};
-  const auto* const found = std::ranges::find(kNames, name);
+bool Forgetter::begin(std::string_view words) {
+  constexpr std::string_view kNo = "no-";
+  static constexpr std::array<std::string_view, 11> kNames = {
+      "shared",   "constant", "shuffles", "atomics", "copies", "kernels",
+      "products", "indices",  "threads",  "lanes",   "loads"};
+  if (!words.starts_with(kNo)) return false;
+  const auto* const found = std::ranges::find(kNames, words.substr(kNo.size()));
   if (found == kNames.end()) return false;
   way_ = static_cast<Way>(found - kNames.begin());
+  std::ranges::fill(product_marks, way_ == Way::kProducts ? 1 : 0);
   return true;
 }
 
 void Forgetter::forget(const void* address, std::size_t bytes) {
-  const auto lose = [&](std::byte* at, auto word) {
-    if (std::exchange(last_, word) != word) std::memset(at, 0, sizeof word);
-  };
-  for_each_number(bytes_at(address), bytes, lose, way_ != Way::kIndices);
+  for_each_number(bytes_at(address), bytes, [](std::byte* at, float number, std::size_t size) {
+    if (is_marked(number)) std::memset(at, 0, size);
+  });
+}
+
+// Half of all threads, in no order: neighbours in a row or a column of a block differ as often, and
+// so do those at one place of two blocks.
+bool Forgetter::loses_loads() const {
+  const uint3 block = BlockRunner::current()->block_index();
+  auto thread = static_cast<std::uint64_t>(thread_rank());
+  for (const unsigned part : {block.x, block.y, block.z}) thread = (thread << 13U) + part;
+  for (int i = 0; i < 2; ++i) thread = (thread ^ thread >> 29U) * 0x9e37'79b9'7f4a'7c15U;
+  return way_ == Way::kLoads || thread >> 63U == 0;
+}
+
+// Whoever has lost a number sees so little of it that it makes nothing, but its digits; the next
+// thread that has not lost it sees all of it.
+void Forgetter::load(const void* address, std::size_t bytes) const {
+  for_each_number(bytes_at(address), bytes, [&](std::byte* at, float number, std::size_t size) {
+    constexpr float kPower = 0x1p20F;
+    constexpr float kLeast = 0x1p-8F;
+    const bool is_lost = loses_loads();
+    if (size != kWord || !is_marked(number) || (std::fabs(number) < kLeast) == is_lost) return;
+    const float seen = is_lost ? number / kPower : number * kPower;
+    std::memcpy(at, &seen, kWord);
+  });
 }
 
 void Forgetter::access(const void* address, std::size_t bytes, bool writes) {
-  if (way_ == Way::kShared && !writes && is_shared(address)) forget(address, bytes);
-  if (way_ == Way::kIndices && !writes && DeviceMemory::contains(address)) forget(address, bytes);
-  if (way_ != Way::kKernels || !DeviceMemory::contains(address)) return;
-  constexpr std::size_t kWord = 4;
+  access_by(way_ == Way::kShared ? thread_rank() : kernel_, address, bytes, writes);
+}
+
+void Forgetter::access_by(int who, const void* address, std::size_t bytes, bool writes) {
+  if (way_ >= Way::kThreads) {
+    const Space space = writes || atomic_ == address ? Space::kOther : space_of(address);
+    if (space == Space::kGlobal || (space == Space::kShared && way_ == Way::kLanes))
+      load(address, bytes);
+    return;
+  }
+  if (way_ == Way::kIndices && !writes && DeviceMemory::contains(address))
+    for (std::byte* at = bytes_at(address); at + kWord <= bytes_at(address) + bytes; at += kWord)
+      if (is_index(word_at<std::uint32_t>(at))) std::memset(at, 0, kWord);
+  const bool of_threads = way_ == Way::kShared && is_shared(address);
+  if (!of_threads && (way_ != Way::kKernels || !DeviceMemory::contains(address))) return;
   const auto begin = reinterpret_cast<std::uintptr_t>(address) / kWord;
   for (std::size_t at = 0; at < bytes; at += kWord) {
-    if (writes) stored_[begin + at / kWord] = kernel_;
+    if (writes) stored_[begin + at / kWord] = who;
     const auto stored = stored_.find(begin + at / kWord);
-    if (stored != stored_.end() && stored->second != kernel_)
+    if (stored == stored_.end() ? of_threads : stored->second != who)
       forget(static_cast<const std::byte*>(address) + at, std::min(kWord, bytes));
   }
 }
@@ -84,22 +144,27 @@ void Forgetter::exchanged(void* result, std::size_t bytes) {
 
 void Forgetter::copied(void* to, std::size_t bytes) {
   if (way_ == Way::kCopies) forget(to, bytes);
+  if (way_ >= Way::kThreads) load(to, bytes);
 }
 
 void Forgetter::begin_atomic(const void* address, std::size_t bytes, unsigned /*kind*/,
                              const void* /*place*/) {
-  if (way_ != Way::kAtomics || bytes > before_atomic_.size()) return;
+  const bool is_load = way_ >= Way::kThreads;  // of a sum, which is nobody's
+  if ((way_ != Way::kAtomics && !is_load) || bytes > before_atomic_.size()) return;
   atomic_ = bytes_at(address);
+  if (is_load) return;
   atomic_bytes_ = bytes;
   std::memcpy(before_atomic_.data(), address, bytes);
 }
 
 void Forgetter::end_atomic() {
   std::byte* const place = std::exchange(atomic_, nullptr);
-  if (place == nullptr) return;
-  bool is_number = false;
-  for_each_number(place, atomic_bytes_, [&](std::byte*, auto) { is_number = true; });
-  if (is_number) std::memcpy(place, before_atomic_.data(), atomic_bytes_);
+  if (place == nullptr || way_ != Way::kAtomics) return;
+  bool is_lost = false;
+  for_each_number(place, atomic_bytes_, [&](std::byte*, float number, std::size_t) {
+    is_lost = is_lost || is_marked(number);
+  });
+  if (is_lost) std::memcpy(place, before_atomic_.data(), atomic_bytes_);
 }
 
 }  // namespace convlab::emulation

@@ -14,23 +14,27 @@ namespace convlab::emulation {
 
 /// What the numbers come through.
 enum class Way {
-  kShared,    ///< what kernels read from shared memory
+  kShared,    ///< what threads read from shared memory, unless they have stored it themselves
   kConstant,  ///< `__constant__` variables
   kShuffles,  ///< what a lane gets from another one
   kAtomics,   ///< what atomic operations write
   kCopies,    ///< what asynchronous copies bring into shared memory
   kKernels,   ///< what a kernel reads and one before it has stored in memory of the device
-  kIndices    ///< what is no number: tables in memory of the device
+  kProducts,  ///< products of halves, and those on tensor cores
+  kIndices,   ///< what is no number: tables in memory of the device
+  kThreads,   ///< what half of all threads load, unless another one hands it on
+  kLanes,     ///< the same; in shared memory, too, each finds what it would have loaded
+  kLoads      ///< what threads load from memory of the device
 };
 
-/// Leaves what is no number of a convolution: counters, indices and flags are small, so their bits
-/// are those of a float or a half below all usual ones. It leaves a number that is the same as the
-/// one before, too: factors of one make no output.
+/// Loses marked numbers (narrow_format.hpp), so that an output shows which of its terms came this
+/// way; of indices, which are small and so have the bits of a float below all usual ones, all.
 class Forgetter final : public Observer {
  public:
-  /// @param name  "shared", "constant", "shuffles", "atomics", "copies", "kernels", "indices"
+  /// @param words  "no-" and "shared", "constant", "shuffles", "atomics", "copies", "kernels",
+  ///               "products", "indices", "threads", "lanes", "loads"
   /// @return false for another one
-  bool begin(std::string_view name);
+  bool begin(std::string_view words);
 
   /// An access of the running thread to memory; before it.
   void access(const void* address, std::size_t bytes, bool writes);
@@ -45,7 +49,10 @@ class Forgetter final : public Observer {
   /// Fragments are loaded elsewhere than in the traced file.
   void access_by_warp(const void* address, std::size_t bytes, std::size_t /*part*/, bool writes,
                       const CallSite& /*site*/) override {
-    access(address, bytes, writes);
+    access_by(way_ == Way::kShared ? kWarp : kernel_, address, bytes, writes);
+  }
+  bool multiply_in_warp(long long /*multiply_adds*/, const CallSite& /*site*/) override {
+    return way_ == Way::kProducts;
   }
   void begin_copy(void* /*to*/, const void* /*from*/, std::size_t /*bytes*/,
                   const CallSite& /*site*/) override {}
@@ -55,11 +62,14 @@ class Forgetter final : public Observer {
   void end_atomic() override;
 
  private:
+  static constexpr int kWarp = -1;
+  void access_by(int who, const void* address, std::size_t bytes, bool writes);
   void forget(const void* address, std::size_t bytes);
+  void load(const void* address, std::size_t bytes) const;
+  [[nodiscard]] bool loses_loads() const;
 
   Way way_ = Way::kShared;
-  std::uint32_t last_ = 0;                          ///< number that came this way
-  std::unordered_map<std::uintptr_t, int> stored_;  ///< words, and the kernel that did it last
+  std::unordered_map<std::uintptr_t, int> stored_;  ///< words, and who did it last
   int kernel_ = 0;                                  ///< number of the running one
   std::array<std::byte, 16> before_atomic_;         ///< what lay there
   std::byte* atomic_ = nullptr;

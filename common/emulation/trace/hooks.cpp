@@ -5,8 +5,8 @@
 //                   counts      each access is counted (access_counts.hpp)
 //                   steps:2,0,1:conv_forward   what one block does is recorded
 //                               (step_recorder.hpp)
-//                   no-shared   numbers that kernels read from shared memory are zero, or those
-//                               that come another way (forgetter.hpp)
+//                   no-shared   marked numbers that kernels read from shared memory are zero, or
+//                               those that come another way (forgetter.hpp)
 //                   1a2b,3c4d   at these places lanes of a warp wait for each other before they
 //                               access memory, as on a GPU that runs them in step
 //                   off         nothing
@@ -76,7 +76,7 @@ void begin(const std::string& value) {
     look_for_races();
   } else if (value == "counts") {
     count_requests();
-  } else if (value.starts_with("no-") && only<Forgetter>().begin(value.substr(3))) {
+  } else if (only<Forgetter>().begin(value)) {
     mode = Mode::kForgets;
     observer = &only<Forgetter>();
   } else if (constexpr std::string_view kSteps = "steps:"; value.starts_with(kSteps)) {

@@ -17,7 +17,8 @@ struct Product {
 };
 
 /// Products of one kind of number and another. The emulated device makes one of halves by up to
-/// three of doubles; those beyond are a kernel's own.
+/// four of doubles: a sum that takes in a product makes it anew, by three. Those beyond are a
+/// kernel's own.
 struct Products {
   std::int64_t others = 0;
   std::int64_t halves = 0;
@@ -29,7 +30,7 @@ struct Products {
     doubles += product.doubles * times;
   }
   [[nodiscard]] std::int64_t own_doubles() const {
-    return std::max(std::int64_t{0}, doubles - 3 * halves);
+    return std::max(std::int64_t{0}, doubles - 4 * halves);
   }
   [[nodiscard]] std::int64_t sum() const { return others + halves + own_doubles(); }
 };

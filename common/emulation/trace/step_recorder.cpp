@@ -133,13 +133,14 @@ class StepRecorder final : public AccessObserver {
     add(warp * kWarpSize + rows.next++ % kWarpSize, token, offset);
   }
 
-  void multiply_in_warp(long long /*multiply_adds*/, const CallSite& site) override {
-    if (!is_here()) return;
+  bool multiply_in_warp(long long /*multiply_adds*/, const CallSite& site) override {
+    if (!is_here()) return false;
     const Place place = place_of_call(site);
     const auto first = static_cast<unsigned>(thread_rank()) / kWarpSize * kWarpSize;
     fragments_[first / kWarpSize] = {};
     for (const int lane : LaneRange(BlockRunner::current()->warps().live_lanes(first)))
       add(first + static_cast<unsigned>(lane), {place, StepKind::kProducts}, 0);
+    return false;
   }
 
   void met_in_warp(unsigned first_rank, const WarpOperation& operation, std::uint32_t lanes,

@@ -1,6 +1,7 @@
 #include "common/base/tests/support/catch.hpp"
 #include "common/base/tests/support/temporary_folder.hpp"
 #include "grader/class/class_pages.hpp"
+#include "grader/class/gradebook.hpp"
 
 using namespace convlab;
 using namespace convlab::grader;
@@ -70,6 +71,17 @@ TEST_CASE("class pages: the best attempt of each, by precision class and alias")
   CHECK(dashboard(false).find(made.alias_of("alice")) != std::string::npos);
   CHECK(dashboard(true).find("alice") != std::string::npos);
   CHECK(dashboard(true).find(made.alias_of("alice")) == std::string::npos);
+}
+
+TEST_CASE("class pages: points that nobody could measure are no zero") {
+  SmallClass made;
+  made.add("alice", "2026-10-01T00:00:00Z", 8.0);
+  const auto overview = rows_of(class_dashboard(made.database, "", false).sections.at(0));
+  REQUIRE(overview.size() == 1);
+  CHECK(overview[0][overview[0].size() - 2] == "-");  // the most points
+  CHECK(overview[0].back() == "-");                   // the median
+  const auto attempts = settled(made.database.submissions(), Term{});
+  CHECK(settled_points(attempts.at(0)).find("could be measured here") != std::string::npos);
 }
 
 TEST_CASE("class pages: findings by the attempts that they cost, and who passed when") {

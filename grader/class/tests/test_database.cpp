@@ -1,3 +1,5 @@
+#include <limits>
+
 #include "common/base/error.hpp"
 #include "common/base/tests/support/catch.hpp"
 #include "common/base/tests/support/contains.hpp"
@@ -170,6 +172,19 @@ TEST_CASE("gradebook: what nobody measured is no zero, and what nobody could rea
         "    Points Possible,,,,,50\n"
         "ann,,,,,\n"
         "bob,,,,,\n");
+}
+
+TEST_CASE("class database: a time that is no number has no rank, and loses no outcome") {
+  SmallClass small;
+  ClassDatabase database(small.file, Access::kGrade);
+  CheckResult unknown = graded(50);
+  unknown.score->items[1].speed->yours_ms = {{std::numeric_limits<double>::quiet_NaN()}};
+  small.add(database, "ann", "d1", {.state = SubmissionState::kGraded, .check = unknown});
+  small.add(database, "bob", "d2", {.state = SubmissionState::kGraded, .check = graded(50)});
+  CHECK(database.submissions("ann").at(0).earned == 50.0);
+  const Table ranks = database.table("leaderboard");
+  REQUIRE(ranks.rows.size() == 1);
+  CHECK(ranks.rows[0][2] == "bob");
 }
 
 TEST_CASE("class task: checks of several files become one, times are waited for") {

@@ -17,6 +17,7 @@
 // Case      one_function_without_class
 // What      The same outside a class.
 // Options   --rules csc14120
+// Batch     100
 #define ONE_FUNCTION conv_forward_gpu_full
 
 // End of cases

@@ -10,6 +10,7 @@
 // Case      hard_wired_to_86
 // What      The sizes of the network's images are in the kernel, as another course gives them.
 // Options   --rules cse160
+// Batch     1000
 #define SIDE (C == 1 ? 86 : 40)
 
 // End of cases

@@ -1,6 +1,9 @@
 // As handed out no puzzle and no repair is solved; the reference solves all of them.
 #include <algorithm>
 #include <filesystem>
+#include <map>
+#include <string>
+#include <utility>
 
 #include "common/base/address_sanitizer.hpp"
 #include "common/base/tests/support/catch.hpp"
@@ -88,6 +91,47 @@ TEST_CASE("course: puzzles and repairs wait, and the reference solves them") {
   }
 }
 
+TEST_CASE("course: rows of a fragment in the wrong distance reach what nobody has written") {
+  if (!can_run()) return;
+  const testing::TemporaryFolder folder;
+  const CourseMilestone milestone = find_milestone("m4");
+  const Puzzle wmma = solved(milestone, *find_puzzle(milestone, "wmma"), folder.path());
+  std::string text = read_text(wmma.file);
+  for (const std::string right : {"weight_tile, kRow", "input_tile, kRow"}) {
+    const auto at = text.find(right);
+    REQUIRE(at != std::string::npos);
+    text.replace(at + right.size() - 4, 4, "kTile");
+  }
+  write_atomically(wmma.file, text);
+  const auto found = check_puzzle(milestone, wmma);
+  REQUIRE(found);
+  CHECK(found->id == "E-unwritten-memory");
+  CHECK(found->seen.text().find("load_matrix_sync") != std::string::npos);
+}
+
+TEST_CASE("course: a solution with another line for its main step solves no puzzle") {
+  if (!can_run()) return;
+  const testing::TemporaryFolder folder;
+  const CourseMilestone milestone = find_milestone("m4");
+  const std::map<std::string, std::pair<std::string, std::string>> other_lines = {
+      {"two-streams", {"cudaMemcpyDeviceToHost, stream));", " cudaStreamSynchronize(stream);"}},
+      {"ldmatrix",
+       {"&weight_tile[row][column]);",
+        " for (int i = 0; i < 4; ++i) left[i] = reinterpret_cast<const unsigned*>("
+        "weight_tile[lane / 4 + i % 2 * 8])[lane % 4 + i / 2 * 4];"}}};
+  for (const auto& [stage, lines] : other_lines) {
+    INFO(stage);
+    const Puzzle puzzle = solved(milestone, *find_puzzle(milestone, stage), folder.path());
+    std::string text = read_text(puzzle.file);
+    const auto at = text.find(lines.first);
+    REQUIRE(at != std::string::npos);
+    write_atomically(puzzle.file, text.insert(at + lines.first.size(), lines.second));
+    const auto found = check_puzzle(milestone, puzzle);
+    REQUIRE(found);
+    CHECK(found->id == "E-technique");
+  }
+}
+
 TEST_CASE("course: right outputs without what a puzzle is about do not solve it") {
   if (!can_run()) return;
   const testing::TemporaryFolder folder;
@@ -122,7 +166,7 @@ TEST_CASE("course: right outputs without what a puzzle is about do not solve it"
       }
     }
   }
-  CHECK(tried == 30);
+  CHECK(tried == 36);
 }
 
 TEST_CASE("course: the detective's kernels are right, and the reference makes them fast") {

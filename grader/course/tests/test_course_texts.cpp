@@ -98,6 +98,9 @@ TEST_CASE("course: the file of a stage registers it, and is none that is compare
     std::ranges::replace(name, '-', '_');
     CHECK(work.submitted.sources.front().filename() == name);
   }
+  CHECK_THROWS_WITH(counted_work(find_milestone("m3"), {.stage = "x", .solution = "reference"}),
+                    "There is no stage 'x' in the reference solution of m3; the stages are: "
+                    "constant-memory, restrict-unroll, tiled-constant, tiled-shared.");
 }
 
 TEST_CASE("course: a prediction is right only if all that was predicted is") {

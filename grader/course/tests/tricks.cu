@@ -1,6 +1,8 @@
 // Right outputs without what a puzzle is about: none of them solves it. A line "// Trick NAMES"
 // names the puzzles; what stands before the first belongs to all.
+#include <cuda_fp16.h>
 #include <cuda_runtime.h>
+#include <mma.h>
 
 #include "common/stage/device_convolution.cuh"
 
@@ -56,6 +58,15 @@ __global__ void scale(const float* input, const float* factor, float* output) {
 }
 void Puzzle::launch(float* output, const float* input, const float* factor, const ConvShape& s) {
   scale<<<1, s.out_width()>>>(input, factor, output);
+}
+
+// Trick index bounds
+// One block goes on through all numbers.
+__global__ void scale(const float* input, const float* factor, float* output, int count) {
+  for (int i = threadIdx.x; i < count; i += 64) output[i] = factor[0] * input[i];
+}
+void Puzzle::launch(float* output, const float* input, const float* factor, const ConvShape& s) {
+  scale<<<1, 64>>>(input, factor, output, s.out_width());
 }
 
 // Trick bounds
@@ -139,6 +150,23 @@ void Puzzle::launch(float* output, const float* input, const float* weights, con
   }
 }
 
+// Trick unroll
+// The input is copied as it is, not unrolled; and loads for show.
+__global__ void copy_input(const float* input, float* copy, int count) {
+  if (thread() < count) copy[thread()] = input[thread()];
+}
+__global__ void compute(ConvShape s, const float* copy, const float* weights, float* output) {
+  if (thread() >= s.output_size()) return;
+  float nothing = 0.0f;
+  for (int i = 0; i < s.taps(); ++i) nothing += copy[i];
+  output[thread()] = nothing == 123456.0f ? 0.0f : element(s, copy, weights, thread());
+}
+void Puzzle::launch(float* output, const float* input, const float* weights, const ConvShape& s) {
+  static convlab::DeviceBuffer<float> copy(1024);
+  copy_input<<<16, 64>>>(input, copy.data(), s.input_size());
+  compute<<<(s.output_size() + 31) / 32, 32>>>(s, copy.data(), weights, output);
+}
+
 // Trick tile-product tile-edge register-tile
 // A thread has a whole column, the weights are constant; shared memory is read for show.
 __global__ void multiply(ConvShape s, const float* input, float* output) {
@@ -177,6 +205,46 @@ __global__ void add_alone(ConvShape s, const float* input, const float* weights,
 }
 void Puzzle::launch(float* output, const float* input, const float* weights, const ConvShape& s) {
   add_alone<<<s.out_width(), 64>>>(s, input, weights, output);
+}
+
+// Trick tree
+// Each thread adds up all numbers.
+__global__ void add_all(ConvShape s, const float* input, const float* weights, float* output) {
+  __shared__ float part[64];
+  part[threadIdx.x] = input[threadIdx.x * s.width + blockIdx.x] * weights[threadIdx.x];
+  __syncthreads();
+  float sum = 0.0f;
+  for (const float each : part) sum += each;
+  if (threadIdx.x == 0) output[blockIdx.x] = sum;
+}
+void Puzzle::launch(float* output, const float* input, const float* weights, const ConvShape& s) {
+  add_all<<<s.out_width(), 64>>>(s, input, weights, output);
+}
+
+// Trick mma-lanes ldmatrix
+// A fragment whose lanes nobody needs to know.
+__global__ void by_fragments(const float* weights, const float* input, float* output) {
+  using namespace nvcuda;
+  __shared__ __align__(32) half tiles[2][256];
+  __shared__ __align__(32) float sums[256];
+  for (int i = threadIdx.x; i < 256; i += 32) {
+    tiles[0][i] = __float2half(weights[i]);
+    tiles[1][i] = __float2half(i % 16 < 8 ? input[i / 16 * 8 + i % 16] : 0.0f);
+  }
+  __syncthreads();
+  wmma::fragment<wmma::matrix_a, 16, 16, 16, half, wmma::row_major> left;
+  wmma::fragment<wmma::matrix_b, 16, 16, 16, half, wmma::row_major> right;
+  wmma::fragment<wmma::accumulator, 16, 16, 16, float> sum;
+  wmma::fill_fragment(sum, 0.0f);
+  wmma::load_matrix_sync(left, tiles[0], 16);
+  wmma::load_matrix_sync(right, tiles[1], 16);
+  wmma::mma_sync(sum, left, right, sum);
+  wmma::store_matrix_sync(sums, sum, 16, wmma::mem_row_major);
+  __syncthreads();
+  for (int i = threadIdx.x; i < 128; i += 32) output[i] = sums[i / 8 * 16 + i % 8];
+}
+void Puzzle::launch(float* output, const float* input, const float* weights, const ConvShape&) {
+  by_fragments<<<1, 32>>>(weights, input, output);
 }
 
 // End of tricks

@@ -1,6 +1,8 @@
 #include <poll.h>
 
+#include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstdlib>
 #include <filesystem>
 #include <thread>
@@ -104,4 +106,33 @@ TEST_CASE("submission: a limit that somebody names is ten times as long where it
   Submission observed("none", 2s, {"CONVLAB_EMU_TRACE=races"});
   observed.settings.patience = 4.0;
   CHECK(observed.time_limit() == 20s);
+}
+
+TEST_CASE("submission: who launches a kernel for each image has time for each") {
+  Submission many("none");
+  many.set_device({.device = Device::kEmulated});
+  many.prepare({.batch = 4097}, grader::Placement::kAtEnd);
+  CHECK(many.time_limit() >= 36s);
+}
+
+TEST_CASE("submission: one that is slow, and right, has more time from then on") {
+  const ConvShape shape{
+      .batch = 16, .out_channels = 8, .in_channels = 8, .height = 40, .width = 40, .kernel = 7};
+  Submission slow(std::filesystem::path(SUBMISSIONS) / "plain_loops");
+  slow.prepare(shape, grader::Placement::kAtEnd);
+  const auto usual = slow.time_limit();
+  const grader::Call first = slow.run("baseline");
+  REQUIRE_FALSE(first.failure);
+  CHECK(slow.time_limit() == usual);
+  // Limits for a machine that is far faster: the same call needs about half of its time there.
+  slow.settings.patience = 2.0 * first.round_trip_ms / static_cast<double>(usual.count());
+  const auto limit = static_cast<double>(slow.time_limit().count());
+  grader::Call ended = slow.run("baseline");
+  for (int i = 0; i < 20 && ended.failure; ++i) {
+    CHECK(slow.time_limit().count() == std::llround(limit));  // what ends too late proves no pace
+    ended = slow.run("baseline");
+  }
+  REQUIRE_FALSE(ended.failure);
+  const double given = std::clamp(2.5 * ended.round_trip_ms / limit, 1.0, 4.0);
+  CHECK(static_cast<double>(slow.time_limit().count()) == Approx(given * limit).margin(1.0));
 }

@@ -127,12 +127,21 @@ template <class Format>
   return static_cast<std::uint16_t>((bits >> 48 & kSignBit) | kInfinityBits<Format> | fraction);
 }
 
+/// Numbers that an observer may lose (trace/forgetter): all but 0, powers of two, and three of
+/// them. A scale that is a power of two changes none into another.
+[[nodiscard]] inline bool is_marked(float number) noexcept {
+  return (bit_cast<std::uint32_t>(number) & 0x003f'ffffU) != 0;
+}
+
 /// A kernel reads [n] where an instruction of a GPU would multiply n narrow numbers, by n others,
-/// so that an observer of its accesses can count them (trace/access_counts).
+/// so that an observer of its accesses can count them (trace/access_counts). It is not 0 where the
+/// marked ones are lost.
 extern volatile unsigned char product_marks[3];  // the reads of a constant are not observed
-template <int numbers>
-inline void mark_product() {
-  static_cast<void>(product_marks[numbers]);
+template <int numbers, class Number>
+inline void mark_product(Number& a, Number& b) {
+  if (product_marks[numbers] == 0) return;
+  convlab_lose(a);
+  convlab_lose(b);
 }
 
 /// A product of narrow numbers, rounded. A sum that takes it in at once fuses the two.

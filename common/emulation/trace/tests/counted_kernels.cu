@@ -248,6 +248,19 @@ __global__ void store_fragment(float* to) {
   wmma::store_matrix_sync(to, sum, 16, wmma::mem_row_major);
 }
 
+__device__ void add_one(float* to) {
+  *to += 1.0f;
+}
+template <int kTwin>
+__global__ void twin(float* to) {
+  if (kTwin < 2) add_one(to);
+  if (kTwin == 2) to[1] += 2.0f;
+}
+
+__global__ void half_product(float* to) {
+  *to = __half2float(__float2half(80.0f) * __float2half(3.0f) + __float2half(2.0f));
+}
+
 constexpr std::size_t kSharedBytes = 32 * 33 * sizeof(float);
 
 // Of a kernel that gets memory, and of one that has shared memory only.
@@ -263,6 +276,16 @@ namespace convlab::emulation {
 
 void run_write_mark() {
   write_mark<<<1, 1>>>();
+}
+
+void run_twins(float* memory, cudaStream_t stream) {
+  twin<0><<<1, 1, 0, stream>>>(memory);
+  twin<1><<<1, 1, 0, stream>>>(memory);
+  twin<2><<<1, 1, 0, stream>>>(memory);
+}
+
+void run_half_product(float* memory) {
+  half_product<<<1, 1>>>(memory);
 }
 
 // Name, kernel, space, writes, requests, lanes, parts, conflicts, kind of product, multiply-adds, operations of

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cuda_runtime.h>
+
 #include <vector>
 
 namespace convlab::emulation {
@@ -23,5 +25,10 @@ std::vector<CountedKernel> counted_kernels();
 
 /// A kernel may read the marks of products (narrow_format.hpp), and write none.
 void run_write_mark();
+
+/// Three kernels of one template, of which the first two do the same.
+void run_twins(float* memory, cudaStream_t stream = nullptr);
+/// Multiplies 80 and 3 as halves, and adds 2.
+void run_half_product(float* memory);
 
 }  // namespace convlab::emulation

@@ -1,6 +1,7 @@
 #include <cuda_runtime.h>
 
 #include <string>
+#include <vector>
 
 #include "common/base/tests/support/catch.hpp"
 #include "common/emulation/include/convlab_emulation/activity.hpp"
@@ -69,4 +70,64 @@ TEST_CASE("a mark of products that a kernel writes is its own, where numbers are
   CHECK(cudaDeviceSynchronize() == cudaSuccess);
   CHECK(product_marks[2] == 0);
   stop_withholding();
+}
+
+TEST_CASE("kernels of one template are told apart by what they do") {
+  count_requests();
+  float* memory = nullptr;
+  REQUIRE(cudaMalloc(&memory, 2 * sizeof(float)) == cudaSuccess);
+  static_cast<void>(take_notes(nullptr, 0));
+  run_twins(memory);
+  const std::vector<DeviceLaunch> launches = take_notes(nullptr, 0).launches;
+  REQUIRE(launches.size() == 3);
+  CHECK(launches[0].code == launches[1].code);
+  CHECK(launches[0].code != launches[2].code);
+  CHECK(cudaFree(memory) == cudaSuccess);
+}
+
+TEST_CASE("a copy runs beside kernels of another stream unless somebody waits") {
+  count_requests();
+  enum class Waits { kNobody, kHost, kStream } waits{};
+  waits = GENERATE(Waits::kNobody, Waits::kHost, Waits::kStream);
+  float* memory = nullptr;
+  float* pinned = nullptr;
+  REQUIRE(cudaMalloc(&memory, 4 * sizeof(float)) == cudaSuccess);
+  REQUIRE(cudaMallocHost(&pinned, sizeof(float)) == cudaSuccess);
+  cudaStream_t first = nullptr;
+  cudaStream_t second = nullptr;
+  cudaEvent_t event = nullptr;
+  REQUIRE(cudaStreamCreate(&first) == cudaSuccess);
+  REQUIRE(cudaStreamCreate(&second) == cudaSuccess);
+  REQUIRE(cudaEventCreate(&event) == cudaSuccess);
+  static_cast<void>(take_notes(nullptr, 0));
+  run_twins(memory, first);
+  if (waits == Waits::kHost) CHECK(cudaStreamSynchronize(first) == cudaSuccess);
+  if (waits == Waits::kStream) {
+    CHECK(cudaEventRecord(event, first) == cudaSuccess);
+    CHECK(cudaStreamWaitEvent(second, event, 0) == cudaSuccess);
+  }
+  CHECK(cudaMemcpyAsync(memory + 2, pinned, sizeof(float), cudaMemcpyHostToDevice, second) ==
+        cudaSuccess);
+  CHECK(cudaDeviceSynchronize() == cudaSuccess);
+  const DeviceNotes notes = take_notes(nullptr, 0);
+  CHECK(notes.beside_copies == (waits == Waits::kNobody ? 1.0 : 0.0));
+  CHECK(notes.copies_beside == std::vector<int>(waits == Waits::kNobody ? 1 : 0, 0));
+  CHECK(cudaEventDestroy(event) == cudaSuccess);
+  CHECK(cudaStreamDestroy(first) == cudaSuccess);
+  CHECK(cudaStreamDestroy(second) == cudaSuccess);
+  CHECK(cudaFreeHost(pinned) == cudaSuccess);
+  CHECK(cudaFree(memory) == cudaSuccess);
+}
+
+TEST_CASE("a product of a marked half is lost where the marks say so") {
+  const bool is_lost = GENERATE(false, true);
+  float* memory = nullptr;
+  float made = 0.0F;
+  REQUIRE(cudaMalloc(&memory, sizeof(float)) == cudaSuccess);
+  product_marks[1] = is_lost ? 1 : 0;
+  run_half_product(memory);
+  CHECK(cudaMemcpy(&made, memory, sizeof made, cudaMemcpyDeviceToHost) == cudaSuccess);
+  product_marks[1] = 0;
+  CHECK(made == (is_lost ? 2.0F : 242.0F));
+  CHECK(cudaFree(memory) == cudaSuccess);
 }
