@@ -221,7 +221,9 @@ case $step in
       standard=gnu++17
       [ "$device" != gpu ] || standard=c++17
       headers_of alone
-    elif grep -q '^ *# *include *"common/stage/' "$file"; then
+    elif grep -q '^ *# *include *"common/stage/' "$file" &&
+      { [ "$device" = cpu ] || grep -Eq '^ *# *include *"common/(device/cuda_check|stage/device_convolution)' "$file"; }; then
+      # Only then: a file that forgets one of them gets the compiler's error.
       headers_of stages
     fi
     words=$folder/words

@@ -23,13 +23,15 @@ struct WrongProduct {
   friend bool operator==(const WrongProduct&, const WrongProduct&) = default;
 };
 
-/// A small change of a file that makes every case right.
+/// A small change of a file that makes every case right, or all but those that are wrong for a
+/// reason of their own.
 struct Mend {
   std::string file{};
   std::vector<std::size_t> lines{};
   std::string kind{};    ///< "the comparison"
   std::string before{};  ///< what changes; a line for each place
   std::string after{};
+  std::string rest{};  ///< what is wrong then, in which case; empty: every case is right
 
   friend bool operator==(const Mend&, const Mend&) = default;
 };

@@ -228,18 +228,26 @@ class Mender {
   // The headers of CUDA and of the workbook in which a name stands.
   void headers(const string& name) {
     if (name.empty() || word_at(name, 0) != name) return;
-    for (const char* folder : {"common/emulation/include", "common/device", "common/stage"}) {
+    std::vector<string> includes;
+    for (const string folder : {"common/emulation/include", "common/device", "common/stage"}) {
       for (const auto& entry : fs::directory_iterator(workbook_folder() / folder)) {
         const fs::path& file = entry.path();
-        if (!file.has_extension() || find_word(read_text(file), name) == string::npos) continue;
-        const bool is_cuda = folder == string("common/emulation/include");
-        const string include =
-            is_cuda ? "#include <" + file.filename().string() + ">"
-                    : "#include \"" + string(folder) + "/" + file.filename().string() + "\"";
-        if (!entry.is_regular_file() || std::ranges::find(lines_, include) != lines_.end())
-          continue;
-        add("with `" + include + "` at the top of the file", 0, include + "\n" + lines_[0], true);
+        // Not what is compiled by itself.
+        if (!file.extension().string().starts_with(".h") && file.extension() != ".cuh") continue;
+        const string text = read_text(file);
+        if (find_word(text, name) == string::npos) continue;
+        const string base = file.filename().string();
+        const string include = "#include " + (folder == "common/emulation/include"
+                                                  ? "<" + base + ">"
+                                                  : "\"" + folder + "/" + base + "\"");
+        // What defines a macro comes before what uses it.
+        const bool defines = text.find("#define " + name) != string::npos;
+        includes.insert(defines ? includes.begin() : includes.end(), include);
       }
+    }
+    for (const string& include : includes) {
+      if (std::ranges::find(lines_, include) == lines_.end())
+        add("with `" + include + "` at the top of the file", 0, include + "\n" + lines_[0], true);
     }
   }
 

@@ -283,9 +283,14 @@ std::optional<Finding> explain_on_device(Submission& submission, const StageInfo
       })) {
     return finding("E-uninitialised/variable", seen);
   }
-  if (!right_with_zeros) return std::nullopt;
-  return finding("E-unwritten-memory/array",
-                 seen + "\nMeasured: all are right if new memory holds zeros.");
+  // A number of 16 bits has no mark.
+  const bool finite_with_zeros = plain.report.not_finite > 0 && !plain.call.failure &&
+                                 zeros.report.not_finite == 0 && !zeros.call.failure;
+  if (!right_with_zeros && !finite_with_zeros) return std::nullopt;
+  return finding(
+      "E-unwritten-memory/array",
+      seen + "\nMeasured: " + (right_with_zeros ? "all are right" : "none is NaN or infinity") +
+          " if new memory holds zeros." + sources.quotes({"load_matrix_sync"}));
 }
 
 std::optional<Finding> find_early_end(const Call& call, const SourceText& sources) {

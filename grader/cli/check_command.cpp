@@ -213,7 +213,9 @@ fs::path default_file(const Options& options) {
   return results_folder() / (options.milestone + "-" + solution + stage + ".json");
 }
 
-void print_verdict(const CheckResult& check, const fs::path& file, bool one_case) {
+// @param renamed  why its stages are none of the milestone's
+void print_verdict(const CheckResult& check, const fs::path& file, bool one_case,
+                   const std::string& renamed) {
   const bool passed = check.result.verdict == Verdict::kPassed;
   if (one_case) {
     std::cout << (passed ? "RIGHT" : "WRONG") << " at this case; no other was checked.\n";
@@ -221,11 +223,14 @@ void print_verdict(const CheckResult& check, const fs::path& file, bool one_case
   }
   const std::string untried = passed ? untried_text(check) : "";
   std::cout << "\n"
-            << (!passed           ? coloured("NOT PASSED", Colour::kBad)
-                : untried.empty() ? coloured("PASSED", Colour::kGood)
-                                  : "PASSED SO FAR")
+            << (!renamed.empty() && check.findings.empty() ? "NO POINTS"
+                : !passed                                  ? coloured("NOT PASSED", Colour::kBad)
+                : untried.empty()                          ? coloured("PASSED", Colour::kGood)
+                                                           : "PASSED SO FAR")
             << "  Details: " << display_path(file) << "\n";
-  if (!untried.empty()) std::cout << paragraph("", untried);
+  for (const std::string& text : {renamed, untried}) {
+    if (!text.empty()) std::cout << paragraph("", text);
+  }
   if (!check.isolation.empty()) std::cout << paragraph("", check.isolation);
   if (check.result.runs.empty()) return;
   std::cout << coloured(paragraph("",
@@ -340,6 +345,17 @@ void check_options(const Options& options, const Subject& subject) {
   if (!subject.is_file && !(options.precision + options.puzzles).empty()) {
     throw UsageError("--precision and --puzzles are for a file given by --solution.");
   }
+  const RulesRequest rules = parse_rules(options.rules, options.milestone);
+  if (rules.task) {
+    const std::string id = rules.edition->id_of(*rules.task);
+    if (!subject.is_file && options.program.empty()) {
+      throw UsageError(id + " is a task of the course: name its file, --solution FILE.");
+    }
+    if (rules.task->is_cpu() != runs_on_cpu(subject.milestone)) {
+      throw UsageError("The task " + id + " is not for " + subject.milestone.id + "; check " + id +
+                       " --solution FILE takes the right one.");
+    }
+  }
   if (!options.json.empty()) require_writable(options.json);
   load_preset(options.network);
   if (options.program.empty()) require_solution(options.solution);
@@ -420,10 +436,8 @@ ExitCode run_check(const Options& options, CheckPrinter& printer) {
   // If a file was saved during the check, the new version was not checked.
   if (is_students && describe_files(source_files(milestone)) == sources) check.sources = sources;
   const fs::path file = keep(check, milestone, options, is_students);
-  print_verdict(check, file, request.only_case.has_value());
-  const std::string renamed =
-      is_students && request.score ? renamed_text(request.score->rules, check) : "";
-  if (!renamed.empty()) std::cout << paragraph("", renamed);
+  print_verdict(check, file, request.only_case.has_value(),
+                request.score ? renamed_text(request.score->rules, check) : "");
   const bool passed = check.result.verdict == Verdict::kPassed;
   return passed ? ExitCode::kPassed : ExitCode::kFallsShort;
 }

@@ -18,9 +18,9 @@ std::string passed_stage(const CountedOptions& options, const CourseMilestone& m
   if (passed.size() == 1) return passed.front();
   throw Error(ExitCode::kFallsShort,
               "explain shows what a file that has passed does, and " +
-                  (options.stage.empty() ? "none of " + milestone.id : options.stage) +
-                  " has passed as it is now. Next: " +
-                  grader_command("check", milestone.id, options.stage));
+                  (options.stage.empty() ? "none of " + milestone.id + " has passed"
+                                         : options.stage + " has not passed") +
+                  " as it is now. Next: " + grader_command("check", milestone.id, options.stage));
 }
 
 namespace {

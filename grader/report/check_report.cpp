@@ -49,8 +49,10 @@ std::string row(const std::string& item, const std::string& points, const std::s
 
 std::string row_of(const ScoreItem& item) {
   const bool counts = item.credit != Credit::kNotMeasured;
+  // A technique earns nothing by itself: the stage's other points need it.
   const std::string points =
-      (counts ? points_text(item.earned) : "-") + "/" + points_text(item.points);
+      item.points > 0.0 ? (counts ? points_text(item.earned) : "-") + "/" + points_text(item.points)
+                        : "needed";
   // Colour codes must not count as width, so the cell is padded before it is coloured.
   const std::string label =
       row(title_of(item), coloured(right(points, kPointsWidth), colour_of(item.credit)), item.yours,

@@ -72,11 +72,13 @@ class Lines {
     if (lead.empty())
       lead = one_line(std::exchange(notes.empty() ? said : notes.front().second, ""));
     all.front().text = title + (lead.empty() ? "" : ": " + lead);
+    std::string caption = "see also";  // of several lines, which the first of them has
     for (std::size_t i = 0; i < notes.size(); ++i) {
       const std::string text = one_line(notes[i].second);
       if (i == 0 && text.empty()) continue;
+      if (!text.empty()) caption = text.ends_with(':') ? text.substr(0, text.size() - 1) : text;
       all.push_back(notes[i].first);
-      all.back().text = text.empty() ? "see also" : text;
+      all.back().text = caption;
     }
     for (const std::string& text : {one_line(said), one_line(smallest_case_text(finding)),
                                     mend_lines_text(finding), one_line(finding.next)}) {

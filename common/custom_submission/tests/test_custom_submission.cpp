@@ -148,6 +148,11 @@ TEST_CASE("custom submission: what cannot be built is told with the compiler's w
   std::string many = "#include \"gpu-new-forward.h\"\n";
   for (int i = 0; i < 100; ++i) many += "wrong w" + std::to_string(i) + ";\n";
   CHECK_THAT(refused("many.cu", many), ContainsSubstring("… and more"));
+  // The headers that are precompiled bring no name along of one that the file forgets.
+  CHECK_THAT(refused("forgets.cu",
+                     "#include \"common/stage/stage.hpp\"\n"
+                     "void f() { CONVLAB_CUDA_CHECK(cudaGetLastError()); }"),
+             ContainsSubstring("forgets.cu:2"));
   CHECK_THAT(refused("empty.cu", "#include \"gpu-new-forward.h\""),
              ContainsSubstring("does not define GPUInterface::conv_forward_gpu"));
   CHECK_THAT(refused("empty.cc", "#include \"cpu-new-forward.h\""),

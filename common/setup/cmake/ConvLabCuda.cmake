@@ -138,6 +138,12 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND NOT CONVLAB_SANITIZE)
   set(convlab_gpu_values -fsanitize=float-cast-overflow,shift-exponent)
 endif()
 
+# With sanitizers clang needs twelve minutes and more for one unrolled kernel at -O2, two at -O1.
+set(convlab_kernels_optimise -O2)
+if(CONVLAB_SANITIZE)
+  set(convlab_kernels_optimise -O1)
+endif()
+
 # How rewritten sources are compiled: with line numbers for reports (DWARF 4, because older versions
 # of addr2line name wrong files with DWARF 5), and without warnings that are usual for
 # CUDA code.
@@ -145,7 +151,7 @@ add_library(convlab_emulated_code INTERFACE)
 target_compile_options(
   convlab_emulated_code
   INTERFACE # Above -O2 kernels became slower, not faster.
-            $<$<CONFIG:Release,RelWithDebInfo>:-O2>
+            $<$<CONFIG:Release,RelWithDebInfo>:${convlab_kernels_optimise}>
             # As nvcc: a product and a sum become one instruction in kernels, if the processor has it
             # (__global__ in cuda_runtime.h), and memory is read by any type.
             -ffp-contract=fast
@@ -163,6 +169,8 @@ target_compile_options(
             -falign-loops=32
             -gdwarf-4
             ${convlab_lines_only}
+            # Of two branches with a store each, a report names the line of the one that ran.
+            $<$<CXX_COMPILER_ID:GNU>:-fno-tree-sink;-fno-crossjumping;-fno-tree-tail-merge>
             # A null pointer must fail when it is used; clang must not drop the access.
             -fno-delete-null-pointer-checks
             # A local array larger than the guard pages must not step over them.

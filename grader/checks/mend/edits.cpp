@@ -1,6 +1,7 @@
 #include "grader/checks/mend/edits.hpp"
 
 #include <algorithm>
+#include <array>
 #include <iterator>
 #include <map>
 
@@ -10,7 +11,51 @@ namespace {
 
 using Form = Site::Form;
 
+struct KindWords {
+  Kind kind;
+  const char* words;
+};
+constexpr std::array<KindWords, 24> kKindWords = {{
+    {Kind::kName, "a name or a number that stands for another one"},
+    {Kind::kExchange, "two names that are exchanged"},
+    {Kind::kComparison, "the comparison"},
+    {Kind::kOperator, "an operator"},
+    {Kind::kNumber, "a number"},
+    {Kind::kOneMore, "a value that is one too large or one too small"},
+    {Kind::kFactorAdded, "a factor that is missing"},
+    {Kind::kTermAdded, "something that is not added or subtracted"},
+    {Kind::kFactorRemoved, "a factor too many"},
+    {Kind::kTermRemoved, "something that is added or subtracted and should not be"},
+    {Kind::kParentheses, "the parentheses"},
+    {Kind::kAssignment, "how the value is assigned"},
+    {Kind::kCondition, "a condition that should not be asked"},
+    {Kind::kDeleted, "a statement too many"},
+    {Kind::kMoved, "a statement that stands at another place"},
+    {Kind::kAdded, "a statement that is missing"},
+    {Kind::kGuardAdded, "a condition that is missing"},
+    {Kind::kCast, "a cast"},
+    {Kind::kSize, "the size of an array"},
+    {Kind::kType, "the type of a variable"},
+    {Kind::kWord, "a word in front of a type"},
+    {Kind::kStart, "a first value that is missing"},
+    {Kind::kPragma, "a line for OpenMP"},
+    {Kind::kElsewhere, "a value that another function computes in another way"},
+}};
+
+// Edits of a macro stand in another one, in front of it.
+std::size_t position_of(const Site& site) {
+  return site.form == Form::kMacro ? site.function - 3 : site.begin;
+}
+
 }  // namespace
+
+const char* words_of(Kind kind) {
+  return std::ranges::find(kKindWords, kind, &KindWords::kind)->words;
+}
+
+std::string moved_text(std::size_t line) {
+  return "(nothing here, and the same in front of line " + std::to_string(line) + ")";
+}
 
 std::string tidy(const std::string& text) {
   std::string line;
@@ -37,6 +82,7 @@ EditableFile::EditableFile(const std::string& text, bool runs_kernels)
   }
   add_everywhere();
   add_twins();
+  add_copies();
 }
 
 std::size_t EditableFile::add(std::size_t site, std::string text) {
@@ -65,9 +111,11 @@ Names EditableFile::names_at(const Site& site) const {
     }
     return !is_declared;
   };
-  static const std::vector<std::string> members = {"batch",  "out_channels", "in_channels",
-                                                   "height", "width",        "kernel",
-                                                   "stride", "out_height()", "out_width()"};
+  static const std::array<std::vector<std::string>, 2> members = {
+      {{"batch", "out_channels", "in_channels", "height", "width", "kernel", "stride",
+        "out_height()", "out_width()"},
+       {"input_size()", "weights_size()", "output_size()", "input_image_size()",
+        "output_image_size()"}}};
   std::set<std::string>& structures = names.structures;
   for (const Site& each : outline_.sites) {
     if (each.function != site.function) continue;
@@ -88,11 +136,24 @@ Names EditableFile::names_at(const Site& site) const {
           .insert(text);
       if (atom.end < atom.begin + 3 || !source_.is(atom.begin + 1, ".")) continue;
       const std::string member = source_.text(atom.begin + 2, atom.end);
-      if (root.ends_with("Idx") || root == "blockDim") {
+      if (root.ends_with("Idx") || root.ends_with("Dim")) {
         for (const char* axis : {".x", ".y"}) names.values.insert(root + axis);
       }
-      if (std::ranges::find(members, member) == members.end()) continue;
-      for (const std::string& other : members) names.values.insert(root + "." + other);
+      for (const auto& alike : members) {
+        if (std::ranges::find(alike, member) == alike.end()) continue;
+        for (const std::string& other : alike) names.values.insert(root + "." + other);
+      }
+    }
+  }
+  // What writes a macro is read where it is used: the values of whole functions are known there.
+  if (site.form == Form::kMacro) {
+    const std::string_view macro = source_[site.function - 1].text;
+    for (const Variable& each : outline_.variables) {
+      const bool is_whole =
+          source_.is(each.begin, "{") || (each.is_constant && !each.alias.empty());
+      if (!is_whole || !source_.has(each.begin, each.end, {macro})) continue;
+      const auto type = types_.find(each.name);
+      (type != types_.end() ? names.typed[type->second] : names.values).insert(each.name);
     }
   }
   for (const Variable& each : outline_.variables) {
@@ -124,7 +185,10 @@ Names EditableFile::names_at(const Site& site) const {
   std::ranges::set_difference(names.values, names.counters,
                               std::inserter(names.sizes, names.sizes.end()));
   names.products = products_at(site, names.sizes);
-  if (asks_for_bytes) names.sizes.insert("sizeof(float)");
+  if (!asks_for_bytes) return names;
+  for (const std::string& each : names.sizes) names.parts.insert({each + " * " + each, each});
+  names.parts.insert(names.products.begin(), names.products.end());
+  if (!source_.has(site.begin, site.end, {"sizeof"})) names.sizes.insert("sizeof(float)");
   return names;
 }
 
@@ -176,6 +240,7 @@ void EditableFile::find_changes(std::size_t s, const Names& names) {
     edit.after = tidy(text);
     edit.choices = {{s, alternative}};
     for (const auto& [place, moved] : further) {
+      edit.after = moved_text(source_[outline_.sites[place].begin].line);
       edit.lines.insert(source_[outline_.sites[place].begin].line);
       edit.choices.emplace_back(place, moved);
     }
@@ -183,20 +248,27 @@ void EditableFile::find_changes(std::size_t s, const Names& names) {
   };
   if (site.form == Form::kPlace) {
     if (shares_memory(site)) add_edit(Kind::kAdded, site.begin - 1, "__syncthreads();");
+    if (site.is_in_switch) add_edit(Kind::kAdded, site.begin - 1, "break;");
     for (const auto& [stays, goes] : names.guards) {
       if (may_leave_at(site)) add_edit(Kind::kGuardAdded, site.begin, "if (" + goes + ") return;");
     }
     if (!site.begins_loop) return;
     for (const Variable& each : outline_.variables) {
       const bool known = each.begin < site.begin && site.begin < each.end;
-      if (!known || each.start.empty() || each.begin < site.function) continue;
+      if (!known || each.start.empty() || each.is_counter || each.begin < site.function) continue;
       add_edit(Kind::kAdded, site.begin - 1, each.name + " = " + each.start + ";");
     }
     return;
   }
+  if (site.form == Form::kCopy) return;
   if (site.form == Form::kJump) return add_edit(Kind::kDeleted, site.begin, "");
   for (Change& change : changes_of(source_, site, names)) {
     add_edit(change.kind, change.token, change.text + (ends ? ";" : ""));
+  }
+  for (const Variable& each : outline_.variables) {
+    const bool is_it = site.form == Form::kValue && source_.is(site.begin - 1, "=") &&
+                       source_.is(site.begin - 2, each.name);
+    if (is_it && !each.alias.empty()) add_edit(Kind::kElsewhere, site.begin, each.alias);
   }
   if (site.form == Form::kCondition) {
     add_edit(Kind::kCondition, site.begin, "false");
@@ -290,15 +362,17 @@ void EditableFile::write_site(std::size_t s, std::string& out) {
       source_[site.begin].offset,
       site.begin == site.end ? 0 : source_[site.end - 1].end() - source_[site.begin].offset);
   const auto& all = alternatives_[s];
-  const bool has_any = std::ranges::any_of(all, [](const auto& each) { return !each.dropped; });
-  if (dropped_sites_[s] || (!has_any && !site.is_loop)) {
-    out += own;
+  if (site.form == Form::kCopy) return write_copies(s, out);
+  if (site.form == Form::kPlace && site.begin == site.function + 1)
+    write_calls_of_copies(site.function, out);
+  if (dropped_sites_[s] || (!has_any(s) && !site.is_loop)) {
+    if (site.form != Form::kMacro) out += own;
     return;
   }
+  if (site.form == Form::kMacro) return write_macro(s, out);
   const std::string chosen = "::convlab::mend::chosen[" + std::to_string(s) + "]";
   const auto write_line = [&](std::size_t alternative, const std::string& text) {
-    owner_ = {s, alternative};
-    end_line(text, out);
+    this->write_line(s, alternative, text, out);
   };
   end_line("", out);
   if (site.form == Form::kJump) {
@@ -337,9 +411,20 @@ void EditableFile::write_site(std::size_t s, std::string& out) {
     write_line(a + 1, "case " + std::to_string(a + 1) + ": " + before + all[a].text + after);
   }
   const std::string close = site.form == Form::kStatement ? "}" : "}}()";
-  const std::string last = "default: " + before + own + after + close;
+  const std::string last = "default: " + before + renamed(own, edited_macros_) + after + close;
   owner_ = {s, 0};
   copy(last, out);
+}
+
+void EditableFile::write_line(std::size_t site, std::size_t alternative, const std::string& text,
+                              std::string& out) {
+  owner_ = {site, alternative};
+  end_line(text, out);
+}
+
+bool EditableFile::has_any(std::size_t site) const {
+  return !dropped_sites_[site] &&
+         std::ranges::any_of(alternatives_[site], [](const auto& each) { return !each.dropped; });
 }
 
 void EditableFile::end_line(const std::string& text, std::string& out) {
@@ -359,9 +444,15 @@ std::string EditableFile::text() {
   std::ranges::stable_sort(order, [&](std::size_t a, std::size_t b) {
     const Site& first = outline_.sites[a];
     const Site& second = outline_.sites[b];
-    return std::pair(first.begin, first.end) < std::pair(second.begin, second.end);
+    return std::pair(position_of(first), first.end) < std::pair(position_of(second), second.end);
   });
   lines_.clear();
+  edited_macros_.clear();
+  for (std::size_t s = 0; s < outline_.sites.size(); ++s) {
+    if (outline_.sites[s].form != Form::kMacro || !has_any(s)) continue;
+    const std::string name(source_[outline_.sites[s].function - 1].text);
+    edited_macros_[name] = "convlab_mend_" + name;
+  }
   owner_ = {alternatives_.size(), 0};
   std::string out;
   if (runs_kernels_) end_line("#include <cuda_runtime.h>", out);
@@ -372,9 +463,10 @@ std::string EditableFile::text() {
   };
   for (const std::size_t s : order) {
     const Site& site = outline_.sites[s];
-    copy_to(site.begin < source_.size() ? source_[site.begin].offset : text_.size());
+    const std::size_t token = position_of(site);
+    copy_to(token < source_.size() ? source_[token].offset : text_.size());
     write_site(s, out);
-    if (site.end > site.begin) at = source_[site.end - 1].end();
+    if (site.end > site.begin && site.form != Form::kMacro) at = source_[site.end - 1].end();
   }
   copy_to(text_.size());
   end_line("", out);
@@ -390,7 +482,7 @@ bool EditableFile::drop_lines(const std::set<std::size_t>& lines, bool whole_sit
     const auto& [site, alternative] = lines_[is_before ? line : line - 1];
     if (site >= alternatives_.size() || (is_before && alternative > 0)) continue;
     dropped = true;
-    if (alternative == 0 || whole_sites) {
+    if (alternative == 0 || (whole_sites && site != copies_)) {
       dropped_sites_[site] = true;
     } else {
       alternatives_[site][alternative - 1].dropped = true;

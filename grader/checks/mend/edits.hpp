@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "common/emulation/rewrite/source.hpp"
+#include "grader/checks/mend/copies.hpp"
 #include "grader/checks/mend/expression.hpp"
 #include "grader/checks/mend/outline.hpp"
 
@@ -22,6 +23,9 @@ struct Edit {
   std::string after{};
   std::vector<std::pair<std::size_t, std::size_t>> choices{};  ///< site, number of the alternative
 };
+
+/// Instead of a statement that moves.
+std::string moved_text(std::size_t line);
 
 /// Without the blanks that splices leave.
 std::string tidy(const std::string& text);
@@ -61,7 +65,15 @@ class EditableFile {
   std::size_t add(std::size_t site, std::string text);
   void add_everywhere();
   void add_twins();
+  void add_copies();
+  void add_copy(const CopyChange& change);
+  void write_copies(std::size_t site, std::string& out);
+  void write_calls_of_copies(std::size_t body, std::string& out);
+  [[nodiscard]] bool is_condition_of_preprocessor(std::size_t i) const;
+  void write_macro(std::size_t site, std::string& out);
+  [[nodiscard]] std::string without_includes(const std::string& text, std::string* includes) const;
   [[nodiscard]] bool knows_all_of(const Site& site, std::size_t place) const;
+  [[nodiscard]] bool knows_names_in(const std::string& text, std::size_t site) const;
   [[nodiscard]] bool shares_memory(const Site& site) const;
   [[nodiscard]] Names names_at(const Site& site) const;
   [[nodiscard]] std::size_t middle_of(const Site& site) const;
@@ -74,6 +86,9 @@ class EditableFile {
   void write_site(std::size_t site, std::string& out);
   void end_line(const std::string& text, std::string& out);
   void copy(std::string_view text, std::string& out);
+  void write_line(std::size_t site, std::size_t alternative, const std::string& text,
+                  std::string& out);
+  [[nodiscard]] bool has_any(std::size_t site) const;
 
   std::string text_;
   bool runs_kernels_;
@@ -84,6 +99,8 @@ class EditableFile {
   std::vector<bool> dropped_sites_;
   std::vector<std::set<std::string>> names_;  ///< the values that are known at each site
   std::vector<Edit> edits_;
+  std::size_t copies_ = 0;  ///< the site of the copies
+  Twins edited_macros_;     ///< what stands for a macro of which there are edits
   /// Of each line of the last text: site and alternative; alternative 0: the site as a whole.
   std::vector<std::pair<std::size_t, std::size_t>> lines_;
   std::pair<std::size_t, std::size_t> owner_;  ///< of the line that is being written

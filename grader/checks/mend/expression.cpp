@@ -1,11 +1,11 @@
 #include "grader/checks/mend/expression.hpp"
 
 #include <algorithm>
-#include <array>
-#include <cctype>
 #include <sstream>
 #include <string_view>
 #include <utility>
+
+#include "grader/checks/mend/operators.hpp"
 
 namespace convlab::grader::mend {
 
@@ -14,96 +14,6 @@ namespace {
 using rewrite::Source;
 using rewrite::Token;
 using Form = Site::Form;
-
-struct KindWords {
-  Kind kind;
-  const char* words;
-};
-constexpr std::array<KindWords, 17> kKindWords = {{
-    {Kind::kName, "a name or a number that stands for another one"},
-    {Kind::kExchange, "two names that are exchanged"},
-    {Kind::kComparison, "the comparison"},
-    {Kind::kOperator, "an operator"},
-    {Kind::kNumber, "a number"},
-    {Kind::kOneMore, "a value that is one too large or one too small"},
-    {Kind::kFactorAdded, "a factor that is missing"},
-    {Kind::kTermAdded, "something that is not added or subtracted"},
-    {Kind::kFactorRemoved, "a factor too many"},
-    {Kind::kTermRemoved, "something that is added or subtracted and should not be"},
-    {Kind::kParentheses, "the parentheses"},
-    {Kind::kAssignment, "how the value is assigned"},
-    {Kind::kCondition, "a condition that should not be asked"},
-    {Kind::kDeleted, "a statement too many"},
-    {Kind::kMoved, "a statement that stands at another place"},
-    {Kind::kAdded, "a statement that is missing"},
-    {Kind::kGuardAdded, "a condition that is missing"},
-}};
-
-// Operators by how strongly they bind, and what each may become.
-struct Operator {
-  const char* text;
-  int strength;
-  const char* others;  ///< separated by blanks
-  Kind kind;
-};
-constexpr std::array<Operator, 22> kOperators = {{
-    {"*", 9, "+ /", Kind::kOperator},
-    {"/", 9, "* %", Kind::kOperator},
-    {"%", 9, "/", Kind::kOperator},
-    {"+", 8, "- *", Kind::kOperator},
-    {"-", 8, "+", Kind::kOperator},
-    {"<<", 7, ">>", Kind::kOperator},
-    {">>", 7, "<<", Kind::kOperator},
-    {"<", 6, "<= > >= !=", Kind::kComparison},
-    {">", 6, ">= < <= !=", Kind::kComparison},
-    {"<=", 6, "< >= >", Kind::kComparison},
-    {">=", 6, "> <= <", Kind::kComparison},
-    {"==", 5, "!=", Kind::kComparison},
-    {"!=", 5, "== <", Kind::kComparison},
-    {"&", 4, "|", Kind::kOperator},
-    {"|", 3, "&", Kind::kOperator},
-    {"&&", 2, "||", Kind::kOperator},
-    {"||", 1, "&&", Kind::kOperator},
-    {"=", 0, "+=", Kind::kAssignment},
-    {"+=", 0, "= -=", Kind::kAssignment},
-    {"-=", 0, "+=", Kind::kAssignment},
-    {"*=", 0, "+=", Kind::kAssignment},
-    {"/=", 0, "*=", Kind::kAssignment},
-}};
-
-struct Splice {
-  std::size_t begin, end;
-  std::string text;
-};
-
-std::string spliced(const Source& source, std::size_t begin, std::size_t end,
-                    const std::vector<Splice>& splices) {
-  std::string text;
-  std::size_t at = begin;
-  const auto is_apart = [&](std::size_t token) {  // from the one before it
-    return token > begin && token < end && source[token - 1].end() != source[token].offset;
-  };
-  const auto append = [&text](const std::string& more, bool apart) {
-    const auto is_word = [](char c) {
-      return std::isalnum(static_cast<unsigned char>(c)) || c == '_';
-    };
-    const bool meet =
-        !text.empty() && !more.empty() && is_word(text.back()) && is_word(more.front());
-    text += (apart || meet ? " " : "") + more;
-  };
-  bool apart = false;
-  for (const Splice& each : splices) {
-    append(source.text(at, each.begin), apart);
-    const bool is_bracket = each.begin == each.end;
-    const bool removes = each.text.empty();
-    if (!removes) append(each.text, is_apart(each.begin) && each.text != ")");
-    apart =
-        is_apart(each.end) && (removes ? is_apart(each.begin) : !is_bracket || each.text != "(");
-    at = each.end;
-  }
-  append(source.text(at, end), apart);
-  return text;
-}
 
 /// Makes the changes of one expression or statement.
 class Expression {
@@ -115,7 +25,7 @@ class Expression {
 
   std::vector<Change> run() {
     change_names();
-    if (form_ == Form::kStatement) add_factor_twice();
+    if (form_ == Form::kStatement) add_factor_twice(), turn_copy();
     read_all(begin_, end_);
     return std::move(changes_);
   }
@@ -123,6 +33,8 @@ class Expression {
  private:
   static constexpr std::size_t kMostOfOne = 1500;
   static constexpr int kSums = 8;  ///< the strength of + and -
+  static constexpr const char* kToDevice = "cudaMemcpyHostToDevice";
+  static constexpr const char* kToHost = "cudaMemcpyDeviceToHost";
 
   struct Operand {
     std::size_t begin, end;
@@ -153,6 +65,9 @@ class Expression {
                     : atom.is_array               ? names_.arrays
                     : typed != names_.typed.end() ? typed->second
                                                   : names_.values;
+      // A pointer whose address is taken has a type like the others.
+      if (is_addressed && typed != names_.typed.end())
+        others.insert(typed->second.begin(), typed->second.end());
       // A pointer may stand for one to constants, not the other way round.
       if (typed != names_.typed.end() && typed->first == kConstantPointer &&
           names_.typed.contains("pointer")) {
@@ -187,6 +102,25 @@ class Expression {
           continue;
         }
         add(Kind::kExchange, {{atom.begin, atom.end, second}, {other.begin, other.end, own}});
+      }
+    }
+  }
+
+  // A copy in the other direction, its pointers exchanged or as they are.
+  void turn_copy() {
+    const std::vector<Atom> atoms = atoms_in(source_, begin_, end_);
+    for (const Atom& direction : atoms) {
+      const std::string own = source_.text(direction.begin, direction.end);
+      if (own != kToDevice && own != kToHost) continue;
+      const Splice turned{direction.begin, direction.end, own == kToDevice ? kToHost : kToDevice};
+      add(Kind::kName, {turned});
+      for (std::size_t b = 1; b < atoms.size(); ++b) {
+        const Atom& first = atoms[b - 1];
+        const Atom& second = atoms[b];
+        if (first.is_number || second.is_number || second.end > direction.begin) continue;
+        add(Kind::kExchange, {{first.begin, first.end, source_.text(second.begin, second.end)},
+                              {second.begin, second.end, source_.text(first.begin, first.end)},
+                              turned});
       }
     }
   }
@@ -252,6 +186,12 @@ class Expression {
     return nullptr;
   }
 
+  // [begin, last]: (int), static_cast<int>. Not that of a pointer.
+  void remove_cast(std::size_t begin, std::size_t last) {
+    if (last + 1 >= end_ || source_.has(begin, last, {"*"})) return;
+    add(Kind::kCast, {{begin, last + 2, std::string(source_[last + 1].text)}});
+  }
+
   std::size_t read_operand(std::size_t i, std::size_t end) {
     const bool has_sign = source_.is(i, "&") || source_.is(i, "-") || source_.is(i, "!");
     if (has_sign && i + 1 < end) add(Kind::kOperator, {{i, i + 1, ""}});
@@ -263,7 +203,10 @@ class Expression {
     if (source_.is(i, "(") && source_.opens(i)) {
       const std::size_t close = source_.partner(i);
       const bool is_cast = is_type(source_[i + 1].text) || source_.is(i + 1, "std");
-      if (is_cast) return read_operand(close + 1, end);
+      if (is_cast) {
+        remove_cast(i, close);
+        return read_operand(close + 1, end);
+      }
       read_all(i + 1, close);
       return read_behind(close + 1, end);
     }
@@ -272,7 +215,9 @@ class Expression {
       ++i;
       while (source_.is(i, "::") && i + 1 < end) i += 2;
       if (source_[i - 1].text.ends_with("_cast") && source_.is(i, "<")) {
+        const std::size_t angle = i;
         while (i < end && !source_.is(i, ">")) ++i;
+        remove_cast(source_.is(angle - 2, "::") ? angle - 3 : angle - 1, i);
         ++i;
       }
       return read_behind(i, end);
@@ -322,30 +267,46 @@ class Expression {
       if ((k == 0 || is_sum(operators[k - 1])) && is_sum(operators[k]) && is_sum(operators[k + 1]))
         add(Kind::kTermRemoved, {{operands[k].begin, operands[k + 2].begin, ""}});
     }
+    // (H - K) / S
+    const auto is_product = [](const auto& each) { return each.second->strength == 9; };
+    if (form_ == Form::kValue && !operators.empty() && std::ranges::all_of(operators, is_product)) {
+      for (const char* more : {" + 1", " - 1"})
+        add(Kind::kOneMore, {{operands.back().end, operands.back().end, more}});
+    }
+    if (std::ranges::all_of(operators, is_product)) add_between(operands);
+    add_parts(operands);
     change_groups(operands, operators);
     add_guards(operands, operators);
     if (!operands.empty()) add_terms(operands);
     change_twice(operands);
-    // A plain value has names only, and the left side of a comparison is no bound.
+    // A plain value has names and factors only, and the left side of a comparison is no bound.
     const bool is_comparison =
         !operators.empty() && operators.front().second->kind == Kind::kComparison;
-    if (operators.empty() && form_ != Form::kStatement) return;
+    if (operators.empty() && form_ != Form::kStatement) {
+      if (operands.empty() || !names_.values.contains(text(operands.front()))) return;
+      for (const std::string& name : names_.sizes)
+        add(Kind::kFactorAdded, {{end_, end_, " * " + name}});
+      return;
+    }
     for (std::size_t k = 0; k < operands.size(); ++k) {
       const bool assigns = k == 0 && !operators.empty() && operators.front().second->strength == 0;
       const bool is_text = source_[operands[k].begin].kind == Token::Kind::kString;
       if (assigns || is_text) continue;
-      change_operand(operands[k], is_comparison, is_comparison && k == 0);
+      const bool is_assigned = operators.size() == 1 && operators.front().second->strength == 0;
+      change_operand(operands[k], is_comparison, is_comparison && k == 0, is_assigned);
     }
   }
 
-  void change_operand(const Operand& operand, bool is_bound, bool is_left) {
+  // @param is_assigned  a statement's whole value: x += W
+  void change_operand(const Operand& operand, bool is_bound, bool is_left, bool is_assigned) {
     const std::string own = text(operand);
     // Not what is launched, nor its arguments as a whole; nor a call that stands alone, an address,
     // or what CUDA names.
     const bool is_launch =
         source_.is_triple(operand.end, '<') || source_.is_triple(operand.begin - 3, '>');
     if (own.starts_with("cuda") || takes_address(source_, operand.end - 1)) return;
-    if (is_launch || (operand.begin == begin_ && operand.end == end_ && own.ends_with(")"))) return;
+    const bool is_whole = operand.begin == begin_ && operand.end == end_;
+    if (is_launch || (is_whole && own.ends_with(")") && !names_.values.contains(own))) return;
     if (typed_as(own) != names_.typed.end() || names_.structures.contains(own)) return;
     const bool is_number =
         operand.end == operand.begin + 1 && source_[operand.begin].kind == Token::Kind::kNumber;
@@ -358,7 +319,7 @@ class Expression {
     }
     for (const std::string& name : names_.sizes) {
       if (!(is_bound && is_left)) becomes(Kind::kFactorAdded, own + " * " + name);
-      if (form_ == Form::kStatement || is_left || name == own) continue;
+      if ((form_ == Form::kStatement && !is_assigned) || is_left || name == own) continue;
       becomes(Kind::kTermAdded, "(" + own + " - " + name + ")");
       if (!is_number) becomes(Kind::kFactorAdded, "(" + own + ") / " + name);
     }
@@ -402,6 +363,25 @@ class Expression {
         if (!is_in) add(Kind::kTermAdded, {{end, end, " + " + counter + " * " + product}});
       }
     }
+  }
+
+  // m * C * K for (m * C + c) * K
+  void add_between(const std::vector<Operand>& factors) {
+    for (std::size_t k = 1; k + 1 < factors.size(); ++k) {
+      const std::size_t begin = factors.front().begin;
+      for (const std::string& counter : names_.counters)
+        add(Kind::kTermAdded,
+            {{begin, begin, "("}, {factors[k].end, factors[k].end, " + " + counter + ")"}});
+    }
+  }
+
+  // (side * side + K * K) * sizeof(float)
+  void add_parts(const std::vector<Operand>& operands) {
+    if (form_ != Form::kValue || operands.size() < 2) return;
+    const std::size_t end = operands.back().end;
+    const bool has_bytes = source_.has(operands.front().begin, end, {"sizeof"});
+    for (const std::string& each : names_.parts)
+      add(Kind::kTermAdded, {{end, end, " + " + each + (has_bytes ? " * sizeof(float)" : "")}});
   }
 
   // Behind a comparison, or several that are joined.
@@ -474,10 +454,6 @@ class Expression {
 };
 
 }  // namespace
-
-const char* words_of(Kind kind) {
-  return std::ranges::find(kKindWords, kind, &KindWords::kind)->words;
-}
 
 std::vector<Change> changes_of(const Source& source, const Site& site, const Names& names) {
   return Expression(source, site, names).run();

@@ -12,7 +12,7 @@
 
 namespace convlab::grader::mend {
 
-/// What an edit changes; the words for a student are in expression.cpp.
+/// What an edit changes; the words for a student are in edits.cpp.
 enum class Kind {
   kName,
   kExchange,
@@ -31,6 +31,13 @@ enum class Kind {
   kMoved,
   kAdded,
   kGuardAdded,
+  kCast,
+  kSize,
+  kType,
+  kWord,
+  kStart,
+  kPragma,
+  kElsewhere,
 };
 
 /// "the comparison"
@@ -50,10 +57,22 @@ struct Names {
   std::map<std::string, std::set<std::string>> typed{};
   /// What the function multiplies of sizes alone, "H * W", and each size.
   std::set<std::string> products{};
+  /// Of the host: what an array may have beside its elements, those and squares.
+  std::set<std::string> parts{};
   /// Conditions that may keep a thread away, "h < H_out", by what they become where it has to
   /// leave.
   std::map<std::string, std::string> guards{};
 };
+
+/// What stands instead of tokens [begin, end).
+struct Splice {
+  std::size_t begin, end;
+  std::string text;
+};
+
+/// Tokens [begin, end) with some of them replaced, without the blanks that would be left.
+std::string spliced(const rewrite::Source& source, std::size_t begin, std::size_t end,
+                    const std::vector<Splice>& splices);
 
 /// One change of a site: its alternative, and the token where it begins.
 struct Change {

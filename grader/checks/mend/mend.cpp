@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <bit>
 #include <cstdlib>
+#include <functional>
 #include <map>
 #include <random>
 #include <set>
 
 #include "common/base/text.hpp"
 #include "common/base/whole_file.hpp"
+#include "grader/checks/mend/changes.hpp"
 #include "grader/checks/mend/edits.hpp"
 #include "reference/oracle/oracle.hpp"
 
@@ -19,27 +21,31 @@ namespace {
 // All counts, so that the same file gives the same mends on every machine.
 constexpr int kMostRounds = 5;  ///< of compilation
 constexpr std::size_t kMostEdits = 12'000;
-constexpr std::size_t kMostPairs = 8000;
-constexpr std::size_t kMostPartners = 4;  ///< edits with which pairs are tried
+constexpr std::size_t kMostPairs = 12'000;
+constexpr std::size_t kMostRanked = 200;
+constexpr std::size_t kMostPartners = 5;  ///< lines with whose best edit pairs are tried
 constexpr std::size_t kInOneCall = 100;
 constexpr int kMostRestarts = 100;
 constexpr int kMostEndless = 2;  ///< trials without an end, each of which takes seconds
 constexpr std::size_t kMostConfirmed = 16;
-constexpr std::size_t kMostOfLine = 2;
-constexpr std::size_t kMostWrongOfKernels = 2;
+constexpr int kMostExamples = 10;      ///< as in mendable.hpp
+constexpr std::size_t kMostWrong = 1;  ///< shapes: one wrong output shows that an edit is no mend
 constexpr std::int64_t kLargestExample = 200'000;  ///< products
 constexpr std::int64_t kLargestOfKernels = 20'000;
 constexpr std::int64_t kLargestCase = 700'000;
+// Beside the counts: kernels with far too many blocks take a quarter of a second each. Times
+// slowness(), so that a slower machine finds as much.
 constexpr std::chrono::seconds kCallLimit{20};
-// Beside the counts: kernels with far too many blocks take a quarter of a second each.
 constexpr double kMostSeconds = 25.0;  ///< of processor time
+constexpr double kMostSecondsOfLarge = 40.0;
 
-// Sizes that differ from each other, more than one tile of 32 outputs in each direction, with a
-// stride too, and the simplest ones.
+// The simplest ones first: an edit that mends one of two mistakes makes some of them right. The
+// others have sizes that differ from each other, more than one tile of 32 outputs in each
+// direction, and a stride.
 constexpr ConvShape kShapes[] = {
-    {2, 3, 2, 5, 7, 3, 1},   {1, 2, 3, 9, 6, 2, 2}, {3, 2, 4, 4, 5, 1, 1},
-    {2, 2, 2, 12, 10, 2, 3}, {1, 4, 2, 8, 9, 5, 1}, {1, 1, 1, 35, 19, 3, 1},
-    {1, 1, 1, 37, 70, 2, 2}, {1, 1, 1, 1, 1, 1, 1}, {1, 2, 1, 7, 7, 7, 1}};
+    {1, 1, 1, 1, 1, 1, 1},   {1, 2, 1, 7, 7, 7, 1}, {1, 1, 1, 35, 19, 3, 1},
+    {3, 2, 4, 4, 5, 1, 1},   {2, 3, 2, 5, 7, 3, 1}, {1, 2, 3, 9, 6, 2, 2},
+    {2, 2, 2, 12, 10, 2, 3}, {1, 4, 2, 8, 9, 5, 1}, {1, 1, 1, 37, 70, 2, 2}};
 
 // The lines of the edited file in which the compiler found errors, or which use a macro or a
 // template of a header that has one with their types.
@@ -51,7 +57,10 @@ std::set<std::size_t> lines_with_errors(const std::string& log, const std::strin
     const auto mark =
         std::min({line.find(": error: "), line.find(":   required from "), expansion});
     const auto name = line.find(file + ":");
-    if (mark == std::string::npos) continue;
+    // An error in an edited macro has its own line.
+    const bool is_own = line.find("macro ‘convlab_mend_") != std::string::npos ||
+                        line.find("macro 'convlab_mend_") != std::string::npos;
+    if (mark == std::string::npos || is_own) continue;
     if (name < mark) {
       user = static_cast<std::size_t>(std::atol(line.c_str() + name + file.size() + 1));
     }
@@ -69,19 +78,17 @@ std::filesystem::path build_all(EditableFile& file, const BuildEdited& build) {
     const std::string name = std::filesystem::path(built.problem->file).filename();
     const auto log = built.folder / "compiler.log";
     if (name.empty() || !std::filesystem::exists(log)) return {};
-    if (!file.drop_lines(lines_with_errors(read_text(log), name), round > 0)) return {};
+    if (!file.drop_lines(lines_with_errors(read_text(log), name), round > 1)) return {};
   }
   return {};
 }
-
-using Choices = std::vector<std::pair<std::size_t, std::size_t>>;
 
 /// Runs edits in the edited program.
 class Trials {
  public:
   Trials(Submission& submission, const StageInfo& stage, const std::vector<ConvShape>& shapes,
-         std::uint64_t seed, std::size_t most_wrong)
-      : submission_(submission), stage_(stage), count_(shapes.size()), most_wrong_(most_wrong) {
+         std::uint64_t seed)
+      : submission_(submission), stage_(stage), count_(shapes.size()) {
     std::mt19937_64 engine(seed);
     list_.push_back(static_cast<float>(shapes.size()));
     for (const ConvShape& shape : shapes) {
@@ -111,21 +118,26 @@ class Trials {
   /// How many shapes it makes right that the file itself makes wrong, and how many more outputs.
   [[nodiscard]] std::pair<int, int> gain(unsigned right) const {
     const auto outputs = [](unsigned of) { return static_cast<int>(of >> kMostExamples); };
-    return {std::popcount(shapes_of(right) & ~shapes_of(own_)), outputs(right) - outputs(own_)};
+    return {std::popcount(shapes_of(right) & ~own_), outputs(right) - outputs(base_)};
   }
 
   /// Which shapes the file makes right as it is.
   unsigned run_own() {
-    const auto right = run({{}});
-    return own_ = right.empty() ? 0 : right.front();
+    run({}, count_);
+    own_ = shapes_of(base_);
+    return base_;
   }
 
   /// What each of these makes right, as mendable.hpp tells it; fewer results if the program fails
-  /// too often.
-  std::vector<unsigned> run(const std::vector<Choices>& edits) {
+  /// too often. @param most_wrong  shapes, then an edit is tried no further
+  std::vector<unsigned> run(const std::vector<Choices>& edits, std::size_t most_wrong) {
+    most_wrong_ = most_wrong;
     std::vector<unsigned> right;
+    run_some({{}}, right);
+    base_ = right.front();
+    right.clear();
     while (right.size() < edits.size() && restarts_ < kMostRestarts && endless_ < kMostEndless &&
-           used_before_ + used() < kMostSeconds) {
+           used_before_ + used() < kMostSeconds * slowness()) {
       const std::size_t end = std::min(edits.size(), right.size() + kInOneCall);
       run_some({edits.begin() + static_cast<std::ptrdiff_t>(right.size()),
                 edits.begin() + static_cast<std::ptrdiff_t>(end)},
@@ -135,12 +147,11 @@ class Trials {
   }
 
  private:
-  static constexpr int kMostExamples = 10;  ///< as in mendable.hpp
   static unsigned shapes_of(unsigned right) { return right & ((1U << kMostExamples) - 1); }
 
   void run_some(const std::vector<Choices>& edits, std::vector<unsigned>& right) {
     std::vector<float> list = list_;
-    list.push_back(static_cast<float>(shapes_of(own_)));
+    list.push_back(static_cast<float>(own_));
     list.push_back(static_cast<float>(most_wrong_));
     list.push_back(static_cast<float>(edits.size()));
     for (const Choices& choices : edits) {
@@ -183,50 +194,14 @@ class Trials {
   Submission& submission_;
   const StageInfo& stage_;
   std::size_t count_;
-  std::size_t most_wrong_;  ///< then an edit is tried no further
-  unsigned own_ = 0;
+  std::size_t most_wrong_ = 0;  ///< of the edits that are tried now
+  unsigned own_ = 0;            ///< shapes that the file makes right as it is
+  unsigned base_ = 0;           ///< what it makes right where edits are tried no further
   std::vector<float> list_;
   int restarts_ = 0;
   int endless_ = 0;
   double used_before_ = 0.0;  ///< by processes that have ended
 };
-
-std::string listed(const Choices& choices) {
-  std::string text;
-  for (const auto& [site, alternative] : choices) {
-    text += (text.empty() ? "" : ",") + std::to_string(site) + ":" + std::to_string(alternative);
-  }
-  return text;
-}
-
-Mend mend_of(const std::vector<const Edit*>& edits, const std::string& file) {
-  Mend mend{.file = file};
-  for (const Edit* edit : edits) {
-    mend.lines.insert(mend.lines.end(), edit->lines.begin(), edit->lines.end());
-    mend.kind += (mend.kind.empty() ? "" : ", and ") + std::string(words_of(edit->kind));
-    if (!mend.before.empty()) mend.before += "\n", mend.after += "\n";
-    mend.before += edit->before;
-    mend.after += edit->after;
-  }
-  std::ranges::sort(mend.lines);
-  mend.lines.erase(std::ranges::unique(mend.lines).begin(), mend.lines.end());
-  return mend;
-}
-
-bool share_a_site(const Edit& a, const Edit& b) {
-  return std::ranges::any_of(a.choices, [&](const auto& own) {
-    return std::ranges::any_of(b.choices,
-                               [&](const auto& other) { return own.first == other.first; });
-  });
-}
-
-Choices joined(const std::vector<const Edit*>& edits) {
-  Choices all;
-  for (const Edit* each : edits) all.insert(all.end(), each->choices.begin(), each->choices.end());
-  return all;
-}
-
-using Changes = std::vector<const Edit*>;  ///< edits that are made together
 
 // The shape that failed comes last: mendable.hpp tries it where all others are right.
 std::vector<ConvShape> shapes_for(const Wrong& wrong) {
@@ -241,30 +216,61 @@ std::vector<unsigned> try_all(Trials& trials, const std::vector<Changes>& tried,
                               std::vector<Changes>& mends) {
   std::vector<Choices> choices;
   for (const Changes& each : tried) choices.push_back(joined(each));
-  std::vector<unsigned> right = trials.run(choices);
+  std::vector<unsigned> right = trials.run(choices, kMostWrong);
   for (std::size_t i = 0; i < right.size(); ++i) {
     if (trials.is_all(right[i])) mends.push_back(tried[i]);
   }
   return right;
 }
 
-// Single edits; where none is enough, two of which one alone makes more outputs right.
-std::vector<Changes> search(Trials& trials, const std::vector<Edit>& edits) {
+// One size as in a case that is too large to be tried, the others small: a counter of a short type
+// fails at the width alone.
+std::vector<ConvShape> narrowed(const Wrong& wrong) {
+  const ConvShape& whole = *wrong.failing;
+  std::vector<ConvShape> shapes = {{.height = whole.height, .width = 2},
+                                   {.height = 2, .width = whole.width}};
+  // Each would be thousands of blocks.
+  if (wrong.runs_kernels) return shapes;
+  shapes.push_back({.height = whole.height, .width = whole.width});
+  shapes.push_back({.batch = whole.batch, .height = 2, .width = 2});
+  shapes.push_back({.out_channels = whole.out_channels, .height = 2, .width = 2});
+  shapes.push_back({.in_channels = whole.in_channels, .height = 2, .width = 2});
+  std::erase_if(shapes, [](const auto& each) { return each.multiply_adds() > kLargestExample; });
+  return shapes;
+}
+
+struct Found {
+  std::vector<Changes> mends{};
+  bool is_part = false;  ///< they make the most shapes right, though not all
+};
+
+// Single edits; where none is enough, two of which one alone makes more outputs right; where these
+// are not, edits that leave another mistake.
+Found search(Trials& trials, const std::vector<Edit>& edits) {
   std::vector<Changes> mends;
-  if (trials.is_all(trials.run_own())) return mends;  // it shows at other shapes only
   std::vector<Changes> tried;
   for (const Edit& edit : edits) tried.push_back({&edit});
   const std::vector<unsigned> right = try_all(trials, tried, mends);
-  if (!mends.empty()) return mends;
+  if (!mends.empty()) return {mends};
   using Gain = std::pair<std::pair<int, int>, const Edit*>;
   std::vector<Gain> gains;
   for (std::size_t i = 0; i < right.size(); ++i)
     gains.emplace_back(trials.gain(right[i]), tried[i].front());
   std::ranges::stable_sort(gains, std::greater{}, &Gain::first);
+  // Those that look best, at all shapes.
+  const std::size_t best = std::min(gains.size(), kMostRanked);
+  std::vector<Choices> again;
+  for (std::size_t i = 0; i < best; ++i) again.push_back(gains[i].second->choices);
+  const std::vector<unsigned> whole = trials.run(again, kMostExamples);
+  for (std::size_t i = 0; i < whole.size(); ++i) gains[i].first = trials.gain(whole[i]);
+  std::ranges::stable_sort(gains.begin(), gains.begin() + static_cast<std::ptrdiff_t>(best),
+                           std::greater{}, &Gain::first);
+  // Of one line many edits are alike.
   std::vector<Changes> pairs;
-  for (std::size_t a = 0; a < std::min(kMostPartners, gains.size()); ++a) {
-    const auto& [gain, first] = gains[a];
-    if (gain <= std::pair(0, 0)) break;
+  std::set<std::set<std::size_t>> lines;
+  for (const auto& [gain, first] : gains) {
+    if (gain <= std::pair(0, 0) || lines.size() == kMostPartners) break;
+    if (!lines.insert(first->lines).second) continue;
     for (const auto& [other, second] : gains) {
       if (pairs.size() < kMostPairs && !share_a_site(*first, *second)) {
         pairs.push_back({first, second});
@@ -272,52 +278,150 @@ std::vector<Changes> search(Trials& trials, const std::vector<Edit>& edits) {
     }
   }
   try_all(trials, pairs, mends);
-  return mends;
+  if (!mends.empty()) return {mends};
+  for (const auto& [gain, edit] : gains) {
+    if (gain.first > 0 && gain.first == gains.front().first.first) mends.push_back({edit});
+  }
+  return {mends, true};
 }
 
-// By their lines, the shortest first, without those of which a part of the lines is enough.
-std::map<std::vector<std::size_t>, std::vector<Changes>> by_lines(
-    const std::vector<Changes>& mends) {
-  std::map<std::vector<std::size_t>, std::vector<Changes>> all;
-  const auto length = [](const Changes& each) { return mend_of(each, {}).after.size(); };
-  for (const Changes& each : mends) all[mend_of(each, {}).lines].push_back(each);
-  for (auto& [lines, own] : all) std::ranges::stable_sort(own, {}, length);
-  std::erase_if(all, [&](const auto& each) {
-    return std::ranges::any_of(all, [&](const auto& other) {
-      return other.first.size() < each.first.size() &&
-             std::ranges::includes(each.first, other.first);
-    });
-  });
-  return all;
+Found search(Submission& submission, const Wrong& wrong, const std::vector<Edit>& edits) {
+  Trials usual(submission, wrong.stage, shapes_for(wrong), wrong.seed);
+  if (!usual.is_all(usual.run_own())) return search(usual, edits);
+  if (!wrong.failing) return {};
+  Trials narrow(submission, wrong.stage, narrowed(wrong), wrong.seed);
+  return narrow.is_all(narrow.run_own()) ? Found() : search(narrow, edits);
 }
 
 /// Whether changes make every case right, with arrays that begin and end at guard pages, with
-/// several threads, and with those of kernels in both orders.
+/// several threads, and the smaller cases of kernels in both orders.
 class Confirmation {
  public:
   Confirmation(Submission& submission, const Wrong& wrong)
-      : submission_(submission), wrong_(wrong) {
+      : submission_(submission), wrong_file_(wrong) {
     for (ElementCase each : wrong.cases) {
       each.probe = ElementCase::Probe::kKnown;
-      if (each.shape.multiply_adds() <= kLargestCase) cases_.push_back(each);
+      (each.shape.multiply_adds() <= kLargestCase ? small_ : large_).push_back(each);
+      all_.push_back(each);
     }
     if (wrong.runs_kernels) orders_.emplace_back("CONVLAB_EMU_ORDER=reverse");
   }
 
   bool confirms(const Changes& changes) {
-    return std::ranges::all_of(orders_, [&](const std::string& order) {
-      submission_.set_environment(
-          {"CONVLAB_MEND=" + listed(joined(changes)), "OMP_NUM_THREADS=4", order});
-      return !first_finding(submission_, wrong_.stage, cases_, wrong_.seed);
-    });
+    while (!makes_all_right(changes)) {
+      if (!sets_aside_wrong_case()) return false;
+    }
+    return true;
   }
 
+  /// Whether changes make the case right that the check found wrong, and some others, and leave
+  /// cases wrong, of which none fails as the check saw.
+  bool confirms_part(const Changes& changes) {
+    constexpr std::size_t kFewest = 5;
+    right_ = 0;
+    rest_.clear();
+    for (const ElementCase& test : all_) {
+      if (makes_right(changes, {test}, orders_.front())) {
+        ++right_;
+        continue;
+      }
+      if (wrong_.id == wrong_file_.id || test.name == wrong_file_.failing_case) return false;
+      if (rest_.empty()) rest_ = told_of(test);
+    }
+    // What makes all of them right was refused for another reason: the order of threads.
+    return right_ >= kFewest && !rest_.empty();
+  }
+
+  /// How many cases the last changes made right.
+  [[nodiscard]] std::size_t right() const { return right_; }
+
+  /// What is wrong in a case that is set aside.
+  [[nodiscard]] const std::string& rest() const { return rest_; }
+
+  /// The large cases of more edits would take too long.
+  [[nodiscard]] bool is_spent() const { return used_ > kMostSecondsOfLarge * slowness(); }
+
  private:
+  bool makes_all_right(const Changes& changes) {
+    const bool is_right = std::ranges::all_of(
+        orders_, [&](const std::string& order) { return makes_right(changes, small_, order); });
+    return is_right && makes_right(changes, large_, orders_.front());
+  }
+
+  [[nodiscard]] std::string told_of(const ElementCase& test) const {
+    return "Another mistake shows in case '" + test.name + "' (" + to_string(test.shape) +
+           "): " + wrong_.title + " (" + wrong_.id + ").";
+  }
+
+  // A case where the file fails in the same way with a change and without it, and not as the check
+  // saw, has another mistake: no change of the one that is looked for makes it right.
+  bool sets_aside_wrong_case() {
+    const Finding changed = wrong_;
+    for (std::vector<ElementCase>* cases : {&small_, &large_}) {
+      const auto test = std::ranges::find(*cases, wrong_case_, &ElementCase::name);
+      const bool may_be = changed.id != wrong_file_.id && (left_.empty() || left_ == changed.id);
+      if (!may_be || test == cases->end()) continue;
+      if (makes_right({}, {*test}, orders_.front()) || wrong_.id != changed.id) return false;
+      if (left_.empty()) rest_ = told_of(*test);
+      left_ = changed.id;
+      cases->erase(test);
+      return true;
+    }
+    return false;
+  }
+
+  bool makes_right(const Changes& changes, const std::vector<ElementCase>& cases,
+                   const std::string& order) {
+    submission_.set_environment(
+        {"CONVLAB_MEND=" + listed(joined(changes)), "OMP_NUM_THREADS=4", order});
+    std::vector<std::string> names;
+    const auto found =
+        first_finding(submission_, wrong_file_.stage, cases, wrong_file_.seed, &names);
+    if (found) wrong_ = *found, wrong_case_ = names.front();
+    const ProcessUsage usage = submission_.usage();
+    used_ += usage.user_s + usage.system_s;
+    return !found;
+  }
+
   Submission& submission_;
-  const Wrong& wrong_;
-  std::vector<ElementCase> cases_;
+  const Wrong& wrong_file_;
+  Finding wrong_;           ///< of the last run
+  std::string wrong_case_;  ///< its name
+  std::string rest_;
+  std::size_t right_ = 0;
+  std::vector<ElementCase> all_;  ///< also those that are set aside
+  std::string left_;              ///< the id of what is wrong there
+  std::vector<ElementCase> small_;
+  std::vector<ElementCase> large_;
   std::vector<std::string> orders_ = {"CONVLAB_EMU_ORDER=forward"};
+  double used_ = 0.0;
 };
+
+// Of each place the first mend that is confirmed. @param is_part  those that make the most cases
+// right, though not all
+std::vector<Mend> confirm(Confirmation& confirmation, const ByLines& mends, const std::string& file,
+                          bool is_part) {
+  std::vector<Mend> confirmed;
+  std::size_t runs = 0;
+  std::size_t most = 0;
+  for (const auto& [lines, all] : mends) {
+    for (const Changes& each : all) {
+      if (confirmation.is_spent()) return {};  // another line may be as right
+      if (runs++ == kMostConfirmed) break;
+      if (!(is_part ? confirmation.confirms_part(each) : confirmation.confirms(each))) continue;
+      if (is_part && confirmation.right() < most) break;
+      if (is_part && confirmation.right() > most) confirmed.clear();
+      most = confirmation.right();
+      confirmed.push_back(mend_of(each, file));
+      confirmed.back().rest = confirmation.rest();
+      break;
+    }
+  }
+  const auto is_whole = [](const Mend& each) { return each.rest.empty(); };
+  if (std::ranges::any_of(confirmed, is_whole)) std::erase_if(confirmed, std::not_fn(is_whole));
+  std::ranges::stable_sort(confirmed, {}, [](const Mend& each) { return each.lines.size(); });
+  return confirmed;
+}
 
 }  // namespace
 
@@ -328,33 +432,22 @@ std::vector<Mend> find_mends(const Wrong& wrong, const BuildEdited& build) {
   const std::filesystem::path program = build_all(file, build);
   if (program.empty()) return {};
   const std::vector<Edit> edits = file.edits();
-  const std::vector<ConvShape> shapes = shapes_for(wrong);
-  Submission submission(program, kCallLimit);
+  Submission submission(program, std::chrono::ceil<std::chrono::seconds>(kCallLimit * slowness()));
   submission.settings.watches = false;
   // Of an emulated device the trials see the numbers themselves: a kernel then runs in the process
   // that launches it, and costs a hundredth.
   submission.settings.withheld = Withheld::kNothing;
   submission.set_environment(
       {"OMP_NUM_THREADS=1", "CONVLAB_EMU_THREADS=1", "CONVLAB_EMU_TIMEOUT=0.25"});
-  Trials trials(submission, wrong.stage, shapes, wrong.seed,
-                wrong.runs_kernels ? kMostWrongOfKernels : shapes.size());
-  const auto mends = by_lines(search(trials, edits));
+  const Found found = search(submission, wrong, edits);
+  auto mends = by_lines(found.mends);
+  if (mends.size() > kMostLines) keep_first_places(mends);
   Confirmation confirmation(submission, wrong);
   std::vector<Mend> confirmed;
-  std::size_t runs = 0;
-  for (const auto& [lines, all] : mends) {
-    std::size_t found = 0;
-    for (const Changes& each : all) {
-      if (found == kMostOfLine || runs++ == kMostConfirmed) break;
-      if (!confirmation.confirms(each)) continue;
-      confirmed.push_back(mend_of(each, wrong.file));
-      ++found;
-    }
-  }
-  std::ranges::stable_sort(confirmed, {}, [](const Mend& each) { return each.lines.size(); });
-  std::set<std::vector<std::size_t>> places;
-  for (const Mend& each : confirmed) places.insert(each.lines);
-  return places.size() > kMostLines ? std::vector<Mend>() : confirmed;
+  if (!found.is_part) confirmed = confirm(confirmation, mends, wrong.file, false);
+  if (confirmed.empty() && mends.size() <= kMostLines)
+    confirmed = confirm(confirmation, mends, wrong.file, true);
+  return confirmed.size() > kMostLines ? std::vector<Mend>() : confirmed;
 }
 
 }  // namespace convlab::grader::mend

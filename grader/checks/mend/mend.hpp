@@ -20,18 +20,22 @@ struct Wrong {
   const StageInfo& stage;
   std::string file{};                  ///< its name, to quote
   std::string text{};                  ///< of the file
+  std::string id{};                    ///< of what the check found
   bool runs_kernels = false;           ///< it is built for the emulated device
   std::optional<ConvShape> failing{};  ///< a shape at which it is wrong
-  std::vector<ElementCase> cases{};    ///< a mend must make all of these right, unless one is large
+  std::string failing_case{};          ///< its name
+  std::vector<ElementCase> cases{};    ///< a mend must make all of these right
   std::uint64_t seed = 0;
 };
 
 /// Tries single edits of the file's tokens, and two where one already makes more outputs right. All
 /// edits are compiled into one program and chosen at run time, so each costs one run of a few small
 /// shapes. An edit is a mend if it makes every shape and every case right, with arrays that begin
-/// and end at guard pages and with several threads.
-/// @return the mends, at most two of a line; none if there is none, or if they lie in more than
-///         kMostLines lines, so that they prove no place
+/// and end at guard pages and with several threads. Where none does, the one counts that makes the
+/// failing case and the most others right, if none of the rest fails as the check saw: Mend::rest
+/// tells what is left.
+/// @return the mends, one of a line; none if there is none, or if they lie in more than kMostLines
+///         lines, so that they prove no place
 std::vector<Mend> find_mends(const Wrong& wrong, const BuildEdited& build);
 
 inline constexpr std::size_t kMostLines = 4;

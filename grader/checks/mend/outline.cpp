@@ -33,6 +33,9 @@ class Outliner {
       read_block(i, false);
       i = end_;
     }
+    for (std::size_t i = 0; i + 3 < source_.size(); ++i) {
+      if (is(i, "#") && is(i + 1, "define") && source_[i].directive != 0) add_macro(i + 2);
+    }
     return std::move(outline_);
   }
 
@@ -50,6 +53,31 @@ class Outliner {
         outline_.variables.push_back({std::string(source_[i - 1].text), function_, end_});
       }
     }
+  }
+
+  // #define AT(h, w) input[(h) * W + w]
+  void add_macro(std::size_t name) {
+    const std::size_t open = name + 1;
+    const int directive = source_[name].directive;
+    if (!is(open, "(") || source_[name].end() != source_[open].offset || !source_.opens(open))
+      return;
+    std::size_t end = source_.partner(open) + 1;
+    const std::size_t body = end;
+    while (end < source_.size() && source_[end].directive == directive) ++end;
+    std::size_t begin = body;
+    while (begin < end && !(is(begin, "[") && source_.opens(begin))) ++begin;
+    function_ = open;
+    end_ = end;
+    const auto known = outline_.variables.size();
+    add_parameters(open, body - 1);
+    for (std::size_t v = known; v < outline_.variables.size(); ++v)
+      outline_.variables[v].begin = name;
+    const bool indexes = begin < end && source_.partner(begin) < end;
+    const std::size_t first = indexes ? begin + 1 : body;
+    const std::size_t last = indexes ? source_.partner(begin) : end;
+    if (first < last)
+      outline_.sites.push_back(
+          {.form = Form::kMacro, .begin = first, .end = last, .function = open});
   }
 
   // The first token in [i, end) outside of inner brackets with this text, or end.
@@ -106,12 +134,35 @@ class Outliner {
             site.places.push_back(places[place]);
           }
         }
+        // Into the loops beside it.
+        const std::size_t from = items[at > 0 ? at - 1 : at].first_site;
+        const std::size_t to = items[std::min(at + 1, items.size() - 1)].last_site;
+        for (std::size_t inner = from; inner < to && is_item; ++inner) {
+          if (outline_.sites[inner].begins_loop && site.places.size() < kMostPlaces)
+            site.places.push_back(inner);
+        }
       }
     }
   }
 
-  // Reads one statement. @return the token behind it
+  // Reads one statement, and notes it. @return the token behind it
   std::size_t read_statement(std::size_t i, std::size_t end, bool is_loop = false) {
+    const std::size_t own = outline_.statements.size();
+    const std::size_t parent = std::exchange(statement_, own);
+    std::size_t head = i;
+    while (head < end && source_[head].directive != 0) ++head;
+    outline_.statements.push_back(
+        {.begin = i,
+         .parent = parent,
+         .is_loop = is(head, "for") || is(head, "while") || is(head, "do"),
+         .is_block = is(head, "{")});
+    const std::size_t behind = read_any(i, end, is_loop);
+    outline_.statements[own].end = behind;
+    statement_ = parent;
+    return behind;
+  }
+
+  std::size_t read_any(std::size_t i, std::size_t end, bool is_loop) {
     int loops_of_openmp = 0;
     while (i < end && source_[i].directive != 0) {
       const int directive = source_[i].directive;
@@ -152,8 +203,10 @@ class Outliner {
       add_site(Form::kValue, i + 1, stop);
     } else if (is(i, "break") || is(i, "continue")) {
       add_site(Form::kJump, i, stop + 1);
-    } else if (stop > i && !read_declaration(i, stop, blocks_.back()) && !is_directed) {
-      add_site(Form::kStatement, i, stop + 1);
+    } else if (stop > i) {
+      const bool declares = read_declaration(i, stop, blocks_.back());
+      outline_.statements[statement_].declares = declares;
+      if (!declares && !is_directed) add_site(Form::kStatement, i, stop + 1);
     }
     read_lambdas(i, stop);
     return stop + 1;
@@ -165,7 +218,12 @@ class Outliner {
       if (!is(i, "{") || !source_.opens(i) || !(is(i - 1, ")") || is(i - 1, "]"))) continue;
       if (is(i - 1, ")") && source_.partner(i - 1) < i) {
         const std::size_t open = source_.partner(i - 1);
+        const std::size_t known = outline_.variables.size();
         if (open > 0 && is(open - 1, "]")) add_parameters(open, i - 1);
+        for (std::size_t v = known; v < outline_.variables.size(); ++v) {
+          outline_.variables[v].begin = i;
+          outline_.variables[v].end = source_.partner(i);
+        }
       }
       read_block(i, false);
       i = source_.partner(i);
@@ -217,7 +275,10 @@ class Outliner {
     if (!is_constexpr && find(open + 1, close, ";") == close) {
       add_site(form, open + 1, close, is_while);
     }
+    const std::size_t first = outline_.sites.size();
     i = read_statement(close + 1, end, is_while);
+    for (std::size_t s = first; s < outline_.sites.size(); ++s)
+      outline_.sites[s].is_in_switch |= is(open - 1, "switch");
     return is_if && is(i, "else") ? read_statement(i + 1, end) : i;
   }
 
@@ -279,6 +340,7 @@ class Outliner {
   Outline outline_;
   std::size_t function_ = 0;
   std::size_t end_ = 0;
+  std::size_t statement_ = Statement::kNone;
   int openmp_loops_ = 0;
   bool is_directed_ = false;
   bool in_for_ = false;

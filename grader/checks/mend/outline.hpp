@@ -17,6 +17,8 @@ struct Site {
     kCondition,
     kStep,   ///< of a for loop
     kPlace,  ///< between two statements: nothing yet
+    kMacro,  ///< an index in what a macro with parameters writes, or all of it
+    kCopy,   ///< in front of the file: copies of it
   };
   Form form = Form::kStatement;
   std::size_t begin = 0;  ///< tokens; a place is in front of `begin`
@@ -24,6 +26,7 @@ struct Site {
   std::size_t function = 0;  ///< the { of its body
   bool is_loop = false;      ///< of kCondition: it is asked again and again
   bool begins_loop = false;  ///< of kPlace: the body of a loop begins here
+  bool is_in_switch = false;
   /// Of a statement, the places to which it may move: in its block, and around what holds that.
   std::vector<std::size_t> places{};
 };
@@ -40,9 +43,21 @@ struct Variable {
   bool is_floating = false;
 };
 
+/// A statement of a function, with what it holds.
+struct Statement {
+  static constexpr std::size_t kNone = static_cast<std::size_t>(-1);
+  std::size_t begin = 0;  ///< tokens; in a directive that stands in front of it, if there is one
+  std::size_t end = 0;
+  std::size_t parent = kNone;  ///< a block or the head of a loop, by its index
+  bool is_loop = false;
+  bool is_block = false;
+  bool declares = false;
+};
+
 struct Outline {
   std::vector<Site> sites{};
   std::vector<Variable> variables{};
+  std::vector<Statement> statements{};
 };
 
 /// The statements, conditions and variables of all functions of a file.

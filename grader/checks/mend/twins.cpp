@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <set>
 
 #include "grader/checks/mend/edits.hpp"
 
@@ -102,6 +103,7 @@ void EditableFile::add_twins() {
       const std::string text = alternatives_[pair.first][single.choices.front().second - 1].text;
       Edit both = single;
       if (pair.first != pair.second) {
+        if (!knows_names_in(renamed(text, pair.twins), pair.second)) continue;
         const std::size_t alternative = add(pair.second, renamed(text, pair.twins));
         if (alternative == 0) continue;
         both.choices.emplace_back(pair.second, alternative);
@@ -117,7 +119,8 @@ void EditableFile::add_twins() {
         const std::string half = text.substr(0, text.size() - rest.size());
         const std::string all =
             half + source_.text(middle, middle + 2) + " " + renamed(half, pair.twins);
-        const std::size_t alternative = add(pair.first, all);
+        const bool is_known = knows_names_in(all, pair.first);
+        const std::size_t alternative = is_known ? add(pair.first, all) : 0;
         if (alternative == 0) continue;
         both.choices = {{pair.first, alternative}};
         both.after = tidy(all);
@@ -125,6 +128,25 @@ void EditableFile::add_twins() {
       edits_.push_back(std::move(both));
     }
   }
+}
+
+// Whether each name in a text is one of the site's own, or of a value that is known there. A
+// compiler tells an unknown one once for a whole function.
+bool EditableFile::knows_names_in(const std::string& text, std::size_t s) const {
+  std::set<std::string_view> own;
+  for (std::size_t i = outline_.sites[s].begin; i < outline_.sites[s].end; ++i) {
+    if (!source_.is(i - 1, ".") && !source_.is(i - 1, "->")) own.insert(source_[i].text);
+  }
+  bool is_member = false;
+  for (const rewrite::Token& token : rewrite::tokenize(text)) {
+    const auto begins = names_[s].lower_bound(std::string(token.text));
+    const std::string known = begins == names_[s].end() ? "" : *begins;
+    const bool is_known = own.contains(token.text) || is_member ||
+                          known.substr(0, known.find_first_of(".-")) == token.text;
+    if (token.kind == rewrite::Token::Kind::kIdentifier && !is_known) return false;
+    is_member = token.is(".") || token.is("->");
+  }
+  return true;
 }
 
 // The && or || between the halves of a condition; 0 if it has none.

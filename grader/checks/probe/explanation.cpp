@@ -32,12 +32,13 @@ std::vector<double> right_sums(const ConvShape& shape, const Numbers& input,
   return oracle::exact_sums(shape, input.begin(), weights.begin());
 }
 
-DenseRun run_dense(Program& program, const ConvShape& shape, std::uint64_t seed) {
-  return run_whole(program, shape, program.few_bits ? 15 : 2047, program.few_bits ? 3 : 8, seed);
+DenseRun run_dense(Program& program, const ConvShape& shape, std::uint64_t seed, float unit) {
+  return run_whole(program, shape, program.few_bits ? 15 : 2047, program.few_bits ? 3 : 8, seed,
+                   unit);
 }
 
 DenseRun run_whole(Program& program, const ConvShape& shape, int most_input, int most_weight,
-                   std::uint64_t seed) {
+                   std::uint64_t seed, float unit) {
   DenseRun run{.shape = shape,
                .input = Numbers(shape.input_size()),
                .weights = Numbers(shape.weights_size())};
@@ -45,7 +46,7 @@ DenseRun run_whole(Program& program, const ConvShape& shape, int most_input, int
   const auto fill = [&](Numbers& numbers, int most) {
     for (std::int64_t i = 0; i < numbers.size(); ++i) {
       const auto number = static_cast<float>(1 + engine() % static_cast<unsigned>(most));
-      numbers[i] = engine() % 2 == 0 ? number : -number;
+      numbers[i] = unit * (engine() % 2 == 0 ? number : -number);
     }
   };
   fill(run.input, most_input);
@@ -55,7 +56,7 @@ DenseRun run_whole(Program& program, const ConvShape& shape, int most_input, int
   // A transform in single precision comes near whole numbers.
   for (std::size_t i = 0; i < run.answer.output.size(); ++i) {
     float& got = run.answer.output[i];
-    if (std::abs(static_cast<double>(got) - run.right[i]) < kNearlyRight) {
+    if (std::abs(static_cast<double>(got) - run.right[i]) < kNearlyRight * unit * unit) {
       got = static_cast<float>(run.right[i]);
     }
   }

@@ -123,11 +123,13 @@ void keep_last_rows(const ConvShape& shape, Weights& weights) {
 }
 
 /// @param most_input, most_weight  the largest numbers
+/// @param unit  of all numbers, a power of 2
 DenseRun run_whole(Program& program, const ConvShape& shape, int most_input, int most_weight,
-                   std::uint64_t seed);
+                   std::uint64_t seed, float unit = 1.0F);
 
 /// The same with the largest numbers whose sums the program can keep.
-DenseRun run_dense(Program& program, const ConvShape& shape, std::uint64_t seed = 3);
+DenseRun run_dense(Program& program, const ConvShape& shape, std::uint64_t seed = 3,
+                   float unit = 1.0F);
 
 /// It holds for exactly the marked samples: one test (=, ≠, ≥, <) of a feature, or two joined.
 struct Rule {

@@ -97,6 +97,7 @@ std::optional<Explanation> find_wrong_part(const std::vector<LabelledTerms>& all
   bool some_right = false;
   bool is_mixed = false;  // an output has right products and wrong ones
   for (const LabelledTerms& terms : all) {
+    if (terms.terms.empty()) return std::nullopt;  // nothing is right there
     shapes.push_back(terms.shape);
     deviations.emplace_back();
     std::vector<bool> marked;

@@ -123,6 +123,7 @@ struct ShapeStudy {
   ConvShape smallest{};  ///< that fails in the same way; no size can be smaller
   std::string rule{};  ///< it fails exactly if this holds; empty: none that fresh shapes confirmed
   int confirmed = 0;   ///< fresh shapes that the rule predicted
+  bool needs_stride = false;  ///< right at all shapes without one, of which there were many
 };
 
 /// Shrinks a shape at which the program fails, then compares shapes around it. A rule is kept only

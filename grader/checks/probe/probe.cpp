@@ -240,6 +240,11 @@ std::optional<WrongProduct> add_failing_shapes(const WrongStage& wrong, Finding&
                      count_of(study->confirmed, "more shape") +
                      (study->confirmed == 1 ? " confirms this)." : " confirm this).");
   }
+  if (study->needs_stride && is_of_kind(finding, "by-stride")) {
+    const Finding named = said("E-stride/only");
+    finding.id = named.id, finding.variant = named.variant, finding.values.clear();
+    finding.title = named.title, finding.next = named.next;
+  }
   // No size of the smallest can be smaller.
   if (study->smallest.stride > 1) {
     finding.shapes += finding.shapes.empty() ? "" : "\n";

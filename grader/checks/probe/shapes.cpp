@@ -25,6 +25,7 @@ bool is_possible(const ConvShape& s, std::int64_t most = kUsualWork) {
 /// What happened at each shape so far.
 class Tried {
   static constexpr std::int64_t kFew = 50;
+  static constexpr float kUnit = 0.25F;  // whole numbers would hide a sum that is an int
 
  public:
   explicit Tried(Program& program) : program_(program) {}
@@ -36,7 +37,7 @@ class Tried {
     const bool small = std::min(shape.output_size(), shape.weights_size()) < kFew;
     bool failed = false;
     for (std::uint64_t seed = 1; seed <= (small ? 3 : 1) && !failed; ++seed) {
-      failed = !run_dense(program_, shape, seed).is_right();
+      failed = !run_dense(program_, shape, seed, kUnit).is_right();
     }
     shapes_.push_back(shape);
     fails_.push_back(failed);
@@ -248,6 +249,21 @@ void try_fresh(Tried& tried, const Program& program, const std::vector<Rule>& ru
   }
 }
 
+// Whether a rule holds beyond the blocks, tiles and grids of most kernels, too: one size is large,
+// or both sides of an image. A shape where it does not is one that the next rule must fit.
+bool holds_for_large(Tried& tried, const Program& program, const Rule& rule) {
+  constexpr int kLarge = 70;
+  std::vector<ConvShape> shapes = {{.height = kLarge, .width = kLarge}};
+  for (const Size size : kSizes) {
+    if (size == &ConvShape::kernel || size == &ConvShape::stride) continue;
+    shapes.emplace_back().*size = kLarge;
+  }
+  return std::ranges::all_of(shapes, [&](const ConvShape& shape) {
+    return program.is_over() ||
+           tried.fails(shape) == where_it_holds(rule, features_of({shape})).front();
+  });
+}
+
 }  // namespace
 
 std::optional<ShapeStudy> study_shapes(Program& program, const ConvShape& failing) {
@@ -292,12 +308,22 @@ std::optional<ShapeStudy> study_shapes(Program& program, const ConvShape& failin
     confirmed = !good ? 0 : best.text == last ? confirmed + all : all;
     last = best.text;
     // A rule of two parts must hold twice.
-    if (good && (best.parts.size() == 1 || confirmed > all)) {
+    if (good && (best.parts.size() == 1 || confirmed > all) &&
+        holds_for_large(tried, program, best)) {
       study.rule = best.text;
       study.confirmed = confirmed;
       break;
     }
   }
+  constexpr int kEnough = 10;
+  int without_stride = 0;
+  bool fails_without = false;
+  for (std::size_t i = 0; i < tried.shapes().size(); ++i) {
+    if (tried.shapes()[i].stride > 1) continue;
+    ++without_stride;
+    fails_without |= tried.failed()[i];
+  }
+  study.needs_stride = !fails_without && without_stride >= kEnough;
   return study;
 }
 

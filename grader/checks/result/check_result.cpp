@@ -39,7 +39,10 @@ std::string mend_lines_text(const Finding& finding) {
   }
   std::string all;
   for (const std::string& place : places) all += (all.empty() ? "" : ", or in ") + place;
-  return all.empty() ? all : "A small change in " + all + " makes every case right.";
+  if (all.empty()) return all;
+  const std::string& rest = finding.mends.front().rest;
+  return "A small change in " + all + " makes " +
+         (rest.empty() ? "every case right." : "this case right. " + rest);
 }
 
 std::string mend_kind_text(const Finding& finding) {
@@ -60,7 +63,12 @@ std::string mend_change_text(const Finding& finding) {
     for (const std::string& line : lines_of(changed)) text += "\n  " + line;
     return text;
   };
-  return "Every case is right if" + indented(mend.before) + "\nbecomes" +
+  const std::string which = mend.rest.empty() ? "Every case" : "This case";
+  if (mend.before.empty() && !mend.lines.empty()) {
+    return which + " is right if this is added at line " + std::to_string(mend.lines.front()) +
+           ":" + indented(mend.after);
+  }
+  return which + " is right if" + indented(mend.before) + "\nbecomes" +
          (mend.after.empty() ? "\n  (nothing)" : indented(mend.after));
 }
 

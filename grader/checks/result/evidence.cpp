@@ -9,7 +9,8 @@ namespace convlab {
 
 void json_fields(JsonFields& fields, Mend& mend) {
   fields("file", mend.file, "lines", mend.lines, "kind", mend.kind, "before", mend.before, "after",
-         mend.after);
+         mend.after)
+      .optional("rest", mend.rest);
 }
 
 static void json_fields(JsonFields& fields, Seen::Place& place) {

@@ -94,6 +94,9 @@ TEST_CASE("build mends: small changes that a compiler is to prove") {
             .front() == "without the `;` of line 1");
   CHECK(words("half x;\n", {.line = 1, .text = "'half' does not name a type"}).front() ==
         "with `#include <cuda_fp16.h>` at the top of the file");
+  CHECK(words("CONVLAB_CUDA_CHECK(a);\n",
+              {.line = 1, .text = "'CONVLAB_CUDA_CHECK' was not declared in this scope"})
+            .front() == "with `#include \"common/device/cuda_check.cuh\"` at the top of the file");
   CHECK(words("int x = 3 +;\n", {.line = 9, .text = "expected"}) == Words{});
   CHECK(words(many("{ ;\n"), {.line = 3, .text = "expected '}' before ';'"}).size() <= 8);
 }

@@ -94,7 +94,7 @@ TEST_CASE(
   CHECK_FALSE(bounds(own).contains("c"));
   EditableFile file(begin + "#pragma omp parallel for\n for (b = 0; b" + end);
   const std::string text = file.text();
-  const auto at = static_cast<std::ptrdiff_t>(text.find("for (b"));
+  const auto at = static_cast<std::ptrdiff_t>(text.rfind("for (b"));
   const auto before = std::count(text.begin(), text.begin() + at, '\n');
   CHECK(bounds(file).contains("W"));
   CHECK(file.drop_lines({static_cast<std::size_t>(before) + 1}));
@@ -222,5 +222,172 @@ class Layer {
     CHECK(edit.after.find("sizeof(float *") == std::string::npos);
     CHECK(edit.after.find("sizeof((float") == std::string::npos);
     CHECK(edit.after.find("* y") == std::string::npos);
+  }
+}
+
+TEST_CASE("what no number can choose at run time changes in a copy of the file") {
+  const EditableFile file(R"(#include <cstddef>
+#define TILE 16
+constexpr int kHalf = TILE / 2;
+__global__ void f(const float* input, float* output, int n, int m) {
+  __shared__ float tile[TILE * TILE];
+  float sums[kHalf];
+  int total = 0;
+  for (int q = 0; q < n; q++) {
+    float part = 0.0f;
+    for (int p = 0; p < m; p++)
+      part += input[p];
+      total += part;
+    output[q] = part;
+  }
+}
+)",
+                          true);
+  CHECK(has(file, Kind::kNumber, 2, "#define TILE 17"));
+  CHECK(has(file, Kind::kNumber, 2, "#define TILE ((16) * 2)"));
+  CHECK(has(file, Kind::kNumber, 3, "constexpr int kHalf = TILE / 3;"));
+  CHECK(has(file, Kind::kSize, 5, "__shared__ float tile[4 * (TILE * TILE)];"));
+  CHECK(has(file, Kind::kSize, 6, "float sums[(kHalf) + 1];"));
+  CHECK(has(file, Kind::kWord, 5, "float tile[TILE * TILE];"));
+  CHECK(has(file, Kind::kStart, 6, "float sums[kHalf] = {};"));
+  CHECK(has(file, Kind::kType, 7, "float total = 0;"));
+  CHECK(has(file, Kind::kMoved, 9, "(nothing here, and the same in front of line 8)"));
+  CHECK(has(file, Kind::kMoved, 12, "{ part += input[p];\ntotal += part; }"));
+  CHECK(has(file, Kind::kExchange, 4,
+            "__global__ void f(const float* input, float* output, int m, int n) {"));
+}
+
+TEST_CASE("a copy lies in a namespace of its own, and what does not compile there is left out") {
+  EditableFile file(
+      "#include <cstddef>\n#define N 4\nint f(float* a) {\n  float b[N];\n  return 0;\n}\n");
+  const std::string text = file.text();
+  const auto first = text.find("namespace convlab_mend_1 {");
+  REQUIRE(first != std::string::npos);
+  CHECK(text.find("#undef N\n") < first);
+  CHECK(text.find("#include <cstddef>") < first);
+  const auto line = static_cast<std::size_t>(
+      std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(first), '\n'));
+  const std::size_t before = file.edits().size();
+  CHECK(file.drop_lines({line + 3}));
+  CHECK(file.edits().size() == before - 1);
+  CHECK(file.text().find("namespace convlab_mend_1 {") == std::string::npos);
+  CHECK(file.text().find("namespace convlab_mend_2 {") != std::string::npos);
+}
+
+TEST_CASE("a function of the course's interface hands on to its copies") {
+  EditableFile file(R"(#define K 3
+void conv_forward_cpu(float* output, const float* input, const int B) {
+  float sum;
+  output[B] = sum;
+}
+)");
+  CHECK(file.text().find("return convlab_mend_1::conv_forward_cpu(output, input, B);") !=
+        std::string::npos);
+}
+
+TEST_CASE("what a macro writes is edited in a macro of its own") {
+  EditableFile file(R"(void f(const float* x, float* y, int W) {
+#define AT(h, w) x[(h) * W + w]
+  for (int h = 0; h < 3; h++) y[h] = AT(h, 1);
+}
+)");
+  CHECK(has(file, Kind::kFactorRemoved, 2, "(h) + w"));
+  CHECK(has(file, Kind::kFactorAdded, 2, "(h) * W + w * W"));
+  const std::string text = file.text();
+  CHECK(text.find("#define convlab_mend_AT") < text.find("#define AT"));
+  CHECK(text.find("default: {y[h] = convlab_mend_AT(h, 1);") != std::string::npos);
+}
+
+TEST_CASE("a cast goes, and a statement moves into the loop beside it") {
+  const EditableFile file(R"(
+void f(float* y, int n) {
+  float sum = 1;
+  sum = 0;
+  for (int h = 0; h < n; h++) {
+    y[h] = (int)(sum * 2) + static_cast<int>(sum);
+  }
+}
+)");
+  CHECK(has(file, Kind::kCast, 6, "y[h] = (sum * 2) + static_cast<int>(sum);"));
+  CHECK(has(file, Kind::kCast, 6, "y[h] = (int)(sum * 2) + (sum);"));
+  CHECK(has(file, Kind::kMoved, 4, "(nothing here, and the same in front of line 6)"));
+}
+
+TEST_CASE("a value is one size shorter, one more as a whole, or another count of elements") {
+  const EditableFile file(R"(
+void f(const ConvShape& shape, const float* input, float* output) {
+  const int W = shape.width, K = shape.kernel, S = shape.stride;
+  const int columns = (W - K) / S;
+  for (int i = 0; i < shape.output_image_size(); ++i) output[i] = 0;
+  for (int p = 0; p < K; ++p) {
+    input += W;
+    output[0] += *input;
+  }
+}
+)");
+  CHECK(has(file, Kind::kOneMore, 4, "(W - K) / S + 1"));
+  CHECK(has(file, Kind::kName, 5, "i < shape.output_size()"));
+  CHECK(has(file, Kind::kTermAdded, 7, "input += (W - K);"));
+}
+
+TEST_CASE("a switch gets a break, a size further bytes, and a pointer the place of another") {
+  const EditableFile file(R"(
+__global__ void k(ConvShape shape, float* out) {
+  const int side = 16 + shape.kernel - 1;
+  out[side] = 0;
+}
+void launch(float* out, const ConvShape& shape) {
+  const int side = 15 * shape.stride + shape.kernel;
+  float* weights = nullptr;
+  cudaMalloc(&out, shape.kernel);
+  cudaMemset(weights, 0, 4);
+  const int bytes = (side * side) * sizeof(float);
+  switch (shape.kernel) {
+    case 3:
+      k<<<1, 1, bytes>>>(shape, out);
+    default:
+      k<<<1, 1, bytes>>>(shape, weights);
+  }
+}
+)",
+                          true);
+  CHECK(has(file, Kind::kElsewhere, 3, "15 * shape.stride + shape.kernel"));
+  CHECK(has(file, Kind::kName, 9, "cudaMalloc(&weights, shape.kernel);"));
+  CHECK(has(file, Kind::kTermAdded, 11,
+            "(side * side + shape.kernel * shape.kernel) * sizeof(float)"));
+  CHECK(has(file, Kind::kAdded, 14, "break;"));
+  CHECK_FALSE(has(file, Kind::kAdded, 11, "break;"));
+}
+
+TEST_CASE(
+    "a copy takes the other direction, a size becomes bytes, and a factor gets what it adds") {
+  const EditableFile file(R"(
+__global__ void k(ConvShape shape, const float* weights, float* out) {
+  for (int c = 0; c < shape.in_channels; ++c)
+    out[0] += weights[(threadIdx.x * shape.in_channels * shape.kernel) + c];
+}
+void finish(float* device, float* host, const ConvShape& shape) {
+  const size_t bytes = shape.output_size();
+  cudaMemcpy(device, host, bytes, cudaMemcpyHostToDevice);
+}
+)",
+                          true);
+  CHECK(has(file, Kind::kExchange, 8, "cudaMemcpy(host, device, bytes, cudaMemcpyDeviceToHost);"));
+  CHECK(has(file, Kind::kName, 8, "cudaMemcpy(device, host, bytes, cudaMemcpyDeviceToHost);"));
+  CHECK(has(file, Kind::kFactorAdded, 7, "shape.output_size() * sizeof(float)"));
+  CHECK(has(file, Kind::kTermAdded, 4,
+            "out[0] += weights[((threadIdx.x * shape.in_channels + c) * shape.kernel) + c];"));
+}
+
+TEST_CASE("the parameters of a lambda are known in it alone") {
+  const EditableFile file(R"(
+void f(float* output, int H) {
+  auto at = [&](int row) { return output[row * H]; };
+  for (int i = 0; i < H; ++i) output[i] = at(i);
+}
+)");
+  CHECK(has(file, Kind::kExchange, 3, "output[H * row]"));
+  for (const Edit& edit : file.edits()) {
+    CHECK_FALSE((edit.lines == std::set<std::size_t>{4} && edit.after == "i < row"));
   }
 }

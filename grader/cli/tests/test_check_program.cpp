@@ -127,6 +127,10 @@ TEST_CASE("grader check: a GPU that the isolated program does not reach gives no
 TEST_CASE("grader check: what cannot be asked is answered in one sentence") {
   const auto [arguments, code, text] = GENERATE(table<std::string, int, std::string>({
       {"check m9", 2, "grader: There is no milestone 'm9'; the milestones are: m1"},
+      {"check cse160 --solution x.cu", 2, "for one file name its task: cse160-gpu."},
+      {"check sp26 --solution x.cu", 2, "sp26 is an edition, which takes a whole tree"},
+      {"check csc14120", 2, "name a milestone, m2 --rules csc14120."},
+      {"check sp26-req-0", 2, "sp26-req-0 is a task of the course: name its file"},
       {"check fused_gemm", 2, "Did you mean the stage of m4: m4 --stage fused-gemm?"},
       {"check m1 --stage x", 2, "grader: There is no stage 'x' in m1; the stages are: baseline."},
       {"check m4 --stage halo", 2, "halo is not in m4: it is in m3, so name m3 --stage halo."},
@@ -354,19 +358,18 @@ const convlab::ConvolutionStage<Times<1>> third({.id = "third", .title = "Right"
 TEST_CASE("grader check: the line of a wrong kernel is proven after the finding is told") {
   if (CONVLAB_ADDRESS_SANITIZER) return;  // it ends the program at the first access outside
   const TestFolder folder;
-  std::string text = read_text(CONVLAB_SOURCE_DIR "/reference/solutions/typical/m3.cu");
-  const std::string right = "tile[y * edge + x] =";
+  std::string text = read_text(CONVLAB_SOURCE_DIR "/reference/solutions/typical/m2.cu");
+  const std::string right = "w * shape.stride + q;";
   const auto at = text.find(right);
   REQUIRE(at != std::string::npos);
   const auto line = std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(at), '\n');
-  write_atomically(folder.path() / "turned.cu",
-                   text.replace(at, right.size(), "tile[x * edge + y] ="));
+  write_atomically(folder.path() / "no_stride.cu", text.replace(at, right.size(), "w + q;"));
   const std::string json = (folder.path() / "result.json").string();
   const ProgramRun run =
-      run_program("grader", "check m3 --batches 1 --no-speed --solution " +
-                                (folder.path() / "turned.cu").string() + " --json " + json);
+      run_program("grader", "check m2 --batches 1 --no-speed --solution " +
+                                (folder.path() / "no_stride.cu").string() + " --json " + json);
   INFO(run.output);
-  const std::string where = "A small change in turned.cu:" + std::to_string(line + 1);
+  const std::string where = "A small change in no_stride.cu:" + std::to_string(line + 1);
   const auto told = run.output.find(where);
   CHECK(told != std::string::npos);
   CHECK(run.output.find("    more   docs/diagnoses.md") < told);
@@ -375,6 +378,26 @@ TEST_CASE("grader check: the line of a wrong kernel is proven after the finding 
   REQUIRE_FALSE(found.front().mends.empty());
   CHECK(found.front().mends.front().lines ==
         std::vector<std::size_t>{static_cast<std::size_t>(line) + 1});
+}
+
+TEST_CASE("grader check: of two mistakes the line of one is proven, and the other is told") {
+  if (CONVLAB_ADDRESS_SANITIZER) return;
+  const TestFolder folder;
+  std::string text = read_text(CONVLAB_SOURCE_DIR "/reference/solutions/typical/m1.cpp");
+  const std::string bound = "h < H_out";
+  const std::string channel = "(b * C + c)";
+  const auto at = text.find(bound);
+  REQUIRE(at != std::string::npos);
+  REQUIRE(text.find(channel) != std::string::npos);
+  const auto line = std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(at), '\n');
+  text.replace(text.find(channel), channel.size(), "(b * C + c / 2 * 2)");
+  write_atomically(folder.path() / "two.cpp", text.replace(at, bound.size(), "h + 1 < H_out"));
+  const ProgramRun run = run_program("grader", "check m1 --batches 1 --no-speed --solution " +
+                                                   (folder.path() / "two.cpp").string());
+  INFO(run.output);
+  CHECK(run.output.find("A small change in two.cpp:" + std::to_string(line + 1) +
+                        " makes this case right. Another mistake\n") != std::string::npos);
+  CHECK(run.output.find("shows in case 'several channels'") != std::string::npos);
 }
 
 TEST_CASE("grader check: a stage with another name than the points' is told to take it back") {
@@ -393,15 +416,21 @@ TEST_CASE("grader check: a stage with another name than the points' is told to t
   INFO(run.out);
   CHECK(contains(run.out, "Your stage is called baseline, so it gives no points"));
   CHECK(contains(run.out, ".id = \"loops\""));
-  // One of several stages may be the student's own: it is right or wrong like the others.
+  // One of several stages may be the student's own: it is right or wrong, and passes nothing.
   text.replace(text.find("\"loops\""), 7, "\"more\"");
   write_atomically(rules, text);
   write_atomically(course.source(), "// .id = \"baseline\"\n");
   run = course.grader("check m1 --stage baseline --batches 3");
   INFO(run.out);
-  CHECK(run.exit_code == 0);
-  CHECK(contains(run.out, "PASSED SO FAR"));
+  CHECK(run.exit_code == 1);
+  CHECK(contains(run.out, "NO POINTS"));
+  CHECK_FALSE(contains(run.out, "PASSED"));
   CHECK(contains(run.out, "A stage of your own, such as baseline, gives no points."));
+  text.insert(text.find("{\"stage\""), R"({"stage": "more", "item": "cases", "points": 1}, )");
+  for (std::size_t at = 0; (at = text.find("\"loops\"", at)) != std::string::npos;)
+    text.replace(at, 7, "\"baseline\"");
+  write_atomically(rules, text);
+  CHECK(contains(course.grader("check m1 --batches 3").out, "It lacks more, which m1 asks for."));
   run = course.grader("predict m1 --stage baseline");
   INFO(run.out);
   CHECK(contains(run.out, "baseline was measured already on 20"));

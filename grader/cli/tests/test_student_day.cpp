@@ -180,6 +180,7 @@ TEST_CASE(
                                     {"report m9", "no milestone 'm9'"},
                                     {"explain m1", "m1 has none"},
                                     {"explain m2", "none of m2 has passed"},
+                                    {"explain m2 --stage baseline", "baseline has not passed"},
                                     {"show m2 --stage nosuch", "no stage 'nosuch'"},
                                     {"profile m2 --layer 0x1", "is no whole"},
                                     {"compare --by-files", "Did you mean --by-file?"}}) {

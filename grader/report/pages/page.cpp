@@ -39,7 +39,7 @@ std::string anchor_of(const std::string& title) {
 }
 
 std::string html_of(const Paragraph& it) {
-  return "<p>" + html_text(it.text) + "</p>\n";
+  return "<p>" + html_text(it.label + it.text) + "</p>\n";
 }
 
 std::string html_of(const Table& it) {
@@ -81,7 +81,7 @@ std::string html_of(const SourceListing& it) {
 }
 
 std::string markdown_of(const Paragraph& it) {
-  return markdown_text(it.text) + "\n\n";
+  return markdown_text(it.label + it.text) + "\n\n";
 }
 
 std::string markdown_of(const Table& it) {
@@ -123,7 +123,8 @@ std::string terminal_text(const Page& page) {
   for (const PageSection& section : page.sections) {
     std::string body;
     for (const PageBlock& block : section.blocks) {
-      if (const auto* it = std::get_if<Paragraph>(&block)) body += "\n" + paragraph("  ", it->text);
+      if (const auto* it = std::get_if<Paragraph>(&block))
+        body += "\n" + paragraph("  " + it->label, it->text);
       if (const auto* it = std::get_if<Table>(&block)) {
         for (const std::string& line : lines_of(plain_table(*it))) body += "  " + line + "\n";
       }

@@ -12,6 +12,7 @@ namespace convlab::grader {
 
 struct Paragraph {
   std::string text{};
+  std::string label{};  ///< before it; on a terminal later lines are indented as far
 };
 
 /// A place that a person must fill in, clearly marked.

@@ -225,6 +225,15 @@ PageSection source_section(const std::vector<LineNote>& notes, const SourceText&
   return section;
 }
 
+// "conv.cu:12 | sum += …", the line under its beginning.
+Paragraph quoted(const SourceText& sources, const AccessNote& access) {
+  const std::string text = trimmed(sources.quoted_line(access.file, access.line));
+  constexpr std::string_view kBar = " | ";
+  const auto bar = text.find(kBar);
+  if (bar == std::string::npos) return {.text = text};
+  return {.text = text.substr(bar + kBar.size()), .label = text.substr(0, bar + kBar.size())};
+}
+
 }  // namespace
 
 Page profile_page(const StageCounts& counts, const SourceText& sources, const std::string& title,
@@ -243,8 +252,7 @@ Page profile_page(const StageCounts& counts, const SourceText& sources, const st
       section.blocks.insert(section.blocks.end(),
                             {Paragraph{"Requests of warps to " + most.space + " memory, and the " +
                                        parts_name(space) + " that each takes:"},
-                             line_table(accesses, sources),
-                             Paragraph{trimmed(sources.quoted_line(most.file, most.line))}});
+                             line_table(accesses, sources), quoted(sources, most)});
     }
     section.blocks.emplace_back(Paragraph{kernel_text(kernel)});
     section.blocks.emplace_back(occupancy_table(kernel));

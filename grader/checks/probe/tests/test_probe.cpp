@@ -182,6 +182,33 @@ TEST_CASE("probe: the smallest shape that fails, and a rule that fresh shapes co
   CHECK(!study_shapes(right, {2, 5, 2, 9, 11, 3, 1}));
 }
 
+TEST_CASE("probe: a rule for the sizes holds for fractions, too") {
+  Loops loops;
+  loops.input = [](const ConvShape& s, const Label& at) {
+    return input_index(s, at) - std::int64_t{at.w} * (s.stride - 1);
+  };
+  const ConvShape failing{2, 5, 2, 9, 11, 3, 2};
+  const auto study = study_shapes(loops, failing);
+  REQUIRE(study);
+  CHECK(study->rule == "S ≥ 2 and W_out ≥ 2");
+  CHECK(study->needs_stride);
+  loops.stored = [](float sum, float) { return std::trunc(sum); };
+  const auto truncated = study_shapes(loops, failing);
+  REQUIRE(truncated);
+  CHECK(truncated->smallest.stride == 1);
+  CHECK_FALSE(truncated->needs_stride);
+}
+
+TEST_CASE("probe: a rule for the sizes holds for large images, too, or is not told") {
+  Loops loops;
+  loops.factor = [](const ConvShape& s, const Label& at) {
+    return s.stride > 1 || at.h >= 64 ? 0.0F : 1.0F;
+  };
+  const auto study = study_shapes(loops, {2, 5, 2, 9, 11, 3, 2});
+  REQUIRE(study);
+  CHECK(study->rule != "S ≥ 2");
+}
+
 TEST_CASE("probe: a multiple of the right factor is named so, and a name needs enough numbers") {
   const std::vector<ConvShape> two = {{3, 5, 2, 7, 9, 3, 1}, {2, 6, 4, 10, 13, 2, 3}};
   const auto name_of = [](const std::vector<std::int64_t>& values,

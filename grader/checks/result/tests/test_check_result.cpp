@@ -76,4 +76,7 @@ TEST_CASE("check result: bytes that are not UTF-8 do not lose the result") {
 TEST_CASE("check result: a change of two lines is told with both") {
   const Finding found{.mends = {{.lines = {4, 5}, .before = "h\nw", .after = "h + 1\nw + 1"}}};
   CHECK(mend_change_text(found) == "Every case is right if\n  h\n  w\nbecomes\n  h + 1\n  w + 1");
+  const Finding added{.mends = {{.lines = {7}, .after = "__syncthreads();"}}};
+  CHECK(mend_change_text(added) ==
+        "Every case is right if this is added at line 7:\n  __syncthreads();");
 }

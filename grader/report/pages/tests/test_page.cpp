@@ -43,6 +43,15 @@ TEST_CASE("page: every kind of block, as Markdown and as HTML") {
   CHECK(contains(html, "Copyright 2010-2023 Mike Bostock"));
 }
 
+TEST_CASE("pages: on a terminal a line of source code goes on under its beginning") {
+  const std::string code(90, 'x');
+  const Page page{
+      .title = "P",
+      .sections = {{.title = "S", .blocks = {Paragraph{"a " + code + " b", "c.cu:7 | "}}}}};
+  CHECK(contains(terminal_text(page), "\n  c.cu:7 | a\n           x"));
+  CHECK(contains(html_of(page, kParts), "<p>c.cu:7 | a x"));
+}
+
 TEST_CASE("report: what the results hold, and open questions for the rest") {
   const Result result = plotted_result({plotted_run("a", 1, 100, {4.0, 4.1}, {4.0, 4.1}),
                                         plotted_run("b", 2, 100, {2.0, 2.1}, {2.0, 2.1}),

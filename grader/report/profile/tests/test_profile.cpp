@@ -60,7 +60,7 @@ TEST_CASE("profile: counters follow from the requests") {
   CHECK(value_of("active-lanes") == 0.625);
   CHECK(value_of("tensor-share") == 0.25);
   StageCounts others = counts();
-  others.tensor_part = 0.1;  // the other products are for nothing
+  others.product_part = 0.1;  // the other products are for nothing
   CHECK(find_counter("tensor-share")->value(others) == 0.1);
   // Ten requests for a word that a warp shares, and ten for five words each.
   others.counted.accesses.resize(2);

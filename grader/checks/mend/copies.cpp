@@ -1,0 +1,457 @@
+#include "grader/checks/mend/copies.hpp"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <set>
+#include <string>
+
+#include "grader/checks/mend/edits.hpp"
+
+namespace convlab::grader::mend {
+
+namespace {
+
+using rewrite::Source;
+using rewrite::Token;
+
+// A word of a type, and what may stand instead of it.
+struct TypeChange {
+  const char* from;
+  const char* to;
+  Kind kind;
+};
+constexpr std::array kTypeChanges = {
+    TypeChange{"static", "", Kind::kWord},      TypeChange{"__shared__", "", Kind::kWord},
+    TypeChange{"short", "int", Kind::kType},    TypeChange{"char", "int", Kind::kType},
+    TypeChange{"int8_t", "int", Kind::kType},   TypeChange{"uint8_t", "int", Kind::kType},
+    TypeChange{"int16_t", "int", Kind::kType},  TypeChange{"uint16_t", "int", Kind::kType},
+    TypeChange{"bool", "float", Kind::kType},   TypeChange{"half", "float", Kind::kType},
+    TypeChange{"__half", "float", Kind::kType}, TypeChange{"unsigned", "int", Kind::kType},
+    TypeChange{"size_t", "int", Kind::kType},
+};
+
+class CopyFinder {
+ public:
+  CopyFinder(const Source& source, const Outline& outline) : source_(source), outline_(outline) {}
+
+  std::vector<CopyChange> run(std::size_t most) {
+    find_constants();
+    for (std::size_t i = 0; i < source_.size(); ++i) {
+      change_array(i);
+      change_type(i);
+      change_pragma(i);
+    }
+    for (std::size_t s = 0; s < outline_.statements.size(); ++s) {
+      add_start(outline_.statements[s]);
+      move(s);
+      take_in(s);
+    }
+    exchange_parameters();
+    // In turns of each kind, so that one that is frequent does not take all copies.
+    std::vector<CopyChange> chosen;
+    for (std::size_t turn = 0; chosen.size() < most; ++turn) {
+      const std::size_t before = chosen.size();
+      for (auto& [kind, all] : changes_) {
+        if (turn < all.size() && chosen.size() < most) chosen.push_back(all[turn]);
+      }
+      if (chosen.size() == before) break;
+    }
+    return chosen;
+  }
+
+ private:
+  static constexpr std::size_t kMostOfConstant = 12;
+
+  [[nodiscard]] bool is(std::size_t i, std::string_view text) const { return source_.is(i, text); }
+  [[nodiscard]] bool is_name(std::size_t i) const {
+    return i < source_.size() && source_[i].kind == Token::Kind::kIdentifier &&
+           !rewrite::is_keyword(source_[i].text);
+  }
+
+  void add(Kind kind, std::vector<Splice> splices, std::size_t moved_to = 0) {
+    changes_[kind].push_back({kind, std::move(splices), moved_to});
+  }
+
+  // #define T 16, constexpr int kT = 16: what is a constant, and the tokens of its value.
+  void find_constants() {
+    struct Constant {
+      std::size_t name, begin, end;
+    };
+    std::vector<Constant> constants;
+    Names names;
+    for (std::size_t i = 1; i + 1 < source_.size(); ++i) {
+      std::size_t begin = 0;
+      std::size_t end = 0;
+      if (is(i - 1, "define") && source_[i].directive != 0 &&
+          source_[i].end() != source_[i + 1].offset) {
+        begin = end = i + 1;
+        while (end < source_.size() && source_[end].directive == source_[i].directive) ++end;
+      } else if (is_name(i) && is(i + 1, "=") && !source_.in_parentheses(i)) {
+        std::size_t first = i;
+        while (first > 0 && (is_name(first - 1) || is_type(source_[first - 1].text))) --first;
+        if (!source_.has(first, i, {"const", "constexpr"})) continue;
+        begin = end = i + 2;
+        while (end < source_.size() && !is(end, ";") && !is(end, ",")) ++end;
+      }
+      const bool is_constant = begin < end && consists_of(names.values, begin, end);
+      if (!is_constant) continue;
+      names.values.emplace(source_[i].text);
+      constants.push_back({i, begin, end});
+    }
+    names.sizes = names.values;
+    for (const Constant& each : constants) {
+      const Site site{.form = Site::Form::kValue, .begin = each.begin, .end = each.end};
+      Names known = names;
+      known.values.erase(std::string(source_[each.name].text));
+      known.sizes = known.values;
+      std::vector<std::string> values;
+      for (const Change& change : changes_of(source_, site, known)) values.push_back(change.text);
+      const std::string own = source_.text(each.begin, each.end);
+      values.insert(
+          values.begin() + static_cast<std::ptrdiff_t>(std::min<std::size_t>(2, values.size())),
+          {"((" + own + ") * 2)", "((" + own + ") / 2)"});
+      values.resize(std::min(values.size(), kMostOfConstant));
+      for (const std::string& value : values) add(Kind::kNumber, {{each.begin, each.end, value}});
+    }
+  }
+
+  [[nodiscard]] bool consists_of(const std::set<std::string>& names, std::size_t begin,
+                                 std::size_t end) const {
+    bool has_value = false;
+    for (std::size_t i = begin; i < end; ++i) {
+      const Token& token = source_[i];
+      const bool is_value =
+          token.kind == Token::Kind::kNumber || names.contains(std::string(token.text));
+      has_value |= is_value;
+      if (!is_value && token.kind != Token::Kind::kPunctuation) return false;
+      if (token.is("{") || token.is("[") || token.is(";")) return false;
+    }
+    return has_value;
+  }
+
+  // The name of an array that is declared, with its sizes behind it.
+  void change_array(std::size_t name) {
+    if (!is_name(name) || !is(name + 1, "[") || name == 0) return;
+    const bool declares =
+        (is_name(name - 1) || is_type(source_[name - 1].text)) && !is(name - 1, "else");
+    if (!declares) return;
+    std::vector<Splice> all;
+    for (std::size_t open = name + 1; is(open, "[") && source_.opens(open);
+         open = source_.partner(open) + 1) {
+      const std::size_t close = source_.partner(open);
+      if (close == open + 1) return;  // its size is given elsewhere
+      all.push_back({open + 1, close, "4 * (" + source_.text(open + 1, close) + ")"});
+    }
+    add(Kind::kSize, all);
+    for (const Splice& each : all) {
+      if (all.size() > 1) add(Kind::kSize, {each});
+      add(Kind::kSize,
+          {{each.begin, each.end, "(" + source_.text(each.begin, each.end) + ") + 1"}});
+    }
+    if (all.size() == 1) add(Kind::kSize, {{all[0].begin, all[0].end, "4 * " + all[0].text}});
+  }
+
+  void change_type(std::size_t i) {
+    if (source_[i].directive != 0 || i + 1 >= source_.size()) return;
+    const auto found = std::ranges::find_if(
+        kTypeChanges, [&](const TypeChange& each) { return is(i, each.from); });
+    const bool is_whole = !is(i, "unsigned") || is_name(i + 1);
+    const bool is_used = source_.scope(i) == rewrite::Scope::kFunction || source_.in_parentheses(i);
+    if (found != kTypeChanges.end() && is_used && is_whole && !is(i - 1, "::") &&
+        !is(i - 1, "extern"))
+      add(found->kind, {{i, i + 1, found->to}});
+    // A sum that is a whole number; an array that each thread has for itself.
+    const bool begins = is_name(i + 1) && (is(i + 2, "=") || is(i + 2, ";") || is(i + 2, "["));
+    if (!begins || source_.in_parentheses(i) || is(i - 1, "const") || is(i - 1, "*")) return;
+    const bool begins_with_number =
+        is(i + 2, ";") || (is(i + 4, ";") && source_[i + 3].kind == Token::Kind::kNumber);
+    const bool in_function = source_.scope(i) == rewrite::Scope::kFunction;
+    if (is(i, "int") && begins_with_number && in_function) add(Kind::kType, {{i, i + 1, "float"}});
+    if (is(i, "float") && is(i + 2, "[") && source_.in_device_code(i) && !is(i - 1, "__shared__"))
+      add(Kind::kWord, {{i, i, "__shared__ "}});
+  }
+
+  // Without a line for OpenMP, without one of its clauses, or with one loop less.
+  void change_pragma(std::size_t i) {
+    if (!is(i, "#") || !is(i + 1, "pragma") || !is(i + 2, "omp")) return;
+    const int directive = source_[i].directive;
+    std::size_t end = i;
+    for (; end < source_.size() && source_[end].directive == directive; ++end) {
+      if (!source_.opens(end)) continue;
+      const std::size_t close = source_.partner(end);
+      if (close < source_.size() && source_[close].directive == directive)
+        add(Kind::kPragma, {{end - 1, close + 1, ""}});
+    }
+    add(Kind::kPragma, {{i, end, ""}});
+  }
+
+  // float sum; float sums[4];
+  void add_start(const Statement& statement) {
+    if (!statement.declares || source_[statement.begin].directive != 0) return;
+    if (source_.has(statement.begin, statement.end, {"__shared__", "extern", "=", "{", "("}))
+      return;
+    for (std::size_t i = statement.begin + 1; i < statement.end; ++i) {
+      if (source_.opens(i)) i = source_.partner(i);
+      if (is(i + 1, ",") || is(i + 1, ";")) add(Kind::kStart, {{i + 1, i + 1, " = {}"}});
+    }
+  }
+
+  [[nodiscard]] std::string own_text(const Statement& each) const {
+    return " " + source_.text(each.begin, each.end) + " ";
+  }
+
+  // Whether the variables that a statement uses are known at another place.
+  [[nodiscard]] bool knows_all_of(const Statement& moved, std::size_t to) const {
+    return std::ranges::all_of(outline_.variables, [&](const Variable& each) {
+      const bool is_used = each.begin < moved.begin && moved.begin < each.end &&
+                           source_.has(moved.begin, moved.end, {each.name});
+      return !is_used || (each.begin < to && to < each.end);
+    });
+  }
+
+  void add_move(const Statement& moved, std::size_t to) {
+    if (source_[moved.begin].directive != 0 || !knows_all_of(moved, to)) return;
+    std::vector<Splice> splices = {{moved.begin, moved.end, ""}, {to, to, own_text(moved)}};
+    std::ranges::sort(splices, {}, &Splice::begin);
+    add(Kind::kMoved, std::move(splices), to);
+  }
+
+  // A declaration or a block leaves the loops around it, or goes into the block beside it. Single
+  // statements move without a copy.
+  void move(std::size_t own) {
+    const Statement& statement = outline_.statements[own];
+    const bool is_compound = is(statement.end - 1, "}") || statement.is_loop;
+    if (statement.is_block || (!statement.declares && !is_compound)) return;
+    const auto block = statement.parent;
+    if (block != Statement::kNone && !outline_.statements[block].is_block) return;
+    for (auto up = block; up != Statement::kNone; up = outline_.statements[up].parent) {
+      if (outline_.statements[up].is_loop) add_move(statement, outline_.statements[up].begin);
+    }
+    if (!is_compound) return;
+    for (std::size_t other = 0; other < outline_.statements.size(); ++other) {
+      const Statement& beside = outline_.statements[other];
+      const bool touches = beside.end == statement.begin || beside.begin == statement.end;
+      if (!touches || beside.parent != block || !beside.is_loop || !is(beside.end - 1, "}"))
+        continue;
+      const std::size_t open = source_.partner(beside.end - 1);
+      if (open < beside.end) {
+        add_move(statement, open + 1);
+        add_move(statement, beside.end - 1);
+      }
+    }
+  }
+
+  // for (…) one; two; becomes for (…) { one; two; }
+  void take_in(std::size_t own) {
+    const Statement& inner = outline_.statements[own];
+    if (inner.is_block || inner.parent == Statement::kNone) return;
+    const Statement& head = outline_.statements[inner.parent];
+    if (head.is_block || inner.end != head.end) return;
+    for (const Statement& next : outline_.statements) {
+      if (next.begin != head.end || next.is_block || next.parent != head.parent ||
+          !is(next.end - 1, ";"))
+        continue;
+      add(Kind::kMoved, {{inner.begin, inner.begin, "{ "}, {next.end - 1, next.end, "; }"}});
+    }
+  }
+
+  // Of parameters of one type, two that stand beside each other.
+  void exchange_parameters() {
+    std::set<std::size_t> bodies;
+    for (const Site& each : outline_.sites) bodies.insert(each.function);
+    for (const std::size_t body : bodies) {
+      if (!is(body, "{") || body == 0 || !is(body - 1, ")")) continue;
+      std::size_t before = 0;  // a name
+      std::size_t begin = source_.partner(body - 1) + 1;
+      std::string type;
+      for (std::size_t i = begin; i < body; ++i) {
+        if (!is(i, ",") && i + 1 < body) continue;
+        if (!is_name(i - 1)) break;
+        const std::string own = source_.text(begin, i - 1);
+        if (before != 0 && own == type) {
+          add(Kind::kExchange, {{before, before + 1, std::string(source_[i - 1].text)},
+                                {i - 1, i, std::string(source_[before].text)}});
+        }
+        before = i - 1;
+        type = own;
+        begin = i + 1;
+      }
+    }
+  }
+
+  const Source& source_;
+  const Outline& outline_;
+  std::map<Kind, std::vector<CopyChange>> changes_;
+};
+
+}  // namespace
+
+std::vector<CopyChange> copy_changes_of(const Source& source, const Outline& outline,
+                                        std::size_t most) {
+  return CopyFinder(source, outline).run(most);
+}
+
+namespace {
+
+constexpr std::size_t kMostCopies = 32;
+
+// What the edited program calls the copy.
+std::string space_of(std::size_t copy) {
+  return "convlab_mend_" + std::to_string(copy);
+}
+
+}  // namespace
+
+// Its lines #include go, where several copies stand in one file.
+std::string EditableFile::without_includes(const std::string& text, std::string* includes) const {
+  std::string rest;
+  std::size_t at = 0;
+  while (at < text.size()) {
+    const std::size_t end = std::min(text.find('\n', at), text.size());
+    const std::string line = text.substr(at, end - at);
+    const std::size_t begin = line.find_first_not_of(" \t");
+    const bool is_directive = begin != std::string::npos && line[begin] == '#';
+    const bool goes = is_directive && (line.find("include") != std::string::npos ||
+                                       line.find("pragma once") != std::string::npos);
+    if (goes && includes != nullptr) *includes += line + "\n";
+    rest += (goes ? "" : line) + "\n";
+    at = end + 1;
+  }
+  return rest;
+}
+
+void EditableFile::add_copies() {
+  copies_ = outline_.sites.size();
+  outline_.sites.push_back({.form = Site::Form::kCopy});
+  alternatives_.emplace_back();
+  dropped_sites_.push_back(false);
+  names_.emplace_back();
+  for (std::size_t i = 0; i + 1 < source_.size(); ++i) {
+    if (is_condition_of_preprocessor(i)) return;
+  }
+  for (const CopyChange& each : copy_changes_of(source_, outline_, kMostCopies)) add_copy(each);
+}
+
+// A file that is compiled in parts has none.
+bool EditableFile::is_condition_of_preprocessor(std::size_t i) const {
+  return source_.is(i, "#") && source_[i].directive != 0 && source_[i + 1].text.starts_with("if");
+}
+
+void EditableFile::add_copy(const CopyChange& change) {
+  const auto offset_of = [&](std::size_t token) {
+    return token < source_.size() ? source_[token].offset : text_.size();
+  };
+  const auto line_of = [](const std::string& all, std::size_t at) {
+    const std::size_t begin = at == 0 ? 0 : all.rfind('\n', at - 1) + 1;
+    return tidy(all.substr(begin, all.find('\n', at) - begin));
+  };
+  std::string text;
+  std::size_t at = 0;
+  Edit edit{.kind = change.kind};
+  std::vector<std::pair<std::size_t, std::size_t>> changed;  // offsets before and afterwards
+  for (const Splice& each : change.splices) {
+    const std::size_t begin = offset_of(each.begin);
+    text += text_.substr(at, begin - at);
+    if (edit.lines.insert(source_[std::min(each.begin, source_.size() - 1)].line).second)
+      changed.emplace_back(begin, text.size());
+    text += each.text;
+    at = each.end > each.begin ? source_[each.end - 1].end() : begin;
+    if (change.moved_to == 0 || each.end == each.begin) continue;
+    edit.before = tidy(source_.text(each.begin, each.end));
+    edit.after = moved_text(source_[change.moved_to].line);
+  }
+  text += text_.substr(at);
+  for (const auto& [before, after] : changed) {
+    if (change.moved_to != 0) break;
+    edit.before += (edit.before.empty() ? "" : "\n") + line_of(text_, before);
+    edit.after += (edit.after.empty() ? "" : "\n") + line_of(text, after);
+  }
+  edit.choices = {{copies_, add(copies_, text)}};
+  edits_.push_back(std::move(edit));
+}
+
+void EditableFile::write_copies(std::size_t site, std::string& out) {
+  if (!has_any(site)) return;
+  std::string includes;
+  (void)without_includes(text_, &includes);
+  copy(includes, out);
+  std::string forget;
+  for (std::size_t i = 1; i + 1 < source_.size(); ++i) {
+    if (source_.is(i - 1, "define") && source_[i].directive != 0)
+      forget += "#undef " + std::string(source_[i].text) + "\n";
+  }
+  const auto lines = [&](std::size_t alternative, const std::string& text) {
+    for (std::size_t begin = 0; begin < text.size();) {
+      const std::size_t end = std::min(text.find('\n', begin), text.size());
+      write_line(site, alternative, text.substr(begin, end - begin), out);
+      begin = end + 1;
+    }
+  };
+  const auto note = [&](std::size_t copy) {
+    return "static const ::convlab::mend::Copy convlab_mend_copy" + std::to_string(copy) + "(" +
+           std::to_string(site) + ", " + std::to_string(copy) + ");\n";
+  };
+  for (std::size_t a = 0; a < alternatives_[site].size(); ++a) {
+    if (alternatives_[site][a].dropped) continue;
+    std::string text = without_includes(alternatives_[site][a].text, nullptr);
+    const std::string member = "GPUInterface::";
+    for (auto at = text.find(member); at != std::string::npos; at = text.find(member))
+      text.erase(at, member.size());
+    lines(a + 1, forget + note(a + 1) + "namespace " + space_of(a + 1) + " {\n" + text + "\n}\n");
+  }
+  copy(forget + note(0), out);
+}
+
+// A function of the course's interface hands on to its copies.
+void EditableFile::write_calls_of_copies(std::size_t body, std::string& out) {
+  std::size_t close = body - 1;
+  while (close > 0 && !source_.is(close, ")")) --close;
+  const std::size_t open = source_.partner(close);
+  const std::size_t name = open - 1;
+  if (open >= close || !source_[name].text.starts_with("conv_forward_") ||
+      source_.in_device_code(body)) {
+    return;
+  }
+  const bool is_interface = source_.is(name - 1, "::") || source_.is(name, "conv_forward_cpu");
+  if (!is_interface || !has_any(copies_)) return;
+  std::string arguments;
+  for (std::size_t i = open + 1; i <= close; ++i) {
+    if (!source_.is(i, ",") && i != close) continue;
+    arguments += (arguments.empty() ? "" : ", ") + std::string(source_[i - 1].text);
+  }
+  end_line("", out);
+  for (std::size_t a = 0; a < alternatives_[copies_].size(); ++a) {
+    if (alternatives_[copies_][a].dropped) continue;
+    write_line(copies_, a + 1,
+               "if (::convlab::mend::chosen[" + std::to_string(copies_) +
+                   "] == " + std::to_string(a + 1) + ") return " + space_of(a + 1) +
+                   "::" + std::string(source_[name].text) + "(" + arguments + ");",
+               out);
+  }
+}
+
+// #define of its own with the alternatives: an alternative of another site has the file's macro.
+void EditableFile::write_macro(std::size_t s, std::string& out) {
+  const Site& site = outline_.sites[s];
+  const std::size_t name = site.function - 1;
+  const std::size_t body = source_.partner(site.function) + 1;
+  std::size_t end = site.end;
+  while (end < source_.size() && source_[end].directive == source_[name].directive) ++end;
+  const std::string own = source_.text(site.begin, site.end);
+  const std::string head = edited_macros_[std::string(source_[name].text)] +
+                           source_.text(site.function, body) + " " + source_.text(body, site.begin);
+  write_line(s, 0,
+             "#define " + head + " [&]() -> ::convlab::mend::Of<decltype(" + own +
+                 ")> {switch (::convlab::mend::chosen[" + std::to_string(s) + "]) { \\",
+             out);
+  for (std::size_t a = 0; a < alternatives_[s].size(); ++a) {
+    const Alternative& each = alternatives_[s][a];
+    if (!each.dropped)
+      write_line(s, a + 1, "case " + std::to_string(a + 1) + ": return (" + each.text + "); \\",
+                 out);
+  }
+  write_line(s, 0, "default: return (" + own + ");}}()" + source_.text(site.end, end), out);
+}
+
+}  // namespace convlab::grader::mend
