@@ -379,7 +379,7 @@ class CudaSession final : public DeviceSession {
 
 }  // namespace
 
-std::unique_ptr<DeviceSession> open_cuda_session() {
+std::unique_ptr<DeviceSession> open_cuda_session() try {
   // Otherwise CUDA loads a kernel at its first call, within an op time.
   setenv("CUDA_MODULE_LOADING", "EAGER", 1);
   const Stopwatch start_up{};
@@ -395,6 +395,9 @@ std::unique_ptr<DeviceSession> open_cuda_session() {
   }
   check_device("the start of the program");
   return std::make_unique<CudaSession>(start_up.milliseconds(), properties);
+} catch (const DeviceError&) {
+  unsetenv("CUDA_MODULE_LOADING");  // the program that replaces this one gets what this one got
+  throw;
 }
 
 }  // namespace convlab

@@ -54,6 +54,7 @@ struct Options {
   bool all = false;
   bool list = false;
   std::optional<int> serve_channel;
+  std::string no_gpu;
 };
 
 std::string examples(const Milestone& milestone) {
@@ -108,6 +109,8 @@ void declare(CLI::App& app, const Milestone& milestone, Options& options) {
                  std::string("Stages to run: student, reference, or a file with the course's ") +
                      (on_device ? "GPUInterface" : "conv_forward_cpu"));
   app.add_option("--serve", options.serve_channel)->group("");  // the grader's end of a channel
+  // Not in the environment, which a submission may not change.
+  app.add_option("--no-gpu", options.no_gpu, "Why this program replaces one for a GPU")->group("");
 }
 
 void list_stages() {
@@ -152,10 +155,13 @@ std::unique_ptr<DeviceSession> open_device(const Milestone& milestone, const Opt
   } catch (const DeviceError& error) {
     if (options.device == "gpu") throw;
     if (options.serve_channel) {
-      setenv(kNoGpuVariable, error.what(), 1);
-    } else {
-      std::cerr << error.what() << " Emulating on the CPU.\n";
+      std::string reason = std::string("--no-gpu=") + error.what();
+      std::vector<char*> arguments = arguments_without(argv, "--no-gpu");
+      arguments.insert(arguments.end() - 1, reason.data());
+      become_program(program_name(milestone.id, milestone.solution, Device::kEmulated),
+                     arguments.data());
     }
+    std::cerr << error.what() << " Emulating on the CPU.\n";
   }
   become(Device::kEmulated);
   return nullptr;
@@ -403,7 +409,8 @@ ExitCode run(const Milestone& milestone, const Options& options, char** argv) {
     return ExitCode::kPassed;
   }
   if (options.serve_channel) {
-    return serve(*options.serve_channel, open_device(milestone, options, argv).get());
+    return serve(*options.serve_channel, open_device(milestone, options, argv).get(),
+                 options.no_gpu);
   }
   int batch = options.batch;
   if (batch == 0) {

@@ -60,6 +60,7 @@ struct Session {
   double limit_s = 0.0;       ///< of that time for the running request; 0: none
   double limit_from_s = 0.0;  ///< of processor time, when it began
   double wait_from_s = 0.0;   ///< the same moment on the clock
+  std::string no_gpu;         ///< as ServeReply has it
 };
 
 Session& session() {
@@ -387,7 +388,7 @@ ServeReply answer(const ServeRequest& request) {
   ServeReply reply{.token = request.token};
   DeviceSession* device = session().device;
   if (device != nullptr) reply.device = device->info().device;
-  if (const char* reason = std::getenv(kNoGpuVariable)) reply.no_gpu = reason;
+  reply.no_gpu = session().no_gpu;
   take_noted_fault();  // of a call that succeeded anyway
   try {
     if (device != nullptr) device->choose_settings(request.settings);
@@ -431,9 +432,10 @@ ServeReply answer(const ServeRequest& request) {
 
 }  // namespace
 
-ExitCode serve(int channel_descriptor, DeviceSession* device) {
+ExitCode serve(int channel_descriptor, DeviceSession* device, const std::string& no_gpu) {
   is_serving = true;
   Session& s = session();
+  s.no_gpu = no_gpu;
   s.device = device;
   s.channel = channel_descriptor;
   install_crash_handler();
@@ -470,10 +472,4 @@ ExitCode serve(int channel_descriptor, DeviceSession* device) {
 
 }  // namespace convlab
 
-#if CONVLAB_ADDRESS_SANITIZER
-// The search for leaks at the end traces the process, which the isolation forbids.
-// NOLINTNEXTLINE(readability-identifier-naming): LeakSanitizer asks this function
-extern "C" int __lsan_is_turned_off() {
-  return convlab::is_serving ? 1 : 0;
-}
-#endif
+CONVLAB_NO_SEARCH_FOR_LEAKS_IF(convlab::is_serving)

@@ -20,15 +20,13 @@ namespace convlab {
 // raw outputs itself: it owns labels, seeds, expected values and the result file. The submission
 // sees inputs and returns outputs; the grader ignores what it prints.
 
-/// If a program for a GPU finds none, the emulated program replaces it. This environment variable
-/// then holds the reason, for the grader.
-inline constexpr const char* kNoGpuVariable = "CONVLAB_NO_GPU";
-
 /// Runs for the hidden option --serve of a milestone's program: answers requests until the other
 /// side closes the channel. Prints nothing.
 /// @param device  where the stages run; null for the CPU
+/// @param no_gpu  why this emulated program replaced one for a GPU; otherwise empty
 /// @return the exit code of the process
-ExitCode serve(int channel_descriptor, DeviceSession* device = nullptr);
+ExitCode serve(int channel_descriptor, DeviceSession* device = nullptr,
+               const std::string& no_gpu = {});
 
 /// Which arrays hold tokens instead of numbers (DeviceSession::withhold).
 enum class Withheld { kNothing, kInput, kWeights, kBoth };

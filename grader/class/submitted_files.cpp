@@ -14,6 +14,7 @@
 #include <set>
 #include <system_error>
 
+#include "common/base/address_sanitizer.hpp"
 #include "common/base/error.hpp"
 #include "common/base/printable.hpp"
 #include "common/base/whole_file.hpp"
@@ -26,6 +27,8 @@ namespace convlab::grader {
 namespace {
 
 namespace fs = std::filesystem;
+
+[[maybe_unused]] bool is_isolated = false;
 
 // Counts the files and bytes of one submission, so that an archive made to fill a disk is not read
 // to its end.
@@ -353,6 +356,7 @@ std::vector<SubmittedFile> read_archive(const fs::path& file) {
 // A message is a file's path, a zero byte and a piece of its text; with an empty path it is the
 // sentence of a refusal.
 void answer_in_sandbox(const fs::path& file) {
+  is_isolated = true;
   // Otherwise libarchive gives no names of other languages. No variable tells the sandbox a
   // language.
   std::setlocale(LC_CTYPE, "C.UTF-8");
@@ -407,3 +411,5 @@ std::vector<SubmittedFile> read_submitted_files(const fs::path& place, ArchiveRe
 }
 
 }  // namespace convlab::grader
+
+CONVLAB_NO_SEARCH_FOR_LEAKS_IF(convlab::grader::is_isolated)

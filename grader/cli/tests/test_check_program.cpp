@@ -274,6 +274,16 @@ const convlab::ConvolutionStage<Slow> stage({.id = "slow", .title = "Slow", .ord
   CHECK_FALSE(contains(run.output, "(B=100 "));
 }
 
+// Where this build has programs for a GPU, they look for one and are replaced.
+TEST_CASE(
+    "grader check: without a GPU the workbook's own program is emulated, and accused of nothing") {
+  const ProgramRun run = run_program(
+      "grader", "check m2 --solution reference --batches 1 --no-speed", "CUDA_VISIBLE_DEVICES=-1");
+  INFO(run.output);
+  CHECK(run.exit_code == 0);
+  CHECK(contains(run.output, "emulated"));
+}
+
 TEST_CASE("grader check: Ctrl-C skips a long batch, and what was found before it counts") {
   const TestFolder folder;
   const std::string json = (folder.path() / "result.json").string();
