@@ -281,6 +281,7 @@ void DeviceMemory::unmap(const Allocation& allocation) {
   if (allocation.kind != MemoryKind::kPinned) used_ -= allocation.bytes;
   if (freed_.size() >= kFreedRemembered) freed_.clear();
   freed_.emplace(allocation.pages, allocation);
+  if (threads_have_rights()) take_from_rights(allocation.pages, allocation.page_bytes);
   // To fill what surrounds an array takes most of the time of a small run.
   const bool is_small = allocation.page_bytes <= 3 * forgiven_bytes();
   if (!is_small || !protect(allocation.pages, allocation.page_bytes, PROT_NONE)) {

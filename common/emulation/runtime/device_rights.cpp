@@ -64,4 +64,9 @@ bool leave_to_rights(void* pages, std::size_t bytes) {
   return pkey_mprotect(pages, bytes, PROT_READ | PROT_WRITE, key()) == 0;
 }
 
+void take_from_rights(void* pages, std::size_t bytes) {
+  constexpr int kNoKey = 0;
+  pkey_mprotect(pages, bytes, PROT_NONE, kNoKey);
+}
+
 }  // namespace convlab::emulation

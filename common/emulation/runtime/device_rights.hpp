@@ -23,4 +23,8 @@ class DeviceRights {
 /// Leaves pages, which are accessible now, to threads that have the right. @return success
 bool leave_to_rights(void* pages, std::size_t bytes);
 
+/// Closes such pages to everybody, until they are given out again as any others: a change of their
+/// protection alone would leave them to the right.
+void take_from_rights(void* pages, std::size_t bytes);
+
 }  // namespace convlab::emulation

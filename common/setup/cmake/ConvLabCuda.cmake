@@ -185,6 +185,8 @@ target_compile_options(
             # threadIdx is unsigned, the sizes of most kernels are not.
             -Wno-sign-compare
             -Wno-deprecated
+            # Else clang's -Wno-deprecated hides what nvcc refuses (a note of the compiler tells it).
+            $<$<CXX_COMPILER_ID:Clang>:-Wdeprecated-declarations>
             -Wno-unused-function
             -Wno-unused-local-typedefs)
 
