@@ -287,9 +287,9 @@ std::optional<Finding> find_idle_work(Submission& submission) {
 }
 
 std::optional<Finding> Behaviour::second_convolve() {
-  submission.settings.convolve_calls = 2;
+  submission.set(&Submission::Settings::convolve_calls, 2);
   const auto wrong = first_finding(submission, stage, {plan.repeated.back()}, seed);
-  submission.settings.convolve_calls = 1;
+  submission.set(&Submission::Settings::convolve_calls, 1);
   if (!wrong || is_of_kind(*wrong, "sandbox")) return std::nullopt;
   Finding found = finding("E-replay/second-convolve", "");
   found.seen += " " + wrong->seen;

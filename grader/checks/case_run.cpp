@@ -45,23 +45,23 @@ std::optional<Finding> find_who_computes(Submission& submission, const std::stri
   const std::vector<float> first(output, output + wrong.shape.output_size());
   bool launches = false;
   const auto right_with = [&](Withheld withheld) {
-    submission.settings.withheld = withheld;
+    submission.set(&Submission::Settings::withheld, withheld);
     const Call call = submission.run(stage);
     launches = launches || !call.notes.launches.empty();
     return !call.failure && compare().passed(wrong.shape);
   };
   const auto go_back = [&] {
-    submission.settings.withheld = before;
+    submission.set(&Submission::Settings::withheld, before);
     std::copy(first.begin(), first.end(), output);
   };
-  submission.settings.repeats_tokens = true;
+  submission.set(&Submission::Settings::repeats_tokens, true);
   // A race may be right at times; by luck it is not so often right, and wrong, in turns.
   constexpr int kTimes = 5;
   bool by_tokens = true;
   for (int time = 0; by_tokens && time < kTimes; ++time) {
     by_tokens = right_with(Withheld::kNothing) && !right_with(before);
   }
-  submission.settings.repeats_tokens = false;
+  submission.set(&Submission::Settings::repeats_tokens, false);
   if (!by_tokens) {
     go_back();
     return std::nullopt;  // wrong all the same, or wrong only sometimes: this has another cause
@@ -74,8 +74,8 @@ std::optional<Finding> find_who_computes(Submission& submission, const std::stri
   }
   // Where a host may round both of them, what prolog left on the device shows who computes: an
   // output is made of many numbers, and a result of the host is only moved.
-  if (launches && submission.settings.host_may_convert) {
-    submission.settings.withheld = Withheld::kNothing;
+  if (launches && submission.settings().host_may_convert) {
+    submission.set(&Submission::Settings::withheld, Withheld::kNothing);
     const Call phases = submission.run_phases(stage, [] {});
     if (!phases.failure && phases.kernels.computes_all() && right_with(Withheld::kNothing)) {
       wrong.report = compare();

@@ -130,7 +130,7 @@ std::optional<Finding> check_layer(Submission& submission, const StageInfo& stag
   const auto belongs_to_prolog = [&] {
     return spot_check(shape, of_prolog, weights, arrays.output, layer.tolerance, 1000, engine);
   };
-  layer.exchanges = submission.settings.exchanges;
+  layer.exchanges = submission.settings().exchanges;
   if (!layer.exchanges) fill_in();
   waiting.watch(arrays.output, shape.output_size());
   Call call = layer.exchanges ? submission.run_timed(stage.id, fill_in) : submission.run(stage.id);

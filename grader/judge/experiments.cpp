@@ -82,11 +82,11 @@ Experiments::Experiments(const CheckContext& context, const StageInfo& stage,
       seed_(seed),
       network_(network),
       plan_(plan_for(context.request, stage, batches)) {
-  context.submission.settings.host_may_convert =
-      plan_.rules == Rules::kCourse &&
-      std::ranges::none_of(ids_of_kind("converted"), [&](const std::string& id) {
-        return context.request.refused.contains(id);
-      });
+  const bool may_convert = plan_.rules == Rules::kCourse &&
+                           std::ranges::none_of(ids_of_kind("converted"), [&](const auto& id) {
+                             return context.request.refused.contains(id);
+                           });
+  context.submission.set(&Submission::Settings::host_may_convert, may_convert);
 }
 
 bool Experiments::is_emulated() const {
@@ -159,7 +159,7 @@ Record Experiments::run(const NextRun& next) {
     case Experiment::kSource:
       return source_record(context_, *next.about);
     default:
-      in(next).settings.exchanges = next.exchanges;
+      in(next).set(&Submission::Settings::exchanges, next.exchanges);
       check_behaviour(in(next), record);
   }
   return record;
@@ -198,8 +198,9 @@ Submission& Experiments::in(const NextRun& next) {
                  context_.request.time_limit, settings_of(next));
   mode_of_other_ = next.mode;
   other_->set_sources(context_.submission.sources());
-  other_->settings.withheld = context_.submission.settings.withheld;
-  other_->settings.host_may_convert = context_.submission.settings.host_may_convert;
+  other_->set(&Submission::Settings::withheld, context_.submission.settings().withheld);
+  other_->set(&Submission::Settings::host_may_convert,
+              context_.submission.settings().host_may_convert);
   std::vector<StageInfo> stages;
   other_->list_stages(stages);  // it learns its device
   return *other_;
@@ -219,8 +220,8 @@ void Experiments::find_precision(Submission& submission, Record& record) {
 
 void Experiments::check_cases(Submission& submission, Record& record) {
   // Nothing is timed here, so the GPU's memory may hold what shows in the output.
-  submission.settings.gpu_memory = "poisoned";
-  submission.settings.exchanges = true;
+  submission.set(&Submission::Settings::gpu_memory, "poisoned");
+  submission.set(&Submission::Settings::exchanges, true);
   std::size_t done = 0;
   for (const ElementCase& test : plan_.cases) {
     if ((record.finding = time_is_up())) break;
@@ -238,7 +239,7 @@ void Experiments::check_cases(Submission& submission, Record& record) {
     if (!record.remark) record.remark = find_early_end(outcome.call, submission.sources());
     if (is_emulated()) begin_tracing();
   }
-  submission.settings.gpu_memory = "usual";
+  submission.set(&Submission::Settings::gpu_memory, "usual");
   if (record.finding) return;
   record.end = RunEnd::kRight;
   context_.observer.tell(stage_, {.cases_passed = done});
@@ -270,8 +271,9 @@ void Experiments::check_behaviour(Submission& submission, Record& record) {
 void Experiments::check_network(const NextRun& next, Record& record) {
   network_.load(announcer_);
   Submission& submission = in(next);
-  submission.settings.exchanges = next.exchanges;
-  submission.settings.prolog_may_compute = context_.request.rules.prolog_may_compute();
+  submission.set(&Submission::Settings::exchanges, next.exchanges);
+  submission.set(&Submission::Settings::prolog_may_compute,
+                 context_.request.rules.prolog_may_compute());
   sharing_.unlock();  // others may take times
   const std::lock_guard place(context_.machine.networks);
   sharing_.lock();
@@ -353,7 +355,8 @@ void Experiments::rehearse(const NextRun& next, Record& record) {
     return;
   }
   Submission submission(built.program, context_.request.time_limit);
-  submission.settings.host_may_convert = context_.submission.settings.host_may_convert;
+  submission.set(&Submission::Settings::host_may_convert,
+                 context_.submission.settings().host_may_convert);
   submission.set_sources(context_.submission.sources());
   std::vector<StageInfo> stages;
   if (const auto failure = submission.list_stages(stages)) {
@@ -377,7 +380,7 @@ void Experiments::rehearse(const NextRun& next, Record& record) {
   };
   auto found = whole();
   if (is_late(found) && !is_late(next.about)) {
-    submission.settings.patience = kPatience;
+    submission.set(&Submission::Settings::patience, kPatience);
     found = whole();
   }
   conclude(record, found);
@@ -398,7 +401,7 @@ void Experiments::observe(const NextRun& next, Record& record) {
   record = observe_accesses(plain.program.empty() ? plain : traced_.get(),
                             SourceText(context_.request.work.sources), stage_, watched, seed_,
                             next.about.has_value(), context_.request.time_limit,
-                            context_.submission.settings);
+                            context_.submission.settings());
 }
 
 // Of the traced program, those that load, exchange and store the product.
@@ -419,9 +422,9 @@ void Experiments::repeat_quick_cases(const NextRun& next, Record& record) {
   if (next.mode == Mode::kGuarded) {
     announce("with nothing behind its arrays");
     Submission& submission = context_.submission;
-    submission.settings.gpu_memory = "guarded";
+    submission.set(&Submission::Settings::gpu_memory, "guarded");
     conclude(record, first_finding(submission, stage_, plan_.repeated, seed_));
-    submission.settings.gpu_memory = "usual";
+    submission.set(&Submission::Settings::gpu_memory, "usual");
     submission.restart();
     return;
   }

@@ -74,8 +74,8 @@ Record observe_accesses(const EmulatedProgram& traced, const SourceText& sources
   // A value read beyond an array decides nothing about races, and the program goes on.
   Submission submission(traced.program, limit,
                         {"CONVLAB_EMU_TRACE=races", "CONVLAB_EMU_READS=forgiven"});
-  submission.settings.withheld = host.withheld;
-  submission.settings.host_may_convert = host.host_may_convert;
+  submission.set(&Submission::Settings::withheld, host.withheld);
+  submission.set(&Submission::Settings::host_may_convert, host.host_may_convert);
   submission.set_sources(sources);
   std::vector<StageInfo> stages;
   if (const auto failure = submission.list_stages(stages)) {
@@ -93,9 +93,9 @@ Record observe_accesses(const EmulatedProgram& traced, const SourceText& sources
     const bool one_image = plan.rules == Rules::kCourse;
     CaseOutcome outcome = run_observed(submission, stage, test, one_image, ++seed);
     if (took_too_long(outcome)) {
-      submission.settings.patience = kPatience;
+      submission.set(&Submission::Settings::patience, kPatience);
       outcome = run_observed(submission, stage, test, one_image, seed);
-      submission.settings.patience = 1.0;
+      submission.set(&Submission::Settings::patience, 1.0);
     }
     const Call& call = outcome.call;
     if (outcome.finding) record.wrong_cases.push_back(test.name);
@@ -145,7 +145,7 @@ Record find_openmp_race(const std::filesystem::path& program, const SourceText& 
     fill_random(test, seed, traced.prepare(test.shape, Placement::kAligned));
     Call call = traced.run(stage.id);
     if (call.failure && call.failure->kind == Failure::Kind::kTimeout) {
-      traced.settings.patience = kPatience;
+      traced.set(&Submission::Settings::patience, kPatience);
       call = traced.run(stage.id);
     }
     failure = call.failure;

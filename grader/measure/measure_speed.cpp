@@ -158,7 +158,7 @@ struct LayerTiming {
     const double scored_ms = !on_gpu() || differs ? own_ms
                              : prolog_counts      ? call.layer_ms
                                                   : call.op_ms;
-    const bool op_counts = on_gpu() && !submission.settings.prolog_may_compute;
+    const bool op_counts = on_gpu() && !submission.settings().prolog_may_compute;
     least_claimed_ms = std::min(least_claimed_ms, op_counts ? call.op_ms : scored_ms);
     result.op_ms.push_back(scored_ms);
     result.layer_ms.push_back(on_gpu() ? call.layer_ms : scored_ms);

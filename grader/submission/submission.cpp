@@ -167,7 +167,7 @@ static constexpr int kTraced = 10;
 
 // Than the machine for which the limits were chosen, and than a program that is not traced.
 double Submission::slower() const {
-  return slowness() * settings.patience * (is_traced() ? kTraced : 1);
+  return slowness() * settings_.patience * (is_traced() ? kTraced : 1);
 }
 
 milliseconds Submission::time_limit() const {
@@ -309,9 +309,9 @@ Call Submission::call(ServeRequest request, int pauses, const OnPause& on_pause)
   request.output_offset = output_.offset;
   request.kernel_limit_s = kernel_limit_s();
   request.withheld = withheld();
-  if (!settings.repeats_tokens) token_key_ = fresh_token();
+  if (!settings_.repeats_tokens) token_key_ = fresh_token();
   request.token_key = token_key_;
-  request.calls = settings.convolve_calls;
+  request.calls = settings_.convolve_calls;
   const Clock::time_point start = Clock::now();
   Call call;
   call.failure = ask(request, time_limit(), call, pauses, on_pause);
@@ -320,9 +320,9 @@ Call Submission::call(ServeRequest request, int pauses, const OnPause& on_pause)
   }
   call.round_trip_ms = milliseconds_of(Clock::now() - start);
   if (!call.failure) note_pace(call.round_trip_ms);
-  if (settings.watches && process_ && !process_->freeze()) fail_for_working_on(call);
+  if (settings_.watches && process_ && !process_->freeze()) fail_for_working_on(call);
   // On a busy machine a thread may come to its end before it is stopped.
-  if (settings.watches && !call.failure &&
+  if (settings_.watches && !call.failure &&
       call.mark != mark_of(output_.begin(), shape_.output_size())) {
     fail_for_working_on(call, Failure::Kind::kWritesOn);
   }
@@ -367,7 +367,7 @@ void Submission::send(const ServeRequest& request) {
   }
   // Settings come with each request, because a constructor could change stored ones in memory.
   ServeRequest whole = request;
-  whole.settings.push_back(kGpuMemorySetting + settings.gpu_memory);
+  whole.settings.push_back(kGpuMemorySetting + settings_.gpu_memory);
   for (const std::string& each : variables()) {
     if (each.starts_with("CONVLAB_EMU_")) whole.settings.push_back(each);
   }
@@ -386,8 +386,8 @@ void Submission::send_input() const {
 std::optional<Failure> Submission::ask(const ServeRequest& request, milliseconds limit,
                                        ServeReply& reply, int pauses, const OnPause& on_pause) {
   if (auto failure = start()) return failure;
-  const bool stood_still = !settings.watches || process_->stands_still();
-  if (settings.watches) process_->thaw();
+  const bool stood_still = !settings_.watches || process_->stands_still();
+  if (settings_.watches) process_->thaw();
   send(request);
   auto answer = process_->receive(limit);
   // Accepts a pause only if this request asked for it.

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -140,11 +141,17 @@ class Submission {
     double patience = 1.0;  ///< times the limits
     /// "usual", "poisoned" or "guarded" memory of a GPU (common/device/recorded_allocations.hpp).
     std::string gpu_memory = "usual";
-  } settings;
+  };
+  [[nodiscard]] const Settings& settings() const { return settings_; }
+  /// set(&Submission::Settings::watches, false)
+  template <class Value>
+  void set(Value Settings::*which, const std::type_identity_t<Value>& value) {
+    settings_.*which = value;
+  }
 
   /// kNothing on other devices than an emulated one.
   [[nodiscard]] Withheld withheld() const {
-    return device_.device == Device::kEmulated ? settings.withheld : Withheld::kNothing;
+    return device_.device == Device::kEmulated ? settings_.withheld : Withheld::kNothing;
   }
 
   /// After a call the process stays stopped. This lets it continue until the next call.
@@ -213,6 +220,7 @@ class Submission {
   std::optional<Failure> ask(const ServeRequest& request, std::chrono::milliseconds limit,
                              ServeReply& reply, int pauses = 0, const OnPause& on_pause = {});
 
+  Settings settings_;
   std::filesystem::path program_;
   std::optional<std::chrono::milliseconds> fixed_limit_;
   double pace_ = 1.0;  ///< of the usual limit, what its slowest call has needed, and some more

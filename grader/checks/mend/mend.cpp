@@ -449,10 +449,10 @@ std::vector<Mend> find_mends(const Wrong& wrong, const BuildEdited& build) {
   if (program.empty()) return {};
   const std::vector<Edit> edits = file.edits();
   Submission submission(program, std::chrono::ceil<std::chrono::seconds>(kCallLimit * slowness()));
-  submission.settings.watches = false;
+  submission.set(&Submission::Settings::watches, false);
   // Of an emulated device the trials see the numbers themselves: a kernel then runs in the process
   // that launches it, and costs a hundredth.
-  submission.settings.withheld = Withheld::kNothing;
+  submission.set(&Submission::Settings::withheld, Withheld::kNothing);
   submission.set_environment(
       {"OMP_NUM_THREADS=1", "CONVLAB_EMU_THREADS=1", "CONVLAB_EMU_TIMEOUT=0.25"});
   const Found found = search(submission, wrong, edits);

@@ -27,11 +27,11 @@ class StageProgram : public Program {
         submission_(wrong.submission),
         stage_(wrong.stage) {
     settings.emplace_back("CONVLAB_EMU_THREADS=1");
-    submission_.settings.watches = false;
+    submission_.set(&Submission::Settings::watches, false);
     submission_.set_environment(std::move(settings));
   }
   ~StageProgram() override {
-    submission_.settings.watches = true;
+    submission_.set(&Submission::Settings::watches, true);
     submission_.set_environment({});
   }
 
@@ -142,7 +142,7 @@ Precision precision_shown(Submission& submission, const StageInfo& stage,
                           const std::vector<ConvShape>& shapes) {
   // Also of a file whose host code converts the numbers.
   const Withheld before = submission.withheld();
-  submission.settings.withheld = Withheld::kNothing;
+  submission.set(&Submission::Settings::withheld, Withheld::kNothing);
   Precision loosest = Precision::kFp32;
   for (ConvShape shape : shapes) {
     StageProgram program({submission, stage});
@@ -154,7 +154,7 @@ Precision precision_shown(Submission& submission, const StageInfo& stage,
     const auto bound = [&](Precision each) { return oracle::error_bound(each, shape.taps()); };
     if (shown && bound(*shown) > bound(loosest)) loosest = *shown;
   }
-  submission.settings.withheld = before;
+  submission.set(&Submission::Settings::withheld, before);
   return loosest;
 }
 

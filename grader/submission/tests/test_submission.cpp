@@ -104,7 +104,7 @@ TEST_CASE("submission: nothing is left behind, even if the grader is killed whil
 TEST_CASE("submission: a limit that somebody names is ten times as long where it is observed") {
   CHECK(Submission("none", 2s).time_limit() == 2s);
   Submission observed("none", 2s, {"CONVLAB_EMU_TRACE=races"});
-  observed.settings.patience = 4.0;
+  observed.set(&Submission::Settings::patience, 4.0);
   CHECK(observed.time_limit() == 20s);
 }
 
@@ -125,7 +125,8 @@ TEST_CASE("submission: one that is slow, and right, has more time from then on")
   REQUIRE_FALSE(first.failure);
   CHECK(slow.time_limit() == usual);
   // Limits for a machine that is far faster: the same call needs about half of its time there.
-  slow.settings.patience = 2.0 * first.round_trip_ms / static_cast<double>(usual.count());
+  slow.set(&Submission::Settings::patience,
+           2.0 * first.round_trip_ms / static_cast<double>(usual.count()));
   const auto limit = static_cast<double>(slow.time_limit().count());
   grader::Call ended = slow.run("baseline");
   for (int i = 0; i < 20 && ended.failure; ++i) {
