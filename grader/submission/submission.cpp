@@ -427,32 +427,38 @@ std::optional<Failure> Submission::ask(const ServeRequest& request, milliseconds
     failure = Failure{.kind = Failure::Kind::kWorksOn};
   } else {
     reply = std::move(*decoded);
-    if (reply.status == ServeStatus::kCrash) reply.device = device_.device;
-    // Otherwise an emulation's verdict would look like a GPU's.
-    if (reply.device == Device::kEmulated &&
-        (device_.device == Device::kGpu ||
-         (kind_.sandbox == SandboxKind::kGpu && !kind_.is_workbooks_own))) {
-      // The driver is asked, because the submission can say what it likes.
-      if (answering_gpu()) return Failure{.kind = Failure::Kind::kProtocol};
-      throw EnvironmentError("The GPU stopped answering in the middle of the check: " +
-                             reply.no_gpu + " Run the check again; nvidia-smi shows its state.");
-    }
-    device_.device = reply.device;
-    device_.no_gpu = reply.no_gpu;
-    knows_device_ = true;
-    if (reply.measured) device_.measured = *reply.measured;
-    failure = failure_of(reply);
+    failure = take(reply);
     // The leftovers of an exception, above all on a GPU, must not spoil the next call.
     if (!failure || failure->kind == Failure::Kind::kNotImplemented) return failure;
-    if (failure->kind == Failure::Kind::kCrash) {
-      const auto end = process_->receive(milliseconds(2000));
-      if (const auto* ended = std::get_if<Ending>(&end)) failure->code = ended->code;
-      if (failure->fault) find_line(*failure->fault, program_);
-    }
   }
   process_->stop();
   failure->printed = process_->output_tail();
   process_.reset();
+  return failure;
+}
+
+// What a whole reply says of the device and of the call.
+std::optional<Failure> Submission::take(ServeReply& reply) {
+  if (reply.status == ServeStatus::kCrash) reply.device = device_.device;
+  // Otherwise an emulation's verdict would look like a GPU's.
+  if (reply.device == Device::kEmulated &&
+      (device_.device == Device::kGpu ||
+       (kind_.sandbox == SandboxKind::kGpu && !kind_.is_workbooks_own))) {
+    // The driver is asked, because the submission can say what it likes.
+    if (answering_gpu()) return Failure{.kind = Failure::Kind::kProtocol};
+    throw EnvironmentError("The GPU stopped answering in the middle of the check: " + reply.no_gpu +
+                           " Run the check again; nvidia-smi shows its state.");
+  }
+  device_.device = reply.device;
+  device_.no_gpu = reply.no_gpu;
+  knows_device_ = true;
+  if (reply.measured) device_.measured = *reply.measured;
+  auto failure = failure_of(reply);
+  if (failure && failure->kind == Failure::Kind::kCrash) {
+    const auto end = process_->receive(milliseconds(2000));
+    if (const auto* ended = std::get_if<Ending>(&end)) failure->code = ended->code;
+    if (failure->fault) find_line(*failure->fault, program_);
+  }
   return failure;
 }
 

@@ -219,6 +219,7 @@ class Submission {
   void note_pace(double round_trip_ms);
   std::optional<Failure> ask(const ServeRequest& request, std::chrono::milliseconds limit,
                              ServeReply& reply, int pauses = 0, const OnPause& on_pause = {});
+  std::optional<Failure> take(ServeReply& reply);
 
   Settings settings_;
   std::filesystem::path program_;
