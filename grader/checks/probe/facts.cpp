@@ -318,7 +318,6 @@ static std::optional<Explanation> find_in_sums(const std::vector<DenseRun>& all)
   std::vector<DenseRun> wrong;
   std::ranges::copy_if(all, std::back_inserter(wrong), std::not_fn(&DenseRun::is_right));
   auto fact = find_moved_sums(wrong);
-  if (wrong.size() > kFewRuns) wrong.erase(wrong.begin() + kFewRuns, wrong.end());
   if (!fact) fact = find_function(wrong);
   if (!fact) fact = find_carried_sum(wrong);
   if (fact && !fact->product) fact->product = first_wrong(wrong.front());
@@ -351,7 +350,7 @@ std::optional<Explanation> find_in_large(Program& program, const ConvShape& shap
 }
 
 std::optional<Explanation> find_fact(Program& program, const std::vector<ConvShape>& shapes,
-                                     const std::optional<ConvShape>& must) {
+                                     const std::optional<ConvShape>& must, bool any_shape) {
   std::vector<DenseRun> all;
   std::vector<DenseRun> wrong;
   for (const ConvShape& shape : shapes) {
@@ -361,10 +360,11 @@ std::optional<Explanation> find_fact(Program& program, const std::vector<ConvSha
     all.push_back(std::move(run));
   }
   if (wrong.empty()) return std::nullopt;
-  if (must) {
-    DenseRun run = run_dense(program, *must);
+  if (must) all.push_back(run_dense(program, *must));
+  if (must && any_shape && !all.back().has_numbers()) all.pop_back();
+  if (!any_shape) {
+    const DenseRun run = all.back();
     if (!run.gives_wrong()) return std::nullopt;
-    all.push_back(run);
     if (auto fact = find_in_sums(all)) return fact;
     auto fact = find_terms(program, wrong, "", false);
     return fact && fact->predicts && fact->predicts(run) ? fact : std::nullopt;

@@ -88,9 +88,11 @@ std::optional<Explanation> find_unused_array(Program& program, const DenseRun& r
 
 /// Measures what the program computes at those of these shapes at which it is wrong, three at most;
 /// what has a name holds at all of them.
-/// @param must  a shape that the program promises, whose numbers the fact must explain, too
+/// @param must       a shape whose numbers the fact must explain, too, if it tells of all sums
+/// @param any_shape  else the program promises that shape only, and every fact must explain it
 std::optional<Explanation> find_fact(Program& program, const std::vector<ConvShape>& shapes,
-                                     const std::optional<ConvShape>& must = {});
+                                     const std::optional<ConvShape>& must = {},
+                                     bool any_shape = true);
 
 /// The same without a look at single products: what the numbers of one run at a larger shape tell.
 std::optional<Explanation> find_in_large(Program& program, const ConvShape& shape);

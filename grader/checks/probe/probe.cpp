@@ -85,6 +85,8 @@ const std::vector<ConvShape> kProbeShapes = {{4, 2, 3, 8, 6, 2, 2},   {3, 5, 2, 
                                              {1, 3, 2, 27, 28, 2, 1}, {2, 18, 3, 5, 4, 3, 1},
                                              {1, 2, 9, 5, 4, 3, 1},   {2, 1, 21, 3, 5, 2, 1}};
 
+constexpr std::int64_t kMostToRepeat = 5'000'000;  // of a failing shape that is measured, too
+
 // A layer that a file promises, with few images; nothing if it is large.
 std::optional<ConvShape> promised(const ConvShape& failing) {
   ConvShape must = failing;
@@ -108,8 +110,7 @@ std::optional<Explanation> rounding_of(const WrongStage& wrong, bool is_infinite
     if (auto overflow = find_overflow(program, shape)) return overflow;
   }
   auto shapes = any_shape ? kProbeShapes : std::vector<ConvShape>{shape};
-  constexpr std::int64_t kMostWork = 5'000'000;
-  if (any_shape && wrong.failing.multiply_adds() <= kMostWork) shapes.push_back(wrong.failing);
+  if (any_shape && wrong.failing.multiply_adds() <= kMostToRepeat) shapes.push_back(wrong.failing);
   if (!only_rounds(program, shapes)) return std::nullopt;
   return measure_rounding(program, shape, program.few_bits);
 }
@@ -172,7 +173,9 @@ std::optional<Explanation> measure_mistake(const WrongStage& wrong, bool one_row
   if (one_row) return find_in_row(program, failing);
   if (nan_is_unwritten) program.mark_nan();
   if (wrong.any_shape) {
-    if (auto fact = find_fact(program, kProbeShapes)) return fact;
+    const bool is_small = failing.multiply_adds() <= kMostToRepeat;
+    const auto must = is_small ? std::optional(failing) : std::nullopt;
+    if (auto fact = find_fact(program, kProbeShapes, must)) return fact;
     if (auto fact = find_in_large(program, failing)) return fact;
     // It may need a larger filter or more channels than the shapes of the probe have.
     StageProgram again(wrong);
@@ -180,7 +183,7 @@ std::optional<Explanation> measure_mistake(const WrongStage& wrong, bool one_row
     auto wide = smallest_failing(again, failing);
     if (!wide) return std::nullopt;
     wide->height += 2 * wide->stride, wide->width += 3 * wide->stride;
-    return find_fact(again, {*wide});
+    return find_fact(again, {*wide}, must);
   }
   const auto found = promised(failing);
   ConvShape must = found.value_or(failing);
@@ -190,7 +193,7 @@ std::optional<Explanation> measure_mistake(const WrongStage& wrong, bool one_row
   wide.batch = 2, wide.height = wide.kernel + 4, wide.width = wide.kernel + 6;
   ConvShape high = must;
   high.batch = 3, high.height = high.kernel + 7, high.width = high.kernel + 3;
-  return find_fact(program, {wide, high}, must);
+  return find_fact(program, {wide, high}, must, false);
 }
 
 std::optional<Explanation> kept_state(const WrongStage& wrong) {

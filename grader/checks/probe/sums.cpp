@@ -140,9 +140,15 @@ bool holds_for_all(const std::vector<DenseRun>& runs, const auto& same) {
   return true;
 }
 
+std::vector<ConvShape> shapes_of(const std::vector<DenseRun>& runs) {
+  std::vector<ConvShape> shapes;
+  for (const DenseRun& run : runs) shapes.push_back(run.shape);
+  return shapes;
+}
+
 Explanation told_of_sums(const char* name, const std::string& value,
                          const std::vector<DenseRun>& runs) {
-  Explanation fact = told(name, {value});
+  Explanation fact = told(name, {value, shapes_text(shapes_of(runs))});
   fact.seen += neighbourhood(runs.front());
   return fact;
 }
@@ -166,12 +172,11 @@ std::optional<Explanation> find_scaling(const std::vector<DenseRun>& runs) {
   });
   if (!is_scaled) return std::nullopt;
   // As a whole number, or one divided by a whole number.
-  std::vector<ConvShape> shapes;
+  const std::vector<ConvShape> shapes = shapes_of(runs);
   std::vector<std::int64_t> whole;
   const bool divides = std::abs(factors.front()) < 1.0;
-  for (std::size_t i = 0; i < runs.size(); ++i) {
-    const double factor = divides ? 1.0 / factors[i] : factors[i];
-    shapes.push_back(runs[i].shape);
+  for (const double each : factors) {
+    const double factor = divides ? 1.0 / each : each;
     if (std::abs(factor - std::round(factor)) < 1e-3) whole.push_back(std::llround(factor));
   }
   std::string name;
@@ -216,7 +221,8 @@ std::optional<Explanation> find_function(const std::vector<DenseRun>& runs) {
              !std::equal(run.right.begin(), run.right.begin() + count, got);
     });
     if (!copied) continue;
-    return told("E-not-copied-back/other-array", {input ? "input" : "weights"});
+    return told("E-not-copied-back/other-array",
+                {input ? "input" : "weights", shapes_text(shapes_of(runs))});
   }
   return find_scaling(runs);
 }
@@ -256,8 +262,7 @@ std::optional<std::int64_t> distance_of_carried(const DenseRun& run, bool stored
 }  // namespace
 
 std::optional<Explanation> find_carried_sum(const std::vector<DenseRun>& runs) {
-  std::vector<ConvShape> shapes;
-  for (const DenseRun& run : runs) shapes.push_back(run.shape);
+  const std::vector<ConvShape> shapes = shapes_of(runs);
   for (const bool stored : {true, false}) {
     std::vector<std::int64_t> distances;
     for (const DenseRun& run : runs) {
@@ -273,8 +278,10 @@ std::optional<Explanation> find_carried_sum(const std::vector<DenseRun>& runs) {
     const SizeExpression one = number_expression(1);
     const auto back =
         expression_of(distances, shapes, one).value_or(number_expression(distances.front()));
-    Explanation fact = told("E-sum-kept/measured", {stored ? "the stored value" : "the sum",
-                                                    back == one ? "" : back.text() + " elements "});
+    Explanation fact =
+        told("E-sum-kept/measured",
+             {stored ? "the stored value" : "the sum",
+              back == one ? "" : back.text() + " elements ", shapes_text(shapes)});
     fact.seen += neighbourhood(runs.front());
     return fact;
   }
