@@ -161,6 +161,8 @@ struct Explanation : Finding {
   Rule rule{};           ///< of outputs that are never written
   /// Of a measured index: whether it gives the numbers of another run.
   std::function<bool(const DenseRun&)> predicts{};
+  /// The same of products that are missing or count several times.
+  std::function<bool(const DenseRun&)> counts_give{};
 };
 
 /// With the id and the texts of this variant in findings.txt. @param values  for {0}, {1}, …

@@ -375,6 +375,14 @@ std::optional<Explanation> find_fact(Program& program, const std::vector<ConvSha
   if (fact && fact->cause.empty()) {
     if (auto stored = find_moved_sums({wrong.front()})) return stored;
   }
+  // What was seen at a few shapes is the cause if it explains the other ones that fail, too.
+  const auto is_explained = [&](const DenseRun& run) {
+    return run.is_right() || !fact->counts_give || fact->counts_give(run);
+  };
+  if (fact && !std::ranges::all_of(all, is_explained)) {
+    fact->id = "E-terms";
+    fact->cause.clear();
+  }
   const std::string moved = moved_sums(wrong.front());
   if (fact && is_of_kind(*fact, "index") && !fact->predicts && !moved.empty()) {
     fact->cause = moved + " " + fact->cause;

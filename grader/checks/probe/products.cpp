@@ -67,6 +67,37 @@ const char* id_of(const Rule& missing) {
   return but_one ? "E-last-tap" : relation == kEqual ? "E-stored-early" : "E-terms";
 }
 
+/// Products that count so often: those of a rule, which is empty for all of them.
+struct Counts {
+  Rule rule;
+  double times;
+};
+
+// Whether these and, once each, all others give the numbers of a run; taken for granted of many.
+bool give(const std::vector<Counts>& counts, const DenseRun& run) {
+  constexpr std::int64_t kMostProducts = 100'000;
+  const ConvShape& s = run.shape;
+  if (s.multiply_adds() > kMostProducts) return true;
+  const std::vector<Label> labels = all_products(s);
+  const auto features = features_of(s, labels, true);
+  std::vector<double> times(labels.size(), 1.0);
+  for (const Counts& each : counts) {
+    const std::vector<bool> holds = where_it_holds(each.rule, features);
+    for (std::size_t i = 0; i < times.size(); ++i) times[i] = holds[i] ? each.times : times[i];
+  }
+  std::vector<double> sums(run.right.size(), 0.0);
+  for (std::size_t i = 0; i < times.size(); ++i) {
+    const auto at = static_cast<std::size_t>(output_index(s, labels[i]));
+    sums[at] += times[i] * double{run.input[input_index(s, labels[i])]} *
+                double{run.weights[weight_index(s, labels[i])]};
+  }
+  for (std::size_t i = 0; i < sums.size(); ++i) {
+    const double error = std::abs(double{run.answer.output[i]} - sums[i]);
+    if (!run.is_unwritten(i) && !(error < kNearlyRight)) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 std::optional<Explanation> find_counts(const std::vector<LabelledTerms>& all) {
@@ -87,25 +118,33 @@ std::optional<Explanation> find_counts(const std::vector<LabelledTerms>& all) {
   };
   const Counted& first = products.front();
   // Which ones, or how many.
+  bool has_rules = true;
   const auto some = [&](const Rule& rule, const auto& has) {
     const auto whole = std::ssize(first.factors);
     const auto count = std::ranges::count_if(first.factors, has);
-    if (count == whole) return std::string("all products");
+    const bool of_all = std::ranges::all_of(
+        products, [&](const Counted& own) { return std::ranges::all_of(own.factors, has); });
+    if (of_all) return std::string("all products");
+    has_rules = has_rules && !rule.empty();
     return rule.empty() ? number(count) + " of " + number(whole) + " products"
                         : "the products with " + rule.text;
   };
   std::vector<std::string> causes;
+  std::vector<Counts> counts;
   Explanation fact;
   fact.id = "E-terms";
   if (any(is_missing)) {
     const Rule missing = rule_of(all, products, is_missing);
+    counts.push_back({missing, 0.0});
     causes.push_back(some(missing, is_missing) + " are missing");
     fact.id = id_of(missing);
   }
   if (any(is_scaled)) {
     std::set<double> factors;
     std::ranges::copy_if(first.factors, std::inserter(factors, factors.end()), is_scaled);
-    causes.push_back(some(rule_of(all, products, is_scaled), is_scaled) + " count " +
+    counts.push_back({rule_of(all, products, is_scaled), *factors.begin()});
+    has_rules = has_rules && factors.size() == 1;
+    causes.push_back(some(counts.back().rule, is_scaled) + " count " +
                      (factors.size() == 1 ? real(*factors.begin()) + " times"
                                           : std::string("with another factor than 1")));
     fact.id = "E-terms";
@@ -116,6 +155,7 @@ std::optional<Explanation> find_counts(const std::vector<LabelledTerms>& all) {
   fact.seen = "Measured at " + shapes_text(shapes) + ": " + cause +
               (some_right ? ". All others are right." : ".");
   fact.cause = sentence(cause);
+  if (has_rules) fact.counts_give = [counts](const DenseRun& run) { return give(counts, run); };
   if (is_of_kind(fact, "counts")) fact.next = told("E-terms/counts").next;
   const auto wrong = std::ranges::find_if(first.factors, [](double each) { return each != 1.0; });
   if (wrong == first.factors.end()) return fact;

@@ -152,6 +152,7 @@ TEST_CASE("probe: what is said of whole sums is what they are") {
   CHECK(fact_of(nearly).title == "every output is 0");
   const auto other = find_fact(nearly, kShapes, ConvShape{1, 1, 1, 30, 6, 3, 1});
   CHECK((!other || other->title != "every output is 0"));
+  CHECK((!other || other->cause.empty()));
   // NaN is no right sum of another output.
   Loops lost;
   lost.stored = [](float sum, float) { return sum > 0.0F ? NAN : sum; };
