@@ -93,14 +93,16 @@ run_recorded() {
   if [ "$device" = emulated ] && [ -n "$source" ] && ! grep -q fsanitize=address "$list"; then
     ! grep -q note_wide_accesses "$source" || set -- "$@" -fsanitize=alignment
   fi
+  most_errors=-fmax-errors
+  if "$1" --version | grep -q clang; then most_errors=-ferror-limit; fi
   # Those warnings of which a mistake may follow; none of them ends the compilation.
   if [ -n "$source" ] && [ "$device" != gpu ]; then
     set -- "$@" -Wno-error -Wno-pedantic -Wno-conversion -Wno-shadow -Wno-float-conversion \
-      -Wno-unused-parameter -Wno-unknown-pragmas -Wno-sign-compare -fmax-errors=50 \
+      -Wno-unused-parameter -Wno-unknown-pragmas -Wno-sign-compare "$most_errors=50" \
       -fdiagnostics-parseable-fixits
   fi
   if [ -n "$source" ] && [ -n "$edited" ]; then
-    set -- "$@" -w -Wno-uninitialized -Wno-maybe-uninitialized -fmax-errors=0 \
+    set -- "$@" -w -Wno-uninitialized -Wno-maybe-uninitialized "$most_errors=0" \
       -fno-diagnostics-show-caret -O0 -g0
   fi
   # A local variable without a value is the same on every machine, and never right by luck. A call at

@@ -122,7 +122,8 @@ std::optional<Explanation> find_overflow(Program& program, const ConvShape& shap
 
 /// At which shapes a program fails.
 struct ShapeStudy {
-  ConvShape smallest{};  ///< that fails in the same way; no size can be smaller
+  ConvShape smallest{};     ///< that fails in the same way
+  bool may_shrink = false;  ///< else it is right with one less of any of its sizes
   std::string rule{};  ///< it fails exactly if this holds; empty: none that fresh shapes confirmed
   int confirmed = 0;   ///< fresh shapes that the rule predicted
   bool needs_stride = false;  ///< right at all shapes without one, of which there were many

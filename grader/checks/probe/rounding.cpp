@@ -181,7 +181,8 @@ namespace {
 constexpr int kBitsTested = 20;
 
 std::string bits_text(const std::string& what, int k) {
-  return what + " keeps 1 + 2^-" + number(k) + ", but 1 + 2^-" + number(k + 1) +
+  const std::string kept = k == 0 ? "2" : "1 + 2^-" + number(k);
+  return what + " keeps " + kept + ", but 1 + 2^-" + number(k + 1) +
          " becomes 1 (a float keeps 1 + 2^-" + number(kBitsOfFloat) + ")";
 }
 
@@ -216,9 +217,9 @@ Explanation measure_rounding(Program& program, const ConvShape& shape, bool may_
   constexpr double kLarge = 0x1p8;
   const int large = input < kBitsOfHalf ? bits_of_input(sum, kLarge) : 0;
   if (!both && large > input) {
-    return told(
-        large >= input + 8 ? "E-precision/fixed-point" : "E-precision/scaled-half",
-        {bits_text("the input", input), real(kLarge), range(input_overflows), number(input)});
+    return told(large >= input + 8 ? "E-precision/fixed-point" : "E-precision/scaled-half",
+                {bits_text("the input", input), real(kLarge), range(input_overflows),
+                 input == 0 ? "whole numbers" : "a multiple of 2^-" + number(input)});
   }
   const int least = std::min(input, weights);
   const bool is_promised = may_be_half && least >= kBitsOfHalf;

@@ -39,6 +39,7 @@ class Tried {
     for (std::uint64_t seed = 1; seed <= (small ? 3 : 1) && !failed; ++seed) {
       failed = !run_dense(program_, shape, seed, kUnit).is_right();
     }
+    if (program_.is_over()) return failed;  // perhaps it did not run
     shapes_.push_back(shape);
     fails_.push_back(failed);
     return failed;
@@ -65,6 +66,7 @@ ConvShape shrunk(Tried& tried, ConvShape shape, const Program& program) {
         ConvShape next = shape;
         next.*size = to;
         if (!is_possible(next, shape.multiply_adds()) || !tried.fails(next)) continue;
+        if (program.is_over()) return shape;  // then nothing ran
         shape = next;
         smaller = true;
         break;
@@ -72,6 +74,15 @@ ConvShape shrunk(Tried& tried, ConvShape shape, const Program& program) {
     }
   }
   return shape;
+}
+
+bool may_shrink(Tried& tried, const ConvShape& shape, const Program& program) {
+  return std::ranges::any_of(kSizes, [&](const Size size) {
+    ConvShape next = shape;
+    next.*size -= 1;
+    return next.*size > 0 && next.kernel <= std::min(next.height, next.width) &&
+           (tried.fails(next) || program.is_over());
+  });
 }
 
 std::vector<Feature> features_of(const std::vector<ConvShape>& shapes) {
@@ -271,6 +282,7 @@ std::optional<ShapeStudy> study_shapes(Program& program, const ConvShape& failin
   ShapeStudy study;
   if (!is_possible(failing, kMostWork) || !tried.fails(failing)) return std::nullopt;
   study.smallest = shrunk(tried, failing, program);
+  study.may_shrink = program.is_over() || may_shrink(tried, study.smallest, program);
   try_sizes(tried, program, study.smallest);
   std::mt19937_64 engine(11);
   constexpr int kRounds = 5;

@@ -278,10 +278,9 @@ std::optional<Explanation> find_carried_sum(const std::vector<DenseRun>& runs) {
     const SizeExpression one = number_expression(1);
     const auto back =
         expression_of(distances, shapes, one).value_or(number_expression(distances.front()));
-    Explanation fact =
-        told("E-sum-kept/measured",
-             {stored ? "the stored value" : "the sum",
-              back == one ? "" : back.text() + " elements ", shapes_text(shapes)});
+    Explanation fact = told("E-sum-kept/measured",
+                            {stored ? "the stored value" : "the sum",
+                             back == one ? "" : back.text() + " elements ", shapes_text(shapes)});
     fact.seen += neighbourhood(runs.front());
     return fact;
   }

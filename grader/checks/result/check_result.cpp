@@ -17,7 +17,8 @@ using convlab::to_json;
 
 std::string smallest_case_text(const Finding& finding) {
   if (finding.smallest.empty()) return {};
-  return "The smallest case that fails: " + finding.smallest +
+  return (finding.may_shrink ? "A small case that fails: " : "The smallest case that fails: ") +
+         finding.smallest +
          (finding.alone.empty() ? "." : "; " + finding.alone + " runs it alone.") +
          (finding.shapes.empty() ? "" : "\n" + finding.shapes);
 }

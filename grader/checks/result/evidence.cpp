@@ -26,6 +26,7 @@ void json_fields(JsonFields& fields, Finding& finding) {
          finding.next)
       .optional("places", places)
       .optional("smallest", finding.smallest)
+      .optional("may_shrink", finding.may_shrink)
       .optional("alone", finding.alone)
       .optional("shapes", finding.shapes)
       .optional("picture", finding.picture)

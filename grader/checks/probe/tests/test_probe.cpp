@@ -183,10 +183,30 @@ TEST_CASE("probe: the smallest shape that fails, and a rule that fresh shapes co
   const auto study = study_shapes(incomplete, {2, 5, 2, 9, 11, 3, 1});
   REQUIRE(study);
   CHECK(study->smallest == ConvShape{});
+  CHECK(!study->may_shrink);
   CHECK(study->rule == "C·K·K is no multiple of 16");
   CHECK(case_text(study->smallest) == "1,1,1,1,1,1,1");
   Loops right;
   CHECK(!study_shapes(right, {2, 5, 2, 9, 11, 3, 1}));
+}
+
+TEST_CASE("probe: a shape is called the smallest only if smaller ones were tried") {
+  struct Ends : Program {
+    explicit Ends(int most_faults) : Program(most_faults) {}
+
+   private:
+    Answer convolve(const ConvShape& s, const Numbers& in, const Numbers& filter) override {
+      if (s.height * s.width > 300) return {.kind = Answer::Kind::kFault};
+      const auto sums = right_sums(s, in, filter);
+      return {.output = {sums.begin(), sums.end()}};
+    }
+  };
+  for (const int faults : {3, 1000}) {
+    Ends ends(faults);
+    const auto study = study_shapes(ends, {1, 1, 1, 60, 60, 1, 1});
+    REQUIRE(study);
+    CHECK(study->may_shrink == (faults == 3));
+  }
 }
 
 TEST_CASE("probe: a rule for the sizes holds for fractions, too") {
