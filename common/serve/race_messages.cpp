@@ -8,13 +8,16 @@ namespace {
 
 // @param of  whose thread it is; empty: of its block, with the number
 std::string who(const RaceSide& side, const std::string& of) {
-  if (!side.call.empty()) return "the call of " + side.call;
+  if (!side.call.empty()) return "a call of " + side.call;
   return (side.by_warp ? "the warp of thread " : "thread ") + index_text(side.thread) + " of " +
          (of.empty() ? "block " + index_text(side.block) : of);
 }
 
 Seen quoted(const RaceSide& side, const SourceText& sources) {
-  if (!side.call.empty()) return sources.quotes({side.call});
+  // The memory is the device's, so copies in the other direction do something else.
+  if (!side.call.empty())
+    return sources.quotes({side.call},
+                          {side.writes ? "cudaMemcpyDeviceToHost" : "cudaMemcpyHostToDevice"});
   if (side.line <= 0) return " in a function of a library that it calls";
   const Seen text = sources.quote(side.file, side.line);
   return text.empty() ? " " + side.file + ":" + std::to_string(side.line) : text;
@@ -28,11 +31,15 @@ std::string beginning(std::string text) {
 // "Thread (6, 0, 0) of the same block writes it here:" and the line.
 Seen sentence(std::string who, const RaceSide& side, const std::string& what,
               const SourceText& sources) {
+  const Seen lines = quoted(side, sources);
   return beginning(std::move(who)) +
          (side.atomic   ? " changes " + what + " atomically"
           : side.writes ? " writes " + what
                         : " reads " + what) +
-         " here:" + quoted(side, sources);
+         (lines.empty()               ? "."
+          : lines.places().size() > 1 ? " in one of these lines:"
+                                      : " here:") +
+         lines;
 }
 
 bool is_one_line(const RaceFacts& race) {

@@ -77,6 +77,23 @@ std::string SourceText::quoted_line(const std::string& file, int number) const {
   return text.empty() ? text : text.substr(1) + "\n";
 }
 
+std::string SourceText::statement(const std::string& file, int number, int most_lines) const {
+  // What a header does not close, or an operator asks for, stands in the next line.
+  const auto goes_on = [](const std::string& text) {
+    return !text.empty() && text.front() != '#' &&
+           (std::ranges::count(text, '(') > std::ranges::count(text, ')') ||
+            std::string_view("=+-*/%&|?,<").find(text.back()) != std::string_view::npos);
+  };
+  const auto found = code_.find(file);
+  std::string text;
+  for (int i = number; i < number + most_lines && (i == number || goes_on(text)); ++i) {
+    if (found == code_.end() || i < 1 || static_cast<std::size_t>(i) > found->second.size()) break;
+    const std::string next = trimmed(found->second[static_cast<std::size_t>(i) - 1]);
+    text += (text.empty() || text.ends_with('(') ? "" : " ") + next;
+  }
+  return trimmed(text);
+}
+
 std::vector<std::string> SourceText::lines(const std::string& file) const {
   const auto found = lines_.find(file);
   return found == lines_.end() ? std::vector<std::string>() : found->second;
@@ -85,7 +102,9 @@ std::vector<std::string> SourceText::lines(const std::string& file) const {
 Seen SourceText::quote(const std::string& file, int number) const {
   std::string text = line(file, number);
   if (text.empty()) return {};
-  if (text.ends_with('(')) text += line(file, number + 1);
+  if (const std::string all = statement(file, number); all != statement(file, number, 1)) {
+    text = all;
+  }
   // The index that is wrong may be its end, so a long line goes on below.
   const std::string place = "\n    " + file + ":" + std::to_string(number) + " | ";
   constexpr std::size_t kColumns = 64;  // with the grader's margin 80 in all
@@ -232,15 +251,13 @@ std::vector<SourceText::Place> SourceText::lines_with(
   std::vector<Place> places;
   for (const auto& [file, lines] : code_) {
     for (std::size_t i = 0; i < lines.size() && places.size() < kMost; ++i) {
-      // A call may go on in the next line.
-      std::string whole = lines[i];
-      if (i + 1 < lines.size() && whole.find(';') == std::string::npos) whole += lines[i + 1];
+      if (!has_word(lines[i], words.front())) continue;
+      const std::string whole = statement(file, static_cast<int>(i) + 1);
       const auto stands = [&](const std::string& word) { return has_word(whole, word); };
       const auto excludes = [&](const std::string& word) {
         return whole.find(word) != std::string::npos;
       };
-      if (has_word(lines[i], words.front()) && std::ranges::all_of(words, stands) &&
-          std::ranges::none_of(without, excludes)) {
+      if (std::ranges::all_of(words, stands) && std::ranges::none_of(without, excludes)) {
         places.push_back({file, static_cast<int>(i) + 1});
       }
     }

@@ -26,10 +26,14 @@ class SourceText {
   /// nobody wrote it. @param file  its name without the folder
   [[nodiscard]] std::string line(const std::string& file, int number) const;
 
+  /// What begins in a line, up to its end; without comments.
+  [[nodiscard]] std::string statement(const std::string& file, int number,
+                                      int most_lines = 4) const;
+
   /// All lines as they stand there; none if the file is not known.
   [[nodiscard]] std::vector<std::string> lines(const std::string& file) const;
 
-  /// "    conv_forward.cu:44 | sum += …", on a line of its own; empty if there is no such line.
+  /// "    conv_forward.cu:44 | sum += …", a whole statement; empty if there is no such line.
   /// What does not fit stands below, under its beginning.
   [[nodiscard]] Seen quote(const std::string& file, int number) const;
 

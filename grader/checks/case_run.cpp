@@ -116,8 +116,9 @@ Finding named(const probe::Explanation& fact, const Seen& seen) {
 }
 
 // A number of bytes may fit by chance, as M·K·K floats do where C = 4: another shape must agree, of
-// whose sizes no factor is 4.
-void confirm_bytes(Submission& submission, const StageInfo& stage, Finding& found) {
+// whose sizes no factor is 4. @param otherwise  what to say if it does not, of the same values
+void confirm_bytes(Submission& submission, const StageInfo& stage, const char* otherwise,
+                   Finding& found) {
   if (!is_of_kind(found, "bytes")) return;
   const ElementCase other{.name = "other sizes",
                           .shape = {2, 3, 5, 50, 51, 3, 1},
@@ -125,8 +126,7 @@ void confirm_bytes(Submission& submission, const StageInfo& stage, Finding& foun
                           .probe = ElementCase::Probe::kNone};
   const auto again = run_case(submission, stage, other, 1).finding;
   if (again && again->variant == found.variant) return;
-  const bool is_copy = found.variant == "E-bytes/copy";
-  Finding seen = said(is_copy ? "E-copy/part" : "E-outside/fewer-bytes", found.values);
+  Finding seen = said(otherwise, found.values);
   seen.seen = found.seen;
   found = finding(seen, "");
 }
@@ -268,7 +268,7 @@ class CaseRun {
     Finding& found = outcome_.finding.emplace(explain(failure, where_));
     const bool is_late = is_of_kind(found, "time");
     if (test_.is_probed()) {
-      confirm_bytes(submission_, stage_, found);
+      confirm_bytes(submission_, stage_, "E-outside/fewer-bytes", found);
       refill_(Placement::kAtEnd);
     }
     if (test_.is_probed() && failure.fault && !is_late) {
@@ -407,7 +407,7 @@ class CaseRun {
     const Call& call = outcome_.call;
     auto found = measured(wrong, explain_on_device(submission_, stage_, wrong, call, where_));
     if (!found) return found;
-    confirm_bytes(submission_, stage_, *found);
+    confirm_bytes(submission_, stage_, "E-copy/part", *found);
     if (!is_of_kind(*found, "of-stores")) return found;
     const auto fact = measured(wrong, probe::measure_mistake(probed_, false, true));
     if (!fact || fact->cause.empty()) return found;

@@ -1,11 +1,13 @@
 #include <algorithm>
 
 #include "common/base/tests/support/catch.hpp"
+#include "common/base/tests/support/contains.hpp"
 #include "common/base/tests/support/temporary_folder.hpp"
 #include "common/base/whole_file.hpp"
 #include "common/serve/fault_messages.hpp"
 
 using namespace convlab;
+using convlab::testing::contains;
 using convlab::testing::TemporaryFolder;
 
 namespace {
@@ -101,6 +103,26 @@ TEST_CASE("source text: it finds lines, parameters and words of a kernel") {
   REQUIRE(returns.size() == 1);
   CHECK(returns.front().line == 4);
   CHECK_FALSE(sources.has("early"));
+}
+
+TEST_CASE("source text: a statement is quoted up to its end, and found by any of its words") {
+  const TemporaryFolder folder;
+  const auto file = folder.path() / "conv.cu";
+  write_atomically(file,
+                   "const dim3 grid(a,  // columns\n    b,\n    images);\nif (h < H) {\n"
+                   "cudaMemcpyAsync(to, from,\n    bytes,\n    cudaMemcpyDeviceToHost);\n"
+                   "cudaMemcpyAsync(to, from,\n    bytes,\n    cudaMemcpyHostToDevice);\n");
+  const SourceText sources({file});
+  CHECK(sources.quote("conv.cu", 1).text() == "\n    conv.cu:1 | const dim3 grid(a, b, images);");
+  CHECK(sources.quote("conv.cu", 4).text() == "\n    conv.cu:4 | if (h < H) {");
+  // Of two copies only one reads the device's memory.
+  FaultRecord fault{.kind = FaultKind::kRace, .kernel = "k"};
+  fault.race = {.scope = RaceScope::kStreams,
+                .first = {.file = "conv.cu", .line = 4, .writes = true},
+                .second = {.call = "cudaMemcpyAsync"}};
+  const std::string seen = race_message(fault, sources).seen.text();
+  CHECK(contains(seen, "A call of cudaMemcpyAsync reads it here:\n    conv.cu:5 |"));
+  CHECK_FALSE(contains(seen, "conv.cu:8"));
 }
 
 TEST_CASE("seen: quotes keep their places in a text that is joined") {
