@@ -186,9 +186,12 @@ void score_measured(ScoreItem& item, const ScoreRule& rule, const ScoreRules& ru
 
 constexpr const char* kShown = "shown";
 constexpr const char* kNotShown = "not shown";
+constexpr const char* kNotCounted = "not counted";
+constexpr const char* kOnlyRight = "only right results are counted";
 
+// @param is_right  wrong outputs do not tell which numbers they are made of
 void score_technique(ScoreItem& item, const ScoreRule& rule, const std::string& reason,
-                     const Measured* counted) {
+                     const Measured* counted, bool is_right) {
   if (counted != nullptr && counted->why_not == kCountedInSources)
     return leave_out(item, kCountedInSources);
   if (counted == nullptr) {  // the stage has given no output
@@ -201,6 +204,10 @@ void score_technique(ScoreItem& item, const ScoreRule& rule, const std::string& 
   const bool is_shown = counted != nullptr && item.why.empty();
   item.reference = kShown;
   if (counted != nullptr) item.yours = is_shown ? kShown : kNotShown;
+  if (counted != nullptr && !counted->counters.empty() && !is_shown && !is_right) {
+    item.yours = kNotCounted;
+    item.why = kOnlyRight;
+  }
   item.earned = is_shown ? item.points : 0.0;
   item.credit = is_shown ? Credit::kEarned : Credit::kPartial;
 }
@@ -255,9 +262,9 @@ void score(ScoreItem& item, const ScoreRule& rule, const ScoreRules& rules,
     case ScoreRule::What::kCounters:
       if (can_count(rule, check))
         return score_measured(item, rule, rules, measured_for(rule, basis));
-      return give(item, 0.0, "only right results are counted");
+      return give(item, 0.0, kOnlyRight);
     case ScoreRule::What::kTechnique:
-      return score_technique(item, rule, reason, measured_for(rule, basis));
+      return score_technique(item, rule, reason, measured_for(rule, basis), can_count(rule, check));
   }
 }
 
@@ -293,10 +300,11 @@ std::set<std::string> stages_to_count(const ScoreRules& rules, const CheckResult
 
 void withhold_without_technique(Score& score) {
   for (const ScoreItem& technique : score.items) {
-    if (technique.item != "technique" || technique.yours != kNotShown) continue;
+    const bool is_counted = technique.yours != kNotCounted;
+    if (technique.item != "technique" || (is_counted && technique.yours != kNotShown)) continue;
     for (ScoreItem& item : score.items) {
       if (item.stage != technique.stage || !needs_technique(item) || item.earned == 0.0) continue;
-      give(item, 0.0, "the stage's technique is not shown");
+      give(item, 0.0, std::string("the stage's technique is ") + technique.yours);
     }
   }
 }

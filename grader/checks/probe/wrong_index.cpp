@@ -193,8 +193,10 @@ std::string id_of(const IndexForm& form, const NamedIndex& index) {
   return !shifted && (without_stride || by_tap) ? "E-stride" : "E-index";
 }
 
-// What differs, one sentence for each variable.
-std::string differences(const IndexForm& form, const NamedIndex& index) {
+// What differs, one part for each variable. A factor of one stride may hold the stride, or be a
+// number for it.
+std::string differences(const IndexForm& form, const NamedIndex& index,
+                        const std::vector<ConvShape>& shapes) {
   std::vector<std::string> parts;
   const SizeExpression none = number_expression(0);
   for (std::size_t v = 0; v < kVariables.size(); ++v) {
@@ -217,7 +219,11 @@ std::string differences(const IndexForm& form, const NamedIndex& index) {
                                           right.text());
   }
   if (index.constant != none) parts.push_back(index.constant.text() + " is added");
-  return joined(parts, "; ");
+  const int stride = shapes.front().stride;
+  const bool is_one =
+      form.array == IndexForm::Array::kInput &&
+      std::ranges::all_of(shapes, [&](const ConvShape& s) { return s.stride == stride; });
+  return joined(parts, "; ") + (is_one ? ", where S = " + number(stride) : "");
 }
 
 }  // namespace
@@ -232,11 +238,11 @@ Explanation index_fact(const IndexForm& form, const NamedIndex& index,
   }
   const std::string id = id_of(form, index);
   const std::string own = id + "/measured";
-  Explanation fact = told(
-      stores            ? "E-index/stored"
-      : is_variant(own) ? own
-                        : "E-index/measured",
-      {shapes_text(shapes), form.name(), index.text(), right.text(), differences(form, index)});
+  Explanation fact = told(stores            ? "E-index/stored"
+                          : is_variant(own) ? own
+                                            : "E-index/measured",
+                          {shapes_text(shapes), form.name(), index.text(), right.text(),
+                           differences(form, index, shapes)});
   if (id != fact.id) fact.next.clear();
   fact.id = id;
   return fact;

@@ -242,6 +242,14 @@ TEST_CASE("score: a stage without its technique has no points for right results"
     CHECK(without.items[2].why == "the stage's technique is not shown");
   }
   CHECK(made(0.5).items[1].why == "output that launches of graphs make 0.500, at least 0.950");
+  // Of wrong outputs nobody knows; a file that errs once earns nothing by that.
+  CheckResult wrong = check;
+  wrong.cases.push_back({.stage = "a", .name = "b", .verdict = Verdict::kFailed});
+  const Score unknown = make_score(rules, wrong, basis);
+  CHECK(unknown.earned() == 1);
+  CHECK(unknown.items[1].yours == "not counted");
+  CHECK(unknown.items[1].why == "only right results are counted");
+  CHECK(unknown.items[2].why == "the stage's technique is not counted");
   // Nor where nothing could be counted, whatever the reason.
   basis.measured = {{.stage = "a", .why_not = "it cannot be emulated"}};
   CHECK(make_score(rules, check, basis).earned() == 1);
