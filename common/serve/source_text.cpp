@@ -80,7 +80,7 @@ std::string SourceText::quoted_line(const std::string& file, int number) const {
 std::string SourceText::statement(const std::string& file, int number, int most_lines) const {
   // What a header does not close, or an operator asks for, stands in the next line.
   const auto goes_on = [](const std::string& text) {
-    return !text.empty() && text.front() != '#' &&
+    return !text.empty() && text.front() != '#' && text.back() != '{' &&
            (std::ranges::count(text, '(') > std::ranges::count(text, ')') ||
             std::string_view("=+-*/%&|?,<").find(text.back()) != std::string_view::npos);
   };

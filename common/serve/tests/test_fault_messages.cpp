@@ -109,12 +109,12 @@ TEST_CASE("source text: a statement is quoted up to its end, and found by any of
   const TemporaryFolder folder;
   const auto file = folder.path() / "conv.cu";
   write_atomically(file,
-                   "const dim3 grid(a,  // columns\n    b,\n    images);\nif (h < H) {\n"
+                   "const dim3 grid(a,  // columns\n    b,\n    images);\nrun([&] {\n"
                    "cudaMemcpyAsync(to, from,\n    bytes,\n    cudaMemcpyDeviceToHost);\n"
                    "cudaMemcpyAsync(to, from,\n    bytes,\n    cudaMemcpyHostToDevice);\n");
   const SourceText sources({file});
   CHECK(sources.quote("conv.cu", 1).text() == "\n    conv.cu:1 | const dim3 grid(a, b, images);");
-  CHECK(sources.quote("conv.cu", 4).text() == "\n    conv.cu:4 | if (h < H) {");
+  CHECK(sources.quote("conv.cu", 4).text() == "\n    conv.cu:4 | run([&] {");
   // Of two copies only one reads the device's memory.
   FaultRecord fault{.kind = FaultKind::kRace, .kernel = "k"};
   fault.race = {.scope = RaceScope::kStreams,
