@@ -173,7 +173,8 @@ std::optional<Explanation> measure_mistake(const WrongStage& wrong, bool one_row
   if (one_row) return find_in_row(program, failing);
   if (nan_is_unwritten) program.mark_nan();
   if (wrong.any_shape) {
-    const bool is_small = failing.multiply_adds() <= kMostToRepeat;
+    constexpr std::int64_t kQuick = 200'000;  // also of kernels with a warp for each output
+    const bool is_small = failing.multiply_adds() <= kQuick;
     const auto must = is_small ? std::optional(failing) : std::nullopt;
     if (auto fact = find_fact(program, kProbeShapes, must)) return fact;
     if (auto fact = find_in_large(program, failing)) return fact;
