@@ -397,16 +397,9 @@ class Confirmation {
                    const std::string& order) {
     submission_.set_environment(
         {"CONVLAB_MEND=" + listed(joined(changes)), "OMP_NUM_THREADS=4", order});
-    std::vector<ElementCase> left = cases;
-    std::erase_if(left, [&](const auto& each) { return too_slow_.contains(each.name); });
     std::vector<std::string> names;
-    auto found = first_finding(submission_, wrong_file_.stage, left, wrong_file_.seed, &names);
-    while (found && is_of_kind(*found, "slow")) {
-      too_slow_.insert(names.front());
-      left.erase(left.begin(), std::ranges::find(left, names.front(), &ElementCase::name) + 1);
-      names.clear();
-      found = first_finding(submission_, wrong_file_.stage, left, wrong_file_.seed, &names);
-    }
+    const auto found =
+        first_finding(submission_, wrong_file_.stage, cases, wrong_file_.seed, &names);
     if (found) wrong_ = *found, wrong_case_ = names.front();
     const ProcessUsage usage = submission_.usage();
     used_ += usage.user_s + usage.system_s;
@@ -423,7 +416,6 @@ class Confirmation {
   std::vector<ElementCase> all_;    ///< also those that are set aside
   std::vector<ElementCase> aside_;  ///< whatever mends the mistake that is looked for
   std::string left_;                ///< the id of what is wrong there
-  std::set<std::string> too_slow_;  ///< with the program of all edits; nobody knows if it is right
   std::vector<ElementCase> small_;
   std::vector<ElementCase> large_;
   std::vector<std::string> orders_ = {"CONVLAB_EMU_ORDER=forward"};
