@@ -1,12 +1,13 @@
 #pragma once
 
-// libcu++: atomic variables, barriers, pipelines, and its name for the standard library.
-// Source: CUDA C++ Core Libraries, libcu++, Synchronization Primitives.
+// libcu++: atomic variables, latches, semaphores, barriers, pipelines, and its name for the
+// standard library. Source: CUDA C++ Core Libraries, libcu++, Synchronization Primitives.
 
 #include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 
 #include "common/emulation/include/convlab_emulation/async_copy.hpp"
 #include "common/emulation/include/convlab_emulation/device_functions.hpp"
@@ -80,6 +81,14 @@ class atomic_operations {
   T fetch_sub(Value value, memory_order order = memory_order_seq_cst) const {
     return change(order, [=](T old) { return convlab::emulation::wrapped_difference(old, value); });
   }
+
+  /// Until it is no longer `old`. Blocks take their turns, so asking again costs nothing else.
+  void wait(T old, memory_order order = memory_order_seq_cst) const {
+    while (load(order) == old) {
+    }
+  }
+  void notify_one() const {}
+  void notify_all() const {}
 
   operator T() const { return load(); }
   T operator+=(T value) const { return convlab::emulation::wrapped_sum(fetch_add(value), value); }
@@ -162,6 +171,60 @@ class atomic : public detail::atomic_operations<atomic<T, Scope>, T, Scope> {
 
   mutable T value_;
 };
+
+// ---- latches and semaphores: counters that threads wait for -------------------------------------
+
+/// Opens once, when it was counted down `expected` times.
+template <thread_scope Scope>
+class latch {
+ public:
+  constexpr explicit latch(::std::ptrdiff_t expected) : missing_(expected) {}
+  latch(const latch&) = delete;
+  latch& operator=(const latch&) = delete;
+  static constexpr ::std::ptrdiff_t max() {
+    return (::std::numeric_limits<::std::ptrdiff_t>::max)();
+  }
+
+  void count_down(::std::ptrdiff_t count = 1) { missing_.fetch_sub(count, memory_order_acq_rel); }
+  [[nodiscard]] bool try_wait() const { return missing_.load(memory_order_acquire) == 0; }
+  void wait() const {
+    while (!try_wait()) {
+    }
+  }
+  void arrive_and_wait(::std::ptrdiff_t count = 1) {
+    count_down(count);
+    wait();
+  }
+
+ private:
+  atomic<::std::ptrdiff_t, Scope> missing_;
+};
+
+/// So many threads at most are between acquire() and release().
+template <thread_scope Scope,
+          ::std::ptrdiff_t Most = (::std::numeric_limits<::std::ptrdiff_t>::max)()>
+class counting_semaphore {
+ public:
+  constexpr explicit counting_semaphore(::std::ptrdiff_t free) : free_(free) {}
+  counting_semaphore(const counting_semaphore&) = delete;
+  counting_semaphore& operator=(const counting_semaphore&) = delete;
+  static constexpr ::std::ptrdiff_t max() { return Most; }
+
+  void release(::std::ptrdiff_t count = 1) { free_.fetch_add(count, memory_order_release); }
+  bool try_acquire() {
+    ::std::ptrdiff_t seen = free_.load(memory_order_relaxed);
+    return seen > 0 && free_.compare_exchange_strong(seen, seen - 1, memory_order_acquire);
+  }
+  void acquire() {
+    while (!try_acquire()) {
+    }
+  }
+
+ private:
+  atomic<::std::ptrdiff_t, Scope> free_;
+};
+template <thread_scope Scope>
+using binary_semaphore = counting_semaphore<Scope, 1>;
 
 // ---- barriers, and copies that they wait for ----------------------------------------------------
 // Such a copy is done as late as the interface allows: when the barrier opens.
@@ -360,6 +423,9 @@ template <class T>
 using atomic_ref = ::cuda::atomic_ref<T, thread_scope_system>;
 template <class Completion = void, class = enable_if_t<is_void_v<Completion>>>
 using barrier = ::cuda::barrier<thread_scope_system>;
+template <::std::ptrdiff_t Most = ::cuda::counting_semaphore<thread_scope_system>::max()>
+using counting_semaphore = ::cuda::counting_semaphore<thread_scope_system, Most>;
+using binary_semaphore = ::cuda::binary_semaphore<thread_scope_system>;
 
 }  // namespace cuda::std
 

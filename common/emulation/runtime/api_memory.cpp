@@ -158,6 +158,15 @@ cudaError_t cudaHostAlloc(void** pointer, std::size_t bytes, unsigned int flags)
   return cudaMallocHost(pointer, bytes, flags);
 }
 
+cudaError_t cudaHostGetFlags(unsigned int* flags, void* pointer) {
+  const auto allocation = device_memory().find(pointer);
+  const bool is_host = allocation && allocation->kind == MemoryKind::kPinned;
+  if (!is_host && !only<PinnedMemory>().contains(pointer))
+    return record_error(cudaErrorInvalidValue);
+  // With one address for both sides all of it is mapped for the device.
+  return answer(flags, cudaHostAllocMapped);
+}
+
 cudaError_t cudaMallocAsync(void** pointer, std::size_t bytes, cudaStream_t handle) {
   return with_stream(__func__, handle, [&](const CUstream_st& stream) {
     return allocate(pointer, bytes, MemoryKind::kDevice, &stream);

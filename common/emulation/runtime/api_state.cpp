@@ -2,12 +2,14 @@
 #include "common/emulation/runtime/api_state.hpp"
 
 #include <execinfo.h>
+#include <strings.h>
 
 #include <algorithm>
 #include <array>
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <cstdio>
 #include <iterator>
 #include <utility>
 
@@ -135,7 +137,9 @@ int as_int(std::size_t value) {
   return static_cast<int>(std::min<std::size_t>(value, INT32_MAX));
 }
 
-constexpr unsigned kLimits = 7;
+// As an H200 answers before a program sets them (2026-11-30, driver 580.159.04). Of the emulated
+// device's only the heap ends at its limit: a kernel's stack grows as it needs, the output too.
+std::array<std::atomic<std::size_t>, 7> limits{1024, 8'650'752, 8'388'608, 2, 2048, 128, 0};
 
 thread_local int chosen_device = 0;
 
@@ -167,8 +171,32 @@ cudaError_t cudaSetDevice(int device) {
   if (problem == cudaSuccess) chosen_device = device;
   return problem;
 }
+CONVLAB_API(cudaInitDevice, (int device, unsigned int /*device_flags*/, unsigned int /*flags*/),
+            check_device(device))
 CONVLAB_API(cudaGetDeviceFlags, (unsigned int* flags),
             answer(flags, cudaDeviceScheduleAuto | cudaDeviceMapHost))
+CONVLAB_API(cudaDeviceGetCacheConfig, (cudaFuncCache * config),
+            answer(config, cudaFuncCachePreferNone))
+CONVLAB_API(cudaDeviceGetSharedMemConfig, (cudaSharedMemConfig * config),
+            answer(config, cudaSharedMemBankSizeFourByte))
+
+cudaError_t cudaDeviceGetPCIBusId(char* name, int bytes, int device) {
+  if (const cudaError_t problem = check_device(device); problem != cudaSuccess) return problem;
+  const cudaDeviceProp& model = device_model();
+  char text[32];
+  const int length = std::snprintf(text, sizeof text, "%04X:%02X:%02X.0", model.pciDomainID,
+                                   model.pciBusID, model.pciDeviceID);
+  if (name == nullptr || bytes <= length) return record_error(cudaErrorInvalidValue);
+  std::copy_n(text, length + 1, name);
+  return cudaSuccess;
+}
+
+cudaError_t cudaDeviceGetByPCIBusId(int* device, const char* name) {
+  char own[32];
+  cudaDeviceGetPCIBusId(own, sizeof own, 0);
+  if (name == nullptr || strcasecmp(name, own) != 0) return record_error(cudaErrorInvalidValue);
+  return answer(device, 0);
+}
 
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device) {
   if (const cudaError_t problem = check_device(device); problem != cudaSuccess) return problem;
@@ -212,15 +240,16 @@ cudaError_t cudaDeviceReset() {
 
 cudaError_t cudaDeviceSetLimit(cudaLimit limit, std::size_t value) {
   if (const cudaError_t lost = begin_call(__func__)) return lost;
+  if (limit >= limits.size()) return record_error(cudaErrorInvalidValue);
+  limits[limit] = value;
   if (limit == cudaLimitMallocHeapSize) limit_kernel_heap(value);
-  return record_error(limit < kLimits ? cudaSuccess : cudaErrorInvalidValue);
+  return cudaSuccess;
 }
 
 cudaError_t cudaDeviceGetLimit(std::size_t* value, cudaLimit limit) {
-  if (limit >= kLimits) return record_error(cudaErrorInvalidValue);
-  return answer(value, limit == cudaLimitStackSize        ? FiberPool::stack_bytes()
-                       : limit == cudaLimitMallocHeapSize ? kernel_heap_limit()
-                                                          : std::size_t{8} << 20U);
+  if (limit >= limits.size()) return record_error(cudaErrorInvalidValue);
+  return answer(value,
+                limit == cudaLimitMallocHeapSize ? kernel_heap_limit() : limits[limit].load());
 }
 
 #define CONVLAB_REFUSED(name, parameters)                                                       \
@@ -241,6 +270,8 @@ CONVLAB_API(cudaRuntimeGetVersion, (int* version), answer(version, CUDART_VERSIO
 
 namespace convlab::emulation {
 
+constexpr std::size_t kSharedUnit = 128;  // in which a block gets shared memory
+
 cudaError_t blocks_per_multiprocessor(int* blocks, const void* kernel, int block_size,
                                       std::size_t dynamic_shared) {
   if (sticky_error() != cudaSuccess) return sticky_error();
@@ -250,13 +281,23 @@ cudaError_t blocks_per_multiprocessor(int* blocks, const void* kernel, int block
   *blocks = 0;
   if (block_size > model.maxThreadsPerBlock || dynamic_shared > of_kernel.most_dynamic)
     return cudaSuccess;
-  constexpr std::size_t kUnit = 128;  // in which a block gets shared memory
   const int threads = (block_size + model.warpSize - 1) / model.warpSize * model.warpSize;
-  const std::size_t shared = (of_kernel.fixed + dynamic_shared + kUnit - 1) / kUnit * kUnit +
-                             model.reservedSharedMemPerBlock;
+  const std::size_t shared =
+      (of_kernel.fixed + dynamic_shared + kSharedUnit - 1) / kSharedUnit * kSharedUnit +
+      model.reservedSharedMemPerBlock;
   *blocks = std::min(model.maxThreadsPerMultiProcessor / threads, model.maxBlocksPerMultiProcessor);
   if (shared != 0) *blocks = std::min(*blocks, as_int(model.sharedMemPerMultiprocessor / shared));
   return cudaSuccess;
+}
+
+/// The most dynamic shared memory with which so many blocks fit into a multiprocessor. As an H200
+/// answers, what each block reserves is not taken off (2026-11-30, driver 580.159.04).
+cudaError_t free_shared_memory(std::size_t* bytes, const void* kernel, int blocks, int block_size) {
+  if (blocks <= 0 || block_size <= 0) return record_error(cudaErrorInvalidValue);
+  const KernelShared of_kernel = shared_memory_of(kernel);
+  const std::size_t each = device_model().sharedMemPerMultiprocessor /
+                           static_cast<std::size_t>(blocks) / kSharedUnit * kSharedUnit;
+  return answer(bytes, std::min(each - std::min(each, of_kernel.fixed), of_kernel.most_dynamic));
 }
 
 cudaError_t best_block_size(int* least_grid_size, int* block_size, const void* kernel,

@@ -40,7 +40,7 @@ __global__ void multiply(T* data, int n) {
 }
 
 template <typename Operation>
-__global__ void apply(int* data, int n, Operation operation) {
+__global__ void each(int* data, int n, Operation operation) {
   const int i = static_cast<int>(threadIdx.x);
   if (i < n) data[i] = operation(data[i]);
 }
@@ -304,7 +304,7 @@ TEST_CASE("a launch among the arguments of a launch") {
 TEST_CASE("device lambdas") {
   Numbers numbers;
   const int offset = 12;
-  apply<<<1, kCount>>>(numbers.data(), kCount, [=] __device__(int x) { return x + offset; });
+  each<<<1, kCount>>>(numbers.data(), kCount, [=] __device__(int x) { return x + offset; });
   CHECK(numbers.value() == 12);
 }
 
@@ -324,7 +324,8 @@ void __global__ count(int* data) {
 int count(double a) {
   return static_cast<int>(a);
 }
-__global__ void add_to(int& sum, const int& addend) {
+// Named like std::apply, which a reference must not bring in.
+__global__ void apply(int& sum, const int& addend) {
   sum += addend;
 }
 
@@ -340,7 +341,7 @@ TEST_CASE("parameters by reference to managed memory") {
   REQUIRE(cudaMallocManaged(&managed, 2 * sizeof(int)) == cudaSuccess);
   managed[0] = 3;
   managed[1] = 4;
-  add_to<<<1, 1>>>(managed[0], managed[1]);
+  apply<<<1, 1>>>(managed[0], managed[1]);
   REQUIRE(cudaDeviceSynchronize() == cudaSuccess);
   CHECK(managed[0] == 7);
   REQUIRE(cudaFree(managed) == cudaSuccess);
@@ -373,6 +374,6 @@ TEST_CASE("macros declare shared arrays, leave the ; to their user, and ask for 
 }
 
 TEST_CASE("line numbers are the source's own") {
-  CHECK(__LINE__ == 376);
+  CHECK(__LINE__ == 377);
   CHECK(std::string(__FILE__).ends_with("common/emulation/tests/test_launch_forms.cu"));
 }

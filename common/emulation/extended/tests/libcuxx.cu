@@ -3,6 +3,8 @@
 #include <cooperative_groups.h>
 
 #include <cuda/atomic>
+#include <cuda/latch>
+#include <cuda/semaphore>
 #include <cuda/barrier>
 #include <cuda/pipeline>
 #include <cuda/std/array>
@@ -212,6 +214,56 @@ const Register kAtomic{"libcu++", "atomic: shared and global variables", [] {
   require(cudaMemcpyToSymbol(grid_count, &before, sizeof before), "cudaMemcpyToSymbol");
   references<<<6, 128>>>(integers.data(), sum.data(), large.data());
   shared_atomic<<<1, 128>>>(out.data());
+  return out.bits();
+}};
+
+// ---- latches, semaphores, waiting for a value ---------------------------------------------------
+
+template <class T>
+struct Room {
+  alignas(T) unsigned char bytes[sizeof(T)];
+  __device__ T* object() { return reinterpret_cast<T*>(bytes); }
+};
+
+__global__ void waiting(int* out) {
+  using Latch = cuda::latch<cuda::thread_scope_block>;
+  using Semaphore = cuda::binary_semaphore<cuda::thread_scope_block>;
+  using Number = cuda::atomic<int, cuda::thread_scope_block>;
+  __shared__ Room<Latch> latch;
+  __shared__ Room<Semaphore> semaphore;
+  __shared__ Room<Number> flag;
+  __shared__ int sum, guarded, message;
+  if (threadIdx.x == 0) {
+    new (latch.bytes) Latch(blockDim.x);
+    new (semaphore.bytes) Semaphore(1);
+    new (flag.bytes) Number(0);
+    sum = guarded = message = 0;
+  }
+  __syncthreads();
+  atomicAdd(&sum, static_cast<int>(threadIdx.x));
+  latch.object()->arrive_and_wait();
+  out[threadIdx.x] = sum;
+  if (threadIdx.x % 32 == 0) {
+    semaphore.object()->acquire();
+    guarded = guarded * 2 + 1;
+    semaphore.object()->release();
+  }
+  if (threadIdx.x == 64) {
+    message = 77;
+    flag.object()->store(1);
+    flag.object()->notify_all();
+  }
+  if (threadIdx.x == 0) {
+    flag.object()->wait(0);
+    out[1] = message;
+  }
+  __syncthreads();
+  if (threadIdx.x == 0) out[2] = guarded;
+}
+
+const Register kWaiting{"libcu++", "latch, semaphore, atomic: wait", [] {
+  DeviceArray<int> out(96);
+  waiting<<<1, 96>>>(out.data());
   return out.bits();
 }};
 

@@ -335,6 +335,47 @@ CONVLAB_FUNCTION(double, rcbrt, (double x), 1.0 / std::cbrt(x))
 CONVLAB_FUNCTION(double, norm3d, (double a, double b, double c), std::hypot(a, b, c))
 CONVLAB_FUNCTION(float, norm3df, (float a, float b, float c), std::hypot(a, b, c))
 CONVLAB_FUNCTION(double, rnorm3d, (double a, double b, double c), 1.0 / norm3d(a, b, c))
+CONVLAB_FUNCTION(double, norm4d, (double a, double b, double c, double d),
+                 std::hypot(std::hypot(a, b), std::hypot(c, d)))
+CONVLAB_FUNCTION(double, rnorm4d, (double a, double b, double c, double d),
+                 1.0 / norm4d(a, b, c, d))
+CONVLAB_FUNCTION(double, rhypot, (double x, double y), 1.0 / std::hypot(x, y))
+/// The length of a vector of n numbers.
+inline double norm(int n, const double* x) {
+  double length = 0;
+  for (int i = 0; i < n; ++i) length = std::hypot(length, x[i]);
+  return length;
+}
+CONVLAB_FUNCTION(double, rnorm, (int n, const double* x), 1.0 / norm(n, x))
+/// exp(x²) erfc(x); beyond 25 by its asymptotic series, whose next term is below 2^-53.
+inline double erfcx(double x) {
+  if (x < 25) return std::exp(x * x) * std::erfc(x);
+  const double s = 1 / (2 * x * x);
+  return (1 - s * (1 - 3 * s * (1 - 5 * s * (1 - 7 * s)))) / (x * std::sqrt(M_PI));
+}
+/// The x with erfc(x) = y, by Newton's method on the logarithm, which is nearly a parabola.
+inline double erfcinv(double y) {
+  if (!(y > 0 && y < 2)) return y == 0 ? INFINITY : y == 2 ? -INFINITY : NAN;
+  if (y > 1) return -erfcinv(2 - y);
+  double x = std::sqrt(std::fmax(0.0, -std::log(y * (2 - y))));
+  for (int i = 0; i < 40; ++i) {
+    const double step = std::log(std::erfc(x) / y) * erfcx(x) * std::sqrt(M_PI) / 2;
+    x += step;
+    if (std::fabs(step) <= 1e-16 * x) break;
+  }
+  return x;
+}
+/// The x with erf(x) = y: near 0 on erf itself, where 1 - y loses digits.
+inline double erfinv(double y) {
+  if (!(std::fabs(y) < 0.5)) return y < 0 ? -erfcinv(1 + y) : erfcinv(1 - y);
+  double x = y;
+  for (int i = 0; i < 8; ++i) x -= (std::erf(x) - y) * std::sqrt(M_PI) / 2 * std::exp(x * x);
+  return x;
+}
+CONVLAB_FUNCTION(double, normcdfinv, (double y), -M_SQRT2* erfcinv(2 * y))
+CONVLAB_FUNCTION(double, cyl_bessel_i0, (double x), std::cyl_bessel_i(0.0, std::fabs(x)))
+CONVLAB_FUNCTION(double, cyl_bessel_i1, (double x),
+                 std::copysign(std::cyl_bessel_i(1.0, std::fabs(x)), x))
 /// The normal distribution's cumulative probability.
 CONVLAB_FUNCTION(double, normcdf, (double x), 0.5 * std::erfc(-x * 0.70710678118654752440))
 /// sin(pi x) and cos(pi x), with exact zeros.
@@ -359,6 +400,24 @@ CONVLAB_FUNCTION(float, __frsqrt_rn, (float x), rsqrt(static_cast<double>(x)))
 CONVLAB_FUNCTION(float, rcbrtf, (float x), rcbrt(static_cast<double>(x)))
 CONVLAB_FUNCTION(float, rnorm3df, (float a, float b, float c), rnorm3d(a, b, c))
 CONVLAB_FUNCTION(float, normcdff, (float x), normcdf(x))
+CONVLAB_FUNCTION(float, norm4df, (float a, float b, float c, float d), norm4d(a, b, c, d))
+CONVLAB_FUNCTION(float, rnorm4df, (float a, float b, float c, float d), rnorm4d(a, b, c, d))
+CONVLAB_FUNCTION(float, rhypotf, (float x, float y), rhypot(x, y))
+inline float normf(int n, const float* x) {
+  double length = 0;
+  for (int i = 0; i < n; ++i) length = std::hypot(length, static_cast<double>(x[i]));
+  return static_cast<float>(length);
+}
+CONVLAB_FUNCTION(float, rnormf, (int n, const float* x), 1.0F / normf(n, x))
+#define CONVLAB_OF_DOUBLE(name) \
+  CONVLAB_FUNCTION(float, name##f, (float x), static_cast<float>(name(static_cast<double>(x))))
+CONVLAB_OF_DOUBLE(erfcx)
+CONVLAB_OF_DOUBLE(erfcinv)
+CONVLAB_OF_DOUBLE(erfinv)
+CONVLAB_OF_DOUBLE(normcdfinv)
+CONVLAB_OF_DOUBLE(cyl_bessel_i0)
+CONVLAB_OF_DOUBLE(cyl_bessel_i1)
+#undef CONVLAB_OF_DOUBLE
 
 // min and max: a NaN loses, and -0 is below +0, as fminf and fmaxf do on a GPU. Equal numbers have
 // equal bits but for zeros, whose signs the bits' union and intersection order.

@@ -82,16 +82,29 @@ auto& hold_arguments(KernelCall& call, const Make& make) {
   return *bound;
 }
 
+/// A reference among the arguments. No class of std: a call of a kernel named `apply` would find
+/// std::apply by it, too.
+template <typename T>
+class KeptReference {
+ public:
+  KeptReference(T& object) : object_(&object) {}
+  operator T&() const { return *object_; }
+  [[nodiscard]] T& get() const { return *object_; }
+
+ private:
+  T* object_;
+};
+
 /// How a launch keeps an argument for a parameter of this type: of a reference, the address.
 template <typename Parameter>
-using Kept = std::conditional_t<std::is_reference_v<Parameter>,
-                                std::reference_wrapper<std::remove_reference_t<Parameter>>,
-                                std::decay_t<Parameter>>;
+using Kept =
+    std::conditional_t<std::is_reference_v<Parameter>,
+                       KeptReference<std::remove_reference_t<Parameter>>, std::decay_t<Parameter>>;
 
 template <typename T>
-constexpr bool is_reference_wrapper = false;
+constexpr bool is_kept_reference = false;
 template <typename T>
-constexpr bool is_reference_wrapper<std::reference_wrapper<T>> = true;
+constexpr bool is_kept_reference<KeptReference<T>> = true;
 
 /// Notes the pointers among the arguments. @return how many
 template <typename... Arguments>
@@ -104,7 +117,7 @@ int find_pointers(PointerArgument* pointers, const Arguments&... arguments) {
     if constexpr (std::is_pointer_v<Argument> &&
                   !std::is_function_v<std::remove_pointer_t<Argument>>)
       pointers[count++] = {position, argument};
-    else if constexpr (is_reference_wrapper<Argument>)
+    else if constexpr (is_kept_reference<Argument>)
       pointers[count++] = {position, &argument.get()};
   };
   (note(arguments), ...);

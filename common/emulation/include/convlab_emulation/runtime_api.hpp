@@ -20,9 +20,14 @@ const char* cudaGetErrorString(cudaError_t error);
 cudaError_t cudaGetDeviceCount(int* count);
 cudaError_t cudaGetDevice(int* device);
 cudaError_t cudaSetDevice(int device);
+cudaError_t cudaInitDevice(int device, unsigned int device_flags, unsigned int flags);
 cudaError_t cudaGetDeviceFlags(unsigned int* flags);
 cudaError_t cudaGetDeviceProperties(cudaDeviceProp* properties, int device);
 cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int device);
+cudaError_t cudaDeviceGetPCIBusId(char* name, int bytes, int device);
+cudaError_t cudaDeviceGetByPCIBusId(int* device, const char* name);
+cudaError_t cudaDeviceGetCacheConfig(cudaFuncCache* config);
+cudaError_t cudaDeviceGetSharedMemConfig(cudaSharedMemConfig* config);
 cudaError_t cudaDeviceSynchronize();
 CONVLAB_REFUSED_BY_NVCC("write cudaDeviceSynchronize()")
 cudaError_t cudaThreadSynchronize();
@@ -85,6 +90,7 @@ cudaError_t cudaFree(void* pointer);
 cudaError_t cudaMallocHost(void** pointer, std::size_t bytes, unsigned int flags = 0);
 cudaError_t cudaHostAlloc(void** pointer, std::size_t bytes, unsigned int flags);
 cudaError_t cudaFreeHost(void* pointer);
+cudaError_t cudaHostGetFlags(unsigned int* flags, void* pointer);
 cudaError_t cudaHostRegister(void* pointer, std::size_t bytes, unsigned int flags);
 cudaError_t cudaHostUnregister(void* pointer);
 cudaError_t cudaHostGetDevicePointer(void** device, void* host, unsigned int flags);
@@ -262,6 +268,7 @@ cudaError_t set_function_attribute(const void* function, cudaFuncAttribute attri
 cudaError_t function_attributes(cudaFuncAttributes* attributes, const void* function);
 cudaError_t blocks_per_multiprocessor(int* blocks, const void* kernel, int block_size,
                                       std::size_t dynamic_shared);
+cudaError_t free_shared_memory(std::size_t* bytes, const void* kernel, int blocks, int block_size);
 cudaError_t best_block_size(int* least_grid_size, int* block_size, const void* kernel,
                             std::size_t dynamic_shared, int block_size_limit);
 
@@ -341,6 +348,19 @@ cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int* blocks, Kernel* k
                                                           std::size_t dynamic_shared) {
   return convlab::emulation::blocks_per_multiprocessor(
       blocks, reinterpret_cast<const void*>(kernel), block_size, dynamic_shared);
+}
+template <typename Kernel>
+cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(int* blocks, Kernel* kernel,
+                                                                   int block_size,
+                                                                   std::size_t dynamic_shared,
+                                                                   unsigned int /*flags*/) {
+  return cudaOccupancyMaxActiveBlocksPerMultiprocessor(blocks, kernel, block_size, dynamic_shared);
+}
+template <typename Kernel>
+cudaError_t cudaOccupancyAvailableDynamicSMemPerBlock(std::size_t* bytes, Kernel* kernel,
+                                                      int blocks, int block_size) {
+  return convlab::emulation::free_shared_memory(bytes, reinterpret_cast<const void*>(kernel),
+                                                blocks, block_size);
 }
 template <typename Kernel>
 cudaError_t cudaOccupancyMaxPotentialBlockSize(int* least_grid_size, int* block_size,

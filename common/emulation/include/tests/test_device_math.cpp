@@ -36,6 +36,20 @@ TEST_CASE("device math: functions beyond the C library") {
   CHECK(cosine == 1.0F);
   CHECK(norm3df(2.0F, 3.0F, 6.0F) == Approx(7.0F));
   CHECK(rcbrtf(8.0F) == 0.5F);
+  for (const double x : {-5.5, -2.0, -0.3, 1e-9, 0.2, 0.49, 0.51, 1.7, 3.9}) {
+    CHECK(erfinv(std::erf(x)) == Approx(x).epsilon(1e-12 + 1e-16 / std::erfc(std::fabs(x))));
+    if (x > -3) CHECK(erfcinv(std::erfc(x)) == Approx(x).epsilon(1e-7));  // 2 - y loses digits
+    CHECK(erfcx(std::fabs(x)) * std::exp(-x * x) == Approx(std::erfc(std::fabs(x))));
+  }
+  // Both ways to compute it meet at 25.
+  CHECK(erfcx(25.0) ==
+        Approx(std::exp(24.999999 * 24.999999) * std::erfc(24.999999)).epsilon(1e-6));
+  CHECK(erfcinv(1e-300) == Approx(26.209469960516).epsilon(1e-12));
+  CHECK((std::isinf(erfinv(1.0)) && std::isinf(erfcinvf(2.0F)) && std::isnan(erfinvf(1.5F))));
+  CHECK(normcdfinv(normcdf(1.25)) == Approx(1.25));
+  const float sides[] = {1, 2, 2};
+  CHECK((normf(3, sides) == 3 && rnormf(3, sides) == Approx(1 / 3.0) && rhypotf(3, 4) == 0.2F));
+  CHECK((norm4d(1, 1, 1, 1) == Approx(2) && cyl_bessel_i0f(0) == 1 && cyl_bessel_i1(-1.0) < 0));
   CHECK(normcdf(0.0) == 0.5);
   CHECK(abs(-2.5F) == 2.5F);  // the float overload, in the global namespace
 }
