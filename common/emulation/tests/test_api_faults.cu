@@ -169,6 +169,29 @@ TEST_CASE("the one device is its own peer, and a stream knows its priority") {
   REQUIRE(cudaFree(to) == cudaSuccess);
 }
 
+TEST_CASE("limits, the bus and what a block may still have: what was set, what belongs together") {
+  std::size_t bytes = 0;
+  CHECK((cudaDeviceGetLimit(&bytes, cudaLimitStackSize) == cudaSuccess && bytes == 1024));
+  CHECK(cudaDeviceSetLimit(cudaLimitStackSize, 4096) == cudaSuccess);
+  CHECK((cudaDeviceGetLimit(&bytes, cudaLimitStackSize) == cudaSuccess && bytes == 4096));
+  CHECK(cudaDeviceSetLimit(static_cast<cudaLimit>(99), 1) == cudaErrorInvalidValue);
+
+  char bus[16];
+  int device = -1;
+  CHECK(cudaDeviceGetPCIBusId(bus, 5, 0) == cudaErrorInvalidValue);
+  REQUIRE(cudaDeviceGetPCIBusId(bus, sizeof bus, 0) == cudaSuccess);
+  CHECK((cudaDeviceGetByPCIBusId(&device, bus) == cudaSuccess && device == 0));
+  CHECK(cudaDeviceGetByPCIBusId(&device, "FFFF:FF:FF.0") == cudaErrorInvalidValue);
+
+  unsigned flags = 0;
+  int* pinned = nullptr;
+  REQUIRE(cudaMallocHost(&pinned, 64) == cudaSuccess);
+  CHECK((cudaHostGetFlags(&flags, pinned) == cudaSuccess && (flags & cudaHostAllocMapped) != 0));
+  CHECK(cudaHostGetFlags(&flags, &flags) == cudaErrorInvalidValue);
+  CHECK(cudaFreeHost(pinned) == cudaSuccess);
+  CHECK(cudaGetLastError() == cudaErrorInvalidValue);
+}
+
 TEST_CASE("threads of the host use the device at once") {
   const Reports reports;
   constexpr int kThreads = 8;
