@@ -321,6 +321,11 @@ cudaError_t copy_symbol(const SymbolCopy& given, const void* other, std::size_t 
   const cudaError_t problem =
       check_symbol(given.symbol, given.symbol_bytes, bytes, offset, given.function);
   if (problem != cudaSuccess) return problem;
+  const auto known = find_symbol(const_cast<const void*>(given.symbol));
+  if (given.to_symbol && known && known->is_read_only)
+    return refuse(cudaErrorInvalidSymbol,
+                  std::string(given.function) + ": " + known->name +
+                      " is const and keeps its value: leave out const, or this copy");
   if (kind != (given.to_symbol ? cudaMemcpyHostToDevice : cudaMemcpyDeviceToHost) &&
       kind != cudaMemcpyDeviceToDevice && kind != cudaMemcpyDefault)
     return record_error(cudaErrorInvalidMemcpyDirection);

@@ -23,6 +23,7 @@
 // NOLINTBEGIN(readability-identifier-naming)
 extern "C" {
 extern const char __executable_start;
+extern const char data_start;  // constants lie before it
 extern const char end;
 }
 // NOLINTEND(readability-identifier-naming)
@@ -52,7 +53,8 @@ DeviceSymbol::DeviceSymbol(const char* name, const volatile void* address, std::
   const std::lock_guard lock(only<SymbolTable>().mutex);
   only<SymbolTable>().symbols.push_back(
       {name, static_cast<const std::byte*>(const_cast<const void*>(address)), bytes, kind, module,
-       kind == SymbolKind::kManaged, file, line});
+       kind == SymbolKind::kManaged, file, line,
+       static_cast<const char*>(const_cast<const void*>(address)) < &data_start});
 }
 
 std::optional<Symbol> find_symbol(const void* address) {
@@ -90,7 +92,7 @@ void poison_constants() {
       // As one that was given zeros; who gives it these copies nothing there.
       const bool has_no_value =
           std::all_of(byte, byte + symbol.bytes, [](char c) { return c == 0; });
-      if (symbol.kind == SymbolKind::kConstant && has_no_value)
+      if (symbol.kind == SymbolKind::kConstant && has_no_value && !symbol.is_read_only)
         fill_poison(const_cast<std::byte*>(symbol.address), symbol.bytes, kConstantObject, true);
     }
     return true;

@@ -26,6 +26,7 @@ struct Symbol {
   bool address_known;
   std::string file;  ///< where it is declared
   std::uint32_t line;
+  bool is_read_only;  ///< a constant of C++: nobody can write there, the emulation neither
 };
 
 /// The variable that contains the address.

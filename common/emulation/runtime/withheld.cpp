@@ -301,6 +301,7 @@ TrueWords::TrueWords(const KernelCall& call) {
   if (!withholding.load()) return;
   add(call.arguments, call.argument_bytes, Kind::kArguments);
   for (const Symbol& symbol : all_symbols()) {
+    if (symbol.is_read_only) continue;  // no number of a case can be there
     const bool shared = symbol.kind == SymbolKind::kManaged;
     add(symbol.address, symbol.bytes, shared ? Kind::kShared : Kind::kSymbol);
   }

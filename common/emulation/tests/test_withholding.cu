@@ -37,11 +37,20 @@ constexpr std::size_t kBytes = kCount * sizeof(float);
 __constant__ float constant_numbers[kCount];
 __device__ float device_numbers[kCount];
 __managed__ float managed_numbers[kCount];
+__device__ const float halves_and_twos[2] = {0.5f, 2.0f};
+__constant__ const float twos_and_zeros[4] = {2.0f, 2.0f};
+__device__ constexpr int kOneAndZero[2] = {1, 0};
 
 __global__ void double_all(const float* from, float* to) {
   to[threadIdx.x] = 2.0f * from[threadIdx.x];
 }
 __global__ void double_constant(float* to) { to[threadIdx.x] = 2.0f * constant_numbers[threadIdx.x]; }
+__global__ void double_by_constants(const float* from, float* to) {
+  const unsigned odd = threadIdx.x % 2;
+  to[threadIdx.x] = from[threadIdx.x] * halves_and_twos[odd] * halves_and_twos[kOneAndZero[odd]] *
+                        twos_and_zeros[odd] +
+                    twos_and_zeros[2 + odd];
+}
 __global__ void double_variable() { device_numbers[threadIdx.x] *= 2.0f; }
 struct Many {
   float numbers[kCount];
@@ -202,6 +211,19 @@ TEST_CASE("withheld: variables of the device") {
   REQUIRE(cudaGetSymbolAddress(&address, device_numbers) == cudaSuccess);
   REQUIRE(cudaMemcpy(numbers.result, address, kBytes, cudaMemcpyDeviceToDevice) == cudaSuccess);
   CHECK(numbers.result_is_doubled());
+}
+
+TEST_CASE("withheld: constants of C++ lie where nobody can write, and kernels read them") {
+  const Numbers numbers;
+  float* in = nullptr;
+  REQUIRE(cudaMalloc(&in, kBytes) == cudaSuccess);
+  REQUIRE(cudaMemcpy(in, numbers.tokens.data(), kBytes, cudaMemcpyHostToDevice) == cudaSuccess);
+  double_by_constants<<<1, kCount>>>(in, numbers.result);
+  CHECK(numbers.result_is_doubled());
+  const float values[2] = {};
+  CHECK(cudaMemcpyToSymbol(halves_and_twos, values, sizeof values) == cudaErrorInvalidSymbol);
+  CHECK(cudaGetLastError() == cudaErrorInvalidSymbol);
+  CHECK(cudaFree(in) == cudaSuccess);
 }
 
 TEST_CASE("withheld: arguments of a kernel") {
