@@ -44,18 +44,19 @@ enum class FaultKind {
   kCaptured,       ///< a call that a capture of a stream forbids
   kHostThread,     ///< a thread of the host ran while a copy used device memory
   kArithmetic,     ///< an integer division by zero, a failed assert or a trap, in a kernel
+  kOverflow,       ///< a number that its type cannot hold; `follows` is what came of it, if known
   kUnsupported,    ///< the emulated device does not support a correct call
 };
 
 inline const char* to_string(FaultKind kind) {
   return enum_name(
-      kind, {"exception",     "out-of-memory",  "launch",    "device-memory", "device-pointer",
-             "outside",       "read-only",      "null",      "kernel-null",   "stack",
-             "system-call",   "race",           "signal",    "host-pointer",  "barrier",
-             "kernel-time",   "slow-kernel",    "warp",      "leading",       "misaligned",
-             "address-space", "copy-size",      "copy",      "copy-symbol",   "copy-freed",
-             "copy-beyond",   "copy-both-host", "free-host", "captured",      "host-thread",
-             "arithmetic",    "unsupported"});
+      kind, {"exception",     "out-of-memory",  "launch",     "device-memory", "device-pointer",
+             "outside",       "read-only",      "null",       "kernel-null",   "stack",
+             "system-call",   "race",           "signal",     "host-pointer",  "barrier",
+             "kernel-time",   "slow-kernel",    "warp",       "leading",       "misaligned",
+             "address-space", "copy-size",      "copy",       "copy-symbol",   "copy-freed",
+             "copy-beyond",   "copy-both-host", "free-host",  "captured",      "host-thread",
+             "arithmetic",    "overflow",       "unsupported"});
 }
 
 /// The device memory that a fault concerns: an allocation, or shared memory of a block.
@@ -133,6 +134,7 @@ struct FaultRecord {
   std::string array{};                   ///< "input", "weights" or "output"
   long long element = 0;                 ///< the index into `array`, or the number of a system call
   std::optional<RaceFacts> race{};       ///< of kRace
+  std::string follows{};                 ///< of kOverflow: how the same thread, or the host, failed
   unsigned long long code = 0;  ///< of the host: the instruction, from the program's beginning
 };
 

@@ -81,6 +81,7 @@ std::vector<std::string> compile_command(const CustomSubmissionTarget& target, c
   }
   if (is_observed(target)) words.emplace_back("traced");
   if (target.edited) words.emplace_back("edited");
+  if (target.sized) words.emplace_back("sized");
   return words;
 }
 
@@ -160,6 +161,7 @@ fs::path folder_for(const CustomSubmissionTarget& target, const fs::path& file,
   all += std::to_string(sum);
   for (const std::string& library : target.libraries) all += " " + library;
   if (is_observed(target)) all += " traced";
+  if (target.sized) all += " sized";
   const std::size_t key = std::hash<std::string>{}(all);
   return target.build / "sources" /
          (file.stem().string() + "-" + kind + "-" + to_string(target.device) +

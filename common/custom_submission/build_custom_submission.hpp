@@ -20,6 +20,7 @@ struct CustomSubmissionTarget {
   ComputeCapability capability{};  ///< of the GPU that will run it; {} elsewhere
   std::vector<std::string> libraries{};  ///< of the GPU that it may call: "cublas"
   bool edited = false;  ///< of checks/mend: not optimised, and all errors are listed
+  bool sized = false;   ///< emulated, sums and products tell if their type cannot hold them
   bool traced = false;  ///< emulated, each access to memory is observed (common/emulation/trace)
 };
 

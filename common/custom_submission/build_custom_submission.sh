@@ -2,10 +2,11 @@
 # Builds a program like m1 or m2 from a custom submission, with the commands that CMake used for the
 # workbook's own programs (record_command.sh). FOLDER takes all files that it makes.
 #
-#     build_custom_submission.sh compile BUILD DEVICE FILE FOLDER [CAPABILITY | traced | edited]
+#     build_custom_submission.sh compile BUILD DEVICE FILE FOLDER [CAPABILITY | traced | edited | sized]
 #         makes FOLDER/source.o and FOLDER/symbols; CAPABILITY is that of the GPU, such as 90;
 #         traced: emulated, each access to memory calls common/emulation/trace; on the CPU it calls
-#         openmp_races.cpp; edited: it lists all errors
+#         openmp_races.cpp; edited: it lists all errors; sized: emulated, sums and products tell if
+#         their type cannot hold them
 #     build_custom_submission.sh precompile BUILD DEVICE KIND [traced]
 #         makes BUILD/custom_submission/KIND-DEVICE.hpp.gch: the headers that every file of a KIND
 #         includes, for gcc, which reads them so in a third of the time; traced: for files compiled so.
@@ -93,6 +94,7 @@ run_recorded() {
   if [ "$device" = emulated ] && [ -n "$source" ] && ! grep -q fsanitize=address "$list"; then
     ! grep -q note_wide_accesses "$source" || set -- "$@" -fsanitize=alignment
   fi
+  [ -z "$sized" ] || set -- "$@" -fsanitize=signed-integer-overflow
   most_errors=-fmax-errors
   if "$1" --version | grep -q clang; then most_errors=-ferror-limit; fi
   # Those warnings of which a mistake may follow; none of them ends the compilation.
@@ -184,8 +186,10 @@ case $step in
   compile) variant=${6:-} ;;
 esac
 edited=
+sized=
 case $variant in
   traced) traced=yes ;;
+  sized) sized=yes ;;
   edited) edited=yes ;;
   *) capability=$variant ;;
 esac
@@ -230,7 +234,7 @@ case $step in
     fi
     words=$folder/words
     # What fails is compiled again without the header: its messages are then those of any compiler.
-    if [ -z "$capability$edited" ] && [ -f "$headers.gch" ]; then
+    if [ -z "$capability$edited$sized" ] && [ -f "$headers.gch" ]; then
       precompiled=$headers
       if run_recorded "$commands/$device.compile" >"$words" 2>&1; then
         cat "$words" >&2

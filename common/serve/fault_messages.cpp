@@ -429,6 +429,10 @@ Finding message_of(const FaultRecord& fault, const std::optional<ConvShape>& sha
     case FaultKind::kArithmetic:
       if (fault.text.empty()) message.seen = "an integer is divided by zero." + place;
       break;
+    case FaultKind::kOverflow:
+      message.seen = fault.text + in_kernel + ". " + thread_text(fault) + place;
+      if (!fault.follows.empty()) message.seen += "\nThen: " + fault.follows + "." + launched;
+      break;
     case FaultKind::kDevicePointer: {
       message.seen = fault.text + "." + place;
       if (fault.allocated_at.find(':') == std::string::npos) break;

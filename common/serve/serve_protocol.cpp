@@ -67,7 +67,7 @@ CONVLAB_MESSAGE(RaceSide, file, line, block, thread, writes, atomic, by_warp, co
 CONVLAB_MESSAGE(RaceFacts, scope, first, second, updates, between, between_line, meeting_places)
 CONVLAB_MESSAGE(FaultRecord, kind, text, kernel, file, line, allocated_at, call, block, thread,
                 array, element, code, has_thread, writes, memory, launch_line, grid, block_size,
-                waiting, race)
+                waiting, race, follows)
 CONVLAB_MESSAGE(DeviceTransfer, what, bytes)
 CONVLAB_MESSAGE(DeviceLaunch, kernel, file, line, grid, block, code, early, barrier_line,
                 absent_line)

@@ -168,6 +168,10 @@ CustomSubmission build_custom_submissions(const SubmittedSources& submitted, boo
     };
     return given;
   }
+  given.build_sized = [submitted, build] {
+    return build_submission(submitted, {.build = build, .device = Device::kEmulated, .sized = true})
+        .program;
+  };
   // Each is built once, however many stages ask for it at the same time.
   struct Built {
     std::once_flag once{};

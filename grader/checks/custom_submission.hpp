@@ -31,6 +31,9 @@ struct CustomSubmission {
   /// Builds the same file emulated; traced, it observes every access to memory. Null for the CPU
   /// and where only the program is known.
   BuildEmulated build_emulated{};
+  /// Builds the same file emulated, to look for numbers that their types cannot hold; empty if that
+  /// cannot be built. Null where build_emulated is.
+  std::function<std::filesystem::path()> build_sized{};
   /// Builds the same file traced; empty if that would show nothing. Null but for the CPU.
   std::function<std::filesystem::path()> build_traced{};
   /// Builds its only file with another text, that of checks/mend; null where there are several.

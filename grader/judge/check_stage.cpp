@@ -96,7 +96,7 @@ bool check_stage(const CheckContext& context, StageInfo stage, const std::vector
                       .refused = request.refused,
                       .forgives = rules_of(request) == Rules::kCourse,
                       .prolog_may_compute = request.rules.prolog_may_compute(),
-                      .has_task_rules = !rules_to_keep(request).empty()};
+                      .has_task_rules = request.rules.task || !rules_to_keep(request).empty()};
   while (const auto next = plan(evidence, evidence.demands)) {
     evidence.records.push_back(experiments.run(*next));
   }
@@ -110,12 +110,6 @@ bool check_stage(const CheckContext& context, StageInfo stage, const std::vector
   for (const Finding& warning : verdict.warnings) {
     context.checked.warnings.push_back(told(warning, context, stage));
     context.observer.tell(stage, {.finding = context.checked.warnings.back(), .is_forgiven = true});
-  }
-  // The batches that were right are too small for it.
-  const std::string overflow = int_overflow(request, kMaxBatch);
-  if (!verdict.finding && !overflow.empty() &&
-      int_overflow(request, *std::ranges::max_element(batches)).empty()) {
-    context.observer.tell(stage, {.note = overflow + " No batch of this check is as large."});
   }
   if (request.finds_precision && (!verdict.finding || verdict.runs.precision != Precision::kFp32)) {
     context.observer.tell(

@@ -141,6 +141,31 @@ std::string why_broken(const std::string& rule, const RuleFacts& facts) {
   return {};
 }
 
+// The program, or on a GPU the same file emulated; null if that cannot be built.
+Submission* emulated_of(const GradeRequest& request, Submission& submission,
+                        std::optional<Submission>& rehearsal) {
+  if (submission.device().device == Device::kEmulated) return &submission;
+  if (!request.work.build_emulated) return nullptr;
+  const EmulatedProgram built = request.work.build_emulated(false);
+  std::vector<StageInfo> stages;
+  if (built.refused) return nullptr;
+  rehearsal.emplace(built.program, request.time_limit);
+  return rehearsal->list_stages(stages) ? nullptr : &*rehearsal;
+}
+
+// The elements of the largest array that it would allocate for a shape, by what it allocates for a
+// few images.
+std::int64_t largest_array(Submission& emulated, const StageInfo& stage, ConvShape shape) {
+  constexpr int kFew = 4;
+  const int all = std::exchange(shape.batch, kFew);
+  emulated.prepare(shape, Placement::kAligned);
+  std::int64_t most = 0;
+  for (const DeviceTransfer& each : emulated.run(stage.id).notes.transfers) {
+    if (each.what == "allocation") most = std::max(most, each.bytes);
+  }
+  return most / std::int64_t{sizeof(float)} / kFew * all;
+}
+
 }  // namespace
 
 std::vector<std::string> rules_to_keep(const GradeRequest& request) {
@@ -155,33 +180,43 @@ std::vector<std::string> rules_to_keep(const GradeRequest& request) {
   return names;
 }
 
-std::string int_overflow(const GradeRequest& request, int batch) {
-  if (!request.rules.task || !request.rules.task->matmul) return {};
-  std::int64_t most = 0;
-  for (const ConvShape& shape : load_preset(request.network).conv_shapes(batch)) {
-    most = std::max(most, std::int64_t{shape.in_channels} * shape.kernel * shape.kernel *
-                              shape.batch * shape.out_height() * shape.out_width());
+std::optional<Finding> overflow_at_most_images(const GradeRequest& request, Submission& submission,
+                                               const StageInfo& stage) {
+  const std::vector<int> batches = request.rules.batches();
+  std::optional<Submission> rehearsal;
+  if (!request.rules.task || !request.work.build_sized || batches.empty()) return std::nullopt;
+  Submission* const emulated = emulated_of(request, submission, rehearsal);
+  if (emulated == nullptr) return std::nullopt;
+  const int most = *std::ranges::max_element(batches);
+  for (const ConvShape& shape : load_preset(request.network).conv_shapes(most)) {
+    if (largest_array(*emulated, stage, shape) <= std::numeric_limits<int>::max()) continue;
+    Submission sized(request.work.build_sized(), request.time_limit,
+                     {"CONVLAB_EMU_WORK=samples", "CONVLAB_EMU_MEMORY=65536"});
+    sized.set(&Submission::Settings::withheld, Withheld::kNothing);
+    sized.set_sources(SourceText(request.work.sources));
+    std::vector<StageInfo> stages;
+    if (sized.program().empty() || sized.list_stages(stages)) return std::nullopt;
+    try {
+      sized.prepare(shape, Placement::kAligned);
+    } catch (const EnvironmentError&) {  // too little memory even for the host's arrays
+      return std::nullopt;
+    }
+    const auto failure = sized.run(stage.id, std::nullopt).failure;
+    if (!failure || !failure->fault || failure->fault->kind != FaultKind::kOverflow) continue;
+    Finding found = explain(*failure, "a convolution of " + to_string(shape));
+    found.is_proved = !failure->fault->follows.empty();
+    return found;
   }
-  constexpr std::int64_t kLargest = std::numeric_limits<int>::max();
-  if (most <= kLargest) return {};
-  return "At " + count_of(batch, "image") + " the unrolled matrix has " + std::to_string(most) +
-         " elements, more than an int holds (" + std::to_string(kLargest) +
-         "): compute its size and its indices as size_t.";
+  return std::nullopt;
 }
 
 std::optional<Finding> broken_rules(const GradeRequest& request, Submission& submission,
                                     const StageInfo& stage, const ConvShape& shape) {
   const std::vector<std::string> rules = rules_to_keep(request);
-  if (rules.empty() || !request.work.build_emulated) return std::nullopt;
   std::optional<Submission> rehearsal;
-  Submission* emulated = &submission;
-  if (submission.device().device != Device::kEmulated) {
-    const EmulatedProgram built = request.work.build_emulated(false);
-    std::vector<StageInfo> stages;
-    if (built.refused) return std::nullopt;
-    emulated = &rehearsal.emplace(built.program, request.time_limit);
-    if (emulated->list_stages(stages)) return std::nullopt;
-  }
+  if (rules.empty()) return std::nullopt;
+  Submission* const emulated = emulated_of(request, submission, rehearsal);
+  if (emulated == nullptr) return std::nullopt;
   return broken_by(Looks(request, *emulated, stage, shape).facts(rules), rules);
 }
 

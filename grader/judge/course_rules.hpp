@@ -39,9 +39,12 @@ std::optional<Finding> broken_by(const RuleFacts& facts, const std::vector<std::
 std::optional<Finding> broken_rules(const GradeRequest& request, Submission& submission,
                                     const StageInfo& stage, const ConvShape& shape);
 
-/// Of a task that unrolls the whole batch: why a batch is the first at which an int may overflow,
-/// "At 8767 images the unrolled matrix has 2749331200 elements, more than an int holds (2147483647)
-/// …". Empty if it is small enough, or for other tasks.
-std::string int_overflow(const GradeRequest& request, int batch);
+/// A number that its type cannot hold with as many images as the edition has, of a file that
+/// unrolls its whole input: more elements than an int counts, and more bytes than an emulated
+/// device has. So only samples of each grid run, in memory of that size of which few pages are
+/// touched.
+/// @return E-index, proved if an access outside of an array, or a failed call, follows from it
+std::optional<Finding> overflow_at_most_images(const GradeRequest& request, Submission& submission,
+                                               const StageInfo& stage);
 
 }  // namespace convlab::grader

@@ -153,8 +153,7 @@ Record Experiments::run(const NextRun& next) {
       quote_lines(*next.about->product, record);
       break;
     case Experiment::kTaskRules:
-      conclude(record,
-               broken_rules(context_.request, in(next), stage_, plan_.repeated.back().shape));
+      check_task(in(next), record);
       break;
     case Experiment::kSource:
       return source_record(context_, *next.about);
@@ -339,9 +338,19 @@ std::optional<Finding> Experiments::finish_run(Submission& submission, NetworkOu
   time_network(submission, outcome, announcer_);
   record.runs.push_back(outcome.result);
   context_.observer.tell(stage_, {.run = outcome.result});
-  const std::string why = int_overflow(context_.request, outcome.result.batch);
-  if (outcome.finding && !why.empty()) outcome.finding->cause = why + " " + outcome.finding->cause;
-  return outcome.finding;
+  if (!outcome.finding) return std::nullopt;
+  const auto why = overflow_at_most_images(context_.request, submission, stage_);
+  return why && why->is_proved ? why : outcome.finding;
+}
+
+void Experiments::check_task(Submission& submission, Record& record) {
+  announce("what its task asks for");
+  auto found = broken_rules(context_.request, submission, stage_, plan_.repeated.back().shape);
+  if (!found) {
+    found = overflow_at_most_images(context_.request, submission, stage_);
+    if (found && !found->is_proved) record.remark = std::exchange(found, std::nullopt);
+  }
+  conclude(record, found);
 }
 
 // A GPU's file on an emulated device, whose finding knows lines and threads. What takes too long

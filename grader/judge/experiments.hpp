@@ -45,6 +45,7 @@ class Experiments {
   void check_hidden(Submission& submission, Record& record);
   std::optional<Finding> finish_run(Submission& submission, NetworkOutcome& outcome,
                                     Record& record);
+  void check_task(Submission& submission, Record& record);
   void rehearse(const NextRun& next, Record& record);
   void observe(const NextRun& next, Record& record);
   void quote_lines(const WrongProduct& product, Record& record);

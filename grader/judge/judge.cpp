@@ -438,6 +438,7 @@ Judgement judge(const Evidence& evidence, const Demands& demands) {
       ruled->finding =
           rules == nullptr ? no_answer(Experiment::kTaskRules, Mode::kPlain) : rules->finding;
       ruled->runs.takes_network = ruled->finding.has_value();
+      if (rules != nullptr && rules->remark) ruled->warnings.push_back(*rules->remark);
     }
     if (const Record* lines = evidence.find(Experiment::kLines, Mode::kObserved);
         lines != nullptr && ruled->finding) {

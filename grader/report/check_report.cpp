@@ -156,7 +156,7 @@ void CheckPrinter::tell(const StageInfo& stage, const StageReport& report) {
     }
     std::cout << run_row(*report.run) << "\n";
   }
-  if (report.is_forgiven) std::cout << "  The output is right, so this is only a warning:\n";
+  if (report.is_forgiven) std::cout << "  What was run is right, so this is only a warning:\n";
   if (report.finding) std::cout << finding_text(*report.finding);
   if (report.mended) std::cout << paragraph("    where  ", mend_lines_text(*report.mended));
   if (!report.note.empty()) std::cout << paragraph("  ", report.note);

@@ -51,6 +51,7 @@ bool BlockRunner::run(uint3 block_index, std::uint64_t position) {
   warps_.begin_block();
   shared_.begin_block();
   fault_.state = Fault::State::kNone;
+  overflow_.reset();
 
   if (observer != nullptr) observer->begin_block();
   scheduler_.enter_block();

@@ -201,6 +201,17 @@ class BlockRunner {
   /// now on finds no kernel. Async-signal-safe.
   Fault& new_fault(FaultKind kind = FaultKind::kDeviceMemory,
                    KernelFault error = KernelFault::kIllegalAddress);
+  /// The running thread has computed what its type cannot hold.
+  void note_overflow(EmulationReport report) {
+    report.fault.thread = array_of(thread().index);
+    overflow_ = std::move(report);
+  }
+  /// The last one of the thread that fault() names.
+  [[nodiscard]] std::optional<EmulationReport> overflow() const {
+    const bool is_its =
+        overflow_ && fault_.has_thread && overflow_->fault.thread == array_of(fault_.thread);
+    return is_its ? overflow_ : std::nullopt;
+  }
   /// Ends the block with the fault. Async-signal-safe.
   [[noreturn]] void abandon() { scheduler_.leave_for_good(); }
 
@@ -242,6 +253,7 @@ class BlockRunner {
 
   SharedMemory shared_;
   Fault fault_;
+  std::optional<EmulationReport> overflow_;
 };
 
 /// How many blocks of this size the device holds at the same time.

@@ -1,5 +1,5 @@
-// What a file calls that was compiled with -fsanitize=alignment, float-cast-overflow or
-// shift-exponent, in place of the sanitizer's library.
+// What a file calls that was compiled with -fsanitize=alignment, float-cast-overflow,
+// shift-exponent or signed-integer-overflow, in place of the sanitizer's library.
 //
 // A GPU ends a kernel that reads a float4 at an address that is no multiple of 16. The processor of
 // the host does so only if the compiler kept the 16 bytes together; it may as well load four
@@ -9,6 +9,9 @@
 // Casts and shifts of kernels have a GPU's values (common/emulation/rewrite/conversions.cpp). Where
 // the rewrite finds none, as in f(x) for a float x and a parameter of type int, they have the
 // host's: where the two differ, a note gives both.
+//
+// Sums and products that overflow are looked for only at sizes for which no machine has the memory
+// (Work::kSamples).
 
 #include <cmath>
 #include <cstdint>
@@ -20,6 +23,7 @@
 #include "common/emulation/include/convlab_emulation/collective.hpp"
 #include "common/emulation/include/convlab_emulation/device_values.hpp"
 #include "common/emulation/runtime/device_memory.hpp"
+#include "common/emulation/runtime/report.hpp"
 
 namespace {
 
@@ -36,6 +40,13 @@ struct Access {
   const TypeName* type;
   std::uint8_t alignment_bits;
   std::uint8_t kind;
+};
+/// A sum, a difference or a product.
+struct Operation {
+  const char* file;
+  std::uint32_t line;
+  std::uint32_t column;
+  const TypeName* type;
 };
 /// A conversion, or a shift with the types of its number and its count.
 struct Conversion {
@@ -89,6 +100,13 @@ void note(const Conversion& at, const std::string& message) {
   convlab::emulation::note_kernel(message.c_str(), {at.file, at.line, at.column});
 }
 
+void note_operation(const Operation& at, const std::string& expression) {
+  std::string type = &at.type->quoted[1];
+  if (type.ends_with('\'')) type.pop_back();
+  convlab::emulation::note_overflow({.file = at.file, .line = at.line, .column = at.column},
+                                    expression + " does not fit into `" + type + "`");
+}
+
 }  // namespace
 
 // NOLINTBEGIN(readability-identifier-naming,bugprone-reserved-identifier): the compilers' names
@@ -118,6 +136,19 @@ extern "C" void __ubsan_handle_shift_out_of_bounds(const Conversion* at, std::ui
            " bits: on a GPU that leaves 0, or -1 of a negative number; here it is a shift by " +
            std::to_string(count % width_of(type)) +
            ". Write a smaller count, or 0 where that is meant");
+}
+
+#define CONVLAB_OVERFLOW(name, sign)                                                      \
+  extern "C" void __ubsan_handle_##name##_overflow(const Operation* at, std::uintptr_t a, \
+                                                   std::uintptr_t b) {                    \
+    note_operation(*at, text_of(*at->type, a) + sign + text_of(*at->type, b));            \
+  }
+CONVLAB_OVERFLOW(add, " + ")
+CONVLAB_OVERFLOW(sub, " - ")
+CONVLAB_OVERFLOW(mul, " * ")
+CONVLAB_OVERFLOW(divrem, " / ")
+extern "C" void __ubsan_handle_negate_overflow(const Operation* at, std::uintptr_t a) {
+  note_operation(*at, "-(" + text_of(*at->type, a) + ")");
 }
 
 // NOLINTEND(readability-identifier-naming,bugprone-reserved-identifier)

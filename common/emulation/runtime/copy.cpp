@@ -254,8 +254,14 @@ std::string outside(const void* address, std::size_t bytes) {
   return std::to_string(bytes) + " bytes that start " + device_memory().describe(address);
 }
 
+// Where only samples of the work are done, what is as large as images.
+static bool is_left_out(std::size_t bytes) {
+  constexpr std::size_t kLarge = std::size_t{1} << 20U;
+  return settings().work == Work::kSamples && bytes > kLarge;
+}
+
 void Copy::run(const char* function) const {
-  if (device_is_lost()) return;
+  if (device_is_lost() || is_left_out(width * height)) return;
   if (find_symbol(to)) device_memory().note_change();
   if (is_too_late(problem(*this), function)) return;
   const Crossing crossing = withheld_crossing(*this);
@@ -273,6 +279,7 @@ void Copy::run(const char* function) const {
 }
 
 void Fill::run(const char* function) const {
+  if (is_left_out(width * height)) return;
   if (find_symbol(to)) device_memory().note_change();
   if (is_too_late(problem(to, span()), function)) return;
   const DeviceAccess access({to});

@@ -214,7 +214,8 @@ std::byte* DeviceMemory::take_kept(std::size_t page_bytes, MemoryKind kind) {
 std::byte* DeviceMemory::allocate(std::size_t bytes, MemoryKind kind) {
   const std::lock_guard lock(mutex_);
   if (kind != MemoryKind::kPinned && bytes > unused()) return nullptr;
-  if (bytes > kLargeAllocation && bytes > available_on_machine()) return nullptr;
+  const bool is_sparse = settings().work == Work::kSamples;
+  if (!is_sparse && bytes > kLargeAllocation && bytes > available_on_machine()) return nullptr;
   const std::size_t divisor = std::size_t{1} << static_cast<unsigned>(std::countr_zero(bytes));
   const std::size_t least =
       std::max<std::size_t>(least_alignment.load(), kind == MemoryKind::kPinned ? 16 : 0);
@@ -229,8 +230,8 @@ std::byte* DeviceMemory::allocate(std::size_t bytes, MemoryKind kind) {
   if (allocation.pages == nullptr ||
       !protect(allocation.pages, allocation.page_bytes, PROT_READ | PROT_WRITE))
     return nullptr;
-  if (!is_shared_ || kind != MemoryKind::kDevice) {
-    madvise(allocation.pages, allocation.page_bytes, MADV_HUGEPAGE);
+  if (is_sparse || !is_shared_ || kind != MemoryKind::kDevice) {
+    madvise(allocation.pages, allocation.page_bytes, is_sparse ? MADV_NOHUGEPAGE : MADV_HUGEPAGE);
   }
   forget_freed(allocation.pages, allocation.pages + allocation.page_bytes);
   allocation.begin = allocation.pages + forgiven_bytes();
@@ -241,7 +242,8 @@ std::byte* DeviceMemory::allocate(std::size_t bytes, MemoryKind kind) {
   allocation.number = ++count_;
   allocation.redzone = redzone_of(allocation.number);  // what is chosen later changes no neighbour
   fill_surroundings(allocation);
-  fill_poison(allocation.begin, bytes, static_cast<unsigned>(allocation.number), false);
+  if (!is_sparse)
+    fill_poison(allocation.begin, bytes, static_cast<unsigned>(allocation.number), false);
   if (kind == MemoryKind::kDevice) close(allocation);
   allocation.made_by_count =
       backtrace(allocation.made_by.data(), static_cast<int>(allocation.made_by.size()));

@@ -46,6 +46,8 @@ constexpr Seconds kLook(0.1);
 // so many threads that it takes longer in any case.
 constexpr std::chrono::microseconds kAlone(50);
 constexpr std::uint64_t kManyThreads = 8192;
+// Blocks of a grid of which only samples run.
+constexpr std::uint64_t kSamples = 64;
 // Of a block that waits for another one.
 constexpr std::chrono::microseconds kPause(50);
 
@@ -79,7 +81,9 @@ class GridRunner {
     const std::lock_guard one_grid(launch_mutex_);
     install_signal_handlers();
     prepare_thread_for_signals();
-    blocks_ = std::uint64_t{call.grid.x} * call.grid.y * call.grid.z;
+    blocks_ = all_blocks_ = std::uint64_t{call.grid.x} * call.grid.y * call.grid.z;
+    if (settings().work == Work::kSamples && !call.cooperative)
+      blocks_ = std::min(blocks_, kSamples);
     std::uint64_t wanted = call.cooperative ? blocks_ : std::min(usual_, blocks_);
     while (workers_.size() < wanted && add_worker()) {
     }
@@ -309,7 +313,9 @@ class GridRunner {
   }
 
   [[nodiscard]] uint3 block_at(std::uint64_t position) const {
-    const std::uint64_t linear = settings().reverses ? blocks_ - 1 - position : position;
+    std::uint64_t linear = settings().reverses ? blocks_ - 1 - position : position;
+    if (blocks_ < all_blocks_)
+      linear = linear + 1 == blocks_ ? all_blocks_ - 1 : all_blocks_ / blocks_ * linear;
     const dim3& grid = call_->grid;
     return {static_cast<unsigned>(linear % grid.x), static_cast<unsigned>(linear / grid.x % grid.y),
             static_cast<unsigned>(linear / grid.x / grid.y)};
@@ -431,7 +437,8 @@ class GridRunner {
   std::atomic<std::uint64_t> helpers_wanted_{0};  ///< workers that nobody has called yet
   std::chrono::steady_clock::time_point begun_;
   const KernelCall* call_ = nullptr;
-  std::uint64_t blocks_ = 0;
+  std::uint64_t blocks_ = 0;      ///< that run
+  std::uint64_t all_blocks_ = 0;  ///< of the grid
   std::atomic<std::uint64_t> next_{0};
   std::atomic<bool> cancelled_{false};
   std::optional<EmulationReport> failure_;

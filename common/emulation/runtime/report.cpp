@@ -4,6 +4,7 @@
 #include <link.h>
 
 #include <array>
+#include <atomic>
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
@@ -260,6 +261,13 @@ EmulationReport describe_fault(BlockRunner& runner) {
   } else if (report.what.empty()) {
     report.what = headline(fault);
   }
+  if (auto overflow = runner.overflow(); overflow && fault.kind == FaultKind::kDeviceMemory) {
+    overflow->fault.follows =
+        std::string("the thread ") + (fault.writes ? "writes" : "reads") + " outside of its arrays";
+    report.fault = overflow->fault;
+    report.what = overflow->what;
+    report.at = overflow->at;
+  }
   if (fault.kind == FaultKind::kBarrier || fault.kind == FaultKind::kKernelTime)
     report.more = "\n  the threads of the block:" + thread_groups(runner, report.fault.waiting);
   return report;
@@ -296,12 +304,37 @@ void send_report(EmulationReport report) {
     report.text +=
         "\n  Only kernels may use it (on a GPU the program ends here with a segmentation fault): "
         "copy the data with cudaMemcpy and use the copy.";
-  if (!report.is_note) exchange_noted_fault(fault_record(report));
+  if (!report.is_note) {
+    auto before = exchange_noted_fault(fault_record(report));
+    // On the host one thing follows from the other.
+    if (before && before->kind == FaultKind::kOverflow && before->kernel.empty()) {
+      before->follows = one_line(report.what);
+      exchange_noted_fault(std::move(before));
+    }
+  }
   const std::lock_guard lock(sink_mutex);
   if (only<ReportSink>())
     only<ReportSink>()(report);
   else
     print_report(report.text);
+}
+
+void note_overflow(const ReportPlace& at, const std::string& what) {
+  if (is_common(at.file)) return;
+  EmulationReport report{.fault = {.kind = FaultKind::kOverflow}, .what = what, .at = at};
+  if (in_kernel()) {
+    BlockRunner& runner = *BlockRunner::current();
+    report = report_about(runner.call(), FaultKind::kOverflow);
+    report.what = what;
+    report.at = at;
+    report.fault.block = array_of(runner.block_index());
+    report.fault.has_thread = true;
+    runner.note_overflow(report);
+  }
+  // Thousands of threads do the same.
+  static std::atomic<bool> is_known = false;
+  if (is_known.exchange(true)) return;
+  if (const auto before = exchange_noted_fault(fault_record(report))) exchange_noted_fault(before);
 }
 
 void note_refused_by_nvcc(const ReportPlace& at, const std::string& why) {

@@ -121,6 +121,10 @@ ReportSink set_report_sink(ReportSink sink);
 /// of the other members if it is empty.
 void send_report(EmulationReport report);
 
+/// Notes a sum or a product that its type cannot hold. If its thread leaves an array later, or, of
+/// the host, if a later call fails, it is the fault; else if nothing fails.
+void note_overflow(const ReportPlace& at, const std::string& what);
+
 /// Tells once of a place that nvcc 13 refuses and emulation runs.
 void note_refused_by_nvcc(const ReportPlace& at, const std::string& why);
 

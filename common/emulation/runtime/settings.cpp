@@ -56,7 +56,7 @@ bool is_second(const char* name, const std::string& first, const std::string& se
 Work chosen_work(std::vector<int>& copies) {
   static constexpr std::array kNames = {"all",           "graphs",       "first-stream",
                                         "other-streams", "first-device", "second-device",
-                                        "plain-copies"};
+                                        "plain-copies",  "samples"};
   constexpr std::string_view kWithout = "without-copies:";
   const std::string text = variable("CONVLAB_EMU_WORK").value_or(kNames.front());
   if (text.starts_with(kWithout)) {

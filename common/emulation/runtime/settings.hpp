@@ -16,6 +16,8 @@ enum class Work {
   kFirstDevice,   ///< kernels of the first of two devices
   kSecondDevice,
   kPlainCopies,  ///< copies that the host waits for, and all kernels
+  kSamples,      ///< some blocks of each grid, spread to its ends, and small copies; new memory is
+                 ///< not filled: the sizes may be far beyond the machine's memory
 };
 struct GpuModel;
 

@@ -43,12 +43,18 @@ TEST_CASE("edition: what each term asked for") {
     std::size_t tasks, published;
     int least_batch;
     double full_ms, none_ms;  // of the final task
+    double points, optional;  // of all tasks; 0: not known
+    double basic_ms;          // limit of the basic kernel
   };
   const std::vector<Row> rows = {
-      {"fa20", 2, 0, 100, 0, 0},  {"sp21", 2, 0, 100, 0, 0},   {"fa21", 2, 0, 100, 0, 0},
-      {"sp22", 2, 0, 100, 0, 0},  {"fa22", 2, 0, 100, 0, 0},   {"sp23", 2, 0, 100, 0, 0},
-      {"fa23", 2, 4, 100, 0, 0},  {"sp24", 2, 0, 100, 0, 0},   {"fa24", 14, 0, 100, 80, 200},
-      {"sp25", 15, 0, 1, 50, 75}, {"fa25", 14, 0, 1, 60, 100}, {"sp26", 14, 0, 1, 60, 100}};
+      {"fa20", 2, 0, 100, 0, 0, 0, 0, 0},         {"sp21", 2, 0, 100, 0, 0, 0, 0, 0},
+      {"fa21", 2, 0, 100, 0, 0, 0, 0, 0},         {"sp22", 2, 0, 100, 0, 0, 0, 0, 0},
+      {"fa22", 2, 0, 100, 0, 0, 0, 0, 0},         {"sp23", 2, 0, 100, 0, 0, 0, 0, 0},
+      {"fa23", 2, 4, 100, 0, 0, 0, 0, 0},         {"sp24", 2, 0, 100, 0, 0, 0, 0, 0},
+      {"cse160", 1, 0, 1000, 0, 0, 0, 0, 0},      {"csc14120", 0, 0, 100, 0, 0, 0, 0, 0},
+      {"fa24", 14, 0, 100, 80, 200, 72, 18, 210}, {"sp25", 15, 0, 1, 50, 75, 75, 17, 300},
+      {"fa25", 14, 0, 1, 60, 100, 75, 17, 300},   {"sp26", 14, 0, 1, 60, 100, 75, 17, 300}};
+  CHECK(rows.size() == edition_names().size());
   for (const Row& row : rows) {
     CAPTURE(row.name);
     const Edition edition = load_edition(row.name);
@@ -57,7 +63,21 @@ TEST_CASE("edition: what each term asked for") {
     CHECK(edition.batches.front() == row.least_batch);
     CHECK(edition.warnings == ids_of_kind("may-warn"));
     CHECK(edition.competition.has_value() == (row.full_ms == 60));
+    double points = 0.0;
+    double optional = 0.0;
+    for (const EditionTask& task : edition.tasks) {
+      (task.optional ? optional : points) += task.points;
+    }
+    CHECK(points == row.points);
+    CHECK(optional == row.optional);
     if (row.full_ms == 0) continue;
+    CHECK(task_of(edition, "m1-gpu").time->full_ms == row.basic_ms);
+    CHECK(task_of(edition, "m2-unroll").time->none_ms == 1200);
+    if (edition.name != "fa24") {
+      CHECK(task_of(edition, "m2-fused").time->none_ms == 200);
+      CHECK(task_of(edition, "req-1").points_in_half == 5);
+      CHECK(task_of(edition, "op-5").points_without_half2 == 2);
+    }
     const EditionTask final_task = task_of(edition, "final");
     REQUIRE(final_task.time);
     CHECK(final_task.time->full_ms == row.full_ms);

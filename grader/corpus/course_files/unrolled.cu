@@ -9,6 +9,32 @@
 // Runs      emulated gpu
 #include "matmul.h"
 
+// Case      index_of_the_matrix_in_int
+// What      Right up to 6847 images: then an index of the unrolled input is beyond an int.
+// Options   --rules fa25-m2-unroll
+// Diagnosis E-overflow
+// Says      34 * 64000000 does not fit into `int`
+// Runs      emulated gpu
+#include "matmul.h"
+#define WIDE int
+
+// Case      size_of_the_matrix_in_int
+// What      The host computes the elements of the unrolled input in int.
+// Options   --rules fa25-m2-unroll
+// Diagnosis E-overflow
+// Says      49 * 64000000 does not fit into `int`
+// Runs      emulated gpu
+#include "matmul.h"
+#define MATRIX_BYTES (sizeof(float) * (rows * columns))
+
+// Case      unused_product_in_int
+// What      A product beyond an int at 10 000 images, which nothing uses: told, but not refused.
+// Options   --rules fa25-m2-unroll
+// Says      49 * 64000000 does not fit into `int`
+// Runs      emulated
+#include "matmul.h"
+#define MATRIX_BYTES (sizeof(float) * rows * columns + (rows * columns == 1))
+
 // Case      defines_matmul_for_the_task
 // What      A kernel of its own in place of that of matmul.h, which the task forbids.
 // Options   --rules fa25-m2-unroll
@@ -46,6 +72,12 @@
 #define USES_CUBLAS
 
 // End of cases
+#ifndef WIDE
+#define WIDE size_t
+#endif
+#ifndef MATRIX_BYTES
+#define MATRIX_BYTES (sizeof(float) * rows * columns)
+#endif
 #ifdef OWN_MATMUL
 #include "matmul.h"
 
@@ -79,14 +111,14 @@ static void multiply(const float* mask, const float* matrix, float* product, int
 
 __global__ void unroll(const float* input, float* matrix, int B, int C, int H, int W, int K) {
   const int H_out = H - K + 1, W_out = W - K + 1;
-  const size_t columns = (size_t)B * H_out * W_out;
-  const size_t at = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
+  const WIDE columns = (WIDE)B * H_out * W_out;
+  const WIDE at = (WIDE)blockIdx.x * blockDim.x + threadIdx.x;
   if (at >= columns) return;
   const int c = blockIdx.y;
   const int w = at % W_out, h = at / W_out % H_out, b = at / (W_out * H_out);
   for (int p = 0; p < K; p++)
     for (int q = 0; q < K; q++)
-      matrix[((size_t)(c * K + p) * K + q) * columns + at] =
+      matrix[((WIDE)(c * K + p) * K + q) * columns + at] =
           input[((size_t)(b * C + c) * H + h + p) * W + w + q];
 }
 
@@ -102,7 +134,7 @@ __global__ void permute(const float* product, float* output, int B, int M, int p
 CONV_FORWARD_GPU {
   const int pixels = (H - K + 1) * (W - K + 1), rows = C * K * K, columns = B * pixels;
   float *matrix, *product;
-  cudaMalloc(&matrix, sizeof(float) * rows * columns);
+  cudaMalloc(&matrix, MATRIX_BYTES);
   cudaMalloc(&product, sizeof(float) * M * columns);
   unroll<<<dim3((columns - 1) / 256 + 1, C), 256>>>(device_input, matrix, B, C, H, W, K);
   multiply(device_mask, matrix, product, M, rows, columns);
