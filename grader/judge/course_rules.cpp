@@ -180,15 +180,13 @@ std::vector<std::string> rules_to_keep(const GradeRequest& request) {
   return names;
 }
 
-std::optional<Finding> overflow_at_most_images(const GradeRequest& request, Submission& submission,
-                                               const StageInfo& stage) {
-  const std::vector<int> batches = request.rules.batches();
+std::optional<Finding> overflow_at(int batch, const GradeRequest& request, Submission& submission,
+                                   const StageInfo& stage) {
   std::optional<Submission> rehearsal;
-  if (!request.rules.task || !request.work.build_sized || batches.empty()) return std::nullopt;
+  if (!request.rules.task || !request.work.build_sized) return std::nullopt;
   Submission* const emulated = emulated_of(request, submission, rehearsal);
   if (emulated == nullptr) return std::nullopt;
-  const int most = *std::ranges::max_element(batches);
-  for (const ConvShape& shape : load_preset(request.network).conv_shapes(most)) {
+  for (const ConvShape& shape : load_preset(request.network).conv_shapes(batch)) {
     if (largest_array(*emulated, stage, shape) <= std::numeric_limits<int>::max()) continue;
     Submission sized(request.work.build_sized(), request.time_limit,
                      {"CONVLAB_EMU_WORK=samples", "CONVLAB_EMU_MEMORY=65536"});

@@ -39,12 +39,11 @@ std::optional<Finding> broken_by(const RuleFacts& facts, const std::vector<std::
 std::optional<Finding> broken_rules(const GradeRequest& request, Submission& submission,
                                     const StageInfo& stage, const ConvShape& shape);
 
-/// A number that its type cannot hold with as many images as the edition has, of a file that
-/// unrolls its whole input: more elements than an int counts, and more bytes than an emulated
-/// device has. So only samples of each grid run, in memory of that size of which few pages are
-/// touched.
-/// @return E-index, proved if an access outside of an array, or a failed call, follows from it
-std::optional<Finding> overflow_at_most_images(const GradeRequest& request, Submission& submission,
-                                               const StageInfo& stage);
+/// A number that its type cannot hold at a batch, of a file that unrolls its whole input: there may
+/// be more elements than an int counts, and more bytes than an emulated device has. So only samples
+/// of each grid run, in memory of that size of which few pages are touched.
+/// @return E-overflow, proved if an access outside of an array, or a failed call, follows from it
+std::optional<Finding> overflow_at(int batch, const GradeRequest& request, Submission& submission,
+                                   const StageInfo& stage);
 
 }  // namespace convlab::grader

@@ -339,15 +339,17 @@ std::optional<Finding> Experiments::finish_run(Submission& submission, NetworkOu
   record.runs.push_back(outcome.result);
   context_.observer.tell(stage_, {.run = outcome.result});
   if (!outcome.finding) return std::nullopt;
-  const auto why = overflow_at_most_images(context_.request, submission, stage_);
+  const auto why = overflow_at(outcome.result.batch, context_.request, submission, stage_);
   return why && why->is_proved ? why : outcome.finding;
 }
 
 void Experiments::check_task(Submission& submission, Record& record) {
   announce("what its task asks for");
-  auto found = broken_rules(context_.request, submission, stage_, plan_.repeated.back().shape);
-  if (!found) {
-    found = overflow_at_most_images(context_.request, submission, stage_);
+  const GradeRequest& request = context_.request;
+  auto found = broken_rules(request, submission, stage_, plan_.repeated.back().shape);
+  // The batches that were right may be smaller than those that the task asks for.
+  if (const std::vector<int> asked = request.rules.batches(); !found && !asked.empty()) {
+    found = overflow_at(*std::ranges::max_element(asked), request, submission, stage_);
     if (found && !found->is_proved) record.remark = std::exchange(found, std::nullopt);
   }
   conclude(record, found);
