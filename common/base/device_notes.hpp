@@ -49,8 +49,8 @@ struct DeviceNotes {
   std::int64_t live_bytes = 0;              ///< allocated now
   int live_objects = 0;                     ///< streams and graphs that exist now
   std::vector<int> streams{};               ///< in which kernels ran
-  double beside_copies = 0.0;  ///< if observed: the kernels beside which a copy may run, of all
-  std::vector<int> copies_beside{};  ///< these copies, by their order
+  std::vector<int> kernels_beside{};  ///< if observed: those beside which a copy may run, by order
+  std::vector<int> copies_beside{};   ///< these copies
   std::optional<PoisonedOutput> poisoned{};
 };
 

@@ -111,8 +111,9 @@ void require_short_lists(const Json& json) {
   for (const Json& each : json) require_short_lists(each);
 }
 
-// Sums, products and quotients of times must stay numbers that can be drawn. Zero is no time.
-void require_possible_times(const Json& json, bool is_time = false) {
+// Sums, products and quotients must stay numbers that can be drawn. Zero is no time.
+void require_possible_numbers(const Json& json, bool is_time = false) {
+  constexpr double kMost = 1e30;     // of anything else
   constexpr double kMostMs = 1e12;   // 30 years
   constexpr double kLeastMs = 1e-9;  // a picosecond
   const double ms = is_time && json.is_number() ? std::abs(json.get<double>()) : 0.0;
@@ -120,9 +121,11 @@ void require_possible_times(const Json& json, bool is_time = false) {
     throw EnvironmentError("it has a time of " + json_text(json) + " ms, " +
                            (ms < 1.0 ? "less than a picosecond" : "more than 30 years"));
   }
+  if (json.is_number() && std::abs(json.get<double>()) > kMost)
+    throw EnvironmentError("it has the number " + json_text(json) + ", which nothing measures");
   if (!json.is_structured()) return;
   for (const auto& [key, each] : json.items()) {
-    require_possible_times(each, (json.is_array() && is_time) || key.ends_with("_ms"));
+    require_possible_numbers(each, (json.is_array() && is_time) || key.ends_with("_ms"));
   }
 }
 
@@ -140,7 +143,7 @@ void read_file_text(const std::string& text, const std::string& name,
   try {
     const Json json = parse_foreign(text);
     require_short_lists(json);
-    require_possible_times(json);
+    require_possible_numbers(json);
     read(json);
   } catch (const nlohmann::json::parse_error& error) {
     throw EnvironmentError(name + " is not JSON (it goes wrong at byte " +

@@ -73,7 +73,7 @@ CONVLAB_MESSAGE(DeviceLaunch, kernel, file, line, grid, block, code, early, barr
                 absent_line)
 CONVLAB_MESSAGE(PoisonedOutput, never_written, computed, kernel, memory)
 CONVLAB_MESSAGE(DeviceNotes, transfers, launches, live_bytes, live_objects, poisoned, streams,
-                beside_copies, copies_beside)
+                kernels_beside, copies_beside)
 CONVLAB_MESSAGE(AccessNote, kernel, file, line, space, memory, writes, bytes, requests, lanes,
                 parts, threads, atomic, conflicts)
 CONVLAB_MESSAGE(ProductNote, kernel, file, line, kind, multiply_adds, warp_operations)

@@ -188,10 +188,9 @@ class ClassGrading {
     const std::int64_t student = database_.add_student(found.student);
     std::vector<MilestoneWork> works;
     TreeNotes notes;
-    if (left_for(student) <= 0.0) {
-      return refuse(student, found,
-                    "The other archives of this student took all the time (--limit).",
-                    SubmissionState::kMachine);
+    if (left_for(student) <= 0.0) {  // it waits for the next run, unread
+      ++unread_;
+      return;
     }
     const StudentClock clock(used_s_[student]);
     try {
@@ -405,7 +404,7 @@ class ClassGrading {
   ExitCode finish() {
     std::map<std::string, int> counts;  // by state
     for (const auto& row : database_.table("states").rows) counts[row[1]] += std::stoi(row[2]);
-    const int open = counts["waiting"] + counts["checked"];
+    const int open = counts["waiting"] + counts["checked"] + unread_;
     if (stop_asked != 0) {
       std::cout << "Stopped. " << printed_ << " were graded now and are kept in "
                 << display_path(request_.database)
@@ -451,6 +450,7 @@ class ClassGrading {
   std::size_t known_ = 0;
   std::size_t judged_ = 0;
   int printed_ = 0;
+  int unread_ = 0;  ///< archives of students whose others took all the time (--limit)
 };
 
 }  // namespace

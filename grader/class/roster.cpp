@@ -236,10 +236,18 @@ class Questions {
   std::vector<std::string>* asked_;
 };
 
+// The number of Canvas in a name, where the roster does not say whose it is.
+std::string id_alone(const FoundSubmission& found) {
+  const bool is_known = !found.student.canvas.empty() || !found.student.file.empty();
+  return is_known ? "" : canvas_id(found.place.filename().string());
+}
+
 // Without a roster a name is all there is; two numbers of Canvas are two students all the same, and
-// two ways to write a name may be one. Removes what is asked about.
+// two ways to write a name may be one. Removes what is asked about: of two numbers what has one, so
+// that nobody stops what came under a student's own name or number.
 void require_one_student_each(std::vector<FoundSubmission>& found, Questions& questions) {
   std::set<std::string> asked;
+  std::set<std::string> asked_ids;
   std::map<std::string, std::string> ids;
   std::map<std::string, std::string> names;
   for (const FoundSubmission& each : found) {
@@ -251,17 +259,17 @@ void require_one_student_each(std::vector<FoundSubmission>& found, Questions& qu
                     "or give a roster that has both (--roster, docs/class.md).");
       continue;
     }
-    const std::string id = canvas_id(each.place.filename().string());
-    if (id.empty() || !each.student.canvas.empty() || !each.student.file.empty()) continue;
-    const auto [known, is_new] = ids.emplace(squeezed(each.student.name), id);
-    if (is_new || known->second == id) continue;
-    asked.insert(squeezed(each.student.name));
+    const std::string id = id_alone(each);
+    if (id.empty()) continue;
+    const auto [known, is_new] = ids.emplace(squeezed(name), id);
+    if (is_new || known->second == id || !asked_ids.insert(squeezed(name)).second) continue;
     questions.add("Two students are called '" + each.student.name + "': their IDs in Canvas are " +
                   known->second + " and " + id +
                   ". Give a roster that has these (--roster, docs/class.md).");
   }
   std::erase_if(found, [&](const FoundSubmission& each) {
-    return asked.contains(squeezed(each.student.name));
+    const std::string name = squeezed(each.student.name);
+    return asked.contains(name) || (asked_ids.contains(name) && !id_alone(each).empty());
   });
 }
 

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <numeric>
 #include <random>
+#include <set>
 
 #include "grader/checks/element_cases.hpp"
 
@@ -36,14 +37,17 @@ enum class Numbers {
   kAny,      ///< positive ones
   kInputs,   ///< such weights, and marked inputs
   kWeights,  ///< the other way round
+  kOnes,     ///< an input of ones
+  kThrees,   ///< weights of three, so few that halves hold all sums
+  kTwos,     ///< the same; of the input each three is a two
   kMarked,   ///< marked ones (forgetter.hpp) and others
-  kFewTaps,  ///< such an input; a few weights of each map, so that halves hold all sums
-  kTwoTaps,  ///< the same; most ways to divide a sum keep the two weights apart
+  kTwoTaps,  ///< such an input; most ways to divide a sum keep the two weights of a map apart
   kNoTap,    ///< some zeros in the input; a zero among the weights of each map
   kHugeTap,  ///< the same, but for a huge number in place of that zero
   kOneTap    ///< the same, but for a one in its place and zeros elsewhere
 };
 
+constexpr double kClear = 0.9;  // so much, and it is nearly all
 constexpr int kUnit = 16;  ///< divides marked numbers; sums of others tell what is left of them
 
 class Filling {
@@ -53,14 +57,15 @@ class Filling {
   void fill(const Arrays& arrays) {
     const bool has_marks = numbers_ >= Numbers::kMarked && numbers_ <= Numbers::kTwoTaps;
     const bool has_zeros = numbers_ >= Numbers::kNoTap;
+    const float most = numbers_ == Numbers::kOnes ? 1.0F : numbers_ == Numbers::kTwos ? 2.0F : 3.0F;
     std::generate_n(arrays.input, shape_.input_size(), [&] {
       return numbers_ == Numbers::kInputs ? mark()
              : has_marks                  ? marked()
              : has_zeros && below(8) == 0 ? 0.0F
-                                          : usual();
+                                          : std::min(most, usual());
     });
-    const bool is_sparse = numbers_ == Numbers::kFewTaps || numbers_ == Numbers::kTwoTaps ||
-                           numbers_ == Numbers::kOneTap;
+    const bool is_sparse = numbers_ == Numbers::kThrees || numbers_ == Numbers::kTwos ||
+                           numbers_ == Numbers::kTwoTaps || numbers_ == Numbers::kOneTap;
     std::generate_n(arrays.weights, shape_.weights_size(), [&] {
       return numbers_ == Numbers::kWeights  ? mark()
              : numbers_ == Numbers::kMarked ? marked()
@@ -81,10 +86,10 @@ class Filling {
 
   // The single weights of one map.
   void place(float* map) {
-    constexpr int kFew = 8;
+    constexpr int kFew = 200;  // · 9 is less than 2048
     const int kernel = shape_.kernel;
-    if (numbers_ == Numbers::kFewTaps)
-      for (int i = 0; i < kFew; ++i) map[below(shape_.taps())] = usual();
+    if (numbers_ == Numbers::kThrees || numbers_ == Numbers::kTwos)
+      for (int i = 0; i < kFew; ++i) map[below(shape_.taps())] = 3.0F;
     if (numbers_ == Numbers::kTwoTaps) {
       // In the last row, the only one that a puzzle may use.
       const std::int64_t columns = std::int64_t{shape_.in_channels} * kernel;
@@ -130,6 +135,17 @@ double sum_of(const std::vector<float>& outputs) {
 
 constexpr const char* kAllWork = "CONVLAB_EMU_TRACE=off";
 
+// Names for the device, which may hold commas.
+std::string listed(const std::vector<std::string>& names) {
+  std::string list;
+  for (const std::string& name : names) list += name + ";";
+  return list;
+}
+
+std::string without(const char* what, const std::vector<std::string>& names) {
+  return std::string("CONVLAB_EMU_WORK=without-") + what + ":" + listed(names);
+}
+
 // Of the outputs for which is_asked(i), those for which is_so(i).
 template <class IsAsked, class IsSo>
 double share_of_outputs(std::size_t size, const IsAsked& is_asked, const IsSo& is_so) {
@@ -148,6 +164,7 @@ double share_of_outputs(std::size_t size, const IsAsked& is_asked, const IsSo& i
 double part_with(Numbers numbers, const std::string& way, Submission& submission,
                  const StageInfo& stage, const ConvShape& shape) {
   constexpr double kLeast = 0.005;  // of a sum: so much one of its terms, or more, makes
+  constexpr float kDigits = 0.25F;  // is left of a number that a load has lost
   const auto usual = outputs_with(submission, stage, shape, kAllWork, numbers);
   const auto left = outputs_with(submission, stage, shape, "CONVLAB_EMU_TRACE=no-" + way, numbers);
   const auto others = [&](std::size_t i) { return std::fmod(usual[i], float{kUnit}); };
@@ -163,7 +180,8 @@ double part_with(Numbers numbers, const std::string& way, Submission& submission
       size, [](std::size_t) { return true; },
       [&](std::size_t i) {
         const float lost = usual[i] - left[i];
-        return left[i] >= 0.0F && lost > kLeast * usual[i] && std::fmod(lost, float{kUnit}) == 0.0F;
+        return left[i] >= 0.0F && lost > kLeast * usual[i] &&
+               std::fabs(std::remainder(lost, float{kUnit})) < kDigits;
       });
 }
 
@@ -195,7 +213,6 @@ double part_from(const Part& known, Submission& submission, const StageInfo& sta
                  const ConvShape& shape) {
   const double part = part_with(Numbers::kMarked, known.way, submission, stage, shape);
   const double several = part_of_several(known.threads, submission, stage, shape);
-  constexpr double kClear = 0.9;
   constexpr double kOfFour = 0.875;
   if (part >= kClear) return std::min(part, several / kOfFour);
   const double sums = part_with(Numbers::kTwoTaps, known.way, submission, stage, shape);
@@ -226,46 +243,105 @@ double part_mixed(Submission& submission, const StageInfo& stage, const ConvShap
       [&](std::size_t i) { return huge[i] != usual[i]; });
 }
 
-// The products of kernels that a run of the other convolution does not have.
+// Of the outputs, those that are others if this work is left out: all, if nothing runs without it.
+double part_without(const std::string& work, Submission& submission, const StageInfo& stage,
+                    const ConvShape& shape) {
+  const auto usual = outputs_with(submission, stage, shape, kAllWork);
+  const auto left = outputs_with(submission, stage, shape, work);
+  if (left.empty()) return 1.0;
+  return share_of_outputs(
+      std::min(usual.size(), left.size()), [](std::size_t) { return true; },
+      [&](std::size_t i) { return !(usual[i] == left[i]); });
+}
+
+// The products of kernels that a run of the other convolution does not have; at most the part of
+// the output that is made of numbers which these load. A sum that they only pass on is none, where
+// numbers are seen to pass at all.
 double part_of_layer(Submission& submission, const StageCounts& counts, const ConvShape& other) {
   submission.restart();
   const TracedRun run = run_traced(submission, counts.stage, other, "off");
-  const auto is_common = [&](const DeviceLaunch& launch) {
-    return std::ranges::count(run.call.notes.launches, launch.code, &DeviceLaunch::code) > 0;
-  };
+  std::vector<std::string> names;
+  for (const DeviceLaunch& launch : counts.launches) {
+    if (std::ranges::count(run.call.notes.launches, launch.code, &DeviceLaunch::code) == 0)
+      names.push_back(launch.kernel);
+  }
   double all = 0.0;
   double own = 0.0;
   for (const ProductNote& note : counts.counted.products) {
-    const auto makes = [&](const DeviceLaunch& launch) { return launch.kernel == note.kernel; };
-    const auto launch = std::ranges::find_if(counts.launches, makes);
-    all += static_cast<double>(note.multiply_adds);
-    if (launch != counts.launches.end() && !is_common(*launch))
-      own += static_cast<double>(note.multiply_adds);
+    const auto made = static_cast<double>(note.multiply_adds);
+    all += made;
+    if (std::ranges::count(names, note.kernel) > 0) own += made;
   }
-  return run.finding || all == 0.0 ? 0.0 : own / all;
+  if (run.finding || own == 0.0) return 0.0;
+  const auto of_loads = [&](const std::string& kernels) {
+    return part_with(Numbers::kMarked, "loads" + kernels, submission, counts.stage, counts.shape);
+  };
+  const bool are_seen = of_loads("") >= kClear;
+  return std::min(own / all, are_seen ? of_loads(":" + listed(names))
+                                      : part_without(without("kernels", names), submission,
+                                                     counts.stage, counts.shape));
 }
 
-// The kernels beside which copies may run, at most the part of the output that is missing without
-// these copies. The order of streams is known only where somebody observes.
-template <class PartWith>
-double part_beside_copies(Submission& submission, const StageInfo& stage, const ConvShape& shape,
-                          const PartWith& part_with) {
+// The part of the output that kernels make beside which copies may run; at most the part that is
+// made of what these copies bring, which are ones then, or take away. The order of streams is known
+// only where somebody observes.
+double part_beside_copies(Submission& submission, const StageInfo& stage, const ConvShape& shape) {
   submission.restart();
   const DeviceNotes notes = run_traced(submission, stage, shape, "no-shuffles").call.notes;
-  std::string without = "without-copies:";
-  for (const int copy : notes.copies_beside) without += std::to_string(copy) + ",";
-  return notes.copies_beside.empty() ? 0.0
-                                     : std::min(notes.beside_copies, 1.0 - part_with(without));
+  if (notes.copies_beside.empty()) return 0.0;
+  const auto texts = [](const std::vector<int>& numbers) {
+    std::vector<std::string> all;
+    for (const int number : numbers) all.push_back(std::to_string(number));
+    return all;
+  };
+  const auto usual = outputs_with(submission, stage, shape, kAllWork);
+  const auto ones = outputs_with(submission, stage, shape, kAllWork, Numbers::kOnes);
+  const auto with = [&](const char* copies) {
+    return outputs_with(submission, stage, shape, without(copies, texts(notes.copies_beside)));
+  };
+  const auto brought = with("inputs");
+  const auto taken = with("outputs");
+  const double copied = share_of_outputs(
+      std::min({usual.size(), ones.size(), brought.size(), taken.size()}),
+      [](std::size_t) { return true; },
+      [&](std::size_t i) {
+        return (brought[i] == ones[i] && brought[i] != usual[i]) || !(taken[i] == usual[i]);
+      });
+  return std::min(copied, part_without(without("kernels", texts(notes.kernels_beside)), submission,
+                                       stage, shape));
+}
+
+// A kernel without which the output is the same is for show: nothing of it counts.
+void leave_out_idle(Submission& submission, StageCounts& counts) {
+  std::set<std::string> names;
+  for (const DeviceLaunch& launch : counts.launches) names.insert(launch.kernel);
+  for (const std::string& name : names) {
+    if (names.size() < 2 ||
+        part_without(without("kernels", {name}), submission, counts.stage, counts.shape) > 0.0)
+      continue;
+    const auto is_idle = [&](const auto& note) { return note.kernel == name; };
+    std::erase_if(counts.launches, is_idle);
+    std::erase_if(counts.counted.accesses, is_idle);
+    std::erase_if(counts.counted.products, is_idle);
+  }
 }
 
 }  // namespace
 
 double part_of_products(Submission& submission, const StageInfo& stage, const ConvShape& shape) {
-  return part_with(Numbers::kFewTaps, "products", submission, stage, shape);
+  const auto usual = outputs_with(submission, stage, shape, kAllWork, Numbers::kThrees);
+  const auto others = outputs_with(submission, stage, shape, kAllWork, Numbers::kTwos);
+  const auto left =
+      outputs_with(submission, stage, shape, "CONVLAB_EMU_TRACE=no-products", Numbers::kThrees);
+  return share_of_outputs(
+      std::min({usual.size(), others.size(), left.size()}),
+      [&](std::size_t i) { return others[i] != usual[i]; },
+      [&](std::size_t i) { return left[i] == others[i]; });
 }
 
 void count_parts(Submission& submission, const StageInfo& stage, const ConvShape& shape,
                  const std::vector<std::string>& ids, StageCounts& counts) {
+  leave_out_idle(submission, counts);
   std::map<std::string, double> sums;
   const auto part = [&](const std::string& work) {
     for (const std::string& each : {std::string("all"), work}) {
@@ -292,7 +368,7 @@ void count_parts(Submission& submission, const StageInfo& stage, const ConvShape
                        : id == "stream-part"    ? divided("first-stream", "other-streams")
                        : id == "device-part"    ? divided("first-device", "second-device")
                        : id == "layer-part"     ? part_of_layer(submission, counts, shape)
-                       : id == "stream-overlap" ? part_beside_copies(submission, stage, shape, part)
+                       : id == "stream-overlap" ? part_beside_copies(submission, stage, shape)
                                                 : 1.0 - part("plain-copies");
   }
 }

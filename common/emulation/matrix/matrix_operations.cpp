@@ -305,10 +305,17 @@ void accumulate_integers(const T* a, const T* b, std::int32_t* c, bool saturate)
   }
 }
 
-template <class Number, std::size_t kCount>
-void lose_marked(Number (&numbers)[kCount]) {
-  for (Number& number : numbers)
-    if (is_marked(static_cast<float>(number))) number = Number{};
+/// Takes a third of each product of threes away (product_marks).
+template <int kM, int kN, int kK, class Number, class D>
+void lessen(const Number* a, const Number* b, D* sums) {
+  for (int i = 0; i < kM * kN; ++i) {
+    for (int k = 0; k < kK; ++k) {
+      const auto one = static_cast<float>(a[i / kN * kK + k]);
+      const auto other = static_cast<float>(b[k * kN + i % kN]);
+      if (is_three(one) && is_three(other))
+        sums[i] = static_cast<D>(static_cast<float>(sums[i]) - (one - two_for_three(one)) * other);
+    }
+  }
 }
 
 }  // namespace
@@ -347,7 +354,7 @@ void multiply_fragments(WarpExchange& exchange) {
   using KindD = FragmentKind<FragmentRole::kAccumulator, kM, kN, kK, D>;
   const auto& first = exchange.input<FragmentProduct>(*exchange.lanes().begin());
   require_all_lanes(exchange, "mma_sync", first.site);
-  const bool loses_products = observe_products(std::int64_t{kM} * kN * kK, first.site);
+  const bool lessens_products = observe_products(std::int64_t{kM} * kN * kK, first.site);
   FragmentElement<T> narrow_a[kM * kK];
   FragmentElement<T> narrow_b[kK * kN];
   C given[kM * kN];
@@ -355,10 +362,6 @@ void multiply_fragments(WarpExchange& exchange) {
   gather<KindB>(exchange, &FragmentProduct::b, narrow_b);
   gather<KindC>(exchange, &FragmentProduct::c, given);
 
-  if (loses_products) {
-    lose_marked(narrow_a);
-    lose_marked(narrow_b);
-  }
   D result[kM * kN];
   for (int i = 0; i < kM * kN; ++i) result[i] = static_cast<D>(given[i]);
   if constexpr (std::is_integral_v<T>) {
@@ -368,6 +371,7 @@ void multiply_fragments(WarpExchange& exchange) {
   } else {
     accumulate<kM, kN, kK, T>(narrow_a, narrow_b, given, result);
   }
+  if (lessens_products) lessen<kM, kN, kK>(narrow_a, narrow_b, result);
   scatter<KindD>(result, exchange, &FragmentProduct::d);
 }
 

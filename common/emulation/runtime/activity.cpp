@@ -114,7 +114,7 @@ DeviceNotes take_notes(const float* output, std::int64_t count) {
   for (const Allocation& allocation : device_memory().live())
     taken.live_bytes += static_cast<std::int64_t>(allocation.bytes);
   taken.live_objects = live_objects;
-  std::tie(taken.beside_copies, taken.copies_beside) = streams().take_part_beside_copies();
+  std::tie(taken.kernels_beside, taken.copies_beside) = streams().take_beside();
   if (settings().numbered_poison) taken.poisoned = find_poison(output, count);
   return taken;
 }

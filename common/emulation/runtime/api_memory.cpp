@@ -98,9 +98,15 @@ cudaError_t copy_memory(Copy copy, cudaMemcpyKind kind, bool asynchronous, cudaS
           },
           cudaGraphNodeTypeMemcpy);
     } else {
+      constexpr unsigned kOne = 0x3f80'0000;
+      const Fill ones{copy.to, copy.to_pitch, kOne, sizeof kOne, copy.width, copy.height};
+      Action instead;
+      if (settings().work == Work::kNoInputs && to == Side::kDevice)
+        instead = [ones, function] { ones.run(function); };
+      if (settings().work == Work::kNoOutputs && to != Side::kDevice) instead = [] {};
       streams().submit(
           stream, [copy, function] { copy.run(function); }, cudaGraphNodeTypeMemcpy,
-          is_plain ? 0 : copy.width * copy.height);
+          is_plain ? 0 : copy.width * copy.height, instead);
     }
     const bool on_device = from == Side::kDevice && to == Side::kDevice;
     const bool waits = !stream.capture && (asynchronous ? to == Side::kHost : !on_device);

@@ -218,7 +218,7 @@ cudaError_t plan_kernel(KernelCall call, std::shared_ptr<void> owner,
   }
   // A captured kernel runs when its graph is launched, as often as that happens.
   action = [call, owner = std::move(owner), device = device_of_thread()] {
-    if (!does_kernel(device)) return;
+    if (!does_kernel(device, call.name)) return;
     note_launch(call.name);
     run_kernel(call);
   };

@@ -52,21 +52,25 @@ bool is_second(const char* name, const std::string& first, const std::string& se
   return text == second;
 }
 
-// @param copies  that are left out
-Work chosen_work(std::vector<int>& copies) {
-  static constexpr std::array kNames = {"all",           "graphs",       "first-stream",
-                                        "other-streams", "first-device", "second-device",
-                                        "plain-copies",  "samples"};
-  constexpr std::string_view kWithout = "without-copies:";
-  const std::string text = variable("CONVLAB_EMU_WORK").value_or(kNames.front());
-  if (text.starts_with(kWithout)) {
-    std::istringstream numbers(text.substr(kWithout.size()));
-    for (std::string each; std::getline(numbers, each, ',');)
-      copies.push_back(parse_number<int>("CONVLAB_EMU_WORK=without-copies:", each, 0, 1 << 20));
-    return Work::kAll;
-  }
-  const auto* const name = std::ranges::find(kNames, text);
-  if (name == kNames.end()) throw UsageError("CONVLAB_EMU_WORK=" + text + " is unknown");
+// @param left_out  by their order or their names
+Work chosen_work(std::vector<std::string>& left_out) {
+  static constexpr std::array kNames = {"all",
+                                        "graphs",
+                                        "first-stream",
+                                        "other-streams",
+                                        "first-device",
+                                        "second-device",
+                                        "plain-copies",
+                                        "samples",
+                                        "without-kernels",
+                                        "without-inputs",
+                                        "without-outputs"};
+  std::istringstream text(variable("CONVLAB_EMU_WORK").value_or(kNames.front()));
+  std::string work;
+  std::getline(text, work, ':');
+  const auto* const name = std::ranges::find(kNames, work);
+  if (name == kNames.end()) throw UsageError("CONVLAB_EMU_WORK=" + work + " is unknown");
+  for (std::string each; std::getline(text, each, ';');) left_out.push_back(each);
   return static_cast<Work>(name - kNames.begin());
 }
 
@@ -85,7 +89,7 @@ Settings read_settings() {
     result.forgives_reads = is_second("CONVLAB_EMU_READS", "exact", "forgiven");
   }
   result.arrays_at_begin = is_second("CONVLAB_EMU_ARRAYS", "end", "begin");
-  result.work = chosen_work(result.copies_left_out);
+  result.work = chosen_work(result.left_out);
   result.tell_poison = variable("CONVLAB_EMU_POISON") == "told";
   result.zeros_in_memory = variable("CONVLAB_EMU_POISON") == "zeros";
   result.numbered_poison =

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -18,6 +19,10 @@ enum class Work {
   kPlainCopies,  ///< copies that the host waits for, and all kernels
   kSamples,      ///< some blocks of each grid, spread to its ends, and small copies; new memory is
                  ///< not filled: the sizes may be far beyond the machine's memory
+  // All but these (Settings::left_out):
+  kNoKernels,
+  kNoInputs,   ///< asynchronous copies to the device, which bring ones
+  kNoOutputs,  ///< those from it
 };
 struct GpuModel;
 
@@ -41,8 +46,12 @@ struct Settings {
   /// takes on a GPU
   std::string registers{};
   Work work = Work::kAll;  ///< CONVLAB_EMU_WORK
-  /// CONVLAB_EMU_WORK=without-copies:1,2: asynchronous copies that are left out, by their order.
-  std::vector<int> copies_left_out{};
+  /// CONVLAB_EMU_WORK=without-kernels:1;tiled;, without-inputs:1;2;, without-outputs:1;2;: by their
+  /// order, kernels also by their names.
+  std::vector<std::string> left_out{};
+  [[nodiscard]] bool leaves_out(const std::string& name) const {
+    return std::find(left_out.begin(), left_out.end(), name) != left_out.end();
+  }
 };
 
 /// Reads the environment. @throws convlab::UsageError naming the variable that cannot be read

@@ -46,7 +46,7 @@ void forget_first_stream() {
   first_stream = -1;
 }
 
-bool does_kernel(int device) {
+bool does_kernel(int device, const std::string& name) {
   const RunningWork* const work = streams().running_work();
   if (work != nullptr && first_stream < 0) first_stream = work->stream;
   const bool is_first = work != nullptr && work->stream == first_stream;
@@ -68,11 +68,11 @@ bool does_kernel(int device) {
       const unsigned launch = launches++;
       return launch < kFirst || launch % (2 * kFirst) == kFirst;
     }
-    case Work::kAll:
-    case Work::kPlainCopies:
-      break;
+    case Work::kNoKernels:
+      return !settings().leaves_out(name);
+    default:
+      return true;
   }
-  return true;
 }
 
 StreamScheduler::StreamScheduler() {
@@ -169,16 +169,18 @@ void StreamScheduler::run(const std::shared_ptr<Operation>& operation) {
 }
 
 void StreamScheduler::submit(CUstream_st& stream, Action action, cudaGraphNodeType type,
-                             std::size_t bytes) {
+                             std::size_t bytes, const Action& instead) {
   constexpr std::size_t kMostNoted = 512;
   const std::lock_guard lock(mutex_);
   if (!stream.capture) {
-    const int copy = bytes > 0 ? copies_++ : 0;
-    if (bytes > 0 && std::ranges::count(settings().copies_left_out, copy) > 0) action = [] {};
-    const auto operation = append(stream, std::move(action));
     const bool is_kernel = type == cudaGraphNodeTypeKernel;
+    const int order = is_kernel ? kernels_++ : bytes > 0 ? copies_++ : 0;
+    const bool may_leave_out = is_kernel ? settings().work == Work::kNoKernels : instead != nullptr;
+    if (may_leave_out && settings().leaves_out(std::to_string(order)))
+      action = is_kernel ? Action([] {}) : instead;
+    const auto operation = append(stream, std::move(action));
     if (observer != nullptr && (is_kernel || bytes > 0) && noted_.size() < kMostNoted)
-      noted_.push_back({operation->place, is_kernel, bytes, copy});
+      noted_.push_back({operation->place, is_kernel, bytes, order});
     return;
   }
   stream.capture->work.emplace_back(type, std::move(action));

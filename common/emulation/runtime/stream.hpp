@@ -41,7 +41,7 @@ struct NotedWork {
   RunningWork place{};
   bool is_kernel = false;
   std::size_t bytes = 0;  ///< of an asynchronous copy from or to pinned memory
-  int copy = 0;           ///< its number among these
+  int order = 0;          ///< its number among these, or among the kernels
 };
 
 /// A piece of work in a stream, and the work that must be done before it.
@@ -92,9 +92,10 @@ class StreamScheduler {
   cudaError_t destroy(cudaStream_t stream);
 
   /// Puts work into a stream, or into the capture that the stream belongs to.
-  /// @param bytes  of an asynchronous copy from or to pinned memory
+  /// @param bytes    of an asynchronous copy from or to pinned memory
+  /// @param instead  of the copy, if it is left out (settings.hpp)
   void submit(CUstream_st& stream, Action action, cudaGraphNodeType type = cudaGraphNodeTypeKernel,
-              std::size_t bytes = 0);
+              std::size_t bytes = 0, const Action& instead = nullptr);
   void record(CUstream_st& stream, CUevent_st& event);
   cudaError_t wait_event(CUstream_st& stream, const CUevent_st& event);
 
@@ -108,9 +109,9 @@ class StreamScheduler {
   /// The work that is being done; null if there is none.
   [[nodiscard]] const RunningWork* running_work() const { return running_; }
 
-  /// For an observer: of the kernels since the last call, the part beside which a copy of another
-  /// stream may run that is not much smaller than the largest, and the numbers of these copies.
-  std::pair<double, std::vector<int>> take_part_beside_copies();
+  /// For an observer: of the kernels since the last call, the numbers of those beside which a copy
+  /// of another stream may run that is not much smaller than the largest; and of these copies.
+  std::pair<std::vector<int>, std::vector<int>> take_beside();
 
   /// Whether some stream still has work.
   [[nodiscard]] bool pending() const;
@@ -145,7 +146,8 @@ class StreamScheduler {
   std::map<int, int> known_;  ///< for an observer: what the host has waited for, by stream
   int operations_ = 0;
   std::vector<NotedWork> noted_;  ///< for an observer
-  int copies_ = 0;  ///< asynchronous ones, since the last call of take_part_beside_copies()
+  int copies_ = 0;                ///< asynchronous ones, since the last call of take_beside()
+  int kernels_ = 0;               ///< the same
   std::vector<std::unique_ptr<CUstream_st>> streams_;  ///< the legacy default stream first
   std::vector<std::shared_ptr<Operation>> left_;       ///< the last work of destroyed streams
 };
@@ -175,7 +177,7 @@ cudaError_t with_stream(const char* function, cudaStream_t handle, Body body) {
 
 /// Whether the device does the work of the running operation (Settings::work).
 /// @param device  on which the kernel was launched
-bool does_kernel(int device);
+bool does_kernel(int device, const std::string& name);
 /// While it lives, the work is a graph's.
 class GraphLaunch {
  public:

@@ -7,10 +7,10 @@
 
 namespace convlab::emulation {
 
-std::pair<double, std::vector<int>> StreamScheduler::take_part_beside_copies() {
+std::pair<std::vector<int>, std::vector<int>> StreamScheduler::take_beside() {
   constexpr std::size_t kMuchSmaller = 16;
   const std::lock_guard lock(mutex_);
-  copies_ = 0;
+  copies_ = kernels_ = 0;
   const std::vector<NotedWork> noted = std::exchange(noted_, {});
   std::size_t largest = 1;
   for (const NotedWork& each : noted) largest = std::max(largest, each.bytes);
@@ -23,20 +23,15 @@ std::pair<double, std::vector<int>> StreamScheduler::take_part_beside_copies() {
            copy.place.stream != kernel.place.stream && !comes_first(copy.place, kernel.place) &&
            !comes_first(kernel.place, copy.place);
   };
-  std::vector<int> copies;
-  double beside = 0.0;
+  std::pair<std::vector<int>, std::vector<int>> beside;
   for (const NotedWork& one : noted) {
     const auto with_one = [&](const NotedWork& other) {
       return are_beside(one, other) || are_beside(other, one);
     };
-    if (std::ranges::none_of(noted, with_one)) continue;
-    if (one.is_kernel)
-      beside += 1.0;
-    else
-      copies.push_back(one.copy);
+    if (std::ranges::any_of(noted, with_one))
+      (one.is_kernel ? beside.first : beside.second).push_back(one.order);
   }
-  const auto kernels = std::ranges::count(noted, true, &NotedWork::is_kernel);
-  return {beside / static_cast<double>(std::max<std::ptrdiff_t>(1, kernels)), copies};
+  return beside;
 }
 
 }  // namespace convlab::emulation

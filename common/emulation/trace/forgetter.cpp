@@ -69,8 +69,11 @@ bool Forgetter::begin(std::string_view words) {
       "shared",   "constant", "shuffles", "atomics", "copies", "kernels",
       "products", "indices",  "threads",  "lanes",   "loads"};
   if (!words.starts_with(kNo)) return false;
-  const auto* const found = std::ranges::find(kNames, words.substr(kNo.size()));
+  words.remove_prefix(kNo.size());
+  const std::string_view name = words.substr(0, words.find(':'));
+  const auto* const found = std::ranges::find(kNames, name);
   if (found == kNames.end()) return false;
+  if (name != words) kernels_ = ';' + std::string(words.substr(name.size() + 1));
   way_ = static_cast<Way>(found - kNames.begin());
   std::ranges::fill(product_marks, way_ == Way::kProducts ? 1 : 0);
   return true;
@@ -82,21 +85,25 @@ void Forgetter::forget(const void* address, std::size_t bytes) {
   });
 }
 
-// Half of all threads, in no order: neighbours in a row or a column of a block differ as often, and
-// so do those at one place of two blocks.
+// All threads of a kernel, or half of them, in no order: neighbours in a row or a column of a block
+// differ as often, and so do those at one place of two blocks.
 bool Forgetter::loses_loads() const {
+  if (way_ == Way::kLoads)
+    return kernels_.empty() ||
+           kernels_.find(std::string(";") + BlockRunner::current()->call().name + ";") !=
+               std::string::npos;
   const uint3 block = BlockRunner::current()->block_index();
   auto thread = static_cast<std::uint64_t>(thread_rank());
   for (const unsigned part : {block.x, block.y, block.z}) thread = (thread << 13U) + part;
   for (int i = 0; i < 2; ++i) thread = (thread ^ thread >> 29U) * 0x9e37'79b9'7f4a'7c15U;
-  return way_ == Way::kLoads || thread >> 63U == 0;
+  return thread >> 63U == 0;
 }
 
 // Whoever has lost a number sees so little of it that it makes nothing, but its digits; the next
 // thread that has not lost it sees all of it.
 void Forgetter::load(const void* address, std::size_t bytes) const {
   for_each_number(bytes_at(address), bytes, [&](std::byte* at, float number, std::size_t size) {
-    constexpr float kPower = 0x1p20F;
+    constexpr float kPower = 0x1p30F;
     constexpr float kLeast = 0x1p-8F;
     const bool is_lost = loses_loads();
     if (size != kWord || !is_marked(number) || (std::fabs(number) < kLeast) == is_lost) return;

@@ -5,6 +5,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <unordered_map>
 
@@ -20,11 +21,11 @@ enum class Way {
   kAtomics,   ///< what atomic operations write
   kCopies,    ///< what asynchronous copies bring into shared memory
   kKernels,   ///< what a kernel reads and one before it has stored in memory of the device
-  kProducts,  ///< products of halves, and those on tensor cores
+  kProducts,  ///< a third of products of threes, of halves and on tensor cores
   kIndices,   ///< what is no number: tables in memory of the device
   kThreads,   ///< what half of all threads load, unless another one hands it on
   kLanes,     ///< the same; in shared memory, too, each finds what it would have loaded
-  kLoads      ///< what threads load from memory of the device
+  kLoads      ///< what threads load from memory of the device, or those of some kernels
 };
 
 /// Loses marked numbers (narrow_format.hpp), so that an output shows which of its terms came this
@@ -32,7 +33,8 @@ enum class Way {
 class Forgetter final : public Observer {
  public:
   /// @param words  "no-" and "shared", "constant", "shuffles", "atomics", "copies", "kernels",
-  ///               "products", "indices", "threads", "lanes", "loads"
+  ///               "products", "indices", "threads", "lanes", "loads", "loads:" and names of
+  ///               kernels, each with ';' behind it
   /// @return false for another one
   bool begin(std::string_view words);
 
@@ -69,6 +71,7 @@ class Forgetter final : public Observer {
   [[nodiscard]] bool loses_loads() const;
 
   Way way_ = Way::kShared;
+  std::string kernels_{};                           ///< of kLoads; empty: all
   std::unordered_map<std::uintptr_t, int> stored_;  ///< words, and who did it last
   int kernel_ = 0;                                  ///< number of the running one
   std::array<std::byte, 16> before_atomic_;         ///< what lay there

@@ -195,6 +195,15 @@ TEST_CASE("roster: a number of Canvas that contradicts the name is asked about")
                  "Two students are called 'Lind, Jo': their IDs in Canvas are 79 and 81"));
   CHECK(contains(asked({"doe_1_1_m1.cpp", "doe_2_1_m1.cpp"}, {}), "Two students are called 'doe'"));
   CHECK(asked({"doe_1_1_m1.cpp", "doe_1_2_m1.cpp"}, {}) == "doe");
+  // What has no such number is graded all the same.
+  const convlab::testing::TemporaryFolder folder;
+  for (const char* name : {"lindjo_79_1_m1.cpp", "lindjo_81_1_m1.cpp", "Lind Jo-m1.cpp"})
+    write_atomically(folder.path() / name, "x");
+  std::vector<std::string> questions;
+  const auto found = find_submissions(folder.path(), roster, &questions);
+  CHECK(questions.size() == 1);
+  REQUIRE(found.size() == 1);
+  CHECK(found.front().place.filename() == "Lind Jo-m1.cpp");
 }
 
 TEST_CASE("roster: another one's number or login in front of a name credits nobody") {
