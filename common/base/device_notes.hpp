@@ -49,8 +49,10 @@ struct DeviceNotes {
   std::int64_t live_bytes = 0;              ///< allocated now
   int live_objects = 0;                     ///< streams and graphs that exist now
   std::vector<int> streams{};               ///< in which kernels ran
-  std::vector<int> kernels_beside{};  ///< if observed: those beside which a copy may run, by order
-  std::vector<int> copies_beside{};   ///< these copies
+  /// If observed: kernels beside which a copy may run, and these copies; "2.0" is the first of such
+  /// work in stream 2.
+  std::vector<std::string> kernels_beside{};
+  std::vector<std::string> copies_beside{};
   std::optional<PoisonedOutput> poisoned{};
 };
 

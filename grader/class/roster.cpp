@@ -96,13 +96,22 @@ void require_different(const std::vector<Student>& students, const std::string& 
   check(&Student::file, "file");
 }
 
+bool is_folder(const fs::path& entry) {
+  return fs::is_directory(fs::symlink_status(entry));
+}
+
+bool is_of_moodle(const fs::path& entry) {
+  const std::string ending = "_assignsubmission_";
+  const std::string name = entry.filename().string();
+  return name.find(ending) != std::string::npos &&
+         student_of(name).find(ending) == std::string::npos;
+}
+
 // Of a file when it was written: a platform, or whoever unpacks what a platform hands out, sets
 // that. What a folder holds has the times that its student chose, archives too, so of that one
 // counts when it came here; only the folders of Moodle hold files of the platform.
-std::string received_text(const fs::path& place, const fs::path& entry) {
-  if (fs::is_directory(fs::symlink_status(entry)) &&
-      entry.filename().string().find("_assignsubmission_") == std::string::npos)
-    return arrival_of(place);
+std::string received_text(const fs::path& place, const fs::path& entry, bool are_moodles) {
+  if (is_folder(entry) && !are_moodles) return arrival_of(place);
   const auto written = last_change(place);
   if (!written) return {};
   return utc_text(std::chrono::system_clock::to_time_t(std::chrono::file_clock::to_sys(*written)));
@@ -409,7 +418,11 @@ std::vector<FoundSubmission> find_submissions(const fs::path& folder,
   std::vector<FoundSubmission> found;
   const Owners owners(roster);
   Questions questions(asked);
-  for (const fs::path& entry : entries_of(folder)) {
+  const std::vector<fs::path> entries = entries_of(folder);
+  // A single folder may have such a name by its student.
+  const bool are_moodles = std::ranges::all_of(
+      entries, [](const fs::path& entry) { return !is_folder(entry) || is_of_moodle(entry); });
+  for (const fs::path& entry : entries) {
     Student student;
     try {
       student = owners.match(composed(entry.filename().string()));
@@ -418,7 +431,8 @@ std::vector<FoundSubmission> find_submissions(const fs::path& folder,
       continue;
     }
     for (const fs::path& part : parts_of(entry)) {
-      found.push_back({.place = part, .student = student, .received = received_text(part, entry)});
+      found.push_back(
+          {.place = part, .student = student, .received = received_text(part, entry, are_moodles)});
     }
   }
   if (found.empty() && (asked == nullptr || asked->empty())) {

@@ -7,6 +7,7 @@
 #include <random>
 #include <set>
 
+#include "common/base/lost_number.hpp"
 #include "grader/checks/element_cases.hpp"
 
 namespace convlab::grader {
@@ -34,43 +35,55 @@ namespace {
 
 /// What an input and weights hold that show how an output is made.
 enum class Numbers {
-  kAny,      ///< positive ones
-  kInputs,   ///< such weights, and marked inputs
-  kWeights,  ///< the other way round
-  kOnes,     ///< an input of ones
-  kThrees,   ///< weights of three, so few that halves hold all sums
-  kTwos,     ///< the same; of the input each three is a two
-  kMarked,   ///< marked ones (forgetter.hpp) and others
-  kTwoTaps,  ///< such an input; most ways to divide a sum keep the two weights of a map apart
-  kNoTap,    ///< some zeros in the input; a zero among the weights of each map
-  kHugeTap,  ///< the same, but for a huge number in place of that zero
-  kOneTap    ///< the same, but for a one in its place and zeros elsewhere
+  kAny,            ///< positive ones
+  kInputs,         ///< such weights, and marked inputs
+  kWeights,        ///< the other way round
+  kOnes,           ///< an input of ones
+  kThrees,         ///< weights of three, so few that halves hold all sums
+  kTwos,           ///< the same; of the input each three is a two
+  kRandomInputs,   ///< weights that are powers of two, which change the digits of no input
+  kRandomWeights,  ///< the other way round
+  kTwoTaps,        ///< random inputs; most ways to divide a sum keep the two weights of a map apart
+  kNoTap,          ///< some zeros in the input; a zero among the weights of each map
+  kHugeTap,        ///< the same, but for a huge number in place of that zero
+  kOneTap          ///< the same, but for a one in its place and zeros elsewhere
 };
+
+// Which random numbers are lost (lost_number.hpp).
+std::uint64_t lost_key() {
+  static const std::uint64_t key = std::uint64_t{std::random_device{}()} << 32U;
+  return key;
+}
 
 constexpr double kClear = 0.9;  // so much, and it is nearly all
 constexpr int kUnit = 16;  ///< divides marked numbers; sums of others tell what is left of them
 
 class Filling {
  public:
-  Filling(const ConvShape& shape, Numbers numbers) : shape_(shape), numbers_(numbers) {}
+  /// @param digits   of random numbers
+  /// @param is_lost  whether those that are lost are zeros
+  Filling(const ConvShape& shape, Numbers numbers, int digits, bool is_lost)
+      : shape_(shape), numbers_(numbers), digits_(digits), is_lost_(is_lost) {}
 
   void fill(const Arrays& arrays) {
-    const bool has_marks = numbers_ >= Numbers::kMarked && numbers_ <= Numbers::kTwoTaps;
+    const bool has_random = numbers_ == Numbers::kRandomInputs || numbers_ == Numbers::kTwoTaps;
     const bool has_zeros = numbers_ >= Numbers::kNoTap;
     const float most = numbers_ == Numbers::kOnes ? 1.0F : numbers_ == Numbers::kTwos ? 2.0F : 3.0F;
     std::generate_n(arrays.input, shape_.input_size(), [&] {
-      return numbers_ == Numbers::kInputs ? mark()
-             : has_marks                  ? marked()
-             : has_zeros && below(8) == 0 ? 0.0F
-                                          : std::min(most, usual());
+      return numbers_ == Numbers::kInputs          ? mark()
+             : has_random                          ? random()
+             : numbers_ == Numbers::kRandomWeights ? power()
+             : has_zeros && below(8) == 0          ? 0.0F
+                                                   : std::min(most, usual());
     });
     const bool is_sparse = numbers_ == Numbers::kThrees || numbers_ == Numbers::kTwos ||
                            numbers_ == Numbers::kTwoTaps || numbers_ == Numbers::kOneTap;
     std::generate_n(arrays.weights, shape_.weights_size(), [&] {
-      return numbers_ == Numbers::kWeights  ? mark()
-             : numbers_ == Numbers::kMarked ? marked()
-             : is_sparse                    ? 0.0F
-                                            : usual();
+      return numbers_ == Numbers::kWeights         ? mark()
+             : numbers_ == Numbers::kRandomInputs  ? power()
+             : numbers_ == Numbers::kRandomWeights ? random()
+             : is_sparse                           ? 0.0F
+                                                   : usual();
     });
     engine_.seed(kCountedSeed);  // the same places, whatever the weights are
     for (int m = 0; m < shape_.out_channels; ++m) place(arrays.weights + m * shape_.taps());
@@ -82,7 +95,13 @@ class Filling {
   }
   float usual() { return static_cast<float>(1 + below(3)); }
   float mark() { return static_cast<float>(kUnit * (5 + 2 * below(2))); }
-  float marked() { return below(2) == 0 ? usual() : mark(); }
+  float power() { return static_cast<float>((1 + below(2)) * (2 * below(2) - 1)); }
+  float random() {
+    const std::int64_t units = (std::int64_t{1} << digits_) + below(std::int64_t{1} << digits_);
+    const float number =
+        std::ldexp(static_cast<float>(units), -digits_) * (below(2) == 0 ? -1.0F : 1.0F);
+    return is_lost_ && is_lost(number, lost_key()) ? 0.0F : number;
+  }
 
   // The single weights of one map.
   void place(float* map) {
@@ -109,17 +128,22 @@ class Filling {
 
   ConvShape shape_;
   Numbers numbers_;
+  int digits_;
+  bool is_lost_;
   std::mt19937_64 engine_{kCountedSeed};
 };
 
 // The outputs if the device leaves out some work; none if it fails then.
 std::vector<float> outputs_with(Submission& submission, const StageInfo& stage,
                                 const ConvShape& shape, const std::string& setting,
-                                Numbers numbers = Numbers::kAny) {
-  submission.restart();  // what it has kept of an earlier run is no part of this one
+                                Numbers numbers = Numbers::kAny, bool is_lost = false) {
+  constexpr int kDigits = 23;
+  constexpr int kFewDigits = 5;  // so few that forgetter.hpp knows a half
+  submission.restart();          // what it has kept of an earlier run is no part of this one
   submission.set_environment({"CONVLAB_EMU_THREADS=1", setting});
   const Arrays arrays = submission.prepare(shape, Placement::kAligned);
-  Filling(shape, numbers).fill(arrays);
+  Filling(shape, numbers, stage.precision == Precision::kFp32 ? kDigits : kFewDigits, is_lost)
+      .fill(arrays);
   const bool failed = submission.run(stage.id).failure.has_value();
   submission.set_environment({});
   if (failed) return {};
@@ -159,30 +183,26 @@ double share_of_outputs(std::size_t size, const IsAsked& is_asked, const IsSo& i
   return asked > 0.0 ? found / asked : 0.0;
 }
 
-// The part of the outputs that lack marked numbers, and these alone, if those are lost that come
-// this way: what is left of a factor, or of a finished sum, keeps no sum of the others.
+// How much of the way the outputs come to those of an input, or weights, without the lost numbers,
+// if these are lost that come this way. What is left of a factor, or of a finished sum, is far from
+// there; so is what somebody makes up who does not know which are lost.
+// @param kernels  for which alone numbers are lost; none: all
 double part_with(Numbers numbers, const std::string& way, Submission& submission,
-                 const StageInfo& stage, const ConvShape& shape) {
-  constexpr double kLeast = 0.005;  // of a sum: so much one of its terms, or more, makes
-  constexpr float kDigits = 0.25F;  // is left of a number that a load has lost
+                 const StageInfo& stage, const ConvShape& shape, const std::string& kernels = {}) {
+  const std::string trace =
+      "CONVLAB_EMU_TRACE=no-" + way + ":" + std::to_string(lost_key()) + ";" + kernels;
   const auto usual = outputs_with(submission, stage, shape, kAllWork, numbers);
-  const auto left = outputs_with(submission, stage, shape, "CONVLAB_EMU_TRACE=no-" + way, numbers);
-  const auto others = [&](std::size_t i) { return std::fmod(usual[i], float{kUnit}); };
-  const std::size_t size = std::min(usual.size(), left.size());
-  if (numbers == Numbers::kTwoTaps) {
-    // Which of both numbers a thread has stored itself is a chance of one in two, or less.
-    const double part = share_of_outputs(
-        size, [&](std::size_t i) { return others(i) != 0.0F && others(i) != usual[i]; },
-        [&](std::size_t i) { return left[i] == others(i); });
-    return std::min(1.0, 2.0 * part);
+  const auto others = outputs_with(submission, stage, shape, kAllWork, numbers, true);
+  const auto left = outputs_with(submission, stage, shape, trace, numbers);
+  double all = 0.0;
+  double missing = 0.0;
+  for (std::size_t i = 0; i < std::min({usual.size(), others.size(), left.size()}); ++i) {
+    const double lost = double{usual[i]} - others[i];
+    const double kept = double{left[i]} - others[i];
+    all += lost * lost;
+    missing += std::isfinite(kept) ? kept * kept : lost * lost;
   }
-  return share_of_outputs(
-      size, [](std::size_t) { return true; },
-      [&](std::size_t i) {
-        const float lost = usual[i] - left[i];
-        return left[i] >= 0.0F && lost > kLeast * usual[i] &&
-               std::fabs(std::remainder(lost, float{kUnit})) < kDigits;
-      });
+  return all > 0.0 ? std::max(0.0, 1.0 - missing / all) : 0.0;
 }
 
 // The part of the outputs that lose some of their terms, and not all, if half of the threads lose
@@ -211,11 +231,15 @@ double part_of_several(const char* threads, Submission& submission, const StageI
 // or none, of four one in eight.
 double part_from(const Part& known, Submission& submission, const StageInfo& stage,
                  const ConvShape& shape) {
-  const double part = part_with(Numbers::kMarked, known.way, submission, stage, shape);
+  double part = part_with(Numbers::kRandomInputs, known.way, submission, stage, shape);
+  if (part < kClear)
+    part = std::max(part, part_with(Numbers::kRandomWeights, known.way, submission, stage, shape));
   const double several = part_of_several(known.threads, submission, stage, shape);
   constexpr double kOfFour = 0.875;
   if (part >= kClear) return std::min(part, several / kOfFour);
-  const double sums = part_with(Numbers::kTwoTaps, known.way, submission, stage, shape);
+  // Which of both numbers a thread has stored itself is a chance of one in two, or less.
+  const double sums =
+      std::min(1.0, 2.0 * part_with(Numbers::kTwoTaps, known.way, submission, stage, shape));
   return std::max(part, std::min(sums, 2.0 * several));
 }
 
@@ -274,10 +298,11 @@ double part_of_layer(Submission& submission, const StageCounts& counts, const Co
   }
   if (run.finding || own == 0.0) return 0.0;
   const auto of_loads = [&](const std::string& kernels) {
-    return part_with(Numbers::kMarked, "loads" + kernels, submission, counts.stage, counts.shape);
+    return part_with(Numbers::kRandomInputs, "loads", submission, counts.stage, counts.shape,
+                     kernels);
   };
   const bool are_seen = of_loads("") >= kClear;
-  return std::min(own / all, are_seen ? of_loads(":" + listed(names))
+  return std::min(own / all, are_seen ? of_loads(listed(names))
                                       : part_without(without("kernels", names), submission,
                                                      counts.stage, counts.shape));
 }
@@ -289,15 +314,10 @@ double part_beside_copies(Submission& submission, const StageInfo& stage, const 
   submission.restart();
   const DeviceNotes notes = run_traced(submission, stage, shape, "no-shuffles").call.notes;
   if (notes.copies_beside.empty()) return 0.0;
-  const auto texts = [](const std::vector<int>& numbers) {
-    std::vector<std::string> all;
-    for (const int number : numbers) all.push_back(std::to_string(number));
-    return all;
-  };
   const auto usual = outputs_with(submission, stage, shape, kAllWork);
   const auto ones = outputs_with(submission, stage, shape, kAllWork, Numbers::kOnes);
   const auto with = [&](const char* copies) {
-    return outputs_with(submission, stage, shape, without(copies, texts(notes.copies_beside)));
+    return outputs_with(submission, stage, shape, without(copies, notes.copies_beside));
   };
   const auto brought = with("inputs");
   const auto taken = with("outputs");
@@ -307,8 +327,8 @@ double part_beside_copies(Submission& submission, const StageInfo& stage, const 
       [&](std::size_t i) {
         return (brought[i] == ones[i] && brought[i] != usual[i]) || !(taken[i] == usual[i]);
       });
-  return std::min(copied, part_without(without("kernels", texts(notes.kernels_beside)), submission,
-                                       stage, shape));
+  return std::min(copied,
+                  part_without(without("kernels", notes.kernels_beside), submission, stage, shape));
 }
 
 // A kernel without which the output is the same is for show: nothing of it counts.

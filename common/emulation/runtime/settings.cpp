@@ -52,7 +52,7 @@ bool is_second(const char* name, const std::string& first, const std::string& se
   return text == second;
 }
 
-// @param left_out  by their order or their names
+// @param left_out  gets their names
 Work chosen_work(std::vector<std::string>& left_out) {
   static constexpr std::array kNames = {"all",
                                         "graphs",

@@ -46,8 +46,8 @@ struct Settings {
   /// takes on a GPU
   std::string registers{};
   Work work = Work::kAll;  ///< CONVLAB_EMU_WORK
-  /// CONVLAB_EMU_WORK=without-kernels:1;tiled;, without-inputs:1;2;, without-outputs:1;2;: by their
-  /// order, kernels also by their names.
+  /// CONVLAB_EMU_WORK=without-kernels:tiled;2.0;, without-inputs:2.0;, without-outputs:2.0;:
+  /// kernels by their names, and what streams do by theirs (device_notes.hpp).
   std::vector<std::string> left_out{};
   [[nodiscard]] bool leaves_out(const std::string& name) const {
     return std::find(left_out.begin(), left_out.end(), name) != left_out.end();

@@ -174,13 +174,14 @@ void StreamScheduler::submit(CUstream_st& stream, Action action, cudaGraphNodeTy
   const std::lock_guard lock(mutex_);
   if (!stream.capture) {
     const bool is_kernel = type == cudaGraphNodeTypeKernel;
-    const int order = is_kernel ? kernels_++ : bytes > 0 ? copies_++ : 0;
+    std::string name;
+    if (is_kernel || bytes > 0)
+      name = std::to_string(stream.number) + "." + std::to_string(named_[stream.number]++);
     const bool may_leave_out = is_kernel ? settings().work == Work::kNoKernels : instead != nullptr;
-    if (may_leave_out && settings().leaves_out(std::to_string(order)))
-      action = is_kernel ? Action([] {}) : instead;
+    if (may_leave_out && settings().leaves_out(name)) action = is_kernel ? Action([] {}) : instead;
     const auto operation = append(stream, std::move(action));
-    if (observer != nullptr && (is_kernel || bytes > 0) && noted_.size() < kMostNoted)
-      noted_.push_back({operation->place, is_kernel, bytes, order});
+    if (observer != nullptr && !name.empty() && noted_.size() < kMostNoted)
+      noted_.push_back({operation->place, is_kernel, bytes, name});
     return;
   }
   stream.capture->work.emplace_back(type, std::move(action));

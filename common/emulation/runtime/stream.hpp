@@ -41,7 +41,7 @@ struct NotedWork {
   RunningWork place{};
   bool is_kernel = false;
   std::size_t bytes = 0;  ///< of an asynchronous copy from or to pinned memory
-  int order = 0;          ///< its number among these, or among the kernels
+  std::string name{};     ///< DeviceNotes::kernels_beside
 };
 
 /// A piece of work in a stream, and the work that must be done before it.
@@ -109,9 +109,10 @@ class StreamScheduler {
   /// The work that is being done; null if there is none.
   [[nodiscard]] const RunningWork* running_work() const { return running_; }
 
-  /// For an observer: of the kernels since the last call, the numbers of those beside which a copy
-  /// of another stream may run that is not much smaller than the largest; and of these copies.
-  std::pair<std::vector<int>, std::vector<int>> take_beside();
+  /// For an observer: of the kernels since the last call, the names of those beside which a copy of
+  /// another stream may run that is not much smaller than the largest; and of these copies.
+  using Names = std::vector<std::string>;
+  std::pair<Names, Names> take_beside();
 
   /// Whether some stream still has work.
   [[nodiscard]] bool pending() const;
@@ -146,8 +147,7 @@ class StreamScheduler {
   std::map<int, int> known_;  ///< for an observer: what the host has waited for, by stream
   int operations_ = 0;
   std::vector<NotedWork> noted_;  ///< for an observer
-  int copies_ = 0;                ///< asynchronous ones, since the last call of take_beside()
-  int kernels_ = 0;               ///< the same
+  std::map<int, int> named_;  ///< by stream: kernels and asynchronous copies since take_beside()
   std::vector<std::unique_ptr<CUstream_st>> streams_;  ///< the legacy default stream first
   std::vector<std::shared_ptr<Operation>> left_;       ///< the last work of destroyed streams
 };

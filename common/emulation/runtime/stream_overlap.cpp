@@ -7,10 +7,10 @@
 
 namespace convlab::emulation {
 
-std::pair<std::vector<int>, std::vector<int>> StreamScheduler::take_beside() {
+std::pair<StreamScheduler::Names, StreamScheduler::Names> StreamScheduler::take_beside() {
   constexpr std::size_t kMuchSmaller = 16;
   const std::lock_guard lock(mutex_);
-  copies_ = kernels_ = 0;
+  named_.clear();
   const std::vector<NotedWork> noted = std::exchange(noted_, {});
   std::size_t largest = 1;
   for (const NotedWork& each : noted) largest = std::max(largest, each.bytes);
@@ -23,13 +23,13 @@ std::pair<std::vector<int>, std::vector<int>> StreamScheduler::take_beside() {
            copy.place.stream != kernel.place.stream && !comes_first(copy.place, kernel.place) &&
            !comes_first(kernel.place, copy.place);
   };
-  std::pair<std::vector<int>, std::vector<int>> beside;
+  std::pair<Names, Names> beside;
   for (const NotedWork& one : noted) {
     const auto with_one = [&](const NotedWork& other) {
       return are_beside(one, other) || are_beside(other, one);
     };
     if (std::ranges::any_of(noted, with_one))
-      (one.is_kernel ? beside.first : beside.second).push_back(one.order);
+      (one.is_kernel ? beside.first : beside.second).push_back(one.name);
   }
   return beside;
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 #include <utility>
 
@@ -42,7 +43,7 @@ void for_each_number(std::byte* begin, std::size_t bytes, const Number& number) 
   const auto is_half = [&](const std::byte* at) {
     constexpr std::uint16_t kRareDigits = 0x1f;
     constexpr float kLargest = 2048.0F;
-    return half_at(at) >= 1.0F && half_at(at) <= kLargest &&
+    return std::fabs(half_at(at)) >= 1.0F && std::fabs(half_at(at)) <= kLargest &&
            (word_at<std::uint16_t>(at) & kRareDigits) == 0;
   };
   constexpr std::size_t kHalf = sizeof(std::uint16_t);
@@ -73,15 +74,19 @@ bool Forgetter::begin(std::string_view words) {
   const std::string_view name = words.substr(0, words.find(':'));
   const auto* const found = std::ranges::find(kNames, name);
   if (found == kNames.end()) return false;
-  if (name != words) kernels_ = ';' + std::string(words.substr(name.size() + 1));
+  if (name != words) {
+    const std::string rest(words.substr(name.size() + 1));
+    key_ = std::strtoull(rest.c_str(), nullptr, 10);
+    kernels_ = rest.substr(std::min(rest.find(';'), rest.size()));
+  }
   way_ = static_cast<Way>(found - kNames.begin());
   std::ranges::fill(product_marks, way_ == Way::kProducts ? 1 : 0);
   return true;
 }
 
 void Forgetter::forget(const void* address, std::size_t bytes) {
-  for_each_number(bytes_at(address), bytes, [](std::byte* at, float number, std::size_t size) {
-    if (is_marked(number)) std::memset(at, 0, size);
+  for_each_number(bytes_at(address), bytes, [&](std::byte* at, float number, std::size_t size) {
+    if (loses(number)) std::memset(at, 0, size);
   });
 }
 
@@ -89,7 +94,7 @@ void Forgetter::forget(const void* address, std::size_t bytes) {
 // differ as often, and so do those at one place of two blocks.
 bool Forgetter::loses_loads() const {
   if (way_ == Way::kLoads)
-    return kernels_.empty() ||
+    return kernels_.size() <= 1 ||
            kernels_.find(std::string(";") + BlockRunner::current()->call().name + ";") !=
                std::string::npos;
   const uint3 block = BlockRunner::current()->block_index();
@@ -106,7 +111,7 @@ void Forgetter::load(const void* address, std::size_t bytes) const {
     constexpr float kPower = 0x1p30F;
     constexpr float kLeast = 0x1p-8F;
     const bool is_lost = loses_loads();
-    if (size != kWord || !is_marked(number) || (std::fabs(number) < kLeast) == is_lost) return;
+    if (size != kWord || !loses(number) || (std::fabs(number) < kLeast) == is_lost) return;
     const float seen = is_lost ? number / kPower : number * kPower;
     std::memcpy(at, &seen, kWord);
   });
@@ -167,11 +172,11 @@ void Forgetter::begin_atomic(const void* address, std::size_t bytes, unsigned /*
 void Forgetter::end_atomic() {
   std::byte* const place = std::exchange(atomic_, nullptr);
   if (place == nullptr || way_ != Way::kAtomics) return;
-  bool is_lost = false;
+  bool is_any_lost = false;
   for_each_number(place, atomic_bytes_, [&](std::byte*, float number, std::size_t) {
-    is_lost = is_lost || is_marked(number);
+    is_any_lost = is_any_lost || loses(number);
   });
-  if (is_lost) std::memcpy(place, before_atomic_.data(), atomic_bytes_);
+  if (is_any_lost) std::memcpy(place, before_atomic_.data(), atomic_bytes_);
 }
 
 }  // namespace convlab::emulation

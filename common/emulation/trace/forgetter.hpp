@@ -5,10 +5,13 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
 
+#include "common/base/lost_number.hpp"
+#include "common/emulation/include/convlab_emulation/narrow_format.hpp"
 #include "common/emulation/runtime/observer.hpp"
 
 namespace convlab::emulation {
@@ -28,13 +31,14 @@ enum class Way {
   kLoads      ///< what threads load from memory of the device, or those of some kernels
 };
 
-/// Loses marked numbers (narrow_format.hpp), so that an output shows which of its terms came this
-/// way; of indices, which are small and so have the bits of a float below all usual ones, all.
+/// Loses numbers, so that an output shows which of its terms came this way: some that a key chooses
+/// (lost_number.hpp), or without one those that are marked (narrow_format.hpp); of indices, which
+/// are small and so have the bits of a float below all usual ones, all.
 class Forgetter final : public Observer {
  public:
   /// @param words  "no-" and "shared", "constant", "shuffles", "atomics", "copies", "kernels",
-  ///               "products", "indices", "threads", "lanes", "loads", "loads:" and names of
-  ///               kernels, each with ';' behind it
+  ///               "products", "indices", "threads", "lanes", "loads"; then a key, and for loads
+  ///               the names of kernels: "no-loads:123;tiled;"
   /// @return false for another one
   bool begin(std::string_view words);
 
@@ -69,9 +73,13 @@ class Forgetter final : public Observer {
   void forget(const void* address, std::size_t bytes);
   void load(const void* address, std::size_t bytes) const;
   [[nodiscard]] bool loses_loads() const;
+  [[nodiscard]] bool loses(float number) const {
+    return key_ ? is_lost(number, *key_) : is_marked(number);
+  }
 
   Way way_ = Way::kShared;
-  std::string kernels_{};                           ///< of kLoads; empty: all
+  std::optional<std::uint64_t> key_{};
+  std::string kernels_ = ";";  ///< of kLoads, with a ';' around each; none: all
   std::unordered_map<std::uintptr_t, int> stored_;  ///< words, and who did it last
   int kernel_ = 0;                                  ///< number of the running one
   std::array<std::byte, 16> before_atomic_;         ///< what lay there
